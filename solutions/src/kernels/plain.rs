@@ -1,0 +1,67 @@
+//! The plain candle compositions: slow, simple, and what the fused operators are held to.
+
+use candle_core::{Result, Tensor};
+use canopy_data::Philox;
+
+use super::{BatchNorm, Pass};
+
+pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
+    let y = batch_norm(&x.matmul(&w.t()?)?, bn, pass)?;
+    if relu { self::relu(&y) } else { Ok(y) }
+}
+
+/// candle's own ReLU has slope 1 at 0; PyTorch's, and this one, has 0.
+fn relu(x: &Tensor) -> Result<Tensor> {
+    x * x.detach().gt(0.0)?.to_dtype(x.dtype())?
+}
+
+fn batch_norm(x: &Tensor, bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
+    let (mean, var) = if pass.train {
+        let n = x.dim(0)? as f64;
+        let mean = x.mean_keepdim(0)?;
+        let var = x.broadcast_sub(&mean)?.sqr()?.mean_keepdim(0)?;
+        let keep = 1.0 - bn.momentum;
+        let unbiased = if n > 1.0 { n / (n - 1.0) } else { 1.0 };
+        let (m, v) = (mean.detach().squeeze(0)?, (var.detach().squeeze(0)? * unbiased)?);
+        bn.mean
+            .set(&((bn.mean.as_tensor() * keep)? + (m * bn.momentum)?)?)?;
+        bn.var
+            .set(&((bn.var.as_tensor() * keep)? + (v * bn.momentum)?)?)?;
+        (mean, var)
+    } else {
+        (
+            bn.mean.as_detached_tensor().unsqueeze(0)?,
+            bn.var.as_detached_tensor().unsqueeze(0)?,
+        )
+    };
+    x.broadcast_sub(&mean)?
+        .broadcast_div(&(var + bn.eps)?.sqrt()?)?
+        .broadcast_mul(&bn.gamma)?
+        .broadcast_add(&bn.beta)
+}
+
+/// `[clouds, points, channels]` → `[clouds, channels]`. candle's `max` gives every tied point the whole
+/// gradient; gathering at the first arg-max gives it to one.
+pub fn max_points(x: &Tensor) -> Result<Tensor> {
+    let first = x.detach().argmax_keepdim(1)?;
+    x.gather(&first, 1)?.squeeze(1)
+}
+
+pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
+    let n = x.elem_count();
+    let scale = 1.0 / (1.0 - p);
+    let mut mask = Vec::with_capacity(n + 3);
+    for block in 0..n.div_ceil(4) as u64 {
+        let stream = pass.step << 16 | layer;
+        mask.extend(Philox::at(pass.seed, stream, block).map(|bits| {
+            if (bits >> 8) as f32 * (1.0 / 16_777_216.0) < p {
+                0.0
+            } else {
+                scale
+            }
+        }));
+    }
+    mask.truncate(n);
+    let mask = Tensor::from_vec(mask, x.shape(), x.device())?;
+    x * mask.to_dtype(x.dtype())?
+}

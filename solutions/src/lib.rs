@@ -1,0 +1,7 @@
+//! Canopy: tells tree species apart from laser scans with PointNet, on CUDA and CPU.
+//!
+//! A batch walks once: file → cloud → sample → collate → device → model → loss → gradients → step →
+//! metrics → page. Each module is a room with one purpose; `train` is the only one that knows them all.
+
+pub mod kernels;
+pub mod report;

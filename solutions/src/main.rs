@@ -1,0 +1,3 @@
+//! The program `canopy`.
+
+fn main() {}

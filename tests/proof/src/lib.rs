@@ -1,0 +1,1 @@
+//! The proof: its tests hold that the house is as its plan says (see `tests/`).
