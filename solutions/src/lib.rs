@@ -4,4 +4,7 @@
 //! metrics → page. Each module is a room with one purpose; `train` is the only one that knows them all.
 
 pub mod kernels;
+pub mod model;
+pub mod optim;
 pub mod report;
+pub mod schedule;
