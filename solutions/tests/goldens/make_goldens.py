@@ -46,7 +46,8 @@ LAST_BEFORE_MAX = ("transform.mlp.2.bn.bias", "mlp.4.bn.bias")
 
 
 def shake(model):
-    """Every parameter away from where it starts: no gradient is zero by construction, some γ are negative."""
+    """Every parameter away from where it starts: no gradient is zero by construction, some γ are negative, and one
+    channel is constant and stands at the ReLU's corner, where PyTorch's slope is 0."""
     for name, p in model.named_parameters():
         with torch.no_grad():
             if name.endswith("bn.weight"):
@@ -58,6 +59,9 @@ def shake(model):
                 p.normal_(0, 0.1)
             elif ".out." in name:
                 p.normal_(0, 0.03)
+    with torch.no_grad():
+        model.mlp[1].weight[0] = 0
+        model.mlp[1].bn.bias[0] = 0
     for name, b in model.named_buffers():
         if name.endswith("running_mean"):
             b.normal_(0, 0.1)
