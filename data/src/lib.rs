@@ -5,7 +5,10 @@
 
 mod cloud;
 mod dataset;
+pub mod import;
 mod random;
+pub mod sample;
+pub mod split;
 
 pub use cloud::{Bounds, Cloud, Return};
 pub use dataset::{CloudSource, Dataset, Scan, TreeRecord};
