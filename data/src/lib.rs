@@ -8,6 +8,7 @@ mod dataset;
 pub mod import;
 mod random;
 pub mod sample;
+pub mod shard;
 pub mod split;
 
 pub use cloud::{Bounds, Cloud, Return};
