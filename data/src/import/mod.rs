@@ -12,10 +12,9 @@ mod ground;
 mod idtrees;
 mod plan;
 mod run;
+mod shards;
 mod stpctls;
 mod table;
-#[cfg(test)]
-mod tests;
 mod walk;
 
 use std::{fmt, path::Path, str::FromStr};
@@ -25,6 +24,7 @@ use anyhow::{Context, Result, bail, ensure};
 pub use detect::detect;
 pub use plan::Plan;
 pub use run::{Damaged, Progress, Report, Sink, run};
+pub use shards::to_shards;
 
 /// The layouts that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -135,7 +135,7 @@ impl Plan {
     }
 
     /// Keeps the labels `kept` (ascending) and their trees.
-    fn renumber(&mut self, kept: &[usize]) {
+    pub(super) fn renumber(&mut self, kept: &[usize]) {
         let keep = |record: &mut TreeRecord| match kept.binary_search(&record.species) {
             Ok(new) => {
                 record.species = new;

@@ -167,7 +167,8 @@ fn missing(data: &Dataset, groups: &Groups, split: &Split, with_test: bool) -> V
         let why = match homes {
             0 => "the set has none".to_owned(),
             1 => format!("all its records are of one {}", groups.unit),
-            n => format!("it grows on {n} {}s only", groups.unit),
+            n if n < asked => format!("it grows on {n} {}s only", groups.unit),
+            n => format!("no way to share out its {n} {}s was found that serves all", groups.unit),
         };
         out.push(format!("{species}: none in {}, because {why}", lacking.join(" and ")));
     }

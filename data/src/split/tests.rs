@@ -34,7 +34,7 @@ fn set(rows: &[(usize, usize, usize)]) -> Dataset {
 
 fn forest(plots: usize, each: usize, species: usize) -> Dataset {
     let rows: Vec<_> = (0..plots * each)
-        .map(|t| (t, (t * 7 + t / each) % species, t / each))
+        .map(|t| (t, (t * 5 + t / each) % species, t / each))
         .collect();
     set(&rows)
 }
