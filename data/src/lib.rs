@@ -5,6 +5,7 @@
 
 mod cloud;
 mod dataset;
+pub mod formats;
 pub mod import;
 mod random;
 pub mod sample;

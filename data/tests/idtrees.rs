@@ -38,7 +38,10 @@ fn index(dir: &Path) -> BTreeMap<String, (String, String, usize)> {
     let rows = rows.deserialize::<BTreeMap<String, String>>().map(Result::unwrap);
     rows.map(|r| {
         let above = r["n_points_above_2m"].parse().unwrap();
-        (r["indvdID"].clone(), (r["taxonID"].clone(), r["plot"].clone(), above))
+        (
+            r["indvdID"].clone(),
+            (r["taxonID"].clone(), r["plot"].clone(), above),
+        )
     })
     .collect()
 }
@@ -49,6 +52,7 @@ fn the_trees_are_those_of_the_summary_with_the_same_labels_and_nearly_the_same_p
     let (species, trees) = trees(&dir, &Options::default());
     let index = index(&dir);
     let (mut off, mut counts) = (Vec::new(), BTreeMap::<&str, [usize; 2]>::new());
+    let mut elsewhere = 0;
     for (record, cloud) in &trees {
         let Some((taxon, plot, above)) = index.get(&record.tree) else {
             let (name, n) = (&species[record.species], cloud.len());
@@ -56,26 +60,40 @@ fn the_trees_are_those_of_the_summary_with_the_same_labels_and_nearly_the_same_p
             continue;
         };
         assert_eq!(&species[record.species], taxon, "{}", record.tree);
+        counts.entry(taxon).or_default()[0] += usize::from(cloud.len() >= 64);
         if &record.plot != plot {
-            println!("{} is of {} here and of {plot} in the summary", record.tree, record.plot);
+            // Two plots each hold a part of these crowns; ours holds the greater part.
+            println!(
+                "{} is of {} here and of {plot} in the summary",
+                record.tree, record.plot
+            );
+            elsewhere += 1;
+            continue;
         }
         off.push(cloud.len().abs_diff(*above));
-        counts.entry(taxon).or_default()[0] += usize::from(cloud.len() >= 64);
     }
     for (taxon, _, above) in index.values() {
         counts.entry(taxon).or_default()[1] += usize::from(*above >= 64);
     }
     let none = index.values().filter(|t| t.2 == 0).count();
-    println!("{} trees of {} ({none} of the summary's have no point above 2 m)", trees.len(), index.len());
+    println!(
+        "{} trees of {} ({none} of the summary's have no point above 2 m)",
+        trees.len(),
+        index.len()
+    );
     let equal = off.iter().filter(|&&d| d == 0).count();
-    println!("points above 2 m: {equal} equal, most {} apart", off.iter().max().unwrap());
+    println!(
+        "points above 2 m: {equal} equal, most {} apart",
+        off.iter().max().unwrap()
+    );
     println!("trees with 64 points or more, ours and the summary's: {counts:?}");
+    assert!(elsewhere <= 3, "{elsewhere} trees of other plots");
     assert!(trees.len() + none >= index.len() - 3);
     // The summary does not say how it found the ground; a few centimetres decide a few points.
     assert!(*off.iter().max().unwrap() <= 20);
     for name in ["QURU", "ACRU", "QUAL", "PIPA2", "QUCO2"] {
         let [ours, theirs] = counts[name];
-        assert!(ours.abs_diff(theirs) <= 2, "{name}: {ours} and {theirs}");
+        assert!(ours == theirs, "{name}: {ours} and {theirs}");
     }
 }
 
@@ -103,7 +121,10 @@ fn five_species_of_64_points_make_folds_by_plot() {
     for fold in 0..5 {
         let split = canopy_data::split::folds(&data, 5, fold, 0).unwrap();
         assert!(split.warnings.is_empty(), "{:?}", split.warnings);
-        println!("fold {fold}: {:?}", canopy_data::split::species_counts(&data, &split.validation));
+        println!(
+            "fold {fold}: {:?}",
+            canopy_data::split::species_counts(&data, &split.validation)
+        );
     }
     for i in 0..data.len() {
         let cloud = data.cloud(i).unwrap();

@@ -38,10 +38,22 @@ pub fn read(path: &Path) -> Result<Vec<Crown>> {
             _ => bail!("{}: shape {i} has no text column {ID}", file()),
         };
         let rings: Vec<Vec<[f64; 2]>> = match shape {
-            Shape::Polygon(p) => p.rings().iter().map(|r| corners(r.points(), |q| [q.x, q.y])).collect(),
-            Shape::PolygonZ(p) => p.rings().iter().map(|r| corners(r.points(), |q| [q.x, q.y])).collect(),
+            Shape::Polygon(p) => p
+                .rings()
+                .iter()
+                .map(|r| corners(r.points(), |q| [q.x, q.y]))
+                .collect(),
+            Shape::PolygonZ(p) => p
+                .rings()
+                .iter()
+                .map(|r| corners(r.points(), |q| [q.x, q.y]))
+                .collect(),
             Shape::NullShape => continue,
-            other => bail!("{}: shape {i} ({id}) is a {}, not a polygon", file(), other.shapetype()),
+            other => bail!(
+                "{}: shape {i} ({id}) is a {}, not a polygon",
+                file(),
+                other.shapetype()
+            ),
         };
         out.push(Crown::new(id, rings).with_context(|| format!("{}: shape {i}", file()))?);
     }
@@ -56,10 +68,21 @@ impl Crown {
     fn new(id: String, rings: Vec<Vec<[f64; 2]>>) -> Result<Self> {
         let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
         for &[x, y] in rings.iter().flatten() {
-            ensure!(x.is_finite() && y.is_finite(), "crown {id} has a corner at {x}, {y}");
-            bounds = [bounds[0].min(x), bounds[1].min(y), bounds[2].max(x), bounds[3].max(y)];
+            ensure!(
+                x.is_finite() && y.is_finite(),
+                "crown {id} has a corner at {x}, {y}"
+            );
+            bounds = [
+                bounds[0].min(x),
+                bounds[1].min(y),
+                bounds[2].max(x),
+                bounds[3].max(y),
+            ];
         }
-        ensure!(bounds[0] < bounds[2] && bounds[1] < bounds[3], "crown {id} has no area");
+        ensure!(
+            bounds[0] < bounds[2] && bounds[1] < bounds[3],
+            "crown {id} has no area"
+        );
         let full = (bounds[2] - bounds[0]) * (bounds[3] - bounds[1]);
         let is_box = rings.len() == 1 && area(&rings[0]) > BOX * full;
         Ok(Self {

@@ -50,5 +50,8 @@ pub fn detect(path: &Path) -> Result<Kind> {
 
 fn expected() -> String {
     let kinds = Kind::ALL.map(|k| format!("\n  {k}: {}", k.expects()));
-    format!("one of{}\n  or a folder that `canopy data import` wrote", kinds.concat())
+    format!(
+        "one of{}\n  or a folder that `canopy data import` wrote",
+        kinds.concat()
+    )
 }

@@ -69,7 +69,10 @@ fn one_label_each(files: &[Labelled]) -> Result<()> {
             by_size.entry(size).or_default().push(file);
         }
     }
-    for same in by_size.into_values().filter(|f| f.iter().any(|x| x.label != f[0].label)) {
+    for same in by_size
+        .into_values()
+        .filter(|f| f.iter().any(|x| x.label != f[0].label))
+    {
         let mut seen: HashMap<[u8; 32], &Labelled> = HashMap::new();
         for file in same {
             // A file that cannot be read is told of when its cloud is.

@@ -89,11 +89,21 @@ pub fn plan(root: &Path) -> Result<Plan> {
             scan: scan(&row.data_type),
         });
     }
-    ensure!(!files.is_empty(), "no .las or .laz file below {} bears a name in {METADATA}", home.display());
-    let unnamed: Vec<_> = by_stem.iter().filter(|(stem, _)| !seen.contains_key(*stem)).collect();
+    ensure!(
+        !files.is_empty(),
+        "no .las or .laz file below {} bears a name in {METADATA}",
+        home.display()
+    );
+    let unnamed: Vec<_> = by_stem
+        .iter()
+        .filter(|(stem, _)| !seen.contains_key(*stem))
+        .collect();
     let mut plan = Plan::of_files("for-species20k".into(), files);
     if !unnamed.is_empty() {
-        plan.notes.push(format!("{} files have no row in {METADATA}, left out", unnamed.len()));
+        plan.notes.push(format!(
+            "{} files have no row in {METADATA}, left out",
+            unnamed.len()
+        ));
     }
     plan.missing = missing;
     Ok(plan)

@@ -28,11 +28,18 @@ impl Ground {
     /// # Errors
     /// No points.
     pub fn new(points: Vec<[f64; 3]>) -> Result<Self> {
-        ensure!(!points.is_empty(), "no ground points (class 2), so no height above ground");
-        let edge = |axis: usize, pick: fn(f64, f64) -> f64| points.iter().map(|p| p[axis]).reduce(pick).unwrap_or(0.0);
+        ensure!(
+            !points.is_empty(),
+            "no ground points (class 2), so no height above ground"
+        );
+        let edge = |axis: usize, pick: fn(f64, f64) -> f64| {
+            points.iter().map(|p| p[axis]).reduce(pick).unwrap_or(0.0)
+        };
         let (west, south) = (edge(0, f64::min), edge(1, f64::min));
         let (wide, deep) = (edge(0, f64::max) - west, edge(1, f64::max) - south);
-        let cell = CELL.max((wide * deep / MOST_CELLS).sqrt()).max(wide.max(deep) / MOST_CELLS);
+        let cell = CELL
+            .max((wide * deep / MOST_CELLS).sqrt())
+            .max(wide.max(deep) / MOST_CELLS);
         let (columns, rows) = ((wide / cell) as usize + 1, (deep / cell) as usize + 1);
         let at = |p: &[f64; 3]| ((p[1] - south) / cell) as usize * columns + ((p[0] - west) / cell) as usize;
         let mut starts = vec![0; columns * rows + 1];
@@ -134,7 +141,13 @@ mod tests {
         let mut rng = Philox::new(4, 4);
         for n in [1, 5, 300] {
             let points: Vec<[f64; 3]> = (0..n)
-                .map(|_| [rng.range(5e5, 5e5 + 20.0), rng.range(4e6, 4e6 + 9.0), rng.range(0.0, 3.0)])
+                .map(|_| {
+                    [
+                        rng.range(5e5, 5e5 + 20.0),
+                        rng.range(4e6, 4e6 + 9.0),
+                        rng.range(0.0, 3.0),
+                    ]
+                })
                 .collect();
             let ground = Ground::new(points.clone()).unwrap();
             for _ in 0..200 {
@@ -146,7 +159,9 @@ mod tests {
 
     #[test]
     fn without_ground_points_it_says_so() {
-        let Err(e) = Ground::new(Vec::new()) else { panic!("no error") };
+        let Err(e) = Ground::new(Vec::new()) else {
+            panic!("no error")
+        };
         assert!(e.to_string().contains("class 2"));
     }
 }

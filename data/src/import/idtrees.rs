@@ -26,6 +26,8 @@ const NOISE: [u8; 2] = [7, 18];
 const GROUND: u8 = 2;
 /// Plots that share more than this area, m², are one plot: their trees are neighbours.
 const SHARED: f64 = 20.0;
+/// A plot must cover this share of a tree's outlines: a sliver at the plot's edge is not a tree.
+const COVERED: f64 = 0.5;
 
 /// A plot and the crowns to clip from it.
 #[derive(Debug)]
@@ -51,7 +53,12 @@ pub fn home(root: &Path) -> Option<PathBuf> {
         return Some(root.to_owned());
     }
     let mut below = walk::folders(root).ok()?;
-    below.extend(below.clone().iter().flat_map(|f| walk::folders(f).unwrap_or_default()));
+    below.extend(
+        below
+            .clone()
+            .iter()
+            .flat_map(|f| walk::folders(f).unwrap_or_default()),
+    );
     below.into_iter().find(|p| is_home(p))
 }
 
@@ -61,7 +68,12 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
     let plots = plots(&home.join("RemoteSensing/LAS"))?;
     let crowns = crowns_of(&home.join("ITC"))?;
     let unlabelled = crowns.iter().filter(|(id, _)| !field.contains_key(*id)).count();
-    let species: Vec<String> = field.values().collect::<BTreeSet<_>>().into_iter().cloned().collect();
+    let species: Vec<String> = field
+        .values()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .cloned()
+        .collect();
 
     let (seen, damaged) = best_views(&plots, &crowns);
     let mut outside = 0;
@@ -85,10 +97,13 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
     }
     let mut notes = vec![
         format!("{unlabelled} crowns have no species in Field/train_data.csv, left out"),
-        format!("{outside} crowns lie outside every plot's points, left out"),
+        format!("{outside} crowns lie outside the plots by more than half, left out"),
     ];
     notes.extend(plots.iter().filter(|p| p.name != p.place).map(|p| {
-        format!("plot {} covers the ground of {}: the two count as one plot", p.name, p.place)
+        format!(
+            "plot {} covers the ground of {}: the two count as one plot",
+            p.name, p.place
+        )
     }));
     let jobs = jobs
         .into_iter()
@@ -123,8 +138,12 @@ impl PlotJob {
             "{}: its points bear no classes, so ground cannot be told from trees",
             file()
         );
-        let world = |i: usize| -> [f64; 3] { std::array::from_fn(|a| cloud.origin[a] + f64::from(cloud.xyz[i][a])) };
-        let ground = (0..cloud.len()).filter(|&i| cloud.class[i] == GROUND).map(world).collect();
+        let world =
+            |i: usize| -> [f64; 3] { std::array::from_fn(|a| cloud.origin[a] + f64::from(cloud.xyz[i][a])) };
+        let ground = (0..cloud.len())
+            .filter(|&i| cloud.class[i] == GROUND)
+            .map(world)
+            .collect();
         let ground = Ground::new(ground).with_context(file)?;
         Ok(self
             .crowns
@@ -186,9 +205,13 @@ fn plot_file(path: PathBuf) -> PlotFile {
         (0..c.len()).filter(|&i| !noise(i)).map(place).collect::<Vec<_>>()
     });
     let none = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
-    let bounds = points.as_deref().unwrap_or_default().iter().fold(none, |b, &[x, y]| {
-        [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)]
-    });
+    let bounds = points
+        .as_deref()
+        .unwrap_or_default()
+        .iter()
+        .fold(none, |b, &[x, y]| {
+            [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)]
+        });
     PlotFile {
         path,
         place: name.clone(),
@@ -204,8 +227,8 @@ fn shared(a: [f64; 4], b: [f64; 4]) -> f64 {
     side(0) * side(1)
 }
 
-/// For each tree, which plot and which of its outlines hold most points (the first of equals); and the plots
-/// that could not be read.
+/// For each tree, which plot and which of its outlines hold most points (the first of equals), of plots that
+/// cover most of the tree; and the plots that could not be read.
 fn best_views(
     plots: &[PlotFile],
     crowns: &BTreeMap<String, Vec<Crown>>,
@@ -218,10 +241,12 @@ fn best_views(
     let best = crowns.par_iter().filter_map(|(id, outlines)| {
         let mut best = (0, 0, 0);
         for (p, plot) in plots.iter().enumerate() {
+            let all: f64 = outlines.iter().map(|o| shared(o.bounds, o.bounds)).sum();
+            let covered: f64 = outlines.iter().map(|o| shared(o.bounds, plot.bounds)).sum();
+            if covered < COVERED * all {
+                continue;
+            }
             for (o, outline) in outlines.iter().enumerate() {
-                if shared(outline.bounds, plot.bounds) <= 0.0 {
-                    continue;
-                }
                 let points = plot.points.as_deref().unwrap_or_default();
                 let inside = points.iter().filter(|&&[x, y]| outline.contains(x, y)).count();
                 if inside > best.0 {
@@ -254,7 +279,10 @@ fn field(path: &Path) -> Result<HashMap<String, String>> {
         .trim(csv::Trim::All)
         .from_path(path)
         .with_context(|| path.display().to_string())?;
-    let header = reader.headers().with_context(|| path.display().to_string())?.clone();
+    let header = reader
+        .headers()
+        .with_context(|| path.display().to_string())?
+        .clone();
     let column = |name: &str| {
         header
             .iter()
@@ -266,7 +294,10 @@ fn field(path: &Path) -> Result<HashMap<String, String>> {
     for row in reader.records() {
         let row = row.with_context(|| path.display().to_string())?;
         let line = row.position().map_or(0, csv::Position::line);
-        let (id, taxon) = (row.get(id).unwrap_or_default(), row.get(taxon).unwrap_or_default());
+        let (id, taxon) = (
+            row.get(id).unwrap_or_default(),
+            row.get(taxon).unwrap_or_default(),
+        );
         ensure!(
             !id.is_empty() && !taxon.is_empty(),
             "{} line {line}: indvdID '{id}' or taxonID '{taxon}' is empty",

@@ -68,9 +68,13 @@ impl Kind {
             Self::Stpctls => {
                 "folders Buche, Douglasie, Eiche, Esche, Fichte, Kiefer, Roteiche of .xyz, .pts and .txt"
             }
-            Self::ForSpecies20k => "tree_metadata_dev.csv beside a folder of the .las or .laz files that it names",
+            Self::ForSpecies20k => {
+                "tree_metadata_dev.csv beside a folder of the .las or .laz files that it names"
+            }
             Self::Idtrees => "RemoteSensing/LAS/*.las, ITC/*.shp and Field/train_data.csv",
-            Self::Folder => "a folder of one sub-folder a species, with point files (or one sub-folder a plot) in each",
+            Self::Folder => {
+                "a folder of one sub-folder a species, with point files (or one sub-folder a plot) in each"
+            }
             Self::Csv => "a CSV with a column for the file and one for its label",
         }
     }

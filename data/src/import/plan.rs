@@ -1,9 +1,6 @@
 //! What an import will read: labelled files and crowns, before any cloud is read.
 
-use std::{
-    collections::BTreeSet,
-    path::PathBuf,
-};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use anyhow::{Result, bail};
 
@@ -124,7 +121,11 @@ impl Plan {
     pub(super) fn keep_species(&mut self, wanted: &[String]) -> Result<()> {
         for w in wanted {
             if !self.species.contains(w) {
-                bail!("unknown label '{w}': '{}' has {}", self.name, self.species.join(", "));
+                bail!(
+                    "unknown label '{w}': '{}' has {}",
+                    self.name,
+                    self.species.join(", ")
+                );
             }
         }
         let kept: Vec<usize> = (0..self.species.len())
@@ -163,7 +164,11 @@ pub fn natural(text: &str) -> Vec<(String, u64, String)> {
         let (word, tail) = rest.split_at(digits);
         let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
         let (number, tail) = tail.split_at(end);
-        out.push((word.to_owned(), number.parse().unwrap_or(u64::MAX), number.to_owned()));
+        out.push((
+            word.to_owned(),
+            number.parse().unwrap_or(u64::MAX),
+            number.to_owned(),
+        ));
         rest = tail;
     }
     out

@@ -21,14 +21,19 @@ pub const SPECIES: [(&str, &str); 7] = [
 /// The English name of a folder, if it is one of the seven.
 pub fn english(folder: &str) -> Option<&'static str> {
     let german = folder.trim();
-    SPECIES.iter().find(|s| s.0.eq_ignore_ascii_case(german)).map(|s| s.1)
+    SPECIES
+        .iter()
+        .find(|s| s.0.eq_ignore_ascii_case(german))
+        .map(|s| s.1)
 }
 
 pub fn plan(root: &Path) -> Result<Plan> {
     let mut plan = folder::by_species(root, "stpctls".into(), |name| {
         english(name).map(str::to_owned).with_context(|| {
             let known = SPECIES.map(|s| s.0).join(", ");
-            format!("unknown label: folder '{name}' is none of {known}; import it as `folder` if it is your own")
+            format!(
+                "unknown label: folder '{name}' is none of {known}; import it as `folder` if it is your own"
+            )
         })
     })?;
     for job in &mut plan.jobs {
@@ -38,6 +43,7 @@ pub fn plan(root: &Path) -> Result<Plan> {
             file.record.scan = Scan::Tls;
         }
     }
-    plan.notes.push("the set names no plots: each tree is its own".into());
+    plan.notes
+        .push("the set names no plots: each tree is its own".into());
     Ok(plan)
 }

@@ -35,7 +35,10 @@ pub fn plan(table: &Path, options: &Options) -> Result<Plan> {
         .trim(csv::Trim::All)
         .from_path(table)
         .with_context(|| table.display().to_string())?;
-    let header = reader.headers().with_context(|| table.display().to_string())?.clone();
+    let header = reader
+        .headers()
+        .with_context(|| table.display().to_string())?
+        .clone();
     let places = places(&header, options).with_context(|| table.display().to_string())?;
     let mut files = Vec::new();
     let mut missing = Vec::new();
@@ -45,13 +48,25 @@ pub fn plan(table: &Path, options: &Options) -> Result<Plan> {
         let line = row.position().map_or(0, csv::Position::line);
         let at = |place: usize| row.get(place).unwrap_or_default();
         let (file, label) = (at(places.file), at(places.label));
-        ensure!(!file.is_empty(), "{} line {line}: the file is empty", table.display());
-        ensure!(!label.is_empty(), "{} line {line}: {file} has no label", table.display());
+        ensure!(
+            !file.is_empty(),
+            "{} line {line}: the file is empty",
+            table.display()
+        );
+        ensure!(
+            !label.is_empty(),
+            "{} line {line}: {file} has no label",
+            table.display()
+        );
         let path = home.join(file);
         // Two spellings of one path are one file.
         let key = path.canonicalize().unwrap_or_else(|_| path.clone());
         if let Some((first, other)) = seen.insert(key, (line, label.to_owned())) {
-            let what = if other == label { "twice" } else { "with two labels" };
+            let what = if other == label {
+                "twice"
+            } else {
+                "with two labels"
+            };
             bail!(
                 "{}: {file} stands {what}, '{other}' in line {first} and '{label}' in line {line}",
                 table.display()
@@ -145,15 +160,21 @@ fn delimiter(path: &Path) -> Result<u8> {
         .read_until(b'\n', &mut line)
         .with_context(|| path.display().to_string())?;
     let count = |d: &u8| line.iter().filter(|b| *b == d).count();
-    Ok([b',', b';', b'\t'].into_iter().rev().max_by_key(count).unwrap_or(b','))
+    Ok([b',', b';', b'\t']
+        .into_iter()
+        .rev()
+        .max_by_key(count)
+        .unwrap_or(b','))
 }
 
 fn places(header: &csv::StringRecord, options: &Options) -> Result<Places> {
     let asked = &options.columns;
     let usual = |names: &[&str]| {
-        names
-            .iter()
-            .find_map(|n| header.iter().position(|h| h.trim_start_matches('\u{feff}').eq_ignore_ascii_case(n)))
+        names.iter().find_map(|n| {
+            header
+                .iter()
+                .position(|h| h.trim_start_matches('\u{feff}').eq_ignore_ascii_case(n))
+        })
     };
     let place = |asked: &Option<String>, names: &[&str]| match asked {
         None => Ok(usual(names)),

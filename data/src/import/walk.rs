@@ -15,7 +15,9 @@ const DEEPEST: usize = 16;
 /// Entries of `folder` in the order of their names, without hidden ones.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("{}: cannot list this folder", folder.display()))? {
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("{}: cannot list this folder", folder.display()))?
+    {
         let path = entry
             .with_context(|| format!("{}: cannot list this folder", folder.display()))?
             .path();
@@ -65,18 +67,28 @@ pub fn has_ending(path: &Path, endings: &[&str]) -> bool {
 
 /// The last part of a path, letters that are not Unicode replaced.
 pub fn name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// The file's name without its ending (`.copc.laz` is one ending).
 pub fn stem(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     stem.strip_suffix(".copc").map(str::to_owned).unwrap_or(stem)
 }
 
 /// `path` below `root`, with `/` on every system.
 pub fn below(root: &Path, path: &Path) -> String {
     let rest = path.strip_prefix(root).unwrap_or(path);
-    let parts: Vec<_> = rest.components().map(|c| c.as_os_str().to_string_lossy()).collect();
+    let parts: Vec<_> = rest
+        .components()
+        .map(|c| c.as_os_str().to_string_lossy())
+        .collect();
     parts.join("/")
 }

@@ -120,7 +120,9 @@ fn buckets(points: &[[f32; 3]]) -> Vec<Bucket> {
     let mut out = Vec::new();
     let mut todo = vec![(0..points.len() as u32).collect::<Vec<u32>>()];
     while let Some(mut index) = todo.pop() {
-        let widest = (index.len() > BUCKET).then(|| widest_axis(points, &index)).flatten();
+        let widest = (index.len() > BUCKET)
+            .then(|| widest_axis(points, &index))
+            .flatten();
         let Some(axis) = widest else {
             out.push(Bucket::new(points, index));
             continue;
@@ -177,7 +179,9 @@ mod tests {
             let c = (rng.normal() * 5.0) as f32;
             if grid { c.round() + 0.0 } else { c }
         };
-        (0..n).map(|_| [coordinate(), coordinate(), coordinate()]).collect()
+        (0..n)
+            .map(|_| [coordinate(), coordinate(), coordinate()])
+            .collect()
     }
 
     proptest! {

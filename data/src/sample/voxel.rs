@@ -23,7 +23,9 @@ pub fn voxel(points: &[[f32; 3]], edge: f32, seed: u64) -> Result<Vec<usize>> {
         let cell = p.map(|c| (f64::from(c) / f64::from(edge)).floor() as i64);
         let [a, b, ..] = Philox::at(seed, super::RANDOM, i as u64);
         let draw = (u64::from(a) << 32 | u64::from(b), i);
-        best.entry(cell).and_modify(|kept| *kept = draw.min(*kept)).or_insert(draw);
+        best.entry(cell)
+            .and_modify(|kept| *kept = draw.min(*kept))
+            .or_insert(draw);
     }
     let mut out: Vec<usize> = best.into_values().map(|kept| kept.1).collect();
     out.sort_unstable();
@@ -44,7 +46,11 @@ pub fn voxel_to(points: &[[f32; 3]], n: usize, seed: u64) -> Result<Vec<usize>> 
         };
         let (mut small, mut large) = (0.0, (0..3).map(extent).fold(0.0, f32::max).max(1e-3) * 2.0);
         for _ in 0..40 {
-            let edge = if small > 0.0 { (small * large).sqrt() } else { large / 4.0 };
+            let edge = if small > 0.0 {
+                (small * large).sqrt()
+            } else {
+                large / 4.0
+            };
             if edge < 1e-6 || large / edge < 1.0005 {
                 break;
             }
@@ -74,7 +80,9 @@ mod tests {
 
     fn cloud(n: usize) -> Vec<[f32; 3]> {
         let mut rng = Philox::new(9, 9);
-        (0..n).map(|_| [(); 3].map(|()| (rng.normal() * 3.0) as f32)).collect()
+        (0..n)
+            .map(|_| [(); 3].map(|()| (rng.normal() * 3.0) as f32))
+            .collect()
     }
 
     #[test]

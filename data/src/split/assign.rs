@@ -50,7 +50,11 @@ fn fewest_lacking(groups: &Groups, parts: usize) -> usize {
             homes[s] += 1;
         }
     }
-    homes.iter().filter(|&&h| h > 0).map(|&h| parts.saturating_sub(h)).sum()
+    homes
+        .iter()
+        .filter(|&&h| h > 0)
+        .map(|&h| parts.saturating_sub(h))
+        .sum()
 }
 
 impl<'a> State<'a> {

@@ -31,9 +31,18 @@ pub struct Groups {
 /// # Errors
 /// An empty set, a label without species, too few groups.
 pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> {
-    ensure!(!data.is_empty(), "the data set '{}' has no records to split", data.name);
+    ensure!(
+        !data.is_empty(),
+        "the data set '{}' has no records to split",
+        data.name
+    );
     let species = data.species.len();
-    if let Some((i, r)) = data.records.iter().enumerate().find(|(_, r)| r.species >= species) {
+    if let Some((i, r)) = data
+        .records
+        .iter()
+        .enumerate()
+        .find(|(_, r)| r.species >= species)
+    {
         anyhow::bail!(
             "record {i} ({}) has label {}, but the set '{}' has {species} species",
             r.source,

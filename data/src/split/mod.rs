@@ -95,7 +95,10 @@ pub fn by_plot(data: &Dataset, shares: Shares, seed: u64) -> Result<Split> {
 /// # Errors
 /// `k` below 2 or above the number of plots (of trees, where the set names no plots), `fold` not below `k`.
 pub fn folds(data: &Dataset, k: usize, fold: usize, seed: u64) -> Result<Split> {
-    ensure!(k >= 2, "{k} folds: at least 2 are needed, one to learn from and one to test on");
+    ensure!(
+        k >= 2,
+        "{k} folds: at least 2 are needed, one to learn from and one to test on"
+    );
     ensure!(fold < k, "fold {fold} of {k}: folds count from 0 to {}", k - 1);
     let (groups, mut warnings) = groups_of(data, k)?;
     let part_of = assign::assign(&groups, &vec![1.0 / k as f64; k], None, seed);
@@ -159,18 +162,32 @@ fn missing(data: &Dataset, groups: &Groups, split: &Split, with_test: bool) -> V
         .collect();
     let mut out = Vec::new();
     for (s, species) in data.species.iter().enumerate() {
-        let lacking: Vec<&str> = counts.iter().filter(|(_, c)| c[s] == 0).map(|(n, _)| *n).collect();
+        let lacking: Vec<&str> = counts
+            .iter()
+            .filter(|(_, c)| c[s] == 0)
+            .map(|(n, _)| *n)
+            .collect();
         if lacking.is_empty() {
             continue;
         }
-        let homes = groups.list.iter().filter(|g| g.counts.iter().any(|c| c.0 == s)).count();
+        let homes = groups
+            .list
+            .iter()
+            .filter(|g| g.counts.iter().any(|c| c.0 == s))
+            .count();
         let why = match homes {
             0 => "the set has none".to_owned(),
             1 => format!("all its records are of one {}", groups.unit),
             n if n < asked => format!("it grows on {n} {}s only", groups.unit),
-            n => format!("no way to share out its {n} {}s was found that serves all", groups.unit),
+            n => format!(
+                "no way to share out its {n} {}s was found that serves all",
+                groups.unit
+            ),
         };
-        out.push(format!("{species}: none in {}, because {why}", lacking.join(" and ")));
+        out.push(format!(
+            "{species}: none in {}, because {why}",
+            lacking.join(" and ")
+        ));
     }
     out
 }

@@ -88,7 +88,10 @@ proptest! {
 fn shares_come_near_and_every_species_is_in_every_part() {
     let data = forest(13, 56, 7);
     for seed in 0..20 {
-        let shares = Shares { validation: 0.25, test: 0.15 };
+        let shares = Shares {
+            validation: 0.25,
+            test: 0.15,
+        };
         let split = by_plot(&data, shares, seed).unwrap();
         assert!(split.warnings.is_empty(), "{:?}", split.warnings);
         for (part, share) in split.parts().iter().zip([0.6, 0.25, 0.15]) {
@@ -138,7 +141,11 @@ fn without_plots_trees_are_split_and_the_warning_says_so() {
     let own_plots: Vec<_> = (0..40).map(|t| (t, t % 4, t)).collect();
     for rows in [one_plot, own_plots] {
         let split = by_plot(&set(&rows), Shares::default(), 5).unwrap();
-        assert!(split.warnings[0].contains("split by tree"), "{:?}", split.warnings);
+        assert!(
+            split.warnings[0].contains("split by tree"),
+            "{:?}",
+            split.warnings
+        );
         assert_eq!(split.validation.len(), 10);
     }
 }
@@ -148,7 +155,10 @@ fn a_set_that_cannot_be_split_says_why() {
     let text = |r: Result<Split>| r.unwrap_err().to_string();
     assert!(text(by_plot(&set(&[]), Shares::default(), 0)).contains("no records"));
     assert!(text(by_plot(&set(&[(0, 0, 0)]), Shares::default(), 0)).contains("too few for 2 parts"));
-    let shares = Shares { validation: 1.0, test: 0.0 };
+    let shares = Shares {
+        validation: 1.0,
+        test: 0.0,
+    };
     assert!(text(by_plot(&forest(3, 4, 2), shares, 0)).contains("leave nothing"));
     assert!(text(folds(&forest(3, 4, 2), 5, 0, 0)).contains("3 plots: too few for 5"));
     assert!(text(folds(&forest(3, 4, 2), 3, 3, 0)).contains("count from 0 to 2"));
