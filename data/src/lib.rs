@@ -6,6 +6,7 @@
 mod cloud;
 mod dataset;
 mod random;
+pub mod shard;
 
 pub use cloud::{Bounds, Cloud, Return};
 pub use dataset::{CloudSource, Dataset, Scan, TreeRecord};
