@@ -5,8 +5,11 @@
 
 mod cloud;
 mod dataset;
+pub mod import;
 mod random;
+pub mod sample;
 pub mod shard;
+pub mod split;
 
 pub use cloud::{Bounds, Cloud, Return};
 pub use dataset::{CloudSource, Dataset, Scan, TreeRecord};
