@@ -383,15 +383,12 @@ impl Trainer {
         )
     }
 
-    /// The points of a record as an evaluation sees them (the first vote's), normalised.
+    /// The points of a record that an evaluation sees (the first vote's), in metres.
     ///
     /// # Errors
     /// The cloud's.
     pub fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
-        let points = evaluate::collate(&self.data, self.config.points)
-            .batch(&[record], 0)?
-            .points;
-        Ok(points.as_chunks().0.to_vec())
+        evaluate::collate(&self.data, self.config.points).drawn(record, 0)
     }
 
     /// Indices of the points of [`Self::seen_points`] that survive the max.
