@@ -5,6 +5,7 @@
 
 mod cloud;
 mod dataset;
+pub mod formats;
 mod random;
 pub mod shard;
 
