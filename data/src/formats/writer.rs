@@ -3,7 +3,7 @@
 use std::{
     fmt,
     fs::File,
-    io::BufWriter,
+    io::{BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -154,6 +154,17 @@ impl fmt::Debug for Writer {
             .field("format", &self.format)
             .field("points", &self.points)
             .finish_non_exhaustive()
+    }
+}
+
+/// Writes coordinate `v` of a cloud with `origin` along that axis as text.
+pub(super) fn write_coordinate(out: &mut impl Write, origin: f64, v: f32) -> std::io::Result<()> {
+    if origin == 0.0 {
+        // The shortest digits that come back as the same f32.
+        write!(out, "{v}")
+    } else {
+        // To the micrometre, finer than an f32 far from its origin.
+        write!(out, "{:.6}", origin + f64::from(v))
     }
 }
 

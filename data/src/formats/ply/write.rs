@@ -71,11 +71,7 @@ impl Sink {
             if a > 0 {
                 write!(self.out, " ")?;
             }
-            if self.double {
-                write!(self.out, "{:.6}", cloud.origin[a] + f64::from(v))?;
-            } else {
-                write!(self.out, "{v}")?;
-            }
+            writer::write_coordinate(&mut self.out, cloud.origin[a], v)?;
         }
         if let Some(v) = cloud.intensity.get(i) {
             write!(self.out, " {v}")?;

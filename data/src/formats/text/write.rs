@@ -61,13 +61,7 @@ impl writer::Sink for Sink {
                 if a > 0 {
                     write!(self.out, "{s}")?;
                 }
-                if cloud.origin[a] == 0.0 {
-                    // The shortest digits that come back as the same f32.
-                    write!(self.out, "{v}")?;
-                } else {
-                    // To the micrometre, finer than an f32 far from its origin.
-                    write!(self.out, "{:.6}", cloud.origin[a] + f64::from(v))?;
-                }
+                writer::write_coordinate(&mut self.out, cloud.origin[a], v)?;
             }
             if let Some(v) = cloud.intensity.get(i) {
                 write!(self.out, "{s}{v}")?;
