@@ -19,29 +19,63 @@ fn state(run: &Path) -> State {
     let saved = checkpoint::load(&run.join("last.safetensors")).unwrap();
     let tensors = saved.model.iter().chain(&saved.optimizer);
     let bits = tensors.map(|(name, t)| {
-        let flat = t.to_dtype(candle_core::DType::F32).unwrap().flatten_all().unwrap();
-        (name.clone(), flat.to_vec1::<f32>().unwrap().iter().map(|v| v.to_bits()).collect())
+        let flat = t
+            .to_dtype(candle_core::DType::F32)
+            .unwrap()
+            .flatten_all()
+            .unwrap();
+        (
+            name.clone(),
+            flat.to_vec1::<f32>()
+                .unwrap()
+                .iter()
+                .map(|v| v.to_bits())
+                .collect(),
+        )
     });
     let text = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     let row = |line: &str| {
         let row: EpochRow = serde_json::from_str(line).unwrap();
-        EpochRow { seconds: 0.0, clouds_per_second: 0.0, ..row }
+        EpochRow {
+            seconds: 0.0,
+            clouds_per_second: 0.0,
+            ..row
+        }
     };
     (bits.collect(), text.lines().map(row).collect())
 }
 
 fn start(data: &Path, run: &Path) -> Child {
     let mut command = common::canopy();
-    command.args(["train", "--epochs", "6", "--batch", "4", "--points", "48", "--width", "16"]);
-    command.args(["--checkpoint-seconds", "0", "--evaluate-every", "2", "--workers", "2", "--model", "full"]);
+    command.args([
+        "train", "--epochs", "6", "--batch", "4", "--points", "48", "--width", "16",
+    ]);
+    command.args([
+        "--checkpoint-seconds",
+        "0",
+        "--evaluate-every",
+        "2",
+        "--workers",
+        "2",
+        "--model",
+        "full",
+    ]);
     command.arg("--data").arg(data).arg("--out").arg(run);
-    command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
+    command
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 fn resume(run: &Path) -> Child {
     let mut command = common::canopy();
     command.arg("train").arg("--resume").arg(run);
-    command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
+    command
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 #[test]
@@ -81,7 +115,10 @@ fn an_interrupted_run_saves_says_how_to_go_on_and_gives_the_same_bits() {
     assert!(start(&data, &whole).wait().unwrap().success());
     let mut child = start(&data, &broken);
     while !broken.join("last.safetensors").exists() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "it ended before it could be interrupted"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
     // SAFETY: kill takes any process number; this child has not been waited for, so the number is its own.

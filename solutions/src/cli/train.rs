@@ -10,9 +10,7 @@ use anyhow::{Result, ensure};
 use super::{options::Options, stop};
 use crate::{
     device,
-    train::{
-        BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, summary,
-    },
+    train::{BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, summary},
 };
 
 /// Options of `canopy train`.
@@ -85,7 +83,12 @@ fn start(args: &Args) -> Result<Trainer> {
         BUILTIN => preset.to_owned(),
         _ => format!("{}-{preset}", data.name),
     };
-    let folder = RunFolder::create(&args.out.clone().unwrap_or_else(|| free_name(Path::new("runs"), &name)))?;
+    let folder = RunFolder::create(
+        &args
+            .out
+            .clone()
+            .unwrap_or_else(|| free_name(Path::new("runs"), &name)),
+    )?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
     introduce(&config, &data, &split, &chosen, &folder);
     Trainer::new(config, data, split, chosen, folder)
@@ -93,7 +96,10 @@ fn start(args: &Args) -> Result<Trainer> {
 
 fn resume(path: &Path, args: &Args) -> Result<Trainer> {
     let nothing = toml::Table::try_from(&args.options)?.is_empty();
-    ensure!(nothing, "--resume goes on with the run's own settings: leave the others out, or start a new run");
+    ensure!(
+        nothing,
+        "--resume goes on with the run's own settings: leave the others out, or start a new run"
+    );
     let folder = RunFolder::open(path)?;
     let checkpoint = checkpoint::load(&folder.last())?;
     let config = checkpoint.progress.config.clone();
@@ -159,9 +165,17 @@ fn command_line(trainer: &Trainer) -> String {
 fn argument(value: &toml::Value) -> String {
     let text = match value {
         toml::Value::String(s) => s.clone(),
-        toml::Value::Array(a) => a.iter().filter_map(toml::Value::as_str).collect::<Vec<_>>().join(","),
+        toml::Value::Array(a) => a
+            .iter()
+            .filter_map(toml::Value::as_str)
+            .collect::<Vec<_>>()
+            .join(","),
         other => other.to_string(),
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/,:+=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }

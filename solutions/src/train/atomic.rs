@@ -10,9 +10,15 @@ use anyhow::{Context, Result};
 /// # Errors
 /// Names the file, with the system's reason (disk full, read-only); the old file is untouched then.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let attempt = || -> Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".saving-").suffix(".tmp").tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".saving-")
+            .suffix(".tmp")
+            .tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(path)?;
@@ -22,5 +28,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         }
         Ok(())
     };
-    attempt().with_context(|| format!("{} could not be written; what stood there before is unharmed", path.display()))
+    attempt().with_context(|| {
+        format!(
+            "{} could not be written; what stood there before is unharmed",
+            path.display()
+        )
+    })
 }

@@ -21,7 +21,11 @@ pub fn open(config: &Config) -> Result<Dataset> {
     };
     let data = whole.subset(&config.species, config.min_points)?;
     let species = data.species.len();
-    ensure!(species >= 2, "{} has {species} species: telling apart needs at least 2", data.name);
+    ensure!(
+        species >= 2,
+        "{} has {species} species: telling apart needs at least 2",
+        data.name
+    );
     Ok(data)
 }
 
@@ -39,7 +43,11 @@ fn grow() -> Result<Dataset> {
 
 /// Where grown trees are kept: `CANOPY_CACHE`, or the user's cache folder.
 pub fn cache_folder() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
     variable("CANOPY_CACHE")
         .or_else(|| variable("XDG_CACHE_HOME").map(|p| p.join("canopy")))
         .or_else(|| variable("LOCALAPPDATA").map(|p| p.join("canopy")))
@@ -55,6 +63,9 @@ pub fn split(config: &Config, data: &Dataset) -> Result<Split> {
     if config.folds > 0 {
         return split::folds(data, config.folds, config.fold, config.seed);
     }
-    let shares = Shares { validation: config.validation, test: config.test };
+    let shares = Shares {
+        validation: config.validation,
+        test: config.test,
+    };
     split::by_plot(data, shares, config.seed)
 }
