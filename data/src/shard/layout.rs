@@ -163,7 +163,7 @@ impl Entry {
             e.attributes
         );
         ensure!(
-            e.offset % BLOCK as u64 == 0,
+            e.offset.is_multiple_of(BLOCK as u64),
             "expected an offset that is a multiple of {BLOCK}, found {}",
             e.offset
         );
@@ -175,6 +175,11 @@ impl Entry {
                 e.offset
             ),
         }
+    }
+
+    /// Whether it has intensity (0), class (1), returns (2).
+    pub fn has(&self, attribute: usize) -> bool {
+        self.attributes & [INTENSITY, CLASS, RETURNS][attribute] != 0
     }
 
     /// Bytes that the cloud takes.

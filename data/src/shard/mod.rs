@@ -33,6 +33,7 @@ use std::{path::Path, sync::Arc};
 use anyhow::{Context, Result, ensure};
 
 pub use file::{Shard, ShardWriter};
+pub(crate) use layout::attributes;
 pub use layout::{Entry, Header, MAGIC};
 pub use manifest::{Manifest, Meta, ShardInfo};
 pub use writer::{Digest, Writer};
