@@ -3,9 +3,13 @@
 //! The ground floor of Canopy. It knows nothing of tensors: a [`Cloud`] is points in metres with what
 //! the scanner said of each, a [`Dataset`] is labelled clouds with the plot that each grew on.
 
+pub mod builtin;
 mod cloud;
 mod dataset;
+pub mod growth;
 mod random;
+pub mod scanner;
+pub mod species;
 
 pub use cloud::{Bounds, Cloud, Return};
 pub use dataset::{CloudSource, Dataset, Scan, TreeRecord};
