@@ -125,7 +125,7 @@ const BEECH: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.289],
-        crown_width: [0.78, 0.65],
+        crown_width: [0.90, 0.65],
         crown_ratio: [0.72, 0.42],
         profile: Profile {
             peak: 0.60,
@@ -141,7 +141,7 @@ const BEECH: Species = Species {
         arrangement: Arrangement::Spiral,
         orders: &[
             Branching {
-                spacing: 0.42,
+                spacing: 0.36,
                 angle: [28.0, 62.0],
                 lift: [0.10, 0.10],
                 wander: 0.09,
@@ -186,7 +186,7 @@ const DOUGLAS: Species = Species {
     habit: Habit {
         conifer: true,
         petterson: [1.9, 0.277],
-        crown_width: [0.60, 0.69],
+        crown_width: [0.66, 0.69],
         crown_ratio: [0.78, 0.40],
         profile: Profile {
             peak: 0.74,
@@ -242,7 +242,7 @@ const OAK: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.301],
-        crown_width: [0.74, 0.67],
+        crown_width: [0.88, 0.67],
         crown_ratio: [0.66, 0.40],
         profile: Profile {
             peak: 0.50,
@@ -254,11 +254,11 @@ const OAK: Species = Species {
         leaders: 4,
         fork: [0.05, 0.45],
         fork_angle: 42.0,
-        stem_wander: 0.06,
+        stem_wander: 0.04,
         arrangement: Arrangement::Spiral,
         orders: &[
             Branching {
-                spacing: 0.75,
+                spacing: 0.42,
                 angle: [45.0, 80.0],
                 lift: [0.05, 0.05],
                 wander: 0.30,
@@ -303,7 +303,7 @@ const ASH: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.285],
-        crown_width: [0.72, 0.64],
+        crown_width: [0.83, 0.64],
         crown_ratio: [0.58, 0.34],
         profile: Profile {
             peak: 0.42,
@@ -319,7 +319,7 @@ const ASH: Species = Species {
         arrangement: Arrangement::Opposite,
         orders: &[
             Branching {
-                spacing: 0.95,
+                spacing: 0.8,
                 angle: [32.0, 50.0],
                 lift: [0.14, 0.14],
                 wander: 0.09,
@@ -364,7 +364,7 @@ const SPRUCE: Species = Species {
     habit: Habit {
         conifer: true,
         petterson: [1.9, 0.283],
-        crown_width: [0.56, 0.66],
+        crown_width: [0.62, 0.66],
         crown_ratio: [0.85, 0.45],
         profile: Profile {
             peak: 0.93,
@@ -420,7 +420,7 @@ const PINE: Species = Species {
     habit: Habit {
         conifer: true,
         petterson: [1.9, 0.298],
-        crown_width: [0.62, 0.64],
+        crown_width: [0.76, 0.64],
         crown_ratio: [0.55, 0.26],
         profile: Profile {
             peak: 0.55,
@@ -476,7 +476,7 @@ const RED_OAK: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.292],
-        crown_width: [0.76, 0.66],
+        crown_width: [0.88, 0.66],
         crown_ratio: [0.68, 0.40],
         profile: Profile {
             peak: 0.66,
@@ -492,7 +492,7 @@ const RED_OAK: Species = Species {
         arrangement: Arrangement::Spiral,
         orders: &[
             Branching {
-                spacing: 0.60,
+                spacing: 0.40,
                 angle: [40.0, 76.0],
                 lift: [0.06, 0.03],
                 wander: 0.13,

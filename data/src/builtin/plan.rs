@@ -52,7 +52,7 @@ fn plot(seed: u64, number: usize) -> Plot {
     let mut rng = stream(seed, Stream::Plot, number);
     let diameter = rng.range(16.0, 42.0);
     let site = rng.range(0.85, 1.15);
-    let density = rng.range(0.2, 0.8);
+    let density = rng.range(0.1, 0.75);
     let winter = rng.uniform_f64() < 0.25;
     let weights = std::array::from_fn(|_| rng.range(0.5, 1.5));
     let tls = rng.range(0.3, 0.8);
