@@ -32,8 +32,8 @@ pub(super) fn wrong(out: &mut String, run: &RunReport) {
     };
     let _ = write!(
         out,
-        "<p>The points that the model saw, coloured by height; the most confident mistakes first.{more} \
-         <button type=\"button\" class=\"turn\" hidden></button></p>\n<div class=\"trees\">\n"
+        "<div class=\"head\"><p>The points that the model saw, coloured by height; the most confident mistakes first.{more}</p>\
+         <button type=\"button\" class=\"turn\" hidden></button></div>\n<div class=\"trees\">\n"
     );
     for tree in &run.wrong[..shown] {
         card(out, tree);
