@@ -1,6 +1,6 @@
 //! A run that is broken off, at whatever moment and however, ends with the same numbers as an unbroken one.
 
-mod common;
+mod program;
 
 use std::{
     collections::BTreeMap,
@@ -46,7 +46,7 @@ fn state(run: &Path) -> State {
 }
 
 fn start(data: &Path, run: &Path) -> Child {
-    let mut command = common::canopy();
+    let mut command = program::canopy();
     command.args([
         "train", "--epochs", "6", "--batch", "4", "--points", "48", "--width", "16",
     ]);
@@ -69,7 +69,7 @@ fn start(data: &Path, run: &Path) -> Child {
 }
 
 fn resume(run: &Path) -> Child {
-    let mut command = common::canopy();
+    let mut command = program::canopy();
     command.arg("train").arg("--resume").arg(run);
     command
         .stderr(Stdio::null())
@@ -81,7 +81,7 @@ fn resume(run: &Path) -> Child {
 #[test]
 fn a_run_killed_again_and_again_gives_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
-    let data = common::tiny_forest(dir.path(), 40);
+    let data = program::tiny_forest(dir.path(), 40);
     let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
     assert!(start(&data, &whole).wait().unwrap().success());
     let mut random = Philox::new(11, 0);
@@ -110,7 +110,7 @@ fn a_run_killed_again_and_again_gives_the_same_bits() {
 #[test]
 fn an_interrupted_run_saves_says_how_to_go_on_and_gives_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
-    let data = common::tiny_forest(dir.path(), 40);
+    let data = program::tiny_forest(dir.path(), 40);
     let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
     assert!(start(&data, &whole).wait().unwrap().success());
     let mut child = start(&data, &broken);
@@ -135,14 +135,14 @@ fn an_interrupted_run_saves_says_how_to_go_on_and_gives_the_same_bits() {
 #[test]
 fn other_data_and_another_models_checkpoint_are_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let data = common::tiny_forest(dir.path(), 24);
+    let data = program::tiny_forest(dir.path(), 24);
     let run = dir.path().join("run");
     assert!(start(&data, &run).wait().unwrap().success());
     std::fs::remove_dir_all(&data).unwrap();
-    common::tiny_forest(dir.path(), 28);
-    let said = common::stderr(common::canopy().arg("train").arg("--resume").arg(&run));
+    program::tiny_forest(dir.path(), 28);
+    let said = program::stderr(program::canopy().arg("train").arg("--resume").arg(&run));
     assert!(said.contains("two data sets"), "{said}");
     std::fs::write(run.join("last.safetensors"), b"not a checkpoint").unwrap();
-    let said = common::stderr(common::canopy().arg("train").arg("--resume").arg(&run));
+    let said = program::stderr(program::canopy().arg("train").arg("--resume").arg(&run));
     assert!(said.contains("last.safetensors"), "{said}");
 }

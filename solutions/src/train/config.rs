@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     loader::Augment,
     model::{Kind, PointNetConfig},
-    optim::{AdamConfig, OptimConfig, SgdConfig},
+    optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig},
     schedule::ScheduleConfig,
 };
 
@@ -235,18 +235,18 @@ impl Config {
     pub fn optim(&self) -> Result<OptimConfig> {
         let (weight_decay, momentum) = (self.weight_decay, self.momentum);
         Ok(match self.optimizer.as_str() {
-            "adamw" => OptimConfig::AdamW(AdamConfig {
+            "adamw" => OptimConfig::AdamW(AdamWConfig {
                 weight_decay,
-                ..AdamConfig::default()
+                ..Default::default()
             }),
             "adam" => OptimConfig::Adam(AdamConfig {
                 weight_decay,
-                ..AdamConfig::default()
+                ..Default::default()
             }),
             "sgd" => OptimConfig::Sgd(SgdConfig {
                 weight_decay,
                 momentum,
-                ..SgdConfig::default()
+                ..Default::default()
             }),
             other => bail!("no optimizer is called '{other}': take adamw, adam or sgd"),
         })

@@ -1,10 +1,10 @@
 //! From a run's configuration to its data and split.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, ensure};
 use canopy_data::{
-    Dataset, builtin,
+    Dataset, builtin, cache_folder,
     split::{self, Shares, Split},
 };
 
@@ -17,7 +17,7 @@ use super::{BUILTIN, Config, bar};
 pub fn open(config: &Config) -> Result<Dataset> {
     let whole = match config.data.as_str() {
         BUILTIN => grow()?,
-        path => canopy_data::shard::open(Path::new(path))?,
+        path => canopy_data::open(Path::new(path))?,
     };
     let data = whole.subset(&config.species, config.min_points)?;
     let species = data.species.len();
@@ -43,20 +43,6 @@ fn grow() -> Result<Dataset> {
         eprintln!("note: {warning}");
     }
     Ok(loaded.dataset)
-}
-
-/// Where grown trees are kept: `CANOPY_CACHE`, or the user's cache folder.
-pub fn cache_folder() -> PathBuf {
-    let variable = |name: &str| {
-        std::env::var_os(name)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
-    variable("CANOPY_CACHE")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|p| p.join("canopy")))
-        .or_else(|| variable("LOCALAPPDATA").map(|p| p.join("canopy")))
-        .or_else(|| variable("HOME").map(|p| p.join(".cache").join("canopy")))
-        .unwrap_or_else(|| std::env::temp_dir().join("canopy"))
 }
 
 /// Which records train, choose and test: by plots, never a tree on two sides.
