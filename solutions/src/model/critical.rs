@@ -17,12 +17,7 @@ impl PointNet {
             "critical points: expected one cloud of shape [points, 3], got {:?}",
             cloud.dims()
         );
-        let pass = Pass {
-            train: false,
-            plain: false,
-            seed: 0,
-            step: 0,
-        };
+        let pass = Pass::eval();
         let (features, _) = self.point_features(&cloud.unsqueeze(0)?, &pass)?;
         let wide = self.split_mlp().0.forward(&features, &pass)?.detach();
         let greatest: Vec<f64> = wide.max(0)?.to_dtype(DType::F64)?.to_vec1()?;

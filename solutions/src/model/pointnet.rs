@@ -166,12 +166,12 @@ impl PointNet {
         of_tnets.chain(own).flat_map(Dense::buffers).collect()
     }
 
-    /// The gradients of `loss`, one number, in the order of [`Self::params`]; zeros for a parameter that
-    /// the loss does not depend on.
+    /// The gradients of `loss`, one number of this pass, in the order of [`Self::params`]; zeros for a
+    /// parameter that the loss does not depend on.
     ///
     /// # Errors
     /// candle's.
-    pub fn gradients(&self, loss: &Tensor) -> Result<Vec<Tensor>> {
+    pub fn gradients(&self, loss: &Tensor, _pass: &Pass) -> Result<Vec<Tensor>> {
         let mut grads = loss.backward()?;
         let of = |(_, var): (String, Var)| match grads.remove(&var) {
             Some(grad) => Ok(grad),

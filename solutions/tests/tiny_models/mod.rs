@@ -37,12 +37,8 @@ pub fn shaken(kind: Kind, seed: u64) -> PointNet {
 }
 
 pub fn pass(train: bool, plain: bool) -> Pass {
-    Pass {
-        train,
-        plain,
-        seed: 3,
-        step: 0,
-    }
+    let pass = if train { Pass::train(3, 0) } else { Pass::eval() };
+    pass.plain(plain)
 }
 
 /// Coordinates of normal points, cloud by cloud.
@@ -70,7 +66,7 @@ pub fn loss_and_gradients(model: &PointNet, x: &Tensor, pass: &Pass) -> (f32, Ve
     if let Some(t) = &out.feature_transform {
         loss = (loss + (orthogonality(t).unwrap() * 0.001).unwrap()).unwrap();
     }
-    (loss.to_scalar().unwrap(), model.gradients(&loss).unwrap())
+    (loss.to_scalar().unwrap(), model.gradients(&loss, pass).unwrap())
 }
 
 /// The error's whole chain, as the program prints it.
