@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use candle_core::{DType, Device, Tensor, Var};
-use canopy::kernels::{Pass, cross_entropy};
+use canopy::kernels::{Pass, cross_entropy, weighted_sum};
 use canopy::model::{PointNet, orthogonality};
 use canopy::optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig, clip_grad_norm};
 use canopy::schedule::cosine_with_warmup;
@@ -139,7 +139,7 @@ impl Case {
         let weights = Tensor::new(&[1f32, 0.5, 2.0, 1.25, 0.75], &Device::Cpu).unwrap();
         let loss = cross_entropy(&out.logits, &self.labels, 0.1, Some(&weights)).unwrap();
         match &out.feature_transform {
-            Some(t) => (loss + (orthogonality(t).unwrap() * 0.001).unwrap()).unwrap(),
+            Some(t) => weighted_sum(&[(&loss, 1.0), (&orthogonality(t).unwrap(), 0.001)]).unwrap(),
             None => loss,
         }
     }
@@ -177,7 +177,8 @@ impl Case {
         }
     }
 
-    /// Which of equal points takes the gradient of a max is free, their sum is not.
+    /// Which of equal points takes the gradient of a max is free, their sum is not. Only candle's graph leads
+    /// back to the points: the fused operators give gradients of parameters.
     fn gradient_of_points(&mut self, points: &Var, loss: &Tensor) {
         let grads = loss.backward().unwrap();
         let summed = |grad: &Tensor| {

@@ -1,7 +1,7 @@
 use anyhow::{Result, ensure};
 use candle_core::{DType, Tensor};
 
-use super::PointNet;
+use super::{PointNet, layers};
 use crate::kernels::Pass;
 
 impl PointNet {
@@ -18,8 +18,8 @@ impl PointNet {
             cloud.dims()
         );
         let pass = Pass::eval();
-        let (features, _) = self.point_features(&cloud.unsqueeze(0)?, &pass)?;
-        let wide = self.split_mlp().0.forward(&features, &pass)?.detach();
+        let (x, _) = self.transformed(&cloud.unsqueeze(0)?, &pass)?;
+        let wide = layers::forward(self.after_transforms(), &x, &pass)?.detach();
         let greatest: Vec<f64> = wide.max(0)?.to_dtype(DType::F64)?.to_vec1()?;
         let from: Vec<u32> = wide.argmax(0)?.to_vec1()?;
         let mut critical: Vec<usize> = from

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use candle_core::{DType, Device, Tensor};
-use canopy::kernels::{Pass, cross_entropy};
+use canopy::kernels::{Pass, cross_entropy, weighted_sum};
 use canopy::model::{Kind, PointNet, PointNetConfig, orthogonality};
 use canopy_data::Philox;
 
@@ -64,7 +64,7 @@ pub fn loss_and_gradients(model: &PointNet, x: &Tensor, pass: &Pass) -> (f32, Ve
     let labels = Tensor::new(labels, &Device::Cpu).unwrap();
     let mut loss = cross_entropy(&out.logits, &labels, 0.1, None).unwrap();
     if let Some(t) = &out.feature_transform {
-        loss = (loss + (orthogonality(t).unwrap() * 0.001).unwrap()).unwrap();
+        loss = weighted_sum(&[(&loss, 1.0), (&orthogonality(t).unwrap(), 0.001)]).unwrap();
     }
     (loss.to_scalar().unwrap(), model.gradients(&loss, pass).unwrap())
 }
