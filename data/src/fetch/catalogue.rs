@@ -142,7 +142,10 @@ mod tests {
             for file in entry.files {
                 assert_eq!(file.md5.len(), 32, "{}", file.name);
                 assert!(file.md5.bytes().all(|b| b.is_ascii_hexdigit()));
-                assert!(file.url.is_none_or(|u| u.starts_with("https://") && u.contains(file.name)));
+                assert!(
+                    file.url
+                        .is_none_or(|u| u.starts_with("https://") && u.contains(file.name))
+                );
                 assert!(file.url.is_some() || !entry.by_hand.is_empty());
             }
         }

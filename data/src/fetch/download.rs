@@ -66,7 +66,8 @@ pub fn download(
     progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
 ) -> Result<()> {
     if to.exists() {
-        return verify(to, expect).with_context(|| format!("{} is here already; remove it to fetch it anew", to.display()));
+        return verify(to, expect)
+            .with_context(|| format!("{} is here already; remove it to fetch it anew", to.display()));
     }
     let folder = to.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -88,7 +89,9 @@ pub fn download(
                 }
                 Err(e) => {
                     remove(&part)?;
-                    return Err(e.context(format!("{url}: what came is not the published file, and was removed")));
+                    return Err(e.context(format!(
+                        "{url}: what came is not the published file, and was removed"
+                    )));
                 }
             },
             Err(Failure::Final(e)) => return Err(e),
@@ -103,7 +106,11 @@ pub fn download(
                     )));
                 }
                 thread::sleep(wait);
-                wait = if fails <= 1 { patience.wait } else { (wait * 2).min(LONGEST_WAIT) };
+                wait = if fails <= 1 {
+                    patience.wait
+                } else {
+                    (wait * 2).min(LONGEST_WAIT)
+                };
             }
         }
     }
@@ -134,7 +141,9 @@ fn attempt(
         206 if range_start(&response) == Some(have) => have,
         206 | 416 => {
             remove(part).map_err(Failure::Final)?;
-            return Err(passing(anyhow::anyhow!("the server cannot go on from byte {have}; from the start")));
+            return Err(passing(anyhow::anyhow!(
+                "the server cannot go on from byte {have}; from the start"
+            )));
         }
         408 | 425 | 429 | 500..=599 => return Err(passing(anyhow::anyhow!("the server answers {status}"))),
         _ => {
@@ -143,9 +152,14 @@ fn attempt(
             )));
         }
     };
-    let encoded = response.headers().get("content-encoding").is_some_and(|e| e != "identity");
+    let encoded = response
+        .headers()
+        .get("content-encoding")
+        .is_some_and(|e| e != "identity");
     if encoded {
-        return Err(refused(anyhow::anyhow!("the server sends an encoding that was not asked for")));
+        return Err(refused(anyhow::anyhow!(
+            "the server sends an encoding that was not asked for"
+        )));
     }
     let coming = response.body().content_length().map(|n| start + n);
     if let (Some(coming), Some(bytes)) = (coming, expect.bytes)
@@ -159,7 +173,9 @@ fn attempt(
     check_space(part.parent().unwrap_or(Path::new(".")), all, start).map_err(Failure::Final)?;
     let mut file = open_part(part, start).map_err(Failure::Final)?;
     let mut body = response.body_mut().with_config().limit(u64::MAX).reader();
-    let outcome = copy(&mut body, &mut file, start, expect.bytes, &mut |now| progress(now, all));
+    let outcome = copy(&mut body, &mut file, start, expect.bytes, &mut |now| {
+        progress(now, all)
+    });
     let done = outcome.map_err(|e| match e {
         Failure::Passing(e) => passing(e),
         Failure::Final(e) => refused(e),
@@ -168,7 +184,9 @@ fn attempt(
         .with_context(|| part.display().to_string())
         .map_err(Failure::Final)?;
     match all {
-        Some(all) if done < all => Err(passing(anyhow::anyhow!("the server ended at byte {done} of {all}"))),
+        Some(all) if done < all => Err(passing(anyhow::anyhow!(
+            "the server ended at byte {done} of {all}"
+        ))),
         _ => Ok(()),
     }
 }
@@ -199,7 +217,14 @@ fn request(url: &str, have: u64, patience: Patience) -> Result<ureq::http::Respo
 /// The first byte of a 206's `Content-Range: bytes 5-9/10`.
 fn range_start<B>(response: &ureq::http::Response<B>) -> Option<u64> {
     let text = response.headers().get("content-range")?.to_str().ok()?;
-    text.trim().strip_prefix("bytes")?.trim().split('-').next()?.trim().parse().ok()
+    text.trim()
+        .strip_prefix("bytes")?
+        .trim()
+        .split('-')
+        .next()?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// Copies until the end or past `most`; returns the length of the file.
@@ -255,13 +280,19 @@ fn open_part(part: &Path, start: u64) -> Result<File> {
 pub fn verify(path: &Path, expect: Expect) -> Result<()> {
     if let Some(bytes) = expect.bytes {
         let found = length(path);
-        ensure!(found == bytes, "{}: {found} bytes, but the file has {bytes}", path.display());
+        ensure!(
+            found == bytes,
+            "{}: {found} bytes, but the file has {bytes}",
+            path.display()
+        );
     }
     let mut file = File::open(path).with_context(|| path.display().to_string())?;
     let mut hash = Md5::new();
     let mut buffer = vec![0; 1 << 18];
     loop {
-        let n = file.read(&mut buffer).with_context(|| path.display().to_string())?;
+        let n = file
+            .read(&mut buffer)
+            .with_context(|| path.display().to_string())?;
         if n == 0 {
             break;
         }
@@ -283,15 +314,22 @@ pub fn verify(path: &Path, expect: Expect) -> Result<()> {
 /// The system's.
 pub fn free_space(folder: &Path) -> Result<u64> {
     let absolute = std::path::absolute(folder).with_context(|| folder.display().to_string())?;
-    let there = absolute.ancestors().find(|p| p.exists()).unwrap_or(Path::new("."));
-    fs4::available_space(there).with_context(|| format!("{}: its disk does not say what is free", there.display()))
+    let there = absolute
+        .ancestors()
+        .find(|p| p.exists())
+        .unwrap_or(Path::new("."));
+    fs4::available_space(there)
+        .with_context(|| format!("{}: its disk does not say what is free", there.display()))
 }
 
 fn check_space(folder: &Path, bytes: Option<u64>, have: u64) -> Result<()> {
     let need = bytes.unwrap_or(0).saturating_sub(have) + SPARE;
     let free = free_space(folder)?;
     if free < need {
-        bail!("{}: {free} bytes free, {need} needed; choose another disk with --out", folder.display());
+        bail!(
+            "{}: {free} bytes free, {need} needed; choose another disk with --out",
+            folder.display()
+        );
     }
     Ok(())
 }

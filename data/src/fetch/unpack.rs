@@ -25,14 +25,22 @@ const MOST_ENTRIES: usize = 1_000_000;
 /// Entries that lead out of `to` (`..`, absolute names, drives), links, two entries of one name, encryption, a size that
 /// betrays a bomb, a damaged archive, a full disk.
 pub fn unpack(archive: &Path, to: &Path, progress: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()> {
-    ensure!(!to.exists(), "{} is here already; remove it to unpack anew", to.display());
+    ensure!(
+        !to.exists(),
+        "{} is here already; remove it to unpack anew",
+        to.display()
+    );
     let at = || archive.display().to_string();
     let file = File::open(archive).with_context(at)?;
     let packed = file.metadata().with_context(at)?.len();
-    let mut zip = ZipArchive::new(BufReader::new(file)).with_context(|| format!("{}: not a whole zip", at()))?;
+    let mut zip =
+        ZipArchive::new(BufReader::new(file)).with_context(|| format!("{}: not a whole zip", at()))?;
     let (paths, total) = survey(&mut zip, packed).with_context(at)?;
 
-    let parent = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = to
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
     let free = free_space(parent)?;
     ensure!(
@@ -58,11 +66,16 @@ pub fn unpack(archive: &Path, to: &Path, progress: &mut dyn FnMut(u64, u64) -> R
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
         let size = entry.size();
-        let mut out = File::create_new(&target).with_context(|| format!("cannot write {}", target.display()))?;
+        let mut out =
+            File::create_new(&target).with_context(|| format!("cannot write {}", target.display()))?;
         // One byte more than announced is enough to know that the announcement lies.
         let n = io::copy(&mut entry.by_ref().take(size + 1), &mut out)
             .with_context(|| format!("{}: {name} is damaged, or the disk is full", at()))?;
-        ensure!(n == size, "{}: {name} holds {n} bytes or more, announced are {size}", at());
+        ensure!(
+            n == size,
+            "{}: {name} holds {n} bytes or more, announced are {size}",
+            at()
+        );
         done += n;
         progress(done, total)?;
     }
@@ -87,7 +100,9 @@ fn survey(zip: &mut ZipArchive<BufReader<File>>, packed: u64) -> Result<(Vec<Pat
     let mut seen = HashSet::new();
     let mut total = 0u64;
     for index in 0..zip.len() {
-        let entry = zip.by_index_raw(index).with_context(|| format!("entry {index}"))?;
+        let entry = zip
+            .by_index_raw(index)
+            .with_context(|| format!("entry {index}"))?;
         let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
         let path = safe_path(&name)?;
         ensure!(!entry.is_symlink(), "'{name}' is a link: not unpacked");
