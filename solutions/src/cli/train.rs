@@ -59,7 +59,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         eprintln!("stopped; everything is saved. Go on with\n  canopy train --resume {path}");
         return Ok(ExitCode::from(stop::STOPPED));
     }
-    let report = summary::finish(&mut trainer, &command_line(&trainer))?;
+    let command = command_line(&trainer.config);
+    let report = summary::finish(&mut trainer, &command)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report.evaluation)?);
     } else {
@@ -115,7 +116,7 @@ fn resume(path: &Path, args: &Args) -> Result<Trainer> {
 fn introduce(
     config: &Config,
     data: &canopy_data::Dataset,
-    split: &canopy_data::Split,
+    split: &canopy_data::split::Split,
     chosen: &device::Chosen,
     folder: &RunFolder,
 ) {
@@ -141,10 +142,10 @@ fn introduce(
 }
 
 /// The command that repeats the run: its settings that differ from the quick preset.
-fn command_line(trainer: &Trainer) -> String {
+fn command_line(config: &Config) -> String {
     let table = |c: &Config| toml::Table::try_from(c).unwrap_or_default();
     let presets = ["quick", "full"].map(|p| (p, Config::preset(p).map(|c| table(&c)).unwrap_or_default()));
-    let own = table(&trainer.config);
+    let own = table(config);
     let differing = |base: &toml::Table| -> Vec<String> {
         let differs = own.iter().filter(|(k, v)| base.get(*k) != Some(v));
         differs.map(|(k, v)| format!("--{k} {}", argument(v))).collect()

@@ -71,9 +71,28 @@ impl Collate {
     }
 
     fn cloud(&self, record: usize, epoch: u64) -> Result<Vec<[f32; 3]>> {
-        let cloud = self.data.cloud(record)?;
-        let mut random = Philox::new(self.seed, STREAM | epoch << 32 | record as u64);
-        prepare(&cloud, self.points, &self.augment, &mut random)
+        prepare(
+            &self.data.cloud(record)?,
+            self.points,
+            &self.augment,
+            &mut self.random(record, epoch),
+        )
+    }
+
+    /// The points that epoch `epoch` draws of a record, in metres, before they are normalised and augmented.
+    ///
+    /// # Errors
+    /// The cloud's.
+    pub fn drawn(&self, record: usize, epoch: u64) -> Result<Vec<[f32; 3]>> {
+        Ok(random_sample(
+            &self.data.cloud(record)?.xyz,
+            self.points,
+            &mut self.random(record, epoch),
+        ))
+    }
+
+    fn random(&self, record: usize, epoch: u64) -> Philox {
+        Philox::new(self.seed, STREAM | epoch << 32 | record as u64)
     }
 }
 

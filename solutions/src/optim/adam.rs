@@ -17,8 +17,7 @@ pub struct AdamConfig {
     pub beta2: f64,
     /// Added to the root of the second moment.
     pub eps: f64,
-    /// Added to the gradient times the parameter (Adam), or shrinks the parameter by its share of the
-    /// learning rate (AdamW).
+    /// Times the parameter, added to its gradient.
     pub weight_decay: f64,
 }
 
@@ -29,6 +28,34 @@ impl Default for AdamConfig {
             beta2: 0.999,
             eps: 1e-8,
             weight_decay: 0.0,
+        }
+    }
+}
+
+/// Settings of [`Adam::decoupled`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdamWConfig {
+    /// As Adam's.
+    pub beta1: f64,
+    /// As Adam's.
+    pub beta2: f64,
+    /// As Adam's.
+    pub eps: f64,
+    /// Times the learning rate, the share of a parameter that each step takes off.
+    pub weight_decay: f64,
+}
+
+impl Default for AdamWConfig {
+    fn default() -> Self {
+        let AdamConfig {
+            beta1, beta2, eps, ..
+        } = AdamConfig::default();
+        Self {
+            beta1,
+            beta2,
+            eps,
+            weight_decay: 0.01,
         }
     }
 }
@@ -44,11 +71,35 @@ pub struct Adam {
 }
 
 impl Adam {
-    /// Over `params`, its moments at zero. `decoupled` is AdamW.
+    /// Adam over `params`, its moments at zero.
     ///
     /// # Errors
     /// A setting out of range; candle's.
-    pub fn new(params: Vec<(String, Var)>, config: AdamConfig, decoupled: bool) -> Result<Self> {
+    pub fn new(params: Vec<(String, Var)>, config: AdamConfig) -> Result<Self> {
+        Self::build(params, config, false)
+    }
+
+    /// AdamW over `params`: the decay acts on the parameter, not through the moments.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn decoupled(params: Vec<(String, Var)>, config: AdamWConfig) -> Result<Self> {
+        let AdamWConfig {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+        } = config;
+        let config = AdamConfig {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+        };
+        Self::build(params, config, true)
+    }
+
+    fn build(params: Vec<(String, Var)>, config: AdamConfig, decoupled: bool) -> Result<Self> {
         for (name, beta) in [("beta1", config.beta1), ("beta2", config.beta2)] {
             ensure!(
                 (0.0..1.0).contains(&beta),

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use candle_core::Tensor;
 
-pub use adam::{Adam, AdamConfig};
+pub use adam::{Adam, AdamConfig, AdamWConfig};
 pub use clip::clip_grad_norm;
 pub use config::OptimConfig;
 pub use sgd::{Sgd, SgdConfig};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use canopy_data::{
-    Dataset, Split, builtin,
-    split::{self, Shares},
+    Dataset, builtin,
+    split::{self, Shares, Split},
 };
 
 use super::{BUILTIN, Config, bar};
@@ -17,7 +17,7 @@ use super::{BUILTIN, Config, bar};
 pub fn open(config: &Config) -> Result<Dataset> {
     let whole = match config.data.as_str() {
         BUILTIN => grow()?,
-        path => canopy_data::open(Path::new(path))?,
+        path => canopy_data::shard::open(Path::new(path))?,
     };
     let data = whole.subset(&config.species, config.min_points)?;
     let species = data.species.len();
@@ -33,12 +33,16 @@ pub fn open(config: &Config) -> Result<Dataset> {
 fn grow() -> Result<Dataset> {
     let config = builtin::Config::default();
     let bar = bar(0, "growing the forest");
-    let data = builtin::dataset(&config, &cache_folder(), &|done, total| {
+    let loaded = builtin::load(&config, &cache_folder(), &|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     });
     bar.finish_and_clear();
-    data
+    let loaded = loaded?;
+    if let Some(warning) = loaded.warning {
+        eprintln!("note: {warning}");
+    }
+    Ok(loaded.dataset)
 }
 
 /// Where grown trees are kept: `CANOPY_CACHE`, or the user's cache folder.

@@ -29,9 +29,12 @@ pub struct Predictions {
 ///
 /// # Errors
 /// candle's.
-pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> candle_core::Result<Tensor> {
-    let logits = model.forward(points, &Pass::eval().with_plain(plain))?.logits;
-    candle_nn::ops::softmax(&logits.detach().to_dtype(DType::F32)?, 1)
+pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<Tensor> {
+    let logits = model.forward(points, &Pass::eval().plain(plain))?.logits;
+    Ok(candle_nn::ops::softmax(
+        &logits.detach().to_dtype(DType::F32)?,
+        1,
+    )?)
 }
 
 /// How an evaluation runs.

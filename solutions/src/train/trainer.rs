@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Device, Tensor};
-use canopy_data::{Dataset, Split};
+use canopy_data::{Dataset, split::Split};
 
 use super::{
     Checkpoint, Config, Display, EvaluateOptions, Loss, Predictions, Progress, RunFolder, Running,
@@ -248,7 +248,7 @@ impl Trainer {
 
     fn step(&mut self, batch: &crate::loader::Batch, loss: &Loss) -> Result<()> {
         let (points, labels) = batch.to_device(&self.device)?;
-        let pass = Pass::train(self.config.seed, self.progress.step).with_plain(self.config.plain);
+        let pass = Pass::train(self.config.seed, self.progress.step).plain(self.config.plain);
         let rate = self.learning_rate(self.progress.step)?;
         let (value, correct) = train_step(
             &self.model,
@@ -383,15 +383,12 @@ impl Trainer {
         )
     }
 
-    /// The points of a record as an evaluation sees them (the first vote's), normalised.
+    /// The points of a record that an evaluation sees (the first vote's), in metres.
     ///
     /// # Errors
     /// The cloud's.
     pub fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
-        let points = evaluate::collate(&self.data, self.config.points)
-            .batch(&[record], 0)?
-            .points;
-        Ok(points.as_chunks().0.to_vec())
+        evaluate::collate(&self.data, self.config.points).drawn(record, 0)
     }
 
     /// Indices of the points of [`Self::seen_points`] that survive the max.

@@ -6,7 +6,7 @@ use super::{Axis, LinePlot, Series, tick_label};
 use crate::report::html::escape;
 
 /// Okabe and Ito's colours, told apart by colour-blind eyes; a lighter cut for dark pages.
-const STYLE: &str = "<style>.cp{--i:#1c2420;--m:#5a655f;--g:#dfe4e0;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d;font:13px system-ui,-apple-system,\"Segoe UI\",Roboto,sans-serif;max-width:100%;height:auto}.cp text{fill:var(--m)}.cp .t{fill:var(--i);font-weight:600;font-size:15px}.cp .g{stroke:var(--g);stroke-width:1;fill:none}.cp .a{stroke:var(--m);stroke-width:1;fill:none}.cp .l{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}.cp .d{stroke-dasharray:6 5}.cp .k{fill:var(--p);stroke:var(--i);stroke-width:2}.cp .kt{fill:var(--i);paint-order:stroke;stroke:var(--p);stroke-width:4px;stroke-linejoin:round}@media (prefers-color-scheme:dark){.cp{--i:#e8eeea;--m:#a3b0a9;--g:#2d3732;--p:#151b18;--c0:#56b4e9;--c1:#f08a3c;--c2:#3fcf9f;--c3:#e39ac6;--c4:#e6c84f;--c5:#9ad0f0;--c6:#b5b5b5;--c7:#c79be8}}@media print{.cp{--i:#000;--m:#333;--g:#ddd;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d}}</style>";
+const STYLE: &str = "<style>.cp{--i:#1c2420;--m:#5a655f;--g:#dfe4e0;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d;font:13px system-ui,-apple-system,\"Segoe UI\",Roboto,sans-serif;max-width:100%;height:auto}.cp text{fill:var(--m)}.cp .t{fill:var(--i);font-weight:600;font-size:15px}.cp .g{stroke:var(--g);stroke-width:1;fill:none}.cp .a{stroke:var(--m);stroke-width:1;fill:none}.cp .l{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}.cp .d{stroke-dasharray:6 5}.cp .m{stroke:var(--m);stroke-dasharray:2 3}.cp .k{fill:var(--p);stroke:var(--i);stroke-width:2}.cp .kt{fill:var(--i);paint-order:stroke;stroke:var(--p);stroke-width:4px;stroke-linejoin:round}@media (prefers-color-scheme:dark){.cp{--i:#e8eeea;--m:#a3b0a9;--g:#2d3732;--p:#151b18;--c0:#56b4e9;--c1:#f08a3c;--c2:#3fcf9f;--c3:#e39ac6;--c4:#e6c84f;--c5:#9ad0f0;--c6:#b5b5b5;--c7:#c79be8}}@media print{.cp{--i:#000;--m:#333;--g:#ddd;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d}}</style>";
 /// So many distinct colours.
 const COLOURS: usize = 8;
 /// Points of a line that are drawn at most; more than pixels across cannot be seen.
@@ -54,7 +54,10 @@ pub(super) fn draw(plot: &LinePlot) -> String {
     let forced = plot.y_range.map_or([f64::NAN; 2], |(l, h)| [l, h]);
     let (width, height) = plot.size;
     let y = Axis::over(shown().map(|p| p.1).chain(forced), plot.log_y, false, 5);
-    let x = Axis::over(shown().map(|p| p.0), plot.log_x, true, (width / 75.0) as usize);
+    let mut x = Axis::over(shown().map(|p| p.0), plot.log_x, true, (width / 75.0) as usize);
+    if plot.whole_x {
+        x.ticks.retain(|t| t.fract() == 0.0);
+    }
     let widest = y
         .ticks
         .iter()
@@ -68,7 +71,7 @@ pub(super) fn draw(plot: &LinePlot) -> String {
         y,
         left: 14.0 + 7.5 * (widest + 2 * usize::from(plot.percent)) as f64,
         right: width - 16.0,
-        top: 54.0 + legend,
+        top: 58.0 + legend,
         bottom: height - 46.0,
     };
     let label = escape(&describe(plot));
@@ -256,17 +259,22 @@ fn draw_marks(out: &mut String, f: &Frame) {
     for mark in f.plot.marks.iter().filter(|m| f.plot.shown(m.at)) {
         let (x, y) = (f.px(mark.at.0), f.py(mark.at.1));
         let (anchor, dx) = if x > (f.left + f.right) / 2.0 {
-            ("end", -4.0)
+            ("end", 3.0)
         } else {
-            ("start", 4.0)
+            ("start", -3.0)
         };
-        // Above the point where there is room, else below.
-        let dy = if y - f.top > 30.0 { -12.0 } else { 22.0 };
+        // Across the plot from the point, where lines are rare, with a leader to it.
+        let text = if y < (f.top + f.bottom) / 2.0 {
+            f.bottom - 12.0
+        } else {
+            f.top + 14.0
+        };
+        let end = if text > y { text - 14.0 } else { text + 5.0 };
         let _ = write!(
             out,
-            "<circle class=\"k\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/><text class=\"kt\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            "<path class=\"g m\" d=\"M{x:.1} {y:.1}V{end:.1}\"/><circle class=\"k\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>\
+             <text class=\"kt\" x=\"{:.1}\" y=\"{text:.1}\" text-anchor=\"{anchor}\">{}</text>",
             x + dx,
-            y + dy,
             escape(&mark.label)
         );
     }

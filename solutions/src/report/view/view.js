@@ -24,7 +24,7 @@
     color: colorBy === "intensity" && !anyIntensity ? "height" : colorBy,
     all: clouds.length > 1 && clouds.length <= 8,
     one: 0,
-    size: 35,
+    size: 50,
     turning: !matchMedia("(prefers-reduced-motion: reduce)").matches,
   };
   let arrange = () => {};
@@ -92,7 +92,7 @@
   const css = (c) => `rgb(${c.map((v) => Math.round(255 * v)).join(" ")})`;
   const darkQuery = matchMedia("(prefers-color-scheme: dark)");
   const theme = () => (darkQuery.matches
-    ? { paper: rgb("0d1210"), line: rgb("34403a"), cut: [0.22, 1] }
+    ? { paper: rgb("0d1210"), line: rgb("34403a"), cut: [0.3, 1] }
     : { paper: rgb("f3f5f2"), line: rgb("c3ccc6"), cut: [0, 0.86] });
   const ramp = (t) => {
     const at = Math.min(Math.max(t, 0), 1) * 8;
