@@ -76,7 +76,7 @@ pub fn tree(seed: u64, index: usize) -> Planned {
     let standing = Standing {
         diameter: diameter.clamp(8.0, 75.0),
         site: plot.site,
-        crowding: (plot.density + 0.22 * rng.normal()).clamp(0.0, 1.0),
+        crowding: (plot.density + 0.17 * rng.normal()).clamp(0.0, 1.0),
         age: ((plot.diameter - 12.0) / 32.0 + 0.2 * rng.normal()).clamp(0.0, 1.0),
         leaves: !plot.winter,
     };
