@@ -58,6 +58,36 @@ fn error(result: anyhow::Result<impl Sized>) -> String {
 }
 
 #[test]
+fn long_and_strided_gradients_step_as_short_ones_do() {
+    // Long: several tasks of threads. Strided: candle's operators serve instead of the CPU's one pass.
+    let values = random(&[300, 200], 4, 1.0);
+    let grad = random(&[300, 200], 5, 1.0);
+    for config in all() {
+        let stepped = |grad: Tensor| {
+            let w = Var::from_tensor(&values).unwrap();
+            let mut optimizer = config.build(vec![("w".into(), w.clone())]).unwrap();
+            for _ in 0..3 {
+                optimizer.step(std::slice::from_ref(&grad), 0.1).unwrap();
+            }
+            w.flatten_all().unwrap().to_vec1::<f32>().unwrap()
+        };
+        let strided = grad.t().unwrap().contiguous().unwrap().t().unwrap();
+        assert!(!strided.is_contiguous());
+        for (a, b) in stepped(grad.clone()).iter().zip(stepped(strided)) {
+            assert!((a - b).abs() < 1e-6 * (1.0 + a.abs()), "{config:?}: {a} and {b}");
+        }
+        let short = Var::from_tensor(&values.narrow(0, 299, 1).unwrap().contiguous().unwrap()).unwrap();
+        let mut optimizer = config.build(vec![("w".into(), short.clone())]).unwrap();
+        let last = grad.narrow(0, 299, 1).unwrap();
+        for _ in 0..3 {
+            optimizer.step(std::slice::from_ref(&last), 0.1).unwrap();
+        }
+        let short = short.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+        assert_eq!(stepped(grad.clone())[299 * 200..], short[..], "{config:?}");
+    }
+}
+
+#[test]
 fn a_saved_state_goes_on_with_the_same_bits() {
     for config in all() {
         let unbroken = params(1);

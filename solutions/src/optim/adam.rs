@@ -2,9 +2,11 @@ use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
 use candle_core::{Tensor, Var};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Optimizer;
+use super::cpu;
 use super::state::{self, Moments, Params};
 
 /// Settings of [`Adam`].
@@ -133,35 +135,91 @@ impl Adam {
     }
 }
 
+/// The numbers of one step.
+struct Update {
+    beta1: f64,
+    beta2: f64,
+    eps: f64,
+    /// Times the parameter, before the step: AdamW's decay.
+    keep: f64,
+    /// Times the parameter, added to the gradient: Adam's decay.
+    decay: f64,
+    size: f64,
+    root: f64,
+}
+
+impl Update {
+    fn new(config: &AdamConfig, decoupled: bool, step: u64, lr: f64) -> Self {
+        let decay = config.weight_decay;
+        Self {
+            beta1: config.beta1,
+            beta2: config.beta2,
+            eps: config.eps,
+            keep: if decoupled { 1.0 - lr * decay } else { 1.0 },
+            decay: if decoupled { 0.0 } else { decay },
+            // Both moments start at zero; these two undo it.
+            size: lr / (1.0 - config.beta1.powf(step as f64)),
+            root: (1.0 - config.beta2.powf(step as f64)).sqrt(),
+        }
+    }
+
+    fn plain(&self, param: &Var, grad: &Tensor, mean: &Var, square: &Var) -> candle_core::Result<()> {
+        let w = (param.as_detached_tensor() * self.keep)?;
+        let g = (grad.detach() + (&w * self.decay)?)?;
+        let m = mean.as_detached_tensor();
+        let m = (&m + ((&g - &m)? * (1.0 - self.beta1))?)?;
+        let v = ((square.as_detached_tensor() * self.beta2)? + (g.sqr()? * (1.0 - self.beta2))?)?;
+        let below = ((v.sqrt()? / self.root)? + self.eps)?;
+        param.set(&(w - ((&m / below)? * self.size)?)?)?;
+        mean.set(&m)?;
+        square.set(&v)
+    }
+
+    fn on_cpu(&self, param: &Var, grad: &Tensor, mean: &Var, square: &Var) -> candle_core::Result<()> {
+        let parts = |w: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]| {
+            w.par_chunks_mut(cpu::CHUNK)
+                .zip(g.par_chunks(cpu::CHUNK))
+                .zip(m.par_chunks_mut(cpu::CHUNK))
+                .zip(v.par_chunks_mut(cpu::CHUNK))
+                .for_each(|(((w, g), m), v)| self.chunk(w, g, m, v));
+        };
+        cpu::with(grad, |g| {
+            cpu::with_mut(param, |w| {
+                cpu::with_mut(mean, |m| cpu::with_mut(square, |v| parts(w, g, m, v)))
+            })
+        })???
+    }
+
+    fn chunk(&self, w: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
+        let (keep, decay, size) = (self.keep as f32, self.decay as f32, self.size as f32);
+        let (new1, beta2, new2) = (
+            (1.0 - self.beta1) as f32,
+            self.beta2 as f32,
+            (1.0 - self.beta2) as f32,
+        );
+        let (root, eps) = ((1.0 / self.root) as f32, self.eps as f32);
+        for (((w, g), m), v) in w.iter_mut().zip(g).zip(m).zip(v) {
+            let kept = *w * keep;
+            let g = g + kept * decay;
+            *m += (g - *m) * new1;
+            *v = *v * beta2 + g * g * new2;
+            *w = kept - *m / (v.sqrt() * root + eps) * size;
+        }
+    }
+}
+
 impl Optimizer for Adam {
     fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
         state::check_grads(&self.params, grads)?;
         self.step += 1;
-        let AdamConfig {
-            beta1,
-            beta2,
-            eps,
-            weight_decay,
-        } = self.config;
-        // Both moments start at zero; these undo it.
-        let size = lr / (1.0 - beta1.powf(self.step as f64));
-        let root = (1.0 - beta2.powf(self.step as f64)).sqrt();
+        let update = Update::new(&self.config, self.decoupled, self.step, lr);
         let moments = self.mean.iter().zip(&self.square);
         for (((_, param), grad), (mean, square)) in self.params.iter().zip(grads).zip(moments) {
-            let mut w = param.as_detached_tensor();
-            let mut g = grad.detach();
-            if weight_decay > 0.0 && self.decoupled {
-                w = (w * (1.0 - lr * weight_decay))?;
-            } else if weight_decay > 0.0 {
-                g = (g + (&w * weight_decay)?)?;
+            if cpu::serves(param) && cpu::serves(grad) {
+                update.on_cpu(param, grad, mean, square)?;
+            } else {
+                update.plain(param, grad, mean, square)?;
             }
-            let m = mean.as_detached_tensor();
-            let m = (&m + ((&g - &m)? * (1.0 - beta1))?)?;
-            let v = ((square.as_detached_tensor() * beta2)? + (g.sqr()? * (1.0 - beta2))?)?;
-            let below = ((v.sqrt()? / root)? + eps)?;
-            param.set(&(w - ((&m / below)? * size)?)?)?;
-            mean.set(&m)?;
-            square.set(&v)?;
         }
         Ok(())
     }

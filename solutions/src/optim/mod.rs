@@ -5,6 +5,7 @@
 mod adam;
 mod clip;
 mod config;
+mod cpu;
 mod sgd;
 mod state;
 
