@@ -113,7 +113,7 @@
     const power = 10 ** Math.floor(Math.log10(about));
     return ([1, 2, 5].find((m) => m * power >= about * 0.999) || 10) * power;
   };
-  const scene = { places: [], low: [0, 0, 0], high: [1, 1, 1], lines: null, labels: [], step: 1 };
+  const scene = { places: [], low: [0, 0, 0], high: [1, 1, 1], lines: null, labels: [], step: 1, ground: [0, 0, 1, 1] };
 
   function place() {
     const list = shown();
@@ -164,6 +164,8 @@
     if (scene.lines) gl.deleteBuffer(scene.lines.attribs.a_line.buffer);
     scene.lines = twgl.createBufferInfoFromArrays(gl, { a_line: { numComponents: 3, data: at } });
     scene.step = step;
+    // What the camera has to hold: the clouds, the grid and the pole.
+    scene.ground = [px, y0 * step, x1 * step, y1 * step];
   }
 
   function legend() {
@@ -197,14 +199,17 @@
   const FIELD = 0.6;
   const camera = { yaw: -0.5, pitch: 0.16, distance: 10, target: [0, 0, 0] };
   function reset() {
-    const half = [0, 1, 2].map((a) => (scene.high[a] - scene.low[a]) / 2);
-    camera.target = half.map((h, a) => scene.low[a] + h);
+    const [px, py, qx, qy] = scene.ground;
+    const half = [(qx - px) / 2, (qy - py) / 2, scene.high[2] / 2];
+    // One cloud turns about its own middle.
+    camera.target = scene.places.length > 1 ? [px + half[0], py + half[1], half[2]]
+      : [0, 1, 2].map((a) => (scene.low[a] + scene.high[a]) / 2);
     camera.yaw = scene.places.length > 1 ? -0.12 : -0.5;
     camera.pitch = scene.places.length > 8 ? 0.5 : 0.16;
     const ratio = (canvas.clientWidth || 1) / (canvas.clientHeight || 1);
     // Far enough for what the turn sweeps, with room for the legend.
-    const reach = scene.places.length > 1 ? half[0] + half[1] * 0.3 : Math.hypot(half[0], half[1]);
-    camera.distance = Math.max(half[2] * 1.25, reach * 1.12 / ratio, 1e-3) / Math.tan(FIELD / 2) + (scene.places.length > 1 ? half[1] : reach);
+    const reach = scene.places.length > 1 ? half[0] + half[1] * 0.2 : Math.hypot(half[0], half[1]);
+    camera.distance = Math.max(half[2] * 1.25, reach * 1.06 / ratio, 1e-3) / Math.tan(FIELD / 2) + (scene.places.length > 1 ? half[1] : reach);
     paint();
   }
   let swing = 0;
