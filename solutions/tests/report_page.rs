@@ -1,9 +1,9 @@
 //! The run's page holds whatever a run may leave, and stays one well-formed file.
 
-mod common;
+mod made_run;
 
 use canopy::report::{ColorBy, Evaluation, RunReport, ViewCloud, run_page, view_page, write};
-use common::{HOSTILE, run, seven, tree};
+use made_run::{HOSTILE, run, seven, tree};
 
 /// Holds that every element that is opened is closed, in order, and gives the number of elements.
 fn balanced(html: &str) -> usize {

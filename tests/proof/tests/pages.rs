@@ -3,14 +3,14 @@
 //! Needs Chromium or Chrome (`apt-get install chromium`); `CANOPY_CHROMIUM` may name it. With `CANOPY_PAGES` set to a
 //! folder, the pages and pictures of them are left there to look at.
 
-#[path = "../../../solutions/tests/common/mod.rs"]
-mod common;
+#[path = "../../../solutions/tests/made_run/mod.rs"]
+mod made_run;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use canopy::report::{ColorBy, ViewCloud, run_page, view_page};
-use common::{HOSTILE, run, seven, tree};
+use made_run::{HOSTILE, run, seven, tree};
 
 fn browser() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CANOPY_CHROMIUM") {
