@@ -8,6 +8,9 @@ use las::raw;
 
 use super::record::Layout;
 
+/// Extra bytes a point that are read from compressed files.
+const MOST_EXTRA: u16 = 512;
+
 /// A header whose numbers fit the file.
 #[derive(Debug)]
 pub struct Header {
@@ -132,6 +135,7 @@ fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
     let vlr = LazVlr::from_buffer(data).context("the LASzip record is damaged")?;
     let layered = layout.format >= 6;
     let mut size = 0usize;
+    let mut kinds = Vec::new();
     for (i, item) in vlr.items().iter().enumerate() {
         let (is, known) = match item.item_type() {
             Point10 => (!layered && i == 0, 20),
@@ -152,6 +156,14 @@ fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
             item.size(),
             layout.format
         );
+        // `laz` makes some 16 KiB of models for each extra byte, and all of an item's anew for each item.
+        let kind = std::mem::discriminant(&item.item_type());
+        ensure!(
+            !kinds.contains(&kind) && (known <= MOST_EXTRA),
+            "the LASzip record holds {:?} twice, or more than {MOST_EXTRA} extra bytes a point: the file is damaged, or write it as LAS",
+            item.item_type()
+        );
+        kinds.push(kind);
         size += usize::from(known);
     }
     ensure!(
