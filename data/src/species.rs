@@ -125,13 +125,13 @@ const BEECH: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.289],
-        crown_width: [0.86, 0.65],
-        crown_ratio: [0.80, 0.52],
+        crown_width: [0.84, 0.65],
+        crown_ratio: [0.84, 0.60],
         profile: Profile {
-            peak: 0.62,
+            peak: 0.60,
             upper: 1.9,
-            lower: 1.8,
-            base: 0.30,
+            lower: 1.5,
+            base: 0.25,
         },
         lobes: 0.10,
         leaders: 3,
@@ -142,7 +142,7 @@ const BEECH: Species = Species {
         orders: &[
             Branching {
                 spacing: 0.36,
-                angle: [25.0, 58.0],
+                angle: [22.0, 52.0],
                 lift: [0.10, 0.10],
                 wander: 0.09,
                 length: 1.0,
@@ -242,8 +242,8 @@ const OAK: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.95, 0.306],
-        crown_width: [0.95, 0.67],
-        crown_ratio: [0.68, 0.44],
+        crown_width: [1.05, 0.67],
+        crown_ratio: [0.76, 0.54],
         profile: Profile {
             peak: 0.52,
             upper: 2.5,
@@ -303,17 +303,17 @@ const ASH: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.285],
-        crown_width: [0.80, 0.64],
-        crown_ratio: [0.55, 0.34],
+        crown_width: [0.76, 0.64],
+        crown_ratio: [0.62, 0.42],
         profile: Profile {
-            peak: 0.36,
+            peak: 0.30,
             upper: 1.8,
-            lower: 1.15,
-            base: 0.12,
+            lower: 1.05,
+            base: 0.08,
         },
         lobes: 0.15,
         leaders: 3,
-        fork: [0.1, 0.5],
+        fork: [0.0, 0.3],
         fork_angle: 26.0,
         stem_wander: 0.02,
         arrangement: Arrangement::Opposite,
@@ -420,8 +420,8 @@ const PINE: Species = Species {
     habit: Habit {
         conifer: true,
         petterson: [1.9, 0.298],
-        crown_width: [0.76, 0.64],
-        crown_ratio: [0.42, 0.18],
+        crown_width: [0.82, 0.64],
+        crown_ratio: [0.36, 0.18],
         profile: Profile {
             peak: 0.66,
             upper: 2.7,
@@ -476,13 +476,13 @@ const RED_OAK: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.292],
-        crown_width: [0.88, 0.66],
-        crown_ratio: [0.72, 0.48],
+        crown_width: [0.92, 0.66],
+        crown_ratio: [0.58, 0.40],
         profile: Profile {
-            peak: 0.76,
-            upper: 2.1,
+            peak: 0.80,
+            upper: 2.0,
             lower: 2.2,
-            base: 0.72,
+            base: 0.80,
         },
         lobes: 0.12,
         leaders: 2,

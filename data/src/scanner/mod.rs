@@ -73,7 +73,7 @@ impl Scene {
             Scan::Uls => rng.range(0.1, 1.0),
             Scan::Als => rng.range(0.5, 2.0),
         };
-        let stray = rng.range(0.0, 0.3) as f32;
+        let stray = rng.range(0.0, 0.12) as f32;
         let gain = 30_000.0 * libm::exp(0.4 * rng.normal());
         let shifts: Vec<Vec3> = (0..16)
             .map(|_| Vec3::normal(rng) * (0.5 * optics.range_noise))
