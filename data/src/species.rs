@@ -125,13 +125,13 @@ const BEECH: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.289],
-        crown_width: [0.78, 0.65],
-        crown_ratio: [0.72, 0.42],
+        crown_width: [0.86, 0.65],
+        crown_ratio: [0.80, 0.52],
         profile: Profile {
-            peak: 0.60,
+            peak: 0.62,
             upper: 1.9,
             lower: 1.8,
-            base: 0.35,
+            base: 0.30,
         },
         lobes: 0.10,
         leaders: 3,
@@ -141,8 +141,8 @@ const BEECH: Species = Species {
         arrangement: Arrangement::Spiral,
         orders: &[
             Branching {
-                spacing: 0.42,
-                angle: [28.0, 62.0],
+                spacing: 0.36,
+                angle: [25.0, 58.0],
                 lift: [0.10, 0.10],
                 wander: 0.09,
                 length: 1.0,
@@ -186,7 +186,7 @@ const DOUGLAS: Species = Species {
     habit: Habit {
         conifer: true,
         petterson: [1.9, 0.277],
-        crown_width: [0.60, 0.69],
+        crown_width: [0.66, 0.69],
         crown_ratio: [0.78, 0.40],
         profile: Profile {
             peak: 0.74,
@@ -206,7 +206,7 @@ const DOUGLAS: Species = Species {
         orders: &[
             Branching {
                 spacing: 0.62,
-                angle: [42.0, 88.0],
+                angle: [38.0, 80.0],
                 lift: [0.10, 0.05],
                 wander: 0.07,
                 length: 1.0,
@@ -241,24 +241,24 @@ const OAK: Species = Species {
     scientific: "Quercus robur / Quercus petraea",
     habit: Habit {
         conifer: false,
-        petterson: [1.9, 0.301],
-        crown_width: [0.74, 0.67],
-        crown_ratio: [0.66, 0.40],
+        petterson: [1.95, 0.306],
+        crown_width: [0.95, 0.67],
+        crown_ratio: [0.68, 0.44],
         profile: Profile {
-            peak: 0.50,
-            upper: 2.3,
+            peak: 0.52,
+            upper: 2.5,
             lower: 1.6,
             base: 0.40,
         },
         lobes: 0.20,
         leaders: 4,
-        fork: [0.05, 0.45],
+        fork: [0.0, 0.35],
         fork_angle: 42.0,
-        stem_wander: 0.06,
+        stem_wander: 0.04,
         arrangement: Arrangement::Spiral,
         orders: &[
             Branching {
-                spacing: 0.75,
+                spacing: 0.42,
                 angle: [45.0, 80.0],
                 lift: [0.05, 0.05],
                 wander: 0.30,
@@ -303,13 +303,13 @@ const ASH: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.285],
-        crown_width: [0.72, 0.64],
-        crown_ratio: [0.58, 0.34],
+        crown_width: [0.80, 0.64],
+        crown_ratio: [0.55, 0.34],
         profile: Profile {
-            peak: 0.42,
+            peak: 0.36,
             upper: 1.8,
-            lower: 1.3,
-            base: 0.22,
+            lower: 1.15,
+            base: 0.12,
         },
         lobes: 0.15,
         leaders: 3,
@@ -319,8 +319,8 @@ const ASH: Species = Species {
         arrangement: Arrangement::Opposite,
         orders: &[
             Branching {
-                spacing: 0.95,
-                angle: [32.0, 50.0],
+                spacing: 0.8,
+                angle: [25.0, 42.0],
                 lift: [0.14, 0.14],
                 wander: 0.09,
                 length: 1.0,
@@ -347,7 +347,7 @@ const ASH: Species = Species {
         pipe: 2.2,
         bark: 0.40,
         foliage: Foliage {
-            area_index: 2.0,
+            area_index: 1.8,
             aspect: 2.2,
             spread: 0.22,
             level: 0.15,
@@ -364,7 +364,7 @@ const SPRUCE: Species = Species {
     habit: Habit {
         conifer: true,
         petterson: [1.9, 0.283],
-        crown_width: [0.56, 0.66],
+        crown_width: [0.62, 0.66],
         crown_ratio: [0.85, 0.45],
         profile: Profile {
             peak: 0.93,
@@ -384,7 +384,7 @@ const SPRUCE: Species = Species {
         orders: &[
             Branching {
                 spacing: 0.50,
-                angle: [55.0, 108.0],
+                angle: [58.0, 112.0],
                 lift: [0.08, 0.14],
                 wander: 0.04,
                 length: 1.0,
@@ -420,13 +420,13 @@ const PINE: Species = Species {
     habit: Habit {
         conifer: true,
         petterson: [1.9, 0.298],
-        crown_width: [0.62, 0.64],
-        crown_ratio: [0.55, 0.26],
+        crown_width: [0.76, 0.64],
+        crown_ratio: [0.42, 0.18],
         profile: Profile {
-            peak: 0.55,
-            upper: 2.2,
-            lower: 1.5,
-            base: 0.35,
+            peak: 0.66,
+            upper: 2.7,
+            lower: 2.2,
+            base: 0.5,
         },
         lobes: 0.20,
         leaders: 2,
@@ -440,7 +440,7 @@ const PINE: Species = Species {
         orders: &[
             Branching {
                 spacing: 0.55,
-                angle: [45.0, 82.0],
+                angle: [55.0, 88.0],
                 lift: [0.10, 0.10],
                 wander: 0.20,
                 length: 1.0,
@@ -476,13 +476,13 @@ const RED_OAK: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.292],
-        crown_width: [0.76, 0.66],
-        crown_ratio: [0.68, 0.40],
+        crown_width: [0.88, 0.66],
+        crown_ratio: [0.72, 0.48],
         profile: Profile {
-            peak: 0.66,
-            upper: 2.4,
+            peak: 0.76,
+            upper: 2.1,
             lower: 2.2,
-            base: 0.60,
+            base: 0.72,
         },
         lobes: 0.12,
         leaders: 2,
@@ -492,15 +492,15 @@ const RED_OAK: Species = Species {
         arrangement: Arrangement::Spiral,
         orders: &[
             Branching {
-                spacing: 0.60,
-                angle: [40.0, 76.0],
+                spacing: 0.40,
+                angle: [48.0, 84.0],
                 lift: [0.06, 0.03],
                 wander: 0.13,
                 length: 1.0,
                 flat: 0.0,
             },
             Branching {
-                spacing: 0.50,
+                spacing: 0.40,
                 angle: [48.0, 60.0],
                 lift: [0.04, 0.04],
                 wander: 0.18,
@@ -508,7 +508,7 @@ const RED_OAK: Species = Species {
                 flat: 0.3,
             },
             Branching {
-                spacing: 0.34,
+                spacing: 0.30,
                 angle: [48.0, 58.0],
                 lift: [0.02, 0.02],
                 wander: 0.2,

@@ -24,9 +24,9 @@ pub struct Chosen {
 pub fn choose(name: &str) -> Result<Chosen> {
     match name {
         "cpu" => Ok(cpu(None)),
-        "auto" if !cfg!(feature = "cuda") => {
-            Ok(cpu(Some("this program was built without `--features cuda`".into())))
-        }
+        "auto" if !cfg!(feature = "cuda") => Ok(cpu(Some(
+            "this program was built without `--features cuda`".into(),
+        ))),
         "auto" => cuda(0).or_else(|e| Ok(cpu(Some(format!("no CUDA device answered: {e:#}"))))),
         "cuda" => cuda(0),
         other => match other.strip_prefix("cuda:").map(str::parse) {
@@ -39,17 +39,29 @@ pub fn choose(name: &str) -> Result<Chosen> {
 fn cpu(reason: Option<String>) -> Chosen {
     let threads = rayon::current_num_threads();
     let s = if threads == 1 { "" } else { "s" };
-    Chosen { device: Device::Cpu, name: format!("cpu, {threads} thread{s}"), reason }
+    Chosen {
+        device: Device::Cpu,
+        name: format!("cpu, {threads} thread{s}"),
+        reason,
+    }
 }
 
 fn cuda(ordinal: usize) -> Result<Chosen> {
     if !cfg!(feature = "cuda") {
-        bail!("cuda:{ordinal} was asked for, but this program was built without it: build with `--features cuda`");
+        bail!(
+            "cuda:{ordinal} was asked for, but this program was built without it: build with `--features cuda`"
+        );
     }
     // A stream of its own: the per-thread default stream that `new_cuda` takes orders nothing between threads.
     match Device::new_cuda_with_stream(ordinal) {
-        Ok(device) => Ok(Chosen { device, name: format!("cuda:{ordinal}"), reason: None }),
-        Err(e) => bail!("cuda:{ordinal} cannot be used: {e}. `nvidia-smi` tells which devices the driver sees"),
+        Ok(device) => Ok(Chosen {
+            device,
+            name: format!("cuda:{ordinal}"),
+            reason: None,
+        }),
+        Err(e) => {
+            bail!("cuda:{ordinal} cannot be used: {e}. `nvidia-smi` tells which devices the driver sees")
+        }
     }
 }
 

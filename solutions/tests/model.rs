@@ -1,12 +1,12 @@
 //! What a PointNet must hold whatever its weights: order of points, odd clouds, refused input.
 
-mod common;
+mod tiny_models;
 
 use candle_core::{DType, Device, Tensor};
 use canopy::model::{Kind, PointNet, PointNetConfig, orthogonality};
 use canopy_data::Philox;
-use common::{KINDS, config, error, flat, loss_and_gradients, model, pass, points, shaken, tensor};
 use proptest::prelude::*;
+use tiny_models::{KINDS, config, error, flat, loss_and_gradients, model, pass, points, shaken, tensor};
 
 /// The points at `indices`.
 fn pick(coordinates: &[f32], indices: &[usize]) -> Vec<f32> {

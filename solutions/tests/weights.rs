@@ -1,12 +1,12 @@
 //! Weights through files: same bits back, PyTorch's forms read, everything else refused by name.
 
-mod common;
+mod tiny_models;
 
 use std::collections::HashMap;
 
 use candle_core::{DType, Device, Tensor};
 use canopy::model::{Kind, PointNet, PointNetConfig};
-use common::{KINDS, config, error, flat, model, pass, points, shaken, tensor};
+use tiny_models::{KINDS, config, error, flat, model, pass, points, shaken, tensor};
 
 fn map_of(model: &PointNet) -> HashMap<String, Tensor> {
     model.to_map().unwrap().into_iter().collect()

@@ -52,7 +52,7 @@ fn plot(seed: u64, number: usize) -> Plot {
     let mut rng = stream(seed, Stream::Plot, number);
     let diameter = rng.range(16.0, 42.0);
     let site = rng.range(0.85, 1.15);
-    let density = rng.range(0.2, 0.8);
+    let density = rng.range(0.1, 0.75);
     let winter = rng.uniform_f64() < 0.25;
     let weights = std::array::from_fn(|_| rng.range(0.5, 1.5));
     let tls = rng.range(0.3, 0.8);
@@ -76,7 +76,7 @@ pub fn tree(seed: u64, index: usize) -> Planned {
     let standing = Standing {
         diameter: diameter.clamp(8.0, 75.0),
         site: plot.site,
-        crowding: (plot.density + 0.22 * rng.normal()).clamp(0.0, 1.0),
+        crowding: (plot.density + 0.17 * rng.normal()).clamp(0.0, 1.0),
         age: ((plot.diameter - 12.0) / 32.0 + 0.2 * rng.normal()).clamp(0.0, 1.0),
         leaves: !plot.winter,
     };

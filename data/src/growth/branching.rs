@@ -48,7 +48,7 @@ pub struct Grower<'a> {
     habit: &'a Habit,
     size: &'a Size,
     standing: &'a Standing,
-    envelope: &'a Envelope,
+    envelope: Envelope,
     rng: &'a mut Philox,
     nodes: Vec<Node>,
     /// Nodes stand this much farther apart on a large tree.
@@ -61,7 +61,7 @@ impl<'a> Grower<'a> {
         habit: &'a Habit,
         size: &'a Size,
         standing: &'a Standing,
-        envelope: &'a Envelope,
+        envelope: Envelope,
         rng: &'a mut Philox,
     ) -> Self {
         let stretch = (size.crown_length() * 0.1).sqrt().clamp(0.5, 1.5);
@@ -119,6 +119,7 @@ impl<'a> Grower<'a> {
         let Some(&last) = stem.nodes.last() else {
             return Vec::new();
         };
+        self.envelope.follow(self.nodes[last as usize].at);
         let mut axes = vec![stem];
         let turn = self.rng.range(0.0, TAU);
         for k in 0..leaders {
@@ -152,11 +153,15 @@ impl<'a> Grower<'a> {
         };
         let (mut at, mut parent, mut dir) = (self.nodes[start as usize].at, start, direction);
         for k in 0..count as usize {
-            at += dir * step;
-            let out = course.slack < 100.0 && !self.envelope.holds(at, course.slack);
-            if (out && k > 0) || at.z < 0.2 && course.order > 0 {
+            let mut next = at + dir * step;
+            let out = course.slack < 100.0 && !self.envelope.holds(next, course.slack);
+            if (out && k > 0) || next.z < 0.2 && course.order > 0 {
                 break;
             }
+            if out {
+                next = at + dir * (0.35 * step);
+            }
+            at = next;
             let id = self.nodes.len() as u32;
             self.nodes.push(Node {
                 at,
@@ -166,6 +171,9 @@ impl<'a> Grower<'a> {
                 radius: 0.0,
             });
             axis.nodes.push(id);
+            if out {
+                break;
+            }
             parent = id;
             dir = (dir + Vec3::normal(self.rng) * wander + Vec3::UP * lift).unit();
         }

@@ -23,6 +23,8 @@ pub struct Envelope {
     lobes: [(f64, f64); 3],
     /// Relative amplitude and phase of the outline's change with height.
     waves: (f64, f64),
+    /// Where the crown's middle stands over the foot, metres sideways for each metre of height.
+    lean: Vec3,
 }
 
 impl Envelope {
@@ -43,10 +45,16 @@ impl Envelope {
             profile,
             lobes,
             waves: draw(lobe),
+            lean: Vec3::default(),
         }
     }
 
-    /// How far from the stem's foot the crown reaches at height `z` and `azimuth`; 0 above the top.
+    /// Centres the outline on a stem that ends at `top`.
+    pub fn follow(&mut self, top: Vec3) {
+        self.lean = Vec3::new(top.x, top.y, 0.0) * (1.0 / top.z.max(1.0));
+    }
+
+    /// How far from its middle the crown reaches at height `z` and `azimuth`; 0 above the top.
     pub fn reach(&self, z: f64, azimuth: f64) -> f64 {
         let depth = (self.top - z) / (self.top - self.base);
         if depth <= 0.0 {
@@ -73,6 +81,7 @@ impl Envelope {
 
     /// Whether `p` lies inside the outline enlarged by `slack`.
     pub fn holds(&self, p: Vec3, slack: f64) -> bool {
+        let p = p - self.lean * p.z;
         p.horizontal() <= self.reach(p.z, libm::atan2(p.y, p.x)) * slack + 0.05
     }
 }

@@ -98,6 +98,23 @@ impl Plan {
             .sum()
     }
 
+    /// The files to read.
+    pub fn files(&self) -> impl Iterator<Item = &std::path::Path> {
+        self.jobs.iter().map(|j| match j {
+            Job::File(f) => f.path.as_path(),
+            Job::Plot(p) => p.path.as_path(),
+        })
+    }
+
+    /// Every record in words: what a table or a shapefile said, which no file's time tells.
+    pub(crate) fn labels(&self) -> String {
+        let records = self.jobs.iter().flat_map(|j| match j {
+            Job::File(f) => vec![&f.record],
+            Job::Plot(p) => p.crowns.iter().map(|c| &c.record).collect(),
+        });
+        records.map(|r| format!("{r:?}\n")).collect()
+    }
+
     /// Drops labels that no tree bears.
     pub(super) fn drop_absent_species(&mut self) {
         let mut used = BTreeSet::new();

@@ -49,7 +49,10 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let best = best_of(&args.run)?;
     let saved = checkpoint::load(&best)?;
-    let config = Config { data: args.data.clone().unwrap_or(saved.progress.config.data.clone()), ..saved.progress.config };
+    let config = Config {
+        data: args.data.clone().unwrap_or(saved.progress.config.data.clone()),
+        ..saved.progress.config
+    };
     let chosen = device::choose(args.device.as_ref().unwrap_or(&config.device))?;
     let network = config.network(saved.progress.species.len());
     let model = PointNet::new(&network, &chosen.device, DType::F32, 0)?;
@@ -69,7 +72,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             }
         }
     };
-    ensure!(!records.is_empty(), "the part '{}' holds no cloud: take another with --part", args.part);
+    ensure!(
+        !records.is_empty(),
+        "the part '{}' holds no cloud: take another with --part",
+        args.part
+    );
     let options = EvaluateOptions {
         points: config.points,
         batch: config.batch,
@@ -79,7 +86,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         device: &chosen.device,
     };
     let bar = bar((records.len() * options.votes) as u64, "evaluating");
-    let predictions = evaluate::predict(&model, &data, &records, &options, &mut |n| bar.set_position(n as u64))?;
+    let predictions = evaluate::predict(&model, &data, &records, &options, &mut |n| {
+        bar.set_position(n as u64)
+    })?;
     bar.finish_and_clear();
     let scores = predictions.scores(&args.part, &data.species);
     if args.json {
@@ -96,6 +105,12 @@ pub fn best_of(run: &std::path::Path) -> Result<PathBuf> {
         return Ok(run.to_owned());
     }
     let best = run.join(RunFolder::BEST);
-    ensure!(best.is_file(), "{} holds no {}: is it the folder of a run that has finished an epoch?", run.display(), RunFolder::BEST);
-    best.canonicalize().with_context(|| format!("{} cannot be read", best.display()))
+    ensure!(
+        best.is_file(),
+        "{} holds no {}: is it the folder of a run that has finished an epoch?",
+        run.display(),
+        RunFolder::BEST
+    );
+    best.canonicalize()
+        .with_context(|| format!("{} cannot be read", best.display()))
 }

@@ -46,7 +46,9 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     if cli.threads > 0 {
         // Fails only where a pool is there already, and none is before this line.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(cli.threads).build_global();
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(cli.threads)
+            .build_global();
     }
     let result = match cli.command {
         Command::Train(args) => train::run(*args),

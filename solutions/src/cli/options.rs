@@ -195,7 +195,15 @@ mod tests {
         let options: Options = toml::from_str("epochs = 3\nmodel = \"full\"\njitter = 0.25").unwrap();
         let config = options.over(&quick).unwrap();
         assert_eq!((config.epochs, config.jitter), (3, 0.25));
-        assert_eq!(Config { epochs: quick.epochs, jitter: quick.jitter, model: quick.model, ..config }, quick);
+        assert_eq!(
+            Config {
+                epochs: quick.epochs,
+                jitter: quick.jitter,
+                model: quick.model,
+                ..config
+            },
+            quick
+        );
     }
 
     #[test]
@@ -204,6 +212,9 @@ mod tests {
         let path = dir.path().join("run.toml");
         fs::write(&path, "seed = 1\nepohcs = 3\n").unwrap();
         let e = format!("{:#}", Options::from_file(&path).unwrap_err());
-        assert!(e.contains("run.toml") && e.contains("line 2") && e.contains("epohcs"), "{e}");
+        assert!(
+            e.contains("run.toml") && e.contains("line 2") && e.contains("epohcs"),
+            "{e}"
+        );
     }
 }

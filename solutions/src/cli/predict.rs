@@ -100,14 +100,19 @@ fn predict(model: &PointNet, files: &[PathBuf], points: usize, votes: usize) -> 
     }
     let mut means = rows.chunks(votes).map(|votes| mean(votes));
     let answer = |(file, sample): (&PathBuf, Result<Vec<f32>>)| {
-        (file.clone(), sample.and_then(|_| means.next().context("the model gave no answer")))
+        (
+            file.clone(),
+            sample.and_then(|_| means.next().context("the model gave no answer")),
+        )
     };
     Ok(files.iter().zip(samples).map(answer).collect())
 }
 
 fn mean(rows: &[Vec<f32>]) -> Vec<f32> {
     let classes = rows.first().map_or(0, Vec::len);
-    (0..classes).map(|c| rows.iter().map(|r| r[c]).sum::<f32>() / rows.len() as f32).collect()
+    (0..classes)
+        .map(|c| rows.iter().map(|r| r[c]).sum::<f32>() / rows.len() as f32)
+        .collect()
 }
 
 /// `votes` samples of a file, `[votes × points × 3]`.
@@ -116,7 +121,11 @@ fn sample(file: &Path, points: usize, votes: usize) -> Result<Vec<f32>> {
     let mut flat = Vec::with_capacity(votes * points * 3);
     for vote in 0..votes {
         let mut random = Philox::new(0, vote as u64);
-        flat.extend(prepare(&cloud, points, &Augment::NONE, &mut random)?.into_iter().flatten());
+        flat.extend(
+            prepare(&cloud, points, &Augment::NONE, &mut random)?
+                .into_iter()
+                .flatten(),
+        );
     }
     Ok(flat)
 }
@@ -132,7 +141,11 @@ fn clouds(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let list = fs::read_dir(path).with_context(|| format!("{} cannot be read", path.display()))?;
         let mut inside: Vec<PathBuf> = list.map(|e| e.map(|e| e.path())).collect::<io::Result<_>>()?;
         inside.retain(|p| p.is_file() && formats::Format::from_path(p).is_some());
-        ensure!(!inside.is_empty(), "{} holds no cloud: .las .laz .ply .xyz .pts .txt .csv are read", path.display());
+        ensure!(
+            !inside.is_empty(),
+            "{} holds no cloud: .las .laz .ply .xyz .pts .txt .csv are read",
+            path.display()
+        );
         inside.sort();
         files.extend(inside);
     }
@@ -148,7 +161,11 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(format: &'a str, species: &'a [String]) -> Self {
-        Self { format, species, rows: 0 }
+        Self {
+            format,
+            species,
+            rows: 0,
+        }
     }
 
     fn row(&mut self, path: &Path, row: &[f32]) -> Result<()> {
@@ -168,8 +185,17 @@ impl<'a> Printer<'a> {
             }
             "json" => {
                 let open = if self.rows == 0 { "[" } else { "," };
-                let each: serde_json::Map<_, _> = self.species.iter().cloned().zip(row.iter().map(|p| json!(p))).collect();
-                writeln!(out, "{open}{}", json!({ "file": file, "species": name, "probabilities": each }))?;
+                let each: serde_json::Map<_, _> = self
+                    .species
+                    .iter()
+                    .cloned()
+                    .zip(row.iter().map(|p| json!(p)))
+                    .collect();
+                writeln!(
+                    out,
+                    "{open}{}",
+                    json!({ "file": file, "species": name, "probabilities": each })
+                )?;
             }
             _ => {
                 if self.rows == 0 {
@@ -191,9 +217,16 @@ impl<'a> Printer<'a> {
             0..=40 => file.to_owned(),
             _ => format!("…{}", file.chars().skip(count - 39).collect::<String>()),
         };
-        let second = order.get(1).map(|&i| format!("{} {:.0}%", self.species[i], 100.0 * row[i]));
+        let second = order
+            .get(1)
+            .map(|&i| format!("{} {:.0}%", self.species[i], 100.0 * row[i]));
         let first = order[0];
-        format!("{short:<40}  {:<16}  {:>3.0}%  {}", self.species[first], 100.0 * row[first], second.unwrap_or_default())
+        format!(
+            "{short:<40}  {:<16}  {:>3.0}%  {}",
+            self.species[first],
+            100.0 * row[first],
+            second.unwrap_or_default()
+        )
     }
 
     fn end(self) -> Result<()> {

@@ -10,9 +10,7 @@ use anyhow::{Result, ensure};
 use super::{options::Options, stop};
 use crate::{
     device,
-    train::{
-        BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, summary,
-    },
+    train::{BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, summary},
 };
 
 /// Options of `canopy train`.
@@ -61,7 +59,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         eprintln!("stopped; everything is saved. Go on with\n  canopy train --resume {path}");
         return Ok(ExitCode::from(stop::STOPPED));
     }
-    let report = summary::finish(&mut trainer, &command_line(&trainer))?;
+    let command = command_line(&trainer.config);
+    let report = summary::finish(&mut trainer, &command)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report.evaluation)?);
     } else {
@@ -85,7 +84,12 @@ fn start(args: &Args) -> Result<Trainer> {
         BUILTIN => preset.to_owned(),
         _ => format!("{}-{preset}", data.name),
     };
-    let folder = RunFolder::create(&args.out.clone().unwrap_or_else(|| free_name(Path::new("runs"), &name)))?;
+    let folder = RunFolder::create(
+        &args
+            .out
+            .clone()
+            .unwrap_or_else(|| free_name(Path::new("runs"), &name)),
+    )?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
     introduce(&config, &data, &split, &chosen, &folder);
     Trainer::new(config, data, split, chosen, folder)
@@ -93,7 +97,10 @@ fn start(args: &Args) -> Result<Trainer> {
 
 fn resume(path: &Path, args: &Args) -> Result<Trainer> {
     let nothing = toml::Table::try_from(&args.options)?.is_empty();
-    ensure!(nothing, "--resume goes on with the run's own settings: leave the others out, or start a new run");
+    ensure!(
+        nothing,
+        "--resume goes on with the run's own settings: leave the others out, or start a new run"
+    );
     let folder = RunFolder::open(path)?;
     let checkpoint = checkpoint::load(&folder.last())?;
     let config = checkpoint.progress.config.clone();
@@ -109,7 +116,7 @@ fn resume(path: &Path, args: &Args) -> Result<Trainer> {
 fn introduce(
     config: &Config,
     data: &canopy_data::Dataset,
-    split: &canopy_data::Split,
+    split: &canopy_data::split::Split,
     chosen: &device::Chosen,
     folder: &RunFolder,
 ) {
@@ -135,10 +142,10 @@ fn introduce(
 }
 
 /// The command that repeats the run: its settings that differ from the quick preset.
-fn command_line(trainer: &Trainer) -> String {
+fn command_line(config: &Config) -> String {
     let table = |c: &Config| toml::Table::try_from(c).unwrap_or_default();
     let presets = ["quick", "full"].map(|p| (p, Config::preset(p).map(|c| table(&c)).unwrap_or_default()));
-    let own = table(&trainer.config);
+    let own = table(config);
     let differing = |base: &toml::Table| -> Vec<String> {
         let differs = own.iter().filter(|(k, v)| base.get(*k) != Some(v));
         differs.map(|(k, v)| format!("--{k} {}", argument(v))).collect()
@@ -159,9 +166,17 @@ fn command_line(trainer: &Trainer) -> String {
 fn argument(value: &toml::Value) -> String {
     let text = match value {
         toml::Value::String(s) => s.clone(),
-        toml::Value::Array(a) => a.iter().filter_map(toml::Value::as_str).collect::<Vec<_>>().join(","),
+        toml::Value::Array(a) => a
+            .iter()
+            .filter_map(toml::Value::as_str)
+            .collect::<Vec<_>>()
+            .join(","),
         other => other.to_string(),
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/,:+=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }

@@ -19,7 +19,12 @@ pub struct Augment {
 
 impl Augment {
     /// No change.
-    pub const NONE: Self = Self { turn: false, jitter: 0.0, scale: 0.0, point_dropout: 0.0 };
+    pub const NONE: Self = Self {
+        turn: false,
+        jitter: 0.0,
+        scale: 0.0,
+        point_dropout: 0.0,
+    };
 
     /// Changes `points` in place by the draws of `random`.
     pub fn apply(&self, points: &mut [[f32; 3]], random: &mut Philox) {
@@ -30,7 +35,9 @@ impl Augment {
             let s = f64::from(self.scale);
             let wide = random.range(1.0 - s, 1.0 + s) as f32;
             let high = random.range(1.0 - s, 1.0 + s) as f32;
-            points.iter_mut().for_each(|p| *p = [p[0] * wide, p[1] * wide, p[2] * high]);
+            points
+                .iter_mut()
+                .for_each(|p| *p = [p[0] * wide, p[1] * wide, p[2] * high]);
         }
         if self.jitter > 0.0 {
             for c in points.iter_mut().flatten() {
@@ -61,17 +68,28 @@ fn turn(points: &mut [[f32; 3]], angle: f64) {
 mod tests {
     use super::*;
 
-    const ALL: Augment = Augment { turn: true, jitter: 0.01, scale: 0.1, point_dropout: 0.3 };
+    const ALL: Augment = Augment {
+        turn: true,
+        jitter: 0.01,
+        scale: 0.1,
+        point_dropout: 0.3,
+    };
 
     fn cloud() -> Vec<[f32; 3]> {
         let mut r = Philox::new(3, 0);
-        (0..200).map(|_| [r.uniform() - 0.5, r.uniform() - 0.5, r.uniform() - 0.5]).collect()
+        (0..200)
+            .map(|_| [r.uniform() - 0.5, r.uniform() - 0.5, r.uniform() - 0.5])
+            .collect()
     }
 
     #[test]
     fn turning_keeps_height_and_distance_from_the_trunk() {
         let (before, mut after) = (cloud(), cloud());
-        Augment { turn: true, ..Augment::NONE }.apply(&mut after, &mut Philox::new(5, 9));
+        Augment {
+            turn: true,
+            ..Augment::NONE
+        }
+        .apply(&mut after, &mut Philox::new(5, 9));
         assert_ne!(before, after);
         for (b, a) in before.iter().zip(&after) {
             assert_eq!(b[2], a[2]);
@@ -96,7 +114,11 @@ mod tests {
     #[test]
     fn dropped_points_stand_where_the_first_one_stands() {
         let mut c = cloud();
-        Augment { point_dropout: 0.9, ..Augment::NONE }.apply(&mut c, &mut Philox::new(8, 8));
+        Augment {
+            point_dropout: 0.9,
+            ..Augment::NONE
+        }
+        .apply(&mut c, &mut Philox::new(8, 8));
         let gone = c.iter().filter(|&&p| p == c[0]).count();
         assert!((2..200).contains(&gone), "{gone} points stand at the first");
         let kept = cloud();

@@ -61,7 +61,9 @@ impl Collate {
         };
         for &r in records {
             let record = &self.data.records[r];
-            let points = self.cloud(r, epoch).with_context(|| format!("tree {} ({})", record.tree, record.source))?;
+            let points = self
+                .cloud(r, epoch)
+                .with_context(|| format!("tree {} ({})", record.tree, record.source))?;
             batch.points.extend(points.iter().flatten());
             batch.labels.push(record.species as u32);
         }
@@ -69,9 +71,28 @@ impl Collate {
     }
 
     fn cloud(&self, record: usize, epoch: u64) -> Result<Vec<[f32; 3]>> {
-        let cloud = self.data.cloud(record)?;
-        let mut random = Philox::new(self.seed, STREAM | epoch << 32 | record as u64);
-        prepare(&cloud, self.points, &self.augment, &mut random)
+        prepare(
+            &self.data.cloud(record)?,
+            self.points,
+            &self.augment,
+            &mut self.random(record, epoch),
+        )
+    }
+
+    /// The points that epoch `epoch` draws of a record, in metres, before they are normalised and augmented.
+    ///
+    /// # Errors
+    /// The cloud's.
+    pub fn drawn(&self, record: usize, epoch: u64) -> Result<Vec<[f32; 3]>> {
+        Ok(random_sample(
+            &self.data.cloud(record)?.xyz,
+            self.points,
+            &mut self.random(record, epoch),
+        ))
+    }
+
+    fn random(&self, record: usize, epoch: u64) -> Philox {
+        Philox::new(self.seed, STREAM | epoch << 32 | record as u64)
     }
 }
 
@@ -80,7 +101,10 @@ impl Collate {
 /// # Errors
 /// A cloud without points, or with coordinates that are not finite numbers.
 pub fn prepare(cloud: &Cloud, n: usize, augment: &Augment, random: &mut Philox) -> Result<Vec<[f32; 3]>> {
-    ensure!(!cloud.is_empty(), "the cloud has no points: leave it out, or scan it again");
+    ensure!(
+        !cloud.is_empty(),
+        "the cloud has no points: leave it out, or scan it again"
+    );
     let mut points = random_sample(&cloud.xyz, n, random);
     if let Some(p) = points.iter().find(|p| p.iter().any(|c| !c.is_finite())) {
         anyhow::bail!("the cloud holds a point at {p:?}: a coordinate that is no finite number");

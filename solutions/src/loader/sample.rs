@@ -53,7 +53,9 @@ mod tests {
 
     fn cloud(n: usize, seed: u64) -> Vec<[f32; 3]> {
         let mut r = Philox::new(seed, 0);
-        (0..n).map(|_| [r.uniform() * 9.0, r.uniform() * 7.0 - 3.0, r.uniform() * 30.0]).collect()
+        (0..n)
+            .map(|_| [r.uniform() * 9.0, r.uniform() * 7.0 - 3.0, r.uniform() * 30.0])
+            .collect()
     }
 
     proptest! {

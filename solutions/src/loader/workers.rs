@@ -49,7 +49,13 @@ impl Loader {
                     .spawn(move || work(&collate, &todo, &finished))
             })
             .collect::<std::io::Result<Vec<_>>>()?;
-        Ok(Self { jobs: Some(jobs), done, threads, in_flight, next_ticket: 0 })
+        Ok(Self {
+            jobs: Some(jobs),
+            done,
+            threads,
+            in_flight,
+            next_ticket: 0,
+        })
     }
 
     /// The batches of epoch `epoch`, in the order of `batches`.
@@ -95,7 +101,9 @@ fn work(collate: &Collate, todo: &Receiver<Job>, finished: &Sender<(u64, Result<
 
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
+        .to_owned()
 }
 
 /// The batches of one epoch, in order.
@@ -120,7 +128,11 @@ impl EpochBatches<'_> {
             let ticket = self.loader.next_ticket;
             self.loader.next_ticket += 1;
             // Fails only when every worker is gone, which `next` reports.
-            let _ = jobs.send(Job { ticket, epoch: self.epoch, records });
+            let _ = jobs.send(Job {
+                ticket,
+                epoch: self.epoch,
+                records,
+            });
         }
     }
 }
@@ -140,7 +152,11 @@ impl Iterator for EpochBatches<'_> {
             match self.loader.done.recv() {
                 Ok((ticket, batch)) if ticket >= self.next => drop(self.early.insert(ticket, batch)),
                 Ok(_) => {}
-                Err(_) => break Err(anyhow!("every loader worker has died: the system may have ended them")),
+                Err(_) => {
+                    break Err(anyhow!(
+                        "every loader worker has died: the system may have ended them"
+                    ));
+                }
             }
         };
         self.waited += start.elapsed();
@@ -175,7 +191,9 @@ mod tests {
             assert_ne!(index, 17, "seventeen");
             anyhow::ensure!(index != 13, "bad luck");
             std::thread::sleep(Duration::from_micros(137 * (index as u64 % 5)));
-            let xyz = (0..50).map(|i| [index as f32 + (i * i) as f32, i as f32, (i % 7) as f32]).collect();
+            let xyz = (0..50)
+                .map(|i| [index as f32 + (i * i) as f32, i as f32, (i % 7) as f32])
+                .collect();
             Ok(Cloud::from_points(xyz))
         }
     }
@@ -192,13 +210,25 @@ mod tests {
             .collect();
         let species = ["a", "b", "c"].map(String::from).to_vec();
         let data = Dataset::new("test".into(), species, records, String::new(), Arc::new(Source));
-        let augment = Augment { turn: true, jitter: 0.01, scale: 0.1, point_dropout: 0.1 };
-        Arc::new(Collate { data, points: 16, augment, seed: 4 })
+        let augment = Augment {
+            turn: true,
+            jitter: 0.01,
+            scale: 0.1,
+            point_dropout: 0.1,
+        };
+        Arc::new(Collate {
+            data,
+            points: 16,
+            augment,
+            seed: 4,
+        })
     }
 
     fn good() -> Vec<Vec<usize>> {
-        let order: Vec<usize> =
-            epoch_order(40, 1, 0).into_iter().filter(|i| ![13, 17].contains(i)).collect();
+        let order: Vec<usize> = epoch_order(40, 1, 0)
+            .into_iter()
+            .filter(|i| ![13, 17].contains(i))
+            .collect();
         batches(&order, 3, false)
     }
 

@@ -1,7 +1,7 @@
 use candle_core::Var;
 use serde::{Deserialize, Serialize};
 
-use super::{Adam, AdamConfig, Optimizer, Sgd, SgdConfig};
+use super::{Adam, AdamConfig, AdamWConfig, Optimizer, Sgd, SgdConfig};
 
 /// Which optimizer, and its settings; the learning rate comes with each step.
 ///
@@ -14,7 +14,7 @@ pub enum OptimConfig {
     /// Adam, its weight decay part of the gradient.
     Adam(AdamConfig),
     /// Adam with decoupled weight decay.
-    AdamW(AdamConfig),
+    AdamW(AdamWConfig),
 }
 
 impl Default for OptimConfig {
@@ -36,10 +36,7 @@ impl OptimConfig {
 
     /// PyTorch's defaults: those of Adam and weight decay 0.01.
     pub fn adamw() -> Self {
-        Self::AdamW(AdamConfig {
-            weight_decay: 0.01,
-            ..AdamConfig::default()
-        })
+        Self::AdamW(AdamWConfig::default())
     }
 
     /// The optimizer over `params`.
@@ -49,8 +46,8 @@ impl OptimConfig {
     pub fn build(&self, params: Vec<(String, Var)>) -> anyhow::Result<Box<dyn Optimizer>> {
         Ok(match self {
             Self::Sgd(config) => Box::new(Sgd::new(params, config.clone())?),
-            Self::Adam(config) => Box::new(Adam::new(params, config.clone(), false)?),
-            Self::AdamW(config) => Box::new(Adam::new(params, config.clone(), true)?),
+            Self::Adam(config) => Box::new(Adam::new(params, config.clone())?),
+            Self::AdamW(config) => Box::new(Adam::decoupled(params, config.clone())?),
         })
     }
 }

@@ -5,6 +5,7 @@
 mod adam;
 mod clip;
 mod config;
+mod cpu;
 mod sgd;
 mod state;
 
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use candle_core::Tensor;
 
-pub use adam::{Adam, AdamConfig};
+pub use adam::{Adam, AdamConfig, AdamWConfig};
 pub use clip::clip_grad_norm;
 pub use config::OptimConfig;
 pub use sgd::{Sgd, SgdConfig};

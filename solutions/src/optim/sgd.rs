@@ -2,9 +2,11 @@ use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
 use candle_core::{Tensor, Var};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Optimizer;
+use super::cpu;
 use super::state::{self, Moments, Params};
 
 /// Settings of [`Sgd`].
@@ -80,30 +82,59 @@ impl Sgd {
     }
 }
 
+impl SgdConfig {
+    fn plain(&self, param: &Var, grad: &Tensor, buffer: Option<&Var>, lr: f64) -> candle_core::Result<()> {
+        let w = param.as_detached_tensor();
+        let mut direction = (grad.detach() + (&w * self.weight_decay)?)?;
+        if let Some(buffer) = buffer {
+            let kept = ((buffer.as_detached_tensor() * self.momentum)? + &direction)?;
+            buffer.set(&kept)?;
+            direction = if self.nesterov {
+                (direction + (kept * self.momentum)?)?
+            } else {
+                kept
+            };
+        }
+        param.set(&(w - (direction * lr)?)?)
+    }
+
+    fn on_cpu(&self, param: &Var, grad: &Tensor, buffer: &Var, lr: f64) -> candle_core::Result<()> {
+        let parts = |w: &mut [f32], g: &[f32], kept: &mut [f32]| {
+            w.par_chunks_mut(cpu::CHUNK)
+                .zip(g.par_chunks(cpu::CHUNK))
+                .zip(kept.par_chunks_mut(cpu::CHUNK))
+                .for_each(|((w, g), kept)| self.chunk(w, g, kept, lr as f32));
+        };
+        cpu::with(grad, |g| {
+            cpu::with_mut(param, |w| cpu::with_mut(buffer, |kept| parts(w, g, kept)))
+        })??
+    }
+
+    fn chunk(&self, w: &mut [f32], g: &[f32], kept: &mut [f32], lr: f32) {
+        let (decay, momentum) = (self.weight_decay as f32, self.momentum as f32);
+        for ((w, g), kept) in w.iter_mut().zip(g).zip(kept) {
+            let g = g + *w * decay;
+            *kept = *kept * momentum + g;
+            let direction = if self.nesterov {
+                g + *kept * momentum
+            } else {
+                *kept
+            };
+            *w -= direction * lr;
+        }
+    }
+}
+
 impl Optimizer for Sgd {
     fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
         state::check_grads(&self.params, grads)?;
-        let SgdConfig {
-            momentum,
-            nesterov,
-            weight_decay,
-        } = self.config;
         for (i, ((_, param), grad)) in self.params.iter().zip(grads).enumerate() {
-            let w = param.as_detached_tensor();
-            let mut direction = grad.detach();
-            if weight_decay > 0.0 {
-                direction = (direction + (&w * weight_decay)?)?;
+            match self.buffers.get(i) {
+                Some(buffer) if cpu::serves(param) && cpu::serves(grad) => {
+                    self.config.on_cpu(param, grad, buffer, lr)?;
+                }
+                buffer => self.config.plain(param, grad, buffer, lr)?,
             }
-            if let Some(buffer) = self.buffers.get(i) {
-                let kept = ((buffer.as_detached_tensor() * momentum)? + &direction)?;
-                buffer.set(&kept)?;
-                direction = if nesterov {
-                    (direction + (kept * momentum)?)?
-                } else {
-                    kept
-                };
-            }
-            param.set(&(w - (direction * lr)?)?)?;
         }
         self.step += 1;
         Ok(())

@@ -8,10 +8,11 @@ use std::{collections::HashMap, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::{Device, Tensor};
+use canopy_data::atomic;
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, atomic};
+use super::Config;
 
 /// The layout's version; another one is refused.
 const VERSION: u32 = 1;
@@ -91,7 +92,11 @@ pub fn save(
     let tensors = model
         .iter()
         .map(|(name, t)| (name.clone(), t))
-        .chain(optimizer.iter().map(|(name, t)| (format!("{OPTIMIZER}{name}"), t)))
+        .chain(
+            optimizer
+                .iter()
+                .map(|(name, t)| (format!("{OPTIMIZER}{name}"), t)),
+        )
         .map(|(name, t)| Ok((name, t.to_device(&Device::Cpu)?.contiguous()?)))
         .collect::<Result<Vec<_>>>()?;
     let meta = HashMap::from([(KEY.to_owned(), serde_json::to_string(progress)?)]);
@@ -106,21 +111,32 @@ pub fn save(
 /// Names the file and says whether it is missing, damaged, or another program's.
 pub fn load(path: &Path) -> Result<Checkpoint> {
     let bytes = fs::read(path).with_context(|| format!("no checkpoint can be read at {}", path.display()))?;
-    parse(&bytes).with_context(|| format!("{} is not a checkpoint that canopy can go on from", path.display()))
+    parse(&bytes).with_context(|| {
+        format!(
+            "{} is not a checkpoint that canopy can go on from",
+            path.display()
+        )
+    })
 }
 
 fn parse(bytes: &[u8]) -> Result<Checkpoint> {
     let (_, header) = SafeTensors::read_metadata(bytes).context("the file is damaged or cut off")?;
     let Some(text) = header.metadata().as_ref().and_then(|m| m.get(KEY)) else {
-        bail!("its header has no entry '{KEY}': it was written by another program (weights alone are read by `canopy eval --weights`)");
+        bail!(
+            "its header has no entry '{KEY}': it was written by another program (weights alone are read by `canopy eval --weights`)"
+        );
     };
     #[derive(Deserialize)]
     struct Version {
         version: u32,
     }
     let Version { version } = serde_json::from_str(text).context("its entry 'canopy' has no version")?;
-    ensure!(version == VERSION, "it has layout version {version}, and this program reads version {VERSION}");
-    let progress = serde_json::from_str(text).context("its entry 'canopy' does not say where the run stands")?;
+    ensure!(
+        version == VERSION,
+        "it has layout version {version}, and this program reads version {VERSION}"
+    );
+    let progress =
+        serde_json::from_str(text).context("its entry 'canopy' does not say where the run stands")?;
     let all = candle_core::safetensors::load_buffer(bytes, &Device::Cpu).context("a tensor is damaged")?;
     let (mut model, mut optimizer) = (HashMap::new(), HashMap::new());
     for (name, tensor) in all {
@@ -129,7 +145,11 @@ fn parse(bytes: &[u8]) -> Result<Checkpoint> {
             None => model.insert(name, tensor),
         };
     }
-    Ok(Checkpoint { progress, model, optimizer })
+    Ok(Checkpoint {
+        progress,
+        model,
+        optimizer,
+    })
 }
 
 #[cfg(test)]
@@ -153,8 +173,16 @@ mod tests {
         let back = load(&path).unwrap();
         assert_eq!(back.progress, progress);
         for map in [&back.model, &back.optimizer] {
-            let bits: Vec<u32> = map["w"].to_vec1::<f32>().unwrap().iter().map(|v| v.to_bits()).collect();
-            assert_eq!(bits, [1f32.to_bits(), (-0f32).to_bits(), f32::MIN_POSITIVE.to_bits()]);
+            let bits: Vec<u32> = map["w"]
+                .to_vec1::<f32>()
+                .unwrap()
+                .iter()
+                .map(|v| v.to_bits())
+                .collect();
+            assert_eq!(
+                bits,
+                [1f32.to_bits(), (-0f32).to_bits(), f32::MIN_POSITIVE.to_bits()]
+            );
         }
     }
 
@@ -176,7 +204,13 @@ mod tests {
     fn a_checkpoint_that_cannot_be_written_leaves_the_old_one() {
         let dir = tempfile::tempdir().unwrap();
         let (progress, tensors) = sample();
-        let e = save(&dir.path().join("missing/last.safetensors"), &progress, &tensors, &[]).unwrap_err();
+        let e = save(
+            &dir.path().join("missing/last.safetensors"),
+            &progress,
+            &tensors,
+            &[],
+        )
+        .unwrap_err();
         assert!(format!("{e:#}").contains("could not be written"), "{e:#}");
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     loader::Augment,
     model::{Kind, PointNetConfig},
-    optim::{AdamConfig, OptimConfig, SgdConfig},
+    optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig},
     schedule::ScheduleConfig,
 };
 
@@ -134,7 +134,13 @@ impl Config {
         };
         match name {
             "quick" => Ok(quick),
-            "full" => Ok(Self { model: Kind::Full, epochs: 120, warmup: 5.0, votes: 4, ..quick }),
+            "full" => Ok(Self {
+                model: Kind::Full,
+                epochs: 120,
+                warmup: 5.0,
+                votes: 4,
+                ..quick
+            }),
             _ => bail!("no preset is called '{name}': take quick or full"),
         }
     }
@@ -145,10 +151,17 @@ impl Config {
     /// Names the first value that is out of range and what it may be.
     pub fn validate(&self) -> Result<()> {
         ensure!(self.points >= 1, "points is 0: a cloud needs at least one");
-        ensure!(self.batch >= 2, "batch is {}: batch normalisation needs at least 2 clouds", self.batch);
+        ensure!(
+            self.batch >= 2,
+            "batch is {}: batch normalisation needs at least 2 clouds",
+            self.batch
+        );
         ensure!(self.epochs >= 1, "epochs is 0: there would be nothing to train");
         ensure!(self.votes >= 1, "votes is 0: a cloud must be seen at least once");
-        ensure!(self.evaluate_every >= 1, "evaluate-every is 0: take 1 for every epoch");
+        ensure!(
+            self.evaluate_every >= 1,
+            "evaluate-every is 0: take 1 for every epoch"
+        );
         for (name, value) in [
             ("learning-rate", self.learning_rate),
             ("weight-decay", self.weight_decay),
@@ -158,7 +171,10 @@ impl Config {
             ("jitter", f64::from(self.jitter)),
             ("checkpoint-seconds", self.checkpoint_seconds),
         ] {
-            ensure!(value.is_finite() && value >= 0.0, "{name} is {value}: it must be a number of at least 0");
+            ensure!(
+                value.is_finite() && value >= 0.0,
+                "{name} is {value}: it must be a number of at least 0"
+            );
         }
         for (name, value) in [
             ("smoothing", self.smoothing),
@@ -169,11 +185,22 @@ impl Config {
             ("validation", self.validation),
             ("test", self.test),
         ] {
-            ensure!((0.0..1.0).contains(&value), "{name} is {value}: it must be at least 0 and under 1");
+            ensure!(
+                (0.0..1.0).contains(&value),
+                "{name} is {value}: it must be at least 0 and under 1"
+            );
         }
-        ensure!(self.validation + self.test < 1.0, "validation and test together leave nothing to train on");
+        ensure!(
+            self.validation + self.test < 1.0,
+            "validation and test together leave nothing to train on"
+        );
         ensure!(self.folds != 1, "folds is 1: take 0 for none, or at least 2");
-        ensure!(self.folds == 0 || self.fold < self.folds, "fold is {}: folds count from 0 to {}", self.fold, self.folds.saturating_sub(1));
+        ensure!(
+            self.folds == 0 || self.fold < self.folds,
+            "fold is {}: folds count from 0 to {}",
+            self.fold,
+            self.folds.saturating_sub(1)
+        );
         self.network(1).check()?;
         self.optim().map(drop)?;
         self.schedule().map(drop)
@@ -182,12 +209,23 @@ impl Config {
     /// The network for `classes` species.
     pub fn network(&self, classes: usize) -> PointNetConfig {
         let (kind, width, dropout) = (self.model, self.width, self.dropout);
-        PointNetConfig { kind, classes, width, dropout, ..PointNetConfig::default() }
+        PointNetConfig {
+            kind,
+            classes,
+            width,
+            dropout,
+            ..PointNetConfig::default()
+        }
     }
 
     /// What is done to a training cloud.
     pub fn augment(&self) -> Augment {
-        Augment { turn: self.turn, jitter: self.jitter, scale: self.scale, point_dropout: self.point_dropout }
+        Augment {
+            turn: self.turn,
+            jitter: self.jitter,
+            scale: self.scale,
+            point_dropout: self.point_dropout,
+        }
     }
 
     /// The optimizer.
@@ -197,9 +235,19 @@ impl Config {
     pub fn optim(&self) -> Result<OptimConfig> {
         let (weight_decay, momentum) = (self.weight_decay, self.momentum);
         Ok(match self.optimizer.as_str() {
-            "adamw" => OptimConfig::AdamW(AdamConfig { weight_decay, ..AdamConfig::default() }),
-            "adam" => OptimConfig::Adam(AdamConfig { weight_decay, ..AdamConfig::default() }),
-            "sgd" => OptimConfig::Sgd(SgdConfig { weight_decay, momentum, ..SgdConfig::default() }),
+            "adamw" => OptimConfig::AdamW(AdamWConfig {
+                weight_decay,
+                ..Default::default()
+            }),
+            "adam" => OptimConfig::Adam(AdamConfig {
+                weight_decay,
+                ..Default::default()
+            }),
+            "sgd" => OptimConfig::Sgd(SgdConfig {
+                weight_decay,
+                momentum,
+                ..Default::default()
+            }),
             other => bail!("no optimizer is called '{other}': take adamw, adam or sgd"),
         })
     }

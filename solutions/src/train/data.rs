@@ -1,11 +1,11 @@
 //! From a run's configuration to its data and split.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, ensure};
 use canopy_data::{
-    Dataset, Split, builtin,
-    split::{self, Shares},
+    Dataset, builtin, cache_folder,
+    split::{self, Shares, Split},
 };
 
 use super::{BUILTIN, Config, bar};
@@ -21,7 +21,11 @@ pub fn open(config: &Config) -> Result<Dataset> {
     };
     let data = whole.subset(&config.species, config.min_points)?;
     let species = data.species.len();
-    ensure!(species >= 2, "{} has {species} species: telling apart needs at least 2", data.name);
+    ensure!(
+        species >= 2,
+        "{} has {species} species: telling apart needs at least 2",
+        data.name
+    );
     Ok(data)
 }
 
@@ -29,22 +33,16 @@ pub fn open(config: &Config) -> Result<Dataset> {
 fn grow() -> Result<Dataset> {
     let config = builtin::Config::default();
     let bar = bar(0, "growing the forest");
-    let data = builtin::dataset(&config, &cache_folder(), &|done, total| {
+    let loaded = builtin::load(&config, &cache_folder(), &|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     });
     bar.finish_and_clear();
-    data
-}
-
-/// Where grown trees are kept: `CANOPY_CACHE`, or the user's cache folder.
-pub fn cache_folder() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    variable("CANOPY_CACHE")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|p| p.join("canopy")))
-        .or_else(|| variable("LOCALAPPDATA").map(|p| p.join("canopy")))
-        .or_else(|| variable("HOME").map(|p| p.join(".cache").join("canopy")))
-        .unwrap_or_else(|| std::env::temp_dir().join("canopy"))
+    let loaded = loaded?;
+    if let Some(warning) = loaded.warning {
+        eprintln!("note: {warning}");
+    }
+    Ok(loaded.dataset)
 }
 
 /// Which records train, choose and test: by plots, never a tree on two sides.
@@ -55,6 +53,9 @@ pub fn split(config: &Config, data: &Dataset) -> Result<Split> {
     if config.folds > 0 {
         return split::folds(data, config.folds, config.fold, config.seed);
     }
-    let shares = Shares { validation: config.validation, test: config.test };
+    let shares = Shares {
+        validation: config.validation,
+        test: config.test,
+    };
     split::by_plot(data, shares, config.seed)
 }

@@ -29,9 +29,12 @@ pub struct Predictions {
 ///
 /// # Errors
 /// candle's.
-pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> candle_core::Result<Tensor> {
-    let logits = model.forward(points, &Pass::eval().with_plain(plain))?.logits;
-    candle_nn::ops::softmax(&logits.detach().to_dtype(DType::F32)?, 1)
+pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<Tensor> {
+    let logits = model.forward(points, &Pass::eval().plain(plain))?.logits;
+    Ok(candle_nn::ops::softmax(
+        &logits.detach().to_dtype(DType::F32)?,
+        1,
+    )?)
 }
 
 /// How an evaluation runs.
@@ -56,7 +59,12 @@ const SEED: u64 = 0;
 
 /// How an evaluation turns a record into points: without augmentation, the same for every model.
 pub fn collate(data: &Dataset, points: usize) -> Collate {
-    Collate { data: data.clone(), points, augment: Augment::NONE, seed: SEED }
+    Collate {
+        data: data.clone(),
+        points,
+        augment: Augment::NONE,
+        seed: SEED,
+    }
 }
 
 /// What `model` says of `records`; `each` is told after every batch how many clouds were seen.
@@ -78,26 +86,38 @@ pub fn predict(
         for batch in loader.epoch(vote as u64, batches(records, options.batch, false)) {
             let (points, _) = batch?.to_device(options.device)?;
             for row in probabilities(model, &points, options.plain)?.to_vec2::<f32>()? {
-                sums[at].iter_mut().zip(row).for_each(|(s, p)| *s += p / options.votes as f32);
+                sums[at]
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(s, p)| *s += p / options.votes as f32);
                 at += 1;
             }
             each(vote * records.len() + at);
         }
     }
     let truth = records.iter().map(|&r| data.records[r].species as u32).collect();
-    Ok(Predictions { records: records.to_vec(), truth, probabilities: sums })
+    Ok(Predictions {
+        records: records.to_vec(),
+        truth,
+        probabilities: sums,
+    })
 }
 
 impl Predictions {
     /// The most probable species of each.
     pub fn named(&self) -> Vec<u32> {
-        self.probabilities.iter().map(|row| metrics::argmax(row) as u32).collect()
+        self.probabilities
+            .iter()
+            .map(|row| metrics::argmax(row) as u32)
+            .collect()
     }
 
     /// Mean cross-entropy, nats; probabilities under 1e-12 count as that.
     pub fn loss(&self) -> f64 {
         let each = self.truth.iter().zip(&self.probabilities);
-        let sum: f64 = each.map(|(&t, row)| -f64::from(row[t as usize]).max(1e-12).ln()).sum();
+        let sum: f64 = each
+            .map(|(&t, row)| -f64::from(row[t as usize]).max(1e-12).ln())
+            .sum();
         sum / self.truth.len().max(1) as f64
     }
 

@@ -19,7 +19,8 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::atomic;
+use canopy_data::atomic;
+
 use crate::report::EpochRow;
 
 /// An open run folder; locked until dropped.
@@ -38,7 +39,8 @@ impl RunFolder {
     /// # Errors
     /// Names the folder: it holds a run, another program writes there, it cannot be made.
     pub fn create(path: &Path) -> Result<Self> {
-        fs::create_dir_all(path).with_context(|| format!("the run folder {} cannot be made", path.display()))?;
+        fs::create_dir_all(path)
+            .with_context(|| format!("the run folder {} cannot be made", path.display()))?;
         let folder = Self::lock(path)?;
         if folder.last().exists() || folder.metrics().exists() {
             bail!(
@@ -56,7 +58,10 @@ impl RunFolder {
     /// Names the folder: it is not there, or another program writes there.
     pub fn open(path: &Path) -> Result<Self> {
         if !path.is_dir() {
-            bail!("there is no run folder {}: `ls runs` shows those that are", path.display());
+            bail!(
+                "there is no run folder {}: `ls runs` shows those that are",
+                path.display()
+            );
         }
         Self::lock(path)
     }
@@ -70,12 +75,21 @@ impl RunFolder {
             .open(&name)
             .with_context(|| format!("{} cannot be written to", path.display()))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Ok(()) => Ok(Self {
+                path: path.to_owned(),
+                _lock: lock,
+            }),
             Err(fs::TryLockError::WouldBlock) => {
-                bail!("another canopy is writing in {}: wait for it, or name another folder with --out", path.display())
+                bail!(
+                    "another canopy is writing in {}: wait for it, or name another folder with --out",
+                    path.display()
+                )
             }
             // Some network file systems know no locks: better unguarded than not at all.
-            Err(fs::TryLockError::Error(_)) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(fs::TryLockError::Error(_)) => Ok(Self {
+                path: path.to_owned(),
+                _lock: lock,
+            }),
         }
     }
 
@@ -113,7 +127,13 @@ impl RunFolder {
     pub fn append(&self, row: &EpochRow) -> Result<()> {
         let path = self.metrics();
         let line = serde_json::to_string(row)? + "\n";
-        let write = || OpenOptions::new().create(true).append(true).open(&path)?.write_all(line.as_bytes());
+        let write = || {
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(&path)?
+                .write_all(line.as_bytes())
+        };
         write().with_context(|| format!("{} cannot be added to", path.display()))
     }
 
@@ -139,7 +159,10 @@ impl RunFolder {
                 rows.push(row);
             }
         }
-        let kept: String = rows.iter().map(|r| serde_json::to_string(r).map(|l| l + "\n")).collect::<Result<_, _>>()?;
+        let kept: String = rows
+            .iter()
+            .map(|r| serde_json::to_string(r).map(|l| l + "\n"))
+            .collect::<Result<_, _>>()?;
         if kept != text {
             atomic::write(&path, kept.as_bytes())?;
         }
@@ -151,7 +174,10 @@ impl RunFolder {
 pub fn free_name(parent: &Path, name: &str) -> PathBuf {
     let first = parent.join(name);
     let numbered = (2..).map(|i| parent.join(format!("{name}-{i}")));
-    std::iter::once(first).chain(numbered).find(|p| !p.exists()).unwrap_or_else(|| parent.join(name))
+    std::iter::once(first)
+        .chain(numbered)
+        .find(|p| !p.exists())
+        .unwrap_or_else(|| parent.join(name))
 }
 
 #[cfg(test)]
@@ -159,7 +185,11 @@ mod tests {
     use super::*;
 
     fn row(epoch: usize) -> EpochRow {
-        EpochRow { epoch, train_loss: 0.1 + epoch as f64 / 3.0, ..EpochRow::default() }
+        EpochRow {
+            epoch,
+            train_loss: 0.1 + epoch as f64 / 3.0,
+            ..EpochRow::default()
+        }
     }
 
     #[test]

@@ -10,7 +10,10 @@ pub fn processor() -> String {
         Some(line.split_once(':')?.1.trim().to_owned())
     });
     let s = if cores == 1 { "" } else { "s" };
-    format!("{}, {cores} core{s}", name.unwrap_or_else(|| std::env::consts::ARCH.to_owned()))
+    format!(
+        "{}, {cores} core{s}",
+        name.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+    )
 }
 
 /// Greatest resident memory of this process so far, bytes; none where the system does not say (Linux does).
@@ -23,7 +26,9 @@ pub fn peak_memory() -> Option<u64> {
 
 /// A moment as RFC 3339 in UTC, to the second (Hinnant, "chrono-compatible low-level date algorithms").
 pub fn utc(time: SystemTime) -> String {
-    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let seconds = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
@@ -33,7 +38,12 @@ pub fn utc(time: SystemTime) -> String {
     let day = day_of_year - (153 * m + 2) / 5 + 1;
     let month = if m < 10 { m + 3 } else { m - 9 };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+        rest / 3600,
+        rest / 60 % 60,
+        rest % 60
+    )
 }
 
 #[cfg(test)]

@@ -38,7 +38,11 @@ pub fn class_scores(confusion: &[Vec<u64>], i: usize) -> (Option<f64>, Option<f6
     let hits = confusion[i][i];
     let occurs: u64 = confusion[i].iter().sum();
     let named: u64 = confusion.iter().map(|row| row[i]).sum();
-    let f1 = if occurs > 0 { ratio(2 * hits, occurs + named) } else { None };
+    let f1 = if occurs > 0 {
+        ratio(2 * hits, occurs + named)
+    } else {
+        None
+    };
     (ratio(hits, named), ratio(hits, occurs), f1)
 }
 
@@ -46,7 +50,13 @@ pub fn class_scores(confusion: &[Vec<u64>], i: usize) -> (Option<f64>, Option<f6
 pub fn class_rows(confusion: &[Vec<u64>], species: &[String]) -> Vec<ClassRow> {
     let row = |(i, name): (usize, &String)| {
         let (precision, recall, f1) = class_scores(confusion, i);
-        ClassRow { species: name.clone(), support: confusion[i].iter().sum(), precision, recall, f1 }
+        ClassRow {
+            species: name.clone(),
+            support: confusion[i].iter().sum(),
+            precision,
+            recall,
+            f1,
+        }
     };
     species.iter().enumerate().map(row).collect()
 }
@@ -97,7 +107,10 @@ mod tests {
     #[test]
     fn nothing_evaluated_scores_zero_not_nan() {
         let m = confusion_matrix(&[], &[], 2);
-        assert_eq!((accuracy(&m), balanced_accuracy(&m), macro_f1(&m)), (0.0, 0.0, 0.0));
+        assert_eq!(
+            (accuracy(&m), balanced_accuracy(&m), macro_f1(&m)),
+            (0.0, 0.0, 0.0)
+        );
     }
 
     #[test]

@@ -23,15 +23,22 @@ pub struct Display {
 impl Display {
     /// A display for `steps` steps in `epochs` epochs, of which `done` are done.
     pub fn new(steps: u64, epochs: usize, done: u64) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(5)).with_position(done);
+        let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(5))
+            .with_position(done);
         bar.set_style(style("{prefix} {bar:16.green} {percent:>3}% {msg} · {eta} left"));
         bar.reset_eta();
-        Self { bar, epochs, last_read: Instant::now(), validated: String::new() }
+        Self {
+            bar,
+            epochs,
+            last_read: Instant::now(),
+            validated: String::new(),
+        }
     }
 
     /// After a step; true where it is time to read the figures for `figures`.
     pub fn step(&mut self, epoch: usize) -> bool {
-        self.bar.set_prefix(format!("epoch {}/{}", epoch + 1, self.epochs));
+        self.bar
+            .set_prefix(format!("epoch {}/{}", epoch + 1, self.epochs));
         self.bar.inc(1);
         let due = std::io::stderr().is_terminal() && self.last_read.elapsed() > EVERY;
         if due {
@@ -42,7 +49,11 @@ impl Display {
 
     /// Shows the figures of the epoch under way.
     pub fn figures(&self, loss: f64, accuracy: f64, rate: f64) {
-        self.bar.set_message(format!("loss {loss:.3} acc {:.1}% {rate:.0}/s{}", 100.0 * accuracy, self.validated));
+        self.bar.set_message(format!(
+            "loss {loss:.3} acc {:.1}% {rate:.0}/s{}",
+            100.0 * accuracy,
+            self.validated
+        ));
     }
 
     /// After an epoch. Lines go to standard error, so that `--json` has standard output to itself.
@@ -50,7 +61,10 @@ impl Display {
         if let Some(v) = row.val_balanced {
             self.validated = format!(" val {:.1}%", 100.0 * v);
         }
-        let val = row.val_balanced.map(|v| format!(", validation {:.1} % balanced", 100.0 * v)).unwrap_or_default();
+        let val = row
+            .val_balanced
+            .map(|v| format!(", validation {:.1} % balanced", 100.0 * v))
+            .unwrap_or_default();
         if !std::io::stderr().is_terminal() {
             eprintln!(
                 "epoch {}/{}: loss {:.3}, accuracy {:.1} %{val}, {:.0} clouds/s, {:.1} s",
@@ -78,5 +92,7 @@ pub fn bar(total: u64, what: &str) -> ProgressBar {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─")
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸─")
 }

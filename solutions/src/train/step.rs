@@ -37,11 +37,22 @@ pub fn train_step(
     clip: f64,
 ) -> Result<(Tensor, Tensor)> {
     let output = model.forward(points, pass)?;
-    let mut total = kernels::cross_entropy(&output.logits, labels, loss.smoothing, loss.class_weights.as_ref())?;
+    let mut total = kernels::cross_entropy(
+        &output.logits,
+        labels,
+        loss.smoothing,
+        loss.class_weights.as_ref(),
+    )?;
     if let Some(transform) = output.feature_transform.filter(|_| loss.orthogonality > 0.0) {
         total = (total + (orthogonality(&transform)? * loss.orthogonality)?)?;
     }
-    let correct = output.logits.detach().argmax(1)?.eq(labels)?.to_dtype(DType::F32)?.sum_all()?;
+    let correct = output
+        .logits
+        .detach()
+        .argmax(1)?
+        .eq(labels)?
+        .to_dtype(DType::F32)?
+        .sum_all()?;
     let grads = total.backward()?;
     let mut grads = model
         .params()

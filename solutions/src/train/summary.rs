@@ -18,11 +18,18 @@ pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
     trainer.load_best()?;
     let (part, records) = held_out(trainer);
     let bar = bar((records.len() * trainer.config.votes) as u64, "testing");
-    let predictions = trainer.predict(&records, trainer.config.votes, &mut |n| bar.set_position(n as u64))?;
+    let predictions = trainer.predict(&records, trainer.config.votes, &mut |n| {
+        bar.set_position(n as u64)
+    })?;
     bar.finish_and_clear();
     let evaluation = predictions.scores(part, &trainer.data.species);
-    trainer.folder.write("evaluation.json", &(serde_json::to_string_pretty(&evaluation)? + "\n"))?;
-    trainer.folder.write("predictions.csv", &predictions_csv(trainer, &predictions)?)?;
+    trainer.folder.write(
+        "evaluation.json",
+        &(serde_json::to_string_pretty(&evaluation)? + "\n"),
+    )?;
+    trainer
+        .folder
+        .write("predictions.csv", &predictions_csv(trainer, &predictions)?)?;
     let report = page(trainer, command, evaluation, &predictions)?;
     report::write(trainer.folder.path(), &report)?;
     Ok(report)
@@ -48,8 +55,20 @@ fn predictions_csv(trainer: &Trainer, predictions: &Predictions) -> Result<Strin
         let row = &predictions.probabilities[i];
         let scan = format!("{:?}", record.scan).to_lowercase();
         let named = &species[metrics::argmax(row)];
-        let fields = [&record.tree, &record.plot, &scan, &record.source, &species[record.species], named];
-        csv.write_record(fields.into_iter().cloned().chain(row.iter().map(|p| format!("{p:.4}"))))?;
+        let fields = [
+            &record.tree,
+            &record.plot,
+            &scan,
+            &record.source,
+            &species[record.species],
+            named,
+        ];
+        csv.write_record(
+            fields
+                .into_iter()
+                .cloned()
+                .chain(row.iter().map(|p| format!("{p:.4}"))),
+        )?;
     }
     Ok(String::from_utf8(csv.into_inner()?)?)
 }
@@ -67,13 +86,19 @@ fn page(
         title: format!("{} PointNet on {}", config.model, trainer.data.name),
         command: command.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started: machine::utc(std::time::SystemTime::now() - std::time::Duration::from_secs_f64(trainer.progress.seconds)),
+        started: machine::utc(
+            std::time::SystemTime::now() - std::time::Duration::from_secs_f64(trainer.progress.seconds),
+        ),
         seconds: trainer.progress.seconds,
         facts: facts(trainer),
         config: toml::to_string_pretty(config)?,
         epochs: trainer.rows.clone(),
         evaluation,
-        training_counts: species.iter().cloned().zip(counts.iter().map(|&c| c as u64)).collect::<BTreeMap<_, _>>(),
+        training_counts: species
+            .iter()
+            .cloned()
+            .zip(counts.iter().map(|&c| c as u64))
+            .collect::<BTreeMap<_, _>>(),
         wrong: wrong(trainer, predictions)?,
         critical: critical(trainer, predictions)?,
     })
@@ -82,7 +107,8 @@ fn page(
 fn facts(trainer: &Trainer) -> Vec<(String, String)> {
     let split = &trainer.split;
     let plots = |records: &[usize]| {
-        let names: std::collections::BTreeSet<_> = records.iter().map(|&r| &trainer.data.records[r].plot).collect();
+        let names: std::collections::BTreeSet<_> =
+            records.iter().map(|&r| &trainer.data.records[r].plot).collect();
         format!("{} scans on {} plots", records.len(), names.len())
     };
     let mut facts = vec![
@@ -106,7 +132,9 @@ fn facts(trainer: &Trainer) -> Vec<(String, String)> {
 
 fn wrong(trainer: &Trainer, predictions: &Predictions) -> Result<Vec<WrongTree>> {
     let named = predictions.named();
-    let mut wrong: Vec<usize> = (0..named.len()).filter(|&i| named[i] != predictions.truth[i]).collect();
+    let mut wrong: Vec<usize> = (0..named.len())
+        .filter(|&i| named[i] != predictions.truth[i])
+        .collect();
     let sureness = |i: &usize| predictions.probabilities[*i][named[*i] as usize];
     wrong.sort_by(|a, b| sureness(b).total_cmp(&sureness(a)));
     wrong.truncate(WRONG_SHOWN);
@@ -128,7 +156,9 @@ fn critical(trainer: &Trainer, predictions: &Predictions) -> Result<Option<Criti
     let named = predictions.named();
     let right = (0..named.len()).filter(|&i| named[i] == predictions.truth[i]);
     let sureness = |i: usize| predictions.probabilities[i][named[i] as usize];
-    let Some(best) = right.max_by(|&a, &b| sureness(a).total_cmp(&sureness(b))) else { return Ok(None) };
+    let Some(best) = right.max_by(|&a, &b| sureness(a).total_cmp(&sureness(b))) else {
+        return Ok(None);
+    };
     let record = predictions.records[best];
     Ok(Some(CriticalPoints {
         tree: trainer.data.records[record].tree.clone(),
@@ -142,7 +172,11 @@ fn critical(trainer: &Trainer, predictions: &Predictions) -> Result<Option<Criti
 pub fn text(report: &RunReport, folder: &str) -> String {
     let e = &report.evaluation;
     let mut out = scores_text(e);
-    let _ = writeln!(out, "\n{:.0} s in all · page: {folder}/report.html", report.seconds);
+    let _ = writeln!(
+        out,
+        "\n{:.0} s in all · page: {folder}/report.html",
+        report.seconds
+    );
     let _ = writeln!(out, "name the species of a cloud: canopy predict {folder} CLOUD");
     out
 }
@@ -155,7 +189,13 @@ pub fn scores_text(e: &Evaluation) -> String {
         "{}: balanced accuracy {:.3}, accuracy {:.3}, macro F1 {:.3}\n",
         e.part, e.balanced_accuracy, e.accuracy, e.macro_f1
     );
-    let wide = e.classes.iter().map(|c| c.species.chars().count()).max().unwrap_or(0).clamp(7, 30);
+    let wide = e
+        .classes
+        .iter()
+        .map(|c| c.species.chars().count())
+        .max()
+        .unwrap_or(0)
+        .clamp(7, 30);
     let _ = writeln!(out, "{:wide$}  precision  recall     F1  clouds", "species");
     let show = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), |x| format!("{x:.2}"));
     for c in &e.classes {

@@ -11,11 +11,11 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Device, Tensor};
-use canopy_data::{Dataset, Split};
+use canopy_data::{Dataset, split::Split};
 
 use super::{
-    Checkpoint, Config, Display, EvaluateOptions, Loss, Predictions, Progress, RunFolder, Running, checkpoint,
-    evaluate, train_step,
+    Checkpoint, Config, Display, EvaluateOptions, Loss, Predictions, Progress, RunFolder, Running,
+    checkpoint, evaluate, train_step,
 };
 use crate::{
     device::Chosen,
@@ -64,10 +64,29 @@ impl Trainer {
     ///
     /// # Errors
     /// A configuration, split or data set that cannot be trained with.
-    pub fn new(config: Config, data: Dataset, split: Split, device: Chosen, folder: RunFolder) -> Result<Self> {
-        ensure!(split.train.len() >= 2, "{} training clouds are too few: at least 2 are needed", split.train.len());
-        let Chosen { device, name: device_name, .. } = device;
-        let model = PointNet::new(&config.network(data.species.len()), &device, DType::F32, config.seed)?;
+    pub fn new(
+        config: Config,
+        data: Dataset,
+        split: Split,
+        device: Chosen,
+        folder: RunFolder,
+    ) -> Result<Self> {
+        ensure!(
+            split.train.len() >= 2,
+            "{} training clouds are too few: at least 2 are needed",
+            split.train.len()
+        );
+        let Chosen {
+            device,
+            name: device_name,
+            ..
+        } = device;
+        let model = PointNet::new(
+            &config.network(data.species.len()),
+            &device,
+            DType::F32,
+            config.seed,
+        )?;
         let optimizer = config.optim()?.build(model.params())?;
         let progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
         let now = Instant::now();
@@ -99,7 +118,11 @@ impl Trainer {
         device: Chosen,
         folder: RunFolder,
     ) -> Result<Self> {
-        let Checkpoint { progress, model, optimizer } = checkpoint;
+        let Checkpoint {
+            progress,
+            model,
+            optimizer,
+        } = checkpoint;
         ensure!(
             progress.data_digest == data.digest,
             "the run was trained on data with digest {}, and {} now has digest {}: going on would mix two data sets",
@@ -110,7 +133,9 @@ impl Trainer {
         let mut this = Self::new(progress.config.clone(), data, split, device, folder)?;
         let source = this.folder.last().display().to_string();
         this.model.from_map(&to_device(model, &this.device)?, &source)?;
-        this.optimizer.load_state(&to_device(optimizer, &this.device)?).with_context(|| source)?;
+        this.optimizer
+            .load_state(&to_device(optimizer, &this.device)?)
+            .with_context(|| source)?;
         this.rows = this.folder.rewind(progress.epoch)?;
         this.running.loss_sum = f64::from_bits(progress.loss_bits);
         this.running.correct = progress.correct;
@@ -133,7 +158,11 @@ impl Trainer {
         let mut loader = Loader::new(Arc::new(collate), self.config.workers, self.config.prefetch)?;
         let loss = self.loss()?;
         let steps = self.steps_per_epoch();
-        let mut display = Display::new(steps * self.config.epochs as u64, self.config.epochs, self.progress.step);
+        let mut display = Display::new(
+            steps * self.config.epochs as u64,
+            self.config.epochs,
+            self.progress.step,
+        );
         self.clock = Instant::now();
         while self.progress.epoch < self.config.epochs {
             if self.epoch(&mut loader, &loss, &mut display, stop)? == Outcome::Stopped {
@@ -163,13 +192,20 @@ impl Trainer {
             None
         };
         let (smoothing, orthogonality) = (self.config.smoothing, self.config.orthogonality);
-        Ok(Loss { smoothing, class_weights, orthogonality })
+        Ok(Loss {
+            smoothing,
+            class_weights,
+            orthogonality,
+        })
     }
 
     /// Training clouds of each species, in label order.
     pub fn training_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.data.species.len()];
-        self.split.train.iter().for_each(|&r| counts[self.data.records[r].species] += 1);
+        self.split
+            .train
+            .iter()
+            .for_each(|&r| counts[self.data.records[r].species] += 1);
         counts
     }
 
@@ -212,7 +248,7 @@ impl Trainer {
 
     fn step(&mut self, batch: &crate::loader::Batch, loss: &Loss) -> Result<()> {
         let (points, labels) = batch.to_device(&self.device)?;
-        let pass = Pass::train(self.config.seed, self.progress.step).with_plain(self.config.plain);
+        let pass = Pass::train(self.config.seed, self.progress.step).plain(self.config.plain);
         let rate = self.learning_rate(self.progress.step)?;
         let (value, correct) = train_step(
             &self.model,
@@ -231,7 +267,10 @@ impl Trainer {
 
     fn learning_rate(&self, step: u64) -> Result<f64> {
         let total = self.steps_per_epoch() * self.config.epochs as u64;
-        Ok(self.config.schedule()?.rate(step, total, self.config.learning_rate))
+        Ok(self
+            .config
+            .schedule()?
+            .rate(step, total, self.config.learning_rate))
     }
 
     /// Evaluates if due, writes the row down, keeps the best weights, saves.
@@ -278,7 +317,11 @@ impl Trainer {
             None if last && self.split.validation.is_empty() => 0.0,
             None => return Ok(()),
         };
-        if self.progress.best.is_none_or(|(bits, _)| score >= f64::from_bits(bits)) {
+        if self
+            .progress
+            .best
+            .is_none_or(|(bits, _)| score >= f64::from_bits(bits))
+        {
             self.progress.best = Some((score.to_bits(), row.epoch));
             checkpoint::save(&self.folder.best(), &self.progress, &self.weights()?, &[])?;
         }
@@ -296,7 +339,12 @@ impl Trainer {
         self.progress.seen = self.running.seen;
         self.progress.seconds += self.clock.elapsed().as_secs_f64();
         self.clock = Instant::now();
-        checkpoint::save(&self.folder.last(), &self.progress, &self.weights()?, &self.optimizer.state()?)?;
+        checkpoint::save(
+            &self.folder.last(),
+            &self.progress,
+            &self.weights()?,
+            &self.optimizer.state()?,
+        )?;
         self.last_save = Instant::now();
         Ok(())
     }
@@ -305,7 +353,12 @@ impl Trainer {
     ///
     /// # Errors
     /// The loader's or candle's.
-    pub fn predict(&self, records: &[usize], votes: usize, each: &mut dyn FnMut(usize)) -> Result<Predictions> {
+    pub fn predict(
+        &self,
+        records: &[usize],
+        votes: usize,
+        each: &mut dyn FnMut(usize),
+    ) -> Result<Predictions> {
         let options = EvaluateOptions {
             points: self.config.points,
             batch: self.config.batch,
@@ -324,16 +377,18 @@ impl Trainer {
     pub fn load_best(&mut self) -> Result<()> {
         let best = self.folder.best();
         let checkpoint = checkpoint::load(&best)?;
-        self.model.from_map(&to_device(checkpoint.model, &self.device)?, &best.display().to_string())
+        self.model.from_map(
+            &to_device(checkpoint.model, &self.device)?,
+            &best.display().to_string(),
+        )
     }
 
-    /// The points of a record as an evaluation sees them (the first vote's), normalised.
+    /// The points of a record that an evaluation sees (the first vote's), in metres.
     ///
     /// # Errors
     /// The cloud's.
     pub fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
-        let points = evaluate::collate(&self.data, self.config.points).batch(&[record], 0)?.points;
-        Ok(points.as_chunks().0.to_vec())
+        evaluate::collate(&self.data, self.config.points).drawn(record, 0)
     }
 
     /// Indices of the points of [`Self::seen_points`] that survive the max.
@@ -348,5 +403,8 @@ impl Trainer {
 }
 
 fn to_device(tensors: HashMap<String, Tensor>, device: &Device) -> Result<HashMap<String, Tensor>> {
-    tensors.into_iter().map(|(name, t)| Ok((name, t.to_device(device)?))).collect()
+    tensors
+        .into_iter()
+        .map(|(name, t)| Ok((name, t.to_device(device)?)))
+        .collect()
 }

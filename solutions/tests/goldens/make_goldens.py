@@ -3,10 +3,13 @@
     python make_goldens.py                        writes KIND.weights.safetensors and KIND.golden.safetensors here
     python make_goldens.py check WEIGHTS CASE     WEIGHTS by canopy, on CASE's `points`, must give CASE's `logits`
 
-Everything is computed twice, in f64 (what is written) and in f32; the greatest difference of the two, relative to
-the tensor's greatest value, is printed for each group: it is what f32 can be held to.
+Everything is computed twice, in f64 (what is written) and in f32. The greatest difference of the two, relative to the
+tensor's greatest value, is PyTorch's own rounding. Where a value stands within rounding of a switch (a ReLU at 0, two
+points equal to seven digits in the max) ten steps blow it up to 1e-2, and nothing could be held to 1e-5. So seeds are
+tried in turn until PyTorch's own rounding stays under LIMIT everywhere; what it is then is printed for each group.
 """
 
+import itertools
 import json
 import math
 import sys
@@ -21,28 +24,44 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
 from pointnet import PointNet, orthogonality
 
 HERE = Path(__file__).parent
-CLOUDS, POINTS, CLASSES, WIDTH = 6, 40, 5, 16
-STEPS, WARMUP, RATE, CLIP, EPS = 10, 3, 1e-3, 1.0, 1e-8
+CLOUDS, POINTS, CLASSES, WIDTH = 16, 12, 5, 16
+STEPS, WARMUP, RATE, CLIP = 10, 3, 1e-3, 1.0
+LIMIT = 5e-6
 CLASS_WEIGHTS = [1.0, 0.5, 2.0, 1.25, 0.75]
 
 
 def make_input():
-    """Clouds in which every third point is the copy of an earlier one, so that the max over points has ties."""
-    points = torch.randn(CLOUDS, POINTS, 3)
+    """Clouds of many shapes, so that batch norm in the head has a variance to divide by that is not rounding; every
+    third point is the copy of an earlier one, so that the max over points has ties."""
+    points = torch.randn(CLOUDS, POINTS, 3) * torch.empty(CLOUDS, 1, 3).uniform_(0.2, 2)
+    points += torch.randn(CLOUDS, 1, 3)
     for i in range(2, POINTS, 3):
         points[:, i] = points[:, i // 2]
-    return points, torch.tensor([0, 3, 1, 4, 2, 3])
+    return points, torch.arange(CLOUDS) * 7 % 6 % CLASSES
+
+
+# The β of a layer before the max has no gradient where every cloud's greatest value is above 0: the next batch norm
+# subtracts it again. Only channels that are all 0 in some clouds have one, so let there be many.
+LAST_BEFORE_MAX = ("transform.mlp.2.bn.bias", "mlp.4.bn.bias")
 
 
 def shake(model):
-    """Every parameter away from where it starts: no gradient is zero by construction, some γ are negative."""
+    """Every parameter away from where it starts: no gradient is zero by construction, some γ are negative, and one
+    channel is constant and stands at the ReLU's corner, where PyTorch's slope is 0."""
     for name, p in model.named_parameters():
         with torch.no_grad():
             if name.endswith("bn.weight"):
                 p.uniform_(0.5, 1.5)
                 p[::5] *= -1
-            elif name.endswith("bn.bias") or ".out." in name:
+            elif name.endswith(LAST_BEFORE_MAX):
+                p.normal_(-1, 0.5)
+            elif name.endswith("bn.bias"):
                 p.normal_(0, 0.1)
+            elif ".out." in name:
+                p.normal_(0, 0.03)
+    with torch.no_grad():
+        model.mlp[1].weight[0] = 0
+        model.mlp[1].bn.bias[0] = 0
     for name, b in model.named_buffers():
         if name.endswith("running_mean"):
             b.normal_(0, 0.1)
@@ -94,10 +113,10 @@ def one_pass(model, points, labels):
 
 
 OPTIMIZERS = {
-    "sgd": lambda p: torch.optim.SGD(p, lr=RATE * 10, momentum=0.9, weight_decay=1e-3),
-    "nesterov": lambda p: torch.optim.SGD(p, lr=RATE * 10, momentum=0.9, nesterov=True),
-    "adam": lambda p: torch.optim.Adam(p, lr=RATE, weight_decay=1e-3, eps=EPS),
-    "adamw": lambda p: torch.optim.AdamW(p, lr=RATE, weight_decay=1e-2, eps=EPS),
+    "sgd": lambda p, eps: torch.optim.SGD(p, lr=RATE * 10, momentum=0.9, weight_decay=1e-3),
+    "nesterov": lambda p, eps: torch.optim.SGD(p, lr=RATE * 10, momentum=0.9, nesterov=True),
+    "adam": lambda p, eps: torch.optim.Adam(p, lr=RATE, weight_decay=1e-3, eps=eps),
+    "adamw": lambda p, eps: torch.optim.AdamW(p, lr=RATE, weight_decay=1e-2, eps=eps),
 }
 
 
@@ -109,7 +128,7 @@ def schedule_of(optimizer):
 
 def ten_steps(model, points, labels, name):
     model.train()
-    optimizer = OPTIMIZERS[name](model.parameters())
+    optimizer = OPTIMIZERS[name](model.parameters(), 1e-4)
     schedule = schedule_of(optimizer)
     losses, norms, rates = [], [], []
     for _ in range(STEPS):
@@ -138,7 +157,7 @@ def optimizer_alone(dtype):
     out = {"alone.start": w, "alone.grads": grads}
     for name, build in OPTIMIZERS.items():
         p = torch.nn.Parameter(w.clone())
-        optimizer = build([p])
+        optimizer = build([p], 1e-8)
         schedule = schedule_of(optimizer)
         for g in grads:
             p.grad = g.clone()
@@ -165,17 +184,30 @@ def report(kind, exact, single):
 
 def save(name, tensors):
     tensors = {k: v.contiguous() for k, v in tensors.items()}
-    save_file(tensors, HERE / f"{name}.safetensors", {"format": "pt"})
+    path = HERE / f"{name}.safetensors"
+    save_file(tensors, path, {"format": "pt"})
+    path.chmod(0o644)
 
 
 def make(kind):
-    torch.manual_seed(2017)
+    for seed in itertools.count(2017):
+        weights, inputs, exact, single = compute(kind, seed)
+        if max(relative(single[key], exact[key]) for key in exact) < LIMIT:
+            break
+    print(f"{kind:8} seed {seed}")
+    report(kind, exact, single)
+    save(f"{kind}.weights", weights)
+    save(f"{kind}.golden", exact | inputs)
+
+
+def compute(kind, seed):
+    torch.manual_seed(seed)
     base = PointNet(kind, CLASSES, WIDTH, dropout=0.0)
     shake(base)
     weights = {k: v.clone() for k, v in base.state_dict().items()}
     points, labels = make_input()
 
-    def compute(dtype):
+    def outcome(dtype):
         def fresh():
             model = PointNet(kind, CLASSES, WIDTH, dropout=0.0)
             model.load_state_dict(weights)
@@ -187,10 +219,7 @@ def make(kind):
             out |= ten_steps(fresh(), x, labels, name)
         return out
 
-    exact, single = compute(torch.float64), compute(torch.float32)
-    report(kind, exact, single)
-    save(f"{kind}.weights", weights)
-    save(f"{kind}.golden", exact | {"points": points, "labels": labels})
+    return weights, {"points": points, "labels": labels}, outcome(torch.float64), outcome(torch.float32)
 
 
 def make_biased():

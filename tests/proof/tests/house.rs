@@ -7,7 +7,11 @@ use std::{
 };
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .to_owned()
 }
 
 /// Every file below `dir` whose name ends so, build outputs aside.
@@ -27,14 +31,25 @@ fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
 
 #[test]
 fn no_other_folder_stands_at_the_top() {
-    let known = ["book", "data", "exercises", "lessons", "slurm", "solutions", "tests"];
+    let known = [
+        "book",
+        "data",
+        "exercises",
+        "lessons",
+        "slurm",
+        "solutions",
+        "tests",
+    ];
     // What git ignores may lie there too: builds and runs.
     let ignored = ["target", "runs"];
     for entry in fs::read_dir(root()).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path().is_dir() && !name.starts_with('.') {
-            assert!(known.contains(&&*name) || ignored.contains(&&*name), "the folder {name} is not in the plan");
+            assert!(
+                known.contains(&&*name) || ignored.contains(&&*name),
+                "the folder {name} is not in the plan"
+            );
         }
     }
 }
@@ -50,10 +65,16 @@ fn packages_import_only_what_they_may() {
     for (folder, may) in allowed {
         let text = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
         let uses = ["canopy", "canopy-data", "grader"].into_iter().filter(|package| {
-            text.lines().any(|l| l.strip_prefix(package).is_some_and(|rest| rest.starts_with(['.', ' ', '='])))
+            text.lines().any(|l| {
+                l.strip_prefix(package)
+                    .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+            })
         });
         for package in uses {
-            assert!(may.contains(&package), "{folder} imports {package}, and may import only {may:?}");
+            assert!(
+                may.contains(&package),
+                "{folder} imports {package}, and may import only {may:?}"
+            );
         }
     }
 }
@@ -64,8 +85,12 @@ fn may_use(room: &str) -> Option<&'static [&'static str]> {
         "device" | "kernels" | "schedule" | "report" => &[],
         "loader" | "optim" => &["kernels"],
         "model" => &["kernels"],
-        "train" => &["device", "kernels", "loader", "model", "optim", "report", "schedule"],
-        "cli" => &["device", "kernels", "loader", "model", "optim", "report", "schedule", "train"],
+        "train" => &[
+            "device", "kernels", "loader", "model", "optim", "report", "schedule",
+        ],
+        "cli" => &[
+            "device", "kernels", "loader", "model", "optim", "report", "schedule", "train",
+        ],
         _ => return None,
     })
 }
@@ -76,7 +101,13 @@ fn rooms_of_canopy_use_only_the_floors_below() {
     let mut seen = 0;
     for path in files(&src, ".rs") {
         let inside = path.strip_prefix(&src).unwrap();
-        let first = inside.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+        let first = inside
+            .components()
+            .next()
+            .unwrap()
+            .as_os_str()
+            .to_string_lossy()
+            .into_owned();
         let room = first.trim_end_matches(".rs");
         if ["lib", "main"].contains(&room) {
             continue;
@@ -85,10 +116,17 @@ fn rooms_of_canopy_use_only_the_floors_below() {
         for (used, line) in rooms_used(&fs::read_to_string(&path).unwrap()) {
             seen += 1;
             let fine = used == room || may.contains(&&*used);
-            assert!(fine, "{}:{line}: {room} uses {used}, and may use only {may:?}", inside.display());
+            assert!(
+                fine,
+                "{}:{line}: {room} uses {used}, and may use only {may:?}",
+                inside.display()
+            );
         }
     }
-    assert!(seen > 20, "only {seen} imports were found: the reading of them is broken");
+    assert!(
+        seen > 20,
+        "only {seen} imports were found: the reading of them is broken"
+    );
 }
 
 /// Names after `crate::`, also within `use crate::{…}` groups, with their lines.
@@ -126,7 +164,9 @@ fn group_heads(group: &str) -> Vec<String> {
 }
 
 fn word(text: &str) -> String {
-    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    text.chars()
+        .take_while(|c| c.is_alphanumeric() || *c == '_')
+        .collect()
 }
 
 #[test]
@@ -140,7 +180,11 @@ fn imports_are_read_as_rust_reads_them() {
 fn files_are_short() {
     for path in files(&root(), ".rs") {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
-        assert!(lines <= 400, "{} has {lines} lines: is it one subject?", path.display());
+        assert!(
+            lines <= 400,
+            "{} has {lines} lines: is it one subject?",
+            path.display()
+        );
     }
 }
 
@@ -153,7 +197,9 @@ fn no_path_of_a_machine_stands_in_the_project() {
     }
     for ending in [".rs", ".md", ".toml", ".py", ".sh", ".html", ".js", ".yml"] {
         for path in files(&root(), ending) {
-            let Ok(text) = fs::read_to_string(&path) else { continue };
+            let Ok(text) = fs::read_to_string(&path) else {
+                continue;
+            };
             if let Some(line) = text.lines().position(|l| l.contains(&above)) {
                 panic!("{}:{}: a path of this machine", path.display(), line + 1);
             }

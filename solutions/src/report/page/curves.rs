@@ -43,6 +43,7 @@ fn line(epochs: &[EpochRow], name: &str, value: impl Fn(&EpochRow) -> Option<f64
 fn plot(title: &str, y_label: &str) -> LinePlot {
     LinePlot {
         size: (380.0, 290.0),
+        whole_x: true,
         ..LinePlot::new(title, "epoch", y_label)
     }
 }

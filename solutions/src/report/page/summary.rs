@@ -41,14 +41,14 @@ fn headline(out: &mut String, e: &Evaluation) {
     }
     let species = e.classes.iter().filter(|c| c.support > 0).count();
     let plots = match e.part.as_str() {
-        "test" => "on plots it never saw",
-        "validation" => "on plots it did not learn from",
+        "test" => "on plots the model never saw",
+        "validation" => "on plots the model did not learn from",
         _ => "in this part of the data",
     };
     let _ = write!(
         out,
-        "<div class=\"result\"><p class=\"big\">{}</p>\n<div><p class=\"lead\">of a species’ trees named rightly \
-         {plots}, averaged over the species.</p>\n<p>Balanced accuracy over {} trees of {species} species (part: {}). \
+        "<div class=\"result\"><p class=\"big\">{}</p>\n<div><p class=\"lead\">of each species’ trees named rightly, \
+         on average, {plots}.</p>\n<p>Balanced accuracy over {} trees of {species} species (part: {}). \
          Guessing would reach {}.{}{}</p></div></div>\n",
         percent(e.balanced_accuracy),
         thousands(trees),
@@ -84,7 +84,14 @@ fn facts(out: &mut String, run: &RunReport) {
     if evaluated(e) > 0 {
         rows.push(("Overall accuracy".into(), percent(e.accuracy)));
         rows.push(("Macro F1".into(), format!("{:.3}", e.macro_f1)));
-        rows.push(("Cross-entropy".into(), format!("{:.3}\u{a0}nats", e.loss)));
+        rows.push((
+            "Cross-entropy".into(),
+            if e.loss.is_finite() {
+                format!("{:.3}\u{a0}nats", e.loss)
+            } else {
+                "not finite".into()
+            },
+        ));
     }
     rows.push(("Wall time".into(), duration(run.seconds)));
     rows.push(("Epochs".into(), thousands(run.epochs.len() as u64)));
@@ -98,8 +105,8 @@ fn facts(out: &mut String, run: &RunReport) {
         rates.sort_by(f64::total_cmp);
         if let Some(&median) = rates.get(rates.len() / 2) {
             rows.push((
-                "Training clouds a second".into(),
-                format!("{} (median epoch)", thousands(median.round() as u64)),
+                "Clouds a second".into(),
+                format!("{}, median", thousands(median.round() as u64)),
             ));
         }
         rows.push(("Optimizer steps".into(), thousands(last.step)));

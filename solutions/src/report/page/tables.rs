@@ -67,11 +67,9 @@ fn cell(out: &mut String, n: u64, total: u64, right: bool, truth: &str, named: &
         return;
     }
     let share = n as f64 / total as f64;
-    // Deep colours carry light text.
-    let deep = if share > 0.5 { " deep" } else { "" };
     let _ = write!(
         out,
-        "<td class=\"{class}{deep}\" style=\"--s:{:.0}%\" title=\"{} named {}: {n} of {total}\"><b>{n}</b><small>{:.0}\u{a0}%</small></td>",
+        "<td class=\"{class}\" style=\"--s:{:.0}%\" title=\"{} named {}: {n} of {total}\"><b>{n}</b><small>{:.0}\u{a0}%</small></td>",
         100.0 * share,
         escape(truth),
         escape(named),

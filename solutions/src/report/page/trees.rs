@@ -32,8 +32,8 @@ pub(super) fn wrong(out: &mut String, run: &RunReport) {
     };
     let _ = write!(
         out,
-        "<p>The points that the model saw, coloured by height; the most confident mistakes first.{more} \
-         <button type=\"button\" class=\"turn\" hidden></button></p>\n<div class=\"trees\">\n"
+        "<div class=\"head\"><p>The points that the model saw, coloured by height; the most confident mistakes first.{more}</p>\
+         <button type=\"button\" class=\"turn\" hidden></button></div>\n<div class=\"trees\">\n"
     );
     for tree in &run.wrong[..shown] {
         card(out, tree);
@@ -68,8 +68,17 @@ pub(super) fn critical(out: &mut String, run: &RunReport) {
         is_critical[i] = true;
     }
     let count = is_critical.iter().filter(|&&b| b).count();
-    let grid = Grid::new(&c.points, MOST_CRITICAL);
-    let layer = |k: usize| usize::from(is_critical[grid.index[k]]);
+    // Of a large cloud the other points are thinned, so that no critical one is lost; those come last, on top.
+    let mut kept: Vec<usize> = (0..c.points.len()).filter(|&i| !is_critical[i]).collect();
+    let room = MOST_CRITICAL.saturating_sub(count);
+    if kept.len() > room {
+        kept = (0..room).map(|k| kept[k * kept.len() / room]).collect();
+    }
+    let others = kept.len();
+    kept.extend((0..c.points.len()).filter(|&i| is_critical[i]));
+    let points: Vec<[f32; 3]> = kept.iter().map(|&i| c.points[i]).collect();
+    let grid = Grid::new(&points, MOST_CRITICAL);
+    let layer = |k: usize| usize::from(grid.index[k] >= others);
     let flags: String = (0..grid.index.len())
         .map(|k| if layer(k) == 1 { '1' } else { '0' })
         .collect();

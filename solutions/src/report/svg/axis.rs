@@ -109,13 +109,13 @@ fn nice_step(about: f64) -> f64 {
     round.unwrap_or(10.0) * power
 }
 
-/// A tick's value, short: `0.25`, `1,500`, `2e-4`.
+/// A tick's value, short: `0.25`, `1,500`, `2e-5`.
 pub fn tick_label(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
         return "0".into();
     }
-    if !(1e-3..1e6).contains(&size) {
+    if !(1e-4..1e6).contains(&size) {
         let power = (size.log10() + 1e-9).floor();
         let mantissa = format!("{:.2}", value / 10f64.powf(power));
         return format!("{}e{power}", mantissa.trim_end_matches('0').trim_end_matches('.'));
@@ -160,7 +160,7 @@ mod tests {
         let axis = Axis::over([2e-6, 3e-1].into_iter(), true, false, 6);
         assert_eq!(
             labels(&axis),
-            ["1e-6", "1e-5", "1e-4", "0.001", "0.01", "0.1", "1"]
+            ["1e-6", "1e-5", "0.0001", "0.001", "0.01", "0.1", "1"]
         );
         let axis = Axis::over([1.0, 40.0].into_iter(), true, true, 6);
         assert_eq!(labels(&axis), ["1", "2", "5", "10", "20"]);
@@ -191,7 +191,8 @@ mod tests {
         for (value, label) in [
             (1500.0, "1,500"),
             (-0.25, "−0.25"),
-            (2e-4, "2e-4"),
+            (2e-4, "0.0002"),
+            (2e-5, "2e-5"),
             (2.5e7, "2.5e7"),
             (1e6, "1e6"),
         ] {

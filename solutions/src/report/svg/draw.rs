@@ -6,7 +6,7 @@ use super::{Axis, LinePlot, Series, tick_label};
 use crate::report::html::escape;
 
 /// Okabe and Ito's colours, told apart by colour-blind eyes; a lighter cut for dark pages.
-const STYLE: &str = "<style>.cp{--i:#1c2420;--m:#5a655f;--g:#dfe4e0;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d;font:13px system-ui,-apple-system,\"Segoe UI\",Roboto,sans-serif;max-width:100%;height:auto}.cp text{fill:var(--m)}.cp .t{fill:var(--i);font-weight:600;font-size:15px}.cp .g{stroke:var(--g);stroke-width:1;fill:none}.cp .a{stroke:var(--m);stroke-width:1;fill:none}.cp .l{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}.cp .d{stroke-dasharray:6 5}.cp .k{fill:var(--p);stroke:var(--i);stroke-width:2}.cp .kt{fill:var(--i);paint-order:stroke;stroke:var(--p);stroke-width:4px;stroke-linejoin:round}@media (prefers-color-scheme:dark){.cp{--i:#e8eeea;--m:#a3b0a9;--g:#2d3732;--p:#151b18;--c0:#56b4e9;--c1:#f08a3c;--c2:#3fcf9f;--c3:#e39ac6;--c4:#e6c84f;--c5:#9ad0f0;--c6:#b5b5b5;--c7:#c79be8}}@media print{.cp{--i:#000;--m:#333;--g:#ddd;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d}}</style>";
+const STYLE: &str = "<style>.cp{--i:#1c2420;--m:#5a655f;--g:#dfe4e0;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d;font:13px system-ui,-apple-system,\"Segoe UI\",Roboto,sans-serif;max-width:100%;height:auto}.cp text{fill:var(--m)}.cp .t{fill:var(--i);font-weight:600;font-size:15px}.cp .g{stroke:var(--g);stroke-width:1;fill:none}.cp .a{stroke:var(--m);stroke-width:1;fill:none}.cp .l{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}.cp .d{stroke-dasharray:6 5}.cp .m{stroke:var(--m);stroke-dasharray:2 3}.cp .k{fill:var(--p);stroke:var(--i);stroke-width:2}.cp .kt{fill:var(--i);paint-order:stroke;stroke:var(--p);stroke-width:4px;stroke-linejoin:round}@media (prefers-color-scheme:dark){.cp{--i:#e8eeea;--m:#a3b0a9;--g:#2d3732;--p:#151b18;--c0:#56b4e9;--c1:#f08a3c;--c2:#3fcf9f;--c3:#e39ac6;--c4:#e6c84f;--c5:#9ad0f0;--c6:#b5b5b5;--c7:#c79be8}}@media print{.cp{--i:#000;--m:#333;--g:#ddd;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d}}</style>";
 /// So many distinct colours.
 const COLOURS: usize = 8;
 /// Points of a line that are drawn at most; more than pixels across cannot be seen.
@@ -43,70 +43,79 @@ impl Frame<'_> {
     }
 }
 
-pub(super) fn draw(plot: &LinePlot) -> String {
-    let shown = || {
-        plot.series
+impl<'a> Frame<'a> {
+    /// Axes over all that the plot shows, and room for their labels.
+    fn new(plot: &'a LinePlot) -> Self {
+        let shown = || {
+            plot.series
+                .iter()
+                .flat_map(|s| &s.points)
+                .copied()
+                .filter(|&p| plot.shown(p))
+        };
+        let forced = plot.y_range.map_or([f64::NAN; 2], |(l, h)| [l, h]);
+        let (width, height) = plot.size;
+        let y = Axis::over(shown().map(|p| p.1).chain(forced), plot.log_y, false, 5);
+        let mut x = Axis::over(shown().map(|p| p.0), plot.log_x, true, (width / 75.0) as usize);
+        if plot.whole_x {
+            x.ticks.retain(|t| t.fract() == 0.0);
+        }
+        let widest = y
+            .ticks
             .iter()
-            .flat_map(|s| &s.points)
-            .copied()
-            .filter(|&p| plot.shown(p))
-    };
-    let forced = plot.y_range.map_or([f64::NAN; 2], |(l, h)| [l, h]);
+            .map(|&t| tick_label(t).chars().count())
+            .max()
+            .unwrap_or(1);
+        let legend = if plot.series.len() > 1 { 22.0 } else { 0.0 };
+        Self {
+            plot,
+            x,
+            y,
+            left: 14.0 + 7.5 * (widest + 2 * usize::from(plot.percent)) as f64,
+            right: width - 16.0,
+            top: 58.0 + legend,
+            bottom: height - 46.0,
+        }
+    }
+}
+
+pub(super) fn draw(plot: &LinePlot) -> String {
     let (width, height) = plot.size;
-    let y = Axis::over(shown().map(|p| p.1).chain(forced), plot.log_y, false, 5);
-    let x = Axis::over(shown().map(|p| p.0), plot.log_x, true, (width / 75.0) as usize);
-    let widest = y
-        .ticks
-        .iter()
-        .map(|&t| tick_label(t).chars().count())
-        .max()
-        .unwrap_or(1);
-    let legend = if plot.series.len() > 1 { 22.0 } else { 0.0 };
-    let frame = Frame {
-        plot,
-        x,
-        y,
-        left: 14.0 + 7.5 * (widest + 2 * usize::from(plot.percent)) as f64,
-        right: width - 16.0,
-        top: 54.0 + legend,
-        bottom: height - 46.0,
-    };
-    let label = escape(&describe(plot));
     let mut out = format!(
         "<svg class=\"cp\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" role=\"img\" aria-label=\"{label}\">{STYLE}"
-    );
-    let _ = write!(
-        out,
-        "<text class=\"t\" x=\"2\" y=\"16\">{}</text>",
+         height=\"{height}\" role=\"img\" aria-label=\"{}\">{STYLE}<text class=\"t\" x=\"2\" y=\"16\">{}</text>",
+        escape(&describe(plot)),
         escape(&plot.title)
     );
+    let frame = Frame::new(plot);
     draw_legend(&mut out, plot);
     draw_axes(&mut out, &frame);
     for (i, series) in plot.series.iter().enumerate() {
         draw_series(&mut out, &frame, series, i % COLOURS);
     }
     draw_marks(&mut out, &frame);
-    let lost = plot
-        .series
-        .iter()
-        .flat_map(|s| &s.points)
-        .filter(|&&p| !plot.shown(p))
-        .count();
-    if shown().next().is_none() || lost > 0 {
-        let note = match (shown().next().is_none(), lost) {
-            (true, _) => "nothing to draw yet".to_string(),
-            (false, 1) => "1 value is not finite, left out".to_string(),
-            (false, n) => format!("{n} values are not finite, left out"),
-        };
-        let (x, y) = (frame.right - 6.0, frame.top + 14.0);
-        let _ = write!(
-            out,
-            "<text class=\"kt\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{note}</text>"
-        );
-    }
+    draw_note(&mut out, &frame);
     out.push_str("</svg>");
     out
+}
+
+/// Says that nothing is there, or how much could not be drawn.
+fn draw_note(out: &mut String, f: &Frame) {
+    let all = f.plot.series.iter().flat_map(|s| &s.points);
+    let (total, lost) = all.fold((0, 0), |(n, lost), &p| {
+        (n + 1, lost + usize::from(!f.plot.shown(p)))
+    });
+    let note = match lost {
+        _ if total == lost => "nothing to draw yet".to_string(),
+        0 => return,
+        1 => "1 value cannot be drawn (not finite)".to_string(),
+        n => format!("{n} values cannot be drawn (not finite)"),
+    };
+    let (x, y) = (f.right - 6.0, f.top + 14.0);
+    let _ = write!(
+        out,
+        "<text class=\"kt\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{note}</text>"
+    );
 }
 
 /// The plot in a sentence, for those who do not see it.
@@ -256,17 +265,22 @@ fn draw_marks(out: &mut String, f: &Frame) {
     for mark in f.plot.marks.iter().filter(|m| f.plot.shown(m.at)) {
         let (x, y) = (f.px(mark.at.0), f.py(mark.at.1));
         let (anchor, dx) = if x > (f.left + f.right) / 2.0 {
-            ("end", -4.0)
+            ("end", 3.0)
         } else {
-            ("start", 4.0)
+            ("start", -3.0)
         };
-        // Above the point where there is room, else below.
-        let dy = if y - f.top > 30.0 { -12.0 } else { 22.0 };
+        // Across the plot from the point, where lines are rare, with a leader to it.
+        let text = if y < (f.top + f.bottom) / 2.0 {
+            f.bottom - 12.0
+        } else {
+            f.top + 14.0
+        };
+        let end = if text > y { text - 14.0 } else { text + 5.0 };
         let _ = write!(
             out,
-            "<circle class=\"k\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/><text class=\"kt\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            "<path class=\"g m\" d=\"M{x:.1} {y:.1}V{end:.1}\"/><circle class=\"k\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>\
+             <text class=\"kt\" x=\"{:.1}\" y=\"{text:.1}\" text-anchor=\"{anchor}\">{}</text>",
             x + dx,
-            y + dy,
             escape(&mark.label)
         );
     }

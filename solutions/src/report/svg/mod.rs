@@ -64,6 +64,8 @@ pub struct LinePlot {
     pub log_x: bool,
     /// Powers of ten along y.
     pub log_y: bool,
+    /// Ticks along x at whole numbers only, as epochs want.
+    pub whole_x: bool,
     /// Least and greatest y to show at least, such as 0 and 1 for a share.
     pub y_range: Option<(f64, f64)>,
     /// y as per cent of one.
@@ -84,6 +86,7 @@ impl LinePlot {
             series: Vec::new(),
             log_x: false,
             log_y: false,
+            whole_x: false,
             y_range: None,
             percent: false,
             marks: Vec::new(),
@@ -125,7 +128,7 @@ mod tests {
         let svg = LinePlot::new("loss", "epoch", "nats")
             .with(Series::new("training", points))
             .svg();
-        assert!(svg.contains("2 values are not finite"), "{svg}");
+        assert!(svg.contains("2 values cannot be drawn"), "{svg}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         // Of the three stretches, two are of one point and one is a line.
         assert_eq!(svg.matches('L').count(), 1, "{svg}");

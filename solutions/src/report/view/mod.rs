@@ -118,22 +118,43 @@ pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
         title: &format!("{title} · canopy"),
         css: include_str!("view.css"),
         body: &body,
-        scripts: &[include_str!("../vendor/twgl.min.js"), include_str!("view.js")],
+        scripts: &[
+            include_str!("../vendor/twgl.min.js"),
+            include_str!("colors.js"),
+            include_str!("shaders.js"),
+            include_str!("view.js"),
+        ],
         notice,
     };
     Ok(page.html())
 }
 
 /// Little-endian `u16`: x, y, z, intensity a point, the vertex layout that the page hands to the GPU.
+///
+/// In strides that visit every point once, so that any first part is an even sample: what a slow machine draws
+/// while the cloud turns.
 fn encode(grid: &Grid, intensity: &[u16]) -> String {
-    let mut bytes = Vec::with_capacity(8 * grid.steps.len());
-    for (step, &from) in grid.steps.iter().zip(&grid.index) {
-        let strength = intensity.get(from).copied().unwrap_or(0);
-        for v in [step[0], step[1], step[2], strength] {
+    let n = grid.steps.len();
+    let stride = ((n as f64 * 0.618) as usize + 1..)
+        .find(|&s| coprime(s, n))
+        .unwrap_or(1);
+    let mut bytes = Vec::with_capacity(8 * n);
+    for k in (0..n).map(|i| (i as u64 * stride as u64 % n as u64) as usize) {
+        let strength = intensity.get(grid.index[k]).copied().unwrap_or(0);
+        let [x, y, z] = grid.steps[k];
+        for v in [x, y, z, strength] {
             bytes.extend_from_slice(&v.to_le_bytes());
         }
     }
     STANDARD.encode(bytes)
+}
+
+fn coprime(a: usize, b: usize) -> bool {
+    let (mut a, mut b) = (a, b);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a == 1
 }
 
 /// Second and ninety-eighth percentile: a few mirror-like echoes must not darken all others.
@@ -194,6 +215,21 @@ mod tests {
     fn a_hostile_title_opens_no_element() {
         let html = view_page(&[cloud(&[[0.0; 3]], &[])], ColorBy::Species).unwrap();
         assert!(!html.contains("<b>") && html.contains("\\u003c/script>"));
+    }
+
+    #[test]
+    fn every_point_is_encoded_once_with_its_own_intensity() {
+        for n in [1, 2, 6, 97, 1000] {
+            let points: Vec<[f32; 3]> = (0..n).map(|i| [i as f32, 0.0, 0.0]).collect();
+            let intensity: Vec<u16> = (0..n as u16).collect();
+            let grid = Grid::new(&points, n);
+            let bytes = STANDARD.decode(encode(&grid, &intensity)).unwrap();
+            let word = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+            let mut seen: Vec<(u16, u16)> = (0..n).map(|i| (word(8 * i + 6), word(8 * i))).collect();
+            seen.sort_unstable();
+            let expected: Vec<(u16, u16)> = (0..n).map(|i| (i as u16, grid.steps[i][0])).collect();
+            assert_eq!(seen, expected);
+        }
     }
 
     #[test]

@@ -40,7 +40,9 @@ pub fn tiny_forest(dir: &Path, n: usize) -> PathBuf {
             scan: Scan::Tls,
             source: format!("made {i}"),
         };
-        writer.push(&record, &Cloud::from_points(shape(i % 3, i as u64))).unwrap();
+        writer
+            .push(&record, &Cloud::from_points(shape(i % 3, i as u64)))
+            .unwrap();
     }
     writer.finish().unwrap();
     path
