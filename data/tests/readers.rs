@@ -1,5 +1,7 @@
 //! What the readers make of files as other programs write them, and what they say of files that are wrong.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::{io::Cursor, path::Path};
 
 use canopy_data::{

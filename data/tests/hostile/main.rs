@@ -2,6 +2,8 @@
 //!
 //! `cargo test -p canopy-data --test hostile -- --ignored --nocapture` runs the long search (see `FUZZING.md`).
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 mod memory;
 mod mutate;
 mod seeds;
