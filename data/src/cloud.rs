@@ -3,7 +3,8 @@
 use anyhow::{Result, ensure};
 
 /// Which of a pulse's returns a point is (LAS: both count from 1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub struct Return {
     /// This return's number, 1 being the first the pulse met.
     pub number: u8,

@@ -2,8 +2,9 @@
 
 use std::{fmt::Debug, sync::Arc};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::Cloud;
 
@@ -94,5 +95,175 @@ impl Dataset {
     /// Names the file and place that could not be read.
     pub fn cloud(&self, index: usize) -> Result<Cloud> {
         self.source.cloud(index)
+    }
+}
+
+/// A part of another data set.
+#[derive(Debug)]
+struct Subset {
+    whole: Dataset,
+    kept: Vec<usize>,
+}
+
+impl CloudSource for Subset {
+    fn cloud(&self, index: usize) -> Result<Cloud> {
+        self.whole.cloud(self.kept[index])
+    }
+}
+
+impl Dataset {
+    /// Only the named species (all where none is named), in that order, and of them only clouds with at
+    /// least `min_points` points. Reads every cloud once where `min_points` is above 1.
+    ///
+    /// # Errors
+    /// A species that the set does not have, with those that it has; a cloud that cannot be read; or
+    /// nothing left.
+    pub fn subset(&self, species: &[String], min_points: usize) -> Result<Self> {
+        if species.is_empty() && min_points <= 1 {
+            return Ok(self.clone());
+        }
+        let names = if species.is_empty() {
+            self.species.clone()
+        } else {
+            species.to_vec()
+        };
+        let mut number = vec![None; self.species.len()];
+        for (i, name) in names.iter().enumerate() {
+            let Some(at) = self.species.iter().position(|s| s == name) else {
+                bail!(
+                    "the data set {} has no species '{name}': it has {}",
+                    self.name,
+                    self.species.join(", ")
+                );
+            };
+            ensure!(number[at].replace(i).is_none(), "species '{name}' is named twice");
+        }
+        let (mut kept, mut records) = (Vec::new(), Vec::new());
+        for (i, record) in self.records.iter().enumerate() {
+            let Some(label) = number[record.species] else {
+                continue;
+            };
+            if min_points <= 1 || self.cloud(i)?.len() >= min_points {
+                kept.push(i);
+                records.push(TreeRecord {
+                    species: label,
+                    ..record.clone()
+                });
+            }
+        }
+        ensure!(
+            !kept.is_empty(),
+            "nothing is left of {}: no cloud of {} has {min_points} points",
+            self.name,
+            names.join(", ")
+        );
+        let digest = Sha256::digest(format!("{} {names:?} {min_points}", self.digest));
+        let digest = digest.iter().map(|b| format!("{b:02x}")).collect();
+        let source = Arc::new(Subset {
+            whole: self.clone(),
+            kept,
+        });
+        Ok(Self::new(self.name.clone(), names, records, digest, source))
+    }
+}
+
+impl Dataset {
+    /// The same clouds under the labels of `species`, as a model knows them.
+    ///
+    /// # Errors
+    /// A species of this set that `species` lacks.
+    pub fn relabel(&self, species: &[String]) -> Result<Self> {
+        let number = |name: &String| {
+            let at = species.iter().position(|s| s == name);
+            at.ok_or_else(|| {
+                anyhow!(
+                    "the model does not know '{name}': it knows {}",
+                    species.join(", ")
+                )
+            })
+        };
+        let numbers = self.species.iter().map(number).collect::<Result<Vec<_>>>()?;
+        let records = self.records.iter().map(|r| TreeRecord {
+            species: numbers[r.species],
+            ..r.clone()
+        });
+        Ok(Self {
+            species: species.to_vec(),
+            records: Arc::new(records.collect()),
+            ..self.clone()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Rows;
+
+    impl CloudSource for Rows {
+        fn cloud(&self, index: usize) -> Result<Cloud> {
+            Ok(Cloud::from_points(vec![[index as f32; 3]; index]))
+        }
+    }
+
+    fn set() -> Dataset {
+        let record = |i: usize| TreeRecord {
+            tree: format!("t{i}"),
+            species: i % 3,
+            plot: "p".into(),
+            scan: Scan::Unknown,
+            source: String::new(),
+        };
+        let species = ["ash", "beech", "oak"].map(String::from).to_vec();
+        Dataset::new(
+            "set".into(),
+            species,
+            (0..12).map(record).collect(),
+            "d".into(),
+            Arc::new(Rows),
+        )
+    }
+
+    #[test]
+    fn a_subset_keeps_labels_and_clouds_together() {
+        let part = set().subset(&["oak".into(), "ash".into()], 6).unwrap();
+        assert_eq!(part.species, ["oak", "ash"]);
+        let trees: Vec<_> = part
+            .records
+            .iter()
+            .map(|r| (r.tree.as_str(), r.species))
+            .collect();
+        assert_eq!(trees, [("t6", 1), ("t8", 0), ("t9", 1), ("t11", 0)]);
+        assert_eq!(part.cloud(3).unwrap().len(), 11);
+        assert_ne!(part.digest, set().digest);
+    }
+
+    #[test]
+    fn relabelled_clouds_bear_the_models_numbers() {
+        let model = ["oak", "elm", "ash", "beech"].map(String::from);
+        let labels: Vec<usize> = set()
+            .relabel(&model)
+            .unwrap()
+            .records
+            .iter()
+            .map(|r| r.species)
+            .collect();
+        assert_eq!(labels[..3], [2, 3, 0]);
+        assert!(set().relabel(&model[..2]).is_err());
+    }
+
+    #[test]
+    fn an_unknown_species_and_an_empty_rest_are_errors() {
+        let e = set().subset(&["elm".into()], 1).unwrap_err().to_string();
+        assert!(e.contains("'elm'") && e.contains("ash, beech, oak"), "{e}");
+        assert!(
+            set()
+                .subset(&[], 99)
+                .unwrap_err()
+                .to_string()
+                .contains("nothing is left")
+        );
     }
 }

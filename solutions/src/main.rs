@@ -1,3 +1,11 @@
-//! The program `canopy`.
+//! The program `canopy`; its commands are in `canopy::cli`.
 
-fn main() {}
+use std::process::ExitCode;
+
+/// Large tensors come and go every step; this allocator keeps their pages instead of asking for them anew.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    canopy::cli::main()
+}

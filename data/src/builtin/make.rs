@@ -1,0 +1,143 @@
+//! Grows and scans the planned trees.
+
+use anyhow::{Result, ensure};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::{
+    Cloud, Philox, Scan, TreeRecord, growth,
+    scanner::{Neighbours, Scene},
+    species::SPECIES,
+};
+
+use super::{
+    Config,
+    plan::{self, Planned, Stream, stream},
+};
+
+/// Points of a full-resolution scan, at least.
+const FULL: usize = 1_000_000;
+
+/// A set in memory: its records, and for each its cloud.
+#[derive(Debug)]
+pub struct Made {
+    /// The scans' records, in an order that has nothing to do with species.
+    pub records: Vec<TreeRecord>,
+    /// The clouds, in the records' order.
+    pub clouds: Vec<Cloud>,
+}
+
+/// One scan of the plan: tree, and which of its scans.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    tree: usize,
+    scan: usize,
+}
+
+/// Grows and scans every tree of `config`, on all threads; `progress` hears of (scans done, scans in all).
+pub fn make(config: &Config, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Made> {
+    let planned: Vec<Planned> = (0..config.trees).map(|i| plan::tree(config.seed, i)).collect();
+    let mut jobs: Vec<Job> = planned
+        .iter()
+        .enumerate()
+        .flat_map(|(tree, p)| (0..p.scans.len()).map(move |scan| Job { tree, scan }))
+        .collect();
+    stream(config.seed, Stream::Order, 0).shuffle(&mut jobs);
+    let done = AtomicUsize::new(0);
+    progress(0, jobs.len());
+    let clouds = jobs
+        .par_iter()
+        .map(|job| {
+            let cloud = sampled(config.seed, job.tree, &planned[job.tree], job.scan, config.points)?;
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
+            Ok(cloud)
+        })
+        .collect::<Result<Vec<Cloud>>>()?;
+    let records = jobs
+        .iter()
+        .map(|job| {
+            let p = &planned[job.tree];
+            TreeRecord {
+                tree: p.name.clone(),
+                species: p.species,
+                plot: p.plot.clone(),
+                scan: p.scans[job.scan],
+                source: format!("built-in tree {} (seed {})", p.name, config.seed),
+            }
+        })
+        .collect();
+    Ok(Made { records, clouds })
+}
+
+/// Tree `index` grown, with its neighbours.
+fn scene(seed: u64, index: usize, planned: &Planned) -> Scene {
+    let species = &SPECIES[planned.species];
+    let mut rng = stream(seed, Stream::Growth, index);
+    let tree = growth::grow(species, &planned.standing, &mut rng);
+    let neighbours = Neighbours::draw(&tree.size, planned.standing.crowding, &mut rng);
+    Scene::new(&tree, &species.habit, &neighbours)
+}
+
+/// A scan of the tree by a stream of random numbers that is its own.
+fn stream_of_scan(seed: u64, index: usize, scan: usize) -> Philox {
+    stream(seed, Stream::Scan, index * 4 + scan)
+}
+
+/// `points` points of a scan, drawn at random, in random order.
+fn sampled(seed: u64, index: usize, planned: &Planned, scan: usize, points: usize) -> Result<Cloud> {
+    let scene = scene(seed, index, planned);
+    let cloud = at_least(&scene, planned.scans[scan], points, || {
+        stream_of_scan(seed, index, scan)
+    })?;
+    Ok(draw(
+        &cloud,
+        points,
+        &mut stream(seed, Stream::Order, index * 4 + scan + 1),
+    ))
+}
+
+/// Every point of a scan with more than a million of them.
+pub fn full(seed: u64, index: usize, planned: &Planned, scan: usize) -> Result<Cloud> {
+    at_least(&scene(seed, index, planned), planned.scans[scan], FULL, || {
+        stream_of_scan(seed, index, scan)
+    })
+}
+
+/// Scans with finer and finer steps until there are `points` points.
+fn at_least(scene: &Scene, scan: Scan, points: usize, rng: impl Fn() -> Philox) -> Result<Cloud> {
+    let mut pulses = 3 * points;
+    for _ in 0..6 {
+        let cloud = scene.scan(scan, pulses, &mut rng());
+        if cloud.len() >= points {
+            return Ok(cloud);
+        }
+        // As many as should be needed, by what came, and some more.
+        let needed = 1.2 * pulses as f64 * points as f64 / cloud.len().max(points / 20 + 1) as f64;
+        pulses = needed as usize + 1;
+    }
+    ensure!(
+        false,
+        "a {scan:?} scan gave fewer than {points} points: this is a fault of the scanner"
+    );
+    Ok(Cloud::default())
+}
+
+/// `points` points of `cloud` without repetition, in random order.
+pub fn draw(cloud: &Cloud, points: usize, rng: &mut Philox) -> Cloud {
+    let mut order: Vec<usize> = (0..cloud.len()).collect();
+    let points = points.min(order.len());
+    for i in 0..points {
+        let other = i + rng.below(order.len() - i);
+        order.swap(i, other);
+    }
+    cloud.select(&order[..points])
+}
+
+/// One tree's first scan: sampled or whole.
+pub fn one(seed: u64, index: usize, points: Option<usize>) -> Result<Cloud> {
+    let planned = plan::tree(seed, index);
+    match points {
+        Some(points) => sampled(seed, index, &planned, 0, points),
+        None => full(seed, index, &planned, 0),
+    }
+}

@@ -1,0 +1,139 @@
+//! Unpacks a zip that a stranger may have made.
+
+use std::{
+    collections::HashSet,
+    fs::{self, File},
+    io::{self, BufReader, Read},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use zip::ZipArchive;
+
+use super::free_space;
+
+/// A zip that grows more than this is no scan: LAS shrinks to a tenth at best.
+const GREATEST_RATIO: u64 = 100;
+/// Small zips may grow this far whatever their ratio.
+const ALWAYS_ALLOWED: u64 = 64 << 20;
+const MOST_ENTRIES: usize = 1_000_000;
+
+/// Unpacks `archive` into the folder `to`, which must not exist and takes its name when all is there.
+/// `progress` is called with bytes so far and in all; its error stops, and nothing is left.
+///
+/// # Errors
+/// Entries that lead out of `to` (`..`, absolute names, drives), links, two entries of one name, encryption, a size that
+/// betrays a bomb, a damaged archive, a full disk.
+pub fn unpack(archive: &Path, to: &Path, progress: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()> {
+    ensure!(
+        !to.exists(),
+        "{} is here already; remove it to unpack anew",
+        to.display()
+    );
+    let at = || archive.display().to_string();
+    let file = File::open(archive).with_context(at)?;
+    let packed = file.metadata().with_context(at)?.len();
+    let mut zip =
+        ZipArchive::new(BufReader::new(file)).with_context(|| format!("{}: not a whole zip", at()))?;
+    let (paths, total) = survey(&mut zip, packed).with_context(at)?;
+
+    let parent = to
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    let free = free_space(parent)?;
+    ensure!(
+        free > total,
+        "{}: {free} bytes free, {total} needed to unpack {}",
+        parent.display(),
+        at()
+    );
+    let temp = tempfile::Builder::new()
+        .prefix(".unpack-")
+        .tempdir_in(parent)
+        .with_context(|| format!("cannot write in {}", parent.display()))?;
+    let mut done = 0;
+    for (index, path) in paths.iter().enumerate() {
+        let target = temp.path().join(path);
+        let name = path.display();
+        let mut entry = zip.by_index(index).with_context(|| format!("{}: {name}", at()))?;
+        if entry.is_dir() {
+            fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
+            continue;
+        }
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        let size = entry.size();
+        let mut out =
+            File::create_new(&target).with_context(|| format!("cannot write {}", target.display()))?;
+        // One byte more than announced is enough to know that the announcement lies.
+        let n = io::copy(&mut entry.by_ref().take(size + 1), &mut out)
+            .with_context(|| format!("{}: {name} is damaged, or the disk is full", at()))?;
+        ensure!(
+            n == size,
+            "{}: {name} holds {n} bytes or more, announced are {size}",
+            at()
+        );
+        done += n;
+        progress(done, total)?;
+    }
+    let made = temp.keep();
+    if let Err(e) = fs::rename(&made, to) {
+        let _ = fs::remove_dir_all(&made);
+        return Err(e).with_context(|| format!("cannot rename what was unpacked to {}", to.display()));
+    }
+    Ok(())
+}
+
+/// Looks at every entry's name and size before anything is written.
+fn survey(zip: &mut ZipArchive<BufReader<File>>, packed: u64) -> Result<(Vec<PathBuf>, u64)> {
+    ensure!(!zip.is_empty(), "the zip is empty");
+    ensure!(
+        zip.len() <= MOST_ENTRIES,
+        "{} entries: no data set has so many",
+        zip.len()
+    );
+    let most = (packed * GREATEST_RATIO).max(ALWAYS_ALLOWED);
+    let mut paths = Vec::with_capacity(zip.len());
+    let mut seen = HashSet::new();
+    let mut total = 0u64;
+    for index in 0..zip.len() {
+        let entry = zip
+            .by_index_raw(index)
+            .with_context(|| format!("entry {index}"))?;
+        let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
+        let path = safe_path(&name)?;
+        ensure!(!entry.is_symlink(), "'{name}' is a link: not unpacked");
+        ensure!(!entry.encrypted(), "'{name}' is encrypted");
+        // Case apart: some disks hold one file where the zip has two.
+        ensure!(
+            seen.insert(path.to_string_lossy().to_lowercase()) || entry.is_dir(),
+            "'{name}' stands twice in the zip"
+        );
+        total = total.saturating_add(entry.size());
+        ensure!(
+            total <= most,
+            "unpacked it would be more than {most} bytes, from {packed}: not a data set"
+        );
+        paths.push(path);
+    }
+    Ok((paths, total))
+}
+
+/// The name as a path that stays below its folder on any system.
+fn safe_path(name: &str) -> Result<PathBuf> {
+    let mut path = PathBuf::new();
+    let outside = name.starts_with(['/', '\\']) || name.contains([':', '\0']);
+    for piece in name.split(['/', '\\']) {
+        match piece {
+            "" | "." => {}
+            ".." => bail!("'{name}' leads out of the folder"),
+            piece => path.push(piece),
+        }
+    }
+    ensure!(!outside, "'{name}' leads out of the folder");
+    ensure!(!path.as_os_str().is_empty(), "'{name}' names nothing");
+    Ok(path)
+}

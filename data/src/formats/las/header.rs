@@ -1,0 +1,207 @@
+//! A LAS file's header and variable length records, held against the file's length.
+
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use ::laz::{LazVlr, laszip::CompressorType};
+use anyhow::{Context, Result, ensure};
+use las::raw;
+
+use super::record::Layout;
+
+/// Extra bytes a point that are read from compressed files.
+const MOST_EXTRA: u16 = 512;
+
+/// A header whose numbers fit the file.
+#[derive(Debug)]
+pub struct Header {
+    /// As it stands in the file.
+    pub raw: raw::Header,
+    /// How many points there are.
+    pub count: u64,
+    /// How the records lie.
+    pub layout: Layout,
+    /// How they are compressed, if they are.
+    pub laszip: Option<LazVlr>,
+    chunked: bool,
+    /// The coordinate reference system, as far as the records tell.
+    pub crs: Option<String>,
+}
+
+impl Header {
+    /// Reads the header of a file of `len` bytes, from its start.
+    ///
+    /// # Errors
+    /// Names the byte or field, what was expected and what came.
+    pub fn read<R: Read + Seek>(file: &mut R, len: u64) -> Result<Self> {
+        let mut from = BufReader::new(&mut *file);
+        let raw = raw::Header::read_from(&mut from).context(
+            "the header cannot be read: it is truncated or damaged, copy or download the file again",
+        )?;
+        let (major, minor) = (raw.version.major, raw.version.minor);
+        ensure!(
+            major == 1 && minor <= 4,
+            "byte 24: expected LAS 1.0 to 1.4, found {major}.{minor}"
+        );
+        let start = u64::from(raw.offset_to_point_data);
+        ensure!(
+            start >= u64::from(raw.header_size) && start <= len,
+            "byte 96: points are said to begin at byte {start}, after a header of {} in a file of {len}: it is truncated or damaged",
+            raw.header_size
+        );
+        let layout = Layout::new(&raw)?;
+        let mut header = Self {
+            count: count(&raw),
+            layout,
+            laszip: None,
+            chunked: true,
+            crs: None,
+            raw,
+        };
+        header.read_records(file)?;
+        header.check_points(len)?;
+        Ok(header)
+    }
+
+    /// Whether compressed points come in chunks, not in one run.
+    pub fn chunked(&self) -> bool {
+        self.chunked
+    }
+
+    /// Looks through the variable length records for LASzip's and for the reference system.
+    fn read_records<R: Read + Seek>(&mut self, file: &mut R) -> Result<()> {
+        let begin = u64::from(self.raw.header_size);
+        file.seek(SeekFrom::Start(begin))?;
+        let room = u64::from(self.raw.offset_to_point_data) - begin;
+        let mut records = BufReader::new(file).take(room);
+        for i in 0..self.raw.number_of_variable_length_records {
+            // A record's length is a u16, so no record can ask for much.
+            let vlr = raw::Vlr::read_from(&mut records, false).with_context(|| {
+                format!(
+                    "variable length record {i} of {} does not fit before the points at byte {}: the file is damaged",
+                    self.raw.number_of_variable_length_records, self.raw.offset_to_point_data
+                )
+            })?;
+            let user = vlr.user_id.split(|&b| b == 0).next().unwrap_or_default();
+            match (user, vlr.record_id) {
+                (b"laszip encoded", LazVlr::RECORD_ID) => {
+                    self.laszip = Some(laszip(&vlr.data, &self.layout)?);
+                    self.chunked = compressor(&vlr.data) != CompressorType::PointWise as u16;
+                }
+                (b"LASF_Projection", 2112) => {
+                    let text = String::from_utf8_lossy(&vlr.data);
+                    self.crs = Some(text.trim_end_matches('\0').to_owned());
+                }
+                (b"LASF_Projection", 34735) if self.crs.is_none() => self.crs = epsg(&vlr.data),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn check_points(&self, len: u64) -> Result<()> {
+        let compressed = self.raw.point_data_record_format & 0x80 != 0;
+        ensure!(
+            !compressed || self.laszip.is_some(),
+            "the points are compressed, but the record that says how (laszip encoded, 22204) is missing: the file is damaged"
+        );
+        if !compressed && self.laszip.is_none() {
+            let room = len - u64::from(self.raw.offset_to_point_data);
+            let holds = room / self.layout.len as u64;
+            ensure!(
+                self.count <= holds,
+                "the header says {} points of {} bytes from byte {}, but the file of {len} bytes holds {holds}: it is truncated, copy or download it again",
+                self.count,
+                self.layout.len,
+                self.raw.offset_to_point_data
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The number of points. The old 32-bit field goes first where it is not 0, as LAS 1.4 R15 tells readers to.
+fn count(raw: &raw::Header) -> u64 {
+    match (raw.number_of_point_records, raw.large_file) {
+        (0, Some(large)) => large.number_of_point_records,
+        (n, _) => u64::from(n),
+    }
+}
+
+/// LASzip's record, held against the point format, because `laz` panics on one that does not fit.
+fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
+    use ::laz::LazItemType::{
+        Byte, Byte14, GpsTime, Point10, Point14, RGB12, RGB14, RGBNIR14, WavePacket13, WavePacket14,
+    };
+    let vlr = LazVlr::from_buffer(data).context("the LASzip record is damaged")?;
+    let layered = layout.format >= 6;
+    let mut size = 0usize;
+    let mut kinds = Vec::new();
+    for (i, item) in vlr.items().iter().enumerate() {
+        let (is, known) = match item.item_type() {
+            Point10 => (!layered && i == 0, 20),
+            Point14 => (layered && i == 0, 30),
+            GpsTime => (!layered, 8),
+            RGB12 => (!layered, 6),
+            WavePacket13 => (!layered, 29),
+            RGB14 => (layered, 6),
+            RGBNIR14 => (layered, 8),
+            WavePacket14 => (layered, 29),
+            Byte(n) => (!layered, n),
+            Byte14(n) => (layered, n),
+        };
+        ensure!(
+            is && item.size() == known && (i > 0) == !matches!(item.item_type(), Point10 | Point14),
+            "the LASzip record is damaged: item {i} is {:?} of {} bytes in point format {}",
+            item.item_type(),
+            item.size(),
+            layout.format
+        );
+        // `laz` makes some 16 KiB of models for each extra byte, and all of an item's anew for each item.
+        let kind = std::mem::discriminant(&item.item_type());
+        ensure!(
+            !kinds.contains(&kind) && (known <= MOST_EXTRA),
+            "the LASzip record holds {:?} twice, or more than {MOST_EXTRA} extra bytes a point: the file is damaged, or write it as LAS",
+            item.item_type()
+        );
+        kinds.push(kind);
+        size += usize::from(known);
+    }
+    ensure!(
+        size == layout.len,
+        "the LASzip record is damaged: its items make {size} bytes, a point has {}",
+        layout.len
+    );
+    let expected = if layered {
+        CompressorType::LayeredChunked
+    } else {
+        CompressorType::PointWiseChunked
+    };
+    let compressor = compressor(data);
+    ensure!(
+        compressor == expected as u16 || (!layered && compressor == CompressorType::PointWise as u16),
+        "the LASzip record is damaged: compressor {compressor} for point format {}, expected {}",
+        layout.format,
+        expected as u16
+    );
+    Ok(vlr)
+}
+
+/// The compressor's number: the first two bytes of LASzip's record. `LazVlr` reads it but does not show it.
+fn compressor(data: &[u8]) -> u16 {
+    u16::from_le_bytes([data[0], data[1]])
+}
+
+/// The EPSG code in a GeoTIFF key directory: key 3072 (projected), or 2048 (geographic).
+fn epsg(data: &[u8]) -> Option<String> {
+    let shorts: Vec<u16> = data
+        .chunks_exact(2)
+        .map(|b| u16::from_le_bytes([b[0], b[1]]))
+        .collect();
+    let key = |id: u16| {
+        let mut keys = shorts.get(4..)?.chunks_exact(4);
+        // A key that stands in another record (location not 0) is no code.
+        keys.find(|k| k[0] == id && k[1] == 0 && k[3] != 32767)
+            .map(|k| k[3])
+    };
+    key(3072).or_else(|| key(2048)).map(|code| format!("EPSG:{code}"))
+}

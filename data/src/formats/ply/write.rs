@@ -1,0 +1,137 @@
+//! Writing PLY.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Seek, SeekFrom, Write},
+};
+
+use anyhow::{Result, ensure};
+
+use super::super::writer::{self, Options};
+use crate::{Cloud, shard::attributes};
+
+/// Writes vertices: binary little endian, or ASCII where asked.
+///
+/// Coordinates are `float` where the cloud's origin is 0, so that they come back bit for bit, and `double` elsewhere.
+pub struct Sink {
+    out: BufWriter<File>,
+    ascii: bool,
+    double: bool,
+    attributes: u32,
+    count: u64,
+}
+
+impl Sink {
+    /// Begins a file with the attributes of `first`.
+    pub fn new(file: File, first: &Cloud, options: &Options) -> Result<Self> {
+        let mut sink = Self {
+            out: BufWriter::with_capacity(1 << 18, file),
+            ascii: options.ascii,
+            double: first.origin != [0.0; 3],
+            attributes: attributes(first),
+            count: 0,
+        };
+        let header = sink.header();
+        sink.out.write_all(header.as_bytes())?;
+        Ok(sink)
+    }
+
+    /// The header for as many vertices as were written. It is as long for any number of them, so that it can be
+    /// written again at the end.
+    fn header(&self) -> String {
+        let encoding = if self.ascii {
+            "ascii"
+        } else {
+            "binary_little_endian"
+        };
+        let number = if self.double { "double" } else { "float" };
+        let count = self.count.to_string();
+        let pad = "-".repeat(20 - count.len());
+        let mut h = format!("ply\nformat {encoding} 1.0\ncomment canopy {pad}\nelement vertex {count}\n");
+        for axis in ["x", "y", "z"] {
+            h += &format!("property {number} {axis}\n");
+        }
+        let others = [
+            (1, "property ushort intensity\n"),
+            (2, "property uchar class\n"),
+            (
+                4,
+                "property uchar return_number\nproperty uchar number_of_returns\n",
+            ),
+        ];
+        for (_, lines) in others.iter().filter(|(flag, _)| self.attributes & flag != 0) {
+            h += lines;
+        }
+        h + "end_header\n"
+    }
+
+    fn ascii(&mut self, cloud: &Cloud, i: usize) -> Result<()> {
+        for a in 0..3 {
+            let v = cloud.xyz[i][a];
+            if a > 0 {
+                write!(self.out, " ")?;
+            }
+            writer::write_coordinate(&mut self.out, cloud.origin[a], v)?;
+        }
+        if let Some(v) = cloud.intensity.get(i) {
+            write!(self.out, " {v}")?;
+        }
+        if let Some(v) = cloud.class.get(i) {
+            write!(self.out, " {v}")?;
+        }
+        if let Some(r) = cloud.returns.get(i) {
+            write!(self.out, " {} {}", r.number, r.of)?;
+        }
+        writeln!(self.out)?;
+        Ok(())
+    }
+
+    fn binary(&mut self, cloud: &Cloud, i: usize) -> Result<()> {
+        for a in 0..3 {
+            let v = cloud.xyz[i][a];
+            if self.double {
+                self.out
+                    .write_all(&(cloud.origin[a] + f64::from(v)).to_le_bytes())?;
+            } else {
+                self.out.write_all(&v.to_le_bytes())?;
+            }
+        }
+        if let Some(v) = cloud.intensity.get(i) {
+            self.out.write_all(&v.to_le_bytes())?;
+        }
+        if let Some(&v) = cloud.class.get(i) {
+            self.out.write_all(&[v])?;
+        }
+        if let Some(r) = cloud.returns.get(i) {
+            self.out.write_all(&[r.number, r.of])?;
+        }
+        Ok(())
+    }
+}
+
+impl writer::Sink for Sink {
+    fn write(&mut self, cloud: &Cloud) -> Result<()> {
+        ensure!(
+            attributes(cloud) == self.attributes && (self.double || cloud.origin == [0.0; 3]),
+            "vertex {}: its cloud has other attributes, or another origin, than the first one of the file",
+            self.count
+        );
+        for i in 0..cloud.len() {
+            if self.ascii {
+                self.ascii(cloud, i)?
+            } else {
+                self.binary(cloud, i)?
+            }
+        }
+        self.count += cloud.len() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let header = self.header();
+        self.out.seek(SeekFrom::Start(0))?;
+        self.out.write_all(header.as_bytes())?;
+        self.out.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! A few points of a file of any size, without holding it all.
+
+use std::{collections::HashSet, path::Path};
+
+use anyhow::{Result, ensure};
+
+use super::{append, open};
+use crate::{Cloud, Philox};
+
+/// `n` points of the file at `path`, each as likely as any other, in the file's order; all where it has no more than `n`.
+/// The same for the same `seed`.
+///
+/// Reservoir sampling (Vitter 1985, "Random sampling with a reservoir", algorithm R): memory for `n` points.
+///
+/// # Errors
+/// Names the file and the place that could not be read.
+pub fn sample(path: &Path, n: usize, seed: u64) -> Result<Cloud> {
+    ensure!(n > 0, "a sample of 0 points: ask for at least 1");
+    let mut random = Philox::new(seed, 0);
+    let mut kept = Cloud::default();
+    // Where each kept point stood in the file.
+    let mut places: Vec<usize> = Vec::new();
+    let mut seen = 0usize;
+    for chunk in open(path)? {
+        let chunk = chunk?;
+        let fills = chunk.len().min(n - kept.len());
+        append(&mut kept, chunk.select(&(0..fills).collect::<Vec<_>>()));
+        places.extend(seen..seen + fills);
+        for i in fills..chunk.len() {
+            let slot = random.below(seen + i + 1);
+            if slot < n {
+                replace(&mut kept, slot, &chunk, i);
+                places[slot] = seen + i;
+            }
+        }
+        seen += chunk.len();
+    }
+    let mut order: Vec<usize> = (0..kept.len()).collect();
+    order.sort_unstable_by_key(|&i| places[i]);
+    Ok(kept.select(&order))
+}
+
+/// The first point of the file at `path` in each cube of `size` metres. Memory grows with the cubes, not with the points.
+///
+/// # Errors
+/// Names the file and the place that could not be read.
+pub fn thin(path: &Path, size: f32) -> Result<Cloud> {
+    ensure!(
+        size.is_finite() && size > 0.0,
+        "a voxel of {size} m: expected a length above 0"
+    );
+    let mut taken = HashSet::new();
+    let mut kept = Cloud::default();
+    for chunk in open(path)? {
+        let chunk = chunk?;
+        let first: Vec<usize> = (0..chunk.len())
+            .filter(|&i| taken.insert(chunk.xyz[i].map(|c| (c / size).floor() as i64)))
+            .collect();
+        if !first.is_empty() {
+            append(&mut kept, chunk.select(&first));
+        }
+    }
+    Ok(kept)
+}
+
+/// Puts point `i` of `from` in place of point `slot` of `to`.
+fn replace(to: &mut Cloud, slot: usize, from: &Cloud, i: usize) {
+    to.xyz[slot] = from.xyz[i];
+    if let Some(v) = to.intensity.get_mut(slot) {
+        *v = from.intensity[i];
+    }
+    if let Some(v) = to.class.get_mut(slot) {
+        *v = from.class[i];
+    }
+    if let Some(v) = to.returns.get_mut(slot) {
+        *v = from.returns[i];
+    }
+}

@@ -1,0 +1,236 @@
+//! What the first lines tell of the rest: the separator, the decimal sign, which column is what.
+
+use super::super::names::Role;
+
+/// What stands between two fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separator {
+    /// Spaces and tabs, any number.
+    Blank,
+    /// One comma or semicolon: two in a row hold an empty field between them.
+    One(u8),
+    /// Any number of spaces, tabs, commas and semicolons.
+    Any,
+}
+
+/// How lines are to be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    pub separator: Separator,
+    /// Whether numbers have a comma for their point.
+    pub decimal_comma: bool,
+    /// Columns of x, y and z.
+    pub axes: [usize; 3],
+    /// Other columns that are known.
+    pub others: Vec<(usize, Role)>,
+    /// Columns that a line must have.
+    pub width: usize,
+}
+
+impl Layout {
+    /// The layout of a file whose first line of numbers is `line`, after the line `header`, if there was one. None
+    /// where `line` does not begin with three numbers.
+    pub fn new(line: &[u8], header: Option<&[u8]>) -> Option<Self> {
+        let (separator, decimal_comma) = separator(line)?;
+        let mut layout = Self {
+            separator,
+            decimal_comma,
+            axes: [0, 1, 2],
+            others: Vec::new(),
+            width: 3,
+        };
+        if let Some(header) = header {
+            layout.name_columns(header);
+        }
+        let fields = layout.fields(line);
+        let numeric = |&column: &usize| fields.get(column).is_some_and(|f| layout.number(f).is_some());
+        layout.axes.iter().all(numeric).then_some(layout)
+    }
+
+    fn name_columns(&mut self, header: &[u8]) {
+        let header = strip_comment_sign(header);
+        let usual = roles(&split(header, self.separator));
+        // "X Y Z" may stand above "1,2,3".
+        let columns = if has_axes(&usual) {
+            usual
+        } else {
+            roles(&split(header, Separator::Any))
+        };
+        if !has_axes(&columns) {
+            return;
+        }
+        self.others.clear();
+        for (i, role) in columns.into_iter().enumerate() {
+            match role {
+                Some(Role::Axis(a)) => self.axes[a] = i,
+                Some(role) if self.others.iter().all(|o| o.1 != role) => self.others.push((i, role)),
+                _ => {}
+            }
+        }
+        let last = self.others.iter().map(|o| o.0).chain(self.axes).max();
+        self.width = last.unwrap_or(2) + 1;
+    }
+
+    /// The fields of `line`, up to a comment behind them.
+    pub fn fields<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
+        split(line, self.separator)
+    }
+
+    /// The number in `field`.
+    pub fn number(&self, field: &[u8]) -> Option<f64> {
+        number(field, self.decimal_comma)
+    }
+}
+
+/// Whether `names` has x, y and z, each once.
+fn has_axes(names: &[Option<Role>]) -> bool {
+    (0..3).all(|a| names.iter().filter(|r| **r == Some(Role::Axis(a))).count() == 1)
+}
+
+fn roles(names: &[&[u8]]) -> Vec<Option<Role>> {
+    names
+        .iter()
+        .map(|n| Role::of(&String::from_utf8_lossy(n)))
+        .collect()
+}
+
+/// The separator of a line of numbers, and whether they have decimal commas.
+fn separator(line: &[u8]) -> Option<(Separator, bool)> {
+    let (found, comma) = if line.contains(&b';') {
+        (Separator::One(b';'), !line.contains(&b'.'))
+    } else if !line.contains(&b',') {
+        (Separator::Blank, false)
+    } else {
+        // "1,5 2,5 3,5": one comma within each number, and blanks between them.
+        let blank = split(line, Separator::Blank);
+        let decimal = |f: &&[u8]| f.contains(&b',') && !f.contains(&b'.') && number(f, true).is_some();
+        if blank.len() >= 3 && blank[..3].iter().all(decimal) {
+            (Separator::Blank, true)
+        } else {
+            (Separator::One(b','), false)
+        }
+    };
+    let first: Vec<_> = split(line, found).into_iter().take(3).collect();
+    if first.len() == 3
+        && first
+            .iter()
+            .all(|f| !f.is_empty() && !f.contains(&b' ') && !f.contains(&b'\t'))
+    {
+        return Some((found, comma));
+    }
+    // "1,,2,,3", "1, 2 3": several signs stand for one.
+    (split(line, Separator::Any).len() >= 3).then_some((Separator::Any, false))
+}
+
+fn split(line: &[u8], separator: Separator) -> Vec<&[u8]> {
+    let mut fields: Vec<&[u8]> = match separator {
+        Separator::Blank => line
+            .split(u8::is_ascii_whitespace)
+            .filter(|f| !f.is_empty())
+            .collect(),
+        Separator::One(sign) => line.split(|&b| b == sign).map(<[u8]>::trim_ascii).collect(),
+        Separator::Any => line
+            .split(|b| b.is_ascii_whitespace() || *b == b',' || *b == b';')
+            .filter(|f| !f.is_empty())
+            .collect(),
+    };
+    if let Some(comment) = fields
+        .iter()
+        .skip(1)
+        .position(|f| f.starts_with(b"#") || f.starts_with(b"//"))
+    {
+        fields.truncate(comment + 1);
+    }
+    fields
+}
+
+/// The number in `field`: `nan` and `inf` too, for the reader to deal with. Quotes around it are taken off.
+fn number(field: &[u8], decimal_comma: bool) -> Option<f64> {
+    let mut field = field;
+    if let [b'"', inner @ .., b'"'] = field {
+        field = inner.trim_ascii();
+    }
+    let text = std::str::from_utf8(field).ok()?;
+    if decimal_comma && text.contains(',') {
+        text.replacen(',', ".", 1).parse().ok()
+    } else {
+        text.parse().ok()
+    }
+}
+
+/// Whether `line` is a comment.
+pub fn is_comment(line: &[u8]) -> bool {
+    line.starts_with(b"#") || line.starts_with(b"//") || line.starts_with(b"%")
+}
+
+fn strip_comment_sign(line: &[u8]) -> &[u8] {
+    let sign = line
+        .iter()
+        .take_while(|b| matches!(b, b'#' | b'/' | b'%'))
+        .count();
+    line[sign..].trim_ascii()
+}
+
+/// The number in a line that has nothing else: how many points a PTS file says that it has.
+pub fn count_line(line: &[u8]) -> Option<u64> {
+    std::str::from_utf8(line).ok()?.parse().ok()
+}
+
+/// Whether `head`, the first bytes of a file, looks like lines of x y z.
+pub fn looks_numeric(head: &[u8]) -> bool {
+    if head.contains(&0) {
+        return false;
+    }
+    head.split(|&b| b == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .filter(|l| !l.is_empty() && !is_comment(l))
+        .take(8)
+        .any(|l| Layout::new(l, None).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(line: &str, header: Option<&str>) -> Option<Vec<f64>> {
+        let l = Layout::new(line.as_bytes(), header.map(str::as_bytes))?;
+        let f = l.fields(line.as_bytes());
+        l.axes.iter().map(|&a| l.number(f[a])).collect()
+    }
+
+    #[test]
+    fn every_separator_is_found() {
+        for line in [
+            "1.5 2 -3e1",
+            "1.5\t2\t-30",
+            "1.5  \t 2   -30",
+            "1.5,2,-30",
+            "1.5, 2, -30",
+            "1.5;2;-30",
+            "1,5;2,0;-30",
+            "1,5 2,0 -30,0",
+            "1.5,,2,,-30",
+            "1.5, 2 -30",
+            "\"1.5\",\"2\",\"-30\"",
+            "1.5 2 -30 # top",
+        ] {
+            assert_eq!(numbers(line, None), Some(vec![1.5, 2.0, -30.0]), "{line}");
+        }
+        assert_eq!(numbers("1.5 2", None), None);
+        assert_eq!(numbers("x y z", None), None);
+    }
+
+    #[test]
+    fn a_header_says_which_column_is_what() {
+        assert_eq!(numbers("7,3,2,1", Some("id,z,y,x")), Some(vec![1.0, 2.0, 3.0]));
+        assert_eq!(numbers("1,2,3", Some("# X Y Z")), Some(vec![1.0, 2.0, 3.0]));
+        assert_eq!(
+            numbers("9;1,5;2;3", Some("name;x [m];y [m];z [m]")),
+            Some(vec![1.5, 2.0, 3.0])
+        );
+        // Names that are not known leave the first three columns.
+        assert_eq!(numbers("1 2 3", Some("foo bar baz")), Some(vec![1.0, 2.0, 3.0]));
+        let l = Layout::new(b"1 2 3 9 5", Some(b"//X Y Z Intensity Classification")).unwrap();
+        assert_eq!(l.others, [(3, Role::Intensity), (4, Role::Class)]);
+    }
+}

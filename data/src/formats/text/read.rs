@@ -1,0 +1,205 @@
+//! Reading lines of numbers.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{
+    super::{
+        frame::Frame,
+        names::{Role, to_u8, to_u16},
+        reader::{Invalid, Source},
+    },
+    layout::{Layout, count_line, is_comment},
+};
+use crate::{Cloud, Return};
+
+/// A longer line is no line of numbers; and nothing longer is ever held.
+const LONGEST: u64 = 64 << 10;
+/// Lines that may stand before the numbers.
+const MOST_HEADERS: usize = 32;
+
+/// Reads the lines of a text file.
+pub struct Lines {
+    from: BufReader<File>,
+    line: Vec<u8>,
+    number: u64,
+    layout: Layout,
+    frame: Frame,
+    /// The first line of numbers, already read, waits in `line`.
+    waiting: bool,
+    /// Points that count lines promised, and points that came.
+    promised: u64,
+    found: u64,
+}
+
+/// Opens a text file: how many points its count line promises, and what reads them.
+pub fn open(file: File, invalid: Invalid) -> Result<(Option<u64>, Box<dyn Source>)> {
+    let mut lines = Lines {
+        from: BufReader::with_capacity(1 << 18, file),
+        line: Vec::new(),
+        number: 0,
+        layout: Layout::new(b"0 0 0", None).context("no layout")?,
+        frame: Frame::new(invalid),
+        waiting: true,
+        promised: 0,
+        found: 0,
+    };
+    lines.find_layout()?;
+    let count = (lines.promised > 0).then_some(lines.promised);
+    Ok((count, Box::new(lines)))
+}
+
+impl Lines {
+    /// Reads up to the first line of numbers, and learns from what comes before it.
+    fn find_layout(&mut self) -> Result<()> {
+        let mut header: Option<Vec<u8>> = None;
+        let mut first: Option<String> = None;
+        let mut headers = 0;
+        while self.next_line()? {
+            let line = &self.line;
+            if is_comment(line) {
+                header = Some(line.clone());
+            } else if let Some(n) = count_line(line) {
+                self.promised = n;
+            } else if let Some(layout) =
+                Layout::new(line, header.as_deref()).or_else(|| Layout::new(line, None))
+            {
+                self.layout = layout;
+                return Ok(());
+            } else {
+                header = Some(line.clone());
+                headers += 1;
+                first.get_or_insert_with(|| self.quote());
+                if headers > MOST_HEADERS {
+                    break;
+                }
+            }
+        }
+        match first {
+            Some(first) => {
+                bail!("expected lines of three numbers or more, found {first} and no such line after it")
+            }
+            None => bail!(
+                "expected lines of three numbers or more, found none in {} lines",
+                self.number
+            ),
+        }
+    }
+
+    /// Reads the next line that is not empty into `line`, without blanks around it; false at the end.
+    fn next_line(&mut self) -> Result<bool> {
+        loop {
+            self.line.clear();
+            let n = (&mut self.from).take(LONGEST).read_until(b'\n', &mut self.line)?;
+            if n == 0 {
+                return Ok(false);
+            }
+            self.number += 1;
+            ensure!(
+                (n as u64) < LONGEST,
+                "line {}: longer than {LONGEST} bytes: not a text file of points",
+                self.number
+            );
+            if self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
+                self.line.drain(..3);
+            }
+            let end = self.line.trim_ascii_end().len();
+            self.line.truncate(end);
+            let blank = end - self.line.trim_ascii_start().len();
+            self.line.drain(..blank);
+            if !self.line.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The line, as a message shows it.
+    fn quote(&self) -> String {
+        let text: String = String::from_utf8_lossy(&self.line).chars().take(60).collect();
+        format!("line {}: {text:?}", self.number)
+    }
+
+    /// Takes the point in `line`, if it has one.
+    fn take_point(&mut self, out: &mut Cloud) -> Result<bool> {
+        let fields = self.layout.fields(&self.line);
+        if fields.len() == 1
+            && let Some(n) = count_line(&self.line)
+        {
+            // A PTS file may hold several scans, each with its own count.
+            self.promised = self.promised.saturating_add(n);
+            return Ok(false);
+        }
+        ensure!(
+            fields.len() >= self.layout.width,
+            "{}: expected {} columns, found {}; is the file cut short?",
+            self.quote(),
+            self.layout.width,
+            fields.len()
+        );
+        let mut p = [0.0; 3];
+        for (a, &column) in self.layout.axes.iter().enumerate() {
+            p[a] = self
+                .layout
+                .number(fields[column])
+                .with_context(|| format!("{}: expected a number in column {}", self.quote(), column + 1))?;
+        }
+        let number = self.number;
+        self.found += 1;
+        let Some(q) = self.frame.place(p, || format!("line {number}"))? else {
+            return Ok(true);
+        };
+        out.xyz.push(q);
+        let mut back = Return::default();
+        let mut has_return = false;
+        for &(column, role) in &self.layout.others {
+            let field = fields[column];
+            let v = match self.layout.number(field) {
+                Some(v) => v,
+                None if field.is_empty() => 0.0,
+                None => bail!("{}: expected a number in column {}", self.quote(), column + 1),
+            };
+            match role {
+                Role::Intensity => out.intensity.push(to_u16(v)),
+                Role::Class => out.class.push(to_u8(v)),
+                Role::ReturnNumber => (back.number, has_return) = (to_u8(v), true),
+                Role::ReturnCount => (back.of, has_return) = (to_u8(v), true),
+                Role::Axis(_) => {}
+            }
+        }
+        if has_return {
+            out.returns.push(back);
+        }
+        Ok(true)
+    }
+}
+
+impl Source for Lines {
+    fn fill(&mut self, out: &mut Cloud, max: usize) -> Result<usize> {
+        let mut n = 0;
+        while n < max {
+            if !std::mem::take(&mut self.waiting) && !self.next_line()? {
+                ensure!(
+                    self.found >= self.promised,
+                    "line {}: the file ends after {} points, its count line promised {}: it is truncated, copy or download it again",
+                    self.number,
+                    self.found,
+                    self.promised
+                );
+                break;
+            }
+            if !is_comment(&self.line) && self.take_point(out)? {
+                n += 1;
+            }
+        }
+        out.origin = self.frame.origin();
+        Ok(n)
+    }
+
+    fn dropped(&self) -> u64 {
+        self.frame.dropped
+    }
+}

@@ -1,0 +1,73 @@
+//! Foliage: flat ellipses, each a spray of leaves or a shoot with its needles, on the leafy segments.
+
+use std::f64::consts::{PI, TAU};
+
+use crate::{Philox, species::Foliage};
+
+use super::{skeleton::Node, vec3::Vec3};
+
+/// A flat ellipse of foliage.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf {
+    /// Its centre.
+    pub centre: Vec3,
+    /// Its longer half axis.
+    pub long: Vec3,
+    /// Its shorter half axis, at a right angle to the longer.
+    pub short: Vec3,
+}
+
+/// Area of an element where the crown does not need more of them than `MOST`, m².
+const ELEMENT: f64 = 0.013;
+const MOST: usize = 12_000;
+
+/// Leaves for a crown of `radius`: as much area over its projection as the species bears, spread over the
+/// leafy segments of `nodes` by their weight.
+pub fn leaves(nodes: &[Node], foliage: &Foliage, radius: f64, rng: &mut Philox) -> Vec<Leaf> {
+    let area = foliage.area_index * PI * radius * radius * rng.range(0.75, 1.25);
+    let count = ((area / ELEMENT) as usize).clamp(800, MOST);
+    let total: f64 = nodes.iter().map(|n| f64::from(n.leafy)).sum();
+    if total <= 0.0 {
+        return Vec::new();
+    }
+    let size = (area / count as f64 / PI).sqrt();
+    let (half_long, half_short) = (size * foliage.aspect.sqrt(), size / foliage.aspect.sqrt());
+
+    // Systematic sampling: one walk over the segments, each bearing its share to within one.
+    let pitch = total / count as f64;
+    let mut due = pitch * rng.uniform_f64();
+    let (mut passed, mut leaves) = (0.0, Vec::with_capacity(count + 1));
+    for node in nodes {
+        let weight = f64::from(node.leafy);
+        while weight > 0.0 && due < passed + weight {
+            let from = nodes[node.parent as usize].at;
+            let place = from + (node.at - from) * rng.uniform_f64();
+            leaves.push(leaf(
+                place,
+                (node.at - from).unit(),
+                foliage,
+                half_long,
+                half_short,
+                rng,
+            ));
+            due += pitch;
+        }
+        passed += weight;
+    }
+    leaves
+}
+
+fn leaf(place: Vec3, twig: Vec3, f: &Foliage, half_long: f64, half_short: f64, rng: &mut Philox) -> Leaf {
+    let away = Vec3::polar(libm::acos(rng.range(-1.0, 1.0)), rng.range(0.0, TAU));
+    let grow = Vec3::polar(libm::acos(rng.range(-1.0, 1.0)), rng.range(0.0, TAU));
+    let mut long = twig + grow * 0.7;
+    long = (long * (1.0 - f.hang) + Vec3::new(0.0, 0.0, -f.hang * 1.5)).unit();
+    let normal = away * (1.0 - f.level) + Vec3::UP * (f.level * 1.5);
+    let short = normal.cross(long).unit();
+    let scale = rng.range(0.8, 1.2);
+    Leaf {
+        centre: place + away * (f.spread * rng.uniform_f64()) + long * (half_long * 0.5),
+        long: long * (half_long * scale),
+        short: short * (half_short * scale),
+    }
+}

@@ -1,0 +1,69 @@
+//! Growth: from a species and its standing to wood and foliage in metres.
+
+mod branching;
+mod envelope;
+mod foliage;
+mod size;
+mod skeleton;
+mod vec3;
+
+pub use foliage::Leaf;
+pub use size::{Size, Standing};
+pub use vec3::Vec3;
+
+use crate::{Philox, species::Species};
+
+/// A tapered piece of wood.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Its lower end, towards the foot.
+    pub from: Vec3,
+    /// Its upper end.
+    pub to: Vec3,
+    /// Radius at `from` and `to`, metres.
+    pub radius: [f64; 2],
+}
+
+/// A grown tree, its foot at the origin.
+#[derive(Debug)]
+pub struct Tree {
+    /// Stem and branches.
+    pub wood: Vec<Segment>,
+    /// Leaves or needles; none on a broad-leaf in winter.
+    pub leaves: Vec<Leaf>,
+    /// What it was meant to measure.
+    pub size: Size,
+}
+
+/// Grows a tree of `species` at `standing`; the same `rng` gives the same tree.
+pub fn grow(species: &Species, standing: &Standing, rng: &mut Philox) -> Tree {
+    let habit = &species.habit;
+    let size = Size::draw(habit, standing, rng);
+    let envelope = envelope::Envelope::draw(habit, &size, standing, rng);
+    let mut nodes = branching::Grower::new(habit, &size, standing, envelope, rng).grow();
+    skeleton::give_radii(&mut nodes, habit.pipe, size.diameter, size.height);
+    let leaves = if standing.leaves || habit.conifer {
+        foliage::leaves(&nodes, &habit.foliage, size.crown_radius, rng)
+    } else {
+        Vec::new()
+    };
+    let wood = nodes.iter().skip(1).map(|n| {
+        let parent = &nodes[n.parent as usize];
+        // A branch starts with its own radius, not with that of the stem it stands on.
+        let start = if parent.order == n.order {
+            parent.radius
+        } else {
+            n.radius
+        };
+        Segment {
+            from: parent.at,
+            to: n.at,
+            radius: [start, n.radius],
+        }
+    });
+    Tree {
+        wood: wood.collect(),
+        leaves,
+        size,
+    }
+}

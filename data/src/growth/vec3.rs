@@ -1,0 +1,112 @@
+//! Vectors in metres, x east, y north, z up. `f64` and `libm` throughout: the same bits on every machine.
+
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+use crate::Philox;
+
+/// A point or a direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Vec3 {
+    /// East.
+    pub x: f64,
+    /// North.
+    pub y: f64,
+    /// Up.
+    pub z: f64,
+}
+
+impl Vec3 {
+    /// Straight up.
+    pub const UP: Self = Self::new(0.0, 0.0, 1.0);
+
+    /// The vector (x, y, z).
+    pub const fn new(x: f64, y: f64, z: f64) -> Self {
+        Self { x, y, z }
+    }
+
+    /// The unit vector at `zenith` from straight up, turned `azimuth` about it; radians.
+    pub fn polar(zenith: f64, azimuth: f64) -> Self {
+        let s = libm::sin(zenith);
+        Self::new(s * libm::cos(azimuth), s * libm::sin(azimuth), libm::cos(zenith))
+    }
+
+    /// A vector of independent normal components with deviation 1.
+    pub fn normal(rng: &mut Philox) -> Self {
+        Self::new(rng.normal(), rng.normal(), rng.normal())
+    }
+
+    /// The scalar product.
+    pub fn dot(self, o: Self) -> f64 {
+        self.x * o.x + self.y * o.y + self.z * o.z
+    }
+
+    /// The vector product.
+    pub fn cross(self, o: Self) -> Self {
+        Self::new(
+            self.y * o.z - self.z * o.y,
+            self.z * o.x - self.x * o.z,
+            self.x * o.y - self.y * o.x,
+        )
+    }
+
+    /// Its length.
+    pub fn length(self) -> f64 {
+        self.dot(self).sqrt()
+    }
+
+    /// Its direction; straight up where it has none.
+    pub fn unit(self) -> Self {
+        let l = self.length();
+        if l > 1e-9 { self * (1.0 / l) } else { Self::UP }
+    }
+
+    /// Two unit vectors that stand on `self` (a unit vector) and on each other.
+    pub fn sides(self) -> (Self, Self) {
+        let other = if self.z.abs() < 0.9 {
+            Self::UP
+        } else {
+            Self::new(1.0, 0.0, 0.0)
+        };
+        let u = other.cross(self).unit();
+        (u, self.cross(u))
+    }
+
+    /// This unit vector bent by `angle` towards the side at `turn` about it; radians.
+    pub fn bent(self, angle: f64, turn: f64) -> Self {
+        let (u, v) = self.sides();
+        let side = u * libm::cos(turn) + v * libm::sin(turn);
+        self * libm::cos(angle) + side * libm::sin(angle)
+    }
+
+    /// Distance from the vertical axis through the origin.
+    pub fn horizontal(self) -> f64 {
+        (self.x * self.x + self.y * self.y).sqrt()
+    }
+}
+
+impl Add for Vec3 {
+    type Output = Self;
+    fn add(self, o: Self) -> Self {
+        Self::new(self.x + o.x, self.y + o.y, self.z + o.z)
+    }
+}
+
+impl AddAssign for Vec3 {
+    fn add_assign(&mut self, o: Self) {
+        *self = *self + o;
+    }
+}
+
+impl Sub for Vec3 {
+    type Output = Self;
+    fn sub(self, o: Self) -> Self {
+        Self::new(self.x - o.x, self.y - o.y, self.z - o.z)
+    }
+}
+
+impl Mul<f64> for Vec3 {
+    type Output = Self;
+    fn mul(self, k: f64) -> Self {
+        Self::new(self.x * k, self.y * k, self.z * k)
+    }
+}

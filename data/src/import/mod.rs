@@ -1,0 +1,174 @@
+//! Data sets as they are downloaded, read into labelled trees.
+//!
+//! An importer first makes a [`Plan`]: which files there are, what each is, where it stood. It reads no
+//! cloud yet, so a wrong folder or label is told at once. [`run`] then reads the clouds in parallel, a few at
+//! a time, and hands them on in the plan's order.
+
+mod crowns;
+mod detect;
+mod folder;
+mod for_species;
+mod ground;
+mod idtrees;
+mod plan;
+mod run;
+mod shards;
+mod stpctls;
+mod table;
+mod walk;
+
+use std::{fmt, path::Path, str::FromStr};
+
+use anyhow::{Context, Result, bail, ensure};
+
+pub use detect::detect;
+pub use plan::Plan;
+pub use run::{Damaged, Progress, Report, Sink, run};
+pub use shards::to_shards;
+
+/// The layouts that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Seidel et al. 2021, doi 10.25625/FOHUJM: one folder a species, with German names.
+    Stpctls,
+    /// Puliti et al. 2025, Zenodo 13255198: `dev/` and `tree_metadata_dev.csv`.
+    ForSpecies20k,
+    /// IDTReeS 2020, Zenodo 3934932: airborne plots, crown shapefiles, field CSV.
+    Idtrees,
+    /// Any folder of one sub-folder a species (and, below it, one a plot).
+    Folder,
+    /// Any CSV of file and label.
+    Csv,
+}
+
+impl Kind {
+    /// Every kind, in the order in which they are looked for.
+    pub const ALL: [Self; 5] = [
+        Self::Idtrees,
+        Self::ForSpecies20k,
+        Self::Stpctls,
+        Self::Csv,
+        Self::Folder,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stpctls => "stpctls",
+            Self::ForSpecies20k => "for-species20k",
+            Self::Idtrees => "idtrees",
+            Self::Folder => "folder",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// What must lie at the path.
+    pub fn expects(self) -> &'static str {
+        match self {
+            Self::Stpctls => {
+                "folders Buche, Douglasie, Eiche, Esche, Fichte, Kiefer, Roteiche of .xyz, .pts and .txt"
+            }
+            Self::ForSpecies20k => {
+                "tree_metadata_dev.csv beside a folder of the .las or .laz files that it names"
+            }
+            Self::Idtrees => "RemoteSensing/LAS/*.las, ITC/*.shp and Field/train_data.csv",
+            Self::Folder => {
+                "a folder of one sub-folder a species, with point files (or one sub-folder a plot) in each"
+            }
+            Self::Csv => "a CSV with a column for the file and one for its label",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = anyhow::Error;
+
+    fn from_str(s: &str) -> Result<Self> {
+        let names = Self::ALL.map(Self::name).join(", ");
+        Self::ALL
+            .into_iter()
+            .find(|k| k.name() == s.to_lowercase())
+            .with_context(|| format!("no layout is called '{s}': the known ones are {names}"))
+    }
+}
+
+/// What to import, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only these labels; all where empty.
+    pub species: Vec<String>,
+    /// Leaves out clouds with fewer points.
+    pub min_points: usize,
+    /// Thins clouds with more points, at random by the tree's name; `None` keeps every point.
+    pub max_points: Option<usize>,
+    /// Goes on past files that cannot be read, and counts them.
+    pub skip_damaged: bool,
+    /// IDTReeS: keeps points higher than this above the ground, metres.
+    pub min_height: f32,
+    /// CSV: the columns' names.
+    pub columns: Columns,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            species: Vec::new(),
+            min_points: 1,
+            max_points: None,
+            skip_damaged: false,
+            min_height: 2.0,
+            columns: Columns::default(),
+        }
+    }
+}
+
+/// Names of a table's columns; where `None`, the usual names are looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    /// The point file, relative to the CSV.
+    pub file: Option<String>,
+    /// The species.
+    pub label: Option<String>,
+    /// The plot.
+    pub plot: Option<String>,
+    /// The tree, where a tree has several scans.
+    pub tree: Option<String>,
+}
+
+/// Looks at `path` as a `kind` and lists what is there, without reading clouds.
+///
+/// # Errors
+/// Says what is missing, which label is unknown, which file has two labels.
+pub fn plan(kind: Kind, path: &Path, options: &Options) -> Result<Plan> {
+    ensure!(
+        path.exists(),
+        "{}: there is nothing here; a {kind} data set needs {}",
+        path.display(),
+        kind.expects()
+    );
+    let mut plan = match kind {
+        Kind::Stpctls => stpctls::plan(path),
+        Kind::ForSpecies20k => for_species::plan(path),
+        Kind::Idtrees => idtrees::plan(path, options),
+        Kind::Folder => folder::plan(path),
+        Kind::Csv => table::plan(path, options),
+    }
+    .with_context(|| format!("{} as {kind}", path.display()))?;
+    if !options.species.is_empty() {
+        plan.keep_species(&options.species)?;
+    }
+    if plan.trees() == 0 {
+        bail!(
+            "{} as {kind}: no labelled tree found; expected {}",
+            path.display(),
+            kind.expects()
+        );
+    }
+    Ok(plan)
+}

@@ -1,0 +1,219 @@
+//! Reads a plan's clouds in parallel, a few at a time, and hands them on in order.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use rayon::prelude::*;
+
+use super::{
+    Options,
+    plan::{Job, Plan},
+};
+use crate::{Cloud, TreeRecord, sample};
+
+/// Files read at one go hold at most this many bytes together (or are one file): bounds the memory.
+const BYTES_AT_ONCE: u64 = 64 << 20;
+const JOBS_AT_ONCE: usize = 64;
+/// So many damaged files are named in an error; the rest are counted.
+const NAMED: usize = 10;
+
+/// Takes the trees of an import, in order.
+pub trait Sink {
+    /// Keeps one tree.
+    ///
+    /// # Errors
+    /// A disk that is full or may not be written to.
+    fn push(&mut self, record: TreeRecord, cloud: Cloud) -> Result<()>;
+}
+
+impl Sink for Vec<(TreeRecord, Cloud)> {
+    fn push(&mut self, record: TreeRecord, cloud: Cloud) -> Result<()> {
+        Vec::push(self, (record, cloud));
+        Ok(())
+    }
+}
+
+/// A file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// The file.
+    pub path: PathBuf,
+    /// What was wrong.
+    pub why: String,
+}
+
+/// How far an import is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Trees done.
+    pub done: usize,
+    /// Of so many.
+    pub total: usize,
+}
+
+/// What an import did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Trees handed on.
+    pub trees: usize,
+    /// Their points.
+    pub points: u64,
+    /// Trees left out because they have fewer points than asked.
+    pub sparse: usize,
+    /// Clouds thinned to the most points asked.
+    pub thinned: usize,
+    /// Files left out because they could not be read (with `skip_damaged`).
+    pub damaged: Vec<Damaged>,
+}
+
+/// Reads the clouds of `plan` into `sink`. `progress` is called after each handful, and stops the import with
+/// its error.
+///
+/// # Errors
+/// Damaged files, all of them together at the end, unless `skip_damaged`; what `sink` or `progress` say; no
+/// tree left.
+pub fn run(
+    plan: &Plan,
+    options: &Options,
+    sink: &mut dyn Sink,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<Report> {
+    let mut report = Report {
+        damaged: plan.missing.clone(),
+        ..Report::default()
+    };
+    let total = plan.trees();
+    let mut done = 0;
+    for jobs in handfuls(&plan.jobs) {
+        let read: Vec<_> = jobs.par_iter().map(|job| (job, read(job, options))).collect();
+        for (job, outcome) in read {
+            done += job.trees();
+            match outcome {
+                Ok(trees) => keep(trees, options, sink, &mut report)?,
+                Err(e) => report.damaged.push(Damaged {
+                    path: job.path().to_owned(),
+                    why: format!("{e:#}"),
+                }),
+            }
+        }
+        progress(Progress { done, total })?;
+    }
+    if !report.damaged.is_empty() && !options.skip_damaged {
+        bail!(damaged_text(&report.damaged, &plan.name));
+    }
+    ensure!(
+        report.trees > 0,
+        "'{}': none of {total} trees is left ({} with fewer than {} points, {} damaged files)",
+        plan.name,
+        report.sparse,
+        options.min_points,
+        report.damaged.len()
+    );
+    Ok(report)
+}
+
+/// Names the first damaged files, counts them all, and says how to go on.
+fn damaged_text(damaged: &[Damaged], name: &str) -> String {
+    let mut text = format!("'{name}': {} file(s) could not be read:", damaged.len());
+    for d in damaged.iter().take(NAMED) {
+        // The reader's own message mostly names the file already.
+        let path = d.path.display().to_string();
+        if d.why.contains(&path) {
+            text += &format!("\n  {}", d.why);
+        } else {
+            text += &format!("\n  {path}: {}", d.why);
+        }
+    }
+    if damaged.len() > NAMED {
+        text += &format!("\n  and {} more", damaged.len() - NAMED);
+    }
+    text + "\nfetch them again, or leave them out with --skip-damaged"
+}
+
+fn keep(
+    trees: Vec<(TreeRecord, Cloud)>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<()> {
+    for (record, mut cloud) in trees {
+        if cloud.len() < options.min_points.max(1) {
+            report.sparse += 1;
+            continue;
+        }
+        if let Some(most) = options.max_points.filter(|&most| cloud.len() > most) {
+            let mut kept = sample::random(cloud.len(), most, name_seed(&record.source));
+            kept.sort_unstable();
+            cloud = cloud.select(&kept);
+            report.thinned += 1;
+        }
+        report.trees += 1;
+        report.points += cloud.len() as u64;
+        let source = record.source.clone();
+        sink.push(record, cloud)
+            .with_context(|| format!("keeping {source}"))?;
+    }
+    Ok(())
+}
+
+/// The same on every machine and in every order: a cloud is thinned by its own name (FNV-1a).
+fn name_seed(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| {
+        (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn read(job: &Job, options: &Options) -> Result<Vec<(TreeRecord, Cloud)>> {
+    match job {
+        Job::File(file) => {
+            let cloud = read_cloud(&file.path)?;
+            ensure!(!cloud.is_empty(), "{}: holds no points", file.path.display());
+            Ok(vec![(file.record.clone(), cloud)])
+        }
+        Job::Plot(plot) => plot.read(options.min_height),
+    }
+}
+
+/// A file's cloud, whole and finite.
+pub fn read_cloud(path: &Path) -> Result<Cloud> {
+    let cloud = crate::formats::read(path)?;
+    cloud.validate().with_context(|| path.display().to_string())?;
+    Ok(cloud)
+}
+
+impl Job {
+    fn path(&self) -> &Path {
+        match self {
+            Self::File(f) => &f.path,
+            Self::Plot(p) => &p.path,
+        }
+    }
+
+    fn trees(&self) -> usize {
+        match self {
+            Self::File(_) => 1,
+            Self::Plot(p) => p.crowns.len(),
+        }
+    }
+}
+
+/// Cuts `jobs` into runs of bounded size.
+fn handfuls(jobs: &[Job]) -> Vec<&[Job]> {
+    let mut out = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (i, job) in jobs.iter().enumerate() {
+        let size = fs::metadata(job.path()).map_or(0, |m| m.len());
+        if i > start && (bytes + size > BYTES_AT_ONCE || i - start == JOBS_AT_ONCE) {
+            out.push(&jobs[start..i]);
+            (start, bytes) = (i, 0);
+        }
+        bytes += size;
+    }
+    if start < jobs.len() {
+        out.push(&jobs[start..]);
+    }
+    out
+}

@@ -1,0 +1,94 @@
+//! An import kept as a set of shards.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Kind, Options, Plan, Progress, Report, Sink, run};
+use crate::{
+    Cloud, TreeRecord,
+    shard::{self, Digest},
+};
+
+impl Sink for shard::Writer {
+    fn push(&mut self, record: TreeRecord, cloud: Cloud) -> Result<()> {
+        Self::push(self, &record, &cloud)
+    }
+}
+
+/// Marks the species that trees are left of.
+struct Survey(Vec<bool>);
+
+impl Sink for Survey {
+    fn push(&mut self, record: TreeRecord, _: Cloud) -> Result<()> {
+        self.0[record.species] = true;
+        Ok(())
+    }
+}
+
+/// Imports `plan` into the folder `out`, which takes its name only when all is written.
+///
+/// Species of which no tree is left (by `min_points` or damaged files) get no label.
+///
+/// # Errors
+/// Those of [`run`], and a disk that is full or may not be written to.
+pub fn to_shards(
+    mut plan: Plan,
+    kind: Kind,
+    options: &Options,
+    out: &Path,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<(Report, Digest)> {
+    if options.min_points > 1 || options.skip_damaged {
+        let mut survey = Survey(vec![false; plan.species.len()]);
+        run(&plan, options, &mut survey, &mut |_| Ok(()))?;
+        let gone: Vec<&str> = plan
+            .species
+            .iter()
+            .zip(&survey.0)
+            .filter(|(_, left)| !**left)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        ensure!(
+            options.species.is_empty() || gone.is_empty(),
+            "no tree of {} is left with at least {} points; leave it out of --species",
+            gone.join(", "),
+            options.min_points
+        );
+        let kept: Vec<usize> = (0..plan.species.len()).filter(|&s| survey.0[s]).collect();
+        plan.renumber(&kept);
+    }
+    let meta = shard::Meta {
+        name: plan.name.clone(),
+        species: plan.species.clone(),
+        licence: kind.licence().into(),
+        source: kind.source().into(),
+    };
+    let mut writer = shard::Writer::create(out, meta)?;
+    let report = run(&plan, options, &mut writer, progress)?;
+    let digest = writer
+        .finish()
+        .with_context(|| format!("{}: cannot finish the set", out.display()))?;
+    Ok((report, digest))
+}
+
+impl Kind {
+    /// Licence of the data; empty where not known.
+    fn licence(self) -> &'static str {
+        match self {
+            Self::ForSpecies20k => "GPL-3",
+            Self::Idtrees => "CC-BY-4.0",
+            Self::Stpctls | Self::Folder | Self::Csv => "",
+        }
+    }
+
+    /// Where the data come from.
+    fn source(self) -> &'static str {
+        match self {
+            Self::Stpctls => "STPCTLS, Seidel et al. 2021, doi 10.25625/FOHUJM",
+            Self::ForSpecies20k => "FOR-species20K, Puliti et al. 2025, Zenodo 13255198",
+            Self::Idtrees => "IDTReeS 2020, Zenodo 3934932",
+            Self::Folder | Self::Csv => "",
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Finds point files in folders.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+
+/// Endings of files that hold points.
+pub const POINT_FILES: [&str; 8] = ["las", "laz", "ply", "xyz", "pts", "txt", "csv", "asc"];
+/// Deeper than any data set is; stops a circle of links.
+const DEEPEST: usize = 16;
+
+/// Entries of `folder` in the order of their names, without hidden ones.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut out = Vec::new();
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("{}: cannot list this folder", folder.display()))?
+    {
+        let path = entry
+            .with_context(|| format!("{}: cannot list this folder", folder.display()))?
+            .path();
+        if !name(&path).starts_with('.') && name(&path) != "__MACOSX" {
+            out.push(path);
+        }
+    }
+    out.sort();
+    Ok(out)
+}
+
+/// Sub-folders of `folder`.
+pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(entries(folder)?.into_iter().filter(|p| p.is_dir()).collect())
+}
+
+/// Point files in `folder` and below, and how many other files there are.
+pub fn point_files(folder: &Path) -> Result<(Vec<PathBuf>, usize)> {
+    let (mut found, mut others) = (Vec::new(), 0);
+    walk(folder, 0, &mut found, &mut others)?;
+    Ok((found, others))
+}
+
+fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, others: &mut usize) -> Result<()> {
+    ensure!(
+        depth < DEEPEST,
+        "{}: folders are nested more than {DEEPEST} deep (a link that leads back?)",
+        folder.display()
+    );
+    for path in entries(folder)? {
+        if path.is_dir() {
+            walk(&path, depth + 1, found, others)?;
+        } else if has_ending(&path, &POINT_FILES) {
+            found.push(path);
+        } else {
+            *others += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the file's ending is one of `endings`, in any case.
+pub fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    path.extension()
+        .is_some_and(|e| endings.iter().any(|x| e.eq_ignore_ascii_case(x)))
+}
+
+/// The last part of a path, letters that are not Unicode replaced.
+pub fn name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The file's name without its ending (`.copc.laz` is one ending).
+pub fn stem(path: &Path) -> String {
+    let stem = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    stem.strip_suffix(".copc").map(str::to_owned).unwrap_or(stem)
+}
+
+/// `path` below `root`, with `/` on every system.
+pub fn below(root: &Path, path: &Path) -> String {
+    let rest = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<_> = rest
+        .components()
+        .map(|c| c.as_os_str().to_string_lossy())
+        .collect();
+    parts.join("/")
+}

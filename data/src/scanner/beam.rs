@@ -1,0 +1,148 @@
+//! A laser's pulse: a few rays within its beam, and the returns that a receiver makes of their echoes.
+
+use crate::{Philox, Return, growth::Vec3};
+
+use super::{
+    bvh::Bvh,
+    shape::{Ray, Surface},
+};
+
+/// How a scanner's beam and receiver behave.
+#[derive(Clone, Copy, Debug)]
+pub struct Optics {
+    /// Rays that stand for the beam.
+    pub rays: usize,
+    /// Half the beam's divergence, radians.
+    pub divergence: f64,
+    /// Radius of the beam where it leaves the scanner, metres.
+    pub exit_radius: f64,
+    /// Echoes nearer than this melt into one return, metres.
+    pub resolution: f32,
+    /// Standard deviation of a range, metres.
+    pub range_noise: f64,
+    /// Range at which intensity is on scale, metres.
+    pub reference_range: f64,
+    /// Weakest echo that is told from noise: share of the pulse's light.
+    pub threshold: f32,
+}
+
+/// A point that the receiver made.
+#[derive(Clone, Copy, Debug)]
+pub struct Echo {
+    /// Where it seems to lie.
+    pub at: Vec3,
+    /// Strength at reference range, 0 to 1.
+    pub energy: f32,
+    /// Range from the scanner, metres.
+    pub range: f64,
+    /// Its number.
+    pub ret: Return,
+    /// Whether it is of the scanned tree.
+    pub own: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Glint {
+    t: f32,
+    energy: f32,
+    surface: Surface,
+}
+
+/// The farthest a ray is followed within the scene, metres.
+const FAR: f32 = 200.0;
+
+/// Casts one pulse from `origin` along the unit vector `dir` and appends its echoes.
+///
+/// Rays begin `skip` metres from the scanner, short of the scene, so that `f32` keeps its millimetres.
+pub fn pulse(
+    bvh: &Bvh,
+    optics: &Optics,
+    origin: Vec3,
+    dir: Vec3,
+    skip: f64,
+    rng: &mut Philox,
+    out: &mut Vec<Echo>,
+) {
+    let mut glints = [Glint {
+        t: 0.0,
+        energy: 0.0,
+        surface: Surface {
+            reflectance: 0.0,
+            own: false,
+        },
+    }; 8];
+    let mut found = 0;
+    let (u, v) = dir.sides();
+    let share = 1.0 / optics.rays as f32;
+    let turn = rng.range(0.0, std::f64::consts::TAU);
+    let width = optics.divergence + optics.exit_radius / skip.max(1.0);
+    for k in 0..optics.rays.min(glints.len()) {
+        let off = if k == 0 { 0.0 } else { width * 0.7 };
+        let around = turn + 2.4 * k as f64;
+        let aim = (dir + u * (off * libm::cos(around)) + v * (off * libm::sin(around))).unit();
+        let start = origin + aim * skip;
+        let ray = Ray::new(single(start), single(aim));
+        // The ground, z = 0, ends a ray.
+        let ground = if aim.z < 0.0 {
+            (-start.z / aim.z) as f32
+        } else {
+            FAR
+        };
+        if let Some((hit, surface)) = bvh.hit(&ray, ground) {
+            let energy = share * surface.reflectance * (0.2 + 0.8 * hit.cosine);
+            glints[found] = Glint {
+                t: hit.t,
+                energy,
+                surface,
+            };
+            found += 1;
+        } else if ground < FAR {
+            let surface = Surface {
+                reflectance: 0.3,
+                own: false,
+            };
+            glints[found] = Glint {
+                t: ground,
+                energy: share * 0.3,
+                surface,
+            };
+            found += 1;
+        }
+    }
+    let glints = &mut glints[..found];
+    glints.sort_by(|a, b| a.t.total_cmp(&b.t));
+    let first = out.len();
+    let mut k = 0;
+    while k < glints.len() {
+        let mut end = k + 1;
+        while end < glints.len() && glints[end].t - glints[k].t < optics.resolution {
+            end += 1;
+        }
+        let group = &glints[k..end];
+        let energy: f32 = group.iter().map(|g| g.energy).sum();
+        if energy >= optics.threshold {
+            let t = group.iter().map(|g| g.t * g.energy).sum::<f32>() / energy;
+            let range = skip + f64::from(t) + optics.range_noise * rng.normal();
+            let own = group[0].surface.own;
+            out.push(Echo {
+                at: origin + dir * range,
+                energy,
+                range,
+                ret: Return::default(),
+                own,
+            });
+        }
+        k = end;
+    }
+    let of = (out.len() - first) as u8;
+    for (k, echo) in out[first..].iter_mut().enumerate() {
+        echo.ret = Return {
+            number: k as u8 + 1,
+            of,
+        };
+    }
+}
+
+fn single(v: Vec3) -> [f32; 3] {
+    [v.x as f32, v.y as f32, v.z as f32]
+}

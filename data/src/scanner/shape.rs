@@ -1,0 +1,186 @@
+//! What a ray can meet: tapered wood and flat foliage. `f32`, with rays that start close by.
+
+use crate::growth::{Leaf, Segment, Vec3};
+
+/// What a hit surface is, and whose.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface {
+    /// Share of light thrown back at normal incidence.
+    pub reflectance: f32,
+    /// Whether it belongs to the tree that is scanned, not to a neighbour.
+    pub own: bool,
+}
+
+/// A surface and its geometry.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    kind: Kind,
+    /// What it is made of.
+    pub surface: Surface,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// A frustum of a cone, open at its ends: foot, axis (unit), length, radius at the foot, its growth a metre.
+    Cone {
+        foot: [f32; 3],
+        axis: [f32; 3],
+        length: f32,
+        radius: f32,
+        slope: f32,
+    },
+    /// An ellipse: centre, unit normal, and its half axes over their squared lengths.
+    Ellipse {
+        centre: [f32; 3],
+        normal: [f32; 3],
+        u: [f32; 3],
+        v: [f32; 3],
+    },
+}
+
+/// A half-line, with its direction's reciprocals for boxes.
+#[derive(Clone, Copy, Debug)]
+pub struct Ray {
+    pub origin: [f32; 3],
+    pub dir: [f32; 3],
+    pub inverse: [f32; 3],
+}
+
+impl Ray {
+    /// From `origin` along the unit vector `dir`.
+    pub fn new(origin: [f32; 3], dir: [f32; 3]) -> Self {
+        // No component is exactly 0, so no product with a reciprocal is 0 × ∞.
+        let dir = dir.map(|d| if d.abs() < 1e-9 { 1e-9 } else { d });
+        Self {
+            origin,
+            dir,
+            inverse: dir.map(|d| 1.0 / d),
+        }
+    }
+}
+
+/// Where a ray met a surface.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit {
+    /// Distance along the ray, metres.
+    pub t: f32,
+    /// Cosine of the angle of incidence, 0 grazing, 1 head-on.
+    pub cosine: f32,
+}
+
+fn sub(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn single(v: Vec3) -> [f32; 3] {
+    [v.x as f32, v.y as f32, v.z as f32]
+}
+
+impl Shape {
+    /// A piece of wood.
+    pub fn wood(s: &Segment, surface: Surface) -> Self {
+        let along = s.to - s.from;
+        let length = along.length().max(1e-6);
+        let kind = Kind::Cone {
+            foot: single(s.from),
+            axis: single(along * (1.0 / length)),
+            length: length as f32,
+            radius: s.radius[0] as f32,
+            slope: ((s.radius[1] - s.radius[0]) / length) as f32,
+        };
+        Self { kind, surface }
+    }
+
+    /// An element of foliage.
+    pub fn leaf(l: &Leaf, surface: Surface) -> Self {
+        let kind = Kind::Ellipse {
+            centre: single(l.centre),
+            normal: single(l.long.cross(l.short).unit()),
+            u: single(l.long * (1.0 / l.long.dot(l.long).max(1e-12))),
+            v: single(l.short * (1.0 / l.short.dot(l.short).max(1e-12))),
+        };
+        Self { kind, surface }
+    }
+
+    /// Least and greatest corner of its box.
+    pub fn bounds(&self) -> ([f32; 3], [f32; 3]) {
+        match self.kind {
+            Kind::Cone {
+                foot,
+                axis,
+                length,
+                radius,
+                slope,
+            } => {
+                let top = radius + slope * length;
+                let at = |a: usize, end: f32| foot[a] + axis[a] * end;
+                let r = if radius > top { radius } else { top };
+                let low = [0, 1, 2].map(|a| at(a, 0.0).min(at(a, length)) - r);
+                let high = [0, 1, 2].map(|a| at(a, 0.0).max(at(a, length)) + r);
+                (low, high)
+            }
+            Kind::Ellipse { centre, u, v, .. } => {
+                // A half axis is u / |u|²; an ellipse reaches √(a² + b²) along each coordinate.
+                let (uu, vv) = (dot(u, u), dot(v, v));
+                let reach = [0, 1, 2].map(|a| {
+                    let (p, q) = (u[a] / uu, v[a] / vv);
+                    (p * p + q * q).sqrt() + 1e-4
+                });
+                (sub(centre, reach), [0, 1, 2].map(|a| centre[a] + reach[a]))
+            }
+        }
+    }
+
+    /// The first place where `ray` meets it, nearer than `limit`.
+    pub fn hit(&self, ray: &Ray, limit: f32) -> Option<Hit> {
+        match self.kind {
+            Kind::Cone {
+                foot,
+                axis,
+                length,
+                radius,
+                slope,
+            } => {
+                let from = sub(ray.origin, foot);
+                let (m, n) = (dot(from, axis), dot(ray.dir, axis));
+                // |o + td − foot − h axis|² = (radius + slope h)², h = m + tn: a quadratic in t.
+                let r = radius + slope * m;
+                let a = 1.0 - n * n - slope * slope * n * n;
+                let b = dot(from, ray.dir) - m * n - slope * n * r;
+                let c = dot(from, from) - m * m - r * r;
+                let root = b * b - a * c;
+                if root <= 0.0 || a <= 1e-9 {
+                    return None;
+                }
+                let t = (-b - root.sqrt()) / a;
+                let h = m + t * n;
+                if t <= 0.0 || t >= limit || h < 0.0 || h > length {
+                    return None;
+                }
+                let radius = radius + slope * h;
+                let outward = [0, 1, 2].map(|k| from[k] + t * ray.dir[k] - h * axis[k]);
+                let cosine = (-dot(outward, ray.dir) / radius.max(1e-6)).clamp(0.0, 1.0);
+                Some(Hit { t, cosine })
+            }
+            Kind::Ellipse { centre, normal, u, v } => {
+                let facing = dot(ray.dir, normal);
+                let from = sub(centre, ray.origin);
+                let t = dot(from, normal) / facing;
+                // Written so that a parallel ray, whose t is infinite or no number, misses.
+                if !(t > 0.0 && t < limit) {
+                    return None;
+                }
+                let p = [0, 1, 2].map(|k| t * ray.dir[k] - from[k]);
+                let (x, y) = (dot(p, u), dot(p, v));
+                (x * x + y * y <= 1.0).then(|| Hit {
+                    t,
+                    cosine: facing.abs().min(1.0),
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a split may not tear apart: plots, and trees that were scanned on several.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, ensure};
+
+use crate::Dataset;
+
+/// Records that stay together.
+#[derive(Debug)]
+pub struct Group {
+    /// Indices of records, ascending.
+    pub records: Vec<usize>,
+    /// (species, records of it), each species once, ascending.
+    pub counts: Vec<(usize, usize)>,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub struct Groups {
+    /// In order of their first record.
+    pub list: Vec<Group>,
+    /// What they are, for messages: `plot` or `tree`.
+    pub unit: &'static str,
+    /// How many species the set has.
+    pub species: usize,
+}
+
+/// The groups of `data`, at least `parts` of them, and a warning where they had to be trees.
+///
+/// # Errors
+/// An empty set, a label without species, too few groups.
+pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> {
+    ensure!(
+        !data.is_empty(),
+        "the data set '{}' has no records to split",
+        data.name
+    );
+    let species = data.species.len();
+    if let Some((i, r)) = data
+        .records
+        .iter()
+        .enumerate()
+        .find(|(_, r)| r.species >= species)
+    {
+        anyhow::bail!(
+            "record {i} ({}) has label {}, but the set '{}' has {species} species",
+            r.source,
+            r.species,
+            data.name
+        );
+    }
+    let trees = merge(data, |_| None);
+    let plots = merge(data, |i| {
+        let plot = data.records[i].plot.as_str();
+        (!plot.is_empty()).then_some(plot)
+    });
+    let mut warnings = Vec::new();
+    let (list, unit) = if plots.len() == 1 && trees.len() > 1 {
+        warnings.push(format!(
+            "'{}' has one plot: split by tree, so neighbours may stand on both sides",
+            data.name
+        ));
+        (trees, "tree")
+    } else if plots.len() == trees.len() {
+        warnings.push(format!(
+            "'{}' names no plots that hold several trees: split by tree, so neighbours may stand on both sides",
+            data.name
+        ));
+        (trees, "tree")
+    } else {
+        (plots, "plot")
+    };
+    ensure!(
+        list.len() >= parts,
+        "'{}' has {} {unit}{}: too few for {parts} parts, of which each needs one",
+        data.name,
+        list.len(),
+        if list.len() == 1 { "" } else { "s" }
+    );
+    Ok((Groups { list, unit, species }, warnings))
+}
+
+/// Unites records of one tree, and records that `key` names alike (union-find).
+fn merge<'a>(data: &'a Dataset, key: impl Fn(usize) -> Option<&'a str>) -> Vec<Group> {
+    let n = data.len();
+    let mut parent: Vec<usize> = (0..n).collect();
+    let mut first: HashMap<(bool, &str), usize> = HashMap::new();
+    for i in 0..n {
+        let tree = (true, data.records[i].tree.as_str());
+        for name in [Some(tree), key(i).map(|k| (false, k))].into_iter().flatten() {
+            let other = *first.entry(name).or_insert(i);
+            let (a, b) = (root(&mut parent, i), root(&mut parent, other));
+            parent[a.max(b)] = a.min(b);
+        }
+    }
+    let mut place: HashMap<usize, usize> = HashMap::new();
+    let mut list: Vec<Group> = Vec::new();
+    for i in 0..n {
+        let r = root(&mut parent, i);
+        let at = *place.entry(r).or_insert_with(|| {
+            list.push(Group {
+                records: Vec::new(),
+                counts: Vec::new(),
+            });
+            list.len() - 1
+        });
+        list[at].records.push(i);
+    }
+    for group in &mut list {
+        group.counts = count(data, &group.records);
+    }
+    list
+}
+
+fn root(parent: &mut [usize], mut i: usize) -> usize {
+    while parent[i] != i {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    i
+}
+
+fn count(data: &Dataset, records: &[usize]) -> Vec<(usize, usize)> {
+    let mut counts = std::collections::BTreeMap::new();
+    for &r in records {
+        *counts.entry(data.records[r].species).or_insert(0) += 1;
+    }
+    counts.into_iter().collect()
+}

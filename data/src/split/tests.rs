@@ -1,0 +1,175 @@
+use std::{collections::HashSet, sync::Arc};
+
+use anyhow::Result;
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Cloud, CloudSource, Scan, TreeRecord};
+
+#[derive(Debug)]
+struct Nothing;
+
+impl CloudSource for Nothing {
+    fn cloud(&self, _: usize) -> Result<Cloud> {
+        Ok(Cloud::default())
+    }
+}
+
+/// A set of (tree, species, plot).
+fn set(rows: &[(usize, usize, usize)]) -> Dataset {
+    let species = rows.iter().map(|r| r.1).max().map_or(0, |m| m + 1);
+    let records = rows
+        .iter()
+        .map(|&(tree, species, plot)| TreeRecord {
+            tree: format!("tree{tree}"),
+            species,
+            plot: format!("plot{plot}"),
+            scan: Scan::Tls,
+            source: "made".into(),
+        })
+        .collect();
+    let names = (0..species).map(|s| format!("species{s}")).collect();
+    Dataset::new("made".into(), names, records, String::new(), Arc::new(Nothing))
+}
+
+fn forest(plots: usize, each: usize, species: usize) -> Dataset {
+    let rows: Vec<_> = (0..plots * each)
+        .map(|t| (t, (t * 5 + t / each) % species, t / each))
+        .collect();
+    set(&rows)
+}
+
+fn names<'a>(data: &'a Dataset, part: &[usize], of: impl Fn(&'a TreeRecord) -> &'a str) -> HashSet<&'a str> {
+    part.iter().map(|&r| of(&data.records[r])).collect()
+}
+
+proptest! {
+    #[test]
+    fn no_plot_and_no_tree_stands_on_two_sides(
+        rows in prop::collection::vec((0usize..60, 0usize..5, 0usize..9), 30..120),
+        seed: u64,
+        test in prop::bool::ANY,
+    ) {
+        let data = set(&rows);
+        let shares = Shares { validation: 0.25, test: if test { 0.2 } else { 0.0 } };
+        let Ok(split) = by_plot(&data, shares, seed) else { return Ok(()) };
+        let parts = split.parts();
+        let by_tree = split.warnings.iter().any(|w| w.contains("split by tree"));
+        for a in 0..3 {
+            for b in a + 1..3 {
+                let trees = |p: usize| names(&data, parts[p].1, |r| &r.tree);
+                prop_assert!(trees(a).is_disjoint(&trees(b)));
+                let plots = |p: usize| names(&data, parts[p].1, |r| &r.plot);
+                prop_assert!(by_tree || plots(a).is_disjoint(&plots(b)));
+            }
+        }
+        let mut all: Vec<usize> = parts.iter().flat_map(|p| p.1.iter().copied()).collect();
+        all.sort_unstable();
+        prop_assert_eq!(all, (0..rows.len()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn folds_hold_each_record_once(plots in 5usize..14, seed: u64) {
+        let data = forest(plots, 20, 4);
+        let mut seen = vec![0; data.len()];
+        for fold in 0..5 {
+            let split = folds(&data, 5, fold, seed).unwrap();
+            prop_assert_eq!(split.train.len() + split.validation.len(), data.len());
+            prop_assert!(names(&data, &split.train, |r| &r.plot).is_disjoint(&names(&data, &split.validation, |r| &r.plot)));
+            for r in split.validation {
+                seen[r] += 1;
+            }
+        }
+        prop_assert!(seen.iter().all(|&n| n == 1));
+    }
+}
+
+#[test]
+fn shares_come_near_and_every_species_is_in_every_part() {
+    let data = forest(13, 56, 7);
+    for seed in 0..20 {
+        let shares = Shares {
+            validation: 0.25,
+            test: 0.15,
+        };
+        let split = by_plot(&data, shares, seed).unwrap();
+        assert!(split.warnings.is_empty(), "{:?}", split.warnings);
+        for (part, share) in split.parts().iter().zip([0.6, 0.25, 0.15]) {
+            let got = part.1.len() as f64 / data.len() as f64;
+            assert!((got - share).abs() < 0.06, "seed {seed}: {} got {got}", part.0);
+            assert!(species_counts(&data, part.1).iter().all(|&n| n > 0));
+        }
+    }
+}
+
+#[test]
+fn the_seed_decides_and_nothing_else() {
+    let data = forest(12, 60, 7);
+    let split = |seed| by_plot(&data, Shares::default(), seed).unwrap();
+    assert_eq!(split(3), split(3));
+    let different: HashSet<Vec<usize>> = (0..10).map(|s| split(s).validation).collect();
+    assert!(different.len() > 3, "{} splits of 10 seeds", different.len());
+}
+
+#[test]
+fn a_species_on_one_plot_trains_and_the_warning_says_so() {
+    let mut rows: Vec<_> = (0..80).map(|t| (t, t % 2, t / 10)).collect();
+    rows.push((99, 2, 4));
+    let split = by_plot(&set(&rows), Shares::default(), 1).unwrap();
+    assert!(split.train.contains(&80));
+    assert_eq!(
+        split.warnings,
+        ["species2: none in validation, because all its records are of one plot"]
+    );
+}
+
+#[test]
+fn scans_of_one_tree_on_two_plots_unite_the_plots() {
+    let mut rows: Vec<_> = (0..40).map(|t| (t, t % 2, t / 10)).collect();
+    rows.push((0, 0, 3));
+    let data = set(&rows);
+    for seed in 0..10 {
+        let split = by_plot(&data, Shares::default(), seed).unwrap();
+        let plots = names(&data, &split.validation, |r| &r.plot);
+        assert_eq!(plots.contains("plot0"), plots.contains("plot3"));
+    }
+}
+
+#[test]
+fn without_plots_trees_are_split_and_the_warning_says_so() {
+    let one_plot: Vec<_> = (0..40).map(|t| (t, t % 4, 0)).collect();
+    let own_plots: Vec<_> = (0..40).map(|t| (t, t % 4, t)).collect();
+    for rows in [one_plot, own_plots] {
+        let split = by_plot(&set(&rows), Shares::default(), 5).unwrap();
+        assert!(
+            split.warnings[0].contains("split by tree"),
+            "{:?}",
+            split.warnings
+        );
+        assert_eq!(split.validation.len(), 10);
+    }
+}
+
+#[test]
+fn a_set_that_cannot_be_split_says_why() {
+    let text = |r: Result<Split>| r.unwrap_err().to_string();
+    assert!(text(by_plot(&set(&[]), Shares::default(), 0)).contains("no records"));
+    assert!(text(by_plot(&set(&[(0, 0, 0)]), Shares::default(), 0)).contains("too few for 2 parts"));
+    let shares = Shares {
+        validation: 1.0,
+        test: 0.0,
+    };
+    assert!(text(by_plot(&forest(3, 4, 2), shares, 0)).contains("leave nothing"));
+    assert!(text(folds(&forest(3, 4, 2), 5, 0, 0)).contains("3 plots: too few for 5"));
+    assert!(text(folds(&forest(3, 4, 2), 3, 3, 0)).contains("count from 0 to 2"));
+    assert!(text(folds(&forest(3, 4, 2), 1, 0, 0)).contains("at least 2"));
+}
+
+#[test]
+fn class_weights_are_inverse_to_counts_with_mean_one() {
+    let w = class_weights(&[10, 30, 0, 60]);
+    assert_eq!(w[2], 0.0);
+    approx::assert_relative_eq!(w[0] / w[1], 3.0, epsilon = 1e-6);
+    approx::assert_relative_eq!(w.iter().sum::<f32>() / 3.0, 1.0, epsilon = 1e-6);
+    assert_eq!(class_weights(&[0, 0]), [0.0, 0.0]);
+}

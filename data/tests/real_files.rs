@@ -1,0 +1,71 @@
+//! Files of other makers, where they are at hand: every one is read, whole and in pieces.
+
+use std::path::{Path, PathBuf};
+
+use canopy_data::formats::{self, Format, ReadOptions};
+
+/// The folder of real files: `CANOPY_REALDATA`, or `shared/realdata` beside the repository.
+fn real_data() -> Option<PathBuf> {
+    let dir = match std::env::var_os("CANOPY_REALDATA") {
+        Some(dir) => PathBuf::from(dir),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/realdata"),
+    };
+    dir.is_dir().then_some(dir)
+}
+
+fn point_clouds(dir: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            point_clouds(&path, into);
+        } else if matches!(Format::from_path(&path), Some(Format::Las | Format::Laz)) {
+            into.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_real_file_is_read_as_its_header_says() {
+    let Some(dir) = real_data() else {
+        println!("not run, because there are no real files: set CANOPY_REALDATA to a folder that holds some");
+        return;
+    };
+    let mut files = Vec::new();
+    point_clouds(&dir, &mut files);
+    assert!(!files.is_empty(), "{} holds no LAS or LAZ file", dir.display());
+    let mut points = 0;
+    for path in &files {
+        let info = formats::info(path).unwrap();
+        let cloud = formats::read(path).unwrap();
+        cloud.validate().unwrap();
+        assert_eq!(cloud.len() as u64, info.count, "{}", path.display());
+        assert_eq!(cloud.class.len(), cloud.len());
+        // The header's box, that another program wrote, holds the points.
+        let (b, [low, high]) = (cloud.bounds().unwrap(), info.bounds.unwrap());
+        for a in 0..3 {
+            let (least, most) = (
+                f64::from(b.min[a]) + cloud.origin[a],
+                f64::from(b.max[a]) + cloud.origin[a],
+            );
+            assert!(
+                least > low[a] - 0.02 && most < high[a] + 0.02,
+                "{}: axis {a}: {least} to {most}, where the header says {} to {}",
+                path.display(),
+                low[a],
+                high[a]
+            );
+        }
+        let pieces = ReadOptions {
+            chunk: 1_000,
+            ..Default::default()
+        };
+        assert_eq!(
+            formats::read_with(path, &pieces).unwrap(),
+            (cloud, 0),
+            "{}",
+            path.display()
+        );
+        points += info.count;
+    }
+    println!("{} files, {points} points", files.len());
+}

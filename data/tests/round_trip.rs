@@ -1,0 +1,257 @@
+//! What is written comes back, in every format, within its own steps.
+
+use std::path::Path;
+
+use canopy_data::{
+    Cloud, Return,
+    formats::{self, Format, Options},
+};
+use proptest::prelude::*;
+
+/// Clouds of up to `n` points, near 0 or at map coordinates, with any attributes.
+fn clouds(n: usize) -> impl Strategy<Value = Cloud> {
+    let point = prop::array::uniform3(-500.0f32..500.0);
+    let row = (point, any::<u16>(), any::<u8>(), (1u8..=15, 1u8..=15));
+    let origin = prop_oneof![
+        Just([0.0; 3]),
+        Just([432_100.0, 5_403_200.0, 1_000.0]),
+        Just([-70_000.0, 0.0, -2_000.0])
+    ];
+    (prop::collection::vec(row, 1..n), origin, any::<[bool; 3]>()).prop_map(|(rows, origin, has)| Cloud {
+        origin,
+        xyz: rows.iter().map(|r| r.0).collect(),
+        intensity: if has[0] {
+            rows.iter().map(|r| r.1).collect()
+        } else {
+            Vec::new()
+        },
+        class: if has[1] {
+            rows.iter().map(|r| r.2).collect()
+        } else {
+            Vec::new()
+        },
+        returns: if has[2] {
+            rows.iter()
+                .map(|r| Return {
+                    number: r.3.0,
+                    of: r.3.1,
+                })
+                .collect()
+        } else {
+            Vec::new()
+        },
+    })
+}
+
+/// Coordinates as the file holds them.
+fn absolute(c: &Cloud) -> Vec<[f64; 3]> {
+    c.xyz
+        .iter()
+        .map(|p| [0, 1, 2].map(|a| c.origin[a] + f64::from(p[a])))
+        .collect()
+}
+
+/// How far a coordinate may have moved: half a step, and two roundings to f32.
+fn tolerance(format: Format, c: f64) -> f64 {
+    let rounding = 2.0 * f64::from(f32::EPSILON) * 2_000.0;
+    match format {
+        Format::Las | Format::Laz => 0.000_500_1 + rounding,
+        _ if c.abs() < 500.0 => 0.0,
+        _ => rounding,
+    }
+}
+
+fn there_and_back(cloud: &Cloud, path: &Path, options: &Options) -> Result<(), TestCaseError> {
+    formats::write(path, cloud, options).unwrap();
+    let back = formats::read(path).unwrap();
+    prop_assert_eq!(back.len(), cloud.len());
+    let format = Format::from_path(path).unwrap();
+    for (i, (p, q)) in absolute(cloud).iter().zip(absolute(&back)).enumerate() {
+        for a in 0..3 {
+            let off = (p[a] - q[a]).abs();
+            prop_assert!(
+                off <= tolerance(format, p[a]),
+                "{:?} {} moved by {}",
+                format,
+                i,
+                off
+            );
+        }
+    }
+    if matches!(format, Format::Las | Format::Laz) {
+        // LAS cannot say that an attribute is absent.
+        let n = cloud.len();
+        let or = |v: &Vec<u8>, d| if v.is_empty() { vec![d; n] } else { v.clone() };
+        prop_assert_eq!(&back.class, &or(&cloud.class, 0));
+        let intensity = if cloud.intensity.is_empty() {
+            vec![0; n]
+        } else {
+            cloud.intensity.clone()
+        };
+        prop_assert_eq!(&back.intensity, &intensity);
+        let one = Return { number: 1, of: 1 };
+        let returns = if cloud.returns.is_empty() {
+            vec![one; n]
+        } else {
+            cloud.returns.clone()
+        };
+        prop_assert_eq!(&back.returns, &returns);
+    } else {
+        prop_assert_eq!(&back.intensity, &cloud.intensity);
+        prop_assert_eq!(&back.class, &cloud.class);
+        prop_assert_eq!(&back.returns, &cloud.returns);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_format_gives_back_what_it_was_given(cloud in clouds(300)) {
+        let home = tempfile::tempdir().unwrap();
+        for name in ["a.las", "a.laz", "a.ply", "a.xyz", "a.csv", "a.canopy"] {
+            there_and_back(&cloud, &home.path().join(name), &Options::default())?;
+        }
+        let ascii = Options { ascii: true, ..Options::default() };
+        there_and_back(&cloud, &home.path().join("b.ply"), &ascii)?;
+    }
+
+    #[test]
+    fn pieces_put_together_are_the_whole(cloud in clouds(400), chunk in 1usize..150) {
+        let home = tempfile::tempdir().unwrap();
+        for name in ["a.las", "a.laz", "a.ply", "a.xyz", "a.canopy"] {
+            let path = home.path().join(name);
+            formats::write(&path, &cloud, &Options::default()).unwrap();
+            let whole = formats::read(&path).unwrap();
+            let options = formats::ReadOptions { chunk, ..Default::default() };
+            let mut points = Vec::new();
+            for piece in formats::open_with(&path, &options).unwrap() {
+                let piece = piece.unwrap();
+                prop_assert!(piece.len() <= chunk);
+                prop_assert_eq!(piece.origin, whole.origin);
+                points.extend(piece.xyz);
+            }
+            prop_assert_eq!(&points, &whole.xyz, "{}", name);
+        }
+    }
+}
+
+/// More points than one LAZ chunk holds, and more than one piece.
+fn large() -> Cloud {
+    let n = 230_000;
+    let mut c = Cloud::from_points(
+        (0..n)
+            .map(|i| {
+                [
+                    (i % 977) as f32 * 0.031,
+                    (i % 1_013) as f32 * 0.027,
+                    i as f32 * 1e-4,
+                ]
+            })
+            .collect(),
+    );
+    c.intensity = (0..n).map(|i| (i * 7 % 60_000) as u16).collect();
+    c.class = (0..n).map(|i| [2, 5, 7][i % 3]).collect();
+    c
+}
+
+#[test]
+fn laz_of_many_chunks_reads_as_the_las_it_came_from() {
+    let home = tempfile::tempdir().unwrap();
+    let (las, laz) = (home.path().join("a.las"), home.path().join("a.laz"));
+    formats::write(&las, &large(), &Options::default()).unwrap();
+    assert_eq!(
+        formats::convert(&las, &laz, &Options::default()).unwrap(),
+        230_000
+    );
+    let (a, b) = (formats::read(&las).unwrap(), formats::read(&laz).unwrap());
+    assert_eq!(a, b);
+    // Pieces smaller than a LAZ chunk, that do not divide it.
+    let options = formats::ReadOptions {
+        chunk: 7_001,
+        ..Default::default()
+    };
+    let (c, dropped) = formats::read_with(&laz, &options).unwrap();
+    assert_eq!((c, dropped), (a, 0));
+}
+
+#[test]
+fn a_sample_is_of_the_file_and_the_same_for_the_same_seed() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("a.laz");
+    formats::write(&path, &large(), &Options::default()).unwrap();
+    let whole = formats::read(&path).unwrap();
+    let s = formats::sample(&path, 5_000, 3).unwrap();
+    assert_eq!(s.len(), 5_000);
+    assert_eq!(s, formats::sample(&path, 5_000, 3).unwrap());
+    assert_ne!(s, formats::sample(&path, 5_000, 4).unwrap());
+    // z grows with the point's number: in order, none twice, none that was not there, and spread over all of it.
+    let z: Vec<f32> = s.xyz.iter().map(|p| p[2]).collect();
+    assert!(z.windows(2).all(|w| w[0] <= w[1]));
+    let mean = z.iter().sum::<f32>() / 5_000.0;
+    assert!((mean - 11.5).abs() < 0.5, "mean z {mean}, of 0 to 23");
+    assert_eq!(formats::sample(&path, 1_000_000, 3).unwrap(), whole);
+
+    let thin = formats::thin(&path, 1.0).unwrap();
+    let mut voxels: Vec<[i32; 3]> = thin.xyz.iter().map(|p| p.map(|c| c.floor() as i32)).collect();
+    voxels.sort_unstable();
+    voxels.dedup();
+    assert_eq!(voxels.len(), thin.len());
+    assert!(thin.len() > 1_000 && thin.len() < 230_000);
+}
+
+#[test]
+fn a_file_appears_whole_or_not_at_all() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("a.laz");
+    let cloud = Cloud::from_points(vec![[1.0, 2.0, 3.0]]);
+    formats::write(&path, &cloud, &Options::default()).unwrap();
+    let mut writer = formats::Writer::create(&path, &Options::default()).unwrap();
+    writer.write(&large()).unwrap();
+    drop(writer);
+    let far = Cloud::from_points(vec![[0.0; 3], [3e9, 0.0, 0.0]]);
+    let e = format!(
+        "{:#}",
+        formats::write(&path, &far, &Options::default()).unwrap_err()
+    );
+    assert!(
+        e.contains("a.laz") && e.contains("point 1") && e.contains("resolution"),
+        "{e}"
+    );
+    // What stood there stands there still, and nothing lies beside it.
+    assert_eq!(formats::read(&path).unwrap().xyz, cloud.xyz);
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn an_empty_cloud_and_a_single_point_are_files_too() {
+    let home = tempfile::tempdir().unwrap();
+    for name in ["a.las", "a.laz", "a.ply", "a.canopy"] {
+        let path = home.path().join(name);
+        for cloud in [Cloud::default(), Cloud::from_points(vec![[1.0, 2.0, 3.0]])] {
+            formats::write(&path, &cloud, &Options::default()).unwrap();
+            assert_eq!(formats::read(&path).unwrap().xyz, cloud.xyz, "{name}");
+            assert_eq!(formats::info(&path).unwrap().count, cloud.len() as u64);
+        }
+    }
+}
+
+#[test]
+fn info_tells_what_a_file_holds() {
+    let home = tempfile::tempdir().unwrap();
+    for name in ["a.las", "a.laz", "a.ply", "a.csv", "a.canopy"] {
+        let path = home.path().join(name);
+        let mut c = large();
+        c.origin = [500_000.0, 5_400_000.0, 0.0];
+        formats::write(&path, &c, &Options::default()).unwrap();
+        let i = formats::info(&path).unwrap();
+        assert_eq!((i.format, i.count), (Format::from_path(&path).unwrap(), 230_000));
+        let [low, high] = i.bounds.unwrap();
+        assert!(
+            (low[0] - 500_000.0).abs() < 1e-3 && (high[2] - 22.9999).abs() < 1e-3,
+            "{name} {low:?} {high:?}"
+        );
+        assert!(i.attributes.contains(&"class"));
+    }
+}

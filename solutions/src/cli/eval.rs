@@ -1,0 +1,116 @@
+//! `canopy eval`.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use candle_core::DType;
+
+use crate::{
+    device,
+    model::PointNet,
+    train::{Config, EvaluateOptions, RunFolder, bar, checkpoint, data, evaluate, summary},
+};
+
+/// Options of `canopy eval`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  canopy eval runs/quick                      the plots kept for the test
+  canopy eval runs/quick --part validation
+  canopy eval runs/quick --data other/ --part all --json
+  canopy eval runs/quick --weights pytorch.safetensors")]
+pub struct Args {
+    /// Folder of a run
+    run: PathBuf,
+    /// Another data set than the run's own; its species must be among the run's
+    #[arg(long, value_name = "PATH")]
+    data: Option<String>,
+    /// Which part of the data
+    #[arg(long, default_value = "test", value_parser = ["train", "validation", "test", "all"])]
+    part: String,
+    /// Other weights than the run's best: a safetensors file, PyTorch's too
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Samples of a cloud whose probabilities are averaged; otherwise the run's number
+    #[arg(long, value_name = "N")]
+    votes: Option<usize>,
+    /// auto, cpu, cuda or cuda:N; otherwise the run's
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Print the scores as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Scores a model and prints the table.
+///
+/// # Errors
+/// Whatever is missing or does not fit.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let best = best_of(&args.run)?;
+    let saved = checkpoint::load(&best)?;
+    let config = Config {
+        data: args.data.clone().unwrap_or(saved.progress.config.data.clone()),
+        ..saved.progress.config
+    };
+    let chosen = device::choose(args.device.as_ref().unwrap_or(&config.device))?;
+    let network = config.network(saved.progress.species.len());
+    let model = PointNet::new(&network, &chosen.device, DType::F32, 0)?;
+    match &args.weights {
+        Some(path) => model.load(path)?,
+        None => model.from_map(&saved.model, &best.display().to_string())?,
+    }
+    let data = data::open(&config)?.relabel(&saved.progress.species)?;
+    let records = match args.part.as_str() {
+        "all" => (0..data.len()).collect(),
+        part => {
+            let split = data::split(&config, &data)?;
+            match part {
+                "train" => split.train,
+                "validation" => split.validation,
+                _ => split.test,
+            }
+        }
+    };
+    ensure!(
+        !records.is_empty(),
+        "the part '{}' holds no cloud: take another with --part",
+        args.part
+    );
+    let options = EvaluateOptions {
+        points: config.points,
+        batch: config.batch,
+        votes: args.votes.unwrap_or(config.votes).max(1),
+        workers: config.workers,
+        plain: config.plain,
+        device: &chosen.device,
+    };
+    let bar = bar((records.len() * options.votes) as u64, "evaluating");
+    let predictions = evaluate::predict(&model, &data, &records, &options, &mut |n| {
+        bar.set_position(n as u64)
+    })?;
+    bar.finish_and_clear();
+    let scores = predictions.scores(&args.part, &data.species);
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&scores)?);
+    } else {
+        print!("{}", summary::scores_text(&scores));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The best weights of a run, given its folder or the file itself.
+pub fn best_of(run: &std::path::Path) -> Result<PathBuf> {
+    if run.is_file() {
+        return Ok(run.to_owned());
+    }
+    let best = run.join(RunFolder::BEST);
+    ensure!(
+        best.is_file(),
+        "{} holds no {}: is it the folder of a run that has finished an epoch?",
+        run.display(),
+        RunFolder::BEST
+    );
+    best.canonicalize()
+        .with_context(|| format!("{} cannot be read", best.display()))
+}

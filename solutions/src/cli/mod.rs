@@ -1,0 +1,62 @@
+//! The program's commands, one file each.
+
+mod eval;
+mod options;
+mod predict;
+mod stop;
+mod train;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Tells tree species apart from laser scans.
+#[derive(Debug, Parser)]
+#[command(name = "canopy", version, max_term_width = 90, after_help = EXAMPLES)]
+struct Cli {
+    /// Threads for the arithmetic; 0: as many as there are cores
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    threads: usize,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  canopy train                              train on the built-in forest, two minutes
+  canopy train --data clouds/ --preset full train on a folder with one sub-folder a species
+  canopy eval runs/quick                    how good is it, on plots it never saw
+  canopy predict runs/quick scans/*.laz     which species are these
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C (go on with --resume).";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Train a PointNet
+    Train(Box<train::Args>),
+    /// Score a trained model on a data set
+    Eval(eval::Args),
+    /// Name the species of clouds
+    Predict(predict::Args),
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if cli.threads > 0 {
+        // Fails only where a pool is there already, and none is before this line.
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(cli.threads)
+            .build_global();
+    }
+    let result = match cli.command {
+        Command::Train(args) => train::run(*args),
+        Command::Eval(args) => eval::run(&args),
+        Command::Predict(args) => predict::run(&args),
+    };
+    result.unwrap_or_else(|e| {
+        eprintln!("error: {e:#}");
+        ExitCode::FAILURE
+    })
+}

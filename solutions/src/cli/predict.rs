@@ -1,0 +1,238 @@
+//! `canopy predict`.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, ensure};
+use candle_core::{DType, Tensor};
+use canopy_data::{Philox, formats};
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::eval::best_of;
+use crate::{
+    device,
+    loader::{Augment, prepare},
+    model::PointNet,
+    train::{bar, checkpoint, evaluate, metrics},
+};
+
+/// Options of `canopy predict`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A file that cannot be read is named on standard error, the others are still predicted, and the exit
+code is 1.
+
+Examples:
+  canopy predict runs/quick tree.laz
+  canopy predict runs/quick scans/ --format csv > species.csv
+  canopy predict runs/quick a.las b.ply c.xyz --format json --votes 8")]
+pub struct Args {
+    /// Folder of a run, or a checkpoint file
+    run: PathBuf,
+    /// Clouds of one tree each, or folders of such
+    #[arg(required = true)]
+    clouds: Vec<PathBuf>,
+    /// How to print
+    #[arg(long, default_value = "table", value_parser = ["table", "csv", "json"])]
+    format: String,
+    /// Samples of a cloud whose probabilities are averaged; otherwise the run's number
+    #[arg(long, value_name = "N")]
+    votes: Option<usize>,
+    /// auto, cpu, cuda or cuda:N
+    #[arg(long, default_value = "auto", value_name = "NAME")]
+    device: String,
+}
+
+/// One cloud's answer: probabilities in label order, or what went wrong.
+type Answer = (PathBuf, Result<Vec<f32>>);
+
+/// Names the species of clouds.
+///
+/// # Errors
+/// A run that cannot be used. Clouds that cannot be read are told apart and make the exit code 1.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let best = best_of(&args.run)?;
+    let saved = checkpoint::load(&best)?;
+    let (config, species) = (saved.progress.config, saved.progress.species);
+    let chosen = device::choose(&args.device)?;
+    let model = PointNet::new(&config.network(species.len()), &chosen.device, DType::F32, 0)?;
+    model.from_map(&saved.model, &best.display().to_string())?;
+    let files = clouds(&args.clouds)?;
+    let votes = args.votes.unwrap_or(config.votes).max(1);
+    let bar = bar(files.len() as u64, "predicting");
+    let mut printer = Printer::new(&args.format, &species);
+    let mut failed = 0;
+    // A batch of files at a time: memory does not grow with the folder.
+    for files in files.chunks((config.batch / votes).max(1)) {
+        for (path, answer) in predict(&model, files, config.points, votes)? {
+            bar.inc(1);
+            match answer {
+                Ok(row) => bar.suspend(|| printer.row(&path, &row))?,
+                Err(e) => {
+                    failed += 1;
+                    bar.suspend(|| eprintln!("error: {}: {e:#}", path.display()));
+                }
+            }
+        }
+    }
+    bar.finish_and_clear();
+    printer.end()?;
+    if failed > 0 {
+        eprintln!("{failed} of {} clouds could not be predicted", files.len());
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn predict(model: &PointNet, files: &[PathBuf], points: usize, votes: usize) -> Result<Vec<Answer>> {
+    let samples: Vec<Result<Vec<f32>>> = files.par_iter().map(|file| sample(file, points, votes)).collect();
+    let good: Vec<f32> = samples.iter().flatten().flatten().copied().collect();
+    let clouds = good.len() / (3 * points);
+    let mut rows = Vec::new();
+    if clouds > 0 {
+        let input = Tensor::from_vec(good, (clouds, points, 3), &model.device())?;
+        rows = evaluate::probabilities(model, &input, false)?.to_vec2::<f32>()?;
+    }
+    let mut means = rows.chunks(votes).map(|votes| mean(votes));
+    let answer = |(file, sample): (&PathBuf, Result<Vec<f32>>)| {
+        (
+            file.clone(),
+            sample.and_then(|_| means.next().context("the model gave no answer")),
+        )
+    };
+    Ok(files.iter().zip(samples).map(answer).collect())
+}
+
+fn mean(rows: &[Vec<f32>]) -> Vec<f32> {
+    let classes = rows.first().map_or(0, Vec::len);
+    (0..classes)
+        .map(|c| rows.iter().map(|r| r[c]).sum::<f32>() / rows.len() as f32)
+        .collect()
+}
+
+/// `votes` samples of a file, `[votes × points × 3]`.
+fn sample(file: &Path, points: usize, votes: usize) -> Result<Vec<f32>> {
+    let cloud = formats::read(file)?;
+    let mut flat = Vec::with_capacity(votes * points * 3);
+    for vote in 0..votes {
+        let mut random = Philox::new(0, vote as u64);
+        flat.extend(
+            prepare(&cloud, points, &Augment::NONE, &mut random)?
+                .into_iter()
+                .flatten(),
+        );
+    }
+    Ok(flat)
+}
+
+/// The files named, and the clouds in the folders named, sorted within each.
+fn clouds(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let list = fs::read_dir(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let mut inside: Vec<PathBuf> = list.map(|e| e.map(|e| e.path())).collect::<io::Result<_>>()?;
+        inside.retain(|p| p.is_file() && formats::Format::from_path(p).is_some());
+        ensure!(
+            !inside.is_empty(),
+            "{} holds no cloud: .las .laz .ply .xyz .pts .txt .csv are read",
+            path.display()
+        );
+        inside.sort();
+        files.extend(inside);
+    }
+    Ok(files)
+}
+
+/// Prints rows as they come.
+struct Printer<'a> {
+    format: &'a str,
+    species: &'a [String],
+    rows: usize,
+}
+
+impl<'a> Printer<'a> {
+    fn new(format: &'a str, species: &'a [String]) -> Self {
+        Self {
+            format,
+            species,
+            rows: 0,
+        }
+    }
+
+    fn row(&mut self, path: &Path, row: &[f32]) -> Result<()> {
+        let mut out = io::stdout().lock();
+        let name = &self.species[metrics::argmax(row)];
+        let file = path.display().to_string();
+        match self.format {
+            "csv" => {
+                let mut csv = csv::Writer::from_writer(out);
+                if self.rows == 0 {
+                    let heads = self.species.iter().map(|s| format!("p({s})"));
+                    csv.write_record(["file".into(), "species".into()].into_iter().chain(heads))?;
+                }
+                let numbers = row.iter().map(|p| format!("{p:.4}"));
+                csv.write_record([file, name.clone()].into_iter().chain(numbers))?;
+                csv.flush()?;
+            }
+            "json" => {
+                let open = if self.rows == 0 { "[" } else { "," };
+                let each: serde_json::Map<_, _> = self
+                    .species
+                    .iter()
+                    .cloned()
+                    .zip(row.iter().map(|p| json!(p)))
+                    .collect();
+                writeln!(
+                    out,
+                    "{open}{}",
+                    json!({ "file": file, "species": name, "probabilities": each })
+                )?;
+            }
+            _ => {
+                if self.rows == 0 {
+                    writeln!(out, "{:<40}  {:<16}  sure  else", "file", "species")?;
+                }
+                writeln!(out, "{}", self.line(&file, row))?;
+            }
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// File, first choice with its probability, second choice with its own; within 80 columns.
+    fn line(&self, file: &str, row: &[f32]) -> String {
+        let mut order: Vec<usize> = (0..row.len()).collect();
+        order.sort_by(|&a, &b| row[b].total_cmp(&row[a]));
+        let count = file.chars().count();
+        let short = match count {
+            0..=40 => file.to_owned(),
+            _ => format!("…{}", file.chars().skip(count - 39).collect::<String>()),
+        };
+        let second = order
+            .get(1)
+            .map(|&i| format!("{} {:.0}%", self.species[i], 100.0 * row[i]));
+        let first = order[0];
+        format!(
+            "{short:<40}  {:<16}  {:>3.0}%  {}",
+            self.species[first],
+            100.0 * row[first],
+            second.unwrap_or_default()
+        )
+    }
+
+    fn end(self) -> Result<()> {
+        if self.format == "json" {
+            writeln!(io::stdout(), "{}", if self.rows == 0 { "[]" } else { "]" })?;
+        }
+        Ok(())
+    }
+}

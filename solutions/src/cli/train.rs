@@ -1,0 +1,182 @@
+//! `canopy train`.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Result, ensure};
+
+use super::{options::Options, stop};
+use crate::{
+    device,
+    train::{BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, summary},
+};
+
+/// Options of `canopy train`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Settings come from the preset, then the file given with --config, then the command line; the later win.
+
+Examples:
+  canopy train
+  canopy train --preset full --seed 3 --out runs/full-3
+  canopy train --data idtrees/ --species QURU,ACRU --min-points 64 --folds 5 --fold 0
+  canopy train --config run.toml --epochs 100
+  canopy train --resume runs/quick")]
+pub struct Args {
+    /// Settings to start from: quick (two minutes on two cores) or full (the best there is)
+    #[arg(long, value_name = "NAME", value_parser = ["quick", "full"])]
+    preset: Option<String>,
+    /// TOML file with any of the settings below
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    config: Option<PathBuf>,
+    /// Folder for the run; otherwise a new one in runs/
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Go on with the run in this folder, exactly where it stopped
+    #[arg(long, value_name = "RUN", conflicts_with = "preset")]
+    resume: Option<PathBuf>,
+    /// Print the scores as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Trains, then writes the scores and the page.
+///
+/// # Errors
+/// Whatever broke, with what to do.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let stop = stop::flag()?;
+    let mut trainer = match &args.resume {
+        Some(path) => resume(path, &args)?,
+        None => start(&args)?,
+    };
+    let path = trainer.folder.path().display().to_string();
+    if trainer.run(&stop)? == Outcome::Stopped {
+        eprintln!("stopped; everything is saved. Go on with\n  canopy train --resume {path}");
+        return Ok(ExitCode::from(stop::STOPPED));
+    }
+    let command = command_line(&trainer.config);
+    let report = summary::finish(&mut trainer, &command)?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&report.evaluation)?);
+    } else {
+        print!("{}", summary::text(&report, &path));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn start(args: &Args) -> Result<Trainer> {
+    let preset = args.preset.as_deref().unwrap_or("quick");
+    let mut config = Config::preset(preset)?;
+    if let Some(file) = &args.config {
+        config = Options::from_file(file)?.over(&config)?;
+    }
+    config = args.options.over(&config)?;
+    config.validate()?;
+    let chosen = device::choose(&config.device)?;
+    let data = data::open(&config)?;
+    let split = data::split(&config, &data)?;
+    let name = match config.data.as_str() {
+        BUILTIN => preset.to_owned(),
+        _ => format!("{}-{preset}", data.name),
+    };
+    let folder = RunFolder::create(
+        &args
+            .out
+            .clone()
+            .unwrap_or_else(|| free_name(Path::new("runs"), &name)),
+    )?;
+    folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
+    introduce(&config, &data, &split, &chosen, &folder);
+    Trainer::new(config, data, split, chosen, folder)
+}
+
+fn resume(path: &Path, args: &Args) -> Result<Trainer> {
+    let nothing = toml::Table::try_from(&args.options)?.is_empty();
+    ensure!(
+        nothing,
+        "--resume goes on with the run's own settings: leave the others out, or start a new run"
+    );
+    let folder = RunFolder::open(path)?;
+    let checkpoint = checkpoint::load(&folder.last())?;
+    let config = checkpoint.progress.config.clone();
+    let chosen = device::choose(&config.device)?;
+    let data = data::open(&config)?;
+    let split = data::split(&config, &data)?;
+    introduce(&config, &data, &split, &chosen, &folder);
+    let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
+    eprintln!("going on after {epoch} epochs and {batch} batches");
+    Trainer::resume(checkpoint, data, split, chosen, folder)
+}
+
+fn introduce(
+    config: &Config,
+    data: &canopy_data::Dataset,
+    split: &canopy_data::split::Split,
+    chosen: &device::Chosen,
+    folder: &RunFolder,
+) {
+    eprintln!(
+        "{} PointNet, {} points · {}: {} scans of {} species ({} train, {} validation, {} test) · {}",
+        config.model,
+        config.points,
+        data.name,
+        data.len(),
+        data.species.len(),
+        split.train.len(),
+        split.validation.len(),
+        split.test.len(),
+        chosen.name,
+    );
+    if let Some(reason) = &chosen.reason {
+        eprintln!("on the CPU: {reason}");
+    }
+    for warning in &split.warnings {
+        eprintln!("note: {warning}");
+    }
+    eprintln!("writing to {}", folder.path().display());
+}
+
+/// The command that repeats the run: its settings that differ from the quick preset.
+fn command_line(config: &Config) -> String {
+    let table = |c: &Config| toml::Table::try_from(c).unwrap_or_default();
+    let presets = ["quick", "full"].map(|p| (p, Config::preset(p).map(|c| table(&c)).unwrap_or_default()));
+    let own = table(config);
+    let differing = |base: &toml::Table| -> Vec<String> {
+        let differs = own.iter().filter(|(k, v)| base.get(*k) != Some(v));
+        differs.map(|(k, v)| format!("--{k} {}", argument(v))).collect()
+    };
+    let (preset, options) = presets
+        .iter()
+        .map(|(name, base)| (*name, differing(base)))
+        .min_by_key(|(_, options)| options.len())
+        .unwrap_or(("quick", Vec::new()));
+    let mut words = vec!["canopy train".to_owned()];
+    if preset != "quick" {
+        words.push(format!("--preset {preset}"));
+    }
+    words.extend(options);
+    words.join(" ")
+}
+
+fn argument(value: &toml::Value) -> String {
+    let text = match value {
+        toml::Value::String(s) => s.clone(),
+        toml::Value::Array(a) => a
+            .iter()
+            .filter_map(toml::Value::as_str)
+            .collect::<Vec<_>>()
+            .join(","),
+        other => other.to_string(),
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/,:+=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,127 @@
+//! Changes a cloud in ways that do not change its species.
+
+use canopy_data::Philox;
+use serde::{Deserialize, Serialize};
+
+/// What is done to a training cloud, after it was normalised.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Augment {
+    /// Turns about the trunk (the z axis) by any angle.
+    pub turn: bool,
+    /// Standard deviation of the noise on each coordinate, in units of the unit sphere; cut at 5 of them.
+    pub jitter: f32,
+    /// Scales by a factor in [1 − scale, 1 + scale], the height by another factor than the width.
+    pub scale: f32,
+    /// Replaces up to this share of the points by the first one (Qi et al. 2017's point dropout).
+    pub point_dropout: f32,
+}
+
+impl Augment {
+    /// No change.
+    pub const NONE: Self = Self {
+        turn: false,
+        jitter: 0.0,
+        scale: 0.0,
+        point_dropout: 0.0,
+    };
+
+    /// Changes `points` in place by the draws of `random`.
+    pub fn apply(&self, points: &mut [[f32; 3]], random: &mut Philox) {
+        if self.turn {
+            turn(points, random.uniform_f64() * std::f64::consts::TAU);
+        }
+        if self.scale > 0.0 {
+            let s = f64::from(self.scale);
+            let wide = random.range(1.0 - s, 1.0 + s) as f32;
+            let high = random.range(1.0 - s, 1.0 + s) as f32;
+            points
+                .iter_mut()
+                .for_each(|p| *p = [p[0] * wide, p[1] * wide, p[2] * high]);
+        }
+        if self.jitter > 0.0 {
+            for c in points.iter_mut().flatten() {
+                *c += random.normal().clamp(-5.0, 5.0) as f32 * self.jitter;
+            }
+        }
+        if self.point_dropout > 0.0 && !points.is_empty() {
+            let share = random.uniform() * self.point_dropout;
+            let first = points[0];
+            for p in points.iter_mut() {
+                if random.uniform() < share {
+                    *p = first;
+                }
+            }
+        }
+    }
+}
+
+fn turn(points: &mut [[f32; 3]], angle: f64) {
+    // libm: the same bits on every machine, which the system's sine does not promise.
+    let (sin, cos) = (libm::sin(angle) as f32, libm::cos(angle) as f32);
+    for p in points {
+        *p = [cos * p[0] - sin * p[1], sin * p[0] + cos * p[1], p[2]];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Augment = Augment {
+        turn: true,
+        jitter: 0.01,
+        scale: 0.1,
+        point_dropout: 0.3,
+    };
+
+    fn cloud() -> Vec<[f32; 3]> {
+        let mut r = Philox::new(3, 0);
+        (0..200)
+            .map(|_| [r.uniform() - 0.5, r.uniform() - 0.5, r.uniform() - 0.5])
+            .collect()
+    }
+
+    #[test]
+    fn turning_keeps_height_and_distance_from_the_trunk() {
+        let (before, mut after) = (cloud(), cloud());
+        Augment {
+            turn: true,
+            ..Augment::NONE
+        }
+        .apply(&mut after, &mut Philox::new(5, 9));
+        assert_ne!(before, after);
+        for (b, a) in before.iter().zip(&after) {
+            assert_eq!(b[2], a[2]);
+            approx::assert_relative_eq!(b[0].hypot(b[1]), a[0].hypot(a[1]), epsilon = 1e-6);
+        }
+    }
+
+    #[test]
+    fn the_draw_decides_and_none_changes_nothing() {
+        let run = |seed| {
+            let mut c = cloud();
+            ALL.apply(&mut c, &mut Philox::new(seed, 1));
+            c
+        };
+        assert_eq!(run(1), run(1));
+        assert_ne!(run(1), run(2));
+        let mut same = cloud();
+        Augment::NONE.apply(&mut same, &mut Philox::new(1, 1));
+        assert_eq!(same, cloud());
+    }
+
+    #[test]
+    fn dropped_points_stand_where_the_first_one_stands() {
+        let mut c = cloud();
+        Augment {
+            point_dropout: 0.9,
+            ..Augment::NONE
+        }
+        .apply(&mut c, &mut Philox::new(8, 8));
+        let gone = c.iter().filter(|&&p| p == c[0]).count();
+        assert!((2..200).contains(&gone), "{gone} points stand at the first");
+        let kept = cloud();
+        assert!(c.iter().zip(&kept).all(|(a, b)| a == b || *a == c[0]));
+    }
+}

@@ -1,0 +1,115 @@
+//! Reads, samples, normalises and augments records, and lays them side by side.
+
+use anyhow::{Context, Result, ensure};
+use candle_core::{Device, Tensor};
+use canopy_data::{Cloud, Dataset, Philox};
+
+use super::{Augment, normalise, random_sample};
+
+/// One batch in host memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// `[clouds, points, 3]`, row after row.
+    pub points: Vec<f32>,
+    /// `[clouds]`: the species' numbers.
+    pub labels: Vec<u32>,
+    /// `[clouds]`: which records of the data set these are.
+    pub records: Vec<usize>,
+}
+
+impl Batch {
+    /// Points `[clouds, points, 3]` (f32) and labels `[clouds]` (u32) on `device`.
+    ///
+    /// # Errors
+    /// candle's, if the device is out of memory.
+    pub fn to_device(&self, device: &Device) -> Result<(Tensor, Tensor)> {
+        let clouds = self.labels.len();
+        let points = self.points.len() / (3 * clouds.max(1));
+        Ok((
+            Tensor::from_slice(&self.points, (clouds, points, 3), device)?,
+            Tensor::from_slice(&self.labels, clouds, device)?,
+        ))
+    }
+}
+
+/// How a record becomes `points` points.
+#[derive(Clone, Debug)]
+pub struct Collate {
+    /// Where clouds come from.
+    pub data: Dataset,
+    /// Points of each cloud.
+    pub points: usize,
+    /// What is done to them; `Augment::NONE` for evaluation.
+    pub augment: Augment,
+    /// Seeds sampling and augmentation together with epoch and record.
+    pub seed: u64,
+}
+
+/// Streams of chance that other parts draw from lie below; the loader's begin here.
+const STREAM: u64 = 1 << 63;
+
+impl Collate {
+    /// The batch of `records` in epoch `epoch`: the same whoever asks, whenever.
+    ///
+    /// # Errors
+    /// Names the record and file that could not be read, or that holds no usable point.
+    pub fn batch(&self, records: &[usize], epoch: u64) -> Result<Batch> {
+        let mut batch = Batch {
+            points: Vec::with_capacity(records.len() * self.points * 3),
+            labels: Vec::with_capacity(records.len()),
+            records: records.to_vec(),
+        };
+        for &r in records {
+            let record = &self.data.records[r];
+            let points = self
+                .cloud(r, epoch)
+                .with_context(|| format!("tree {} ({})", record.tree, record.source))?;
+            batch.points.extend(points.iter().flatten());
+            batch.labels.push(record.species as u32);
+        }
+        Ok(batch)
+    }
+
+    fn cloud(&self, record: usize, epoch: u64) -> Result<Vec<[f32; 3]>> {
+        prepare(
+            &self.data.cloud(record)?,
+            self.points,
+            &self.augment,
+            &mut self.random(record, epoch),
+        )
+    }
+
+    /// The points that epoch `epoch` draws of a record, in metres, before they are normalised and augmented.
+    ///
+    /// # Errors
+    /// The cloud's.
+    pub fn drawn(&self, record: usize, epoch: u64) -> Result<Vec<[f32; 3]>> {
+        Ok(random_sample(
+            &self.data.cloud(record)?.xyz,
+            self.points,
+            &mut self.random(record, epoch),
+        ))
+    }
+
+    fn random(&self, record: usize, epoch: u64) -> Philox {
+        Philox::new(self.seed, STREAM | epoch << 32 | record as u64)
+    }
+}
+
+/// `n` points of `cloud`, normalised, then augmented: what the network sees. `[n]` points.
+///
+/// # Errors
+/// A cloud without points, or with coordinates that are not finite numbers.
+pub fn prepare(cloud: &Cloud, n: usize, augment: &Augment, random: &mut Philox) -> Result<Vec<[f32; 3]>> {
+    ensure!(
+        !cloud.is_empty(),
+        "the cloud has no points: leave it out, or scan it again"
+    );
+    let mut points = random_sample(&cloud.xyz, n, random);
+    if let Some(p) = points.iter().find(|p| p.iter().any(|c| !c.is_finite())) {
+        anyhow::bail!("the cloud holds a point at {p:?}: a coordinate that is no finite number");
+    }
+    normalise(&mut points);
+    augment.apply(&mut points, random);
+    Ok(points)
+}

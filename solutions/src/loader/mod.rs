@@ -1,0 +1,16 @@
+//! From records to batches: epoch order, sub-sampling, augmentation, collate, worker threads.
+//!
+//! All chance is a function of (seed, epoch, record), so a batch is the same whatever the number of
+//! workers, and an epoch can be taken up at any batch.
+
+mod augment;
+mod collate;
+mod order;
+mod sample;
+mod workers;
+
+pub use augment::Augment;
+pub use collate::{Batch, Collate, prepare};
+pub use order::{batches, epoch_order};
+pub use sample::{normalise, random_sample};
+pub use workers::{EpochBatches, Loader};

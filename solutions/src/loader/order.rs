@@ -1,0 +1,56 @@
+//! In which order an epoch visits the records.
+
+use canopy_data::Philox;
+
+/// The order of epoch `epoch`: 0..n, each once, a function of (n, seed, epoch) alone.
+///
+/// Because nothing is remembered, an epoch broken off at batch k goes on at batch k.
+pub fn epoch_order(n: usize, seed: u64, epoch: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    Philox::new(seed, epoch).shuffle(&mut order);
+    order
+}
+
+/// Cuts an order into batches. With `drop_last`, a last batch that is not full is left out, unless it
+/// is the only one.
+///
+/// # Panics
+/// Where `size` is 0.
+pub fn batches(order: &[usize], size: usize, drop_last: bool) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = order.chunks(size).map(<[usize]>::to_vec).collect();
+    if drop_last && all.len() > 1 && all.last().is_some_and(|b| b.len() < size) {
+        all.pop();
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_epoch_visits_each_record_once(n in 0usize..500, seed: u64, epoch: u64) {
+            let mut order = epoch_order(n, seed, epoch);
+            prop_assert_eq!(&order, &epoch_order(n, seed, epoch));
+            order.sort_unstable();
+            prop_assert_eq!(order, (0..n).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn batches_keep_order_and_lose_only_the_last(n in 0usize..200, size in 1usize..40) {
+            let order: Vec<usize> = (0..n).rev().collect();
+            prop_assert_eq!(batches(&order, size, false).concat(), order.clone());
+            let kept = batches(&order, size, true).concat();
+            let expected = if n < size { n } else { n / size * size };
+            prop_assert_eq!(&kept[..], &order[..expected]);
+        }
+    }
+
+    #[test]
+    fn epochs_and_seeds_differ() {
+        assert_ne!(epoch_order(100, 1, 0), epoch_order(100, 1, 1));
+        assert_ne!(epoch_order(100, 1, 0), epoch_order(100, 2, 0));
+    }
+}

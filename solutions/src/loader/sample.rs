@@ -1,0 +1,93 @@
+//! A fixed number of points from any cloud, in a frame of the cloud's own.
+
+use canopy_data::Philox;
+
+/// `n` points drawn without putting back; where the cloud has fewer, each at least ⌊n/len⌋ times.
+/// An empty cloud gives an empty sample.
+pub fn random_sample(points: &[[f32; 3]], n: usize, random: &mut Philox) -> Vec<[f32; 3]> {
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let mut sample = Vec::with_capacity(n);
+    while n - sample.len() >= points.len() {
+        sample.extend_from_slice(points);
+    }
+    // Fisher and Yates over a sparse table: as much work as there are points to draw, not points to draw from.
+    let mut moved = std::collections::HashMap::new();
+    for i in 0..n - sample.len() {
+        let j = i + random.below(points.len() - i);
+        let at_i = *moved.get(&i).unwrap_or(&i);
+        let at_j = moved.insert(j, at_i).unwrap_or(j);
+        sample.push(points[at_j]);
+    }
+    sample
+}
+
+/// Moves the centroid to the origin and scales the farthest point to distance 1, in place. "Up" stays up.
+/// Points that all stand in one place end at the origin.
+pub fn normalise(points: &mut [[f32; 3]]) {
+    let n = points.len().max(1) as f64;
+    let mut centre = [0f64; 3];
+    for p in points.iter() {
+        for a in 0..3 {
+            centre[a] += f64::from(p[a]) / n;
+        }
+    }
+    let mut farthest = 0f32;
+    for p in points.iter_mut() {
+        for a in 0..3 {
+            p[a] = (f64::from(p[a]) - centre[a]) as f32;
+        }
+        farthest = farthest.max(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+    }
+    if farthest > 0.0 {
+        let scale = 1.0 / farthest.sqrt();
+        points.iter_mut().flatten().for_each(|c| *c *= scale);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cloud(n: usize, seed: u64) -> Vec<[f32; 3]> {
+        let mut r = Philox::new(seed, 0);
+        (0..n)
+            .map(|_| [r.uniform() * 9.0, r.uniform() * 7.0 - 3.0, r.uniform() * 30.0])
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_sample_has_n_points_as_evenly_as_can_be(len in 1usize..60, n in 0usize..200, seed: u64) {
+            let points: Vec<[f32; 3]> = (0..len).map(|i| [i as f32, 0.0, 0.0]).collect();
+            let sample = random_sample(&points, n, &mut Philox::new(seed, 1));
+            prop_assert_eq!(sample.len(), n);
+            let mut times = vec![0; len];
+            sample.iter().for_each(|p| times[p[0] as usize] += 1);
+            prop_assert!(times.iter().all(|&t| t == n / len || t == n / len + 1), "{:?}", times);
+        }
+
+        #[test]
+        fn normalised_clouds_sit_in_the_unit_sphere(len in 2usize..60, seed: u64) {
+            let mut points = cloud(len, seed);
+            normalise(&mut points);
+            let norms = points.iter().map(|p| p.iter().map(|c| c * c).sum::<f32>().sqrt());
+            approx::assert_relative_eq!(norms.fold(0.0, f32::max), 1.0, epsilon = 1e-5);
+            for a in 0..3 {
+                let mean = points.iter().map(|p| p[a]).sum::<f32>() / len as f32;
+                prop_assert!(mean.abs() < 1e-5, "axis {} has mean {}", a, mean);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_points_and_empty_clouds_are_no_trouble() {
+        let mut same = vec![[3.0, -2.0, 9.0]; 5];
+        normalise(&mut same);
+        assert_eq!(same, vec![[0.0; 3]; 5]);
+        normalise(&mut []);
+        assert!(random_sample(&[], 8, &mut Philox::new(0, 0)).is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// Which PointNet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// With both T-Nets: 3.48 M parameters at 40 classes.
+    #[default]
+    Full,
+    /// Without T-Nets: 0.82 M parameters at 40 classes.
+    Vanilla,
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Full => "full",
+            Self::Vanilla => "vanilla",
+        })
+    }
+}
+
+/// What a PointNet is made of; weights fit only a model of the same `kind`, `classes` and `width`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PointNetConfig {
+    /// With T-Nets or without.
+    pub kind: Kind,
+    /// Number of classes, at least 1.
+    pub classes: usize,
+    /// Divides the width of every hidden layer; 1 is the published model, 16 a toy for tests.
+    pub width: usize,
+    /// Probability to drop a value after each hidden layer of the head.
+    pub dropout: f32,
+    /// Share of the new batch in the running statistics.
+    pub bn_momentum: f64,
+    /// Added to the variance under the root.
+    pub bn_eps: f64,
+}
+
+impl Default for PointNetConfig {
+    fn default() -> Self {
+        Self {
+            kind: Kind::Full,
+            classes: 7,
+            width: 1,
+            dropout: 0.3,
+            bn_momentum: 0.1,
+            bn_eps: 1e-5,
+        }
+    }
+}
+
+impl PointNetConfig {
+    /// Holds the numbers to what the model can be built with.
+    ///
+    /// # Errors
+    /// The first number that does not fit, and what would.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.classes >= 1, "model: classes is 0, expected at least 1");
+        ensure!(
+            self.width >= 1 && 64 % self.width == 0,
+            "model: width divides the layers' 64 to 1024 channels, so it must be 1, 2, 4, 8, 16, 32 or 64; it is {}",
+            self.width
+        );
+        ensure!(
+            (0.0..1.0).contains(&self.dropout),
+            "model: dropout is a probability, expected 0 or more and less than 1; it is {}",
+            self.dropout
+        );
+        ensure!(
+            self.bn_momentum > 0.0 && self.bn_momentum <= 1.0,
+            "model: bn_momentum is a share, expected above 0 and at most 1; it is {}",
+            self.bn_momentum
+        );
+        ensure!(
+            self.bn_eps > 0.0 && self.bn_eps.is_finite(),
+            "model: bn_eps must be above 0; it is {}",
+            self.bn_eps
+        );
+        Ok(())
+    }
+}

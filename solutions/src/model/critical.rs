@@ -1,0 +1,35 @@
+use anyhow::{Result, ensure};
+use candle_core::{DType, Tensor};
+
+use super::{PointNet, layers};
+use crate::kernels::Pass;
+
+impl PointNet {
+    /// The critical points of one cloud `[points, 3]` (Qi et al. 2017, section 4.3): the indices, in
+    /// order, of the points that at least one channel took its maximum from; of equal points the first.
+    /// A channel whose maximum is 0 took it from the ReLU, and counts for no point.
+    ///
+    /// # Errors
+    /// A cloud of another shape; candle's.
+    pub fn critical_points(&self, cloud: &Tensor) -> Result<Vec<usize>> {
+        ensure!(
+            cloud.rank() == 2,
+            "critical points: expected one cloud of shape [points, 3], got {:?}",
+            cloud.dims()
+        );
+        let pass = Pass::eval();
+        let (x, _) = self.transformed(&cloud.unsqueeze(0)?, &pass)?;
+        let wide = layers::forward(self.after_transforms(), &x, &pass)?.detach();
+        let greatest: Vec<f64> = wide.max(0)?.to_dtype(DType::F64)?.to_vec1()?;
+        let from: Vec<u32> = wide.argmax(0)?.to_vec1()?;
+        let mut critical: Vec<usize> = from
+            .iter()
+            .zip(&greatest)
+            .filter(|&(_, &value)| value > 0.0)
+            .map(|(&point, _)| point as usize)
+            .collect();
+        critical.sort_unstable();
+        critical.dedup();
+        Ok(critical)
+    }
+}

@@ -1,0 +1,192 @@
+//! The layers: a shared MLP layer, the T-Net, the last linear layer.
+
+use candle_core::{DType, Device, Result, Tensor, Var};
+use canopy_data::Philox;
+
+use crate::kernels::{self, BatchNorm, MlpLayer, Pass};
+
+/// What new layers start from.
+pub(super) struct Init<'a> {
+    pub device: &'a Device,
+    pub dtype: DType,
+    pub seed: u64,
+    pub bn_momentum: f64,
+    pub bn_eps: f64,
+}
+
+impl Init<'_> {
+    /// PyTorch's default for `Linear` and `Conv1d`, weight and bias alike: uniform within ±1/√fan_in.
+    /// The stream is the tensor's name, so that a layer more or less changes no other's values.
+    fn uniform(&self, name: &str, shape: &[usize], fan_in: usize) -> Result<Var> {
+        let bound = 1.0 / (fan_in as f64).sqrt();
+        let mut random = Philox::new(self.seed, stream_of(name));
+        let values: Vec<f64> = (0..shape.iter().product())
+            .map(|_| random.range(-bound, bound))
+            .collect();
+        Var::from_tensor(&Tensor::from_vec(values, shape, self.device)?.to_dtype(self.dtype)?)
+    }
+
+    fn zeros(&self, shape: &[usize]) -> Result<Var> {
+        Var::zeros(shape, self.dtype, self.device)
+    }
+
+    fn ones(&self, shape: &[usize]) -> Result<Var> {
+        Var::ones(shape, self.dtype, self.device)
+    }
+}
+
+/// FNV-1a, 64 bits, of the tensor's name.
+fn stream_of(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// A named variable, as it stands in a file of weights.
+pub(super) type Named = (String, Var);
+
+/// `relu(bn(x·wᵀ))`: a layer of a shared MLP over points, or of a head over clouds.
+///
+/// It has no bias: batch norm subtracts the mean, and a bias with it.
+#[derive(Clone, Debug)]
+pub(super) struct Dense {
+    pub name: String,
+    weight: Var,
+    bn: BatchNorm,
+}
+
+impl Dense {
+    pub fn new(init: &Init, name: String, from: usize, to: usize) -> Result<Self> {
+        let weight = init.uniform(&format!("{name}.weight"), &[to, from], from)?;
+        let bn = BatchNorm {
+            gamma: init.ones(&[to])?,
+            beta: init.zeros(&[to])?,
+            mean: init.zeros(&[to])?,
+            var: init.ones(&[to])?,
+            momentum: init.bn_momentum,
+            eps: init.bn_eps,
+        };
+        Ok(Self { name, weight, bn })
+    }
+
+    fn as_layer(&self) -> MlpLayer<'_> {
+        MlpLayer {
+            weight: &self.weight,
+            bn: &self.bn,
+            relu: true,
+        }
+    }
+
+    pub fn params(&self) -> [Named; 3] {
+        let name = &self.name;
+        [
+            (format!("{name}.weight"), self.weight.clone()),
+            (format!("{name}.bn.weight"), self.bn.gamma.clone()),
+            (format!("{name}.bn.bias"), self.bn.beta.clone()),
+        ]
+    }
+
+    pub fn buffers(&self) -> [Named; 2] {
+        let name = &self.name;
+        [
+            (format!("{name}.bn.running_mean"), self.bn.mean.clone()),
+            (format!("{name}.bn.running_var"), self.bn.var.clone()),
+        ]
+    }
+}
+
+/// `x·wᵀ + b`: the last layer of a head.
+#[derive(Clone, Debug)]
+pub(super) struct Last {
+    name: &'static str,
+    weight: Var,
+    bias: Var,
+}
+
+impl Last {
+    pub fn new(init: &Init, name: &'static str, from: usize, to: usize) -> Result<Self> {
+        let weight = init.uniform(&format!("{name}.weight"), &[to, from], from)?;
+        let bias = init.uniform(&format!("{name}.bias"), &[to], from)?;
+        Ok(Self { name, weight, bias })
+    }
+
+    /// Starts as the zero map.
+    pub fn zero(init: &Init, name: &'static str, from: usize, to: usize) -> Result<Self> {
+        let (weight, bias) = (init.zeros(&[to, from])?, init.zeros(&[to])?);
+        Ok(Self { name, weight, bias })
+    }
+
+    pub fn weight(&self) -> &Var {
+        &self.weight
+    }
+
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        kernels::linear(x, &self.weight, &self.bias)
+    }
+
+    pub fn params(&self) -> [Named; 2] {
+        let name = self.name;
+        [
+            (format!("{name}.weight"), self.weight.clone()),
+            (format!("{name}.bias"), self.bias.clone()),
+        ]
+    }
+}
+
+/// Predicts a k×k matrix for each cloud (Qi et al. 2017, section 4.2, supplementary C).
+///
+/// The last layer gives the difference from the identity and starts at zero, so that weight decay pulls
+/// a transform toward doing nothing.
+#[derive(Clone, Debug)]
+pub(super) struct TNet {
+    pub mlp: Vec<Dense>,
+    pub fc: Vec<Dense>,
+    pub out: Last,
+    k: usize,
+}
+
+impl TNet {
+    pub fn new(init: &Init, name: &str, out: &'static str, k: usize, width: usize) -> Result<Self> {
+        let wide = |channels: usize| channels / width;
+        Ok(Self {
+            mlp: stack(
+                init,
+                &format!("{name}.mlp"),
+                k,
+                &[wide(64), wide(128), wide(1024)],
+            )?,
+            fc: stack(init, &format!("{name}.fc"), wide(1024), &[wide(512), wide(256)])?,
+            out: Last::zero(init, out, wide(256), k * k)?,
+            k,
+        })
+    }
+
+    /// `[clouds × points, k]` → `[clouds, k, k]`.
+    pub fn forward(&self, x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
+        let pooled = forward_max(&self.mlp, x, clouds, pass)?;
+        let hidden = forward(&self.fc, &pooled, pass)?;
+        kernels::add_identity(&self.out.forward(&hidden)?, self.k)
+    }
+}
+
+/// Layers `NAME.0`, `NAME.1`, … of the widths given.
+pub(super) fn stack(init: &Init, name: &str, from: usize, widths: &[usize]) -> Result<Vec<Dense>> {
+    let inputs = std::iter::once(&from).chain(widths);
+    let layers = inputs.zip(widths).enumerate();
+    layers
+        .map(|(i, (&from, &to))| Dense::new(init, format!("{name}.{i}"), from, to))
+        .collect()
+}
+
+/// Layer after layer: `[rows, from]` → `[rows, to]`.
+pub(super) fn forward(layers: &[Dense], x: &Tensor, pass: &Pass) -> Result<Tensor> {
+    let layers: Vec<_> = layers.iter().map(Dense::as_layer).collect();
+    kernels::shared_mlp(x, &layers, pass)
+}
+
+/// Layer after layer, then the greatest value over each cloud's points:
+/// `[clouds × points, from]` → `[clouds, to]`.
+pub(super) fn forward_max(layers: &[Dense], x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
+    let layers: Vec<_> = layers.iter().map(Dense::as_layer).collect();
+    kernels::shared_mlp_max(x, &layers, clouds, pass)
+}

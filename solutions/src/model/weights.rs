@@ -1,0 +1,218 @@
+//! Weights in and out of safetensors files, canopy's and PyTorch's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use candle_core::{Device, Tensor};
+use safetensors::SafeTensors;
+
+use super::layers::Named;
+use super::{Kind, PointNet, PointNetConfig};
+
+/// Under this key a file's header holds the configuration, as JSON.
+const CONFIG_KEY: &str = "canopy.pointnet";
+
+/// PyTorch's batch norm counts its batches; nothing here needs it.
+const IGNORED_SUFFIX: &str = ".num_batches_tracked";
+
+impl PointNet {
+    /// A copy of every parameter and buffer by name; later steps do not change it.
+    ///
+    /// # Errors
+    /// candle's.
+    pub fn to_map(&self) -> Result<BTreeMap<String, Tensor>> {
+        self.named()
+            .map(|(name, var)| Ok((name, var.as_detached_tensor().copy()?)))
+            .collect()
+    }
+
+    /// Sets every parameter and buffer. `source` says in errors where the tensors come from.
+    ///
+    /// Reads what PyTorch writes as well: the number type is converted, a `Conv1d`'s `[out, in, 1]` is
+    /// taken for `[out, in]`, the bias of a layer with batch norm is folded into the running mean.
+    ///
+    /// # Errors
+    /// Tensors of another model (both are named), one missing, unknown or of another shape. The model is
+    /// then as it was.
+    pub fn from_map(&self, map: &HashMap<String, Tensor>, source: &str) -> Result<()> {
+        let file = infer(map).with_context(|| source.to_owned())?;
+        let own = &self.config();
+        ensure!(
+            (file.kind, file.classes, file.width) == (own.kind, own.classes, own.width),
+            "{source}: holds a {}, but the model is a {}; make the model with the file's settings, or open the \
+             file on its own",
+            describe(&file),
+            describe(own)
+        );
+        self.refuse_unknown(map).with_context(|| source.to_owned())?;
+        let values = self
+            .named()
+            .map(|(name, var)| Ok((self.value_for(&name, var.dims(), map)?, var)))
+            .collect::<Result<Vec<_>>>()
+            .with_context(|| source.to_owned())?;
+        for (value, var) in values {
+            var.set(&value)?;
+        }
+        Ok(())
+    }
+
+    /// Writes every parameter and buffer, and the configuration in the header. The file appears whole or
+    /// not at all.
+    ///
+    /// # Errors
+    /// The disk's, with the path.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let header = HashMap::from([
+            ("format".to_owned(), "pt".to_owned()),
+            (CONFIG_KEY.to_owned(), serde_json::to_string(self.config())?),
+        ]);
+        let bytes = safetensors::serialize(self.to_map()?, Some(header))?;
+        write_whole(path, &bytes).with_context(|| format!("cannot write weights to {}", path.display()))
+    }
+
+    /// Sets every parameter and buffer from a file, by [`Self::from_map`].
+    ///
+    /// # Errors
+    /// A file that is none or not safetensors; those of [`Self::from_map`].
+    pub fn load(&self, path: &Path) -> Result<()> {
+        let (map, _) = read(path, &self.device())?;
+        self.from_map(&map, &path.display().to_string())
+    }
+
+    /// The network that a file holds. Kind, classes and width come from its tensors; dropout and batch
+    /// norm's settings from its header, or PyTorch's defaults where another program wrote it.
+    ///
+    /// # Errors
+    /// Those of [`Self::load`].
+    pub fn open(path: &Path, device: &Device) -> Result<Self> {
+        let (map, header) = read(path, device)?;
+        let shape = infer(&map).with_context(|| path.display().to_string())?;
+        let config = PointNetConfig {
+            kind: shape.kind,
+            classes: shape.classes,
+            width: shape.width,
+            ..header.unwrap_or_default()
+        };
+        let dtype = map["mlp.0.weight"].dtype();
+        let model = Self::new(&config, device, dtype, 0).with_context(|| path.display().to_string())?;
+        model.from_map(&map, &path.display().to_string())?;
+        Ok(model)
+    }
+
+    fn named(&self) -> impl Iterator<Item = Named> {
+        self.params().into_iter().chain(self.buffers())
+    }
+
+    fn refuse_unknown(&self, map: &HashMap<String, Tensor>) -> Result<()> {
+        let mut known: BTreeSet<String> = self.named().map(|(name, _)| name).collect();
+        known.extend(self.buffers().iter().filter_map(|(name, _)| folded_bias(name)));
+        let unknown = map
+            .keys()
+            .filter(|name| !known.contains(*name) && !name.ends_with(IGNORED_SUFFIX))
+            .min();
+        match unknown {
+            None => Ok(()),
+            Some(name) => bail!("tensor {name}: this model has none of that name"),
+        }
+    }
+
+    fn value_for(&self, name: &str, expected: &[usize], map: &HashMap<String, Tensor>) -> Result<Tensor> {
+        let value = fetch(name, expected, map)?.to_dtype(self.dtype())?;
+        match folded_bias(name).filter(|bias| map.contains_key(bias)) {
+            Some(bias) => Ok((value - fetch(&bias, expected, map)?.to_dtype(self.dtype())?)?),
+            None => Ok(value),
+        }
+    }
+}
+
+/// `NAME.bias` for `NAME.bn.running_mean`: bn(x·wᵀ + b) with mean μ is bn(x·wᵀ) with mean μ − b.
+fn folded_bias(buffer: &str) -> Option<String> {
+    let layer = buffer.strip_suffix(".bn.running_mean")?;
+    Some(format!("{layer}.bias"))
+}
+
+fn fetch(name: &str, expected: &[usize], map: &HashMap<String, Tensor>) -> Result<Tensor> {
+    let tensor = map
+        .get(name)
+        .with_context(|| format!("tensor {name} is missing, expected shape {expected:?}"))?;
+    let tensor = match *tensor.dims() {
+        [_, _, 1] if expected.len() == 2 => tensor.squeeze(2)?,
+        _ => tensor.clone(),
+    };
+    ensure!(
+        tensor.dims() == expected,
+        "tensor {name}: expected shape {expected:?}, got {:?}",
+        tensor.dims()
+    );
+    Ok(tensor)
+}
+
+/// Kind, classes and width of the model that the tensors are of.
+fn infer(map: &HashMap<String, Tensor>) -> Result<PointNetConfig> {
+    let out = |name: &str| {
+        let tensor = map.get(name).with_context(|| {
+            let first = map.keys().min().map_or("no tensor at all", String::as_str);
+            format!("not the weights of a PointNet: it has no tensor {name} (it has {first})")
+        })?;
+        match tensor.dims().first() {
+            Some(&channels) if channels > 0 => Ok(channels),
+            _ => bail!("tensor {name}: expected shape [out, in], got {:?}", tensor.dims()),
+        }
+    };
+    let (channels, classes) = (out("mlp.0.weight")?, out("classifier.weight")?);
+    ensure!(
+        64 % channels == 0,
+        "tensor mlp.0.weight: expected 64 rows or a divisor of 64, got {channels}"
+    );
+    let full = map.keys().any(|name| name.starts_with("input_transform."));
+    Ok(PointNetConfig {
+        kind: if full { Kind::Full } else { Kind::Vanilla },
+        classes,
+        width: 64 / channels,
+        ..PointNetConfig::default()
+    })
+}
+
+fn describe(config: &PointNetConfig) -> String {
+    let divided = match config.width {
+        1 => String::new(),
+        width => format!(", its widths divided by {width}"),
+    };
+    format!("{} PointNet of {} classes{divided}", config.kind, config.classes)
+}
+
+type Contents = (HashMap<String, Tensor>, Option<PointNetConfig>);
+
+fn read(path: &Path, device: &Device) -> Result<Contents> {
+    let parse = || -> Result<Contents> {
+        let bytes = std::fs::read(path)?;
+        let (_, header) = SafeTensors::read_metadata(&bytes).context("not a whole safetensors file")?;
+        let map = candle_core::safetensors::load_buffer(&bytes, device)?;
+        let config = header.metadata().as_ref().and_then(|m| m.get(CONFIG_KEY));
+        let config = config
+            .map(|json| serde_json::from_str(json))
+            .transpose()
+            .with_context(|| format!("header entry {CONFIG_KEY}"))?;
+        Ok((map, config))
+    };
+    parse().with_context(|| format!("cannot read weights from {}", path.display()))
+}
+
+/// Writes beside `path`, then renames.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // A temporary file is its owner's alone; weights are a file like any other.
+    #[cfg(unix)]
+    let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,84 @@
+use anyhow::{Result, ensure};
+use candle_core::{DType, Tensor};
+
+use super::cpu;
+
+/// Added to the norm, as PyTorch does.
+const EPS: f64 = 1e-6;
+
+/// Scales all gradients by min(1, max_norm/(‖g‖ + 1e-6)), ‖g‖ being the 2-norm over all of them together
+/// (Pascanu et al. 2013), and gives ‖g‖ as a tensor of one number, f64 of f64 gradients, else f32.
+///
+/// On a GPU the factor is applied even where it is 1, and the norm is not read back: nothing waits.
+///
+/// # Errors
+/// A `max_norm` that is not above 0; candle's.
+pub fn clip_grad_norm(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
+    ensure!(
+        max_norm > 0.0,
+        "clip: the greatest norm must be above 0; it is {max_norm}"
+    );
+    ensure!(!grads.is_empty(), "clip: there are no gradients");
+    if grads.iter().all(cpu::serves) {
+        on_cpu(grads, max_norm)
+    } else {
+        plain(grads, max_norm)
+    }
+}
+
+fn plain(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
+    // Squares of half-precision gradients leave their range.
+    let wide = match grads[0].dtype() {
+        DType::F64 => DType::F64,
+        _ => DType::F32,
+    };
+    let squares = grads
+        .iter()
+        .map(|g| g.detach().to_dtype(wide)?.sqr()?.sum_all())
+        .collect::<candle_core::Result<Vec<_>>>()?;
+    let norm = Tensor::stack(&squares, 0)?.sum_all()?.sqrt()?;
+    let factor = ((&norm + EPS)?.recip()? * max_norm)?.minimum(1.0)?;
+    for grad in grads.iter_mut() {
+        *grad = grad.detach().broadcast_mul(&factor.to_dtype(grad.dtype())?)?;
+    }
+    Ok(norm)
+}
+
+fn on_cpu(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
+    let mut squares = 0.0;
+    for grad in grads.iter() {
+        squares += cpu::with(grad, cpu::sum_of_squares)?;
+    }
+    let norm = squares.sqrt();
+    let factor = (max_norm / (norm + EPS)) as f32;
+    // A norm that is NaN must reach the gradients, so not `factor < 1`.
+    if !(factor >= 1.0) {
+        for grad in grads.iter_mut() {
+            let values = cpu::with(grad, |values| cpu::scaled(values, factor))?;
+            *grad = Tensor::from_vec(values, grad.shape(), grad.device())?;
+        }
+    }
+    Ok(Tensor::new(norm as f32, grads[0].device())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candle_core::Device;
+
+    #[test]
+    fn the_cpu_pass_is_the_plain_one() {
+        for scale in [0.001f32, 10.0] {
+            let one = |n: usize| (0..n).map(|i| scale * (i as f32 * 0.7).sin()).collect::<Vec<_>>();
+            let grads = [one(3), one(40_000)].map(|v| Tensor::new(v, &Device::Cpu).unwrap());
+            let (mut a, mut b) = (grads.clone(), grads);
+            let (x, y) = (on_cpu(&mut a, 1.0).unwrap(), plain(&mut b, 1.0).unwrap());
+            let (x, y): (f32, f32) = (x.to_scalar().unwrap(), y.to_scalar().unwrap());
+            assert!((x - y).abs() < 1e-5 * y, "{x} and {y}");
+            for (a, b) in a.iter().zip(&b) {
+                let apart = (a - b).unwrap().abs().unwrap().max(0).unwrap();
+                assert!(apart.to_scalar::<f32>().unwrap() < 1e-5 * scale);
+            }
+        }
+    }
+}

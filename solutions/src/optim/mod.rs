@@ -1,0 +1,42 @@
+//! Optimizers and gradient clipping, number for number as PyTorch's.
+//!
+//! An optimizer holds the variables it changes; gradients come as a slice in the order of the variables.
+
+mod adam;
+mod clip;
+mod config;
+mod cpu;
+mod sgd;
+mod state;
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use candle_core::Tensor;
+
+pub use adam::{Adam, AdamConfig, AdamWConfig};
+pub use clip::clip_grad_norm;
+pub use config::OptimConfig;
+pub use sgd::{Sgd, SgdConfig};
+
+/// Changes parameters by their gradients.
+pub trait Optimizer: Send {
+    /// One step. `grads` are in the order of the parameters, `lr` is the learning rate of this step.
+    ///
+    /// # Errors
+    /// Gradients that do not fit the parameters, with the parameter's name; candle's.
+    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()>;
+
+    /// A copy of all it remembers, by name: `step` (i64), and for each parameter NAME of moments
+    /// `exp_avg.NAME`, `exp_avg_sq.NAME` or `momentum_buffer.NAME`. Loading it goes on with the same bits.
+    ///
+    /// # Errors
+    /// candle's.
+    fn state(&self) -> Result<Vec<(String, Tensor)>>;
+
+    /// Takes up what [`Self::state`] gave.
+    ///
+    /// # Errors
+    /// A tensor missing, unknown, or of another shape or number type; the optimizer is then as it was.
+    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()>;
+}

@@ -1,0 +1,151 @@
+use std::collections::HashMap;
+
+use anyhow::{Result, ensure};
+use candle_core::{Tensor, Var};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::Optimizer;
+use super::cpu;
+use super::state::{self, Moments, Params};
+
+/// Settings of [`Sgd`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SgdConfig {
+    /// Share of the last direction that is kept; 0 keeps no state.
+    pub momentum: f64,
+    /// Look ahead by the momentum (Sutskever et al. 2013).
+    pub nesterov: bool,
+    /// Times the parameter, added to its gradient.
+    pub weight_decay: f64,
+}
+
+impl Default for SgdConfig {
+    fn default() -> Self {
+        Self {
+            momentum: 0.9,
+            nesterov: false,
+            weight_decay: 0.0,
+        }
+    }
+}
+
+/// SGD with momentum as PyTorch's, without dampening: v ← μv + (g + λw), w ← w − lr·v; with Nesterov
+/// w ← w − lr·(g + λw + μv). The learning rate is outside the buffer, so a change of it acts at once.
+pub struct Sgd {
+    params: Params,
+    buffers: Vec<Var>,
+    config: SgdConfig,
+    step: u64,
+}
+
+impl Sgd {
+    /// Over `params`, at rest.
+    ///
+    /// # Errors
+    /// A setting out of range; candle's.
+    pub fn new(params: Vec<(String, Var)>, config: SgdConfig) -> Result<Self> {
+        ensure!(
+            (0.0..1.0).contains(&config.momentum),
+            "optimizer: momentum must be 0 or more and less than 1; it is {}",
+            config.momentum
+        );
+        ensure!(
+            !config.nesterov || config.momentum > 0.0,
+            "optimizer: Nesterov needs a momentum above 0"
+        );
+        ensure!(
+            config.weight_decay >= 0.0,
+            "optimizer: weight_decay must be 0 or more; it is {}",
+            config.weight_decay
+        );
+        let buffers = if config.momentum > 0.0 {
+            state::zeros_like(&params)?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            params,
+            buffers,
+            config,
+            step: 0,
+        })
+    }
+
+    fn moments(&self) -> Vec<Moments<'_>> {
+        let kept = (!self.buffers.is_empty()).then_some(Moments {
+            kind: "momentum_buffer",
+            vars: &self.buffers,
+        });
+        kept.into_iter().collect()
+    }
+}
+
+impl SgdConfig {
+    fn plain(&self, param: &Var, grad: &Tensor, buffer: Option<&Var>, lr: f64) -> candle_core::Result<()> {
+        let w = param.as_detached_tensor();
+        let mut direction = (grad.detach() + (&w * self.weight_decay)?)?;
+        if let Some(buffer) = buffer {
+            let kept = ((buffer.as_detached_tensor() * self.momentum)? + &direction)?;
+            buffer.set(&kept)?;
+            direction = if self.nesterov {
+                (direction + (kept * self.momentum)?)?
+            } else {
+                kept
+            };
+        }
+        param.set(&(w - (direction * lr)?)?)
+    }
+
+    fn on_cpu(&self, param: &Var, grad: &Tensor, buffer: &Var, lr: f64) -> candle_core::Result<()> {
+        let parts = |w: &mut [f32], g: &[f32], kept: &mut [f32]| {
+            w.par_chunks_mut(cpu::CHUNK)
+                .zip(g.par_chunks(cpu::CHUNK))
+                .zip(kept.par_chunks_mut(cpu::CHUNK))
+                .for_each(|((w, g), kept)| self.chunk(w, g, kept, lr as f32));
+        };
+        cpu::with(grad, |g| {
+            cpu::with_mut(param, |w| cpu::with_mut(buffer, |kept| parts(w, g, kept)))
+        })??
+    }
+
+    fn chunk(&self, w: &mut [f32], g: &[f32], kept: &mut [f32], lr: f32) {
+        let (decay, momentum) = (self.weight_decay as f32, self.momentum as f32);
+        for ((w, g), kept) in w.iter_mut().zip(g).zip(kept) {
+            let g = g + *w * decay;
+            *kept = *kept * momentum + g;
+            let direction = if self.nesterov {
+                g + *kept * momentum
+            } else {
+                *kept
+            };
+            *w -= direction * lr;
+        }
+    }
+}
+
+impl Optimizer for Sgd {
+    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
+        state::check_grads(&self.params, grads)?;
+        for (i, ((_, param), grad)) in self.params.iter().zip(grads).enumerate() {
+            match self.buffers.get(i) {
+                Some(buffer) if cpu::serves(param) && cpu::serves(grad) => {
+                    self.config.on_cpu(param, grad, buffer, lr)?;
+                }
+                buffer => self.config.plain(param, grad, buffer, lr)?,
+            }
+        }
+        self.step += 1;
+        Ok(())
+    }
+
+    fn state(&self) -> Result<Vec<(String, Tensor)>> {
+        state::collect(self.step, &self.params, &self.moments())
+    }
+
+    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
+        self.step = state::restore(state, &self.params, &self.moments())?;
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Trees to look at: those named wrongly, and what the model saw of one.
+
+use std::fmt::Write;
+
+use crate::report::html::{escape, percent, thousands};
+use crate::report::points::Grid;
+use crate::report::types::{RunReport, WrongTree};
+
+/// Wrong trees that the page shows.
+const MOST_TREES: usize = 24;
+/// Points of each.
+const MOST_POINTS: usize = 1024;
+/// Points of the tree with its critical ones.
+const MOST_CRITICAL: usize = 4096;
+/// Colours by height.
+const LAYERS: usize = 6;
+
+pub(super) fn wrong(out: &mut String, run: &RunReport) {
+    if super::summary::evaluated(&run.evaluation) == 0 && run.wrong.is_empty() {
+        return;
+    }
+    out.push_str("<section aria-labelledby=\"wrong\">\n<h2 id=\"wrong\">Trees it got wrong</h2>\n");
+    let n = run.wrong.len();
+    if n == 0 {
+        out.push_str("<p>None.</p>\n</section>\n");
+        return;
+    }
+    let shown = n.min(MOST_TREES);
+    let more = match n - shown {
+        0 => String::new(),
+        more => format!(" {} more are not shown.", thousands(more as u64)),
+    };
+    let _ = write!(
+        out,
+        "<div class=\"head\"><p>The points that the model saw, coloured by height; the most confident mistakes first.{more}</p>\
+         <button type=\"button\" class=\"turn\" hidden></button></div>\n<div class=\"trees\">\n"
+    );
+    for tree in &run.wrong[..shown] {
+        card(out, tree);
+    }
+    out.push_str("</div>\n</section>\n");
+}
+
+fn card(out: &mut String, tree: &WrongTree) {
+    let grid = Grid::new(&tree.points, MOST_POINTS);
+    let top = f64::from(grid.top[2].max(1));
+    let by_height = |k: usize| (f64::from(grid.steps[k][2]) / top * LAYERS as f64) as usize;
+    let label = format!("Points of {}, a {} named {}", tree.tree, tree.truth, tree.named);
+    let _ = write!(
+        out,
+        "<figure class=\"tree\"><div class=\"cloud\" data-xyz=\"{}\">{}</div>\n<figcaption><span class=\"is\">{}</span> \
+         <span class=\"named\">named <b>{}</b>, {}</span><span class=\"name\">{} · {:.1}\u{a0}m</span></figcaption></figure>\n",
+        grid.base64(),
+        grid.still(180.0, 200.0, &label, LAYERS, by_height),
+        escape(&tree.truth),
+        escape(&tree.named),
+        percent(f64::from(tree.probability)),
+        escape(&tree.tree),
+        grid.size()[2]
+    );
+}
+
+/// The points that at least one channel of the max took its value from, among all of one tree.
+pub(super) fn critical(out: &mut String, run: &RunReport) {
+    let Some(c) = &run.critical else { return };
+    let mut is_critical = vec![false; c.points.len()];
+    for &i in c.critical.iter().filter(|&&i| i < c.points.len()) {
+        is_critical[i] = true;
+    }
+    let count = is_critical.iter().filter(|&&b| b).count();
+    // Of a large cloud the other points are thinned, so that no critical one is lost; those come last, on top.
+    let mut kept: Vec<usize> = (0..c.points.len()).filter(|&i| !is_critical[i]).collect();
+    let room = MOST_CRITICAL.saturating_sub(count);
+    if kept.len() > room {
+        kept = (0..room).map(|k| kept[k * kept.len() / room]).collect();
+    }
+    let others = kept.len();
+    kept.extend((0..c.points.len()).filter(|&i| is_critical[i]));
+    let points: Vec<[f32; 3]> = kept.iter().map(|&i| c.points[i]).collect();
+    let grid = Grid::new(&points, MOST_CRITICAL);
+    let layer = |k: usize| usize::from(grid.index[k] >= others);
+    let flags: String = (0..grid.index.len())
+        .map(|k| if layer(k) == 1 { '1' } else { '0' })
+        .collect();
+    let label = format!(
+        "Points of {}, a {}: {count} of {} are critical",
+        c.tree,
+        c.species,
+        c.points.len()
+    );
+    let _ = write!(
+        out,
+        "<section aria-labelledby=\"critical\">\n<h2 id=\"critical\">What it looks at</h2>\n<div class=\"critical\">\n\
+         <figure><div class=\"cloud\" data-xyz=\"{}\" data-flags=\"{flags}\">{}</div></figure>\n<div>\
+         <p>{}, a <b>{}</b>, {:.1}\u{a0}m tall: the name hangs on <b class=\"ink\">{} critical points</b> of {}.</p>\n\
+         <p>PointNet keeps the greatest value of each feature over all points, so a point that gives no greatest value \
+         could be left out without changing the answer. Those that give one are drawn large and in colour: the \
+         outline that the model reads the species from (Qi et al. 2017, section 4.3).</p>\n\
+         <p><button type=\"button\" class=\"turn\" hidden></button></p></div>\n</div>\n</section>\n",
+        grid.base64(),
+        grid.still(420.0, 480.0, &label, 2, layer),
+        escape(&c.tree),
+        escape(&c.species),
+        grid.size()[2],
+        thousands(count as u64),
+        thousands(c.points.len() as u64)
+    );
+}

@@ -1,0 +1,145 @@
+//! Clouds small enough for a page: 16 bits a coordinate, and still pictures for paper.
+
+use std::fmt::Write;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+use super::html::escape;
+
+/// A cloud on a grid of 65,536 steps along its longest side.
+///
+/// A 40 m tree keeps 0.6 mm, finer than a scanner's noise. Points that are not finite are left out.
+pub(super) struct Grid {
+    /// Steps from the least corner.
+    pub steps: Vec<[u16; 3]>,
+    /// Metres a step.
+    pub metre: f64,
+    /// Greatest step of each axis.
+    pub top: [u16; 3],
+    /// Which point of the cloud each came from.
+    pub index: Vec<usize>,
+}
+
+impl Grid {
+    /// Quantises at most `most` of the points, evenly spaced in their order.
+    pub fn new(points: &[[f32; 3]], most: usize) -> Self {
+        let finite = |p: &[f32; 3]| p.iter().all(|c| c.is_finite());
+        let good: Vec<usize> = (0..points.len()).filter(|&i| finite(&points[i])).collect();
+        let keep = good.len().min(most);
+        let index: Vec<usize> = (0..keep).map(|k| good[k * good.len() / keep]).collect();
+        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for &i in &index {
+            for a in 0..3 {
+                low[a] = low[a].min(f64::from(points[i][a]));
+                high[a] = high[a].max(f64::from(points[i][a]));
+            }
+        }
+        let longest = (0..3).map(|a| high[a] - low[a]).fold(0.0, f64::max);
+        let metre = if longest > 0.0 { longest / 65_535.0 } else { 1e-3 };
+        let step = |p: &[f32; 3], a: usize| ((f64::from(p[a]) - low[a]) / metre).round() as u16;
+        let steps: Vec<[u16; 3]> = index
+            .iter()
+            .map(|&i| [0, 1, 2].map(|a| step(&points[i], a)))
+            .collect();
+        let mut top = [0; 3];
+        for s in &steps {
+            for a in 0..3 {
+                top[a] = top[a].max(s[a]);
+            }
+        }
+        Self {
+            steps,
+            metre,
+            top,
+            index,
+        }
+    }
+
+    /// Width, depth and height in metres.
+    pub fn size(&self) -> [f64; 3] {
+        self.top.map(|t| f64::from(t) * self.metre)
+    }
+
+    /// The steps as base64 of little-endian `u16`, x y z a point.
+    pub fn base64(&self) -> String {
+        let bytes: Vec<u8> = self
+            .steps
+            .iter()
+            .flatten()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        STANDARD.encode(bytes)
+    }
+
+    /// One SVG picture, seen from the side (x to the right, z up), `width` × `height` pixels, in layers.
+    ///
+    /// `label` is read to those who do not see it. `layer` says for the k-th kept point in which path it stands; a path's class is `layer` and its number,
+    /// and later ones cover earlier ones. One path a layer keeps a point at about eight bytes.
+    pub fn still(
+        &self,
+        width: f64,
+        height: f64,
+        label: &str,
+        layers: usize,
+        layer: impl Fn(usize) -> usize,
+    ) -> String {
+        // Tenths of a pixel as whole numbers.
+        let (width, height) = (10.0 * width, 10.0 * height);
+        const MARGIN: f64 = 40.0;
+        let [w, _, h] = self.top.map(f64::from);
+        let scale = ((width - 2.0 * MARGIN) / w.max(1.0)).min((height - 2.0 * MARGIN) / h.max(1.0));
+        let mut paths = vec![String::new(); layers];
+        for (k, s) in self.steps.iter().enumerate() {
+            let x = width / 2.0 + (f64::from(s[0]) - w / 2.0) * scale;
+            let y = height - MARGIN - f64::from(s[2]) * scale;
+            // `h0` draws a dot, the line's round cap, at no length.
+            let _ = write!(paths[layer(k).min(layers - 1)], "M{x:.0} {y:.0}h0");
+        }
+        let mut out = format!(
+            "<svg class=\"still\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">",
+            escape(label)
+        );
+        for (i, path) in paths.iter().enumerate().filter(|(_, p)| !p.is_empty()) {
+            let _ = write!(out, "<path class=\"layer{i}\" d=\"{path}\"/>");
+        }
+        out.push_str("</svg>");
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coordinate_returns_within_half_a_step() {
+        let points: Vec<[f32; 3]> = (0..500)
+            .map(|i| [i as f32 * 0.01, -3.0, 40.0 - i as f32 * 0.08])
+            .collect();
+        let grid = Grid::new(&points, 500);
+        for (s, p) in grid.steps.iter().zip(&points) {
+            assert!((f64::from(s[2]) * grid.metre + 0.08 - f64::from(p[2])).abs() < 0.51 * grid.metre + 1e-5);
+        }
+        assert!((grid.size()[2] - 39.92).abs() < 1e-3);
+    }
+
+    #[test]
+    fn odd_clouds_do_not_panic() {
+        let nan = [f32::NAN, 0.0, 1.0];
+        assert!(Grid::new(&[], 10).steps.is_empty());
+        assert!(Grid::new(&[nan, [f32::INFINITY; 3]], 10).steps.is_empty());
+        assert_eq!(Grid::new(&[[1.0; 3]; 5], 3).steps, [[0; 3]; 3]);
+        let far = Grid::new(&[[f32::MAX; 3], [f32::MIN; 3], nan], 10);
+        assert_eq!(far.steps, [[65_535; 3], [0; 3]]);
+        assert_eq!(far.index, [0, 1]);
+        assert!(far.still(100.0, 100.0, "two", 1, |_| 7).contains("M"));
+    }
+
+    #[test]
+    fn a_large_cloud_is_thinned_evenly() {
+        let points: Vec<[f32; 3]> = (0..1000).map(|i| [i as f32, 0.0, 0.0]).collect();
+        let grid = Grid::new(&points, 10);
+        assert_eq!(grid.index, (0..10).map(|k| k * 100).collect::<Vec<_>>());
+        assert_eq!(STANDARD.decode(grid.base64()).unwrap().len(), 60);
+    }
+}

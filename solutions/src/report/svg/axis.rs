@@ -1,0 +1,202 @@
+//! Where an axis begins and ends, and which of its values get a tick.
+
+/// One axis: values along it go to shares from 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Value at its beginning.
+    pub low: f64,
+    /// Value at its end, above `low`.
+    pub high: f64,
+    /// Powers of ten.
+    pub log: bool,
+    /// Values to mark, rising, all within.
+    pub ticks: Vec<f64>,
+}
+
+impl Axis {
+    /// An axis from the least to the greatest of `values` with about `count` round ticks.
+    ///
+    /// Values that are not finite are left out, and on a logarithmic axis those not above zero. `tight` ends it at
+    /// the values themselves; otherwise at the next tick outwards.
+    pub fn over(values: impl Iterator<Item = f64>, log: bool, tight: bool, count: usize) -> Self {
+        let usable = values.filter(|v| v.is_finite() && (!log || *v > 0.0));
+        let (mut low, mut high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+            (l.min(v), h.max(v))
+        });
+        if low > high {
+            (low, high) = if log { (0.1, 1.0) } else { (0.0, 1.0) };
+        }
+        // Beyond these a difference or a power would no longer be finite.
+        (low, high) = (low.clamp(-1e300, 1e300), high.clamp(-1e300, 1e300));
+        if log {
+            Self::powers(low, high, tight, count)
+        } else {
+            Self::linear(low, high, tight, count)
+        }
+    }
+
+    fn linear(mut low: f64, mut high: f64, tight: bool, count: usize) -> Self {
+        let size = low.abs().max(high.abs());
+        if high - low <= 1e-12 * size.max(1e-280) {
+            let pad = if size < 1e-280 { 0.5 } else { 0.5 * size };
+            (low, high) = (low - pad, high + pad);
+        }
+        let step = nice_step((high / 2.0 - low / 2.0) * 2.0 / count.max(1) as f64);
+        if !tight {
+            (low, high) = (
+                (low / step + 1e-9).floor() * step,
+                (high / step - 1e-9).ceil() * step,
+            );
+        }
+        let first = (low / step - 1e-9).ceil();
+        let steps = ((high / step + 1e-9).floor() - first).clamp(0.0, 1000.0) as usize;
+        // `+ 0.0` turns −0 into 0.
+        let ticks = (0..=steps).map(|i| (first + i as f64) * step + 0.0).collect();
+        Self {
+            low,
+            high,
+            log: false,
+            ticks,
+        }
+    }
+
+    fn powers(low: f64, high: f64, tight: bool, count: usize) -> Self {
+        let (low, high) = (low.max(1e-300), high.max(1e-300));
+        let (mut from, mut to) = (low.log10(), high.log10());
+        if !tight || to - from < 1e-9 {
+            (from, to) = ((from + 1e-9).floor(), (to - 1e-9).ceil());
+            if to <= from {
+                to = from + 1.0;
+            }
+        }
+        let every = (((to - from) / count.max(1) as f64).ceil() as i32).max(1);
+        let whole = ((from - 1e-9).ceil() as i32)..=((to + 1e-9).floor() as i32);
+        let mut ticks: Vec<f64> = whole.filter(|p| p % every == 0).map(|p| 10f64.powi(p)).collect();
+        if to - from < 2.5 {
+            // Few powers: 2 and 5 of each decade as well.
+            let decades = (from.floor() as i32)..=(to.ceil() as i32);
+            let all = decades.flat_map(|p| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(p)));
+            ticks = all
+                .filter(|t| (from - 1e-9..=to + 1e-9).contains(&t.log10()))
+                .collect();
+        }
+        Self {
+            low: 10f64.powf(from),
+            high: 10f64.powf(to),
+            log: true,
+            ticks,
+        }
+    }
+
+    /// How far along the axis `value` stands: 0 at `low`, 1 at `high`.
+    pub fn share(&self, value: f64) -> f64 {
+        let (v, l, h) = if self.log {
+            (value.log10(), self.low.log10(), self.high.log10())
+        } else {
+            (value, self.low, self.high)
+        };
+        // Halves, so that a span over the whole of f64 stays finite.
+        (v / 2.0 - l / 2.0) / (h / 2.0 - l / 2.0)
+    }
+}
+
+/// The next of 1, 2, 5 times a power of ten that is at least `about`.
+fn nice_step(about: f64) -> f64 {
+    let power = 10f64.powf(about.max(1e-300).log10().floor());
+    let round = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|m| m * power >= about * (1.0 - 1e-9));
+    round.unwrap_or(10.0) * power
+}
+
+/// A tick's value, short: `0.25`, `1,500`, `2e-5`.
+pub fn tick_label(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".into();
+    }
+    if !(1e-4..1e6).contains(&size) {
+        let power = (size.log10() + 1e-9).floor();
+        let mantissa = format!("{:.2}", value / 10f64.powf(power));
+        return format!("{}e{power}", mantissa.trim_end_matches('0').trim_end_matches('.'));
+    }
+    let text = format!("{:.6}", (value * 1e6).round() / 1e6);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let (whole, rest) = text.split_once('.').map_or((text, ""), |(w, r)| (w, r));
+    let digits = whole.trim_start_matches('-');
+    let mut out = String::from(if value < 0.0 { "−" } else { "" });
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    if !rest.is_empty() {
+        out.push('.');
+        out.push_str(rest);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<String> {
+        axis.ticks.iter().map(|&t| tick_label(t)).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers_that_cover_the_values() {
+        let axis = Axis::over([0.13, 1.87].into_iter(), false, false, 5);
+        assert_eq!(labels(&axis), ["0", "0.5", "1", "1.5", "2"]);
+        let axis = Axis::over([1.0, 12.0].into_iter(), false, true, 6);
+        assert_eq!(labels(&axis), ["2", "4", "6", "8", "10", "12"]);
+        assert_eq!((axis.low, axis.high), (1.0, 12.0));
+    }
+
+    #[test]
+    fn a_logarithmic_axis_ticks_at_powers_of_ten() {
+        let axis = Axis::over([2e-6, 3e-1].into_iter(), true, false, 6);
+        assert_eq!(
+            labels(&axis),
+            ["1e-6", "1e-5", "0.0001", "0.001", "0.01", "0.1", "1"]
+        );
+        let axis = Axis::over([1.0, 40.0].into_iter(), true, true, 6);
+        assert_eq!(labels(&axis), ["1", "2", "5", "10", "20"]);
+    }
+
+    #[test]
+    fn shares_run_from_zero_to_one_also_at_the_ends_of_f64() {
+        for axis in [
+            Axis::over([-1e308, 1e308].into_iter(), false, false, 5),
+            Axis::over([5e-324, 1e308].into_iter(), true, false, 5),
+            Axis::over([7.0].into_iter(), false, false, 5),
+            Axis::over(std::iter::empty(), true, true, 5),
+        ] {
+            assert!(
+                axis.low < axis.high && !axis.ticks.is_empty() && axis.ticks.len() < 30,
+                "{axis:?}"
+            );
+            assert_eq!(
+                (axis.share(axis.low), axis.share(axis.high)),
+                (0.0, 1.0),
+                "{axis:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn labels_are_short() {
+        for (value, label) in [
+            (1500.0, "1,500"),
+            (-0.25, "−0.25"),
+            (2e-4, "0.0002"),
+            (2e-5, "2e-5"),
+            (2.5e7, "2.5e7"),
+            (1e6, "1e6"),
+        ] {
+            assert_eq!(tick_label(value), label);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! From a plot's values to the text of its SVG.
+
+use std::fmt::Write;
+
+use super::{Axis, LinePlot, Series, tick_label};
+use crate::report::html::escape;
+
+/// Okabe and Ito's colours, told apart by colour-blind eyes; a lighter cut for dark pages.
+const STYLE: &str = "<style>.cp{--i:#1c2420;--m:#5a655f;--g:#dfe4e0;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d;font:13px system-ui,-apple-system,\"Segoe UI\",Roboto,sans-serif;max-width:100%;height:auto}.cp text{fill:var(--m)}.cp .t{fill:var(--i);font-weight:600;font-size:15px}.cp .g{stroke:var(--g);stroke-width:1;fill:none}.cp .a{stroke:var(--m);stroke-width:1;fill:none}.cp .l{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}.cp .d{stroke-dasharray:6 5}.cp .m{stroke:var(--m);stroke-dasharray:2 3}.cp .k{fill:var(--p);stroke:var(--i);stroke-width:2}.cp .kt{fill:var(--i);paint-order:stroke;stroke:var(--p);stroke-width:4px;stroke-linejoin:round}@media (prefers-color-scheme:dark){.cp{--i:#e8eeea;--m:#a3b0a9;--g:#2d3732;--p:#151b18;--c0:#56b4e9;--c1:#f08a3c;--c2:#3fcf9f;--c3:#e39ac6;--c4:#e6c84f;--c5:#9ad0f0;--c6:#b5b5b5;--c7:#c79be8}}@media print{.cp{--i:#000;--m:#333;--g:#ddd;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d}}</style>";
+/// So many distinct colours.
+const COLOURS: usize = 8;
+/// Points of a line that are drawn at most; more than pixels across cannot be seen.
+const MOST_POINTS: usize = 1200;
+/// Up to so many points, each gets a dot with its value to hover over.
+const MOST_DOTS: usize = 60;
+
+/// The plot's frame on the picture, pixels.
+struct Frame<'a> {
+    plot: &'a LinePlot,
+    x: Axis,
+    y: Axis,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Frame<'_> {
+    fn px(&self, x: f64) -> f64 {
+        self.left + self.x.share(x) * (self.right - self.left)
+    }
+
+    fn py(&self, y: f64) -> f64 {
+        self.bottom - self.y.share(y) * (self.bottom - self.top)
+    }
+
+    fn y_text(&self, y: f64) -> String {
+        if self.plot.percent {
+            format!("{}\u{a0}%", tick_label(100.0 * y))
+        } else {
+            tick_label(y)
+        }
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// Axes over all that the plot shows, and room for their labels.
+    fn new(plot: &'a LinePlot) -> Self {
+        let shown = || {
+            plot.series
+                .iter()
+                .flat_map(|s| &s.points)
+                .copied()
+                .filter(|&p| plot.shown(p))
+        };
+        let forced = plot.y_range.map_or([f64::NAN; 2], |(l, h)| [l, h]);
+        let (width, height) = plot.size;
+        let y = Axis::over(shown().map(|p| p.1).chain(forced), plot.log_y, false, 5);
+        let mut x = Axis::over(shown().map(|p| p.0), plot.log_x, true, (width / 75.0) as usize);
+        if plot.whole_x {
+            x.ticks.retain(|t| t.fract() == 0.0);
+        }
+        let widest = y
+            .ticks
+            .iter()
+            .map(|&t| tick_label(t).chars().count())
+            .max()
+            .unwrap_or(1);
+        let legend = if plot.series.len() > 1 { 22.0 } else { 0.0 };
+        Self {
+            plot,
+            x,
+            y,
+            left: 14.0 + 7.5 * (widest + 2 * usize::from(plot.percent)) as f64,
+            right: width - 16.0,
+            top: 58.0 + legend,
+            bottom: height - 46.0,
+        }
+    }
+}
+
+pub(super) fn draw(plot: &LinePlot) -> String {
+    let (width, height) = plot.size;
+    let mut out = format!(
+        "<svg class=\"cp\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" role=\"img\" aria-label=\"{}\">{STYLE}<text class=\"t\" x=\"2\" y=\"16\">{}</text>",
+        escape(&describe(plot)),
+        escape(&plot.title)
+    );
+    let frame = Frame::new(plot);
+    draw_legend(&mut out, plot);
+    draw_axes(&mut out, &frame);
+    for (i, series) in plot.series.iter().enumerate() {
+        draw_series(&mut out, &frame, series, i % COLOURS);
+    }
+    draw_marks(&mut out, &frame);
+    draw_note(&mut out, &frame);
+    out.push_str("</svg>");
+    out
+}
+
+/// Says that nothing is there, or how much could not be drawn.
+fn draw_note(out: &mut String, f: &Frame) {
+    let all = f.plot.series.iter().flat_map(|s| &s.points);
+    let (total, lost) = all.fold((0, 0), |(n, lost), &p| {
+        (n + 1, lost + usize::from(!f.plot.shown(p)))
+    });
+    let note = match lost {
+        _ if total == lost => "nothing to draw yet".to_string(),
+        0 => return,
+        1 => "1 value cannot be drawn (not finite)".to_string(),
+        n => format!("{n} values cannot be drawn (not finite)"),
+    };
+    let (x, y) = (f.right - 6.0, f.top + 14.0);
+    let _ = write!(
+        out,
+        "<text class=\"kt\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{note}</text>"
+    );
+}
+
+/// The plot in a sentence, for those who do not see it.
+fn describe(plot: &LinePlot) -> String {
+    let mut text = format!("{}: {} over {}.", plot.title, plot.y_label, plot.x_label);
+    for s in &plot.series {
+        let good: Vec<_> = s.points.iter().copied().filter(|&p| plot.shown(p)).collect();
+        let (Some(first), Some(last)) = (good.first(), good.last()) else {
+            continue;
+        };
+        let say = |y: f64| {
+            if plot.percent {
+                format!("{:.1} %", 100.0 * y)
+            } else {
+                format!("{y:.4}")
+            }
+        };
+        let _ = write!(
+            text,
+            " {} from {} at {} to {} at {}.",
+            s.name,
+            say(first.1),
+            tick_label(first.0),
+            say(last.1),
+            tick_label(last.0)
+        );
+    }
+    text
+}
+
+fn draw_legend(out: &mut String, plot: &LinePlot) {
+    if plot.series.len() < 2 {
+        return;
+    }
+    let mut x = 2.0;
+    for (i, s) in plot.series.iter().enumerate() {
+        let dash = if s.dashed { " d" } else { "" };
+        let colour = i % COLOURS;
+        let _ = write!(
+            out,
+            "<path class=\"l{dash}\" stroke=\"var(--c{colour})\" d=\"M{x:.0} 34h22\"/><text x=\"{:.0}\" y=\"38\">{}</text>",
+            x + 28.0,
+            escape(&s.name)
+        );
+        x += 46.0 + 7.0 * s.name.chars().count() as f64;
+    }
+}
+
+fn draw_axes(out: &mut String, f: &Frame) {
+    let _ = write!(
+        out,
+        "<text x=\"2\" y=\"{:.0}\">{}</text>",
+        f.top - 12.0,
+        escape(&f.plot.y_label)
+    );
+    for &t in &f.y.ticks {
+        let y = f.py(t);
+        let _ = write!(
+            out,
+            "<path class=\"g\" d=\"M{:.1} {y:.1}H{:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            f.left,
+            f.right,
+            f.left - 8.0,
+            y + 4.5,
+            f.y_text(t)
+        );
+    }
+    let _ = write!(
+        out,
+        "<path class=\"a\" d=\"M{:.1} {:.1}H{:.1}\"/>",
+        f.left, f.bottom, f.right
+    );
+    for &t in &f.x.ticks {
+        let x = f.px(t);
+        let _ = write!(
+            out,
+            "<path class=\"a\" d=\"M{x:.1} {:.1}v5\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            f.bottom,
+            f.bottom + 19.0,
+            tick_label(t)
+        );
+    }
+    let middle = (f.left + f.right) / 2.0;
+    let _ = write!(
+        out,
+        "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+        f.bottom + 38.0,
+        escape(&f.plot.x_label)
+    );
+}
+
+fn draw_series(out: &mut String, f: &Frame, series: &Series, colour: usize) {
+    let mut path = String::new();
+    let mut alone = Vec::new();
+    for stretch in series.points.split(|&p| !f.plot.shown(p)) {
+        if let [one] = stretch {
+            alone.push(*one);
+        }
+        for (i, (x, y)) in thin(stretch).into_iter().enumerate() {
+            let _ = write!(
+                path,
+                "{}{:.1} {:.1}",
+                if i == 0 { 'M' } else { 'L' },
+                f.px(x),
+                f.py(y)
+            );
+        }
+    }
+    let dash = if series.dashed { " d" } else { "" };
+    if !path.is_empty() {
+        let _ = write!(
+            out,
+            "<path class=\"l{dash}\" stroke=\"var(--c{colour})\" d=\"{path}\"/>"
+        );
+    }
+    // Dots to hover over; of a longer line only the points that stand alone, which no line shows.
+    let all = series.points.len() <= MOST_DOTS && !series.dashed;
+    let dots = if all {
+        series
+            .points
+            .iter()
+            .copied()
+            .filter(|&p| f.plot.shown(p))
+            .collect()
+    } else {
+        alone
+    };
+    for (x, y) in dots.into_iter().take(MOST_POINTS) {
+        let value = if f.plot.percent {
+            format!("{:.1} %", 100.0 * y)
+        } else {
+            format!("{y:.4}")
+        };
+        let _ = write!(
+            out,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"var(--c{colour})\"><title>{}, {} {}: {value}</title></circle>",
+            f.px(x),
+            f.py(y),
+            escape(&series.name),
+            escape(&f.plot.x_label),
+            tick_label(x)
+        );
+    }
+}
+
+fn draw_marks(out: &mut String, f: &Frame) {
+    for mark in f.plot.marks.iter().filter(|m| f.plot.shown(m.at)) {
+        let (x, y) = (f.px(mark.at.0), f.py(mark.at.1));
+        let (anchor, dx) = if x > (f.left + f.right) / 2.0 {
+            ("end", 3.0)
+        } else {
+            ("start", -3.0)
+        };
+        // Across the plot from the point, where lines are rare, with a leader to it.
+        let text = if y < (f.top + f.bottom) / 2.0 {
+            f.bottom - 12.0
+        } else {
+            f.top + 14.0
+        };
+        let end = if text > y { text - 14.0 } else { text + 5.0 };
+        let _ = write!(
+            out,
+            "<path class=\"g m\" d=\"M{x:.1} {y:.1}V{end:.1}\"/><circle class=\"k\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>\
+             <text class=\"kt\" x=\"{:.1}\" y=\"{text:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            x + dx,
+            escape(&mark.label)
+        );
+    }
+}
+
+/// At most [`MOST_POINTS`] of the points: of each stretch of them the first, the least, the greatest and the last.
+fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if points.len() <= MOST_POINTS {
+        return points.to_vec();
+    }
+    let mut out = Vec::with_capacity(MOST_POINTS);
+    for bucket in points.chunks(points.len().div_ceil(MOST_POINTS / 4)) {
+        let by = |a: &usize, b: &usize| bucket[*a].1.total_cmp(&bucket[*b].1);
+        let last = bucket.len() - 1;
+        let mut keep = [
+            0,
+            (0..=last).min_by(by).unwrap_or(0),
+            (0..=last).max_by(by).unwrap_or(0),
+            last,
+        ];
+        keep.sort_unstable();
+        let mut before = None;
+        for k in keep {
+            if before != Some(k) {
+                out.push(bucket[k]);
+            }
+            before = Some(k);
+        }
+    }
+    out
+}

@@ -1,0 +1,226 @@
+//! TensorBoard event files: scalars that `tensorboard --logdir` draws.
+//!
+//! A file is a row of TFRecords: `length: u64`, `masked_crc(length): u32`, `data`, `masked_crc(data): u32`, all little
+//! endian (TensorFlow, `lib/io/record_writer.h`). Each `data` is an `Event` of `event.proto`, whose few fields that
+//! scalars need are encoded here by hand. The check is CRC-32C (Castagnoli), turned and shifted as `lib/hash/crc32c.h` says.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+
+/// Writes one event file; a resumed run makes a further one, and TensorBoard joins them by step.
+///
+/// Dropping it writes what is buffered, but only [`flush`](Self::flush) reports an error.
+#[derive(Debug)]
+pub struct EventWriter {
+    file: BufWriter<File>,
+    path: PathBuf,
+}
+
+impl EventWriter {
+    /// Makes a new event file in `dir` (and the folder, where it is missing); never opens one that is there.
+    ///
+    /// # Errors
+    /// Where the folder or the file cannot be made.
+    pub fn create(dir: &Path) -> Result<Self> {
+        fs::create_dir_all(dir)
+            .with_context(|| format!("make the folder {} for TensorBoard", dir.display()))?;
+        let now = seconds_since_epoch();
+        // TensorBoard reads a folder's files in the order of their names: seconds first, then a count.
+        for count in 0..10_000 {
+            let name = format!(
+                "events.out.tfevents.{:010}.canopy.{}.{count:04}",
+                now as u64,
+                std::process::id()
+            );
+            let path = dir.join(name);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    let mut writer = Self {
+                        file: BufWriter::new(file),
+                        path,
+                    };
+                    let mut event = Vec::new();
+                    put_double(&mut event, 1, now);
+                    put_bytes(&mut event, 3, b"brain.Event:2");
+                    writer.record(&event)?;
+                    writer.flush()?;
+                    return Ok(writer);
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => continue,
+                Err(e) => return Err(e).with_context(|| format!("make {}", path.display())),
+            }
+        }
+        bail!(
+            "{} holds 10,000 event files of this second: give the run another folder",
+            dir.display()
+        )
+    }
+
+    /// The file being written.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds one value of the curve `tag` (`loss/train`) at `step`; `wall_time` is seconds since 1970, UTC.
+    ///
+    /// Values that are not finite are written too: TensorBoard marks them.
+    ///
+    /// # Errors
+    /// Where the disk is full or gone.
+    pub fn scalar(&mut self, tag: &str, step: u64, value: f32, wall_time: f64) -> Result<()> {
+        let mut scalar = Vec::with_capacity(tag.len() + 8);
+        put_bytes(&mut scalar, 1, tag.as_bytes());
+        put_key(&mut scalar, 2, 5);
+        scalar.extend_from_slice(&value.to_le_bytes());
+        let mut summary = Vec::with_capacity(scalar.len() + 4);
+        put_bytes(&mut summary, 1, &scalar);
+        let mut event = Vec::with_capacity(summary.len() + 24);
+        put_double(&mut event, 1, wall_time);
+        put_key(&mut event, 2, 0);
+        put_varint(&mut event, step);
+        put_bytes(&mut event, 5, &summary);
+        self.record(&event)
+    }
+
+    /// [`scalar`](Self::scalar) at the time of the call.
+    ///
+    /// # Errors
+    /// Where the disk is full or gone.
+    pub fn scalar_now(&mut self, tag: &str, step: u64, value: f32) -> Result<()> {
+        self.scalar(tag, step, value, seconds_since_epoch())
+    }
+
+    /// Hands what is buffered to the file, so that a TensorBoard that is watching sees it.
+    ///
+    /// # Errors
+    /// Where the disk is full or gone.
+    pub fn flush(&mut self) -> Result<()> {
+        self.file
+            .flush()
+            .with_context(|| format!("write {}", self.path.display()))
+    }
+
+    fn record(&mut self, data: &[u8]) -> Result<()> {
+        let length = (data.len() as u64).to_le_bytes();
+        let mut frame = Vec::with_capacity(data.len() + 16);
+        frame.extend_from_slice(&length);
+        frame.extend_from_slice(&masked_crc(&length).to_le_bytes());
+        frame.extend_from_slice(data);
+        frame.extend_from_slice(&masked_crc(data).to_le_bytes());
+        self.file
+            .write_all(&frame)
+            .with_context(|| format!("write {}", self.path.display()))
+    }
+}
+
+/// CRC-32C, turned right by 15 bits and shifted, so that a check of data that holds checks stays strong.
+fn masked_crc(data: &[u8]) -> u32 {
+    crc32c::crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+fn seconds_since_epoch() -> f64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |d| d.as_secs_f64())
+}
+
+/// Protocol buffers: seven bits a byte, least first, the top bit saying that more follow.
+fn put_varint(to: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        to.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    to.push(value as u8);
+}
+
+/// A field's number and wire type: 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes.
+fn put_key(to: &mut Vec<u8>, field: u64, wire: u64) {
+    put_varint(to, field << 3 | wire);
+}
+
+fn put_double(to: &mut Vec<u8>, field: u64, value: f64) {
+    put_key(to, field, 1);
+    to.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put_bytes(to: &mut Vec<u8>, field: u64, bytes: &[u8]) {
+    put_key(to, field, 2);
+    put_varint(to, bytes.len() as u64);
+    to.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Splits a file into the data of its records, holding both checks of each.
+    fn records(bytes: &[u8]) -> Vec<Vec<u8>> {
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let (mut at, mut out) = (0, Vec::new());
+        while at < bytes.len() {
+            let length = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+            assert_eq!(
+                word(at + 8),
+                masked_crc(&bytes[at..at + 8]),
+                "check of the length at byte {at}"
+            );
+            let data = &bytes[at + 12..at + 12 + length];
+            assert_eq!(
+                word(at + 12 + length),
+                masked_crc(data),
+                "check of the data at byte {}",
+                at + 12
+            );
+            out.push(data.to_vec());
+            at += 16 + length;
+        }
+        out
+    }
+
+    #[test]
+    fn crc_is_castagnolis_and_masked_as_tensorflow_does() {
+        // RFC 3720, B.4: 32 bytes of zeros; the mask worked out by hand.
+        assert_eq!(crc32c::crc32c(&[0; 32]), 0x8a91_36aa);
+        assert_eq!(masked_crc(&[0; 32]), 0x0fd7_fffa);
+    }
+
+    #[test]
+    fn a_scalar_is_the_bytes_that_protobuf_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = EventWriter::create(dir.path()).unwrap();
+        writer.scalar("loss", 300, 0.5, 2.0).unwrap();
+        writer.flush().unwrap();
+        let records = records(&fs::read(writer.path()).unwrap());
+        assert_eq!(records.len(), 2);
+        assert_eq!(&records[0][9..], b"\x1a\x0dbrain.Event:2");
+        let mut expected = vec![0x09, 0, 0, 0, 0, 0, 0, 0, 0x40]; // wall_time = 2.0
+        expected.extend_from_slice(b"\x10\xac\x02"); // step = 300
+        expected.extend_from_slice(b"\x2a\x0d\x0a\x0b\x0a\x04loss\x15\x00\x00\x00\x3f"); // summary.value[0]
+        assert_eq!(records[1], expected);
+    }
+
+    #[test]
+    fn a_resumed_run_gets_a_new_file_that_sorts_after_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = EventWriter::create(dir.path()).unwrap().path().to_path_buf();
+        let before = fs::read(&first).unwrap();
+        let mut second = EventWriter::create(dir.path()).unwrap();
+        second.scalar_now("loss", 1, f32::NAN).unwrap();
+        second.flush().unwrap();
+        assert!(second.path() > first.as_path());
+        assert_eq!(fs::read(&first).unwrap(), before);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_an_error_that_names_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("taken");
+        fs::write(&file, "").unwrap();
+        let error = EventWriter::create(&file.join("events")).unwrap_err();
+        assert!(format!("{error:#}").contains("taken"), "{error:#}");
+    }
+}

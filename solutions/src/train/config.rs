@@ -1,0 +1,267 @@
+//! Everything that decides a run, as one flat table: what a TOML file may say, what a checkpoint keeps.
+
+use anyhow::{Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    loader::Augment,
+    model::{Kind, PointNetConfig},
+    optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig},
+    schedule::ScheduleConfig,
+};
+
+/// The name that stands for the trees that canopy grows itself.
+pub const BUILTIN: &str = "builtin";
+
+/// A run's configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// `builtin`, or where a data set lies.
+    pub data: String,
+    /// Only these species, as the data set spells them; empty: all.
+    pub species: Vec<String>,
+    /// Leaves out clouds with fewer points.
+    pub min_points: usize,
+    /// Which PointNet.
+    pub model: Kind,
+    /// Points drawn of each cloud.
+    pub points: usize,
+    /// Passes over the training clouds.
+    pub epochs: usize,
+    /// Clouds of a batch.
+    pub batch: usize,
+    /// Seeds initial values, order, sampling, augmentation, dropout, split.
+    pub seed: u64,
+    /// `adamw`, `adam` or `sgd`.
+    pub optimizer: String,
+    /// The schedule's greatest learning rate.
+    pub learning_rate: f64,
+    /// Weight decay: decoupled in AdamW, added to the gradient elsewhere.
+    pub weight_decay: f64,
+    /// SGD's momentum.
+    pub momentum: f64,
+    /// Greatest norm of all gradients together; 0: not clipped.
+    pub clip: f64,
+    /// `cosine` or `constant`, after the warm-up.
+    pub schedule: String,
+    /// Epochs in which the learning rate rises from 0.
+    pub warmup: f64,
+    /// Label smoothing, 0 to 1.
+    pub smoothing: f64,
+    /// Weighs each species by its scarcity.
+    pub class_weights: bool,
+    /// Weight of the feature transform's orthogonality term (full model).
+    pub orthogonality: f64,
+    /// Share of the head's values dropped.
+    pub dropout: f32,
+    /// Augmentation: turn about the trunk.
+    pub turn: bool,
+    /// Augmentation: noise on coordinates, in units of the unit sphere.
+    pub jitter: f32,
+    /// Augmentation: scale by 1 ± this.
+    pub scale: f32,
+    /// Augmentation: drop up to this share of the points.
+    pub point_dropout: f32,
+    /// Share of the plots that choose the best epoch.
+    pub validation: f64,
+    /// Share of the plots that the run's result is measured on.
+    pub test: f64,
+    /// Cross-validation: the number of folds; 0: none, `validation` and `test` count.
+    pub folds: usize,
+    /// Cross-validation: which fold is tested, from 0.
+    pub fold: usize,
+    /// Evaluates on the validation plots each so many epochs, and at the end.
+    pub evaluate_every: usize,
+    /// In evaluation, each cloud is seen through so many samples and its probabilities are averaged.
+    pub votes: usize,
+    /// Loader threads.
+    pub workers: usize,
+    /// Batches under way for each loader thread.
+    pub prefetch: usize,
+    /// `auto`, `cpu`, `cuda` or `cuda:N`.
+    pub device: String,
+    /// Plain candle operators instead of the fused ones.
+    pub plain: bool,
+    /// Divides the width of every hidden layer: 1 is the published model, more is a toy.
+    pub width: usize,
+    /// Saves where the run stands at least so often, seconds.
+    pub checkpoint_seconds: f64,
+}
+
+impl Config {
+    /// The preset `quick` (two minutes on two cores) or `full` (the best this program does).
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn preset(name: &str) -> Result<Self> {
+        let quick = Self {
+            data: BUILTIN.into(),
+            species: Vec::new(),
+            min_points: 1,
+            model: Kind::Vanilla,
+            points: 1024,
+            epochs: 40,
+            batch: 32,
+            seed: 1,
+            optimizer: "adamw".into(),
+            learning_rate: 1e-3,
+            weight_decay: 1e-2,
+            momentum: 0.9,
+            clip: 1.0,
+            schedule: "cosine".into(),
+            warmup: 2.0,
+            smoothing: 0.1,
+            class_weights: false,
+            orthogonality: 1e-3,
+            dropout: 0.3,
+            turn: true,
+            jitter: 0.005,
+            scale: 0.1,
+            point_dropout: 0.0,
+            validation: 0.15,
+            test: 0.2,
+            folds: 0,
+            fold: 0,
+            evaluate_every: 4,
+            votes: 1,
+            workers: 1,
+            prefetch: 4,
+            device: "auto".into(),
+            plain: false,
+            width: 1,
+            checkpoint_seconds: 15.0,
+        };
+        match name {
+            "quick" => Ok(quick),
+            "full" => Ok(Self {
+                model: Kind::Full,
+                epochs: 120,
+                warmup: 5.0,
+                votes: 4,
+                ..quick
+            }),
+            _ => bail!("no preset is called '{name}': take quick or full"),
+        }
+    }
+
+    /// Holds every number to its range.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range and what it may be.
+    pub fn validate(&self) -> Result<()> {
+        ensure!(self.points >= 1, "points is 0: a cloud needs at least one");
+        ensure!(
+            self.batch >= 2,
+            "batch is {}: batch normalisation needs at least 2 clouds",
+            self.batch
+        );
+        ensure!(self.epochs >= 1, "epochs is 0: there would be nothing to train");
+        ensure!(self.votes >= 1, "votes is 0: a cloud must be seen at least once");
+        ensure!(
+            self.evaluate_every >= 1,
+            "evaluate-every is 0: take 1 for every epoch"
+        );
+        for (name, value) in [
+            ("learning-rate", self.learning_rate),
+            ("weight-decay", self.weight_decay),
+            ("clip", self.clip),
+            ("warmup", self.warmup),
+            ("orthogonality", self.orthogonality),
+            ("jitter", f64::from(self.jitter)),
+            ("checkpoint-seconds", self.checkpoint_seconds),
+        ] {
+            ensure!(
+                value.is_finite() && value >= 0.0,
+                "{name} is {value}: it must be a number of at least 0"
+            );
+        }
+        for (name, value) in [
+            ("smoothing", self.smoothing),
+            ("momentum", self.momentum),
+            ("dropout", f64::from(self.dropout)),
+            ("scale", f64::from(self.scale)),
+            ("point-dropout", f64::from(self.point_dropout)),
+            ("validation", self.validation),
+            ("test", self.test),
+        ] {
+            ensure!(
+                (0.0..1.0).contains(&value),
+                "{name} is {value}: it must be at least 0 and under 1"
+            );
+        }
+        ensure!(
+            self.validation + self.test < 1.0,
+            "validation and test together leave nothing to train on"
+        );
+        ensure!(self.folds != 1, "folds is 1: take 0 for none, or at least 2");
+        ensure!(
+            self.folds == 0 || self.fold < self.folds,
+            "fold is {}: folds count from 0 to {}",
+            self.fold,
+            self.folds.saturating_sub(1)
+        );
+        self.network(1).check()?;
+        self.optim().map(drop)?;
+        self.schedule().map(drop)
+    }
+
+    /// The network for `classes` species.
+    pub fn network(&self, classes: usize) -> PointNetConfig {
+        let (kind, width, dropout) = (self.model, self.width, self.dropout);
+        PointNetConfig {
+            kind,
+            classes,
+            width,
+            dropout,
+            ..PointNetConfig::default()
+        }
+    }
+
+    /// What is done to a training cloud.
+    pub fn augment(&self) -> Augment {
+        Augment {
+            turn: self.turn,
+            jitter: self.jitter,
+            scale: self.scale,
+            point_dropout: self.point_dropout,
+        }
+    }
+
+    /// The optimizer.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn optim(&self) -> Result<OptimConfig> {
+        let (weight_decay, momentum) = (self.weight_decay, self.momentum);
+        Ok(match self.optimizer.as_str() {
+            "adamw" => OptimConfig::AdamW(AdamWConfig {
+                weight_decay,
+                ..Default::default()
+            }),
+            "adam" => OptimConfig::Adam(AdamConfig {
+                weight_decay,
+                ..Default::default()
+            }),
+            "sgd" => OptimConfig::Sgd(SgdConfig {
+                weight_decay,
+                momentum,
+                ..Default::default()
+            }),
+            other => bail!("no optimizer is called '{other}': take adamw, adam or sgd"),
+        })
+    }
+
+    /// The learning rate over the run's steps.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn schedule(&self) -> Result<ScheduleConfig> {
+        let warmup = (self.warmup / self.epochs as f64).min(1.0);
+        Ok(match self.schedule.as_str() {
+            "cosine" => ScheduleConfig::Cosine { warmup, floor: 0.0 },
+            "constant" => ScheduleConfig::Constant,
+            other => bail!("no schedule is called '{other}': take cosine or constant"),
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! What the model says of clouds it does not learn from. No graph is kept.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use candle_core::{DType, Device, Tensor};
+use canopy_data::Dataset;
+
+use super::metrics;
+use crate::{
+    kernels::Pass,
+    loader::{Augment, Collate, Loader, batches},
+    model::PointNet,
+    report::Evaluation,
+};
+
+/// What a model said of some records.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Predictions {
+    /// The records, in the order asked for.
+    pub records: Vec<usize>,
+    /// Their species' numbers.
+    pub truth: Vec<u32>,
+    /// `[records][classes]`, each row sums to 1.
+    pub probabilities: Vec<Vec<f32>>,
+}
+
+/// Probabilities `[clouds, classes]` of points `[clouds, points, 3]`, by running statistics and without dropout.
+///
+/// # Errors
+/// candle's.
+pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<Tensor> {
+    let logits = model.forward(points, &Pass::eval().plain(plain))?.logits;
+    Ok(candle_nn::ops::softmax(
+        &logits.detach().to_dtype(DType::F32)?,
+        1,
+    )?)
+}
+
+/// How an evaluation runs.
+#[derive(Clone, Copy, Debug)]
+pub struct EvaluateOptions<'a> {
+    /// Points drawn of each cloud.
+    pub points: usize,
+    /// Clouds of a batch.
+    pub batch: usize,
+    /// Samples of each cloud whose probabilities are averaged.
+    pub votes: usize,
+    /// Loader threads.
+    pub workers: usize,
+    /// Plain candle operators.
+    pub plain: bool,
+    /// Where the model is.
+    pub device: &'a Device,
+}
+
+/// The seed of every evaluation: the same samples whatever seed the run had.
+const SEED: u64 = 0;
+
+/// How an evaluation turns a record into points: without augmentation, the same for every model.
+pub fn collate(data: &Dataset, points: usize) -> Collate {
+    Collate {
+        data: data.clone(),
+        points,
+        augment: Augment::NONE,
+        seed: SEED,
+    }
+}
+
+/// What `model` says of `records`; `each` is told after every batch how many clouds were seen.
+///
+/// # Errors
+/// The loader's or candle's.
+pub fn predict(
+    model: &PointNet,
+    data: &Dataset,
+    records: &[usize],
+    options: &EvaluateOptions,
+    each: &mut dyn FnMut(usize),
+) -> Result<Predictions> {
+    let mut loader = Loader::new(Arc::new(collate(data, options.points)), options.workers, 2)?;
+    let classes = data.species.len();
+    let mut sums = vec![vec![0f32; classes]; records.len()];
+    for vote in 0..options.votes {
+        let mut at = 0;
+        for batch in loader.epoch(vote as u64, batches(records, options.batch, false)) {
+            let (points, _) = batch?.to_device(options.device)?;
+            for row in probabilities(model, &points, options.plain)?.to_vec2::<f32>()? {
+                sums[at]
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(s, p)| *s += p / options.votes as f32);
+                at += 1;
+            }
+            each(vote * records.len() + at);
+        }
+    }
+    let truth = records.iter().map(|&r| data.records[r].species as u32).collect();
+    Ok(Predictions {
+        records: records.to_vec(),
+        truth,
+        probabilities: sums,
+    })
+}
+
+impl Predictions {
+    /// The most probable species of each.
+    pub fn named(&self) -> Vec<u32> {
+        self.probabilities
+            .iter()
+            .map(|row| metrics::argmax(row) as u32)
+            .collect()
+    }
+
+    /// Mean cross-entropy, nats; probabilities under 1e-12 count as that.
+    pub fn loss(&self) -> f64 {
+        let each = self.truth.iter().zip(&self.probabilities);
+        let sum: f64 = each
+            .map(|(&t, row)| -f64::from(row[t as usize]).max(1e-12).ln())
+            .sum();
+        sum / self.truth.len().max(1) as f64
+    }
+
+    /// All scores, under the name of the part of the data.
+    pub fn scores(&self, part: &str, species: &[String]) -> Evaluation {
+        let confusion = metrics::confusion_matrix(&self.truth, &self.named(), species.len());
+        Evaluation {
+            part: part.to_owned(),
+            accuracy: metrics::accuracy(&confusion),
+            balanced_accuracy: metrics::balanced_accuracy(&confusion),
+            macro_f1: metrics::macro_f1(&confusion),
+            loss: self.loss(),
+            classes: metrics::class_rows(&confusion, species),
+            confusion,
+        }
+    }
+}

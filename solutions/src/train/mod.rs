@@ -1,0 +1,22 @@
+//! Puts the rooms together: step, evaluation, metrics, checkpoints, the run loop. The only room that knows
+//! them all.
+
+pub mod checkpoint;
+mod config;
+pub mod data;
+pub mod evaluate;
+mod folder;
+mod machine;
+pub mod metrics;
+mod progress;
+mod step;
+pub mod summary;
+mod trainer;
+
+pub use checkpoint::{Checkpoint, Progress};
+pub use config::{BUILTIN, Config};
+pub use evaluate::{EvaluateOptions, Predictions};
+pub use folder::{RunFolder, free_name};
+pub use progress::{Display, bar};
+pub use step::{Loss, Running, train_step};
+pub use trainer::{Outcome, Trainer};

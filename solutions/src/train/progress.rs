@@ -1,0 +1,98 @@
+//! What a run shows while it goes: a bar on a terminal, a line an epoch elsewhere.
+
+use std::{
+    io::IsTerminal,
+    time::{Duration, Instant},
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::report::EpochRow;
+
+/// How often figures are read back from the device for the bar.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// The display of a run.
+pub struct Display {
+    bar: ProgressBar,
+    epochs: usize,
+    last_read: Instant,
+    validated: String,
+}
+
+impl Display {
+    /// A display for `steps` steps in `epochs` epochs, of which `done` are done.
+    pub fn new(steps: u64, epochs: usize, done: u64) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(5))
+            .with_position(done);
+        bar.set_style(style("{prefix} {bar:16.green} {percent:>3}% {msg} · {eta} left"));
+        bar.reset_eta();
+        Self {
+            bar,
+            epochs,
+            last_read: Instant::now(),
+            validated: String::new(),
+        }
+    }
+
+    /// After a step; true where it is time to read the figures for `figures`.
+    pub fn step(&mut self, epoch: usize) -> bool {
+        self.bar
+            .set_prefix(format!("epoch {}/{}", epoch + 1, self.epochs));
+        self.bar.inc(1);
+        let due = std::io::stderr().is_terminal() && self.last_read.elapsed() > EVERY;
+        if due {
+            self.last_read = Instant::now();
+        }
+        due
+    }
+
+    /// Shows the figures of the epoch under way.
+    pub fn figures(&self, loss: f64, accuracy: f64, rate: f64) {
+        self.bar.set_message(format!(
+            "loss {loss:.3} acc {:.1}% {rate:.0}/s{}",
+            100.0 * accuracy,
+            self.validated
+        ));
+    }
+
+    /// After an epoch. Lines go to standard error, so that `--json` has standard output to itself.
+    pub fn epoch(&mut self, row: &EpochRow) {
+        if let Some(v) = row.val_balanced {
+            self.validated = format!(" val {:.1}%", 100.0 * v);
+        }
+        let val = row
+            .val_balanced
+            .map(|v| format!(", validation {:.1} % balanced", 100.0 * v))
+            .unwrap_or_default();
+        if !std::io::stderr().is_terminal() {
+            eprintln!(
+                "epoch {}/{}: loss {:.3}, accuracy {:.1} %{val}, {:.0} clouds/s, {:.1} s",
+                row.epoch,
+                self.epochs,
+                row.train_loss,
+                100.0 * row.train_accuracy,
+                row.clouds_per_second,
+                row.seconds
+            );
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A bar for `total` things of one kind, shown on a terminal only.
+pub fn bar(total: u64, what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(total).with_message(what.to_owned());
+    bar.set_style(style("{msg} {bar:24.green} {pos}/{len} · {eta} left"));
+    bar
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸─")
+}

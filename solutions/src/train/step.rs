@@ -1,0 +1,110 @@
+//! One training step, and figures that are read only when somebody looks.
+
+use anyhow::{Result, bail};
+use candle_core::{DType, Tensor};
+
+use crate::{
+    kernels::{self, Pass},
+    model::{PointNet, orthogonality},
+    optim::{Optimizer, clip_grad_norm},
+};
+
+/// What the loss is made of.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    /// Label smoothing.
+    pub smoothing: f64,
+    /// Weight of each class, `[classes]`.
+    pub class_weights: Option<Tensor>,
+    /// Weight of the orthogonality term.
+    pub orthogonality: f64,
+}
+
+/// Forward, loss, backward, clip, optimizer step. Nothing here waits for the device.
+///
+/// `points` `[clouds, points, 3]`, `labels` `[clouds]`. Returns the loss and how many were named rightly,
+/// both scalars still on the device.
+///
+/// # Errors
+/// candle's.
+pub fn train_step(
+    model: &PointNet,
+    optimizer: &mut dyn Optimizer,
+    (points, labels): (&Tensor, &Tensor),
+    loss: &Loss,
+    pass: &Pass,
+    learning_rate: f64,
+    clip: f64,
+) -> Result<(Tensor, Tensor)> {
+    let output = model.forward(points, pass)?;
+    let mut total = kernels::cross_entropy(
+        &output.logits,
+        labels,
+        loss.smoothing,
+        loss.class_weights.as_ref(),
+    )?;
+    if let Some(transform) = output.feature_transform.filter(|_| loss.orthogonality > 0.0) {
+        total = kernels::weighted_sum(&[(&total, 1.0), (&orthogonality(&transform)?, loss.orthogonality)])?;
+    }
+    let correct = output
+        .logits
+        .detach()
+        .argmax(1)?
+        .eq(labels)?
+        .to_dtype(DType::F32)?
+        .sum_all()?;
+    let mut grads = model.gradients(&total, pass)?;
+    if clip > 0.0 {
+        clip_grad_norm(&mut grads, clip)?;
+    }
+    optimizer.step(&grads, learning_rate)?;
+    Ok((total.detach(), correct))
+}
+
+/// Sums loss and hits of an epoch. Values stay on the device until `read`, so that no step waits.
+#[derive(Debug, Default)]
+pub struct Running {
+    /// Sum of loss × clouds over what was read.
+    pub loss_sum: f64,
+    /// Clouds named rightly, of what was read.
+    pub correct: u64,
+    /// Clouds seen, of what was read.
+    pub seen: u64,
+    pending: Vec<(Tensor, Tensor, u64)>,
+}
+
+impl Running {
+    /// Notes a step over `clouds` clouds.
+    pub fn push(&mut self, loss: Tensor, correct: Tensor, clouds: u64) {
+        self.pending.push((loss, correct, clouds));
+    }
+
+    /// Reads what is pending, in the order of the steps, so the sum is the same whenever it is read.
+    ///
+    /// # Errors
+    /// A loss that is not a finite number, which no further step can mend; or candle's.
+    pub fn read(&mut self) -> Result<()> {
+        for (loss, correct, clouds) in self.pending.drain(..) {
+            let loss = f64::from(loss.to_dtype(DType::F32)?.to_scalar::<f32>()?);
+            if !loss.is_finite() {
+                bail!(
+                    "the loss became {loss}: training has come apart. Go on from the last checkpoint with a lower --learning-rate or with --clip 1"
+                );
+            }
+            self.loss_sum += loss * clouds as f64;
+            self.correct += correct.to_scalar::<f32>()? as u64;
+            self.seen += clouds;
+        }
+        Ok(())
+    }
+
+    /// Mean loss of what was read.
+    pub fn loss(&self) -> f64 {
+        self.loss_sum / self.seen.max(1) as f64
+    }
+
+    /// Share named rightly, of what was read.
+    pub fn accuracy(&self) -> f64 {
+        self.correct as f64 / self.seen.max(1) as f64
+    }
+}

@@ -1,0 +1,203 @@
+//! What a PointNet must hold whatever its weights: order of points, odd clouds, refused input.
+
+mod tiny_models;
+
+use candle_core::{DType, Device, Tensor};
+use canopy::model::{Kind, PointNet, PointNetConfig, orthogonality};
+use canopy_data::Philox;
+use proptest::prelude::*;
+use tiny_models::{KINDS, config, error, flat, loss_and_gradients, model, pass, points, shaken, tensor};
+
+/// The points at `indices`.
+fn pick(coordinates: &[f32], indices: &[usize]) -> Vec<f32> {
+    let point = |&i: &usize| coordinates[3 * i..3 * i + 3].to_vec();
+    indices.iter().flat_map(point).collect()
+}
+
+fn assert_close(a: &[f32], b: &[f32]) {
+    for (a, b) in a.iter().zip(b) {
+        assert!((a - b).abs() <= 1e-5 * (1.0 + a.abs()), "{a} became {b}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn logits_do_not_depend_on_the_order_of_points(n in 1usize..60, seed in any::<u64>(), plain: bool) {
+        let cloud = points(1, n, seed);
+        let mut order: Vec<usize> = (0..n).collect();
+        Philox::new(seed, 6).shuffle(&mut order);
+        for kind in KINDS {
+            let model = shaken(kind, seed);
+            let logits = |cloud: &[f32]| {
+                flat(&model.forward(&tensor(cloud, 1), &pass(false, plain)).unwrap().logits)
+            };
+            assert_close(&logits(&cloud), &logits(&pick(&cloud, &order)));
+        }
+    }
+
+    #[test]
+    fn critical_points_alone_give_the_vanilla_logits(n in 1usize..200, seed in any::<u64>()) {
+        let model = shaken(Kind::Vanilla, seed);
+        let cloud = points(1, n, seed);
+        let critical = model.critical_points(&tensor(&cloud, 1).squeeze(0).unwrap()).unwrap();
+        prop_assert!(!critical.is_empty() && critical.windows(2).all(|w| w[0] < w[1]));
+        let logits = |cloud: &[f32]| {
+            flat(&model.forward(&tensor(cloud, 1), &pass(false, true)).unwrap().logits)
+        };
+        assert_close(&logits(&cloud), &logits(&pick(&cloud, &critical)));
+    }
+}
+
+#[test]
+fn parameters_are_as_many_as_published() {
+    let count = |kind| {
+        let config = PointNetConfig {
+            kind,
+            classes: 40,
+            ..PointNetConfig::default()
+        };
+        let model = PointNet::new(&config, &Device::Cpu, DType::F32, 0).unwrap();
+        let biases: usize = model
+            .buffers()
+            .iter()
+            .map(|(_, var)| var.elem_count())
+            .sum::<usize>()
+            / 2;
+        // The publication counts a bias before each batch norm.
+        model.param_count() + biases
+    };
+    assert_eq!((count(Kind::Full) + 500) / 1000, 3480);
+    assert_eq!((count(Kind::Vanilla) + 500) / 1000, 820);
+}
+
+#[test]
+fn initial_values_are_pytorchs_and_the_seeds() {
+    let (a, b, c) = (model(Kind::Full, 1), model(Kind::Full, 1), model(Kind::Full, 2));
+    for (((name, a), (_, b)), (_, c)) in a.params().iter().zip(b.params()).zip(c.params()) {
+        let values = flat(a);
+        assert_eq!(values, flat(&b), "{name}");
+        if name.ends_with(".bn.weight") {
+            assert!(values.iter().all(|&v| v == 1.0), "{name}");
+        } else if name.ends_with(".bn.bias") || name.contains(".out.") {
+            assert!(values.iter().all(|&v| v == 0.0), "{name}");
+        } else {
+            let fan_in = if name == "classifier.bias" {
+                16
+            } else {
+                a.dim(1).unwrap()
+            };
+            let bound = 1.0 / (fan_in as f32).sqrt();
+            let widest = values.iter().fold(0f32, |m, v| m.max(v.abs()));
+            assert!(
+                widest <= bound && widest > 0.5 * bound,
+                "{name}: {widest} of {bound}"
+            );
+            assert_ne!(values, flat(&c), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_new_t_net_transforms_nothing() {
+    let x = tensor(&points(3, 20, 1), 3);
+    let out = model(Kind::Full, 4).forward(&x, &pass(false, true)).unwrap();
+    let t = out.feature_transform.unwrap();
+    let eye = Tensor::eye(4, DType::F32, &Device::Cpu).unwrap();
+    for cloud in 0..3 {
+        assert_eq!(flat(&t.get(cloud).unwrap()), flat(&eye));
+    }
+    assert_eq!(orthogonality(&t).unwrap().to_scalar::<f32>().unwrap(), 0.0);
+}
+
+#[test]
+fn orthogonality_is_the_squared_frobenius_norm_and_its_mean() {
+    // I − A·Aᵀ is [[0, −2], [−2, −4]] for the first matrix and zero for the second, a turn.
+    let t = Tensor::new(
+        &[[[1f32, 0.0], [2.0, 1.0]], [[0.0, -1.0], [1.0, 0.0]]],
+        &Device::Cpu,
+    )
+    .unwrap();
+    assert_eq!(orthogonality(&t).unwrap().to_scalar::<f32>().unwrap(), 24.0 / 2.0);
+}
+
+#[test]
+fn gradients_are_finite_for_odd_clouds() {
+    let equal = vec![0.5f32; 4 * 30 * 3];
+    let zero = vec![0f32; 4 * 30 * 3];
+    let one_point = points(4, 1, 2);
+    for (name, cloud) in [("equal", equal), ("zero", zero), ("one point", one_point)] {
+        for (kind, plain) in KINDS.into_iter().flat_map(|k| [(k, false), (k, true)]) {
+            let model = shaken(kind, 9);
+            let (loss, grads) = loss_and_gradients(&model, &tensor(&cloud, 4), &pass(true, plain));
+            assert!(loss.is_finite(), "{name}, {kind}");
+            for ((param, _), grad) in model.params().iter().zip(grads) {
+                let finite = flat(&grad).iter().all(|g| g.is_finite());
+                assert!(finite, "{name}, {kind}, {param}, plain {plain}");
+            }
+            for (buffer, var) in model.buffers() {
+                let finite = flat(&var).iter().all(|v| v.is_finite());
+                assert!(finite, "{name}, {kind}, {buffer}, plain {plain}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_cloud_is_enough_to_evaluate_and_too_few_to_train() {
+    for kind in KINDS {
+        let model = shaken(kind, 1);
+        let statistics = || model.buffers().iter().map(|(_, v)| flat(v)).collect::<Vec<_>>();
+        let before = statistics();
+        let x = tensor(&points(1, 40, 3), 1);
+        for plain in [false, true] {
+            let logits = model.forward(&x, &pass(false, plain)).unwrap().logits;
+            assert!(flat(&logits).iter().all(|v| v.is_finite()));
+        }
+        // The fused form gives gradients in training only.
+        let (loss, grads) = loss_and_gradients(&model, &x, &pass(false, true));
+        assert!(loss.is_finite() && grads.iter().all(|g| flat(g).iter().all(|v| v.is_finite())));
+        let said = error(model.forward(&x, &pass(true, false)));
+        assert!(
+            said.contains("at least 2 clouds") && said.contains("larger batch"),
+            "{said}"
+        );
+        assert_eq!(
+            before,
+            statistics(),
+            "a refused batch must leave the running statistics alone"
+        );
+    }
+}
+
+#[test]
+fn points_of_another_shape_are_an_error_that_says_which() {
+    let model = model(Kind::Vanilla, 1);
+    for shape in [vec![4usize, 3], vec![2, 5, 4], vec![2, 0, 3], vec![0, 5, 3]] {
+        let x = Tensor::zeros(shape.as_slice(), DType::F32, &Device::Cpu).unwrap();
+        let said = error(model.forward(&x, &pass(false, true)));
+        let names_both = said.contains("[clouds, points, 3]") && said.contains(&format!("{shape:?}"));
+        assert!(names_both, "{said}");
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_an_error_that_says_which() {
+    type Spoil = fn(&mut PointNetConfig);
+    let bad: [(&str, Spoil); 7] = [
+        ("classes", |c| c.classes = 0),
+        ("width", |c| c.width = 3),
+        ("width", |c| c.width = 0),
+        ("dropout", |c| c.dropout = 1.0),
+        ("dropout", |c| c.dropout = f32::NAN),
+        ("bn_momentum", |c| c.bn_momentum = 0.0),
+        ("bn_eps", |c| c.bn_eps = 0.0),
+    ];
+    for (word, spoil) in bad {
+        let mut config = config(Kind::Full);
+        spoil(&mut config);
+        let said = error(PointNet::new(&config, &Device::Cpu, DType::F32, 0));
+        assert!(said.contains(word), "{said}");
+    }
+}

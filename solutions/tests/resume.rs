@@ -1,0 +1,148 @@
+//! A run that is broken off, at whatever moment and however, ends with the same numbers as an unbroken one.
+
+mod program;
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::{Child, Stdio},
+    time::Duration,
+};
+
+use canopy::{report::EpochRow, train::checkpoint};
+use canopy_data::Philox;
+
+/// Weights and optimizer state as bits, and the epochs without what a clock decides.
+type State = (BTreeMap<String, Vec<u32>>, Vec<EpochRow>);
+
+fn state(run: &Path) -> State {
+    let saved = checkpoint::load(&run.join("last.safetensors")).unwrap();
+    let tensors = saved.model.iter().chain(&saved.optimizer);
+    let bits = tensors.map(|(name, t)| {
+        let flat = t
+            .to_dtype(candle_core::DType::F32)
+            .unwrap()
+            .flatten_all()
+            .unwrap();
+        (
+            name.clone(),
+            flat.to_vec1::<f32>()
+                .unwrap()
+                .iter()
+                .map(|v| v.to_bits())
+                .collect(),
+        )
+    });
+    let text = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let row = |line: &str| {
+        let row: EpochRow = serde_json::from_str(line).unwrap();
+        EpochRow {
+            seconds: 0.0,
+            clouds_per_second: 0.0,
+            ..row
+        }
+    };
+    (bits.collect(), text.lines().map(row).collect())
+}
+
+fn start(data: &Path, run: &Path) -> Child {
+    let mut command = program::canopy();
+    command.args([
+        "train", "--epochs", "6", "--batch", "4", "--points", "48", "--width", "16",
+    ]);
+    command.args([
+        "--checkpoint-seconds",
+        "0",
+        "--evaluate-every",
+        "2",
+        "--workers",
+        "2",
+        "--model",
+        "full",
+    ]);
+    command.arg("--data").arg(data).arg("--out").arg(run);
+    command
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn resume(run: &Path) -> Child {
+    let mut command = program::canopy();
+    command.arg("train").arg("--resume").arg(run);
+    command
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_run_killed_again_and_again_gives_the_same_bits() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = program::tiny_forest(dir.path(), 40);
+    let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
+    assert!(start(&data, &whole).wait().unwrap().success());
+    let mut random = Philox::new(11, 0);
+    let mut child = start(&data, &broken);
+    for kill in 0..40 {
+        std::thread::sleep(Duration::from_millis(30 + random.below(250) as u64));
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Before the first checkpoint there is nothing to go on from: then the run starts anew.
+        child = if broken.join("last.safetensors").exists() {
+            resume(&broken)
+        } else {
+            let _ = std::fs::remove_dir_all(&broken);
+            start(&data, &broken)
+        };
+        assert!(kill < 39, "the run never ended");
+    }
+    assert!(child.wait().unwrap().success());
+    assert_eq!(state(&whole), state(&broken));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_saves_says_how_to_go_on_and_gives_the_same_bits() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = program::tiny_forest(dir.path(), 40);
+    let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
+    assert!(start(&data, &whole).wait().unwrap().success());
+    let mut child = start(&data, &broken);
+    while !broken.join("last.safetensors").exists() {
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "it ended before it could be interrupted"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // SAFETY: kill takes any process number; this child has not been waited for, so the number is its own.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGTERM) }, 0);
+    let code = child.wait().unwrap().code();
+    if code == Some(130) {
+        assert!(resume(&broken).wait().unwrap().success());
+    } else {
+        assert_eq!(code, Some(0), "the signal came after the last step");
+    }
+    assert_eq!(state(&whole), state(&broken));
+}
+
+#[test]
+fn other_data_and_another_models_checkpoint_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = program::tiny_forest(dir.path(), 24);
+    let run = dir.path().join("run");
+    assert!(start(&data, &run).wait().unwrap().success());
+    std::fs::remove_dir_all(&data).unwrap();
+    program::tiny_forest(dir.path(), 28);
+    let said = program::stderr(program::canopy().arg("train").arg("--resume").arg(&run));
+    assert!(said.contains("two data sets"), "{said}");
+    std::fs::write(run.join("last.safetensors"), b"not a checkpoint").unwrap();
+    let said = program::stderr(program::canopy().arg("train").arg("--resume").arg(&run));
+    assert!(said.contains("last.safetensors"), "{said}");
+}

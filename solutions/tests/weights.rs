@@ -1,0 +1,163 @@
+//! Weights through files: same bits back, PyTorch's forms read, everything else refused by name.
+
+mod tiny_models;
+
+use std::collections::HashMap;
+
+use candle_core::{DType, Device, Tensor};
+use canopy::model::{Kind, PointNet, PointNetConfig};
+use tiny_models::{KINDS, config, error, flat, model, pass, points, shaken, tensor};
+
+fn map_of(model: &PointNet) -> HashMap<String, Tensor> {
+    model.to_map().unwrap().into_iter().collect()
+}
+
+fn assert_same(a: &PointNet, b: &PointNet) {
+    let theirs = map_of(b);
+    for (name, tensor) in map_of(a) {
+        assert_eq!(flat(&tensor), flat(&theirs[&name]), "{name}");
+    }
+}
+
+#[test]
+fn weights_written_and_read_are_the_same_to_the_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("weights.safetensors");
+    for kind in KINDS {
+        let written = shaken(kind, 8);
+        let x = tensor(&points(3, 10, 1), 3);
+        written.forward(&x, &pass(true, true)).unwrap();
+        written.save(&path).unwrap();
+        let opened = PointNet::open(&path, &Device::Cpu).unwrap();
+        assert_eq!(opened.config(), written.config());
+        assert_same(&written, &opened);
+        let loaded = model(kind, 1);
+        loaded.load(&path).unwrap();
+        assert_same(&written, &loaded);
+    }
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(
+        left.len(),
+        1,
+        "a write must leave nothing beside its file: {left:?}"
+    );
+}
+
+#[test]
+fn settings_that_tensors_do_not_show_come_back_from_the_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("weights.safetensors");
+    let unusual = PointNetConfig {
+        dropout: 0.125,
+        bn_momentum: 0.5,
+        bn_eps: 1e-3,
+        ..config(Kind::Vanilla)
+    };
+    let written = PointNet::new(&unusual, &Device::Cpu, DType::F64, 0).unwrap();
+    written.save(&path).unwrap();
+    let opened = PointNet::open(&path, &Device::Cpu).unwrap();
+    assert_eq!((opened.config(), opened.dtype()), (&unusual, DType::F64));
+}
+
+#[test]
+fn a_map_of_weights_stays_as_it_was_while_the_model_trains() {
+    let model = shaken(Kind::Vanilla, 8);
+    let map = map_of(&model);
+    let before = flat(&map["mlp.0.bn.running_mean"]);
+    let x = tensor(&points(3, 10, 1), 3);
+    model.forward(&x, &pass(true, true)).unwrap();
+    assert_eq!(before, flat(&map["mlp.0.bn.running_mean"]));
+    let (_, live) = model.buffers().swap_remove(0);
+    assert_ne!(before, flat(&live));
+}
+
+#[test]
+fn weights_of_another_model_are_refused_by_name_and_change_nothing() {
+    let full = shaken(Kind::Full, 1);
+    let before = map_of(&full);
+    let refuse = |map: HashMap<String, Tensor>, words: &[&str]| {
+        let said = error(full.from_map(&map, "w.safetensors"));
+        for word in words.iter().chain(&["w.safetensors"]) {
+            assert!(said.contains(word), "no \"{word}\" in: {said}");
+        }
+        for (name, tensor) in map_of(&full) {
+            assert_eq!(flat(&tensor), flat(&before[&name]), "{name} changed");
+        }
+    };
+    let of = |config: PointNetConfig| map_of(&PointNet::new(&config, &Device::Cpu, DType::F32, 0).unwrap());
+    let own = || of(config(Kind::Full));
+
+    let vanilla = of(config(Kind::Vanilla));
+    refuse(
+        vanilla,
+        &["vanilla PointNet of 5 classes", "full PointNet of 5 classes"],
+    );
+    let (mut seven, mut wide) = (config(Kind::Full), config(Kind::Full));
+    seven.classes = 7;
+    refuse(of(seven), &["of 7 classes", "of 5 classes"]);
+    wide.width = 8;
+    refuse(of(wide), &["divided by 8", "divided by 16"]);
+
+    let mut missing = own();
+    missing.remove("head.1.bn.running_var");
+    refuse(missing, &["head.1.bn.running_var", "missing", "[16]"]);
+    let mut unknown = own();
+    unknown.insert("head.7.weight".into(), Tensor::new(1f32, &Device::Cpu).unwrap());
+    refuse(unknown, &["head.7.weight"]);
+    let mut shape = own();
+    let wrong = Tensor::zeros((3, 2), DType::F32, &Device::Cpu).unwrap();
+    shape.insert("feature_transform.fc.0.weight".into(), wrong);
+    refuse(shape, &["feature_transform.fc.0.weight", "[32, 64]", "[3, 2]"]);
+    refuse(HashMap::new(), &["not the weights of a PointNet"]);
+}
+
+#[test]
+fn broken_files_of_weights_are_errors_that_name_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    let model = shaken(Kind::Vanilla, 1);
+    model.save(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    for keep in [0, 5, 8, 100, bytes.len() - 1] {
+        std::fs::write(&path, &bytes[..keep]).unwrap();
+        for said in [
+            error(model.load(&path)),
+            error(PointNet::open(&path, &Device::Cpu)),
+        ] {
+            assert!(said.contains("w.safetensors"), "{said}");
+        }
+    }
+    let said = error(model.load(&folder.path().join("none.safetensors")));
+    assert!(said.contains("none.safetensors"), "{said}");
+    let said = error(model.save(&folder.path().join("no/such/folder.safetensors")));
+    assert!(said.contains("folder.safetensors"), "{said}");
+}
+
+#[test]
+fn a_bias_before_batch_norm_is_folded_and_a_convolution_is_a_matrix() {
+    let written = shaken(Kind::Full, 5);
+    let x = tensor(&points(2, 30, 1), 2);
+    let logits = |model: &PointNet| flat(&model.forward(&x, &pass(false, true)).unwrap().logits);
+    let mut map = map_of(&written);
+    for layer in [
+        "mlp.3",
+        "head.0",
+        "input_transform.fc.1",
+        "feature_transform.mlp.2",
+    ] {
+        let mean = format!("{layer}.bn.running_mean");
+        let bias = (map[&mean].ones_like().unwrap() * 0.3).unwrap();
+        map.insert(mean.clone(), (&map[&mean] + &bias).unwrap());
+        map.insert(format!("{layer}.bias"), bias);
+        let count = Tensor::new(9i64, &Device::Cpu).unwrap();
+        map.insert(format!("{layer}.bn.num_batches_tracked"), count);
+    }
+    let convolution = map["mlp.1.weight"].unsqueeze(2).unwrap();
+    map.insert("mlp.1.weight".into(), convolution);
+    let read = model(Kind::Full, 6);
+    assert_ne!(logits(&written), logits(&read));
+    read.from_map(&map, "PyTorch").unwrap();
+    for (a, b) in logits(&written).iter().zip(logits(&read)) {
+        assert!((a - b).abs() < 1e-5, "{a} became {b}");
+    }
+}

@@ -1,0 +1,208 @@
+//! The house is as its plan says: folders, who imports whom, file lengths, what must not stand in it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .to_owned()
+}
+
+/// Every file below `dir` whose name ends so, build outputs aside.
+fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            found.extend(files(&path, ending));
+        } else if name.ends_with(ending) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn no_other_folder_stands_at_the_top() {
+    let known = [
+        "book",
+        "data",
+        "exercises",
+        "lessons",
+        "slurm",
+        "solutions",
+        "tests",
+    ];
+    // What git ignores may lie there too: builds and runs.
+    let ignored = ["target", "runs"];
+    for entry in fs::read_dir(root()).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() && !name.starts_with('.') {
+            assert!(
+                known.contains(&&*name) || ignored.contains(&&*name),
+                "the folder {name} is not in the plan"
+            );
+        }
+    }
+}
+
+#[test]
+fn packages_import_only_what_they_may() {
+    let allowed = BTreeMap::from([
+        ("data", vec![]),
+        ("solutions", vec!["canopy-data"]),
+        ("tests/grader", vec![]),
+        ("tests/proof", vec!["canopy", "canopy-data", "grader"]),
+    ]);
+    for (folder, may) in allowed {
+        let text = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let uses = ["canopy", "canopy-data", "grader"].into_iter().filter(|package| {
+            text.lines().any(|l| {
+                l.strip_prefix(package)
+                    .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+            })
+        });
+        for package in uses {
+            assert!(
+                may.contains(&package),
+                "{folder} imports {package}, and may import only {may:?}"
+            );
+        }
+    }
+}
+
+/// Which rooms of canopy a room may use. Rooms on the ground floor know candle, canopy-data and kernels.
+fn may_use(room: &str) -> Option<&'static [&'static str]> {
+    Some(match room {
+        "device" | "kernels" | "schedule" | "report" => &[],
+        "loader" | "optim" => &["kernels"],
+        "model" => &["kernels"],
+        "train" => &[
+            "device", "kernels", "loader", "model", "optim", "report", "schedule",
+        ],
+        "cli" => &[
+            "device", "kernels", "loader", "model", "optim", "report", "schedule", "train",
+        ],
+        _ => return None,
+    })
+}
+
+#[test]
+fn rooms_of_canopy_use_only_the_floors_below() {
+    let src = root().join("solutions/src");
+    let mut seen = 0;
+    for path in files(&src, ".rs") {
+        let inside = path.strip_prefix(&src).unwrap();
+        let first = inside
+            .components()
+            .next()
+            .unwrap()
+            .as_os_str()
+            .to_string_lossy()
+            .into_owned();
+        let room = first.trim_end_matches(".rs");
+        if ["lib", "main"].contains(&room) {
+            continue;
+        }
+        let may = may_use(room).unwrap_or_else(|| panic!("the room {room} is not in the plan"));
+        for (used, line) in rooms_used(&fs::read_to_string(&path).unwrap()) {
+            seen += 1;
+            let fine = used == room || may.contains(&&*used);
+            assert!(
+                fine,
+                "{}:{line}: {room} uses {used}, and may use only {may:?}",
+                inside.display()
+            );
+        }
+    }
+    assert!(
+        seen > 20,
+        "only {seen} imports were found: the reading of them is broken"
+    );
+}
+
+/// Names after `crate::`, also within `use crate::{…}` groups, with their lines.
+fn rooms_used(text: &str) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices("crate::") {
+        let line = text[..at].matches('\n').count() + 1;
+        let rest = &text[at + "crate::".len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            found.extend(group_heads(group).into_iter().map(|name| (name, line)));
+        } else {
+            found.push((word(rest), line));
+        }
+    }
+    found
+}
+
+/// The first words of a `{a::b, c::{d, e}}` group, its opening brace already taken.
+fn group_heads(group: &str) -> Vec<String> {
+    let (mut depth, mut heads, mut fresh) = (0, Vec::new(), true);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => fresh = true,
+            c if fresh && depth == 0 && c.is_alphabetic() => {
+                heads.push(word(&group[at..]));
+                fresh = false;
+            }
+            _ => {}
+        }
+    }
+    heads
+}
+
+fn word(text: &str) -> String {
+    text.chars()
+        .take_while(|c| c.is_alphanumeric() || *c == '_')
+        .collect()
+}
+
+#[test]
+fn imports_are_read_as_rust_reads_them() {
+    let text = "use crate::kernels::Pass;\nuse crate::{\n    model::{Kind, PointNet},\n    optim,\n};";
+    let found: Vec<String> = rooms_used(text).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(found, ["kernels", "model", "optim"]);
+}
+
+#[test]
+fn files_are_short() {
+    for path in files(&root(), ".rs") {
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(
+            lines <= 400,
+            "{} has {lines} lines: is it one subject?",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn no_path_of_a_machine_stands_in_the_project() {
+    let above = root().parent().unwrap().display().to_string() + "/";
+    if above.len() < 3 {
+        eprintln!("not run, because the project lies at the root of the file system");
+        return;
+    }
+    for ending in [".rs", ".md", ".toml", ".py", ".sh", ".html", ".js", ".yml"] {
+        for path in files(&root(), ending) {
+            let Ok(text) = fs::read_to_string(&path) else {
+                continue;
+            };
+            if let Some(line) = text.lines().position(|l| l.contains(&above)) {
+                panic!("{}:{}: a path of this machine", path.display(), line + 1);
+            }
+        }
+    }
+}
