@@ -29,6 +29,7 @@ pub use detect::detect;
 pub use plan::Plan;
 pub use run::{Damaged, Progress, Report, Sink, run};
 pub use shards::to_shards;
+pub use table::is_table;
 
 /// The layouts that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

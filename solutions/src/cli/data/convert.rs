@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use canopy_data::{
     formats::{self, Format, Options},
-    shard,
+    import, shard,
 };
 
 use super::{
@@ -48,9 +48,16 @@ pub struct Args {
 
 /// Converts files.
 pub fn run(args: &Args) -> Result<()> {
-    ensure!(args.input.exists(), "{}: there is nothing here", args.input.display());
+    ensure!(
+        args.input.exists(),
+        "{}: there is nothing here",
+        args.input.display()
+    );
     let ending = args.to.clone().unwrap_or_else(|| "laz".into());
-    let format = args.to.as_ref().and_then(|e| Format::from_path(Path::new(&format!("x.{e}"))));
+    let format = args
+        .to
+        .as_ref()
+        .and_then(|e| Format::from_path(Path::new(&format!("x.{e}"))));
     let options = Options {
         format,
         resolution: args.resolution,
@@ -59,24 +66,34 @@ pub fn run(args: &Args) -> Result<()> {
     if args.input.is_file() {
         free(&args.output, args.force)?;
         let points = formats::convert(&args.input, &args.output, &options)?;
-        println!("{}: {} points", args.output.display(), thousands(points));
+        say!("{}: {} points", args.output.display(), thousands(points));
         return Ok(());
     }
     if args.input.join("dataset.json").is_file() {
         let data = shard::open(&args.input)?;
         let points = export::files(&data, &args.output, &ending, &options)?;
-        println!("{}: {} files, {} points", args.output.display(), data.len(), thousands(points));
+        say!(
+            "{}: {} files, {} points",
+            args.output.display(),
+            data.len(),
+            thousands(points)
+        );
         return Ok(());
     }
     folder(args, &ending, &options)
 }
 
 fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
-    let files = canopy_data::import::point_files(&args.input)?;
+    let mut files = import::point_files(&args.input)?;
+    // A table of labels is no cloud.
+    files.retain(|f| !import::is_table(f));
     ensure!(!files.is_empty(), "{}: no point files here", args.input.display());
     let mut pairs = Vec::with_capacity(files.len());
     for from in files {
-        let to = args.output.join(from.strip_prefix(&args.input).unwrap_or(&from)).with_extension(ending);
+        let to = args
+            .output
+            .join(from.strip_prefix(&args.input).unwrap_or(&from))
+            .with_extension(ending);
         if pairs.iter().any(|(_, other)| *other == to) {
             bail!("two files would become {}: convert them one by one", to.display());
         }
@@ -99,7 +116,12 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
         }
     }
     progress.clear();
-    println!("{}: {} files, {} points", args.output.display(), pairs.len() - failed.len(), thousands(points));
+    say!(
+        "{}: {} files, {} points",
+        args.output.display(),
+        pairs.len() - failed.len(),
+        thousands(points)
+    );
     ensure!(
         failed.is_empty() || args.skip_damaged,
         "{} of {} files could not be converted, named above; the others were",
@@ -110,6 +132,10 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
 }
 
 fn free(path: &Path, force: bool) -> Result<()> {
-    ensure!(force || !path.exists(), "{} is here already; replace it with --force", path.display());
+    ensure!(
+        force || !path.exists(),
+        "{} is here already; replace it with --force",
+        path.display()
+    );
     Ok(())
 }

@@ -23,7 +23,10 @@ pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Option
         "{} is here already, and not an empty folder; choose another",
         out.display()
     );
-    let parent = out.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = out
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
     let temp = tempfile::Builder::new()
         .prefix(".canopy-")
@@ -39,7 +42,8 @@ pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Option
             .map(|&i| {
                 let path = temp.path().join(&names[i]);
                 if let Some(folder) = path.parent() {
-                    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+                    fs::create_dir_all(folder)
+                        .with_context(|| format!("cannot make {}", folder.display()))?;
                 }
                 let cloud = data.cloud(i)?;
                 formats::write(&path, &cloud, options)?;
@@ -69,7 +73,11 @@ fn names(data: &Dataset, ending: &str) -> Vec<PathBuf> {
         let tree = piece(&r.tree);
         let count = seen.entry(folder.join(tree.to_lowercase())).or_insert(0);
         *count += 1;
-        let number = if *count > 1 { format!("_{count}") } else { String::new() };
+        let number = if *count > 1 {
+            format!("_{count}")
+        } else {
+            String::new()
+        };
         folder.join(format!("{tree}{number}.{ending}"))
     });
     names.collect()
@@ -77,7 +85,13 @@ fn names(data: &Dataset, ending: &str) -> Vec<PathBuf> {
 
 /// Text as one piece of a path on any system.
 fn piece(text: &str) -> String {
-    let clean = |c: char| if c.is_alphanumeric() || " -_.#".contains(c) { c } else { '_' };
+    let clean = |c: char| {
+        if c.is_alphanumeric() || " -_.#".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
     let out: String = text.chars().map(clean).collect();
     let out = out.trim_matches([' ', '.']).to_owned();
     if out.is_empty() { "unnamed".into() } else { out }
@@ -87,7 +101,10 @@ fn labels(data: &Dataset, names: &[PathBuf], to: &Path) -> Result<()> {
     let mut table = csv::Writer::from_path(to).with_context(|| to.display().to_string())?;
     table.write_record(["file", "species", "plot", "tree"])?;
     for (r, name) in data.records.iter().zip(names) {
-        let parts: Vec<_> = name.components().map(|c| c.as_os_str().to_string_lossy()).collect();
+        let parts: Vec<_> = name
+            .components()
+            .map(|c| c.as_os_str().to_string_lossy())
+            .collect();
         let file = parts.join("/");
         table.write_record([file.as_str(), &data.species[r.species], &r.plot, &r.tree])?;
     }

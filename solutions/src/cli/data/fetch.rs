@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let entry = fetch::find(name)?;
     if args.json {
-        println!("{:#}", as_json(entry));
+        say!("{:#}", as_json(entry));
         return Ok(());
     }
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(entry.name));
@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<()> {
         let unpacked = to.with_extension("");
         let packed = to.extension().is_some_and(|e| e == "zip");
         if packed && unpacked.is_dir() && !args.keep_packed {
-            println!("{} is here already", unpacked.display());
+            say!("{} is here already", unpacked.display());
             continue;
         }
         let mut progress = Progress::new(file.name, Unit::Bytes);
@@ -72,35 +72,49 @@ pub fn run(args: &Args) -> Result<()> {
             bytes: file.bytes,
             md5: file.md5,
         };
-        fetch::download(url, &to, expect, Patience::default(), &mut |now, all| progress.at(now, all))?;
+        fetch::download(url, &to, expect, Patience::default(), &mut |now, all| {
+            progress.at(now, all)
+        })?;
         progress.clear();
-        println!("{}: fetched, length and MD5 are right", to.display());
+        say!("{}: fetched, length and MD5 are right", to.display());
         if packed && !args.keep_packed {
             let mut progress = Progress::new(&format!("unpacking {}", file.name), Unit::Bytes);
             fetch::unpack(&to, &unpacked, &mut |now, all| progress.at(now, Some(all)))?;
             progress.clear();
-            println!("{}: unpacked; {} is no longer needed", unpacked.display(), to.display());
+            say!(
+                "{}: unpacked; {} is no longer needed",
+                unpacked.display(),
+                to.display()
+            );
         }
     }
-    println!("next: canopy data import {} {}", entry.name, out.display());
+    say!("next: canopy data import {} {}", entry.name, out.display());
     Ok(())
 }
 
 fn list(as_json_too: bool) {
     if as_json_too {
         let all: Vec<_> = fetch::catalogue().iter().map(as_json).collect();
-        println!("{:#}", json!(all));
+        say!("{:#}", json!(all));
         return;
     }
     let mut table = Table::new(["name", "licence", "size"]);
     for entry in fetch::catalogue() {
         let bytes: u64 = entry.files.iter().filter_map(|f| f.bytes).sum();
-        let size = if bytes > 0 { HumanBytes(bytes).to_string() } else { "not published".into() };
-        let licence = if entry.licence.is_empty() { "see its page" } else { entry.licence };
+        let size = if bytes > 0 {
+            HumanBytes(bytes).to_string()
+        } else {
+            "not published".into()
+        };
+        let licence = if entry.licence.is_empty() {
+            "see its page"
+        } else {
+            entry.licence
+        };
         table.row([entry.name, licence, &size]);
     }
     table.print();
-    println!("\nfetch one: canopy data fetch NAME");
+    say!("\nfetch one: canopy data fetch NAME");
 }
 
 fn as_json(entry: &Entry) -> serde_json::Value {
@@ -114,25 +128,31 @@ fn as_json(entry: &Entry) -> serde_json::Value {
 }
 
 fn show(entry: &Entry) {
-    println!("{}", entry.title);
-    println!("  cite     {}", entry.citation);
+    say!("{}", entry.title);
+    say!("  cite     {}", entry.citation);
     if !entry.page.is_empty() {
-        println!("  page     {}", entry.page);
+        say!("  page     {}", entry.page);
     }
-    let licence = if entry.licence.is_empty() { "not known here: read it on the page" } else { entry.licence };
-    println!("  licence  {licence}");
+    let licence = if entry.licence.is_empty() {
+        "not known here: read it on the page"
+    } else {
+        entry.licence
+    };
+    say!("  licence  {licence}");
     for file in entry.files {
-        println!("  file     {}", file.name);
-        println!("    address  {}", file.url.unwrap_or("not known"));
-        let size = file.bytes.map_or("not published".into(), |b| format!("{b} bytes ({})", HumanBytes(b)));
-        println!("    size     {size}");
-        println!("    md5      {}", file.md5);
+        say!("  file     {}", file.name);
+        say!("    address  {}", file.url.unwrap_or("not known"));
+        let size = file.bytes.map_or("not published".into(), |b| {
+            format!("{b} bytes ({})", HumanBytes(b))
+        });
+        say!("    size     {size}");
+        say!("    md5      {}", file.md5);
     }
 }
 
 /// Says what to do by hand, and checks the files that are here already.
 fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
-    println!("\n{}", entry.by_hand);
+    say!("\n{}", entry.by_hand);
     let mut missing = Vec::new();
     for file in entry.files {
         let path = out.join(file.name);
@@ -145,7 +165,7 @@ fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
             md5: file.md5,
         };
         fetch::verify(&path, expect)?;
-        println!("{}: length and MD5 are right", path.display());
+        say!("{}: length and MD5 are right", path.display());
     }
     ensure!(
         missing.is_empty() && !entry.files.is_empty(),
@@ -166,7 +186,10 @@ fn agreed(entry: &Entry, already: bool) -> Result<()> {
             entry.licence
         );
     }
-    print!("\nDo you agree to the licence {}, and fetch? [y/N] ", entry.licence);
+    print!(
+        "\nDo you agree to the licence {}, and fetch? [y/N] ",
+        entry.licence
+    );
     stdout().flush().context("standard output")?;
     let mut answer = String::new();
     stdin().read_line(&mut answer).context("standard input")?;

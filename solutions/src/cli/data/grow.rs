@@ -49,14 +49,22 @@ pub fn run(args: &Args) -> Result<()> {
     ensure!(!data.is_empty(), "the forest of {config:?} is empty");
     if args.format != "shards" {
         let points = export::files(&data, &args.out, &args.format, &formats::Options::default())?;
-        println!("{}: {} files, {} points", args.out.display(), data.len(), thousands(points));
+        say!(
+            "{}: {} files, {} points",
+            args.out.display(),
+            data.len(),
+            thousands(points)
+        );
         return Ok(());
     }
     let meta = shard::Meta {
         name: data.name.clone(),
         species: data.species.clone(),
         licence: String::new(),
-        source: format!("canopy's built-in forest, generator {}, {config:?}", builtin::GENERATOR),
+        source: format!(
+            "canopy's built-in forest, generator {}, {config:?}",
+            builtin::GENERATOR
+        ),
     };
     let mut writer = shard::Writer::create(&args.out, meta)?;
     let mut progress = Progress::new("writing", Unit::Things);
@@ -66,6 +74,12 @@ pub fn run(args: &Args) -> Result<()> {
     }
     progress.clear();
     let digest = writer.finish()?;
-    println!("{}: {} scans of {} points, digest {}", args.out.display(), data.len(), config.points, digest.as_str());
+    say!(
+        "{}: {} scans of {} points, digest {}",
+        args.out.display(),
+        data.len(),
+        config.points,
+        digest.as_str()
+    );
     Ok(())
 }

@@ -112,9 +112,18 @@ pub fn run(args: &Args) -> Result<()> {
     let all: Vec<usize> = (0..data.len()).collect();
     let counts = canopy_data::split::species_counts(&data, &all);
     if args.json {
-        let species: serde_json::Map<_, _> = data.species.iter().cloned().zip(counts.iter().map(|&n| json!(n))).collect();
-        let damaged: Vec<_> = report.damaged.iter().map(|d| json!({"file": d.path, "why": d.why})).collect();
-        println!(
+        let species: serde_json::Map<_, _> = data
+            .species
+            .iter()
+            .cloned()
+            .zip(counts.iter().map(|&n| json!(n)))
+            .collect();
+        let damaged: Vec<_> = report
+            .damaged
+            .iter()
+            .map(|d| json!({"file": d.path, "why": d.why}))
+            .collect();
+        say!(
             "{:#}",
             json!({"kind": kind.name(), "out": out, "trees": report.trees, "points": report.points,
                 "species": species, "sparse": report.sparse, "thinned": report.thinned,
@@ -127,7 +136,7 @@ pub fn run(args: &Args) -> Result<()> {
         table.row([name.clone(), count.to_string()]);
     }
     table.print();
-    println!(
+    say!(
         "{} trees, {} points in {}; left out: {} sparse, {} damaged",
         report.trees,
         thousands(report.points),
@@ -135,6 +144,6 @@ pub fn run(args: &Args) -> Result<()> {
         report.sparse,
         report.damaged.len()
     );
-    println!("train on it: canopy train --data {}", out.display());
+    say!("train on it: canopy train --data {}", out.display());
     Ok(())
 }

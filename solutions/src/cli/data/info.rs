@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
     }
     if args.json {
-        println!("{:#}", json!(told));
+        say!("{:#}", json!(told));
     }
     if failed > 0 {
         bail!("{failed} of {} could not be read", args.paths.len());
@@ -79,23 +79,36 @@ fn one(path: &Path, quiet: bool) -> Result<Value> {
 fn file(path: &Path, info: &Info, quiet: bool) -> Result<Value> {
     if !quiet {
         let version = info.version.as_deref().unwrap_or_default();
-        let point_format = info.point_format.map_or(String::new(), |f| format!(", point format {f}"));
-        println!("{}: {} {version}{point_format}", path.display(), info.format.name());
-        println!("  points      {}", thousands(info.count));
+        let point_format = info
+            .point_format
+            .map_or(String::new(), |f| format!(", point format {f}"));
+        say!(
+            "{}: {} {version}{point_format}",
+            path.display(),
+            info.format.name()
+        );
+        say!("  points      {}", thousands(info.count));
         if let Some([low, high]) = info.bounds {
             for (a, name) in ["x", "y", "z"].iter().enumerate() {
-                println!("  {name}           {:.3} to {:.3} m ({:.3} m)", low[a], high[a], high[a] - low[a]);
+                say!(
+                    "  {name}           {:.3} to {:.3} ({:.3})",
+                    low[a],
+                    high[a],
+                    high[a] - low[a]
+                );
             }
         }
-        println!("  attributes  {}", info.attributes.join(", "));
-        println!("  bytes       {}", thousands(info.bytes));
+        say!("  attributes  {}", info.attributes.join(", "));
+        say!("  bytes       {}", thousands(info.bytes));
         if let Some(crs) = &info.crs {
-            println!("  crs         {crs}");
+            say!("  crs         {crs}");
         }
     }
-    Ok(json!({"path": path, "format": info.format.name(), "version": info.version,
+    Ok(
+        json!({"path": path, "format": info.format.name(), "version": info.version,
         "point_format": info.point_format, "points": info.count, "bounds": info.bounds,
-        "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs}))
+        "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs}),
+    )
 }
 
 /// A set of shards: all of it is known.
@@ -104,25 +117,36 @@ fn set(path: &Path, data: &Dataset, quiet: bool) -> Result<Value> {
     let mut points: Vec<u64> = Vec::with_capacity(data.len());
     let all: Vec<usize> = (0..data.len()).collect();
     for some in all.chunks(AT_ONCE) {
-        let counted: Result<Vec<u64>> = some.par_iter().map(|&i| Ok(data.cloud(i)?.len() as u64)).collect();
+        let counted: Result<Vec<u64>> = some
+            .par_iter()
+            .map(|&i| Ok(data.cloud(i)?.len() as u64))
+            .collect();
         points.extend(counted?);
         progress.at(points.len() as u64, Some(data.len() as u64))?;
     }
     progress.clear();
     let total: u64 = points.iter().sum();
-    let mut value = labels(&data.species, &data.records, !quiet, &format!(
-        "{}: data set '{}', {} scans, {} points",
-        path.display(),
-        data.name,
-        data.len(),
-        thousands(total)
-    ));
+    let mut value = labels(
+        &data.species,
+        &data.records,
+        !quiet,
+        &format!(
+            "{}: data set '{}', {} scans, {} points",
+            path.display(),
+            data.name,
+            data.len(),
+            thousands(total)
+        ),
+    );
     points.sort_unstable();
     let middle = points.get(points.len() / 2).copied().unwrap_or(0);
-    let (least, most) = (points.first().copied().unwrap_or(0), points.last().copied().unwrap_or(0));
+    let (least, most) = (
+        points.first().copied().unwrap_or(0),
+        points.last().copied().unwrap_or(0),
+    );
     if !quiet {
-        println!("points a scan  {least} least, {middle} median, {most} most");
-        println!("digest         {}", data.digest);
+        say!("points a scan  {least} least, {middle} median, {most} most");
+        say!("digest         {}", data.digest);
     }
     value["path"] = json!(path);
     value["name"] = json!(data.name);
@@ -135,22 +159,31 @@ fn set(path: &Path, data: &Dataset, quiet: bool) -> Result<Value> {
 fn layout(path: &Path, kind: Kind, quiet: bool) -> Result<Value> {
     let plan = import::plan(kind, path, &Options::default())?;
     let records: Vec<TreeRecord> = plan.records().cloned().collect();
-    let mut value = labels(&plan.species, &records, !quiet, &format!(
-        "{}: recognised as {kind}, {} trees",
-        path.display(),
-        plan.trees()
-    ));
+    let mut value = labels(
+        &plan.species,
+        &records,
+        !quiet,
+        &format!("{}: recognised as {kind}, {} trees", path.display(), plan.trees()),
+    );
     if !quiet {
-        plan.notes.iter().for_each(|note| println!("note: {note}"));
+        plan.notes.iter().for_each(|note| say!("note: {note}"));
         for d in &plan.missing {
-            println!("not readable: {}: {}", d.path.display(), d.why);
+            say!("not readable: {}: {}", d.path.display(), d.why);
         }
-        println!("points and digest are known after: canopy data import {kind} {}", path.display());
+        say!(
+            "points and digest are known after: canopy data import {kind} {}",
+            path.display()
+        );
     }
     value["path"] = json!(path);
     value["kind"] = json!(kind.name());
     value["notes"] = json!(plan.notes);
-    value["missing"] = json!(plan.missing.iter().map(|d| json!({"file": d.path, "why": d.why})).collect::<Vec<_>>());
+    value["missing"] = json!(
+        plan.missing
+            .iter()
+            .map(|d| json!({"file": d.path, "why": d.why}))
+            .collect::<Vec<_>>()
+    );
     Ok(value)
 }
 
@@ -166,7 +199,7 @@ fn labels(species: &[String], records: &[TreeRecord], print: bool, title: &str) 
     }
     let plots_of = |s: usize| grid.values().filter(|row| row[s] > 0).count();
     if print {
-        println!("{title}, {} plots", grid.len());
+        say!("{title}, {} plots", grid.len());
         if grid.len() <= MOST_PLOTS && species.len() <= MOST_SPECIES {
             let mut table = Table::new(std::iter::once("plot").chain(species.iter().map(String::as_str)));
             for (plot, row) in &grid {
@@ -177,7 +210,12 @@ fn labels(species: &[String], records: &[TreeRecord], print: bool, title: &str) 
         } else {
             let mut table = Table::new(["species", "scans", "trees", "plots"]);
             for (s, name) in species.iter().enumerate() {
-                table.row([name.clone(), scans[s].to_string(), trees[s].len().to_string(), plots_of(s).to_string()]);
+                table.row([
+                    name.clone(),
+                    scans[s].to_string(),
+                    trees[s].len().to_string(),
+                    plots_of(s).to_string(),
+                ]);
             }
             table.print();
         }

@@ -44,9 +44,16 @@ pub fn grown(config: &builtin::Config) -> Result<Dataset> {
 
 /// Writes `bytes` to `path` beside its name first.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".canopy-").tempfile_in(parent)?;
+        let mut builder = tempfile::Builder::new();
+        // Readable as any other file, not by its owner alone as temporary ones are.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = builder.prefix(".canopy-").tempfile_in(parent)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(path)?;

@@ -29,9 +29,9 @@ pub struct Args {
     /// Points to keep
     #[arg(long, value_name = "N", required_unless_present = "edge")]
     points: Option<usize>,
-    /// How to choose them
-    #[arg(long, default_value = "random", value_parser = ["random", "voxel", "farthest"])]
-    method: String,
+    /// How to choose them; otherwise random, or voxel where --edge is given
+    #[arg(long, value_parser = ["random", "voxel", "farthest"])]
+    method: Option<String>,
     /// voxel: edge of the cubes, metres, instead of a number of points
     #[arg(long, value_name = "M", conflicts_with = "points")]
     edge: Option<f32>,
@@ -53,22 +53,32 @@ pub fn run(args: &Args) -> Result<()> {
     ensure!(args.points != Some(0), "--points 0: ask for at least 1");
     let cloud = drawn(args)?;
     formats::write(&args.output, &cloud, &Options::default())?;
-    println!("{}: {} points", args.output.display(), thousands(cloud.len() as u64));
+    say!(
+        "{}: {} points",
+        args.output.display(),
+        thousands(cloud.len() as u64)
+    );
     Ok(())
 }
 
 fn drawn(args: &Args) -> Result<Cloud> {
-    let points = args.points.unwrap_or(usize::MAX);
-    if args.method == "random" && args.edge.is_none() {
+    if let Some(edge) = args.edge {
+        let method = args.method.as_deref().unwrap_or("voxel");
+        ensure!(
+            method == "voxel",
+            "--edge belongs to --method voxel, not {method}"
+        );
+        let cloud = formats::read(&args.input)?;
+        return Ok(cloud.select(&sample::voxel(&cloud.xyz, edge, args.seed)?));
+    }
+    let points = args.points.unwrap_or(1);
+    let method = args.method.as_deref().unwrap_or("random");
+    if method == "random" {
         return formats::sample(&args.input, points, args.seed);
     }
     let cloud = formats::read(&args.input)?;
-    let chosen = match (args.method.as_str(), args.edge) {
-        (_, Some(edge)) => {
-            ensure!(args.method == "voxel", "--edge belongs to --method voxel");
-            sample::voxel(&cloud.xyz, edge, args.seed)?
-        }
-        ("farthest", None) => sample::farthest(&cloud.xyz, points, args.seed)?,
+    let chosen = match method {
+        "farthest" => sample::farthest(&cloud.xyz, points, args.seed)?,
         _ => sample::voxel_to(&cloud.xyz, points, args.seed)?,
     };
     Ok(cloud.select(&chosen))

@@ -70,23 +70,33 @@ pub fn run(args: &Args) -> Result<()> {
             .iter()
             .map(|(name, records)| {
                 let counts = species_counts(&data, records);
-                let species: serde_json::Map<_, _> =
-                    data.species.iter().cloned().zip(counts.iter().map(|&n| json!(n))).collect();
-                let part = json!({"scans": records.len(), "plots": plots(&data, records), "species": species});
+                let species: serde_json::Map<_, _> = data
+                    .species
+                    .iter()
+                    .cloned()
+                    .zip(counts.iter().map(|&n| json!(n)))
+                    .collect();
+                let part =
+                    json!({"scans": records.len(), "plots": plots(&data, records), "species": species});
                 (name.clone(), part)
             })
             .collect();
-        println!("{:#}", json!({"data": data.name, "digest": data.digest, "seed": args.seed, "parts": parts, "warnings": warnings}));
+        say!(
+            "{:#}",
+            json!({"data": data.name, "digest": data.digest, "seed": args.seed, "parts": parts, "warnings": warnings})
+        );
         return Ok(());
     }
-    println!("{}: {} scans, seed {}", data.name, data.len(), args.seed);
+    say!("{}: {} scans, seed {}", data.name, data.len(), args.seed);
     let mut table = Table::new(std::iter::once("species").chain(parts.iter().map(|p| p.0.as_str())));
     let counts: Vec<Vec<usize>> = parts.iter().map(|p| species_counts(&data, &p.1)).collect();
     for (s, name) in data.species.iter().enumerate() {
         table.row(std::iter::once(name.clone()).chain(counts.iter().map(|c| c[s].to_string())));
     }
     let row = |title: &str, of: &dyn Fn(&Part) -> usize| {
-        std::iter::once(title.to_owned()).chain(parts.iter().map(|p| of(p).to_string())).collect::<Vec<_>>()
+        std::iter::once(title.to_owned())
+            .chain(parts.iter().map(|p| of(p).to_string()))
+            .collect::<Vec<_>>()
     };
     table.row(row("scans", &|p| p.1.len()));
     table.row(row("plots", &|p| plots(&data, &p.1).len()));
@@ -100,7 +110,13 @@ fn parts(args: &Args, data: &Dataset) -> Result<(Vec<Part>, Vec<String>)> {
         for fold in 0..k.max(1) {
             let split = split::folds(data, k, fold, args.seed)?;
             parts.push((format!("fold {fold}"), split.validation));
-            let of_fold = |w: String| if w.contains("split by tree") { w } else { format!("fold {fold}: {w}") };
+            let of_fold = |w: String| {
+                if w.contains("split by tree") {
+                    w
+                } else {
+                    format!("fold {fold}: {w}")
+                }
+            };
             warnings.extend(split.warnings.into_iter().map(of_fold));
         }
     } else {
@@ -124,14 +140,23 @@ fn plots<'a>(data: &'a Dataset, records: &[usize]) -> BTreeSet<&'a str> {
 }
 
 fn write(data: &Dataset, parts: &[Part], out: &Path) -> Result<()> {
-    let mut rows: Vec<(usize, &str)> =
-        parts.iter().flat_map(|(name, records)| records.iter().map(move |&r| (r, name.as_str()))).collect();
+    let mut rows: Vec<(usize, &str)> = parts
+        .iter()
+        .flat_map(|(name, records)| records.iter().map(move |&r| (r, name.as_str())))
+        .collect();
     rows.sort_unstable();
     let mut table = csv::Writer::from_writer(Vec::new());
     table.write_record(["record", "tree", "plot", "species", "part", "source"])?;
     for (i, part) in rows {
         let r = &data.records[i];
-        table.write_record([&i.to_string(), &r.tree, &r.plot, &data.species[r.species], part, &r.source])?;
+        table.write_record([
+            &i.to_string(),
+            &r.tree,
+            &r.plot,
+            &data.species[r.species],
+            part,
+            &r.source,
+        ])?;
     }
     let text = table.into_inner().context("the table")?;
     open::write_whole(out, &text)?;

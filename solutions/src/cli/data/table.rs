@@ -17,14 +17,24 @@ impl Table {
     /// Prints it to standard output.
     pub fn print(&self) {
         let columns = self.0.iter().map(Vec::len).max().unwrap_or(0);
-        let wide = |c: usize| self.0.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max();
+        let wide = |c: usize| {
+            self.0
+                .iter()
+                .filter_map(|r| r.get(c))
+                .map(|s| s.chars().count())
+                .max()
+        };
         let widths: Vec<usize> = (0..columns).map(|c| wide(c).unwrap_or(0)).collect();
         for row in &self.0 {
-            let cells = row.iter().zip(&widths).enumerate().map(|(c, (cell, &width))| match c {
-                0 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            });
-            println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+            let cells = row
+                .iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(c, (cell, &width))| match c {
+                    0 => format!("{cell:<width$}"),
+                    _ => format!("{cell:>width$}"),
+                });
+            say!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
         }
     }
 }

@@ -53,7 +53,11 @@ pub fn run(args: &Args) -> Result<()> {
         if is_cloud {
             let cloud = formats::sample(path, args.points, 0)?;
             ensure!(!cloud.is_empty(), "{}: holds no points", path.display());
-            let title = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let title = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             shown.push(Shown {
                 title,
                 species: None,
@@ -79,7 +83,11 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let page = view_page(&clouds, color)?;
     open::write_whole(&args.out, page.as_bytes())?;
-    println!("{}: {} clouds; open it in a browser", args.out.display(), clouds.len());
+    say!(
+        "{}: {} clouds; open it in a browser",
+        args.out.display(),
+        clouds.len()
+    );
     Ok(())
 }
 
