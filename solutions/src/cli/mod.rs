@@ -58,7 +58,7 @@ pub fn main() -> ExitCode {
         Command::Train(args) => train::run(*args),
         Command::Eval(args) => eval::run(&args),
         Command::Predict(args) => predict::run(&args),
-        Command::Data(command) => data::run(command).map(|()| ExitCode::SUCCESS),
+        Command::Data(command) => data::run(command),
     };
     result.unwrap_or_else(|e| {
         eprintln!("error: {e:#}");

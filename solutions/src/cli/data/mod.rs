@@ -24,8 +24,12 @@ mod split;
 mod table;
 mod view;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::Subcommand;
+
+use super::stop;
 
 /// What to do with data.
 #[derive(Debug, Subcommand)]
@@ -52,8 +56,8 @@ pub enum DataCommand {
 ///
 /// # Errors
 /// What went wrong, by file and place; nothing half-written is left under a final name.
-pub fn run(command: DataCommand) -> Result<()> {
-    match command {
+pub fn run(command: DataCommand) -> Result<ExitCode> {
+    let done = match command {
         DataCommand::Import(args) => import::run(&args),
         DataCommand::Fetch(args) => fetch::run(&args),
         DataCommand::Info(args) => info::run(&args),
@@ -62,5 +66,12 @@ pub fn run(command: DataCommand) -> Result<()> {
         DataCommand::Sample(args) => sample::run(&args),
         DataCommand::View(args) => view::run(&args),
         DataCommand::Grow(args) => grow::run(&args),
+    };
+    match done {
+        Err(e) if e.is::<progress::Stopped>() => {
+            eprintln!("{e}");
+            Ok(ExitCode::from(stop::STOPPED))
+        }
+        done => done.map(|()| ExitCode::SUCCESS),
     }
 }

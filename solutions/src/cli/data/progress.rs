@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use crate::cli::stop;
@@ -17,6 +17,18 @@ use crate::cli::stop;
 /// What is done sooner shows no progress.
 const QUIET: Duration = Duration::from_secs(2);
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// Ctrl-C was pressed.
+#[derive(Debug)]
+pub struct Stopped;
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("stopped; nothing half-written bears a final name")
+    }
+}
+
+impl std::error::Error for Stopped {}
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +69,7 @@ impl Progress {
     pub fn at(&mut self, done: u64, total: Option<u64>) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             self.clear();
-            bail!("stopped: nothing was left half-written");
+            return Err(Stopped.into());
         }
         if self.began.elapsed() < QUIET {
             return Ok(());
