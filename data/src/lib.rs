@@ -3,6 +3,7 @@
 //! The ground floor of Canopy. It knows nothing of tensors: a [`Cloud`] is points in metres with what
 //! the scanner said of each, a [`Dataset`] is labelled clouds with the plot that each grew on.
 
+pub mod atomic;
 pub mod builtin;
 mod cache;
 mod cloud;

@@ -4,11 +4,6 @@ mod made_run;
 
 use canopy::report::{ColorBy, Evaluation, RunReport, ViewCloud, run_page, view_page, write};
 use made_run::{HOSTILE, run, seven, tree};
-=======
-mod common;
-
-use canopy::report::{ColorBy, Evaluation, RunReport, ViewCloud, run_page, view_page, write};
-use common::{HOSTILE, run, seven, tree};
 
 /// Holds that every element that is opened is closed, in order, and gives the number of elements.
 fn balanced(html: &str) -> usize {

@@ -2,13 +2,39 @@
 //! composition, which is its specification.
 //!
 //! A row is a point, so a batch of clouds is `[clouds × points, channels]`. `Pass` says which form runs.
+//! The fused form runs in f32 on the CPU; elsewhere, and under `plain`, candle's operators serve, on
+//! candle's graph. `backward` walks either.
+//!
+//! A tensor that a fused operator of a training pass gave is followed by this module only: between two of
+//! them an operator of candle's would cut the walk, and `backward` says so.
 
+mod dropout;
+mod linear;
+mod linear_bn;
+mod loss;
+mod matmul;
+mod parallel;
 mod plain;
+mod pool;
+mod shared_mlp;
+mod tape;
+mod tile;
+mod transform;
+mod values;
+mod vector;
 
-use candle_core::{D, DType, Result, Tensor, Var};
+use candle_core::{Result, Tensor, Var};
 
-/// How one pass over the network runs.
-#[derive(Clone, Copy, Debug)]
+pub use dropout::dropout;
+pub use linear::linear;
+pub use linear_bn::linear_bn;
+pub use loss::{cross_entropy, weighted_sum};
+pub use shared_mlp::{MlpLayer, shared_mlp, shared_mlp_max};
+pub use tape::{Gradients, backward, backward_with};
+pub use transform::{add_identity, orthogonality, transform};
+
+/// How one pass over the network runs. A clone is the same pass.
+#[derive(Clone, Debug)]
 pub struct Pass {
     /// Training: batch statistics and dropout. Otherwise running statistics and no dropout.
     pub train: bool,
@@ -18,33 +44,41 @@ pub struct Pass {
     pub seed: u64,
     /// The optimizer step this pass belongs to.
     pub step: u64,
+    tape: Option<tape::Tape>,
 }
 
 impl Pass {
-    /// A training pass of step `step`.
+    /// A training pass, the `step`-th.
     pub fn train(seed: u64, step: u64) -> Self {
         Self {
             train: true,
             plain: false,
             seed,
             step,
+            tape: Some(tape::Tape::default()),
         }
     }
 
-    /// An evaluation pass.
+    /// A pass with running statistics, no dropout and no gradients.
     pub fn eval() -> Self {
         Self {
             train: false,
             plain: false,
             seed: 0,
             step: 0,
+            tape: None,
         }
     }
 
-    /// With the plain composition or without.
+    /// The same pass with or without the fused operators.
+    #[must_use]
     pub fn plain(mut self, plain: bool) -> Self {
         self.plain = plain;
         self
+    }
+
+    fn tape_for(&self) -> Option<tape::Tape> {
+        self.tape.clone().filter(|_| self.train)
     }
 }
 
@@ -66,19 +100,11 @@ pub struct BatchNorm {
     pub eps: f64,
 }
 
-/// `relu(bn(x·wᵀ))`, or without the ReLU. x `[rows, in]`, w `[out, in]` → `[rows, out]`.
-///
-/// # Errors
-/// candle's, on shapes that do not fit.
-pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
-    plain::linear_bn(x, w, bn, relu, pass)
-}
-
-/// The greatest value of `linear_bn` over the points of each cloud.
+/// The greatest value of `linear_bn` over the points of each cloud, without storing what it is taken from.
 /// x `[clouds × points, in]`, w `[out, in]` → `[clouds, out]`; of equal points the first takes the gradient.
 ///
 /// # Errors
-/// candle's, on shapes that do not fit.
+/// Shapes that do not fit, with what was expected.
 pub fn linear_bn_max(
     x: &Tensor,
     w: &Tensor,
@@ -87,67 +113,6 @@ pub fn linear_bn_max(
     clouds: usize,
     pass: &Pass,
 ) -> Result<Tensor> {
-    let y = plain::linear_bn(x, w, bn, relu, pass)?;
-    let (rows, channels) = y.dims2()?;
-    plain::max_points(&y.reshape((clouds, rows / clouds, channels))?)
-}
-
-/// `x·wᵀ + b`. x `[rows, in]`, w `[out, in]`, b `[out]` → `[rows, out]`.
-///
-/// # Errors
-/// candle's, on shapes that do not fit.
-pub fn linear(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
-    x.matmul(&w.t()?)?.broadcast_add(b)
-}
-
-/// Each cloud's points times its own matrix. x `[clouds × points, k]`, t `[clouds, k, k]` → like x.
-///
-/// # Errors
-/// candle's, on shapes that do not fit.
-pub fn transform(x: &Tensor, t: &Tensor) -> Result<Tensor> {
-    let (rows, k) = x.dims2()?;
-    let clouds = t.dim(0)?;
-    x.reshape((clouds, rows / clouds, k))?
-        .matmul(t)?
-        .reshape((rows, k))
-}
-
-/// Drops each value with probability `p` and scales the rest by 1/(1−p) (Srivastava et al. 2014).
-/// The mask is Philox's at (seed, step, layer, element): the same on every device.
-///
-/// # Errors
-/// candle's.
-pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
-    if pass.train && p > 0.0 {
-        plain::dropout(x, p, layer, pass)
-    } else {
-        Ok(x.clone())
-    }
-}
-
-/// Mean cross-entropy of logits `[rows, classes]` against labels `[rows]` (u32), with label smoothing
-/// (Szegedy et al. 2016) and a weight for each class `[classes]` if given (PyTorch's weighted mean).
-///
-/// # Errors
-/// candle's, on shapes that do not fit.
-pub fn cross_entropy(
-    logits: &Tensor,
-    labels: &Tensor,
-    smoothing: f64,
-    weights: Option<&Tensor>,
-) -> Result<Tensor> {
-    let log_p = candle_nn::ops::log_softmax(logits, D::Minus1)?;
-    let classes = log_p.dim(1)?;
-    let hit = log_p.gather(&labels.unsqueeze(1)?, 1)?.squeeze(1)?;
-    let (hit, all, total) = match weights {
-        None => (hit, log_p.sum(1)?, labels.elem_count() as f64),
-        Some(w) => {
-            let w = w.to_dtype(log_p.dtype())?;
-            let of_row = w.index_select(labels, 0)?;
-            let total = f64::from(of_row.sum_all()?.to_dtype(DType::F32)?.to_scalar::<f32>()?);
-            ((hit * of_row)?, log_p.broadcast_mul(&w)?.sum(1)?, total)
-        }
-    };
-    let loss = ((hit * (1.0 - smoothing))? + (all * (smoothing / classes as f64))?)?;
-    loss.sum_all()? / -total
+    let weight = w;
+    shared_mlp_max(x, &[MlpLayer { weight, bn, relu }], clouds, pass)
 }

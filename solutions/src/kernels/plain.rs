@@ -1,7 +1,6 @@
 //! The plain candle compositions: slow, simple, and what the fused operators are held to.
 
 use candle_core::{Result, Tensor};
-use canopy_data::Philox;
 
 use super::{BatchNorm, Pass};
 
@@ -48,20 +47,7 @@ pub fn max_points(x: &Tensor) -> Result<Tensor> {
 }
 
 pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
-    let n = x.elem_count();
-    let scale = 1.0 / (1.0 - p);
-    let mut mask = Vec::with_capacity(n + 3);
-    for block in 0..n.div_ceil(4) as u64 {
-        let stream = pass.step << 16 | layer;
-        mask.extend(Philox::at(pass.seed, stream, block).map(|bits| {
-            if (bits >> 8) as f32 * (1.0 / 16_777_216.0) < p {
-                0.0
-            } else {
-                scale
-            }
-        }));
-    }
-    mask.truncate(n);
+    let mask = super::dropout::mask(x.elem_count(), p, layer, pass);
     let mask = Tensor::from_vec(mask, x.shape(), x.device())?;
     x * mask.to_dtype(x.dtype())?
 }

@@ -8,10 +8,11 @@ use std::{collections::HashMap, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::{Device, Tensor};
+use canopy_data::atomic;
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, atomic};
+use super::Config;
 
 /// The layout's version; another one is refused.
 const VERSION: u32 = 1;

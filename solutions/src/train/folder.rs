@@ -19,7 +19,8 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::atomic;
+use canopy_data::atomic;
+
 use crate::report::EpochRow;
 
 /// An open run folder; locked until dropped.

@@ -1,7 +1,6 @@
 //! Puts the rooms together: step, evaluation, metrics, checkpoints, the run loop. The only room that knows
 //! them all.
 
-pub mod atomic;
 pub mod checkpoint;
 mod config;
 pub mod data;

@@ -134,7 +134,9 @@ fn epoch_row(epoch: usize, of: usize, odd: bool, draw: &mut Draw) -> EpochRow {
             1.9 * (-1.8 * t).exp() + 0.25 - 2.0 * shake
         }),
         val_accuracy: Some(0.28 + 0.56 * t.sqrt() + 2.0 * shake),
-        val_balanced: (epoch % 2 == 0).then_some(0.25 + 0.56 * t.sqrt() + 2.0 * shake),
+        val_balanced: epoch
+            .is_multiple_of(2)
+            .then_some(0.25 + 0.56 * t.sqrt() + 2.0 * shake),
         seconds: 4.1,
         clouds_per_second: 212.0,
     }

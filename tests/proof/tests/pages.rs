@@ -5,17 +5,12 @@
 
 #[path = "../../../solutions/tests/made_run/mod.rs"]
 mod made_run;
-=======
-#[path = "../../../solutions/tests/common/mod.rs"]
-mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use canopy::report::{ColorBy, ViewCloud, run_page, view_page};
 use made_run::{HOSTILE, run, seven, tree};
-=======
-use common::{HOSTILE, run, seven, tree};
 
 fn browser() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CANOPY_CHROMIUM") {

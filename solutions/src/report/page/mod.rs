@@ -5,10 +5,9 @@ mod summary;
 mod tables;
 mod trees;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::html::{Page, escape};
 use super::types::RunReport;
@@ -47,19 +46,7 @@ pub fn run_page(run: &RunReport) -> String {
 /// Where the folder cannot be written; the old page then stays.
 pub fn write(run_dir: &Path, run: &RunReport) -> Result<PathBuf> {
     let path = run_dir.join("report.html");
-    let place = || format!("write {}", path.display());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".report").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        // As an ordinary file: the umask takes from it what others may not.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(run_dir).with_context(place)?;
-    file.write_all(run_page(run).as_bytes()).with_context(place)?;
-    file.as_file().sync_all().with_context(place)?;
-    file.persist(&path).with_context(place)?;
+    canopy_data::atomic::write(&path, run_page(run).as_bytes())?;
     Ok(path)
 }
 

@@ -43,73 +43,79 @@ impl Frame<'_> {
     }
 }
 
-pub(super) fn draw(plot: &LinePlot) -> String {
-    let shown = || {
-        plot.series
+impl<'a> Frame<'a> {
+    /// Axes over all that the plot shows, and room for their labels.
+    fn new(plot: &'a LinePlot) -> Self {
+        let shown = || {
+            plot.series
+                .iter()
+                .flat_map(|s| &s.points)
+                .copied()
+                .filter(|&p| plot.shown(p))
+        };
+        let forced = plot.y_range.map_or([f64::NAN; 2], |(l, h)| [l, h]);
+        let (width, height) = plot.size;
+        let y = Axis::over(shown().map(|p| p.1).chain(forced), plot.log_y, false, 5);
+        let mut x = Axis::over(shown().map(|p| p.0), plot.log_x, true, (width / 75.0) as usize);
+        if plot.whole_x {
+            x.ticks.retain(|t| t.fract() == 0.0);
+        }
+        let widest = y
+            .ticks
             .iter()
-            .flat_map(|s| &s.points)
-            .copied()
-            .filter(|&p| plot.shown(p))
-    };
-    let forced = plot.y_range.map_or([f64::NAN; 2], |(l, h)| [l, h]);
-    let (width, height) = plot.size;
-    let y = Axis::over(shown().map(|p| p.1).chain(forced), plot.log_y, false, 5);
-    let mut x = Axis::over(shown().map(|p| p.0), plot.log_x, true, (width / 75.0) as usize);
-    if plot.whole_x {
-        x.ticks.retain(|t| t.fract() == 0.0);
+            .map(|&t| tick_label(t).chars().count())
+            .max()
+            .unwrap_or(1);
+        let legend = if plot.series.len() > 1 { 22.0 } else { 0.0 };
+        Self {
+            plot,
+            x,
+            y,
+            left: 14.0 + 7.5 * (widest + 2 * usize::from(plot.percent)) as f64,
+            right: width - 16.0,
+            top: 58.0 + legend,
+            bottom: height - 46.0,
+        }
     }
-    let widest = y
-        .ticks
-        .iter()
-        .map(|&t| tick_label(t).chars().count())
-        .max()
-        .unwrap_or(1);
-    let legend = if plot.series.len() > 1 { 22.0 } else { 0.0 };
-    let frame = Frame {
-        plot,
-        x,
-        y,
-        left: 14.0 + 7.5 * (widest + 2 * usize::from(plot.percent)) as f64,
-        right: width - 16.0,
-        top: 58.0 + legend,
-        bottom: height - 46.0,
-    };
-    let label = escape(&describe(plot));
+}
+
+pub(super) fn draw(plot: &LinePlot) -> String {
+    let (width, height) = plot.size;
     let mut out = format!(
         "<svg class=\"cp\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" role=\"img\" aria-label=\"{label}\">{STYLE}"
-    );
-    let _ = write!(
-        out,
-        "<text class=\"t\" x=\"2\" y=\"16\">{}</text>",
+         height=\"{height}\" role=\"img\" aria-label=\"{}\">{STYLE}<text class=\"t\" x=\"2\" y=\"16\">{}</text>",
+        escape(&describe(plot)),
         escape(&plot.title)
     );
+    let frame = Frame::new(plot);
     draw_legend(&mut out, plot);
     draw_axes(&mut out, &frame);
     for (i, series) in plot.series.iter().enumerate() {
         draw_series(&mut out, &frame, series, i % COLOURS);
     }
     draw_marks(&mut out, &frame);
-    let lost = plot
-        .series
-        .iter()
-        .flat_map(|s| &s.points)
-        .filter(|&&p| !plot.shown(p))
-        .count();
-    if shown().next().is_none() || lost > 0 {
-        let note = match (shown().next().is_none(), lost) {
-            (true, _) => "nothing to draw yet".to_string(),
-            (false, 1) => "1 value is not finite, left out".to_string(),
-            (false, n) => format!("{n} values are not finite, left out"),
-        };
-        let (x, y) = (frame.right - 6.0, frame.top + 14.0);
-        let _ = write!(
-            out,
-            "<text class=\"kt\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{note}</text>"
-        );
-    }
+    draw_note(&mut out, &frame);
     out.push_str("</svg>");
     out
+}
+
+/// Says that nothing is there, or how much could not be drawn.
+fn draw_note(out: &mut String, f: &Frame) {
+    let all = f.plot.series.iter().flat_map(|s| &s.points);
+    let (total, lost) = all.fold((0, 0), |(n, lost), &p| {
+        (n + 1, lost + usize::from(!f.plot.shown(p)))
+    });
+    let note = match lost {
+        _ if total == lost => "nothing to draw yet".to_string(),
+        0 => return,
+        1 => "1 value cannot be drawn (not finite)".to_string(),
+        n => format!("{n} values cannot be drawn (not finite)"),
+    };
+    let (x, y) = (f.right - 6.0, f.top + 14.0);
+    let _ = write!(
+        out,
+        "<text class=\"kt\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{note}</text>"
+    );
 }
 
 /// The plot in a sentence, for those who do not see it.

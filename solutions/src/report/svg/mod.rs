@@ -128,7 +128,7 @@ mod tests {
         let svg = LinePlot::new("loss", "epoch", "nats")
             .with(Series::new("training", points))
             .svg();
-        assert!(svg.contains("2 values are not finite"), "{svg}");
+        assert!(svg.contains("2 values cannot be drawn"), "{svg}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         // Of the three stretches, two are of one point and one is a line.
         assert_eq!(svg.matches('L').count(), 1, "{svg}");

@@ -118,7 +118,12 @@ pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
         title: &format!("{title} · canopy"),
         css: include_str!("view.css"),
         body: &body,
-        scripts: &[include_str!("../vendor/twgl.min.js"), include_str!("view.js")],
+        scripts: &[
+            include_str!("../vendor/twgl.min.js"),
+            include_str!("colors.js"),
+            include_str!("shaders.js"),
+            include_str!("view.js"),
+        ],
         notice,
     };
     Ok(page.html())

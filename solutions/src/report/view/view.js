@@ -84,66 +84,13 @@
   }
   document.body.classList.add("live");
 
-  // ---- Colours ---------------------------------------------------------------------------------------------------
-
-  // Viridis (van der Walt and Smith 2015), nine stops; cut where it would fade into the page.
-  const viridis = ["440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725"].map(rgb);
-  function rgb(hex) { return [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255); }
-  const css = (c) => `rgb(${c.map((v) => Math.round(255 * v)).join(" ")})`;
   const darkQuery = matchMedia("(prefers-color-scheme: dark)");
-  const theme = () => (darkQuery.matches
-    ? { paper: rgb("0d1210"), line: rgb("34403a"), cut: [0.3, 1] }
-    : { paper: rgb("f3f5f2"), line: rgb("c3ccc6"), cut: [0, 0.86] });
-  const ramp = (t) => {
-    const at = Math.min(Math.max(t, 0), 1) * 8;
-    const i = Math.min(Math.floor(at), 7);
-    return viridis[i].map((v, a) => v + (viridis[i + 1][a] - v) * (at - i));
-  };
-  // Okabe and Ito's first, then hues a golden angle apart.
-  const named = { light: ["0067a5", "c84e00", "007a5a", "a8437f", "8a6d00", "3b8dbd", "5c5c5c", "7a3e9d"], dark: ["56b4e9", "f08a3c", "3fcf9f", "e39ac6", "e6c84f", "9ad0f0", "c8c8c8", "c79be8"] };
-  function kindColor(species) {
-    const i = kinds.indexOf(species);
-    if (i < 0) return [0.55, 0.58, 0.56];
-    const set = darkQuery.matches ? named.dark : named.light;
-    if (i < set.length) return rgb(set[i]);
-    const light = darkQuery.matches ? 0.68 : 0.42;
-    const hue = (i * 137.508) % 360;
-    const f = (n) => light - 0.6 * Math.min(light, 1 - light) * Math.max(-1, Math.min((n + hue / 30) % 12 - 3, 9 - (n + hue / 30) % 12, 1));
-    return [f(0), f(8), f(4)];
-  }
+  const { viridis, css, ramp, theme, kindColor } = colors(kinds, () => darkQuery.matches);
 
   // ---- Programs and buffers --------------------------------------------------------------------------------------
 
-  const points = twgl.createProgramInfo(gl, [`
-    attribute vec4 a_point;
-    uniform mat4 u_camera; uniform vec3 u_at; uniform float u_span; uniform float u_grain; uniform float u_least;
-    uniform vec2 u_range; uniform float u_mode; uniform vec3 u_kind; uniform vec3 u_map[9]; uniform vec2 u_cut; uniform vec2 u_depth;
-    varying vec4 v_color;
-    vec3 ramp(float t) {
-      float at = clamp(t, 0.0, 1.0) * 8.0; vec3 c = u_map[0];
-      for (int i = 0; i < 8; i++) c = mix(c, u_map[i + 1], clamp(at - float(i), 0.0, 1.0));
-      return c;
-    }
-    void main() {
-      vec3 p = a_point.xyz * u_span + u_at;
-      gl_Position = u_camera * vec4(p, 1.0);
-      gl_PointSize = clamp(u_grain / gl_Position.w, u_least, 64.0);
-      float value = u_mode < 0.5 ? p.z : a_point.w * 65535.0;
-      float t = (value - u_range.x) / max(u_range.y - u_range.x, 1e-6);
-      vec3 c = u_mode > 1.5 ? u_kind : ramp(mix(u_cut.x, u_cut.y, clamp(t, 0.0, 1.0)));
-      v_color = vec4(c, clamp((gl_Position.w - u_depth.x) / (u_depth.y - u_depth.x), 0.0, 1.0));
-    }`, `
-    precision mediump float;
-    varying vec4 v_color; uniform vec3 u_paper;
-    void main() {
-      vec2 d = gl_PointCoord - 0.5;
-      if (dot(d, d) > 0.25) discard;
-      gl_FragColor = vec4(mix(v_color.rgb, u_paper, 0.55 * v_color.a), 1.0);
-    }`]);
-  const lines = twgl.createProgramInfo(gl, [
-    "attribute vec3 a_line; uniform mat4 u_camera; void main() { gl_Position = u_camera * vec4(a_line, 1.0); }",
-    "precision mediump float; uniform vec3 u_color; void main() { gl_FragColor = vec4(u_color, 1.0); }",
-  ]);
+  const points = twgl.createProgramInfo(gl, shaders.points);
+  const lines = twgl.createProgramInfo(gl, shaders.lines);
   clouds.forEach((c, i) => {
     // A cloud's bytes are decoded when it is first shown.
     Object.defineProperty(c, "buffer", { configurable: true, get() {
@@ -166,7 +113,7 @@
     const power = 10 ** Math.floor(Math.log10(about));
     return ([1, 2, 5].find((m) => m * power >= about * 0.999) || 10) * power;
   };
-  const scene = { places: [], low: [0, 0, 0], high: [1, 1, 1], lines: null, labels: [], step: 1 };
+  const scene = { places: [], low: [0, 0, 0], high: [1, 1, 1], lines: null, labels: [], step: 1, ground: [0, 0, 1, 1] };
 
   function place() {
     const list = shown();
@@ -217,6 +164,8 @@
     if (scene.lines) gl.deleteBuffer(scene.lines.attribs.a_line.buffer);
     scene.lines = twgl.createBufferInfoFromArrays(gl, { a_line: { numComponents: 3, data: at } });
     scene.step = step;
+    // What the camera has to hold: the clouds, the grid and the pole.
+    scene.ground = [px, y0 * step, x1 * step, y1 * step];
   }
 
   function legend() {
@@ -250,14 +199,17 @@
   const FIELD = 0.6;
   const camera = { yaw: -0.5, pitch: 0.16, distance: 10, target: [0, 0, 0] };
   function reset() {
-    const half = [0, 1, 2].map((a) => (scene.high[a] - scene.low[a]) / 2);
-    camera.target = half.map((h, a) => scene.low[a] + h);
+    const [px, py, qx, qy] = scene.ground;
+    const half = [(qx - px) / 2, (qy - py) / 2, scene.high[2] / 2];
+    // One cloud turns about its own middle.
+    camera.target = scene.places.length > 1 ? [px + half[0], py + half[1], half[2]]
+      : [0, 1, 2].map((a) => (scene.low[a] + scene.high[a]) / 2);
     camera.yaw = scene.places.length > 1 ? -0.12 : -0.5;
     camera.pitch = scene.places.length > 8 ? 0.5 : 0.16;
     const ratio = (canvas.clientWidth || 1) / (canvas.clientHeight || 1);
     // Far enough for what the turn sweeps, with room for the legend.
-    const reach = scene.places.length > 1 ? half[0] + half[1] * 0.3 : Math.hypot(half[0], half[1]);
-    camera.distance = Math.max(half[2] * 1.25, reach * 1.12 / ratio, 1e-3) / Math.tan(FIELD / 2) + (scene.places.length > 1 ? half[1] : reach);
+    const reach = scene.places.length > 1 ? half[0] + half[1] * 0.2 : Math.hypot(half[0], half[1]);
+    camera.distance = Math.max(half[2] * 1.25, reach * 1.06 / ratio, 1e-3) / Math.tan(FIELD / 2) + (scene.places.length > 1 ? half[1] : reach);
     paint();
   }
   let swing = 0;

@@ -1,0 +1,22 @@
+//! Work cut into pieces that do not depend on the number of threads, so that the result does not either.
+
+use rayon::prelude::*;
+
+use super::vector;
+
+/// Elements of a piece of element-wise work.
+const PIECE: usize = 1 << 15;
+
+/// `sum += more`.
+pub(super) fn add_into(sum: &mut [f32], more: &[f32]) {
+    sum.par_chunks_mut(PIECE)
+        .zip(more.par_chunks(PIECE))
+        .for_each(|(s, m)| vector::add(s, m));
+}
+
+/// `f(piece, piece's first element)` on each piece.
+pub(super) fn for_pieces(data: &mut [f32], f: impl Fn(&mut [f32], usize) + Sync) {
+    data.par_chunks_mut(PIECE)
+        .enumerate()
+        .for_each(|(i, piece)| f(piece, i * PIECE));
+}

@@ -1,0 +1,374 @@
+//! The backward pass, from the last layer to the first.
+//!
+//! Of a stored layer, with g the gradient after the ReLU, x̂ the normalised product, u = γ/σ, M rows:
+//! dβ = Σg, dγ = Σg·x̂, dy = u·(g − dβ/M − x̂·dγ/M), dW = dyᵀA, dA = dy·W. Each layer's pass over the rows
+//! makes dy in the cache, adds to dW, and leaves dA already masked and summed for the layer before it.
+//!
+//! Of the layer under a max, whose g is nonzero at one row a cloud and channel, with q = u·dγ/(σ·M),
+//! p = u·dβ/M, Ac the centred input and S = AcᵀAc:
+//! dW = (u·g)ᵀAc − diag(q)·W·S, dA = (u·g)·W − 1pᵀW − Ac·(Wᵀdiag(q)W).
+
+use candle_core::{Result, Tensor};
+use rayon::prelude::*;
+
+use super::forward::source;
+use super::layer::{BLOCK, Layer, Source, dense, group_rows, transpose};
+use super::widest::{Widest, tiles};
+use crate::kernels::pool::{self, Pooled};
+use crate::kernels::tile::Product;
+use crate::kernels::values::Values;
+use crate::kernels::vector;
+
+/// What the forward pass left.
+pub struct Saved {
+    pub x: Tensor,
+    pub rows: usize,
+    pub layers: Vec<Layer>,
+    pub widest: Option<Widest>,
+}
+
+/// Sums over the rows of a layer's gradient: dβ and dγ.
+struct Sums {
+    beta: Vec<f32>,
+    gamma: Vec<f32>,
+}
+
+/// The gradient of a layer's activation, masked by its ReLU, with its sums; or, below the first layer, of
+/// the operator's input.
+struct Below {
+    gradient: Vec<f32>,
+    sums: Sums,
+}
+
+impl Saved {
+    /// The gradients of x and of each layer's weight, γ and β.
+    pub fn backward(&self, gradient: Vec<f32>, wanted: &[bool]) -> Result<Vec<Option<Vec<f32>>>> {
+        let x = Values::of(&self.x)?;
+        let mut out: Vec<Option<Vec<f32>>> = vec![None; wanted.len()];
+        let (mut level, mut below) = match &self.widest {
+            None => {
+                let last = self.layers.len() - 1;
+                (self.layers.len(), Some(self.top(gradient, last)))
+            }
+            Some(widest) => {
+                let last = self.layers.len() - 1;
+                let (dw, sums, below) = self.under_max(&x, widest, &gradient, last > 0 || wanted[0]);
+                self.put(&mut out, last, dw, sums);
+                (last, below)
+            }
+        };
+        while let (Some(above), 1..) = (below.take(), level) {
+            level -= 1;
+            let (dw, next) = self.stored(&x, level, &above, level > 0 || wanted[0]);
+            pool::give(above.gradient);
+            self.put(&mut out, level, dw, above.sums);
+            below = next;
+        }
+        out[0] = self.input_gradient(below, wanted[0], level);
+        Ok(out)
+    }
+
+    fn input_gradient(&self, below: Option<Below>, wanted: bool, _level: usize) -> Option<Vec<f32>> {
+        let (k, kp) = (self.layers[0].k, self.layers[0].kp);
+        let padded = below.filter(|_| wanted)?.gradient;
+        if k == kp {
+            return Some(padded);
+        }
+        let mut dense = Vec::with_capacity(self.rows * k);
+        padded.chunks_exact(kp).for_each(|row| dense.extend_from_slice(&row[..k]));
+        pool::give(padded);
+        Some(dense)
+    }
+
+    /// Puts the gradients of one layer's parameters, without padding.
+    fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, dw: Vec<f32>, sums: Sums) {
+        let l = &self.layers[level];
+        let dw = if l.k == l.kp {
+            let mut dw = dw;
+            dw.truncate(l.n * l.k);
+            dw
+        } else {
+            dw.chunks_exact(l.kp).take(l.n).flat_map(|row| &row[..l.k]).copied().collect()
+        };
+        let cut = |mut v: Vec<f32>| {
+            v.truncate(l.n);
+            v
+        };
+        out[1 + 3 * level] = Some(dw);
+        out[2 + 3 * level] = Some(cut(sums.gamma));
+        out[3 + 3 * level] = Some(cut(sums.beta));
+    }
+
+    /// The operator's own gradient, masked and summed for the last layer.
+    fn top(&self, gradient: Vec<f32>, last: usize) -> Below {
+        let l = &self.layers[last];
+        let mut g = gradient;
+        if l.n != l.np {
+            let mut padded = pool::zeros(self.rows * l.np);
+            for (to, from) in padded.chunks_exact_mut(l.np).zip(g.chunks_exact(l.n)) {
+                to[..l.n].copy_from_slice(from);
+            }
+            g = padded;
+        }
+        let group = group_rows(self.rows);
+        let sums: Vec<Sums> = g
+            .par_chunks_mut(group * l.np)
+            .enumerate()
+            .map(|(i, g)| {
+                let mut sums = Sums::zeros(l.np);
+                self.mask(last, i * group, g, &mut sums);
+                sums
+            })
+            .collect();
+        Below { gradient: g, sums: Sums::total(&sums) }
+    }
+
+    /// Masks the gradient of rows `from..` of layer `level`'s activation, and adds to its sums.
+    fn mask(&self, level: usize, from: usize, g: &mut [f32], sums: &mut Sums) {
+        let l = &self.layers[level];
+        let y = &l.y.as_deref().unwrap_or_default()[from * l.np..][..g.len()];
+        vector::mask_and_sum(
+            g,
+            y,
+            &l.scale,
+            &l.shift,
+            &l.mean,
+            &l.rstd,
+            l.relu,
+            &mut sums.beta,
+            &mut sums.gamma,
+        );
+    }
+
+    fn source<'a>(&'a self, x: &'a [f32], level: usize) -> Source<'a> {
+        source(x, &self.layers[..level], self.layers[level].k)
+    }
+
+    /// One stored layer: dW, and what goes on below.
+    fn stored(&self, x: &[f32], level: usize, above: &Below, deeper: bool) -> (Vec<f32>, Option<Below>) {
+        let l = &self.layers[level];
+        let (np, kp) = (l.np, l.kp);
+        let source = self.source(x, level);
+        let [u, a, b] = norm_factors(l, &above.sums, self.rows);
+        let y = l.y.as_deref().unwrap_or_default();
+        let group = group_rows(self.rows);
+        let groups = self.rows.div_ceil(group);
+        let mut down = pool::take(if deeper { self.rows * kp } else { 0 });
+        let mut parts: Vec<&mut [f32]> = down.chunks_mut(group * kp).collect();
+        parts.resize_with(groups, Default::default);
+        let sums: Vec<(Pooled, Sums)> = parts
+            .into_par_iter()
+            .enumerate()
+            .map_init(
+                || (Vec::new(), Vec::new()),
+                |(scratch, dy), (g, down)| {
+                    let mut dw = Pooled::new(np * kp);
+                    dw.fill(0.0);
+                    let mut sums = Sums::zeros(if deeper { kp } else { 0 });
+                    let end = self.rows.min((g + 1) * group);
+                    for from in (g * group..end).step_by(BLOCK) {
+                        let to = end.min(from + BLOCK);
+                        let rows = to - from;
+                        dy.resize(rows * np, 0.0);
+                        let range = from * np..to * np;
+                        vector::before_norm(dy, &above.gradient[range.clone()], &y[range], &l.mean, &u, &a, &b);
+                        Product {
+                            rows: np,
+                            depth: rows,
+                            columns: kp,
+                            a: transpose(dy, np),
+                            b: source.block(from, to, scratch),
+                            b_step: kp,
+                            c: &mut dw,
+                            c_step: kp,
+                            add: true,
+                            upper: false,
+                        }
+                        .run();
+                        if deeper {
+                            let offset = (from - g * group) * kp;
+                            let down = &mut down[offset..offset + rows * kp];
+                            Product {
+                                rows,
+                                depth: np,
+                                columns: kp,
+                                a: dense(dy, np),
+                                b: &l.weight,
+                                b_step: kp,
+                                c: down,
+                                c_step: kp,
+                                add: false,
+                                upper: false,
+                            }
+                            .run();
+                            if level > 0 {
+                                self.mask(level - 1, from, down, &mut sums);
+                            }
+                        }
+                    }
+                    (dw, sums)
+                },
+            )
+            .collect();
+        let (dws, sums): (Vec<Pooled>, Vec<Sums>) = sums.into_iter().unzip();
+        let below = deeper.then(|| Below { gradient: down, sums: Sums::total(&sums) });
+        (total(&dws), below)
+    }
+
+    /// The layer under the max: dW, its sums, and what goes on below.
+    fn under_max(&self, x: &[f32], widest: &Widest, gradient: &[f32], deeper: bool) -> (Vec<f32>, Sums, Option<Below>) {
+        let level = self.layers.len() - 1;
+        let l = &self.layers[level];
+        let (n, kp) = (l.n, l.kp);
+        let source = self.source(x, level);
+        let m = self.rows as f64;
+        let mut sums = Sums::zeros(n);
+        // u·g, and 0 where the ReLU was shut.
+        let mut ug = vec![0.0; gradient.len()];
+        for (i, (&g, &xhat)) in gradient.iter().zip(&widest.xhat).enumerate() {
+            let c = i % n;
+            if !l.relu || xhat * l.gamma[c] + l.beta[c] > 0.0 {
+                sums.beta[c] += g;
+                sums.gamma[c] += g * xhat;
+                ug[i] = g * l.scale[c];
+            }
+        }
+        let factor = |c: usize, sum: f32| f64::from(l.scale[c]) * f64::from(sum) / m;
+        let p: Vec<f32> = (0..n).map(|c| factor(c, sums.beta[c]) as f32).collect();
+        let q: Vec<f32> = (0..n)
+            .map(|c| (factor(c, sums.gamma[c]) * f64::from(l.rstd[c])) as f32)
+            .collect();
+
+        let mut dw = vec![0.0; n * kp];
+        dw.par_chunks_mut(kp).enumerate().for_each_init(Vec::new, |scratch, (c, dw)| {
+            for cloud in 0..widest.clouds {
+                let i = cloud * n + c;
+                if ug[i] != 0.0 {
+                    let row = widest.at[i] as usize;
+                    vector::add_centred(dw, source.block(row, row + 1, scratch), &widest.mean, ug[i]);
+                }
+            }
+            vector::add_scaled(dw, &widest.ws[c * kp..][..kp], -q[c]);
+        });
+        let below = deeper.then(|| self.below_max(source, widest, &ug, &p, &q));
+        (dw, sums, below)
+    }
+
+    fn below_max(&self, source: Source, widest: &Widest, ug: &[f32], p: &[f32], q: &[f32]) -> Below {
+        let level = self.layers.len() - 1;
+        let l = &self.layers[level];
+        let (n, kp) = (l.n, l.kp);
+        let mut pw = vec![0.0; kp];
+        let mut scaled = vec![0.0; n * kp];
+        for (c, row) in scaled.chunks_exact_mut(kp).enumerate() {
+            let w = &l.weight[c * kp..][..kp];
+            vector::add_scaled(&mut pw, w, p[c]);
+            vector::add_scaled(row, w, -q[c]);
+        }
+        // −Wᵀdiag(q)W.
+        let mut minus_q = vec![0.0; kp * kp];
+        minus_q.par_chunks_mut(6 * kp).enumerate().for_each(|(i, out)| {
+            let rows = out.len() / kp;
+            Product {
+                rows,
+                depth: n,
+                columns: kp,
+                a: transpose(&scaled[i * 6..], kp),
+                b: &l.weight,
+                b_step: kp,
+                c: out,
+                c_step: kp,
+                add: false,
+                upper: false,
+            }
+            .run();
+        });
+
+        let tiles = tiles(widest.clouds, widest.points);
+        let mut down = pool::take(self.rows * kp);
+        let mut rest = &mut down[..];
+        let mut parts = Vec::with_capacity(tiles.len());
+        for &(cloud, from, to) in &tiles {
+            let (part, after) = rest.split_at_mut((to - from) * kp);
+            parts.push((cloud, from, part));
+            rest = after;
+        }
+        let sums: Vec<Sums> = parts
+            .into_par_iter()
+            .map_init(
+                || (Vec::new(), Vec::new()),
+                |(scratch, centred), (cloud, from, down)| {
+                    let rows = down.len() / kp;
+                    centred.clear();
+                    centred.extend_from_slice(source.block(from, from + rows, scratch));
+                    vector::subtract_row(centred, &widest.mean);
+                    for row in down.chunks_exact_mut(kp) {
+                        vector::negate(row, &pw);
+                    }
+                    for (c, (&at, &ug)) in widest.at[cloud * n..][..n].iter().zip(&ug[cloud * n..]).enumerate() {
+                        let at = at as usize;
+                        if ug != 0.0 && (from..from + rows).contains(&at) {
+                            let row = &mut down[(at - from) * kp..][..kp];
+                            vector::add_scaled(row, &l.weight[c * kp..][..kp], ug);
+                        }
+                    }
+                    Product {
+                        rows,
+                        depth: kp,
+                        columns: kp,
+                        a: dense(centred, kp),
+                        b: &minus_q,
+                        b_step: kp,
+                        c: down,
+                        c_step: kp,
+                        add: true,
+                        upper: false,
+                    }
+                    .run();
+                    let mut sums = Sums::zeros(kp);
+                    if level > 0 {
+                        self.mask(level - 1, from, down, &mut sums);
+                    }
+                    sums
+                },
+            )
+            .collect();
+        Below { gradient: down, sums: Sums::total(&sums) }
+    }
+}
+
+/// u, a, b of `dy = u·g + a + b·(y − mean)`.
+fn norm_factors(l: &Layer, sums: &Sums, rows: usize) -> [Vec<f32>; 3] {
+    let m = rows as f64;
+    let of = |f: &dyn Fn(usize) -> f64| (0..l.np).map(|c| f(c) as f32).collect::<Vec<f32>>();
+    let a = of(&|c| -f64::from(l.scale[c]) * f64::from(sums.beta[c]) / m);
+    let b = of(&|c| -f64::from(l.scale[c]) * f64::from(l.rstd[c]) * f64::from(sums.gamma[c]) / m);
+    [l.scale.clone(), a, b]
+}
+
+impl Sums {
+    fn zeros(channels: usize) -> Self {
+        Self { beta: vec![0.0; channels], gamma: vec![0.0; channels] }
+    }
+
+    /// The sum of the groups' sums in f64, in their order.
+    fn total(parts: &[Self]) -> Self {
+        let channels = parts.first().map_or(0, |p| p.beta.len());
+        let sum = |pick: fn(&Self) -> &[f32]| {
+            let of = |c: usize| parts.iter().map(|p| f64::from(pick(p)[c])).sum::<f64>() as f32;
+            (0..channels).map(of).collect()
+        };
+        Self { beta: sum(|p| &p.beta), gamma: sum(|p| &p.gamma) }
+    }
+}
+
+/// The sum of the groups' weight gradients, in their order.
+fn total(parts: &[Pooled]) -> Vec<f32> {
+    let mut sum = vec![0.0; parts.first().map_or(0, |p| p.len())];
+    sum.par_chunks_mut(1024).enumerate().for_each(|(i, sum)| {
+        for part in parts {
+            vector::add(sum, &part[i * 1024..][..sum.len()]);
+        }
+    });
+    sum
+}

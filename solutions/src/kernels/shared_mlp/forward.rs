@@ -1,0 +1,138 @@
+//! The forward pass in training.
+
+use rayon::prelude::*;
+
+use super::layer::{BLOCK, Layer, Source, dense, group_rows};
+use super::widest::{self, Widest};
+use crate::kernels::pool::Pooled;
+use crate::kernels::tile::Product;
+use crate::kernels::vector;
+
+/// The output, its shape, and what the max kept.
+pub fn forward(
+    x: &[f32],
+    rows: usize,
+    layers: &mut [Layer],
+    clouds: Option<usize>,
+) -> (Vec<f32>, Vec<usize>, Option<Widest>) {
+    let stored = layers.len() - usize::from(clouds.is_some());
+    for i in 0..stored {
+        let (before, rest) = layers.split_at_mut(i);
+        multiply(source(x, before, rest[0].k), rows, &mut rest[0]);
+    }
+    match clouds {
+        None => {
+            let last = &layers[stored - 1];
+            (activation(last, rows), vec![rows, last.n], None)
+        }
+        Some(clouds) => {
+            let (before, rest) = layers.split_at_mut(stored);
+            let source = source(x, before, rest[0].k);
+            let (output, widest) = widest::forward(source, rows, clouds, &mut rest[0]);
+            (output, vec![clouds, rest[0].n], Some(widest))
+        }
+    }
+}
+
+pub fn source<'a>(x: &'a [f32], before: &'a [Layer], k: usize) -> Source<'a> {
+    match before.last() {
+        None => Source::Input { x, k },
+        Some(layer) => Source::Layer(layer),
+    }
+}
+
+/// Sums of one group of rows, from which the batch's mean and variance come.
+struct Moments {
+    rows: usize,
+    sum: Vec<f32>,
+    /// Sum of squared distances from `near`, which is close to the mean.
+    square: Vec<f32>,
+    near: Vec<f32>,
+}
+
+/// The product `y` of one layer, and the statistics of its columns while they are in the cache.
+fn multiply(source: Source, rows: usize, layer: &mut Layer) {
+    let (k, np) = (layer.k, layer.np);
+    let weight = layer.transposed();
+    let mut y = Pooled::new(rows * np);
+    let group = group_rows(rows);
+    let moments: Vec<Moments> = y
+        .par_chunks_mut(group * np)
+        .enumerate()
+        .map(|(g, y)| {
+            let mut scratch = Vec::new();
+            let mut m = Moments {
+                rows: y.len() / np,
+                sum: vec![0.0; np],
+                square: vec![0.0; np],
+                near: Vec::new(),
+            };
+            for (b, y) in y.chunks_mut(BLOCK * np).enumerate() {
+                let from = g * group + b * BLOCK;
+                let rows = y.len() / np;
+                let a = source.block(from, from + rows, &mut scratch);
+                Product {
+                    rows,
+                    depth: k,
+                    columns: np,
+                    a: dense(a, a.len() / rows),
+                    b: &weight,
+                    b_step: np,
+                    c: y,
+                    c_step: np,
+                    add: false,
+                    upper: false,
+                }
+                .run();
+                vector::column_sums(y, &mut m.sum);
+                if b == 0 {
+                    m.near = m.sum.iter().map(|s| s / rows as f32).collect();
+                }
+                vector::column_squares(y, &m.near, &mut m.square);
+            }
+            m
+        })
+        .collect();
+    let (mean, var) = combine(&moments, rows, layer.n);
+    layer.set_statistics(&mean, &var);
+    layer.y = Some(y);
+}
+
+/// Mean and biased variance of each column, in f64, the groups in order (Chan, Golub and LeVeque 1983).
+fn combine(moments: &[Moments], rows: usize, channels: usize) -> (Vec<f64>, Vec<f64>) {
+    let total = |c: usize| moments.iter().map(|m| f64::from(m.sum[c])).sum::<f64>();
+    let mean: Vec<f64> = (0..channels).map(|c| total(c) / rows as f64).collect();
+    let var = (0..channels).map(|c| {
+        let squares = moments.iter().map(|m| {
+            let count = m.rows as f64;
+            let own = f64::from(m.sum[c]) / count;
+            let from_near = own - f64::from(m.near[c]);
+            let from_mean = own - mean[c];
+            f64::from(m.square[c]) + count * (from_mean * from_mean - from_near * from_near)
+        });
+        (squares.sum::<f64>() / rows as f64).max(0.0)
+    });
+    let var = var.collect();
+    (mean, var)
+}
+
+/// The activation of a layer as the next operator sees it, without padding.
+fn activation(layer: &Layer, rows: usize) -> Vec<f32> {
+    let (n, np) = (layer.n, layer.np);
+    let mut output = vec![0.0; rows * n];
+    let y = layer.y.as_deref().unwrap_or_default();
+    output.par_chunks_mut(BLOCK * n).enumerate().for_each(|(b, output)| {
+        let rows = output.len() / n;
+        let y = &y[b * BLOCK * np..][..rows * np];
+        if n == np {
+            vector::normalise(output, y, &layer.scale, &layer.shift, layer.relu);
+        } else {
+            let mut padded = vec![0.0; rows * np];
+            vector::normalise(&mut padded, y, &layer.scale, &layer.shift, layer.relu);
+            for (to, from) in output.chunks_exact_mut(n).zip(padded.chunks_exact(np)) {
+                to.copy_from_slice(&from[..n]);
+            }
+        }
+    });
+    output
+}

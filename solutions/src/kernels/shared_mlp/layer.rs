@@ -1,0 +1,174 @@
+//! One layer's weights, padded to whole vectors, and its batch statistics; and a block of its input.
+
+use candle_core::{Device, Result, Tensor};
+
+use super::MlpLayer;
+use crate::kernels::BatchNorm;
+use crate::kernels::pool::Pooled;
+use crate::kernels::tile::{Left, padded};
+use crate::kernels::values::Values;
+use crate::kernels::vector;
+
+/// Rows of a block: with 128 channels 96 KiB, so that a block of each operand fits a core's L2 cache.
+pub const BLOCK: usize = 192;
+
+/// Greatest number of groups of blocks: each sums its own gradients, and the groups are added in order.
+const GROUPS: usize = 64;
+
+/// Rows of a group, a multiple of [`BLOCK`].
+pub fn group_rows(rows: usize) -> usize {
+    rows.div_ceil(BLOCK).div_ceil(GROUPS) * BLOCK
+}
+
+pub struct Layer {
+    pub k: usize,
+    pub kp: usize,
+    pub n: usize,
+    pub np: usize,
+    pub relu: bool,
+    /// `[np, kp]`.
+    pub weight: Vec<f32>,
+    pub gamma: Vec<f32>,
+    pub beta: Vec<f32>,
+    /// Of the batch in training, else the running ones; `[np]` as all below.
+    pub mean: Vec<f32>,
+    pub var: Vec<f32>,
+    pub rstd: Vec<f32>,
+    /// `x̂·γ + β = y·scale + shift`.
+    pub scale: Vec<f32>,
+    pub shift: Vec<f32>,
+    pub eps: f64,
+    /// The product before batch norm, `[rows, np]`; in training, but for a layer under a max.
+    pub y: Option<Pooled>,
+}
+
+impl Layer {
+    pub fn new(layer: &MlpLayer) -> Result<Self> {
+        let (n, k) = layer.weight.dims2()?;
+        let (np, kp) = (padded(n), padded(k));
+        let pad = |t: &Tensor| -> Result<Vec<f32>> {
+            let t = t.contiguous()?;
+            let mut v = Values::of(&t)?.to_vec();
+            v.resize(np, 0.0);
+            Ok(v)
+        };
+        let mut weight = vec![0.0; np * kp];
+        let source = layer.weight.contiguous()?;
+        for (to, from) in weight.chunks_exact_mut(kp).zip(Values::of(&source)?.chunks_exact(k)) {
+            to[..k].copy_from_slice(from);
+        }
+        let mut made = Self {
+            k,
+            kp,
+            n,
+            np,
+            relu: layer.relu,
+            weight,
+            gamma: pad(layer.bn.gamma.as_tensor())?,
+            beta: pad(layer.bn.beta.as_tensor())?,
+            mean: pad(layer.bn.mean.as_tensor())?,
+            var: pad(layer.bn.var.as_tensor())?,
+            rstd: vec![0.0; np],
+            scale: vec![0.0; np],
+            shift: vec![0.0; np],
+            eps: layer.bn.eps,
+            y: None,
+        };
+        made.fold();
+        Ok(made)
+    }
+
+    /// Takes the batch's statistics.
+    pub fn set_statistics(&mut self, mean: &[f64], var: &[f64]) {
+        for c in 0..self.n {
+            self.mean[c] = mean[c] as f32;
+            self.var[c] = var[c] as f32;
+        }
+        self.fold();
+    }
+
+    fn fold(&mut self) {
+        for c in 0..self.n {
+            let rstd = 1.0 / (f64::from(self.var[c]) + self.eps).sqrt();
+            let scale = f64::from(self.gamma[c]) * rstd;
+            self.rstd[c] = rstd as f32;
+            self.scale[c] = scale as f32;
+            self.shift[c] = (f64::from(self.beta[c]) - f64::from(self.mean[c]) * scale) as f32;
+        }
+    }
+
+    /// Moves the running statistics toward the batch's, the variance unbiased.
+    pub fn update_running(&self, bn: &BatchNorm, rows: usize) -> Result<()> {
+        let unbiased = if rows > 1 { rows as f64 / (rows - 1) as f64 } else { 1.0 };
+        let update = |running: &candle_core::Var, batch: &[f32], factor: f64| -> Result<()> {
+            let old = running.as_tensor().contiguous()?;
+            let new: Vec<f32> = Values::of(&old)?
+                .iter()
+                .zip(batch)
+                .map(|(&r, &b)| (f64::from(r) * (1.0 - bn.momentum) + f64::from(b) * factor * bn.momentum) as f32)
+                .collect();
+            running.set(&Tensor::from_vec(new, self.n, &Device::Cpu)?)
+        };
+        update(&bn.mean, &self.mean, 1.0)?;
+        update(&bn.var, &self.var, unbiased)
+    }
+
+    /// The transposed weight, `[k, np]`, the right operand of the forward product.
+    pub fn transposed(&self) -> Vec<f32> {
+        let mut t = vec![0.0; self.k * self.np];
+        for c in 0..self.n {
+            for i in 0..self.k {
+                t[i * self.np + c] = self.weight[c * self.kp + i];
+            }
+        }
+        t
+    }
+}
+
+/// Where a layer reads its input: the operator's own input, or the layer before, whose batch norm and ReLU
+/// are applied while reading.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    Input { x: &'a [f32], k: usize },
+    Layer(&'a Layer),
+}
+
+impl Source<'_> {
+    /// Rows `from..to` as a dense matrix with padded rows, in `scratch` where it cannot be read in place.
+    pub fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut Vec<f32>) -> &'b [f32] {
+        match *self {
+            Source::Input { x, k } => input_block(x, k, from, to, scratch),
+            Source::Layer(l) => {
+                let y = l.y.as_deref().unwrap_or_default();
+                scratch.resize((to - from) * l.np, 0.0);
+                vector::normalise(scratch, &y[from * l.np..to * l.np], &l.scale, &l.shift, l.relu);
+                scratch
+            }
+        }
+    }
+}
+
+/// Rows `from..to` of a matrix with rows of `k` values, padded to whole vectors: in place where they are.
+pub fn input_block<'a>(x: &'a [f32], k: usize, from: usize, to: usize, scratch: &'a mut Vec<f32>) -> &'a [f32] {
+    let rows = &x[from * k..to * k];
+    let kp = padded(k);
+    if k == kp {
+        return rows;
+    }
+    scratch.clear();
+    scratch.resize((to - from) * kp, 0.0);
+    for (to, row) in scratch.chunks_exact_mut(kp).zip(rows.chunks_exact(k)) {
+        to[..k].copy_from_slice(row);
+    }
+    scratch
+}
+
+/// A dense matrix with rows of `width` as a left operand.
+pub fn dense(data: &[f32], width: usize) -> Left<'_> {
+    Left { data, row_step: width, column_step: 1 }
+}
+
+/// Its transpose.
+pub fn transpose(data: &[f32], width: usize) -> Left<'_> {
+    Left { data, row_step: 1, column_step: width }
+}

@@ -1,0 +1,237 @@
+//! The last layer under a max: its activation, the widest of the network, is never stored.
+//!
+//! Its statistics come from the input's covariance S = AcᵀAc: the mean of channel c is w_c·ā, its variance
+//! w_cᵀ(S/M)w_c. The product is made tile by tile, of which only the greatest value of each channel (the
+//! least where γ < 0) and its row stay. The backward pass needs no more (the closed form stands there).
+
+use rayon::prelude::*;
+
+use super::layer::{BLOCK, Layer, Source, dense, group_rows, transpose};
+use crate::kernels::tile::{Greatest, PANEL, Product};
+use crate::kernels::vector;
+
+/// What the backward pass needs of the max.
+pub struct Widest {
+    pub clouds: usize,
+    pub points: usize,
+    /// Normalised value at the arg-max, `[clouds, n]`.
+    pub xhat: Vec<f32>,
+    /// Row of the arg-max, counted over the whole batch, `[clouds, n]`.
+    pub at: Vec<u32>,
+    /// W·S, `[np, kp]`.
+    pub ws: Vec<f32>,
+    /// ā, `[kp]`.
+    pub mean: Vec<f32>,
+}
+
+/// Rows of a layer's input, dense and padded, made or read when they are asked for.
+pub trait Blocks: Sync {
+    fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32];
+}
+
+impl Blocks for Source<'_> {
+    fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32] {
+        Source::block(self, from, to, &mut scratch[0])
+    }
+}
+
+/// Rows of a tile: the points of a cloud in equal parts of at most 258 (43 register tiles).
+pub fn tile_rows(points: usize) -> usize {
+    points.div_ceil(points.div_ceil(258)).next_multiple_of(6)
+}
+
+/// The tiles of all clouds, as (cloud, first row, end row).
+pub fn tiles(clouds: usize, points: usize) -> Vec<(usize, usize, usize)> {
+    let tile = tile_rows(points);
+    (0..clouds)
+        .flat_map(|c| {
+            let starts = (0..points).step_by(tile);
+            starts.map(move |p| (c, c * points + p, c * points + points.min(p + tile)))
+        })
+        .collect()
+}
+
+pub fn forward(source: Source, rows: usize, clouds: usize, layer: &mut Layer) -> (Vec<f32>, Widest) {
+    let (n, kp) = (layer.n, layer.kp);
+    let (mean, s) = covariance(source, rows, kp);
+    let ws = times_weight(layer, &s);
+    let (means, vars): (Vec<f64>, Vec<f64>) = (0..n)
+        .map(|c| {
+            let w = &layer.weight[c * kp..][..kp];
+            let dot = |v: &[f32]| v.iter().zip(w).map(|(&v, &w)| f64::from(v) * f64::from(w)).sum::<f64>();
+            (dot(&mean), (dot(&ws[c * kp..][..kp]) / rows as f64).max(0.0))
+        })
+        .unzip();
+    layer.set_statistics(&means, &vars);
+
+    let (best, at) = greatest(&source, clouds, rows / clouds, layer);
+    let mut xhat = best;
+    let mut output = vec![0.0; clouds * n];
+    for (cloud, (xhat, output)) in xhat.chunks_exact_mut(n).zip(output.chunks_exact_mut(n)).enumerate() {
+        for c in 0..n {
+            if layer.gamma[c] == 0.0 {
+                xhat[c] = at_row(source, at[cloud * n + c] as usize, &layer.weight[c * kp..][..layer.k]);
+            }
+            xhat[c] = (xhat[c] - layer.mean[c]) * layer.rstd[c];
+            let v = xhat[c] * layer.gamma[c] + layer.beta[c];
+            output[c] = if layer.relu && v < 0.0 { 0.0 } else { v };
+        }
+    }
+    let points = rows / clouds;
+    (output, Widest { clouds, points, xhat, at, ws, mean })
+}
+
+/// The greatest product w_c·a of each cloud and channel (the least where γ < 0, that of the first row where
+/// γ = 0), and its row: of equal ones the first.
+pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Layer) -> (Vec<f32>, Vec<u32>) {
+    let (n, k) = (layer.n, layer.k);
+    let columns = n.next_multiple_of(PANEL);
+    let panels = packed(layer, columns);
+    let tiles = tiles(clouds, points);
+    let found: Vec<(Vec<f32>, Vec<f32>)> = tiles
+        .par_iter()
+        .map_init(Default::default, |scratch, &(cloud, from, to)| {
+            let a = source.block(from, to, scratch);
+            let mut best = vec![f32::NEG_INFINITY; columns];
+            let mut at = vec![0.0; columns];
+            Greatest {
+                rows: to - from,
+                depth: k,
+                columns,
+                a: dense(a, a.len() / (to - from)),
+                b: &panels,
+                best: &mut best,
+                at: &mut at,
+                first_row: from - cloud * points,
+            }
+            .run();
+            (best, at)
+        })
+        .collect();
+    let mut best = vec![f32::NEG_INFINITY; clouds * n];
+    let mut at = vec![0; clouds * n];
+    for ((cloud, ..), (tops, rows)) in tiles.into_iter().zip(found) {
+        for c in 0..n {
+            let i = cloud * n + c;
+            if tops[c] > best[i] {
+                best[i] = tops[c];
+                at[i] = (cloud * points) as u32 + rows[c] as u32;
+            }
+        }
+    }
+    for (i, b) in best.iter_mut().enumerate() {
+        if *b == f32::NEG_INFINITY {
+            *b = f32::NAN; // every product was NaN: say so
+        } else if layer.gamma[i % n] < 0.0 {
+            *b = -*b;
+        }
+        at[i] = at[i].max((i / n * points) as u32);
+    }
+    (best, at)
+}
+
+/// The weight times the sign of γ, in panels of [`PANEL`] columns.
+fn packed(layer: &Layer, columns: usize) -> Vec<f32> {
+    let (k, kp) = (layer.k, layer.kp);
+    let mut panels = vec![0.0; columns * k];
+    panels.par_chunks_mut(PANEL * k).enumerate().for_each(|(p, panel)| {
+        for j in 0..PANEL.min(layer.n.saturating_sub(p * PANEL)) {
+            let c = p * PANEL + j;
+            let sign = match layer.gamma[c] {
+                g if g < 0.0 => -1.0,
+                0.0 => 0.0,
+                _ => 1.0,
+            };
+            for i in 0..k {
+                panel[i * PANEL + j] = layer.weight[c * kp + i] * sign;
+            }
+        }
+    });
+    panels
+}
+
+fn at_row(source: Source, row: usize, w: &[f32]) -> f32 {
+    let mut scratch = Vec::new();
+    let a = source.block(row, row + 1, &mut scratch);
+    a.iter().zip(w).map(|(a, w)| a * w).sum()
+}
+
+/// The mean of each input channel, and S, the sum over rows of the products of what is above the mean, `[kp, kp]`.
+fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
+    let mut scratch = Vec::new();
+    let first = source.block(0, rows.min(BLOCK), &mut scratch);
+    // Taken off before squaring, so that a mean far from 0 costs no digits.
+    let mut near = vec![0.0; kp];
+    vector::column_sums(first, &mut near);
+    let count = (first.len() / kp) as f32;
+    near.iter_mut().for_each(|m| *m /= count);
+
+    let group = group_rows(rows);
+    let groups: Vec<(Vec<f32>, Vec<f32>)> = (0..rows.div_ceil(group))
+        .into_par_iter()
+        .map_init(
+            || (Vec::new(), Vec::new()),
+            |(scratch, centred), g| {
+                let (mut s, mut sum) = (vec![0.0; kp * kp], vec![0.0; kp]);
+                for from in (g * group..rows.min((g + 1) * group)).step_by(BLOCK) {
+                    let to = rows.min((g + 1) * group).min(from + BLOCK);
+                    centred.clear();
+                    centred.extend_from_slice(source.block(from, to, scratch));
+                    vector::subtract_row(centred, &near);
+                    vector::column_sums(centred, &mut sum);
+                    Product {
+                        rows: kp,
+                        depth: to - from,
+                        columns: kp,
+                        a: transpose(centred, kp),
+                        b: centred,
+                        b_step: kp,
+                        c: &mut s,
+                        c_step: kp,
+                        add: true,
+                        upper: true,
+                    }
+                    .run();
+                }
+                (s, sum)
+            },
+        )
+        .collect();
+    let m = rows as f64;
+    let total = |i: usize, pick: fn(&(Vec<f32>, Vec<f32>)) -> &Vec<f32>| {
+        groups.iter().map(|g| f64::from(pick(g)[i])).sum::<f64>()
+    };
+    let off: Vec<f64> = (0..kp).map(|i| total(i, |g| &g.1) / m).collect();
+    let mean = (0..kp).map(|i| (f64::from(near[i]) + off[i]) as f32).collect();
+    let mut s = vec![0.0; kp * kp];
+    s.par_chunks_mut(kp).enumerate().for_each(|(i, line)| {
+        for (j, s) in line.iter_mut().enumerate() {
+            let (i, j) = (i.min(j), i.max(j));
+            *s = (total(i * kp + j, |g| &g.0) - m * off[i] * off[j]) as f32;
+        }
+    });
+    (mean, s)
+}
+
+/// W·S, `[np, kp]`.
+fn times_weight(layer: &Layer, s: &[f32]) -> Vec<f32> {
+    const ROWS: usize = 48;
+    let kp = layer.kp;
+    let mut ws = vec![0.0; layer.np * kp];
+    ws.par_chunks_mut(ROWS * kp).enumerate().for_each(|(i, ws)| {
+        Product {
+            rows: ws.len() / kp,
+            depth: kp,
+            columns: kp,
+            a: dense(&layer.weight[i * ROWS * kp..], kp),
+            b: s,
+            b_step: kp,
+            c: ws,
+            c_step: kp,
+            add: false,
+            upper: false,
+        }
+        .run();
+    });
+    ws
+}

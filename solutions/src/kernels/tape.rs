@@ -1,0 +1,231 @@
+//! The backward walk of the fused operators.
+//!
+//! candle keeps the graph to itself, starts every gradient from zeros and adds on one thread. A training
+//! pass therefore keeps a tape of its own: each fused operator leaves a node (its inputs, and a closure that
+//! turns the gradient of its output into those of its inputs), and `backward` walks the nodes from the last
+//! to the first. The first gradient of a tensor is moved in, later ones are added in place, and what a node
+//! saved is freed as soon as it is used.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+
+use candle_core::backprop::GradStore;
+use candle_core::{Device, Result, Tensor, TensorId, bail};
+
+use super::Pass;
+use super::parallel::add_into;
+use super::pool;
+
+/// Turns the gradient of an output into the gradients of those inputs that are wanted.
+pub(super) type Backward = Box<dyn Fn(Vec<f32>, &[bool]) -> Result<Vec<Option<Vec<f32>>>> + Send + Sync>;
+
+struct Node {
+    output: Tensor,
+    inputs: Vec<Tensor>,
+    wanted: Vec<bool>,
+    backward: Backward,
+}
+
+/// What the fused operators of one training pass left behind, in the order in which they ran.
+#[derive(Clone, Default)]
+pub(super) struct Tape(Arc<Mutex<Vec<Node>>>);
+
+type Owners = HashMap<TensorId, Weak<Mutex<Vec<Node>>>>;
+
+/// Which tape an operator's output is on: so an operator finds the tape by its inputs, as candle finds its graph.
+static OWNERS: LazyLock<Mutex<Owners>> = LazyLock::new(Mutex::default);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Tape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tape({} nodes)", lock(&self.0).len())
+    }
+}
+
+impl Tape {
+    /// The tape that one of `inputs` is on.
+    pub fn of(inputs: &[&Tensor]) -> Option<Self> {
+        let owners = lock(&OWNERS);
+        inputs.iter().find_map(|t| owners.get(&t.id())?.upgrade()).map(Self)
+    }
+
+    fn take(&self) -> Vec<Node> {
+        let nodes = std::mem::take(&mut *lock(&self.0));
+        let mut owners = lock(&OWNERS);
+        for node in &nodes {
+            owners.remove(&node.output.id());
+        }
+        nodes
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        if Arc::strong_count(&self.0) == 1 {
+            self.take();
+        }
+    }
+}
+
+/// The output of an operator as a tensor, and on `tape` if any input needs a gradient.
+pub(super) fn record(
+    tape: Option<&Tape>,
+    inputs: &[&Tensor],
+    output: Vec<f32>,
+    shape: &[usize],
+    backward: impl FnOnce() -> Backward,
+) -> Result<Tensor> {
+    let output = Tensor::from_vec(output, shape, &Device::Cpu)?;
+    let Some(tape) = tape else {
+        return Ok(output);
+    };
+    let mut owners = lock(&OWNERS);
+    let wanted: Vec<bool> = inputs
+        .iter()
+        .map(|t| t.is_variable() || owners.contains_key(&t.id()))
+        .collect();
+    if wanted.contains(&true) {
+        owners.insert(output.id(), Arc::downgrade(&tape.0));
+        lock(&tape.0).push(Node {
+            output: output.clone(),
+            inputs: inputs.iter().map(|&t| t.clone()).collect(),
+            wanted,
+            backward: backward(),
+        });
+    }
+    Ok(output)
+}
+
+/// The gradients of the variables, by tensor.
+#[derive(Debug, Default)]
+pub struct Gradients(HashMap<TensorId, Tensor>, Option<GradStore>);
+
+impl Gradients {
+    /// The gradient of `variable`, if the loss depends on it.
+    pub fn get(&self, variable: &Tensor) -> Option<&Tensor> {
+        self.0
+            .get(&variable.id())
+            .or_else(|| self.1.as_ref()?.get(variable))
+    }
+
+    /// Removes and returns the gradient of `variable`.
+    pub fn take(&mut self, variable: &Tensor) -> Option<Tensor> {
+        self.0
+            .remove(&variable.id())
+            .or_else(|| self.1.as_mut()?.remove(variable))
+    }
+
+    /// Puts `gradient` in the place of what `variable` had.
+    pub fn insert(&mut self, variable: &Tensor, gradient: Tensor) {
+        self.0.insert(variable.id(), gradient);
+    }
+}
+
+/// The gradients of `loss`, a scalar, in every variable that the pass met. The pass's tape is used up.
+///
+/// # Errors
+/// Where `loss` is not a scalar, or hangs neither on the pass's tape nor on candle's graph.
+pub fn backward(loss: &Tensor, pass: &Pass) -> Result<Gradients> {
+    backward_with(loss, pass, &mut |_, _| Ok(()))
+}
+
+/// `backward`, calling `ready(variable, gradient)` as soon as a variable's gradient is complete: from the
+/// last layer to the first, in the same order in every process. Data parallelism starts its sums here.
+///
+/// # Errors
+/// As `backward`; and what `ready` returns.
+pub fn backward_with(
+    loss: &Tensor,
+    pass: &Pass,
+    ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()>,
+) -> Result<Gradients> {
+    if loss.elem_count() != 1 {
+        bail!("backward starts from a scalar loss; this one has shape {:?}", loss.shape());
+    }
+    let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
+    if !nodes.iter().any(|n| n.output.id() == loss.id()) {
+        return by_candle(loss, ready);
+    }
+    let mut walk = Walk::new(&nodes);
+    walk.gradients.insert(loss.id(), vec![1.0]);
+    for node in nodes.into_iter().rev() {
+        walk.step(node, ready)?;
+    }
+    Ok(Gradients(walk.done, None))
+}
+
+/// candle's own walk: the plain operators hang on candle's graph.
+fn by_candle(loss: &Tensor, ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()>) -> Result<Gradients> {
+    if !loss.track_op() {
+        bail!("the loss depends on no variable of this pass: was it computed in another pass, or is its tape used up?");
+    }
+    let store = loss.backward()?;
+    for node in loss.sorted_nodes() {
+        if let (true, Some(gradient)) = (node.is_variable(), store.get(node)) {
+            ready(node, gradient)?;
+        }
+    }
+    Ok(Gradients(HashMap::new(), Some(store)))
+}
+
+struct Walk {
+    /// Gradients still being summed.
+    gradients: HashMap<TensorId, Vec<f32>>,
+    /// How many nodes will still add to a variable's gradient.
+    uses: HashMap<TensorId, usize>,
+    done: HashMap<TensorId, Tensor>,
+}
+
+impl Walk {
+    fn new(nodes: &[Node]) -> Self {
+        let mut uses = HashMap::new();
+        for input in nodes.iter().flat_map(|n| &n.inputs).filter(|t| t.is_variable()) {
+            *uses.entry(input.id()).or_insert(0) += 1;
+        }
+        Self {
+            gradients: HashMap::new(),
+            uses,
+            done: HashMap::new(),
+        }
+    }
+
+    fn step(&mut self, node: Node, ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()>) -> Result<()> {
+        let Node { output, inputs, wanted, backward } = node;
+        let grads = match self.gradients.remove(&output.id()) {
+            Some(gradient) => backward(gradient, &wanted)?,
+            None => inputs.iter().map(|_| None).collect(),
+        };
+        // What the operator saved goes before the next one asks for memory.
+        drop(backward);
+        for (input, gradient) in inputs.iter().zip(grads) {
+            if let Some(gradient) = gradient {
+                self.add(input.id(), gradient);
+            }
+            if let Some(left) = self.uses.get_mut(&input.id()) {
+                *left -= 1;
+                if let (0, Some(sum)) = (*left, self.gradients.remove(&input.id())) {
+                    let sum = Tensor::from_vec(sum, input.shape(), input.device())?;
+                    ready(input, &sum)?;
+                    self.done.insert(input.id(), sum);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, id: TensorId, gradient: Vec<f32>) {
+        match self.gradients.get_mut(&id) {
+            None => {
+                self.gradients.insert(id, gradient);
+            }
+            Some(sum) => {
+                add_into(sum, &gradient);
+                pool::give(gradient);
+            }
+        }
+    }
+}

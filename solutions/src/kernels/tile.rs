@@ -1,0 +1,264 @@
+//! Products of small matrices that stay in the caches, on one thread: the loop that everything else waits for.
+//!
+//! The register tile is 6 rows × 4 vectors (AVX-512: 24 of 32 registers hold sums) or 6 × 2 (AVX2). The left
+//! operand is read value by value, so it may be a matrix or its transpose; the right one row by row. `pulp`
+//! chooses the instruction set at run time.
+
+use pulp::{Arch, Simd, WithSimd};
+
+/// Channels of a padded matrix are a multiple of this: whole vectors on every machine.
+pub(super) const LANES: usize = 16;
+
+/// `channels`, rounded up to whole vectors.
+pub(super) fn padded(channels: usize) -> usize {
+    channels.next_multiple_of(LANES)
+}
+
+/// Runs `op` with the widest vectors that the machine has.
+fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let (Arch::Scalar, Some(avx2)) = (Arch::new(), pulp::x86::V3::try_new()) {
+        return Simd::vectorize(avx2, op);
+    }
+    Arch::new().dispatch(op)
+}
+
+/// A left operand: element (row, column) of `data` at `row · row_step + column · column_step`.
+#[derive(Clone, Copy)]
+pub(super) struct Left<'a> {
+    pub data: &'a [f32],
+    pub row_step: usize,
+    pub column_step: usize,
+}
+
+/// `c = a·b`, or `c += a·b`. a `rows × depth`; b `depth × columns`, its rows `b_step` apart; c `rows × columns`,
+/// its rows `c_step` apart. `columns` is a multiple of [`LANES`].
+pub(super) struct Product<'a> {
+    pub rows: usize,
+    pub depth: usize,
+    pub columns: usize,
+    pub a: Left<'a>,
+    pub b: &'a [f32],
+    pub b_step: usize,
+    pub c: &'a mut [f32],
+    pub c_step: usize,
+    pub add: bool,
+    /// Only what is on or right of the diagonal is wanted.
+    pub upper: bool,
+}
+
+impl Product<'_> {
+    pub fn run(self) {
+        let Self { rows, depth, columns, a, b, b_step, c, c_step, .. } = &self;
+        if *rows == 0 || *columns == 0 {
+            return;
+        }
+        assert!(columns % LANES == 0);
+        assert!(c.len() >= (rows - 1) * c_step + columns);
+        if *depth > 0 {
+            assert!(a.data.len() > (rows - 1) * a.row_step + (depth - 1) * a.column_step);
+            assert!(b.len() >= (depth - 1) * b_step + columns);
+        }
+        dispatch(self);
+    }
+}
+
+impl WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        // SAFETY: `run` has checked the operands against the sizes.
+        unsafe {
+            if S::F32_LANES >= 16 {
+                columns::<S, 4>(simd, self);
+            } else {
+                columns::<S, 2>(simd, self);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn columns<S: Simd, const WIDE: usize>(simd: S, mut p: Product) {
+    let mut from = 0;
+    while p.columns - from >= WIDE * S::F32_LANES {
+        unsafe { rows::<S, WIDE>(simd, &mut p, from) };
+        from += WIDE * S::F32_LANES;
+    }
+    while p.columns > from {
+        let left = (p.columns - from) / S::F32_LANES;
+        let take = if left >= 2 { 2 } else { 1 };
+        if take == 2 {
+            unsafe { rows::<S, 2>(simd, &mut p, from) };
+        } else {
+            unsafe { rows::<S, 1>(simd, &mut p, from) };
+        }
+        from += take * S::F32_LANES;
+    }
+}
+
+#[inline(always)]
+unsafe fn rows<S: Simd, const W: usize>(simd: S, p: &mut Product, from: usize) {
+    let end = if p.upper { p.rows.min(from + W * S::F32_LANES) } else { p.rows };
+    let mut row = 0;
+    unsafe {
+        while end - row >= 6 {
+            store::<S, 6, W>(simd, p, row, from);
+            row += 6;
+        }
+        match end - row {
+            5 => store::<S, 5, W>(simd, p, row, from),
+            4 => store::<S, 4, W>(simd, p, row, from),
+            3 => store::<S, 3, W>(simd, p, row, from),
+            2 => store::<S, 2, W>(simd, p, row, from),
+            1 => store::<S, 1, W>(simd, p, row, from),
+            _ => (),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn store<S: Simd, const H: usize, const W: usize>(simd: S, p: &mut Product, row: usize, from: usize) {
+    unsafe {
+        let a = p.a.data.as_ptr().add(row * p.a.row_step);
+        let steps = (p.a.row_step, p.a.column_step);
+        let sums = sums::<S, H, W>(simd, p.depth, a, steps, p.b.as_ptr().add(from), p.b_step);
+        let c = p.c.as_mut_ptr().add(row * p.c_step + from);
+        for (i, line) in sums.iter().enumerate() {
+            for (j, &sum) in line.iter().enumerate() {
+                let at = c.add(i * p.c_step + j * S::F32_LANES).cast::<S::f32s>();
+                let value = if p.add { simd.add_f32s(at.read_unaligned(), sum) } else { sum };
+                at.write_unaligned(value);
+            }
+        }
+    }
+}
+
+/// The register tile: H rows × W vectors of a·b.
+#[inline(always)]
+unsafe fn sums<S: Simd, const H: usize, const W: usize>(
+    simd: S,
+    depth: usize,
+    a: *const f32,
+    (row_step, column_step): (usize, usize),
+    b: *const f32,
+    b_step: usize,
+) -> [[S::f32s; W]; H] {
+    let zero = simd.splat_f32s(0.0);
+    let mut sums = [[zero; W]; H];
+    for k in 0..depth {
+        unsafe {
+            let b = b.add(k * b_step);
+            let mut line = [zero; W];
+            for (j, v) in line.iter_mut().enumerate() {
+                *v = b.add(j * S::F32_LANES).cast::<S::f32s>().read_unaligned();
+            }
+            let a = a.add(k * column_step);
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let v = simd.splat_f32s(*a.add(i * row_step));
+                for (sum, &b) in sums.iter_mut().zip(&line) {
+                    *sum = simd.mul_add_e_f32s(v, b, *sum);
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// The greatest of each column of `a·b` and the first row that has it, without storing the product.
+/// Continues from what `best` and `at` hold; `at` counts rows from `first_row`.
+pub(super) struct Greatest<'a> {
+    pub rows: usize,
+    pub depth: usize,
+    pub columns: usize,
+    pub a: Left<'a>,
+    /// Panels of [`PANEL`] columns one after the other, each `depth × PANEL`.
+    pub b: &'a [f32],
+    pub best: &'a mut [f32],
+    pub at: &'a mut [f32],
+    pub first_row: usize,
+}
+
+/// Columns of a packed panel.
+pub(super) const PANEL: usize = 64;
+
+impl Greatest<'_> {
+    pub fn run(self) {
+        let Self { rows, depth, columns, a, b, best, at, .. } = &self;
+        if *rows == 0 || *columns == 0 {
+            return;
+        }
+        assert!(columns % PANEL == 0 && best.len() >= *columns && at.len() >= *columns);
+        assert!(b.len() >= depth * columns);
+        assert!(*depth == 0 || a.data.len() > (rows - 1) * a.row_step + (depth - 1) * a.column_step);
+        dispatch(self);
+    }
+}
+
+impl WithSimd for Greatest<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        // SAFETY: `run` has checked the operands against the sizes.
+        unsafe {
+            for panel in (0..self.columns).step_by(PANEL) {
+                if S::F32_LANES >= 16 {
+                    greatest_rows::<S, 4>(simd, &mut self, panel, 0);
+                } else {
+                    for inner in (0..PANEL).step_by(2 * S::F32_LANES) {
+                        greatest_rows::<S, 2>(simd, &mut self, panel, inner);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn greatest_rows<S: Simd, const W: usize>(simd: S, p: &mut Greatest, panel: usize, inner: usize) {
+    let mut row = 0;
+    unsafe {
+        while p.rows - row >= 6 {
+            greatest::<S, 6, W>(simd, p, row, panel, inner);
+            row += 6;
+        }
+        match p.rows - row {
+            5 => greatest::<S, 5, W>(simd, p, row, panel, inner),
+            4 => greatest::<S, 4, W>(simd, p, row, panel, inner),
+            3 => greatest::<S, 3, W>(simd, p, row, panel, inner),
+            2 => greatest::<S, 2, W>(simd, p, row, panel, inner),
+            1 => greatest::<S, 1, W>(simd, p, row, panel, inner),
+            _ => (),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn greatest<S: Simd, const H: usize, const W: usize>(
+    simd: S,
+    p: &mut Greatest,
+    row: usize,
+    panel: usize,
+    inner: usize,
+) {
+    unsafe {
+        let a = p.a.data.as_ptr().add(row * p.a.row_step);
+        let b = p.b.as_ptr().add(panel * p.depth + inner);
+        let sums = sums::<S, H, W>(simd, p.depth, a, (p.a.row_step, p.a.column_step), b, PANEL);
+        for j in 0..W {
+            let from = panel + inner + j * S::F32_LANES;
+            let best = p.best.as_mut_ptr().add(from).cast::<S::f32s>();
+            let at = p.at.as_mut_ptr().add(from).cast::<S::f32s>();
+            let (mut top, mut index) = (best.read_unaligned(), at.read_unaligned());
+            for (i, line) in sums.iter().enumerate() {
+                let greater = simd.less_than_f32s(top, line[j]);
+                top = simd.select_f32s(greater, line[j], top);
+                index = simd.select_f32s(greater, simd.splat_f32s((p.first_row + row + i) as f32), index);
+            }
+            best.write_unaligned(top);
+            at.write_unaligned(index);
+        }
+    }
+}

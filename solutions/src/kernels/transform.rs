@@ -1,0 +1,171 @@
+//! Each cloud's points times its own matrix, and what the T-Nets need around it.
+
+use candle_core::{Result, Tensor, bail};
+use rayon::prelude::*;
+
+use super::matmul::{Matrix, Sizes, one_thread};
+use super::tape;
+use super::tile::{LANES, Left, Product};
+use super::values::Values;
+
+/// Each cloud's points times its own matrix. x `[clouds × points, k]`, t `[clouds, k, k]` → like x.
+///
+/// # Errors
+/// Shapes that do not fit, with what was expected.
+pub fn transform(x: &Tensor, t: &Tensor) -> Result<Tensor> {
+    let (&[rows, k], &[clouds, k1, k2]) = (x.dims(), t.dims()) else {
+        bail!("transform: expected x [clouds × points, k] and t [clouds, k, k], got {:?} and {:?}", x.dims(), t.dims());
+    };
+    if clouds == 0 || k == 0 || (k1, k2) != (k, k) || !rows.is_multiple_of(clouds) || rows == 0 {
+        bail!("transform: expected t [clouds, {k}, {k}], {rows} rows being a multiple of clouds, got t {:?}", t.dims());
+    }
+    let points = rows / clouds;
+    let Some(tape) = tape::Tape::of(&[x, t]) else {
+        return x.reshape((clouds, points, k))?.matmul(t)?.reshape((rows, k));
+    };
+    let (xc, tc) = (x.contiguous()?, t.contiguous()?);
+    let mut y = vec![0.0; rows * k];
+    each_cloud(&Values::of(&xc)?, &Values::of(&tc)?, k, points, &mut y);
+    tape::record(Some(&tape), &[x, t], y, &[rows, k], || {
+        let (x, t) = (xc.detach(), tc.detach());
+        Box::new(move |g, wanted| {
+            let (x, t) = (Values::of(&x)?, Values::of(&t)?);
+            let dx = wanted[0].then(|| {
+                let mut dx = vec![0.0; rows * k];
+                each_cloud(&g, &transposed(&t, k), k, points, &mut dx);
+                dx
+            });
+            let dt = wanted[1].then(|| matrix_gradient(&x, &g, k, points));
+            Ok(vec![dx, dt])
+        })
+    })
+}
+
+/// Rows that one task takes.
+const BLOCK: usize = 256;
+
+fn each_cloud(x: &[f32], t: &[f32], k: usize, points: usize, y: &mut [f32]) {
+    y.par_chunks_mut(points * k).enumerate().for_each(|(cloud, y)| {
+        let t = &t[cloud * k * k..][..k * k];
+        let x = &x[cloud * points * k..][..points * k];
+        y.par_chunks_mut(BLOCK * k).zip(x.par_chunks(BLOCK * k)).for_each(|(y, x)| {
+            multiply(x, t, k, y);
+        });
+    });
+}
+
+fn multiply(x: &[f32], t: &[f32], k: usize, y: &mut [f32]) {
+    let rows = y.len() / k;
+    if k.is_multiple_of(LANES) {
+        let a = Left { data: x, row_step: k, column_step: 1 };
+        Product { rows, depth: k, columns: k, a, b: t, b_step: k, c: y, c_step: k, add: false, upper: false }.run();
+    } else if let (3, Ok(t)) = (k, <&[f32; 9]>::try_from(t)) {
+        for (y, x) in y.chunks_exact_mut(3).zip(x.chunks_exact(3)) {
+            for j in 0..3 {
+                y[j] = x[0] * t[j] + x[1] * t[3 + j] + x[2] * t[6 + j];
+            }
+        }
+    } else {
+        one_thread(Sizes { rows, depth: k, columns: k }, Matrix::dense(x, k), Matrix::dense(t, k), y, k);
+    }
+}
+
+fn transposed(t: &[f32], k: usize) -> Vec<f32> {
+    let mut out = vec![0.0; t.len()];
+    for (out, t) in out.chunks_exact_mut(k * k).zip(t.chunks_exact(k * k)) {
+        for i in 0..k {
+            for j in 0..k {
+                out[j * k + i] = t[i * k + j];
+            }
+        }
+    }
+    out
+}
+
+/// dt = xᵀg of each cloud.
+fn matrix_gradient(x: &[f32], g: &[f32], k: usize, points: usize) -> Vec<f32> {
+    let clouds = x.len() / (points * k);
+    let mut dt = vec![0.0; clouds * k * k];
+    dt.par_chunks_mut(k * k).enumerate().for_each(|(cloud, dt)| {
+        let of = |m: &'_ [f32]| cloud * points * k..(cloud + 1) * points * k.min(m.len());
+        let (x, g) = (&x[of(x)], &g[of(g)]);
+        if k.is_multiple_of(LANES) {
+            let a = Left { data: x, row_step: 1, column_step: k };
+            Product { rows: k, depth: points, columns: k, a, b: g, b_step: k, c: dt, c_step: k, add: false, upper: false }
+                .run();
+        } else {
+            let sizes = Sizes { rows: k, depth: points, columns: k };
+            one_thread(sizes, Matrix::dense(x, k).t(), Matrix::dense(g, k), dt, k);
+        }
+    });
+    dt
+}
+
+/// A T-Net's output as matrices, the identity added. x `[clouds, k·k]` → `[clouds, k, k]`.
+///
+/// # Errors
+/// Another shape.
+pub fn add_identity(x: &Tensor, k: usize) -> Result<Tensor> {
+    let &[clouds, width] = x.dims() else {
+        bail!("add_identity: expected x [clouds, {}], got {:?}", k * k, x.dims());
+    };
+    if k == 0 || width != k * k {
+        bail!("add_identity: expected x [clouds, {}], got {:?}", k * k, x.dims());
+    }
+    let Some(tape) = tape::Tape::of(&[x]) else {
+        let identity = Tensor::eye(k, x.dtype(), x.device())?.unsqueeze(0)?;
+        return x.reshape((clouds, k, k))?.broadcast_add(&identity);
+    };
+    let xc = x.contiguous()?;
+    let mut y = Values::of(&xc)?.to_vec();
+    for t in y.chunks_exact_mut(k * k) {
+        t.iter_mut().step_by(k + 1).for_each(|v| *v += 1.0);
+    }
+    tape::record(Some(&tape), &[x], y, &[clouds, k, k], || Box::new(|g, _| Ok(vec![Some(g)])))
+}
+
+/// How far transforms `[clouds, k, k]` are from orthogonal: ‖I − A·Aᵀ‖²_F, the mean over the clouds
+/// (Qi et al. 2017, equation 2).
+///
+/// # Errors
+/// Matrices that are not square.
+pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
+    let (clouds, k, width) = t.dims3()?;
+    if k != width || clouds == 0 || k == 0 {
+        bail!("orthogonality: expected square matrices [clouds, k, k], got {:?}", t.dims());
+    }
+    let Some(tape) = tape::Tape::of(&[t]) else {
+        let identity = Tensor::eye(k, t.dtype(), t.device())?.unsqueeze(0)?;
+        let product = t.matmul(&t.t()?)?;
+        return identity.broadcast_sub(&product)?.sqr()?.sum_all()? / clouds as f64;
+    };
+    let tc = t.contiguous()?;
+    let values = Values::of(&tc)?;
+    let sizes = Sizes { rows: k, depth: k, columns: k };
+    // A·Aᵀ − I.
+    let mut off = vec![0.0; clouds * k * k];
+    let sums: Vec<f64> = off
+        .par_chunks_mut(k * k)
+        .zip(values.par_chunks(k * k))
+        .map(|(off, a)| {
+            one_thread(sizes, Matrix::dense(a, k), Matrix::dense(a, k).t(), off, k);
+            off.iter_mut().step_by(k + 1).for_each(|v| *v -= 1.0);
+            off.iter().map(|&v| f64::from(v) * f64::from(v)).sum()
+        })
+        .collect();
+    let value = sums.iter().sum::<f64>() / clouds as f64;
+    tape::record(Some(&tape), &[t], vec![value as f32], &[], || {
+        let t = tc.detach();
+        Box::new(move |g, _| {
+            let factor = 4.0 * g[0] / clouds as f32;
+            let values = Values::of(&t)?;
+            let mut dt = vec![0.0; values.len()];
+            dt.par_chunks_mut(k * k).enumerate().for_each(|(i, dt)| {
+                let part = i * k * k..(i + 1) * k * k;
+                one_thread(sizes, Matrix::dense(&off[part.clone()], k), Matrix::dense(&values[part], k), dt, k);
+                dt.iter_mut().for_each(|v| *v *= factor);
+            });
+            Ok(vec![Some(dt)])
+        })
+    })
+}

@@ -1,0 +1,49 @@
+//! Reading a tensor's numbers in place.
+
+use std::ops::{Deref, Range};
+
+use candle_core::{CpuStorage, DType, Result, Storage, StorageRef, Tensor, bail};
+
+use super::Pass;
+
+/// A contiguous f32 tensor on the CPU, as a slice.
+pub(super) struct Values<'a> {
+    storage: StorageRef<'a>,
+    range: Range<usize>,
+}
+
+impl<'a> Values<'a> {
+    /// # Errors
+    /// Another number type, another device, or gaps between the values.
+    pub fn of(tensor: &'a Tensor) -> Result<Self> {
+        let (storage, layout) = tensor.storage_and_layout();
+        let Some((from, to)) = layout.contiguous_offsets() else {
+            bail!("expected a contiguous tensor, got strides {:?}", layout.stride());
+        };
+        if !matches!(&*storage, Storage::Cpu(CpuStorage::F32(v)) if v.len() >= to) {
+            bail!("expected f32 on the CPU, got {:?} on {:?}", tensor.dtype(), tensor.device());
+        }
+        Ok(Self { storage, range: from..to })
+    }
+}
+
+impl Deref for Values<'_> {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        match &*self.storage {
+            Storage::Cpu(CpuStorage::F32(v)) => &v[self.range.clone()],
+            _ => &[],
+        }
+    }
+}
+
+/// Whether the fused form runs: f32 on the CPU, and not switched off. Elsewhere the plain form serves.
+pub(super) fn fused(pass: &Pass, tensors: &[&Tensor]) -> bool {
+    !pass.plain && tensors.iter().all(|t| is_fused(t))
+}
+
+/// Whether a tensor is one that the fused operators take.
+pub(super) fn is_fused(tensor: &Tensor) -> bool {
+    tensor.device().is_cpu() && tensor.dtype() == DType::F32
+}
