@@ -49,17 +49,7 @@ pub(super) struct Product<'a> {
 
 impl Product<'_> {
     pub fn run(self) {
-        let Self {
-            rows,
-            depth,
-            columns,
-            a,
-            b,
-            b_step,
-            c,
-            c_step,
-            ..
-        } = &self;
+        let Self { rows, depth, columns, a, b, b_step, c, c_step, .. } = &self;
         if *rows == 0 || *columns == 0 {
             return;
         }
@@ -110,11 +100,7 @@ unsafe fn columns<S: Simd, const WIDE: usize>(simd: S, mut p: Product) {
 
 #[inline(always)]
 unsafe fn rows<S: Simd, const W: usize>(simd: S, p: &mut Product, from: usize) {
-    let end = if p.upper {
-        p.rows.min(from + W * S::F32_LANES)
-    } else {
-        p.rows
-    };
+    let end = if p.upper { p.rows.min(from + W * S::F32_LANES) } else { p.rows };
     let mut row = 0;
     unsafe {
         while end - row >= 6 {
@@ -142,11 +128,7 @@ unsafe fn store<S: Simd, const H: usize, const W: usize>(simd: S, p: &mut Produc
         for (i, line) in sums.iter().enumerate() {
             for (j, &sum) in line.iter().enumerate() {
                 let at = c.add(i * p.c_step + j * S::F32_LANES).cast::<S::f32s>();
-                let value = if p.add {
-                    simd.add_f32s(at.read_unaligned(), sum)
-                } else {
-                    sum
-                };
+                let value = if p.add { simd.add_f32s(at.read_unaligned(), sum) } else { sum };
                 at.write_unaligned(value);
             }
         }
@@ -224,23 +206,6 @@ impl Greatest<'_> {
         assert!(self.depth > 0 && columns.is_multiple_of(PANEL) && self.at.len() == columns);
         assert!(self.b.len() == self.depth * columns);
         assert!(self.a.len().is_multiple_of(TALL * self.depth));
-=======
-        let Self {
-            rows,
-            depth,
-            columns,
-            a,
-            b,
-            best,
-            at,
-            ..
-        } = &self;
-        if *rows == 0 || *columns == 0 {
-            return;
-        }
-        assert!(columns % PANEL == 0 && best.len() >= *columns && at.len() >= *columns);
-        assert!(b.len() >= depth * columns);
-        assert!(*depth == 0 || a.data.len() > (rows - 1) * a.row_step + (depth - 1) * a.column_step);
         dispatch(self);
     }
 }
