@@ -20,7 +20,7 @@ use crate::{Cloud, CloudSource, Dataset, species::SPECIES};
 use cache::Packed;
 
 /// Number of the generator. It grows with any change to what is made, so that no old cache is taken for new.
-pub const GENERATOR: u32 = 2;
+pub const GENERATOR: u32 = 3;
 
 /// What set to make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

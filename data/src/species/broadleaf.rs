@@ -8,8 +8,8 @@ pub(super) const BEECH: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.289],
-        crown_width: [0.84, 0.65],
-        crown_ratio: [0.84, 0.60],
+        crown_width: [0.80, 0.65],
+        crown_ratio: [0.86, 0.66],
         profile: Profile {
             peak: 0.60,
             upper: 1.9,
@@ -130,7 +130,7 @@ pub(super) const ASH: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.285],
-        crown_width: [0.76, 0.64],
+        crown_width: [0.70, 0.64],
         crown_ratio: [0.62, 0.42],
         profile: Profile {
             peak: 0.30,
@@ -191,8 +191,8 @@ pub(super) const RED_OAK: Species = Species {
     habit: Habit {
         conifer: false,
         petterson: [1.9, 0.292],
-        crown_width: [0.92, 0.66],
-        crown_ratio: [0.58, 0.40],
+        crown_width: [1.0, 0.66],
+        crown_ratio: [0.52, 0.38],
         profile: Profile {
             peak: 0.80,
             upper: 2.0,

@@ -8,13 +8,13 @@ pub(super) const DOUGLAS: Species = Species {
     habit: Habit {
         conifer: true,
         petterson: [1.9, 0.277],
-        crown_width: [0.66, 0.69],
-        crown_ratio: [0.78, 0.40],
+        crown_width: [0.74, 0.69],
+        crown_ratio: [0.68, 0.46],
         profile: Profile {
             peak: 0.74,
-            upper: 1.35,
+            upper: 1.5,
             lower: 1.6,
-            base: 0.62,
+            base: 0.5,
         },
         lobes: 0.10,
         leaders: 1,
@@ -64,8 +64,8 @@ pub(super) const SPRUCE: Species = Species {
     habit: Habit {
         conifer: true,
         petterson: [1.9, 0.283],
-        crown_width: [0.62, 0.66],
-        crown_ratio: [0.85, 0.45],
+        crown_width: [0.57, 0.66],
+        crown_ratio: [0.90, 0.64],
         profile: Profile {
             peak: 0.93,
             upper: 1.12,

@@ -4,12 +4,12 @@ use super::*;
 use crate::{Scan, growth};
 
 /// A change of this digest is a change of the forest: raise `GENERATOR` with it, so that old caches are left.
-const DIGEST: &str = "2612d33172f1194a18178187e5eb3e379e744bfa44e2cde370eaad42209eeb7c";
+const DIGEST: &str = "a95cdeff368b46dc1fd3dba0a07464e07ba2aea43f94be95ade7b1be8a879e51";
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_on_every_machine() {
     let packed = Packed::pack(&small(), made(&small())).unwrap();
-    assert_eq!((GENERATOR, packed.digest.as_str()), (2, DIGEST));
+    assert_eq!((GENERATOR, packed.digest.as_str()), (3, DIGEST));
 }
 
 #[test]
