@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use candle_core::{DType, Device, Tensor, Var};
-use canopy::kernels::{Pass, cross_entropy};
+use canopy::kernels::{Pass, cross_entropy, weighted_sum};
 use canopy::model::{PointNet, orthogonality};
 use canopy::optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig, clip_grad_norm};
 use canopy::schedule::cosine_with_warmup;
@@ -129,21 +129,17 @@ impl Case {
     }
 
     fn pass(&self, train: bool) -> Pass {
-        Pass {
-            train,
-            plain: self.plain,
-            seed: 0,
-            step: 0,
-        }
+        let pass = if train { Pass::train(0, 0) } else { Pass::eval() };
+        pass.plain(self.plain)
     }
 
     /// Label smoothing, class weights (sums exact in f32) and orthogonality.
-    fn whole_loss(&self, model: &PointNet) -> Tensor {
-        let out = model.forward(&self.points, &self.pass(true)).unwrap();
+    fn whole_loss(&self, model: &PointNet, pass: &Pass) -> Tensor {
+        let out = model.forward(&self.points, pass).unwrap();
         let weights = Tensor::new(&[1f32, 0.5, 2.0, 1.25, 0.75], &Device::Cpu).unwrap();
         let loss = cross_entropy(&out.logits, &self.labels, 0.1, Some(&weights)).unwrap();
         match &out.feature_transform {
-            Some(t) => (loss + (orthogonality(t).unwrap() * 0.001).unwrap()).unwrap(),
+            Some(t) => weighted_sum(&[(&loss, 1.0), (&orthogonality(t).unwrap(), 0.001)]).unwrap(),
             None => loss,
         }
     }
@@ -154,7 +150,8 @@ impl Case {
         self.compared.with("eval.logits", &evaluated.logits);
 
         let points = Var::from_tensor(&self.points).unwrap();
-        let out = model.forward(&points, &self.pass(true)).unwrap();
+        let pass = self.pass(true);
+        let out = model.forward(&points, &pass).unwrap();
         let loss = cross_entropy(&out.logits, &self.labels, 0.0, None).unwrap();
         self.compared.with("plain.logits", &out.logits);
         self.compared.with("plain.loss", &loss);
@@ -162,7 +159,7 @@ impl Case {
             self.compared
                 .with("plain.orthogonality", &orthogonality(t).unwrap());
         }
-        for ((name, _), grad) in model.params().iter().zip(model.gradients(&loss).unwrap()) {
+        for ((name, _), grad) in model.params().iter().zip(model.gradients(&loss, &pass).unwrap()) {
             self.compared.with(&format!("plain.grad.{name}"), &grad);
         }
         for (name, buffer) in model.buffers() {
@@ -172,14 +169,16 @@ impl Case {
             self.gradient_of_points(&points, &loss);
         }
 
-        let loss = self.whole_loss(&model);
+        let pass = self.pass(true);
+        let loss = self.whole_loss(&model, &pass);
         self.compared.with("whole.loss", &loss);
-        for ((name, _), grad) in model.params().iter().zip(model.gradients(&loss).unwrap()) {
+        for ((name, _), grad) in model.params().iter().zip(model.gradients(&loss, &pass).unwrap()) {
             self.compared.with(&format!("whole.grad.{name}"), &grad);
         }
     }
 
-    /// Which of equal points takes the gradient of a max is free, their sum is not.
+    /// Which of equal points takes the gradient of a max is free, their sum is not. Only candle's graph leads
+    /// back to the points: the fused operators give gradients of parameters.
     fn gradient_of_points(&mut self, points: &Var, loss: &Tensor) {
         let grads = loss.backward().unwrap();
         let summed = |grad: &Tensor| {
@@ -206,8 +205,9 @@ impl Case {
         let mut optimizer = config.build(model.params()).unwrap();
         let (mut losses, mut norms, mut rates) = (Vec::new(), Vec::new(), Vec::new());
         for step in 0..STEPS {
-            let loss = self.whole_loss(&model);
-            let mut grads = model.gradients(&loss).unwrap();
+            let pass = self.pass(true);
+            let loss = self.whole_loss(&model, &pass);
+            let mut grads = model.gradients(&loss, &pass).unwrap();
             let norm = clip_grad_norm(&mut grads, 1.0).unwrap();
             let rate = rate_of(name, step);
             losses.push(values(&loss)[0]);
@@ -313,13 +313,9 @@ fn optimizers_are_pytorchs_on_gradients_of_all_sizes() {
 fn a_pytorch_file_with_biases_and_convolutions_gives_pytorchs_logits() {
     let model = PointNet::open(&folder().join("biased.weights.safetensors"), &Device::Cpu).unwrap();
     let golden = golden("biased.golden");
-    let pass = Pass {
-        train: false,
-        plain: true,
-        seed: 0,
-        step: 0,
-    };
-    let out = model.forward(&golden["points"], &pass).unwrap();
+    let out = model
+        .forward(&golden["points"], &Pass::eval().plain(true))
+        .unwrap();
     let error = relative(&values(&out.logits), &values(&golden["logits"]));
     assert!(error < 1e-5, "{error:.1e}");
 }
@@ -338,7 +334,7 @@ fn pytorch_reads_what_canopy_writes() {
         let case = Case::new(kind, DType::F32, true);
         let model = case.model();
         // One training pass moves the running statistics away from PyTorch's own.
-        case.whole_loss(&model);
+        case.whole_loss(&model, &case.pass(true));
         model.save(&weights).unwrap();
         let logits = model.forward(&case.points, &case.pass(false)).unwrap().logits;
         let tensors = HashMap::from([("points", case.points.clone()), ("logits", logits)]);

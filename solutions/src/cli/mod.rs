@@ -1,5 +1,6 @@
 //! The program's commands, one file each.
 
+mod data;
 mod eval;
 mod options;
 mod predict;
@@ -39,6 +40,9 @@ enum Command {
     Eval(eval::Args),
     /// Name the species of clouds
     Predict(predict::Args),
+    /// Fetch, import, convert, split and look at data
+    #[command(subcommand)]
+    Data(data::DataCommand),
 }
 
 /// Runs the program.
@@ -54,6 +58,7 @@ pub fn main() -> ExitCode {
         Command::Train(args) => train::run(*args),
         Command::Eval(args) => eval::run(&args),
         Command::Predict(args) => predict::run(&args),
+        Command::Data(command) => data::run(command),
     };
     result.unwrap_or_else(|e| {
         eprintln!("error: {e:#}");

@@ -82,34 +82,6 @@ impl Pass {
     }
 }
 
-impl Pass {
-    /// A training pass of step `step`.
-    pub fn train(seed: u64, step: u64) -> Self {
-        Self {
-            train: true,
-            plain: false,
-            seed,
-            step,
-        }
-    }
-
-    /// An evaluation pass.
-    pub fn eval() -> Self {
-        Self {
-            train: false,
-            plain: false,
-            seed: 0,
-            step: 0,
-        }
-    }
-
-    /// With the plain composition or without.
-    pub fn plain(mut self, plain: bool) -> Self {
-        self.plain = plain;
-        self
-    }
-}
-
 /// Batch normalisation over rows (Ioffe and Szegedy 2015), as PyTorch's `BatchNorm1d`: biased variance
 /// to normalise, unbiased for the running estimate.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 use anyhow::{Result, ensure};
 use candle_core::{DType, Tensor};
 
-use super::PointNet;
+use super::{PointNet, layers};
 use crate::kernels::Pass;
 
 impl PointNet {
@@ -17,14 +17,9 @@ impl PointNet {
             "critical points: expected one cloud of shape [points, 3], got {:?}",
             cloud.dims()
         );
-        let pass = Pass {
-            train: false,
-            plain: false,
-            seed: 0,
-            step: 0,
-        };
-        let (features, _) = self.point_features(&cloud.unsqueeze(0)?, &pass)?;
-        let wide = self.split_mlp().0.forward(&features, &pass)?.detach();
+        let pass = Pass::eval();
+        let (x, _) = self.transformed(&cloud.unsqueeze(0)?, &pass)?;
+        let wide = layers::forward(self.after_transforms(), &x, &pass)?.detach();
         let greatest: Vec<f64> = wide.max(0)?.to_dtype(DType::F64)?.to_vec1()?;
         let from: Vec<u32> = wide.argmax(0)?.to_vec1()?;
         let mut critical: Vec<usize> = from

@@ -3,7 +3,7 @@
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy_data::Philox;
 
-use crate::kernels::{self, BatchNorm, Pass};
+use crate::kernels::{self, BatchNorm, MlpLayer, Pass};
 
 /// What new layers start from.
 pub(super) struct Init<'a> {
@@ -69,14 +69,12 @@ impl Dense {
         Ok(Self { name, weight, bn })
     }
 
-    /// `[rows, from]` → `[rows, to]`.
-    pub fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
-        kernels::linear_bn(x, &self.weight, &self.bn, true, pass)
-    }
-
-    /// `[clouds × points, from]` → `[clouds, to]`, the greatest over each cloud's points.
-    pub fn forward_max(&self, x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
-        kernels::linear_bn_max(x, &self.weight, &self.bn, true, clouds, pass)
+    fn as_layer(&self) -> MlpLayer<'_> {
+        MlpLayer {
+            weight: &self.weight,
+            bn: &self.bn,
+            relu: true,
+        }
     }
 
     pub fn params(&self) -> [Named; 3] {
@@ -144,7 +142,6 @@ pub(super) struct TNet {
     pub mlp: Vec<Dense>,
     pub fc: Vec<Dense>,
     pub out: Last,
-    identity: Tensor,
     k: usize,
 }
 
@@ -160,7 +157,6 @@ impl TNet {
             )?,
             fc: stack(init, &format!("{name}.fc"), wide(1024), &[wide(512), wide(256)])?,
             out: Last::zero(init, out, wide(256), k * k)?,
-            identity: Tensor::eye(k, init.dtype, init.device)?.unsqueeze(0)?,
             k,
         })
     }
@@ -169,10 +165,7 @@ impl TNet {
     pub fn forward(&self, x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
         let pooled = forward_max(&self.mlp, x, clouds, pass)?;
         let hidden = forward(&self.fc, &pooled, pass)?;
-        self.out
-            .forward(&hidden)?
-            .reshape((clouds, self.k, self.k))?
-            .broadcast_add(&self.identity)
+        kernels::add_identity(&self.out.forward(&hidden)?, self.k)
     }
 }
 
@@ -185,17 +178,15 @@ pub(super) fn stack(init: &Init, name: &str, from: usize, widths: &[usize]) -> R
         .collect()
 }
 
-/// Layer after layer.
+/// Layer after layer: `[rows, from]` → `[rows, to]`.
 pub(super) fn forward(layers: &[Dense], x: &Tensor, pass: &Pass) -> Result<Tensor> {
-    layers
-        .iter()
-        .try_fold(x.clone(), |x, layer| layer.forward(&x, pass))
+    let layers: Vec<_> = layers.iter().map(Dense::as_layer).collect();
+    kernels::shared_mlp(x, &layers, pass)
 }
 
-/// Layer after layer, the last one only by its greatest value over each cloud's points.
+/// Layer after layer, then the greatest value over each cloud's points:
+/// `[clouds × points, from]` → `[clouds, to]`.
 pub(super) fn forward_max(layers: &[Dense], x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
-    match layers.split_last() {
-        Some((last, before)) => last.forward_max(&forward(before, x, pass)?, clouds, pass),
-        None => candle_core::bail!("a max over points needs a layer before it"),
-    }
+    let layers: Vec<_> = layers.iter().map(Dense::as_layer).collect();
+    kernels::shared_mlp_max(x, &layers, clouds, pass)
 }

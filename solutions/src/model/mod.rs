@@ -26,10 +26,10 @@
 mod config;
 mod critical;
 mod layers;
-mod orthogonality;
 mod pointnet;
 mod weights;
 
 pub use config::{Kind, PointNetConfig};
-pub use orthogonality::orthogonality;
 pub use pointnet::{Output, PointNet};
+
+pub use crate::kernels::orthogonality;

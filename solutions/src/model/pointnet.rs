@@ -99,17 +99,17 @@ impl PointNet {
             "training needs at least 2 clouds in a batch, got 1: batch norm in the head would divide by a \
              variance of nothing. Take a larger batch, or drop the epoch's last one where it holds a single cloud"
         );
-        let (features, feature_transform) = self.point_features(points, pass)?;
-        let (last, _) = self.split_mlp();
-        let pooled = last.forward_max(&features, clouds, pass)?;
+        let (x, feature_transform) = self.transformed(points, pass)?;
+        let pooled = layers::forward_max(self.after_transforms(), &x, clouds, pass)?;
         Ok(Output {
             logits: self.classify(pooled, pass)?,
             feature_transform,
         })
     }
 
-    /// All of the shared MLP but its last layer: `[clouds, points, 3]` → `[clouds × points, 128]`.
-    pub(super) fn point_features(&self, points: &Tensor, pass: &Pass) -> Result<(Tensor, Option<Tensor>)> {
+    /// Up to the feature transform: `[clouds, points, 3]` → `[clouds × points, 64]`; all of a vanilla model's
+    /// shared MLP lies behind it, so its points pass as they are.
+    pub(super) fn transformed(&self, points: &Tensor, pass: &Pass) -> Result<(Tensor, Option<Tensor>)> {
         let rows = match *points.dims() {
             [clouds, points, 3] if clouds > 0 && points > 0 => clouds * points,
             _ => anyhow::bail!(
@@ -119,29 +119,29 @@ impl PointNet {
         };
         let clouds = points.dim(0)?;
         let x = points.reshape((rows, 3))?;
-        let (_, before) = self.split_mlp();
-        let (first, second) = before.split_at(BEFORE_FEATURE_TRANSFORM);
         let Some(transforms) = &self.transforms else {
-            return Ok((layers::forward(before, &x, pass)?, None));
+            return Ok((x, None));
         };
         let x = kernels::transform(&x, &transforms.input.forward(&x, clouds, pass)?)?;
-        let x = layers::forward(first, &x, pass)?;
+        let x = layers::forward(&self.mlp[..BEFORE_FEATURE_TRANSFORM], &x, pass)?;
         let t = transforms.feature.forward(&x, clouds, pass)?;
-        let x = kernels::transform(&x, &t)?;
-        Ok((layers::forward(second, &x, pass)?, Some(t)))
+        Ok((kernels::transform(&x, &t)?, Some(t)))
     }
 
-    /// The layer before the max, and those before it.
-    pub(super) fn split_mlp(&self) -> (&Dense, &[Dense]) {
-        let (last, before) = self.mlp.split_last().expect("the shared MLP has five layers");
-        (last, before)
+    /// The layers of the shared MLP that what [`Self::transformed`] gives has not been through.
+    pub(super) fn after_transforms(&self) -> &[Dense] {
+        match self.config.kind {
+            Kind::Full => &self.mlp[BEFORE_FEATURE_TRANSFORM..],
+            Kind::Vanilla => &self.mlp,
+        }
     }
 
     /// `[clouds, 1024]` → `[clouds, classes]`.
     fn classify(&self, pooled: Tensor, pass: &Pass) -> Result<Tensor> {
         let mut x = pooled;
         for (i, layer) in self.head.iter().enumerate() {
-            x = kernels::dropout(&layer.forward(&x, pass)?, self.config.dropout, i as u64, pass)?;
+            let hidden = layers::forward(std::slice::from_ref(layer), &x, pass)?;
+            x = kernels::dropout(&hidden, self.config.dropout, i as u64, pass)?;
         }
         Ok(self.classifier.forward(&x)?)
     }
@@ -166,14 +166,14 @@ impl PointNet {
         of_tnets.chain(own).flat_map(Dense::buffers).collect()
     }
 
-    /// The gradients of `loss`, one number, in the order of [`Self::params`]; zeros for a parameter that
-    /// the loss does not depend on.
+    /// The gradients of `loss`, one number of this pass, in the order of [`Self::params`]; zeros for a
+    /// parameter that the loss does not depend on.
     ///
     /// # Errors
     /// candle's.
-    pub fn gradients(&self, loss: &Tensor) -> Result<Vec<Tensor>> {
-        let mut grads = loss.backward()?;
-        let of = |(_, var): (String, Var)| match grads.remove(&var) {
+    pub fn gradients(&self, loss: &Tensor, pass: &Pass) -> Result<Vec<Tensor>> {
+        let mut grads = kernels::backward(loss, pass)?;
+        let of = |(_, var): (String, Var)| match grads.take(&var) {
             Some(grad) => Ok(grad),
             None => Ok(var.zeros_like()?),
         };

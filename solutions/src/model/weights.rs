@@ -1,11 +1,11 @@
 //! Weights in and out of safetensors files, canopy's and PyTorch's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::{Device, Tensor};
-use canopy_data::atomic;
 use safetensors::SafeTensors;
 
 use super::layers::Named;
@@ -69,7 +69,7 @@ impl PointNet {
             (CONFIG_KEY.to_owned(), serde_json::to_string(self.config())?),
         ]);
         let bytes = safetensors::serialize(self.to_map()?, Some(header))?;
-        atomic::write(path, &bytes).context("the weights could not be saved")
+        write_whole(path, &bytes).with_context(|| format!("cannot write weights to {}", path.display()))
     }
 
     /// Sets every parameter and buffer from a file, by [`Self::from_map`].
@@ -198,4 +198,21 @@ fn read(path: &Path, device: &Device) -> Result<Contents> {
         Ok((map, config))
     };
     parse().with_context(|| format!("cannot read weights from {}", path.display()))
+}
+
+/// Writes beside `path`, then renames.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // A temporary file is its owner's alone; weights are a file like any other.
+    #[cfg(unix)]
+    let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
 }

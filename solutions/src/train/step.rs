@@ -44,7 +44,7 @@ pub fn train_step(
         loss.class_weights.as_ref(),
     )?;
     if let Some(transform) = output.feature_transform.filter(|_| loss.orthogonality > 0.0) {
-        total = (total + (orthogonality(&transform)? * loss.orthogonality)?)?;
+        total = kernels::weighted_sum(&[(&total, 1.0), (&orthogonality(&transform)?, loss.orthogonality)])?;
     }
     let correct = output
         .logits
@@ -53,15 +53,7 @@ pub fn train_step(
         .eq(labels)?
         .to_dtype(DType::F32)?
         .sum_all()?;
-    let grads = total.backward()?;
-    let mut grads = model
-        .params()
-        .iter()
-        .map(|(name, var)| match grads.get(var) {
-            Some(g) => Ok(g.clone()),
-            None => bail!("no gradient came for {name}: it takes no part in the loss"),
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let mut grads = model.gradients(&total, pass)?;
     if clip > 0.0 {
         clip_grad_norm(&mut grads, clip)?;
     }

@@ -23,7 +23,7 @@ use crate::{
     loader::{Collate, Loader, batches, epoch_order},
     model::PointNet,
     optim::Optimizer,
-    report::EpochRow,
+    report::{EpochRow, tensorboard::EventWriter},
 };
 
 /// How a call of [`Trainer::run`] ended.
@@ -158,6 +158,7 @@ impl Trainer {
         let mut loader = Loader::new(Arc::new(collate), self.config.workers, self.config.prefetch)?;
         let loss = self.loss()?;
         let steps = self.steps_per_epoch();
+        let mut events = EventWriter::create(self.folder.path())?;
         let mut display = Display::new(
             steps * self.config.epochs as u64,
             self.config.epochs,
@@ -168,6 +169,9 @@ impl Trainer {
             if self.epoch(&mut loader, &loss, &mut display, stop)? == Outcome::Stopped {
                 display.finish();
                 return Ok(Outcome::Stopped);
+            }
+            if let Some(row) = self.rows.last() {
+                write_events(&mut events, row)?;
             }
         }
         display.finish();
@@ -400,6 +404,24 @@ impl Trainer {
         let (points, _) = collate.batch(&[record], 0)?.to_device(&self.device)?;
         Ok(self.model.critical_points(&points.squeeze(0)?)?)
     }
+}
+
+fn write_events(events: &mut EventWriter, row: &EpochRow) -> Result<()> {
+    let values = [
+        ("loss/train", Some(row.train_loss)),
+        ("loss/validation", row.val_loss),
+        ("accuracy/train", Some(row.train_accuracy)),
+        ("accuracy/validation", row.val_accuracy),
+        ("balanced_accuracy/validation", row.val_balanced),
+        ("learning_rate", Some(row.learning_rate)),
+        ("clouds_per_second", Some(row.clouds_per_second)),
+    ];
+    for (tag, value) in values {
+        if let Some(value) = value {
+            events.scalar_now(tag, row.step, value as f32)?;
+        }
+    }
+    Ok(events.flush()?)
 }
 
 fn to_device(tensors: HashMap<String, Tensor>, device: &Device) -> Result<HashMap<String, Tensor>> {

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use candle_core::{DType, Device, Tensor};
-use canopy::kernels::{Pass, cross_entropy};
+use canopy::kernels::{Pass, cross_entropy, weighted_sum};
 use canopy::model::{Kind, PointNet, PointNetConfig, orthogonality};
 use canopy_data::Philox;
 
@@ -37,12 +37,8 @@ pub fn shaken(kind: Kind, seed: u64) -> PointNet {
 }
 
 pub fn pass(train: bool, plain: bool) -> Pass {
-    Pass {
-        train,
-        plain,
-        seed: 3,
-        step: 0,
-    }
+    let pass = if train { Pass::train(3, 0) } else { Pass::eval() };
+    pass.plain(plain)
 }
 
 /// Coordinates of normal points, cloud by cloud.
@@ -68,9 +64,9 @@ pub fn loss_and_gradients(model: &PointNet, x: &Tensor, pass: &Pass) -> (f32, Ve
     let labels = Tensor::new(labels, &Device::Cpu).unwrap();
     let mut loss = cross_entropy(&out.logits, &labels, 0.1, None).unwrap();
     if let Some(t) = &out.feature_transform {
-        loss = (loss + (orthogonality(t).unwrap() * 0.001).unwrap()).unwrap();
+        loss = weighted_sum(&[(&loss, 1.0), (&orthogonality(t).unwrap(), 0.001)]).unwrap();
     }
-    (loss.to_scalar().unwrap(), model.gradients(&loss).unwrap())
+    (loss.to_scalar().unwrap(), model.gradients(&loss, pass).unwrap())
 }
 
 /// The error's whole chain, as the program prints it.
