@@ -1,5 +1,9 @@
 //! How fast a LAS or LAZ file is read: `cargo run --example read_speed -p canopy-data -- FILE [RUNS]`.
 //!
+//! Measured on 2026-11-21, two cores, best of three (laspy: of two), 20 million points with GPS times that `make` and
+//! laspy 2.7.0 with lazrs 0.8.2 (two threads) wrote, coordinates, intensity, class and returns as arrays:
+//! point format 6 (LAS 1.4): 2.69 s, laspy 6.08 s; point format 1 (LAS 1.2): 3.89 s, laspy 6.07 s in the same minute.
+//!
 //! With `make N FILE` it first writes a file of N points to read. `read_speed_laspy.py` beside it measures laspy.
 
 use std::{path::Path, time::Instant};

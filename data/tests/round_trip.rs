@@ -227,6 +227,22 @@ fn a_file_appears_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_folder_that_is_missing_or_a_name_without_a_format_is_told() {
+    let cloud = Cloud::from_points(vec![[1.0, 2.0, 3.0]]);
+    let told = |path: &Path| {
+        format!(
+            "{:#}",
+            formats::write(path, &cloud, &Options::default()).unwrap_err()
+        )
+    };
+    let home = tempfile::tempdir().unwrap();
+    let e = told(&home.path().join("nowhere/a.laz"));
+    assert!(e.contains("nowhere/a.laz") && e.contains("folder"), "{e}");
+    let e = told(&home.path().join("a.docx"));
+    assert!(e.contains("a.docx") && e.contains("laz"), "{e}");
+}
+
+#[test]
 fn an_empty_cloud_and_a_single_point_are_files_too() {
     let home = tempfile::tempdir().unwrap();
     for name in ["a.las", "a.laz", "a.ply", "a.canopy"] {
