@@ -1,5 +1,7 @@
 //! What is written comes back, in every format, within its own steps.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::path::Path;
 
 use canopy_data::{

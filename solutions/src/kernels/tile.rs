@@ -169,10 +169,9 @@ unsafe fn sums<S: Simd, const H: usize, const W: usize>(
 /// The greatest of each column of `a·b` and the first row that has it, without storing the product.
 /// Continues from what `best` and `at` hold; `at` counts rows from `first_row`.
 pub(super) struct Greatest<'a> {
-    pub rows: usize,
     pub depth: usize,
-    pub columns: usize,
-    pub a: Left<'a>,
+    /// Blocks of [`TALL`] rows as [`pack_rows`] makes them.
+    pub a: &'a [f32],
     /// Panels of [`PANEL`] columns one after the other, each `depth × PANEL`.
     pub b: &'a [f32],
     pub best: &'a mut [f32],
@@ -180,18 +179,33 @@ pub(super) struct Greatest<'a> {
     pub first_row: usize,
 }
 
-/// Columns of a packed panel.
-pub(super) const PANEL: usize = 64;
+/// Columns of a packed panel: with 128 rows 16 KiB, half of the L1 cache.
+pub(super) const PANEL: usize = 32;
+
+/// Rows of a packed block.
+pub(super) const TALL: usize = 12;
+
+/// Rows of `depth` values out of a matrix with rows of `step`, in blocks of [`TALL`], column by column. The last
+/// block is filled up with its last row, which changes no maximum and no first row of one.
+pub(super) fn pack_rows(rows: &[f32], step: usize, depth: usize, packed: &mut Vec<f32>) {
+    packed.resize((rows.len() / step).next_multiple_of(TALL) * depth, 0.0);
+    for (block, rows) in packed.chunks_exact_mut(TALL * depth).zip(rows.chunks(TALL * step)) {
+        let last = rows.len() / step - 1;
+        for r in 0..TALL {
+            let row = &rows[r.min(last) * step..][..depth];
+            for (to, &v) in block[r..].iter_mut().step_by(TALL).zip(row) {
+                *to = v;
+            }
+        }
+    }
+}
 
 impl Greatest<'_> {
     pub fn run(self) {
-        let Self { rows, depth, columns, a, b, best, at, .. } = &self;
-        if *rows == 0 || *columns == 0 {
-            return;
-        }
-        assert!(columns % PANEL == 0 && best.len() >= *columns && at.len() >= *columns);
-        assert!(b.len() >= depth * columns);
-        assert!(*depth == 0 || a.data.len() > (rows - 1) * a.row_step + (depth - 1) * a.column_step);
+        let columns = self.best.len();
+        assert!(self.depth > 0 && columns.is_multiple_of(PANEL) && self.at.len() == columns);
+        assert!(self.b.len() == self.depth * columns);
+        assert!(self.a.len().is_multiple_of(TALL * self.depth));
         dispatch(self);
     }
 }
@@ -200,15 +214,21 @@ impl WithSimd for Greatest<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        // SAFETY: `run` has checked the operands against the sizes.
-        unsafe {
-            for panel in (0..self.columns).step_by(PANEL) {
-                if S::F32_LANES >= 16 {
-                    greatest_rows::<S, 4>(simd, &mut self, panel, 0);
-                } else {
-                    for inner in (0..PANEL).step_by(2 * S::F32_LANES) {
-                        greatest_rows::<S, 2>(simd, &mut self, panel, inner);
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { depth, a, b, best, at, first_row } = self;
+        let panels = b.chunks_exact(depth * PANEL).zip(best.chunks_exact_mut(PANEL)).zip(at.chunks_exact_mut(PANEL));
+        for ((b, best), at) in panels {
+            for (i, a) in a.chunks_exact(TALL * depth).enumerate() {
+                let row = first_row + i * TALL;
+                // SAFETY: `run` has checked the operands against the sizes.
+                unsafe {
+                    if S::F32_LANES >= 16 {
+                        greatest::<S, TALL, 2>(simd, depth, a, b, best, at, row, 0, 0);
+                    } else {
+                        for from in (0..PANEL).step_by(2 * S::F32_LANES) {
+                            greatest::<S, 6, 2>(simd, depth, a, b, best, at, row, 0, from);
+                            greatest::<S, 6, 2>(simd, depth, a, b, best, at, row, 6, from);
+                        }
                     }
                 }
             }
@@ -216,46 +236,31 @@ impl WithSimd for Greatest<'_> {
     }
 }
 
-#[inline(always)]
-unsafe fn greatest_rows<S: Simd, const W: usize>(simd: S, p: &mut Greatest, panel: usize, inner: usize) {
-    let mut row = 0;
-    unsafe {
-        while p.rows - row >= 6 {
-            greatest::<S, 6, W>(simd, p, row, panel, inner);
-            row += 6;
-        }
-        match p.rows - row {
-            5 => greatest::<S, 5, W>(simd, p, row, panel, inner),
-            4 => greatest::<S, 4, W>(simd, p, row, panel, inner),
-            3 => greatest::<S, 3, W>(simd, p, row, panel, inner),
-            2 => greatest::<S, 2, W>(simd, p, row, panel, inner),
-            1 => greatest::<S, 1, W>(simd, p, row, panel, inner),
-            _ => (),
-        }
-    }
-}
-
+/// H rows from `skip` on of one block, W vectors of columns from `from` on.
+#[allow(clippy::too_many_arguments)]
 #[inline(always)]
 unsafe fn greatest<S: Simd, const H: usize, const W: usize>(
     simd: S,
-    p: &mut Greatest,
+    depth: usize,
+    a: &[f32],
+    b: &[f32],
+    best: &mut [f32],
+    at: &mut [f32],
     row: usize,
-    panel: usize,
-    inner: usize,
+    skip: usize,
+    from: usize,
 ) {
     unsafe {
-        let a = p.a.data.as_ptr().add(row * p.a.row_step);
-        let b = p.b.as_ptr().add(panel * p.depth + inner);
-        let sums = sums::<S, H, W>(simd, p.depth, a, (p.a.row_step, p.a.column_step), b, PANEL);
+        let (a, b) = (a.as_ptr().add(skip), b.as_ptr().add(from));
+        let sums = sums::<S, H, W>(simd, depth, a, (1, TALL), b, PANEL);
         for j in 0..W {
-            let from = panel + inner + j * S::F32_LANES;
-            let best = p.best.as_mut_ptr().add(from).cast::<S::f32s>();
-            let at = p.at.as_mut_ptr().add(from).cast::<S::f32s>();
+            let best = best.as_mut_ptr().add(from + j * S::F32_LANES).cast::<S::f32s>();
+            let at = at.as_mut_ptr().add(from + j * S::F32_LANES).cast::<S::f32s>();
             let (mut top, mut index) = (best.read_unaligned(), at.read_unaligned());
             for (i, line) in sums.iter().enumerate() {
                 let greater = simd.less_than_f32s(top, line[j]);
                 top = simd.select_f32s(greater, line[j], top);
-                index = simd.select_f32s(greater, simd.splat_f32s((p.first_row + row + i) as f32), index);
+                index = simd.select_f32s(greater, simd.splat_f32s((row + skip + i) as f32), index);
             }
             best.write_unaligned(top);
             at.write_unaligned(index);

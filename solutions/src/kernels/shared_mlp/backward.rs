@@ -57,18 +57,19 @@ impl Saved {
                 (last, below)
             }
         };
-        while let (Some(above), 1..) = (below.take(), level) {
+        while level > 0 {
+            let Some(above) = below.take() else { break };
             level -= 1;
             let (dw, next) = self.stored(&x, level, &above, level > 0 || wanted[0]);
             pool::give(above.gradient);
             self.put(&mut out, level, dw, above.sums);
             below = next;
         }
-        out[0] = self.input_gradient(below, wanted[0], level);
+        out[0] = self.input_gradient(below, wanted[0]);
         Ok(out)
     }
 
-    fn input_gradient(&self, below: Option<Below>, wanted: bool, _level: usize) -> Option<Vec<f32>> {
+    fn input_gradient(&self, below: Option<Below>, wanted: bool) -> Option<Vec<f32>> {
         let (k, kp) = (self.layers[0].k, self.layers[0].kp);
         let padded = below.filter(|_| wanted)?.gradient;
         if k == kp {

@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use super::layer::{BLOCK, Layer, Source, dense, group_rows, transpose};
-use crate::kernels::tile::{Greatest, PANEL, Product};
+use crate::kernels::tile::{Greatest, PANEL, Product, TALL, pack_rows};
 use crate::kernels::vector;
 
 /// What the backward pass needs of the max.
@@ -35,9 +35,9 @@ impl Blocks for Source<'_> {
     }
 }
 
-/// Rows of a tile: the points of a cloud in equal parts of at most 258 (43 register tiles).
+/// Rows of a tile: the points of a cloud in equal parts of at most 264 (22 register tiles).
 pub fn tile_rows(points: usize) -> usize {
-    points.div_ceil(points.div_ceil(258)).next_multiple_of(6)
+    points.div_ceil(points.div_ceil(264)).next_multiple_of(TALL)
 }
 
 /// The tiles of all clouds, as (cloud, first row, end row).
@@ -90,15 +90,14 @@ pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Laye
     let tiles = tiles(clouds, points);
     let found: Vec<(Vec<f32>, Vec<f32>)> = tiles
         .par_iter()
-        .map_init(Default::default, |scratch, &(cloud, from, to)| {
+        .map_init(Default::default, |(scratch, packed): &mut ([Vec<f32>; 2], Vec<f32>), &(cloud, from, to)| {
             let a = source.block(from, to, scratch);
+            pack_rows(a, a.len() / (to - from), k, packed);
             let mut best = vec![f32::NEG_INFINITY; columns];
             let mut at = vec![0.0; columns];
             Greatest {
-                rows: to - from,
                 depth: k,
-                columns,
-                a: dense(a, a.len() / (to - from)),
+                a: packed,
                 b: &panels,
                 best: &mut best,
                 at: &mut at,
