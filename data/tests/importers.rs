@@ -1,5 +1,7 @@
 //! Each layout, made small in a folder, with what can be wrong in it.
 
+#![allow(clippy::unwrap_used)] // in a test it is the assertion
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -578,4 +580,35 @@ fn a_stop_ends_an_import_and_leaves_nothing() {
     let error = import::to_shards(plan, Kind::Stpctls, &Options::default(), &to, stop).unwrap_err();
     assert_eq!(error.to_string(), "stopped");
     assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn damaged_shapefiles_and_tables_never_panic(
+        which in 0usize..4,
+        at in 0.0f64..1.0,
+        bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 1..8),
+        cut in proptest::bool::ANY,
+    ) {
+        let d = dir();
+        crowns(d.path(), &[("T1", 3.0), ("T2", 12.0), ("FAR", 900.0)]);
+        text(d.path(), "Field/train_data.csv", "indvdID,siteID,taxonID\nT1,SITE,QURU\nT2,SITE,ACRU\n");
+        put(d.path(), "RemoteSensing/LAS/SITE_1.las", 20, 1);
+        let names = ["ITC/train_SITE.shp", "ITC/train_SITE.dbf", "ITC/train_SITE.shx", "Field/train_data.csv"];
+        let path = d.path().join(names[which]);
+        let mut content = fs::read(&path).unwrap();
+        let place = (at * content.len() as f64) as usize;
+        if cut {
+            content.truncate(place);
+        } else {
+            for (old, new) in content[place..].iter_mut().zip(&bytes) {
+                *old = *new;
+            }
+        }
+        fs::write(&path, content).unwrap();
+        // An error or not: either is an answer.
+        let _ = import(Kind::Idtrees, d.path(), &Options::default());
+    }
 }

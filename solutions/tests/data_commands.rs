@@ -1,5 +1,7 @@
 //! `canopy data` as a user types it: what it prints, what it leaves, how it ends.
 
+#![allow(clippy::unwrap_used)] // in a test it is the assertion
+
 use std::{
     fs,
     path::Path,

@@ -1,7 +1,7 @@
 //! Data sets as they are downloaded, read into labelled trees.
 //!
 //! An importer first makes a [`Plan`]: which files there are, what each is, where it stood. It reads no
-//! cloud yet, so a wrong folder or label is told at once. [`run`] then reads the clouds in parallel, a few at
+//! cloud yet, so a wrong folder or label is told at once. [`run()`] then reads the clouds in parallel, a few at
 //! a time, and hands them on in the plan's order.
 
 mod crowns;

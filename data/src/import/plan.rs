@@ -55,7 +55,7 @@ pub struct Labelled {
 impl Plan {
     /// A plan of files, labels numbered in alphabetical order.
     pub(super) fn of_files(name: String, mut files: Vec<Labelled>) -> Self {
-        files.sort_by(|a, b| natural(&a.source).cmp(&natural(&b.source)));
+        files.sort_by_cached_key(|f| natural(&f.source));
         let species: Vec<String> = files
             .iter()
             .map(|f| f.label.clone())

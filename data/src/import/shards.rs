@@ -31,7 +31,7 @@ impl Sink for Survey {
 /// Species of which no tree is left (by `min_points` or damaged files) get no label.
 ///
 /// # Errors
-/// Those of [`run`], and a disk that is full or may not be written to.
+/// Those of [`run()`], and a disk that is full or may not be written to.
 pub fn to_shards(
     mut plan: Plan,
     kind: Kind,

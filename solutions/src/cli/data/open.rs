@@ -1,8 +1,8 @@
-//! Opens any data set with a progress, and writes small files whole or not at all.
+//! Opens any data set with a progress.
 
-use std::{io::Write, path::Path};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use canopy_data::{Dataset, MOST_POINTS, Opening, builtin, cache_folder, import::Options, open_with};
 
 use super::progress::{Progress, Unit};
@@ -40,24 +40,4 @@ pub fn grown(config: &builtin::Config) -> Result<Dataset> {
         eprintln!("warning: {warning}");
     }
     Ok(loaded.dataset)
-}
-
-/// Writes `bytes` to `path` beside its name first.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let parent = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        // Readable as any other file, not by its owner alone as temporary ones are.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.prefix(".canopy-").tempfile_in(parent)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
 }

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use canopy_data::{
-    Dataset,
+    Dataset, atomic,
     split::{self, Shares, species_counts},
 };
 use serde_json::json;
@@ -159,7 +159,7 @@ fn write(data: &Dataset, parts: &[Part], out: &Path) -> Result<()> {
         ])?;
     }
     let text = table.into_inner().context("the table")?;
-    open::write_whole(out, &text)?;
+    atomic::write(out, &text)?;
     eprintln!("written: {}", out.display());
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use canopy_data::{Cloud, Dataset, formats, import, sample};
+use canopy_data::{Cloud, Dataset, atomic, formats, import, sample};
 
 use super::{
     open,
@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Result<()> {
         _ => ColorBy::Height,
     };
     let page = view_page(&clouds, color)?;
-    open::write_whole(&args.out, page.as_bytes())?;
+    atomic::write(&args.out, page.as_bytes())?;
     say!(
         "{}: {} clouds; open it in a browser",
         args.out.display(),
