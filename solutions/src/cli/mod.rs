@@ -1,5 +1,6 @@
 //! The program's commands, one file each.
 
+mod bench;
 mod eval;
 mod options;
 mod predict;
@@ -37,6 +38,8 @@ enum Command {
     Train(Box<train::Args>),
     /// Score a trained model on a data set
     Eval(eval::Args),
+    /// Measure how fast it is here
+    Bench(bench::Args),
     /// Name the species of clouds
     Predict(predict::Args),
 }
@@ -53,6 +56,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Train(args) => train::run(*args),
         Command::Eval(args) => eval::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Predict(args) => predict::run(&args),
     };
     result.unwrap_or_else(|e| {
