@@ -116,7 +116,11 @@ impl Bench {
             self.step += 1;
             if timed > 0 {
                 // Inference is the network alone, as PyTorch's side is.
-                times.loader.push(if self.train { loaded.as_secs_f64() * 1e3 } else { 0.0 });
+                times.loader.push(if self.train {
+                    loaded.as_secs_f64() * 1e3
+                } else {
+                    0.0
+                });
                 times.forward.push(parts[0]);
                 times.backward.push(parts[1]);
                 times.optimizer.push(parts[2]);

@@ -73,7 +73,11 @@ pub struct Options {
 
 impl Options {
     fn kind(&self) -> Kind {
-        if self.model == "full" { Kind::Full } else { Kind::Vanilla }
+        if self.model == "full" {
+            Kind::Full
+        } else {
+            Kind::Vanilla
+        }
     }
 }
 
@@ -196,10 +200,16 @@ fn print(found: &Found) {
         ("backward", found.backward_ms),
         ("optimizer", found.optimizer_ms),
     ];
-    for (name, ms) in parts.into_iter().filter(|&(_, ms)| found.bench == "train" || ms > 0.0) {
+    for (name, ms) in parts
+        .into_iter()
+        .filter(|&(_, ms)| found.bench == "train" || ms > 0.0)
+    {
         println!("{name:<18}{ms:>10.2}  {:>5.1}%", ms / found.total_ms * 100.0);
     }
-    println!("{:<18}{:>10.2}  {:>6.1} clouds/s", "all", found.total_ms, found.clouds_per_second);
+    println!(
+        "{:<18}{:>10.2}  {:>6.1} clouds/s",
+        "all", found.total_ms, found.clouds_per_second
+    );
     println!(
         "\n{:.1} GFLOP at {:.0} GFLOP/s, {:.0}% of the {:.0} of a matrix product here",
         found.gflop,
@@ -213,9 +223,17 @@ fn print(found: &Found) {
     for peer in &found.pytorch {
         let name = if peer.compiled { "torch.compile" } else { "eager" };
         let total = median(&peer.total_ms);
-        print!("\nPyTorch {} {name}: {total:.1} ms, {:.2} times ours", peer.torch, total / found.total_ms);
+        print!(
+            "\nPyTorch {} {name}: {total:.1} ms, {:.2} times ours",
+            peer.torch,
+            total / found.total_ms
+        );
         if let Some(ours) = found.peak_memory_mib {
-            print!("; {:.0} MiB, {:.2} times ours", peer.peak_mib, peer.peak_mib / ours);
+            print!(
+                "; {:.0} MiB, {:.2} times ours",
+                peer.peak_mib,
+                peer.peak_mib / ours
+            );
         }
     }
     println!();

@@ -28,12 +28,23 @@ pub struct Peer {
 }
 
 /// One turn, added to what the earlier ones found.
-pub fn round(python: &Path, train: bool, compiled: bool, options: &Options, peers: &mut Vec<Peer>) -> Result<()> {
+pub fn round(
+    python: &Path,
+    train: bool,
+    compiled: bool,
+    options: &Options,
+    peers: &mut Vec<Peer>,
+) -> Result<()> {
     let mut script = tempfile::Builder::new().suffix(".py").tempfile()?;
     script.write_all(SCRIPT.as_bytes())?;
     let mut command = Command::new(python);
     command.arg(script.path());
-    command.args(["--mode", if train { "train" } else { "infer" }, "--model", &options.model]);
+    command.args([
+        "--mode",
+        if train { "train" } else { "infer" },
+        "--model",
+        &options.model,
+    ]);
     for (name, value) in [
         ("--points", options.points),
         ("--batch", options.batch),
