@@ -98,14 +98,20 @@ fn outcome(
         let b = var(&random(10, &[5]), dtype);
         let logits = kernels::linear(&y, &w, &b)?;
         let rows = logits.dim(0)? as u32;
-        let labels = Tensor::from_vec((0..rows).map(|i| i * 7 % 5).collect::<Vec<_>>(), rows as usize, &Device::Cpu)?;
+        let labels = Tensor::from_vec(
+            (0..rows).map(|i| i * 7 % 5).collect::<Vec<_>>(),
+            rows as usize,
+            &Device::Cpu,
+        )?;
         let weights = Tensor::new(&[1f32, 0.5, 2.0, 1.5, 0.25], &Device::Cpu)?.to_dtype(dtype)?;
         let loss = kernels::cross_entropy(&logits, &labels, 0.1, Some(&weights))?;
         let loss = kernels::weighted_sum(&[(&loss, 3.0)])?;
         out.push(("loss".into(), list(&loss)?));
         let grads = kernels::backward(&loss, &pass)?;
         let mut of = |name: String, v: &Var| -> Result<()> {
-            let g = grads.get(v).ok_or_else(|| candle_core::Error::Msg(format!("no gradient of {name}")))?;
+            let g = grads
+                .get(v)
+                .ok_or_else(|| candle_core::Error::Msg(format!("no gradient of {name}")))?;
             assert_eq!(g.dims(), v.dims(), "{name}");
             out.push((name, list(g)?));
             Ok(())
@@ -136,7 +142,10 @@ fn hold(x: &Tensor, layers: &[Values], clouds: Option<usize>, tolerance: f64) {
             let size = plain.iter().fold(1e-3, |m: f64, v| m.max(v.abs()));
             for (i, (f, p)) in fused.iter().zip(plain).enumerate() {
                 let error = (f - p).abs() / size;
-                assert!(error <= tolerance, "{name}[{i}], train {train}: fused {f}, plain {p}, error {error:e} of the greatest");
+                assert!(
+                    error <= tolerance,
+                    "{name}[{i}], train {train}: fused {f}, plain {p}, error {error:e} of the greatest"
+                );
             }
         }
     }
@@ -144,7 +153,13 @@ fn hold(x: &Tensor, layers: &[Values], clouds: Option<usize>, tolerance: f64) {
 
 #[test]
 fn one_layer_is_the_plain_composition_at_odd_sizes() {
-    for (rows, k, n) in [(600, 3, 64), (513, 64, 128), (777, 20, 33), (1000, 17, 16), (40, 100, 130)] {
+    for (rows, k, n) in [
+        (600, 3, 64),
+        (513, 64, 128),
+        (777, 20, 33),
+        (1000, 17, 16),
+        (40, 100, 130),
+    ] {
         hold(&random(1, &[rows, k]), &[layer(5, k, n, true)], None, 3e-5);
     }
     // Of two rows the variance may be next to nothing, and 1/σ multiplies the rounding.
@@ -160,15 +175,30 @@ fn a_layer_without_relu_is_the_plain_composition() {
 
 #[test]
 fn three_layers_are_the_plain_composition() {
-    let layers = [layer(11, 3, 64, true), layer(14, 64, 50, true), layer(17, 50, 128, true)];
+    let layers = [
+        layer(11, 3, 64, true),
+        layer(14, 64, 50, true),
+        layer(17, 50, 128, true),
+    ];
     hold(&random(3, &[1000, 3]), &layers, None, 1e-4);
     hold(&random(3, &[1000, 3]), &layers, Some(4), 1e-4);
 }
 
 #[test]
 fn the_max_is_the_plain_composition_at_odd_sizes() {
-    for (clouds, points, k, n) in [(3, 300, 20, 70), (1, 259, 16, 64), (5, 1, 8, 40), (2, 1030, 64, 200), (7, 6, 3, 5)] {
-        hold(&random(4, &[clouds * points, k]), &[layer(21, k, n, true)], Some(clouds), 5e-5);
+    for (clouds, points, k, n) in [
+        (3, 300, 20, 70),
+        (1, 259, 16, 64),
+        (5, 1, 8, 40),
+        (2, 1030, 64, 200),
+        (7, 6, 3, 5),
+    ] {
+        hold(
+            &random(4, &[clouds * points, k]),
+            &[layer(21, k, n, true)],
+            Some(clouds),
+            5e-5,
+        );
     }
 }
 
@@ -185,8 +215,14 @@ fn gamma_of_zero_and_below_takes_the_same_points() {
 fn of_tied_points_the_first_takes_the_gradient() {
     // Every point of a cloud stands there twice.
     let half = random(6, &[1, 100, 8]);
-    let x = Tensor::cat(&[&half, &half], 1).unwrap().reshape((200, 8)).unwrap();
-    let l = Values { gamma: random(33, &[24]).abs().unwrap(), ..layer(32, 8, 24, true) };
+    let x = Tensor::cat(&[&half, &half], 1)
+        .unwrap()
+        .reshape((200, 8))
+        .unwrap();
+    let l = Values {
+        gamma: random(33, &[24]).abs().unwrap(),
+        ..layer(32, 8, 24, true)
+    };
     hold(&x, &[l.clone()], Some(1), 5e-5);
     let grads = outcome(&x, &[l], Some(1), DType::F32, true).unwrap();
     let (_, dx) = grads.iter().find(|(name, _)| name == "x").unwrap();
@@ -200,7 +236,8 @@ fn constant_channels_stay_finite_and_far_means_keep_their_digits() {
     hold(&x, &[layer(41, 6, 32, true)], None, 2e-2);
     let constant = Tensor::ones((600, 6), DType::F64, &Device::Cpu).unwrap();
     for clouds in [None, Some(4)] {
-        for (name, values) in outcome(&constant, &[layer(42, 6, 32, true)], clouds, DType::F32, true).unwrap() {
+        for (name, values) in outcome(&constant, &[layer(42, 6, 32, true)], clouds, DType::F32, true).unwrap()
+        {
             assert!(values.iter().all(|v| v.is_finite()), "{name}");
         }
     }
@@ -208,10 +245,17 @@ fn constant_channels_stay_finite_and_far_means_keep_their_digits() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let layers = [layer(51, 3, 64, true), layer(54, 64, 128, true), layer(57, 128, 300, true)];
+    let layers = [
+        layer(51, 3, 64, true),
+        layer(54, 64, 128, true),
+        layer(57, 128, 300, true),
+    ];
     let x = random(8, &[4000, 3]);
     let on = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
         pool.install(|| {
             let mut all = outcome(&x, &layers, Some(8), DType::F32, true).unwrap();
             all.extend(outcome(&x, &layers, None, DType::F32, true).unwrap());
@@ -222,7 +266,10 @@ fn threads_do_not_change_a_bit() {
     let one = on(1);
     for threads in [2, 3, 5] {
         for ((name, a), (_, b)) in one.iter().zip(&on(threads)) {
-            assert!(a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()), "{name} on {threads} threads");
+            assert!(
+                a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()),
+                "{name} on {threads} threads"
+            );
         }
     }
 }
@@ -250,8 +297,19 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
     let loss = kernels::weighted_sum(&[(&loss, 1.0), (&kernels::orthogonality(&t)?, 0.001)])?;
     let grads = kernels::backward(&loss, &pass)?;
     let list = |t: &Tensor| -> Result<Vec<f64>> { t.to_dtype(DType::F64)?.flatten_all()?.to_vec1() };
-    let mut out = vec![("loss".to_owned(), list(&loss)?), ("logits".to_owned(), list(&logits)?)];
-    let vars = [("x", &x), ("w", &w), ("b", &b), ("first", &first[0].w), ("deep", &deep[0].w), ("head", &head[0].w), ("last", &last[0].w)];
+    let mut out = vec![
+        ("loss".to_owned(), list(&loss)?),
+        ("logits".to_owned(), list(&logits)?),
+    ];
+    let vars = [
+        ("x", &x),
+        ("w", &w),
+        ("b", &b),
+        ("first", &first[0].w),
+        ("deep", &deep[0].w),
+        ("head", &head[0].w),
+        ("last", &last[0].w),
+    ];
     for (name, v) in vars {
         out.push((name.to_owned(), list(grads.get(v).unwrap())?));
     }
@@ -261,10 +319,17 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
 #[test]
 fn transforms_and_their_penalty_are_the_plain_composition() {
     for (k, points) in [(3, 300), (16, 200), (7, 301)] {
-        let (fused, plain) = (transformed(DType::F32, k, points).unwrap(), transformed(DType::F64, k, points).unwrap());
+        let (fused, plain) = (
+            transformed(DType::F32, k, points).unwrap(),
+            transformed(DType::F64, k, points).unwrap(),
+        );
         for ((name, f), (_, p)) in fused.iter().zip(&plain) {
             let size = p.iter().fold(1e-3, |m: f64, v| m.max(v.abs()));
-            let worst = f.iter().zip(p).map(|(f, p)| (f - p).abs() / size).fold(0.0, f64::max);
+            let worst = f
+                .iter()
+                .zip(p)
+                .map(|(f, p)| (f - p).abs() / size)
+                .fold(0.0, f64::max);
             assert!(worst < 3e-4, "k {k}, {name}: {worst:e} of the greatest");
         }
     }
@@ -278,7 +343,10 @@ fn hostile_shapes_are_errors() {
     for pass in [Pass::train(1, 1), Pass::eval()] {
         for x in [&[0, 4][..], &[5, 3], &[5, 0], &[5], &[2, 2, 4]] {
             assert!(kernels::shared_mlp(&t(x), &mlp, &pass).is_err(), "{x:?}");
-            assert!(kernels::linear_bn(&t(x), &layers[0].w, &layers[0].bn, true, &pass).is_err(), "{x:?}");
+            assert!(
+                kernels::linear_bn(&t(x), &layers[0].w, &layers[0].bn, true, &pass).is_err(),
+                "{x:?}"
+            );
         }
         for clouds in [0, 2, 6] {
             assert!(kernels::shared_mlp_max(&t(&[5, 4]), &mlp, clouds, &pass).is_err());
@@ -290,7 +358,15 @@ fn hostile_shapes_are_errors() {
     assert!(kernels::add_identity(&t(&[2, 8]), 3).is_err());
     assert!(kernels::orthogonality(&t(&[2, 3, 4])).is_err());
     assert!(kernels::linear(&t(&[2, 3]), &t(&[4, 5]), &t(&[4])).is_err());
-    assert!(kernels::cross_entropy(&t(&[2, 3]), &Tensor::new(&[1u32], &Device::Cpu).unwrap(), 0.0, None).is_err());
+    assert!(
+        kernels::cross_entropy(
+            &t(&[2, 3]),
+            &Tensor::new(&[1u32], &Device::Cpu).unwrap(),
+            0.0,
+            None
+        )
+        .is_err()
+    );
     assert!(kernels::weighted_sum(&[]).is_err());
 }
 
@@ -298,11 +374,134 @@ fn hostile_shapes_are_errors() {
 fn a_walk_without_its_tape_is_an_error() {
     let layers = build(&[layer(82, 4, 6, true)], DType::F32);
     let pass = Pass::train(1, 1);
-    let y = kernels::shared_mlp(&random(83, &[5, 4]).to_dtype(DType::F32).unwrap(), &as_mlp(&layers), &pass).unwrap();
+    let y = kernels::shared_mlp(
+        &random(83, &[5, 4]).to_dtype(DType::F32).unwrap(),
+        &as_mlp(&layers),
+        &pass,
+    )
+    .unwrap();
     assert!(kernels::backward(&y, &pass).is_err(), "not a scalar");
     let labels = Tensor::new(&[0u32, 1, 2, 3, 4], &Device::Cpu).unwrap();
     let loss = kernels::cross_entropy(&y, &labels, 0.0, None).unwrap();
-    assert!(kernels::cross_entropy(&y, &Tensor::new(&[0u32, 1, 2, 3, 6], &Device::Cpu).unwrap(), 0.0, None).is_err());
+    assert!(
+        kernels::cross_entropy(
+            &y,
+            &Tensor::new(&[0u32, 1, 2, 3, 6], &Device::Cpu).unwrap(),
+            0.0,
+            None
+        )
+        .is_err()
+    );
     assert!(kernels::backward(&loss, &pass).is_ok());
     assert!(kernels::backward(&loss, &pass).is_err(), "the tape is used up");
+}
+
+/// Three tensors, one longer than a piece of work.
+fn tensors(seed: u64) -> Vec<Tensor> {
+    [&[40_000][..], &[3, 5], &[70_001]]
+        .iter()
+        .enumerate()
+        .map(|(i, shape)| random(seed + i as u64, shape).to_dtype(DType::F32).unwrap())
+        .collect()
+}
+
+fn flat(t: &Tensor) -> Vec<f64> {
+    t.to_dtype(DType::F64)
+        .unwrap()
+        .flatten_all()
+        .unwrap()
+        .to_vec1()
+        .unwrap()
+}
+
+#[test]
+fn multi_tensor_steps_follow_their_formulas() {
+    use canopy::kernels::multi_tensor::{AdamStep, SgdStep, adam, global_norm, lamb, sgd};
+    let grads = tensors(200);
+    let g: Vec<&Tensor> = grads.iter().collect();
+    let norm = grads.iter().flat_map(flat).map(|v| v * v).sum::<f64>().sqrt();
+    assert!((global_norm(&g).unwrap() - norm).abs() < 1e-9 * norm);
+    let step = AdamStep {
+        lr: 0.01,
+        beta1: 0.9,
+        beta2: 0.99,
+        eps: 1e-6,
+        weight_decay: 0.1,
+        decoupled: true,
+        step: 3,
+        gradient_factor: 0.5,
+    };
+    for kind in ["adamw", "adam", "lamb", "sgd"] {
+        let (w, m, v) = (tensors(300), tensors(400), tensors(500));
+        let v: Vec<Tensor> = v.iter().map(|v| v.abs().unwrap()).collect();
+        let before: Vec<[Vec<f64>; 4]> = (0..3)
+            .map(|i| [flat(&w[i]), flat(&grads[i]), flat(&m[i]), flat(&v[i])])
+            .collect();
+        let (wr, mr, vr): (Vec<&Tensor>, Vec<&Tensor>, Vec<&Tensor>) =
+            (w.iter().collect(), m.iter().collect(), v.iter().collect());
+        match kind {
+            "adamw" => adam(&wr, &g, &mr, &vr, &step),
+            "adam" => adam(
+                &wr,
+                &g,
+                &mr,
+                &vr,
+                &AdamStep {
+                    decoupled: false,
+                    ..step
+                },
+            ),
+            "lamb" => lamb(
+                &wr,
+                &g,
+                &mr,
+                &vr,
+                &AdamStep {
+                    decoupled: false,
+                    ..step
+                },
+            ),
+            _ => sgd(
+                &wr,
+                &g,
+                &mr,
+                &SgdStep {
+                    lr: 0.01,
+                    momentum: 0.9,
+                    weight_decay: 0.1,
+                    nesterov: true,
+                    gradient_factor: 0.5,
+                },
+            ),
+        }
+        .unwrap();
+        for (i, [w0, g, m0, v0]) in before.iter().enumerate() {
+            let (c1, c2) = (1.0 - 0.9_f64.powi(3), 1.0 - 0.99_f64.powi(3));
+            let moments = |j: usize, decay: f64| {
+                let g = 0.5 * g[j] + decay * w0[j];
+                let (m, v) = (0.9 * m0[j] + 0.1 * g, 0.99 * v0[j] + 0.01 * g * g);
+                (m / c1) / ((v / c2).sqrt() + 1e-6)
+            };
+            let direction = |j: usize| moments(j, 0.0) + 0.1 * w0[j];
+            let norm = |f: &dyn Fn(usize) -> f64| (0..w0.len()).map(|j| f(j).powi(2)).sum::<f64>().sqrt();
+            let trust = norm(&|j| w0[j]) / norm(&direction);
+            for (j, &got) in flat(&w[i]).iter().enumerate() {
+                let want = match kind {
+                    "adamw" => w0[j] * (1.0 - 0.001) - 0.01 * moments(j, 0.0),
+                    "adam" => w0[j] - 0.01 * moments(j, 0.1),
+                    "lamb" => w0[j] - 0.01 * trust * direction(j),
+                    _ => {
+                        let g = 0.5 * g[j] + 0.1 * w0[j];
+                        w0[j] - 0.01 * (g + 0.9 * (0.9 * m0[j] + g))
+                    }
+                };
+                assert!(
+                    (got - want).abs() < 1e-5,
+                    "{kind} tensor {i} [{j}]: {got}, expected {want}"
+                );
+            }
+        }
+        assert!(adam(&wr, &g, &wr, &vr, &step).is_err(), "a tensor given twice");
+        assert!(adam(&wr[..2], &g, &mr, &vr, &step).is_err(), "too few");
+    }
 }

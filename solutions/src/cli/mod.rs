@@ -1,6 +1,10 @@
 //! The program's commands, one file each.
 
+<<<<<<< HEAD
 mod data;
+=======
+mod bench;
+>>>>>>> kernels
 mod eval;
 mod options;
 mod predict;
@@ -38,6 +42,8 @@ enum Command {
     Train(Box<train::Args>),
     /// Score a trained model on a data set
     Eval(eval::Args),
+    /// Measure how fast it is here
+    Bench(bench::Args),
     /// Name the species of clouds
     Predict(predict::Args),
     /// Fetch, import, convert, split and look at data
@@ -57,6 +63,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Train(args) => train::run(*args),
         Command::Eval(args) => eval::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Data(command) => data::run(command),
     };

@@ -26,20 +26,48 @@ pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass
         return shared_mlp(x, &[layer], pass);
     }
     let (&[rows, k], &[n, wk]) = (x.dims(), w.dims()) else {
-        bail!("linear_bn: expected x [rows, in] and w [out, in], got {:?} and {:?}", x.dims(), w.dims());
+        bail!(
+            "linear_bn: expected x [rows, in] and w [out, in], got {:?} and {:?}",
+            x.dims(),
+            w.dims()
+        );
     };
     if rows == 0 || k == 0 || n == 0 || wk != k {
-        bail!("linear_bn: expected at least one row, and w [out, {k}], got x {:?} and w {:?}", x.dims(), w.dims());
+        bail!(
+            "linear_bn: expected at least one row, and w [out, {k}], got x {:?} and w {:?}",
+            x.dims(),
+            w.dims()
+        );
     }
-    for (name, v) in [("gamma", &bn.gamma), ("beta", &bn.beta), ("mean", &bn.mean), ("var", &bn.var)] {
+    for (name, v) in [
+        ("gamma", &bn.gamma),
+        ("beta", &bn.beta),
+        ("mean", &bn.mean),
+        ("var", &bn.var),
+    ] {
         if v.dims() != [n] {
-            bail!("linear_bn: expected batch norm's {name} of shape [{n}], got {:?}", v.dims());
+            bail!(
+                "linear_bn: expected batch norm's {name} of shape [{n}], got {:?}",
+                v.dims()
+            );
         }
     }
     let (xc, wc) = (x.contiguous()?, w.contiguous()?);
-    let sizes = Sizes { rows, depth: k, columns: n };
-    let mut y = matmul(sizes, Matrix::dense(&Values::of(&xc)?, k), Matrix::dense(&Values::of(&wc)?, k).t());
-    let rstd = if pass.train { batch_norm(&mut y, rows, bn)? } else { running_norm(&mut y, bn)? };
+    let sizes = Sizes {
+        rows,
+        depth: k,
+        columns: n,
+    };
+    let mut y = matmul(
+        sizes,
+        Matrix::dense(&Values::of(&xc)?, k),
+        Matrix::dense(&Values::of(&wc)?, k).t(),
+    );
+    let rstd = if pass.train {
+        batch_norm(&mut y, rows, bn)?
+    } else {
+        running_norm(&mut y, bn)?
+    };
     let (gamma, beta) = (read(gamma)?, read(beta)?);
     let mut output = y.clone();
     for row in output.chunks_exact_mut(n) {
@@ -50,7 +78,16 @@ pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass
     }
     let tape = pass.tape_for();
     tape::record(tape.as_ref(), &inputs, output, &[rows, n], || {
-        let saved = Saved { x: xc.detach(), w: wc.detach(), xhat: y, gamma, beta, rstd, relu, sizes };
+        let saved = Saved {
+            x: xc.detach(),
+            w: wc.detach(),
+            xhat: y,
+            gamma,
+            beta,
+            rstd,
+            relu,
+            sizes,
+        };
         Box::new(move |g, wanted| saved.backward(g, wanted))
     })
 }
@@ -123,7 +160,11 @@ struct Saved {
 impl Saved {
     /// dβ = Σg, dγ = Σg·x̂, dy = γ/σ·(g − dβ/M − x̂·dγ/M), dW = dyᵀx, dx = dy·W; g masked by the ReLU.
     fn backward(&self, mut g: Vec<f32>, wanted: &[bool]) -> Result<Vec<Option<Vec<f32>>>> {
-        let Sizes { rows, depth: k, columns: n } = self.sizes;
+        let Sizes {
+            rows,
+            depth: k,
+            columns: n,
+        } = self.sizes;
         let m = rows as f64;
         let (mut dbeta, mut dgamma) = (vec![0.0_f64; n], vec![0.0_f64; n]);
         for (g, xhat) in g.chunks_exact_mut(n).zip(self.xhat.chunks_exact(n)) {
@@ -143,8 +184,28 @@ impl Saved {
         }
         let (x, w) = (Values::of(&self.x)?, Values::of(&self.w)?);
         let dy = Matrix::dense(&g, n);
-        let dx = || matmul(Sizes { rows, depth: n, columns: k }, dy, Matrix::dense(&w, k));
-        let dw = || matmul(Sizes { rows: n, depth: rows, columns: k }, dy.t(), Matrix::dense(&x, k));
+        let dx = || {
+            matmul(
+                Sizes {
+                    rows,
+                    depth: n,
+                    columns: k,
+                },
+                dy,
+                Matrix::dense(&w, k),
+            )
+        };
+        let dw = || {
+            matmul(
+                Sizes {
+                    rows: n,
+                    depth: rows,
+                    columns: k,
+                },
+                dy.t(),
+                Matrix::dense(&x, k),
+            )
+        };
         let single = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<f32>>();
         Ok(vec![
             wanted[0].then(dx),

@@ -19,14 +19,20 @@ pub fn cross_entropy(
     let (rows, classes) = logits.dims2()?;
     if labels.dims() != [rows] || weights.is_some_and(|w| w.dims() != [classes]) {
         let weights = weights.map(Tensor::dims);
-        bail!("cross_entropy: expected labels [{rows}] and weights [{classes}], got {:?} and {weights:?}", labels.dims());
+        bail!(
+            "cross_entropy: expected labels [{rows}] and weights [{classes}], got {:?} and {weights:?}",
+            labels.dims()
+        );
     }
     let Some(tape) = tape::Tape::of(&[logits]) else {
         return plain(logits, labels, smoothing, weights);
     };
     let labels: Vec<u32> = labels.to_dtype(DType::U32)?.to_vec1()?;
     if let Some(row) = labels.iter().position(|&l| l as usize >= classes) {
-        bail!("cross_entropy: label {} of row {row} is no class: there are {classes}", labels[row]);
+        bail!(
+            "cross_entropy: label {} of row {row} is no class: there are {classes}",
+            labels[row]
+        );
     }
     let weights: Vec<f64> = match weights {
         Some(w) => w.to_dtype(DType::F64)?.to_vec1()?,

@@ -14,20 +14,34 @@ pub(super) struct Matrix<'a> {
 impl<'a> Matrix<'a> {
     /// Row by row, `width` values each.
     pub fn dense(data: &'a [f32], width: usize) -> Self {
-        Self { data, row_step: width, column_step: 1 }
+        Self {
+            data,
+            row_step: width,
+            column_step: 1,
+        }
     }
 
     /// The transpose.
     pub fn t(self) -> Self {
-        Self { row_step: self.column_step, column_step: self.row_step, ..self }
+        Self {
+            row_step: self.column_step,
+            column_step: self.row_step,
+            ..self
+        }
     }
 
     fn from_row(self, row: usize) -> Self {
-        Self { data: &self.data[row * self.row_step..], ..self }
+        Self {
+            data: &self.data[row * self.row_step..],
+            ..self
+        }
     }
 
     fn from_column(self, column: usize) -> Self {
-        Self { data: &self.data[column * self.column_step..], ..self }
+        Self {
+            data: &self.data[column * self.column_step..],
+            ..self
+        }
     }
 }
 
@@ -49,14 +63,21 @@ pub(super) fn matmul(sizes: Sizes, a: Matrix, b: Matrix) -> Vec<f32> {
         let starts: Vec<usize> = (0..depth).step_by(DEEP).collect();
         let parts = starts.par_iter().map(|&k| {
             let mut part = vec![0.0; rows * columns];
-            let sizes = Sizes { depth: DEEP.min(depth - k), ..sizes };
+            let sizes = Sizes {
+                depth: DEEP.min(depth - k),
+                ..sizes
+            };
             one_thread(sizes, a.from_column(k), b.from_row(k), &mut part, columns);
             part
         });
-        return parts.collect::<Vec<_>>().into_iter().reduce(|mut sum, part| {
-            super::vector::add(&mut sum, &part);
-            sum
-        }).unwrap_or_default();
+        return parts
+            .collect::<Vec<_>>()
+            .into_iter()
+            .reduce(|mut sum, part| {
+                super::vector::add(&mut sum, &part);
+                sum
+            })
+            .unwrap_or_default();
     }
     let mut c = vec![0.0; rows * columns];
     if rows * columns == 0 {
@@ -65,7 +86,10 @@ pub(super) fn matmul(sizes: Sizes, a: Matrix, b: Matrix) -> Vec<f32> {
     if rows >= 128 || columns < 128 {
         let piece = rows.div_ceil(16).max(32);
         c.par_chunks_mut(piece * columns).enumerate().for_each(|(i, c)| {
-            let sizes = Sizes { rows: c.len() / columns, ..sizes };
+            let sizes = Sizes {
+                rows: c.len() / columns,
+                ..sizes
+            };
             one_thread(sizes, a.from_row(i * piece), b, c, columns);
         });
         return c;
@@ -78,7 +102,16 @@ pub(super) fn matmul(sizes: Sizes, a: Matrix, b: Matrix) -> Vec<f32> {
         .map(|&j| {
             let width = piece.min(columns - j);
             let mut part = vec![0.0; rows * width];
-            one_thread(Sizes { columns: width, ..sizes }, a, b.from_column(j), &mut part, width);
+            one_thread(
+                Sizes {
+                    columns: width,
+                    ..sizes
+                },
+                a,
+                b.from_column(j),
+                &mut part,
+                width,
+            );
             part
         })
         .collect();
@@ -98,10 +131,13 @@ pub(super) fn one_thread(sizes: Sizes, a: Matrix, b: Matrix, c: &mut [f32], c_st
         return;
     }
     if depth == 0 {
-        c.chunks_mut(c_step).take(rows).for_each(|row| row[..columns].fill(0.0));
+        c.chunks_mut(c_step)
+            .take(rows)
+            .for_each(|row| row[..columns].fill(0.0));
         return;
     }
-    let last = |m: &Matrix, rows: usize, columns: usize| (rows - 1) * m.row_step + (columns - 1) * m.column_step;
+    let last =
+        |m: &Matrix, rows: usize, columns: usize| (rows - 1) * m.row_step + (columns - 1) * m.column_step;
     assert!(a.data.len() > last(&a, rows, depth) && b.data.len() > last(&b, depth, columns));
     assert!(c.len() > (rows - 1) * c_step + columns - 1);
     // SAFETY: the operands reach their last elements (asserted), c is borrowed for this call alone.

@@ -13,6 +13,7 @@ mod linear;
 mod linear_bn;
 mod loss;
 mod matmul;
+pub mod multi_tensor;
 mod parallel;
 mod plain;
 mod pool;

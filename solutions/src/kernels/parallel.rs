@@ -13,10 +13,3 @@ pub(super) fn add_into(sum: &mut [f32], more: &[f32]) {
         .zip(more.par_chunks(PIECE))
         .for_each(|(s, m)| vector::add(s, m));
 }
-
-/// `f(piece, piece's first element)` on each piece.
-pub(super) fn for_pieces(data: &mut [f32], f: impl Fn(&mut [f32], usize) + Sync) {
-    data.par_chunks_mut(PIECE)
-        .enumerate()
-        .for_each(|(i, piece)| f(piece, i * PIECE));
-}

@@ -50,7 +50,10 @@ impl Tape {
     /// The tape that one of `inputs` is on.
     pub fn of(inputs: &[&Tensor]) -> Option<Self> {
         let owners = lock(&OWNERS);
-        inputs.iter().find_map(|t| owners.get(&t.id())?.upgrade()).map(Self)
+        inputs
+            .iter()
+            .find_map(|t| owners.get(&t.id())?.upgrade())
+            .map(Self)
     }
 
     fn take(&self) -> Vec<Node> {
@@ -144,7 +147,10 @@ pub fn backward_with(
     ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()>,
 ) -> Result<Gradients> {
     if loss.elem_count() != 1 {
-        bail!("backward starts from a scalar loss; this one has shape {:?}", loss.shape());
+        bail!(
+            "backward starts from a scalar loss; this one has shape {:?}",
+            loss.shape()
+        );
     }
     let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
     if !nodes.iter().any(|n| n.output.id() == loss.id()) {
@@ -161,7 +167,9 @@ pub fn backward_with(
 /// candle's own walk: the plain operators hang on candle's graph.
 fn by_candle(loss: &Tensor, ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()>) -> Result<Gradients> {
     if !loss.track_op() {
-        bail!("the loss depends on no variable of this pass: was it computed in another pass, or is its tape used up?");
+        bail!(
+            "the loss depends on no variable of this pass: was it computed in another pass, or is its tape used up?"
+        );
     }
     let store = loss.backward()?;
     for node in loss.sorted_nodes() {
@@ -194,7 +202,12 @@ impl Walk {
     }
 
     fn step(&mut self, node: Node, ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()>) -> Result<()> {
-        let Node { output, inputs, wanted, backward } = node;
+        let Node {
+            output,
+            inputs,
+            wanted,
+            backward,
+        } = node;
         let grads = match self.gradients.remove(&output.id()) {
             Some(gradient) => backward(gradient, &wanted)?,
             None => inputs.iter().map(|_| None).collect(),

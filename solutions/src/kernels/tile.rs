@@ -49,7 +49,17 @@ pub(super) struct Product<'a> {
 
 impl Product<'_> {
     pub fn run(self) {
-        let Self { rows, depth, columns, a, b, b_step, c, c_step, .. } = &self;
+        let Self {
+            rows,
+            depth,
+            columns,
+            a,
+            b,
+            b_step,
+            c,
+            c_step,
+            ..
+        } = &self;
         if *rows == 0 || *columns == 0 {
             return;
         }
@@ -100,7 +110,11 @@ unsafe fn columns<S: Simd, const WIDE: usize>(simd: S, mut p: Product) {
 
 #[inline(always)]
 unsafe fn rows<S: Simd, const W: usize>(simd: S, p: &mut Product, from: usize) {
-    let end = if p.upper { p.rows.min(from + W * S::F32_LANES) } else { p.rows };
+    let end = if p.upper {
+        p.rows.min(from + W * S::F32_LANES)
+    } else {
+        p.rows
+    };
     let mut row = 0;
     unsafe {
         while end - row >= 6 {
@@ -128,7 +142,11 @@ unsafe fn store<S: Simd, const H: usize, const W: usize>(simd: S, p: &mut Produc
         for (i, line) in sums.iter().enumerate() {
             for (j, &sum) in line.iter().enumerate() {
                 let at = c.add(i * p.c_step + j * S::F32_LANES).cast::<S::f32s>();
-                let value = if p.add { simd.add_f32s(at.read_unaligned(), sum) } else { sum };
+                let value = if p.add {
+                    simd.add_f32s(at.read_unaligned(), sum)
+                } else {
+                    sum
+                };
                 at.write_unaligned(value);
             }
         }
@@ -189,7 +207,10 @@ pub(super) const TALL: usize = 12;
 /// block is filled up with its last row, which changes no maximum and no first row of one.
 pub(super) fn pack_rows(rows: &[f32], step: usize, depth: usize, packed: &mut Vec<f32>) {
     packed.resize((rows.len() / step).next_multiple_of(TALL) * depth, 0.0);
-    for (block, rows) in packed.chunks_exact_mut(TALL * depth).zip(rows.chunks(TALL * step)) {
+    for (block, rows) in packed
+        .chunks_exact_mut(TALL * depth)
+        .zip(rows.chunks(TALL * step))
+    {
         let last = rows.len() / step - 1;
         for r in 0..TALL {
             let row = &rows[r.min(last) * step..][..depth];
@@ -215,8 +236,18 @@ impl WithSimd for Greatest<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { depth, a, b, best, at, first_row } = self;
-        let panels = b.chunks_exact(depth * PANEL).zip(best.chunks_exact_mut(PANEL)).zip(at.chunks_exact_mut(PANEL));
+        let Self {
+            depth,
+            a,
+            b,
+            best,
+            at,
+            first_row,
+        } = self;
+        let panels = b
+            .chunks_exact(depth * PANEL)
+            .zip(best.chunks_exact_mut(PANEL))
+            .zip(at.chunks_exact_mut(PANEL));
         for ((b, best), at) in panels {
             for (i, a) in a.chunks_exact(TALL * depth).enumerate() {
                 let row = first_row + i * TALL;

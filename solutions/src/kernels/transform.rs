@@ -14,10 +14,17 @@ use super::values::Values;
 /// Shapes that do not fit, with what was expected.
 pub fn transform(x: &Tensor, t: &Tensor) -> Result<Tensor> {
     let (&[rows, k], &[clouds, k1, k2]) = (x.dims(), t.dims()) else {
-        bail!("transform: expected x [clouds × points, k] and t [clouds, k, k], got {:?} and {:?}", x.dims(), t.dims());
+        bail!(
+            "transform: expected x [clouds × points, k] and t [clouds, k, k], got {:?} and {:?}",
+            x.dims(),
+            t.dims()
+        );
     };
     if clouds == 0 || k == 0 || (k1, k2) != (k, k) || !rows.is_multiple_of(clouds) || rows == 0 {
-        bail!("transform: expected t [clouds, {k}, {k}], {rows} rows being a multiple of clouds, got t {:?}", t.dims());
+        bail!(
+            "transform: expected t [clouds, {k}, {k}], {rows} rows being a multiple of clouds, got t {:?}",
+            t.dims()
+        );
     }
     let points = rows / clouds;
     let Some(tape) = tape::Tape::of(&[x, t]) else {
@@ -48,17 +55,35 @@ fn each_cloud(x: &[f32], t: &[f32], k: usize, points: usize, y: &mut [f32]) {
     y.par_chunks_mut(points * k).enumerate().for_each(|(cloud, y)| {
         let t = &t[cloud * k * k..][..k * k];
         let x = &x[cloud * points * k..][..points * k];
-        y.par_chunks_mut(BLOCK * k).zip(x.par_chunks(BLOCK * k)).for_each(|(y, x)| {
-            multiply(x, t, k, y);
-        });
+        y.par_chunks_mut(BLOCK * k)
+            .zip(x.par_chunks(BLOCK * k))
+            .for_each(|(y, x)| {
+                multiply(x, t, k, y);
+            });
     });
 }
 
 fn multiply(x: &[f32], t: &[f32], k: usize, y: &mut [f32]) {
     let rows = y.len() / k;
     if k.is_multiple_of(LANES) {
-        let a = Left { data: x, row_step: k, column_step: 1 };
-        Product { rows, depth: k, columns: k, a, b: t, b_step: k, c: y, c_step: k, add: false, upper: false }.run();
+        let a = Left {
+            data: x,
+            row_step: k,
+            column_step: 1,
+        };
+        Product {
+            rows,
+            depth: k,
+            columns: k,
+            a,
+            b: t,
+            b_step: k,
+            c: y,
+            c_step: k,
+            add: false,
+            upper: false,
+        }
+        .run();
     } else if let (3, Ok(t)) = (k, <&[f32; 9]>::try_from(t)) {
         for (y, x) in y.chunks_exact_mut(3).zip(x.chunks_exact(3)) {
             for j in 0..3 {
@@ -66,7 +91,17 @@ fn multiply(x: &[f32], t: &[f32], k: usize, y: &mut [f32]) {
             }
         }
     } else {
-        one_thread(Sizes { rows, depth: k, columns: k }, Matrix::dense(x, k), Matrix::dense(t, k), y, k);
+        one_thread(
+            Sizes {
+                rows,
+                depth: k,
+                columns: k,
+            },
+            Matrix::dense(x, k),
+            Matrix::dense(t, k),
+            y,
+            k,
+        );
     }
 }
 
@@ -90,11 +125,30 @@ fn matrix_gradient(x: &[f32], g: &[f32], k: usize, points: usize) -> Vec<f32> {
         let of = |m: &'_ [f32]| cloud * points * k..(cloud + 1) * points * k.min(m.len());
         let (x, g) = (&x[of(x)], &g[of(g)]);
         if k.is_multiple_of(LANES) {
-            let a = Left { data: x, row_step: 1, column_step: k };
-            Product { rows: k, depth: points, columns: k, a, b: g, b_step: k, c: dt, c_step: k, add: false, upper: false }
-                .run();
+            let a = Left {
+                data: x,
+                row_step: 1,
+                column_step: k,
+            };
+            Product {
+                rows: k,
+                depth: points,
+                columns: k,
+                a,
+                b: g,
+                b_step: k,
+                c: dt,
+                c_step: k,
+                add: false,
+                upper: false,
+            }
+            .run();
         } else {
-            let sizes = Sizes { rows: k, depth: points, columns: k };
+            let sizes = Sizes {
+                rows: k,
+                depth: points,
+                columns: k,
+            };
             one_thread(sizes, Matrix::dense(x, k).t(), Matrix::dense(g, k), dt, k);
         }
     });
@@ -121,7 +175,9 @@ pub fn add_identity(x: &Tensor, k: usize) -> Result<Tensor> {
     for t in y.chunks_exact_mut(k * k) {
         t.iter_mut().step_by(k + 1).for_each(|v| *v += 1.0);
     }
-    tape::record(Some(&tape), &[x], y, &[clouds, k, k], || Box::new(|g, _| Ok(vec![Some(g)])))
+    tape::record(Some(&tape), &[x], y, &[clouds, k, k], || {
+        Box::new(|g, _| Ok(vec![Some(g)]))
+    })
 }
 
 /// How far transforms `[clouds, k, k]` are from orthogonal: ‖I − A·Aᵀ‖²_F, the mean over the clouds
@@ -132,7 +188,10 @@ pub fn add_identity(x: &Tensor, k: usize) -> Result<Tensor> {
 pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
     let (clouds, k, width) = t.dims3()?;
     if k != width || clouds == 0 || k == 0 {
-        bail!("orthogonality: expected square matrices [clouds, k, k], got {:?}", t.dims());
+        bail!(
+            "orthogonality: expected square matrices [clouds, k, k], got {:?}",
+            t.dims()
+        );
     }
     let Some(tape) = tape::Tape::of(&[t]) else {
         let identity = Tensor::eye(k, t.dtype(), t.device())?.unsqueeze(0)?;
@@ -141,7 +200,11 @@ pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
     };
     let tc = t.contiguous()?;
     let values = Values::of(&tc)?;
-    let sizes = Sizes { rows: k, depth: k, columns: k };
+    let sizes = Sizes {
+        rows: k,
+        depth: k,
+        columns: k,
+    };
     // A·Aᵀ − I.
     let mut off = vec![0.0; clouds * k * k];
     let sums: Vec<f64> = off
@@ -162,7 +225,13 @@ pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
             let mut dt = vec![0.0; values.len()];
             dt.par_chunks_mut(k * k).enumerate().for_each(|(i, dt)| {
                 let part = i * k * k..(i + 1) * k * k;
-                one_thread(sizes, Matrix::dense(&off[part.clone()], k), Matrix::dense(&values[part], k), dt, k);
+                one_thread(
+                    sizes,
+                    Matrix::dense(&off[part.clone()], k),
+                    Matrix::dense(&values[part], k),
+                    dt,
+                    k,
+                );
                 dt.iter_mut().for_each(|v| *v *= factor);
             });
             Ok(vec![Some(dt)])

@@ -21,9 +21,16 @@ impl<'a> Values<'a> {
             bail!("expected a contiguous tensor, got strides {:?}", layout.stride());
         };
         if !matches!(&*storage, Storage::Cpu(CpuStorage::F32(v)) if v.len() >= to) {
-            bail!("expected f32 on the CPU, got {:?} on {:?}", tensor.dtype(), tensor.device());
+            bail!(
+                "expected f32 on the CPU, got {:?} on {:?}",
+                tensor.dtype(),
+                tensor.device()
+            );
         }
-        Ok(Self { storage, range: from..to })
+        Ok(Self {
+            storage,
+            range: from..to,
+        })
     }
 }
 

@@ -35,7 +35,69 @@ macro_rules! for_each_instruction_set {
     )*};
 }
 
+use super::multi_tensor::AdamFactors;
+
 for_each_instruction_set! {
+    /// One step of Adam or AdamW.
+    fn adam(w: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32], f: &AdamFactors) {
+        let n = w.len();
+        let (g, m, v) = (&g[..n], &mut m[..n], &mut v[..n]);
+        for i in 0..n {
+            let g = g[i] * f.gradient + w[i] * f.decay;
+            m[i] += (g - m[i]) * f.keep1;
+            v[i] = v[i] * f.beta2 + g * g * f.keep2;
+            w[i] = w[i] * f.shrink - m[i] / (v[i].sqrt() / f.root + f.eps) * f.size;
+        }
+    }
+
+    /// LAMB's moments, and the sums of squares of weights and direction.
+    fn lamb_moments(w: &[f32], g: &[f32], m: &mut [f32], v: &mut [f32], f: &AdamFactors, sums: &mut [f64; 2]) {
+        let n = w.len();
+        let (g, m, v) = (&g[..n], &mut m[..n], &mut v[..n]);
+        for i in 0..n {
+            let g = g[i] * f.gradient;
+            m[i] += (g - m[i]) * f.keep1;
+            v[i] = v[i] * f.beta2 + g * g * f.keep2;
+            let r = lamb_direction(w[i], m[i], v[i], f);
+            sums[0] += f64::from(w[i]) * f64::from(w[i]);
+            sums[1] += f64::from(r) * f64::from(r);
+        }
+    }
+
+    /// LAMB's step of the given size.
+    fn lamb_apply(w: &mut [f32], m: &[f32], v: &[f32], f: &AdamFactors, size: f32) {
+        for ((w, &m), &v) in w.iter_mut().zip(m).zip(v) {
+            *w -= size * lamb_direction(*w, m, v, f);
+        }
+    }
+
+    /// One step of SGD; `f` is learning rate, momentum, decay, the gradient's factor.
+    fn sgd(w: &mut [f32], g: &[f32], kept: &mut [f32], f: &[f32; 4], nesterov: bool) {
+        let n = w.len();
+        let (g, kept) = (&g[..n], &mut kept[..n]);
+        for i in 0..n {
+            let g = g[i] * f[3] + w[i] * f[2];
+            kept[i] = kept[i] * f[1] + g;
+            let direction = if nesterov { g + kept[i] * f[1] } else { kept[i] };
+            w[i] -= direction * f[0];
+        }
+    }
+
+    /// `sum` += the sum of squares, in eight sums side by side.
+    fn sum_of_squares(values: &[f32], sum: &mut f64) {
+        let mut sums = [0.0_f64; 8];
+        let chunks = values.chunks_exact(8);
+        for (s, &v) in sums.iter_mut().zip(chunks.remainder()) {
+            *s += f64::from(v) * f64::from(v);
+        }
+        for chunk in chunks {
+            for (s, &v) in sums.iter_mut().zip(chunk) {
+                *s += f64::from(v) * f64::from(v);
+            }
+        }
+        *sum += sums.iter().sum::<f64>();
+    }
+
     /// `sum += more`.
     fn add(sum: &mut [f32], more: &[f32]) {
         for (s, m) in sum.iter_mut().zip(more) {
@@ -150,4 +212,10 @@ for_each_instruction_set! {
             }
         }
     }
+}
+
+/// m̂/(√v̂ + ε) + λw.
+#[inline(always)]
+fn lamb_direction(w: f32, m: f32, v: f32, f: &AdamFactors) -> f32 {
+    (m / f.first) / (v.sqrt() / f.root + f.eps) + f.decay * w
 }

@@ -6,7 +6,7 @@ mod config;
 pub mod data;
 pub mod evaluate;
 mod folder;
-mod machine;
+pub(crate) mod machine;
 pub mod metrics;
 mod progress;
 mod step;

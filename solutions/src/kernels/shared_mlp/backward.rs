@@ -76,7 +76,9 @@ impl Saved {
             return Some(padded);
         }
         let mut dense = Vec::with_capacity(self.rows * k);
-        padded.chunks_exact(kp).for_each(|row| dense.extend_from_slice(&row[..k]));
+        padded
+            .chunks_exact(kp)
+            .for_each(|row| dense.extend_from_slice(&row[..k]));
         pool::give(padded);
         Some(dense)
     }
@@ -89,7 +91,11 @@ impl Saved {
             dw.truncate(l.n * l.k);
             dw
         } else {
-            dw.chunks_exact(l.kp).take(l.n).flat_map(|row| &row[..l.k]).copied().collect()
+            dw.chunks_exact(l.kp)
+                .take(l.n)
+                .flat_map(|row| &row[..l.k])
+                .copied()
+                .collect()
         };
         let cut = |mut v: Vec<f32>| {
             v.truncate(l.n);
@@ -121,7 +127,10 @@ impl Saved {
                 sums
             })
             .collect();
-        Below { gradient: g, sums: Sums::total(&sums) }
+        Below {
+            gradient: g,
+            sums: Sums::total(&sums),
+        }
     }
 
     /// Masks the gradient of rows `from..` of layer `level`'s activation, and adds to its sums.
@@ -172,7 +181,15 @@ impl Saved {
                         let rows = to - from;
                         dy.resize(rows * np, 0.0);
                         let range = from * np..to * np;
-                        vector::before_norm(dy, &above.gradient[range.clone()], &y[range], &l.mean, &u, &a, &b);
+                        vector::before_norm(
+                            dy,
+                            &above.gradient[range.clone()],
+                            &y[range],
+                            &l.mean,
+                            &u,
+                            &a,
+                            &b,
+                        );
                         Product {
                             rows: np,
                             depth: rows,
@@ -212,12 +229,21 @@ impl Saved {
             )
             .collect();
         let (dws, sums): (Vec<Pooled>, Vec<Sums>) = sums.into_iter().unzip();
-        let below = deeper.then(|| Below { gradient: down, sums: Sums::total(&sums) });
+        let below = deeper.then(|| Below {
+            gradient: down,
+            sums: Sums::total(&sums),
+        });
         (total(&dws), below)
     }
 
     /// The layer under the max: dW, its sums, and what goes on below.
-    fn under_max(&self, x: &[f32], widest: &Widest, gradient: &[f32], deeper: bool) -> (Vec<f32>, Sums, Option<Below>) {
+    fn under_max(
+        &self,
+        x: &[f32],
+        widest: &Widest,
+        gradient: &[f32],
+        deeper: bool,
+    ) -> (Vec<f32>, Sums, Option<Below>) {
         let level = self.layers.len() - 1;
         let l = &self.layers[level];
         let (n, kp) = (l.n, l.kp);
@@ -241,16 +267,18 @@ impl Saved {
             .collect();
 
         let mut dw = vec![0.0; n * kp];
-        dw.par_chunks_mut(kp).enumerate().for_each_init(Vec::new, |scratch, (c, dw)| {
-            for cloud in 0..widest.clouds {
-                let i = cloud * n + c;
-                if ug[i] != 0.0 {
-                    let row = widest.at[i] as usize;
-                    vector::add_centred(dw, source.block(row, row + 1, scratch), &widest.mean, ug[i]);
+        dw.par_chunks_mut(kp)
+            .enumerate()
+            .for_each_init(Vec::new, |scratch, (c, dw)| {
+                for cloud in 0..widest.clouds {
+                    let i = cloud * n + c;
+                    if ug[i] != 0.0 {
+                        let row = widest.at[i] as usize;
+                        vector::add_centred(dw, source.block(row, row + 1, scratch), &widest.mean, ug[i]);
+                    }
                 }
-            }
-            vector::add_scaled(dw, &widest.ws[c * kp..][..kp], -q[c]);
-        });
+                vector::add_scaled(dw, &widest.ws[c * kp..][..kp], -q[c]);
+            });
         let below = deeper.then(|| self.below_max(source, widest, &ug, &p, &q));
         (dw, sums, below)
     }
@@ -306,7 +334,11 @@ impl Saved {
                     for row in down.chunks_exact_mut(kp) {
                         vector::negate(row, &pw);
                     }
-                    for (c, (&at, &ug)) in widest.at[cloud * n..][..n].iter().zip(&ug[cloud * n..]).enumerate() {
+                    for (c, (&at, &ug)) in widest.at[cloud * n..][..n]
+                        .iter()
+                        .zip(&ug[cloud * n..])
+                        .enumerate()
+                    {
                         let at = at as usize;
                         if ug != 0.0 && (from..from + rows).contains(&at) {
                             let row = &mut down[(at - from) * kp..][..kp];
@@ -334,7 +366,10 @@ impl Saved {
                 },
             )
             .collect();
-        Below { gradient: down, sums: Sums::total(&sums) }
+        Below {
+            gradient: down,
+            sums: Sums::total(&sums),
+        }
     }
 }
 
@@ -349,7 +384,10 @@ fn norm_factors(l: &Layer, sums: &Sums, rows: usize) -> [Vec<f32>; 3] {
 
 impl Sums {
     fn zeros(channels: usize) -> Self {
-        Self { beta: vec![0.0; channels], gamma: vec![0.0; channels] }
+        Self {
+            beta: vec![0.0; channels],
+            gamma: vec![0.0; channels],
+        }
     }
 
     /// The sum of the groups' sums in f64, in their order.
@@ -359,7 +397,10 @@ impl Sums {
             let of = |c: usize| parts.iter().map(|p| f64::from(pick(p)[c])).sum::<f64>() as f32;
             (0..channels).map(of).collect()
         };
-        Self { beta: sum(|p| &p.beta), gamma: sum(|p| &p.gamma) }
+        Self {
+            beta: sum(|p| &p.beta),
+            gamma: sum(|p| &p.gamma),
+        }
     }
 }
 

@@ -66,7 +66,11 @@ impl Blocks for Through<'_> {
                 rows,
                 depth: layer.k,
                 columns: layer.np,
-                a: if i == 0 { dense(from_x, self.k) } else { dense(a, layer.kp) },
+                a: if i == 0 {
+                    dense(from_x, self.k)
+                } else {
+                    dense(a, layer.kp)
+                },
                 b: weight,
                 b_step: layer.np,
                 c: b,

@@ -121,18 +121,21 @@ fn activation(layer: &Layer, rows: usize) -> Vec<f32> {
     let (n, np) = (layer.n, layer.np);
     let mut output = vec![0.0; rows * n];
     let y = layer.y.as_deref().unwrap_or_default();
-    output.par_chunks_mut(BLOCK * n).enumerate().for_each(|(b, output)| {
-        let rows = output.len() / n;
-        let y = &y[b * BLOCK * np..][..rows * np];
-        if n == np {
-            vector::normalise(output, y, &layer.scale, &layer.shift, layer.relu);
-        } else {
-            let mut padded = vec![0.0; rows * np];
-            vector::normalise(&mut padded, y, &layer.scale, &layer.shift, layer.relu);
-            for (to, from) in output.chunks_exact_mut(n).zip(padded.chunks_exact(np)) {
-                to.copy_from_slice(&from[..n]);
+    output
+        .par_chunks_mut(BLOCK * n)
+        .enumerate()
+        .for_each(|(b, output)| {
+            let rows = output.len() / n;
+            let y = &y[b * BLOCK * np..][..rows * np];
+            if n == np {
+                vector::normalise(output, y, &layer.scale, &layer.shift, layer.relu);
+            } else {
+                let mut padded = vec![0.0; rows * np];
+                vector::normalise(&mut padded, y, &layer.scale, &layer.shift, layer.relu);
+                for (to, from) in output.chunks_exact_mut(n).zip(padded.chunks_exact(np)) {
+                    to.copy_from_slice(&from[..n]);
+                }
             }
-        }
-    });
+        });
     output
 }

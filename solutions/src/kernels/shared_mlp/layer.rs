@@ -54,7 +54,10 @@ impl Layer {
         };
         let mut weight = vec![0.0; np * kp];
         let source = layer.weight.contiguous()?;
-        for (to, from) in weight.chunks_exact_mut(kp).zip(Values::of(&source)?.chunks_exact(k)) {
+        for (to, from) in weight
+            .chunks_exact_mut(kp)
+            .zip(Values::of(&source)?.chunks_exact(k))
+        {
             to[..k].copy_from_slice(from);
         }
         let mut made = Self {
@@ -99,13 +102,19 @@ impl Layer {
 
     /// Moves the running statistics toward the batch's, the variance unbiased.
     pub fn update_running(&self, bn: &BatchNorm, rows: usize) -> Result<()> {
-        let unbiased = if rows > 1 { rows as f64 / (rows - 1) as f64 } else { 1.0 };
+        let unbiased = if rows > 1 {
+            rows as f64 / (rows - 1) as f64
+        } else {
+            1.0
+        };
         let update = |running: &candle_core::Var, batch: &[f32], factor: f64| -> Result<()> {
             let old = running.as_tensor().contiguous()?;
             let new: Vec<f32> = Values::of(&old)?
                 .iter()
                 .zip(batch)
-                .map(|(&r, &b)| (f64::from(r) * (1.0 - bn.momentum) + f64::from(b) * factor * bn.momentum) as f32)
+                .map(|(&r, &b)| {
+                    (f64::from(r) * (1.0 - bn.momentum) + f64::from(b) * factor * bn.momentum) as f32
+                })
                 .collect();
             running.set(&Tensor::from_vec(new, self.n, &Device::Cpu)?)
         };
@@ -149,7 +158,13 @@ impl Source<'_> {
 }
 
 /// Rows `from..to` of a matrix with rows of `k` values, padded to whole vectors: in place where they are.
-pub fn input_block<'a>(x: &'a [f32], k: usize, from: usize, to: usize, scratch: &'a mut Vec<f32>) -> &'a [f32] {
+pub fn input_block<'a>(
+    x: &'a [f32],
+    k: usize,
+    from: usize,
+    to: usize,
+    scratch: &'a mut Vec<f32>,
+) -> &'a [f32] {
     let rows = &x[from * k..to * k];
     let kp = padded(k);
     if k == kp {
@@ -165,10 +180,18 @@ pub fn input_block<'a>(x: &'a [f32], k: usize, from: usize, to: usize, scratch: 
 
 /// A dense matrix with rows of `width` as a left operand.
 pub fn dense(data: &[f32], width: usize) -> Left<'_> {
-    Left { data, row_step: width, column_step: 1 }
+    Left {
+        data,
+        row_step: width,
+        column_step: 1,
+    }
 }
 
 /// Its transpose.
 pub fn transpose(data: &[f32], width: usize) -> Left<'_> {
-    Left { data, row_step: 1, column_step: width }
+    Left {
+        data,
+        row_step: 1,
+        column_step: width,
+    }
 }

@@ -67,7 +67,12 @@ fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>, pass: &Pass) -> R
     }
     let tape = pass.tape_for();
     tape::record(tape.as_ref(), &inputs, output, &shape, || {
-        let saved = backward::Saved { x: source.detach(), rows, layers: steps, widest };
+        let saved = backward::Saved {
+            x: source.detach(),
+            rows,
+            layers: steps,
+            widest,
+        };
         Box::new(move |gradient, wanted| saved.backward(gradient, wanted))
     })
 }
@@ -91,22 +96,43 @@ fn check(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>) -> Result<()> {
         bail!("expected x of shape [rows, channels], got {:?}", x.dims());
     };
     if rows == 0 || width == 0 || layers.is_empty() {
-        bail!("expected at least one row, one channel and one layer, got x {:?} and {} layers", x.dims(), layers.len());
+        bail!(
+            "expected at least one row, one channel and one layer, got x {:?} and {} layers",
+            x.dims(),
+            layers.len()
+        );
     }
     if clouds.is_some_and(|c| c == 0 || !rows.is_multiple_of(c)) {
-        bail!("expected rows to be a multiple of the clouds, got {rows} rows and {} clouds", clouds.unwrap_or(0));
+        bail!(
+            "expected rows to be a multiple of the clouds, got {rows} rows and {} clouds",
+            clouds.unwrap_or(0)
+        );
     }
     for (i, l) in layers.iter().enumerate() {
         let [out, input] = *l.weight.dims() else {
-            bail!("layer {i}: expected a weight of shape [out, in], got {:?}", l.weight.dims());
+            bail!(
+                "layer {i}: expected a weight of shape [out, in], got {:?}",
+                l.weight.dims()
+            );
         };
         if input != width || out == 0 {
-            bail!("layer {i}: expected a weight of shape [out, {width}], got {:?}", l.weight.dims());
+            bail!(
+                "layer {i}: expected a weight of shape [out, {width}], got {:?}",
+                l.weight.dims()
+            );
         }
-        let bn = [("gamma", &l.bn.gamma), ("beta", &l.bn.beta), ("mean", &l.bn.mean), ("var", &l.bn.var)];
+        let bn = [
+            ("gamma", &l.bn.gamma),
+            ("beta", &l.bn.beta),
+            ("mean", &l.bn.mean),
+            ("var", &l.bn.var),
+        ];
         for (name, v) in bn {
             if v.dims() != [out] {
-                bail!("layer {i}: expected batch norm's {name} of shape [{out}], got {:?}", v.dims());
+                bail!(
+                    "layer {i}: expected batch norm's {name} of shape [{out}], got {:?}",
+                    v.dims()
+                );
             }
         }
         width = out;

@@ -58,7 +58,12 @@ pub fn forward(source: Source, rows: usize, clouds: usize, layer: &mut Layer) ->
     let (means, vars): (Vec<f64>, Vec<f64>) = (0..n)
         .map(|c| {
             let w = &layer.weight[c * kp..][..kp];
-            let dot = |v: &[f32]| v.iter().zip(w).map(|(&v, &w)| f64::from(v) * f64::from(w)).sum::<f64>();
+            let dot = |v: &[f32]| {
+                v.iter()
+                    .zip(w)
+                    .map(|(&v, &w)| f64::from(v) * f64::from(w))
+                    .sum::<f64>()
+            };
             (dot(&mean), (dot(&ws[c * kp..][..kp]) / rows as f64).max(0.0))
         })
         .unzip();
@@ -67,10 +72,18 @@ pub fn forward(source: Source, rows: usize, clouds: usize, layer: &mut Layer) ->
     let (best, at) = greatest(&source, clouds, rows / clouds, layer);
     let mut xhat = best;
     let mut output = vec![0.0; clouds * n];
-    for (cloud, (xhat, output)) in xhat.chunks_exact_mut(n).zip(output.chunks_exact_mut(n)).enumerate() {
+    for (cloud, (xhat, output)) in xhat
+        .chunks_exact_mut(n)
+        .zip(output.chunks_exact_mut(n))
+        .enumerate()
+    {
         for c in 0..n {
             if layer.gamma[c] == 0.0 {
-                xhat[c] = at_row(source, at[cloud * n + c] as usize, &layer.weight[c * kp..][..layer.k]);
+                xhat[c] = at_row(
+                    source,
+                    at[cloud * n + c] as usize,
+                    &layer.weight[c * kp..][..layer.k],
+                );
             }
             xhat[c] = (xhat[c] - layer.mean[c]) * layer.rstd[c];
             let v = xhat[c] * layer.gamma[c] + layer.beta[c];
@@ -78,7 +91,17 @@ pub fn forward(source: Source, rows: usize, clouds: usize, layer: &mut Layer) ->
         }
     }
     let points = rows / clouds;
-    (output, Widest { clouds, points, xhat, at, ws, mean })
+    (
+        output,
+        Widest {
+            clouds,
+            points,
+            xhat,
+            at,
+            ws,
+            mean,
+        },
+    )
 }
 
 /// The greatest product w_c·a of each cloud and channel (the least where γ < 0, that of the first row where
@@ -90,22 +113,25 @@ pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Laye
     let tiles = tiles(clouds, points);
     let found: Vec<(Vec<f32>, Vec<f32>)> = tiles
         .par_iter()
-        .map_init(Default::default, |(scratch, packed): &mut ([Vec<f32>; 2], Vec<f32>), &(cloud, from, to)| {
-            let a = source.block(from, to, scratch);
-            pack_rows(a, a.len() / (to - from), k, packed);
-            let mut best = vec![f32::NEG_INFINITY; columns];
-            let mut at = vec![0.0; columns];
-            Greatest {
-                depth: k,
-                a: packed,
-                b: &panels,
-                best: &mut best,
-                at: &mut at,
-                first_row: from - cloud * points,
-            }
-            .run();
-            (best, at)
-        })
+        .map_init(
+            Default::default,
+            |(scratch, packed): &mut ([Vec<f32>; 2], Vec<f32>), &(cloud, from, to)| {
+                let a = source.block(from, to, scratch);
+                pack_rows(a, a.len() / (to - from), k, packed);
+                let mut best = vec![f32::NEG_INFINITY; columns];
+                let mut at = vec![0.0; columns];
+                Greatest {
+                    depth: k,
+                    a: packed,
+                    b: &panels,
+                    best: &mut best,
+                    at: &mut at,
+                    first_row: from - cloud * points,
+                }
+                .run();
+                (best, at)
+            },
+        )
         .collect();
     let mut best = vec![f32::NEG_INFINITY; clouds * n];
     let mut at = vec![0; clouds * n];
@@ -133,19 +159,22 @@ pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Laye
 fn packed(layer: &Layer, columns: usize) -> Vec<f32> {
     let (k, kp) = (layer.k, layer.kp);
     let mut panels = vec![0.0; columns * k];
-    panels.par_chunks_mut(PANEL * k).enumerate().for_each(|(p, panel)| {
-        for j in 0..PANEL.min(layer.n.saturating_sub(p * PANEL)) {
-            let c = p * PANEL + j;
-            let sign = match layer.gamma[c] {
-                g if g < 0.0 => -1.0,
-                0.0 => 0.0,
-                _ => 1.0,
-            };
-            for i in 0..k {
-                panel[i * PANEL + j] = layer.weight[c * kp + i] * sign;
+    panels
+        .par_chunks_mut(PANEL * k)
+        .enumerate()
+        .for_each(|(p, panel)| {
+            for j in 0..PANEL.min(layer.n.saturating_sub(p * PANEL)) {
+                let c = p * PANEL + j;
+                let sign = match layer.gamma[c] {
+                    g if g < 0.0 => -1.0,
+                    0.0 => 0.0,
+                    _ => 1.0,
+                };
+                for i in 0..k {
+                    panel[i * PANEL + j] = layer.weight[c * kp + i] * sign;
+                }
             }
-        }
-    });
+        });
     panels
 }
 

@@ -1,0 +1,158 @@
+//! Our side: the real loader, network, loss and optimizer on clouds made up in memory.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use candle_core::{DType, Device, Tensor};
+use canopy_data::{Cloud, CloudSource, Dataset, Philox, TreeRecord};
+
+use super::Options;
+use crate::kernels::{self, Pass};
+use crate::loader::{Augment, Collate, Loader};
+use crate::model::{PointNet, PointNetConfig, orthogonality};
+use crate::optim::{OptimConfig, Optimizer};
+
+/// Milliseconds of each timed step, by part.
+#[derive(Debug, Default)]
+pub struct Times {
+    pub loader: Vec<f64>,
+    pub forward: Vec<f64>,
+    pub backward: Vec<f64>,
+    pub optimizer: Vec<f64>,
+}
+
+impl Times {
+    pub fn total(&self) -> Vec<f64> {
+        let sum = |i: usize| self.loader[i] + self.forward[i] + self.backward[i] + self.optimizer[i];
+        (0..self.forward.len()).map(sum).collect()
+    }
+}
+
+/// Clouds of four times the points that a sample takes, uniform in a box as high as a tree.
+#[derive(Debug)]
+struct MadeUp {
+    points: usize,
+}
+
+impl CloudSource for MadeUp {
+    fn cloud(&self, index: usize) -> Result<Cloud> {
+        let mut random = Philox::new(1, index as u64);
+        let point = |r: &mut Philox| [r.uniform() * 8.0, r.uniform() * 8.0, r.uniform() * 25.0];
+        let xyz = (0..4 * self.points).map(|_| point(&mut random)).collect();
+        Ok(Cloud {
+            xyz,
+            ..Cloud::default()
+        })
+    }
+}
+
+/// Network, optimizer and loader, ready for rounds.
+pub struct Bench {
+    train: bool,
+    options: Options,
+    model: PointNet,
+    optimizer: Box<dyn Optimizer>,
+    loader: Loader,
+    step: u64,
+}
+
+impl Bench {
+    pub fn new(train: bool, options: &Options) -> Result<Self> {
+        let config = PointNetConfig {
+            kind: options.kind(),
+            classes: options.classes,
+            ..PointNetConfig::default()
+        };
+        let model = PointNet::new(&config, &Device::Cpu, DType::F32, 1)?;
+        let optimizer = OptimConfig::adamw().build(model.params())?;
+        let record = |i: usize| TreeRecord {
+            tree: format!("tree {i}"),
+            species: i % options.classes,
+            plot: String::new(),
+            scan: canopy_data::Scan::Unknown,
+            source: "made up".into(),
+        };
+        let source = Arc::new(MadeUp {
+            points: options.points,
+        });
+        let species = (0..options.classes).map(|c| format!("species {c}")).collect();
+        let records = (0..options.batch).map(record).collect();
+        let collate = Collate {
+            data: Dataset::new("bench".into(), species, records, String::new(), source),
+            points: options.points,
+            augment: Augment::NONE,
+            seed: 1,
+        };
+        Ok(Self {
+            train,
+            options: options.clone(),
+            model,
+            optimizer,
+            loader: Loader::new(Arc::new(collate), options.workers, 2)?,
+            step: 0,
+        })
+    }
+
+    /// One step that is not timed, then those that are.
+    pub fn round(&mut self, times: &mut Times) -> Result<()> {
+        let all: Vec<usize> = (0..self.options.batch).collect();
+        // The loader runs ahead only as far as there are batches to make.
+        let mut batches = self.loader.epoch(self.step, vec![all; self.options.repeats + 1]);
+        for timed in 0..=self.options.repeats {
+            let start = Instant::now();
+            let batch = batches.next().context("the loader ended early")??;
+            let (points, labels) = batch.to_device(&Device::Cpu)?;
+            let loaded = start.elapsed();
+            let parts = if self.train {
+                let pass = Pass::train(1, self.step).plain(self.options.plain);
+                train(&self.model, self.optimizer.as_mut(), &points, &labels, &pass)?
+            } else {
+                let start = Instant::now();
+                self.model
+                    .forward(&points, &Pass::eval().plain(self.options.plain))?;
+                [ms(start), 0.0, 0.0]
+            };
+            self.step += 1;
+            if timed > 0 {
+                // Inference is the network alone, as PyTorch's side is.
+                times.loader.push(if self.train {
+                    loaded.as_secs_f64() * 1e3
+                } else {
+                    0.0
+                });
+                times.forward.push(parts[0]);
+                times.backward.push(parts[1]);
+                times.optimizer.push(parts[2]);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ms(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+/// Milliseconds of forward, backward and optimizer.
+fn train(
+    model: &PointNet,
+    optimizer: &mut dyn Optimizer,
+    points: &Tensor,
+    labels: &Tensor,
+    pass: &Pass,
+) -> Result<[f64; 3]> {
+    let start = Instant::now();
+    let output = model.forward(points, pass)?;
+    let mut loss = kernels::cross_entropy(&output.logits, labels, 0.1, None)?;
+    if let Some(t) = &output.feature_transform {
+        loss = kernels::weighted_sum(&[(&loss, 1.0), (&orthogonality(t)?, 0.001)])?;
+    }
+    let forward = ms(start);
+    let start = Instant::now();
+    let grads = model.gradients(&loss, pass)?;
+    let backward = ms(start);
+    let start = Instant::now();
+    optimizer.step(&grads, 1e-3)?;
+    Ok([forward, backward, ms(start)])
+}

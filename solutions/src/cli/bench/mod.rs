@@ -1,0 +1,240 @@
+//! `canopy bench`: how fast the trainer is on this machine, by part, and beside PyTorch.
+
+mod measure;
+mod peer;
+mod work;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use serde::Serialize;
+
+use crate::model::Kind;
+use crate::train::machine;
+use measure::Times;
+use peer::Peer;
+
+/// Options of `canopy bench`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// A training step: loader, forward, backward, optimizer
+    Train(Options),
+    /// The forward pass with running statistics
+    Infer(Options),
+}
+
+/// What both benches take.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+With --python the same network runs in PyTorch, in turn with ours, with the same shapes and threads:
+  canopy --threads 2 bench train --model full --python venv/bin/python --compiled")]
+pub struct Options {
+    /// full or vanilla
+    #[arg(long, default_value = "full", value_parser = ["full", "vanilla"])]
+    model: String,
+    /// Points of a cloud
+    #[arg(long, default_value_t = 1024, value_name = "N")]
+    points: usize,
+    /// Clouds of a batch
+    #[arg(long, default_value_t = 32, value_name = "N")]
+    batch: usize,
+    /// Classes of the head
+    #[arg(long, default_value_t = 7, value_name = "N")]
+    classes: usize,
+    /// Steps of a round that are timed, after one that is not
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    repeats: usize,
+    /// Rounds, in each of which everybody has a turn
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    rounds: usize,
+    /// Threads that load clouds
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    workers: usize,
+    /// candle's own operators instead of the fused ones
+    #[arg(long)]
+    plain: bool,
+    /// A Python with torch, to run PyTorch beside
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// PyTorch by torch.compile too
+    #[arg(long, requires = "python")]
+    compiled: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Options {
+    fn kind(&self) -> Kind {
+        if self.model == "full" {
+            Kind::Full
+        } else {
+            Kind::Vanilla
+        }
+    }
+}
+
+/// Runs the bench and prints what it found.
+///
+/// # Errors
+/// Options out of range; candle's; PyTorch's own words where its side fails.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let (train, options) = match &args.what {
+        What::Train(options) => (true, options),
+        What::Infer(options) => (false, options),
+    };
+    for (name, value, least) in [
+        ("--points", options.points, 1),
+        ("--batch", options.batch, 1 + usize::from(train)),
+        ("--classes", options.classes, 1),
+        ("--repeats", options.repeats, 1),
+        ("--rounds", options.rounds, 1),
+    ] {
+        ensure!(value >= least, "{name} must be at least {least}, it is {value}");
+    }
+    let found = collect(train, options)?;
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&found)?);
+    } else {
+        print(&found);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All that one bench found; times are medians in ms.
+#[derive(Debug, Serialize)]
+struct Found {
+    bench: &'static str,
+    model: String,
+    points: usize,
+    batch: usize,
+    threads: usize,
+    processor: String,
+    plain: bool,
+    loader_ms: f64,
+    forward_ms: f64,
+    backward_ms: f64,
+    optimizer_ms: f64,
+    total_ms: f64,
+    all_totals_ms: Vec<f64>,
+    clouds_per_second: f64,
+    peak_memory_mib: Option<f64>,
+    /// Arithmetic that the fused form needs, not what was done.
+    gflop: f64,
+    gflop_per_second: f64,
+    /// Of candle's matrix product 32,768 × 128 × 1,024 on all threads, measured in this run.
+    matmul_gflop_per_second: f64,
+    pytorch: Vec<Peer>,
+}
+
+fn collect(train: bool, options: &Options) -> Result<Found> {
+    let mut bench = measure::Bench::new(train, options)?;
+    let mut ours = Times::default();
+    let mut pytorch = Vec::new();
+    let mut peak = None;
+    for _ in 0..options.rounds {
+        bench.round(&mut ours)?;
+        peak = machine::peak_memory().map(|bytes| bytes as f64 / f64::from(1 << 20));
+        if let Some(python) = &options.python {
+            for compiled in [false, true].into_iter().take(1 + usize::from(options.compiled)) {
+                peer::round(python, train, compiled, options, &mut pytorch)?;
+            }
+        }
+    }
+    let gflop = work::gflop(options.kind(), options.points, options.classes, train) * options.batch as f64;
+    let total = median(&ours.total());
+    Ok(Found {
+        bench: if train { "train" } else { "infer" },
+        model: options.model.clone(),
+        points: options.points,
+        batch: options.batch,
+        threads: rayon::current_num_threads(),
+        processor: machine::processor(),
+        plain: options.plain,
+        loader_ms: median(&ours.loader),
+        forward_ms: median(&ours.forward),
+        backward_ms: median(&ours.backward),
+        optimizer_ms: median(&ours.optimizer),
+        total_ms: total,
+        all_totals_ms: ours.total(),
+        clouds_per_second: options.batch as f64 / total * 1e3,
+        peak_memory_mib: peak,
+        gflop,
+        gflop_per_second: gflop / total * 1e3,
+        matmul_gflop_per_second: work::matmul_ceiling()?,
+        pytorch,
+    })
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
+    }
+}
+
+fn print(found: &Found) {
+    println!(
+        "bench {}: {} PointNet, {} clouds × {} points, f32{}; {}, {} threads",
+        found.bench,
+        found.model,
+        found.batch,
+        found.points,
+        if found.plain { ", plain operators" } else { "" },
+        found.processor,
+        found.threads
+    );
+    println!("\n{:<18}{:>10}  {:>6}", "part", "ms", "share");
+    let parts = [
+        ("loader (waiting)", found.loader_ms),
+        ("forward", found.forward_ms),
+        ("backward", found.backward_ms),
+        ("optimizer", found.optimizer_ms),
+    ];
+    for (name, ms) in parts
+        .into_iter()
+        .filter(|&(_, ms)| found.bench == "train" || ms > 0.0)
+    {
+        println!("{name:<18}{ms:>10.2}  {:>5.1}%", ms / found.total_ms * 100.0);
+    }
+    println!(
+        "{:<18}{:>10.2}  {:>6.1} clouds/s",
+        "all", found.total_ms, found.clouds_per_second
+    );
+    println!(
+        "\n{:.1} GFLOP at {:.0} GFLOP/s, {:.0}% of the {:.0} of a matrix product here",
+        found.gflop,
+        found.gflop_per_second,
+        found.gflop_per_second / found.matmul_gflop_per_second * 100.0,
+        found.matmul_gflop_per_second
+    );
+    if let Some(mib) = found.peak_memory_mib {
+        println!("peak memory {mib:.0} MiB");
+    }
+    for peer in &found.pytorch {
+        let name = if peer.compiled { "torch.compile" } else { "eager" };
+        let total = median(&peer.total_ms);
+        print!(
+            "\nPyTorch {} {name}: {total:.1} ms, {:.2} times ours",
+            peer.torch,
+            total / found.total_ms
+        );
+        if let Some(ours) = found.peak_memory_mib {
+            print!(
+                "; {:.0} MiB, {:.2} times ours",
+                peer.peak_mib,
+                peer.peak_mib / ours
+            );
+        }
+    }
+    println!();
+}

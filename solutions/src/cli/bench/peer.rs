@@ -1,0 +1,85 @@
+//! PyTorch's side, by the script that lies beside the benches.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::Options;
+
+const SCRIPT: &str = include_str!("../../../benches/peer_pytorch.py");
+
+/// What PyTorch needed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Peer {
+    /// PyTorch's version.
+    pub torch: String,
+    /// By torch.compile, else eager.
+    pub compiled: bool,
+    /// Milliseconds of each timed step.
+    pub total_ms: Vec<f64>,
+    pub forward_ms: Vec<f64>,
+    pub backward_ms: Vec<f64>,
+    pub optimizer_ms: Vec<f64>,
+    /// Peak resident memory, MiB.
+    pub peak_mib: f64,
+}
+
+/// One turn, added to what the earlier ones found.
+pub fn round(
+    python: &Path,
+    train: bool,
+    compiled: bool,
+    options: &Options,
+    peers: &mut Vec<Peer>,
+) -> Result<()> {
+    let mut script = tempfile::Builder::new().suffix(".py").tempfile()?;
+    script.write_all(SCRIPT.as_bytes())?;
+    let mut command = Command::new(python);
+    command.arg(script.path());
+    command.args([
+        "--mode",
+        if train { "train" } else { "infer" },
+        "--model",
+        &options.model,
+    ]);
+    for (name, value) in [
+        ("--points", options.points),
+        ("--batch", options.batch),
+        ("--classes", options.classes),
+        ("--repeats", options.repeats),
+        ("--threads", rayon::current_num_threads()),
+    ] {
+        command.args([name, &value.to_string()]);
+    }
+    if compiled {
+        command.arg("--compile");
+    }
+    let output = command
+        .output()
+        .with_context(|| format!("starting {}", python.display()))?;
+    ensure!(
+        output.status.success(),
+        "PyTorch's side failed ({}); {} must have torch:\n{}",
+        output.status,
+        python.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    let turn: Peer = serde_json::from_str(last)
+        .with_context(|| format!("PyTorch's side printed '{last}', expected one JSON object"))?;
+    match peers.iter_mut().find(|p| p.compiled == turn.compiled) {
+        None => peers.push(turn),
+        Some(peer) => {
+            peer.total_ms.extend(turn.total_ms);
+            peer.forward_ms.extend(turn.forward_ms);
+            peer.backward_ms.extend(turn.backward_ms);
+            peer.optimizer_ms.extend(turn.optimizer_ms);
+            peer.peak_mib = peer.peak_mib.max(turn.peak_mib);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! How much arithmetic a step needs, and how fast this machine multiplies.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use candle_core::{DType, Device, Tensor};
+
+use crate::model::Kind;
+
+/// GFLOP that one cloud needs (a multiply-add is two). In training a layer costs its product three times,
+/// forward and for both gradients; one under the max costs it once, and twice its input's covariance
+/// (`kernels`, the closed form). A first layer over points that come from outside needs no gradient below.
+pub fn gflop(kind: Kind, points: usize, classes: usize, train: bool) -> f64 {
+    let times = if train { 3.0 } else { 1.0 };
+    let product = |widths: &[usize]| widths.windows(2).map(|w| (w[0] * w[1]) as f64).sum::<f64>();
+    let wide = 128.0 * 1024.0 + if train { 2.0 * 128.0 * 128.0 } else { 0.0 };
+    // Widths of the stored layers over points, and of the head over the cloud.
+    let branch = |over: &[usize], head: &[usize]| {
+        points as f64 * (times * product(over) + wide) + times * product(head)
+    };
+    let head = [1024, 512, 256, classes];
+    let macs = match kind {
+        Kind::Vanilla => branch(&[3, 64, 64, 64, 128], &head),
+        Kind::Full => {
+            let transforms = points as f64 * times * (9 + 64 * 64) as f64;
+            branch(&[3, 64, 128], &[1024, 512, 256, 9])
+                + branch(&[64, 64, 128], &[1024, 512, 256, 4096])
+                + branch(&[3, 64, 64, 64, 128], &head)
+                + transforms
+        }
+    };
+    2e-9 * macs
+}
+
+/// GFLOP/s of candle's product 32,768 × 128 × 1,024, the best of five.
+pub fn matmul_ceiling() -> Result<f64> {
+    let (m, k, n) = (32_768, 128, 1024);
+    let a = Tensor::ones((m, k), DType::F32, &Device::Cpu)?;
+    let b = Tensor::ones((k, n), DType::F32, &Device::Cpu)?;
+    let mut best = f64::INFINITY;
+    for _ in 0..5 {
+        let start = Instant::now();
+        let _product = a.matmul(&b)?;
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok(2e-9 * (m * k * n) as f64 / best)
+}

@@ -1,0 +1,289 @@
+//! Optimizer steps over all parameters at once: one pass over the numbers, threaded, the pieces the same
+//! whatever the number of threads. f32 on the CPU, contiguous.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use candle_core::{CpuStorage, InplaceOp1, Layout, Result, Tensor, bail};
+use rayon::prelude::*;
+
+use super::values::Values;
+use super::vector;
+
+/// Numbers of a piece.
+const PIECE: usize = 1 << 15;
+
+/// What Adam, AdamW and LAMB take besides tensors.
+#[derive(Clone, Copy, Debug)]
+pub struct AdamStep {
+    /// Learning rate.
+    pub lr: f64,
+    /// Share of the mean of gradients that is kept.
+    pub beta1: f64,
+    /// Share of the mean of squared gradients that is kept.
+    pub beta2: f64,
+    /// Added to the root of the second moment.
+    pub eps: f64,
+    /// Weight decay.
+    pub weight_decay: f64,
+    /// AdamW's decay of the weight itself, else Adam's, as part of the gradient.
+    pub decoupled: bool,
+    /// Number of this step, from 1.
+    pub step: u64,
+    /// Multiplies every gradient as it is read: clipping's factor, or 1 over the loss scale.
+    pub gradient_factor: f32,
+}
+
+/// What SGD takes besides tensors.
+#[derive(Clone, Copy, Debug)]
+pub struct SgdStep {
+    /// Learning rate.
+    pub lr: f64,
+    /// Share of the buffer that is kept.
+    pub momentum: f64,
+    /// Added to the gradient times the weight.
+    pub weight_decay: f64,
+    /// Nesterov's form.
+    pub nesterov: bool,
+    /// Multiplies every gradient as it is read.
+    pub gradient_factor: f32,
+}
+
+/// Adam (Kingma and Ba 2015) or AdamW (Loshchilov and Hutter 2019): one step of all `params`.
+///
+/// # Errors
+/// Lists of unequal length or shapes, a tensor given twice, or one that is not contiguous f32 on the CPU.
+pub fn adam(
+    params: &[&Tensor],
+    grads: &[&Tensor],
+    mean: &[&Tensor],
+    square: &[&Tensor],
+    s: &AdamStep,
+) -> Result<()> {
+    let f = AdamFactors::new(s);
+    over(params, grads, [mean, square], |w, g, [m, v], _| {
+        vector::adam(w, g, m, v, &f)
+    })
+}
+
+/// SGD with momentum (Sutskever et al. 2013), as PyTorch's without dampening: one step of all `params`.
+///
+/// # Errors
+/// As `adam`.
+pub fn sgd(params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdStep) -> Result<()> {
+    let f = [
+        s.lr as f32,
+        s.momentum as f32,
+        s.weight_decay as f32,
+        s.gradient_factor,
+    ];
+    over(params, grads, [buffer], |w, g, [kept], _| {
+        vector::sgd(w, g, kept, &f, s.nesterov)
+    })
+}
+
+/// LAMB (You et al. 2020): Adam's direction with decay, each tensor's step scaled by ‖w‖/‖direction‖, 1 where
+/// either is 0.
+///
+/// # Errors
+/// As `adam`.
+pub fn lamb(
+    params: &[&Tensor],
+    grads: &[&Tensor],
+    mean: &[&Tensor],
+    square: &[&Tensor],
+    s: &AdamStep,
+) -> Result<()> {
+    let f = AdamFactors::new(s);
+    let sums = std::sync::Mutex::new(Vec::new());
+    over(params, grads, [mean, square], |w, g, [m, v], place| {
+        let mut sum = [0.0; 2];
+        vector::lamb_moments(w, g, m, v, &f, &mut sum);
+        sums.lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .push((place, sum));
+    })?;
+    let mut sums = sums
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    sums.sort_by_key(|&(place, _)| place);
+    let mut norms = vec![[0.0_f64; 2]; params.len()];
+    for ((tensor, _), sum) in sums {
+        norms[tensor][0] += sum[0];
+        norms[tensor][1] += sum[1];
+    }
+    let ratio: Vec<f32> = norms
+        .iter()
+        .map(|&[w, r]| {
+            if w > 0.0 && r > 0.0 {
+                (w / r).sqrt() as f32
+            } else {
+                1.0
+            }
+        })
+        .collect();
+    over(params, grads, [mean, square], |w, _, [m, v], (tensor, _)| {
+        vector::lamb_apply(w, m, v, &f, f.lr * ratio[tensor]);
+    })
+}
+
+/// The 2-norm of all tensors together, summed in f64.
+///
+/// # Errors
+/// A tensor that is not contiguous f32 on the CPU.
+pub fn global_norm(tensors: &[&Tensor]) -> Result<f64> {
+    let values = tensors
+        .iter()
+        .map(|&t| Values::of(t))
+        .collect::<Result<Vec<_>>>()?;
+    let slices: Vec<&[f32]> = values.iter().map(|v| &**v).collect();
+    let sums: Vec<f64> = slices
+        .par_iter()
+        .flat_map(|v| v.par_chunks(PIECE))
+        .map(|piece| {
+            let mut sum = 0.0;
+            vector::sum_of_squares(piece, &mut sum);
+            sum
+        })
+        .collect();
+    Ok(sums.iter().sum::<f64>().sqrt())
+}
+
+/// Factors of Adam's formula, in f32.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AdamFactors {
+    pub lr: f32,
+    /// lr over the first moment's correction.
+    pub size: f32,
+    /// Corrections of the moments, which start at zero.
+    pub first: f32,
+    pub root: f32,
+    pub keep1: f32,
+    pub beta2: f32,
+    pub keep2: f32,
+    pub eps: f32,
+    /// AdamW's factor on the weight.
+    pub shrink: f32,
+    /// Adam's and LAMB's decay.
+    pub decay: f32,
+    pub gradient: f32,
+}
+
+impl AdamFactors {
+    fn new(s: &AdamStep) -> Self {
+        let first = 1.0 - s.beta1.powf(s.step as f64);
+        Self {
+            lr: s.lr as f32,
+            size: (s.lr / first) as f32,
+            first: first as f32,
+            root: (1.0 - s.beta2.powf(s.step as f64)).sqrt() as f32,
+            keep1: (1.0 - s.beta1) as f32,
+            beta2: s.beta2 as f32,
+            keep2: (1.0 - s.beta2) as f32,
+            eps: s.eps as f32,
+            shrink: if s.decoupled {
+                (1.0 - s.lr * s.weight_decay) as f32
+            } else {
+                1.0
+            },
+            decay: if s.decoupled { 0.0 } else { s.weight_decay as f32 },
+            gradient: s.gradient_factor,
+        }
+    }
+}
+
+/// `f(weights, gradients, states, (tensor, piece))` on each piece of each tensor.
+fn over<const N: usize>(
+    params: &[&Tensor],
+    grads: &[&Tensor],
+    states: [&[&Tensor]; N],
+    f: impl Fn(&mut [f32], &[f32], [&mut [f32]; N], (usize, usize)) + Sync,
+) -> Result<()> {
+    let fit = |list: &[&Tensor]| {
+        list.len() == params.len() && list.iter().zip(params).all(|(t, p)| t.dims() == p.dims())
+    };
+    if !fit(grads) || !states.iter().all(|s| fit(s)) {
+        bail!(
+            "multi-tensor step: expected gradients and states of the {} parameters' shapes",
+            params.len()
+        );
+    }
+    let changed: Vec<&Tensor> = params
+        .iter()
+        .chain(states.iter().copied().flatten())
+        .copied()
+        .collect();
+    let mut seen = HashSet::new();
+    if !changed.iter().chain(grads).all(|t| seen.insert(t.id())) {
+        bail!("multi-tensor step: a tensor is given twice");
+    }
+    let read = grads.iter().map(|&g| Values::of(g)).collect::<Result<Vec<_>>>()?;
+    let read: Vec<&[f32]> = read.iter().map(|v| &**v).collect();
+    borrow(&changed, &RefCell::new(Vec::new()), &|spans| {
+        let n = params.len();
+        let pieces: Vec<(usize, usize)> = (0..n)
+            .flat_map(|t| (0..spans[t].len.div_ceil(PIECE)).map(move |p| (t, p)))
+            .collect();
+        pieces.into_par_iter().for_each(|(t, p)| {
+            let range = p * PIECE..spans[t].len.min((p + 1) * PIECE);
+            // SAFETY: no two pieces share a (tensor, range), no tensor is listed twice, and `borrow` holds
+            // every tensor's lock for writing.
+            unsafe {
+                let w = spans[t].slice(range.clone());
+                let states = std::array::from_fn(|s| spans[(s + 1) * n + t].slice(range.clone()));
+                f(w, &read[t][range], states, (t, p));
+            }
+        });
+    })
+}
+
+/// Numbers of one tensor, whose lock is held for writing.
+struct Span {
+    start: *mut f32,
+    len: usize,
+}
+
+// SAFETY: a span is only an address; who makes slices of it sees to it that they do not overlap.
+unsafe impl Sync for Span {}
+
+impl Span {
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn slice(&self, range: std::ops::Range<usize>) -> &mut [f32] {
+        debug_assert!(range.end <= self.len);
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
+    }
+}
+
+/// candle lends a tensor's numbers for writing only to an operator, one at a time: so each operator calls
+/// the next, and the last has them all.
+struct Borrow<'a> {
+    rest: &'a [&'a Tensor],
+    spans: &'a RefCell<Vec<Span>>,
+    then: &'a dyn Fn(&[Span]),
+}
+
+fn borrow(tensors: &[&Tensor], spans: &RefCell<Vec<Span>>, then: &dyn Fn(&[Span])) -> Result<()> {
+    match tensors.split_first() {
+        None => {
+            then(&spans.borrow());
+            Ok(())
+        }
+        Some((first, rest)) => first.inplace_op1(&Borrow { rest, spans, then }),
+    }
+}
+
+impl InplaceOp1 for Borrow<'_> {
+    fn name(&self) -> &'static str {
+        "multi-tensor step"
+    }
+
+    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
+        let (CpuStorage::F32(values), Some((from, to))) = (storage, layout.contiguous_offsets()) else {
+            bail!("multi-tensor step: expected contiguous f32 on the CPU");
+        };
+        let values = &mut values[from..to];
+        let (start, len) = (values.as_mut_ptr(), values.len());
+        self.spans.borrow_mut().push(Span { start, len });
+        borrow(self.rest, self.spans, self.then)
+    }
+}
