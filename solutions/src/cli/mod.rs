@@ -1,10 +1,7 @@
 //! The program's commands, one file each.
 
-<<<<<<< HEAD
-mod data;
-=======
 mod bench;
->>>>>>> kernels
+mod data;
 mod eval;
 mod options;
 mod predict;
