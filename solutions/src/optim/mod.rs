@@ -14,10 +14,10 @@ use std::collections::HashMap;
 use anyhow::Result;
 use candle_core::Tensor;
 
-pub use adam::{Adam, AdamConfig, AdamWConfig};
+pub use adam::{Adam, AdamConfig, AdamState, AdamWConfig, adam_step};
 pub use clip::clip_grad_norm;
 pub use config::OptimConfig;
-pub use sgd::{Sgd, SgdConfig};
+pub use sgd::{Sgd, SgdConfig, momentum_step, sgd_step};
 
 /// Changes parameters by their gradients.
 pub trait Optimizer: Send {

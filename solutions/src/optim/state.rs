@@ -8,9 +8,15 @@ use candle_core::{DType, Device, Tensor, Var};
 pub(super) type Params = Vec<(String, Var)>;
 
 /// One variable like each parameter, at zero.
-pub(super) fn zeros_like(params: &Params) -> Result<Vec<Var>> {
-    let zero = |(_, p): &(String, Var)| Ok(Var::zeros(p.shape(), p.dtype(), p.device())?);
-    params.iter().map(zero).collect()
+pub(super) fn zeros_like<'a>(params: impl Iterator<Item = &'a Var>) -> Result<Vec<Var>> {
+    params
+        .map(|p| Ok(Var::zeros(p.shape(), p.dtype(), p.device())?))
+        .collect()
+}
+
+/// The variables without their names.
+pub(super) fn vars(params: &Params) -> impl Iterator<Item = &Var> + Clone {
+    params.iter().map(|(_, var)| var)
 }
 
 pub(super) fn check_grads(params: &Params, grads: &[Tensor]) -> Result<()> {

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     device::Chosen,
     kernels::Pass,
-    loader::{Collate, Loader, batches, epoch_order},
+    loader::{Collate, Loader, batches, epoch_order, iterations},
     model::PointNet,
     optim::Optimizer,
     report::{EpochRow, tensorboard::EventWriter},
@@ -185,7 +185,7 @@ impl Trainer {
 
     /// Training steps of an epoch.
     pub fn steps_per_epoch(&self) -> u64 {
-        batches(&self.split.train, self.config.batch, true).len() as u64
+        iterations(self.split.train.len(), self.config.batch, true) as u64
     }
 
     fn loss(&self) -> Result<Loss> {
