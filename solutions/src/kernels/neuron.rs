@@ -21,9 +21,9 @@ mod tests {
     fn a_linear_layer_is_neurons() {
         let (x, w) = ([[0.5f32, -2.0, 3.0]], [[1.0f32, 0.25, -0.5], [-3.0, 2.0, 1.5]]);
         let b = [0.125f32, -1.0];
-        let tensor = |values: &[[f32; 3]]| Tensor::new(values, &Device::Cpu).unwrap();
-        let bias = Tensor::new(&b, &Device::Cpu).unwrap();
-        let layer = super::super::linear(&tensor(&x), &tensor(&w), &bias).unwrap();
+        let cpu = &Device::Cpu;
+        let (rows, weights) = (Tensor::new(&x, cpu).unwrap(), Tensor::new(&w, cpu).unwrap());
+        let layer = super::super::linear(&rows, &weights, &Tensor::new(&b, cpu).unwrap()).unwrap();
         let each = [0, 1].map(|i| super::neuron(&x[0], &w[i], b[i], |z| z));
         assert_eq!(layer.to_vec2::<f32>().unwrap(), [each]);
     }

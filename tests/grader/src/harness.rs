@@ -249,7 +249,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
             self.details(&mut details, &own);
         }
         if !details.is_empty() {
-            out.push_str(&format!("\n{details}"));
+            out.push_str(&format!("\n{}\n", details.trim_end()));
         }
         if shown == 0 {
             out.push_str("  no check has that name; `cargo test -p … -- --list` shows all\n");

@@ -57,7 +57,7 @@ pub struct Right<C> {
 }
 
 /// How long a check may take: far more than any needs, so that a slow machine is not a wrong answer.
-pub const DEADLINE: Duration = Duration::from_secs(10);
+pub const DEADLINE: Duration = Duration::from_secs(5);
 
 impl<C> Check<C> {
     /// As libtest shows and filters it: `1.2::stays_finite_for_huge_logits`.

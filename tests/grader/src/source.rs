@@ -12,10 +12,15 @@ pub fn calls(source: &str, function: &str) -> bool {
         if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
             return false;
         }
-        // A path or a `use` ends before the next of these.
-        let end = code[at..]
-            .find([';', '(', '=', '<', '&'])
-            .unwrap_or(code.len() - at);
+        // A `use` goes on to its semicolon, a path as long as it has names and colons.
+        let imported = code[..at].trim_end().ends_with("use");
+        let past = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
+        let end = if imported {
+            code[at..].find(';')
+        } else {
+            code[at..].find(past)
+        };
+        let end = end.unwrap_or(code.len() - at);
         words(&code[at..at + end]).any(|w| w == function)
     })
 }

@@ -42,11 +42,18 @@ fn places(addresses: &[usize]) -> Places {
     found
 }
 
-/// A symbol without its hash.
+/// A symbol without the hashes of either way to mangle: `std[e28293b1aa0f68bd]::sync`, `std::sync::h0123456789abcdef`.
 fn plain(name: &str) -> String {
-    match name.rsplit_once("::h") {
+    let mut text = String::new();
+    for part in name.split_inclusive(']') {
+        match part.rsplit_once('[') {
+            Some((head, hash)) if hash.len() == 17 => text.push_str(head),
+            _ => text.push_str(part),
+        }
+    }
+    match text.rsplit_once("::h") {
         Some((head, hash)) if hash.len() == 16 => head.to_owned(),
-        _ => name.to_owned(),
+        _ => text,
     }
 }
 

@@ -31,7 +31,7 @@ pub fn takes_any_number_of_inputs(answer: &Lesson01) -> Verdict {
     let mut draw = draw();
     let count = draw.whole(17, 40);
     let (x, w) = weighted(&mut draw, count);
-    hold_neuron(answer, &x, &w, 0.25, "tanh", f32::tanh)
+    hold_neuron(answer, &x, &w, 0.25, "identity", |z| z)
 }
 
 /// Inputs and weights without a zero or a one among them.
