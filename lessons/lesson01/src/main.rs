@@ -14,15 +14,18 @@ use std::{
 use anyhow::{Context, Result};
 use candle_core::{Tensor, Var};
 use canopy::{
-    optim::{AdamConfig, AdamState, OptimConfig, SgdConfig},
+    optim::{
+        AdadeltaConfig, AdagradConfig, AdamConfig, AdamState, LbfgsConfig, OptimConfig, RmspropConfig,
+        SgdConfig,
+    },
     report::svg::{LinePlot, Series},
 };
 use lesson01::{Lesson01, REFERENCE, STUDENT};
 use valley::{ARRIVED, STEPS, Walk, walk};
 
 /// The rates that are tried for each: 1, 2 and 5 times powers of ten.
-const RATES: [f64; 13] = [
-    1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0,
+const RATES: [f64; 16] = [
+    1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
 ];
 
 type Stepper = Box<dyn FnMut(&Var, &Tensor) -> Result<()>>;
@@ -42,7 +45,7 @@ fn main() -> Result<()> {
         None => PathBuf::from("runs/lesson01"),
     };
     let (answer, whose) = if reference {
-        (REFERENCE, "by hand")
+        (REFERENCE, "1.3 to 1.5")
     } else {
         (STUDENT, "yours")
     };
@@ -70,8 +73,8 @@ fn main() -> Result<()> {
 /// The three steps of the lesson.
 fn by_hand(answer: Lesson01, whose: &str) -> Vec<Method> {
     let names = match whose {
-        "yours" => ["1.3 yours", "1.4 yours, momentum", "1.5 yours, Adam"],
-        _ => ["1.3 by hand", "1.4 by hand, momentum", "1.5 by hand, Adam"],
+        "yours" => ["1.3 your SGD", "1.4 your momentum", "1.5 your Adam"],
+        _ => ["1.3 SGD", "1.4 momentum", "1.5 Adam"],
     };
     let one = |var: &Var, grad: &Tensor| ([var.clone()], [grad.clone()]);
     let sgd = move |lr| -> Result<Stepper> {
@@ -127,7 +130,10 @@ fn canopys() -> Vec<Method> {
         ("SGD", plain),
         ("SGD, momentum 0.9", OptimConfig::sgd()),
         ("Adam", OptimConfig::adam()),
-        ("AdamW", OptimConfig::adamw()),
+        ("Adagrad", OptimConfig::Adagrad(AdagradConfig::default())),
+        ("RMSprop", OptimConfig::Rmsprop(RmspropConfig::default())),
+        ("Adadelta", OptimConfig::Adadelta(AdadeltaConfig::default())),
+        ("L-BFGS", OptimConfig::Lbfgs(LbfgsConfig::default())),
     ];
     let one = |(name, config): (&'static str, OptimConfig)| {
         method(name, move |lr| {
@@ -183,11 +189,13 @@ fn draw(walks: &[(&str, Walk)], out: &PathBuf) -> Result<()> {
         LinePlot::new("Paths down the valley", "x", "y").with(Series::new("valley floor", floor).dashed());
     let mut losses = LinePlot::new("Loss on the way", "step", "loss");
     (losses.log_y, paths.size, losses.size) = (true, (640.0, 400.0), (640.0, 360.0));
-    let own = walks.iter().filter(|(name, _)| name.starts_with("1."));
-    let mut shown: Vec<&(&str, Walk)> = own.collect();
-    if shown.is_empty() {
-        shown = walks.iter().collect();
-    }
+    // canopy's SGD, momentum and Adam go where those of the lesson go, and are drawn only in their place.
+    let written = walks.iter().any(|(name, _)| name.starts_with("1."));
+    let shown = walks.iter().filter(|(name, _)| match *name {
+        "L-BFGS" => true,
+        name if written => name.starts_with("1."),
+        name => ["SGD", "SGD, momentum 0.9", "Adam"].contains(&name),
+    });
     for (name, walk) in shown {
         paths = paths.with(Series::new(*name, walk.path.clone()));
         let steps = walk.losses.iter().enumerate().map(|(i, &l)| (i as f64, l));

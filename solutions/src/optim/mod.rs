@@ -3,9 +3,11 @@
 //! An optimizer holds the variables it changes; gradients come as a slice in the order of the variables.
 
 mod adam;
+mod adaptive;
 mod clip;
 mod config;
 mod cpu;
+mod lbfgs;
 mod sgd;
 mod state;
 
@@ -15,8 +17,10 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 pub use adam::{Adam, AdamConfig, AdamState, AdamWConfig, adam_step};
+pub use adaptive::{AdadeltaConfig, AdagradConfig, Adaptive, RmspropConfig};
 pub use clip::clip_grad_norm;
 pub use config::OptimConfig;
+pub use lbfgs::{Lbfgs, LbfgsConfig};
 pub use sgd::{Sgd, SgdConfig, momentum_step, sgd_step};
 
 /// Changes parameters by their gradients.

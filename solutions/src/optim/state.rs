@@ -94,7 +94,8 @@ fn fetch(state: &HashMap<String, Tensor>, name: &str, like: &Var) -> Result<Tens
     Ok(tensor.to_device(like.device())?)
 }
 
-fn scalar(state: &HashMap<String, Tensor>, name: &str) -> Result<u64> {
+/// The whole number of that name.
+pub(super) fn scalar(state: &HashMap<String, Tensor>, name: &str) -> Result<u64> {
     let tensor = state
         .get(name)
         .with_context(|| format!("optimizer state: tensor {name} is missing"))?;
