@@ -111,7 +111,10 @@ fn key(path: &Path, kind: Kind, plan: &Plan, options: &Options) -> String {
         let time = time.and_then(|t| t.duration_since(UNIX_EPOCH).ok());
         hash.update(format!("{file:?} {:?} {time:?}", meta.map(|m| m.len())));
     }
-    hash.update(plan.labels());
+    // What a table or a shapefile said, which no point file's time tells.
+    for record in plan.records() {
+        hash.update(format!("{record:?}"));
+    }
     let mut hex = String::new();
     for byte in &hash.finalize()[..8] {
         let _ = write!(hex, "{byte:02x}");

@@ -1,5 +1,7 @@
 //! Downloads from a server on this machine that behaves as badly as servers do.
 
+#![allow(clippy::unwrap_used)] // in a test it is the assertion
+
 use std::{
     fs,
     io::{BufRead, BufReader, Write},

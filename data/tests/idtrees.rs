@@ -1,5 +1,7 @@
 //! The real IDTReeS data, where they lie beside the project, against the summary that came with them.
 
+#![allow(clippy::unwrap_used)] // in a test it is the assertion
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,

@@ -1,5 +1,7 @@
 //! Files of other makers, where they are at hand: every one is read, whole and in pieces.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::path::{Path, PathBuf};
 
 use canopy_data::formats::{self, Format, ReadOptions};

@@ -1,5 +1,7 @@
 //! What is written comes back, in every format, within its own steps.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::path::Path;
 
 use canopy_data::{
@@ -222,6 +224,22 @@ fn a_file_appears_whole_or_not_at_all() {
     // What stood there stands there still, and nothing lies beside it.
     assert_eq!(formats::read(&path).unwrap().xyz, cloud.xyz);
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_that_is_missing_or_a_name_without_a_format_is_told() {
+    let cloud = Cloud::from_points(vec![[1.0, 2.0, 3.0]]);
+    let told = |path: &Path| {
+        format!(
+            "{:#}",
+            formats::write(path, &cloud, &Options::default()).unwrap_err()
+        )
+    };
+    let home = tempfile::tempdir().unwrap();
+    let e = told(&home.path().join("nowhere/a.laz"));
+    assert!(e.contains("nowhere/a.laz") && e.contains("folder"), "{e}");
+    let e = told(&home.path().join("a.docx"));
+    assert!(e.contains("a.docx") && e.contains("laz"), "{e}");
 }
 
 #[test]

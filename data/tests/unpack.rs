@@ -1,5 +1,7 @@
 //! Zips made to do harm, and one that is not.
 
+#![allow(clippy::unwrap_used)] // in a test it is the assertion
+
 use std::{
     fs::{self, File},
     io::Write,

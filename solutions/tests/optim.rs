@@ -1,4 +1,5 @@
 //! Optimizers go on from a saved state with the same bits, refuse what does not fit, and clip as told.
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::HashMap;
 

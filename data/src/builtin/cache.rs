@@ -147,7 +147,7 @@ impl Packed {
         let dir = path.parent().unwrap_or(Path::new("."));
         let write = || -> std::io::Result<()> {
             let mut file = tempfile::Builder::new()
-                .prefix(".builtin-")
+                .prefix(&leftover_prefix(path))
                 .suffix(".tmp")
                 .tempfile_in(dir)?;
             file.write_all(&self.bytes)?;
@@ -187,6 +187,23 @@ pub fn lock(path: &Path) -> Option<File> {
     let file = File::create(path.with_extension("lock")).ok()?;
     file.lock().ok()?;
     Some(file)
+}
+
+/// Removes what a program left behind that was killed while it wrote `path`. Call it with the lock held.
+pub fn sweep(path: &Path) {
+    let prefix = leftover_prefix(path);
+    let entries = path.parent().and_then(|dir| fs::read_dir(dir).ok());
+    for entry in entries.into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            // It is only litter: where it cannot be removed, it may stay.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn leftover_prefix(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default();
+    format!(".{}-", stem.to_string_lossy())
 }
 
 fn hex(bytes: &[u8]) -> String {

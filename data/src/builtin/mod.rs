@@ -5,6 +5,8 @@
 mod cache;
 mod make;
 mod plan;
+#[cfg(test)]
+mod tests;
 
 pub use plan::{PLOTS, Planned};
 
@@ -18,7 +20,7 @@ use crate::{Cloud, CloudSource, Dataset, species::SPECIES};
 use cache::Packed;
 
 /// Number of the generator. It grows with any change to what is made, so that no old cache is taken for new.
-pub const GENERATOR: u32 = 1;
+pub const GENERATOR: u32 = 3;
 
 /// What set to make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +107,9 @@ pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) 
     // Another program may have made it while this one waited for the lock.
     if let Ok(packed) = Packed::read(config, &path) {
         return Ok(loaded(packed, None, true));
+    }
+    if lock.is_some() {
+        cache::sweep(&path);
     }
     let packed = Packed::pack(config, make::make(config, progress)?)?;
     let warning = made_dir

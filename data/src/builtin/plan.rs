@@ -62,7 +62,7 @@ fn plot(seed: u64, number: usize) -> Plot {
         density,
         winter,
         weights,
-        scans: [tls, (1.0 - tls) * 0.75],
+        scans: [tls, (1.0 - tls) * 0.85],
     }
 }
 

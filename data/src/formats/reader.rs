@@ -70,7 +70,8 @@ impl Reader {
         self.format
     }
 
-    /// How many points the file says it has; none for text without a count line.
+    /// How many points the file says it has; none for text without a count line. A claim: what comes may be less, and
+    /// then ends in an error, so let no allocation rest on it.
     pub fn count(&self) -> Option<u64> {
         self.count
     }

@@ -32,8 +32,8 @@ impl Envelope {
     pub fn draw(habit: &Habit, size: &Size, standing: &Standing, rng: &mut Philox) -> Self {
         let mut profile = habit.profile;
         let vary = |rng: &mut Philox, by: f64| libm::exp(by * rng.normal().clamp(-2.0, 2.0));
-        profile.peak = (profile.peak * vary(rng, 0.12)).clamp(0.2, 0.96);
-        profile.upper = (profile.upper * vary(rng, 0.12) * (0.88 + 0.24 * standing.age)).max(1.0);
+        profile.peak = (profile.peak * vary(rng, 0.08)).clamp(0.2, 0.96);
+        profile.upper = (profile.upper * vary(rng, 0.08) * (0.88 + 0.24 * standing.age)).max(1.0);
         profile.base = (profile.base * vary(rng, 0.2)).min(0.95);
         let lobe = habit.lobes * (0.5 + standing.age);
         let mut draw = |amplitude: f64| (amplitude * rng.normal().clamp(-2.0, 2.0), rng.range(0.0, TAU));

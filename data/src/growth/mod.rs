@@ -1,5 +1,6 @@
 //! Growth: from a species and its standing to wood and foliage in metres.
 
+mod branches;
 mod branching;
 mod envelope;
 mod foliage;

@@ -45,10 +45,10 @@ impl Size {
 
         let [free, pressed] = habit.crown_ratio;
         let ratio = free + (pressed - free) * standing.crowding;
-        let ratio = (ratio * spread(rng, 0.09)).clamp(0.18, 0.92);
+        let ratio = (ratio * spread(rng, 0.07)).clamp(0.18, 0.92);
 
         let [c, e] = habit.crown_width;
-        let width = c * libm::pow(d, e) * (1.25 - 0.5 * standing.crowding) * spread(rng, 0.12);
+        let width = c * libm::pow(d, e) * (1.2 - 0.4 * standing.crowding) * spread(rng, 0.10);
         Self {
             diameter: d * 0.01,
             height,

@@ -1,7 +1,7 @@
 //! Data sets as they are downloaded, read into labelled trees.
 //!
 //! An importer first makes a [`Plan`]: which files there are, what each is, where it stood. It reads no
-//! cloud yet, so a wrong folder or label is told at once. [`run`] then reads the clouds in parallel, a few at
+//! cloud yet, so a wrong folder or label is told at once. [`run()`] then reads the clouds in parallel, a few at
 //! a time, and hands them on in the plan's order.
 
 mod crowns;
@@ -17,7 +17,11 @@ mod stpctls;
 mod table;
 mod walk;
 
-use std::{fmt, path::Path, str::FromStr};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -25,6 +29,7 @@ pub use detect::detect;
 pub use plan::Plan;
 pub use run::{Damaged, Progress, Report, Sink, run};
 pub use shards::to_shards;
+pub use table::is_table;
 
 /// The layouts that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +144,14 @@ pub struct Columns {
     pub plot: Option<String>,
     /// The tree, where a tree has several scans.
     pub tree: Option<String>,
+}
+
+/// Every file below `folder` whose name ends like a point file's, sorted.
+///
+/// # Errors
+/// A folder that cannot be listed.
+pub fn point_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(walk::point_files(folder)?.0)
 }
 
 /// Looks at `path` as a `kind` and lists what is there, without reading clouds.

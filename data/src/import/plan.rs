@@ -55,7 +55,7 @@ pub struct Labelled {
 impl Plan {
     /// A plan of files, labels numbered in alphabetical order.
     pub(super) fn of_files(name: String, mut files: Vec<Labelled>) -> Self {
-        files.sort_by(|a, b| natural(&a.source).cmp(&natural(&b.source)));
+        files.sort_by_cached_key(|f| natural(&f.source));
         let species: Vec<String> = files
             .iter()
             .map(|f| f.label.clone())
@@ -106,13 +106,12 @@ impl Plan {
         })
     }
 
-    /// Every record in words: what a table or a shapefile said, which no file's time tells.
-    pub(crate) fn labels(&self) -> String {
-        let records = self.jobs.iter().flat_map(|j| match j {
+    /// The trees to read.
+    pub fn records(&self) -> impl Iterator<Item = &TreeRecord> {
+        self.jobs.iter().flat_map(|j| match j {
             Job::File(f) => vec![&f.record],
             Job::Plot(p) => p.crowns.iter().map(|c| &c.record).collect(),
-        });
-        records.map(|r| format!("{r:?}\n")).collect()
+        })
     }
 
     /// Drops labels that no tree bears.

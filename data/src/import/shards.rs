@@ -31,7 +31,7 @@ impl Sink for Survey {
 /// Species of which no tree is left (by `min_points` or damaged files) get no label.
 ///
 /// # Errors
-/// Those of [`run`], and a disk that is full or may not be written to.
+/// Those of [`run()`], and a disk that is full or may not be written to.
 pub fn to_shards(
     mut plan: Plan,
     kind: Kind,
@@ -39,9 +39,10 @@ pub fn to_shards(
     out: &Path,
     progress: &mut dyn FnMut(Progress) -> Result<()>,
 ) -> Result<(Report, Digest)> {
+    let mut sparse = None;
     if options.min_points > 1 || options.skip_damaged {
         let mut survey = Survey(vec![false; plan.species.len()]);
-        run(&plan, options, &mut survey, &mut |_| Ok(()))?;
+        sparse = Some(run(&plan, options, &mut survey, &mut |_| Ok(()))?.sparse);
         let gone: Vec<&str> = plan
             .species
             .iter()
@@ -65,7 +66,9 @@ pub fn to_shards(
         source: kind.source().into(),
     };
     let mut writer = shard::Writer::create(out, meta)?;
-    let report = run(&plan, options, &mut writer, progress)?;
+    let mut report = run(&plan, options, &mut writer, progress)?;
+    // Trees of species that the survey left out count too.
+    report.sparse = sparse.unwrap_or(report.sparse);
     let digest = writer
         .finish()
         .with_context(|| format!("{}: cannot finish the set", out.display()))?;

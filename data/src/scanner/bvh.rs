@@ -31,6 +31,9 @@ struct Item {
     shape: u32,
 }
 
+/// Least and greatest corner.
+type Bounds = ([f32; 3], [f32; 3]);
+
 fn lesser(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
@@ -39,16 +42,16 @@ fn greater(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-fn join(a: &mut ([f32; 3], [f32; 3]), min: &[f32; 3], max: &[f32; 3]) {
+fn join(a: &mut Bounds, min: &[f32; 3], max: &[f32; 3]) {
     for k in 0..3 {
         a.0[k] = lesser(a.0[k], min[k]);
         a.1[k] = greater(a.1[k], max[k]);
     }
 }
 
-const EMPTY: ([f32; 3], [f32; 3]) = ([f32::MAX; 3], [f32::MIN; 3]);
+const EMPTY: Bounds = ([f32::MAX; 3], [f32::MIN; 3]);
 
-fn half_area(b: &([f32; 3], [f32; 3])) -> f32 {
+fn half_area(b: &Bounds) -> f32 {
     let d = [0, 1, 2].map(|k| b.1[k] - b.0[k]);
     d[0] * d[1] + d[1] * d[2] + d[2] * d[0]
 }
@@ -84,11 +87,9 @@ impl Bvh {
         let mut limit = limit;
         let mut stack = [(0u32, 0f32); STACK];
         let mut top = 0;
-        if let Some(root) = self.nodes.first() {
-            if let Some(t) = enter(root, ray, limit) {
-                stack[0] = (0, t);
-                top = 1;
-            }
+        if let Some(t) = self.nodes.first().and_then(|root| enter(root, ray, limit)) {
+            stack[0] = (0, t);
+            top = 1;
         }
         while top > 0 {
             top -= 1;
@@ -171,7 +172,7 @@ fn grow(nodes: &mut Vec<Node>, items: &mut [Item], first: usize) {
 }
 
 /// Parts `items` in two along their widest axis; neither part is empty.
-fn split(items: &mut [Item], centres: &([f32; 3], [f32; 3])) -> usize {
+fn split(items: &mut [Item], centres: &Bounds) -> usize {
     let size = [0, 1, 2].map(|k| centres.1[k] - centres.0[k]);
     let axis = (0..3).fold(0, |a, k| if size[k] > size[a] { k } else { a });
     let middle = items.len() / 2;
@@ -202,7 +203,7 @@ fn split(items: &mut [Item], centres: &([f32; 3], [f32; 3])) -> usize {
 }
 
 /// The bin before which to cut, so that area × count on both sides is least.
-fn cheapest(bins: &[(([f32; 3], [f32; 3]), usize); BINS]) -> usize {
+fn cheapest(bins: &[(Bounds, usize); BINS]) -> usize {
     let mut above = [0.0; BINS];
     let (mut bounds, mut count) = (EMPTY, 0);
     for k in (1..BINS).rev() {

@@ -8,6 +8,8 @@ mod bvh;
 mod neighbours;
 mod shape;
 mod survey;
+#[cfg(test)]
+mod tests;
 
 pub use neighbours::Neighbours;
 
@@ -20,7 +22,7 @@ use crate::{
 use beam::Echo;
 use bvh::Bvh;
 use shape::{Shape, Surface};
-use survey::Target;
+use survey::{Pulse, Target};
 
 /// A tree among its neighbours, ready to be scanned.
 #[derive(Debug)]
@@ -67,20 +69,27 @@ impl Scene {
 
     /// Scans with about `pulses` pulses and gives the points that a segmentation would call this tree's.
     pub fn scan(&self, scan: Scan, pulses: usize, rng: &mut Philox) -> Cloud {
+        let pulses = survey::pulses(scan, &self.target, pulses, rng);
+        self.cast(scan, &pulses, rng)
+    }
+
+    /// Casts `pulses` and keeps what is called this tree's: its own points above the undergrowth that was
+    /// cut away, and a few strays.
+    fn cast(&self, scan: Scan, pulses: &[Pulse], rng: &mut Philox) -> Cloud {
         let optics = survey::optics(scan);
         let cut = match scan {
             Scan::Tls | Scan::Unknown => rng.range(0.05, 0.4),
             Scan::Uls => rng.range(0.1, 1.0),
             Scan::Als => rng.range(0.5, 2.0),
         };
-        let stray = rng.range(0.0, 0.3) as f32;
+        let stray = rng.range(0.0, 0.12) as f32;
         let gain = 30_000.0 * libm::exp(0.4 * rng.normal());
         let shifts: Vec<Vec3> = (0..16)
             .map(|_| Vec3::normal(rng) * (0.5 * optics.range_noise))
             .collect();
         let mut echoes = Vec::new();
         let mut cloud = Cloud::default();
-        for p in survey::pulses(scan, &self.target, pulses, rng) {
+        for p in pulses {
             echoes.clear();
             beam::pulse(&self.bvh, &optics, p.origin, p.dir, p.skip, rng, &mut echoes);
             for e in &echoes {

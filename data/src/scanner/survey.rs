@@ -61,7 +61,7 @@ pub fn optics(scan: Scan) -> Optics {
 /// About `count` pulses over `target`, by a survey drawn at random.
 pub fn pulses(scan: Scan, target: &Target, count: usize, rng: &mut Philox) -> Vec<Pulse> {
     match scan {
-        Scan::Tls | Scan::Unknown => tripods(target, count, rng),
+        Scan::Tls | Scan::Unknown => tripods(target, 3 + rng.below(4), count, rng),
         Scan::Uls => strips(
             target,
             count,
@@ -77,8 +77,8 @@ pub fn pulses(scan: Scan, target: &Target, count: usize, rng: &mut Philox) -> Ve
     }
 }
 
-/// Three to six tripods about the tree, one regular angular grid for all.
-fn tripods(target: &Target, count: usize, rng: &mut Philox) -> Vec<Pulse> {
+/// So many tripods about the tree, one regular angular grid for all; the first may stand anywhere.
+pub fn tripods(target: &Target, stations: usize, count: usize, rng: &mut Philox) -> Vec<Pulse> {
     struct Window {
         origin: Vec3,
         ahead: f64,
@@ -87,7 +87,6 @@ fn tripods(target: &Target, count: usize, rng: &mut Philox) -> Vec<Pulse> {
         high: f64,
         skip: f64,
     }
-    let stations = 3 + rng.below(4);
     let first = rng.range(0.0, TAU);
     let windows: Vec<Window> = (0..stations)
         .map(|k| {

@@ -2,6 +2,8 @@
 //!
 //! `cargo test -p canopy-data --test hostile -- --ignored --nocapture` runs the long search (see `FUZZING.md`).
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 mod memory;
 mod mutate;
 mod seeds;
@@ -163,17 +165,16 @@ fn every_header_byte_may_be_any_extreme() {
     let home = tempfile::tempdir().unwrap();
     for Seed { name, bytes } in seeds::all() {
         for at in 0..bytes.len().min(480) {
-            for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
-                let mut bad = bytes.clone();
-                bad[at] = value;
-                attack_or_panic(home.path(), &name, &bad);
-            }
+            // One extreme a byte keeps this short; the search tries the others.
+            let mut bad = bytes.clone();
+            bad[at] = [0x00, 0xff, 0x7f, bytes[at] ^ 0x80][at % 4];
+            attack_or_panic(home.path(), &name, &bad);
         }
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn arbitrary_bytes_are_survived(
@@ -192,7 +193,7 @@ proptest! {
 #[test]
 fn mutated_files_are_survived() {
     let _one = alone();
-    search(Duration::from_secs(3600), 6_000, 1);
+    search(Duration::from_secs(3600), 3_000, 1);
 }
 
 #[test]

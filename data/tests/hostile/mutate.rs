@@ -2,10 +2,10 @@
 
 use canopy_data::Philox;
 
-/// Lengths to cut a file of `len` bytes to: all of a header's, then some.
+/// Lengths to cut a file of `len` bytes to: some of a header's, and some behind it.
 pub fn cuts(len: usize) -> impl Iterator<Item = usize> {
     let header = 500.min(len);
-    (0..header).chain((header..len).step_by(1 + len / 300))
+    (0..header).step_by(3).chain((header..len).step_by(1 + len / 100))
 }
 
 const EXTREMES: [u64; 12] = [

@@ -1,6 +1,7 @@
 //! The program's commands, one file each.
 
 mod bench;
+mod data;
 mod eval;
 mod options;
 mod predict;
@@ -42,6 +43,9 @@ enum Command {
     Bench(bench::Args),
     /// Name the species of clouds
     Predict(predict::Args),
+    /// Fetch, import, convert, split and look at data
+    #[command(subcommand)]
+    Data(data::DataCommand),
 }
 
 /// Runs the program.
@@ -58,6 +62,7 @@ pub fn main() -> ExitCode {
         Command::Eval(args) => eval::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Predict(args) => predict::run(&args),
+        Command::Data(command) => data::run(command),
     };
     result.unwrap_or_else(|e| {
         eprintln!("error: {e:#}");

@@ -51,8 +51,8 @@ fn on_cpu(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
     }
     let norm = squares.sqrt();
     let factor = (max_norm / (norm + EPS)) as f32;
-    // A norm that is NaN must reach the gradients, so not `factor < 1`.
-    if !(factor >= 1.0) {
+    // A norm that is NaN must reach the gradients.
+    if factor < 1.0 || factor.is_nan() {
         for grad in grads.iter_mut() {
             let values = cpu::with(grad, |values| cpu::scaled(values, factor))?;
             *grad = Tensor::from_vec(values, grad.shape(), grad.device())?;

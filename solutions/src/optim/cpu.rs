@@ -58,22 +58,27 @@ impl<R, F: FnOnce(&mut [f32]) -> R> InplaceOp1 for Call<R, F> {
     }
 }
 
-/// Sum of squares, in f64.
+/// Sum of squares: in f32 over short runs, in f64 over those.
 pub(super) fn sum_of_squares(values: &[f32]) -> f64 {
-    let of_chunk = |chunk: &[f32]| {
-        let mut lanes = [0f64; 8];
-        for part in chunk.chunks(8) {
+    const LANES: usize = 32;
+    let of_run = |run: &[f32]| {
+        let mut lanes = [0f32; LANES];
+        for part in run.chunks(LANES) {
             for (lane, &x) in lanes.iter_mut().zip(part) {
-                *lane += f64::from(x) * f64::from(x);
+                *lane += x * x;
             }
         }
-        lanes.iter().sum::<f64>()
+        lanes.iter().map(|&x| f64::from(x)).sum::<f64>()
     };
+    let of_chunk = |chunk: &[f32]| chunk.chunks(8 * LANES).map(of_run).sum::<f64>();
     let of_chunks: Vec<f64> = values.par_chunks(CHUNK).map(of_chunk).collect();
     of_chunks.iter().sum()
 }
 
 /// Every number times `factor`.
 pub(super) fn scaled(values: &[f32], factor: f32) -> Vec<f32> {
-    values.par_iter().map(|x| x * factor).collect()
+    let mut scaled = vec![0f32; values.len()];
+    let chunks = scaled.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK));
+    chunks.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(to, from)| *to = from * factor));
+    scaled
 }

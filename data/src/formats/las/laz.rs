@@ -135,8 +135,10 @@ impl Chunked {
                     .with_context(|| format!("chunk {} at byte {}", group.start + i, c.at))
             })
             .collect();
+        let decoded = decoded.into_iter().collect::<Result<Vec<_>>>()?;
+        out.xyz.reserve(decoded.iter().map(Cloud::len).sum());
         for cloud in decoded {
-            append(out, cloud?);
+            append(out, cloud);
         }
         Ok(())
     }

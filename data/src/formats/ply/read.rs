@@ -201,13 +201,13 @@ impl Vertices {
                 };
                 if property.list.is_some() {
                     ensure!(
-                        v >= 0.0,
+                        v >= 0.0 && v.fract() == 0.0,
                         "line {}: expected the length of list {}, found {v}",
                         self.line,
                         property.name
                     );
                     ensure!(
-                        v == 0.0 || words.nth(v as usize - 1).is_some(),
+                        words.by_ref().take(v as usize).count() as f64 == v,
                         "line {}: list {} ends early",
                         self.line,
                         property.name

@@ -29,22 +29,31 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of a file whose first line of numbers is `line`, after the line `header`, if there was one. None
-    /// where `line` does not begin with three numbers.
+    /// where `line` does not have three numbers where they should be.
     pub fn new(line: &[u8], header: Option<&[u8]>) -> Option<Self> {
-        let (separator, decimal_comma) = separator(line)?;
-        let mut layout = Self {
-            separator,
-            decimal_comma,
-            axes: [0, 1, 2],
-            others: Vec::new(),
-            width: 3,
+        let (usual, decimal_comma) = separator(line);
+        // "1,,2,,3", "1, 2 3": several signs may stand for one, unless names say which column is empty.
+        let named = header.is_some_and(|h| has_axes(&roles(&split(strip_comment_sign(h), usual))));
+        let candidates = if named {
+            &[usual][..]
+        } else {
+            &[usual, Separator::Any]
         };
-        if let Some(header) = header {
-            layout.name_columns(header);
-        }
-        let fields = layout.fields(line);
-        let numeric = |&column: &usize| fields.get(column).is_some_and(|f| layout.number(f).is_some());
-        layout.axes.iter().all(numeric).then_some(layout)
+        candidates.iter().find_map(|&separator| {
+            let mut layout = Self {
+                separator,
+                decimal_comma: decimal_comma && separator == usual,
+                axes: [0, 1, 2],
+                others: Vec::new(),
+                width: 3,
+            };
+            if let Some(header) = header {
+                layout.name_columns(header);
+            }
+            let fields = layout.fields(line);
+            let numeric = |&column: &usize| fields.get(column).is_some_and(|f| layout.number(f).is_some());
+            layout.axes.iter().all(numeric).then_some(layout)
+        })
     }
 
     fn name_columns(&mut self, header: &[u8]) {
@@ -94,32 +103,30 @@ fn roles(names: &[&[u8]]) -> Vec<Option<Role>> {
         .collect()
 }
 
-/// The separator of a line of numbers, and whether they have decimal commas.
-fn separator(line: &[u8]) -> Option<(Separator, bool)> {
-    let (found, comma) = if line.contains(&b';') {
-        (Separator::One(b';'), !line.contains(&b'.'))
-    } else if !line.contains(&b',') {
-        (Separator::Blank, false)
-    } else {
-        // "1,5 2,5 3,5": one comma within each number, and blanks between them.
-        let blank = split(line, Separator::Blank);
-        let decimal = |f: &&[u8]| f.contains(&b',') && !f.contains(&b'.') && number(f, true).is_some();
-        if blank.len() >= 3 && blank[..3].iter().all(decimal) {
-            (Separator::Blank, true)
-        } else {
-            (Separator::One(b','), false)
-        }
-    };
-    let first: Vec<_> = split(line, found).into_iter().take(3).collect();
-    if first.len() == 3
-        && first
-            .iter()
-            .all(|f| !f.is_empty() && !f.contains(&b' ') && !f.contains(&b'\t'))
-    {
-        return Some((found, comma));
+/// Whether `line` names columns x, y and z.
+pub fn names_axes(line: &[u8]) -> bool {
+    let line = strip_comment_sign(line);
+    [Separator::One(b','), Separator::One(b';'), Separator::Any]
+        .iter()
+        .any(|&s| has_axes(&roles(&split(line, s))))
+}
+
+/// The usual separator of a line like this one, and whether its numbers have decimal commas.
+fn separator(line: &[u8]) -> (Separator, bool) {
+    if line.contains(&b';') {
+        return (Separator::One(b';'), !line.contains(&b'.'));
     }
-    // "1,,2,,3", "1, 2 3": several signs stand for one.
-    (split(line, Separator::Any).len() >= 3).then_some((Separator::Any, false))
+    if !line.contains(&b',') {
+        return (Separator::Blank, false);
+    }
+    // "1,5 2,5 3,5": one comma within each number, and blanks between them.
+    let blank = split(line, Separator::Blank);
+    let decimal = |f: &&[u8]| f.contains(&b',') && !f.contains(&b'.') && number(f, true).is_some();
+    if blank.len() >= 3 && blank[..3].iter().all(decimal) {
+        (Separator::Blank, true)
+    } else {
+        (Separator::One(b','), false)
+    }
 }
 
 fn split(line: &[u8], separator: Separator) -> Vec<&[u8]> {

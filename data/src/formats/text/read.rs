@@ -13,7 +13,7 @@ use super::{
         names::{Role, to_u8, to_u16},
         reader::{Invalid, Source},
     },
-    layout::{Layout, count_line, is_comment},
+    layout::{Layout, count_line, is_comment, names_axes},
 };
 use crate::{Cloud, Return};
 
@@ -65,12 +65,15 @@ impl Lines {
                 header = Some(line.clone());
             } else if let Some(n) = count_line(line) {
                 self.promised = n;
-            } else if let Some(layout) =
-                Layout::new(line, header.as_deref()).or_else(|| Layout::new(line, None))
-            {
+            } else if let Some(layout) = Layout::new(line, header.as_deref()) {
                 self.layout = layout;
                 return Ok(());
             } else {
+                ensure!(
+                    !header.as_deref().is_some_and(names_axes) || names_axes(line),
+                    "{}: expected numbers in the columns that the header calls x, y and z",
+                    self.quote()
+                );
                 header = Some(line.clone());
                 headers += 1;
                 first.get_or_insert_with(|| self.quote());

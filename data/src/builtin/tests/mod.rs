@@ -1,0 +1,35 @@
+//! What the built-in set promises.
+
+mod caching;
+mod problem;
+mod trees;
+
+use std::{path::Path, sync::LazyLock};
+
+use super::*;
+
+/// Makes `config` anew, in memory.
+fn made(config: &Config) -> make::Made {
+    make::make(config, &|_, _| ()).unwrap()
+}
+
+/// One forest for all tests that look at many trees: fewer points than the real one, the same trees.
+static FOREST: LazyLock<make::Made> = LazyLock::new(|| {
+    made(&Config {
+        seed: 1,
+        trees: 420,
+        points: 512,
+    })
+});
+
+fn small() -> Config {
+    Config {
+        seed: 5,
+        trees: 7,
+        points: 128,
+    }
+}
+
+fn quiet(config: &Config, dir: &Path) -> Loaded {
+    load(config, dir, &|_, _| ()).unwrap()
+}

@@ -1,0 +1,171 @@
+//! Douglas fir, Norway spruce and Scots pine.
+
+use super::{Arrangement, Branching, Foliage, Habit, Profile, Species};
+
+pub(super) const DOUGLAS: Species = Species {
+    name: "Douglas fir",
+    scientific: "Pseudotsuga menziesii",
+    habit: Habit {
+        conifer: true,
+        petterson: [1.9, 0.277],
+        crown_width: [0.74, 0.69],
+        crown_ratio: [0.68, 0.46],
+        profile: Profile {
+            peak: 0.74,
+            upper: 1.5,
+            lower: 1.6,
+            base: 0.5,
+        },
+        lobes: 0.10,
+        leaders: 1,
+        fork: [0.0, 0.0],
+        fork_angle: 0.0,
+        stem_wander: 0.008,
+        arrangement: Arrangement::Whorled {
+            count: 4.5,
+            between: 3.5,
+        },
+        orders: &[
+            Branching {
+                spacing: 0.62,
+                angle: [38.0, 80.0],
+                lift: [0.10, 0.05],
+                wander: 0.07,
+                length: 1.0,
+                flat: 0.0,
+            },
+            Branching {
+                spacing: 0.26,
+                angle: [50.0, 62.0],
+                lift: [-0.05, -0.12],
+                wander: 0.12,
+                length: 0.5,
+                flat: 0.6,
+            },
+        ],
+        dead: 2.5,
+        pipe: 2.2,
+        bark: 0.35,
+        foliage: Foliage {
+            area_index: 5.2,
+            aspect: 2.4,
+            spread: 0.12,
+            level: 0.2,
+            hang: 0.15,
+            outer: 0.85,
+            reflectance: 0.42,
+        },
+    },
+};
+
+pub(super) const SPRUCE: Species = Species {
+    name: "Norway spruce",
+    scientific: "Picea abies",
+    habit: Habit {
+        conifer: true,
+        petterson: [1.9, 0.283],
+        crown_width: [0.57, 0.66],
+        crown_ratio: [0.90, 0.64],
+        profile: Profile {
+            peak: 0.93,
+            upper: 1.12,
+            lower: 1.4,
+            base: 0.80,
+        },
+        lobes: 0.06,
+        leaders: 1,
+        fork: [0.0, 0.0],
+        fork_angle: 0.0,
+        stem_wander: 0.006,
+        arrangement: Arrangement::Whorled {
+            count: 5.5,
+            between: 2.0,
+        },
+        orders: &[
+            Branching {
+                spacing: 0.50,
+                angle: [58.0, 112.0],
+                lift: [0.08, 0.14],
+                wander: 0.04,
+                length: 1.0,
+                flat: 0.0,
+            },
+            Branching {
+                spacing: 0.20,
+                angle: [55.0, 62.0],
+                lift: [-0.15, -0.75],
+                wander: 0.08,
+                length: 0.42,
+                flat: 0.95,
+            },
+        ],
+        dead: 4.0,
+        pipe: 2.2,
+        bark: 0.38,
+        foliage: Foliage {
+            area_index: 6.0,
+            aspect: 3.2,
+            spread: 0.05,
+            level: 0.1,
+            hang: 0.5,
+            outer: 0.9,
+            reflectance: 0.40,
+        },
+    },
+};
+
+pub(super) const PINE: Species = Species {
+    name: "Scots pine",
+    scientific: "Pinus sylvestris",
+    habit: Habit {
+        conifer: true,
+        petterson: [1.9, 0.298],
+        crown_width: [0.82, 0.64],
+        crown_ratio: [0.36, 0.18],
+        profile: Profile {
+            peak: 0.66,
+            upper: 2.7,
+            lower: 2.2,
+            base: 0.5,
+        },
+        lobes: 0.20,
+        leaders: 2,
+        fork: [0.5, 0.9],
+        fork_angle: 30.0,
+        stem_wander: 0.025,
+        arrangement: Arrangement::Whorled {
+            count: 3.2,
+            between: 0.0,
+        },
+        orders: &[
+            Branching {
+                spacing: 0.55,
+                angle: [55.0, 88.0],
+                lift: [0.10, 0.10],
+                wander: 0.20,
+                length: 1.0,
+                flat: 0.0,
+            },
+            Branching {
+                spacing: 0.42,
+                angle: [42.0, 55.0],
+                lift: [0.25, 0.25],
+                wander: 0.20,
+                length: 0.45,
+                flat: 0.3,
+            },
+        ],
+        dead: 0.8,
+        pipe: 2.3,
+        bark: 0.42,
+        foliage: Foliage {
+            area_index: 2.4,
+            aspect: 1.2,
+            spread: 0.14,
+            level: 0.0,
+            hang: 0.0,
+            outer: 0.4,
+            reflectance: 0.41,
+        },
+    },
+};

@@ -1,0 +1,614 @@
+//! Each layout, made small in a folder, with what can be wrong in it.
+
+#![allow(clippy::unwrap_used)] // in a test it is the assertion
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use canopy_data::{
+    Cloud, Dataset, Scan, TreeRecord, formats,
+    import::{self, Kind, Options, Report},
+    open_with,
+};
+use shapefile::{Point, Polygon, PolygonRing, dbase};
+use tempfile::TempDir;
+
+/// `n` points that no other cloud has.
+fn cloud(n: usize, mark: usize) -> Cloud {
+    let at = |i: usize| [i as f32 * 0.5, mark as f32, (i % 7) as f32];
+    Cloud::from_points((0..n).map(at).collect())
+}
+
+/// Writes a cloud; the mark makes its bytes its own.
+fn put(root: &Path, name: &str, n: usize, mark: usize) -> PathBuf {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    formats::write(&path, &cloud(n, mark), &formats::Options::default()).unwrap();
+    path
+}
+
+fn text(root: &Path, name: &str, content: &str) {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+type Trees = Vec<(TreeRecord, Cloud)>;
+
+fn import(kind: Kind, path: &Path, options: &Options) -> Result<(Vec<String>, Trees, Report), String> {
+    let go = || {
+        let plan = import::plan(kind, path, options)?;
+        let mut trees = Vec::new();
+        let report = import::run(&plan, options, &mut trees, &mut |_| Ok(()))?;
+        anyhow::Ok((plan.species, trees, report))
+    };
+    go().map_err(|e| format!("{e:#}"))
+}
+
+fn fails(kind: Kind, path: &Path) -> String {
+    import(kind, path, &Options::default()).unwrap_err()
+}
+
+fn dir() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn stpctls() -> TempDir {
+    let d = dir();
+    text(d.path(), "Buche/Buche 1_ä.xyz", "1.5 2 3\n1 2 4\n");
+    text(
+        d.path(),
+        "Buche/2.pts",
+        "2\n1 2 3 77 10 20 30\n4 5 6 78 10 20 30\n",
+    );
+    text(
+        d.path(),
+        "Roteiche/Stück 3.txt",
+        "1,2,3,0.5\n4,5,6,0.25\n7,8,9,1\n",
+    );
+    text(d.path(), "Fichte/f.xyz", "0 0 0\n0 0 9\n");
+    d
+}
+
+#[test]
+fn stpctls_has_english_labels_and_reads_its_three_kinds_of_text() {
+    let d = stpctls();
+    assert_eq!(import::detect(d.path()).unwrap(), Kind::Stpctls);
+    let (species, trees, report) = import(Kind::Stpctls, d.path(), &Options::default()).unwrap();
+    assert_eq!(species, ["European beech", "Norway spruce", "red oak"]);
+    assert_eq!((report.trees, report.points), (4, 9));
+    let of = |source: &str| trees.iter().find(|t| t.0.source == source).unwrap();
+    assert_eq!(of("Buche/2.pts").1.len(), 2);
+    let (oak, points) = of("Roteiche/Stück 3.txt");
+    assert_eq!((oak.species, oak.scan, points.len()), (2, Scan::Tls, 3));
+    assert_eq!(oak.plot, oak.tree);
+}
+
+#[test]
+fn stpctls_refuses_a_folder_that_is_no_species_of_its_own() {
+    let d = stpctls();
+    text(d.path(), "Birke/b.xyz", "1 2 3\n");
+    let error = fails(Kind::Stpctls, d.path());
+    assert!(
+        error.contains("unknown label: folder 'Birke'") && error.contains("Buche, Douglasie"),
+        "{error}"
+    );
+}
+
+fn for_species(rows: &str) -> TempDir {
+    let d = dir();
+    put(d.path(), "dev/00070.las", 20, 1);
+    put(d.path(), "dev/00071.laz", 30, 2);
+    put(d.path(), "test/00072.las", 40, 3);
+    text(
+        d.path(),
+        "tree_metadata_dev.csv",
+        &format!("treeID,species,genus,dataset,data_type,tree_H,filename\n{rows}"),
+    );
+    d
+}
+
+const ROWS: &str = "70,Pinus_sylvestris,Pinus,plotA,TLS,20.1,/train/00070.las\n71,Fagus_sylvatica,Fagus,plotB,ULS,9,/train/00071.las\n";
+
+#[test]
+fn for_species_finds_files_by_stem_and_leaves_the_test_part_alone() {
+    let d = for_species(ROWS);
+    assert_eq!(import::detect(d.path()).unwrap(), Kind::ForSpecies20k);
+    let (species, trees, _) = import(Kind::ForSpecies20k, d.path(), &Options::default()).unwrap();
+    assert_eq!(species, ["Fagus_sylvatica", "Pinus_sylvestris"]);
+    let facts: Vec<_> = trees
+        .iter()
+        .map(|(r, c)| (r.tree.as_str(), r.plot.as_str(), r.scan, r.species, c.len()))
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            ("70", "plotA", Scan::Tls, 1, 20),
+            ("71", "plotB", Scan::Uls, 0, 30)
+        ]
+    );
+}
+
+#[test]
+fn for_species_names_rows_without_files_two_rows_of_one_file_and_missing_columns() {
+    let more = format!("{ROWS}99,Picea_abies,Picea,plotA,TLS,3,/train/00099.las\n");
+    let d = for_species(&more);
+    let error = fails(Kind::ForSpecies20k, d.path());
+    assert!(
+        error.contains("1 file(s)") && error.contains("00099") && error.contains("line 4"),
+        "{error}"
+    );
+    let skip = Options {
+        skip_damaged: true,
+        ..Options::default()
+    };
+    let (_, trees, report) = import(Kind::ForSpecies20k, d.path(), &skip).unwrap();
+    assert_eq!((trees.len(), report.damaged.len()), (2, 1));
+
+    let twice = format!("{ROWS}70,Picea_abies,Picea,plotA,TLS,3,/train/00070.las\n");
+    let error = fails(Kind::ForSpecies20k, for_species(&twice).path());
+    assert!(error.contains("lines 2 and 4"), "{error}");
+
+    let d = for_species("");
+    text(d.path(), "tree_metadata_dev.csv", "tree,kind\n1,2\n");
+    let error = fails(Kind::ForSpecies20k, d.path());
+    assert!(error.contains("line 2: expected columns treeID"), "{error}");
+}
+
+#[test]
+fn a_folder_takes_plots_from_its_second_level() {
+    let d = dir();
+    put(d.path(), "oak/north/a.laz", 10, 1);
+    put(d.path(), "oak/b.ply", 11, 2);
+    put(d.path(), "ash/south/c.xyz", 12, 3);
+    text(d.path(), "ash/notes.md", "hello");
+    text(d.path(), ".hidden/x.xyz", "1 2 3");
+    assert_eq!(import::detect(d.path()).unwrap(), Kind::Folder);
+    let (species, trees, _) = import(Kind::Folder, d.path(), &Options::default()).unwrap();
+    assert_eq!(species, ["ash", "oak"]);
+    let facts: Vec<_> = trees
+        .iter()
+        .map(|(r, c)| (r.source.as_str(), r.plot.as_str(), r.species, c.len()))
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            ("ash/south/c.xyz", "south", 0, 12),
+            ("oak/b.ply", "oak/b", 1, 11),
+            ("oak/north/a.laz", "north", 1, 10)
+        ]
+    );
+    let plan = import::plan(Kind::Folder, d.path(), &Options::default()).unwrap();
+    assert_eq!(plan.notes, ["1 files of other kinds left out"]);
+}
+
+#[test]
+fn the_same_bytes_under_two_labels_are_refused() {
+    let d = dir();
+    put(d.path(), "oak/a.xyz", 10, 1);
+    put(d.path(), "ash/b.xyz", 10, 1);
+    let error = fails(Kind::Folder, d.path());
+    assert!(
+        error.contains("two labels") && error.contains("oak/a.xyz") && error.contains("ash/b.xyz"),
+        "{error}"
+    );
+}
+
+#[test]
+fn damaged_files_are_all_named_and_skipped_only_on_request() {
+    let d = dir();
+    put(d.path(), "oak/good.laz", 10, 1);
+    put(d.path(), "ash/good.laz", 10, 2);
+    text(d.path(), "oak/empty.las", "");
+    text(d.path(), "ash/bad.xyz", "1 2 nonsense\n");
+    text(d.path(), "ash/nan.xyz", "1 2 3\nnan 1 2\n");
+    let cut = put(d.path(), "oak/cut.laz", 5_000, 3);
+    let bytes = fs::read(&cut).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let error = fails(Kind::Folder, d.path());
+    for part in [
+        "4 file(s)",
+        "empty.las",
+        "bad.xyz",
+        "nan.xyz",
+        "cut.laz",
+        "--skip-damaged",
+    ] {
+        assert!(error.contains(part), "{part} is not in: {error}");
+    }
+    let skip = Options {
+        skip_damaged: true,
+        ..Options::default()
+    };
+    let (_, trees, report) = import(Kind::Folder, d.path(), &skip).unwrap();
+    assert_eq!((trees.len(), report.damaged.len()), (2, 4));
+    let out = d.path().join("set");
+    let plan = import::plan(Kind::Folder, d.path(), &Options::default()).unwrap();
+    assert!(import::to_shards(plan, Kind::Folder, &Options::default(), &out, &mut |_| Ok(())).is_err());
+    assert!(!out.exists(), "a failed import left a set");
+}
+
+#[test]
+fn empty_and_absent_folders_say_what_was_expected() {
+    let d = dir();
+    for kind in Kind::ALL {
+        let error = fails(kind, d.path());
+        assert!(error.contains(kind.name()), "{error}");
+        let error = fails(kind, &d.path().join("absent"));
+        assert!(
+            error.contains("nothing here") && error.contains(kind.expects()),
+            "{error}"
+        );
+    }
+    let error = format!("{:#}", import::detect(d.path()).unwrap_err());
+    assert!(
+        error.contains("no data set recognised") && error.contains("tree_metadata_dev.csv"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_table_takes_usual_and_named_columns_and_any_separator() {
+    let d = dir();
+    put(d.path(), "clouds/a b.xyz", 10, 1);
+    put(d.path(), "clouds/ü.xyz", 11, 2);
+    text(
+        d.path(),
+        "labels.csv",
+        "\u{feff}File;Species;Plot\nclouds/a b.xyz;oak;p1\nclouds/ü.xyz;ash;p2\n",
+    );
+    assert_eq!(import::detect(d.path()).unwrap(), Kind::Csv);
+    let (species, trees, _) = import(Kind::Csv, &d.path().join("labels.csv"), &Options::default()).unwrap();
+    assert_eq!(species, ["ash", "oak"]);
+    assert_eq!((trees[0].0.plot.as_str(), trees[0].1.len()), ("p1", 10));
+
+    text(
+        d.path(),
+        "other.csv",
+        "wolke,art,baum\nclouds/a b.xyz,oak,t1\nclouds/ü.xyz,oak,t1\n",
+    );
+    let error = fails(Kind::Csv, &d.path().join("other.csv"));
+    assert!(
+        error.contains("there are wolke, art, baum") && error.contains("--file-column"),
+        "{error}"
+    );
+    let mut options = Options::default();
+    options.columns.file = Some("wolke".into());
+    options.columns.label = Some("art".into());
+    options.columns.tree = Some("baum".into());
+    let (_, trees, _) = import(Kind::Csv, &d.path().join("other.csv"), &options).unwrap();
+    assert!(trees.iter().all(|t| t.0.tree == "t1"));
+}
+
+#[test]
+fn a_table_with_two_labels_or_none_or_files_that_are_not_there_is_told_by_line() {
+    let d = dir();
+    put(d.path(), "a.xyz", 10, 1);
+    let table = d.path().join("t.csv");
+    let told = |rows: &str| {
+        text(d.path(), "t.csv", &format!("file,label,tree\n{rows}"));
+        fails(Kind::Csv, &table)
+    };
+    let error = told("a.xyz,oak,1\n./a.xyz,ash,2\n");
+    assert!(
+        error.contains("two labels") && error.contains("'oak' in line 2 and 'ash' in line 3"),
+        "{error}"
+    );
+    assert!(told("a.xyz,oak,1\na.xyz,oak,1\n").contains("twice"));
+    assert!(told("a.xyz,,1\n").contains("line 2: a.xyz has no label"));
+    assert!(told("b.xyz,oak,1\n").contains("none of its 1 files is here"));
+    assert!(told("a.xyz,oak,1\nb.xyz,oak,2\n").contains("line 3 names it"));
+    assert!(told("").contains("no rows"));
+    assert!(told("a.xyz,oak\n").contains("t.csv"));
+}
+
+#[test]
+fn species_and_sizes_can_be_chosen() {
+    let d = dir();
+    put(d.path(), "oak/a.xyz", 100, 1);
+    put(d.path(), "ash/b.xyz", 10, 2);
+    put(d.path(), "elm/c.xyz", 200, 3);
+    let options = Options {
+        species: vec!["elm".into(), "oak".into()],
+        max_points: Some(150),
+        ..Options::default()
+    };
+    let (species, trees, report) = import(Kind::Folder, d.path(), &options).unwrap();
+    assert_eq!(species, ["elm", "oak"]);
+    assert_eq!((trees[0].1.len(), report.thinned), (150, 1));
+    let unknown = Options {
+        species: vec!["yew".into()],
+        ..Options::default()
+    };
+    let error = import(Kind::Folder, d.path(), &unknown).unwrap_err();
+    assert!(
+        error.contains("unknown label 'yew'") && error.contains("ash, elm, oak"),
+        "{error}"
+    );
+
+    let few = Options {
+        min_points: 50,
+        ..Options::default()
+    };
+    let (out, plan) = (
+        d.path().join("set"),
+        import::plan(Kind::Folder, d.path(), &few).unwrap(),
+    );
+    let (report, _) = import::to_shards(plan, Kind::Folder, &few, &out, &mut |_| Ok(())).unwrap();
+    assert_eq!((report.trees, report.sparse), (2, 1));
+    let data = canopy_data::shard::open(&out).unwrap();
+    assert_eq!(
+        data.species,
+        ["elm", "oak"],
+        "a species without trees has no label"
+    );
+}
+
+/// A plot of flat, sloping ground with two trees, and a crown outside.
+fn idtrees() -> TempDir {
+    let d = dir();
+    let mut plot = Cloud {
+        origin: [500_000.0, 4_000_000.0, 300.0],
+        ..Cloud::default()
+    };
+    let mut add = |x: f32, y: f32, height: f32, class: u8| {
+        plot.xyz.push([x, y, 0.1 * x + height]);
+        plot.class.push(class);
+    };
+    for i in 0..400 {
+        add((i % 20) as f32, (i / 20) as f32, 0.0, 2);
+    }
+    for i in 0..30 {
+        add(4.0 + 0.1 * i as f32 / 3.0, 5.0, 0.9 + 0.5 * i as f32, 5);
+        add(14.0, 5.0 + 0.1 * i as f32 / 3.0, 3.0, 5);
+    }
+    add(4.5, 5.0, 80.0, 7);
+    add(4.5, 5.0, 90.0, 18);
+    fs::create_dir_all(d.path().join("RemoteSensing/LAS")).unwrap();
+    formats::write(
+        &d.path().join("RemoteSensing/LAS/SITE_1.las"),
+        &plot,
+        &formats::Options::default(),
+    )
+    .unwrap();
+    crowns(
+        d.path(),
+        &[
+            ("T1", 3.0),
+            ("T2", 12.0),
+            ("FAR", 900.0),
+            ("NOLABEL", 3.0),
+            ("T2", 300.0),
+        ],
+    );
+    text(
+        d.path(),
+        "Field/train_data.csv",
+        "indvdID,siteID,taxonID\nT1,SITE,QURU\nT2,SITE,ACRU\nT2,SITE,ACRU\nFAR,SITE,PITA\n",
+    );
+    d
+}
+
+/// Boxes of 4 m by 4 m at 4 m north, from so far east.
+fn crowns(root: &Path, boxes: &[(&str, f64)]) {
+    fs::create_dir_all(root.join("ITC")).unwrap();
+    let table = dbase::TableWriterBuilder::new().add_character_field("indvdID".try_into().unwrap(), 80);
+    let mut writer = shapefile::Writer::from_path(root.join("ITC/train_SITE.shp"), table).unwrap();
+    for (id, east) in boxes {
+        let (x, y) = (500_000.0 + east, 4_000_004.0);
+        let corners = [(x, y), (x, y + 4.0), (x + 4.0, y + 4.0), (x + 4.0, y), (x, y)];
+        let ring = PolygonRing::Outer(corners.map(|(x, y)| Point::new(x, y)).to_vec());
+        let mut record = dbase::Record::default();
+        record.insert("indvdID".into(), dbase::FieldValue::Character(Some((*id).into())));
+        writer
+            .write_shape_and_record(&Polygon::new(ring), &record)
+            .unwrap();
+    }
+}
+
+#[test]
+fn idtrees_clips_crowns_and_gives_heights_above_sloping_ground() {
+    let d = idtrees();
+    assert_eq!(import::detect(d.path()).unwrap(), Kind::Idtrees);
+    // T2's second outline is as large as its first and lies outside: half of it is here, which is enough.
+    let (species, trees, _) = import(Kind::Idtrees, d.path(), &Options::default()).unwrap();
+    assert_eq!(species, ["ACRU", "QURU"]);
+    let names: Vec<_> = trees
+        .iter()
+        .map(|t| (t.0.tree.as_str(), t.0.species, t.0.plot.as_str()))
+        .collect();
+    assert_eq!(names, [("T1", 1, "SITE_1"), ("T2", 0, "SITE_1")]);
+    let first = &trees[0].1;
+    // Heights from 0.9 in steps of 0.5: three are below 2 m; noise at 80 and 90 m is gone.
+    assert_eq!(first.len(), 27);
+    assert!(
+        first
+            .xyz
+            .iter()
+            .all(|p| (2.3..15.7).contains(&p[2]) && p[0].abs() <= 2.0)
+    );
+    assert!(first.class.iter().all(|&c| c == 5));
+    // The ground rises 0.1 m a metre: flat treetops stay within what eight neighbours smooth.
+    assert!(
+        trees[1].1.xyz.iter().all(|p| (p[2] - 3.0).abs() < 0.1),
+        "{:?}",
+        trees[1].1.xyz
+    );
+    let plan = import::plan(Kind::Idtrees, d.path(), &Options::default()).unwrap();
+    assert!(
+        plan.notes[0].starts_with("1 crowns have no species"),
+        "{:?}",
+        plan.notes
+    );
+    assert!(
+        plan.notes[1].starts_with("1 crowns lie outside"),
+        "{:?}",
+        plan.notes
+    );
+}
+
+#[test]
+fn idtrees_is_found_two_folders_down_as_the_zip_unpacks() {
+    let d = idtrees();
+    let outer = dir();
+    let inner = outer.path().join("IDTREES_competition_train_v2/train");
+    fs::create_dir_all(inner.parent().unwrap()).unwrap();
+    fs::rename(d.path(), &inner).unwrap();
+    assert_eq!(import::detect(outer.path()).unwrap(), Kind::Idtrees);
+    assert_eq!(
+        import(Kind::Idtrees, outer.path(), &Options::default())
+            .unwrap()
+            .1
+            .len(),
+        2
+    );
+}
+
+#[test]
+fn idtrees_tells_of_a_damaged_plot_two_labels_and_ground_that_is_missing() {
+    let d = idtrees();
+    text(d.path(), "RemoteSensing/LAS/SITE_2.las", "LASF and then nothing");
+    let error = fails(Kind::Idtrees, d.path());
+    assert!(
+        error.contains("SITE_2.las") && error.contains("1 file(s)"),
+        "{error}"
+    );
+
+    let d = idtrees();
+    text(
+        d.path(),
+        "Field/train_data.csv",
+        "indvdID,siteID,taxonID\nT1,SITE,QURU\nT1,SITE,ACRU\n",
+    );
+    let error = fails(Kind::Idtrees, d.path());
+    assert!(
+        error.contains("line 3: tree T1 has two labels, QURU and ACRU"),
+        "{error}"
+    );
+
+    let d = idtrees();
+    let las = d.path().join("RemoteSensing/LAS/SITE_1.las");
+    let mut plot = formats::read(&las).unwrap();
+    plot.class
+        .iter_mut()
+        .for_each(|c| *c = if *c == 2 { 1 } else { *c });
+    formats::write(&las, &plot, &formats::Options::default()).unwrap();
+    assert!(fails(Kind::Idtrees, d.path()).contains("no ground points (class 2)"));
+
+    let d = idtrees();
+    text(d.path(), "ITC/train_SITE.shp", "no shapes");
+    assert!(fails(Kind::Idtrees, d.path()).contains("train_SITE.shp"));
+}
+
+fn opened(path: &Path, cache: &Path, told: &mut Vec<String>) -> Result<Dataset, String> {
+    let opening = canopy_data::Opening {
+        options: Options::default(),
+        cache: cache.to_owned(),
+        tell: &mut |line| told.push(line.to_owned()),
+        progress: &mut |_| Ok(()),
+    };
+    open_with(path, opening).map_err(|e| format!("{e:#}"))
+}
+
+#[test]
+fn a_layout_opens_through_the_cache_until_it_changes() {
+    let (d, cache) = (stpctls(), dir());
+    let mut told = Vec::new();
+    let first = opened(d.path(), cache.path(), &mut told).unwrap();
+    assert!(
+        told[0].contains("recognised as stpctls, 4 trees of 3 species"),
+        "{told:?}"
+    );
+    told.clear();
+    let second = opened(d.path(), cache.path(), &mut told).unwrap();
+    assert_eq!((first.digest.as_str(), told.len()), (second.digest.as_str(), 0));
+    text(d.path(), "Kiefer/neu.xyz", "1 1 1\n");
+    let third = opened(d.path(), cache.path(), &mut told).unwrap();
+    assert_eq!(
+        (third.len(), third.cloud(third.len() - 1).unwrap().xyz.len()),
+        (5, 3)
+    );
+    assert!(!told.is_empty());
+}
+
+#[test]
+fn a_damaged_cache_is_made_anew() {
+    let (d, cache) = (stpctls(), dir());
+    let first = opened(d.path(), cache.path(), &mut Vec::new()).unwrap().digest;
+    let kept = fs::read_dir(cache.path())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    for file in fs::read_dir(kept).unwrap() {
+        fs::write(file.unwrap().path(), "{").unwrap();
+    }
+    let mut told = Vec::new();
+    assert_eq!(opened(d.path(), cache.path(), &mut told).unwrap().digest, first);
+    assert!(told[0].contains("imported again"), "{told:?}");
+}
+
+#[test]
+fn shards_open_as_they_are_and_what_is_no_set_is_told() {
+    let (d, cache) = (stpctls(), dir());
+    let set = cache.path().join("set");
+    let plan = import::plan(Kind::Stpctls, d.path(), &Options::default()).unwrap();
+    let (_, digest) =
+        import::to_shards(plan, Kind::Stpctls, &Options::default(), &set, &mut |_| Ok(())).unwrap();
+    assert_eq!(
+        opened(&set, cache.path(), &mut Vec::new()).unwrap().digest,
+        digest.as_str()
+    );
+    let file = d.path().join("Fichte/f.xyz");
+    let error = opened(&file, cache.path(), &mut Vec::new()).unwrap_err();
+    assert!(
+        error.contains("is one file") && error.contains("canopy data import"),
+        "{error}"
+    );
+    assert!(opened(&d.path().join("none"), cache.path(), &mut Vec::new()).is_err());
+}
+
+#[test]
+fn a_stop_ends_an_import_and_leaves_nothing() {
+    let (d, out) = (stpctls(), dir());
+    let plan = import::plan(Kind::Stpctls, d.path(), &Options::default()).unwrap();
+    let to = out.path().join("set");
+    let stop = &mut |_| anyhow::bail!("stopped");
+    let error = import::to_shards(plan, Kind::Stpctls, &Options::default(), &to, stop).unwrap_err();
+    assert_eq!(error.to_string(), "stopped");
+    assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn damaged_shapefiles_and_tables_never_panic(
+        which in 0usize..4,
+        at in 0.0f64..1.0,
+        bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 1..8),
+        cut in proptest::bool::ANY,
+    ) {
+        let d = dir();
+        crowns(d.path(), &[("T1", 3.0), ("T2", 12.0), ("FAR", 900.0)]);
+        text(d.path(), "Field/train_data.csv", "indvdID,siteID,taxonID\nT1,SITE,QURU\nT2,SITE,ACRU\n");
+        put(d.path(), "RemoteSensing/LAS/SITE_1.las", 20, 1);
+        let names = ["ITC/train_SITE.shp", "ITC/train_SITE.dbf", "ITC/train_SITE.shx", "Field/train_data.csv"];
+        let path = d.path().join(names[which]);
+        let mut content = fs::read(&path).unwrap();
+        let place = (at * content.len() as f64) as usize;
+        if cut {
+            content.truncate(place);
+        } else {
+            for (old, new) in content[place..].iter_mut().zip(&bytes) {
+                *old = *new;
+            }
+        }
+        fs::write(&path, content).unwrap();
+        // An error or not: either is an answer.
+        let _ = import(Kind::Idtrees, d.path(), &Options::default());
+    }
+}

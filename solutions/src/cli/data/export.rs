@@ -1,0 +1,112 @@
+//! A labelled set as point files, that any program reads.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use canopy_data::{Dataset, formats};
+use rayon::prelude::*;
+
+use super::progress::{Progress, Unit};
+
+/// Clouds written between two looks at Ctrl-C.
+const AT_ONCE: usize = 32;
+
+/// Writes `SPECIES/PLOT/TREE.ending` for each record, and `labels.csv`, into the new folder `out`, which takes
+/// its name when all is there; how many points there were.
+pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Options) -> Result<u64> {
+    ensure!(
+        !out.exists() || fs::read_dir(out).is_ok_and(|mut d| d.next().is_none()),
+        "{} is here already, and not an empty folder; choose another",
+        out.display()
+    );
+    let parent = out
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    let temp = tempfile::Builder::new()
+        .prefix(".canopy-")
+        .tempdir_in(parent)
+        .with_context(|| format!("cannot write in {}", parent.display()))?;
+    let names = names(data, ending);
+    let mut progress = Progress::new("writing", Unit::Things);
+    let mut points = 0;
+    let all: Vec<usize> = (0..data.len()).collect();
+    for some in all.chunks(AT_ONCE) {
+        let written: Result<Vec<u64>> = some
+            .par_iter()
+            .map(|&i| {
+                let path = temp.path().join(&names[i]);
+                if let Some(folder) = path.parent() {
+                    fs::create_dir_all(folder)
+                        .with_context(|| format!("cannot make {}", folder.display()))?;
+                }
+                let cloud = data.cloud(i)?;
+                formats::write(&path, &cloud, options)?;
+                Ok(cloud.len() as u64)
+            })
+            .collect();
+        points += written?.iter().sum::<u64>();
+        progress.at(some.last().map_or(0, |i| *i as u64 + 1), Some(data.len() as u64))?;
+    }
+    labels(data, &names, &temp.path().join("labels.csv"))?;
+    let made = temp.keep();
+    if out.exists() {
+        fs::remove_dir(out).with_context(|| format!("cannot replace {}", out.display()))?;
+    }
+    if let Err(e) = fs::rename(&made, out) {
+        let _ = fs::remove_dir_all(&made);
+        return Err(e).with_context(|| format!("cannot rename what was written to {}", out.display()));
+    }
+    Ok(points)
+}
+
+/// A path for each record; a number is added where two would share one.
+fn names(data: &Dataset, ending: &str) -> Vec<PathBuf> {
+    let mut seen: HashMap<PathBuf, usize> = HashMap::new();
+    let names = data.records.iter().map(|r| {
+        let folder = Path::new(&piece(&data.species[r.species])).join(piece(&r.plot));
+        let tree = piece(&r.tree);
+        let count = seen.entry(folder.join(tree.to_lowercase())).or_insert(0);
+        *count += 1;
+        let number = if *count > 1 {
+            format!("_{count}")
+        } else {
+            String::new()
+        };
+        folder.join(format!("{tree}{number}.{ending}"))
+    });
+    names.collect()
+}
+
+/// Text as one piece of a path on any system.
+fn piece(text: &str) -> String {
+    let clean = |c: char| {
+        if c.is_alphanumeric() || " -_.#".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    let out: String = text.chars().map(clean).collect();
+    let out = out.trim_matches([' ', '.']).to_owned();
+    if out.is_empty() { "unnamed".into() } else { out }
+}
+
+fn labels(data: &Dataset, names: &[PathBuf], to: &Path) -> Result<()> {
+    let mut table = csv::Writer::from_path(to).with_context(|| to.display().to_string())?;
+    table.write_record(["file", "species", "plot", "tree"])?;
+    for (r, name) in data.records.iter().zip(names) {
+        let parts: Vec<_> = name
+            .components()
+            .map(|c| c.as_os_str().to_string_lossy())
+            .collect();
+        let file = parts.join("/");
+        table.write_record([file.as_str(), &data.species[r.species], &r.plot, &r.tree])?;
+    }
+    table.flush().with_context(|| to.display().to_string())
+}

@@ -1,0 +1,201 @@
+//! `canopy data fetch`.
+
+use std::{
+    io::{IsTerminal, Write, stdin, stdout},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use canopy_data::fetch::{self, Entry, Expect, Patience};
+use indicatif::HumanBytes;
+use serde_json::json;
+
+use super::{
+    progress::{Progress, Unit},
+    table::Table,
+};
+
+/// Options of `canopy data fetch`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without a NAME it lists what is known. A download that breaks off is resumed by the same command.
+
+Examples:
+  canopy data fetch
+  canopy data fetch idtrees
+  canopy data fetch for-species20k --agree --out /big/disk/for-species20k")]
+pub struct Args {
+    /// The data set
+    name: Option<String>,
+    /// Folder for its files; otherwise its name
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Agree to the data set's licence without being asked
+    #[arg(long)]
+    agree: bool,
+    /// Do not unpack
+    #[arg(long)]
+    keep_packed: bool,
+    /// Print what is known as JSON, and fetch nothing
+    #[arg(long)]
+    json: bool,
+}
+
+/// Downloads, verifies and unpacks a data set.
+pub fn run(args: &Args) -> Result<()> {
+    let Some(name) = &args.name else {
+        list(args.json);
+        return Ok(());
+    };
+    let entry = fetch::find(name)?;
+    if args.json {
+        say!("{:#}", as_json(entry));
+        return Ok(());
+    }
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(entry.name));
+    show(entry);
+    if entry.files.iter().all(|f| f.url.is_none()) {
+        return by_hand(entry, &out);
+    }
+    agreed(entry, args.agree)?;
+    for file in entry.files {
+        let Some(url) = file.url else { continue };
+        let to = out.join(file.name);
+        let unpacked = to.with_extension("");
+        let packed = to.extension().is_some_and(|e| e == "zip");
+        if packed && unpacked.is_dir() && !args.keep_packed {
+            say!("{} is here already", unpacked.display());
+            continue;
+        }
+        let mut progress = Progress::new(file.name, Unit::Bytes);
+        let expect = Expect {
+            bytes: file.bytes,
+            md5: file.md5,
+        };
+        fetch::download(url, &to, expect, Patience::default(), &mut |now, all| {
+            progress.at(now, all)
+        })?;
+        progress.clear();
+        say!("{}: fetched, length and MD5 are right", to.display());
+        if packed && !args.keep_packed {
+            let mut progress = Progress::new(&format!("unpacking {}", file.name), Unit::Bytes);
+            fetch::unpack(&to, &unpacked, &mut |now, all| progress.at(now, Some(all)))?;
+            progress.clear();
+            say!(
+                "{}: unpacked; {} is no longer needed",
+                unpacked.display(),
+                to.display()
+            );
+        }
+    }
+    say!("next: canopy data import {} {}", entry.name, out.display());
+    Ok(())
+}
+
+fn list(as_json_too: bool) {
+    if as_json_too {
+        let all: Vec<_> = fetch::catalogue().iter().map(as_json).collect();
+        say!("{:#}", json!(all));
+        return;
+    }
+    let mut table = Table::new(["name", "licence", "size"]);
+    for entry in fetch::catalogue() {
+        let bytes: u64 = entry.files.iter().filter_map(|f| f.bytes).sum();
+        let size = if bytes > 0 {
+            HumanBytes(bytes).to_string()
+        } else {
+            "not published".into()
+        };
+        let licence = if entry.licence.is_empty() {
+            "see its page"
+        } else {
+            entry.licence
+        };
+        table.row([entry.name, licence, &size]);
+    }
+    table.print();
+    say!("\nfetch one: canopy data fetch NAME");
+}
+
+fn as_json(entry: &Entry) -> serde_json::Value {
+    let files: Vec<_> = entry
+        .files
+        .iter()
+        .map(|f| json!({"name": f.name, "url": f.url, "bytes": f.bytes, "md5": f.md5}))
+        .collect();
+    json!({"name": entry.name, "title": entry.title, "citation": entry.citation, "page": entry.page,
+        "licence": entry.licence, "files": files, "by_hand": entry.by_hand})
+}
+
+fn show(entry: &Entry) {
+    say!("{}", entry.title);
+    say!("  cite     {}", entry.citation);
+    if !entry.page.is_empty() {
+        say!("  page     {}", entry.page);
+    }
+    let licence = if entry.licence.is_empty() {
+        "not known here: read it on the page"
+    } else {
+        entry.licence
+    };
+    say!("  licence  {licence}");
+    for file in entry.files {
+        say!("  file     {}", file.name);
+        say!("    address  {}", file.url.unwrap_or("not known"));
+        let size = file.bytes.map_or("not published".into(), |b| {
+            format!("{b} bytes ({})", HumanBytes(b))
+        });
+        say!("    size     {size}");
+        say!("    md5      {}", file.md5);
+    }
+}
+
+/// Says what to do by hand, and checks the files that are here already.
+fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
+    say!("\n{}", entry.by_hand);
+    let mut missing = Vec::new();
+    for file in entry.files {
+        let path = out.join(file.name);
+        if !path.exists() {
+            missing.push(file.name);
+            continue;
+        }
+        let expect = Expect {
+            bytes: file.bytes,
+            md5: file.md5,
+        };
+        fetch::verify(&path, expect)?;
+        say!("{}: length and MD5 are right", path.display());
+    }
+    ensure!(
+        missing.is_empty() && !entry.files.is_empty(),
+        "'{}' cannot be fetched from here: download it by hand, as said above",
+        entry.name
+    );
+    Ok(())
+}
+
+fn agreed(entry: &Entry, already: bool) -> Result<()> {
+    if already {
+        return Ok(());
+    }
+    if !stdin().is_terminal() {
+        bail!(
+            "the licence of '{}' ({}) must be agreed to: run this on a terminal, or add --agree",
+            entry.name,
+            entry.licence
+        );
+    }
+    print!(
+        "\nDo you agree to the licence {}, and fetch? [y/N] ",
+        entry.licence
+    );
+    stdout().flush().context("standard output")?;
+    let mut answer = String::new();
+    stdin().read_line(&mut answer).context("standard input")?;
+    ensure!(
+        ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()),
+        "not agreed: nothing was fetched"
+    );
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! `canopy data grow`.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use canopy_data::{builtin, formats, shard};
+
+use super::{
+    export, open,
+    progress::{Progress, Unit},
+    table::thousands,
+};
+
+/// Options of `canopy data grow`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The same bytes from the same seed on every machine.
+
+Examples:
+  canopy data grow --out forest
+  canopy data grow --out laz --format laz --trees 84 --points 20000 --seed 5")]
+pub struct Args {
+    /// Folder to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Trees to grow; some are scanned twice
+    #[arg(long, value_name = "N")]
+    trees: Option<usize>,
+    /// Points of each scan
+    #[arg(long, value_name = "N")]
+    points: Option<usize>,
+    /// Another seed, another forest
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// shards, or a file a scan: las, laz, ply or xyz
+    #[arg(long, default_value = "shards", value_parser = ["shards", "las", "laz", "ply", "xyz"])]
+    format: String,
+}
+
+/// Grows the forest and writes it.
+pub fn run(args: &Args) -> Result<()> {
+    let usual = builtin::Config::default();
+    let config = builtin::Config {
+        seed: args.seed.unwrap_or(usual.seed),
+        trees: args.trees.unwrap_or(usual.trees),
+        points: args.points.unwrap_or(usual.points),
+    };
+    let data = open::grown(&config)?;
+    ensure!(!data.is_empty(), "the forest of {config:?} is empty");
+    if args.format != "shards" {
+        let points = export::files(&data, &args.out, &args.format, &formats::Options::default())?;
+        say!(
+            "{}: {} files, {} points",
+            args.out.display(),
+            data.len(),
+            thousands(points)
+        );
+        return Ok(());
+    }
+    let meta = shard::Meta {
+        name: data.name.clone(),
+        species: data.species.clone(),
+        licence: String::new(),
+        source: format!(
+            "canopy's built-in forest, generator {}, {config:?}",
+            builtin::GENERATOR
+        ),
+    };
+    let mut writer = shard::Writer::create(&args.out, meta)?;
+    let mut progress = Progress::new("writing", Unit::Things);
+    for (i, record) in data.records.iter().enumerate() {
+        writer.push(record, &data.cloud(i)?)?;
+        progress.at(i as u64 + 1, Some(data.len() as u64))?;
+    }
+    progress.clear();
+    let digest = writer.finish()?;
+    say!(
+        "{}: {} scans of {} points, digest {}",
+        args.out.display(),
+        data.len(),
+        config.points,
+        digest.as_str()
+    );
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! `canopy data import`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use canopy_data::{
+    import::{self, Columns, Kind, Options},
+    shard,
+};
+use serde_json::json;
+
+use super::{
+    progress::{Progress, Unit},
+    table::{Table, thousands},
+};
+
+/// Options of `canopy data import`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Kinds:
+  idtrees         RemoteSensing/LAS, ITC and Field, as in the IDTReeS 2020 zip
+  for-species20k  tree_metadata_dev.csv beside dev/
+  stpctls         folders Buche, Douglasie, Eiche, Esche, Fichte, Kiefer, Roteiche
+  folder          one sub-folder a species; a further level of sub-folders is the plot
+  csv             a table of file and label, and plot and tree if there are such columns
+  auto            whatever of these is found
+
+Examples:
+  canopy data import idtrees IDTREES/ --min-points 64 --species QURU,ACRU,QUAL,PIPA2,QUCO2 --out five
+  canopy data import csv trees.csv --label-column art --plot-column flaeche
+  canopy data import auto scans/ --skip-damaged")]
+pub struct Args {
+    /// Layout of the data
+    #[arg(value_parser = ["auto", "idtrees", "for-species20k", "stpctls", "folder", "csv"])]
+    kind: String,
+    /// Where the data lie
+    path: PathBuf,
+    /// Folder for the shards; otherwise the data set's name
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Only these species, comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    species: Vec<String>,
+    /// Leave out clouds with fewer points
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    min_points: usize,
+    /// Thin clouds with more points, at random; otherwise every point is kept
+    #[arg(long, value_name = "N")]
+    max_points: Option<usize>,
+    /// Go on past files that cannot be read
+    #[arg(long)]
+    skip_damaged: bool,
+    /// idtrees: keep points higher than this above the ground, metres
+    #[arg(long, default_value_t = 2.0, value_name = "M")]
+    min_height: f32,
+    /// csv: column of the file, relative to the table
+    #[arg(long, value_name = "NAME")]
+    file_column: Option<String>,
+    /// csv: column of the species
+    #[arg(long, value_name = "NAME")]
+    label_column: Option<String>,
+    /// csv: column of the plot
+    #[arg(long, value_name = "NAME")]
+    plot_column: Option<String>,
+    /// csv: column of the tree, where trees have several scans
+    #[arg(long, value_name = "NAME")]
+    tree_column: Option<String>,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        Options {
+            species: self.species.clone(),
+            min_points: self.min_points,
+            max_points: self.max_points,
+            skip_damaged: self.skip_damaged,
+            min_height: self.min_height,
+            columns: Columns {
+                file: self.file_column.clone(),
+                label: self.label_column.clone(),
+                plot: self.plot_column.clone(),
+                tree: self.tree_column.clone(),
+            },
+        }
+    }
+}
+
+/// Imports a data set into shards.
+pub fn run(args: &Args) -> Result<()> {
+    let kind: Kind = match args.kind.as_str() {
+        "auto" => import::detect(&args.path)?,
+        name => name.parse()?,
+    };
+    let options = args.options();
+    let plan = import::plan(kind, &args.path, &options)?;
+    let notes = plan.notes.clone();
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
+    eprintln!("{}: {kind}, {} trees to read", args.path.display(), plan.trees());
+    notes.iter().for_each(|note| eprintln!("  {note}"));
+    let mut progress = Progress::new("importing", Unit::Things);
+    let (report, digest) = import::to_shards(plan, kind, &options, &out, &mut |p| {
+        progress.at(p.done as u64, Some(p.total as u64))
+    })?;
+    progress.clear();
+    for d in &report.damaged {
+        eprintln!("left out: {}: {}", d.path.display(), d.why);
+    }
+    let data = shard::open(&out).with_context(|| format!("opening what was written to {}", out.display()))?;
+    let all: Vec<usize> = (0..data.len()).collect();
+    let counts = canopy_data::split::species_counts(&data, &all);
+    if args.json {
+        let species: serde_json::Map<_, _> = data
+            .species
+            .iter()
+            .cloned()
+            .zip(counts.iter().map(|&n| json!(n)))
+            .collect();
+        let damaged: Vec<_> = report
+            .damaged
+            .iter()
+            .map(|d| json!({"file": d.path, "why": d.why}))
+            .collect();
+        say!(
+            "{:#}",
+            json!({"kind": kind.name(), "out": out, "trees": report.trees, "points": report.points,
+                "species": species, "sparse": report.sparse, "thinned": report.thinned,
+                "damaged": damaged, "notes": notes, "digest": digest.as_str()})
+        );
+        return Ok(());
+    }
+    let mut table = Table::new(["species", "trees"]);
+    for (name, count) in data.species.iter().zip(&counts) {
+        table.row([name.clone(), count.to_string()]);
+    }
+    table.print();
+    say!(
+        "{} trees, {} points in {}; left out: {} sparse, {} damaged",
+        report.trees,
+        thousands(report.points),
+        out.display(),
+        report.sparse,
+        report.damaged.len()
+    );
+    say!("train on it: canopy train --data {}", out.display());
+    Ok(())
+}

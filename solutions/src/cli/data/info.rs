@@ -1,0 +1,230 @@
+//! `canopy data info`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Result, bail};
+use canopy_data::{
+    Dataset, TreeRecord,
+    formats::{self, Info},
+    import::{self, Kind, Options},
+    shard,
+};
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::{
+    progress::{Progress, Unit},
+    table::{Table, thousands},
+};
+
+/// A table of species by plots is shown up to this many of each.
+const MOST_PLOTS: usize = 40;
+const MOST_SPECIES: usize = 12;
+/// Clouds counted between two looks at the clock.
+const AT_ONCE: usize = 256;
+
+/// Options of `canopy data info`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  canopy data info tree.laz
+  canopy data info stpctls
+  canopy data info scans/*.las --json")]
+pub struct Args {
+    /// Point files, folders of shards, data sets as downloaded
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Print as JSON: one object a path, in an array
+    #[arg(long)]
+    json: bool,
+}
+
+/// Describes files and data sets.
+pub fn run(args: &Args) -> Result<()> {
+    let mut told = Vec::new();
+    let mut failed = 0;
+    for path in &args.paths {
+        match one(path, args.json) {
+            Ok(value) => told.push(value),
+            Err(e) => {
+                failed += 1;
+                eprintln!("error: {e:#}");
+                told.push(json!({"path": path, "error": format!("{e:#}")}));
+            }
+        }
+    }
+    if args.json {
+        say!("{:#}", json!(told));
+    }
+    if failed > 0 {
+        bail!("{failed} of {} could not be read", args.paths.len());
+    }
+    Ok(())
+}
+
+fn one(path: &Path, quiet: bool) -> Result<Value> {
+    if path.join("dataset.json").is_file() {
+        return set(path, &shard::open(path)?, quiet);
+    }
+    if path.is_file() && import::detect(path).is_err() {
+        return file(path, &formats::info(path)?, quiet);
+    }
+    let kind = import::detect(path)?;
+    layout(path, kind, quiet)
+}
+
+fn file(path: &Path, info: &Info, quiet: bool) -> Result<Value> {
+    if !quiet {
+        let version = info.version.as_deref().unwrap_or_default();
+        let point_format = info
+            .point_format
+            .map_or(String::new(), |f| format!(", point format {f}"));
+        say!(
+            "{}: {} {version}{point_format}",
+            path.display(),
+            info.format.name()
+        );
+        say!("  points      {}", thousands(info.count));
+        if let Some([low, high]) = info.bounds {
+            for (a, name) in ["x", "y", "z"].iter().enumerate() {
+                say!(
+                    "  {name}           {:.3} to {:.3} ({:.3})",
+                    low[a],
+                    high[a],
+                    high[a] - low[a]
+                );
+            }
+        }
+        say!("  attributes  {}", info.attributes.join(", "));
+        say!("  bytes       {}", thousands(info.bytes));
+        if let Some(crs) = &info.crs {
+            say!("  crs         {crs}");
+        }
+    }
+    Ok(
+        json!({"path": path, "format": info.format.name(), "version": info.version,
+        "point_format": info.point_format, "points": info.count, "bounds": info.bounds,
+        "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs}),
+    )
+}
+
+/// A set of shards: all of it is known.
+fn set(path: &Path, data: &Dataset, quiet: bool) -> Result<Value> {
+    let mut progress = Progress::new("counting points", Unit::Things);
+    let mut points: Vec<u64> = Vec::with_capacity(data.len());
+    let all: Vec<usize> = (0..data.len()).collect();
+    for some in all.chunks(AT_ONCE) {
+        let counted: Result<Vec<u64>> = some
+            .par_iter()
+            .map(|&i| Ok(data.cloud(i)?.len() as u64))
+            .collect();
+        points.extend(counted?);
+        progress.at(points.len() as u64, Some(data.len() as u64))?;
+    }
+    progress.clear();
+    let total: u64 = points.iter().sum();
+    let mut value = labels(
+        &data.species,
+        &data.records,
+        !quiet,
+        &format!(
+            "{}: data set '{}', {} scans, {} points",
+            path.display(),
+            data.name,
+            data.len(),
+            thousands(total)
+        ),
+    );
+    points.sort_unstable();
+    let middle = points.get(points.len() / 2).copied().unwrap_or(0);
+    let (least, most) = (
+        points.first().copied().unwrap_or(0),
+        points.last().copied().unwrap_or(0),
+    );
+    if !quiet {
+        say!("points a scan  {least} least, {middle} median, {most} most");
+        say!("digest         {}", data.digest);
+    }
+    value["path"] = json!(path);
+    value["name"] = json!(data.name);
+    value["points"] = json!({"total": total, "least": least, "median": middle, "most": most});
+    value["digest"] = json!(data.digest);
+    Ok(value)
+}
+
+/// A set as downloaded: what its files and tables say, without reading clouds.
+fn layout(path: &Path, kind: Kind, quiet: bool) -> Result<Value> {
+    let plan = import::plan(kind, path, &Options::default())?;
+    let records: Vec<TreeRecord> = plan.records().cloned().collect();
+    let mut value = labels(
+        &plan.species,
+        &records,
+        !quiet,
+        &format!("{}: recognised as {kind}, {} trees", path.display(), plan.trees()),
+    );
+    if !quiet {
+        plan.notes.iter().for_each(|note| say!("note: {note}"));
+        for d in &plan.missing {
+            say!("not readable: {}: {}", d.path.display(), d.why);
+        }
+        say!(
+            "points and digest are known after: canopy data import {kind} {}",
+            path.display()
+        );
+    }
+    value["path"] = json!(path);
+    value["kind"] = json!(kind.name());
+    value["notes"] = json!(plan.notes);
+    value["missing"] = json!(
+        plan.missing
+            .iter()
+            .map(|d| json!({"file": d.path, "why": d.why}))
+            .collect::<Vec<_>>()
+    );
+    Ok(value)
+}
+
+/// Species, trees and plots of records: printed, and as JSON.
+fn labels(species: &[String], records: &[TreeRecord], print: bool, title: &str) -> Value {
+    let mut grid: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut trees = vec![BTreeSet::new(); species.len()];
+    let mut scans = vec![0; species.len()];
+    for r in records {
+        grid.entry(&r.plot).or_insert_with(|| vec![0; species.len()])[r.species] += 1;
+        trees[r.species].insert(&r.tree);
+        scans[r.species] += 1;
+    }
+    let plots_of = |s: usize| grid.values().filter(|row| row[s] > 0).count();
+    if print {
+        say!("{title}, {} plots", grid.len());
+        if grid.len() <= MOST_PLOTS && species.len() <= MOST_SPECIES {
+            let mut table = Table::new(std::iter::once("plot").chain(species.iter().map(String::as_str)));
+            for (plot, row) in &grid {
+                table.row(std::iter::once((*plot).to_owned()).chain(row.iter().map(ToString::to_string)));
+            }
+            table.row(std::iter::once("scans".to_owned()).chain(scans.iter().map(ToString::to_string)));
+            table.print();
+        } else {
+            let mut table = Table::new(["species", "scans", "trees", "plots"]);
+            for (s, name) in species.iter().enumerate() {
+                table.row([
+                    name.clone(),
+                    scans[s].to_string(),
+                    trees[s].len().to_string(),
+                    plots_of(s).to_string(),
+                ]);
+            }
+            table.print();
+        }
+    }
+    let rows: Vec<Value> = species
+        .iter()
+        .enumerate()
+        .map(|(s, name)| json!({"species": name, "scans": scans[s], "trees": trees[s].len(), "plots": plots_of(s)}))
+        .collect();
+    json!({"scans": records.len(), "plots": grid.len(), "species": rows,
+        "grid": grid.iter().map(|(plot, row)| json!({"plot": plot, "scans": row})).collect::<Vec<_>>()})
+}

@@ -1,0 +1,43 @@
+//! Opens any data set with a progress.
+
+use std::path::Path;
+
+use anyhow::Result;
+use canopy_data::{Dataset, MOST_POINTS, Opening, builtin, cache_folder, import::Options, open_with};
+
+use super::progress::{Progress, Unit};
+
+/// The data set at `path`, or the built-in one.
+pub fn any(path: &Path) -> Result<Dataset> {
+    if path == Path::new("builtin") && !path.exists() {
+        return grown(&builtin::Config::default());
+    }
+    let mut progress = Progress::new("importing", Unit::Things);
+    open_with(
+        path,
+        Opening {
+            options: Options {
+                max_points: Some(MOST_POINTS),
+                ..Options::default()
+            },
+            cache: cache_folder(),
+            tell: &mut |line| eprintln!("{line}"),
+            progress: &mut |p| progress.at(p.done as u64, Some(p.total as u64)),
+        },
+    )
+}
+
+/// The built-in forest, from the cache or grown now.
+pub fn grown(config: &builtin::Config) -> Result<Dataset> {
+    let bar = crate::train::bar(0, "growing the forest");
+    let loaded = builtin::load(config, &cache_folder(), &|done, total| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    let loaded = loaded?;
+    if let Some(warning) = loaded.warning {
+        eprintln!("warning: {warning}");
+    }
+    Ok(loaded.dataset)
+}

@@ -1,0 +1,120 @@
+//! `canopy data view`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use canopy_data::{Cloud, Dataset, atomic, formats, import, sample};
+
+use super::{
+    open,
+    progress::{Progress, Unit},
+};
+use crate::report::{ColorBy, ViewCloud, view_page};
+
+/// Clouds of a data set that a page shows, an even share of each species.
+const OF_A_SET: usize = 24;
+
+/// Options of `canopy data view`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The page holds all it needs, and opens in any browser without a network.
+
+Examples:
+  canopy data view tree.laz
+  canopy data view builtin --color species --out forest.html
+  canopy data view scans/*.las --color intensity --points 200000")]
+pub struct Args {
+    /// Point files, or data sets (a few trees of each species are shown)
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// The page to write
+    #[arg(long, default_value = "view.html", value_name = "HTML")]
+    out: PathBuf,
+    /// What the colours say
+    #[arg(long, default_value = "height", value_parser = ["height", "intensity", "species"])]
+    color: String,
+    /// Most points shown of a cloud
+    #[arg(long, default_value_t = 200_000, value_name = "N")]
+    points: usize,
+}
+
+struct Shown {
+    title: String,
+    species: Option<String>,
+    cloud: Cloud,
+}
+
+/// Writes the page.
+pub fn run(args: &Args) -> Result<()> {
+    ensure!(args.points > 0, "--points 0: ask for at least 1");
+    let mut shown = Vec::new();
+    for path in &args.paths {
+        let is_cloud = path.is_file() && import::detect(path).is_err();
+        if is_cloud {
+            let cloud = formats::sample(path, args.points, 0)?;
+            ensure!(!cloud.is_empty(), "{}: holds no points", path.display());
+            let title = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            shown.push(Shown {
+                title,
+                species: None,
+                cloud,
+            });
+        } else {
+            of_set(&open_set(path)?, args.points, &mut shown)?;
+        }
+    }
+    let clouds: Vec<ViewCloud> = shown
+        .iter()
+        .map(|s| ViewCloud {
+            title: s.title.clone(),
+            species: s.species.clone(),
+            points: &s.cloud.xyz,
+            intensity: &s.cloud.intensity,
+        })
+        .collect();
+    let color = match args.color.as_str() {
+        "intensity" => ColorBy::Intensity,
+        "species" => ColorBy::Species,
+        _ => ColorBy::Height,
+    };
+    let page = view_page(&clouds, color)?;
+    atomic::write(&args.out, page.as_bytes())?;
+    say!(
+        "{}: {} clouds; open it in a browser",
+        args.out.display(),
+        clouds.len()
+    );
+    Ok(())
+}
+
+fn open_set(path: &Path) -> Result<Dataset> {
+    open::any(path)
+}
+
+/// The first few trees of each species.
+fn of_set(data: &Dataset, points: usize, shown: &mut Vec<Shown>) -> Result<()> {
+    let each = (OF_A_SET / data.species.len().max(1)).max(1);
+    let mut taken = vec![0; data.species.len()];
+    let mut progress = Progress::new("reading trees", Unit::Things);
+    for (i, record) in data.records.iter().enumerate() {
+        if taken[record.species] == each {
+            continue;
+        }
+        taken[record.species] += 1;
+        progress.at(shown.len() as u64, None)?;
+        let cloud = data.cloud(i)?;
+        let mut kept = sample::random(cloud.len(), points, 0);
+        kept.sort_unstable();
+        let species = &data.species[record.species];
+        shown.push(Shown {
+            title: format!("{species}, {}", record.tree),
+            species: Some(species.clone()),
+            cloud: cloud.select(&kept),
+        });
+    }
+    Ok(())
+}
