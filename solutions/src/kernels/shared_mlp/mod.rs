@@ -6,6 +6,7 @@
 //! layer before a max is never stored at all (`widest`).
 
 mod backward;
+mod backward_max;
 mod eval;
 mod forward;
 mod layer;
