@@ -152,6 +152,7 @@ impl Trainer {
         let collate = Collate {
             data: self.data.clone(),
             points: self.config.points,
+            frame: self.config.frame,
             augment: self.config.augment(),
             seed: self.config.seed,
         };
@@ -365,6 +366,7 @@ impl Trainer {
     ) -> Result<Predictions> {
         let options = EvaluateOptions {
             points: self.config.points,
+            frame: self.config.frame,
             batch: self.config.batch,
             votes,
             workers: self.config.workers,
@@ -392,7 +394,7 @@ impl Trainer {
     /// # Errors
     /// The cloud's.
     pub fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
-        evaluate::collate(&self.data, self.config.points).drawn(record, 0)
+        evaluate::collate(&self.data, self.config.points, self.config.frame).drawn(record, 0)
     }
 
     /// Indices of the points of [`Self::seen_points`] that survive the max.
@@ -400,7 +402,7 @@ impl Trainer {
     /// # Errors
     /// The cloud's or candle's.
     pub fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
-        let collate = evaluate::collate(&self.data, self.config.points);
+        let collate = evaluate::collate(&self.data, self.config.points, self.config.frame);
         let (points, _) = collate.batch(&[record], 0)?.to_device(&self.device)?;
         Ok(self.model.critical_points(&points.squeeze(0)?)?)
     }
