@@ -152,9 +152,7 @@ fn keep(
         }
         report.trees += 1;
         report.points += cloud.len() as u64;
-        let source = record.source.clone();
-        sink.push(record, cloud)
-            .with_context(|| format!("keeping {source}"))?;
+        sink.push(record, cloud)?;
     }
     Ok(())
 }

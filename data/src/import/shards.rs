@@ -10,9 +10,13 @@ use crate::{
     shard::{self, Digest},
 };
 
-impl Sink for shard::Writer {
+/// A set being written, and where.
+struct Set<'a>(shard::Writer, &'a Path);
+
+impl Sink for Set<'_> {
     fn push(&mut self, record: TreeRecord, cloud: Cloud) -> Result<()> {
-        Self::push(self, &record, &cloud)
+        let written = self.0.push(&record, &cloud);
+        written.with_context(|| format!("{}: cannot write the set", self.1.display()))
     }
 }
 
@@ -65,11 +69,12 @@ pub fn to_shards(
         licence: kind.licence().into(),
         source: kind.source().into(),
     };
-    let mut writer = shard::Writer::create(out, meta)?;
-    let mut report = run(&plan, options, &mut writer, progress)?;
+    let mut set = Set(shard::Writer::create(out, meta)?, out);
+    let mut report = run(&plan, options, &mut set, progress)?;
     // Trees of species that the survey left out count too.
     report.sparse = sparse.unwrap_or(report.sparse);
-    let digest = writer
+    let digest = set
+        .0
         .finish()
         .with_context(|| format!("{}: cannot finish the set", out.display()))?;
     Ok((report, digest))

@@ -79,6 +79,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let options = EvaluateOptions {
         points: config.points,
+        frame: config.frame,
         batch: config.batch,
         votes: args.votes.unwrap_or(config.votes).max(1),
         workers: config.workers,

@@ -34,6 +34,10 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<usize>,
+    /// See clouds in the unit sphere, or in metres (z being height above ground)
+    #[arg(long, value_parser = ["sphere", "metric"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<String>,
     /// Passes over the training clouds
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::eval::best_of;
 use crate::{
     device,
-    loader::{Augment, prepare},
+    loader::{Augment, Frame, prepare},
     model::PointNet,
     train::{bar, checkpoint, evaluate, metrics},
 };
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let mut failed = 0;
     // A batch of files at a time: memory does not grow with the folder.
     for files in files.chunks((config.batch / votes).max(1)) {
-        for (path, answer) in predict(&model, files, config.points, votes)? {
+        for (path, answer) in predict(&model, files, (config.points, config.frame), votes)? {
             bar.inc(1);
             match answer {
                 Ok(row) => bar.suspend(|| printer.row(&path, &row))?,
@@ -89,8 +89,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn predict(model: &PointNet, files: &[PathBuf], points: usize, votes: usize) -> Result<Vec<Answer>> {
-    let samples: Vec<Result<Vec<f32>>> = files.par_iter().map(|file| sample(file, points, votes)).collect();
+fn predict(
+    model: &PointNet,
+    files: &[PathBuf],
+    (points, frame): (usize, Frame),
+    votes: usize,
+) -> Result<Vec<Answer>> {
+    let samples: Vec<Result<Vec<f32>>> = files
+        .par_iter()
+        .map(|file| sample(file, points, frame, votes))
+        .collect();
     let good: Vec<f32> = samples.iter().flatten().flatten().copied().collect();
     let clouds = good.len() / (3 * points);
     let mut rows = Vec::new();
@@ -116,13 +124,13 @@ fn mean(rows: &[Vec<f32>]) -> Vec<f32> {
 }
 
 /// `votes` samples of a file, `[votes × points × 3]`.
-fn sample(file: &Path, points: usize, votes: usize) -> Result<Vec<f32>> {
+fn sample(file: &Path, points: usize, frame: Frame, votes: usize) -> Result<Vec<f32>> {
     let cloud = formats::read(file)?;
     let mut flat = Vec::with_capacity(votes * points * 3);
     for vote in 0..votes {
         let mut random = Philox::new(0, vote as u64);
         flat.extend(
-            prepare(&cloud, points, &Augment::NONE, &mut random)?
+            prepare(&cloud, points, frame, &Augment::NONE, &mut random)?
                 .into_iter()
                 .flatten(),
         );

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 use canopy_data::Philox;
 
 use super::values::{Values, fused};
-use super::{Pass, plain, tape};
+use super::{Pass, plain};
 
 /// Drops each value with probability `p` and scales the rest by 1/(1−p) (Srivastava et al. 2014).
 /// The mask is Philox's at (seed, step, layer, element): the same on every device.
@@ -21,7 +21,7 @@ pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
     let mask = mask(x.elem_count(), p, layer, pass);
     let xc = x.contiguous()?;
     let y = Values::of(&xc)?.iter().zip(&mask).map(|(x, m)| x * m).collect();
-    tape::record(pass.tape_for().as_ref(), &[x], y, x.dims(), || {
+    pass.record(&[x], y, x.dims(), || {
         Box::new(move |mut g, _| {
             g.iter_mut().zip(&mask).for_each(|(g, m)| *g *= m);
             Ok(vec![Some(g)])

@@ -6,7 +6,7 @@ use candle_core::{Device, Result, Tensor, bail};
 use super::matmul::{Matrix, Sizes, matmul};
 use super::shared_mlp::{MlpLayer, shared_mlp};
 use super::values::{Values, fused};
-use super::{BatchNorm, Pass, plain, tape};
+use super::{BatchNorm, Pass, plain};
 
 /// Up to so many rows the channels are shared out among the threads, beyond it the rows.
 const FEW: usize = 512;
@@ -76,8 +76,7 @@ pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass
             row[c] = if relu && v < 0.0 { 0.0 } else { v };
         }
     }
-    let tape = pass.tape_for();
-    tape::record(tape.as_ref(), &inputs, output, &[rows, n], || {
+    pass.record(&inputs, output, &[rows, n], || {
         let saved = Saved {
             x: xc.detach(),
             w: wc.detach(),

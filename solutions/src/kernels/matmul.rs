@@ -30,14 +30,14 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    fn from_row(self, row: usize) -> Self {
+    fn below(self, row: usize) -> Self {
         Self {
             data: &self.data[row * self.row_step..],
             ..self
         }
     }
 
-    fn from_column(self, column: usize) -> Self {
+    fn right_of(self, column: usize) -> Self {
         Self {
             data: &self.data[column * self.column_step..],
             ..self
@@ -67,7 +67,7 @@ pub(super) fn matmul(sizes: Sizes, a: Matrix, b: Matrix) -> Vec<f32> {
                 depth: DEEP.min(depth - k),
                 ..sizes
             };
-            one_thread(sizes, a.from_column(k), b.from_row(k), &mut part, columns);
+            one_thread(sizes, a.right_of(k), b.below(k), &mut part, columns);
             part
         });
         return parts
@@ -90,7 +90,7 @@ pub(super) fn matmul(sizes: Sizes, a: Matrix, b: Matrix) -> Vec<f32> {
                 rows: c.len() / columns,
                 ..sizes
             };
-            one_thread(sizes, a.from_row(i * piece), b, c, columns);
+            one_thread(sizes, a.below(i * piece), b, c, columns);
         });
         return c;
     }
@@ -108,7 +108,7 @@ pub(super) fn matmul(sizes: Sizes, a: Matrix, b: Matrix) -> Vec<f32> {
                     ..sizes
                 },
                 a,
-                b.from_column(j),
+                b.right_of(j),
                 &mut part,
                 width,
             );

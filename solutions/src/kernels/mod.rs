@@ -8,6 +8,7 @@
 //! A tensor that a fused operator of a training pass gave is followed by this module only: between two of
 //! them an operator of candle's would cut the walk, and `backward` says so.
 
+mod custom_op;
 mod dropout;
 mod linear;
 mod linear_bn;
@@ -47,6 +48,7 @@ pub struct Pass {
     pub seed: u64,
     /// The optimizer step this pass belongs to.
     pub step: u64,
+    on_graph: bool,
     tape: Option<tape::Tape>,
 }
 
@@ -58,6 +60,7 @@ impl Pass {
             plain: false,
             seed,
             step,
+            on_graph: false,
             tape: Some(tape::Tape::default()),
         }
     }
@@ -69,6 +72,7 @@ impl Pass {
             plain: false,
             seed: 0,
             step: 0,
+            on_graph: false,
             tape: None,
         }
     }
@@ -80,8 +84,27 @@ impl Pass {
         self
     }
 
-    fn tape_for(&self) -> Option<tape::Tape> {
-        self.tape.clone().filter(|_| self.train)
+    /// The same pass with its fused operators on candle's graph, as `CustomOp`s, instead of the tape: slower,
+    /// for who mixes them with candle's own operators. candle's walk serves it.
+    #[must_use]
+    pub fn on_candle_graph(mut self) -> Self {
+        self.on_graph = true;
+        self
+    }
+
+    /// An operator's output as a tensor, its backward pass kept where this pass keeps them.
+    fn record(
+        &self,
+        inputs: &[&Tensor],
+        output: Vec<f32>,
+        shape: &[usize],
+        backward: impl FnOnce() -> tape::Backward,
+    ) -> Result<Tensor> {
+        if self.train && self.on_graph {
+            return custom_op::on_graph(inputs, output, shape, backward());
+        }
+        let tape = self.tape.as_ref().filter(|_| self.train);
+        tape::record(tape, inputs, output, shape, backward)
     }
 }
 

@@ -208,10 +208,14 @@ impl Walk {
             wanted,
             backward,
         } = node;
-        let grads = match self.gradients.remove(&output.id()) {
-            Some(gradient) => backward(gradient, &wanted)?,
-            None => inputs.iter().map(|_| None).collect(),
+        let Some(gradient) = self.gradients.remove(&output.id()) else {
+            bail!(
+                "no gradient came back to a fused operator's output of shape {:?}: it was left unused, or changed by one \
+                 of candle's operators, which the tape cannot follow (`Pass::on_candle_graph` can)",
+                output.shape()
+            );
         };
+        let grads = backward(gradient, &wanted)?;
         // What the operator saved goes before the next one asks for memory.
         drop(backward);
         for (input, gradient) in inputs.iter().zip(grads) {

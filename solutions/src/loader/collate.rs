@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use candle_core::{Device, Tensor};
 use canopy_data::{Cloud, Dataset, Philox};
 
-use super::{Augment, normalise, random_sample};
+use super::{Augment, Frame, random_sample};
 
 /// One batch in host memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +39,8 @@ pub struct Collate {
     pub data: Dataset,
     /// Points of each cloud.
     pub points: usize,
+    /// The frame they are seen in.
+    pub frame: Frame,
     /// What is done to them; `Augment::NONE` for evaluation.
     pub augment: Augment,
     /// Seeds sampling and augmentation together with epoch and record.
@@ -74,6 +76,7 @@ impl Collate {
         prepare(
             &self.data.cloud(record)?,
             self.points,
+            self.frame,
             &self.augment,
             &mut self.random(record, epoch),
         )
@@ -96,11 +99,17 @@ impl Collate {
     }
 }
 
-/// `n` points of `cloud`, normalised, then augmented: what the network sees. `[n]` points.
+/// `n` points of `cloud` in their frame, then augmented: what the network sees. `[n]` points.
 ///
 /// # Errors
 /// A cloud without points, or with coordinates that are not finite numbers.
-pub fn prepare(cloud: &Cloud, n: usize, augment: &Augment, random: &mut Philox) -> Result<Vec<[f32; 3]>> {
+pub fn prepare(
+    cloud: &Cloud,
+    n: usize,
+    frame: Frame,
+    augment: &Augment,
+    random: &mut Philox,
+) -> Result<Vec<[f32; 3]>> {
     ensure!(
         !cloud.is_empty(),
         "the cloud has no points: leave it out, or scan it again"
@@ -109,7 +118,7 @@ pub fn prepare(cloud: &Cloud, n: usize, augment: &Augment, random: &mut Philox) 
     if let Some(p) = points.iter().find(|p| p.iter().any(|c| !c.is_finite())) {
         anyhow::bail!("the cloud holds a point at {p:?}: a coordinate that is no finite number");
     }
-    normalise(&mut points);
+    frame.apply(&mut points, cloud.origin[2]);
     augment.apply(&mut points, random);
     Ok(points)
 }

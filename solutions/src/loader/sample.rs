@@ -1,6 +1,7 @@
 //! A fixed number of points from any cloud, in a frame of the cloud's own.
 
 use canopy_data::Philox;
+use serde::{Deserialize, Serialize};
 
 /// `n` points drawn without putting back; where the cloud has fewer, each at least ⌊n/len⌋ times.
 /// An empty cloud gives an empty sample.
@@ -46,6 +47,40 @@ pub fn normalise(points: &mut [[f32; 3]]) {
     }
 }
 
+/// In which frame the network sees a cloud.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Frame {
+    /// Centroid at the origin, farthest point at distance 1: shape alone counts. See [`normalise`].
+    #[default]
+    Sphere,
+    /// Size counts too: the centroid's x and y at the origin, z as it is, all in units of 20 m. For clouds
+    /// whose z is height above ground.
+    Metric,
+}
+
+/// Metres that [`Frame::Metric`] takes for 1: about a grown tree's height.
+const METRES: f64 = 20.0;
+
+impl Frame {
+    /// Moves `points` into the frame, in place. `origin_z` is the height of the cloud's origin, metres.
+    pub fn apply(self, points: &mut [[f32; 3]], origin_z: f64) {
+        match self {
+            Self::Sphere => normalise(points),
+            Self::Metric => {
+                let n = points.len().max(1) as f64;
+                let mean = |a: usize| points.iter().map(|p| f64::from(p[a])).sum::<f64>() / n;
+                let zero = [mean(0), mean(1), -origin_z];
+                for p in points.iter_mut() {
+                    for a in 0..3 {
+                        p[a] = ((f64::from(p[a]) - zero[a]) / METRES) as f32;
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +115,13 @@ mod tests {
                 prop_assert!(mean.abs() < 1e-5, "axis {} has mean {}", a, mean);
             }
         }
+    }
+
+    #[test]
+    fn the_metric_frame_keeps_size_and_height_above_ground() {
+        let mut points = vec![[100.0, 40.0, 3.0], [104.0, 44.0, 23.0]];
+        Frame::Metric.apply(&mut points, 2.0);
+        assert_eq!(points, [[-0.1, -0.1, 0.25], [0.1, 0.1, 1.25]]);
     }
 
     #[test]

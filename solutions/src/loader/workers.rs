@@ -179,7 +179,7 @@ impl Drop for EpochBatches<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::{Augment, batches, epoch_order};
+    use crate::loader::{Augment, Frame, batches, epoch_order};
     use canopy_data::{Cloud, CloudSource, Dataset, Scan, TreeRecord};
 
     /// Clouds of (index, 0, 0) … ; record 13 cannot be read and record 17 panics.
@@ -219,6 +219,7 @@ mod tests {
         Arc::new(Collate {
             data,
             points: 16,
+            frame: Frame::Sphere,
             augment,
             seed: 4,
         })

@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    loader::Augment,
+    loader::{Augment, Frame},
     model::{Kind, PointNetConfig},
     optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig},
     schedule::ScheduleConfig,
@@ -27,6 +27,8 @@ pub struct Config {
     pub model: Kind,
     /// Points drawn of each cloud.
     pub points: usize,
+    /// The frame that clouds are seen in.
+    pub frame: Frame,
     /// Passes over the training clouds.
     pub epochs: usize,
     /// Clouds of a batch.
@@ -101,6 +103,7 @@ impl Config {
             min_points: 1,
             model: Kind::Vanilla,
             points: 1024,
+            frame: Frame::Sphere,
             epochs: 40,
             batch: 32,
             seed: 1,

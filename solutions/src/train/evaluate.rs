@@ -9,7 +9,7 @@ use canopy_data::Dataset;
 use super::metrics;
 use crate::{
     kernels::Pass,
-    loader::{Augment, Collate, Loader, batches},
+    loader::{Augment, Collate, Frame, Loader, batches},
     model::PointNet,
     report::Evaluation,
 };
@@ -42,6 +42,8 @@ pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<T
 pub struct EvaluateOptions<'a> {
     /// Points drawn of each cloud.
     pub points: usize,
+    /// The frame they are seen in.
+    pub frame: Frame,
     /// Clouds of a batch.
     pub batch: usize,
     /// Samples of each cloud whose probabilities are averaged.
@@ -58,10 +60,11 @@ pub struct EvaluateOptions<'a> {
 const SEED: u64 = 0;
 
 /// How an evaluation turns a record into points: without augmentation, the same for every model.
-pub fn collate(data: &Dataset, points: usize) -> Collate {
+pub fn collate(data: &Dataset, points: usize, frame: Frame) -> Collate {
     Collate {
         data: data.clone(),
         points,
+        frame,
         augment: Augment::NONE,
         seed: SEED,
     }
@@ -78,7 +81,11 @@ pub fn predict(
     options: &EvaluateOptions,
     each: &mut dyn FnMut(usize),
 ) -> Result<Predictions> {
-    let mut loader = Loader::new(Arc::new(collate(data, options.points)), options.workers, 2)?;
+    let mut loader = Loader::new(
+        Arc::new(collate(data, options.points, options.frame)),
+        options.workers,
+        2,
+    )?;
     let classes = data.species.len();
     let mut sums = vec![vec![0f32; classes]; records.len()];
     for vote in 0..options.votes {

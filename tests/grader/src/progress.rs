@@ -27,10 +27,7 @@ impl Progress {
     }
 
     /// Keeps it: whole or not at all.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    pub fn save(&self) -> io::Result<()> {
+    fn save(&self) -> io::Result<()> {
         let Some(path) = path() else {
             return Ok(());
         };
@@ -55,6 +52,27 @@ impl Progress {
     }
 }
 
+/// Reads, changes and keeps it; another process that does the same waits meanwhile.
+///
+/// # Errors
+/// Those of the file system.
+pub fn change<T>(by: impl FnOnce(&mut Progress) -> T) -> io::Result<T> {
+    let folder = path().and_then(|p| p.parent().map(PathBuf::from));
+    let lock = match folder {
+        Some(folder) => {
+            fs::create_dir_all(&folder)?;
+            Some(fs::File::create(folder.join("lock"))?)
+        }
+        None => None,
+    };
+    // Unlocked when it is closed, at the end. Where files cannot be locked, two at once may lose a word.
+    let _ = lock.as_ref().map(fs::File::lock);
+    let mut progress = Progress::load();
+    let result = by(&mut progress);
+    progress.save()?;
+    Ok(result)
+}
+
 fn path() -> Option<PathBuf> {
     place::root().map(|root| root.join(".course/progress.toml"))
 }
@@ -68,9 +86,9 @@ pub fn note_checks<'a>(
     all: impl Iterator<Item = (&'a str, &'a str)>,
     ran: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
 ) -> io::Result<()> {
-    let mut progress = Progress::load();
-    progress.note(&all.collect::<Vec<_>>(), &ran.collect::<Vec<_>>());
-    progress.save()
+    let (all, ran): (Vec<_>, Vec<_>) = (all.collect(), ran.collect());
+    change(|progress| progress.note(&all, &ran))?;
+    Ok(())
 }
 
 impl Progress {

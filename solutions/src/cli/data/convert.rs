@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     if args.input.is_file() {
         free(&args.output, args.force)?;
-        let points = formats::convert(&args.input, &args.output, &options)?;
+        let points = one(&args.input, &args.output, &options)?;
         say!("{}: {} points", args.output.display(), thousands(points));
         return Ok(());
     }
@@ -81,6 +81,21 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     folder(args, &ending, &options)
+}
+
+/// One file, piece by piece, with a progress in points: it may be larger than memory.
+fn one(from: &Path, to: &Path, options: &Options) -> Result<u64> {
+    let mut progress = Progress::new("converting", Unit::Things);
+    let mut writer = formats::Writer::create(to, options)?;
+    let reader = formats::open(from)?;
+    let (mut points, total) = (0, formats::Reader::count(&reader));
+    for chunk in reader {
+        let chunk = chunk?;
+        writer.write(&chunk)?;
+        points += chunk.len() as u64;
+        progress.at(points, total)?;
+    }
+    writer.finish()
 }
 
 fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {

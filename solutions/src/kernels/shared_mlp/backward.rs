@@ -3,17 +3,13 @@
 //! Of a stored layer, with g the gradient after the ReLU, x̂ the normalised product, u = γ/σ, M rows:
 //! dβ = Σg, dγ = Σg·x̂, dy = u·(g − dβ/M − x̂·dγ/M), dW = dyᵀA, dA = dy·W. Each layer's pass over the rows
 //! makes dy in the cache, adds to dW, and leaves dA already masked and summed for the layer before it.
-//!
-//! Of the layer under a max, whose g is nonzero at one row a cloud and channel, with q = u·dγ/(σ·M),
-//! p = u·dβ/M, Ac the centred input and S = AcᵀAc:
-//! dW = (u·g)ᵀAc − diag(q)·W·S, dA = (u·g)·W − 1pᵀW − Ac·(Wᵀdiag(q)W).
 
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
 use super::forward::source;
 use super::layer::{BLOCK, Layer, Source, dense, group_rows, transpose};
-use super::widest::{Widest, tiles};
+use super::widest::Widest;
 use crate::kernels::pool::{self, Pooled};
 use crate::kernels::tile::Product;
 use crate::kernels::values::Values;
@@ -28,16 +24,16 @@ pub struct Saved {
 }
 
 /// Sums over the rows of a layer's gradient: dβ and dγ.
-struct Sums {
-    beta: Vec<f32>,
-    gamma: Vec<f32>,
+pub struct Sums {
+    pub beta: Vec<f32>,
+    pub gamma: Vec<f32>,
 }
 
 /// The gradient of a layer's activation, masked by its ReLU, with its sums; or, below the first layer, of
 /// the operator's input.
-struct Below {
-    gradient: Vec<f32>,
-    sums: Sums,
+pub struct Below {
+    pub gradient: Vec<f32>,
+    pub sums: Sums,
 }
 
 impl Saved {
@@ -134,7 +130,7 @@ impl Saved {
     }
 
     /// Masks the gradient of rows `from..` of layer `level`'s activation, and adds to its sums.
-    fn mask(&self, level: usize, from: usize, g: &mut [f32], sums: &mut Sums) {
+    pub fn mask(&self, level: usize, from: usize, g: &mut [f32], sums: &mut Sums) {
         let l = &self.layers[level];
         let y = &l.y.as_deref().unwrap_or_default()[from * l.np..][..g.len()];
         vector::mask_and_sum(
@@ -150,7 +146,7 @@ impl Saved {
         );
     }
 
-    fn source<'a>(&'a self, x: &'a [f32], level: usize) -> Source<'a> {
+    pub fn source<'a>(&'a self, x: &'a [f32], level: usize) -> Source<'a> {
         source(x, &self.layers[..level], self.layers[level].k)
     }
 
@@ -235,142 +231,6 @@ impl Saved {
         });
         (total(&dws), below)
     }
-
-    /// The layer under the max: dW, its sums, and what goes on below.
-    fn under_max(
-        &self,
-        x: &[f32],
-        widest: &Widest,
-        gradient: &[f32],
-        deeper: bool,
-    ) -> (Vec<f32>, Sums, Option<Below>) {
-        let level = self.layers.len() - 1;
-        let l = &self.layers[level];
-        let (n, kp) = (l.n, l.kp);
-        let source = self.source(x, level);
-        let m = self.rows as f64;
-        let mut sums = Sums::zeros(n);
-        // u·g, and 0 where the ReLU was shut.
-        let mut ug = vec![0.0; gradient.len()];
-        for (i, (&g, &xhat)) in gradient.iter().zip(&widest.xhat).enumerate() {
-            let c = i % n;
-            if !l.relu || xhat * l.gamma[c] + l.beta[c] > 0.0 {
-                sums.beta[c] += g;
-                sums.gamma[c] += g * xhat;
-                ug[i] = g * l.scale[c];
-            }
-        }
-        let factor = |c: usize, sum: f32| f64::from(l.scale[c]) * f64::from(sum) / m;
-        let p: Vec<f32> = (0..n).map(|c| factor(c, sums.beta[c]) as f32).collect();
-        let q: Vec<f32> = (0..n)
-            .map(|c| (factor(c, sums.gamma[c]) * f64::from(l.rstd[c])) as f32)
-            .collect();
-
-        let mut dw = vec![0.0; n * kp];
-        dw.par_chunks_mut(kp)
-            .enumerate()
-            .for_each_init(Vec::new, |scratch, (c, dw)| {
-                for cloud in 0..widest.clouds {
-                    let i = cloud * n + c;
-                    if ug[i] != 0.0 {
-                        let row = widest.at[i] as usize;
-                        vector::add_centred(dw, source.block(row, row + 1, scratch), &widest.mean, ug[i]);
-                    }
-                }
-                vector::add_scaled(dw, &widest.ws[c * kp..][..kp], -q[c]);
-            });
-        let below = deeper.then(|| self.below_max(source, widest, &ug, &p, &q));
-        (dw, sums, below)
-    }
-
-    fn below_max(&self, source: Source, widest: &Widest, ug: &[f32], p: &[f32], q: &[f32]) -> Below {
-        let level = self.layers.len() - 1;
-        let l = &self.layers[level];
-        let (n, kp) = (l.n, l.kp);
-        let mut pw = vec![0.0; kp];
-        let mut scaled = vec![0.0; n * kp];
-        for (c, row) in scaled.chunks_exact_mut(kp).enumerate() {
-            let w = &l.weight[c * kp..][..kp];
-            vector::add_scaled(&mut pw, w, p[c]);
-            vector::add_scaled(row, w, -q[c]);
-        }
-        // −Wᵀdiag(q)W.
-        let mut minus_q = vec![0.0; kp * kp];
-        minus_q.par_chunks_mut(6 * kp).enumerate().for_each(|(i, out)| {
-            let rows = out.len() / kp;
-            Product {
-                rows,
-                depth: n,
-                columns: kp,
-                a: transpose(&scaled[i * 6..], kp),
-                b: &l.weight,
-                b_step: kp,
-                c: out,
-                c_step: kp,
-                add: false,
-                upper: false,
-            }
-            .run();
-        });
-
-        let tiles = tiles(widest.clouds, widest.points);
-        let mut down = pool::take(self.rows * kp);
-        let mut rest = &mut down[..];
-        let mut parts = Vec::with_capacity(tiles.len());
-        for &(cloud, from, to) in &tiles {
-            let (part, after) = rest.split_at_mut((to - from) * kp);
-            parts.push((cloud, from, part));
-            rest = after;
-        }
-        let sums: Vec<Sums> = parts
-            .into_par_iter()
-            .map_init(
-                || (Vec::new(), Vec::new()),
-                |(scratch, centred), (cloud, from, down)| {
-                    let rows = down.len() / kp;
-                    centred.clear();
-                    centred.extend_from_slice(source.block(from, from + rows, scratch));
-                    vector::subtract_row(centred, &widest.mean);
-                    for row in down.chunks_exact_mut(kp) {
-                        vector::negate(row, &pw);
-                    }
-                    for (c, (&at, &ug)) in widest.at[cloud * n..][..n]
-                        .iter()
-                        .zip(&ug[cloud * n..])
-                        .enumerate()
-                    {
-                        let at = at as usize;
-                        if ug != 0.0 && (from..from + rows).contains(&at) {
-                            let row = &mut down[(at - from) * kp..][..kp];
-                            vector::add_scaled(row, &l.weight[c * kp..][..kp], ug);
-                        }
-                    }
-                    Product {
-                        rows,
-                        depth: kp,
-                        columns: kp,
-                        a: dense(centred, kp),
-                        b: &minus_q,
-                        b_step: kp,
-                        c: down,
-                        c_step: kp,
-                        add: true,
-                        upper: false,
-                    }
-                    .run();
-                    let mut sums = Sums::zeros(kp);
-                    if level > 0 {
-                        self.mask(level - 1, from, down, &mut sums);
-                    }
-                    sums
-                },
-            )
-            .collect();
-        Below {
-            gradient: down,
-            sums: Sums::total(&sums),
-        }
-    }
 }
 
 /// u, a, b of `dy = u·g + a + b·(y − mean)`.
@@ -383,7 +243,7 @@ fn norm_factors(l: &Layer, sums: &Sums, rows: usize) -> [Vec<f32>; 3] {
 }
 
 impl Sums {
-    fn zeros(channels: usize) -> Self {
+    pub fn zeros(channels: usize) -> Self {
         Self {
             beta: vec![0.0; channels],
             gamma: vec![0.0; channels],
@@ -391,7 +251,7 @@ impl Sums {
     }
 
     /// The sum of the groups' sums in f64, in their order.
-    fn total(parts: &[Self]) -> Self {
+    pub fn total(parts: &[Self]) -> Self {
         let channels = parts.first().map_or(0, |p| p.beta.len());
         let sum = |pick: fn(&Self) -> &[f32]| {
             let of = |c: usize| parts.iter().map(|p| f64::from(pick(p)[c])).sum::<f64>() as f32;

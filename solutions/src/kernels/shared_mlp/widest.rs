@@ -184,6 +184,12 @@ fn at_row(source: Source, row: usize, w: &[f32]) -> f32 {
     a.iter().zip(w).map(|(a, w)| a * w).sum()
 }
 
+/// Sums of one group of rows: of products of channels, and of channels.
+struct Products {
+    s: Vec<f32>,
+    sum: Vec<f32>,
+}
+
 /// The mean of each input channel, and S, the sum over rows of the products of what is above the mean, `[kp, kp]`.
 fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
     let mut scratch = Vec::new();
@@ -195,7 +201,7 @@ fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
     near.iter_mut().for_each(|m| *m /= count);
 
     let group = group_rows(rows);
-    let groups: Vec<(Vec<f32>, Vec<f32>)> = (0..rows.div_ceil(group))
+    let groups: Vec<Products> = (0..rows.div_ceil(group))
         .into_par_iter()
         .map_init(
             || (Vec::new(), Vec::new()),
@@ -221,21 +227,20 @@ fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
                     }
                     .run();
                 }
-                (s, sum)
+                Products { s, sum }
             },
         )
         .collect();
     let m = rows as f64;
-    let total = |i: usize, pick: fn(&(Vec<f32>, Vec<f32>)) -> &Vec<f32>| {
-        groups.iter().map(|g| f64::from(pick(g)[i])).sum::<f64>()
-    };
-    let off: Vec<f64> = (0..kp).map(|i| total(i, |g| &g.1) / m).collect();
+    let total =
+        |i: usize, pick: fn(&Products) -> &[f32]| groups.iter().map(|g| f64::from(pick(g)[i])).sum::<f64>();
+    let off: Vec<f64> = (0..kp).map(|i| total(i, |g| &g.sum) / m).collect();
     let mean = (0..kp).map(|i| (f64::from(near[i]) + off[i]) as f32).collect();
     let mut s = vec![0.0; kp * kp];
     s.par_chunks_mut(kp).enumerate().for_each(|(i, line)| {
         for (j, s) in line.iter_mut().enumerate() {
             let (i, j) = (i.min(j), i.max(j));
-            *s = (total(i * kp + j, |g| &g.0) - m * off[i] * off[j]) as f32;
+            *s = (total(i * kp + j, |g| &g.s) - m * off[i] * off[j]) as f32;
         }
     });
     (mean, s)

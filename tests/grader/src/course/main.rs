@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use grader::{
     place,
-    progress::Progress,
+    progress::{self, Progress},
     tell::{Ink, wrap},
 };
 use lessons::Lesson;
@@ -112,11 +112,12 @@ fn check(lessons: &[Lesson], what: Option<String>) -> Result<ExitCode> {
 
 fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {
     let (_, exercise) = lessons::find(lessons, id)?;
-    let mut progress = Progress::load();
-    let seen = progress.hints.entry(exercise.id.clone()).or_default();
-    *seen = (*seen + 1).min(exercise.hints.len());
-    let seen = *seen;
-    progress.save().context("progress could not be kept")?;
+    let seen = progress::change(|progress| {
+        let seen = progress.hints.entry(exercise.id.clone()).or_default();
+        *seen = (*seen + 1).min(exercise.hints.len());
+        *seen
+    });
+    let seen = seen.context("progress could not be kept")?;
     let mut out = format!("{}\n", ink.bold(&format!("{} {}", exercise.id, exercise.title)));
     for (i, hint) in exercise.hints.iter().take(seen).enumerate() {
         out.push_str(&format!("\n  hint {} of {}\n", i + 1, exercise.hints.len()));

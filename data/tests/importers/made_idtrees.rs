@@ -1,0 +1,192 @@
+//! IDTReeS made small: one plot of sloping ground, its crowns, its table.
+
+use shapefile::{Point, Polygon, PolygonRing, dbase};
+
+use super::*;
+
+/// A plot of flat, sloping ground with two trees, and a crown outside.
+fn idtrees() -> TempDir {
+    let d = dir();
+    let mut plot = Cloud {
+        origin: [500_000.0, 4_000_000.0, 300.0],
+        ..Cloud::default()
+    };
+    let mut add = |x: f32, y: f32, height: f32, class: u8| {
+        plot.xyz.push([x, y, 0.1 * x + height]);
+        plot.class.push(class);
+    };
+    for i in 0..400 {
+        add((i % 20) as f32, (i / 20) as f32, 0.0, 2);
+    }
+    for i in 0..30 {
+        add(4.0 + 0.1 * i as f32 / 3.0, 5.0, 0.9 + 0.5 * i as f32, 5);
+        add(14.0, 5.0 + 0.1 * i as f32 / 3.0, 3.0, 5);
+    }
+    add(4.5, 5.0, 80.0, 7);
+    add(4.5, 5.0, 90.0, 18);
+    fs::create_dir_all(d.path().join("RemoteSensing/LAS")).unwrap();
+    formats::write(
+        &d.path().join("RemoteSensing/LAS/SITE_1.las"),
+        &plot,
+        &formats::Options::default(),
+    )
+    .unwrap();
+    crowns(
+        d.path(),
+        &[
+            ("T1", 3.0),
+            ("T2", 12.0),
+            ("FAR", 900.0),
+            ("NOLABEL", 3.0),
+            ("T2", 300.0),
+        ],
+    );
+    text(
+        d.path(),
+        "Field/train_data.csv",
+        "indvdID,siteID,taxonID\nT1,SITE,QURU\nT2,SITE,ACRU\nT2,SITE,ACRU\nFAR,SITE,PITA\n",
+    );
+    d
+}
+
+/// Boxes of 4 m by 4 m at 4 m north, from so far east.
+fn crowns(root: &Path, boxes: &[(&str, f64)]) {
+    fs::create_dir_all(root.join("ITC")).unwrap();
+    let table = dbase::TableWriterBuilder::new().add_character_field("indvdID".try_into().unwrap(), 80);
+    let mut writer = shapefile::Writer::from_path(root.join("ITC/train_SITE.shp"), table).unwrap();
+    for (id, east) in boxes {
+        let (x, y) = (500_000.0 + east, 4_000_004.0);
+        let corners = [(x, y), (x, y + 4.0), (x + 4.0, y + 4.0), (x + 4.0, y), (x, y)];
+        let ring = PolygonRing::Outer(corners.map(|(x, y)| Point::new(x, y)).to_vec());
+        let mut record = dbase::Record::default();
+        record.insert("indvdID".into(), dbase::FieldValue::Character(Some((*id).into())));
+        writer
+            .write_shape_and_record(&Polygon::new(ring), &record)
+            .unwrap();
+    }
+}
+
+#[test]
+fn idtrees_clips_crowns_and_gives_heights_above_sloping_ground() {
+    let d = idtrees();
+    assert_eq!(import::detect(d.path()).unwrap(), Kind::Idtrees);
+    // T2's second outline is as large as its first and lies outside: half of it is here, which is enough.
+    let (species, trees, _) = import(Kind::Idtrees, d.path(), &Options::default()).unwrap();
+    assert_eq!(species, ["ACRU", "QURU"]);
+    let names: Vec<_> = trees
+        .iter()
+        .map(|t| (t.0.tree.as_str(), t.0.species, t.0.plot.as_str()))
+        .collect();
+    assert_eq!(names, [("T1", 1, "SITE_1"), ("T2", 0, "SITE_1")]);
+    let first = &trees[0].1;
+    // Heights from 0.9 in steps of 0.5: three are below 2 m; noise at 80 and 90 m is gone.
+    assert_eq!(first.len(), 27);
+    assert!(
+        first
+            .xyz
+            .iter()
+            .all(|p| (2.3..15.7).contains(&p[2]) && p[0].abs() <= 2.0)
+    );
+    assert!(first.class.iter().all(|&c| c == 5));
+    // The ground rises 0.1 m a metre: flat treetops stay within what eight neighbours smooth.
+    assert!(
+        trees[1].1.xyz.iter().all(|p| (p[2] - 3.0).abs() < 0.1),
+        "{:?}",
+        trees[1].1.xyz
+    );
+    let plan = import::plan(Kind::Idtrees, d.path(), &Options::default()).unwrap();
+    assert!(
+        plan.notes[0].starts_with("1 crowns have no species"),
+        "{:?}",
+        plan.notes
+    );
+    assert!(
+        plan.notes[1].starts_with("1 crowns lie outside"),
+        "{:?}",
+        plan.notes
+    );
+}
+
+#[test]
+fn idtrees_is_found_two_folders_down_as_the_zip_unpacks() {
+    let d = idtrees();
+    let outer = dir();
+    let inner = outer.path().join("IDTREES_competition_train_v2/train");
+    fs::create_dir_all(inner.parent().unwrap()).unwrap();
+    fs::rename(d.path(), &inner).unwrap();
+    assert_eq!(import::detect(outer.path()).unwrap(), Kind::Idtrees);
+    assert_eq!(
+        import(Kind::Idtrees, outer.path(), &Options::default())
+            .unwrap()
+            .1
+            .len(),
+        2
+    );
+}
+
+#[test]
+fn idtrees_tells_of_a_damaged_plot_two_labels_and_ground_that_is_missing() {
+    let d = idtrees();
+    text(d.path(), "RemoteSensing/LAS/SITE_2.las", "LASF and then nothing");
+    let error = fails(Kind::Idtrees, d.path());
+    assert!(
+        error.contains("SITE_2.las") && error.contains("1 file(s)"),
+        "{error}"
+    );
+
+    let d = idtrees();
+    text(
+        d.path(),
+        "Field/train_data.csv",
+        "indvdID,siteID,taxonID\nT1,SITE,QURU\nT1,SITE,ACRU\n",
+    );
+    let error = fails(Kind::Idtrees, d.path());
+    assert!(
+        error.contains("line 3: tree T1 has two labels, QURU and ACRU"),
+        "{error}"
+    );
+
+    let d = idtrees();
+    let las = d.path().join("RemoteSensing/LAS/SITE_1.las");
+    let mut plot = formats::read(&las).unwrap();
+    plot.class
+        .iter_mut()
+        .for_each(|c| *c = if *c == 2 { 1 } else { *c });
+    formats::write(&las, &plot, &formats::Options::default()).unwrap();
+    assert!(fails(Kind::Idtrees, d.path()).contains("no ground points (class 2)"));
+
+    let d = idtrees();
+    text(d.path(), "ITC/train_SITE.shp", "no shapes");
+    assert!(fails(Kind::Idtrees, d.path()).contains("train_SITE.shp"));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn damaged_shapefiles_and_tables_never_panic(
+        which in 0usize..4,
+        at in 0.0f64..1.0,
+        bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 1..8),
+        cut in proptest::bool::ANY,
+    ) {
+        let d = dir();
+        crowns(d.path(), &[("T1", 3.0), ("T2", 12.0), ("FAR", 900.0)]);
+        text(d.path(), "Field/train_data.csv", "indvdID,siteID,taxonID\nT1,SITE,QURU\nT2,SITE,ACRU\n");
+        put(d.path(), "RemoteSensing/LAS/SITE_1.las", 20, 1);
+        let names = ["ITC/train_SITE.shp", "ITC/train_SITE.dbf", "ITC/train_SITE.shx", "Field/train_data.csv"];
+        let path = d.path().join(names[which]);
+        let mut content = fs::read(&path).unwrap();
+        let place = (at * content.len() as f64) as usize;
+        if cut {
+            content.truncate(place);
+        } else {
+            for (old, new) in content[place..].iter_mut().zip(&bytes) {
+                *old = *new;
+            }
+        }
+        fs::write(&path, content).unwrap();
+        // An error or not: either is an answer.
+        let _ = import(Kind::Idtrees, d.path(), &Options::default());
+    }
+}

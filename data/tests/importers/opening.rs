@@ -1,0 +1,85 @@
+//! Opening whatever lies at a path: shards, layouts through the cache, and what is neither.
+
+use canopy_data::{Dataset, open_with};
+
+use super::*;
+
+fn opened(path: &Path, cache: &Path, told: &mut Vec<String>) -> Result<Dataset, String> {
+    let opening = canopy_data::Opening {
+        options: Options::default(),
+        cache: cache.to_owned(),
+        tell: &mut |line| told.push(line.to_owned()),
+        progress: &mut |_| Ok(()),
+    };
+    open_with(path, opening).map_err(|e| format!("{e:#}"))
+}
+
+#[test]
+fn a_layout_opens_through_the_cache_until_it_changes() {
+    let (d, cache) = (stpctls(), dir());
+    let mut told = Vec::new();
+    let first = opened(d.path(), cache.path(), &mut told).unwrap();
+    assert!(
+        told[0].contains("recognised as stpctls, 4 trees of 3 species"),
+        "{told:?}"
+    );
+    told.clear();
+    let second = opened(d.path(), cache.path(), &mut told).unwrap();
+    assert_eq!((first.digest.as_str(), told.len()), (second.digest.as_str(), 0));
+    text(d.path(), "Kiefer/neu.xyz", "1 1 1\n");
+    let third = opened(d.path(), cache.path(), &mut told).unwrap();
+    assert_eq!(
+        (third.len(), third.cloud(third.len() - 1).unwrap().xyz.len()),
+        (5, 3)
+    );
+    assert!(!told.is_empty());
+}
+
+#[test]
+fn a_damaged_cache_is_made_anew() {
+    let (d, cache) = (stpctls(), dir());
+    let first = opened(d.path(), cache.path(), &mut Vec::new()).unwrap().digest;
+    let kept = fs::read_dir(cache.path())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    for file in fs::read_dir(kept).unwrap() {
+        fs::write(file.unwrap().path(), "{").unwrap();
+    }
+    let mut told = Vec::new();
+    assert_eq!(opened(d.path(), cache.path(), &mut told).unwrap().digest, first);
+    assert!(told[0].contains("imported again"), "{told:?}");
+}
+
+#[test]
+fn shards_open_as_they_are_and_what_is_no_set_is_told() {
+    let (d, cache) = (stpctls(), dir());
+    let set = cache.path().join("set");
+    let plan = import::plan(Kind::Stpctls, d.path(), &Options::default()).unwrap();
+    let (_, digest) =
+        import::to_shards(plan, Kind::Stpctls, &Options::default(), &set, &mut |_| Ok(())).unwrap();
+    assert_eq!(
+        opened(&set, cache.path(), &mut Vec::new()).unwrap().digest,
+        digest.as_str()
+    );
+    let file = d.path().join("Fichte/f.xyz");
+    let error = opened(&file, cache.path(), &mut Vec::new()).unwrap_err();
+    assert!(
+        error.contains("is one file") && error.contains("canopy data import"),
+        "{error}"
+    );
+    assert!(opened(&d.path().join("none"), cache.path(), &mut Vec::new()).is_err());
+}
+
+#[test]
+fn a_stop_ends_an_import_and_leaves_nothing() {
+    let (d, out) = (stpctls(), dir());
+    let plan = import::plan(Kind::Stpctls, d.path(), &Options::default()).unwrap();
+    let to = out.path().join("set");
+    let stop = &mut |_| anyhow::bail!("stopped");
+    let error = import::to_shards(plan, Kind::Stpctls, &Options::default(), &to, stop).unwrap_err();
+    assert_eq!(error.to_string(), "stopped");
+    assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,160 @@
+//! Layers with numbers by seed, and the comparison with the plain composition in f64.
+
+use candle_core::{DType, Device, Result, Tensor, Var};
+use canopy::kernels::{self, BatchNorm, MlpLayer, Pass};
+use canopy_data::Philox;
+
+/// Numbers by seed, uniform within ±1.
+pub fn random(seed: u64, shape: &[usize]) -> Tensor {
+    let mut r = Philox::new(seed, 0);
+    let n = shape.iter().product();
+    let values: Vec<f64> = (0..n).map(|_| f64::from(r.range(-1.0, 1.0) as f32)).collect();
+    Tensor::from_vec(values, shape, &Device::Cpu).unwrap()
+}
+
+pub fn var(t: &Tensor, dtype: DType) -> Var {
+    Var::from_tensor(&t.to_dtype(dtype).unwrap()).unwrap()
+}
+
+/// One layer's values in f64.
+#[derive(Clone)]
+pub struct Values {
+    pub w: Tensor,
+    pub gamma: Tensor,
+    pub beta: Tensor,
+    pub relu: bool,
+}
+
+pub fn layer(seed: u64, k: usize, n: usize, relu: bool) -> Values {
+    Values {
+        w: random(seed, &[n, k]),
+        gamma: random(seed + 1, &[n]),
+        beta: (random(seed + 2, &[n]) * 0.5).unwrap(),
+        relu,
+    }
+}
+
+pub struct Layer {
+    pub w: Var,
+    pub bn: BatchNorm,
+    pub relu: bool,
+}
+
+pub fn build(layers: &[Values], dtype: DType) -> Vec<Layer> {
+    layers
+        .iter()
+        .map(|l| {
+            let n = l.gamma.elem_count();
+            Layer {
+                w: var(&l.w, dtype),
+                bn: BatchNorm {
+                    gamma: var(&l.gamma, dtype),
+                    beta: var(&l.beta, dtype),
+                    mean: var(&random(77, &[n]), dtype),
+                    var: var(&(random(78, &[n]) + 1.5).unwrap(), dtype),
+                    momentum: 0.1,
+                    eps: 1e-5,
+                },
+                relu: l.relu,
+            }
+        })
+        .collect()
+}
+
+pub fn as_mlp(layers: &[Layer]) -> Vec<MlpLayer<'_>> {
+    layers
+        .iter()
+        .map(|l| MlpLayer {
+            weight: l.w.as_tensor(),
+            bn: &l.bn,
+            relu: l.relu,
+        })
+        .collect()
+}
+
+/// Output, then the gradients of x and of every parameter, then the running statistics.
+pub fn outcome(
+    x: &Tensor,
+    layers: &[Values],
+    clouds: Option<usize>,
+    dtype: DType,
+    train: bool,
+) -> Result<Vec<(String, Vec<f64>)>> {
+    let x = var(x, dtype);
+    let layers = build(layers, dtype);
+    let pass = if train { Pass::train(1, 0) } else { Pass::eval() }.plain(dtype == DType::F64);
+    let mlp = as_mlp(&layers);
+    let y = match clouds {
+        Some(c) => kernels::shared_mlp_max(x.as_tensor(), &mlp, c, &pass)?,
+        None => kernels::shared_mlp(x.as_tensor(), &mlp, &pass)?,
+    };
+    let list = |t: &Tensor| -> Result<Vec<f64>> { t.to_dtype(DType::F64)?.flatten_all()?.to_vec1() };
+    let mut out = vec![("output".to_owned(), list(&y)?)];
+    if train {
+        // A last linear layer and a cross-entropy, so that the gradient coming in differs everywhere.
+        let n = y.dim(1)?;
+        let w = var(&random(9, &[5, n]), dtype);
+        let b = var(&random(10, &[5]), dtype);
+        let logits = kernels::linear(&y, &w, &b)?;
+        let rows = logits.dim(0)? as u32;
+        let labels = Tensor::from_vec(
+            (0..rows).map(|i| i * 7 % 5).collect::<Vec<_>>(),
+            rows as usize,
+            &Device::Cpu,
+        )?;
+        let weights = Tensor::new(&[1f32, 0.5, 2.0, 1.5, 0.25], &Device::Cpu)?.to_dtype(dtype)?;
+        let loss = kernels::cross_entropy(&logits, &labels, 0.1, Some(&weights))?;
+        let loss = kernels::weighted_sum(&[(&loss, 3.0)])?;
+        out.push(("loss".into(), list(&loss)?));
+        let grads = kernels::backward(&loss, &pass)?;
+        let mut of = |name: String, v: &Var| -> Result<()> {
+            let g = grads
+                .get(v)
+                .ok_or_else(|| candle_core::Error::Msg(format!("no gradient of {name}")))?;
+            assert_eq!(g.dims(), v.dims(), "{name}");
+            out.push((name, list(g)?));
+            Ok(())
+        };
+        of("x".into(), &x)?;
+        of("last w".into(), &w)?;
+        of("last b".into(), &b)?;
+        for (i, l) in layers.iter().enumerate() {
+            of(format!("w{i}"), &l.w)?;
+            of(format!("gamma{i}"), &l.bn.gamma)?;
+            of(format!("beta{i}"), &l.bn.beta)?;
+        }
+    }
+    for (i, l) in layers.iter().enumerate() {
+        out.push((format!("running mean {i}"), list(l.bn.mean.as_tensor())?));
+        out.push((format!("running var {i}"), list(l.bn.var.as_tensor())?));
+    }
+    Ok(out)
+}
+
+/// Fails with the first place where the two part by more than `tolerance` of the tensor's greatest value.
+pub fn hold(x: &Tensor, layers: &[Values], clouds: Option<usize>, tolerance: f64) {
+    for train in [true, false] {
+        let fused = outcome(x, layers, clouds, DType::F32, train).unwrap();
+        let plain = outcome(x, layers, clouds, DType::F64, train).unwrap();
+        for ((name, fused), (_, plain)) in fused.iter().zip(&plain) {
+            assert_eq!(fused.len(), plain.len(), "{name}");
+            let size = plain.iter().fold(1e-3, |m: f64, v| m.max(v.abs()));
+            for (i, (f, p)) in fused.iter().zip(plain).enumerate() {
+                let error = (f - p).abs() / size;
+                assert!(
+                    error <= tolerance,
+                    "{name}[{i}], train {train}: fused {f}, plain {p}, error {error:e} of the greatest"
+                );
+            }
+        }
+    }
+}
+
+pub fn flat(t: &Tensor) -> Vec<f64> {
+    t.to_dtype(DType::F64)
+        .unwrap()
+        .flatten_all()
+        .unwrap()
+        .to_vec1()
+        .unwrap()
+}

@@ -1,0 +1,67 @@
+//! T-Net glue, transform, orthogonality and dropout.
+
+use candle_core::{DType, Device, Result, Tensor};
+use canopy::kernels::{self, Pass};
+
+use crate::common::*;
+
+/// T-Net glue, transform, orthogonality, dropout and two uses of one tensor.
+fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec<f64>)>> {
+    let clouds = 3;
+    let pass = Pass::train(5, 9).plain(dtype == DType::F64);
+    let x = var(&random(61, &[clouds * points, k]), dtype);
+    let first = build(&[layer(62, k, k, true)], dtype);
+    let deep = build(&[layer(65, k, 40, true)], dtype);
+    let head = build(&[layer(68, 40, 24, true)], dtype);
+    let w = var(&random(71, &[k * k, 24]), dtype);
+    let b = var(&random(72, &[k * k]), dtype);
+    let y = kernels::shared_mlp(&x, &as_mlp(&first), &pass)?;
+    let pooled = kernels::linear_bn_max(&y, &deep[0].w, &deep[0].bn, true, clouds, &pass)?;
+    let hidden = kernels::linear_bn(&pooled, &head[0].w, &head[0].bn, true, &pass)?;
+    let hidden = kernels::dropout(&hidden, 0.3, 2, &pass)?;
+    let t = kernels::add_identity(&kernels::linear(&hidden, &w, &b)?, k)?;
+    let z = kernels::transform(&y, &t)?;
+    let last = build(&[layer(73, k, 5, false)], dtype);
+    let logits = kernels::linear_bn_max(&z, &last[0].w, &last[0].bn, false, clouds, &pass)?;
+    let labels = Tensor::new(&[1u32, 4, 0], &Device::Cpu)?;
+    let loss = kernels::cross_entropy(&logits, &labels, 0.0, None)?;
+    let loss = kernels::weighted_sum(&[(&loss, 1.0), (&kernels::orthogonality(&t)?, 0.001)])?;
+    let grads = kernels::backward(&loss, &pass)?;
+    let list = |t: &Tensor| -> Result<Vec<f64>> { t.to_dtype(DType::F64)?.flatten_all()?.to_vec1() };
+    let mut out = vec![
+        ("loss".to_owned(), list(&loss)?),
+        ("logits".to_owned(), list(&logits)?),
+    ];
+    let vars = [
+        ("x", &x),
+        ("w", &w),
+        ("b", &b),
+        ("first", &first[0].w),
+        ("deep", &deep[0].w),
+        ("head", &head[0].w),
+        ("last", &last[0].w),
+    ];
+    for (name, v) in vars {
+        out.push((name.to_owned(), list(grads.get(v).unwrap())?));
+    }
+    Ok(out)
+}
+
+#[test]
+fn transforms_and_their_penalty_are_the_plain_composition() {
+    for (k, points) in [(3, 300), (16, 200), (7, 301)] {
+        let (fused, plain) = (
+            transformed(DType::F32, k, points).unwrap(),
+            transformed(DType::F64, k, points).unwrap(),
+        );
+        for ((name, f), (_, p)) in fused.iter().zip(&plain) {
+            let size = p.iter().fold(1e-3, |m: f64, v| m.max(v.abs()));
+            let worst = f
+                .iter()
+                .zip(p)
+                .map(|(f, p)| (f - p).abs() / size)
+                .fold(0.0, f64::max);
+            assert!(worst < 3e-4, "k {k}, {name}: {worst:e} of the greatest");
+        }
+    }
+}
