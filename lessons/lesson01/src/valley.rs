@@ -41,7 +41,7 @@ pub fn walk(mut step: impl FnMut(&Var, &Tensor) -> Result<()>) -> Result<Walk> {
             let steps = Some(count);
             return Ok(Walk { path, losses, steps });
         }
-        if !(value < 1e6) {
+        if value.is_nan() || value > 1e6 {
             break;
         }
         let grads = height.backward()?;
