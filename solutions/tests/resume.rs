@@ -1,5 +1,7 @@
 //! A run that is broken off, at whatever moment and however, ends with the same numbers as an unbroken one.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod program;
 
 use std::{

@@ -190,7 +190,7 @@ impl Trainer {
     pub fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
         let collate = evaluate::collate(&self.data, self.config.points, self.config.frame);
         let (points, _) = collate.batch(&[record], 0)?.to_device(&self.device)?;
-        Ok(self.model.critical_points(&points.squeeze(0)?)?)
+        self.model.critical_points(&points.squeeze(0)?)
     }
 }
 
