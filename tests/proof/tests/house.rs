@@ -1,6 +1,4 @@
 //! The house is as its plan says: folders, who imports whom, file lengths, what must not stand in it.
-#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
-
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::{
