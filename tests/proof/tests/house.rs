@@ -1,4 +1,5 @@
 //! The house is as its plan says: folders, who imports whom, file lengths, what must not stand in it.
+
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::{
