@@ -153,6 +153,7 @@ impl Trainer {
             data: self.data.clone(),
             points: self.config.points,
             frame: self.config.frame,
+            features: self.config.features,
             augment: self.config.augment(),
             seed: self.config.seed,
         };
@@ -367,6 +368,7 @@ impl Trainer {
         let options = EvaluateOptions {
             points: self.config.points,
             frame: self.config.frame,
+            features: self.config.features,
             batch: self.config.batch,
             votes,
             workers: self.config.workers,
@@ -394,7 +396,18 @@ impl Trainer {
     /// # Errors
     /// The cloud's.
     pub fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
-        evaluate::collate(&self.data, self.config.points, self.config.frame).drawn(record, 0)
+        self.collate().drawn(record, 0)
+    }
+
+    /// How an evaluation turns a record into points.
+    fn collate(&self) -> Collate {
+        let Config {
+            points,
+            frame,
+            features,
+            ..
+        } = self.config;
+        evaluate::collate(&self.data, points, frame, features)
     }
 
     /// Indices of the points of [`Self::seen_points`] that survive the max.
@@ -402,8 +415,7 @@ impl Trainer {
     /// # Errors
     /// The cloud's or candle's.
     pub fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
-        let collate = evaluate::collate(&self.data, self.config.points, self.config.frame);
-        let (points, _) = collate.batch(&[record], 0)?.to_device(&self.device)?;
+        let (points, _) = self.collate().batch(&[record], 0)?.to_device(&self.device)?;
         Ok(self.model.critical_points(&points.squeeze(0)?)?)
     }
 }
