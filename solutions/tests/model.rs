@@ -202,3 +202,53 @@ fn settings_out_of_range_are_an_error_that_says_which() {
         assert!(said.contains(word), "{said}");
     }
 }
+
+/// Four channels a point, a sixteenth as wide.
+fn with_intensity() -> PointNetConfig {
+    PointNetConfig {
+        inputs: 4,
+        ..config(Kind::Vanilla)
+    }
+}
+
+/// `[3, 20, 4]`.
+fn four_channels() -> Tensor {
+    let values: Vec<f32> = points(4, 20, 2);
+    Tensor::from_vec(values, (3, 20, 4), &Device::Cpu).unwrap()
+}
+
+#[test]
+fn a_fourth_channel_counts_and_the_fused_pass_agrees_with_the_plain_one() {
+    let model = PointNet::new(&with_intensity(), &Device::Cpu, DType::F32, 3).unwrap();
+    assert_eq!(model.params()[0].1.dims(), [4, 4]);
+    let x = four_channels();
+    let (plain, expected) = loss_and_gradients(&model, &x, &pass(true, true));
+    let (fused, got) = loss_and_gradients(&model, &x, &pass(true, false));
+    assert!((plain - fused).abs() < 1e-5, "{plain} became {fused}");
+    for ((name, _), (a, b)) in model.params().iter().zip(expected.iter().zip(&got)) {
+        let (a, b) = (flat(a), flat(b));
+        let greatest = a.iter().fold(0f32, |m, v| m.max(v.abs()));
+        for (a, b) in a.iter().zip(&b) {
+            assert!((a - b).abs() <= 1e-4 * (1.0 + greatest), "{name}: {a} became {b}");
+        }
+    }
+    let of_intensity = expected[0].narrow(1, 3, 1).unwrap();
+    assert!(flat(&of_intensity).iter().any(|&g| g != 0.0));
+    assert!(!model.critical_points(&x.get(0).unwrap()).unwrap().is_empty());
+}
+
+#[test]
+fn channels_that_do_not_fit_are_refused_with_what_would() {
+    let full = PointNetConfig {
+        inputs: 4,
+        ..config(Kind::Full)
+    };
+    let said = error(PointNet::new(&full, &Device::Cpu, DType::F32, 0));
+    assert!(
+        said.contains("4 channels") && said.contains("--model vanilla"),
+        "{said}"
+    );
+    let model = PointNet::new(&with_intensity(), &Device::Cpu, DType::F32, 0).unwrap();
+    let said = error(model.forward(&tensor(&points(3, 20, 1), 3), &pass(false, true)));
+    assert!(said.contains("[clouds, points, 4]"), "{said}");
+}

@@ -162,3 +162,19 @@ fn a_bias_before_batch_norm_is_folded_and_a_convolution_is_a_matrix() {
         assert!((a - b).abs() < 1e-5, "{a} became {b}");
     }
 }
+
+#[test]
+fn the_channels_of_a_point_come_back_from_the_tensors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("weights.safetensors");
+    let wide = PointNetConfig {
+        inputs: 6,
+        ..config(Kind::Vanilla)
+    };
+    let written = PointNet::new(&wide, &Device::Cpu, DType::F32, 0).unwrap();
+    written.save(&path).unwrap();
+    let opened = PointNet::open(&path, &Device::Cpu).unwrap();
+    assert_eq!(opened.config().inputs, 6);
+    let said = error(shaken(Kind::Vanilla, 1).load(&path));
+    assert!(said.contains("6 channels a point"), "{said}");
+}

@@ -80,6 +80,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let options = EvaluateOptions {
         points: config.points,
         frame: config.frame,
+        features: config.features,
         batch: config.batch,
         votes: args.votes.unwrap_or(config.votes).max(1),
         workers: config.workers,

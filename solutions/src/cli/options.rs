@@ -38,6 +38,10 @@ pub struct Options {
     #[arg(long, value_parser = ["sphere", "metric"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<String>,
+    /// See of a point x, y, z; with its intensity; or also its return number (echo)
+    #[arg(long, value_parser = ["xyz", "intensity", "echo"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<String>,
     /// Passes over the training clouds
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,9 +16,9 @@ use serde_json::json;
 use super::eval::best_of;
 use crate::{
     device,
-    loader::{Augment, Frame, prepare},
+    loader::{Augment, prepare},
     model::PointNet,
-    train::{bar, checkpoint, evaluate, metrics},
+    train::{Config, bar, checkpoint, evaluate, metrics},
 };
 
 /// Options of `canopy predict`.
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let mut failed = 0;
     // A batch of files at a time: memory does not grow with the folder.
     for files in files.chunks((config.batch / votes).max(1)) {
-        for (path, answer) in predict(&model, files, (config.points, config.frame), votes)? {
+        for (path, answer) in predict(&model, files, &config, votes)? {
             bar.inc(1);
             match answer {
                 Ok(row) => bar.suspend(|| printer.row(&path, &row))?,
@@ -89,21 +89,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn predict(
-    model: &PointNet,
-    files: &[PathBuf],
-    (points, frame): (usize, Frame),
-    votes: usize,
-) -> Result<Vec<Answer>> {
-    let samples: Vec<Result<Vec<f32>>> = files
-        .par_iter()
-        .map(|file| sample(file, points, frame, votes))
-        .collect();
+fn predict(model: &PointNet, files: &[PathBuf], config: &Config, votes: usize) -> Result<Vec<Answer>> {
+    let samples: Vec<Result<Vec<f32>>> = files.par_iter().map(|file| sample(file, config, votes)).collect();
+    let channels = config.features.channels();
     let good: Vec<f32> = samples.iter().flatten().flatten().copied().collect();
-    let clouds = good.len() / (3 * points);
+    let clouds = good.len() / (channels * config.points);
     let mut rows = Vec::new();
     if clouds > 0 {
-        let input = Tensor::from_vec(good, (clouds, points, 3), &model.device())?;
+        let input = Tensor::from_vec(good, (clouds, config.points, channels), &model.device())?;
         rows = evaluate::probabilities(model, &input, false)?.to_vec2::<f32>()?;
     }
     let mut means = rows.chunks(votes).map(mean);
@@ -123,17 +116,20 @@ fn mean(rows: &[Vec<f32>]) -> Vec<f32> {
         .collect()
 }
 
-/// `votes` samples of a file, `[votes × points × 3]`.
-fn sample(file: &Path, points: usize, frame: Frame, votes: usize) -> Result<Vec<f32>> {
+/// `votes` samples of a file, `[votes × points × channels]`.
+fn sample(file: &Path, config: &Config, votes: usize) -> Result<Vec<f32>> {
     let cloud = formats::read(file)?;
-    let mut flat = Vec::with_capacity(votes * points * 3);
+    let mut flat = Vec::with_capacity(votes * config.points * config.features.channels());
     for vote in 0..votes {
         let mut random = Philox::new(0, vote as u64);
-        flat.extend(
-            prepare(&cloud, points, frame, &Augment::NONE, &mut random)?
-                .into_iter()
-                .flatten(),
-        );
+        flat.extend(prepare(
+            &cloud,
+            config.points,
+            config.frame,
+            config.features,
+            &Augment::NONE,
+            &mut random,
+        )?);
     }
     Ok(flat)
 }

@@ -26,8 +26,9 @@ impl Augment {
         point_dropout: 0.0,
     };
 
-    /// Changes `points` in place by the draws of `random`.
-    pub fn apply(&self, points: &mut [[f32; 3]], random: &mut Philox) {
+    /// Changes `points` in place by the draws of `random`. `echo` holds their other channels, row after row;
+    /// a point that is dropped takes the first one's.
+    pub fn apply(&self, points: &mut [[f32; 3]], echo: &mut [f32], random: &mut Philox) {
         if self.turn {
             turn(points, random.uniform_f64() * std::f64::consts::TAU);
         }
@@ -47,9 +48,11 @@ impl Augment {
         if self.point_dropout > 0.0 && !points.is_empty() {
             let share = random.uniform() * self.point_dropout;
             let first = points[0];
-            for p in points.iter_mut() {
+            let channels = echo.len() / points.len();
+            for (i, p) in points.iter_mut().enumerate() {
                 if random.uniform() < share {
                     *p = first;
+                    echo.copy_within(..channels, i * channels);
                 }
             }
         }
@@ -89,7 +92,7 @@ mod tests {
             turn: true,
             ..Augment::NONE
         }
-        .apply(&mut after, &mut Philox::new(5, 9));
+        .apply(&mut after, &mut [], &mut Philox::new(5, 9));
         assert_ne!(before, after);
         for (b, a) in before.iter().zip(&after) {
             assert_eq!(b[2], a[2]);
@@ -101,13 +104,13 @@ mod tests {
     fn the_draw_decides_and_none_changes_nothing() {
         let run = |seed| {
             let mut c = cloud();
-            ALL.apply(&mut c, &mut Philox::new(seed, 1));
+            ALL.apply(&mut c, &mut [], &mut Philox::new(seed, 1));
             c
         };
         assert_eq!(run(1), run(1));
         assert_ne!(run(1), run(2));
         let mut same = cloud();
-        Augment::NONE.apply(&mut same, &mut Philox::new(1, 1));
+        Augment::NONE.apply(&mut same, &mut [], &mut Philox::new(1, 1));
         assert_eq!(same, cloud());
     }
 
@@ -118,7 +121,7 @@ mod tests {
             point_dropout: 0.9,
             ..Augment::NONE
         }
-        .apply(&mut c, &mut Philox::new(8, 8));
+        .apply(&mut c, &mut [], &mut Philox::new(8, 8));
         let gone = c.iter().filter(|&&p| p == c[0]).count();
         assert!((2..200).contains(&gone), "{gone} points stand at the first");
         let kept = cloud();

@@ -4,13 +4,15 @@ use anyhow::{Context, Result, ensure};
 use candle_core::{Device, Tensor};
 use canopy_data::{Cloud, Dataset, Philox};
 
-use super::{Augment, Frame, random_sample};
+use super::{Augment, Features, Frame, random_sample, sample::random_indices};
 
 /// One batch in host memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// `[clouds, points, 3]`, row after row.
+    /// `[clouds, points, channels]`, row after row.
     pub points: Vec<f32>,
+    /// Channels of a point: see [`Features`].
+    pub channels: usize,
     /// `[clouds]`: the species' numbers.
     pub labels: Vec<u32>,
     /// `[clouds]`: which records of the data set these are.
@@ -18,15 +20,15 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Points `[clouds, points, 3]` (f32) and labels `[clouds]` (u32) on `device`.
+    /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`.
     ///
     /// # Errors
     /// candle's, if the device is out of memory.
     pub fn to_device(&self, device: &Device) -> Result<(Tensor, Tensor)> {
         let clouds = self.labels.len();
-        let points = self.points.len() / (3 * clouds.max(1));
+        let points = self.points.len() / (self.channels * clouds.max(1));
         Ok((
-            Tensor::from_slice(&self.points, (clouds, points, 3), device)?,
+            Tensor::from_slice(&self.points, (clouds, points, self.channels), device)?,
             Tensor::from_slice(&self.labels, clouds, device)?,
         ))
     }
@@ -41,6 +43,8 @@ pub struct Collate {
     pub points: usize,
     /// The frame they are seen in.
     pub frame: Frame,
+    /// What is told of a point.
+    pub features: Features,
     /// What is done to them; `Augment::NONE` for evaluation.
     pub augment: Augment,
     /// Seeds sampling and augmentation together with epoch and record.
@@ -57,7 +61,8 @@ impl Collate {
     /// Names the record and file that could not be read, or that holds no usable point.
     pub fn batch(&self, records: &[usize], epoch: u64) -> Result<Batch> {
         let mut batch = Batch {
-            points: Vec::with_capacity(records.len() * self.points * 3),
+            points: Vec::with_capacity(records.len() * self.points * self.features.channels()),
+            channels: self.features.channels(),
             labels: Vec::with_capacity(records.len()),
             records: records.to_vec(),
         };
@@ -66,17 +71,18 @@ impl Collate {
             let points = self
                 .cloud(r, epoch)
                 .with_context(|| format!("tree {} ({})", record.tree, record.source))?;
-            batch.points.extend(points.iter().flatten());
+            batch.points.extend(points);
             batch.labels.push(record.species as u32);
         }
         Ok(batch)
     }
 
-    fn cloud(&self, record: usize, epoch: u64) -> Result<Vec<[f32; 3]>> {
+    fn cloud(&self, record: usize, epoch: u64) -> Result<Vec<f32>> {
         prepare(
             &self.data.cloud(record)?,
             self.points,
             self.frame,
+            self.features,
             &self.augment,
             &mut self.random(record, epoch),
         )
@@ -99,26 +105,37 @@ impl Collate {
     }
 }
 
-/// `n` points of `cloud` in their frame, then augmented: what the network sees. `[n]` points.
+/// `n` points of `cloud` in their frame, then augmented: what the network sees. `[n, channels]`.
 ///
 /// # Errors
-/// A cloud without points, or with coordinates that are not finite numbers.
+/// A cloud without points, or with coordinates that are not finite numbers, or one that lacks
+/// what `features` asks for.
 pub fn prepare(
     cloud: &Cloud,
     n: usize,
     frame: Frame,
+    features: Features,
     augment: &Augment,
     random: &mut Philox,
-) -> Result<Vec<[f32; 3]>> {
+) -> Result<Vec<f32>> {
     ensure!(
         !cloud.is_empty(),
         "the cloud has no points: leave it out, or scan it again"
     );
-    let mut points = random_sample(&cloud.xyz, n, random);
+    let indices = random_indices(cloud.len(), n, random);
+    let mut points: Vec<[f32; 3]> = indices.iter().map(|&i| cloud.xyz[i]).collect();
+    let mut echo = features.of_echo(cloud, &indices)?;
     if let Some(p) = points.iter().find(|p| p.iter().any(|c| !c.is_finite())) {
         anyhow::bail!("the cloud holds a point at {p:?}: a coordinate that is no finite number");
     }
     frame.apply(&mut points, cloud.origin[2]);
-    augment.apply(&mut points, random);
-    Ok(points)
+    augment.apply(&mut points, &mut echo, random);
+    if echo.is_empty() {
+        return Ok(points.into_flattened());
+    }
+    let rows = points.iter().zip(echo.chunks_exact(features.channels() - 3));
+    Ok(rows
+        .flat_map(|(place, echo)| place.iter().chain(echo))
+        .copied()
+        .collect())
 }

@@ -6,20 +6,26 @@ use serde::{Deserialize, Serialize};
 /// `n` points drawn without putting back; where the cloud has fewer, each at least ⌊n/len⌋ times.
 /// An empty cloud gives an empty sample.
 pub fn random_sample(points: &[[f32; 3]], n: usize, random: &mut Philox) -> Vec<[f32; 3]> {
-    if points.is_empty() {
+    let indices = random_indices(points.len(), n, random);
+    indices.into_iter().map(|i| points[i]).collect()
+}
+
+/// The indices of [`random_sample`]'s points among `len`.
+pub(super) fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<usize> {
+    if len == 0 {
         return Vec::new();
     }
     let mut sample = Vec::with_capacity(n);
-    while n - sample.len() >= points.len() {
-        sample.extend_from_slice(points);
+    while n - sample.len() >= len {
+        sample.extend(0..len);
     }
     // Fisher and Yates over a sparse table: as much work as there are points to draw, not points to draw from.
     let mut moved = std::collections::HashMap::new();
     for i in 0..n - sample.len() {
-        let j = i + random.below(points.len() - i);
+        let j = i + random.below(len - i);
         let at_i = *moved.get(&i).unwrap_or(&i);
         let at_j = moved.insert(j, at_i).unwrap_or(j);
-        sample.push(points[at_j]);
+        sample.push(at_j);
     }
     sample
 }

@@ -179,7 +179,7 @@ impl Drop for EpochBatches<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::{Augment, Frame, batches, epoch_order};
+    use crate::loader::{Augment, Features, Frame, batches, epoch_order};
     use canopy_data::{Cloud, CloudSource, Dataset, Scan, TreeRecord};
 
     /// Clouds of (index, 0, 0) … ; record 13 cannot be read and record 17 panics.
@@ -220,6 +220,7 @@ mod tests {
             data,
             points: 16,
             frame: Frame::Sphere,
+            features: Features::Xyz,
             augment,
             seed: 4,
         })

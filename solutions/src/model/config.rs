@@ -21,12 +21,14 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// What a PointNet is made of; weights fit only a model of the same `kind`, `classes` and `width`.
+/// What a PointNet is made of; weights fit only a model of the same `kind`, `inputs`, `classes` and `width`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PointNetConfig {
     /// With T-Nets or without.
     pub kind: Kind,
+    /// Channels of a point: x, y, z, and in the vanilla model more.
+    pub inputs: usize,
     /// Number of classes, at least 1.
     pub classes: usize,
     /// Divides the width of every hidden layer; 1 is the published model, 16 a toy for tests.
@@ -43,6 +45,7 @@ impl Default for PointNetConfig {
     fn default() -> Self {
         Self {
             kind: Kind::Full,
+            inputs: 3,
             classes: 7,
             width: 1,
             dropout: 0.3,
@@ -58,6 +61,13 @@ impl PointNetConfig {
     /// # Errors
     /// The first number that does not fit, and what would.
     pub fn check(&self) -> Result<()> {
+        ensure!(
+            self.inputs == 3 || (self.inputs > 3 && self.kind == Kind::Vanilla),
+            "model: {} channels a point do not go with the {} model: vanilla takes x, y, z and what follows, full \
+             only x, y, z, for its input T-Net turns these; take --model vanilla, or --features xyz",
+            self.inputs,
+            self.kind
+        );
         ensure!(self.classes >= 1, "model: classes is 0, expected at least 1");
         ensure!(
             self.width >= 1 && 64 % self.width == 0,

@@ -5,7 +5,7 @@ use super::{PointNet, layers};
 use crate::kernels::Pass;
 
 impl PointNet {
-    /// The critical points of one cloud `[points, 3]` (Qi et al. 2017, section 4.3): the indices, in
+    /// The critical points of one cloud `[points, inputs]` (Qi et al. 2017, section 4.3): the indices, in
     /// order, of the points that at least one channel took its maximum from; of equal points the first.
     /// A channel whose maximum is 0 took it from the ReLU, and counts for no point.
     ///
@@ -14,7 +14,8 @@ impl PointNet {
     pub fn critical_points(&self, cloud: &Tensor) -> Result<Vec<usize>> {
         ensure!(
             cloud.rank() == 2,
-            "critical points: expected one cloud of shape [points, 3], got {:?}",
+            "critical points: expected one cloud of shape [points, {}], got {:?}",
+            self.config().inputs,
             cloud.dims()
         );
         let pass = Pass::eval();

@@ -66,7 +66,7 @@ impl PointNet {
         Ok(Self {
             config: config.clone(),
             transforms,
-            mlp: layers::stack(init, "mlp", 3, &wide(&[64, 64, 64, 128, 1024]))?,
+            mlp: layers::stack(init, "mlp", config.inputs, &wide(&[64, 64, 64, 128, 1024]))?,
             head: layers::stack(init, "head", 1024 / width, &wide(&[512, 256]))?,
             classifier: Last::new(init, "classifier", 256 / width, config.classes)?,
         })
@@ -87,7 +87,7 @@ impl PointNet {
         self.classifier.weight().device().clone()
     }
 
-    /// Points `[clouds, points, 3]`, any unit that training used, to logits.
+    /// Points `[clouds, points, inputs]`, any unit that training used, to logits.
     ///
     /// # Errors
     /// Points of another shape; in training a single cloud, for which batch norm in the head has nothing
@@ -107,18 +107,19 @@ impl PointNet {
         })
     }
 
-    /// Up to the feature transform: `[clouds, points, 3]` → `[clouds × points, 64]`; all of a vanilla model's
+    /// Up to the feature transform: `[clouds, points, inputs]` → `[clouds × points, 64]`; all of a vanilla model's
     /// shared MLP lies behind it, so its points pass as they are.
     pub(super) fn transformed(&self, points: &Tensor, pass: &Pass) -> Result<(Tensor, Option<Tensor>)> {
+        let inputs = self.config.inputs;
         let rows = match *points.dims() {
-            [clouds, points, 3] if clouds > 0 && points > 0 => clouds * points,
+            [clouds, points, k] if clouds > 0 && points > 0 && k == inputs => clouds * points,
             _ => anyhow::bail!(
-                "points: expected shape [clouds, points, 3] with at least one cloud and one point, got {:?}",
+                "points: expected shape [clouds, points, {inputs}] with at least one cloud and one point, got {:?}",
                 points.dims()
             ),
         };
         let clouds = points.dim(0)?;
-        let x = points.reshape((rows, 3))?;
+        let x = points.reshape((rows, inputs))?;
         let Some(transforms) = &self.transforms else {
             return Ok((x, None));
         };

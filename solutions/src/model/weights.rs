@@ -40,7 +40,8 @@ impl PointNet {
         let file = infer(map).with_context(|| source.to_owned())?;
         let own = &self.config();
         ensure!(
-            (file.kind, file.classes, file.width) == (own.kind, own.classes, own.width),
+            (file.kind, file.inputs, file.classes, file.width)
+                == (own.kind, own.inputs, own.classes, own.width),
             "{source}: holds a {}, but the model is a {}; make the model with the file's settings, or open the \
              file on its own",
             describe(&file),
@@ -81,7 +82,7 @@ impl PointNet {
         self.from_map(&map, &path.display().to_string())
     }
 
-    /// The network that a file holds. Kind, classes and width come from its tensors; dropout and batch
+    /// The network that a file holds. Kind, inputs, classes and width come from its tensors; dropout and batch
     /// norm's settings from its header, or PyTorch's defaults where another program wrote it.
     ///
     /// # Errors
@@ -91,6 +92,7 @@ impl PointNet {
         let shape = infer(&map).with_context(|| path.display().to_string())?;
         let config = PointNetConfig {
             kind: shape.kind,
+            inputs: shape.inputs,
             classes: shape.classes,
             width: shape.width,
             ..header.unwrap_or_default()
@@ -149,7 +151,7 @@ fn fetch(name: &str, expected: &[usize], map: &HashMap<String, Tensor>) -> Resul
     Ok(tensor)
 }
 
-/// Kind, classes and width of the model that the tensors are of.
+/// Kind, inputs, classes and width of the model that the tensors are of.
 fn infer(map: &HashMap<String, Tensor>) -> Result<PointNetConfig> {
     let out = |name: &str| {
         let tensor = map.get(name).with_context(|| {
@@ -166,9 +168,14 @@ fn infer(map: &HashMap<String, Tensor>) -> Result<PointNetConfig> {
         64 % channels == 0,
         "tensor mlp.0.weight: expected 64 rows or a divisor of 64, got {channels}"
     );
+    let inputs = match *map["mlp.0.weight"].dims() {
+        [_, inputs] | [_, inputs, 1] => inputs,
+        ref dims => bail!("tensor mlp.0.weight: expected shape [out, in], got {dims:?}"),
+    };
     let full = map.keys().any(|name| name.starts_with("input_transform."));
     Ok(PointNetConfig {
         kind: if full { Kind::Full } else { Kind::Vanilla },
+        inputs,
         classes,
         width: 64 / channels,
         ..PointNetConfig::default()
@@ -180,7 +187,14 @@ fn describe(config: &PointNetConfig) -> String {
         1 => String::new(),
         width => format!(", its widths divided by {width}"),
     };
-    format!("{} PointNet of {} classes{divided}", config.kind, config.classes)
+    let inputs = match config.inputs {
+        3 => String::new(),
+        inputs => format!(", {inputs} channels a point"),
+    };
+    format!(
+        "{} PointNet of {} classes{inputs}{divided}",
+        config.kind, config.classes
+    )
 }
 
 type Contents = (HashMap<String, Tensor>, Option<PointNetConfig>);

@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    loader::{Augment, Frame},
+    loader::{Augment, Features, Frame},
     model::{Kind, PointNetConfig},
     optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig},
     schedule::ScheduleConfig,
@@ -29,6 +29,9 @@ pub struct Config {
     pub points: usize,
     /// The frame that clouds are seen in.
     pub frame: Frame,
+    /// What the network is told of a point; runs from before there was a choice: the coordinates.
+    #[serde(default)]
+    pub features: Features,
     /// Passes over the training clouds.
     pub epochs: usize,
     /// Clouds of a batch.
@@ -104,7 +107,12 @@ impl Config {
             model: Kind::Vanilla,
             points: 1024,
             frame: Frame::Sphere,
+<<<<<<< HEAD
             epochs: 32,
+=======
+            features: Features::Xyz,
+            epochs: 40,
+>>>>>>> idtrees
             batch: 32,
             seed: 1,
             optimizer: "adamw".into(),
@@ -214,6 +222,7 @@ impl Config {
         let (kind, width, dropout) = (self.model, self.width, self.dropout);
         PointNetConfig {
             kind,
+            inputs: self.features.channels(),
             classes,
             width,
             dropout,

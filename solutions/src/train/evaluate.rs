@@ -9,7 +9,7 @@ use canopy_data::Dataset;
 use super::metrics;
 use crate::{
     kernels::Pass,
-    loader::{Augment, Collate, Frame, Loader, batches},
+    loader::{Augment, Collate, Features, Frame, Loader, batches},
     model::PointNet,
     report::Evaluation,
 };
@@ -25,7 +25,7 @@ pub struct Predictions {
     pub probabilities: Vec<Vec<f32>>,
 }
 
-/// Probabilities `[clouds, classes]` of points `[clouds, points, 3]`, by running statistics and without dropout.
+/// Probabilities `[clouds, classes]` of points `[clouds, points, channels]`, by running statistics and without dropout.
 ///
 /// # Errors
 /// candle's.
@@ -44,6 +44,8 @@ pub struct EvaluateOptions<'a> {
     pub points: usize,
     /// The frame they are seen in.
     pub frame: Frame,
+    /// What is told of a point.
+    pub features: Features,
     /// Clouds of a batch.
     pub batch: usize,
     /// Samples of each cloud whose probabilities are averaged.
@@ -60,11 +62,12 @@ pub struct EvaluateOptions<'a> {
 const SEED: u64 = 0;
 
 /// How an evaluation turns a record into points: without augmentation, the same for every model.
-pub fn collate(data: &Dataset, points: usize, frame: Frame) -> Collate {
+pub fn collate(data: &Dataset, points: usize, frame: Frame, features: Features) -> Collate {
     Collate {
         data: data.clone(),
         points,
         frame,
+        features,
         augment: Augment::NONE,
         seed: SEED,
     }
@@ -82,7 +85,7 @@ pub fn predict(
     each: &mut dyn FnMut(usize),
 ) -> Result<Predictions> {
     let mut loader = Loader::new(
-        Arc::new(collate(data, options.points, options.frame)),
+        Arc::new(collate(data, options.points, options.frame, options.features)),
         options.workers,
         2,
     )?;

@@ -22,7 +22,7 @@ pub struct Loss {
 
 /// Forward, loss, backward, clip, optimizer step. Nothing here waits for the device.
 ///
-/// `points` `[clouds, points, 3]`, `labels` `[clouds]`. Returns the loss and how many were named rightly,
+/// `points` `[clouds, points, channels]`, `labels` `[clouds]`. Returns the loss and how many were named rightly,
 /// both scalars still on the device.
 ///
 /// # Errors

@@ -120,6 +120,45 @@ impl Trainer {
         Ok(this)
     }
 
+<<<<<<< HEAD
+=======
+    /// Trains to the end, or until `stop` is set: then the state is saved in the middle of the epoch.
+    ///
+    /// # Errors
+    /// Whatever broke; the last checkpoint stands.
+    pub fn run(&mut self, stop: &AtomicBool) -> Result<Outcome> {
+        let collate = Collate {
+            data: self.data.clone(),
+            points: self.config.points,
+            frame: self.config.frame,
+            features: self.config.features,
+            augment: self.config.augment(),
+            seed: self.config.seed,
+        };
+        let mut loader = Loader::new(Arc::new(collate), self.config.workers, self.config.prefetch)?;
+        let loss = self.loss()?;
+        let steps = self.steps_per_epoch();
+        let mut events = EventWriter::create(self.folder.path())?;
+        let mut display = Display::new(
+            steps * self.config.epochs as u64,
+            self.config.epochs,
+            self.progress.step,
+        );
+        self.clock = Instant::now();
+        while self.progress.epoch < self.config.epochs {
+            if self.epoch(&mut loader, &loss, &mut display, stop)? == Outcome::Stopped {
+                display.finish();
+                return Ok(Outcome::Stopped);
+            }
+            if let Some(row) = self.rows.last() {
+                write_events(&mut events, row)?;
+            }
+        }
+        display.finish();
+        Ok(Outcome::Done)
+    }
+
+>>>>>>> idtrees
     /// The device's name for people.
     pub fn device_name(&self) -> &str {
         &self.device_name
@@ -153,6 +192,7 @@ impl Trainer {
         let options = EvaluateOptions {
             points: self.config.points,
             frame: self.config.frame,
+            features: self.config.features,
             batch: self.config.batch,
             votes,
             workers: self.config.workers,
@@ -180,7 +220,18 @@ impl Trainer {
     /// # Errors
     /// The cloud's.
     pub fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
-        evaluate::collate(&self.data, self.config.points, self.config.frame).drawn(record, 0)
+        self.collate().drawn(record, 0)
+    }
+
+    /// How an evaluation turns a record into points.
+    fn collate(&self) -> Collate {
+        let Config {
+            points,
+            frame,
+            features,
+            ..
+        } = self.config;
+        evaluate::collate(&self.data, points, frame, features)
     }
 
     /// Indices of the points of [`Self::seen_points`] that survive the max.
@@ -188,9 +239,14 @@ impl Trainer {
     /// # Errors
     /// The cloud's or candle's.
     pub fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
+<<<<<<< HEAD
         let collate = evaluate::collate(&self.data, self.config.points, self.config.frame);
         let (points, _) = collate.batch(&[record], 0)?.to_device(&self.device)?;
         self.model.critical_points(&points.squeeze(0)?)
+=======
+        let (points, _) = self.collate().batch(&[record], 0)?.to_device(&self.device)?;
+        Ok(self.model.critical_points(&points.squeeze(0)?)?)
+>>>>>>> idtrees
     }
 }
 

@@ -9,7 +9,7 @@ use canopy_data::{Cloud, CloudSource, Dataset, Philox, TreeRecord};
 
 use super::Options;
 use crate::kernels::{self, Pass};
-use crate::loader::{Augment, Collate, Frame, Loader};
+use crate::loader::{Augment, Collate, Features, Frame, Loader};
 use crate::model::{PointNet, PointNetConfig, orthogonality};
 use crate::optim::{OptimConfig, Optimizer};
 
@@ -82,6 +82,7 @@ impl Bench {
             data: Dataset::new("bench".into(), species, records, String::new(), source),
             points: options.points,
             frame: Frame::Sphere,
+            features: Features::Xyz,
             augment: Augment::NONE,
             seed: 1,
         };

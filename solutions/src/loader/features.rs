@@ -1,0 +1,146 @@
+//! What the network is told of a point besides where it is.
+
+use anyhow::{Result, ensure};
+use canopy_data::Cloud;
+use serde::{Deserialize, Serialize};
+
+/// The channels of a point.
+///
+/// Those of the echo are functions of the point alone, with no number fitted to the data. Intensity is in the
+/// scanner's own unit and fades with range, so a model that sees it holds for its own scanner and survey, and may
+/// know a site by its level of intensity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Features {
+    /// x, y, z: 3 channels.
+    #[default]
+    Xyz,
+    /// x, y, z and log₁₀(1 + intensity)/2: 4 channels. Leaves reflect near infrared by species.
+    Intensity,
+    /// Those and the return's number as a share of its pulse's returns, and their number by 5: 6 channels. How
+    /// a pulse is split tells how open a crown is.
+    Echo,
+}
+
+impl Features {
+    /// Channels of a point, 3 of them coordinates.
+    pub fn channels(self) -> usize {
+        match self {
+            Self::Xyz => 3,
+            Self::Intensity => 4,
+            Self::Echo => 6,
+        }
+    }
+
+    /// The channels besides coordinates of the points at `indices`, row after row.
+    ///
+    /// # Errors
+    /// A cloud that lacks what is asked for.
+    pub(super) fn of_echo(self, cloud: &Cloud, indices: &[usize]) -> Result<Vec<f32>> {
+        ensure!(
+            self == Self::Xyz || !cloud.intensity.is_empty(),
+            "the cloud has no intensity: without it only --features xyz can be had"
+        );
+        ensure!(
+            self != Self::Echo || !cloud.returns.is_empty(),
+            "the cloud has no return numbers: without them take --features intensity or xyz"
+        );
+        let mut rows = Vec::with_capacity(indices.len() * (self.channels() - 3));
+        for &i in indices {
+            if self != Self::Xyz {
+                // libm: the same bits on every machine.
+                rows.push(libm::log10(1.0 + f64::from(cloud.intensity[i])) as f32 / 2.0);
+            }
+            if self == Self::Echo {
+                let of = f32::from(cloud.returns[i].of);
+                rows.extend([f32::from(cloud.returns[i].number) / of.max(1.0), of / 5.0]);
+            }
+        }
+        Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Augment, Frame, prepare};
+    use super::*;
+    use canopy_data::{Philox, Return};
+
+    /// The intensity of point i is i, its return 1 of 1 + i mod 4; x is i as well.
+    fn cloud(n: usize) -> Cloud {
+        Cloud {
+            intensity: (0..n as u16).collect(),
+            returns: (0..n)
+                .map(|i| Return {
+                    number: 1,
+                    of: 1 + (i % 4) as u8,
+                })
+                .collect(),
+            ..Cloud::from_points((0..n).map(|i| [i as f32, 0.0, 2.0]).collect())
+        }
+    }
+
+    fn seen(cloud: &Cloud, features: Features, augment: &Augment) -> Result<Vec<f32>> {
+        prepare(
+            cloud,
+            32,
+            Frame::Metric,
+            features,
+            augment,
+            &mut Philox::new(3, 1),
+        )
+    }
+
+    #[test]
+    fn each_point_keeps_its_own_echo_through_sampling_and_point_dropout() {
+        let augment = Augment {
+            point_dropout: 0.9,
+            ..Augment::NONE
+        };
+        for augment in [augment, Augment::NONE] {
+            let rows = seen(&cloud(60), Features::Echo, &augment).unwrap();
+            assert_eq!(rows.len(), 32 * 6);
+            let of_place = |r: &[f32]| (r[0] * 20.0 - rows[0] * 20.0).round();
+            let first = (10f32.powf(2.0 * rows[3]) - 1.0).round();
+            for row in rows.chunks(6) {
+                let i = (10f32.powf(2.0 * row[3]) - 1.0).round();
+                assert_eq!(of_place(row), i - first);
+                let of = 1.0 + i % 4.0;
+                assert_eq!(row[4..], [1.0 / of, of / 5.0]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_echo_changes_nothing_of_the_coordinates() {
+        let augment = Augment {
+            turn: true,
+            jitter: 0.01,
+            scale: 0.1,
+            point_dropout: 0.3,
+        };
+        let xyz = seen(&cloud(60), Features::Xyz, &augment).unwrap();
+        for features in [Features::Intensity, Features::Echo] {
+            let rows = seen(&cloud(60), features, &augment).unwrap();
+            let places: Vec<f32> = rows
+                .chunks(features.channels())
+                .flat_map(|r| r[..3].to_vec())
+                .collect();
+            assert_eq!(places, xyz, "{features:?}");
+        }
+    }
+
+    #[test]
+    fn a_cloud_without_the_echo_is_refused_and_says_what_can_be_had() {
+        let bare = Cloud::from_points(cloud(9).xyz);
+        let said = |c: &Cloud, f| format!("{:#}", seen(c, f, &Augment::NONE).unwrap_err());
+        assert!(said(&bare, Features::Intensity).contains("no intensity"));
+        let no_returns = Cloud {
+            returns: Vec::new(),
+            ..cloud(9)
+        };
+        assert!(said(&no_returns, Features::Echo).contains("--features intensity"));
+        assert!(seen(&no_returns, Features::Intensity, &Augment::NONE).is_ok());
+        assert!(seen(&bare, Features::Xyz, &Augment::NONE).is_ok());
+    }
+}
