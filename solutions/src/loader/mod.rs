@@ -12,11 +12,7 @@ mod workers;
 
 pub use augment::Augment;
 pub use collate::{Batch, Collate, prepare};
-<<<<<<< HEAD
-pub use order::{batches, epoch_order, iterations};
-=======
 pub use features::Features;
-pub use order::{batches, epoch_order};
->>>>>>> idtrees
+pub use order::{batches, epoch_order, iterations};
 pub use sample::{Frame, normalise, random_sample};
 pub use workers::{EpochBatches, Loader};

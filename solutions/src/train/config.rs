@@ -107,12 +107,8 @@ impl Config {
             model: Kind::Vanilla,
             points: 1024,
             frame: Frame::Sphere,
-<<<<<<< HEAD
-            epochs: 32,
-=======
             features: Features::Xyz,
-            epochs: 40,
->>>>>>> idtrees
+            epochs: 32,
             batch: 32,
             seed: 1,
             optimizer: "adamw".into(),

@@ -37,6 +37,7 @@ impl Trainer {
             data: self.data.clone(),
             points: self.config.points,
             frame: self.config.frame,
+            features: self.config.features,
             augment: self.config.augment(),
             seed: self.config.seed,
         };

@@ -9,7 +9,13 @@ use canopy_data::{Dataset, split::Split};
 use super::{
     Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, checkpoint, evaluate,
 };
-use crate::{device::Chosen, loader::iterations, model::PointNet, optim::Optimizer, report::EpochRow};
+use crate::{
+    device::Chosen,
+    loader::{Collate, iterations},
+    model::PointNet,
+    optim::Optimizer,
+    report::EpochRow,
+};
 
 /// A model under training, with all that it needs.
 pub struct Trainer {
@@ -120,45 +126,6 @@ impl Trainer {
         Ok(this)
     }
 
-<<<<<<< HEAD
-=======
-    /// Trains to the end, or until `stop` is set: then the state is saved in the middle of the epoch.
-    ///
-    /// # Errors
-    /// Whatever broke; the last checkpoint stands.
-    pub fn run(&mut self, stop: &AtomicBool) -> Result<Outcome> {
-        let collate = Collate {
-            data: self.data.clone(),
-            points: self.config.points,
-            frame: self.config.frame,
-            features: self.config.features,
-            augment: self.config.augment(),
-            seed: self.config.seed,
-        };
-        let mut loader = Loader::new(Arc::new(collate), self.config.workers, self.config.prefetch)?;
-        let loss = self.loss()?;
-        let steps = self.steps_per_epoch();
-        let mut events = EventWriter::create(self.folder.path())?;
-        let mut display = Display::new(
-            steps * self.config.epochs as u64,
-            self.config.epochs,
-            self.progress.step,
-        );
-        self.clock = Instant::now();
-        while self.progress.epoch < self.config.epochs {
-            if self.epoch(&mut loader, &loss, &mut display, stop)? == Outcome::Stopped {
-                display.finish();
-                return Ok(Outcome::Stopped);
-            }
-            if let Some(row) = self.rows.last() {
-                write_events(&mut events, row)?;
-            }
-        }
-        display.finish();
-        Ok(Outcome::Done)
-    }
-
->>>>>>> idtrees
     /// The device's name for people.
     pub fn device_name(&self) -> &str {
         &self.device_name
@@ -239,14 +206,8 @@ impl Trainer {
     /// # Errors
     /// The cloud's or candle's.
     pub fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
-<<<<<<< HEAD
-        let collate = evaluate::collate(&self.data, self.config.points, self.config.frame);
-        let (points, _) = collate.batch(&[record], 0)?.to_device(&self.device)?;
-        self.model.critical_points(&points.squeeze(0)?)
-=======
         let (points, _) = self.collate().batch(&[record], 0)?.to_device(&self.device)?;
-        Ok(self.model.critical_points(&points.squeeze(0)?)?)
->>>>>>> idtrees
+        self.model.critical_points(&points.squeeze(0)?)
     }
 }
 
