@@ -130,7 +130,7 @@ fn damaged_text(damaged: &[Damaged], name: &str) -> String {
     if damaged.len() > NAMED {
         text += &format!("\n  and {} more", damaged.len() - NAMED);
     }
-    text + "\nfetch them again, or leave them out with --skip-damaged"
+    text + "\nfetch them again, or leave them out with `canopy data import … --skip-damaged`"
 }
 
 fn keep(

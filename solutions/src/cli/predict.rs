@@ -75,7 +75,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
                 Ok(row) => bar.suspend(|| printer.row(&path, &row))?,
                 Err(e) => {
                     failed += 1;
-                    bar.suspend(|| eprintln!("error: {}: {e:#}", path.display()));
+                    // The reader's errors name the file already.
+                    let (file, said) = (path.display().to_string(), format!("{e:#}"));
+                    let named = if said.starts_with(&file) { said } else { format!("{file}: {said}") };
+                    bar.suspend(|| eprintln!("error: {named}"));
                 }
             }
         }

@@ -122,6 +122,11 @@ pub fn prepare(
         !cloud.is_empty(),
         "the cloud has no points: leave it out, or scan it again"
     );
+    ensure!(
+        cloud.xyz.iter().any(|p| *p != cloud.xyz[0]),
+        "all of the cloud's {} points stand in one place: a tree has some extent, so leave it out or scan it again",
+        cloud.len()
+    );
     let indices = random_indices(cloud.len(), n, random);
     let mut points: Vec<[f32; 3]> = indices.iter().map(|&i| cloud.xyz[i]).collect();
     let mut echo = features.of_echo(cloud, &indices)?;
@@ -138,4 +143,23 @@ pub fn prepare(
         .flat_map(|(place, echo)| place.iter().chain(echo))
         .copied()
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(xyz: Vec<[f32; 3]>) -> String {
+        let cloud = Cloud::from_points(xyz);
+        let mut random = Philox::new(1, 1);
+        prepare(&cloud, 8, Frame::Sphere, Features::Xyz, &Augment::NONE, &mut random).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn clouds_that_show_no_tree_are_errors() {
+        assert!(said(vec![]).contains("no points"));
+        assert!(said(vec![[3.0, 1.0, 2.0]]).contains("all of the cloud's 1 points"));
+        assert!(said(vec![[3.0, 1.0, 2.0]; 70]).contains("one place"));
+        assert!(said(vec![[3.0, 1.0, 2.0], [f32::NAN; 3]]).contains("no finite number"));
+    }
 }

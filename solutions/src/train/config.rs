@@ -15,7 +15,7 @@ pub const BUILTIN: &str = "builtin";
 
 /// A run's configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
     /// `builtin`, or where a data set lies.
     pub data: String,
@@ -94,13 +94,11 @@ pub struct Config {
     pub checkpoint_seconds: f64,
 }
 
-impl Config {
-    /// The preset `quick` (two minutes on two cores) or `full` (the best this program does).
-    ///
-    /// # Errors
-    /// An unknown name.
-    pub fn preset(name: &str) -> Result<Self> {
-        let quick = Self {
+/// The preset `quick`. A checkpoint from before a setting existed goes on with its default, so the default
+/// of a new setting must be what the program did before.
+impl Default for Config {
+    fn default() -> Self {
+        Self {
             data: BUILTIN.into(),
             species: Vec::new(),
             min_points: 1,
@@ -138,7 +136,17 @@ impl Config {
             plain: false,
             width: 1,
             checkpoint_seconds: 15.0,
-        };
+        }
+    }
+}
+
+impl Config {
+    /// The preset `quick` (two minutes on two cores) or `full` (the best this program does).
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn preset(name: &str) -> Result<Self> {
+        let quick = Self::default();
         match name {
             "quick" => Ok(quick),
             "full" => Ok(Self {
