@@ -158,7 +158,7 @@ impl Case {
         self.compared.with("plain.loss", &loss);
         if let Some(t) = &out.feature_transform {
             self.compared
-                .with("plain.orthogonality", &orthogonality(t).unwrap());
+                .with("plain.orthogonality", &orthogonality(&t.copy().unwrap()).unwrap());
         }
         for ((name, _), grad) in model.params().iter().zip(model.gradients(&loss, &pass).unwrap()) {
             self.compared.with(&format!("plain.grad.{name}"), &grad);

@@ -1,5 +1,7 @@
 //! The run's page holds whatever a run may leave, and stays one well-formed file.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod made_run;
 
 use canopy::report::{ColorBy, Evaluation, RunReport, ViewCloud, run_page, view_page, write};

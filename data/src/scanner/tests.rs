@@ -160,7 +160,7 @@ fn boxes_find_what_a_search_of_every_shape_finds() {
     let bvh = Bvh::build(shapes.clone());
     let mut hits = 0;
     for _ in 0..400 {
-        let from = Vec3::polar(rng.range(0.8, 1.6), rng.range(0.0, 6.28)) * 25.0;
+        let from = Vec3::polar(rng.range(0.8, 1.6), rng.range(0.0, std::f64::consts::TAU)) * 25.0;
         let to = Vec3::new(rng.normal(), rng.normal(), rng.range(4.0, tree.size.height));
         let (o, d) = (from, (to - from).unit());
         let ray = Ray::new(

@@ -99,7 +99,7 @@ fn predict(model: &PointNet, files: &[PathBuf], config: &Config, votes: usize) -
         let input = Tensor::from_vec(good, (clouds, config.points, channels), &model.device())?;
         rows = evaluate::probabilities(model, &input, false)?.to_vec2::<f32>()?;
     }
-    let mut means = rows.chunks(votes).map(|votes| mean(votes));
+    let mut means = rows.chunks(votes).map(mean);
     let answer = |(file, sample): (&PathBuf, Result<Vec<f32>>)| {
         (
             file.clone(),

@@ -108,7 +108,7 @@ impl Config {
             points: 1024,
             frame: Frame::Sphere,
             features: Features::Xyz,
-            epochs: 40,
+            epochs: 32,
             batch: 32,
             seed: 1,
             optimizer: "adamw".into(),
@@ -143,7 +143,7 @@ impl Config {
             "quick" => Ok(quick),
             "full" => Ok(Self {
                 model: Kind::Full,
-                epochs: 120,
+                epochs: 60,
                 warmup: 5.0,
                 votes: 4,
                 ..quick

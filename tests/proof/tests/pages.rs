@@ -3,6 +3,8 @@
 //! Needs Chromium or Chrome (`apt-get install chromium`); `CANOPY_CHROMIUM` may name it. With `CANOPY_PAGES` set to a
 //! folder, the pages and pictures of them are left there to look at.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 #[path = "../../../solutions/tests/made_run/mod.rs"]
 mod made_run;
 

@@ -49,7 +49,7 @@ fn radii(cloud: &Cloud) -> Vec<f64> {
     cloud
         .xyz
         .iter()
-        .map(|p| from(p))
+        .map(from)
         .map(|d| (d[0] * d[0] + d[1] * d[1]).sqrt())
         .collect()
 }
