@@ -191,7 +191,7 @@ impl Trainer {
     }
 
     /// How an evaluation turns a record into points.
-    fn collate(&self) -> Collate {
+    fn collate(&self) -> crate::loader::Collate {
         let Config {
             points,
             frame,
