@@ -6,7 +6,7 @@ set -euo pipefail
 data=${1:?usage: $0 DATA [SEED] [OPTIONS]}
 seed=${2:-1}
 shift $(($# < 2 ? $# : 2))
-read -ra canopy <<<"${CANOPY:-cargo run -q --release -p canopy --}"
+read -ra canopy <<<"${CANOPY:-cargo run -q  -p canopy --}"
 out=$(mktemp -d)
 trap 'rm -r "$out"' EXIT
 

@@ -77,7 +77,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
                     failed += 1;
                     // The reader's errors name the file already.
                     let (file, said) = (path.display().to_string(), format!("{e:#}"));
-                    let named = if said.starts_with(&file) { said } else { format!("{file}: {said}") };
+                    let named = if said.starts_with(&file) {
+                        said
+                    } else {
+                        format!("{file}: {said}")
+                    };
                     bar.suspend(|| eprintln!("error: {named}"));
                 }
             }

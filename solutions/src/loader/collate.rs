@@ -152,7 +152,16 @@ mod tests {
     fn said(xyz: Vec<[f32; 3]>) -> String {
         let cloud = Cloud::from_points(xyz);
         let mut random = Philox::new(1, 1);
-        prepare(&cloud, 8, Frame::Sphere, Features::Xyz, &Augment::NONE, &mut random).unwrap_err().to_string()
+        prepare(
+            &cloud,
+            8,
+            Frame::Sphere,
+            Features::Xyz,
+            &Augment::NONE,
+            &mut random,
+        )
+        .unwrap_err()
+        .to_string()
     }
 
     #[test]

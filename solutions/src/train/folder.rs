@@ -148,7 +148,8 @@ impl RunFolder {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.with_context(|| format!("{} cannot be read", path.display()))?,
         };
-        let mut rows = Vec::new();
+        // Lines are kept as they stand: reading a number and writing it again may change its last digit.
+        let (mut rows, mut kept) = (Vec::new(), String::new());
         for (i, line) in text.split_inclusive('\n').enumerate() {
             if !line.ends_with('\n') {
                 break;
@@ -157,12 +158,9 @@ impl RunFolder {
                 .with_context(|| format!("{}, line {}: not an epoch's row", path.display(), i + 1))?;
             if row.epoch <= epoch {
                 rows.push(row);
+                kept.push_str(line);
             }
         }
-        let kept: String = rows
-            .iter()
-            .map(|r| serde_json::to_string(r).map(|l| l + "\n"))
-            .collect::<Result<_, _>>()?;
         if kept != text {
             atomic::write(&path, kept.as_bytes())?;
         }

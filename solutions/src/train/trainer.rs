@@ -9,13 +9,7 @@ use canopy_data::{Dataset, split::Split};
 use super::{
     Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, checkpoint, evaluate,
 };
-use crate::{
-    device::Chosen,
-    loader::{Collate, iterations},
-    model::PointNet,
-    optim::Optimizer,
-    report::EpochRow,
-};
+use crate::{device::Chosen, loader::iterations, model::PointNet, optim::Optimizer, report::EpochRow};
 
 /// A model under training, with all that it needs.
 pub struct Trainer {
