@@ -11,6 +11,6 @@ mod workers;
 
 pub use augment::Augment;
 pub use collate::{Batch, Collate, prepare};
-pub use order::{batches, epoch_order};
+pub use order::{batches, epoch_order, iterations};
 pub use sample::{Frame, normalise, random_sample};
 pub use workers::{EpochBatches, Loader};

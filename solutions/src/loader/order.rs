@@ -11,17 +11,26 @@ pub fn epoch_order(n: usize, seed: u64, epoch: u64) -> Vec<usize> {
     order
 }
 
-/// Cuts an order into batches. With `drop_last`, a last batch that is not full is left out, unless it
-/// is the only one.
+/// Training steps of an epoch over `n` records in batches of `size`. With `drop_last`, a last batch that is
+/// not full is left out, unless it is the only one: so there is always something to learn from.
+///
+/// # Panics
+/// Where `size` is 0.
+pub fn iterations(n: usize, size: usize, drop_last: bool) -> usize {
+    if drop_last && n >= size {
+        n / size
+    } else {
+        n.div_ceil(size)
+    }
+}
+
+/// Cuts an order into its [`iterations`] batches.
 ///
 /// # Panics
 /// Where `size` is 0.
 pub fn batches(order: &[usize], size: usize, drop_last: bool) -> Vec<Vec<usize>> {
-    let mut all: Vec<Vec<usize>> = order.chunks(size).map(<[usize]>::to_vec).collect();
-    if drop_last && all.len() > 1 && all.last().is_some_and(|b| b.len() < size) {
-        all.pop();
-    }
-    all
+    let kept = iterations(order.len(), size, drop_last);
+    order.chunks(size).take(kept).map(<[usize]>::to_vec).collect()
 }
 
 #[cfg(test)]

@@ -62,14 +62,72 @@ impl Default for AdamWConfig {
     }
 }
 
+/// What Adam remembers of the steps so far.
+#[derive(Clone, Debug)]
+pub struct AdamState {
+    /// Steps taken.
+    pub step: u64,
+    /// Running mean of the gradients of each parameter, m.
+    pub mean: Vec<Var>,
+    /// Running mean of the squared gradients of each parameter, v.
+    pub square: Vec<Var>,
+}
+
+impl AdamState {
+    /// No step taken, both means at zero.
+    ///
+    /// # Errors
+    /// candle's.
+    pub fn zeros_like<'a>(params: impl Iterator<Item = &'a Var> + Clone) -> Result<Self> {
+        Ok(Self {
+            step: 0,
+            mean: state::zeros_like(params.clone())?,
+            square: state::zeros_like(params)?,
+        })
+    }
+
+    fn advance<'a>(
+        &mut self,
+        params: impl Iterator<Item = &'a Var>,
+        grads: &[Tensor],
+        lr: f64,
+        config: &AdamConfig,
+        decoupled: bool,
+    ) -> candle_core::Result<()> {
+        self.step += 1;
+        let update = Update::new(config, decoupled, self.step, lr);
+        let moments = self.mean.iter().zip(&self.square);
+        for ((param, grad), (mean, square)) in params.zip(grads).zip(moments) {
+            if cpu::serves(param) && cpu::serves(grad) {
+                update.on_cpu(param, grad, mean, square)?;
+            } else {
+                update.plain(param, grad, mean, square)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One step of Adam (Kingma and Ba 2015, algorithm 1) on each of `params` by its gradient.
+///
+/// # Errors
+/// candle's, on gradients that do not fit.
+pub fn adam_step(
+    params: &[Var],
+    grads: &[Tensor],
+    state: &mut AdamState,
+    lr: f64,
+    config: &AdamConfig,
+) -> candle_core::Result<()> {
+    state.advance(params.iter(), grads, lr, config, false)
+}
+
 /// Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019), as PyTorch's.
 pub struct Adam {
     params: Params,
-    mean: Vec<Var>,
-    square: Vec<Var>,
+    state: AdamState,
     config: AdamConfig,
     decoupled: bool,
-    step: u64,
 }
 
 impl Adam {
@@ -112,12 +170,10 @@ impl Adam {
             ensure!(value >= 0.0, "optimizer: {name} must be 0 or more; it is {value}");
         }
         Ok(Self {
-            mean: state::zeros_like(&params)?,
-            square: state::zeros_like(&params)?,
+            state: AdamState::zeros_like(state::vars(&params))?,
             params,
             config,
             decoupled,
-            step: 0,
         })
     }
 
@@ -125,11 +181,11 @@ impl Adam {
         [
             Moments {
                 kind: "exp_avg",
-                vars: &self.mean,
+                vars: &self.state.mean,
             },
             Moments {
                 kind: "exp_avg_sq",
-                vars: &self.square,
+                vars: &self.state.square,
             },
         ]
     }
@@ -211,25 +267,18 @@ impl Update {
 impl Optimizer for Adam {
     fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
         state::check_grads(&self.params, grads)?;
-        self.step += 1;
-        let update = Update::new(&self.config, self.decoupled, self.step, lr);
-        let moments = self.mean.iter().zip(&self.square);
-        for (((_, param), grad), (mean, square)) in self.params.iter().zip(grads).zip(moments) {
-            if cpu::serves(param) && cpu::serves(grad) {
-                update.on_cpu(param, grad, mean, square)?;
-            } else {
-                update.plain(param, grad, mean, square)?;
-            }
-        }
+        let params = state::vars(&self.params);
+        self.state
+            .advance(params, grads, lr, &self.config, self.decoupled)?;
         Ok(())
     }
 
     fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        state::collect(self.step, &self.params, &self.moments())
+        state::collect(self.state.step, &self.params, &self.moments())
     }
 
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.step = state::restore(state, &self.params, &self.moments())?;
+        self.state.step = state::restore(state, &self.params, &self.moments())?;
         Ok(())
     }
 }

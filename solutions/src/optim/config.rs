@@ -1,7 +1,10 @@
 use candle_core::Var;
 use serde::{Deserialize, Serialize};
 
-use super::{Adam, AdamConfig, AdamWConfig, Optimizer, Sgd, SgdConfig};
+use super::{
+    AdadeltaConfig, AdagradConfig, Adam, AdamConfig, AdamWConfig, Adaptive, Lbfgs, LbfgsConfig, Optimizer,
+    RmspropConfig, Sgd, SgdConfig,
+};
 
 /// Which optimizer, and its settings; the learning rate comes with each step.
 ///
@@ -15,6 +18,14 @@ pub enum OptimConfig {
     Adam(AdamConfig),
     /// Adam with decoupled weight decay.
     AdamW(AdamWConfig),
+    /// Steps divided by the root of all squared gradients so far.
+    Adagrad(AdagradConfig),
+    /// Steps divided by the root of a running mean of squared gradients.
+    Rmsprop(RmspropConfig),
+    /// RMSprop with a step length of its own.
+    Adadelta(AdadeltaConfig),
+    /// Quasi-Newton, for a loss that is not drawn anew each step.
+    Lbfgs(LbfgsConfig),
 }
 
 impl Default for OptimConfig {
@@ -48,6 +59,10 @@ impl OptimConfig {
             Self::Sgd(config) => Box::new(Sgd::new(params, config.clone())?),
             Self::Adam(config) => Box::new(Adam::new(params, config.clone())?),
             Self::AdamW(config) => Box::new(Adam::decoupled(params, config.clone())?),
+            Self::Adagrad(config) => Box::new(Adaptive::adagrad(params, config.clone())?),
+            Self::Rmsprop(config) => Box::new(Adaptive::rmsprop(params, config.clone())?),
+            Self::Adadelta(config) => Box::new(Adaptive::adadelta(params, config.clone())?),
+            Self::Lbfgs(config) => Box::new(Lbfgs::new(params, config.clone())?),
         })
     }
 }

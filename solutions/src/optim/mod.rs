@@ -3,9 +3,11 @@
 //! An optimizer holds the variables it changes; gradients come as a slice in the order of the variables.
 
 mod adam;
+mod adaptive;
 mod clip;
 mod config;
 mod cpu;
+mod lbfgs;
 mod sgd;
 mod state;
 
@@ -14,10 +16,12 @@ use std::collections::HashMap;
 use anyhow::Result;
 use candle_core::Tensor;
 
-pub use adam::{Adam, AdamConfig, AdamWConfig};
+pub use adam::{Adam, AdamConfig, AdamState, AdamWConfig, adam_step};
+pub use adaptive::{AdadeltaConfig, AdagradConfig, Adaptive, RmspropConfig};
 pub use clip::clip_grad_norm;
 pub use config::OptimConfig;
-pub use sgd::{Sgd, SgdConfig};
+pub use lbfgs::{Lbfgs, LbfgsConfig};
+pub use sgd::{Sgd, SgdConfig, momentum_step, sgd_step};
 
 /// Changes parameters by their gradients.
 pub trait Optimizer: Send {

@@ -31,6 +31,42 @@ impl Default for SgdConfig {
     }
 }
 
+/// One step of gradient descent: w ← w − lr·g for each of `params` and its gradient.
+///
+/// # Errors
+/// candle's, on gradients that do not fit.
+pub fn sgd_step(params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
+    let mut pairs = params.iter().zip(grads);
+    pairs.try_for_each(|(param, grad)| descend(param, grad, lr))
+}
+
+/// One step with momentum: v ← μv + g, w ← w − lr·v for each of `params`, its gradient and its velocity.
+///
+/// # Errors
+/// candle's, on gradients or velocities that do not fit.
+pub fn momentum_step(
+    params: &[Var],
+    grads: &[Tensor],
+    velocities: &[Var],
+    lr: f64,
+    momentum: f64,
+) -> candle_core::Result<()> {
+    for ((param, grad), velocity) in params.iter().zip(grads).zip(velocities) {
+        descend(param, &accumulate(velocity, grad, momentum)?, lr)?;
+    }
+    Ok(())
+}
+
+fn descend(param: &Var, direction: &Tensor, lr: f64) -> candle_core::Result<()> {
+    param.set(&(param.as_detached_tensor() - (direction.detach() * lr)?)?)
+}
+
+fn accumulate(velocity: &Var, grad: &Tensor, momentum: f64) -> candle_core::Result<Tensor> {
+    let next = ((velocity.as_detached_tensor() * momentum)? + grad.detach())?;
+    velocity.set(&next)?;
+    Ok(next)
+}
+
 /// SGD with momentum as PyTorch's, without dampening: v ← μv + (g + λw), w ← w − lr·v; with Nesterov
 /// w ← w − lr·(g + λw + μv). The learning rate is outside the buffer, so a change of it acts at once.
 pub struct Sgd {
@@ -61,7 +97,7 @@ impl Sgd {
             config.weight_decay
         );
         let buffers = if config.momentum > 0.0 {
-            state::zeros_like(&params)?
+            state::zeros_like(state::vars(&params))?
         } else {
             Vec::new()
         };
@@ -85,17 +121,15 @@ impl Sgd {
 impl SgdConfig {
     fn plain(&self, param: &Var, grad: &Tensor, buffer: Option<&Var>, lr: f64) -> candle_core::Result<()> {
         let w = param.as_detached_tensor();
-        let mut direction = (grad.detach() + (&w * self.weight_decay)?)?;
-        if let Some(buffer) = buffer {
-            let kept = ((buffer.as_detached_tensor() * self.momentum)? + &direction)?;
-            buffer.set(&kept)?;
-            direction = if self.nesterov {
-                (direction + (kept * self.momentum)?)?
-            } else {
-                kept
-            };
+        let grad = (grad.detach() + (w * self.weight_decay)?)?;
+        match buffer {
+            None => descend(param, &grad, lr),
+            Some(buffer) if self.nesterov => {
+                let velocity = accumulate(buffer, &grad, self.momentum)?;
+                descend(param, &(grad + (velocity * self.momentum)?)?, lr)
+            }
+            Some(buffer) => descend(param, &accumulate(buffer, &grad, self.momentum)?, lr),
         }
-        param.set(&(w - (direction * lr)?)?)
     }
 
     fn on_cpu(&self, param: &Var, grad: &Tensor, buffer: &Var, lr: f64) -> candle_core::Result<()> {

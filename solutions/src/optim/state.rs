@@ -8,9 +8,15 @@ use candle_core::{DType, Device, Tensor, Var};
 pub(super) type Params = Vec<(String, Var)>;
 
 /// One variable like each parameter, at zero.
-pub(super) fn zeros_like(params: &Params) -> Result<Vec<Var>> {
-    let zero = |(_, p): &(String, Var)| Ok(Var::zeros(p.shape(), p.dtype(), p.device())?);
-    params.iter().map(zero).collect()
+pub(super) fn zeros_like<'a>(params: impl Iterator<Item = &'a Var>) -> Result<Vec<Var>> {
+    params
+        .map(|p| Ok(Var::zeros(p.shape(), p.dtype(), p.device())?))
+        .collect()
+}
+
+/// The variables without their names.
+pub(super) fn vars(params: &Params) -> impl Iterator<Item = &Var> + Clone {
+    params.iter().map(|(_, var)| var)
 }
 
 pub(super) fn check_grads(params: &Params, grads: &[Tensor]) -> Result<()> {
@@ -88,7 +94,8 @@ fn fetch(state: &HashMap<String, Tensor>, name: &str, like: &Var) -> Result<Tens
     Ok(tensor.to_device(like.device())?)
 }
 
-fn scalar(state: &HashMap<String, Tensor>, name: &str) -> Result<u64> {
+/// The whole number of that name.
+pub(super) fn scalar(state: &HashMap<String, Tensor>, name: &str) -> Result<u64> {
     let tensor = state
         .get(name)
         .with_context(|| format!("optimizer state: tensor {name} is missing"))?;

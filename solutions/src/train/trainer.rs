@@ -9,7 +9,7 @@ use canopy_data::{Dataset, split::Split};
 use super::{
     Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, checkpoint, evaluate,
 };
-use crate::{device::Chosen, loader::batches, model::PointNet, optim::Optimizer, report::EpochRow};
+use crate::{device::Chosen, loader::iterations, model::PointNet, optim::Optimizer, report::EpochRow};
 
 /// A model under training, with all that it needs.
 pub struct Trainer {
@@ -127,7 +127,7 @@ impl Trainer {
 
     /// Training steps of an epoch.
     pub fn steps_per_epoch(&self) -> u64 {
-        batches(&self.split.train, self.config.batch, true).len() as u64
+        iterations(self.split.train.len(), self.config.batch, true) as u64
     }
 
     /// Training clouds of each species, in label order.

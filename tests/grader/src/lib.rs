@@ -1,1 +1,50 @@
-//! The checking library. It comes with the first lesson; until then it holds nothing.
+//! The checking library behind `cargo test -p lessonNN`.
+//!
+//! A lesson is a contract (a struct of function pointers), checks of it, and answers known to be wrong or right. The
+//! grader runs each check on its own thread with a deadline, and tells a student what is not right and why. It knows
+//! nothing of candle or trees.
+//!
+//! ```
+//! use grader::{Verdict, draw, given};
+//!
+//! struct Contract {
+//!     double: fn(f32) -> f32,
+//! }
+//!
+//! fn doubles_any_number(answer: &Contract) -> Verdict {
+//!     let x = draw().number(-9.0, 9.0) as f32;
+//!     given(format!("x = {x}")).close("result", (answer.double)(x), 2.0 * x)
+//! }
+//!
+//! assert!(doubles_any_number(&Contract { double: |x| x + x }).is_ok());
+//! assert!(doubles_any_number(&Contract { double: |x| x * x * x + 90.0 }).is_err());
+//! ```
+
+mod cause;
+mod draw;
+mod harness;
+mod lesson;
+mod manifest;
+mod matrix;
+pub mod place;
+pub mod progress;
+pub mod prove;
+mod run;
+mod source;
+mod stuck;
+pub mod tell;
+mod tolerance;
+mod values;
+mod verdict;
+
+pub use cause::cause;
+pub use draw::{Draw, draw, seed};
+pub use harness::grade;
+pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right};
+pub use manifest::{Exercise, Manifest, asked, contract};
+pub use matrix::matrix;
+pub use run::{Outcome, run};
+pub use source::calls;
+pub use tolerance::Tolerance;
+pub use values::{Values, number};
+pub use verdict::{Case, Finding, Verdict, Wrong, given, not_run};

@@ -58,27 +58,63 @@ fn no_other_folder_stands_at_the_top() {
 
 #[test]
 fn packages_import_only_what_they_may() {
-    let allowed = BTreeMap::from([
+    let mut allowed: BTreeMap<String, Vec<String>> = [
         ("data", vec![]),
         ("solutions", vec!["canopy-data"]),
         ("tests/grader", vec![]),
         ("tests/proof", vec!["canopy", "canopy-data", "grader"]),
-    ]);
+    ]
+    .map(|(folder, may)| (folder.to_owned(), may.into_iter().map(str::to_owned).collect()))
+    .into();
+    let lessons = folders("lessons");
+    assert_eq!(lessons, folders("exercises"), "every lesson has its exercises");
+    for lesson in &lessons {
+        let exercise = lesson.replace("lesson", "exercise");
+        let canopy = ["canopy", "canopy-data"].map(str::to_owned).to_vec();
+        allowed.insert(format!("exercises/{lesson}"), canopy.clone());
+        let own = [canopy, vec!["grader".to_owned(), exercise]].concat();
+        allowed.insert(format!("lessons/{lesson}"), own);
+        // Not the exercises: the proof stands whatever a student writes.
+        allowed
+            .entry("tests/proof".into())
+            .or_default()
+            .push(lesson.clone());
+    }
+    let ours = ["canopy", "canopy-data", "grader"].map(str::to_owned);
+    let exercises = lessons.iter().map(|l| l.replace("lesson", "exercise"));
+    let ours: Vec<String> = ours
+        .into_iter()
+        .chain(exercises)
+        .chain(lessons.iter().cloned())
+        .collect();
     for (folder, may) in allowed {
-        let text = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
-        let uses = ["canopy", "canopy-data", "grader"].into_iter().filter(|package| {
-            text.lines().any(|l| {
-                l.strip_prefix(package)
-                    .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
-            })
-        });
-        for package in uses {
+        let text = fs::read_to_string(root().join(&folder).join("Cargo.toml")).unwrap();
+        for package in ours.iter().filter(|package| imports(&text, package)) {
             assert!(
-                may.contains(&package),
+                may.contains(package),
                 "{folder} imports {package}, and may import only {may:?}"
             );
         }
     }
+}
+
+/// Whether a manifest has a line `PACKAGE.workspace = …` or `PACKAGE = …`.
+fn imports(manifest: &str, package: &str) -> bool {
+    manifest.lines().any(|l| {
+        l.strip_prefix(package)
+            .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+    })
+}
+
+/// Folders directly in `parent`, by name.
+fn folders(parent: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(parent)).unwrap().map(|e| e.unwrap());
+    let mut names: Vec<String> = entries
+        .filter(|e| e.path().is_dir())
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
 }
 
 /// Which rooms of canopy a room may use. Rooms on the ground floor know candle, canopy-data and kernels.

@@ -1,0 +1,53 @@
+"""Makes `more_optimizers.golden.safetensors`, which `solutions/tests/optimizers.rs` holds canopy to.
+
+    python make_optimizers.py
+
+In f64. Adagrad, RMSprop and Adadelta take twelve steps on gradients of sizes from 1e-6 to 1. L-BFGS takes twenty, one
+gradient each, without line search, on a least-squares loss whose gradients canopy computes itself.
+"""
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+torch.manual_seed(11)
+start = torch.randn(7, 5, dtype=torch.float64)
+grads = torch.randn(12, 7, 5, dtype=torch.float64) * torch.logspace(-6, 0, 35, dtype=torch.float64).reshape(7, 5)
+grads[:, 0, 0] = 0
+matrix = torch.randn(20, 35, dtype=torch.float64) * torch.logspace(-1, 0.3, 35, dtype=torch.float64)
+wanted = torch.randn(20, dtype=torch.float64)
+out = {"start": start, "grads": grads, "matrix": matrix, "wanted": wanted}
+
+for name, build in {
+    "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.1),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.01),
+    "adadelta": lambda p: torch.optim.Adadelta(p, lr=1.0),
+}.items():
+    w = torch.nn.Parameter(start.clone())
+    optimizer = build([w])
+    for g in grads:
+        w.grad = g.clone()
+        optimizer.step()
+    out[name] = w.detach()
+
+w = torch.nn.Parameter(start.clone())
+optimizer = torch.optim.LBFGS([w], lr=0.5, max_iter=1, history_size=5)
+
+
+def closure():
+    optimizer.zero_grad()
+    loss = ((matrix @ w.reshape(-1) - wanted) ** 2).mean()
+    loss.backward()
+    losses.append(loss.item())
+    return loss
+
+
+losses = []
+for _ in range(20):
+    optimizer.step(closure)
+print("loss under L-BFGS:", losses[0], "to", losses[-1])
+out["lbfgs"] = w.detach()
+path = Path(__file__).parent / "more_optimizers.golden.safetensors"
+save_file({k: v.contiguous() for k, v in out.items()}, path, {"format": "pt"})
+path.chmod(0o644)

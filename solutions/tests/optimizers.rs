@@ -1,0 +1,115 @@
+//! Adagrad, RMSprop, Adadelta and L-BFGS against PyTorch; `goldens/make_optimizers.py` made what they are held to.
+
+use std::collections::HashMap;
+
+use candle_core::{DType, Device, Tensor, Var};
+use canopy::optim::{LbfgsConfig, OptimConfig, Optimizer};
+
+fn golden() -> HashMap<String, Tensor> {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/goldens/more_optimizers.golden.safetensors"
+    );
+    candle_core::safetensors::load(path, &Device::Cpu).unwrap()
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    let flat = tensor.to_dtype(DType::F64).unwrap().flatten_all().unwrap();
+    flat.to_vec1().unwrap()
+}
+
+/// Greatest difference over greatest value.
+fn error(got: &Tensor, expected: &Tensor) -> f64 {
+    let (got, expected) = (numbers(got), numbers(expected));
+    let size = expected.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let off = got.iter().zip(&expected).map(|(g, e)| (g - e).abs());
+    off.fold(0.0, |m: f64, d| if d.is_nan() { f64::INFINITY } else { m.max(d) }) / size
+}
+
+fn named(kind: &str) -> OptimConfig {
+    serde_json::from_str(&format!("{{\"kind\": \"{kind}\"}}")).unwrap()
+}
+
+const ADAPTIVE: [(&str, f64); 3] = [("adagrad", 0.1), ("rmsprop", 0.01), ("adadelta", 1.0)];
+
+#[test]
+fn adaptive_optimizers_are_pytorchs() {
+    let golden = golden();
+    for (dtype, limit) in [(DType::F64, 1e-12), (DType::F32, 1e-6)] {
+        for (kind, lr) in ADAPTIVE {
+            let w = Var::from_tensor(&golden["start"].to_dtype(dtype).unwrap()).unwrap();
+            let mut optimizer = named(kind).build(vec![("w".into(), w.clone())]).unwrap();
+            for step in 0..12 {
+                let grad = golden["grads"].get(step).unwrap().to_dtype(dtype).unwrap();
+                optimizer.step(&[grad], lr).unwrap();
+            }
+            let error = error(&w, &golden[kind]);
+            assert!(error < limit, "{kind}, {dtype:?}: {error:.1e}");
+        }
+    }
+}
+
+fn slope(golden: &HashMap<String, Tensor>, w: &Var) -> Tensor {
+    let answer = golden["matrix"].matmul(&w.reshape((35, 1)).unwrap()).unwrap();
+    let off = (answer.squeeze(1).unwrap() - &golden["wanted"]).unwrap();
+    let loss = off.sqr().unwrap().mean_all().unwrap();
+    loss.backward().unwrap().get(w).unwrap().clone()
+}
+
+fn lbfgs(golden: &HashMap<String, Tensor>) -> (Var, Box<dyn Optimizer>) {
+    let w = Var::from_tensor(&golden["start"]).unwrap();
+    let config = OptimConfig::Lbfgs(LbfgsConfig { history: 5 });
+    let optimizer = config.build(vec![("w".into(), w.clone())]).unwrap();
+    (w, optimizer)
+}
+
+#[test]
+fn lbfgs_is_pytorchs() {
+    let golden = golden();
+    let (w, mut optimizer) = lbfgs(&golden);
+    for _ in 0..20 {
+        optimizer.step(&[slope(&golden, &w)], 0.5).unwrap();
+    }
+    let error = error(&w, &golden["lbfgs"]);
+    assert!(error < 1e-9, "{error:.1e}");
+}
+
+#[test]
+fn lbfgs_goes_on_from_its_state_with_the_same_bits() {
+    let golden = golden();
+    for before in [0, 1, 2, 9] {
+        let (w, mut optimizer) = lbfgs(&golden);
+        for _ in 0..before {
+            optimizer.step(&[slope(&golden, &w)], 0.5).unwrap();
+        }
+        let (other, mut fresh) = lbfgs(&golden);
+        other.set(&w.as_detached_tensor()).unwrap();
+        let state: HashMap<String, Tensor> = optimizer.state().unwrap().into_iter().collect();
+        fresh.load_state(&state).unwrap();
+        for _ in 0..3 {
+            optimizer.step(&[slope(&golden, &w)], 0.5).unwrap();
+            fresh.step(&[slope(&golden, &other)], 0.5).unwrap();
+        }
+        assert_eq!(numbers(&w), numbers(&other), "after {before} steps");
+    }
+}
+
+#[test]
+fn another_optimizers_state_is_refused() {
+    let golden = golden();
+    let state_of = |config: &OptimConfig| -> HashMap<String, Tensor> {
+        let w = Var::from_tensor(&golden["start"]).unwrap();
+        let mut optimizer = config.build(vec![("w".into(), w)]).unwrap();
+        optimizer.step(&[golden["grads"].get(1).unwrap()], 0.1).unwrap();
+        optimizer.state().unwrap().into_iter().collect()
+    };
+    let all = ["adagrad", "rmsprop", "adadelta", "lbfgs", "adam"].map(named);
+    for (i, taker) in all.iter().enumerate() {
+        for (j, giver) in all.iter().enumerate().filter(|(j, _)| *j != i) {
+            let w = Var::from_tensor(&golden["start"]).unwrap();
+            let mut optimizer = taker.build(vec![("w".into(), w)]).unwrap();
+            let refused = optimizer.load_state(&state_of(giver)).is_err();
+            assert!(refused, "optimizer {i} took the state of {j}");
+        }
+    }
+}

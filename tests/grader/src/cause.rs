@@ -1,0 +1,73 @@
+//! The likely cause of a wrong answer: the known mistake that gives the same one.
+
+use std::time::Duration;
+
+use crate::{
+    Check, Lesson, Mistake, Outcome, Values, run,
+    tolerance::{Tolerance, greatest, same},
+};
+
+/// The cause of the known mistake that fails `check` as the answer did, on the same input with the same result.
+///
+/// Of several such mistakes, the one that is like the answer in most of the exercise's other checks as well; of these
+/// the first.
+pub fn cause<C: Copy + Send>(
+    lesson: &Lesson<C>,
+    check: &Check<C>,
+    outcome: &Outcome,
+    answer: C,
+    seed: u64,
+) -> Option<&'static str> {
+    let short = Duration::from_secs(2);
+    let of = |check: &Check<C>, answer: C| run(&check.full_name(), check.run, answer, seed, short);
+    let mistakes = lesson.mistakes.iter().filter(|m| m.exercise == check.exercise);
+    let alike: Vec<&Mistake<C>> = mistakes
+        .filter(|m| same_end(outcome, &of(check, m.answer)))
+        .collect();
+    if let [] | [_] = alike[..] {
+        return alike.first().map(|m| m.cause);
+    }
+    let others = lesson
+        .checks
+        .iter()
+        .filter(|c| c.exercise == check.exercise && c.name != check.name);
+    let ends: Vec<(&Check<C>, Outcome)> = others.map(|c| (c, of(c, answer))).collect();
+    let likeness = |m: &&&Mistake<C>| {
+        ends.iter()
+            .filter(|(c, end)| same_end(end, &of(c, m.answer)))
+            .count()
+    };
+    // `max_by_key` gives the last of equals.
+    alike.iter().rev().max_by_key(likeness).map(|m| m.cause)
+}
+
+fn same_end(a: &Outcome, b: &Outcome) -> bool {
+    match (a, b) {
+        (Outcome::Passed, Outcome::Passed) => true,
+        (Outcome::Wrong(a), Outcome::Wrong(b)) => {
+            a.input == b.input
+                && a.what == b.what
+                && match (&a.got, &b.got) {
+                    (Some(a), Some(b)) => same_values(a, b),
+                    (None, None) => a.lines == b.lines,
+                    _ => false,
+                }
+        }
+        (
+            Outcome::Panicked { message, input, .. },
+            Outcome::Panicked {
+                message: other,
+                input: given,
+                ..
+            },
+        ) => message == other && input == given,
+        _ => false,
+    }
+}
+
+fn same_values(a: &Values, b: &Values) -> bool {
+    let tolerance = Tolerance::of(b.dtype);
+    let size = greatest(b);
+    let near = |(&x, &y): (&f64, &f64)| same(x, y, tolerance.allowed(y, size));
+    a.shape == b.shape && a.dtype == b.dtype && a.numbers.iter().zip(&b.numbers).all(near)
+}

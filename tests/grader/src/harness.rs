@@ -1,0 +1,300 @@
+//! `cargo test -p lessonNN`: the arguments of any test program, and words for a student.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    process::ExitCode,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+};
+
+use anyhow::{Context, Result};
+use libtest_mimic::{Arguments, ColorSetting, Failed, Trial};
+
+use crate::{
+    Check, DEADLINE, Lesson, Manifest, Outcome, Wrong, calls, cause, place, progress, run, seed,
+    tell::{Ink, Told, WIDTH},
+};
+
+/// Grades `student` by the checks of `lesson`. The whole `main` of a lesson's `tests/grade.rs`.
+///
+/// It takes the arguments of every Rust test program: a filter, `--exact`, `--skip`, `--list`, `--test-threads`.
+/// `--matrix` prints which check catches which known mistake.
+pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, student: C) -> ExitCode {
+    let result = if std::env::args().any(|a| a == "--matrix") {
+        crate::matrix(lesson).map(|text| {
+            println!("{text}");
+            true
+        })
+    } else {
+        graded(lesson, student)
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(101),
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(102)
+        }
+    }
+}
+
+fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<bool> {
+    let arguments = Arguments::from_args();
+    let grading = Grading {
+        manifest: lesson.manifest()?,
+        lesson,
+        student,
+        seed: seed(),
+        ink: match arguments.color {
+            Some(ColorSetting::Always) => Ink { colour: true },
+            Some(ColorSetting::Never) => Ink { colour: false },
+            _ => Ink::auto(),
+        },
+        taken: taken(&lesson.manifest()?),
+    };
+    if arguments.list || arguments.format.is_some() {
+        let grading: &'static Grading<C> = Box::leak(Box::new(grading));
+        let conclusion = libtest_mimic::run(&arguments, grading.trials());
+        return Ok(!conclusion.has_failed());
+    }
+    let chosen: Vec<&Check<C>> = lesson.checks.iter().filter(|c| wanted(&arguments, c)).collect();
+    let threads = arguments
+        .test_threads
+        .or_else(|| thread::available_parallelism().ok().map(usize::from));
+    let outcomes = grading.run_all(&chosen, threads.unwrap_or(2));
+    print!("{}", grading.text(&chosen, &outcomes));
+    let note = chosen
+        .iter()
+        .zip(&outcomes)
+        .map(|(c, o)| (c.exercise, c.name, word(o)));
+    let all = lesson.checks.iter().map(|c| (c.exercise, c.name));
+    progress::note_checks(all, note).context("progress could not be kept")?;
+    Ok(outcomes.iter().all(|o| matches!(o, Outcome::Passed)))
+}
+
+/// Exercises whose answer is canopy's own, called by the student's.
+fn taken(manifest: &Manifest) -> BTreeSet<String> {
+    let source = place::root().map(|r| r.join(place::exercises(&manifest.lesson)));
+    let text = source
+        .and_then(|path| fs::read_to_string(path).ok())
+        .unwrap_or_default();
+    let all = manifest.exercises.iter();
+    all.filter(|e| calls(&text, &e.answer))
+        .map(|e| e.id.clone())
+        .collect()
+}
+
+fn next_of<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
+    let at = next.fetch_add(1, SeqCst);
+    (at, all.get(at))
+}
+
+/// As libtest chooses.
+fn wanted<C>(arguments: &Arguments, check: &Check<C>) -> bool {
+    let name = check.full_name();
+    let matches = |filter: &String| {
+        if arguments.exact {
+            name == *filter
+        } else {
+            name.contains(filter.as_str())
+        }
+    };
+    arguments.filter.as_ref().is_none_or(matches) && !arguments.skip.iter().any(matches) && !arguments.ignored
+}
+
+fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "right",
+        Outcome::ToDo => "to do",
+        Outcome::NotRun(_) => "not run",
+        _ => "wrong",
+    }
+}
+
+struct Grading<C: 'static> {
+    lesson: &'static Lesson<C>,
+    manifest: Manifest,
+    student: C,
+    seed: u64,
+    ink: Ink,
+    taken: BTreeSet<String>,
+}
+
+impl<C: Copy + Send + Sync> Grading<C> {
+    fn outcome(&self, check: &Check<C>) -> Outcome {
+        if self.taken.contains(check.exercise) {
+            return Outcome::Wrong(Box::new(Wrong {
+                input: String::new(),
+                what: "your source".into(),
+                got: None,
+                lines: vec!["got       a call of canopy's own answer, which is to be written here".into()],
+            }));
+        }
+        run(&check.full_name(), check.run, self.student, self.seed, DEADLINE)
+    }
+
+    fn trials(&'static self) -> Vec<Trial> {
+        let trial = |check: &'static Check<C>| {
+            Trial::test(check.full_name(), move || match self.outcome(check) {
+                Outcome::Passed => Ok(()),
+                outcome => Err(Failed::from(self.told(check, &outcome))),
+            })
+        };
+        self.lesson.checks.iter().map(trial).collect()
+    }
+
+    /// All outcomes, in the order of `chosen`. Of an exercise that did not end once, no further check begins.
+    fn run_all(&self, chosen: &[&Check<C>], threads: usize) -> Vec<Outcome> {
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(vec![None; chosen.len()]);
+        let stuck: Mutex<BTreeSet<&str>> = Mutex::default();
+        let work = || {
+            while let (at, Some(check)) = next_of(&next, chosen) {
+                let given_up = stuck
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .contains(check.exercise);
+                let outcome = if given_up {
+                    Outcome::NotRun("another check of this exercise did not end".into())
+                } else {
+                    self.outcome(check)
+                };
+                if matches!(outcome, Outcome::Stuck { .. }) {
+                    stuck
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(check.exercise);
+                }
+                done.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(outcome);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..threads.clamp(1, 64) {
+                scope.spawn(work);
+            }
+        });
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.into_iter()
+            .map(|o| o.unwrap_or(Outcome::NotRun("its turn did not come".into())))
+            .collect()
+    }
+
+    fn told(&self, check: &Check<C>, outcome: &Outcome) -> String {
+        let exercise = self.manifest.exercise(check.exercise);
+        let (title, function) = exercise.map_or(("", ""), |e| (e.title.as_str(), e.function.as_str()));
+        if matches!(outcome, Outcome::ToDo) {
+            let head = format!("{} {title}", check.exercise);
+            let file = place::exercises(&self.manifest.lesson);
+            return format!(
+                "{}: {}. Write `{function}` in {file}",
+                self.ink.bold(&head),
+                self.ink.blue("to do")
+            );
+        }
+        let anchor = exercise.map(crate::Exercise::anchor).unwrap_or_default();
+        Told {
+            exercise: (check.exercise, title),
+            check: &check.sentence(),
+            asked: &crate::asked(self.lesson.stubs_text, function),
+            outcome,
+            cause: cause(self.lesson, check, outcome, self.student, self.seed),
+            chapter: (&self.manifest.chapter, &anchor),
+        }
+        .text(self.ink)
+    }
+
+    fn text(&self, chosen: &[&Check<C>], outcomes: &[Outcome]) -> String {
+        let ink = self.ink;
+        let head = format!("Lesson {} · {}", self.manifest.lesson, self.manifest.title);
+        let seed = format!("seed {}", self.seed);
+        let gap = WIDTH.saturating_sub(head.chars().count() + seed.len());
+        let mut out = format!("\n{}{}{}\n\n", ink.bold(&head), " ".repeat(gap), ink.faint(&seed));
+        let (mut details, mut points, mut right, mut shown, mut next) = (String::new(), 0, 0, 0, None);
+        for exercise in &self.manifest.exercises {
+            let own: Vec<(&&Check<C>, &Outcome)> = chosen
+                .iter()
+                .zip(outcomes)
+                .filter(|(c, _)| c.exercise == exercise.id)
+                .collect();
+            if own.is_empty() {
+                continue;
+            }
+            shown += 1;
+            let passed = own.iter().filter(|(_, o)| matches!(o, Outcome::Passed)).count();
+            let state = state(own.iter().map(|(_, o)| *o));
+            if state == "right" {
+                right += 1;
+                points += exercise.points;
+            } else {
+                next = next.or(Some(exercise));
+            }
+            let painted = match state {
+                "right" => ink.green(&format!("{state:<8}")),
+                "to do" => ink.blue(&format!("{state:<8}")),
+                "not run" => ink.yellow(&format!("{state:<8}")),
+                _ => ink.red(&format!("{state:<8}")),
+            };
+            let line = format!(
+                "  {:<5}{:<40}{painted}  {passed} of {} checks",
+                exercise.id,
+                exercise.title,
+                own.len()
+            );
+            out.push_str(&line);
+            out.push('\n');
+            self.details(&mut details, &own);
+        }
+        if !details.is_empty() {
+            out.push_str(&format!("\n{}\n", details.trim_end()));
+        }
+        if shown == 0 {
+            out.push_str("  no check has that name; `cargo test -p … -- --list` shows all\n");
+        }
+        out.push_str(&format!(
+            "\n{right} of {shown} exercises right, {points} of {} points.",
+            self.manifest.points()
+        ));
+        if let Some(exercise) = next {
+            let file = place::exercises(&self.manifest.lesson);
+            out.push_str(&format!(
+                "\nNext: {} `{}` in {file}\nThe same inputs again: CANOPY_SEED={} cargo test -p lesson{}",
+                exercise.id, exercise.function, self.seed, self.manifest.lesson
+            ));
+        }
+        out.push('\n');
+        out
+    }
+
+    /// The first check of an exercise that does not hold in full, the others by name.
+    fn details(&self, out: &mut String, own: &[(&&Check<C>, &Outcome)]) {
+        let mut not = own
+            .iter()
+            .filter(|(_, o)| !matches!(o, Outcome::Passed | Outcome::ToDo));
+        if let Some((check, outcome)) = not.next() {
+            out.push_str(&self.told(check, outcome));
+            let others: Vec<String> = not
+                .map(|(c, o)| match o {
+                    Outcome::NotRun(_) => format!("{} (not run)", c.sentence()),
+                    _ => c.sentence(),
+                })
+                .collect();
+            if !others.is_empty() {
+                out.push_str(&crate::tell::paragraph("also", &others.join("; ")));
+            }
+            out.push('\n');
+        }
+    }
+}
+
+/// Of an exercise: right only where every check passed.
+fn state<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> &'static str {
+    let words: BTreeSet<&str> = outcomes.map(word).collect();
+    ["wrong", "to do", "not run"]
+        .into_iter()
+        .find(|w| words.contains(w))
+        .unwrap_or("right")
+}

@@ -1,0 +1,90 @@
+//! A lesson as the grader sees it: a contract of functions, checks of it, and answers known to be wrong or right.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{Manifest, Verdict};
+
+/// A lesson over its contract `C`: a struct of function pointers.
+pub struct Lesson<C: 'static> {
+    /// The text of its `lesson.toml`.
+    pub manifest: &'static str,
+    /// The text of the stubs as they are handed out.
+    pub stubs_text: &'static str,
+    /// Those stubs.
+    pub stubs: C,
+    /// canopy's own functions.
+    pub reference: C,
+    /// In the order in which they are to be told.
+    pub checks: &'static [Check<C>],
+    /// Known wrong answers.
+    pub mistakes: &'static [Mistake<C>],
+    /// Right answers written another way.
+    pub right: &'static [Right<C>],
+}
+
+/// One thing held of an exercise.
+pub struct Check<C> {
+    /// The exercise, such as `1.2`.
+    pub exercise: &'static str,
+    /// A sentence without its subject: `stays_finite_for_huge_logits`.
+    pub name: &'static str,
+    /// Holds it.
+    pub run: fn(&C) -> Verdict,
+}
+
+/// A wrong answer that somebody will give.
+pub struct Mistake<C> {
+    /// The exercise, such as `1.2`.
+    pub exercise: &'static str,
+    /// The check that must catch it.
+    pub caught_by: &'static str,
+    /// What the student is told.
+    pub cause: &'static str,
+    /// The whole contract, this one answer being wrong.
+    pub answer: C,
+}
+
+/// A right answer that is not written as canopy's.
+pub struct Right<C> {
+    /// The exercise, such as `1.2`.
+    pub exercise: &'static str,
+    /// What is other.
+    pub way: &'static str,
+    /// The whole contract.
+    pub answer: C,
+}
+
+/// How long a check may take: far more than any needs, so that a slow machine is not a wrong answer.
+pub const DEADLINE: Duration = Duration::from_secs(5);
+
+impl<C> Check<C> {
+    /// As libtest shows and filters it: `1.2::stays_finite_for_huge_logits`.
+    pub fn full_name(&self) -> String {
+        format!("{}::{}", self.exercise, self.name)
+    }
+
+    /// As a sentence.
+    pub fn sentence(&self) -> String {
+        self.name.replace('_', " ")
+    }
+}
+
+impl<C> Lesson<C> {
+    /// What the lesson says of itself.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::parse`].
+    pub fn manifest(&self) -> Result<Manifest> {
+        Manifest::parse(self.manifest)
+    }
+}
+
+/// A list of checks, each named after its function: `checks! { "1.1": adds_the_bias, …; "1.2": … }`.
+#[macro_export]
+macro_rules! checks {
+    ($($exercise:literal : $($check:ident),+ $(,)?);+ $(;)?) => {
+        &[$($($crate::Check { exercise: $exercise, name: stringify!($check), run: $check }),+),+]
+    };
+}

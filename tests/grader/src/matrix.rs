@@ -1,0 +1,49 @@
+//! The kill matrix: which check catches which known mistake.
+
+use std::{fmt::Write, time::Duration};
+
+use anyhow::Result;
+
+use crate::{Lesson, Outcome, run};
+
+/// A Markdown table for each exercise: mistakes down, checks across; ● the check that must catch it, ○ another that
+/// does as well.
+///
+/// # Errors
+/// Those of the manifest.
+pub fn matrix<C: Copy + Send>(lesson: &Lesson<C>) -> Result<String> {
+    let manifest = lesson.manifest()?;
+    let mut out = String::new();
+    for exercise in &manifest.exercises {
+        let checks: Vec<_> = lesson
+            .checks
+            .iter()
+            .filter(|c| c.exercise == exercise.id)
+            .collect();
+        let _ = writeln!(out, "### {} {}\n", exercise.id, exercise.title);
+        let heads: Vec<String> = checks.iter().map(|c| c.sentence()).collect();
+        let _ = writeln!(out, "| known mistake | {} |", heads.join(" | "));
+        let _ = writeln!(out, "|---|{}", ":-:|".repeat(checks.len()));
+        for mistake in lesson.mistakes.iter().filter(|m| m.exercise == exercise.id) {
+            let _ = write!(out, "| {} |", mistake.cause);
+            for check in &checks {
+                let outcome = run(
+                    &check.full_name(),
+                    check.run,
+                    mistake.answer,
+                    1,
+                    Duration::from_secs(2),
+                );
+                let sign = match outcome {
+                    Outcome::Passed | Outcome::NotRun(_) => " ",
+                    _ if check.name == mistake.caught_by => "●",
+                    _ => "○",
+                };
+                let _ = write!(out, " {sign} |");
+            }
+            out.push('\n');
+        }
+        out.push('\n');
+    }
+    Ok(out)
+}

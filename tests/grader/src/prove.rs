@@ -1,0 +1,173 @@
+//! What must hold of a lesson so that its grades can be trusted. Each gives what does not hold, a line each.
+
+use std::{fs, path::Path};
+
+use crate::{
+    Check, DEADLINE, Exercise, Lesson, Outcome, calls, cause, contract, manifest::Manifest, place, run,
+};
+
+impl<C: Copy + Send> Lesson<C> {
+    fn outcome(&self, check: &Check<C>, answer: C, seed: u64) -> Outcome {
+        run(&check.full_name(), check.run, answer, seed, DEADLINE)
+    }
+
+    fn checks_of<'a>(&'a self, exercise: &'a str) -> impl Iterator<Item = &'a Check<C>> {
+        self.checks.iter().filter(move |c| c.exercise == exercise)
+    }
+
+    /// Every stub fails each of its checks as "to do", and as nothing else.
+    pub fn stubs_are_to_do(&self) -> Vec<String> {
+        let odd = |check: &Check<C>| match self.outcome(check, self.stubs, 1) {
+            Outcome::ToDo => None,
+            other => Some(format!("the stub of {}: {other:?}", check.full_name())),
+        };
+        self.checks.iter().filter_map(odd).collect()
+    }
+
+    /// canopy's functions, and every right answer written another way, pass.
+    pub fn right_answers_pass(&self, seed: u64) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut hold = |who: &str, check: &Check<C>, answer: C| match self.outcome(check, answer, seed) {
+            Outcome::Passed | Outcome::NotRun(_) => {}
+            other => problems.push(format!("{who}, {}, seed {seed}: {other:?}", check.full_name())),
+        };
+        for check in self.checks {
+            hold("the reference", check, self.reference);
+        }
+        for right in self.right {
+            for check in self.checks_of(right.exercise) {
+                hold(right.way, check, right.answer);
+            }
+        }
+        problems
+    }
+
+    /// Every known mistake is caught by the check that it names, and its cause is told.
+    pub fn mistakes_are_caught(&self, seed: u64) -> Vec<String> {
+        let mut problems = Vec::new();
+        for mistake in self.mistakes {
+            let what = format!("{} \"{}\", seed {seed}", mistake.exercise, mistake.cause);
+            let Some(check) = self
+                .checks_of(mistake.exercise)
+                .find(|c| c.name == mistake.caught_by)
+            else {
+                problems.push(format!("{what}: there is no check {}", mistake.caught_by));
+                continue;
+            };
+            let outcome = self.outcome(check, mistake.answer, seed);
+            match &outcome {
+                Outcome::Passed | Outcome::ToDo | Outcome::NotRun(_) => {
+                    problems.push(format!("{what}: {} says {outcome:?}", check.name));
+                }
+                _ => {
+                    let told = cause(self, check, &outcome, mistake.answer, seed);
+                    if told != Some(mistake.cause) {
+                        problems.push(format!("{what}: by {} the cause told is {told:?}", check.name));
+                    }
+                }
+            }
+        }
+        problems
+    }
+
+    /// Stubs, hints, points, checks, mistakes, the chapter and the answer key say the same.
+    pub fn papers_agree(&self, root: &Path) -> Vec<String> {
+        let manifest = match self.manifest() {
+            Ok(manifest) => manifest,
+            Err(error) => return vec![format!("{error:#}")],
+        };
+        let mut problems = Vec::new();
+        let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+        let chapter = read(&format!("book/src/{}", manifest.chapter));
+        let summary = read("book/src/SUMMARY.md");
+        if chapter.is_empty() || !summary.contains(&manifest.chapter) {
+            problems.push(format!(
+                "the chapter {} is missing, in the book or in its SUMMARY.md",
+                manifest.chapter
+            ));
+        }
+        let key = read("solutions/README.md");
+        for exercise in &manifest.exercises {
+            for (holds, what) in self.of_exercise(exercise, &chapter, &key, &read(&exercise.solution)) {
+                if !holds {
+                    problems.push(format!("{} {}: {what}", exercise.id, exercise.title));
+                }
+            }
+        }
+        problems.extend(self.strays(&manifest));
+        problems
+    }
+
+    fn of_exercise(&self, e: &Exercise, chapter: &str, key: &str, solution: &str) -> Vec<(bool, String)> {
+        let doc = contract(self.stubs_text, &e.function);
+        let mistakes = self.mistakes.iter().filter(|m| m.exercise == e.id).count();
+        let row = key
+            .lines()
+            .find(|l| l.starts_with(&format!("| {} |", e.id)))
+            .unwrap_or_default();
+        let hints = e.hints.len() == 3 && e.hints.iter().all(|h| h.trim().len() > 10);
+        vec![
+            (!doc.is_empty(), format!("no contract over `{}`", e.function)),
+            (
+                self.stubs_text.contains(&format!("todo!(\"{}: ", e.id)),
+                "its stub says no `todo!(\"N.M: …\")`".into(),
+            ),
+            (
+                !calls(self.stubs_text, &e.answer),
+                "its stub names the solution".into(),
+            ),
+            (hints, "there must be three hints".into()),
+            (e.points > 0, "it counts nothing".into()),
+            (self.checks_of(&e.id).count() > 0, "no check".into()),
+            (
+                mistakes >= 5,
+                format!("{mistakes} known mistakes; there must be five"),
+            ),
+            (
+                self.right.iter().any(|r| r.exercise == e.id),
+                "no right answer written another way".into(),
+            ),
+            (
+                chapter.contains(&format!("{{#{}}}", e.anchor())),
+                format!("the chapter has no {{#{}}}", e.anchor()),
+            ),
+            (
+                solution.contains(&format!("pub fn {}(", e.answer)),
+                format!("no `pub fn {}` in {}", e.answer, e.solution),
+            ),
+            (
+                row.contains(&e.title) && row.contains(&e.answer) && row.contains(&e.solution),
+                format!(
+                    "solutions/README.md has no row | {} | {} | `{}` | {} |",
+                    e.id, e.title, e.answer, e.solution
+                ),
+            ),
+        ]
+    }
+
+    /// Checks, mistakes and right answers of exercises that do not exist; names given twice.
+    fn strays(&self, manifest: &Manifest) -> Vec<String> {
+        let exercises = self.checks.iter().map(|c| c.exercise);
+        let all = exercises
+            .chain(self.mistakes.iter().map(|m| m.exercise))
+            .chain(self.right.iter().map(|r| r.exercise));
+        let mut problems: Vec<String> = all
+            .filter(|id| manifest.exercise(id).is_none())
+            .map(|id| format!("there is no exercise {id}"))
+            .collect();
+        let mut names: Vec<String> = self.checks.iter().map(Check::full_name).collect();
+        names.sort_unstable();
+        for pair in names.windows(2).filter(|p| p[0] == p[1]) {
+            problems.push(format!("two checks are named {}", pair[0]));
+        }
+        problems
+    }
+
+    /// Whether the exercise in `root` is still as it was handed out; a student who has begun has changed it.
+    pub fn is_handed_out(&self, root: &Path) -> bool {
+        let lesson = self.manifest().map(|m| m.lesson).unwrap_or_default();
+        let now = fs::read_to_string(root.join(place::exercises(&lesson))).unwrap_or_default();
+        // An editor may have changed how lines end.
+        now.replace("\r\n", "\n") == self.stubs_text.replace("\r\n", "\n")
+    }
+}

@@ -1,0 +1,161 @@
+//! Runs one check on a thread of its own, with a deadline, and says what became of it.
+
+use std::{
+    cell::RefCell,
+    panic::{self, AssertUnwindSafe, PanicHookInfo},
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError, mpsc},
+    thread,
+    time::Duration,
+};
+
+use crate::{Draw, Finding, Verdict, Wrong, stuck};
+
+/// What became of a check.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It holds.
+    Passed,
+    /// The student's function is not written yet.
+    ToDo,
+    /// It does not hold.
+    Wrong(Box<Wrong>),
+    /// It could not run, and why.
+    NotRun(String),
+    /// The student's function panicked.
+    Panicked {
+        /// What the panic said.
+        message: String,
+        /// The student's file and line, where one of them is on the stack.
+        place: String,
+        /// The input in short.
+        input: String,
+    },
+    /// The student's function did not end in time.
+    Stuck {
+        /// After so long.
+        deadline: Duration,
+        /// Where it was, if that could be found out.
+        place: Option<String>,
+        /// The input in short.
+        input: String,
+    },
+}
+
+/// What the thread of a check shares with those who watch it.
+struct Running {
+    seed: u64,
+    check: String,
+    input: Mutex<Option<String>>,
+    panic: Mutex<Option<(String, String)>>,
+    thread: Mutex<Option<stuck::Thread>>,
+}
+
+thread_local! {
+    static NOW: RefCell<Option<Arc<Running>>> = const { RefCell::new(None) };
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn now() -> Option<Arc<Running>> {
+    NOW.with(|now| now.borrow().clone())
+}
+
+pub(crate) fn note_input(input: &str) {
+    if let Some(now) = now() {
+        *lock(&now.input) = Some(input.to_owned());
+    }
+}
+
+pub(crate) fn input_now() -> Option<String> {
+    now().and_then(|now| lock(&now.input).clone())
+}
+
+pub(crate) fn draw_now() -> Draw {
+    match now() {
+        Some(now) => Draw::new(now.seed, &now.check),
+        None => Draw::new(0, ""),
+    }
+}
+
+/// Panics of checks are told by the grader; all others as ever.
+fn hook() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| match now() {
+            Some(now) => *lock(&now.panic) = Some((said(info), place(info))),
+            None => usual(info),
+        }));
+    });
+}
+
+fn said(info: &PanicHookInfo) -> String {
+    info.payload_as_str()
+        .unwrap_or("a panic that says nothing")
+        .to_owned()
+}
+
+/// Where the panic is, or, where that is not in the exercises, who of them called there.
+fn place(info: &PanicHookInfo) -> String {
+    let at = info.location().map_or("an unknown place".into(), |l| {
+        format!("{}:{}", l.file().replace('\\', "/"), l.line())
+    });
+    if at.contains("exercises/") || said(info).starts_with("not yet implemented") {
+        return at;
+    }
+    stuck::here().unwrap_or(at)
+}
+
+/// Runs `check` on its own thread. One that does not end is left behind: it dies with the process.
+pub fn run<C: Copy + Send + 'static>(
+    name: &str,
+    check: fn(&C) -> Verdict,
+    answer: C,
+    seed: u64,
+    deadline: Duration,
+) -> Outcome {
+    hook();
+    let running = Arc::new(Running {
+        seed,
+        check: name.to_owned(),
+        input: Mutex::default(),
+        panic: Mutex::default(),
+        thread: Mutex::default(),
+    });
+    let (send, receive) = mpsc::channel();
+    let theirs = running.clone();
+    let spawned = thread::Builder::new().name(name.to_owned()).spawn(move || {
+        *lock(&theirs.thread) = Some(stuck::Thread::this());
+        NOW.with(|now| *now.borrow_mut() = Some(theirs));
+        let verdict = panic::catch_unwind(AssertUnwindSafe(|| check(&answer)));
+        let _ = send.send(verdict);
+    });
+    if let Err(error) = spawned {
+        return Outcome::NotRun(format!("no thread could be started: {error}"));
+    }
+    let input = || lock(&running.input).clone().unwrap_or_default();
+    match receive.recv_timeout(deadline) {
+        Ok(Ok(Ok(()))) => Outcome::Passed,
+        Ok(Ok(Err(Finding::Wrong(wrong)))) => Outcome::Wrong(wrong),
+        Ok(Ok(Err(Finding::NotRun(why)))) => Outcome::NotRun(why),
+        Ok(Err(_)) => match lock(&running.panic).take() {
+            Some((message, _)) if message.starts_with("not yet implemented") => Outcome::ToDo,
+            note => {
+                let (message, place) = note.unwrap_or_default();
+                Outcome::Panicked {
+                    message,
+                    place,
+                    input: input(),
+                }
+            }
+        },
+        Err(mpsc::RecvTimeoutError::Timeout) => Outcome::Stuck {
+            deadline,
+            place: lock(&running.thread).as_ref().and_then(stuck::Thread::place),
+            input: input(),
+        },
+        Err(mpsc::RecvTimeoutError::Disconnected) => Outcome::NotRun("its thread went away".into()),
+    }
+}

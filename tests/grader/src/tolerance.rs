@@ -1,0 +1,62 @@
+//! How far an answer may be from the reference, for each number type: here and nowhere else.
+
+use crate::Values;
+
+/// What may differ, and still be right.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// Times the expected number.
+    pub relative: f64,
+    /// Added to that.
+    pub absolute: f64,
+}
+
+impl Tolerance {
+    /// Room for another order of summation, and not for another formula.
+    pub fn of(dtype: &str) -> Self {
+        let (relative, absolute) = match dtype {
+            "f64" => (1e-9, 1e-12),
+            "f32" => (2e-5, 1e-7),
+            "f16" => (4e-3, 1e-5),
+            "bf16" => (3e-2, 1e-4),
+            _ => (0.0, 0.0),
+        };
+        Self { relative, absolute }
+    }
+
+    /// The greatest distance from `expected` that is allowed. `greatest` is the largest of its neighbours: a sum that
+    /// cancels keeps their rounding.
+    pub fn allowed(&self, expected: f64, greatest: f64) -> f64 {
+        self.relative * expected.abs().max(0.01 * greatest) + self.absolute
+    }
+}
+
+/// The largest size of a finite number in `values`.
+pub fn greatest(values: &Values) -> f64 {
+    let sizes = values.numbers.iter().map(|v| v.abs());
+    sizes.filter(|v| v.is_finite()).fold(0.0, f64::max)
+}
+
+/// Whether `got` may stand for `expected`. Two NaN, and two equal infinities, may.
+pub fn same(got: f64, expected: f64, allowed: f64) -> bool {
+    got == expected || (got.is_nan() && expected.is_nan()) || (got - expected).abs() <= allowed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nan_or_an_infinity_is_never_near_a_number() {
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(!same(odd, 1.0, 1e9) && !same(1.0, odd, 1e9), "{odd}");
+            assert!(same(odd, odd, 0.0));
+        }
+        assert!(!same(f64::INFINITY, f64::NEG_INFINITY, 1e9));
+    }
+
+    #[test]
+    fn integers_are_held_exactly() {
+        assert_eq!(Tolerance::of("integer").allowed(1e6, 1e6), 0.0);
+    }
+}

@@ -1,0 +1,267 @@
+//! What a check says, and the comparisons it says it by.
+
+use crate::{
+    Values,
+    run::note_input,
+    tolerance::{Tolerance, greatest, same},
+};
+
+/// What a check says: nothing to say, or a [`Finding`].
+pub type Verdict = Result<(), Finding>;
+
+/// Why a check did not pass.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// The answer is wrong.
+    Wrong(Box<Wrong>),
+    /// The check cannot run here; why. Never counted as passed.
+    NotRun(String),
+}
+
+/// A wrong answer, as it is told and as it is compared with the known mistakes.
+#[derive(Clone, Debug)]
+pub struct Wrong {
+    /// The input in short.
+    pub input: String,
+    /// What was compared: "output", "loss".
+    pub what: String,
+    /// What came.
+    pub got: Option<Values>,
+    /// Expected, got and where they part, a line each, within 64 columns.
+    pub lines: Vec<String>,
+}
+
+impl<E: std::error::Error> From<E> for Finding {
+    /// An error out of the student's function.
+    fn from(error: E) -> Self {
+        let first: String = error.to_string().lines().take(2).collect::<Vec<_>>().join(" ");
+        Finding::Wrong(Box::new(Wrong {
+            input: crate::run::input_now().unwrap_or_default(),
+            what: "result".into(),
+            got: None,
+            lines: vec!["expected  Ok".into(), format!("got       Err: {first}")],
+        }))
+    }
+}
+
+/// A check that cannot run here.
+///
+/// # Errors
+/// Always: the finding itself.
+pub fn not_run(reason: impl Into<String>) -> Verdict {
+    Err(Finding::NotRun(reason.into()))
+}
+
+/// Begins a case: `input` is shown where the answer to it is wrong, where it panics, and where it does not end.
+pub fn given(input: impl Into<String>) -> Case {
+    let input = input.into();
+    note_input(&input);
+    Case { input, scale: 0.0 }
+}
+
+/// One input of a check, and the comparisons of what came of it.
+pub struct Case {
+    input: String,
+    scale: f64,
+}
+
+impl Case {
+    /// The same case, its answers computed from numbers as large as `scale`, whose rounding they may keep.
+    pub fn at_scale(mut self, scale: f64) -> Self {
+        self.scale = scale;
+        self
+    }
+
+    fn wrong(&self, what: &str, got: Option<Values>, lines: Vec<String>) -> Verdict {
+        Err(Finding::Wrong(Box::new(Wrong {
+            input: self.input.clone(),
+            what: what.into(),
+            got,
+            lines,
+        })))
+    }
+
+    /// `got` is `expected` within the tolerance of expected's number type, and of its shape and number type.
+    ///
+    /// # Errors
+    /// The finding, with the first place where they part.
+    pub fn close(&self, what: &str, got: impl Into<Values>, expected: impl Into<Values>) -> Verdict {
+        let (got, expected) = (got.into(), expected.into());
+        if got.shape != expected.shape || got.dtype != expected.dtype {
+            let head = |v: &Values| {
+                if v.shape.is_empty() {
+                    format!("one number of {}", v.dtype)
+                } else {
+                    format!("shape {:?} of {}", v.shape, v.dtype)
+                }
+            };
+            let lines = vec![
+                format!("expected  {}", head(&expected)),
+                format!("got       {}", head(&got)),
+            ];
+            return self.wrong(what, Some(got), lines);
+        }
+        let lines = part(&got, &expected, greatest(&expected).max(100.0 * self.scale));
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.wrong(what, Some(got), lines)
+    }
+
+    /// A condition that is no comparison; `else_say` says what came instead.
+    ///
+    /// # Errors
+    /// The finding.
+    pub fn holds(&self, what: &str, condition: bool, else_say: impl Into<String>) -> Verdict {
+        if condition {
+            return Ok(());
+        }
+        self.wrong(what, None, vec![format!("got       {}", else_say.into())])
+    }
+}
+
+/// How `got` parts from `expected`, of the same shape; nothing where it does not. `size` is [`Tolerance::allowed`]'s.
+fn part(got: &Values, expected: &Values, size: f64) -> Vec<String> {
+    let tolerance = Tolerance::of(expected.dtype);
+    let pairs = || got.numbers.iter().zip(&expected.numbers).enumerate();
+    let wrong = |&(_, (&g, &e)): &(usize, (&f64, &f64))| !same(g, e, tolerance.allowed(e, size));
+    let Some((first, (&g, &e))) = pairs().find(wrong) else {
+        return Vec::new();
+    };
+    let off = |g: f64, e: f64| {
+        let distance = (g - e).abs();
+        if distance.is_nan() {
+            f64::INFINITY
+        } else {
+            distance
+        }
+    };
+    if expected.shape.is_empty() {
+        let mut lines = vec![
+            format!("expected  {}", expected.text(0)),
+            format!("got       {}", got.text(0)),
+        ];
+        if expected.dtype != "integer" {
+            lines.push(error_line(off(g, e), "", tolerance.allowed(e, size)));
+        }
+        return lines;
+    }
+    let count = pairs().filter(wrong).count();
+    let mut lines = around(got, expected, first);
+    lines.push(format!(
+        "first at  {}; {count} of {} differ",
+        expected.index(first),
+        expected.numbers.len()
+    ));
+    if expected.dtype != "integer" {
+        let (worst, at) = pairs()
+            .map(|(i, (&g, &e))| (off(g, e), i))
+            .fold((0.0, first), |a, b| if b.0 > a.0 { b } else { a });
+        let allowed = tolerance.allowed(expected.numbers[at], size);
+        lines.push(error_line(worst, &format!(" at {}", expected.index(at)), allowed));
+    }
+    lines
+}
+
+fn error_line(worst: f64, place: &str, allowed: f64) -> String {
+    let worst = if worst.is_finite() {
+        format!("{worst:.1e}")
+    } else {
+        "not a number to measure".into()
+    };
+    format!("error     {worst}{place}; allowed {allowed:.0e}")
+}
+
+/// Expected over got, in columns, from a little before the first place where they part.
+fn around(got: &Values, expected: &Values, first: usize) -> Vec<String> {
+    let from = first.saturating_sub(2);
+    let (mut top, mut middle, mut low, mut mark) = (
+        "at        ".to_owned(),
+        "expected  ".to_owned(),
+        "got       ".to_owned(),
+        " ".repeat(10),
+    );
+    if from > 0 {
+        for line in [&mut top, &mut middle, &mut low] {
+            line.push_str("…  ");
+        }
+        mark.push_str("   ");
+    }
+    for i in from..expected.numbers.len() {
+        let cells = [expected.index(i), expected.text(i), got.text(i)];
+        let width = cells.iter().map(|c| c.chars().count()).max().unwrap_or(1);
+        if top.chars().count() + width + 2 > 62 {
+            for line in [&mut top, &mut middle, &mut low] {
+                line.push('…');
+            }
+            break;
+        }
+        for (line, cell) in [&mut top, &mut middle, &mut low].into_iter().zip(&cells) {
+            line.push_str(&format!("{cell:>width$}  "));
+        }
+        let sign = if i == first { "^" } else { " " };
+        mark.push_str(&format!("{}  ", sign.repeat(width)));
+    }
+    let lines = [top, middle, low, mark];
+    lines.map(|l| l.trim_end().to_owned()).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(verdict: Verdict) -> Vec<String> {
+        match verdict {
+            Err(Finding::Wrong(wrong)) => wrong.lines,
+            other => panic!("expected a wrong answer, got {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_first_place_and_the_greatest_error_are_told() {
+        let expected = Values::tensor(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], "f32");
+        let mut got = expected.clone();
+        (got.numbers[3], got.numbers[5]) = (4.5, 16.0);
+        let said = lines(given("x").close("output", got, expected)).join("\n");
+        assert_eq!(
+            said,
+            "at        …  [0, 1]  [0, 2]  [1, 0]  [1, 1]  [1, 2]\n\
+             expected  …       2       3       4       5       6\n\
+             got       …       2       3     4.5       5      16\n\
+             \u{20}                            ^^^^^^\n\
+             first at  [1, 0]; 2 of 6 differ\n\
+             error     1.0e1 at [1, 2]; allowed 1e-4"
+        );
+    }
+
+    #[test]
+    fn shapes_and_number_types_are_held_before_numbers() {
+        let a = Values::tensor(vec![1.0], &[1], "f32");
+        let said = lines(given("x").close("loss", a, 1.0f32));
+        assert_eq!(
+            said,
+            ["expected  one number of f32", "got       shape [1] of f32"]
+        );
+        assert!(given("x").close("loss", 1.0f64, 1.0f32).is_err());
+    }
+
+    #[test]
+    fn every_line_of_a_long_difference_fits_the_screen() {
+        let expected: Vec<f64> = (0..500).map(|i| f64::from(i) * 1.2345e-9).collect();
+        let got: Vec<f64> = expected.iter().map(|v| -v * 1e18).collect();
+        for line in lines(given("x").close("output", &got, &expected)) {
+            assert!(line.chars().count() <= 64, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_nan_is_a_wrong_answer() {
+        let said = lines(given("x").close("loss", f32::NAN, 0.5f32)).join("\n");
+        assert!(said.contains("NaN") && said.contains("not a number"), "{said}");
+    }
+
+    #[test]
+    fn rounding_is_right() {
+        assert!(given("x").close("loss", 0.1f32 + 0.2, 0.3f32).is_ok());
+    }
+}

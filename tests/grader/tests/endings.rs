@@ -1,0 +1,93 @@
+//! However a student's function ends, its check ends, and says so.
+
+use std::{
+    sync::{Mutex, mpsc},
+    time::Duration,
+};
+
+use grader::{Draw, Outcome, Verdict, draw, given, not_run, run};
+
+type Answer = fn(f64) -> f64;
+
+fn doubles(answer: &Answer) -> Verdict {
+    let x = draw().number(1.0, 2.0);
+    given(format!("x = {x}")).close("result", answer(x), 2.0 * x)
+}
+
+fn outcome(answer: Answer) -> Outcome {
+    run("doubles", doubles, answer, 7, Duration::from_millis(500))
+}
+
+#[test]
+fn right_wrong_and_to_do_are_told_apart() {
+    assert!(matches!(outcome(|x| x + x), Outcome::Passed));
+    assert!(matches!(outcome(|x| x * x), Outcome::Wrong(_)));
+    #[allow(clippy::todo)]
+    let stub: Answer = |_| todo!("1.1: double it");
+    assert!(matches!(outcome(stub), Outcome::ToDo));
+    assert!(matches!(outcome(|_| unimplemented!()), Outcome::Panicked { .. }));
+}
+
+#[test]
+fn a_panic_is_told_with_its_line_and_its_input() {
+    let Outcome::Panicked {
+        message,
+        place,
+        input,
+    } = outcome(|x| [0.0][x as usize])
+    else {
+        panic!("an index out of bounds panics");
+    };
+    assert!(message.contains("index out of bounds"), "{message}");
+    assert!(place.contains("endings.rs:"), "{place}");
+    assert!(input.starts_with("x = 1."), "{input}");
+}
+
+#[test]
+fn an_endless_loop_ends_at_its_deadline() {
+    let spin: Answer = |x| loop {
+        std::hint::black_box(x);
+        std::thread::yield_now();
+    };
+    let Outcome::Stuck { input, .. } = outcome(spin) else {
+        panic!("it does not end");
+    };
+    assert!(input.starts_with("x = 1."), "{input}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_deadlock_is_told_with_what_it_waits_in() {
+    static ONE: Mutex<()> = Mutex::new(());
+    let twice: Answer = |x| {
+        let _first = ONE.lock();
+        let _second = ONE.lock();
+        x
+    };
+    let nobody_sends: Answer = |_| {
+        let (_send, receive) = mpsc::channel();
+        receive.recv().unwrap_or(0.0)
+    };
+    for (answer, waits_in) in [(twice, "std::sys"), (nobody_sends, "std::")] {
+        let Outcome::Stuck { place, .. } = outcome(answer) else {
+            panic!("it does not end");
+        };
+        let place = place.expect("the thread can be asked");
+        assert!(place.contains(waits_in) && !place.contains('['), "{place}");
+    }
+}
+
+#[test]
+fn a_check_that_cannot_run_is_not_passed() {
+    let check: fn(&Answer) -> Verdict = |_| not_run("there is no GPU");
+    let outcome = run("gpu", check, |x| x, 1, Duration::from_secs(5));
+    assert!(matches!(outcome, Outcome::NotRun(why) if why == "there is no GPU"));
+}
+
+#[test]
+fn a_seed_and_a_name_give_the_same_inputs_again_and_no_others() {
+    let list = |seed, name| Draw::new(seed, name).list(8, -1.0, 1.0);
+    assert_eq!(list(1, "a"), list(1, "a"));
+    assert_ne!(list(1, "a"), list(2, "a"));
+    assert_ne!(list(1, "a"), list(1, "b"));
+}
