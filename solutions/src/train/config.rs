@@ -104,7 +104,7 @@ impl Config {
             model: Kind::Vanilla,
             points: 1024,
             frame: Frame::Sphere,
-            epochs: 40,
+            epochs: 32,
             batch: 32,
             seed: 1,
             optimizer: "adamw".into(),
@@ -139,7 +139,7 @@ impl Config {
             "quick" => Ok(quick),
             "full" => Ok(Self {
                 model: Kind::Full,
-                epochs: 120,
+                epochs: 60,
                 warmup: 5.0,
                 votes: 4,
                 ..quick
