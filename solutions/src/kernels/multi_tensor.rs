@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use candle_core::{CpuStorage, InplaceOp1, Layout, Result, Tensor, bail};
+use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Tensor, bail};
 use rayon::prelude::*;
 
 use super::values::Values;
@@ -52,7 +52,7 @@ pub struct SgdStep {
 /// Adam (Kingma and Ba 2015) or AdamW (Loshchilov and Hutter 2019): one step of all `params`.
 ///
 /// # Errors
-/// Lists of unequal length or shapes, a tensor given twice, or one that is not contiguous f32 on the CPU.
+/// Lists of unequal length or shapes, one memory given twice to be changed, or one that is not contiguous f32 on the CPU.
 pub fn adam(
     params: &[&Tensor],
     grads: &[&Tensor],
@@ -149,6 +149,28 @@ pub fn global_norm(tensors: &[&Tensor]) -> Result<f64> {
     Ok(sums.iter().sum::<f64>().sqrt())
 }
 
+/// Each tensor times `factor`, as new tensors.
+///
+/// # Errors
+/// As `global_norm`.
+pub fn scaled(tensors: &[&Tensor], factor: f32) -> Result<Vec<Tensor>> {
+    let one = |&tensor: &&Tensor| {
+        let values = Values::of(tensor)?;
+        let scaled: Vec<f32> = values
+            .par_iter()
+            .with_min_len(PIECE)
+            .map(|x| x * factor)
+            .collect();
+        Tensor::from_vec(scaled, tensor.shape(), tensor.device())
+    };
+    tensors.iter().map(one).collect()
+}
+
+/// Whether these functions take a tensor: contiguous f32 on the CPU.
+pub fn serves(tensor: &Tensor) -> bool {
+    tensor.device().is_cpu() && tensor.dtype() == DType::F32 && tensor.is_contiguous()
+}
+
 /// Factors of Adam's formula, in f32.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AdamFactors {
@@ -213,11 +235,17 @@ fn over<const N: usize>(
         .chain(states.iter().copied().flatten())
         .copied()
         .collect();
-    let mut seen = HashSet::new();
-    if !changed.iter().chain(grads).all(|t| seen.insert(t.id())) {
-        bail!("multi-tensor step: a tensor is given twice");
+    let mut own = HashSet::new();
+    for tensor in &changed {
+        if !own.insert(Values::of(tensor)?.home()) {
+            bail!("multi-tensor step: a tensor is given twice");
+        }
     }
     let read = grads.iter().map(|&g| Values::of(g)).collect::<Result<Vec<_>>>()?;
+    // Locks are a storage's: one held for reading and wanted for writing would wait for itself.
+    if read.iter().any(|g| own.contains(&g.home())) {
+        bail!("multi-tensor step: a gradient lies in the memory of what is to change: copy it first");
+    }
     let read: Vec<&[f32]> = read.iter().map(|v| &**v).collect();
     borrow(&changed, &RefCell::new(Vec::new()), &|spans| {
         let n = params.len();

@@ -32,6 +32,11 @@ impl<'a> Values<'a> {
             range: from..to,
         })
     }
+
+    /// Which storage it is: two tensors of one storage have the same.
+    pub fn home(&self) -> usize {
+        std::ptr::from_ref(&*self.storage).addr()
+    }
 }
 
 impl Deref for Values<'_> {

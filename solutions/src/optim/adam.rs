@@ -1,13 +1,12 @@
 use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
-use candle_core::{Tensor, Var};
-use rayon::prelude::*;
+use candle_core::{Tensor, Var, bail};
 use serde::{Deserialize, Serialize};
 
 use super::Optimizer;
-use super::cpu;
 use super::state::{self, Moments, Params};
+use crate::kernels::multi_tensor::{self, AdamStep};
 
 /// Settings of [`Adam`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,6 +85,7 @@ impl AdamState {
         })
     }
 
+    /// One pass over all that `multi_tensor` takes; candle's operators serve the rest.
     fn advance<'a>(
         &mut self,
         params: impl Iterator<Item = &'a Var>,
@@ -94,16 +94,32 @@ impl AdamState {
         config: &AdamConfig,
         decoupled: bool,
     ) -> candle_core::Result<()> {
-        self.step += 1;
-        let update = Update::new(config, decoupled, self.step, lr);
-        let moments = self.mean.iter().zip(&self.square);
-        for ((param, grad), (mean, square)) in params.zip(grads).zip(moments) {
-            if cpu::serves(param) && cpu::serves(grad) {
-                update.on_cpu(param, grad, mean, square)?;
-            } else {
-                update.plain(param, grad, mean, square)?;
-            }
+        let params: Vec<&Var> = params.collect();
+        let (means, squares) = (&self.mean, &self.square);
+        let n = params.len();
+        if [grads.len(), means.len(), squares.len()] != [n; 3] {
+            let (g, m, v) = (grads.len(), means.len(), squares.len());
+            bail!("adam: {n} parameters with {g} gradients, {m} means and {v} squares");
         }
+        let step = AdamStep {
+            lr,
+            beta1: config.beta1,
+            beta2: config.beta2,
+            eps: config.eps,
+            weight_decay: config.weight_decay,
+            decoupled,
+            step: self.step + 1,
+            gradient_factor: 1.0,
+        };
+        let of = |i: usize| [params[i].as_tensor(), &grads[i], &means[i], &squares[i]];
+        let (one_pass, rest): (Vec<_>, Vec<_>) =
+            (0..n).partition(|&i| of(i).into_iter().all(multi_tensor::serves));
+        let [w, g, m, v] = std::array::from_fn(|k| one_pass.iter().map(|&i| of(i)[k]).collect::<Vec<_>>());
+        multi_tensor::adam(&w, &g, &m, &v, &step)?;
+        for i in rest {
+            plain(params[i], &grads[i], &means[i], &squares[i], &step)?;
+        }
+        self.step += 1;
         Ok(())
     }
 }
@@ -191,77 +207,25 @@ impl Adam {
     }
 }
 
-/// The numbers of one step.
-struct Update {
-    beta1: f64,
-    beta2: f64,
-    eps: f64,
-    /// Times the parameter, before the step: AdamW's decay.
-    keep: f64,
-    /// Times the parameter, added to the gradient: Adam's decay.
-    decay: f64,
-    size: f64,
-    root: f64,
-}
-
-impl Update {
-    fn new(config: &AdamConfig, decoupled: bool, step: u64, lr: f64) -> Self {
-        let decay = config.weight_decay;
-        Self {
-            beta1: config.beta1,
-            beta2: config.beta2,
-            eps: config.eps,
-            keep: if decoupled { 1.0 - lr * decay } else { 1.0 },
-            decay: if decoupled { 0.0 } else { decay },
-            // Both moments start at zero; these two undo it.
-            size: lr / (1.0 - config.beta1.powf(step as f64)),
-            root: (1.0 - config.beta2.powf(step as f64)).sqrt(),
-        }
-    }
-
-    fn plain(&self, param: &Var, grad: &Tensor, mean: &Var, square: &Var) -> candle_core::Result<()> {
-        let w = (param.as_detached_tensor() * self.keep)?;
-        let g = (grad.detach() + (&w * self.decay)?)?;
-        let m = mean.as_detached_tensor();
-        let m = (&m + ((&g - &m)? * (1.0 - self.beta1))?)?;
-        let v = ((square.as_detached_tensor() * self.beta2)? + (g.sqr()? * (1.0 - self.beta2))?)?;
-        let below = ((v.sqrt()? / self.root)? + self.eps)?;
-        param.set(&(w - ((&m / below)? * self.size)?)?)?;
-        mean.set(&m)?;
-        square.set(&v)
-    }
-
-    fn on_cpu(&self, param: &Var, grad: &Tensor, mean: &Var, square: &Var) -> candle_core::Result<()> {
-        let parts = |w: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]| {
-            w.par_chunks_mut(cpu::CHUNK)
-                .zip(g.par_chunks(cpu::CHUNK))
-                .zip(m.par_chunks_mut(cpu::CHUNK))
-                .zip(v.par_chunks_mut(cpu::CHUNK))
-                .for_each(|(((w, g), m), v)| self.chunk(w, g, m, v));
-        };
-        cpu::with(grad, |g| {
-            cpu::with_mut(param, |w| {
-                cpu::with_mut(mean, |m| cpu::with_mut(square, |v| parts(w, g, m, v)))
-            })
-        })???
-    }
-
-    fn chunk(&self, w: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
-        let (keep, decay, size) = (self.keep as f32, self.decay as f32, self.size as f32);
-        let (new1, beta2, new2) = (
-            (1.0 - self.beta1) as f32,
-            self.beta2 as f32,
-            (1.0 - self.beta2) as f32,
-        );
-        let (root, eps) = ((1.0 / self.root) as f32, self.eps as f32);
-        for (((w, g), m), v) in w.iter_mut().zip(g).zip(m).zip(v) {
-            let kept = *w * keep;
-            let g = g + kept * decay;
-            *m += (g - *m) * new1;
-            *v = *v * beta2 + g * g * new2;
-            *w = kept - *m / (v.sqrt() * root + eps) * size;
-        }
-    }
+/// The step in candle's operators, for every device and number type.
+fn plain(param: &Var, grad: &Tensor, mean: &Var, square: &Var, s: &AdamStep) -> candle_core::Result<()> {
+    let (keep, decay) = if s.decoupled {
+        (1.0 - s.lr * s.weight_decay, 0.0)
+    } else {
+        (1.0, s.weight_decay)
+    };
+    // Both moments start at zero; these two undo it.
+    let size = s.lr / (1.0 - s.beta1.powf(s.step as f64));
+    let root = (1.0 - s.beta2.powf(s.step as f64)).sqrt();
+    let w = (param.as_detached_tensor() * keep)?;
+    let g = (grad.detach() + (&w * decay)?)?;
+    let m = mean.as_detached_tensor();
+    let m = (&m + ((&g - &m)? * (1.0 - s.beta1))?)?;
+    let v = ((square.as_detached_tensor() * s.beta2)? + (g.sqr()? * (1.0 - s.beta2))?)?;
+    let below = ((v.sqrt()? / root)? + s.eps)?;
+    param.set(&(w - ((&m / below)? * size)?)?)?;
+    mean.set(&m)?;
+    square.set(&v)
 }
 
 impl Optimizer for Adam {

@@ -1,7 +1,7 @@
 use anyhow::{Result, ensure};
 use candle_core::{DType, Tensor};
 
-use super::cpu;
+use crate::kernels::multi_tensor;
 
 /// Added to the norm, as PyTorch does.
 const EPS: f64 = 1e-6;
@@ -19,7 +19,7 @@ pub fn clip_grad_norm(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
         "clip: the greatest norm must be above 0; it is {max_norm}"
     );
     ensure!(!grads.is_empty(), "clip: there are no gradients");
-    if grads.iter().all(cpu::serves) {
+    if grads.iter().all(multi_tensor::serves) {
         on_cpu(grads, max_norm)
     } else {
         plain(grads, max_norm)
@@ -45,18 +45,13 @@ fn plain(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
 }
 
 fn on_cpu(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
-    let mut squares = 0.0;
-    for grad in grads.iter() {
-        squares += cpu::with(grad, cpu::sum_of_squares)?;
-    }
-    let norm = squares.sqrt();
+    let all: Vec<&Tensor> = grads.iter().collect();
+    let norm = multi_tensor::global_norm(&all)?;
     let factor = (max_norm / (norm + EPS)) as f32;
     // A norm that is NaN must reach the gradients.
     if factor < 1.0 || factor.is_nan() {
-        for grad in grads.iter_mut() {
-            let values = cpu::with(grad, |values| cpu::scaled(values, factor))?;
-            *grad = Tensor::from_vec(values, grad.shape(), grad.device())?;
-        }
+        let scaled = multi_tensor::scaled(&all, factor)?;
+        grads.clone_from_slice(&scaled);
     }
     Ok(Tensor::new(norm as f32, grads[0].device())?)
 }

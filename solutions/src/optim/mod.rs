@@ -1,12 +1,12 @@
 //! Optimizers and gradient clipping, number for number as PyTorch's.
 //!
+//! On the CPU in f32 the steps and the norm are `kernels::multi_tensor`'s; elsewhere candle's operators serve.
 //! An optimizer holds the variables it changes; gradients come as a slice in the order of the variables.
 
 mod adam;
 mod adaptive;
 mod clip;
 mod config;
-mod cpu;
 mod lbfgs;
 mod sgd;
 mod state;

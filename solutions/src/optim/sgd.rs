@@ -2,12 +2,11 @@ use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
 use candle_core::{Tensor, Var};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Optimizer;
-use super::cpu;
 use super::state::{self, Moments, Params};
+use crate::kernels::multi_tensor::{self, SgdStep};
 
 /// Settings of [`Sgd`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,44 +130,37 @@ impl SgdConfig {
             Some(buffer) => descend(param, &accumulate(buffer, &grad, self.momentum)?, lr),
         }
     }
-
-    fn on_cpu(&self, param: &Var, grad: &Tensor, buffer: &Var, lr: f64) -> candle_core::Result<()> {
-        let parts = |w: &mut [f32], g: &[f32], kept: &mut [f32]| {
-            w.par_chunks_mut(cpu::CHUNK)
-                .zip(g.par_chunks(cpu::CHUNK))
-                .zip(kept.par_chunks_mut(cpu::CHUNK))
-                .for_each(|((w, g), kept)| self.chunk(w, g, kept, lr as f32));
-        };
-        cpu::with(grad, |g| {
-            cpu::with_mut(param, |w| cpu::with_mut(buffer, |kept| parts(w, g, kept)))
-        })??
-    }
-
-    fn chunk(&self, w: &mut [f32], g: &[f32], kept: &mut [f32], lr: f32) {
-        let (decay, momentum) = (self.weight_decay as f32, self.momentum as f32);
-        for ((w, g), kept) in w.iter_mut().zip(g).zip(kept) {
-            let g = g + *w * decay;
-            *kept = *kept * momentum + g;
-            let direction = if self.nesterov {
-                g + *kept * momentum
-            } else {
-                *kept
-            };
-            *w -= direction * lr;
-        }
-    }
 }
 
 impl Optimizer for Sgd {
     fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
         state::check_grads(&self.params, grads)?;
-        for (i, ((_, param), grad)) in self.params.iter().zip(grads).enumerate() {
-            match self.buffers.get(i) {
-                Some(buffer) if cpu::serves(param) && cpu::serves(grad) => {
-                    self.config.on_cpu(param, grad, buffer, lr)?;
-                }
-                buffer => self.config.plain(param, grad, buffer, lr)?,
-            }
+        let params: Vec<&Var> = state::vars(&self.params).collect();
+        // Without momentum there is no buffer, and no pass for it.
+        let serves = |&i: &usize| {
+            let buffer = self.buffers.get(i).map(Var::as_tensor);
+            let all = [Some(params[i].as_tensor()), Some(&grads[i]), buffer];
+            all.iter().all(|t| t.is_some_and(multi_tensor::serves))
+        };
+        let (one_pass, rest): (Vec<_>, Vec<_>) = (0..params.len()).partition(serves);
+        let SgdConfig {
+            momentum,
+            nesterov,
+            weight_decay,
+        } = self.config;
+        let step = SgdStep {
+            lr,
+            momentum,
+            weight_decay,
+            nesterov,
+            gradient_factor: 1.0,
+        };
+        let w: Vec<&Tensor> = one_pass.iter().map(|&i| params[i].as_tensor()).collect();
+        let g: Vec<&Tensor> = one_pass.iter().map(|&i| &grads[i]).collect();
+        let kept: Vec<&Tensor> = one_pass.iter().map(|&i| self.buffers[i].as_tensor()).collect();
+        multi_tensor::sgd(&w, &g, &kept, &step)?;
+        for i in rest {
+            self.config.plain(params[i], &grads[i], self.buffers.get(i), lr)?;
         }
         self.step += 1;
         Ok(())

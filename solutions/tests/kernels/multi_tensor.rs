@@ -104,3 +104,36 @@ fn multi_tensor_steps_follow_their_formulas() {
         assert!(adam(&wr[..2], &g, &mr, &vr, &step).is_err(), "too few");
     }
 }
+
+#[test]
+fn one_gradient_serves_two_parameters_and_a_parameter_is_no_gradient() {
+    use candle_core::Var;
+    use canopy::kernels::multi_tensor::{SgdStep, global_norm, scaled, sgd};
+    let step = SgdStep {
+        lr: 0.5,
+        momentum: 0.9,
+        weight_decay: 0.0,
+        nesterov: false,
+        gradient_factor: 1.0,
+    };
+    let var = |t: &Tensor| Var::from_tensor(&t.copy().unwrap()).unwrap();
+    let g = tensors(600).remove(0);
+    let (a, b) = (var(&g), var(&g));
+    let zero = g.zeros_like().unwrap();
+    let (first, second) = (var(&zero), var(&zero));
+    sgd(&[&a, &b], &[&g, &g], &[&first, &second], &step).unwrap();
+    let half: Vec<f64> = flat(&g).iter().map(|v| v - 0.5 * v).collect();
+    assert_eq!(flat(&a), half);
+    assert_eq!(flat(&b), half);
+    // A detached view has a name of its own, but the parameter's memory.
+    let view = a.as_detached_tensor();
+    let error = sgd(&[&a], &[&view], &[&first], &step).unwrap_err().to_string();
+    assert!(error.contains("copy it first"), "{error}");
+    let error = sgd(&[&a, &view], &[&g, &g], &[&first, &second], &step)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("given twice"), "{error}");
+    let norm = global_norm(&[&g]).unwrap();
+    let quarter = scaled(&[&g], 0.25).unwrap();
+    assert_eq!(global_norm(&[&quarter[0]]).unwrap(), 0.25 * norm);
+}
