@@ -348,7 +348,7 @@ fn training(collate: &Arc<Collate>, args: &Args, progress: &mut Progress) -> Res
     let start = Instant::now();
     let mut batches = loader.epoch(0, plan(collate, args));
     let mut step = 0;
-    while let Some(batch) = batches.next() {
+    for batch in batches.by_ref() {
         let (points, labels) = batch?.to_device(&Device::Cpu)?;
         let pass = Pass::train(1, step);
         train_step(
