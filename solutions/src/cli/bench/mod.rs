@@ -1,5 +1,6 @@
 //! `canopy bench`: how fast the trainer is on this machine, by part, and beside PyTorch.
 
+mod data;
 mod measure;
 mod peer;
 mod work;
@@ -28,6 +29,8 @@ enum What {
     Train(Options),
     /// The forward pass with running statistics
     Infer(Options),
+    /// Reading files, the loader, and how long the trainer waits for it
+    Data(data::Args),
 }
 
 /// What both benches take.
@@ -89,6 +92,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let (train, options) = match &args.what {
         What::Train(options) => (true, options),
         What::Infer(options) => (false, options),
+        What::Data(args) => return data::run(args),
     };
     for (name, value, least) in [
         ("--points", options.points, 1),

@@ -18,7 +18,7 @@ mod grow;
 mod import;
 mod info;
 mod open;
-mod progress;
+pub(super) mod progress;
 mod sample;
 mod split;
 mod table;

@@ -1,0 +1,406 @@
+//! `canopy bench data`: how fast clouds are read, by format, and how long the trainer waits for them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use candle_core::{DType, Device};
+use canopy_data::{Cloud, Dataset, Scan, TreeRecord, builtin, formats, shard};
+use serde::{Deserialize, Serialize};
+
+use super::median;
+use crate::cli::data::progress::{Progress, Stopped, Unit};
+use crate::cli::stop::STOPPED;
+use crate::kernels::Pass;
+use crate::loader::{Augment, Collate, Frame, Loader};
+use crate::model::{Kind, PointNet, PointNetConfig};
+use crate::optim::OptimConfig;
+use crate::train::{Loss, train_step};
+
+const SCRIPT: &str = include_str!("peer_laspy.py");
+
+/// Options of `canopy bench data`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files to read instead of trees grown for it
+    files: Vec<PathBuf>,
+    /// Points of the grown trees, all together
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    points: usize,
+    /// Times that each file is read, after one that is not timed
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    repeats: usize,
+    /// Training steps over which the trainer's waiting is measured
+    #[arg(long, default_value_t = 30, value_name = "N")]
+    steps: usize,
+    /// Clouds of a batch
+    #[arg(long, default_value_t = 32, value_name = "N")]
+    batch: usize,
+    /// A Python with laspy and lazrs, to read LAS and LAZ beside
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// One file, read; times are medians.
+#[derive(Debug, Serialize)]
+struct Read {
+    file: String,
+    format: &'static str,
+    points: usize,
+    bytes: u64,
+    seconds: f64,
+    points_per_second: f64,
+    mb_per_second: f64,
+    laspy_seconds: Option<f64>,
+    /// laspy's time over ours.
+    laspy_ratio: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Loading {
+    workers: usize,
+    clouds_per_second: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Training {
+    workers: usize,
+    steps: usize,
+    step_ms: f64,
+    /// Share of the time that the trainer waited for batches, the first one's included.
+    waited_share: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Found {
+    bench: &'static str,
+    threads: usize,
+    read: Vec<Read>,
+    clouds: usize,
+    points_of_a_cloud: usize,
+    loader: Vec<Loading>,
+    training: Training,
+}
+
+#[derive(Deserialize)]
+struct Peer {
+    points: usize,
+    seconds: Vec<f64>,
+}
+
+/// Runs the bench and prints what it found.
+///
+/// # Errors
+/// A file that cannot be read; options out of range; laspy's own words where its side fails.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    for (name, value, least) in [
+        ("--points", args.points, 1),
+        ("--repeats", args.repeats, 1),
+        ("--steps", args.steps, 1),
+        ("--batch", args.batch, 2),
+    ] {
+        ensure!(value >= least, "{name} must be at least {least}, it is {value}");
+    }
+    let found = match collect(args) {
+        Err(e) if e.is::<Stopped>() => {
+            eprintln!("{e}");
+            return Ok(ExitCode::from(STOPPED));
+        }
+        found => found?,
+    };
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&found)?);
+    } else {
+        print(&found);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn collect(args: &Args) -> Result<Found> {
+    // Dropped, and so removed, on every way out of here.
+    let home = tempfile::Builder::new().prefix("canopy-bench-").tempdir()?;
+    let mut progress = Progress::new("measuring", Unit::Things);
+    progress.at(0, None)?;
+    let files = if args.files.is_empty() {
+        write_tree(args.points, home.path(), &mut progress)?
+    } else {
+        args.files.clone()
+    };
+    let total = (files.len() * (args.repeats + 1)) as u64;
+    let mut read = Vec::new();
+    for path in &files {
+        read.push(read_file(
+            path,
+            args,
+            total,
+            read.len(),
+            home.path(),
+            &mut progress,
+        )?);
+    }
+    let data = write_set(home.path(), 4 * args.batch, &mut progress)?;
+    let collate = Arc::new(Collate {
+        data,
+        points: 1024,
+        frame: Frame::Sphere,
+        augment: Augment {
+            turn: true,
+            jitter: 0.01,
+            scale: 0.1,
+            point_dropout: 0.1,
+        },
+        seed: 1,
+    });
+    let loader = (1..=4)
+        .map(|workers| loading(&collate, workers, args, &mut progress))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Found {
+        bench: "data",
+        threads: rayon::current_num_threads(),
+        read,
+        clouds: collate.data.len(),
+        points_of_a_cloud: STORED,
+        loader,
+        training: training(&collate, args, &mut progress)?,
+    })
+}
+
+/// Trees of the built-in forest with every point of their scans, `points` in all, in each format.
+fn write_tree(points: usize, home: &Path, progress: &mut Progress) -> Result<Vec<PathBuf>> {
+    let mut cloud = Cloud::default();
+    let mut index = 0;
+    while cloud.len() < points {
+        let more = builtin::tree(1, index, builtin::Resolution::Full)?;
+        if cloud.is_empty() {
+            cloud = more;
+        } else {
+            cloud.xyz.extend(more.xyz);
+            cloud.intensity.extend(more.intensity);
+            cloud.class.extend(more.class);
+            cloud.returns.extend(more.returns);
+        }
+        index += 1;
+        progress.at(cloud.len() as u64, None)?;
+    }
+    let first: Vec<usize> = (0..points).collect();
+    let cloud = cloud.select(&first);
+    let mut files = Vec::new();
+    for name in ["tree.laz", "tree.las", "tree.xyz", "tree.ply"] {
+        let path = home.join(name);
+        formats::write(&path, &cloud, &formats::Options::default())?;
+        files.push(path);
+        progress.at(files.len() as u64, None)?;
+    }
+    let path = home.join("tree.canopy");
+    let mut writer = shard::ShardWriter::new(std::io::BufWriter::new(fs::File::create(&path)?))?;
+    writer.push(&cloud)?;
+    let (mut out, _) = writer.finish()?;
+    std::io::Write::flush(&mut out)?;
+    files.push(path);
+    Ok(files)
+}
+
+fn read_file(
+    path: &Path,
+    args: &Args,
+    total: u64,
+    done: usize,
+    home: &Path,
+    progress: &mut Progress,
+) -> Result<Read> {
+    let format = formats::Format::from_path(path).map_or("other", formats::Format::name);
+    let las = path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("las") || e.eq_ignore_ascii_case("laz"));
+    let python = args.python.as_deref().filter(|_| las);
+    let (mut ours, mut theirs, mut points) = (Vec::new(), Vec::new(), 0);
+    for turn in 0..=args.repeats {
+        let start = Instant::now();
+        points = formats::read(path)?.len();
+        let seconds = start.elapsed().as_secs_f64();
+        if turn > 0 {
+            ours.push(seconds);
+            if let Some(python) = python {
+                let peer = laspy(python, path, home)?;
+                ensure!(
+                    peer.points == points,
+                    "{}: laspy reads {} points, we {points}",
+                    path.display(),
+                    peer.points
+                );
+                theirs.extend(peer.seconds);
+            }
+        }
+        progress.at((done * (args.repeats + 1) + turn + 1) as u64, Some(total))?;
+    }
+    let bytes = fs::metadata(path)?.len();
+    let seconds = median(&ours);
+    let laspy_seconds = (!theirs.is_empty()).then(|| median(&theirs));
+    Ok(Read {
+        file: path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        format,
+        points,
+        bytes,
+        seconds,
+        points_per_second: points as f64 / seconds,
+        mb_per_second: bytes as f64 / 1e6 / seconds,
+        laspy_seconds,
+        laspy_ratio: laspy_seconds.map(|s| s / seconds),
+    })
+}
+
+/// One turn of laspy: one reading that is not timed, as ours has, and one that is.
+fn laspy(python: &Path, file: &Path, home: &Path) -> Result<Peer> {
+    let script = home.join("peer_laspy.py");
+    fs::write(&script, SCRIPT)?;
+    let output = Command::new(python)
+        .arg(&script)
+        .arg(file)
+        .arg("1")
+        .output()
+        .with_context(|| format!("starting {}", python.display()))?;
+    ensure!(
+        output.status.success(),
+        "laspy's side failed ({}); {} must have laspy and lazrs:\n{}",
+        output.status,
+        python.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    serde_json::from_str(last)
+        .with_context(|| format!("laspy's side printed '{last}', expected one JSON object"))
+}
+
+/// Points of each cloud in the shard set, as many as the built-in set stores.
+const STORED: usize = 2048;
+
+fn write_set(home: &Path, clouds: usize, progress: &mut Progress) -> Result<Dataset> {
+    let dir = home.join("set");
+    let meta = shard::Meta {
+        name: "bench".into(),
+        species: ["even", "odd"].map(String::from).to_vec(),
+        ..shard::Meta::default()
+    };
+    let mut writer = shard::Writer::create(&dir, meta)?;
+    let tree = builtin::tree(1, 0, builtin::Resolution::Sampled(STORED))?;
+    for i in 0..clouds {
+        let record = TreeRecord {
+            tree: format!("t{i}"),
+            species: i % 2,
+            plot: String::new(),
+            scan: Scan::Unknown,
+            source: "built in".into(),
+        };
+        writer.push(&record, &tree)?;
+        progress.at(i as u64, Some(clouds as u64))?;
+    }
+    writer.finish()?;
+    shard::open(&dir)
+}
+
+/// `steps` batches over the whole set, again and again.
+fn plan(collate: &Collate, args: &Args) -> Vec<Vec<usize>> {
+    let n = collate.data.len();
+    let batch = |s: usize| (0..args.batch).map(|i| (s * args.batch + i) % n).collect();
+    (0..args.steps).map(batch).collect()
+}
+
+fn loading(collate: &Arc<Collate>, workers: usize, args: &Args, progress: &mut Progress) -> Result<Loading> {
+    let mut loader = Loader::new(collate.clone(), workers, 2)?;
+    let start = Instant::now();
+    for batch in loader.epoch(0, plan(collate, args)) {
+        batch?;
+        progress.at(0, None)?;
+    }
+    let clouds = (args.steps * args.batch) as f64;
+    Ok(Loading {
+        workers,
+        clouds_per_second: clouds / start.elapsed().as_secs_f64(),
+    })
+}
+
+fn training(collate: &Arc<Collate>, args: &Args, progress: &mut Progress) -> Result<Training> {
+    let workers = 4;
+    let config = PointNetConfig {
+        kind: Kind::Vanilla,
+        classes: 2,
+        ..PointNetConfig::default()
+    };
+    let model = PointNet::new(&config, &Device::Cpu, DType::F32, 1)?;
+    let mut optimizer = OptimConfig::adamw().build(model.params())?;
+    let loss = Loss {
+        smoothing: 0.1,
+        class_weights: None,
+        orthogonality: 0.0,
+    };
+    let mut loader = Loader::new(collate.clone(), workers, 2)?;
+    let start = Instant::now();
+    let mut batches = loader.epoch(0, plan(collate, args));
+    let mut step = 0;
+    for batch in batches.by_ref() {
+        let (points, labels) = batch?.to_device(&Device::Cpu)?;
+        let pass = Pass::train(1, step);
+        train_step(
+            &model,
+            optimizer.as_mut(),
+            (&points, &labels),
+            &loss,
+            &pass,
+            1e-3,
+            1.0,
+        )?;
+        step += 1;
+        progress.at(step, Some(args.steps as u64))?;
+    }
+    let all = start.elapsed().as_secs_f64();
+    Ok(Training {
+        workers,
+        steps: args.steps,
+        step_ms: all / args.steps as f64 * 1e3,
+        waited_share: batches.waited().as_secs_f64() / all,
+    })
+}
+
+fn print(found: &Found) {
+    println!("bench data: {} threads\n", found.threads);
+    println!(
+        "{:<24}{:>12}{:>10}{:>14}{:>9}{:>16}",
+        "file", "points", "MB", "points/s", "MB/s", "times laspy"
+    );
+    for r in &found.read {
+        let ratio = r.laspy_ratio.map_or("–".to_owned(), |x| format!("{x:.2}"));
+        println!(
+            "{:<24}{:>12}{:>10.1}{:>14.0}{:>9.1}{ratio:>16}",
+            r.file,
+            r.points,
+            r.bytes as f64 / 1e6,
+            r.points_per_second,
+            r.mb_per_second
+        );
+    }
+    println!(
+        "\nloader, from shards of {} points a cloud",
+        found.points_of_a_cloud
+    );
+    for l in &found.loader {
+        println!("{} workers {:>10.0} clouds/s", l.workers, l.clouds_per_second);
+    }
+    let t = &found.training;
+    println!(
+        "\ntraining vanilla, {} workers: {:.1} ms a step, {:.2}% of the time waiting for batches",
+        t.workers,
+        t.step_ms,
+        100.0 * t.waited_share
+    );
+}
