@@ -121,16 +121,17 @@ fn introduce(
     folder: &RunFolder,
 ) {
     eprintln!(
-        "{} PointNet, {} points · {}: {} scans of {} species ({} train, {} validation, {} test) · {}",
-        config.model,
-        config.points,
+        "{} PointNet, {} points of a cloud · {}",
+        config.model, config.points, chosen.name
+    );
+    eprintln!(
+        "{}: {} scans of {} species ({} train, {} validation, {} test)",
         data.name,
         data.len(),
         data.species.len(),
         split.train.len(),
         split.validation.len(),
         split.test.len(),
-        chosen.name,
     );
     if let Some(reason) = &chosen.reason {
         eprintln!("on the CPU: {reason}");

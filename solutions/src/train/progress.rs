@@ -25,7 +25,7 @@ impl Display {
     pub fn new(steps: u64, epochs: usize, done: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(5))
             .with_position(done);
-        bar.set_style(style("{prefix} {bar:16.green} {percent:>3}% {msg} · {eta} left"));
+        bar.set_style(style("{prefix} {bar:10.green} {percent:>3}% {msg} · {eta} left"));
         bar.reset_eta();
         Self {
             bar,
