@@ -7,18 +7,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use candle_core::{DType, Device};
-use canopy_data::{Cloud, Dataset, Scan, TreeRecord, builtin, formats, shard};
+use canopy_data::{Cloud, builtin, formats, shard};
 use serde::{Deserialize, Serialize};
 
 use super::median;
+use super::waiting::{Loading, STORED, Training, loading, training, write_set};
 use crate::cli::data::progress::{Progress, Stopped, Unit};
 use crate::cli::stop::STOPPED;
-use crate::kernels::Pass;
-use crate::loader::{Augment, Collate, Frame, Loader};
-use crate::model::{Kind, PointNet, PointNetConfig};
-use crate::optim::OptimConfig;
-use crate::train::{Loss, train_step};
+use crate::loader::{Augment, Collate, Features, Frame};
 
 const SCRIPT: &str = include_str!("peer_laspy.py");
 
@@ -35,10 +31,10 @@ pub struct Args {
     repeats: usize,
     /// Training steps over which the trainer's waiting is measured
     #[arg(long, default_value_t = 30, value_name = "N")]
-    steps: usize,
+    pub(super) steps: usize,
     /// Clouds of a batch
     #[arg(long, default_value_t = 32, value_name = "N")]
-    batch: usize,
+    pub(super) batch: usize,
     /// A Python with laspy and lazrs, to read LAS and LAZ beside
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
@@ -60,21 +56,6 @@ struct Read {
     laspy_seconds: Option<f64>,
     /// laspy's time over ours.
     laspy_ratio: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct Loading {
-    workers: usize,
-    clouds_per_second: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Training {
-    workers: usize,
-    steps: usize,
-    step_ms: f64,
-    /// Share of the time that the trainer waited for batches, the first one's included.
-    waited_share: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -149,6 +130,7 @@ fn collect(args: &Args) -> Result<Found> {
         data,
         points: 1024,
         frame: Frame::Sphere,
+        features: Features::Xyz,
         augment: Augment {
             turn: true,
             jitter: 0.01,
@@ -280,96 +262,6 @@ fn laspy(python: &Path, file: &Path, home: &Path) -> Result<Peer> {
     let last = text.lines().last().unwrap_or_default();
     serde_json::from_str(last)
         .with_context(|| format!("laspy's side printed '{last}', expected one JSON object"))
-}
-
-/// Points of each cloud in the shard set, as many as the built-in set stores.
-const STORED: usize = 2048;
-
-fn write_set(home: &Path, clouds: usize, progress: &mut Progress) -> Result<Dataset> {
-    let dir = home.join("set");
-    let meta = shard::Meta {
-        name: "bench".into(),
-        species: ["even", "odd"].map(String::from).to_vec(),
-        ..shard::Meta::default()
-    };
-    let mut writer = shard::Writer::create(&dir, meta)?;
-    let tree = builtin::tree(1, 0, builtin::Resolution::Sampled(STORED))?;
-    for i in 0..clouds {
-        let record = TreeRecord {
-            tree: format!("t{i}"),
-            species: i % 2,
-            plot: String::new(),
-            scan: Scan::Unknown,
-            source: "built in".into(),
-        };
-        writer.push(&record, &tree)?;
-        progress.at(i as u64, Some(clouds as u64))?;
-    }
-    writer.finish()?;
-    shard::open(&dir)
-}
-
-/// `steps` batches over the whole set, again and again.
-fn plan(collate: &Collate, args: &Args) -> Vec<Vec<usize>> {
-    let n = collate.data.len();
-    let batch = |s: usize| (0..args.batch).map(|i| (s * args.batch + i) % n).collect();
-    (0..args.steps).map(batch).collect()
-}
-
-fn loading(collate: &Arc<Collate>, workers: usize, args: &Args, progress: &mut Progress) -> Result<Loading> {
-    let mut loader = Loader::new(collate.clone(), workers, 2)?;
-    let start = Instant::now();
-    for batch in loader.epoch(0, plan(collate, args)) {
-        batch?;
-        progress.at(0, None)?;
-    }
-    let clouds = (args.steps * args.batch) as f64;
-    Ok(Loading {
-        workers,
-        clouds_per_second: clouds / start.elapsed().as_secs_f64(),
-    })
-}
-
-fn training(collate: &Arc<Collate>, args: &Args, progress: &mut Progress) -> Result<Training> {
-    let workers = 4;
-    let config = PointNetConfig {
-        kind: Kind::Vanilla,
-        classes: 2,
-        ..PointNetConfig::default()
-    };
-    let model = PointNet::new(&config, &Device::Cpu, DType::F32, 1)?;
-    let mut optimizer = OptimConfig::adamw().build(model.params())?;
-    let loss = Loss {
-        smoothing: 0.1,
-        class_weights: None,
-        orthogonality: 0.0,
-    };
-    let mut loader = Loader::new(collate.clone(), workers, 2)?;
-    let start = Instant::now();
-    let mut batches = loader.epoch(0, plan(collate, args));
-    let mut step = 0;
-    for batch in batches.by_ref() {
-        let (points, labels) = batch?.to_device(&Device::Cpu)?;
-        let pass = Pass::train(1, step);
-        train_step(
-            &model,
-            optimizer.as_mut(),
-            (&points, &labels),
-            &loss,
-            &pass,
-            1e-3,
-            1.0,
-        )?;
-        step += 1;
-        progress.at(step, Some(args.steps as u64))?;
-    }
-    let all = start.elapsed().as_secs_f64();
-    Ok(Training {
-        workers,
-        steps: args.steps,
-        step_ms: all / args.steps as f64 * 1e3,
-        waited_share: batches.waited().as_secs_f64() / all,
-    })
 }
 
 fn print(found: &Found) {

@@ -3,6 +3,7 @@
 mod data;
 mod measure;
 mod peer;
+mod waiting;
 mod work;
 
 use std::path::PathBuf;
