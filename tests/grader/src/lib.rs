@@ -22,6 +22,7 @@
 
 mod cause;
 mod draw;
+pub mod grades;
 mod harness;
 mod lesson;
 mod manifest;

@@ -1,0 +1,169 @@
+//! What grading a submission leaves: one `grade.json` a submission, from which every table, page and export is made.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// The number that a file's `schema` must have.
+pub const SCHEMA: u32 = 1;
+
+/// The grade of one submission.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grade {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The submission's name: that of its folder or archive, without its ending.
+    pub submission: String,
+    /// When it was handed in, in seconds since 1970 UTC, where that is known.
+    pub submitted: Option<u64>,
+    /// SHA-256 of what was taken from it.
+    pub digest: String,
+    /// The course's version, and the SHA-256 of the tree it was graded in.
+    pub course: Course,
+    /// What became of it as a whole.
+    pub status: Status,
+    /// Why, where the status is not [`Status::Graded`]; for a student to read.
+    pub reason: Option<String>,
+    /// What was left out of it, and why: files that may not be handed in.
+    pub left_out: Vec<String>,
+    /// Lesson by lesson.
+    pub lessons: Vec<LessonGrade>,
+    /// What is taken off for being late, if it is.
+    pub late: Option<Late>,
+    /// The seed of the checks' inputs.
+    pub seed: u64,
+    /// How long grading took, in seconds.
+    pub seconds: f64,
+    /// What held it in: `landlock`, `no network`, `1024 MiB of memory`; and what this machine could not grant.
+    pub sandbox: Sandbox,
+}
+
+/// Which course it was graded against.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// Its version.
+    pub version: String,
+    /// SHA-256 of exercises, lessons, solutions and grader.
+    pub digest: String,
+}
+
+/// What became of a submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Its checks were run: the points are its own.
+    Graded,
+    /// It could not be read: a damaged archive, no exercise in it.
+    Unreadable,
+    /// It broke a rule of handing in.
+    Refused,
+}
+
+/// Of one lesson.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LessonGrade {
+    /// `01`.
+    pub lesson: String,
+    /// Its title.
+    pub title: String,
+    /// What stopped the whole lesson: it does not compile, it ended the process, it ran out of time.
+    pub stopped: Option<String>,
+    /// Exercise by exercise.
+    pub exercises: Vec<ExerciseGrade>,
+}
+
+/// Of one exercise. Its points are won whole: when each of its checks is right.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExerciseGrade {
+    /// `1.2`.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Points won.
+    pub points: u32,
+    /// Points that could be won.
+    pub of: u32,
+    /// Check by check.
+    pub checks: Vec<CheckGrade>,
+}
+
+/// Of one check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckGrade {
+    /// `stays_finite_for_huge_logits`.
+    pub name: String,
+    /// `right`, `wrong`, `to do`, `not run`.
+    pub word: String,
+    /// What the student is told, without colour.
+    pub told: String,
+}
+
+/// A late submission.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Late {
+    /// By so many seconds.
+    pub seconds: u64,
+    /// Per cent taken off the points.
+    pub percent: f64,
+}
+
+/// What held a submission in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// What was granted.
+    pub held: Vec<String>,
+    /// What was not, and why.
+    pub missing: Vec<String>,
+}
+
+impl Grade {
+    /// Points won, before lateness.
+    pub fn points(&self) -> u32 {
+        self.exercises().map(|e| e.points).sum()
+    }
+
+    /// Points that could be won.
+    pub fn of(&self) -> u32 {
+        self.exercises().map(|e| e.of).sum()
+    }
+
+    /// The mark: points less what lateness takes.
+    pub fn mark(&self) -> f64 {
+        let kept = self.late.as_ref().map_or(1.0, |l| 1.0 - l.percent / 100.0);
+        f64::from(self.points()) * kept.clamp(0.0, 1.0)
+    }
+
+    /// All exercises of all lessons.
+    pub fn exercises(&self) -> impl Iterator<Item = &ExerciseGrade> {
+        self.lessons.iter().flat_map(|l| &l.exercises)
+    }
+
+    /// As it is kept in `path`.
+    ///
+    /// # Errors
+    /// It cannot be read, is no grade, or one of another schema.
+    pub fn load(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let grade: Self =
+            serde_json::from_str(&text).with_context(|| format!("{} is not a grade", path.display()))?;
+        ensure!(
+            grade.schema == SCHEMA,
+            "{}: schema {} where {SCHEMA} is expected; grade it again",
+            path.display(),
+            grade.schema
+        );
+        Ok(grade)
+    }
+
+    /// Keeps it in `path`: whole or not at all.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let next = path.with_extension(format!("{}.tmp", std::process::id()));
+        fs::write(&next, serde_json::to_string_pretty(self)?)
+            .and_then(|()| fs::rename(&next, path))
+            .with_context(|| format!("{} cannot be written", path.display()))
+    }
+}
