@@ -106,7 +106,7 @@ fn wanted<C>(arguments: &Arguments, check: &Check<C>) -> bool {
     arguments.filter.as_ref().is_none_or(matches) && !arguments.skip.iter().any(matches) && !arguments.ignored
 }
 
-fn word(outcome: &Outcome) -> &'static str {
+pub(crate) fn word(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "right",
         Outcome::ToDo => "to do",
@@ -115,7 +115,19 @@ fn word(outcome: &Outcome) -> &'static str {
     }
 }
 
-struct Grading<C: 'static> {
+/// Without colour, and whatever the source looks like: for [`crate::judge`].
+pub(crate) fn plain<C>(lesson: &'static Lesson<C>, student: C, seed: u64) -> Result<Grading<C>> {
+    Ok(Grading {
+        manifest: lesson.manifest()?,
+        lesson,
+        student,
+        seed,
+        ink: Ink { colour: false },
+        taken: BTreeSet::new(),
+    })
+}
+
+pub(crate) struct Grading<C: 'static> {
     lesson: &'static Lesson<C>,
     manifest: Manifest,
     student: C,
@@ -125,7 +137,7 @@ struct Grading<C: 'static> {
 }
 
 impl<C: Copy + Send + Sync> Grading<C> {
-    fn outcome(&self, check: &Check<C>) -> Outcome {
+    pub(crate) fn outcome(&self, check: &Check<C>) -> Outcome {
         if self.taken.contains(check.exercise) {
             return Outcome::Wrong(Box::new(Wrong {
                 input: String::new(),
@@ -183,7 +195,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
             .collect()
     }
 
-    fn told(&self, check: &Check<C>, outcome: &Outcome) -> String {
+    pub(crate) fn told(&self, check: &Check<C>, outcome: &Outcome) -> String {
         let exercise = self.manifest.exercise(check.exercise);
         let (title, function) = exercise.map_or(("", ""), |e| (e.title.as_str(), e.function.as_str()));
         if matches!(outcome, Outcome::ToDo) {

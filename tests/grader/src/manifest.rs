@@ -18,6 +18,10 @@ pub struct Manifest {
     pub needs: Vec<String>,
     /// Its file in `book/src`.
     pub chapter: String,
+    /// Functions of canopy that a student may call besides the fields of its types, as paths or their beginnings:
+    /// `canopy::optim::AdamState`.
+    #[serde(default)]
+    pub sees: Vec<String>,
     /// In the order in which they are done.
     #[serde(rename = "exercise")]
     pub exercises: Vec<Exercise>,

@@ -140,17 +140,21 @@ pub fn run<C: Copy + Send + 'static>(
         Ok(Ok(Ok(()))) => Outcome::Passed,
         Ok(Ok(Err(Finding::Wrong(wrong)))) => Outcome::Wrong(wrong),
         Ok(Ok(Err(Finding::NotRun(why)))) => Outcome::NotRun(why),
-        Ok(Err(_)) => match lock(&running.panic).take() {
-            Some((message, _)) if message.starts_with("not yet implemented") => Outcome::ToDo,
-            note => {
-                let (message, place) = note.unwrap_or_default();
-                Outcome::Panicked {
-                    message,
-                    place,
-                    input: input(),
+        Ok(Err(payload)) => {
+            // What a student panicked with may panic again when it is dropped.
+            std::mem::forget(payload);
+            match lock(&running.panic).take() {
+                Some((message, _)) if message.starts_with("not yet implemented") => Outcome::ToDo,
+                note => {
+                    let (message, place) = note.unwrap_or_default();
+                    Outcome::Panicked {
+                        message,
+                        place,
+                        input: input(),
+                    }
                 }
             }
-        },
+        }
         Err(mpsc::RecvTimeoutError::Timeout) => Outcome::Stuck {
             deadline,
             place: lock(&running.thread).as_ref().and_then(stuck::Thread::place),

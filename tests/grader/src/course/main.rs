@@ -1,5 +1,6 @@
 //! `cargo course`: the companion of a student. Where am I, what is next, a hint.
 
+mod grade;
 mod home;
 mod lessons;
 mod reset;
@@ -33,6 +34,11 @@ enum Task {
     Reset { exercise: String },
     /// The next exercise: what is asked, and where.
     Next,
+    /// For instructors: grade submissions, each held in a sandbox.
+    Grade(grade::Options),
+    /// What `grade` starts for each program that it does not trust.
+    #[command(hide = true)]
+    Hold { spec: String },
     /// Which check catches which known mistake, as Markdown.
     Matrix { lesson: Option<String> },
 }
@@ -48,6 +54,9 @@ fn main() -> ExitCode {
 }
 
 fn run(options: Options) -> Result<ExitCode> {
+    if let Some(Task::Hold { spec }) = &options.command {
+        return Ok(grade::hold(spec)?.into());
+    }
     let root = place::root().context("this is not within the course's folder")?;
     let lessons = lessons::all(&root)?;
     let ink = Ink::auto();
@@ -60,6 +69,8 @@ fn run(options: Options) -> Result<ExitCode> {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
             print!("{}", reset::reset(&root, lesson, one)?);
         }
+        Some(Task::Grade(options)) => return Ok(ExitCode::from(u8::from(!grade::grade(&root, options)?))),
+        Some(Task::Hold { .. }) => {}
         Some(Task::Matrix { lesson }) => {
             for l in &lessons {
                 if lesson.as_ref().is_none_or(|wanted| *wanted == l.manifest.lesson) {

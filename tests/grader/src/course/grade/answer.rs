@@ -1,0 +1,144 @@
+//! Runs the program made of a submission, exercise by exercise, and hears the verdicts.
+
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher, RandomState},
+    path::Path,
+};
+
+use anyhow::Result;
+use grader::{judge::Line, tell};
+
+use super::{
+    compile::{Desk, environment},
+    hold::{Bind, Limits, Report, Spec, outside},
+};
+
+/// A check's word and what is told of it.
+pub type Word = (String, String);
+
+/// What became of some checks.
+pub struct Heard {
+    pub words: BTreeMap<String, Word>,
+    pub report: Report,
+}
+
+/// Runs `checks`, all of one exercise, under `seed`. One that ends its process is wrong, and the next have another
+/// process; after one that does not end, the rest is not run.
+pub fn run(desk: &Desk, program: &Path, checks: &[String], seed: u64, limits: Limits) -> Result<Heard> {
+    let mut heard = Heard {
+        words: BTreeMap::new(),
+        report: Report::default(),
+    };
+    let mut left: Vec<&String> = checks.iter().collect();
+    while !left.is_empty() {
+        let (begun, ended) = once(desk, program, &left, seed, limits, &mut heard.words)?;
+        heard.report = ended.report.clone();
+        let stuck = ended.code.is_none();
+        // The one that began and said no more took the process with it; where none began, all did.
+        let blamed = begun.or_else(|| left.first().map(|c| (*c).clone()));
+        left.retain(|c| !heard.words.contains_key(*c));
+        if left.is_empty() {
+            break;
+        }
+        let all_said = ended.code == Some(0);
+        for check in &left {
+            let word = if !all_said && blamed.as_ref() == Some(check) {
+                let how = ended.how(limits.wall);
+                ("wrong".to_owned(), format!("{}\n", told(check, &how)))
+            } else if stuck || all_said {
+                let why = "another check of this exercise did not end";
+                ("not run".to_owned(), told(check, why))
+            } else {
+                continue;
+            };
+            heard.words.insert((*check).clone(), word);
+        }
+        left.retain(|c| !heard.words.contains_key(*c));
+    }
+    Ok(heard)
+}
+
+fn told(check: &str, how: &str) -> String {
+    let name = check.split("::").nth(1).unwrap_or(check).replace('_', " ");
+    let text = format!("{name}: the process of the check ended before the check did: {how}");
+    if how.starts_with("another") {
+        return format!("{name}: {how}");
+    }
+    tell::wrap(&text, 76).join("\n")
+}
+
+/// One process. Gives the check that began and did not end.
+fn once(
+    desk: &Desk,
+    program: &Path,
+    checks: &[&String],
+    seed: u64,
+    limits: Limits,
+    words: &mut BTreeMap<String, Word>,
+) -> Result<(Option<String>, outside::Ended)> {
+    let nonce = nonce();
+    let mut args = vec!["@answer".to_owned(), seed.to_string()];
+    args.extend(checks.iter().map(|c| (*c).clone()));
+    let spec = Spec {
+        binds: vec![Bind::read("answer", program)],
+        root: desk.at("root"),
+        args,
+        start_in: "@scratch".into(),
+        env: environment("@scratch"),
+        spawns: false,
+        speaks: true,
+        limits,
+        user: Spec::someone(),
+    };
+    let mut begun = None;
+    let ended = outside::run(&spec, &nonce, |text| {
+        let Ok(line) = serde_json::from_str::<Line>(text) else {
+            return;
+        };
+        if line.nonce != nonce || !checks.contains(&&line.check) {
+            return;
+        }
+        match line.end {
+            None => begun = Some(line.check),
+            Some(word) => {
+                begun = None;
+                words.entry(line.check).or_insert(word);
+            }
+        }
+    })?;
+    Ok((begun, ended))
+}
+
+/// The names of a lesson's checks, as its own program says them.
+pub fn list(desk: &Desk, program: &Path, limits: Limits) -> Result<(Vec<String>, Report)> {
+    let nonce = nonce();
+    let spec = Spec {
+        binds: vec![Bind::read("answer", program)],
+        root: desk.at("root"),
+        args: vec!["@answer".into(), "list".into()],
+        start_in: "@scratch".into(),
+        env: environment("@scratch"),
+        spawns: false,
+        speaks: true,
+        limits,
+        user: Spec::someone(),
+    };
+    let mut names = Vec::new();
+    let ended = outside::run(&spec, &nonce, |text| {
+        names.extend(serde_json::from_str::<Line>(text).ok().map(|l| l.check));
+    })?;
+    anyhow::ensure!(
+        ended.code == Some(0) && !names.is_empty(),
+        "the lesson's own program does not run: {}\n{}",
+        ended.how(limits.wall),
+        ended.errors
+    );
+    Ok((names, ended.report))
+}
+
+/// A word that nobody can guess: the standard library's maps are keyed by the system's random numbers.
+fn nonce() -> String {
+    let half = || RandomState::new().hash_one(std::process::id());
+    format!("{:016x}{:016x}", half(), half())
+}

@@ -1,0 +1,433 @@
+//! What is taken out of a submission: the lessons' Rust files, and nothing else. Whatever an archive says of itself is
+//! not believed: sizes are counted while it is read.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fs,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use anyhow::{Context, Result, anyhow};
+use sha2::{Digest, Sha256};
+
+/// Bytes of one file and of all of a submission, and how many files.
+const FILE: u64 = 1 << 20;
+const ALL: usize = 4 << 20;
+const FILES: usize = 64;
+/// Entries that are looked at, and bytes that an archive may unpack to before it is refused.
+const ENTRIES: usize = 10_000;
+const UNPACKED: u64 = 256 << 20;
+/// How many are named of what is left out.
+const NAMED: usize = 50;
+
+/// A submission that stands to be graded.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    pub name: String,
+    pub path: PathBuf,
+}
+
+/// What was taken from it.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// Of each lesson (`01`), its files by their path below `src`.
+    pub lessons: BTreeMap<String, BTreeMap<String, String>>,
+    /// What was not taken, and why.
+    pub left_out: Vec<String>,
+    /// The text of its `submission.toml`.
+    pub paper: Option<String>,
+    /// Seconds since 1970.
+    pub changed: Option<u64>,
+    more_left_out: usize,
+    entries: usize,
+    files: usize,
+    bytes: usize,
+}
+
+/// Why nothing was taken.
+#[derive(Debug)]
+pub enum Not {
+    /// Damaged, or nothing in it.
+    Readable(String),
+    /// It breaks a rule.
+    Allowed(String),
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    File,
+    Folder,
+    Other(&'static str),
+}
+
+/// All submissions that the arguments name: a folder that holds no lesson is a folder of submissions.
+pub fn submissions(given: &[PathBuf]) -> Result<Vec<Submission>> {
+    let mut found: Vec<Submission> = Vec::new();
+    for path in given {
+        let path = fs::canonicalize(path).with_context(|| format!("{} is not there", path.display()))?;
+        if path.is_dir() && !holds_lesson(&path) {
+            let mut entries: Vec<PathBuf> = fs::read_dir(&path)
+                .with_context(|| path.display().to_string())?
+                .filter_map(|e| Some(e.ok()?.path()))
+                .filter(|p| {
+                    !p.file_name()
+                        .is_some_and(|n| n.to_string_lossy().starts_with('.'))
+                })
+                .collect();
+            entries.sort();
+            found.extend(entries.into_iter().map(Submission::new));
+        } else {
+            found.push(Submission::new(path));
+        }
+    }
+    // Two of the same name would share a folder of results.
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    for one in &mut found {
+        let count = names.entry(one.name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            one.name = format!("{}~{count}", one.name);
+        }
+    }
+    Ok(found)
+}
+
+fn holds_lesson(folder: &Path) -> bool {
+    let lesson = |folder: &Path| {
+        let names = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        let mut names = names.map(|e| e.file_name().to_string_lossy().into_owned());
+        names.any(|n| lesson_of(&n).is_some())
+    };
+    lesson(folder)
+        || lesson(&folder.join("exercises"))
+        || folder.join("src").is_dir()
+        || folder.join("submission.toml").is_file()
+}
+
+/// `01` of `lesson01`.
+fn lesson_of(name: &str) -> Option<&str> {
+    let number = name.strip_prefix("lesson")?;
+    (number.len() == 2 && number.bytes().all(|b| b.is_ascii_digit())).then_some(number)
+}
+
+impl Submission {
+    fn new(path: PathBuf) -> Self {
+        let file = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let stem = [".tar.gz", ".tgz", ".tar", ".zip"]
+            .iter()
+            .find_map(|e| file.strip_suffix(e))
+            .unwrap_or(&file);
+        // It becomes a folder's name, and a cell of a table.
+        let clean = |c: char| {
+            if c.is_control() || "/\\:".contains(c) {
+                '_'
+            } else {
+                c
+            }
+        };
+        let name: String = stem.chars().map(clean).take(100).collect();
+        let name = if name.trim_matches('.').is_empty() {
+            "_".into()
+        } else {
+            name
+        };
+        Self { name, path }
+    }
+
+    /// Takes what may be taken. With `lesson`, files of a bare `src` are that lesson's.
+    pub fn take(&self, lesson: Option<&str>) -> Result<Taken, Not> {
+        let mut taken = Taken::default();
+        let unreadable = |e: anyhow::Error| Not::Readable(format!("it cannot be read: {e:#}"));
+        let meta = fs::symlink_metadata(&self.path).map_err(|e| unreadable(e.into()))?;
+        taken.changed = meta
+            .modified()
+            .ok()
+            .and_then(|t| Some(t.duration_since(UNIX_EPOCH).ok()?.as_secs()));
+        let name = self.path.to_string_lossy().into_owned();
+        let read = if meta.is_dir() {
+            taken.folder(&self.path, "", lesson)
+        } else if meta.is_file() {
+            let file = || fs::File::open(&self.path).map_err(|e| unreadable(e.into()));
+            match name.rsplit('.').next() {
+                Some("zip") => taken.zip(file()?, lesson),
+                Some("tar") => taken.tar(file()?, lesson),
+                Some("gz" | "tgz") => taken.tar(flate2::read::GzDecoder::new(file()?), lesson),
+                _ => Err(anyhow!(
+                    "it is neither a folder nor a .tar, .tar.gz, .tgz or .zip"
+                )),
+            }
+        } else {
+            Err(anyhow!("it is neither a folder nor a file"))
+        };
+        match read {
+            Ok(()) => {}
+            Err(error) if error.downcast_ref::<TooMuch>().is_some() => {
+                return Err(Not::Allowed(error.to_string()));
+            }
+            Err(error) => return Err(unreadable(error)),
+        }
+        if taken.more_left_out > 0 {
+            taken.left_out.push(format!("and {} more", taken.more_left_out));
+        }
+        Ok(taken)
+    }
+}
+
+/// More than a submission may hold.
+#[derive(Debug)]
+struct TooMuch(String);
+
+impl std::fmt::Display for TooMuch {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TooMuch {}
+
+impl Taken {
+    /// SHA-256 over all that was taken.
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for (lesson, files) in &self.lessons {
+            for (path, text) in files {
+                for part in [lesson.as_bytes(), path.as_bytes(), text.as_bytes()] {
+                    hash.update((part.len() as u64).to_le_bytes());
+                    hash.update(part);
+                }
+            }
+        }
+        hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    /// When it was handed in: as its paper says, or as the file is dated.
+    pub fn submitted(&self) -> Option<u64> {
+        self.changed
+    }
+
+    fn leave_out(&mut self, path: &str, why: &str) {
+        let path: String = path
+            .chars()
+            .map(|c| if c.is_control() { '?' } else { c })
+            .take(200)
+            .collect();
+        if self.left_out.len() < NAMED {
+            self.left_out.push(format!("{path}: {why}"));
+        } else {
+            self.more_left_out += 1;
+        }
+    }
+
+    fn folder(&mut self, folder: &Path, within: &str, lesson: Option<&str>) -> Result<()> {
+        let mut entries: Vec<_> = fs::read_dir(folder)
+            .with_context(|| folder.display().to_string())?
+            .collect::<io::Result<_>>()?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let path = format!("{within}{}", entry.file_name().to_string_lossy());
+            let kind = entry.file_type()?;
+            let kind = match kind {
+                k if k.is_dir() => Kind::Folder,
+                k if k.is_file() => Kind::File,
+                k if k.is_symlink() => Kind::Other("a link"),
+                _ => Kind::Other("not a plain file"),
+            };
+            if kind == Kind::Folder {
+                self.count()?;
+                // A build's own folder may be large and holds nothing to take.
+                if path.matches('/').count() > 12 || path.ends_with("target") || path.ends_with(".git") {
+                    self.leave_out(&path, "only src/**.rs of a lesson is taken");
+                } else {
+                    self.folder(&entry.path(), &format!("{path}/"), lesson)?;
+                }
+            } else {
+                let open = || Ok(Box::new(fs::File::open(entry.path())?) as Box<dyn Read>);
+                self.offer(&path, kind, open, lesson)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tar(&mut self, file: impl Read, lesson: Option<&str>) -> Result<()> {
+        let mut archive = tar::Archive::new(Counted {
+            from: file,
+            left: UNPACKED,
+        });
+        for entry in archive.entries().map_err(told)? {
+            let mut entry = entry.map_err(told)?;
+            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            let kind = match entry.header().entry_type() {
+                tar::EntryType::Regular | tar::EntryType::Continuous => Kind::File,
+                tar::EntryType::Directory => Kind::Folder,
+                tar::EntryType::Symlink | tar::EntryType::Link => Kind::Other("a link"),
+                tar::EntryType::XGlobalHeader => continue,
+                _ => Kind::Other("not a plain file"),
+            };
+            self.offer(&path, kind, || Ok(Box::new(&mut entry) as Box<dyn Read>), lesson)?;
+        }
+        Ok(())
+    }
+
+    fn zip(&mut self, file: fs::File, lesson: Option<&str>) -> Result<()> {
+        let mut archive = zip::ZipArchive::new(file)?;
+        for index in 0..archive.len() {
+            let entry = archive.by_index(index)?;
+            let path = entry.name()?.into_owned();
+            // The upper half of the mode says what a Unix file is.
+            let kind = match entry.unix_mode().map(|m| m & 0o170_000) {
+                _ if entry.is_dir() => Kind::Folder,
+                Some(0o120_000) => Kind::Other("a link"),
+                Some(0 | 0o100_000) | None => Kind::File,
+                Some(_) => Kind::Other("not a plain file"),
+            };
+            self.offer(&path, kind, || Ok(Box::new(entry) as Box<dyn Read>), lesson)?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self) -> Result<()> {
+        self.entries += 1;
+        if self.entries > ENTRIES {
+            return Err(TooMuch(format!("it has more than {ENTRIES} entries")).into());
+        }
+        Ok(())
+    }
+
+    /// Takes an entry, or leaves it out.
+    fn offer<'a>(
+        &mut self,
+        path: &str,
+        kind: Kind,
+        open: impl FnOnce() -> io::Result<Box<dyn Read + 'a>>,
+        lesson: Option<&str>,
+    ) -> Result<()> {
+        self.count()?;
+        if kind == Kind::Folder {
+            return Ok(());
+        }
+        let place = match placed(path, lesson) {
+            Ok(place) => place,
+            Err(why) => {
+                self.leave_out(path, why);
+                return Ok(());
+            }
+        };
+        if let Kind::Other(what) = kind {
+            self.leave_out(path, what);
+            return Ok(());
+        }
+        let text = match read(open()?)? {
+            Ok(text) => text,
+            Err(why) => {
+                self.leave_out(path, &why);
+                return Ok(());
+            }
+        };
+        self.files += 1;
+        self.bytes += text.len();
+        if self.files > FILES || self.bytes > ALL {
+            let why = format!(
+                "it has more than {FILES} Rust files, or more than {} MiB of them",
+                ALL >> 20
+            );
+            return Err(TooMuch(why).into());
+        }
+        match place {
+            Place::Paper => self.paper = Some(text),
+            Place::Source(lesson, file) => match self.lessons.entry(lesson).or_default().entry(file) {
+                Entry::Vacant(free) => {
+                    free.insert(text);
+                }
+                Entry::Occupied(_) => self.leave_out(path, "it is in there twice; the first counts"),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// The text of a file, or why it is not taken.
+fn read(from: impl Read) -> Result<Result<String, String>> {
+    let mut bytes = Vec::new();
+    from.take(FILE + 1).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.len() as u64 > FILE {
+        return Ok(Err(format!("it is larger than {} MiB", FILE >> 20)));
+    }
+    Ok(String::from_utf8(bytes).map_err(|_| "it is not UTF-8".into()))
+}
+
+/// Keeps our own error, which went through a reader's.
+fn told(error: io::Error) -> anyhow::Error {
+    match error.get_ref().is_some_and(|e| e.is::<TooMuch>()) {
+        true => TooMuch(error.to_string()).into(),
+        false => error.into(),
+    }
+}
+
+enum Place {
+    /// A lesson and a path below its `src`.
+    Source(String, String),
+    /// `submission.toml`.
+    Paper,
+}
+
+/// Where an entry belongs, by its path: `exercises/lessonNN/src/…rs`, also without `exercises`, also under one folder.
+fn placed(path: &str, lesson: Option<&str>) -> Result<Place, &'static str> {
+    let odd = Err("its name is odd: absolute, with `..`, or with signs that no module has");
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let parts: Vec<&str> = path.split('/').collect();
+    let plain = |p: &&str| {
+        let sign = |c: char| c.is_alphanumeric() || " _-.~()+,@'".contains(c);
+        !p.is_empty() && *p != "." && *p != ".." && p.chars().all(sign)
+    };
+    if !parts.iter().all(plain) {
+        return odd;
+    }
+    for skipped in 0..=1.min(parts.len() - 1) {
+        let rest = &parts[skipped..];
+        if rest == ["submission.toml"] {
+            return Ok(Place::Paper);
+        }
+        let rest = if rest[0] == "exercises" { &rest[1..] } else { rest };
+        let (lesson, rest) = match (rest.first().and_then(|n| lesson_of(n)), lesson) {
+            (Some(lesson), _) => (lesson, &rest[1..]),
+            (None, Some(lesson)) if rest.first() == Some(&"src") => (lesson, rest),
+            _ => continue,
+        };
+        if rest.len() < 2 || rest[0] != "src" {
+            return Err("only src/**.rs of a lesson is taken");
+        }
+        let module = |p: &&str| p.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+        if rest.len() > 6 || !rest.iter().all(module) {
+            return odd;
+        }
+        let file = rest[1..].join("/");
+        if !file.ends_with(".rs") || file.starts_with("main.rs") || file.starts_with("bin/") {
+            return Err("only src/**.rs of a lesson's library is taken");
+        }
+        return Ok(Place::Source(lesson.to_owned(), file));
+    }
+    Err("only src/**.rs of a lesson is taken")
+}
+
+/// Ends with [`TooMuch`] after so many bytes.
+struct Counted<R> {
+    from: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(into)?;
+        self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
+            io::Error::other(TooMuch(format!("it unpacks to more than {} MiB", UNPACKED >> 20)))
+        })?;
+        Ok(count)
+    }
+}
