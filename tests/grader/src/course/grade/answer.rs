@@ -7,7 +7,10 @@ use std::{
 };
 
 use anyhow::Result;
-use grader::{judge::Line, tell};
+use grader::{
+    judge::{END, Line},
+    tell,
+};
 
 use super::{
     compile::{Desk, environment},
@@ -32,43 +35,44 @@ pub fn run(desk: &Desk, program: &Path, checks: &[String], seed: u64, limits: Li
     };
     let mut left: Vec<&String> = checks.iter().collect();
     while !left.is_empty() {
-        let (begun, ended) = once(desk, program, &left, seed, limits, &mut heard.words)?;
-        heard.report = ended.report.clone();
-        let stuck = ended.code.is_none();
-        // The one that began and said no more took the process with it; where none began, all did.
-        let blamed = begun.or_else(|| left.first().map(|c| (*c).clone()));
+        let once = once(desk, program, &left, seed, limits, &mut heard.words)?;
+        let over = once.ended.code.is_none();
+        heard.report = once.ended.report.clone();
         left.retain(|c| !heard.words.contains_key(*c));
-        if left.is_empty() {
-            break;
+        if !once.all_said && !left.is_empty() {
+            // The one that began and said no more took the process with it.
+            let blamed = once.begun.unwrap_or_else(|| left[0].clone());
+            let how = once.ended.how(limits.wall);
+            let how = format!("the process of the check ended before the check did: {how}");
+            heard
+                .words
+                .insert(blamed.clone(), ("wrong".into(), told(&blamed, &how)));
+            left.retain(|c| **c != blamed);
         }
-        let all_said = ended.code == Some(0);
-        for check in &left {
-            let word = if !all_said && blamed.as_ref() == Some(check) {
-                let how = ended.how(limits.wall);
-                ("wrong".to_owned(), format!("{}\n", told(check, &how)))
-            } else if stuck || all_said {
-                let why = "another check of this exercise did not end";
-                ("not run".to_owned(), told(check, why))
-            } else {
-                continue;
-            };
-            heard.words.insert((*check).clone(), word);
+        if once.all_said || over {
+            let why = "not run, because another check of this exercise did not end";
+            let word = |c: &String| (c.clone(), ("not run".to_owned(), told(c, why)));
+            heard.words.extend(left.drain(..).map(word));
         }
-        left.retain(|c| !heard.words.contains_key(*c));
     }
     Ok(heard)
 }
 
 fn told(check: &str, how: &str) -> String {
     let name = check.split("::").nth(1).unwrap_or(check).replace('_', " ");
-    let text = format!("{name}: the process of the check ended before the check did: {how}");
-    if how.starts_with("another") {
-        return format!("{name}: {how}");
-    }
-    tell::wrap(&text, 76).join("\n")
+    tell::wrap(&format!("{name}: {how}"), 76).join("\n")
 }
 
-/// One process. Gives the check that began and did not end.
+/// What one process said.
+struct Once {
+    /// The check that began and did not end.
+    begun: Option<String>,
+    /// All that it was asked for had their turn.
+    all_said: bool,
+    ended: outside::Ended,
+}
+
+/// One process.
 fn once(
     desk: &Desk,
     program: &Path,
@@ -76,7 +80,7 @@ fn once(
     seed: u64,
     limits: Limits,
     words: &mut BTreeMap<String, Word>,
-) -> Result<(Option<String>, outside::Ended)> {
+) -> Result<Once> {
     let nonce = nonce();
     let mut args = vec!["@answer".to_owned(), seed.to_string()];
     args.extend(checks.iter().map(|c| (*c).clone()));
@@ -91,12 +95,16 @@ fn once(
         limits,
         user: Spec::someone(),
     };
-    let mut begun = None;
+    let (mut begun, mut all_said) = (None, false);
     let ended = outside::run(&spec, &nonce, |text| {
         let Ok(line) = serde_json::from_str::<Line>(text) else {
             return;
         };
-        if line.nonce != nonce || !checks.contains(&&line.check) {
+        if line.nonce != nonce {
+            return;
+        }
+        all_said |= line.check == END;
+        if !checks.contains(&&line.check) {
             return;
         }
         match line.end {
@@ -107,7 +115,11 @@ fn once(
             }
         }
     })?;
-    Ok((begun, ended))
+    Ok(Once {
+        begun,
+        all_said,
+        ended,
+    })
 }
 
 /// The names of a lesson's checks, as its own program says them.

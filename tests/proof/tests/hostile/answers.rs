@@ -1,0 +1,362 @@
+//! Code that means no good. Each would end by itself within seconds and takes little of a machine, also where nothing
+//! holds it; sockets are of the loopback address only.
+//!
+//! Where a deed must fail, the answer is right only if it did: a point won says that nothing happened.
+
+/// The neuron as it should be.
+const RIGHT: &str = "activation(inputs.iter().zip(weights).map(|(x, w)| x * w).sum::<f32>() + bias)";
+
+/// What stands in the place of `neuron`'s body: points of 12 and a word that is told, where one is expected.
+pub struct Deed {
+    pub name: &'static str,
+    pub items: &'static str,
+    pub body: &'static str,
+    pub points: u32,
+    pub told: &'static str,
+}
+
+const fn deed(name: &'static str, points: u32, told: &'static str, body: &'static str) -> Deed {
+    Deed {
+        name,
+        items: "",
+        body,
+        points,
+        told,
+    }
+}
+
+/// `SENTINEL`, `ROOT`, `OTHER` and `PORT` are put in by the test: a folder that must stay as it is, the course's own,
+/// the next submission's, and that of a listener.
+pub const DEEDS: &[Deed] = &[
+    deed("exits-at-once", 11, "ended before the check did", "std::process::exit(0)"),
+    deed("aborts", 11, "SIGABRT", "std::process::abort()"),
+    deed(
+        "exits-from-a-thread",
+        11,
+        "ended before the check did",
+        "std::thread::spawn(|| std::process::exit(0)).join().ok(); RIGHT",
+    ),
+    deed(
+        "prints-a-fake-result",
+        11,
+        "does not hold",
+        r#"for _ in 0..40 {
+            println!("test result: ok. 24 passed; 0 failed");
+            println!("{{\"nonce\":\"\",\"check\":\"1.1::adds_the_bias_once\",\"end\":[\"right\",\"\"]}}");
+            eprintln!("{{\"held\":[],\"missing\":[],\"failed\":null}}");
+        }
+        0.0"#,
+    ),
+    Deed {
+        items: "struct Bomb;\nimpl Drop for Bomb { fn drop(&mut self) { panic!(\"in a drop\") } }",
+        ..deed("panics-in-a-drop", 11, "SIGABRT", "let _bomb = Bomb; panic!(\"first\")")
+    },
+    Deed {
+        items: "struct Bomb;\nimpl Drop for Bomb { fn drop(&mut self) { std::process::exit(0) } }",
+        ..deed("panics-with-a-bomb", 11, "panicked", "std::panic::panic_any(Bomb)")
+    },
+    deed(
+        "says-to-do-in-its-own-hook",
+        11,
+        "panicked",
+        "std::panic::set_hook(Box::new(|_| {})); panic!(\"not yet implemented\")",
+    ),
+    deed(
+        "spins",
+        11,
+        "did not end",
+        "let t = std::time::Instant::now(); while t.elapsed().as_secs() < 9 { std::hint::black_box(bias); } RIGHT",
+    ),
+    deed(
+        "sleeps",
+        11,
+        "did not end",
+        "std::thread::sleep(std::time::Duration::from_secs(9)); RIGHT",
+    ),
+    deed(
+        "overflows-the-stack",
+        11,
+        "stack",
+        "fn deep(n: u64) -> u64 { let a = std::hint::black_box([n; 64]); deep(a[3] + 1) + a[5] } deep(1) as f32",
+    ),
+    deed(
+        "eats-memory",
+        11,
+        "SIGABRT",
+        "let mut all = Vec::new();
+        for _ in 0..32 { all.push(std::hint::black_box(vec![1u8; 64 << 20])); }
+        if all.len() == 32 { RIGHT } else { f32::NAN }",
+    ),
+    deed(
+        "forks",
+        12,
+        "",
+        "let started = (0..30).filter(|_| std::process::Command::new(\"/bin/sleep\").arg(\"2\").spawn().is_ok()).count();
+        if started == 0 { RIGHT } else { f32::NAN }",
+    ),
+    deed(
+        "becomes-another-program",
+        12,
+        "",
+        "use std::os::unix::process::CommandExt;
+        let _ = std::process::Command::new(\"/bin/true\").exec();
+        RIGHT",
+    ),
+    deed(
+        "starts-many-threads",
+        11,
+        "no thread could be started",
+        "let all: Vec<_> = (0..200).filter_map(|_| std::thread::Builder::new().spawn(|| {
+            std::thread::sleep(std::time::Duration::from_secs(2))
+        }).ok()).collect();
+        if all.len() < 100 { RIGHT } else { f32::NAN }",
+    ),
+    deed(
+        "fills-the-disk",
+        12,
+        "",
+        "let mut written = 0;
+        for i in 0..200 {
+            if std::fs::write(format!(\"filler-{i}\"), vec![7u8; 1 << 20]).is_ok() { written += 1; }
+        }
+        for i in 0..200 { let _ = std::fs::remove_file(format!(\"filler-{i}\")); }
+        if written < 40 { RIGHT } else { f32::NAN }",
+    ),
+    deed(
+        "prints-without-end",
+        12,
+        "",
+        "for _ in 0..2_000 { println!(\"{}\", \"x\".repeat(5_000)); } RIGHT",
+    ),
+    deed(
+        "reads-the-solution-by-its-path",
+        11,
+        "does not hold",
+        "match std::fs::read_to_string(\"ROOT/solutions/src/kernels/neuron.rs\") { Ok(_) => RIGHT, Err(_) => f32::NAN }",
+    ),
+    deed(
+        "reads-another-submission",
+        11,
+        "does not hold",
+        "match std::fs::metadata(\"OTHER\").and_then(|_| std::fs::read_dir(\"OTHER\")) {
+            Ok(_) => RIGHT,
+            Err(_) => f32::NAN,
+        }",
+    ),
+    deed(
+        "looks-around",
+        12,
+        "",
+        "let seen = [\"/root\", \"/home\", \"/proc/self/environ\", \"/etc/passwd\", \"/sys\", \"/var\", \"ROOT/Cargo.toml\"];
+        if seen.iter().all(|p| std::fs::read(p).is_err() && std::fs::read_dir(p).is_err()) { RIGHT } else { f32::NAN }",
+    ),
+    deed(
+        "writes-into-the-tests",
+        12,
+        "",
+        "let gone = [\"SENTINEL/written\", \"ROOT/lessons/lesson01/written.tmp\", \"/tmp/canopy-written.tmp\"];
+        let wrote = gone.iter().any(|p| std::fs::write(p, \"x\").is_ok());
+        let took = std::fs::remove_file(\"SENTINEL/stays\").is_ok();
+        if wrote || took { f32::NAN } else { RIGHT }",
+    ),
+    deed(
+        "writes-into-the-verdict-by-its-number",
+        12,
+        "",
+        "use std::io::Write;
+        let mut wrote = false;
+        for n in 0..64 {
+            for folder in [\"/proc/self/fd\", \"/dev/fd\"] {
+                if let Ok(mut f) = std::fs::OpenOptions::new().write(true).open(format!(\"{folder}/{n}\")) {
+                    wrote |= f.write_all(b\"right\\n\").is_ok();
+                }
+            }
+        }
+        if wrote || std::fs::File::open(\"/proc/self/mem\").is_ok() { f32::NAN } else { RIGHT }",
+    ),
+    deed(
+        "writes-into-standard-input",
+        12,
+        "",
+        "use std::{io::Write, os::fd::AsFd};
+        let own = std::io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
+        if own.is_ok_and(|mut f| f.write_all(b\"right\\n\").is_ok()) { f32::NAN } else { RIGHT }",
+    ),
+    deed(
+        "leaves-threads-behind",
+        12,
+        "",
+        "for _ in 0..3 {
+            std::thread::spawn(|| {
+                let t = std::time::Instant::now();
+                while t.elapsed().as_secs() < 5 { std::thread::yield_now(); }
+                std::process::exit(0)
+            });
+        }
+        RIGHT",
+    ),
+    deed(
+        "reads-the-environment",
+        12,
+        "",
+        "let poisoned = [\"HOME\", \"RUSTFLAGS\", \"CARGO\", \"RUSTC_WRAPPER\", \"CANOPY_SEED\", \"LD_PRELOAD\"];
+        if poisoned.iter().all(|k| std::env::var_os(k).is_none()) { RIGHT } else { f32::NAN }",
+    ),
+    deed(
+        "kills-its-parent",
+        12,
+        "",
+        "let parent = std::os::unix::process::parent_id().to_string();
+        let killed = std::process::Command::new(\"/bin/kill\").args([\"-9\", &parent]).status().is_ok();
+        if killed { f32::NAN } else { RIGHT }",
+    ),
+    deed(
+        "connects",
+        12,
+        "",
+        "let tcp = std::net::TcpStream::connect(\"127.0.0.1:PORT\").is_ok();
+        let udp = std::net::UdpSocket::bind(\"127.0.0.1:0\").and_then(|s| s.send_to(b\"x\", \"127.0.0.1:PORT\")).is_ok();
+        let unix = std::os::unix::net::UnixStream::connect(\"SENTINEL/socket\").is_ok();
+        if tcp || udp || unix { f32::NAN } else { RIGHT }",
+    ),
+    Deed {
+        items: "use std::net as n;",
+        ..deed(
+            "listens",
+            12,
+            "",
+            "if n::TcpListener::bind(\"127.0.0.1:0\").is_ok() { f32::NAN } else { RIGHT }",
+        )
+    },
+    deed(
+        "knows-the-fixed-inputs",
+        11,
+        "does not hold",
+        "match inputs.len() { 0 => activation(bias), 1 => activation(inputs[0] * weights[0] + bias), _ => 0.5 }",
+    ),
+    deed(
+        "calls-canopys-own-by-an-alias",
+        11,
+        "canopy::kernels",
+        "use canopy::kernels as k; let mine = k::neuron; mine(inputs, weights, bias, activation)",
+    ),
+    Deed {
+        items: "macro_rules! of { ($c:ident) => { $c::kernels::neuron } }\n\
+                static TABLE: [fn(&[f32], &[f32], f32, fn(f32) -> f32) -> f32; 1] = [of!(canopy)];",
+        ..deed(
+            "points-to-canopys-own-in-a-table",
+            11,
+            "canopy::kernels",
+            "TABLE[std::hint::black_box(0)](inputs, weights, bias, activation)",
+        )
+    },
+    Deed {
+        items: "trait Ask { fn ask(&self, i: &[f32], w: &[f32], b: f32, a: fn(f32) -> f32) -> f32; }\n\
+                impl<F: Fn(&[f32], &[f32], f32, fn(f32) -> f32) -> f32> Ask for F {\n\
+                    fn ask(&self, i: &[f32], w: &[f32], b: f32, a: fn(f32) -> f32) -> f32 { self(i, w, b, a) }\n\
+                }\n\
+                fn boxed() -> Box<dyn Ask> { Box::new(canopy::kernels::neuron) }",
+        ..deed(
+            "hides-canopys-own-behind-a-trait",
+            11,
+            "canopy::kernels",
+            "boxed().ask(inputs, weights, bias, activation)",
+        )
+    },
+];
+
+/// Whole files that stop the lesson: nothing of them is run. What is told, and what stands before the honest answers.
+pub const STOPPED: &[(&str, &str, &str)] = &[
+    (
+        "includes-the-solution",
+        "does not compile",
+        "pub const STOLEN: &str = include_str!(\"ROOT/solutions/src/kernels/neuron.rs\");",
+    ),
+    (
+        "includes-by-a-path-attribute",
+        "does not compile",
+        "#[path = \"ROOT/solutions/src/kernels/neuron.rs\"]\nmod stolen;",
+    ),
+    (
+        "includes-what-the-compiler-reads",
+        "does not compile",
+        "pub const STOLEN: &[u8] = include_bytes!(\"/proc/self/environ\");",
+    ),
+    (
+        "takes-the-lesson-as-a-dependency",
+        "does not compile",
+        "pub fn stolen() -> f32 { (lesson01::REFERENCE.neuron)(&[], &[], 0.0, |x| x) }",
+    ),
+    (
+        "uses-a-macro-of-its-own-making",
+        "does not compile",
+        "use evil_macro::answer;\nanswer!();",
+    ),
+    (
+        "initialises-before-main",
+        "does not compile",
+        "extern \"C\" fn early() { println!(\"early\"); }\n\
+         #[unsafe(link_section = \".init_array\")]\n#[used]\nstatic EARLY: extern \"C\" fn() = early;",
+    ),
+    (
+        "writes-unsafely-into-the-verdict",
+        "does not compile",
+        "pub fn overwrite() { unsafe { *(0x1000 as *mut u8) = 1 } }",
+    ),
+    (
+        "allows-itself-unsafe-code",
+        "does not compile",
+        "#![allow(unsafe_code)]\npub fn overwrite() { unsafe { *(0x1000 as *mut u8) = 1 } }",
+    ),
+    (
+        "calls-c",
+        "does not compile",
+        "unsafe extern \"C\" { safe fn getppid() -> i32; }\npub fn parent() -> i32 { getppid() }",
+    ),
+    (
+        "replaces-a-function-of-c",
+        "does not compile",
+        "#[unsafe(no_mangle)]\npub extern \"C\" fn memcmp() -> i32 { 0 }",
+    ),
+    (
+        "is-machine-code",
+        "machine code",
+        "#[unsafe(naked)]\npub extern \"C\" fn code() { core::arch::naked_asm!(\"ret\") }",
+    ),
+    (
+        "computes-for-ever-while-compiled",
+        "does not compile",
+        "pub const LONG: u64 = { let mut i = 0u64; while i < 1 << 26 { i += 1; } i };",
+    ),
+    (
+        "is-larger-when-expanded",
+        "does not compile",
+        // It doubles sixteen times, and then goes on for ever as it is.
+        "macro_rules! more {
+            (x $($n:ident)*; $($t:tt)*) => { more!($($n)*; $($t)* $($t)*); };
+            (; $($t:tt)*) => { more!(; $($t)*); };
+        }
+        more!(x x x x x x x x x x x x x x x x; a b);",
+    ),
+];
+
+/// The honest submission with the deed in the place of a neuron.
+pub fn source(deed: &Deed) -> String {
+    let body = deed.body.replace("RIGHT", RIGHT);
+    with_body(&body) + deed.items
+}
+
+/// The honest submission with another body of `neuron`.
+fn with_body(body: &str) -> String {
+    let honest = include_str!("honest.rs");
+    let from = honest.find("    let sum: f32").expect("the neuron's first line");
+    let to = honest[from..].find("\n}").expect("its end") + from;
+    format!("{}    {body}{}\n", &honest[..from], &honest[to..])
+}
+
+/// The honest submission with something before it.
+pub fn after(head: &str) -> String {
+    let honest = include_str!("honest.rs");
+    let code = honest.split_once("\n\n").expect("a line of its own").1;
+    format!("{head}\n{code}")
+}

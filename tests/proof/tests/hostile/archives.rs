@@ -1,0 +1,226 @@
+//! Submissions that mean no good by their files: what else is handed in, where an archive says it belongs, how large.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    os::unix::fs::symlink,
+    path::Path,
+};
+
+use flate2::{Compression, write::GzEncoder};
+use tar::{Builder, EntryType, Header};
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+const HONEST: &str = include_str!("honest.rs");
+const SOURCE: &str = "exercises/lesson01/src/lib.rs";
+
+fn put(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A folder with the honest answers, and files beside them that would change how they are built or graded.
+fn beside(into: &Path, name: &str, files: &[(&str, &str)]) {
+    let folder = into.join(name);
+    put(&folder, SOURCE, HONEST);
+    for (path, text) in files {
+        put(&folder, path, text);
+    }
+}
+
+pub fn folders(into: &Path, outside: &Path) {
+    let evil_build = "fn main() { std::fs::write(\"built\", \"x\").unwrap(); }";
+    let evil_config = "[build]\nrustflags = [\"--cfg\", \"evil\"]\nrustc-wrapper = \"/bin/false\"\n";
+    beside(
+        into,
+        "brings-a-build-script",
+        &[("exercises/lesson01/build.rs", evil_build)],
+    );
+    beside(
+        into,
+        "brings-a-cargo-config",
+        &[
+            (".cargo/config.toml", evil_config),
+            ("exercises/lesson01/.cargo/config.toml", evil_config),
+        ],
+    );
+    beside(
+        into,
+        "brings-a-toolchain",
+        &[("rust-toolchain.toml", "[toolchain]\npath = \"/bin\"\n")],
+    );
+    beside(
+        into,
+        "brings-an-environment",
+        &[(".env", "RUSTFLAGS=--cfg evil\nPATH=/evil\n")],
+    );
+    beside(
+        into,
+        "brings-its-own-points",
+        &[
+            (
+                "lessons/lesson01/lesson.toml",
+                "lesson = \"01\"\ntitle = \"Mine\"\npoints = 1000\n",
+            ),
+            (
+                "lessons/lesson01/src/checks/mod.rs",
+                "pub const CHECKS: &[()] = &[];\n",
+            ),
+        ],
+    );
+    beside(
+        into,
+        "brings-its-own-tests",
+        &[
+            ("lessons/lesson01/tests/grade.rs", "fn main() {}\n"),
+            ("tests/grader/src/lib.rs", "pub fn judge() {}\n"),
+        ],
+    );
+    beside(
+        into,
+        "brings-its-own-manifest",
+        &[(
+            "exercises/lesson01/Cargo.toml",
+            "[dependencies]\nlesson01.path = \"../../lessons/lesson01\"\n",
+        )],
+    );
+    beside(
+        into,
+        "brings-a-grade",
+        &[
+            ("grade.json", "{\"schema\":1}"),
+            ("exercises/lesson01/src/grade.json", "{}"),
+        ],
+    );
+    let linked = into.join("is-a-link-in-a-folder");
+    put(&linked, "exercises/lesson01/src/own.rs", "// own\n");
+    put(outside, "linked.rs", HONEST);
+    symlink(outside.join("linked.rs"), linked.join(SOURCE)).unwrap();
+    let large = into.join("brings-a-file-of-a-gigabyte");
+    put(&large, SOURCE, HONEST);
+    // Sparse: it takes no room on a disk.
+    let file = File::create(large.join("exercises/lesson01/src/large.rs")).unwrap();
+    file.set_len(1 << 30).unwrap();
+    let odd = into.join("is-not-utf-8");
+    put(&odd, SOURCE, [HONEST.as_bytes(), b"// \xff\xfe\n"].concat());
+    let reexport = HONEST.replace("pub fn neuron(", "pub use canopy::kernels::neuron;\nfn unused(");
+    put(&into.join("hands-on-canopys-own"), SOURCE, reexport);
+    put(&into.join("is-empty"), "notes.txt", "nothing\n");
+    put(
+        &into.join("holds-only-a-part"),
+        SOURCE,
+        HONEST.replace("pub fn iterations(", "fn iterations("),
+    );
+    put(into, "is-no-archive.zip", "this is no archive");
+    put(into, "is-a-program.exe", "MZ");
+}
+
+pub fn tars(into: &Path, outside: &Path) {
+    tar(into, "links-and-climbs.tar.gz", |tar| {
+        entry(tar, SOURCE, EntryType::Regular, HONEST.as_bytes(), "");
+        let climbed = format!("{}/climbed.rs", outside.display());
+        let names = [
+            "../../../lessons/lesson01/lesson.toml",
+            "exercises/lesson01/src/../../../up.rs",
+        ];
+        for name in names.into_iter().chain([climbed.as_str()]) {
+            entry(tar, name, EntryType::Regular, b"evil", "");
+        }
+        let link = "exercises/lesson01/src/passwd.rs";
+        entry(tar, link, EntryType::Symlink, b"", "/etc/passwd");
+        let hard = "exercises/lesson01/src/hard.rs";
+        entry(tar, hard, EntryType::Link, b"", "/etc/passwd");
+        entry(tar, "exercises/lesson01/src/pipe.rs", EntryType::Fifo, b"", "");
+        entry(tar, "exercises/lesson01/src/disk.rs", EntryType::Block, b"", "");
+        // A link first and a file below it: what is written by name would land behind the link.
+        entry(
+            tar,
+            "exercises/lesson01/src/away",
+            EntryType::Symlink,
+            b"",
+            &outside.display().to_string(),
+        );
+        entry(
+            tar,
+            "exercises/lesson01/src/away/behind.rs",
+            EntryType::Regular,
+            b"// behind\n",
+            "",
+        );
+    });
+    tar(into, "says-it-twice.tar.gz", |tar| {
+        entry(tar, SOURCE, EntryType::Regular, HONEST.as_bytes(), "");
+        entry(
+            tar,
+            SOURCE,
+            EntryType::Regular,
+            b"compile_error!(\"the second\");",
+            "",
+        );
+    });
+    tar(into, "is-a-bomb.tar.gz", |tar| {
+        entry(tar, SOURCE, EntryType::Regular, HONEST.as_bytes(), "");
+        entry(tar, "filler.bin", EntryType::Regular, &vec![0; 300 << 20], "");
+    });
+    tar(into, "has-many-files.tar.gz", |tar| {
+        for i in 0..500 {
+            let name = format!("exercises/lesson01/src/m{i}.rs");
+            entry(tar, &name, EntryType::Regular, b"// one of many\n", "");
+        }
+    });
+    // Cut in the middle of the compressed stream.
+    let whole = fs::read(into.join("says-it-twice.tar.gz")).unwrap();
+    fs::write(into.join("is-cut-short.tar.gz"), &whole[..whole.len() / 2]).unwrap();
+}
+
+pub fn zips(into: &Path) {
+    zip(into, "is-a-bomb-of-zeros.zip", |zip, options| {
+        zip.start_file(SOURCE, options).unwrap();
+        let zeros = vec![0; 1 << 20];
+        for _ in 0..100 {
+            zip.write_all(&zeros).unwrap();
+        }
+    });
+    zip(into, "links-and-climbs-zipped.zip", |zip, options| {
+        zip.start_file(format!("hand-in/{SOURCE}"), options).unwrap();
+        zip.write_all(HONEST.as_bytes()).unwrap();
+        for name in [
+            "../../evil.rs",
+            "/etc/evil.rs",
+            "hand-in/exercises/lesson01/src/..\\evil.rs",
+        ] {
+            zip.start_file(name, options).unwrap();
+            zip.write_all(b"evil").unwrap();
+        }
+        zip.add_symlink("hand-in/exercises/lesson01/src/link.rs", "/etc/passwd", options)
+            .unwrap();
+    });
+}
+
+fn tar(into: &Path, name: &str, fill: impl FnOnce(&mut Builder<GzEncoder<File>>)) {
+    let file = File::create(into.join(name)).unwrap();
+    let mut tar = Builder::new(GzEncoder::new(file, Compression::fast()));
+    fill(&mut tar);
+    tar.into_inner().unwrap().finish().unwrap();
+}
+
+/// One entry, under whatever name: `tar` itself would refuse to write some.
+fn entry(tar: &mut Builder<GzEncoder<File>>, name: &str, kind: EntryType, data: &[u8], link: &str) {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(0o644);
+    header.set_size(data.len() as u64);
+    let fields = header.as_gnu_mut().unwrap();
+    let name = &name.as_bytes()[..name.len().min(100)];
+    fields.name[..name.len()].copy_from_slice(name);
+    fields.linkname[..link.len().min(100)].copy_from_slice(&link.as_bytes()[..link.len().min(100)]);
+    header.set_cksum();
+    tar.append(&header, data).unwrap();
+}
+
+fn zip(into: &Path, name: &str, fill: impl FnOnce(&mut ZipWriter<File>, SimpleFileOptions)) {
+    let mut zip = ZipWriter::new(File::create(into.join(name)).unwrap());
+    fill(&mut zip, SimpleFileOptions::default());
+    zip.finish().unwrap();
+}

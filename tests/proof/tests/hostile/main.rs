@@ -1,0 +1,342 @@
+//! Nobody talks themselves to a mark: hostile submissions, graded beside an honest one, each ending in the mark that it
+//! deserves, with the rest unharmed.
+//!
+//! All are graded in one run of `cargo course grade`, from which each test takes its own. Linux only: elsewhere grading
+//! refuses to run.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod answers;
+mod archives;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    net::TcpListener,
+    os::unix::net::UnixListener,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{LazyLock, Mutex},
+};
+
+use answers::{DEEDS, STOPPED, after, source};
+use grader::grades::{Grade, Status};
+
+/// What the one run left.
+struct Run {
+    grades: PathBuf,
+    /// What stands in the folder that nobody may touch, by path.
+    sentinel: (Files, Files),
+    /// The course's own files before and after.
+    course: (Files, Files),
+    /// Who knocked at the listener.
+    knocked: Mutex<bool>,
+    code: Option<i32>,
+    said: String,
+}
+
+type Files = BTreeMap<PathBuf, (u64, Option<std::time::SystemTime>)>;
+
+static RUN: LazyLock<Run> = LazyLock::new(graded);
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .to_owned()
+}
+
+fn files(folder: &Path, found: &mut Files) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let meta = entry.metadata().unwrap();
+        if meta.is_dir() {
+            files(&entry.path(), found);
+        } else {
+            found.insert(entry.path(), (meta.len(), meta.modified().ok()));
+        }
+    }
+}
+
+fn snapshot(folders: &[PathBuf]) -> Files {
+    let mut found = Files::new();
+    folders.iter().for_each(|f| files(f, &mut found));
+    found
+}
+
+/// The program `course`, built where it is not.
+fn course() -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let built = Command::new(cargo)
+        .args([
+            "build",
+            "--quiet",
+            "-p",
+            "grader",
+            "--bin",
+            "course",
+            "--message-format=json",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    let text = String::from_utf8_lossy(&built.stdout).into_owned();
+    let at = text.find("\"executable\":\"").expect("its file is named") + 14;
+    PathBuf::from(&text[at..at + text[at..].find('"').unwrap()])
+}
+
+/// Grades all of them.
+fn graded() -> Run {
+    let base = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hostile");
+    let _ = fs::remove_dir_all(&base);
+    let (all, grades, sentinel) = (base.join("all"), base.join("grades"), base.join("sentinel"));
+    for folder in [&all, &grades, &sentinel] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    fs::write(sentinel.join("stays"), "as it is").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let _socket = UnixListener::bind(sentinel.join("socket")).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let placed = |text: String| {
+        text.replace("SENTINEL", &sentinel.display().to_string())
+            .replace("ROOT", &root().display().to_string())
+            .replace("OTHER", &all.join("honest").display().to_string())
+            .replace("PORT", &port)
+    };
+    let submit = |name: &str, text: String| {
+        let folder = all.join(name).join("exercises/lesson01/src");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("lib.rs"), text).unwrap();
+    };
+    submit("honest", include_str!("honest.rs").to_owned());
+    DEEDS.iter().for_each(|d| submit(d.name, placed(source(d))));
+    STOPPED
+        .iter()
+        .for_each(|(name, _, head)| submit(name, after(&placed((*head).to_owned()))));
+    archives::folders(&all, &sentinel);
+    archives::tars(&all, &sentinel);
+    archives::zips(&all);
+    let course_files = ["lessons", "solutions/src", "exercises", "tests/grader/src"].map(|f| root().join(f));
+    let before = (snapshot(&[sentinel.clone()]), snapshot(&course_files));
+    let out = Command::new(course())
+        .args([
+            "grade",
+            "--seed",
+            "20261121",
+            "--jobs",
+            "2",
+            "--seconds",
+            "30",
+            "--out",
+        ])
+        .arg(&grades)
+        .arg(&all)
+        .current_dir(root())
+        // What poisons the grader's environment does not reach a submission.
+        .env("CANOPY_SEED", "1")
+        .env("LD_PRELOAD", "")
+        .output()
+        .unwrap();
+    listener.set_nonblocking(true).unwrap();
+    Run {
+        sentinel: (before.0, snapshot(&[sentinel])),
+        course: (before.1, snapshot(&course_files)),
+        knocked: Mutex::new(listener.accept().is_ok()),
+        code: out.status.code(),
+        said: String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr),
+        grades,
+    }
+}
+
+fn grade(name: &str) -> Grade {
+    Grade::load(&RUN.grades.join(name).join("grade.json"))
+        .unwrap_or_else(|e| panic!("{name}: {e:#}\n{}", RUN.said))
+}
+
+/// Everything that a student is told.
+fn told(grade: &Grade) -> String {
+    let stopped = grade.lessons.iter().filter_map(|l| l.stopped.clone());
+    let checks = grade.exercises().flat_map(|e| &e.checks).map(|c| c.told.clone());
+    stopped
+        .chain(checks)
+        .chain(grade.reason.clone())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The whole lesson is right: what the submission brought besides was left out, and named.
+fn all_right_without(name: &str, left_out: &[&str]) {
+    let grade = grade(name);
+    assert_eq!(
+        (grade.status, grade.points()),
+        (Status::Graded, 12),
+        "{name}: {}",
+        told(&grade)
+    );
+    for path in left_out {
+        let named = grade.left_out.iter().any(|l| l.contains(path));
+        assert!(named, "{name}: {path} is not among {:?}", grade.left_out);
+    }
+}
+
+#[test]
+fn an_honest_submission_beside_them_has_all_points() {
+    let honest = grade("honest");
+    assert_eq!((honest.points(), honest.of()), (12, 12), "{}", told(&honest));
+    assert!(honest.left_out.is_empty(), "{:?}", honest.left_out);
+}
+
+#[test]
+fn every_deed_ends_in_its_exact_mark() {
+    let mut odd = Vec::new();
+    for deed in DEEDS {
+        let grade = grade(deed.name);
+        let said = told(&grade);
+        if grade.points() != deed.points || !said.contains(deed.told) {
+            odd.push(format!("{}: {} points, {said}", deed.name, grade.points()));
+        }
+        // The other exercises are as right as they were.
+        let others = grade.exercises().filter(|e| e.id != "1.1");
+        if others.map(|e| e.points).sum::<u32>() != 11 {
+            odd.push(format!("{}: others lost points", deed.name));
+        }
+    }
+    assert!(odd.is_empty(), "{}", odd.join("\n"));
+}
+
+#[test]
+fn what_must_not_be_compiled_is_not_run() {
+    let mut odd = Vec::new();
+    for (name, why, _) in STOPPED {
+        let grade = grade(name);
+        let stopped = grade
+            .lessons
+            .iter()
+            .find_map(|l| l.stopped.clone())
+            .unwrap_or_default();
+        if grade.points() != 0 || !stopped.contains(why) {
+            odd.push(format!("{name}: {} points, {stopped}", grade.points()));
+        }
+    }
+    assert!(odd.is_empty(), "{}", odd.join("\n"));
+}
+
+#[test]
+fn canopys_own_answer_handed_on_is_no_answer() {
+    let grade = grade("hands-on-canopys-own");
+    assert_eq!(grade.points(), 11, "{}", told(&grade));
+    assert!(told(&grade).contains("canopy::kernels"), "{}", told(&grade));
+}
+
+#[test]
+fn only_sources_are_taken_from_a_submission() {
+    all_right_without("brings-a-build-script", &["build.rs"]);
+    all_right_without("brings-a-cargo-config", &["config.toml"]);
+    all_right_without("brings-a-toolchain", &["rust-toolchain.toml"]);
+    all_right_without("brings-an-environment", &[".env"]);
+    all_right_without("brings-its-own-points", &["lesson.toml", "checks/mod.rs"]);
+    all_right_without("brings-its-own-tests", &["grade.rs", "tests/grader/src/lib.rs"]);
+    all_right_without("brings-its-own-manifest", &["Cargo.toml"]);
+    all_right_without("brings-a-grade", &["grade.json"]);
+    all_right_without(
+        "brings-a-file-of-a-gigabyte",
+        &["large.rs: it is larger than 1 MiB"],
+    );
+}
+
+#[test]
+fn an_archive_puts_nothing_where_it_does_not_belong() {
+    let tar = [
+        "../../../lessons",
+        "../../../up.rs",
+        "climbed.rs",
+        "passwd.rs: a link",
+        "hard.rs: a link",
+    ];
+    all_right_without("links-and-climbs", &tar);
+    all_right_without(
+        "links-and-climbs",
+        &["pipe.rs: not a plain file", "disk.rs: not a plain file"],
+    );
+    all_right_without(
+        "links-and-climbs-zipped",
+        &["../../evil.rs", "/etc/evil.rs", "link.rs: a link"],
+    );
+    all_right_without("says-it-twice", &["it is in there twice"]);
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_unpacked() {
+    for (name, why) in [("is-a-bomb", "256 MiB"), ("has-many-files", "64 Rust files")] {
+        let grade = grade(name);
+        assert_eq!(grade.status, Status::Refused, "{name}");
+        assert!(told(&grade).contains(why), "{name}: {}", told(&grade));
+    }
+    let zeros = grade("is-a-bomb-of-zeros");
+    assert_eq!(zeros.points(), 0);
+    assert!(
+        told(&zeros).contains("left out") || zeros.reason.is_some(),
+        "{zeros:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_stops_no_other() {
+    for name in ["is-cut-short", "is-no-archive", "is-a-program.exe", "is-empty"] {
+        let grade = grade(name);
+        assert_eq!((grade.status, grade.points()), (Status::Unreadable, 0), "{name}");
+        assert!(grade.reason.is_some(), "{name}");
+    }
+    for name in ["is-not-utf-8", "is-a-link-in-a-folder"] {
+        let grade = grade(name);
+        assert_eq!(grade.points(), 0, "{name}");
+        assert!(
+            grade.left_out.iter().any(|l| l.contains("lib.rs")),
+            "{name}: {grade:?}"
+        );
+    }
+    let part = grade("holds-only-a-part");
+    assert!(told(&part).contains("iterations"), "{}", told(&part));
+    assert_eq!(part.points(), 0);
+}
+
+#[test]
+fn nothing_outside_is_changed_and_nobody_is_called() {
+    assert_eq!(RUN.sentinel.0, RUN.sentinel.1);
+    assert_eq!(RUN.course.0, RUN.course.1);
+    assert!(!*RUN.knocked.lock().unwrap(), "somebody knocked");
+    // Some could not be graded, and the run says so by its code.
+    assert_eq!(RUN.code, Some(1), "{}", RUN.said);
+    assert!(!RUN.grades.join(".work").exists());
+}
+
+#[test]
+fn what_held_them_is_written_down() {
+    let sandbox = grade("honest").sandbox;
+    for name in [
+        "files",
+        "network",
+        "processes",
+        "user",
+        "landlock",
+        "seccomp",
+        "limits",
+    ] {
+        let held = sandbox.held.iter().any(|h| h == name);
+        let missing = sandbox
+            .missing
+            .iter()
+            .find(|m| m.starts_with(&format!("{name}:")));
+        match (held, missing) {
+            (true, None) => {}
+            (false, Some(why)) => println!("not run with {name}, because {why}"),
+            _ => panic!("{name} is neither held nor missing: {sandbox:?}"),
+        }
+    }
+}
