@@ -2,7 +2,9 @@
 
 mod home;
 mod lessons;
+mod pack;
 mod reset;
+mod version;
 
 use std::process::{Command, ExitCode};
 
@@ -33,6 +35,8 @@ enum Task {
     Reset { exercise: String },
     /// The next exercise: what is asked, and where.
     Next,
+    /// What you hand in, as one archive: your exercises and nothing else.
+    Pack(pack::Options),
     /// Which check catches which known mistake, as Markdown.
     Matrix { lesson: Option<String> },
 }
@@ -60,6 +64,7 @@ fn run(options: Options) -> Result<ExitCode> {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
             print!("{}", reset::reset(&root, lesson, one)?);
         }
+        Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,
         Some(Task::Matrix { lesson }) => {
             for l in &lessons {
                 if lesson.as_ref().is_none_or(|wanted| *wanted == l.manifest.lesson) {
