@@ -2,6 +2,7 @@
 
 mod home;
 mod lessons;
+mod marks;
 mod pack;
 mod reset;
 mod version;
@@ -37,6 +38,8 @@ enum Task {
     Next,
     /// What you hand in, as one archive: your exercises and nothing else.
     Pack(pack::Options),
+    /// For instructors: tables, exports and pages of what `grade` left.
+    Marks(marks::Options),
     /// Which check catches which known mistake, as Markdown.
     Matrix { lesson: Option<String> },
 }
@@ -65,6 +68,7 @@ fn run(options: Options) -> Result<ExitCode> {
             print!("{}", reset::reset(&root, lesson, one)?);
         }
         Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,
+        Some(Task::Marks(options)) => return marks::run(&options),
         Some(Task::Matrix { lesson }) => {
             for l in &lessons {
                 if lesson.as_ref().is_none_or(|wanted| *wanted == l.manifest.lesson) {
