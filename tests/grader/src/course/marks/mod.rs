@@ -21,6 +21,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+pub use clean::markup;
 use grader::{
     grades::{Grade, Status},
     late::{self, Policy},
@@ -196,7 +197,8 @@ pub fn state(exercise: &grader::grades::ExerciseGrade) -> &'static str {
     match () {
         () if exercise.of > 0 && exercise.points == exercise.of => "right",
         () if has("wrong") => "wrong",
-        () if has("not run") => "not run",
+        // Where a lesson was stopped, no check ran.
+        () if has("not run") || exercise.checks.is_empty() => "not run",
         () => "to do",
     }
 }

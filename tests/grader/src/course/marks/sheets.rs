@@ -163,7 +163,10 @@ fn feedback(grade: &Grade) -> String {
         if !why(grade).is_empty() {
             parts.push(why(grade));
         }
-        for e in grade.exercises().filter(|e| state(e) != "right") {
+        for e in grade
+            .exercises()
+            .filter(|e| state(e) != "right" && !e.checks.is_empty())
+        {
             let wrong = e
                 .checks
                 .iter()

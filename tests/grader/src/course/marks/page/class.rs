@@ -87,10 +87,11 @@ fn table(class: &Class) -> String {
 
 fn row(entry: &Entry, exercises: &[(String, String, u32)]) -> String {
     let grade = &entry.grade;
-    let name = markup(&clean::cut(&entry.folder, 60));
+    let name = markup(&clean::cut(&entry.folder, 34));
     let mut out = format!(
-        "<tr><th scope=\"row\"><a href=\"{}/grade.html\">{name}</a></th>",
-        clean::step(&entry.folder)
+        "<tr><th scope=\"row\"><a href=\"{}/grade.html\" title=\"{}\">{name}</a></th>",
+        clean::step(&entry.folder),
+        markup(&clean::cut(&entry.folder, 200))
     );
     for (id, ..) in exercises {
         out.push_str(&match grade.exercises().find(|e| e.id == *id) {
