@@ -1,7 +1,8 @@
 //! Letters that a PDF's standard fonts have, beyond ASCII: each with the name of its glyph, and the ASCII letter that
 //! is as wide.
 
-/// Accents: the end of the glyphs' names, and pairs of a letter and its base.
+/// Accents: the end of the glyphs' names, and pairs of a letter and its base. Not Ț: readers draw its glyph, which by name
+/// is the same, with a cedilla.
 const ACCENTS: [(&str, &str); 14] = [
     ("acute", "ÁAÉEÍIÓOÚUÝYáaéeíióoúuýyĆCćcŃNńnŚSśsŹZźzĹLĺlŔRŕr"),
     ("grave", "ÀAÈEÌIÒOÙUàaèeìiòoùu"),
@@ -16,7 +17,7 @@ const ACCENTS: [(&str, &str); 14] = [
     ("breve", "ĂAăaĞGğg"),
     ("dotaccent", "ŻZżzĖEėeİI"),
     ("hungarumlaut", "ŐOőoŰUűu"),
-    ("commaaccent", "ĢGģgĶKķkĻLļlŅNņnŖRŗrȘSșsȚTțt"),
+    ("commaaccent", "ĢGģgĶKķkĻLļlŅNņnŖRŗrȘSșs"),
 ];
 
 const OTHERS: [(char, &str, char); 30] = [

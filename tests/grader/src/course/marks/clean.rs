@@ -3,19 +3,18 @@
 /// Letters of what was told of one check that are shown at most; all of it stands in `grade.json`.
 pub const TOLD: usize = 12_000;
 
-/// Marks that turn the reading direction, or are not seen: with them a name could look like another one.
+/// Marks that turn the reading direction, or are not seen, with which a name could look like another one; and what XML
+/// does not take.
 fn sly(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Printable text in lines; all else becomes `�`.
 pub fn text(raw: &str) -> String {
-    let fine = |c: char| {
-        !(c.is_control() && c != '\n' && c != '\t') && !sly(c) && c != '\u{fffe}' && c != '\u{ffff}'
-    };
+    let odd = |c: char| sly(c) || (c.is_control() && c != '\n' && c != '\t');
     raw.replace("\r\n", "\n")
         .chars()
-        .map(|c| if fine(c) { c } else { '\u{fffd}' })
+        .map(|c| if odd(c) { '\u{fffd}' } else { c })
         .collect()
 }
 

@@ -7,67 +7,75 @@ use grader::{
 
 use super::{Class, clean, mark, state};
 
-/// One line a submission: its name, each exercise in a letter or by points, points, lateness, mark.
+/// One line a submission: its name, a sign for each exercise, points, lateness, mark.
 pub fn table(class: &Class, ink: Ink) -> String {
-    let exercises = class.exercises();
-    // Points, lateness, mark and the state take 34 columns; the exercises as many as fit beside a name of 20.
-    let wide = exercises.len() * 2 <= 24;
-    let marks = if wide { exercises.len() * 2 } else { 0 };
-    let name = WIDTH - 34 - marks;
-    let head: String = match wide {
-        true => exercises.iter().map(|(id, ..)| last(id)).collect(),
-        false => String::new(),
-    };
-    let title = format!(
-        "{:<name$}{head:<marks$}  {:>9}{:>7}{:>7}  state",
-        "submission", "points", "late", "mark"
-    );
+    let signs = signs(class);
+    let width: usize = signs.iter().map(|(_, ids)| ids.len().max(2) + 1).sum();
+    // Points, lateness, mark and the state take 34 columns, a name 20 at least; signs are shown where they fit.
+    let shown = width <= WIDTH - 54;
+    let name = WIDTH - 34 - if shown { width } else { 0 };
+    let mut title = format!("{:<name$}", "submission");
+    if shown {
+        for (lesson, ids) in &signs {
+            title.push_str(&format!("{:<1$}", clean::cut(lesson, 2), ids.len().max(2) + 1));
+        }
+    }
+    title.push_str(&format!(" {:>9}{:>7}{:>7}  state", "points", "late", "mark"));
     let mut out = format!("{}\n", ink.bold(&title));
     for entry in &class.entries {
         let grade = &entry.grade;
         out.push_str(&format!("{:<name$}", clean::cut(&entry.folder, name - 2)));
-        if wide {
-            for (id, ..) in &exercises {
+        for (_, ids) in signs.iter().filter(|_| shown) {
+            for id in ids {
                 out.push_str(&sign(grade, id, ink));
             }
+            out.push_str(if ids.len() < 2 { "  " } else { " " });
         }
         out.push_str(&numbers(grade));
         out.push_str(&format!("  {}\n", word(grade, ink)));
     }
-    if wide && !exercises.is_empty() {
+    if shown && width > 0 {
         out.push_str(&ink.faint("\n+ right  x wrong  . to do  ? not run\n"));
     }
     out.push_str(&summary(class));
     out
 }
 
-/// What follows the dot of an exercise's name, in two columns: with one lesson, that is enough to tell them apart.
-fn last(id: &str) -> String {
-    let part = id.rsplit('.').next().unwrap_or(id);
-    format!("{:<2}", clean::cut(part, 2))
+/// Each lesson's exercises, in order; their signs stand below the lesson's number.
+fn signs(class: &Class) -> Vec<(String, Vec<String>)> {
+    let exercises = class.exercises();
+    let of = |lesson: &str, id: &str| {
+        let mut all = class.entries.iter().flat_map(|e| &e.grade.lessons);
+        all.any(|l| l.lesson == lesson && l.exercises.iter().any(|e| e.id == id))
+    };
+    let lessons = class.lessons().into_iter().map(|(lesson, ..)| {
+        let ids = exercises.iter().map(|(id, ..)| id).filter(|id| of(&lesson, id));
+        (lesson.clone(), ids.cloned().collect())
+    });
+    lessons.collect()
 }
 
 fn sign(grade: &Grade, id: &str, ink: Ink) -> String {
     let found = grade.exercises().find(|e| e.id == id);
     match found.map(state) {
-        Some("right") => ink.green("+ "),
-        Some("wrong") => ink.red("x "),
-        Some("not run") => ink.yellow("? "),
-        Some(_) => ink.blue(". "),
-        None => "  ".into(),
+        Some("right") => ink.green("+"),
+        Some("wrong") => ink.red("x"),
+        Some("not run") => ink.yellow("?"),
+        Some(_) => ink.blue("."),
+        None => " ".into(),
     }
 }
 
 fn numbers(grade: &Grade) -> String {
     let Some(mark) = mark(grade) else {
-        return format!("  {:>9}{:>7}{:>7}", "–", "", "–");
+        return format!(" {:>9}{:>7}{:>7}", "–", "", "–");
     };
     let points = format!("{}/{}", grade.points(), grade.of());
     let late = grade
         .late
         .as_ref()
         .map_or_else(String::new, |l| format!("−{} %", clean::points(l.percent)));
-    format!("  {points:>9}{late:>7}{:>7}", clean::points(mark))
+    format!(" {points:>9}{late:>7}{:>7}", clean::points(mark))
 }
 
 fn word(grade: &Grade, ink: Ink) -> String {
