@@ -161,10 +161,8 @@ fn write(out: &Path, sealed: &Sealed, statement: &Statement, key: &ed25519_dalek
                 fs::remove_file(&old)
                     .with_context(|| format!("{} is old and cannot be removed", old.display()))?;
             }
-            eprintln!(
-                "cargo course: no PDF: its fonts do not have {letters}. Print certificate.html to a PDF instead; what is \
-                 verified then is certificate.html or certificate.json."
-            );
+            eprintln!("cargo course: no PDF, because its fonts do not have {letters}.");
+            eprintln!("Print certificate.html instead; only the page itself and the JSON can be verified.");
         }
     }
     println!("\nsigned by  {}", key::public(key));

@@ -1,6 +1,6 @@
 //! `cargo course verify`.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{fs, io::Write, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
 use ed25519_dalek::VerifyingKey;
@@ -46,17 +46,18 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let read = fs::read(&options.file).with_context(|| format!("{name} cannot be read"));
     match read.and_then(|bytes| verdict(&bytes, &public)) {
         Ok(Verdict::Valid(statement)) => {
-            println!("valid: {name}\n\n{}", statement.text()?.trim_end());
+            say(&format!("valid: {name}\n\n{}", statement.text()?));
             Ok(ExitCode::SUCCESS)
         }
         Ok(Verdict::Changed(what)) => {
-            println!("changed: {name}\n{what}. Nothing in it can be trusted.");
+            say(&format!(
+                "changed: {name}\n{what}.\nNothing in it can be trusted.\n"
+            ));
             Ok(ExitCode::from(1))
         }
         Ok(Verdict::OtherKey(key)) => {
-            println!(
-                "other key: {name}\nIt is whole, but was signed by {key},\nwhich is not the key that you gave."
-            );
+            let whose = format!("It is whole, but was signed by {key},\nwhich is not the key that you gave.");
+            say(&format!("other key: {name}\n{whose}\n"));
             Ok(ExitCode::from(3))
         }
         Err(error) => {
@@ -64,6 +65,11 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             Ok(ExitCode::from(4))
         }
     }
+}
+
+/// The exit code says it too: whoever reads only the first line is no error.
+fn say(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Judges the bytes of a file.
