@@ -4,6 +4,8 @@
 #[cfg(target_os = "linux")]
 mod answer;
 #[cfg(target_os = "linux")]
+mod class;
+#[cfg(target_os = "linux")]
 mod compile;
 #[cfg(target_os = "linux")]
 mod hold;
@@ -14,14 +16,16 @@ mod one;
 #[cfg(target_os = "linux")]
 mod prepare;
 #[cfg(target_os = "linux")]
-mod run;
-#[cfg(target_os = "linux")]
 mod take;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use grader::late::{Policy, duration, instant};
 
 /// What `cargo course grade` is asked.
 #[derive(Args)]
@@ -38,6 +42,18 @@ pub struct Options {
     /// Grade this submission again; `all` for every one.
     #[arg(long, value_name = "SUBMISSION")]
     pub again: Vec<String>,
+    /// When it was due, with its zone: 2026-11-20T23:59:00Z.
+    #[arg(long, requires = "late", value_parser = instant)]
+    pub due: Option<u64>,
+    /// What lateness takes: 10%/day, 5%/hour.
+    #[arg(long, requires = "due")]
+    pub late: Option<Policy>,
+    /// How late costs nothing: 15m, 2h.
+    #[arg(long, requires = "due", default_value = "0s", value_parser = duration)]
+    pub grace: u64,
+    /// When a submission came: as it was packed, by the student's own clock, or as its file is dated.
+    #[arg(long, value_enum, default_value_t = Clock::Packed)]
+    pub clock: Clock,
     /// The seed of the checks' inputs; otherwise one for all submissions of OUT.
     #[arg(long)]
     pub seed: Option<u64>,
@@ -55,10 +71,31 @@ pub struct Options {
     pub seconds: u64,
 }
 
-/// Grades them. `true` where every one could be graded.
+/// Whose clock tells when a submission came.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum Clock {
+    /// What `cargo course pack` wrote; the file's date where it wrote nothing.
+    Packed,
+    /// The date of the archive or folder.
+    File,
+}
+
+/// Grades them, and says how it went: 0 where every one could be graded, 1 where some could not, 2 where nothing could
+/// be begun.
+pub fn run(root: &Path, options: Options) -> ExitCode {
+    match grade(root, options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("cargo course grade: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
-pub fn grade(root: &Path, options: Options) -> Result<bool> {
-    run::grade(root, options)
+fn grade(root: &Path, options: Options) -> Result<bool> {
+    class::grade(root, options)
 }
 
 /// Becomes a held program; comes back only where it cannot. Its specification is the grader's own.
@@ -68,7 +105,7 @@ pub fn hold(spec: &str) -> Result<u8> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn grade(_: &Path, _: Options) -> Result<bool> {
+fn grade(_: &Path, _: Options) -> Result<bool> {
     anyhow::bail!(
         "grading runs other people's programs, and only Linux has what holds them in (Landlock, namespaces): \
          use a Linux machine, on Windows WSL, on macOS a virtual machine"

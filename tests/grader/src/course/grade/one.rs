@@ -9,9 +9,13 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use grader::grades::{CheckGrade, Course, ExerciseGrade, Grade, LessonGrade, SCHEMA, Sandbox, Status};
+use grader::{
+    grades::{CheckGrade, Course, ExerciseGrade, Grade, LessonGrade, SCHEMA, Sandbox, Status},
+    late::{Policy, late},
+};
 
 use super::{
+    Clock,
     answer::{self, Word},
     compile::{Compiler, Desk, look_text, main_text},
     hold::{Limits, Report, outside::STOP},
@@ -27,6 +31,9 @@ pub struct Bench {
     pub lessons: BTreeMap<String, Ready>,
     /// Lessons to grade whether or not they were handed in; where none is named, those handed in.
     pub wanted: Vec<String>,
+    pub due: Option<u64>,
+    pub late: Option<Policy>,
+    pub clock: Clock,
     pub seed: u64,
     pub limits: Limits,
     pub work: PathBuf,
@@ -61,7 +68,10 @@ impl Bench {
             Ok(taken) => {
                 grade.digest = taken.digest();
                 grade.left_out = taken.left_out.clone();
-                grade.submitted = taken.submitted();
+                grade.submitted = taken.submitted(self.clock);
+                if let (Some(due), Some(policy), Some(at)) = (self.due, &self.late, grade.submitted) {
+                    grade.late = late(policy, due, at);
+                }
                 let any = taken.lessons.keys().any(|l| self.lessons.contains_key(l));
                 if any || !self.wanted.is_empty() {
                     return (grade, Some(taken));

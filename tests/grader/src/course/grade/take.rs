@@ -10,12 +10,15 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use sha2::{Digest, Sha256};
+use grader::{
+    late::instant,
+    submission::{self, ALL_BYTES, FILE_BYTES as FILE, FILES, digest, sha256},
+};
+use submission::Submission as Paper;
 
-/// Bytes of one file and of all of a submission, and how many files.
-const FILE: u64 = 1 << 20;
-const ALL: usize = 4 << 20;
-const FILES: usize = 64;
+use super::Clock;
+
+const ALL: usize = ALL_BYTES as usize;
 /// Entries that are looked at, and bytes that an archive may unpack to before it is refused.
 const ENTRIES: usize = 10_000;
 const UNPACKED: u64 = 256 << 20;
@@ -193,23 +196,26 @@ impl std::fmt::Display for TooMuch {
 impl std::error::Error for TooMuch {}
 
 impl Taken {
-    /// SHA-256 over all that was taken.
+    /// SHA-256 over all that was taken, as `cargo course pack` counts it.
     pub fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        for (lesson, files) in &self.lessons {
-            for (path, text) in files {
-                for part in [lesson.as_bytes(), path.as_bytes(), text.as_bytes()] {
-                    hash.update((part.len() as u64).to_le_bytes());
-                    hash.update(part);
-                }
-            }
+        let mut files = Vec::new();
+        for (lesson, texts) in &self.lessons {
+            let sum = |(path, text): (&String, &String)| {
+                (
+                    format!("exercises/lesson{lesson}/src/{path}"),
+                    sha256(text.as_bytes()),
+                )
+            };
+            files.extend(texts.iter().map(sum));
         }
-        hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+        digest(files.iter().map(|(path, sum)| (&**path, &**sum)))
     }
 
-    /// When it was handed in: as its paper says, or as the file is dated.
-    pub fn submitted(&self) -> Option<u64> {
-        self.changed
+    /// When it came, in seconds since 1970.
+    pub fn submitted(&self, clock: Clock) -> Option<u64> {
+        let paper: Option<Paper> = self.paper.as_ref().and_then(|text| toml::from_str(text).ok());
+        let packed = paper.and_then(|p| instant(&p.packed).ok());
+        packed.filter(|_| clock == Clock::Packed).or(self.changed)
     }
 
     fn leave_out(&mut self, path: &str, why: &str) {
@@ -231,7 +237,8 @@ impl Taken {
             .collect::<io::Result<_>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            let path = format!("{within}{}", entry.file_name().to_string_lossy());
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{within}{name}");
             let kind = entry.file_type()?;
             let kind = match kind {
                 k if k.is_dir() => Kind::Folder,
@@ -242,7 +249,7 @@ impl Taken {
             if kind == Kind::Folder {
                 self.count()?;
                 // A build's own folder may be large and holds nothing to take.
-                if path.matches('/').count() > 12 || path.ends_with("target") || path.ends_with(".git") {
+                if path.matches('/').count() > 12 || ["target", ".git"].contains(&&*name) {
                     self.leave_out(&path, "only src/**.rs of a lesson is taken");
                 } else {
                     self.folder(&entry.path(), &format!("{path}/"), lesson)?;
@@ -300,6 +307,17 @@ impl Taken {
         Ok(())
     }
 
+    fn within(&self) -> Result<()> {
+        if self.files > FILES || self.bytes > ALL {
+            let why = format!(
+                "it has more than {FILES} Rust files, or more than {} MiB of them",
+                ALL >> 20
+            );
+            return Err(TooMuch(why).into());
+        }
+        Ok(())
+    }
+
     /// Takes an entry, or leaves it out.
     fn offer<'a>(
         &mut self,
@@ -326,8 +344,10 @@ impl Taken {
         let text = match read(open()?)? {
             Ok(text) => text,
             Err(why) => {
+                // It was read up to there.
+                self.bytes += FILE as usize;
                 self.leave_out(path, &why);
-                return Ok(());
+                return self.within();
             }
         };
         self.files += 1;

@@ -14,12 +14,12 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use grader::{
-    grades::{Course, Grade, Sandbox, Status},
+    grades::{Grade, Status},
+    late::Policy,
     seed,
     tell::Ink,
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use sha2::{Digest, Sha256};
 
 use super::{
     Options, answer,
@@ -29,7 +29,7 @@ use super::{
     prepare::{prepare, toolchain},
     take::{Submission, submissions},
 };
-use crate::lessons;
+use crate::{lessons, marks, version};
 
 pub fn grade(root: &Path, options: Options) -> Result<bool> {
     let began = Instant::now();
@@ -57,6 +57,9 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     let _ = fs::remove_dir_all(&bench.work);
     if STOP.load(SeqCst) {
         eprintln!("Stopped. The same command goes on with those that are left.");
+    }
+    if let Err(error) = marks::write_all(&out) {
+        eprintln!("no pages and exports, because {error:#}");
     }
     print!("{}", table(&all, &done, Ink::auto()));
     println!(
@@ -86,10 +89,16 @@ fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Resu
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work)?;
     let mut bench = Bench {
-        course: course(root)?,
+        course: version::course(root)?,
         toolchain: toolchain(root, &work)?,
         lessons: BTreeMap::new(),
         wanted: options.lesson.clone(),
+        due: options.due,
+        late: options.late.map(|policy| Policy {
+            grace: options.grace,
+            ..policy
+        }),
+        clock: options.clock,
         seed: kept_seed(out, options.seed)?,
         limits: Limits {
             wall: options.seconds,
@@ -212,15 +221,15 @@ fn graded(bench: &Bench, one: &Submission, out: &Path, again: bool, desk: usize)
         let lessons = bench.wanted.iter().all(|w| names.contains(&w));
         same && lessons && k.status == Status::Graded && !again
     });
-    if let Some(kept) = kept {
+    if let Some(mut kept) = kept {
+        // What lateness takes may be asked anew without running anything again.
+        (kept.submitted, kept.late) = (grade.submitted, grade.late);
+        kept.save(&path)?;
         return Ok(kept);
     }
     let grade = match taken {
         Some(taken) => bench.grade(grade, &taken, desk)?,
-        None => Grade {
-            sandbox: Sandbox::default(),
-            ..grade
-        },
+        None => grade,
     };
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     grade.save(&path)?;
@@ -272,42 +281,4 @@ fn cut(text: &str, width: usize) -> String {
         return line.to_owned();
     }
     line.chars().take(width - 1).chain(['…']).collect()
-}
-
-/// Which course: its version, and SHA-256 over all that decides a grade.
-fn course(root: &Path) -> Result<Course> {
-    let mut files = Vec::new();
-    for folder in ["lessons", "solutions/src", "tests/grader/src"] {
-        walk(&root.join(folder), &mut files)?;
-    }
-    files.sort();
-    let mut hash = Sha256::new();
-    for file in files {
-        let data = fs::read(&file).with_context(|| file.display().to_string())?;
-        hash.update(
-            file.strip_prefix(root)
-                .unwrap_or(&file)
-                .to_string_lossy()
-                .as_bytes(),
-        );
-        hash.update((data.len() as u64).to_le_bytes());
-        hash.update(data);
-    }
-    Ok(Course {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        digest: hash.finalize().iter().map(|b| format!("{b:02x}")).collect(),
-    })
-}
-
-fn walk(folder: &Path, files: &mut Vec<std::path::PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() && entry.file_name() != "target" {
-            walk(&entry.path(), files)?;
-        } else if kind.is_file() {
-            files.push(entry.path());
-        }
-    }
-    Ok(())
 }
