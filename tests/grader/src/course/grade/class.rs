@@ -25,9 +25,9 @@ use super::{
     Options, answer,
     compile::Desk,
     hold::{Limits, outside::STOP},
+    named::{Submission, submissions},
     one::{Bench, made},
     prepare::{prepare, toolchain},
-    take::{Submission, submissions},
 };
 use crate::{lessons, marks, version};
 

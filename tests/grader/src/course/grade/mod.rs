@@ -12,7 +12,11 @@ mod hold;
 #[cfg(target_os = "linux")]
 mod look;
 #[cfg(target_os = "linux")]
+mod named;
+#[cfg(target_os = "linux")]
 mod one;
+#[cfg(target_os = "linux")]
+mod placed;
 #[cfg(target_os = "linux")]
 mod prepare;
 #[cfg(target_os = "linux")]

@@ -20,8 +20,9 @@ use super::{
     compile::{Compiler, Desk, look_text, main_text},
     hold::{Limits, Report, outside::STOP},
     look,
+    named::Submission,
     prepare::{Ready, Toolchain},
-    take::{Not, Submission, Taken},
+    take::{Not, Taken},
 };
 
 /// What is the same for all submissions of a run.

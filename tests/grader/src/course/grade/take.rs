@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, btree_map::Entry},
     fs,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::Path,
     time::UNIX_EPOCH,
 };
 
@@ -16,7 +16,11 @@ use grader::{
 };
 use submission::Submission as Paper;
 
-use super::Clock;
+use super::{
+    Clock,
+    named::Submission,
+    placed::{Place, placed},
+};
 
 const ALL: usize = ALL_BYTES as usize;
 /// Entries that are looked at, and bytes that an archive may unpack to before it is refused.
@@ -24,13 +28,6 @@ const ENTRIES: usize = 10_000;
 const UNPACKED: u64 = 256 << 20;
 /// How many are named of what is left out.
 const NAMED: usize = 50;
-
-/// A submission that stands to be graded.
-#[derive(Clone, Debug)]
-pub struct Submission {
-    pub name: String,
-    pub path: PathBuf,
-}
 
 /// What was taken from it.
 #[derive(Debug, Default)]
@@ -66,84 +63,7 @@ enum Kind {
     Other(&'static str),
 }
 
-/// All submissions that the arguments name: a folder that holds no lesson is a folder of submissions.
-pub fn submissions(given: &[PathBuf]) -> Result<Vec<Submission>> {
-    let mut found: Vec<Submission> = Vec::new();
-    for path in given {
-        let path = fs::canonicalize(path).with_context(|| format!("{} is not there", path.display()))?;
-        if path.is_dir() && !holds_lesson(&path) {
-            let mut entries: Vec<PathBuf> = fs::read_dir(&path)
-                .with_context(|| path.display().to_string())?
-                .filter_map(|e| Some(e.ok()?.path()))
-                .filter(|p| {
-                    !p.file_name()
-                        .is_some_and(|n| n.to_string_lossy().starts_with('.'))
-                })
-                .collect();
-            entries.sort();
-            found.extend(entries.into_iter().map(Submission::new));
-        } else {
-            found.push(Submission::new(path));
-        }
-    }
-    // Two of the same name would share a folder of results.
-    let mut names: BTreeMap<String, usize> = BTreeMap::new();
-    for one in &mut found {
-        let count = names.entry(one.name.clone()).or_default();
-        *count += 1;
-        if *count > 1 {
-            one.name = format!("{}~{count}", one.name);
-        }
-    }
-    Ok(found)
-}
-
-fn holds_lesson(folder: &Path) -> bool {
-    let lesson = |folder: &Path| {
-        let names = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-        let mut names = names.map(|e| e.file_name().to_string_lossy().into_owned());
-        names.any(|n| lesson_of(&n).is_some())
-    };
-    lesson(folder)
-        || lesson(&folder.join("exercises"))
-        || folder.join("src").is_dir()
-        || folder.join("submission.toml").is_file()
-}
-
-/// `01` of `lesson01`.
-fn lesson_of(name: &str) -> Option<&str> {
-    let number = name.strip_prefix("lesson")?;
-    (number.len() == 2 && number.bytes().all(|b| b.is_ascii_digit())).then_some(number)
-}
-
 impl Submission {
-    fn new(path: PathBuf) -> Self {
-        let file = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let stem = [".tar.gz", ".tgz", ".tar", ".zip"]
-            .iter()
-            .find_map(|e| file.strip_suffix(e))
-            .unwrap_or(&file);
-        // It becomes a folder's name, and a cell of a table.
-        let clean = |c: char| {
-            if c.is_control() || "/\\:".contains(c) {
-                '_'
-            } else {
-                c
-            }
-        };
-        let name: String = stem.chars().map(clean).take(100).collect();
-        let name = if name.trim_matches('.').is_empty() {
-            "_".into()
-        } else {
-            name
-        };
-        Self { name, path }
-    }
-
     /// Takes what may be taken. With `lesson`, files of a bare `src` are that lesson's.
     pub fn take(&self, lesson: Option<&str>) -> Result<Taken, Not> {
         let mut taken = Taken::default();
@@ -388,52 +308,6 @@ fn told(error: io::Error) -> anyhow::Error {
         true => TooMuch(error.to_string()).into(),
         false => error.into(),
     }
-}
-
-enum Place {
-    /// A lesson and a path below its `src`.
-    Source(String, String),
-    /// `submission.toml`.
-    Paper,
-}
-
-/// Where an entry belongs, by its path: `exercises/lessonNN/src/…rs`, also without `exercises`, also under one folder.
-fn placed(path: &str, lesson: Option<&str>) -> Result<Place, &'static str> {
-    let odd = Err("its name is odd: absolute, with `..`, or with signs that no module has");
-    let path = path.strip_prefix("./").unwrap_or(path);
-    let parts: Vec<&str> = path.split('/').collect();
-    let plain = |p: &&str| {
-        let sign = |c: char| c.is_alphanumeric() || " _-.~()+,@'".contains(c);
-        !p.is_empty() && *p != "." && *p != ".." && p.chars().all(sign)
-    };
-    if !parts.iter().all(plain) {
-        return odd;
-    }
-    for skipped in 0..=1.min(parts.len() - 1) {
-        let rest = &parts[skipped..];
-        if rest == ["submission.toml"] {
-            return Ok(Place::Paper);
-        }
-        let rest = if rest[0] == "exercises" { &rest[1..] } else { rest };
-        let (lesson, rest) = match (rest.first().and_then(|n| lesson_of(n)), lesson) {
-            (Some(lesson), _) => (lesson, &rest[1..]),
-            (None, Some(lesson)) if rest.first() == Some(&"src") => (lesson, rest),
-            _ => continue,
-        };
-        if rest.len() < 2 || rest[0] != "src" {
-            return Err("only src/**.rs of a lesson is taken");
-        }
-        let module = |p: &&str| p.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
-        if rest.len() > 6 || !rest.iter().all(module) {
-            return odd;
-        }
-        let file = rest[1..].join("/");
-        if !file.ends_with(".rs") || file.starts_with("main.rs") || file.starts_with("bin/") {
-            return Err("only src/**.rs of a lesson's library is taken");
-        }
-        return Ok(Place::Source(lesson.to_owned(), file));
-    }
-    Err("only src/**.rs of a lesson is taken")
 }
 
 /// Ends with [`TooMuch`] after so many bytes.
