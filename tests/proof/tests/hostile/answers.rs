@@ -13,6 +13,8 @@ pub struct Deed {
     pub body: &'static str,
     pub points: u32,
     pub told: &'static str,
+    /// What of the sandbox must hold for it to end so.
+    pub needs: &'static str,
 }
 
 const fn deed(name: &'static str, points: u32, told: &'static str, body: &'static str) -> Deed {
@@ -22,6 +24,7 @@ const fn deed(name: &'static str, points: u32, told: &'static str, body: &'stati
         body,
         points,
         told,
+        needs: "landlock",
     }
 }
 
@@ -102,7 +105,9 @@ pub const DEEDS: &[Deed] = &[
         let _ = std::process::Command::new(\"/bin/true\").exec();
         RIGHT",
     ),
-    deed(
+    Deed {
+        needs: "user",
+        ..deed(
         "starts-many-threads",
         11,
         "no thread could be started",
@@ -110,8 +115,11 @@ pub const DEEDS: &[Deed] = &[
             std::thread::sleep(std::time::Duration::from_secs(2))
         }).ok()).collect();
         if all.len() < 100 { RIGHT } else { f32::NAN }",
-    ),
-    deed(
+    )
+    },
+    Deed {
+        needs: "files",
+        ..deed(
         "fills-the-disk",
         12,
         "",
@@ -121,7 +129,8 @@ pub const DEEDS: &[Deed] = &[
         }
         for i in 0..200 { let _ = std::fs::remove_file(format!(\"filler-{i}\")); }
         if written < 40 { RIGHT } else { f32::NAN }",
-    ),
+    )
+    },
     deed(
         "prints-without-end",
         12,
@@ -143,13 +152,16 @@ pub const DEEDS: &[Deed] = &[
             Err(_) => f32::NAN,
         }",
     ),
-    deed(
+    Deed {
+        needs: "files",
+        ..deed(
         "looks-around",
         12,
         "",
         "let seen = [\"/root\", \"/home\", \"/proc/self/environ\", \"/etc/passwd\", \"/sys\", \"/var\", \"ROOT/Cargo.toml\"];
         if seen.iter().all(|p| std::fs::read(p).is_err() && std::fs::read_dir(p).is_err()) { RIGHT } else { f32::NAN }",
-    ),
+    )
+    },
     deed(
         "writes-into-the-tests",
         12,

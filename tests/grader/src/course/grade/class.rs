@@ -1,7 +1,7 @@
 //! A whole run: what is to do, several at once, what came of it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
     sync::{
@@ -17,7 +17,7 @@ use grader::{
     grades::{Grade, Status},
     late::Policy,
     seed,
-    tell::Ink,
+    tell::{Ink, wrap},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -62,6 +62,9 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         eprintln!("no pages and exports, because {error:#}");
     }
     print!("{}", table(&all, &done, Ink::auto()));
+    for line in held(&done) {
+        println!("{line}");
+    }
     println!(
         "\nseed {} · {} s · {}",
         bench.seed,
@@ -234,6 +237,14 @@ fn graded(bench: &Bench, one: &Submission, out: &Path, again: bool, desk: usize)
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     grade.save(&path)?;
     Ok(grade)
+}
+
+/// What was missing of what holds a submission, within 80 columns.
+fn held(done: &BTreeMap<String, Done>) -> Vec<String> {
+    let grades = done.values().filter_map(|d| d.as_ref().ok());
+    let missing: BTreeSet<&String> = grades.flat_map(|g| &g.sandbox.missing).collect();
+    let lines = missing.iter().flat_map(|m| wrap(&format!("not held by {m}"), 80));
+    lines.collect()
 }
 
 fn spinner(message: &str) -> ProgressBar {

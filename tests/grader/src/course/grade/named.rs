@@ -81,10 +81,10 @@ impl Submission {
             }
         };
         let name: String = stem.chars().map(clean).take(100).collect();
-        let name = if name.trim_matches('.').is_empty() {
-            "_".into()
-        } else {
-            name
+        // Names with a dot before them are the grader's own.
+        let name = match name.strip_prefix('.') {
+            Some(rest) => format!("_{rest}"),
+            None => name,
         };
         Self { name, path }
     }

@@ -24,15 +24,25 @@ pub fn hold(spec: &Spec) -> i32 {
     unsafe { libc::setsid() };
     let _ = rights::die_with_parent();
     let mut binds = None;
-    if report.note("namespaces", spaces::user()).is_some() {
-        report.note("network", spaces::leave(libc::CLONE_NEWNET));
-        report.note("processes", spaces::leave(libc::CLONE_NEWPID));
-        let _ = spaces::leave(libc::CLONE_NEWIPC | libc::CLONE_NEWUTS);
-        let own = spaces::leave(libc::CLONE_NEWNS).and_then(|()| spaces::root(spec));
-        binds = report.note("files", own);
+    match spaces::user() {
+        Ok(()) => {
+            report.note("network", spaces::leave(libc::CLONE_NEWNET));
+            report.note("processes", spaces::leave(libc::CLONE_NEWPID));
+            let _ = spaces::leave(libc::CLONE_NEWIPC | libc::CLONE_NEWUTS);
+            let own = spaces::leave(libc::CLONE_NEWNS).and_then(|()| spaces::root(spec));
+            binds = report.note("files", own);
+        }
+        Err(error) => {
+            let of = |name| format!("{name}: no namespaces, {error}");
+            report.missing.extend(["network", "processes", "files"].map(of));
+        }
     }
     let own_files = binds.is_some();
-    let binds = binds.unwrap_or_else(|| spec.binds.clone());
+    // Where there is no other, the folder that was to be its root is its scratch.
+    let binds = binds.unwrap_or_else(|| {
+        let scratch = Bind::write("scratch", &spec.root);
+        spec.binds.iter().cloned().chain([scratch]).collect()
+    });
     // The first in a namespace of processes cannot be ended by a signal from within: it only waits for the program.
     let first = || spaces::apart(|| last_steps(spec, &binds, own_files, report)).unwrap_or(NOT_STARTED);
     spaces::apart(|| {
@@ -67,7 +77,11 @@ fn last_steps(spec: &Spec, binds: &[Bind], own_files: bool, mut report: Report) 
     // Without files of its own it is the user of the grader, whose other processes would count.
     report.note("limits", rights::limits(&spec.limits, own_files));
     report.note("no new rights", rights::nothing_new());
-    report.note("landlock", rights::landlock(binds, spec.spawns));
+    if report.note("landlock", rights::landlock(binds, spec.spawns)) == Some(false) {
+        report
+            .missing
+            .push("landlock in full: the kernel has an older one".into());
+    }
     report.note("seccomp", rights::seccomp(spec.spawns));
     let held = |name: &str| report.held.iter().any(|h| h == name);
     if !held("files") && !held("landlock") {

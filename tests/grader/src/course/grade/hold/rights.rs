@@ -79,8 +79,8 @@ pub fn limits(limits: &Limits, tasks: bool) -> io::Result<()> {
 }
 
 /// Reads and runs the system's libraries and what is bound, writes what is bound to be written; nothing else, and no
-/// network. A program that `spawns` none may run none but its own.
-pub fn landlock(binds: &[Bind], spawns: bool) -> Result<(), String> {
+/// network. A program that `spawns` none may run none but its own. `false` where the kernel knows only a part of it.
+pub fn landlock(binds: &[Bind], spawns: bool) -> Result<bool, String> {
     let abi = ABI::V6;
     let said = |e: &dyn std::fmt::Display| e.to_string();
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
@@ -116,20 +116,20 @@ pub fn landlock(binds: &[Bind], spawns: bool) -> Result<(), String> {
     }
     rule(Path::new("/dev/null"), read | AccessFs::WriteFile)?;
     for path in ["/dev/zero", "/dev/urandom", "/dev/random"] {
-        rule(Path::new(path), read.into())?;
+        rule(Path::new(path), read)?;
     }
     for bind in binds {
         let access = match (bind.write, bind.name == "answer" || spawns) {
             (true, _) => AccessFs::from_all(abi) & !BitFlags::from(AccessFs::Execute),
             (false, true) => run,
-            (false, false) => read.into(),
+            (false, false) => read,
         };
         rule(&bind.from, access)?;
     }
     let status = rules.restrict_self().map_err(|e| said(&e))?;
     match status.ruleset {
-        RulesetStatus::FullyEnforced => Ok(()),
-        RulesetStatus::PartiallyEnforced => Ok(()),
+        RulesetStatus::FullyEnforced => Ok(true),
+        RulesetStatus::PartiallyEnforced => Ok(false),
         RulesetStatus::NotEnforced => Err("the kernel does not have it, or it is turned off".into()),
     }
 }
