@@ -106,6 +106,12 @@ pub fn folders(into: &Path, outside: &Path) {
     put(&odd, SOURCE, [HONEST.as_bytes(), b"// \xff\xfe\n"].concat());
     let reexport = HONEST.replace("pub fn neuron(", "pub use canopy::kernels::neuron;\nfn unused(");
     put(&into.join("hands-on-canopys-own"), SOURCE, reexport);
+    // Its gradients become zero, so that parameters which stay are where gradients of zero would leave them.
+    let from = HONEST.find("    for (param, grad) in params").unwrap();
+    let to = HONEST[from..].find("    Ok(())").unwrap() + from;
+    let scribble = "    for grad in grads {\n        grad.zero_set()?;\n    }\n";
+    let scribbled = format!("{}{scribble}{}", &HONEST[..from], &HONEST[to..]);
+    put(&into.join("scribbles-over-its-inputs"), SOURCE, scribbled);
     put(&into.join("is-empty"), "notes.txt", "nothing\n");
     put(
         &into.join("holds-only-a-part"),

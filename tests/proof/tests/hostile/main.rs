@@ -123,7 +123,7 @@ fn graded() -> Run {
     archives::tars(&all, &sentinel);
     archives::zips(&all);
     let course_files = ["lessons", "solutions/src", "exercises", "tests/grader/src"].map(|f| root().join(f));
-    let before = (snapshot(&[sentinel.clone()]), snapshot(&course_files));
+    let before = (snapshot(std::slice::from_ref(&sentinel)), snapshot(&course_files));
     let out = Command::new(course())
         .args([
             "grade",
@@ -145,7 +145,7 @@ fn graded() -> Run {
         .unwrap();
     listener.set_nonblocking(true).unwrap();
     Run {
-        sentinel: (before.0, snapshot(&[sentinel])),
+        sentinel: (before.0, snapshot(std::slice::from_ref(&sentinel))),
         course: (before.1, snapshot(&course_files)),
         knocked: Mutex::new(listener.accept().is_ok()),
         code: out.status.code(),
@@ -240,6 +240,44 @@ fn canopys_own_answer_handed_on_is_no_answer() {
     let grade = grade("hands-on-canopys-own");
     assert_eq!(grade.points(), 11, "{}", told(&grade));
     assert!(told(&grade).contains("canopy::kernels"), "{}", told(&grade));
+}
+
+#[test]
+fn inputs_that_are_written_over_do_not_change_what_is_expected() {
+    let grade = grade("scribbles-over-its-inputs");
+    assert_eq!(grade.points(), 10, "{}", told(&grade));
+}
+
+/// `cargo course grade` of one folder, with more arguments; its exit code.
+fn grade_one(submission: &Path, out: &Path, more: &[&str]) -> Option<i32> {
+    let mut command = Command::new(course());
+    command.arg("grade").arg(submission).arg("--out").arg(out);
+    let out = command.args(more).current_dir(root()).output().unwrap();
+    out.status.code()
+}
+
+#[test]
+fn a_run_goes_on_where_it_stopped_and_grades_anew_what_changed() {
+    let base = tempfile::tempdir().unwrap();
+    let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
+    let source = submission.join("lesson01/src/lib.rs");
+    fs::create_dir_all(source.parent().unwrap()).unwrap();
+    let honest = include_str!("honest.rs");
+    fs::write(&source, honest).unwrap();
+    let load = || Grade::load(&out.join("ada/grade.json")).unwrap();
+    assert_eq!(grade_one(&submission, &out, &["--require", "wings"]), Some(2));
+    assert_eq!(grade_one(&submission, &out, &[]), Some(0));
+    let first = load();
+    assert_eq!(first.points(), 12);
+    let due = ["--due", "2026-01-01T00:00:00Z", "--late", "100%/day"];
+    assert_eq!(grade_one(&submission, &out, &due), Some(0));
+    let late = load();
+    assert_eq!(late.mark(), 0.0);
+    // Nothing was run again: it took as long, to the hundredth of a second, on the same seed.
+    assert_eq!(Grade { late: None, ..late }, first);
+    fs::write(&source, honest.replace("sum + bias", "sum - bias")).unwrap();
+    assert_eq!(grade_one(&submission, &out, &[]), Some(0));
+    assert_eq!((load().points(), load().seed), (11, first.seed));
 }
 
 #[test]
