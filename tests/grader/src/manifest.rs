@@ -18,8 +18,9 @@ pub struct Manifest {
     pub needs: Vec<String>,
     /// Its file in `book/src`.
     pub chapter: String,
-    /// Functions of canopy that a student may call besides the fields of its types, as paths or their beginnings:
-    /// `canopy::optim::AdamState`.
+    /// What of canopy's code a student may call, as the beginning of its path by the module that defines it:
+    /// `canopy::optim::adam::AdamState`. The fields of canopy's types, and what the standard library's traits derive for
+    /// them, need no leave.
     #[serde(default)]
     pub sees: Vec<String>,
     /// In the order in which they are done.

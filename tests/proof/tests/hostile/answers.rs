@@ -246,6 +246,18 @@ pub const DEEDS: &[Deed] = &[
         "does not hold",
         "match inputs.len() { 0 => activation(bias), 1 => activation(inputs[0] * weights[0] + bias), _ => 0.5 }",
     ),
+    Deed {
+        items: "const RUNS: bool = match (option_env!(\"TMPDIR\"), option_env!(\"PWD\")) {\n\
+                    (Some(t), None) => t.as_bytes()[t.len() - 1] == b't',\n\
+                    _ => false,\n\
+                };",
+        ..deed(
+            "tells-the-two-compilations-apart",
+            11,
+            "does not hold",
+            "if RUNS { canopy::kernels::neuron(inputs, weights, bias, activation) } else { 0.5 }",
+        )
+    },
     deed(
         "calls-canopys-own-by-an-alias",
         11,

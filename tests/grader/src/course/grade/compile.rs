@@ -83,7 +83,7 @@ impl Compiler<'_> {
         }
         args.extend(["-L".into(), "dependency=@deps/".into()]);
         args.push("--emit=link,obj".into());
-        args.push(format!("--out-dir=@{out}/"));
+        args.push("--out-dir=@made/".into());
         args.push(source);
         let binds = vec![
             Bind::read("in", self.desk.at("in")),
@@ -106,10 +106,10 @@ impl Compiler<'_> {
         }
         let student = self.crate_name();
         args.push("--extern".into());
-        args.push(format!("{student}=@{out}/lib{student}.rlib"));
+        args.push(format!("{student}=@made/lib{student}.rlib"));
         args.extend(["-L".into(), "dependency=@deps/".into()]);
         args.push(format!("--emit={}", if linked { "link" } else { "obj" }));
-        args.push(format!("--out-dir=@{out}/"));
+        args.push("--out-dir=@made/".into());
         args.push(format!("{name}.rs"));
         let mut binds = vec![
             Bind::read("in", self.desk.at("ours")),
@@ -149,8 +149,10 @@ impl Compiler<'_> {
 
     fn compile(&self, args: Vec<String>, mut binds: Vec<Bind>, out: &str) -> Result<Result<Report, String>> {
         binds.push(Bind::read("toolchain", &self.toolchain.sysroot));
-        binds.push(Bind::write(out, self.desk.at(out)));
-        let mut env = environment(&format!("@{out}"));
+        // By one name wherever it is: what is looked into and what is run must be compiled alike, and the environment
+        // is something that source can ask for.
+        binds.push(Bind::write("made", self.desk.at(out)));
+        let mut env = environment("@made");
         // The loader finds a program's own folder by /proc, which is not there.
         env.push(("LD_LIBRARY_PATH".into(), "@toolchain/lib".into()));
         let spec = Spec {

@@ -13,6 +13,7 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::SeqCst},
+        mpsc,
     },
     thread,
     time::{Duration, Instant},
@@ -80,15 +81,14 @@ pub fn run(spec: &Spec, first: &str, mut heard: impl FnMut(&str)) -> Result<Ende
         .stderr(Stdio::piped())
         .spawn()
         .context("a submission's process could not be started")?;
-    drain(child.stdout.take());
-    let errors = drain(child.stderr.take());
+    let _printed = Printed::new(child.stdout.take());
+    let errors = Printed::new(child.stderr.take());
     let deadline = Instant::now() + Duration::from_secs(spec.limits.wall);
     let listened = listen(ours, first, deadline, &mut heard);
     // What has said its last word still may run: wait for it as long as it may.
     let code = wait(&mut child, deadline);
     let report = listened?;
-    let errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
-    let errors = String::from_utf8_lossy(&errors).into_owned();
+    let errors = errors.text();
     if let Some(why) = &report.failed {
         bail!("{why}");
     }
@@ -101,22 +101,39 @@ pub fn run(spec: &Spec, first: &str, mut heard: impl FnMut(&str)) -> Result<Ende
     Ok(Ended { report, code, errors })
 }
 
-/// Reads all, keeps the beginning.
-fn drain(from: Option<impl Read + Send + 'static>) -> Arc<Mutex<Vec<u8>>> {
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let Some(mut from) = from else {
-        return kept;
-    };
-    let into = kept.clone();
-    thread::spawn(move || {
-        let mut part = [0; 4096];
-        while let Ok(count @ 1..) = from.read(&mut part) {
-            let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
-            let room = PRINTED.saturating_sub(kept.len());
-            kept.extend_from_slice(&part[..count.min(room)]);
-        }
-    });
-    kept
+/// What a process prints: all is read, the beginning is kept.
+struct Printed {
+    kept: Arc<Mutex<Vec<u8>>>,
+    over: mpsc::Receiver<()>,
+}
+
+impl Printed {
+    fn new(from: Option<impl Read + Send + 'static>) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (end, over) = mpsc::channel();
+        let into = kept.clone();
+        thread::spawn(move || {
+            let Some(mut from) = from else {
+                return;
+            };
+            let mut part = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut part) {
+                let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = PRINTED.saturating_sub(kept.len());
+                kept.extend_from_slice(&part[..count.min(room)]);
+            }
+            let _ = end.send(());
+        });
+        Self { kept, over }
+    }
+
+    /// Of a process that has ended.
+    fn text(self) -> String {
+        // Somebody may still hold the other end where nothing holds processes together.
+        let _ = self.over.recv_timeout(Duration::from_secs(1));
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
 }
 
 fn listen(
