@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     bar.finish_and_clear();
     let scores = predictions.scores(&args.part, &data.species);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&scores)?);
+        say!("{}", serde_json::to_string_pretty(&scores)?);
     } else {
         print!("{}", summary::scores_text(&scores));
     }

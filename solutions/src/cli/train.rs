@@ -62,7 +62,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let command = command_line(&trainer.config);
     let report = summary::finish(&mut trainer, &command)?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report.evaluation)?);
+        say!("{}", serde_json::to_string_pretty(&report.evaluation)?);
     } else {
         print!("{}", summary::text(&report, &path));
     }

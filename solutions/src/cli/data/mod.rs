@@ -1,16 +1,5 @@
 //! `canopy data`: data sets and point files, from the network to a page.
 
-/// As `println!`, but where nobody reads on (`| head`) the program ends quietly.
-macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        if let Err(e) = writeln!(std::io::stdout(), $($text)*) {
-            let quiet = e.kind() == std::io::ErrorKind::BrokenPipe;
-            std::process::exit(i32::from(!quiet));
-        }
-    }};
-}
-
 mod convert;
 mod export;
 mod fetch;
