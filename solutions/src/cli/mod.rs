@@ -77,6 +77,10 @@ pub fn main() -> ExitCode {
         Command::Data(command) => data::run(command),
     };
     result.unwrap_or_else(|e| {
+        if e.is::<data::progress::Stopped>() {
+            eprintln!("{e}");
+            return ExitCode::from(stop::STOPPED);
+        }
         eprintln!("error: {e:#}");
         ExitCode::FAILURE
     })

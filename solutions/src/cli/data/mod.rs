@@ -6,7 +6,7 @@ mod fetch;
 mod grow;
 mod import;
 mod info;
-mod open;
+pub(super) mod open;
 pub(super) mod progress;
 mod sample;
 mod split;
@@ -17,8 +17,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
-
-use super::stop;
 
 /// What to do with data.
 #[derive(Debug, Subcommand)]
@@ -56,11 +54,5 @@ pub fn run(command: DataCommand) -> Result<ExitCode> {
         DataCommand::View(args) => view::run(&args),
         DataCommand::Grow(args) => grow::run(&args),
     };
-    match done {
-        Err(e) if e.is::<progress::Stopped>() => {
-            eprintln!("{e}");
-            Ok(ExitCode::from(stop::STOPPED))
-        }
-        done => done.map(|()| ExitCode::SUCCESS),
-    }
+    done.map(|()| ExitCode::SUCCESS)
 }
