@@ -74,8 +74,9 @@ pub struct Options {
     #[arg(long, value_name = "NORM", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clip: Option<f64>,
-    /// Learning rate after the warm-up
-    #[arg(long, value_parser = ["cosine", "constant"], help_heading = "Learning")]
+    /// Learning rate after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
+    /// exponential:GAMMA, onecycle[:RISING]
+    #[arg(long, value_name = "FORM", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
     /// Epochs in which the learning rate rises from 0

@@ -7,7 +7,7 @@ use crate::{
     loader::{Augment, Features, Frame},
     model::{Kind, PointNetConfig},
     optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig},
-    schedule::ScheduleConfig,
+    schedule::Schedule,
 };
 
 /// The name that stands for the trees that canopy grows itself.
@@ -48,7 +48,7 @@ pub struct Config {
     pub momentum: f64,
     /// Greatest norm of all gradients together; 0: not clipped.
     pub clip: f64,
-    /// `cosine` or `constant`, after the warm-up.
+    /// As [`Schedule::parse`] takes it, after the warm-up.
     pub schedule: String,
     /// Epochs in which the learning rate rises from 0.
     pub warmup: f64,
@@ -271,13 +271,8 @@ impl Config {
     /// The learning rate over the run's steps.
     ///
     /// # Errors
-    /// An unknown name.
-    pub fn schedule(&self) -> Result<ScheduleConfig> {
-        let warmup = (self.warmup / self.epochs as f64).min(1.0);
-        Ok(match self.schedule.as_str() {
-            "cosine" => ScheduleConfig::Cosine { warmup, floor: 0.0 },
-            "constant" => ScheduleConfig::Constant,
-            other => bail!("no schedule is called '{other}': take cosine or constant"),
-        })
+    /// Those of [`Schedule::parse`].
+    pub fn schedule(&self) -> Result<Schedule> {
+        Schedule::parse(&self.schedule, self.warmup)
     }
 }
