@@ -150,7 +150,7 @@ mod tests {
         let test = RangeTest {
             first: 0.1,
             last: 1e3,
-            steps: 40,
+            steps: 37,
             smoothing: 0.0,
             ..RangeTest::default()
         };
