@@ -9,6 +9,7 @@ pub mod kernels;
 pub mod loader;
 pub mod model;
 pub mod optim;
+pub mod parallel;
 pub mod precision;
 pub mod report;
 pub mod schedule;
