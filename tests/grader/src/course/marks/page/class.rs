@@ -39,8 +39,8 @@ fn head(class: &Class) -> String {
     ));
     let of = class.lessons().iter().map(|l| l.2).sum::<u32>();
     out.push_str(&format!(
-        "<p class=\"lead\">median of {of} points</p>\n<p>{} submissions",
-        class.entries.len()
+        "<p class=\"lead\">median of {of} points</p>\n<p>{}",
+        clean::counted(class.entries.len(), "submission")
     ));
     if let (Some(least), Some(most)) = (marks.first(), marks.last()) {
         out.push_str(&format!(
