@@ -1,8 +1,12 @@
 //! `cargo course`: the companion of a student. Where am I, what is next, a hint.
 
+mod certificate;
 mod home;
 mod lessons;
+mod marks;
+mod pack;
 mod reset;
+mod version;
 
 use std::process::{Command, ExitCode};
 
@@ -33,6 +37,17 @@ enum Task {
     Reset { exercise: String },
     /// The next exercise: what is asked, and where.
     Next,
+    /// What you hand in, as one archive: your exercises and nothing else.
+    Pack(pack::Options),
+    /// For instructors: tables, exports and pages of what `grade` left.
+    Marks(marks::Options),
+    /// For instructors: that a student won all points of some lessons, signed.
+    Certificate(certificate::Options),
+    /// For instructors: the key that signs certificates.
+    #[command(subcommand)]
+    Key(certificate::key::Task),
+    /// Whether a certificate is as it was signed, and by whom.
+    Verify(certificate::verify::Options),
     /// Which check catches which known mistake, as Markdown.
     Matrix { lesson: Option<String> },
 }
@@ -48,6 +63,12 @@ fn main() -> ExitCode {
 }
 
 fn run(options: Options) -> Result<ExitCode> {
+    // These need no course around them.
+    match &options.command {
+        Some(Task::Verify(options)) => return certificate::verify::run(options),
+        Some(Task::Key(task)) => return certificate::key::run(task).map(|()| ExitCode::SUCCESS),
+        _ => {}
+    }
     let root = place::root().context("this is not within the course's folder")?;
     let lessons = lessons::all(&root)?;
     let ink = Ink::auto();
@@ -60,6 +81,10 @@ fn run(options: Options) -> Result<ExitCode> {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
             print!("{}", reset::reset(&root, lesson, one)?);
         }
+        Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,
+        Some(Task::Marks(options)) => return marks::run(&options),
+        Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
+        Some(Task::Key(_) | Task::Verify(_)) => {}
         Some(Task::Matrix { lesson }) => {
             for l in &lessons {
                 if lesson.as_ref().is_none_or(|wanted| *wanted == l.manifest.lesson) {

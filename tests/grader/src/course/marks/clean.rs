@@ -1,0 +1,140 @@
+//! What students wrote, made harmless for where it is shown: a terminal, a spreadsheet, XML, HTML.
+
+/// Letters of what was told of one check that are shown at most; all of it stands in `grade.json`.
+pub const TOLD: usize = 12_000;
+
+/// Marks that turn the reading direction, or are not seen, with which a name could look like another one; and what XML
+/// does not take.
+fn sly(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Printable text in lines; all else becomes `�`.
+pub fn text(raw: &str) -> String {
+    let odd = |c: char| sly(c) || (c.is_control() && c != '\n' && c != '\t');
+    raw.replace("\r\n", "\n")
+        .chars()
+        .map(|c| if odd(c) { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// Printable text in one line.
+pub fn line(raw: &str) -> String {
+    text(raw).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// At most `most` letters of it, and how many were left out.
+pub fn short(raw: &str, most: usize) -> String {
+    let text = text(raw);
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}\n… {} more letters", &text[..at], text[at..].chars().count()),
+        None => text,
+    }
+}
+
+/// In at most `width` columns, cut with `…`.
+pub fn cut(raw: &str, width: usize) -> String {
+    let line = line(raw);
+    if line.chars().count() <= width {
+        return line;
+    }
+    line.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A cell of a spreadsheet that no spreadsheet takes for a formula.
+pub fn cell(raw: &str) -> String {
+    let line = line(raw);
+    if line.starts_with([
+        '=', '+', '-', '@', '|', '%', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ]) {
+        format!("'{line}")
+    } else {
+        line
+    }
+}
+
+/// For XML and HTML, in elements and in quoted attributes.
+pub fn markup(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len() + 8);
+    for c in text(raw).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// One step of a URL's path.
+pub fn step(raw: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
+    raw.bytes()
+        .map(|b| {
+            if plain(b) {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
+        .collect()
+}
+
+/// A number of points, without needless zeros: `7`, `6.3`, `6.75`.
+pub fn points(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `1 submission`, `2 submissions`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_is_harmless_where_it_is_shown() {
+        assert_eq!(
+            text("a\u{0}\u{1b}[31m\r\nb\u{202e}"),
+            "a\u{fffd}\u{fffd}[31m\nb\u{fffd}"
+        );
+        assert_eq!(line(" a\n\tb \r c"), "a b \u{fffd} c");
+        for formula in [
+            "=cmd()",
+            "+1",
+            "-1",
+            "@SUM(A1)",
+            "\t=1",
+            "\n=1",
+            " =1",
+            "|x",
+            "\u{ff1d}1",
+        ] {
+            assert!(cell(formula).starts_with('\''), "{formula:?}: {}", cell(formula));
+        }
+        assert_eq!(cell("anna"), "anna");
+        assert_eq!(markup("<b a='\"'>&"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;");
+        assert_eq!(step("../ä b\"#?"), "..%2F%C3%A4%20b%22%23%3F");
+    }
+
+    #[test]
+    fn long_text_is_cut_and_says_so() {
+        let million = "é".repeat(1_000_000);
+        assert!(short(&million, 10).ends_with("\n… 999990 more letters"));
+        assert_eq!(short("ab", 2), "ab");
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!((cut("abcd", 4), cut("", 4)), ("abcd".into(), String::new()));
+    }
+
+    #[test]
+    fn points_have_no_needless_zeros() {
+        let all = [7.0, 6.3, 6.75, 0.0, 10.0, 100.0].map(points);
+        assert_eq!(all, ["7", "6.3", "6.75", "0", "10", "100"]);
+    }
+}

@@ -1,0 +1,24 @@
+for (const table of document.querySelectorAll("table.sort")) {
+  const heads = [...table.tHead.rows[0].cells];
+  const body = table.tBodies[0];
+  const key = (row, at) => row.cells[at].dataset.sort ?? row.cells[at].textContent.trim();
+  heads.forEach((head, at) => {
+    const number = head.classList.contains("number");
+    head.querySelector("button").addEventListener("click", () => {
+      // The first click on numbers puts the greatest first, on names the first of the alphabet.
+      const was = head.getAttribute("aria-sort");
+      const up = was === null ? !number : was === "descending";
+      for (const other of heads) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const rows = [...body.rows].map((row) => [key(row, at), row]);
+      rows.sort(([a], [b]) => {
+        // What is empty stays last, whichever way.
+        if (a === "" || b === "") return (a === "") - (b === "");
+        const order = number ? parseFloat(a) - parseFloat(b) : a.localeCompare(b, undefined, { numeric: true });
+        return up ? order : -order;
+      });
+      body.append(...rows.map(([, row]) => row));
+    });
+  });
+}
+document.documentElement.dataset.ready = "yes";
