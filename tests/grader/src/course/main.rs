@@ -1,8 +1,11 @@
 //! `cargo course`: the companion of a student. Where am I, what is next, a hint.
 
+mod extract;
 mod home;
 mod lessons;
 mod reset;
+mod solution;
+mod watch;
 
 use std::process::{Command, ExitCode};
 
@@ -29,6 +32,15 @@ enum Task {
     Check { what: Option<String> },
     /// A hint for an exercise: a question, then a pointer, then nearly the code; one more each time.
     Hint { exercise: String },
+    /// Checks whenever you save, on a screen: one exercise after the other, with hints (`watch`, `watch 01`).
+    Watch { lesson: Option<String> },
+    /// canopy's own function for an exercise: after a pass, or when you give up, which is noted.
+    Solution {
+        exercise: String,
+        /// Show it before the exercise is right.
+        #[arg(long)]
+        give_up: bool,
+    },
     /// The empty function again; yours is kept beside it.
     Reset { exercise: String },
     /// The next exercise: what is asked, and where.
@@ -56,6 +68,13 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
         Some(Task::Check { what }) => return check(&lessons, what),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
+        Some(Task::Watch { lesson }) => return watch::watch(&root, lessons, lesson),
+        Some(Task::Solution { exercise, give_up }) => {
+            print!(
+                "{}",
+                solution::solution(&root, &lessons, &exercise, give_up, ink)?
+            );
+        }
         Some(Task::Reset { exercise }) => {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
             print!("{}", reset::reset(&root, lesson, one)?);

@@ -1,0 +1,61 @@
+//! canopy's own function for an exercise: after a pass, or when a student gives up.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, bail};
+use grader::{
+    Exercise,
+    progress::{self, Progress},
+    tell::Ink,
+};
+
+use crate::{
+    extract,
+    lessons::{self, Lesson},
+};
+
+/// The solution of `id`, if it may be seen; that it was given up is kept.
+pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: Ink) -> Result<String> {
+    let (lesson, exercise) = lessons::find(lessons, id)?;
+    let progress = Progress::load();
+    let right = progress.state(&exercise.id) == "right";
+    if !right && !give_up && !progress.given_up.contains(&exercise.id) {
+        bail!(
+            "{0} {1} is not right yet, as far as runs have shown.\n\n  check    cargo test -p lesson{2} {0}\n  \
+             hint     cargo course hint {0}\n  give up  cargo course solution {0} --give-up   (this is noted)",
+            exercise.id,
+            exercise.title,
+            lesson.manifest.lesson
+        );
+    }
+    let text = text(root, exercise, ink)?;
+    if !right && give_up {
+        progress::change(|p| p.given_up.insert(exercise.id.clone())).context("progress could not be kept")?;
+    }
+    Ok(text)
+}
+
+/// The function, its place above it.
+pub fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
+    let file = &exercise.solution;
+    let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
+    let found = extract::function(&source, &exercise.answer)
+        .with_context(|| format!("`fn {}` was not found in {file}", exercise.answer))?;
+    let place = format!("{file}:{}", found.line);
+    let code: Vec<String> = source[found.all].lines().map(|l| painted(l, ink)).collect();
+    Ok(format!(
+        "{}\n{}\n\n{}\n",
+        ink.bold(&format!("{} {}", exercise.id, exercise.title)),
+        ink.faint(&place),
+        code.join("\n")
+    ))
+}
+
+/// Comments stand back.
+fn painted(line: &str, ink: Ink) -> String {
+    if line.trim_start().starts_with("//") {
+        ink.faint(line)
+    } else {
+        line.to_owned()
+    }
+}

@@ -1,0 +1,403 @@
+//! What stands on the screen's pages: the verdict, hints, the list, help, a solution, the question of a reset.
+
+use std::time::{Duration, Instant};
+
+use grader::{contract, grades::CheckGrade, place};
+use ratatui::{
+    style::Modifier,
+    text::{Line, Span},
+};
+
+use super::{
+    ansi,
+    draw::{Theme, ends, sign, turning},
+    run::End,
+    state::{Check, Panel, Watch},
+};
+use crate::lessons;
+
+type Lines = Vec<Line<'static>>;
+
+/// The exercise, its checks, and what the first that does not hold has to say.
+pub fn verdict(watch: &Watch, theme: Theme, width: usize, roomy: bool, now: Instant) -> Lines {
+    let e = watch.exercise();
+    let title = Span::styled(format!("{} {}", e.id, e.title), theme.bold());
+    let points = format!("   {} point{}", e.points, if e.points == 1 { "" } else { "s" });
+    let mut left = vec![title];
+    if width >= 60 {
+        left.push(Span::styled(points, theme.faint()));
+    }
+    let (word, took) = match &watch.check {
+        Check::Running(_) => ("", None),
+        Check::Ended(End::Seen { seen, .. }, took) => {
+            let words: Vec<&str> = seen
+                .exercises
+                .iter()
+                .flat_map(|e| &e.checks)
+                .map(|c| c.word.as_str())
+                .collect();
+            let worst = ["wrong", "to do", "not run"]
+                .into_iter()
+                .find(|w| words.contains(w));
+            (worst.unwrap_or("right"), Some(*took))
+        }
+        Check::Ended(End::Broken { .. }, took) => ("does not compile", Some(*took)),
+        Check::Ended(End::Failed(_), took) => ("not checked", Some(*took)),
+    };
+    let badge = match turning(watch, now) {
+        Some((sign, took)) => Span::styled(format!("{sign} checking {took:.1} s"), theme.accent()),
+        None => {
+            let style = theme.state(if word.len() > 7 { "wrong" } else { word });
+            Span::styled(
+                format!(" {} ", word.to_uppercase()),
+                style.add_modifier(Modifier::REVERSED | Modifier::BOLD),
+            )
+        }
+    };
+    let took = took.map_or(String::new(), |t| format!("  {}", seconds(t)));
+    let mut lines = vec![ends(left, vec![badge, Span::styled(took, theme.faint())], width)];
+    if roomy {
+        lines.push(Line::default());
+    }
+    match &watch.check {
+        Check::Running(_) => lines.extend(task(watch, theme)),
+        Check::Ended(End::Seen { seen, said }, _) => {
+            let checks: Vec<&CheckGrade> = seen.exercises.iter().flat_map(|e| &e.checks).collect();
+            if word == "to do" {
+                lines.extend(task(watch, theme));
+            } else {
+                lines.extend(checked(&checks, theme, roomy));
+                lines.extend(details(&checks));
+                if word == "right" {
+                    lines.extend(onward(watch, theme));
+                }
+            }
+            if word == "wrong" {
+                lines.push(Line::styled(format!("seed {}", seen.seed), theme.faint()));
+            }
+            lines.extend(said_lines(said, theme));
+        }
+        Check::Ended(
+            End::Broken {
+                first,
+                others,
+                elsewhere,
+            },
+            _,
+        ) => {
+            lines.extend(broken(watch, theme, first, others, *elsewhere));
+        }
+        Check::Ended(End::Failed(why), _) => lines.extend(ansi::lines(why)),
+    }
+    lines
+}
+
+fn seconds(took: Duration) -> String {
+    format!("{:.1} s", took.as_secs_f64())
+}
+
+/// What is asked, and where it is written.
+fn task(watch: &Watch, theme: Theme) -> Lines {
+    let e = watch.exercise();
+    let doc = contract(&watch.lesson().stubs, &e.function);
+    let mut lines: Lines = paragraphs(&doc)
+        .into_iter()
+        .flat_map(|p| [Line::raw(p), Line::default()])
+        .collect();
+    let file = place::exercises(&watch.lesson().manifest.lesson);
+    lines.push(Line::from(vec![
+        Span::raw("Write "),
+        Span::styled(format!("`{}`", e.function), theme.accent()),
+        Span::raw(format!(" in {file}. When you save, it is checked.")),
+    ]));
+    lines
+}
+
+/// The lines of a doc comment, each paragraph in one.
+fn paragraphs(doc: &[String]) -> Vec<String> {
+    let parts = doc.split(|l| l.is_empty()).filter(|p| !p.is_empty());
+    parts.map(|p| p.join(" ")).collect()
+}
+
+/// The checks by name; in a low window by their signs alone.
+fn checked(checks: &[&CheckGrade], theme: Theme, roomy: bool) -> Lines {
+    let mark = |c: &CheckGrade| Span::styled(sign(&c.word), theme.state(&c.word));
+    if !roomy {
+        let signs = checks.iter().flat_map(|c| [mark(c), Span::raw(" ")]);
+        let right = checks.iter().filter(|c| c.word == "right").count();
+        let count = Span::styled(format!(" {right} of {} checks", checks.len()), theme.faint());
+        return vec![Line::from(signs.chain([count]).collect::<Vec<_>>())];
+    }
+    let line = |c: &&CheckGrade| {
+        Line::from(vec![
+            Span::raw("  "),
+            mark(c),
+            Span::raw(format!(" {}", c.name.replace('_', " "))),
+        ])
+    };
+    checks.iter().map(line).chain([Line::default()]).collect()
+}
+
+/// What the grader tells, less what the screen says itself: the title, and how a hint is asked for.
+fn details(checks: &[&CheckGrade]) -> Lines {
+    let told = checks
+        .iter()
+        .map(|c| c.told.as_str())
+        .find(|t| !t.is_empty())
+        .unwrap_or_default();
+    let kept: Vec<&str> = told
+        .lines()
+        .skip(1)
+        .filter(|l| !l.starts_with("    hint "))
+        .collect();
+    ansi::lines(&kept.join("\n"))
+}
+
+fn onward(watch: &Watch, theme: Theme) -> Lines {
+    let key =
+        |k: &str, what: String| Line::from(vec![Span::styled(k.to_owned(), theme.accent()), Span::raw(what)]);
+    let mut lines = vec![Line::styled(
+        "Right: every check holds.",
+        theme.state("right").add_modifier(Modifier::BOLD),
+    )];
+    lines.push(Line::default());
+    match watch.next_open() {
+        Some((l, e)) => {
+            let next = &watch.lessons[l].manifest.exercises[e];
+            lines.push(key("Enter", format!("  on to {} {}", next.id, next.title)));
+        }
+        None => lines.push(Line::raw("That was the last: all exercises are right.")),
+    }
+    lines.push(key("o", "      canopy's own way to write it".into()));
+    let lesson = &watch.lesson().manifest;
+    if watch.points().0 == lesson.points() {
+        lines.push(Line::default());
+        lines.push(Line::raw(format!(
+            "Lesson {0} is done. See your code at work: cargo run -p lesson{0}",
+            lesson.lesson
+        )));
+    }
+    lines
+}
+
+fn said_lines(said: &str, theme: Theme) -> Lines {
+    if said.is_empty() {
+        return Lines::new();
+    }
+    let all = ansi::lines(said);
+    let skipped = all.len().saturating_sub(200);
+    let mut lines = vec![Line::default(), Line::styled("Your code printed", theme.bold())];
+    if skipped > 0 {
+        lines.push(Line::styled(
+            format!("  … {skipped} lines before these"),
+            theme.faint(),
+        ));
+    }
+    lines.extend(all.into_iter().skip(skipped));
+    lines
+}
+
+fn broken(watch: &Watch, theme: Theme, first: &str, others: &[String], elsewhere: bool) -> Lines {
+    let mut lines = Lines::new();
+    if elsewhere {
+        let function = &watch.exercise().function;
+        let file = place::exercises(&watch.lesson().manifest.lesson);
+        lines.push(Line::raw(format!(
+            "The error is outside {file}: the name, the arguments and the result of a function must stay as they were \
+             handed out. Perhaps those of `{function}` were changed; r puts it back."
+        )));
+        lines.push(Line::default());
+    }
+    lines.extend(ansi::lines(first.trim_end()));
+    if !others.is_empty() {
+        lines.push(Line::default());
+        lines.push(Line::styled(format!("and {} more:", others.len()), theme.bold()));
+        lines.extend(others.iter().take(9).map(|o| Line::raw(format!("  {o}"))));
+    }
+    lines
+}
+
+/// Of the panel.
+pub fn title(watch: &Watch) -> String {
+    let e = watch.exercise();
+    match watch.panel {
+        Panel::Hint => format!(
+            "{} {}: {} of {} hints",
+            e.id,
+            e.title,
+            watch.hints(),
+            e.hints.len()
+        ),
+        Panel::List => "Exercises".into(),
+        Panel::Help => "Help".into(),
+        Panel::Solution(_) => format!("{} {}: canopy's own", e.id, e.title),
+        Panel::None | Panel::Reset => String::new(),
+    }
+}
+
+/// What stands in the panel, and the line that must be in sight, if one must.
+pub fn panel(watch: &Watch, theme: Theme, width: usize) -> (Lines, Option<usize>) {
+    match &watch.panel {
+        Panel::Hint => (hints(watch, theme), None),
+        Panel::List => list(watch, theme, width),
+        Panel::Help => (help(watch, theme), None),
+        Panel::Solution(text) => (ansi::lines(text), None),
+        Panel::None | Panel::Reset => (Lines::new(), None),
+    }
+}
+
+fn hints(watch: &Watch, theme: Theme) -> Lines {
+    let e = watch.exercise();
+    let mut lines = Lines::new();
+    for (i, hint) in e.hints.iter().take(watch.hints()).enumerate() {
+        let tier = ["A question", "A pointer", "Nearly the code"]
+            .get(i)
+            .copied()
+            .unwrap_or("One more");
+        lines.extend([
+            Line::styled(tier, theme.accent()),
+            Line::raw(hint.clone()),
+            Line::default(),
+        ]);
+    }
+    lines.push(Line::styled(
+        if watch.hints() < e.hints.len() {
+            "h: one more   Esc: back"
+        } else {
+            "That was the last.   Esc: back"
+        },
+        theme.faint(),
+    ));
+    lines
+}
+
+fn list(watch: &Watch, theme: Theme, width: usize) -> (Lines, Option<usize>) {
+    let (mut lines, mut follow) = (Lines::new(), None);
+    for (at, (l, e)) in watch.all().into_iter().enumerate() {
+        let m = &watch.lessons[l].manifest;
+        if e == 0 {
+            let (won, of) = lessons::points(m, &watch.progress);
+            let title = Span::styled(format!("{} {}", m.lesson, m.title), theme.bold());
+            lines.push(ends(
+                vec![title],
+                vec![Span::styled(format!("{won}/{of}"), theme.faint())],
+                width,
+            ));
+        }
+        let e = &m.exercises[e];
+        let word = watch.progress.state(&e.id);
+        let left = vec![
+            Span::styled(format!("  {} ", sign(word)), theme.state(word)),
+            Span::raw(format!("{:<5}{}", e.id, e.title)),
+        ];
+        let mut line = ends(left, vec![Span::styled(word, theme.state(word))], width);
+        if at == watch.cursor {
+            line = line.patch_style(theme.bold().add_modifier(Modifier::REVERSED));
+            follow = Some(lines.len());
+        }
+        lines.push(line);
+    }
+    (lines, follow)
+}
+
+fn help(watch: &Watch, theme: Theme) -> Lines {
+    let keys = [
+        ("save", "a file of the lesson: it is checked at once"),
+        ("h", "a hint; press again for one more"),
+        ("Enter n", "on, when right; n also goes past one"),
+        ("p", "to the exercise before"),
+        ("l", "all exercises; arrows and Enter choose"),
+        ("o", "canopy's own solution, after a pass"),
+        ("r", "the empty function again; asks first"),
+        ("c", "check now, with fresh inputs"),
+        ("↑ ↓", "scroll; also j k, PgUp PgDn"),
+        ("Esc", "close what is open"),
+        ("q", "quit; so does Ctrl-C"),
+    ];
+    let mut lines: Lines = keys
+        .iter()
+        .map(|(key, what)| {
+            Line::from(vec![
+                Span::styled(format!("{key:<9}"), theme.accent()),
+                Span::raw(*what),
+            ])
+        })
+        .collect();
+    let m = &watch.lesson().manifest;
+    lines.extend([
+        Line::default(),
+        Line::raw(format!("You write in {}", place::exercises(&m.lesson))),
+        Line::raw(format!(
+            "The chapter: book/src/{}#{}",
+            m.chapter,
+            watch.exercise().anchor()
+        )),
+        Line::raw(format!(
+            "The same without this screen: cargo course check {}",
+            watch.exercise().id
+        )),
+    ]);
+    lines
+}
+
+/// A question, a note, or what the exercise is.
+pub fn foot(watch: &Watch, theme: Theme, width: usize) -> Line<'static> {
+    let (text, style) = if watch.panel == Panel::Reset {
+        let question = format!(
+            " Put the empty `{}` back? A copy of yours is kept.  y / n",
+            watch.exercise().function
+        );
+        (question, theme.state("not run").add_modifier(Modifier::BOLD))
+    } else if !watch.note.is_empty() {
+        (format!(" {}", watch.note), theme.state("not run"))
+    } else {
+        (
+            format!(" watching {}", place::exercises(&watch.lesson().manifest.lesson)),
+            theme.faint(),
+        )
+    };
+    ends(vec![Span::styled(text, style)], Vec::new(), width)
+}
+
+/// The keys that do something now, as many as there is room for.
+pub fn keys(watch: &Watch, theme: Theme, width: usize) -> Line<'static> {
+    let right = watch.is_right();
+    let hint = match (&watch.panel, watch.hints()) {
+        (Panel::Hint, _) => "one more",
+        (_, 0) => "hint",
+        _ => "hints",
+    };
+    let mut all = match watch.panel {
+        Panel::Reset => vec![("y", "yes"), ("n", "no")],
+        Panel::List => vec![("↑↓", "move"), ("Enter", "choose"), ("Esc", "back")],
+        Panel::None => Vec::new(),
+        _ => vec![("Esc", "back")],
+    };
+    if !matches!(watch.panel, Panel::Reset | Panel::List) {
+        all.extend([
+            ("h", hint),
+            ("n", "next"),
+            ("l", "list"),
+            ("?", "help"),
+            ("q", "quit"),
+        ]);
+        all.extend([("c", "check"), ("p", "previous"), ("r", "reset")]);
+        if right || watch.progress.given_up.contains(&watch.exercise().id) {
+            all.insert(all.len() - 5, ("o", "solution"));
+        }
+    }
+    let (mut spans, mut used) = (Vec::new(), 0);
+    for (key, what) in all {
+        let wide = key.chars().count() + what.len() + 4;
+        if used + wide > width {
+            continue;
+        }
+        used += wide;
+        spans.push(Span::styled(
+            format!(" {key} "),
+            theme.accent().add_modifier(Modifier::BOLD),
+        ));
+        spans.push(Span::raw(format!("{what}  ")));
+    }
+    Line::from(spans)
+}
