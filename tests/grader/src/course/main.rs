@@ -1,5 +1,6 @@
 //! `cargo course`: the companion of a student. Where am I, what is next, a hint.
 
+mod cargo;
 mod extract;
 mod home;
 mod lessons;
@@ -7,7 +8,7 @@ mod reset;
 mod solution;
 mod watch;
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
@@ -92,8 +93,7 @@ fn run(options: Options) -> Result<ExitCode> {
 
 /// Runs `cargo test -p lessonNN -- …`; its exit code is ours.
 fn grade(lesson: &str, more: &[&str]) -> Result<ExitCode> {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let status = Command::new(cargo)
+    let status = cargo::command()
         .args(["test", "--quiet", "-p", &format!("lesson{lesson}"), "--"])
         .args(more)
         .status()

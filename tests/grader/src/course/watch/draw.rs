@@ -210,11 +210,12 @@ fn head(watch: &Watch, theme: Theme, width: usize) -> Line<'static> {
 /// The lesson's exercises with their states, this one turned round.
 fn strip(watch: &Watch, theme: Theme, width: usize) -> Line<'static> {
     let exercises = &watch.lesson().manifest.exercises;
-    let long: usize = exercises.iter().map(|e| e.id.len() + 5).sum();
-    let (gap, near) = if long < width {
-        (" ", usize::MAX)
-    } else {
-        ("", (width / 14).max(1))
+    let long = |each: usize| exercises.iter().map(|e| e.id.len() + each).sum::<usize>() < width;
+    // Where there is no room for all, those about this one.
+    let (gap, near) = match (long(5), long(3)) {
+        (true, _) => (" ", usize::MAX),
+        (_, true) => ("", usize::MAX),
+        _ => ("", (width / 14).max(1)),
     };
     let mut spans = vec![Span::raw(" ")];
     for (at, e) in exercises

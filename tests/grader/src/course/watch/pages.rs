@@ -67,7 +67,7 @@ pub fn verdict(watch: &Watch, theme: Theme, width: usize, roomy: bool, now: Inst
                 lines.extend(task(watch, theme));
             } else {
                 lines.extend(checked(&checks, theme, roomy));
-                lines.extend(details(&checks));
+                lines.extend(details(&checks, roomy));
                 if word == "right" {
                     lines.extend(onward(watch, theme));
                 }
@@ -138,18 +138,24 @@ fn checked(checks: &[&CheckGrade], theme: Theme, roomy: bool) -> Lines {
     checks.iter().map(line).chain([Line::default()]).collect()
 }
 
-/// What the grader tells, less what the screen says itself: the title, and how a hint is asked for.
-fn details(checks: &[&CheckGrade]) -> Lines {
+/// What the grader tells, less what the screen says itself: the title, and how a hint is asked for; in a low window
+/// also what was asked.
+fn details(checks: &[&CheckGrade], roomy: bool) -> Lines {
     let told = checks
         .iter()
         .map(|c| c.told.as_str())
         .find(|t| !t.is_empty())
         .unwrap_or_default();
-    let kept: Vec<&str> = told
-        .lines()
-        .skip(1)
-        .filter(|l| !l.starts_with("    hint "))
-        .collect();
+    let mut label = "";
+    let mut kept = Vec::new();
+    for line in told.lines().skip(1) {
+        if let Some(rest) = line.strip_prefix("    ").filter(|r| !r.starts_with(' ')) {
+            label = rest.split(' ').next().unwrap_or_default();
+        }
+        if label != "hint" && (roomy || label != "asked") {
+            kept.push(line);
+        }
+    }
     ansi::lines(&kept.join("\n"))
 }
 

@@ -175,7 +175,7 @@ struct Spot {
 
 /// The program of the lesson's checks, or why there is none.
 fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<PathBuf, End>> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    let mut cargo = crate::cargo::command();
     cargo.args([
         "test",
         "--no-run",
@@ -207,7 +207,7 @@ fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<PathB
     if let Some(first) = errors.first() {
         let own = place::exercises(lesson);
         return Ok(Err(End::Broken {
-            first: first.rendered.clone().unwrap_or_default(),
+            first: readable(first.rendered.as_deref().unwrap_or_default(), root),
             others: errors[1..].iter().map(headline).collect(),
             elsewhere: first
                 .spans
@@ -222,6 +222,18 @@ fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<PathB
             ended.error.trim()
         ),
     }
+}
+
+/// Paths from the root; without the notes on files of the compiler's own.
+fn readable(rendered: &str, root: &Path) -> String {
+    let here = format!("{}{}", root.display(), std::path::MAIN_SEPARATOR);
+    let own = [
+        "the full name for the type has been written to",
+        "consider using `--verbose`",
+    ];
+    let lines = rendered.lines().filter(|l| !own.iter().any(|o| l.contains(o)));
+    let lines: Vec<String> = lines.map(|l| l.replace(&here, "")).collect();
+    lines.join("\n")
 }
 
 /// `line 12: mismatched types`.
@@ -310,6 +322,17 @@ mod tests {
         let out = "mine 1\nmine 2\n\n\x1b[1mLesson 01 · Gradient\x1b[0m  seed 3\n\n  1.1 right\n";
         assert_eq!(own_words(out, "and an error\n"), "mine 1\nmine 2\n\nand an error");
         assert_eq!(own_words("\nLesson 01 · x\n", ""), "");
+    }
+
+    #[test]
+    fn a_compilers_message_names_paths_from_the_root() {
+        let said = "error: x\n --> /home/me/canopy/exercises/lesson01/src/lib.rs:1:2\n \
+                    = note: the full name for the type has been written to '/home/me/canopy/target/long.txt'\n";
+        let root = Path::new("/home").join("me").join("canopy");
+        assert_eq!(
+            readable(said, &root),
+            "error: x\n --> exercises/lesson01/src/lib.rs:1:2"
+        );
     }
 
     #[test]
