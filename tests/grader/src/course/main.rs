@@ -1,6 +1,7 @@
 //! `cargo course`: the companion of a student. Where am I, what is next, a hint.
 
 mod cargo;
+mod doctor;
 mod extract;
 mod home;
 mod lessons;
@@ -29,7 +30,7 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Check a lesson (`check 01`) or one exercise (`check 1.2`); without a name, the next exercise.
+    /// Check a lesson (`check 01`), one exercise (`check 1.2`) or `all`; without a name, the next exercise.
     Check { what: Option<String> },
     /// A hint for an exercise: a question, then a pointer, then nearly the code; one more each time.
     Hint { exercise: String },
@@ -41,6 +42,12 @@ enum Task {
         /// Show it before the exercise is right.
         #[arg(long)]
         give_up: bool,
+    },
+    /// What this machine has of what the course can use; fails only where `cargo test` could not run.
+    Doctor {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// The empty function again; yours is kept beside it.
     Reset { exercise: String },
@@ -65,7 +72,10 @@ fn run(options: Options) -> Result<ExitCode> {
     let lessons = lessons::all(&root)?;
     let ink = Ink::auto();
     match options.command {
-        None => print!("{}", home::screen(&lessons, &Progress::load(), ink)),
+        None => {
+            let (progress, trouble) = Progress::look();
+            print!("{}", home::screen(&lessons, &progress, trouble.as_ref(), ink));
+        }
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
         Some(Task::Check { what }) => return check(&lessons, what),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
@@ -75,6 +85,15 @@ fn run(options: Options) -> Result<ExitCode> {
                 "{}",
                 solution::solution(&root, &lessons, &exercise, give_up, ink)?
             );
+        }
+        Some(Task::Doctor { json }) => {
+            let (text, well) = doctor::report(&root, json, ink)?;
+            print!("{text}");
+            return Ok(if well {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            });
         }
         Some(Task::Reset { exercise }) => {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
@@ -116,6 +135,16 @@ fn check(lessons: &[Lesson], what: Option<String>) -> Result<ExitCode> {
             }
         },
     };
+    if what == "all" {
+        let mut worst = ExitCode::SUCCESS;
+        for lesson in lessons {
+            let code = grade(&lesson.manifest.lesson, &[])?;
+            if code != ExitCode::SUCCESS {
+                worst = code;
+            }
+        }
+        return Ok(worst);
+    }
     if what.contains('.') {
         let (lesson, exercise) = lessons::find(lessons, &what)?;
         return grade(&lesson.manifest.lesson, &[&format!("{}::", exercise.id)]);
