@@ -8,6 +8,8 @@ use anyhow::Result;
 use grader::tell::{Ink, wrap};
 use serde::Serialize;
 
+pub use look::on_path;
+
 /// One thing looked for.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Item {

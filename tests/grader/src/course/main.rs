@@ -1,15 +1,17 @@
 //! `cargo course`: the companion of a student. Where am I, what is next, a hint.
 
+mod book;
 mod cargo;
 mod doctor;
 mod extract;
 mod home;
 mod lessons;
+mod report;
 mod reset;
 mod solution;
 mod watch;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
@@ -43,6 +45,21 @@ enum Task {
         #[arg(long)]
         give_up: bool,
     },
+    /// The book, offline, in your browser: from the start, at a lesson (`book 01`) or an exercise (`book 1.2`).
+    Book {
+        what: Option<String>,
+        /// Only say where its pages are.
+        #[arg(long)]
+        no_open: bool,
+    },
+    /// Your progress as a page to show: `target/course/report.html`, or where `--out` says.
+    Report {
+        /// Whose it is.
+        #[arg(long, default_value = "")]
+        name: String,
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
     /// What this machine has of what the course can use; fails only where `cargo test` could not run.
     Doctor {
         /// As JSON.
@@ -69,13 +86,24 @@ fn main() -> ExitCode {
 
 fn run(options: Options) -> Result<ExitCode> {
     let root = place::root().context("this is not within the course's folder")?;
-    let lessons = lessons::all(&root)?;
     let ink = Ink::auto();
+    // Before the lessons are read: they may be what is not well.
+    if let Some(Task::Doctor { json }) = options.command {
+        let (text, well) = doctor::report(&root, json, ink)?;
+        print!("{text}");
+        return Ok(if well {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        });
+    }
+    let lessons = lessons::all(&root)?;
     match options.command {
         None => {
             let (progress, trouble) = Progress::look();
             print!("{}", home::screen(&lessons, &progress, trouble.as_ref(), ink));
         }
+        Some(Task::Doctor { .. }) => {}
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
         Some(Task::Check { what }) => return check(&lessons, what),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
@@ -86,14 +114,11 @@ fn run(options: Options) -> Result<ExitCode> {
                 solution::solution(&root, &lessons, &exercise, give_up, ink)?
             );
         }
-        Some(Task::Doctor { json }) => {
-            let (text, well) = doctor::report(&root, json, ink)?;
-            print!("{text}");
-            return Ok(if well {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            });
+        Some(Task::Book { what, no_open }) => {
+            print!("{}", book::book(&root, &lessons, what.as_deref(), !no_open)?);
+        }
+        Some(Task::Report { name, out }) => {
+            print!("{}", report::report(&root, &lessons, &name, out.as_deref())?);
         }
         Some(Task::Reset { exercise }) => {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;

@@ -6,6 +6,8 @@ mod files;
 mod pages;
 mod run;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::{
     io::{IsTerminal, stdin, stdout},
