@@ -59,3 +59,27 @@ fn painted(line: &str, ink: Ink) -> String {
         line.to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_solution_is_found_where_the_lesson_says() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let lessons = lessons::all(root).unwrap();
+        let exercises = lessons.iter().flat_map(|l| &l.manifest.exercises);
+        for exercise in exercises {
+            let text = text(root, exercise, Ink { colour: false }).unwrap();
+            let place = text.lines().nth(1).unwrap();
+            let (file, line) = place.rsplit_once(':').unwrap();
+            let source = fs::read_to_string(root.join(file)).unwrap();
+            let line = source.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
+            assert!(
+                line.contains(&format!("fn {}", exercise.answer)),
+                "{place}: {line}"
+            );
+            assert!(text.ends_with("\n}\n"), "{text}");
+        }
+    }
+}

@@ -11,7 +11,7 @@ use ratatui::{
 };
 
 use super::{
-    ansi, pages,
+    ansi, pages, panels,
     state::{Check, Panel, Watch},
 };
 
@@ -131,12 +131,12 @@ pub fn draw(frame: &mut Frame, watch: &mut Watch, theme: Theme, now: Instant) {
         let block = Block::bordered()
             .border_type(BorderType::Rounded)
             .border_style(theme.accent())
-            .title(Span::styled(format!(" {} ", pages::title(watch)), theme.bold()))
+            .title(Span::styled(format!(" {} ", panels::title(watch)), theme.bold()))
             .padding(Padding::horizontal(1));
         let inner = block.inner(area);
         frame.render_widget(Clear, area);
         frame.render_widget(block, area);
-        let (lines, follow) = pages::panel(watch, theme, inner.width.into());
+        let (lines, follow) = panels::panel(watch, theme, inner.width.into());
         if let Some(row) = follow {
             watch.scroll = follow_row(watch.scroll, row, inner.height.into());
         }

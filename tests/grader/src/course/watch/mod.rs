@@ -4,6 +4,7 @@ mod ansi;
 mod draw;
 mod files;
 mod pages;
+mod panels;
 mod run;
 mod state;
 #[cfg(test)]
