@@ -170,7 +170,9 @@ impl Shell<'_> {
             colour: self.theme.colour,
         };
         let text = solution::text(self.root, exercise, ink)?;
-        self.watch.show_solution(text);
+        // The panel's frame has the title.
+        let text = text.split_once('\n').map_or("", |(_, rest)| rest);
+        self.watch.show_solution(text.to_owned());
         Ok(())
     }
 }

@@ -26,23 +26,11 @@ pub fn verdict(watch: &Watch, theme: Theme, width: usize, roomy: bool, now: Inst
     if width >= 60 {
         left.push(Span::styled(points, theme.faint()));
     }
-    let (word, took) = match &watch.check {
-        Check::Running(_) => ("", None),
-        Check::Ended(End::Seen { seen, .. }, took) => {
-            let words: Vec<&str> = seen
-                .exercises
-                .iter()
-                .flat_map(|e| &e.checks)
-                .map(|c| c.word.as_str())
-                .collect();
-            let worst = ["wrong", "to do", "not run"]
-                .into_iter()
-                .find(|w| words.contains(w));
-            (worst.unwrap_or("right"), Some(*took))
-        }
-        Check::Ended(End::Broken { .. }, took) => ("does not compile", Some(*took)),
-        Check::Ended(End::Failed(_), took) => ("not checked", Some(*took)),
+    let (end, took) = match &watch.check {
+        Check::Running(_) => (watch.before.as_ref(), None),
+        Check::Ended(end, took) => (Some(end), Some(*took)),
     };
+    let word = end.map_or("to do", word);
     let badge = match turning(watch, now) {
         Some((sign, took)) => Span::styled(format!("{sign} checking {took:.1} s"), theme.accent()),
         None => {
@@ -58,37 +46,59 @@ pub fn verdict(watch: &Watch, theme: Theme, width: usize, roomy: bool, now: Inst
     if roomy {
         lines.push(Line::default());
     }
-    match &watch.check {
-        Check::Running(_) => lines.extend(task(watch, theme)),
-        Check::Ended(End::Seen { seen, said }, _) => {
+    let mut rest = match end {
+        None => task(watch, theme),
+        Some(_) if word == "to do" => task(watch, theme),
+        Some(end) => ended(watch, theme, end, roomy),
+    };
+    // What was so before the last change stands back.
+    if matches!(watch.check, Check::Running(_)) {
+        rest = rest.into_iter().map(|l| l.patch_style(theme.faint())).collect();
+    }
+    lines.extend(rest);
+    lines
+}
+
+fn word(end: &End) -> &'static str {
+    match end {
+        End::Seen { seen, .. } => {
+            let words: Vec<&str> = seen
+                .exercises
+                .iter()
+                .flat_map(|e| &e.checks)
+                .map(|c| c.word.as_str())
+                .collect();
+            let worst = ["wrong", "to do", "not run"]
+                .into_iter()
+                .find(|w| words.contains(w));
+            worst.unwrap_or("right")
+        }
+        End::Broken { .. } => "does not compile",
+        End::Failed(_) => "not checked",
+    }
+}
+
+fn ended(watch: &Watch, theme: Theme, end: &End, roomy: bool) -> Lines {
+    match end {
+        End::Seen { seen, said } => {
             let checks: Vec<&CheckGrade> = seen.exercises.iter().flat_map(|e| &e.checks).collect();
-            if word == "to do" {
-                lines.extend(task(watch, theme));
-            } else {
-                lines.extend(checked(&checks, theme, roomy));
-                lines.extend(details(&checks, roomy));
-                if word == "right" {
-                    lines.extend(onward(watch, theme));
-                }
-            }
-            if word == "wrong" {
-                lines.push(Line::styled(format!("seed {}", seen.seed), theme.faint()));
+            let mut lines = checked(&checks, theme, roomy);
+            lines.extend(details(&checks, roomy));
+            match word(end) {
+                "right" => lines.extend(onward(watch, theme)),
+                "wrong" => lines.push(Line::styled(format!("seed {}", seen.seed), theme.faint())),
+                _ => {}
             }
             lines.extend(said_lines(said, theme));
+            lines
         }
-        Check::Ended(
-            End::Broken {
-                first,
-                others,
-                elsewhere,
-            },
-            _,
-        ) => {
-            lines.extend(broken(watch, theme, first, others, *elsewhere));
-        }
-        Check::Ended(End::Failed(why), _) => lines.extend(ansi::lines(why)),
+        End::Broken {
+            first,
+            others,
+            elsewhere,
+        } => broken(watch, theme, first, others, *elsewhere),
+        End::Failed(why) => ansi::lines(why),
     }
-    lines
 }
 
 fn seconds(took: Duration) -> String {

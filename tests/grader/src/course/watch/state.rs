@@ -65,6 +65,8 @@ pub struct Watch {
     /// Lesson and exercise shown, as indices.
     pub at: (usize, usize),
     pub check: Check,
+    /// While the exercise shown is checked again: how it ended before.
+    pub before: Option<End>,
     pub panel: Panel,
     /// Lines that the verdict, or the panel over it, is moved up by; the drawing keeps it in bounds.
     pub scroll: usize,
@@ -93,6 +95,7 @@ impl Watch {
             progress,
             at,
             check: Check::Running(now),
+            before: None,
             panel: Panel::None,
             scroll: 0,
             cursor: 0,
@@ -148,7 +151,9 @@ impl Watch {
 
     pub fn begin(&mut self, now: Instant) -> Vec<Do> {
         self.jobs += 1;
-        self.check = Check::Running(now);
+        if let Check::Ended(end, _) = std::mem::replace(&mut self.check, Check::Running(now)) {
+            self.before = Some(end);
+        }
         self.due = None;
         vec![Do::Check(Job {
             number: self.jobs,
@@ -321,7 +326,9 @@ impl Watch {
     fn go(&mut self, at: (usize, usize), now: Instant) -> Vec<Do> {
         self.at = at;
         self.open(Panel::None);
-        self.begin(now)
+        let todo = self.begin(now);
+        self.before = None;
+        todo
     }
 
     /// The lesson's points won, and all.

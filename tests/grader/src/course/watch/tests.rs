@@ -163,6 +163,13 @@ fn the_end_of_a_check_that_was_overtaken_is_not_shown() {
     let late = Event::Ended(old, End::Failed("old".into()), SETTLE, Box::default());
     played.on(late);
     assert!(matches!(played.watch.check, Check::Running(_)));
+    played.ends(&["wrong"]);
+    played.press('c');
+    let drawn = played.drawn(80, 24);
+    assert!(
+        drawn.contains("checking") && drawn.contains("got       9"),
+        "the last verdict stays meanwhile\n{drawn}"
+    );
     played.ends(&["right", "right"]);
     assert!(matches!(played.watch.check, Check::Ended(End::Seen { .. }, _)));
 }
