@@ -1,7 +1,7 @@
 //! A function out of a Rust source, with its comment and attributes, found by Rust's own tokens: a brace in a string
 //! or in a comment is none.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
@@ -17,6 +17,45 @@ pub struct Found {
 pub fn function(source: &str, name: &str) -> Option<Found> {
     let tokens: TokenStream = source.parse().ok()?;
     within(tokens, name)
+}
+
+/// Functions of `source` that its function `name` calls, and those that these call, in the order of the text.
+pub fn helpers(source: &str, name: &str) -> Vec<Found> {
+    let (mut known, mut todo) = (BTreeSet::from([name.to_owned()]), vec![name.to_owned()]);
+    let mut found = Vec::new();
+    while let Some(one) = todo.pop() {
+        let Some(text) = function(source, &one).map(|f| &source[f.all]) else {
+            continue;
+        };
+        for called in text.parse().map(called).unwrap_or_default() {
+            if let Some(helper) = function(source, &called)
+                && known.insert(called.clone())
+            {
+                found.push(helper);
+                todo.push(called);
+            }
+        }
+    }
+    found.sort_by_key(|f| f.line);
+    found
+}
+
+/// Names before an opening parenthesis that are no methods.
+fn called(tokens: TokenStream) -> Vec<String> {
+    let all: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut names = Vec::new();
+    for (at, token) in all.iter().enumerate() {
+        match (token, all.get(at + 1)) {
+            (TokenTree::Group(group), _) => names.extend(called(group.stream())),
+            (TokenTree::Ident(name), Some(TokenTree::Group(group)))
+                if group.delimiter() == Delimiter::Parenthesis && !(at > 0 && is(&all, at - 1, '.')) =>
+            {
+                names.push(name.to_string());
+            }
+            _ => {}
+        }
+    }
+    names
 }
 
 fn within(tokens: TokenStream, name: &str) -> Option<Found> {
@@ -113,6 +152,20 @@ mod inner {
             SOURCE.lines().nth(found.line - 1).unwrap().find("pub fn wanted"),
             Some(0)
         );
+    }
+
+    #[test]
+    fn what_a_function_calls_is_found_and_methods_and_strangers_are_not() {
+        let source = "fn a(x: f64) { b(x).c(1); std::d() }\nfn c() {}\n/// E.\nfn e() { a(0.0) }\nfn b(x: f64) -> X { if e() { a(x) } }\n";
+        let found: Vec<&str> = helpers(source, "a").into_iter().map(|f| &source[f.all]).collect();
+        assert_eq!(
+            found,
+            [
+                "/// E.\nfn e() { a(0.0) }",
+                "fn b(x: f64) -> X { if e() { a(x) } }"
+            ]
+        );
+        assert!(helpers(source, "c").is_empty());
     }
 
     #[test]

@@ -122,7 +122,11 @@ fn run(options: Options) -> Result<ExitCode> {
         }
         Some(Task::Reset { exercise }) => {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
-            print!("{}", reset::reset(&root, lesson, one)?);
+            let kept = reset::reset(&root, lesson, one)?;
+            println!(
+                "{} {} is as it was handed out.\nThe file as you had it: {kept}",
+                one.id, one.title
+            );
         }
         Some(Task::Matrix { lesson }) => {
             for l in &lessons {

@@ -1,6 +1,6 @@
 //! canopy's own function for an exercise: after a pass, or when a student gives up.
 
-use std::{fs, path::Path};
+use std::{fs, ops::Range, path::Path};
 
 use anyhow::{Context, Result, bail};
 use grader::{
@@ -21,7 +21,7 @@ pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: I
     let right = progress.state(&exercise.id) == "right";
     if !right && !give_up && !progress.given_up.contains(&exercise.id) {
         bail!(
-            "{0} {1} is not right yet, as far as runs have shown.\n\n  check    cargo test -p lesson{2} {0}\n  \
+            "{0} {1} is not right yet.\n\n  check    cargo test -p lesson{2} {0}\n  \
              hint     cargo course hint {0}\n  give up  cargo course solution {0} --give-up   (this is noted)",
             exercise.id,
             exercise.title,
@@ -35,20 +35,31 @@ pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: I
     Ok(text)
 }
 
-/// The function, its place above it.
+/// The function, its place above it; then the functions of the same file that it calls.
 pub fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
     let file = &exercise.solution;
     let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
     let found = extract::function(&source, &exercise.answer)
         .with_context(|| format!("`fn {}` was not found in {file}", exercise.answer))?;
     let place = format!("{file}:{}", found.line);
-    let code: Vec<String> = source[found.all].lines().map(|l| painted(l, ink)).collect();
-    Ok(format!(
+    let cut = |range: Range<usize>| {
+        let lines: Vec<String> = source[range].lines().map(|l| painted(l, ink)).collect();
+        lines.join("\n")
+    };
+    let mut out = format!(
         "{}\n{}\n\n{}\n",
         ink.bold(&format!("{} {}", exercise.id, exercise.title)),
         ink.faint(&place),
-        code.join("\n")
-    ))
+        cut(found.all)
+    );
+    for helper in extract::helpers(&source, &exercise.answer) {
+        out += &format!(
+            "\n{}\n\n{}\n",
+            ink.faint(&format!("{file}:{}", helper.line)),
+            cut(helper.all)
+        );
+    }
+    Ok(out)
 }
 
 /// Comments stand back.

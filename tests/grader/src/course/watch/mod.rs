@@ -160,7 +160,8 @@ impl Shell<'_> {
 
     fn reset(&mut self, id: &str) -> Result<()> {
         let (lesson, exercise) = lessons::find(&self.watch.lessons, id)?;
-        self.watch.note = reset::reset(self.root, lesson, exercise)?.trim_end().to_owned();
+        let kept = reset::reset(self.root, lesson, exercise)?;
+        self.watch.note = format!("As handed out. Your file is kept: {kept}");
         Ok(())
     }
 
