@@ -1,6 +1,13 @@
 //! How cargo is called from a program that cargo itself has started.
 
-use std::{env, process::Command};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
 
 /// Cargo, as if it had been typed.
 ///
@@ -14,6 +21,40 @@ pub fn command() -> Command {
         }
     }
     cargo
+}
+
+/// A line of what `--message-format=json` prints of a program that was built.
+#[derive(Deserialize)]
+struct Built {
+    executable: Option<PathBuf>,
+    target: Target,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    name: String,
+}
+
+/// The program of a lesson's checks, if this line tells of it.
+pub fn built(line: &str) -> Option<PathBuf> {
+    let built: Built = serde_json::from_str(line).ok()?;
+    let is_it = built.target.name == "grade" && built.target.kind == ["test"];
+    built.executable.filter(|_| is_it)
+}
+
+/// Builds the checks of a lesson and gives their program; nothing where that fails, which cargo then has said why.
+pub fn checks(root: &Path, lesson: &str) -> Result<Option<PathBuf>> {
+    let package = format!("lesson{lesson}");
+    let output = command()
+        .args(["test", "--quiet", "--no-run", "--test", "grade", "-p", &package])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo could not be started")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().find_map(built).filter(|_| output.status.success()))
 }
 
 fn is_of_a_package(name: &str) -> bool {

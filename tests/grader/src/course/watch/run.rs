@@ -141,22 +141,10 @@ fn own_words(out: &str, error: &str) -> String {
     lines.join("\n").trim_matches('\n').to_owned()
 }
 
-/// One line of `cargo --message-format=json`.
+/// A line of what `--message-format=json` prints of what the compiler says.
 #[derive(Deserialize)]
 struct Line {
-    reason: String,
-    #[serde(default)]
-    executable: Option<PathBuf>,
-    #[serde(default)]
-    target: Option<Target>,
-    #[serde(default)]
-    message: Option<Message>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    kind: Vec<String>,
-    name: String,
+    message: Message,
 }
 
 #[derive(Deserialize)]
@@ -188,20 +176,12 @@ fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<PathB
         .args(["--message-format=json-diagnostic-rendered-ansi"])
         .current_dir(root);
     let ended = run(cargo, state)?;
-    let (mut errors, mut program) = (Vec::new(), None);
-    for line in ended
+    let program = ended.out.lines().find_map(crate::cargo::built);
+    let said = ended
         .out
         .lines()
-        .filter_map(|l| serde_json::from_str::<Line>(l).ok())
-    {
-        match (line.reason.as_str(), line.message, line.target) {
-            ("compiler-message", Some(message), _) if message.level == "error" => errors.push(message),
-            ("compiler-artifact", _, Some(target)) if target.name == "grade" && target.kind == ["test"] => {
-                program = line.executable.or(program);
-            }
-            _ => {}
-        }
-    }
+        .filter_map(|l| serde_json::from_str::<Line>(l).ok());
+    let mut errors: Vec<Message> = said.map(|l| l.message).filter(|m| m.level == "error").collect();
     // The last says only how many there were.
     errors.retain(|e| !e.message.starts_with("aborting due to"));
     if let Some(first) = errors.first() {
