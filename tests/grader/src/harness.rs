@@ -85,7 +85,8 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
     if let Err(error) =
         progress::note_checks(all, note).and_then(|()| grading.seen(&chosen, &outcomes).leave())
     {
-        eprintln!("progress was not kept: {error}");
+        let lines = crate::tell::wrap(&format!("progress was not kept: {error}"), WIDTH);
+        eprintln!("{}", lines.join("\n"));
     }
     Ok(outcomes.iter().all(|o| matches!(o, Outcome::Passed)))
 }

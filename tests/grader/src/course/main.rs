@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 use grader::{
     place,
     progress::{self, Progress},
-    tell::{Ink, wrap},
+    tell::{Ink, WIDTH, wrap},
 };
 use lessons::Lesson;
 
@@ -87,7 +87,16 @@ fn main() -> ExitCode {
     match run(Options::parse()) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("cargo course: {error:#}");
+            let message = format!("cargo course: {error:#}");
+            for line in message.lines() {
+                // A line that is indented or fits stays as it is.
+                let lines = if line.chars().count() <= WIDTH || line.starts_with(' ') {
+                    vec![line.to_owned()]
+                } else {
+                    wrap(line, WIDTH)
+                };
+                eprintln!("{}", lines.join("\n"));
+            }
             ExitCode::FAILURE
         }
     }
