@@ -24,6 +24,7 @@ mod cause;
 mod draw;
 pub mod grades;
 mod harness;
+#[cfg(feature = "companion")]
 pub mod late;
 mod lesson;
 mod manifest;
@@ -32,8 +33,10 @@ pub mod place;
 pub mod progress;
 pub mod prove;
 mod run;
+mod seen;
 mod source;
 mod stuck;
+#[cfg(feature = "companion")]
 pub mod submission;
 pub mod tell;
 mod tolerance;
@@ -47,6 +50,7 @@ pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right};
 pub use manifest::{Exercise, Manifest, asked, contract};
 pub use matrix::matrix;
 pub use run::{Outcome, run};
+pub use seen::{SEEN, Seen};
 pub use source::calls;
 pub use tolerance::Tolerance;
 pub use values::{Values, number};
