@@ -1,0 +1,2 @@
+//! The experiment of lesson 02.
+fn main() {}
