@@ -26,7 +26,7 @@ use crate::{
 pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, student: C) -> ExitCode {
     let result = if std::env::args().any(|a| a == "--matrix") {
         crate::matrix(lesson).map(|text| {
-            println!("{text}");
+            println!("{}", text.trim_end());
             true
         })
     } else {

@@ -43,7 +43,7 @@ pub use draw::{Draw, draw, seed};
 pub use harness::grade;
 pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right};
 pub use manifest::{Exercise, Manifest, asked, contract};
-pub use matrix::matrix;
+pub use matrix::{matrix, matrix_page};
 pub use run::{Outcome, run};
 pub use source::calls;
 pub use tolerance::Tolerance;

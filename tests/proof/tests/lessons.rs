@@ -9,10 +9,16 @@ use std::path::{Path, PathBuf};
 use grader::Lesson;
 
 /// One call for each lesson: they differ in type.
+macro_rules! each_lesson {
+    ($of:expr) => {
+        [($of)(&lesson01::LESSON), ($of)(&lesson02::LESSON)]
+    };
+}
+
 macro_rules! of_every_lesson {
-    ($hold:expr) => {{
-        report([($hold)(&lesson01::LESSON), ($hold)(&lesson02::LESSON)])
-    }};
+    ($hold:expr) => {
+        report(each_lesson!($hold))
+    };
 }
 
 fn root() -> PathBuf {
@@ -42,6 +48,21 @@ fn every_known_mistake_is_caught_and_its_cause_told() {
     for seed in 1..=20 {
         of_every_lesson!(|lesson| Lesson::mistakes_are_caught(lesson, seed));
     }
+}
+
+#[test]
+fn every_check_catches_a_known_mistake() {
+    of_every_lesson!(|lesson| Lesson::every_check_catches_one(lesson, 1));
+}
+
+#[test]
+fn the_kill_matrix_of_the_book_is_up_to_date() {
+    let lessons = each_lesson!(|lesson| grader::matrix(lesson).expect("a matrix"));
+    let kept = std::fs::read_to_string(root().join("book/src/kill-matrix.md")).unwrap_or_default();
+    assert!(
+        kept.replace("\r\n", "\n") == grader::matrix_page(&lessons),
+        "book/src/kill-matrix.md is not what the graders do now: cargo course matrix --write"
+    );
 }
 
 #[test]

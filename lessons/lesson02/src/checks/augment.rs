@@ -111,7 +111,7 @@ pub fn scales_the_noise_by_the_deviation(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let noisy = Noisy::drawn(&mut draw, 3);
     noisy.hold(answer, draw.list(1, 0.05, 0.2)[0])?;
-    noisy.hold(answer, draw.list(1, 2.0, 3.0)[0])
+    noisy.hold(answer, draw.list(1, 20.0, 30.0)[0])
 }
 
 pub fn cuts_the_noise_at_5_deviations(answer: &Lesson02) -> Verdict {

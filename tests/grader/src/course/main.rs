@@ -2,6 +2,7 @@
 
 mod home;
 mod lessons;
+mod matrix;
 mod reset;
 
 use std::process::{Command, ExitCode};
@@ -34,7 +35,13 @@ enum Task {
     /// The next exercise: what is asked, and where.
     Next,
     /// Which check catches which known mistake, as Markdown.
-    Matrix { lesson: Option<String> },
+    Matrix {
+        /// One lesson, such as 02; without it, all
+        lesson: Option<String>,
+        /// Write it for the book, all lessons: book/src/kill-matrix.md
+        #[arg(long, conflicts_with = "lesson")]
+        write: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -60,13 +67,7 @@ fn run(options: Options) -> Result<ExitCode> {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
             print!("{}", reset::reset(&root, lesson, one)?);
         }
-        Some(Task::Matrix { lesson }) => {
-            for l in &lessons {
-                if lesson.as_ref().is_none_or(|wanted| *wanted == l.manifest.lesson) {
-                    grade(&l.manifest.lesson, &["--matrix"])?;
-                }
-            }
-        }
+        Some(Task::Matrix { lesson, write }) => print!("{}", matrix::told(&root, &lessons, lesson, write)?),
     }
     Ok(ExitCode::SUCCESS)
 }

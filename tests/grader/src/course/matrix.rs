@@ -1,0 +1,43 @@
+//! The kill matrix: on the screen, or as a page of the book.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::lessons::Lesson;
+
+const PAGE: &str = "book/src/kill-matrix.md";
+
+/// The matrix of one lesson or all; with `write` where all of it was written.
+pub fn told(root: &Path, lessons: &[Lesson], one: Option<String>, write: bool) -> Result<String> {
+    let one = one.map(|name| format!("{name:0>2}"));
+    let wanted = |l: &&Lesson| one.as_ref().is_none_or(|name| *name == l.manifest.lesson);
+    let texts: Vec<String> = lessons.iter().filter(wanted).map(of).collect::<Result<_>>()?;
+    ensure!(
+        !texts.is_empty(),
+        "there is no lesson {}; `cargo course` lists them",
+        one.unwrap_or_default()
+    );
+    if !write {
+        return Ok(texts.concat());
+    }
+    fs::write(root.join(PAGE), grader::matrix_page(&texts)).with_context(|| PAGE.to_owned())?;
+    Ok(format!("written: {PAGE}\n"))
+}
+
+/// What the lesson's own test program says.
+fn of(lesson: &Lesson) -> Result<String> {
+    let name = format!("lesson{}", lesson.manifest.lesson);
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let output = Command::new(cargo)
+        .args(["test", "--quiet", "-p", &name, "--", "--matrix"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo could not be started")?;
+    ensure!(output.status.success(), "`cargo test -p {name} -- --matrix` failed");
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
