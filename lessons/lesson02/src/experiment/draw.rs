@@ -23,8 +23,10 @@ pub fn turning(turned: Curve, tilted: Curve) -> LinePlot {
 pub fn critical(cloud: &Cloud, critical: &[usize], species: &str) -> LinePlot {
     let side = |p: &[f32; 3]| (f64::from(p[0]), f64::from(p[2]));
     let all: Vec<(f64, f64)> = cloud.iter().map(side).collect();
-    let wide = all.iter().map(|p| p.0.abs()).fold(0.2, f64::max);
-    let shift = |&i: &usize| (all[i].0 + 2.2 * wide, all[i].1);
+    // So far aside that both axes have one scale on a picture of this size.
+    let wide = all.iter().map(|p| p.0.abs()).fold(0.0, f64::max);
+    let aside = (1.5 - 2.0 * wide).max(2.2 * wide);
+    let shift = |&i: &usize| (all[i].0 + aside, all[i].1);
     let survive = critical.iter().map(shift).collect();
     let title = format!("What the maxima see of a {species}");
     let names = [
@@ -32,10 +34,10 @@ pub fn critical(cloud: &Cloud, critical: &[usize], species: &str) -> LinePlot {
         format!("the {} critical points", critical.len()),
     ];
     let [first, second] = names;
-    let mut plot = LinePlot::new(title, "x, the second tree moved aside", "height z, unit sphere")
+    let mut plot = LinePlot::new(title, "x; the second one is moved aside", "z, in the unit sphere")
         .with(Series::new(first, all).dots())
         .with(Series::new(second, survive).dots());
-    plot.size = (640.0, 560.0);
+    plot.size = (440.0, 620.0);
     plot
 }
 
