@@ -80,7 +80,14 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     normalise: |points| {
         let mut sum = [0f32; 3];
         points.iter().for_each(|p| (0..3).for_each(|a| sum[a] += p[a]));
-        centred_at(points, sum.map(|s| f64::from(s / points.len().max(1) as f32)));
+        in_f32(points, sum.map(|s| s / points.len().max(1) as f32));
+    }),
+    wrong!("2.1", stays_exact_far_from_the_origin,
+        "The mean is gathered in f32, share by share, and each share is rounded. Sum in f64.",
+    normalise: |points| {
+        let (n, mut centre) = (points.len().max(1) as f32, [0f32; 3]);
+        points.iter().for_each(|p| (0..3).for_each(|a| centre[a] += p[a] / n));
+        in_f32(points, centre);
     }),
     wrong!("2.1", takes_points_that_stand_in_one_place, "Where all points stand in one place, this divides by 0.",
     normalise: |points| {
@@ -96,6 +103,11 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         let (clouds, points, _) = x.dims3()?;
         relu(&x.flatten_to(1)?.matmul(w)?.reshape((clouds, points, ()))?.broadcast_add(b)?)
     }),
+    wrong!("2.2", gives_every_point_the_same_layer,
+        "x has three axes and w has two: make one matrix of all points first, or repeat w for each cloud.",
+        shared_layer: |x, w, b| relu(&x.matmul(&w.t()?)?.broadcast_add(b)?)),
+    wrong!("2.2", gives_every_point_the_same_layer, "`+` wants equal shapes; `broadcast_add` adds the bias to every row.",
+        shared_layer: |x, w, b| relu(&(x.flatten_to(1)?.matmul(&w.t()?)? + b)?)),
     wrong!("2.2", gives_every_point_the_same_layer, "The bias is left out.",
         shared_layer: |x, w, _| relu(&rows_times(x, w)?)),
     wrong!("2.2", adds_the_bias_before_the_cut, "The ReLU is left out: what is below 0 stays.",
@@ -163,6 +175,9 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     }),
     wrong!("2.4", is_the_identity_where_the_net_says_0, "The identity is not added: an untrained T-Net would send every point to the origin.",
         to_matrix: |x, k| x.reshape((x.dim(0)?, k, k))),
+    wrong!("2.4", is_the_identity_where_the_net_says_0,
+        "`+` wants equal shapes; `broadcast_add` adds the one identity to each of the matrices.",
+        to_matrix: |x, k| x.reshape((x.dim(0)?, k, k))? + Tensor::eye(k, x.dtype(), x.device())?),
     wrong!("2.4", is_the_identity_where_the_net_says_0, "1 is added to every entry; the identity has it along the diagonal only.",
         to_matrix: |x, k| x.reshape((x.dim(0)?, k, k))? + 1.0),
     wrong!("2.4", lays_the_numbers_out_in_rows, "The matrices are transposed: the first k numbers are the first row.",
@@ -199,6 +214,9 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         to_matrix: |x, k| (REFERENCE.to_matrix)(&x.detach(), k)),
     wrong!("2.5", is_0_for_turns_and_mirrors, "A·A in place of A·Aᵀ: the second A is transposed.",
         orthogonality: |a| distance(a, |a| a.matmul(a), Tensor::sqr)),
+    wrong!("2.5", is_0_for_turns_and_mirrors,
+        "`-` wants equal shapes; `broadcast_sub` takes the matrices off the one identity.",
+        orthogonality: |a| (Tensor::eye(a.dim(1)?, a.dtype(), a.device())? - product(a)?)?.sqr()?.sum_all()),
     wrong!("2.5", is_0_for_turns_and_mirrors, "This is the distance of A itself from I: every turn would be punished.",
         orthogonality: |a| distance(a, |a| Ok(a.clone()), Tensor::sqr)),
     wrong!("2.5", is_0_for_turns_and_mirrors, "I is left out: the size of A·Aᵀ would be pulled to 0.",

@@ -62,6 +62,18 @@ pub fn centred_at(points: &mut Points, centre: [f64; 3]) {
     scaled(points, if far > 0.0 { 1.0 / far } else { 1.0 });
 }
 
+/// Moved and scaled as it should be, but all of it in f32.
+pub fn in_f32(points: &mut Points, centre: [f32; 3]) {
+    let mut far = 0f32;
+    for p in points.iter_mut() {
+        (0..3).for_each(|a| p[a] -= centre[a]);
+        far = far.max((p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).sqrt());
+    }
+    if far > 0.0 {
+        points.iter_mut().flatten().for_each(|c| *c /= far);
+    }
+}
+
 pub fn rows_times(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let (clouds, points, _) = x.dims3()?;
     x.flatten_to(1)?.matmul(&w.t()?)?.reshape((clouds, points, ()))
