@@ -166,7 +166,7 @@ fn watch(stand: &Stand, net: &Net, answer: &Lesson02, species: &[String]) -> Res
 /// How many trees are named rightly, by the angle that all of them are turned or tilted by.
 fn turning(stand: &Stand, net: &Net, answer: &Lesson02) -> Result<LinePlot> {
     let curve = |change: &dyn Fn(&mut Cloud, f64)| -> Result<Curve> {
-        let angles = (0..=12).map(|i| f64::from(i) * 15.0);
+        let angles = (0..=9).map(|i| f64::from(i) * 20.0);
         angles
             .map(|degrees| {
                 let logits = stand.after(net, |_, c| change(c, degrees.to_radians()))?;

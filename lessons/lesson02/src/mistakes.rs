@@ -247,22 +247,22 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     wrong!("2.6", takes_the_x_axis_to_the_y_axis, "The angle is taken for degrees; it is in radians.",
         turn: |points, angle| (REFERENCE.turn)(points, angle.to_radians())),
     wrong!("2.6", keeps_the_distance_from_the_trunk, "x is overwritten before y is made from it: both want the old x.",
-        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| {
-            let x = cos * x - sin * y;
-            [x, sin * x + cos * y, z]
-        })),
+    turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| {
+        let x = cos * x - sin * y;
+        [x, sin * x + cos * y, z]
+    })),
     wrong!("2.6", keeps_the_distance_from_the_trunk, "Both sines have the same sign; one of them is negative.",
         turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| [cos * x + sin * y, sin * x + cos * y, z])),
     wrong!("2.6", keeps_every_height, "This turns about the x axis: the tree falls over.",
-        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| {
-            let [y, z, x] = right_turn([y, z, x], sin, cos);
-            [x, y, z]
-        })),
+    turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| {
+        let [y, z, x] = right_turn([y, z, x], sin, cos);
+        [x, y, z]
+    })),
     wrong!("2.6", keeps_every_height, "This turns about the y axis: the tree falls over.",
-        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| {
-            let [z, x, y] = right_turn([z, x, y], sin, cos);
-            [x, y, z]
-        })),
+    turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| {
+        let [z, x, y] = right_turn([z, x, y], sin, cos);
+        [x, y, z]
+    })),
     wrong!("2.6", turns_by_any_angle, "The cloud turns about its own centroid; it is the z axis that stands still.",
     turn: |points, angle| {
         let [x, y, _] = mean(points);
@@ -317,10 +317,10 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     wrong!("2.8", finds_the_greatest_of_every_channel, "These are the points of the least values.",
         survivors: |x| (REFERENCE.survivors)(&x.affine(-1.0, 9.0)?)),
     wrong!("2.8", finds_the_greatest_of_every_channel, "Points above the mean count as well; only the greatest survives the max.",
-        survivors: |x| chosen(x, |list| {
-            let mean = list.iter().sum::<f32>() / list.len() as f32;
-            (0..list.len()).filter(|&p| list[p] >= mean).collect()
-        })),
+    survivors: |x| chosen(x, |list| {
+        let mean = list.iter().sum::<f32>() / list.len() as f32;
+        (0..list.len()).filter(|&p| list[p] >= mean).collect()
+    })),
     wrong!("2.8", finds_the_greatest_of_every_channel, "Only the greatest value of all counts; each channel has its own.",
     survivors: |x| {
         let all = x.flatten_all()?.to_vec1::<f32>()?;

@@ -80,7 +80,11 @@ pub fn rows_times(x: &Tensor, w: &Tensor) -> Result<Tensor> {
 }
 
 /// ‖I − A·Aᵀ‖² with something else made of the product (`of`), of what is off, and of the sum.
-pub fn distance(a: &Tensor, of: fn(&Tensor) -> Result<Tensor>, entry: fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+pub fn distance(
+    a: &Tensor,
+    of: fn(&Tensor) -> Result<Tensor>,
+    entry: fn(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
     let off = eye(a)?.broadcast_sub(&of(a)?)?;
     entry(&off)?.sum_all()? / a.dim(0)? as f64
 }
@@ -92,7 +96,9 @@ pub fn product(a: &Tensor) -> Result<Tensor> {
 /// Each point by the sine and cosine of `angle`, by another rule.
 pub fn turned(points: &mut Points, angle: f64, rule: fn([f32; 3], f32, f32) -> [f32; 3]) {
     let (sin, cos) = angle.sin_cos();
-    points.iter_mut().for_each(|p| *p = rule(*p, sin as f32, cos as f32));
+    points
+        .iter_mut()
+        .for_each(|p| *p = rule(*p, sin as f32, cos as f32));
 }
 
 pub fn right_turn([x, y, z]: [f32; 3], sin: f32, cos: f32) -> [f32; 3] {

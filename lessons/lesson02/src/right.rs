@@ -84,10 +84,11 @@ pub const RIGHT: &[Right<Lesson02>] = &[
             *p = [(far * at.cos()) as f32, (far * at.sin()) as f32, p[2]];
         }
     }),
-    right!("2.7", "the minimum and the maximum", jitter: |points, deviation, random| {
+    right!("2.7", "in f64, cut by the sign", jitter: |points, deviation, random| {
         for p in points.iter_mut() {
             for a in 0..3 {
-                let noise = f64::from(deviation) * random.normal().min(5.0).max(-5.0);
+                let draw = random.normal();
+                let noise = f64::from(deviation) * draw.abs().min(5.0).copysign(draw);
                 p[a] = (f64::from(p[a]) + noise) as f32;
             }
         }

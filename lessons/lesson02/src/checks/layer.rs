@@ -18,7 +18,10 @@ impl Given {
         let [clouds, points, input, output] = sizes;
         let var = |list: Vec<f32>, shape: &[usize]| Var::from_slice(&list, shape, &Device::Cpu);
         Ok(Self {
-            x: var(draw.list(clouds * points * input, -1.0, 1.0), &[clouds, points, input])?,
+            x: var(
+                draw.list(clouds * points * input, -1.0, 1.0),
+                &[clouds, points, input],
+            )?,
             w: var(draw.list(output * input, -1.0, 1.0), &[output, input])?,
             b: var(draw.list(output, -0.4, 0.4), &[output])?,
             sizes,
@@ -82,8 +85,8 @@ pub fn gives_every_point_the_same_layer(answer: &Lesson02) -> Verdict {
 pub fn adds_the_bias_before_the_cut(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let mut layer = Given::new(&mut draw, [1, 3, 2, 4])?;
-    let bias = [(-1.9, -1.5), (0.8, 1.2), (-0.8, -0.4), (2.0, 2.5)]
-        .map(|(low, high)| draw.list(1, low, high)[0]);
+    let bias =
+        [(-1.9, -1.5), (0.8, 1.2), (-0.8, -0.4), (2.0, 2.5)].map(|(low, high)| draw.list(1, low, high)[0]);
     layer.b = Var::from_slice(&bias, 4, &Device::Cpu)?;
     layer.hold(answer)
 }

@@ -85,7 +85,13 @@ fn hold_gradient(answer: &Lesson02, draw: &mut Draw, x: &[f32], sizes: Sizes) ->
     for (weight, at) in loss.weights.iter().zip(places(x, sizes)) {
         gradient[at] = *weight;
     }
-    loss.hold(&case, "gradient of x", &(answer.max_points)(&var)?, &var, gradient)
+    loss.hold(
+        &case,
+        "gradient of x",
+        &(answer.max_points)(&var)?,
+        &var,
+        gradient,
+    )
 }
 
 pub fn sends_the_gradient_to_the_greatest(answer: &Lesson02) -> Verdict {

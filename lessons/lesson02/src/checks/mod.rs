@@ -80,11 +80,7 @@ impl Loss {
     fn hold(&self, case: &Case, what: &str, result: &Tensor, var: &Var, gradient: Vec<f64>) -> Verdict {
         let numbers: Vec<f32> = self.weights.iter().map(|&w| w as f32).collect();
         let weights = Tensor::from_vec(numbers, self.shape.as_slice(), &Device::Cpu)?;
-        case.close(
-            "shape of the result",
-            &result.dims().to_vec(),
-            &self.shape,
-        )?;
+        case.close("shape of the result", &result.dims().to_vec(), &self.shape)?;
         let grads = (result * weights)?.sum_all()?.backward()?;
         match grads.get(var) {
             Some(grad) => case.close(what, values(grad)?, expected(gradient, var.dims())),

@@ -12,9 +12,13 @@ pub type Curve = Vec<(f64, f64)>;
 
 /// Turned about the trunk and tilted, by angle.
 pub fn turning(turned: Curve, tilted: Curve) -> LinePlot {
-    let mut plot = LinePlot::new("Trees named rightly when they are moved", "degrees", "named rightly")
-        .with(Series::new("turned about the trunk", turned))
-        .with(Series::new("tilted", tilted));
+    let mut plot = LinePlot::new(
+        "Trees named rightly when they are moved",
+        "degrees",
+        "named rightly",
+    )
+    .with(Series::new("turned about the trunk", turned))
+    .with(Series::new("tilted", tilted));
     (plot.percent, plot.y_range, plot.size) = (true, Some((0.0, 1.0)), (640.0, 340.0));
     plot
 }

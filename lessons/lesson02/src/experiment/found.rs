@@ -70,7 +70,13 @@ impl Found {
         );
         out += &format!("Logits of one tree, {}\n\n{:<24}", self.watched.species, "");
         for name in &self.species {
-            let short: String = name.split(' ').next_back().unwrap_or(name).chars().take(7).collect();
+            let short: String = name
+                .split(' ')
+                .next_back()
+                .unwrap_or(name)
+                .chars()
+                .take(7)
+                .collect();
             out += &format!("{short:>8}");
         }
         for (change, logits) in &self.watched.logits {

@@ -38,6 +38,9 @@ fn of(lesson: &Lesson) -> Result<String> {
         .stderr(Stdio::inherit())
         .output()
         .context("cargo could not be started")?;
-    ensure!(output.status.success(), "`cargo test -p {name} -- --matrix` failed");
+    ensure!(
+        output.status.success(),
+        "`cargo test -p {name} -- --matrix` failed"
+    );
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
