@@ -6,7 +6,7 @@
 
 mod experiment;
 
-use std::{path::PathBuf, time::Instant};
+use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result, bail};
 use canopy::{kernels::Pass, report::svg::LinePlot};
@@ -54,8 +54,20 @@ fn options() -> Result<Options> {
 /// Trees that are moved about.
 const TRIED: usize = 70;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lesson02: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let options = options()?;
+    fs::create_dir_all(&options.out)
+        .with_context(|| format!("the folder {} cannot be made", options.out.display()))?;
     let pieces = pieces(options.reference)?;
     let answer = pieces.answer;
     let say = |text: String| {

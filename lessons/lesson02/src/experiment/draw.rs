@@ -45,9 +45,8 @@ pub fn critical(cloud: &Cloud, critical: &[usize], species: &str) -> LinePlot {
     plot
 }
 
-/// Writes each plot under its name.
+/// Writes each plot under its name into the folder `out`.
 pub fn write(out: &Path, plots: Vec<(&str, LinePlot)>) -> Result<Vec<String>> {
-    fs::create_dir_all(out).with_context(|| format!("the folder {}", out.display()))?;
     let mut written = Vec::new();
     for (name, plot) in plots {
         let path = out.join(name);
