@@ -20,9 +20,7 @@ pub fn normalise(points: &mut [[f32; 3]]) {
 /// `x` is `[clouds, points, in]`, `w` is `[out, in]`, `b` is `[out]`; the result is `[clouds, points, out]`. relu(y) is
 /// y where y is above 0, and else 0. `backward` can run through it to all three. One product of matrices does it all.
 pub fn shared_layer(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
-    todo!(
-        "2.2: all points of all clouds as the rows of one matrix, times the weights, plus the bias, cut at 0"
-    )
+    todo!("2.2: all points as the rows of one matrix, times the weights, plus the bias, cut at 0")
 }
 
 /// The greatest value of each channel over the points of a cloud: `[clouds, points, channels]` → `[clouds, channels]`.
