@@ -55,14 +55,14 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Optimizer
-    #[arg(long, value_parser = ["adamw", "adam", "sgd"], help_heading = "Learning")]
+    #[arg(long, value_parser = ["adamw", "adam", "sgd", "adagrad", "rmsprop", "adadelta"], help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optimizer: Option<String>,
     /// Greatest learning rate
     #[arg(long, value_name = "RATE", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learning_rate: Option<f64>,
-    /// Weight decay
+    /// Weight decay of adamw, adam and sgd
     #[arg(long, value_name = "X", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight_decay: Option<f64>,

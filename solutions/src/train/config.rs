@@ -38,11 +38,11 @@ pub struct Config {
     pub batch: usize,
     /// Seeds initial values, order, sampling, augmentation, dropout, split.
     pub seed: u64,
-    /// `adamw`, `adam` or `sgd`.
+    /// `adamw`, `adam`, `sgd`, `adagrad`, `rmsprop` or `adadelta`. L-BFGS is none of them: it wants the same batch again.
     pub optimizer: String,
     /// The schedule's greatest learning rate.
     pub learning_rate: f64,
-    /// Weight decay: decoupled in AdamW, added to the gradient elsewhere.
+    /// Weight decay: decoupled in AdamW, added to the gradient in Adam and SGD; the others have none.
     pub weight_decay: f64,
     /// SGD's momentum.
     pub momentum: f64,
@@ -264,7 +264,12 @@ impl Config {
                 momentum,
                 ..Default::default()
             }),
-            other => bail!("no optimizer is called '{other}': take adamw, adam or sgd"),
+            "adagrad" => OptimConfig::Adagrad(Default::default()),
+            "rmsprop" => OptimConfig::Rmsprop(Default::default()),
+            "adadelta" => OptimConfig::Adadelta(Default::default()),
+            other => {
+                bail!("no optimizer is called '{other}': take adamw, adam, sgd, adagrad, rmsprop or adadelta")
+            }
         })
     }
 

@@ -29,7 +29,11 @@ use crate::{
 pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, student: C) -> ExitCode {
     let result = if std::env::args().any(|a| a == "--matrix") {
         crate::matrix(lesson).map(|text| {
-            show(&format!("{text}\n"));
+            show(&format!(
+                "{}
+",
+                text.trim_end()
+            ));
             true
         })
     } else {

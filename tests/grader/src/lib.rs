@@ -48,7 +48,7 @@ pub use draw::{Draw, draw, seed};
 pub use harness::grade;
 pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right};
 pub use manifest::{Exercise, Manifest, asked, contract};
-pub use matrix::matrix;
+pub use matrix::{matrix, matrix_page};
 pub use run::{Outcome, run};
 pub use seen::{SEEN, Seen};
 pub use source::calls;

@@ -8,6 +8,7 @@ mod extract;
 mod home;
 mod lessons;
 mod marks;
+mod matrix;
 mod pack;
 mod report;
 mod reset;
@@ -89,7 +90,13 @@ enum Task {
     /// Whether a certificate is as it was signed, and by whom.
     Verify(certificate::verify::Options),
     /// Which check catches which known mistake, as Markdown.
-    Matrix { lesson: Option<String> },
+    Matrix {
+        /// One lesson, such as 02; without it, all
+        lesson: Option<String>,
+        /// Write it for the book, all lessons: book/src/kill-matrix.md
+        #[arg(long, conflicts_with = "lesson")]
+        write: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -171,13 +178,7 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Marks(options)) => return marks::run(&options),
         Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
         Some(Task::Key(_) | Task::Verify(_)) => {}
-        Some(Task::Matrix { lesson }) => {
-            for l in &lessons {
-                if lesson.as_ref().is_none_or(|wanted| *wanted == l.manifest.lesson) {
-                    grade(&root, &l.manifest.lesson, &["--matrix"])?;
-                }
-            }
-        }
+        Some(Task::Matrix { lesson, write }) => print!("{}", matrix::told(&root, &lessons, lesson, write)?),
     }
     Ok(ExitCode::SUCCESS)
 }
