@@ -273,8 +273,8 @@ impl Integer {
             1..32 => {
                 // The upper eight bits have a model, the rest has none.
                 let upper = k.min(8);
-                let model = self.differences[k as usize - 1]
-                    .get_or_insert_with(|| Box::new(Model::new(1 << upper)));
+                let model =
+                    self.differences[k as usize - 1].get_or_insert_with(|| Box::new(Model::new(1 << upper)));
                 let mut d = from.symbol(model);
                 if k > upper {
                     d = d << (k - upper) | from.bits(k - upper);

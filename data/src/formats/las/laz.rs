@@ -146,7 +146,13 @@ impl Chunked {
 }
 
 /// Decodes one chunk. What it allocates grows with what is decoded, not with what is claimed.
-pub(super) fn decode_chunk(data: &[u8], points: u64, vlr: &LazVlr, layout: &Layout, origin: [f64; 3]) -> Result<Cloud> {
+pub(super) fn decode_chunk(
+    data: &[u8],
+    points: u64,
+    vlr: &LazVlr,
+    layout: &Layout,
+    origin: [f64; 3],
+) -> Result<Cloud> {
     let mut cloud = Cloud {
         origin,
         ..Cloud::default()

@@ -38,8 +38,8 @@ const RETURN_MODELS: [[u8; 16]; 16] = [
     [5, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 4, 4, 4],
     [5, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 4, 4],
     [5, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 4],
-    [5, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5],
     [5, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5],
+    [5, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5],
 ];
 
 /// Five differences of late, in order; the one in the middle predicts the next.
@@ -205,7 +205,12 @@ impl<'a> Points<'a> {
         for _ in 0..left {
             each(self.next());
         }
-        let layers = [Some(&self.xy), self.z.as_ref(), self.class.as_ref(), self.intensity.as_ref()];
+        let layers = [
+            Some(&self.xy),
+            self.z.as_ref(),
+            self.class.as_ref(),
+            self.intensity.as_ref(),
+        ];
         // The chunk's first point is not compressed, and needs no layer.
         if left > 0 {
             layers.into_iter().flatten().try_for_each(Decoder::check)?;
