@@ -9,9 +9,9 @@ pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass
     if relu { self::relu(&y) } else { Ok(y) }
 }
 
-/// candle's own ReLU has slope 1 at 0; PyTorch's, and this one, has 0.
+/// candle's own ReLU has slope 1 at 0; PyTorch's, and this one, has 0. What is no number stays so.
 fn relu(x: &Tensor) -> Result<Tensor> {
-    x * x.detach().gt(0.0)?.to_dtype(x.dtype())?
+    x.detach().le(0.0)?.where_cond(&x.zeros_like()?, x)
 }
 
 fn batch_norm(x: &Tensor, bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
@@ -40,9 +40,14 @@ fn batch_norm(x: &Tensor, bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
 }
 
 /// `[clouds, points, channels]` → `[clouds, channels]`. candle's `max` gives every tied point the whole
-/// gradient; gathering at the first arg-max gives it to one.
+/// gradient; gathering at the first arg-max gives it to one. And it passes over what is no number, unless that comes
+/// first; here, as in PyTorch, it counts as the greatest.
 pub fn max_points(x: &Tensor) -> Result<Tensor> {
-    let first = x.detach().argmax_keepdim(1)?;
+    let values = x.detach();
+    let lost = values.ne(&values)?;
+    let first = lost
+        .max_keepdim(1)?
+        .where_cond(&lost.argmax_keepdim(1)?, &values.argmax_keepdim(1)?)?;
     x.gather(&first, 1)?.squeeze(1)
 }
 
