@@ -200,7 +200,7 @@ impl Model {
         }
         let last = self.counts.len() as u16 - 1;
         self.starts[start..].fill(last);
-        self.cycle = (5 * self.cycle >> 2).min((self.counts.len() as u32 + 6) << 3);
+        self.cycle = ((5 * self.cycle) >> 2).min((self.counts.len() as u32 + 6) << 3);
         self.left = self.cycle;
     }
 }
@@ -235,7 +235,7 @@ impl BitModel {
             }
         }
         self.zero = (self.zeros * ((1 << 31) / self.total)) >> 18;
-        self.cycle = (5 * self.cycle >> 2).min(64);
+        self.cycle = ((5 * self.cycle) >> 2).min(64);
         self.left = self.cycle;
     }
 }
