@@ -10,6 +10,7 @@
 
 mod custom_op;
 mod dropout;
+mod instruction_set;
 mod linear;
 mod linear_bn;
 mod loss;
@@ -29,6 +30,7 @@ mod vector;
 use candle_core::{Result, Tensor, Var};
 
 pub use dropout::dropout;
+pub use instruction_set::InstructionSet;
 pub use linear::linear;
 pub use linear_bn::linear_bn;
 pub use loss::{cross_entropy, weighted_sum};
