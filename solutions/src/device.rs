@@ -60,7 +60,10 @@ fn cuda(ordinal: usize) -> Result<Chosen> {
             reason: None,
         }),
         Err(e) => {
-            bail!("cuda:{ordinal} cannot be used: {e}. `nvidia-smi` tells which devices the driver sees")
+            // Where backtraces are asked for, candle's words go on with one.
+            let words = e.to_string();
+            let cause = words.lines().next().unwrap_or_default();
+            bail!("cuda:{ordinal} cannot be used: {cause}. `nvidia-smi` tells which devices the driver sees")
         }
     }
 }

@@ -9,6 +9,8 @@ pub mod kernels;
 pub mod loader;
 pub mod model;
 pub mod optim;
+pub mod parallel;
+pub mod precision;
 pub mod report;
 pub mod schedule;
 pub mod train;

@@ -1,10 +1,14 @@
 //! `canopy eval`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result, ensure};
 use candle_core::DType;
 
+use super::data::open;
 use crate::{
     device,
     model::PointNet,
@@ -60,7 +64,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         Some(path) => model.load(path)?,
         None => model.from_map(&saved.model, &best.display().to_string())?,
     }
-    let data = data::open(&config)?.relabel(&saved.progress.species)?;
+    let whole = open::any(Path::new(&config.data))?;
+    let data = data::choose(&config, &whole)?.relabel(&saved.progress.species)?;
     let records = match args.part.as_str() {
         "all" => (0..data.len()).collect(),
         part => {
@@ -94,7 +99,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     bar.finish_and_clear();
     let scores = predictions.scores(&args.part, &data.species);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&scores)?);
+        say!("{}", serde_json::to_string_pretty(&scores)?);
     } else {
         print!("{}", summary::scores_text(&scores));
     }

@@ -1,5 +1,16 @@
 //! The program's commands, one file each.
 
+/// As `println!`, but where nobody reads on (`| head`) the program ends quietly.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        if let Err(e) = writeln!(std::io::stdout(), $($text)*) {
+            let quiet = e.kind() == std::io::ErrorKind::BrokenPipe;
+            std::process::exit(i32::from(!quiet));
+        }
+    }};
+}
+
 mod bench;
 mod data;
 mod eval;
@@ -50,6 +61,7 @@ enum Command {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    tell_panics_of_others_once();
     let cli = Cli::parse();
     if cli.threads > 0 {
         // Fails only where a pool is there already, and none is before this line.
@@ -65,7 +77,26 @@ pub fn main() -> ExitCode {
         Command::Data(command) => data::run(command),
     };
     result.unwrap_or_else(|e| {
+        if e.is::<data::progress::Stopped>() {
+            eprintln!("{e}");
+            return ExitCode::from(stop::STOPPED);
+        }
         eprintln!("error: {e:#}");
         ExitCode::FAILURE
     })
+}
+
+/// Damaged bytes within a LAZ chunk can make its decoder panic; the reader catches that and gives an error that names
+/// the file, so the panic's own words are left out. All other panics are told as ever.
+fn tell_panics_of_others_once() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let of_decoder = |l: &std::panic::Location| {
+            let file = l.file().replace('\\', "/");
+            file.split('/').any(|part| part.starts_with("laz-"))
+        };
+        if !info.location().is_some_and(of_decoder) {
+            usual(info);
+        }
+    }));
 }

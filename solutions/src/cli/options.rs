@@ -55,14 +55,14 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Optimizer
-    #[arg(long, value_parser = ["adamw", "adam", "sgd"], help_heading = "Learning")]
+    #[arg(long, value_parser = ["adamw", "adam", "sgd", "adagrad", "rmsprop", "adadelta"], help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optimizer: Option<String>,
     /// Greatest learning rate
     #[arg(long, value_name = "RATE", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learning_rate: Option<f64>,
-    /// Weight decay
+    /// Weight decay of adamw, adam and sgd
     #[arg(long, value_name = "X", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight_decay: Option<f64>,
@@ -74,8 +74,9 @@ pub struct Options {
     #[arg(long, value_name = "NORM", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clip: Option<f64>,
-    /// Learning rate after the warm-up
-    #[arg(long, value_parser = ["cosine", "constant"], help_heading = "Learning")]
+    /// Learning rate after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
+    /// exponential:GAMMA, onecycle[:RISING]
+    #[arg(long, value_name = "FORM", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
     /// Epochs in which the learning rate rises from 0

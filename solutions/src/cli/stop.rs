@@ -3,7 +3,7 @@
 use std::{
     process::exit,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -13,19 +13,28 @@ use anyhow::{Context, Result};
 /// The exit code of a run that was stopped and can go on.
 pub const STOPPED: u8 = 130;
 
-/// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second one ends the program at once; what is on disk
-/// is whole at every moment.
+/// The program's one flag that Ctrl-C, SIGTERM and SIGHUP set. A second one ends the program at once; what is on
+/// disk is whole at every moment.
 ///
 /// # Errors
 /// The system's, where it takes no handler.
 pub fn flag() -> Result<Arc<AtomicBool>> {
+    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    if let Some(flag) = FLAG.get() {
+        return Ok(flag.clone());
+    }
+    let flag = caught()?;
+    Ok(FLAG.get_or_init(|| flag).clone())
+}
+
+fn caught() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let set = stop.clone();
     ctrlc::set_handler(move || {
         if set.swap(true, Ordering::Relaxed) {
             exit(i32::from(STOPPED));
         }
-        eprintln!("\nstopping after this step; press Ctrl-C again to stop at once");
+        eprintln!("\nstopping as soon as all is saved; press Ctrl-C again to stop at once");
     })
     .context("Ctrl-C cannot be caught here")?;
     Ok(stop)

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::{options::Options, stop};
+use super::{data::open, options::Options, stop};
 use crate::{
     device,
     train::{BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, summary},
@@ -62,7 +62,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let command = command_line(&trainer.config);
     let report = summary::finish(&mut trainer, &command)?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report.evaluation)?);
+        say!("{}", serde_json::to_string_pretty(&report.evaluation)?);
     } else {
         print!("{}", summary::text(&report, &path));
     }
@@ -78,7 +78,7 @@ fn start(args: &Args) -> Result<Trainer> {
     config = args.options.over(&config)?;
     config.validate()?;
     let chosen = device::choose(&config.device)?;
-    let data = data::open(&config)?;
+    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
     let name = match config.data.as_str() {
         BUILTIN => preset.to_owned(),
@@ -105,7 +105,7 @@ fn resume(path: &Path, args: &Args) -> Result<Trainer> {
     let checkpoint = checkpoint::load(&folder.last())?;
     let config = checkpoint.progress.config.clone();
     let chosen = device::choose(&config.device)?;
-    let data = data::open(&config)?;
+    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
     introduce(&config, &data, &split, &chosen, &folder);
     let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);

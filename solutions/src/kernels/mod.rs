@@ -10,6 +10,7 @@
 
 mod custom_op;
 mod dropout;
+mod instruction_set;
 mod linear;
 mod linear_bn;
 mod loss;
@@ -29,10 +30,12 @@ mod vector;
 use candle_core::{Result, Tensor, Var};
 
 pub use dropout::dropout;
+pub use instruction_set::InstructionSet;
 pub use linear::linear;
 pub use linear_bn::linear_bn;
 pub use loss::{cross_entropy, weighted_sum};
 pub use neuron::neuron;
+pub use plain::{max_points, shared_layer};
 pub use shared_mlp::{MlpLayer, shared_mlp, shared_mlp_max};
 pub use tape::{Gradients, backward, backward_with};
 pub use transform::{add_identity, orthogonality, transform};
@@ -124,6 +127,19 @@ pub struct BatchNorm {
     pub momentum: f64,
     /// Added to the variance; PyTorch's 1e-5.
     pub eps: f64,
+}
+
+impl BatchNorm {
+    /// Weight and bias of the linear layer that `x·wᵀ` and this batch norm with its running statistics are together:
+    /// `w` `[out, in]` → `[out, in]` and `[out]`.
+    ///
+    /// # Errors
+    /// Shapes that do not fit.
+    pub fn folded(&self, w: &Tensor) -> Result<(Tensor, Tensor)> {
+        let scale = (self.gamma.as_tensor() / (self.var.as_detached_tensor() + self.eps)?.sqrt()?)?;
+        let shift = (self.beta.as_tensor() - (self.mean.as_detached_tensor() * &scale)?)?;
+        Ok((w.broadcast_mul(&scale.unsqueeze(1)?)?, shift))
+    }
 }
 
 /// The greatest value of `linear_bn` over the points of each cloud, without storing what it is taken from.

@@ -5,13 +5,30 @@ use candle_core::{Result, Tensor};
 use super::{BatchNorm, Pass};
 
 pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
+    if relu && !pass.train {
+        let (w, b) = bn.folded(w)?;
+        return shared_layer(x, &w, &b);
+    }
     let y = batch_norm(&x.matmul(&w.t()?)?, bn, pass)?;
     if relu { self::relu(&y) } else { Ok(y) }
 }
 
-/// candle's own ReLU has slope 1 at 0; PyTorch's, and this one, has 0.
+/// A layer of a shared MLP, batch norm folded into its weight: relu(w·p + b) for each point p, all of them in one
+/// product of matrices. x `[…, in]`, w `[out, in]`, b `[out]` → `[…, out]`.
+///
+/// # Errors
+/// Shapes that do not fit.
+pub fn shared_layer(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let mut shape = x.dims().to_vec();
+    let input = shape.pop().unwrap_or_default();
+    shape.push(w.dim(0)?);
+    let rows = x.reshape(((), input))?;
+    relu(&rows.matmul(&w.t()?)?.broadcast_add(b)?)?.reshape(shape)
+}
+
+/// candle's own ReLU has slope 1 at 0; PyTorch's, and this one, has 0. What is no number stays so.
 fn relu(x: &Tensor) -> Result<Tensor> {
-    x * x.detach().gt(0.0)?.to_dtype(x.dtype())?
+    x.detach().le(0.0)?.where_cond(&x.zeros_like()?, x)
 }
 
 fn batch_norm(x: &Tensor, bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
@@ -39,10 +56,18 @@ fn batch_norm(x: &Tensor, bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
         .broadcast_add(&bn.beta)
 }
 
-/// `[clouds, points, channels]` → `[clouds, channels]`. candle's `max` gives every tied point the whole
-/// gradient; gathering at the first arg-max gives it to one.
+/// The greatest value of each channel over a cloud's points: `[clouds, points, channels]` → `[clouds, channels]`.
+/// candle's `max` gives every tied point the whole gradient; gathering at the first arg-max gives it to one. And it
+/// passes over what is no number, unless that comes first; here, as in PyTorch, it counts as the greatest.
+///
+/// # Errors
+/// Another shape; a cloud without points.
 pub fn max_points(x: &Tensor) -> Result<Tensor> {
-    let first = x.detach().argmax_keepdim(1)?;
+    let values = x.detach();
+    let lost = values.ne(&values)?;
+    let first = lost
+        .max_keepdim(1)?
+        .where_cond(&lost.argmax_keepdim(1)?, &values.argmax_keepdim(1)?)?;
     x.gather(&first, 1)?.squeeze(1)
 }
 

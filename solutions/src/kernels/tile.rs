@@ -6,6 +6,8 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::instruction_set::InstructionSet;
+
 /// Channels of a padded matrix are a multiple of this: whole vectors on every machine.
 pub(super) const LANES: usize = 16;
 
@@ -14,13 +16,23 @@ pub(super) fn padded(channels: usize) -> usize {
     channels.next_multiple_of(LANES)
 }
 
-/// Runs `op` with the widest vectors that the machine has.
+/// Runs `op` with the vectors that are chosen.
 fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
-    #[cfg(target_arch = "x86_64")]
-    if let (Arch::Scalar, Some(avx2)) = (Arch::new(), pulp::x86::V3::try_new()) {
-        return Simd::vectorize(avx2, op);
+    match InstructionSet::current() {
+        InstructionSet::Avx512 => return Arch::new().dispatch(op),
+        #[cfg(target_arch = "x86_64")]
+        InstructionSet::Avx2 => {
+            if let Some(avx2) = pulp::x86::V3::try_new() {
+                return Simd::vectorize(avx2, op);
+            }
+        }
+        // Elsewhere the base has vectors of its own.
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => return Arch::new().dispatch(op),
+        #[cfg(target_arch = "x86_64")]
+        InstructionSet::Base => {}
     }
-    Arch::new().dispatch(op)
+    Simd::vectorize(pulp::Scalar::new(), op)
 }
 
 /// A left operand: element (row, column) of `data` at `row · row_step + column · column_step`.

@@ -17,17 +17,12 @@ macro_rules! for_each_instruction_set {
                 #[target_feature(enable = "avx2")]
                 fn avx2($($arg: $ty),*) { body($($arg),*) }
 
-                if is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512dq")
-                {
+                match InstructionSet::current() {
                     // SAFETY: the machine has what the function is compiled for.
-                    return unsafe { avx512($($arg),*) };
-                }
-                if is_x86_feature_detected!("avx2") {
+                    InstructionSet::Avx512 => return unsafe { avx512($($arg),*) },
                     // SAFETY: as above.
-                    return unsafe { avx2($($arg),*) };
+                    InstructionSet::Avx2 => return unsafe { avx2($($arg),*) },
+                    InstructionSet::Base => {}
                 }
             }
             body($($arg),*);
@@ -35,6 +30,7 @@ macro_rules! for_each_instruction_set {
     )*};
 }
 
+use super::instruction_set::InstructionSet;
 use super::multi_tensor::AdamFactors;
 
 for_each_instruction_set! {
@@ -96,6 +92,12 @@ for_each_instruction_set! {
             }
         }
         *sum += sums.iter().sum::<f64>();
+    }
+
+    /// The greatest of `top` and the values' sizes, all as bits: an infinity is greater than any number, and
+    /// what is no number is greater than both.
+    fn greatest_size(values: &[f32], top: &mut u32) {
+        *top = values.iter().fold(*top, |top, v| top.max(v.to_bits() & 0x7fff_ffff));
     }
 
     /// `sum += more`.

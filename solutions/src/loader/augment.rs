@@ -40,11 +40,7 @@ impl Augment {
                 .iter_mut()
                 .for_each(|p| *p = [p[0] * wide, p[1] * wide, p[2] * high]);
         }
-        if self.jitter > 0.0 {
-            for c in points.iter_mut().flatten() {
-                *c += random.normal().clamp(-5.0, 5.0) as f32 * self.jitter;
-            }
-        }
+        jitter(points, self.jitter, random);
         if self.point_dropout > 0.0 && !points.is_empty() {
             let share = random.uniform() * self.point_dropout;
             let first = points[0];
@@ -59,11 +55,21 @@ impl Augment {
     }
 }
 
-fn turn(points: &mut [[f32; 3]], angle: f64) {
+/// Turns `points` about the trunk, which is the z axis: by `angle`, radians, counter-clockwise seen from above.
+pub fn turn(points: &mut [[f32; 3]], angle: f64) {
     // libm: the same bits on every machine, which the system's sine does not promise.
     let (sin, cos) = (libm::sin(angle) as f32, libm::cos(angle) as f32);
     for p in points {
         *p = [cos * p[0] - sin * p[1], sin * p[0] + cos * p[1], p[2]];
+    }
+}
+
+/// Adds noise of the standard deviation `deviation` to each coordinate, cut at 5 of them. Without noise nothing is drawn.
+pub fn jitter(points: &mut [[f32; 3]], deviation: f32, random: &mut Philox) {
+    if deviation > 0.0 {
+        for c in points.iter_mut().flatten() {
+            *c += random.normal().clamp(-5.0, 5.0) as f32 * deviation;
+        }
     }
 }
 

@@ -10,7 +10,7 @@ mod order;
 mod sample;
 mod workers;
 
-pub use augment::Augment;
+pub use augment::{Augment, jitter, turn};
 pub use collate::{Batch, Collate, prepare};
 pub use features::Features;
 pub use order::{batches, epoch_order, iterations};

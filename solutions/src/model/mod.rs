@@ -30,6 +30,7 @@ mod pointnet;
 mod weights;
 
 pub use config::{Kind, PointNetConfig};
+pub use critical::survivors;
 pub use pointnet::{Output, PointNet};
 
 pub use crate::kernels::orthogonality;

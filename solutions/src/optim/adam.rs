@@ -85,14 +85,28 @@ impl AdamState {
         })
     }
 
-    /// One pass over all that `multi_tensor` takes; candle's operators serve the rest.
-    fn advance<'a>(
+    /// As they are kept.
+    pub(super) fn moments(&self) -> [Moments<'_>; 2] {
+        [
+            Moments {
+                kind: "exp_avg",
+                vars: &self.mean,
+            },
+            Moments {
+                kind: "exp_avg_sq",
+                vars: &self.square,
+            },
+        ]
+    }
+
+    /// One pass by `fused` over all that `multi_tensor` takes; `rest` serves the others, one by one. Counts the step.
+    pub(super) fn advance<'a>(
         &mut self,
         params: impl Iterator<Item = &'a Var>,
         grads: &[Tensor],
-        lr: f64,
-        config: &AdamConfig,
-        decoupled: bool,
+        step: AdamStep,
+        fused: Fused,
+        rest: One,
     ) -> candle_core::Result<()> {
         let params: Vec<&Var> = params.collect();
         let (means, squares) = (&self.mean, &self.square);
@@ -102,25 +116,41 @@ impl AdamState {
             bail!("adam: {n} parameters with {g} gradients, {m} means and {v} squares");
         }
         let step = AdamStep {
-            lr,
-            beta1: config.beta1,
-            beta2: config.beta2,
-            eps: config.eps,
-            weight_decay: config.weight_decay,
-            decoupled,
             step: self.step + 1,
-            gradient_factor: 1.0,
+            ..step
         };
         let of = |i: usize| [params[i].as_tensor(), &grads[i], &means[i], &squares[i]];
-        let (one_pass, rest): (Vec<_>, Vec<_>) =
+        let (one_pass, others): (Vec<_>, Vec<_>) =
             (0..n).partition(|&i| of(i).into_iter().all(multi_tensor::serves));
         let [w, g, m, v] = std::array::from_fn(|k| one_pass.iter().map(|&i| of(i)[k]).collect::<Vec<_>>());
-        multi_tensor::adam(&w, &g, &m, &v, &step)?;
-        for i in rest {
-            plain(params[i], &grads[i], &means[i], &squares[i], &step)?;
+        fused(&w, &g, &m, &v, &step)?;
+        for i in others {
+            rest(params[i], &grads[i], &means[i], &squares[i], &step)?;
         }
         self.step += 1;
         Ok(())
+    }
+}
+
+/// A step of weights by gradients, means and squares, all at once.
+pub(super) type Fused =
+    fn(&[&Tensor], &[&Tensor], &[&Tensor], &[&Tensor], &AdamStep) -> candle_core::Result<()>;
+
+/// The step of one weight.
+pub(super) type One = fn(&Var, &Tensor, &Var, &Var, &AdamStep) -> candle_core::Result<()>;
+
+impl AdamConfig {
+    fn step(&self, lr: f64, decoupled: bool) -> AdamStep {
+        AdamStep {
+            lr,
+            beta1: self.beta1,
+            beta2: self.beta2,
+            eps: self.eps,
+            weight_decay: self.weight_decay,
+            decoupled,
+            step: 0,
+            gradient_factor: 1.0,
+        }
     }
 }
 
@@ -135,7 +165,8 @@ pub fn adam_step(
     lr: f64,
     config: &AdamConfig,
 ) -> candle_core::Result<()> {
-    state.advance(params.iter(), grads, lr, config, false)
+    let step = config.step(lr, false);
+    state.advance(params.iter(), grads, step, multi_tensor::adam, plain)
 }
 
 /// Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019), as PyTorch's.
@@ -192,19 +223,6 @@ impl Adam {
             decoupled,
         })
     }
-
-    fn moments(&self) -> [Moments<'_>; 2] {
-        [
-            Moments {
-                kind: "exp_avg",
-                vars: &self.state.mean,
-            },
-            Moments {
-                kind: "exp_avg_sq",
-                vars: &self.state.square,
-            },
-        ]
-    }
 }
 
 /// The step in candle's operators, for every device and number type.
@@ -232,17 +250,18 @@ impl Optimizer for Adam {
     fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
         state::check_grads(&self.params, grads)?;
         let params = state::vars(&self.params);
+        let step = self.config.step(lr, self.decoupled);
         self.state
-            .advance(params, grads, lr, &self.config, self.decoupled)?;
+            .advance(params, grads, step, multi_tensor::adam, plain)?;
         Ok(())
     }
 
     fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        state::collect(self.state.step, &self.params, &self.moments())
+        state::collect(self.state.step, &self.params, &self.state.moments())
     }
 
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.state.step = state::restore(state, &self.params, &self.moments())?;
+        self.state.step = state::restore(state, &self.params, &self.state.moments())?;
         Ok(())
     }
 }

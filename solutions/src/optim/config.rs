@@ -2,8 +2,8 @@ use candle_core::Var;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AdadeltaConfig, AdagradConfig, Adam, AdamConfig, AdamWConfig, Adaptive, Lbfgs, LbfgsConfig, Optimizer,
-    RmspropConfig, Sgd, SgdConfig,
+    AdadeltaConfig, AdagradConfig, Adam, AdamConfig, AdamWConfig, Adaptive, Lamb, LambConfig, Lars,
+    LarsConfig, Lbfgs, LbfgsConfig, Optimizer, RmspropConfig, Sgd, SgdConfig,
 };
 
 /// Which optimizer, and its settings; the learning rate comes with each step.
@@ -24,6 +24,10 @@ pub enum OptimConfig {
     Rmsprop(RmspropConfig),
     /// RMSprop with a step length of its own.
     Adadelta(AdadeltaConfig),
+    /// SGD with momentum, each tensor's rate by its trust ratio.
+    Lars(LarsConfig),
+    /// AdamW, each tensor's step by its trust ratio.
+    Lamb(LambConfig),
     /// Quasi-Newton, for a loss that is not drawn anew each step.
     Lbfgs(LbfgsConfig),
 }
@@ -62,6 +66,8 @@ impl OptimConfig {
             Self::Adagrad(config) => Box::new(Adaptive::adagrad(params, config.clone())?),
             Self::Rmsprop(config) => Box::new(Adaptive::rmsprop(params, config.clone())?),
             Self::Adadelta(config) => Box::new(Adaptive::adadelta(params, config.clone())?),
+            Self::Lars(config) => Box::new(Lars::new(params, config.clone())?),
+            Self::Lamb(config) => Box::new(Lamb::new(params, config.clone())?),
             Self::Lbfgs(config) => Box::new(Lbfgs::new(params, config.clone())?),
         })
     }

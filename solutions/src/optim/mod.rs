@@ -7,6 +7,7 @@ mod adam;
 mod adaptive;
 mod clip;
 mod config;
+mod layerwise;
 mod lbfgs;
 mod sgd;
 mod state;
@@ -20,6 +21,7 @@ pub use adam::{Adam, AdamConfig, AdamState, AdamWConfig, adam_step};
 pub use adaptive::{AdadeltaConfig, AdagradConfig, Adaptive, RmspropConfig};
 pub use clip::clip_grad_norm;
 pub use config::OptimConfig;
+pub use layerwise::{Lamb, LambConfig, Lars, LarsConfig, lamb_step, trust_ratio};
 pub use lbfgs::{Lbfgs, LbfgsConfig};
 pub use sgd::{Sgd, SgdConfig, momentum_step, sgd_step};
 

@@ -7,7 +7,7 @@ use crate::{
     loader::{Augment, Features, Frame},
     model::{Kind, PointNetConfig},
     optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig},
-    schedule::ScheduleConfig,
+    schedule::Schedule,
 };
 
 /// The name that stands for the trees that canopy grows itself.
@@ -38,17 +38,17 @@ pub struct Config {
     pub batch: usize,
     /// Seeds initial values, order, sampling, augmentation, dropout, split.
     pub seed: u64,
-    /// `adamw`, `adam` or `sgd`.
+    /// `adamw`, `adam`, `sgd`, `adagrad`, `rmsprop` or `adadelta`. L-BFGS is none of them: it wants the same batch again.
     pub optimizer: String,
     /// The schedule's greatest learning rate.
     pub learning_rate: f64,
-    /// Weight decay: decoupled in AdamW, added to the gradient elsewhere.
+    /// Weight decay: decoupled in AdamW, added to the gradient in Adam and SGD; the others have none.
     pub weight_decay: f64,
     /// SGD's momentum.
     pub momentum: f64,
     /// Greatest norm of all gradients together; 0: not clipped.
     pub clip: f64,
-    /// `cosine` or `constant`, after the warm-up.
+    /// As [`Schedule::parse`] takes it, after the warm-up.
     pub schedule: String,
     /// Epochs in which the learning rate rises from 0.
     pub warmup: f64,
@@ -264,20 +264,20 @@ impl Config {
                 momentum,
                 ..Default::default()
             }),
-            other => bail!("no optimizer is called '{other}': take adamw, adam or sgd"),
+            "adagrad" => OptimConfig::Adagrad(Default::default()),
+            "rmsprop" => OptimConfig::Rmsprop(Default::default()),
+            "adadelta" => OptimConfig::Adadelta(Default::default()),
+            other => {
+                bail!("no optimizer is called '{other}': take adamw, adam, sgd, adagrad, rmsprop or adadelta")
+            }
         })
     }
 
     /// The learning rate over the run's steps.
     ///
     /// # Errors
-    /// An unknown name.
-    pub fn schedule(&self) -> Result<ScheduleConfig> {
-        let warmup = (self.warmup / self.epochs as f64).min(1.0);
-        Ok(match self.schedule.as_str() {
-            "cosine" => ScheduleConfig::Cosine { warmup, floor: 0.0 },
-            "constant" => ScheduleConfig::Constant,
-            other => bail!("no schedule is called '{other}': take cosine or constant"),
-        })
+    /// Those of [`Schedule::parse`].
+    pub fn schedule(&self) -> Result<Schedule> {
+        Schedule::parse(&self.schedule, self.warmup)
     }
 }

@@ -1,24 +1,18 @@
 //! From a run's configuration to its data and split.
 
-use std::path::Path;
-
 use anyhow::{Result, ensure};
 use canopy_data::{
-    Dataset, builtin, cache_folder,
+    Dataset,
     split::{self, Shares, Split},
 };
 
-use super::{BUILTIN, Config, bar};
+use super::Config;
 
-/// The data that a run is about.
+/// What a run is about, out of the whole data set.
 ///
 /// # Errors
-/// A data set that cannot be read, or that has fewer than two species.
-pub fn open(config: &Config) -> Result<Dataset> {
-    let whole = match config.data.as_str() {
-        BUILTIN => grow()?,
-        path => canopy_data::open(Path::new(path))?,
-    };
+/// Fewer than two species.
+pub fn choose(config: &Config, whole: &Dataset) -> Result<Dataset> {
     let data = whole.subset(&config.species, config.min_points)?;
     let species = data.species.len();
     ensure!(
@@ -27,22 +21,6 @@ pub fn open(config: &Config) -> Result<Dataset> {
         data.name
     );
     Ok(data)
-}
-
-/// The built-in forest, from the cache or grown now.
-fn grow() -> Result<Dataset> {
-    let config = builtin::Config::default();
-    let bar = bar(0, "growing the forest");
-    let loaded = builtin::load(&config, &cache_folder(), &|done, total| {
-        bar.set_length(total as u64);
-        bar.set_position(done as u64);
-    });
-    bar.finish_and_clear();
-    let loaded = loaded?;
-    if let Some(warning) = loaded.warning {
-        eprintln!("note: {warning}");
-    }
-    Ok(loaded.dataset)
 }
 
 /// Which records train, choose and test: by plots, never a tree on two sides.

@@ -136,11 +136,10 @@ impl Trainer {
     }
 
     fn learning_rate(&self, step: u64) -> Result<f64> {
-        let total = self.steps_per_epoch() * self.config.epochs as u64;
-        Ok(self
-            .config
-            .schedule()?
-            .rate(step, total, self.config.learning_rate))
+        let steps = self.steps_per_epoch();
+        let total = steps * self.config.epochs as u64;
+        let schedule = self.config.schedule()?;
+        schedule.rate(step, steps, total, self.config.learning_rate)
     }
 
     /// Evaluates if due, writes the row down, keeps the best weights, saves.

@@ -2,7 +2,7 @@
 
     python make_optimizers.py
 
-In f64. Adagrad, RMSprop and Adadelta take twelve steps on gradients of sizes from 1e-6 to 1. L-BFGS takes twenty, one
+In f64. LARS and LAMB take twelve steps by their papers' equations. Adagrad, RMSprop and Adadelta take twelve steps on gradients of sizes from 1e-6 to 1. L-BFGS takes twenty, one
 gradient each, without line search, on a least-squares loss whose gradients canopy computes itself.
 """
 
@@ -48,6 +48,24 @@ for _ in range(20):
     optimizer.step(closure)
 print("loss under L-BFGS:", losses[0], "to", losses[-1])
 out["lbfgs"] = w.detach()
+
+# By the equations of the papers: no release of PyTorch has them. Two tensors, so that a ratio over all would show.
+starts = [start, torch.randn(3, 2, dtype=torch.float64) * 20]
+small = [grads, torch.randn(12, 3, 2, dtype=torch.float64) * 0.01]
+out["start_2"], out["grads_2"] = starts[1], small[1]
+for k, (first, steps) in enumerate(zip(starts, small)):
+    w, v = first.clone(), torch.zeros_like(first)
+    for g in steps:  # LARS, You et al. 2017, algorithm 1
+        rate = 0.02 * w.norm() / (g.norm() + 0.01 * w.norm())
+        v = 0.9 * v + 0.3 * rate * (g + 0.01 * w)
+        w = w - v
+    out[f"lars_{k}"] = w
+    w, m, v = first.clone(), torch.zeros_like(first), torch.zeros_like(first)
+    for t, g in enumerate(steps, 1):  # LAMB, You et al. 2020, algorithm 2
+        m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g**2
+        r = m / (1 - 0.9**t) / ((v / (1 - 0.99**t)).sqrt() + 1e-6) + 0.05 * w
+        w = w - 0.02 * w.norm() / r.norm() * r
+    out[f"lamb_{k}"] = w
 path = Path(__file__).parent / "more_optimizers.golden.safetensors"
 save_file({k: v.contiguous() for k, v in out.items()}, path, {"format": "pt"})
 path.chmod(0o644)

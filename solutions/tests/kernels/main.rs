@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // a test that fails on an error says where
 
 mod common;
+mod edges;
 mod multi_tensor;
 mod shared_mlp;
 mod transforms;

@@ -1,40 +1,113 @@
-//! What a student has done, as runs have shown it: one small file, `.course/progress.toml`. Lost or damaged, it is
-//! empty, and the next run fills it again.
+//! What a student has done, as runs have shown it: one small file, `.course/progress.toml`. Lost or damaged, what can
+//! still be read of it is kept, and the next runs fill it again.
 
-use std::{collections::BTreeMap, fs, io, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
 use crate::place;
 
+/// The number that the file's `schema` has. One of a later version of the course is left as it is.
+pub const SCHEMA: u32 = 1;
+
 /// All of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Exercises whose solution was shown before they were right.
+    pub given_up: BTreeSet<String>,
     /// Hints seen of each exercise.
     pub hints: BTreeMap<String, usize>,
     /// Of each exercise, each check's last word: `right`, `wrong`, `to do`, `not run`.
     pub checks: BTreeMap<String, BTreeMap<String, String>>,
 }
 
+/// Why the file says less than it should.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trouble {
+    /// It cannot be read whole: the reader's own words.
+    Damaged(String),
+    /// It was written by a later version of the course.
+    Newer(u32),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(why) => write!(f, "{FILE} is damaged ({why})"),
+            Self::Newer(schema) => write!(
+                f,
+                "{FILE} has schema {schema}, and this course knows {SCHEMA}: it was written by a later version, \
+                 and is left as it is"
+            ),
+        }
+    }
+}
+
+const FILE: &str = ".course/progress.toml";
+
 impl Progress {
-    /// As it is kept, or empty.
+    /// As it is kept, or what can be read of it.
     pub fn load() -> Self {
-        let text = path()
-            .and_then(|p| fs::read_to_string(p).ok())
-            .unwrap_or_default();
-        toml::from_str(&text).unwrap_or_default()
+        Self::look().0
+    }
+
+    /// As it is kept, and what is wrong with it, if anything is.
+    pub fn look() -> (Self, Option<Trouble>) {
+        path().map_or_else(Default::default, |path| Self::read(&path))
+    }
+
+    fn read(path: &Path) -> (Self, Option<Trouble>) {
+        let text = match fs::read(path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Default::default(),
+            Err(error) => return (Self::default(), Some(Trouble::Damaged(error.to_string()))),
+        };
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> (Self, Option<Trouble>) {
+        let newer = |p: &Self| (p.schema > SCHEMA).then_some(Trouble::Newer(p.schema));
+        let error = match toml::from_str::<Self>(text) {
+            Ok(progress) => {
+                let newer = newer(&progress);
+                return (progress, newer);
+            }
+            Err(error) => error,
+        };
+        // A later version may have changed all but its number.
+        #[derive(Deserialize)]
+        struct Number {
+            schema: u32,
+        }
+        if let Ok(Number { schema }) = toml::from_str(text)
+            && schema > SCHEMA
+        {
+            return (Self::default(), Some(Trouble::Newer(schema)));
+        }
+        let why = error.message().lines().next().unwrap_or_default().to_owned();
+        (Self::salvaged(text), Some(Trouble::Damaged(why)))
+    }
+
+    /// What stands before the damage: the most lines from the beginning that can be read.
+    fn salvaged(text: &str) -> Self {
+        let lines: Vec<&str> = text.lines().collect();
+        (0..lines.len())
+            .rev()
+            .find_map(|n| toml::from_str(&lines[..n].join("\n")).ok())
+            .unwrap_or_default()
     }
 
     /// Keeps it: whole or not at all.
-    fn save(&self) -> io::Result<()> {
-        let Some(path) = path() else {
-            return Ok(());
-        };
+    fn save(&mut self, path: &Path) -> io::Result<()> {
+        self.schema = SCHEMA;
         let text = toml::to_string(self).map_err(io::Error::other)?;
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
         let next = path.with_extension(format!("{}.tmp", std::process::id()));
         fs::write(&next, text)?;
         fs::rename(next, path)
@@ -52,43 +125,58 @@ impl Progress {
     }
 }
 
-/// Reads, changes and keeps it; another process that does the same waits meanwhile.
+/// Reads, changes and keeps it; another process that does the same waits meanwhile. A damaged file is kept beside it.
 ///
 /// # Errors
-/// Those of the file system.
+/// Those of the file system; a file of a later version, which is not changed.
 pub fn change<T>(by: impl FnOnce(&mut Progress) -> T) -> io::Result<T> {
-    let folder = path().and_then(|p| p.parent().map(PathBuf::from));
-    let lock = match folder {
-        Some(folder) => {
-            fs::create_dir_all(&folder)?;
-            Some(fs::File::create(folder.join("lock"))?)
-        }
-        None => None,
-    };
+    match path() {
+        Some(path) => change_at(&path, by),
+        None => Ok(by(&mut Progress::default())),
+    }
+}
+
+fn change_at<T>(path: &Path, by: impl FnOnce(&mut Progress) -> T) -> io::Result<T> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let lock = fs::File::create(folder.join("lock"))?;
     // Unlocked when it is closed, at the end. Where files cannot be locked, two at once may lose a word.
-    let _ = lock.as_ref().map(fs::File::lock);
-    let mut progress = Progress::load();
+    let _ = lock.lock();
+    let (mut progress, trouble) = Progress::read(path);
+    match trouble {
+        Some(Trouble::Newer(_)) => {
+            return Err(io::Error::other(
+                trouble.map_or_else(String::new, |t| t.to_string()),
+            ));
+        }
+        Some(Trouble::Damaged(_)) => {
+            let mut beside = (1..).map(|n| path.with_extension(format!("damaged-{n}.toml")));
+            if let Some(free) = beside.find(|p| !p.exists()) {
+                fs::rename(path, free)?;
+            }
+        }
+        None => {}
+    }
     let result = by(&mut progress);
-    progress.save()?;
+    progress.save(path)?;
     Ok(result)
 }
 
 fn path() -> Option<PathBuf> {
-    place::root().map(|root| root.join(".course/progress.toml"))
+    place::root().map(|root| root.join(FILE))
 }
 
 /// Keeps what a run showed: (exercise, check, word). `all` are the lesson's checks: of an exercise that the run
 /// touched, those that it left out keep their last word, and those that no longer exist are forgotten.
 ///
 /// # Errors
-/// Those of the file system.
+/// Those of [`change`].
 pub fn note_checks<'a>(
     all: impl Iterator<Item = (&'a str, &'a str)>,
     ran: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
 ) -> io::Result<()> {
     let (all, ran): (Vec<_>, Vec<_>) = (all.collect(), ran.collect());
-    change(|progress| progress.note(&all, &ran))?;
-    Ok(())
+    change(|progress| progress.note(&all, &ran))
 }
 
 impl Progress {
@@ -126,16 +214,81 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_an_empty_one() {
+    fn of_a_damaged_file_what_stands_before_the_damage_is_kept() {
+        let mut whole = Progress {
+            schema: SCHEMA,
+            ..Progress::default()
+        };
+        whole.hints.insert("1.1".into(), 2);
+        whole.note(&[("1.1", "a")], &[("1.1", "a", "right")]);
+        let text = toml::to_string(&whole).unwrap();
+        let (read, trouble) = Progress::parse(&format!("{text}\n[checks.\"1.2\"]\nb = \"ri"));
+        assert_eq!(
+            (read.hints, read.checks),
+            (whole.hints, {
+                let mut checks = whole.checks;
+                checks.insert("1.2".into(), BTreeMap::new());
+                checks
+            })
+        );
+        assert!(matches!(trouble, Some(Trouble::Damaged(_))));
         for text in [
-            "",
             "hints = 3",
             "\u{0}\u{1}",
             "[checks]\n1 = [",
             "[hints]\n\"1.1\" = -1",
         ] {
-            let read: Progress = toml::from_str(text).unwrap_or_default();
+            let (read, trouble) = Progress::parse(text);
             assert_eq!(read, Progress::default(), "{text:?}");
+            assert!(matches!(trouble, Some(Trouble::Damaged(_))), "{text:?}");
+        }
+        assert_eq!(Progress::parse(""), (Progress::default(), None));
+    }
+
+    #[test]
+    fn a_damaged_file_is_kept_beside_the_new_one() {
+        let folder = Folder::new("damaged");
+        fs::write(folder.file(), "[hints]\n\"1.1\" = 2\n\"1.2\" = ").unwrap();
+        change_at(&folder.file(), |p| p.given_up.insert("1.2".into())).unwrap();
+        let (read, trouble) = Progress::read(&folder.file());
+        assert_eq!((read.hints.get("1.1"), trouble), (Some(&2), None));
+        assert!(read.given_up.contains("1.2"));
+        assert!(folder.0.join("progress.damaged-1.toml").exists());
+    }
+
+    #[test]
+    fn a_file_of_a_later_version_is_not_touched() {
+        let folder = Folder::new("newer");
+        for text in [
+            "schema = 7\n[hints]\n\"1.1\" = 2\n",
+            "schema = 7\nhints = \"other\"\n",
+        ] {
+            fs::write(folder.file(), text).unwrap();
+            let error = change_at(&folder.file(), |p| p.hints.clear())
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("schema 7"), "{error}");
+            assert_eq!(fs::read_to_string(folder.file()).unwrap(), text);
+        }
+    }
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("course-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn file(&self) -> PathBuf {
+            self.0.join("progress.toml")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
         }
     }
 }

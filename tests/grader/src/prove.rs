@@ -70,6 +70,22 @@ impl<C: Copy + Send> Lesson<C> {
         problems
     }
 
+    /// Every check catches some known mistake: one that catches none may as well hold nothing.
+    pub fn every_check_catches_one(&self, seed: u64) -> Vec<String> {
+        let catches = |check: &Check<C>| {
+            let mut own = self.mistakes.iter().filter(|m| m.exercise == check.exercise);
+            own.any(|m| {
+                !matches!(
+                    self.outcome(check, m.answer, seed),
+                    Outcome::Passed | Outcome::NotRun(_)
+                )
+            })
+        };
+        let idle = self.checks.iter().filter(|check| !catches(check));
+        idle.map(|check| format!("{} catches no known mistake", check.full_name()))
+            .collect()
+    }
+
     /// Stubs, hints, points, checks, mistakes, the chapter and the answer key say the same.
     pub fn papers_agree(&self, root: &Path) -> Vec<String> {
         let manifest = match self.manifest() {

@@ -34,7 +34,10 @@ pub struct Wrong {
 impl<E: std::error::Error> From<E> for Finding {
     /// An error out of the student's function.
     fn from(error: E) -> Self {
-        let first: String = error.to_string().lines().take(2).collect::<Vec<_>>().join(" ");
+        // With RUST_BACKTRACE set, candle's errors go on with a backtrace.
+        let text = error.to_string();
+        let said = text.lines().take_while(|l| !l.trim_start().starts_with("0: "));
+        let first: String = said.take(2).collect::<Vec<_>>().join(" ");
         Finding::Wrong(Box::new(Wrong {
             input: crate::run::input_now().unwrap_or_default(),
             what: "result".into(),
@@ -89,10 +92,11 @@ impl Case {
         let (got, expected) = (got.into(), expected.into());
         if got.shape != expected.shape || got.dtype != expected.dtype {
             let head = |v: &Values| {
-                if v.shape.is_empty() {
-                    format!("one number of {}", v.dtype)
-                } else {
-                    format!("shape {:?} of {}", v.shape, v.dtype)
+                match v.shape.as_slice() {
+                    [] => format!("one number of {}", v.dtype),
+                    // A list of another length: what is in it says more than how long it is.
+                    [_] if v.dtype == "integer" => format!("shape {}", v.short(48)),
+                    shape => format!("shape {shape:?} of {}", v.dtype),
                 }
             };
             let lines = vec![
@@ -243,6 +247,18 @@ mod tests {
             ["expected  one number of f32", "got       shape [1] of f32"]
         );
         assert!(given("x").close("loss", 1.0f64, 1.0f32).is_err());
+    }
+
+    #[test]
+    fn lists_of_another_length_are_shown() {
+        let (got, expected): (Vec<usize>, Vec<usize>) = (vec![0, 2, 3], vec![2, 3]);
+        assert_eq!(
+            lines(given("x").close("indices", &got, &expected)),
+            [
+                "expected  shape [2] of integer: 2, 3",
+                "got       shape [3] of integer: 0, 2, 3"
+            ]
+        );
     }
 
     #[test]

@@ -9,11 +9,16 @@ use std::path::{Path, PathBuf};
 use grader::Lesson;
 
 /// One call for each lesson: they differ in type.
+macro_rules! each_lesson {
+    ($of:expr) => {
+        [($of)(&lesson01::LESSON), ($of)(&lesson02::LESSON)]
+    };
+}
+
 macro_rules! of_every_lesson {
-    ($hold:expr) => {{
-        let hold = $hold;
-        report([hold(&lesson01::LESSON)])
-    }};
+    ($hold:expr) => {
+        report(each_lesson!($hold))
+    };
 }
 
 fn root() -> PathBuf {
@@ -46,6 +51,21 @@ fn every_known_mistake_is_caught_and_its_cause_told() {
 }
 
 #[test]
+fn every_check_catches_a_known_mistake() {
+    of_every_lesson!(|lesson| Lesson::every_check_catches_one(lesson, 1));
+}
+
+#[test]
+fn the_kill_matrix_of_the_book_is_up_to_date() {
+    let lessons = each_lesson!(|lesson| grader::matrix(lesson).expect("a matrix"));
+    let kept = std::fs::read_to_string(root().join("book/src/kill-matrix.md")).unwrap_or_default();
+    assert!(
+        kept.replace("\r\n", "\n") == grader::matrix_page(&lessons),
+        "book/src/kill-matrix.md is not what the graders do now: cargo course matrix --write"
+    );
+}
+
+#[test]
 fn stubs_hints_points_book_and_answer_key_agree() {
     of_every_lesson!(|lesson| Lesson::papers_agree(lesson, &root()));
 }
@@ -64,7 +84,7 @@ fn every_lesson_of_the_folder_is_held_here() {
         .filter(|name| name.starts_with("lesson"))
         .collect();
     folders.sort();
-    assert_eq!(folders, ["lesson01"]);
+    assert_eq!(folders, ["lesson01", "lesson02"]);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::{
     super::{append, reader::Source},
     Header,
     chunks::{self, Chunk, layered_size},
+    point14::Points,
     read_at,
     record::Layout,
 };
@@ -145,14 +146,22 @@ impl Chunked {
 }
 
 /// Decodes one chunk. What it allocates grows with what is decoded, not with what is claimed.
-fn decode_chunk(data: &[u8], points: u64, vlr: &LazVlr, layout: &Layout, origin: [f64; 3]) -> Result<Cloud> {
-    if layout.format >= 6 {
-        check_layers(data, points, vlr, layout)?;
-    }
+pub(super) fn decode_chunk(
+    data: &[u8],
+    points: u64,
+    vlr: &LazVlr,
+    layout: &Layout,
+    origin: [f64; 3],
+) -> Result<Cloud> {
     let mut cloud = Cloud {
         origin,
         ..Cloud::default()
     };
+    if layout.format >= 6 {
+        check_layers(data, points, vlr, layout)?;
+        decode_layers(data, points, vlr, layout, &mut cloud)?;
+        return Ok(cloud);
+    }
     guarded(|| {
         let mut decoder = decompressor(Cursor::new(data), vlr)?;
         decode_points(decoder.as_mut(), points, layout, &mut cloud)
@@ -174,9 +183,25 @@ fn check_layers(data: &[u8], points: u64, vlr: &LazVlr, layout: &Layout) -> Resu
     Ok(())
 }
 
-type Decompressor<'a, R> = Box<dyn RecordDecompressor<R> + Send + 'a>;
+/// Decodes the layers of formats 6 to 10 that a cloud holds.
+fn decode_layers(data: &[u8], points: u64, vlr: &LazVlr, layout: &Layout, cloud: &mut Cloud) -> Result<()> {
+    let mut from = Points::new(data, layout.len, chunks::layers(vlr))?;
+    let mut block = Vec::with_capacity(BLOCK.min(points as usize));
+    let mut left = points;
+    while left > 0 {
+        let n = left.min(BLOCK as u64) as usize;
+        block.clear();
+        from.decode(n, |p| block.push(p))
+            .with_context(|| format!("within the last {left} of {points} points"))?;
+        layout.place(&block, cloud);
+        left -= n as u64;
+    }
+    Ok(())
+}
 
-fn decompressor<'a, R>(from: R, vlr: &LazVlr) -> Result<Decompressor<'a, R>>
+pub(super) type Decompressor<'a, R> = Box<dyn RecordDecompressor<R> + Send + 'a>;
+
+pub(super) fn decompressor<'a, R>(from: R, vlr: &LazVlr) -> Result<Decompressor<'a, R>>
 where
     R: std::io::Read + Seek + Send + Sync + 'a,
 {
@@ -191,7 +216,7 @@ where
     Ok(d)
 }
 
-fn decode_points<R>(
+pub(super) fn decode_points<R>(
     decoder: &mut (dyn RecordDecompressor<R> + Send + '_),
     points: u64,
     layout: &Layout,

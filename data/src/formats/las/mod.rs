@@ -1,14 +1,18 @@
 //! LAS and LAZ (ASPRS LAS 1.4 R15; LASzip, Isenburg 2013), COPC included: a COPC file is a LAZ file.
 //!
-//! The header and its records are read by `las`, compressed points by `laz`; raw records become a [`Cloud`] here,
-//! straight from a small buffer, which is what makes reading fast. Both crates trust a header's numbers, so these are
+//! The header and its records are read by `las`, compressed points of the older formats by `laz`, layered ones by
+//! `point14`, faster; raw records become a [`Cloud`] here, straight from a small buffer. Both crates trust a header's numbers, so these are
 //! held against the file's length first.
 
+mod arithmetic;
 mod chunks;
 mod header;
 mod laz;
 mod plain;
+mod point14;
 mod record;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::{

@@ -4,7 +4,7 @@ use ::laz::DecompressionSelection;
 use anyhow::{Result, ensure};
 use las::raw;
 
-use super::super::frame::origin_of;
+use super::{super::frame::origin_of, point14::Point};
 use crate::{Cloud, Return};
 
 /// Bytes of a record of point formats 0 to 10, without extra bytes (LAS 1.4 R15, tables 7 to 17).
@@ -86,6 +86,19 @@ impl Layout {
                 of: r[14] >> 4,
             }));
         }
+    }
+
+    /// Adds `points` to `out`, relative to its origin.
+    pub fn place(&self, points: &[Point], out: &mut Cloud) {
+        let (scale, shift) = (self.scale, [0, 1, 2].map(|a| self.offset[a] - out.origin[a]));
+        let metres = |p: &Point| [0, 1, 2].map(|a| (f64::from(p.xyz[a]) * scale[a] + shift[a]) as f32);
+        out.xyz.extend(points.iter().map(metres));
+        out.intensity.extend(points.iter().map(|p| p.intensity));
+        out.class.extend(points.iter().map(|p| p.class));
+        out.returns.extend(points.iter().map(|p| Return {
+            number: p.number,
+            of: p.of,
+        }));
     }
 
     /// What must be decompressed of formats 6 to 10, whose fields lie in layers of their own; the rest is skipped.

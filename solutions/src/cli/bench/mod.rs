@@ -70,6 +70,9 @@ pub struct Options {
     /// PyTorch by torch.compile too
     #[arg(long, requires = "python")]
     compiled: bool,
+    /// Seconds that PyTorch's side may warm up, compiling included, before its turn is given up
+    #[arg(long, default_value_t = 300, value_name = "SECONDS", requires = "python")]
+    compile_limit: usize,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -101,6 +104,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         ("--classes", options.classes, 1),
         ("--repeats", options.repeats, 1),
         ("--rounds", options.rounds, 1),
+        ("--compile-limit", options.compile_limit, 1),
     ] {
         ensure!(value >= least, "{name} must be at least {least}, it is {value}");
     }
@@ -227,6 +231,13 @@ fn print(found: &Found) {
     }
     for peer in &found.pytorch {
         let name = if peer.compiled { "torch.compile" } else { "eager" };
+        let Some(warmup) = peer.warmup_s.filter(|_| !peer.total_ms.is_empty()) else {
+            println!(
+                "\nPyTorch {} {name}: no figure, as it was not ready within the limit",
+                peer.torch
+            );
+            continue;
+        };
         let total = median(&peer.total_ms);
         print!(
             "\nPyTorch {} {name}: {total:.1} ms, {:.2} times ours",
@@ -239,6 +250,9 @@ fn print(found: &Found) {
                 peer.peak_mib,
                 peer.peak_mib / ours
             );
+        }
+        if peer.compiled {
+            print!("; ready after {warmup:.0} s, not counted");
         }
     }
     println!();

@@ -18,6 +18,8 @@ pub struct Peer {
     pub torch: String,
     /// By torch.compile, else eager.
     pub compiled: bool,
+    /// Seconds of the steps before, that are not counted, with compiling; none where the limit was passed.
+    pub warmup_s: Option<f64>,
     /// Milliseconds of each timed step.
     pub total_ms: Vec<f64>,
     pub forward_ms: Vec<f64>,
@@ -51,6 +53,7 @@ pub fn round(
         ("--classes", options.classes),
         ("--repeats", options.repeats),
         ("--threads", rayon::current_num_threads()),
+        ("--warmup-limit", options.compile_limit),
     ] {
         command.args([name, &value.to_string()]);
     }
@@ -74,6 +77,7 @@ pub fn round(
     match peers.iter_mut().find(|p| p.compiled == turn.compiled) {
         None => peers.push(turn),
         Some(peer) => {
+            peer.warmup_s = peer.warmup_s.zip(turn.warmup_s).map(|(a, b)| a.max(b));
             peer.total_ms.extend(turn.total_ms);
             peer.forward_ms.extend(turn.forward_ms);
             peer.backward_ms.extend(turn.backward_ms);

@@ -18,7 +18,8 @@ use super::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A file is read and written piece by piece, so it may be larger than memory. A folder of point files becomes
-a folder with the same names; a folder of shards becomes SPECIES/PLOT/TREE files.
+a folder with the same names; a folder of shards becomes SPECIES/PLOT/TREE files. Kept of a point are its
+place, intensity, class and returns; colour, GPS time and the coordinate system are not.
 
 Examples:
   canopy data convert tree.laz tree.ply

@@ -1,23 +1,12 @@
 //! `canopy data`: data sets and point files, from the network to a page.
 
-/// As `println!`, but where nobody reads on (`| head`) the program ends quietly.
-macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        if let Err(e) = writeln!(std::io::stdout(), $($text)*) {
-            let quiet = e.kind() == std::io::ErrorKind::BrokenPipe;
-            std::process::exit(i32::from(!quiet));
-        }
-    }};
-}
-
 mod convert;
 mod export;
 mod fetch;
 mod grow;
 mod import;
 mod info;
-mod open;
+pub(super) mod open;
 pub(super) mod progress;
 mod sample;
 mod split;
@@ -28,8 +17,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
-
-use super::stop;
 
 /// What to do with data.
 #[derive(Debug, Subcommand)]
@@ -67,11 +54,5 @@ pub fn run(command: DataCommand) -> Result<ExitCode> {
         DataCommand::View(args) => view::run(&args),
         DataCommand::Grow(args) => grow::run(&args),
     };
-    match done {
-        Err(e) if e.is::<progress::Stopped>() => {
-            eprintln!("{e}");
-            Ok(ExitCode::from(stop::STOPPED))
-        }
-        done => done.map(|()| ExitCode::SUCCESS),
-    }
+    done.map(|()| ExitCode::SUCCESS)
 }

@@ -6,10 +6,11 @@ use anyhow::Result;
 use canopy_data::{Dataset, MOST_POINTS, Opening, builtin, cache_folder, import::Options, open_with};
 
 use super::progress::{Progress, Unit};
+use crate::train::BUILTIN;
 
 /// The data set at `path`, or the built-in one.
 pub fn any(path: &Path) -> Result<Dataset> {
-    if path == Path::new("builtin") && !path.exists() {
+    if path == Path::new(BUILTIN) {
         return grown(&builtin::Config::default());
     }
     let mut progress = Progress::new("importing", Unit::Things);

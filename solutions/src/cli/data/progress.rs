@@ -3,7 +3,7 @@
 use std::{
     io::{IsTerminal, stderr},
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -113,8 +113,7 @@ impl Drop for Progress {
 /// One flag for all that a command does. Where Ctrl-C cannot be caught it ends the program, and what is
 /// unfinished bears no final name.
 fn stop_flag() -> Arc<AtomicBool> {
-    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-    FLAG.get_or_init(|| stop::flag().unwrap_or_default()).clone()
+    stop::flag().unwrap_or_default()
 }
 
 fn bar(what: &str, unit: Unit, whole: bool) -> ProgressBar {

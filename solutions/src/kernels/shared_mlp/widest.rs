@@ -105,21 +105,29 @@ pub fn forward(source: Source, rows: usize, clouds: usize, layer: &mut Layer) ->
 }
 
 /// The greatest product w_c·a of each cloud and channel (the least where γ < 0, that of the first row where
-/// γ = 0), and its row: of equal ones the first.
+/// γ = 0), and its row: of equal ones the first. What is no number counts as the greatest, as in PyTorch: it must
+/// not vanish behind the other points.
 pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Layer) -> (Vec<f32>, Vec<u32>) {
     let (n, k) = (layer.n, layer.k);
     let columns = n.next_multiple_of(PANEL);
     let panels = packed(layer, columns);
     let tiles = tiles(clouds, points);
+    let widest = size(&panels);
     let found: Vec<(Vec<f32>, Vec<f32>)> = tiles
         .par_iter()
         .map_init(
             Default::default,
             |(scratch, packed): &mut ([Vec<f32>; 2], Vec<f32>), &(cloud, from, to)| {
                 let a = source.block(from, to, scratch);
-                pack_rows(a, a.len() / (to - from), k, packed);
+                let step = a.len() / (to - from);
                 let mut best = vec![f32::NEG_INFINITY; columns];
                 let mut at = vec![0.0; columns];
+                // No sum of such products can leave the numbers; so the fast way need not look for one that did.
+                if size(a) * widest * k as f64 >= f64::from(f32::MAX) || (size(a) * widest).is_nan() {
+                    careful(a, step, k, &panels, &mut best, &mut at, from - cloud * points);
+                    return (best, at);
+                }
+                pack_rows(a, step, k, packed);
                 Greatest {
                     depth: k,
                     a: packed,
@@ -138,21 +146,52 @@ pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Laye
     for ((cloud, ..), (tops, rows)) in tiles.into_iter().zip(found) {
         for c in 0..n {
             let i = cloud * n + c;
-            if tops[c] > best[i] {
+            if exceeds(tops[c], best[i]) {
                 best[i] = tops[c];
                 at[i] = (cloud * points) as u32 + rows[c] as u32;
             }
         }
     }
     for (i, b) in best.iter_mut().enumerate() {
-        if *b == f32::NEG_INFINITY {
-            *b = f32::NAN; // every product was NaN: say so
-        } else if layer.gamma[i % n] < 0.0 {
+        if layer.gamma[i % n] < 0.0 {
             *b = -*b;
         }
         at[i] = at[i].max((i / n * points) as u32);
     }
     (best, at)
+}
+
+/// Whether `v` takes the place of `best`.
+fn exceeds(v: f32, best: f32) -> bool {
+    v > best || (v.is_nan() && !best.is_nan())
+}
+
+/// The greatest size of any value; NaN where one is no number.
+fn size(values: &[f32]) -> f64 {
+    let mut top = 0;
+    vector::greatest_size(values, &mut top);
+    f64::from(f32::from_bits(top))
+}
+
+/// What [`Greatest`] finds, slowly, where a value may be infinite or no number.
+fn careful(
+    rows: &[f32],
+    step: usize,
+    k: usize,
+    panels: &[f32],
+    best: &mut [f32],
+    at: &mut [f32],
+    first_row: usize,
+) {
+    for (r, row) in rows.chunks_exact(step).enumerate() {
+        for (c, (best, at)) in best.iter_mut().zip(at.iter_mut()).enumerate() {
+            let column = panels[c / PANEL * PANEL * k + c % PANEL..].iter().step_by(PANEL);
+            let v = row[..k].iter().zip(column).map(|(a, w)| a * w).sum();
+            if exceeds(v, *best) {
+                (*best, *at) = (v, (first_row + r) as f32);
+            }
+        }
+    }
 }
 
 /// The weight times the sign of γ, in panels of [`PANEL`] columns.

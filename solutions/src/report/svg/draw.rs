@@ -6,7 +6,7 @@ use super::{Axis, LinePlot, Series, tick_label};
 use crate::report::html::escape;
 
 /// Okabe and Ito's colours, told apart by colour-blind eyes; a lighter cut for dark pages.
-const STYLE: &str = "<style>.cp{--i:#1c2420;--m:#5a655f;--g:#dfe4e0;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d;font:13px system-ui,-apple-system,\"Segoe UI\",Roboto,sans-serif;max-width:100%;height:auto}.cp text{fill:var(--m)}.cp .t{fill:var(--i);font-weight:600;font-size:15px}.cp .g{stroke:var(--g);stroke-width:1;fill:none}.cp .a{stroke:var(--m);stroke-width:1;fill:none}.cp .l{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}.cp .d{stroke-dasharray:6 5}.cp .m{stroke:var(--m);stroke-dasharray:2 3}.cp .k{fill:var(--p);stroke:var(--i);stroke-width:2}.cp .kt{fill:var(--i);paint-order:stroke;stroke:var(--p);stroke-width:4px;stroke-linejoin:round}@media (prefers-color-scheme:dark){.cp{--i:#e8eeea;--m:#a3b0a9;--g:#2d3732;--p:#151b18;--c0:#56b4e9;--c1:#f08a3c;--c2:#3fcf9f;--c3:#e39ac6;--c4:#e6c84f;--c5:#9ad0f0;--c6:#b5b5b5;--c7:#c79be8}}@media print{.cp{--i:#000;--m:#333;--g:#ddd;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d}}</style>";
+const STYLE: &str = "<style>.cp{--i:#1c2420;--m:#5a655f;--g:#dfe4e0;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d;font:13px system-ui,-apple-system,\"Segoe UI\",Roboto,sans-serif;max-width:100%;height:auto}.cp text{fill:var(--m)}.cp .t{fill:var(--i);font-weight:600;font-size:15px}.cp .g{stroke:var(--g);stroke-width:1;fill:none}.cp .a{stroke:var(--m);stroke-width:1;fill:none}.cp .l{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}.cp .d{stroke-dasharray:6 5}.cp .o{stroke-width:3.4}.cp .m{stroke:var(--m);stroke-dasharray:2 3}.cp .k{fill:var(--p);stroke:var(--i);stroke-width:2}.cp .kt{fill:var(--i);paint-order:stroke;stroke:var(--p);stroke-width:4px;stroke-linejoin:round}@media (prefers-color-scheme:dark){.cp{--i:#e8eeea;--m:#a3b0a9;--g:#2d3732;--p:#151b18;--c0:#56b4e9;--c1:#f08a3c;--c2:#3fcf9f;--c3:#e39ac6;--c4:#e6c84f;--c5:#9ad0f0;--c6:#b5b5b5;--c7:#c79be8}}@media print{.cp{--i:#000;--m:#333;--g:#ddd;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d}}</style>";
 /// So many distinct colours.
 const COLOURS: usize = 8;
 /// Points of a line that are drawn at most; more than pixels across cannot be seen.
@@ -153,10 +153,11 @@ fn draw_legend(out: &mut String, plot: &LinePlot) {
     let mut x = 2.0;
     for (i, s) in plot.series.iter().enumerate() {
         let dash = if s.dashed { " d" } else { "" };
+        let line = if s.dots { "m5 0h0m6 0h0m6 0h0" } else { "h22" };
         let colour = i % COLOURS;
         let _ = write!(
             out,
-            "<path class=\"l{dash}\" stroke=\"var(--c{colour})\" d=\"M{x:.0} 34h22\"/><text x=\"{:.0}\" y=\"38\">{}</text>",
+            "<path class=\"l{dash}\" stroke=\"var(--c{colour})\" d=\"M{x:.0} 34{line}\"/><text x=\"{:.0}\" y=\"38\">{}</text>",
             x + 28.0,
             escape(&s.name)
         );
@@ -207,7 +208,24 @@ fn draw_axes(out: &mut String, f: &Frame) {
     );
 }
 
+/// Dots as stretches of no length, whose round ends are all there is of them.
+fn draw_dots(out: &mut String, f: &Frame, series: &Series, colour: usize) {
+    let shown = series.points.iter().filter(|&&p| f.plot.shown(p));
+    let path: String = shown
+        .map(|&(x, y)| format!("M{:.1} {:.1}h0", f.px(x), f.py(y)))
+        .collect();
+    if !path.is_empty() {
+        let _ = write!(
+            out,
+            "<path class=\"l o\" stroke=\"var(--c{colour})\" d=\"{path}\"/>"
+        );
+    }
+}
+
 fn draw_series(out: &mut String, f: &Frame, series: &Series, colour: usize) {
+    if series.dots {
+        return draw_dots(out, f, series, colour);
+    }
     let mut path = String::new();
     let mut alone = Vec::new();
     for stretch in series.points.split(|&p| !f.plot.shown(p)) {

@@ -21,6 +21,8 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Drawn in dashes, as limits and references are.
     pub dashed: bool,
+    /// Drawn as dots that no line joins, as the points of a cloud are.
+    pub dots: bool,
 }
 
 impl Series {
@@ -30,7 +32,14 @@ impl Series {
             name: name.into(),
             points,
             dashed: false,
+            dots: false,
         }
+    }
+
+    /// The same points as dots.
+    pub fn dots(mut self) -> Self {
+        self.dots = true;
+        self
     }
 
     /// The same line in dashes.
@@ -172,6 +181,16 @@ mod tests {
             }
             .svg()
         );
+    }
+
+    #[test]
+    fn dots_are_not_joined() {
+        let points = vec![(0.0, 0.0), (1.0, 2.0), (f64::NAN, 0.0), (2.0, 1.0)];
+        let svg = LinePlot::new("tree", "x", "z")
+            .with(Series::new("points", points).dots())
+            .svg();
+        assert_eq!(svg.matches("h0").count(), 3, "{svg}");
+        assert!(!svg.contains("<circle") && !svg.contains('L'), "{svg}");
     }
 
     #[test]

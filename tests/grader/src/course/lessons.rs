@@ -51,3 +51,12 @@ pub fn next<'a>(lessons: &'a [Lesson], progress: &Progress) -> Option<(&'a Lesso
     let mut open = all.filter(|(_, e)| progress.state(&e.id) != "right");
     open.next()
 }
+
+/// Points won of a lesson, and all that it has.
+pub fn points(manifest: &Manifest, progress: &Progress) -> (u32, u32) {
+    let right = manifest
+        .exercises
+        .iter()
+        .filter(|e| progress.state(&e.id) == "right");
+    (right.map(|e| e.points).sum(), manifest.points())
+}

@@ -1,22 +1,33 @@
 //! `cargo course`: the companion of a student. Where am I, what is next, a hint.
 
+mod book;
+mod cargo;
 mod certificate;
+mod doctor;
+mod extract;
 mod grade;
 mod home;
 mod lessons;
 mod marks;
+mod matrix;
 mod pack;
+mod report;
 mod reset;
+mod solution;
 mod version;
+mod watch;
 
-use std::process::{Command, ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use grader::{
     place,
     progress::{self, Progress},
-    tell::{Ink, wrap},
+    tell::{Ink, WIDTH, wrap},
 };
 use lessons::Lesson;
 
@@ -30,10 +41,40 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Check a lesson (`check 01`) or one exercise (`check 1.2`); without a name, the next exercise.
+    /// Check a lesson (`check 01`), one exercise (`check 1.2`) or `all`; without a name, the next exercise.
     Check { what: Option<String> },
     /// A hint for an exercise: a question, then a pointer, then nearly the code; one more each time.
     Hint { exercise: String },
+    /// Checks whenever you save, on a screen: one exercise after the other, with hints (`watch`, `watch 01`).
+    Watch { lesson: Option<String> },
+    /// canopy's own function for an exercise: after a pass, or when you give up, which is noted.
+    Solution {
+        exercise: String,
+        /// Show it before the exercise is right.
+        #[arg(long)]
+        give_up: bool,
+    },
+    /// The book, offline, in your browser: from the start, at a lesson (`book 01`) or an exercise (`book 1.2`).
+    Book {
+        what: Option<String>,
+        /// Only say where its pages are.
+        #[arg(long)]
+        no_open: bool,
+    },
+    /// Your progress as a page to show: `target/course/report.html`, or where `--out` says.
+    Report {
+        /// Whose it is.
+        #[arg(long, default_value = "")]
+        name: String,
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
+    /// What this machine has of what the course can use; fails only where `cargo test` could not run.
+    Doctor {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// The empty function again; yours is kept beside it.
     Reset { exercise: String },
     /// The next exercise: what is asked, and where.
@@ -55,14 +96,35 @@ enum Task {
     /// Whether a certificate is as it was signed, and by whom.
     Verify(certificate::verify::Options),
     /// Which check catches which known mistake, as Markdown.
-    Matrix { lesson: Option<String> },
+    Matrix {
+        /// One lesson, such as 02; without it, all
+        lesson: Option<String>,
+        /// Write it for the book, all lessons: book/src/kill-matrix.md
+        #[arg(long, conflicts_with = "lesson")]
+        write: bool,
+    },
 }
 
 fn main() -> ExitCode {
+    // `… | head` ends a program quietly; Rust would panic.
+    #[cfg(unix)]
+    // SAFETY: nothing else runs yet.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
     match run(Options::parse()) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("cargo course: {error:#}");
+            let message = format!("cargo course: {error:#}");
+            for line in message.lines() {
+                // A line that is indented or fits stays as it is.
+                let lines = if line.chars().count() <= WIDTH || line.starts_with(' ') {
+                    vec![line.to_owned()]
+                } else {
+                    wrap(line, WIDTH)
+                };
+                eprintln!("{}", lines.join("\n"));
+            }
             ExitCode::FAILURE
         }
     }
@@ -77,49 +139,73 @@ fn run(options: Options) -> Result<ExitCode> {
         _ => {}
     }
     let root = place::root().context("this is not within the course's folder")?;
-    let lessons = lessons::all(&root)?;
     let ink = Ink::auto();
+    // Before the lessons are read: they may be what is not well.
+    if let Some(Task::Doctor { json }) = options.command {
+        let (text, well) = doctor::report(&root, json, ink)?;
+        print!("{text}");
+        return Ok(if well {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        });
+    }
+    let lessons = lessons::all(&root)?;
     match options.command {
-        None => print!("{}", home::screen(&lessons, &Progress::load(), ink)),
+        None => {
+            let (progress, trouble) = Progress::look();
+            print!("{}", home::screen(&lessons, &progress, trouble.as_ref(), ink));
+        }
+        Some(Task::Doctor { .. }) => {}
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
-        Some(Task::Check { what }) => return check(&lessons, what),
+        Some(Task::Check { what }) => return check(&root, &lessons, what),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
+        Some(Task::Watch { lesson }) => return watch::watch(&root, lessons, lesson),
+        Some(Task::Solution { exercise, give_up }) => {
+            print!(
+                "{}",
+                solution::solution(&root, &lessons, &exercise, give_up, ink)?
+            );
+        }
+        Some(Task::Book { what, no_open }) => {
+            print!("{}", book::book(&root, &lessons, what.as_deref(), !no_open)?);
+        }
+        Some(Task::Report { name, out }) => {
+            print!("{}", report::report(&root, &lessons, &name, out.as_deref())?);
+        }
         Some(Task::Reset { exercise }) => {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
-            print!("{}", reset::reset(&root, lesson, one)?);
+            let kept = reset::reset(&root, lesson, one)?;
+            println!(
+                "{} {} is as it was handed out.\nThe file as you had it: {kept}",
+                one.id, one.title
+            );
         }
         Some(Task::Grade(options)) => return Ok(grade::run(&root, options)),
         Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,
         Some(Task::Marks(options)) => return marks::run(&options),
         Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
         Some(Task::Key(_) | Task::Verify(_) | Task::Hold { .. }) => {}
-        Some(Task::Matrix { lesson }) => {
-            for l in &lessons {
-                if lesson.as_ref().is_none_or(|wanted| *wanted == l.manifest.lesson) {
-                    grade(&l.manifest.lesson, &["--matrix"])?;
-                }
-            }
-        }
+        Some(Task::Matrix { lesson, write }) => print!("{}", matrix::told(&root, &lessons, lesson, write)?),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs `cargo test -p lessonNN -- …`; its exit code is ours.
-fn grade(lesson: &str, more: &[&str]) -> Result<ExitCode> {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let status = Command::new(cargo)
-        .args(["test", "--quiet", "-p", &format!("lesson{lesson}"), "--"])
-        .args(more)
-        .status()
-        .context("cargo could not be started")?;
-    Ok(if status.success() {
+/// As `cargo test -p lessonNN -- …`, without cargo's own last words on a test that failed.
+fn grade(root: &Path, lesson: &str, more: &[&str]) -> Result<ExitCode> {
+    let Some(program) = cargo::checks(root, lesson)? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let folder = root.join(format!("lessons/lesson{lesson}"));
+    let status = Command::new(program).args(more).current_dir(folder).status();
+    Ok(if status.context("the checks could not be started")?.success() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
 }
 
-fn check(lessons: &[Lesson], what: Option<String>) -> Result<ExitCode> {
+fn check(root: &Path, lessons: &[Lesson], what: Option<String>) -> Result<ExitCode> {
     let what = match what {
         Some(what) => what,
         None => match lessons::next(lessons, &Progress::load()) {
@@ -130,15 +216,25 @@ fn check(lessons: &[Lesson], what: Option<String>) -> Result<ExitCode> {
             }
         },
     };
+    if what == "all" {
+        let mut worst = ExitCode::SUCCESS;
+        for lesson in lessons {
+            let code = grade(root, &lesson.manifest.lesson, &[])?;
+            if code != ExitCode::SUCCESS {
+                worst = code;
+            }
+        }
+        return Ok(worst);
+    }
     if what.contains('.') {
         let (lesson, exercise) = lessons::find(lessons, &what)?;
-        return grade(&lesson.manifest.lesson, &[&format!("{}::", exercise.id)]);
+        return grade(root, &lesson.manifest.lesson, &[&format!("{}::", exercise.id)]);
     }
     match lessons
         .iter()
         .find(|l| l.manifest.lesson == format!("{what:0>2}"))
     {
-        Some(lesson) => grade(&lesson.manifest.lesson, &[]),
+        Some(lesson) => grade(root, &lesson.manifest.lesson, &[]),
         None => bail!("there is no lesson {what}; `cargo course` lists them"),
     }
 }

@@ -10,7 +10,7 @@ use grader::{Exercise, place};
 
 use crate::lessons::Lesson;
 
-/// Puts the stub of `exercise` back, keeps a copy of the whole file, and says where.
+/// Puts the stub of `exercise` back, keeps a copy of the whole file, and gives its place.
 pub fn reset(root: &Path, lesson: &Lesson, exercise: &Exercise) -> Result<String> {
     let file = place::exercises(&lesson.manifest.lesson);
     let path = root.join(&file);
@@ -29,12 +29,7 @@ pub fn reset(root: &Path, lesson: &Lesson, exercise: &Exercise) -> Result<String
     fs::write(&kept, &now).context("no copy could be kept, so nothing was changed")?;
     fs::write(&path, fresh).with_context(|| format!("{file} cannot be written"))?;
     let kept = kept.strip_prefix(root).unwrap_or(&kept);
-    Ok(format!(
-        "{} {} is as it was handed out. The file as you had it: {}\n",
-        exercise.id,
-        exercise.title,
-        kept.display()
-    ))
+    Ok(kept.display().to_string())
 }
 
 /// `STEM-1.rs`, or the first of `STEM-2.rs` … that does not exist.

@@ -93,7 +93,7 @@ fn summary(class: &Class) -> String {
     let mut marks: Vec<f64> = class.entries.iter().filter_map(|e| mark(&e.grade)).collect();
     marks.sort_by(f64::total_cmp);
     let without = class.entries.len() - marks.len();
-    let mut out = format!("\n{} submissions", class.entries.len());
+    let mut out = format!("\n{}", clean::counted(class.entries.len(), "submission"));
     if let (Some(least), Some(most)) = (marks.first(), marks.last()) {
         let [least, middle, most] = [*least, median(&marks), *most].map(clean::points);
         out.push_str(&format!("; marks {least} to {most}, median {middle}"));

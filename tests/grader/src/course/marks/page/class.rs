@@ -39,8 +39,8 @@ fn head(class: &Class) -> String {
     ));
     let of = class.lessons().iter().map(|l| l.2).sum::<u32>();
     out.push_str(&format!(
-        "<p class=\"lead\">median of {of} points</p>\n<p>{} submissions",
-        class.entries.len()
+        "<p class=\"lead\">median of {of} points</p>\n<p>{}",
+        clean::counted(class.entries.len(), "submission")
     ));
     if let (Some(least), Some(most)) = (marks.first(), marks.last()) {
         out.push_str(&format!(
@@ -82,7 +82,7 @@ fn table(class: &Class) -> String {
     for entry in &class.entries {
         out.push_str(&row(entry, &exercises));
     }
-    out + "</tbody>\n</table>\n</div>\n</section>\n"
+    out + "</tbody>\n</table>\n</div>\n<p class=\"soft legend\">A number: points won · ✗ wrong · ○ to do · ? not run</p>\n</section>\n"
 }
 
 fn row(entry: &Entry, exercises: &[(String, String, u32)]) -> String {
@@ -97,10 +97,17 @@ fn row(entry: &Entry, exercises: &[(String, String, u32)]) -> String {
         out.push_str(&match grade.exercises().find(|e| e.id == *id) {
             Some(e) => {
                 let state = state(e);
+                // A sign, since not everyone tells red from green.
+                let shown = match state {
+                    "right" => e.points.to_string(),
+                    "wrong" => "✗".into(),
+                    "not run" => "?".into(),
+                    _ => "○".into(),
+                };
                 let title = markup(&format!("{}: {state}", clean::line(&e.title)));
+                let class = state.replace(' ', "-");
                 format!(
-                    "<td class=\"number {}\" title=\"{title}\">{}</td>",
-                    state.replace(' ', "-"),
+                    "<td class=\"number {class}\" data-sort=\"{}\" title=\"{title}\">{shown}</td>",
                     e.points
                 )
             }

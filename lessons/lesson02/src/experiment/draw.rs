@@ -1,0 +1,57 @@
+//! The two plots.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result};
+use canopy::report::svg::{LinePlot, Series};
+
+use super::forest::Cloud;
+
+/// Degrees, share named rightly.
+pub type Curve = Vec<(f64, f64)>;
+
+/// Turned about the trunk and tilted, by angle.
+pub fn turning(turned: Curve, tilted: Curve) -> LinePlot {
+    let mut plot = LinePlot::new(
+        "Trees named rightly when they are moved",
+        "degrees",
+        "named rightly",
+    )
+    .with(Series::new("turned about the trunk", turned))
+    .with(Series::new("tilted", tilted));
+    (plot.percent, plot.y_range, plot.size) = (true, Some((0.0, 1.0)), (640.0, 340.0));
+    plot
+}
+
+/// A tree seen from the side, and beside it its critical points.
+pub fn critical(cloud: &Cloud, critical: &[usize], species: &str) -> LinePlot {
+    let side = |p: &[f32; 3]| (f64::from(p[0]), f64::from(p[2]));
+    let all: Vec<(f64, f64)> = cloud.iter().map(side).collect();
+    // So far aside that both axes have one scale on a picture of this size.
+    let wide = all.iter().map(|p| p.0.abs()).fold(0.0, f64::max);
+    let aside = (1.5 - 2.0 * wide).max(2.2 * wide);
+    let shift = |&i: &usize| (all[i].0 + aside, all[i].1);
+    let survive = critical.iter().map(shift).collect();
+    let title = format!("What the maxima see of a {species}");
+    let names = [
+        format!("all {} points", all.len()),
+        format!("the {} critical points", critical.len()),
+    ];
+    let [first, second] = names;
+    let mut plot = LinePlot::new(title, "x; the second one is moved aside", "z, in the unit sphere")
+        .with(Series::new(first, all).dots())
+        .with(Series::new(second, survive).dots());
+    plot.size = (440.0, 620.0);
+    plot
+}
+
+/// Writes each plot under its name into the folder `out`.
+pub fn write(out: &Path, plots: Vec<(&str, LinePlot)>) -> Result<Vec<String>> {
+    let mut written = Vec::new();
+    for (name, plot) in plots {
+        let path = out.join(name);
+        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
+        written.push(path.display().to_string());
+    }
+    Ok(written)
+}

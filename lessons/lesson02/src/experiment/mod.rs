@@ -1,0 +1,10 @@
+//! The parts of the experiment.
+
+pub mod draw;
+pub mod forest;
+pub mod found;
+pub mod net;
+pub mod pieces;
+pub mod size;
+pub mod train;
+pub mod trials;

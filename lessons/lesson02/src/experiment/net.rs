@@ -1,0 +1,93 @@
+//! The forward pass of a trained network, made of the pieces: shared MLP, T-Nets, max.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result};
+use candle_core::{Tensor, Var};
+use canopy::{
+    kernels::{BatchNorm, linear},
+    model::PointNet,
+};
+use lesson02::Lesson02;
+
+/// A network's weights, and the functions that run it.
+pub struct Net<'a> {
+    model: &'a PointNet,
+    vars: HashMap<String, Var>,
+    answer: Lesson02,
+}
+
+/// What comes out of a pass over clouds.
+pub struct Seen {
+    /// `[clouds, classes]`.
+    pub logits: Tensor,
+    /// What each of the three maxima was taken of, `[clouds, points, channels]`: in the input T-Net, in the feature
+    /// T-Net, and at the end.
+    pub under_max: [Tensor; 3],
+}
+
+impl<'a> Net<'a> {
+    pub fn new(model: &'a PointNet, answer: Lesson02) -> Self {
+        let vars = model.params().into_iter().chain(model.buffers()).collect();
+        Self { model, vars, answer }
+    }
+
+    /// Clouds `[clouds, points, 3]` through the whole network.
+    pub fn see(&self, clouds: &Tensor) -> Result<Seen> {
+        let (matrix, input) = self.tnet("input_transform", clouds)?;
+        let x = self.stack("mlp", 0..2, &clouds.matmul(&matrix)?)?;
+        let (matrix, feature) = self.tnet("feature_transform", &x)?;
+        let values = self.stack("mlp", 2..5, &x.matmul(&matrix)?)?;
+        let pooled = (self.answer.max_points)(&values)?.unsqueeze(1)?;
+        let hidden = self.stack("head", 0..2, &pooled)?.squeeze(1)?;
+        Ok(Seen {
+            logits: self.last("classifier", &hidden)?,
+            under_max: [input, feature, values],
+        })
+    }
+
+    /// The T-Net's matrices, and what its maximum was taken of.
+    fn tnet(&self, name: &str, x: &Tensor) -> Result<(Tensor, Tensor)> {
+        let values = self.stack(&format!("{name}.mlp"), 0..3, x)?;
+        let pooled = (self.answer.max_points)(&values)?.unsqueeze(1)?;
+        let hidden = self.stack(&format!("{name}.fc"), 0..2, &pooled)?.squeeze(1)?;
+        let numbers = self.last(&format!("{name}.out"), &hidden)?;
+        Ok(((self.answer.to_matrix)(&numbers, x.dim(2)?)?, values))
+    }
+
+    fn stack(&self, name: &str, layers: std::ops::Range<usize>, x: &Tensor) -> Result<Tensor> {
+        let mut x = x.clone();
+        for i in layers {
+            let (w, b) = self.layer(&format!("{name}.{i}"))?;
+            x = (self.answer.shared_layer)(&x, &w, &b)?;
+        }
+        Ok(x)
+    }
+
+    /// Weight and bias of a layer, its batch norm folded into them.
+    fn layer(&self, name: &str) -> Result<(Tensor, Tensor)> {
+        let var = |part: &str| self.var(&format!("{name}.{part}"));
+        let bn = BatchNorm {
+            gamma: var("bn.weight")?,
+            beta: var("bn.bias")?,
+            mean: var("bn.running_mean")?,
+            var: var("bn.running_var")?,
+            momentum: self.model.config().bn_momentum,
+            eps: self.model.config().bn_eps,
+        };
+        Ok(bn.folded(&var("weight")?.as_detached_tensor())?)
+    }
+
+    fn last(&self, name: &str, x: &Tensor) -> Result<Tensor> {
+        let var = |part: &str| self.var(&format!("{name}.{part}"));
+        let (w, b) = (var("weight")?, var("bias")?);
+        Ok(linear(x, &w, &b)?)
+    }
+
+    fn var(&self, name: &str) -> Result<Var> {
+        self.vars
+            .get(name)
+            .cloned()
+            .with_context(|| format!("the network has no {name}"))
+    }
+}

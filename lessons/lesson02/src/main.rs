@@ -1,0 +1,190 @@
+//! The experiment of lesson 02: your pieces prepare trees, train a small PointNet and run it; then the trees are shuffled,
+//! turned, tilted and thinned, and the logits are watched.
+//!
+//! `cargo run -p lesson02` prints tables and writes two plots to `runs/lesson02`. `-- --reference` takes canopy's functions
+//! in the place of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
+
+mod experiment;
+
+use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
+
+use anyhow::{Context, Result, bail};
+use canopy::{kernels::Pass, report::svg::LinePlot};
+use experiment::{
+    draw::{self, Curve},
+    forest::{self, Cloud, POINTS, Tree, batch},
+    found::{Found, Watched},
+    net::Net,
+    pieces::pieces,
+    train,
+    trials::{self, Stand, named, tilt},
+};
+use lesson02::Lesson02;
+
+struct Options {
+    reference: bool,
+    json: bool,
+    seed: u64,
+    out: PathBuf,
+}
+
+fn options() -> Result<Options> {
+    let mut options = Options {
+        reference: false,
+        json: false,
+        seed: 1,
+        out: "runs/lesson02".into(),
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--reference" => options.reference = true,
+            "--json" => options.json = true,
+            "--seed" => {
+                let number = arguments.next().context("--seed needs a number")?;
+                options.seed = number.parse().context("--seed needs a number")?;
+            }
+            "--out" => options.out = arguments.next().context("--out needs a folder")?.into(),
+            other => bail!("there is no option {other}: take --reference, --seed N, --out FOLDER, --json"),
+        }
+    }
+    Ok(options)
+}
+
+/// Trees that are moved about.
+const TRIED: usize = 70;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lesson02: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let options = options()?;
+    fs::create_dir_all(&options.out)
+        .with_context(|| format!("the folder {} cannot be made", options.out.display()))?;
+    let pieces = pieces(options.reference)?;
+    let answer = pieces.answer;
+    let say = |text: String| {
+        if !options.json {
+            println!("{text}");
+        }
+    };
+    say("The pieces of this run\n".into());
+    for (id, title, whose) in &pieces.whose {
+        say(format!("  {id}  {title:<33}{whose}"));
+    }
+    let forest = forest::forest()?;
+    say(format!(
+        "\nThe full PointNet, a quarter as wide, learns {} trees of {POINTS} points.\n",
+        forest.train.len()
+    ));
+    let began = Instant::now();
+    let (model, losses) = train::trained(&answer, &forest, options.seed, |epoch, loss| {
+        if epoch % 8 == 0 {
+            say(format!("  epoch {epoch:>2}: loss {loss:.3}"));
+        }
+    })?;
+    let seconds = began.elapsed().as_secs_f64();
+    let net = Net::new(&model, answer);
+    let tried = chosen(forest.test);
+    let stand = Stand::new(&net, &answer, &tried, options.seed)?;
+    let own = model.forward(&batch(&stand.clouds)?, &Pass::eval())?.logits;
+    let counts: Vec<usize> = stand.critical.iter().map(Vec::len).collect();
+    let found = Found {
+        seed: options.seed,
+        seconds,
+        losses,
+        trees: tried.len(),
+        right: stand.right(&stand.logits),
+        off: trials::off_canopy(&stand, &own)?,
+        rows: trials::rows(&stand, &net, &answer, options.seed)?,
+        watched: watch(&stand, &net, &answer, &forest.species)?,
+        critical: (
+            counts.iter().sum::<usize>() as f64 / counts.len().max(1) as f64,
+            counts.iter().copied().min().unwrap_or(0),
+            counts.iter().copied().max().unwrap_or(0),
+        ),
+        species: forest.species,
+        pieces,
+    };
+    let tree = found.watched.tree;
+    let side = draw::critical(&stand.clouds[tree], &stand.critical[tree], &found.watched.species);
+    let plots = vec![
+        ("02-turning.svg", turning(&stand, &net, &answer)?),
+        ("02-critical.svg", side),
+    ];
+    let written = draw::write(&options.out, plots)?;
+    if options.json {
+        println!("{:#}", found.json()?);
+        return Ok(());
+    }
+    print!("{}", found.tables()?);
+    for path in written {
+        println!("\nwritten: {path}");
+    }
+    Ok(())
+}
+
+/// [`TRIED`] of the trees, as many of each species as there are.
+fn chosen(trees: Vec<Tree>) -> Vec<Tree> {
+    let mut of_species = [0; 64];
+    let mut left: Vec<(usize, Tree)> = trees
+        .into_iter()
+        .map(|tree| {
+            let nth = &mut of_species[tree.species as usize % 64];
+            *nth += 1;
+            (*nth, tree)
+        })
+        .collect();
+    left.sort_by_key(|(nth, _)| *nth);
+    left.into_iter().take(TRIED).map(|(_, tree)| tree).collect()
+}
+
+/// The first spruce that is named rightly, or else the first tree that is; and its logits after some changes.
+fn watch(stand: &Stand, net: &Net, answer: &Lesson02, species: &[String]) -> Result<Watched> {
+    let right = |i: &usize| named(&stand.logits[*i]) == stand.species[*i] as usize;
+    let spruce = |i: &usize| species[stand.species[*i] as usize].contains("spruce");
+    let trees = 0..stand.clouds.len();
+    let tree = trees
+        .clone()
+        .filter(right)
+        .find(spruce)
+        .or(trees.clone().find(right))
+        .unwrap_or(0);
+    let after = |change: &dyn Fn(&mut Cloud)| -> Result<Vec<f32>> {
+        let mut cloud = stand.clouds[tree].clone();
+        change(&mut cloud);
+        Ok(net.see(&batch(&[cloud])?)?.logits.squeeze(0)?.to_vec1()?)
+    };
+    let angle = |degrees: f64| degrees.to_radians();
+    Ok(Watched {
+        tree,
+        species: species[stand.species[tree] as usize].clone(),
+        logits: vec![
+            ("as it is", after(&|_| ())?),
+            ("in another order", after(&|c| c.reverse())?),
+            ("turned by 90°", after(&|c| (answer.turn)(c, angle(90.0)))?),
+            ("tilted by 45°", after(&|c| tilt(c, angle(45.0)))?),
+        ],
+    })
+}
+
+/// How many trees are named rightly, by the angle that all of them are turned or tilted by.
+fn turning(stand: &Stand, net: &Net, answer: &Lesson02) -> Result<LinePlot> {
+    let curve = |change: &dyn Fn(&mut Cloud, f64)| -> Result<Curve> {
+        let angles = (0..=9).map(|i| f64::from(i) * 20.0);
+        angles
+            .map(|degrees| {
+                let logits = stand.after(net, |_, c| change(c, degrees.to_radians()))?;
+                Ok((degrees, stand.right(&logits)))
+            })
+            .collect()
+    };
+    Ok(draw::turning(curve(&|c, a| (answer.turn)(c, a))?, curve(&tilt)?))
+}

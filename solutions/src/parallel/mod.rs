@@ -1,0 +1,111 @@
+//! Many ranks, one model: messages between ranks, the collectives made of them, what they cost, and who does what.
+//!
+//! A rank is one worker with its own copy of the model. [`Collective`] is what training needs of a group of them; in this
+//! process the ranks are threads ([`threads`]), and the algorithms are ours ([`ring`]). What runs on many nodes stands
+//! behind the same trait.
+
+mod bucket;
+mod cost;
+mod naive;
+mod place;
+pub mod ring;
+mod sampler;
+pub mod threads;
+mod tree;
+
+use anyhow::Result;
+
+pub use bucket::{Bucket, BucketSizes, buckets};
+pub use cost::{Cost, naive_seconds, ring_seconds, scaling_efficiency, tree_seconds};
+pub use naive::naive_all_reduce;
+pub use place::{Place, place_from};
+pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
+pub use sampler::share_of_epoch;
+pub use tree::{tree_all_reduce, tree_broadcast};
+
+/// Messages from one rank to another, in order. What algorithms are made of.
+pub trait Link {
+    /// This rank, from 0.
+    fn rank(&self) -> usize;
+
+    /// How many ranks there are.
+    fn world_size(&self) -> usize;
+
+    /// Sends `data` to rank `to`; does not wait for it to be received.
+    ///
+    /// # Errors
+    /// The other rank has ended; what it was doing is told.
+    fn send(&self, to: usize, data: &[f32]) -> Result<()>;
+
+    /// Waits for the next message of rank `from`, of exactly the length of `into`.
+    ///
+    /// # Errors
+    /// The other rank has ended, sends nothing within the deadline, or sent another length; what it was doing is told.
+    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()>;
+}
+
+/// What training needs of a group of ranks. Every rank makes the same calls in the same order.
+pub trait Collective: Send {
+    /// This rank, from 0.
+    fn rank(&self) -> usize;
+
+    /// How many ranks there are.
+    fn world_size(&self) -> usize;
+
+    /// Replaces `data` by its sum over all ranks, the same bits on each.
+    ///
+    /// # Errors
+    /// Another rank ended or did not come in time.
+    fn all_reduce(&self, data: &mut [f32]) -> Result<()>;
+
+    /// The sum over all ranks of `data`, of which this rank gets its [`chunk`] in `mine`.
+    ///
+    /// # Errors
+    /// As [`Self::all_reduce`]; a `mine` of another length.
+    fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()>;
+
+    /// The [`chunk`]s of all ranks, joined into `whole`.
+    ///
+    /// # Errors
+    /// As [`Self::all_reduce`]; a `mine` that is not this rank's chunk of `whole`.
+    fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()>;
+
+    /// Replaces `data` by rank `root`'s.
+    ///
+    /// # Errors
+    /// As [`Self::all_reduce`].
+    fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()>;
+
+    /// Waits until every rank has come here.
+    ///
+    /// # Errors
+    /// As [`Self::all_reduce`].
+    fn barrier(&self) -> Result<()>;
+
+    /// To one rank. See [`Link::send`].
+    ///
+    /// # Errors
+    /// Those of [`Link::send`].
+    fn send(&self, to: usize, data: &[f32]) -> Result<()>;
+
+    /// From one rank. See [`Link::receive`].
+    ///
+    /// # Errors
+    /// Those of [`Link::receive`].
+    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()>;
+
+    /// What this rank has sent so far.
+    fn traffic(&self) -> Traffic;
+
+    /// Says what this rank is about to do: told where others wait for it in vain.
+    fn doing(&self, _what: &str) {}
+}
+
+/// Messages and bytes sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages.
+    pub messages: u64,
+    /// Bytes of numbers in them.
+    pub bytes: u64,
+}

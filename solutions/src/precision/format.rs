@@ -1,0 +1,196 @@
+//! Number formats and rounding to them.
+
+/// What becomes of a number beyond a format's greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// Infinity, as IEEE 754.
+    Infinity,
+    /// NaN, where the format has no infinity.
+    Nan,
+    /// The greatest number, as Transformer Engine casts to fp8.
+    Saturate,
+}
+
+/// A binary floating-point format: one bit of sign, `exponent` bits with the bias 2^(exponent−1) − 1, `mantissa` bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// Bits of the exponent.
+    pub exponent: u32,
+    /// Bits of the mantissa, without the hidden one.
+    pub mantissa: u32,
+    /// The greatest finite number.
+    pub max: f64,
+    /// What lies beyond it.
+    pub overflow: Overflow,
+}
+
+/// IEEE 754 binary32.
+pub const FP32: Format = ieee("fp32", 8, 23);
+/// The inputs of a tensor core's fp32 product: fp32's range, fp16's mantissa.
+pub const TF32: Format = ieee("tf32", 8, 10);
+/// IEEE 754 binary16.
+pub const FP16: Format = ieee("fp16", 5, 10);
+/// The upper half of fp32.
+pub const BF16: Format = ieee("bf16", 8, 7);
+/// fp8 for gradients (Micikevicius et al. 2022, "FP8 formats for deep learning", table 1).
+pub const FP8_E5M2: Format = ieee("fp8 e5m2", 5, 2);
+/// fp8 for weights and activations: no infinity, and the top exponent is an ordinary one, so its greatest is 448.
+pub const FP8_E4M3: Format = Format {
+    name: "fp8 e4m3",
+    exponent: 4,
+    mantissa: 3,
+    max: 448.0,
+    overflow: Overflow::Nan,
+};
+
+const fn ieee(name: &'static str, exponent: u32, mantissa: u32) -> Format {
+    // (2 − 2^−mantissa)·2^bias, which f64 holds exactly.
+    let bias = (1u64 << (exponent - 1)) - 1;
+    let whole = ((1u64 << (mantissa + 1)) - 1) as f64;
+    Format {
+        name,
+        exponent,
+        mantissa,
+        max: whole * power_of_two(bias as i32 - mantissa as i32),
+        overflow: Overflow::Infinity,
+    }
+}
+
+/// 2^`n` as f64, for n of its normal numbers.
+const fn power_of_two(n: i32) -> f64 {
+    f64::from_bits(((n + 1023) as u64) << 52)
+}
+
+impl Format {
+    /// The exponent of the least normal number, 2^least.
+    pub const fn least_exponent(self) -> i32 {
+        2 - (1 << (self.exponent - 1))
+    }
+
+    /// The least number above 0: 2^(least exponent − mantissa bits), a subnormal one.
+    pub const fn least(self) -> f64 {
+        power_of_two(self.least_exponent() - self.mantissa as i32)
+    }
+
+    /// The distance from 1 to the next number.
+    pub const fn epsilon(self) -> f64 {
+        power_of_two(-(self.mantissa as i32))
+    }
+
+    /// All its bits.
+    pub const fn bits(self) -> u32 {
+        1 + self.exponent + self.mantissa
+    }
+
+    /// The same format, another way with what is too large.
+    pub const fn with(self, overflow: Overflow) -> Self {
+        Self { overflow, ..self }
+    }
+}
+
+/// The number of `format` nearest to `x`; of two as near, the one whose last bit is 0.
+///
+/// Subnormal numbers are kept. What would round beyond the greatest number is the format's [`Overflow`]; an infinity is
+/// one, too. NaN stays NaN, and a zero its sign.
+pub fn round_to(x: f32, format: Format) -> f32 {
+    if x.is_nan() || x == 0.0 {
+        return x;
+    }
+    let wide = f64::from(x);
+    let over = || match format.overflow {
+        Overflow::Infinity => f32::INFINITY.copysign(x),
+        Overflow::Nan => f32::NAN,
+        Overflow::Saturate => (format.max as f32).copysign(x),
+    };
+    if x.is_infinite() {
+        return over();
+    }
+    // Every f32 is a normal f64, whose exponent bits give floor(log₂|x|).
+    let exponent = ((wide.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+    let spacing = power_of_two(exponent.max(format.least_exponent()) - format.mantissa as i32);
+    let rounded = (wide / spacing).round_ties_even() * spacing;
+    if rounded.abs() > format.max {
+        return over();
+    }
+    rounded as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn fp16_bf16_and_fp32_round_as_the_half_crate(bits in any::<u32>()) {
+            let x = f32::from_bits(bits);
+            for (format, expected) in [
+                (FP16, half::f16::from_f32(x).to_f32()),
+                (BF16, half::bf16::from_f32(x).to_f32()),
+                (FP32, x),
+            ] {
+                let got = round_to(x, format);
+                prop_assert!(got.to_bits() == expected.to_bits() || (got.is_nan() && expected.is_nan()), "{x:e}: {got:e}");
+            }
+        }
+
+        #[test]
+        fn nothing_lies_nearer(bits in any::<u32>()) {
+            let x = f32::from_bits(bits);
+            for format in [TF32, FP8_E4M3, FP8_E5M2] {
+                let got = round_to(x, format);
+                prop_assume!(got.is_finite());
+                let step = format.epsilon() as f32 * got.abs().max(format.least() as f32 / format.epsilon() as f32);
+                prop_assert!((got - x).abs() <= step / 2.0 * 1.000_001);
+                prop_assert_eq!(round_to(got, format), got, "rounded twice");
+            }
+        }
+    }
+
+    #[test]
+    fn the_formats_have_their_published_limits() {
+        let limits = [
+            (FP16, 65504.0, 2f64.powi(-24), 16),
+            (BF16, 3.389_531_389_251_535_5e38, 2f64.powi(-133), 16),
+            (TF32, 3.401_162_134_214_653_5e38, 2f64.powi(-136), 19),
+            (FP32, f64::from(f32::MAX), 2f64.powi(-149), 32),
+            (FP8_E4M3, 448.0, 2f64.powi(-9), 8),
+            (FP8_E5M2, 57344.0, 2f64.powi(-16), 8),
+        ];
+        for (format, max, least, bits) in limits {
+            assert_eq!(
+                (format.max, format.least(), format.bits()),
+                (max, least, bits),
+                "{}",
+                format.name
+            );
+            assert_eq!(round_to(least as f32, format), least as f32, "{}", format.name);
+            assert_eq!(round_to(max as f32, format), max as f32, "{}", format.name);
+        }
+    }
+
+    #[test]
+    fn ties_go_to_even_and_what_is_under_half_the_least_is_zero() {
+        assert_eq!(round_to(2049.0, FP16), 2048.0);
+        assert_eq!(round_to(2051.0, FP16), 2052.0);
+        assert_eq!(round_to(2f32.powi(-25), FP16), 0.0);
+        assert_eq!(round_to(2f32.powi(-25) * 1.01, FP16), 2f32.powi(-24));
+        assert!(round_to(-2f32.powi(-26), FP16).is_sign_negative());
+        assert_eq!(round_to(17.0, FP8_E4M3), 16.0);
+        assert_eq!(round_to(19.0, FP8_E4M3), 20.0);
+    }
+
+    #[test]
+    fn beyond_the_greatest_each_format_has_its_own_way() {
+        assert_eq!(round_to(65519.0, FP16), 65504.0);
+        assert_eq!(round_to(65520.0, FP16), f32::INFINITY);
+        assert_eq!(round_to(-1e30, FP8_E5M2), f32::NEG_INFINITY);
+        assert_eq!(round_to(464.0, FP8_E4M3), 448.0);
+        assert!(round_to(465.0, FP8_E4M3).is_nan() && round_to(f32::INFINITY, FP8_E4M3).is_nan());
+        let kept = FP8_E4M3.with(Overflow::Saturate);
+        assert_eq!(round_to(-1e9, kept), -448.0);
+        assert_eq!(round_to(f32::INFINITY, kept), 448.0);
+    }
+}

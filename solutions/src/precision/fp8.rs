@@ -1,0 +1,93 @@
+//! Scales for fp8: each tensor is multiplied so that its greatest value meets the format's.
+
+use std::collections::VecDeque;
+
+use super::Format;
+
+/// The factor for a tensor whose greatest magnitude is `amax`: the format's greatest over it, down to a power of two so
+/// that scaling rounds nothing, and down once more for each of `margin`. 1 where `amax` is 0 or not finite.
+pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
+    if amax == 0.0 || !amax.is_finite() {
+        return 1.0;
+    }
+    let exponent = (format.max / f64::from(amax)).log2().floor() as i32 - margin as i32;
+    // What an f32 factor can hold.
+    2f32.powi(exponent.clamp(-126, 127))
+}
+
+/// A scale by the greatest magnitudes of steps gone by (Micikevicius et al. 2022, section 4): today's tensor need not
+/// be read twice.
+#[derive(Clone, Debug)]
+pub struct DelayedScale {
+    format: Format,
+    margin: u32,
+    length: usize,
+    history: VecDeque<f32>,
+}
+
+impl DelayedScale {
+    /// By the last `length` steps, at least one.
+    pub fn new(format: Format, length: usize, margin: u32) -> Self {
+        Self {
+            format,
+            margin,
+            length: length.max(1),
+            history: VecDeque::new(),
+        }
+    }
+
+    /// The scale for the coming step.
+    pub fn scale(&self) -> f32 {
+        let amax = self.history.iter().copied().fold(0.0, f32::max);
+        scale_for(amax, self.format, self.margin)
+    }
+
+    /// Takes note of a step's greatest magnitude. One that is not finite is left out: it says nothing of the next.
+    pub fn note(&mut self, amax: f32) {
+        if !amax.is_finite() {
+            return;
+        }
+        if self.history.len() == self.length {
+            self.history.pop_front();
+        }
+        self.history.push_back(amax);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FP8_E4M3, FP8_E5M2, round_to};
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_greatest_value_fits_and_uses_the_upper_half(amax in 1e-30f32..1e30) {
+            for format in [FP8_E4M3, FP8_E5M2] {
+                let scaled = f64::from(amax * scale_for(amax, format, 0));
+                prop_assert!(scaled <= format.max && scaled > format.max / 2.0, "{scaled}");
+                prop_assert!(round_to(scaled as f32, format).is_finite());
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_size_is_not_scaled() {
+        for amax in [0.0, f32::INFINITY, f32::NAN] {
+            assert_eq!(scale_for(amax, FP8_E4M3, 0), 1.0);
+        }
+    }
+
+    #[test]
+    fn the_delayed_scale_forgets() {
+        let mut scale = DelayedScale::new(FP8_E4M3, 2, 0);
+        assert_eq!(scale.scale(), 1.0);
+        scale.note(448.0);
+        scale.note(7.0);
+        assert_eq!(scale.scale(), 1.0);
+        scale.note(f32::NAN);
+        scale.note(7.0);
+        assert_eq!(scale.scale(), 64.0);
+        assert_eq!(DelayedScale::new(FP8_E4M3, 0, 1).scale(), 1.0);
+    }
+}

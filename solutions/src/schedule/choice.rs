@@ -1,0 +1,169 @@
+//! A schedule by its name, as `--schedule` takes it.
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{OneCycle, cosine_with_warmup, exponential, multi_step, step_decay};
+
+/// A schedule over a run's epochs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// Epochs in which the rate rises in a straight line; one cycle has its own.
+    warmup: f64,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Constant,
+    Cosine,
+    Step { epochs: u64, gamma: f64 },
+    MultiStep { epochs: Vec<u64>, gamma: f64 },
+    Exponential { gamma: f64 },
+    OneCycle { rising: f64 },
+}
+
+/// How a schedule is written.
+const FORMS: &str = "constant, cosine, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH,…:GAMMA, exponential:GAMMA or \
+                     onecycle[:RISING]";
+
+impl Schedule {
+    /// `constant`, `cosine`, `step:20:0.7`, `multistep:30,60:0.1`, `exponential:0.97`, `onecycle` or `onecycle:0.3`,
+    /// each but the last after `warmup` epochs of warm-up.
+    ///
+    /// # Errors
+    /// Another name; numbers missing, too many or out of range.
+    pub fn parse(text: &str, warmup: f64) -> Result<Self> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let numbers: Vec<&str> = parts.collect();
+        let kind = match (name, numbers.as_slice()) {
+            ("constant", []) => Kind::Constant,
+            ("cosine", []) => Kind::Cosine,
+            ("step", [epochs, gamma]) => Kind::Step {
+                epochs: whole(text, epochs)?,
+                gamma: factor(text, gamma)?,
+            },
+            ("multistep", [at, gamma]) => Kind::MultiStep {
+                epochs: at.split(',').map(|e| whole(text, e)).collect::<Result<_>>()?,
+                gamma: factor(text, gamma)?,
+            },
+            ("exponential", [gamma]) => Kind::Exponential {
+                gamma: factor(text, gamma)?,
+            },
+            ("onecycle", []) => Kind::OneCycle { rising: 0.3 },
+            ("onecycle", [rising]) => Kind::OneCycle {
+                rising: factor(text, rising)?,
+            },
+            _ => bail!("there is no schedule '{text}': take {FORMS}"),
+        };
+        Ok(Self { warmup, kind })
+    }
+
+    /// The rate of `step`, from 0, of `total` steps, `base` being the greatest; an epoch has `epoch_steps`.
+    ///
+    /// # Errors
+    /// One cycle: a step past its end, or a run of one step.
+    pub fn rate(&self, step: u64, epoch_steps: u64, total: u64, base: f64) -> Result<f64> {
+        if let Kind::OneCycle { rising } = self.kind {
+            let cycle = OneCycle {
+                rising,
+                ..OneCycle::new(base, total)
+            };
+            return Ok(cycle.at(step)?.0);
+        }
+        let warmup = ((self.warmup * epoch_steps as f64).round() as u64).min(total);
+        if step < warmup {
+            return Ok(cosine_with_warmup(step, warmup, total, base, 0.0));
+        }
+        let epoch = step / epoch_steps.max(1);
+        Ok(match &self.kind {
+            Kind::Cosine => cosine_with_warmup(step, warmup, total, base, 0.0),
+            Kind::Step { epochs, gamma } => step_decay(epoch, *epochs, *gamma, base),
+            Kind::MultiStep { epochs, gamma } => multi_step(epoch, epochs, *gamma, base),
+            Kind::Exponential { gamma } => exponential(epoch, *gamma, base),
+            Kind::Constant | Kind::OneCycle { .. } => base,
+        })
+    }
+}
+
+fn whole(text: &str, part: &str) -> Result<u64> {
+    let number: u64 = part
+        .parse()
+        .with_context(|| format!("schedule '{text}': '{part}' is no whole number of epochs; take {FORMS}"))?;
+    ensure!(
+        number > 0,
+        "schedule '{text}': epochs are counted from 1, here is a 0"
+    );
+    Ok(number)
+}
+
+fn factor(text: &str, part: &str) -> Result<f64> {
+    let number: f64 = part
+        .parse()
+        .with_context(|| format!("schedule '{text}': '{part}' is no number; take {FORMS}"))?;
+    ensure!(
+        (0.0..=1.0).contains(&number),
+        "schedule '{text}': {part} must lie between 0 and 1"
+    );
+    Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(text: &str, warmup: f64, steps: std::ops::Range<u64>) -> Vec<f64> {
+        let schedule = Schedule::parse(text, warmup).expect(text);
+        let rate = |t| schedule.rate(t, 4, 24, 1.0).expect("within the run");
+        steps.map(rate).collect()
+    }
+
+    #[test]
+    fn epochs_count_steps() {
+        assert_eq!(
+            rates("step:2:0.5", 0.0, 6..10),
+            [1.0, 1.0, 0.5, 0.5],
+            "an epoch has four steps"
+        );
+        assert_eq!(rates("multistep:1,2:0.5", 0.0, 3..5), [1.0, 0.5]);
+        assert_eq!(rates("exponential:0.5", 0.0, 8..9), [0.25]);
+    }
+
+    #[test]
+    fn the_warm_up_stands_before_every_schedule_but_one_cycle() {
+        for text in [
+            "constant",
+            "cosine",
+            "step:9:0.1",
+            "multistep:9:0.1",
+            "exponential:1",
+        ] {
+            assert_eq!(rates(text, 1.0, 0..4), [0.25, 0.5, 0.75, 1.0], "{text}");
+        }
+        assert!((rates("onecycle", 1.0, 0..1)[0] - 0.04).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_refused_with_the_forms() {
+        for text in [
+            "",
+            "cos",
+            "cosine:1",
+            "step",
+            "step:0:0.5",
+            "step:2:NaN",
+            "step:2:1.5",
+            "multistep::0.1",
+            "multistep:1,x:0.1",
+            "exponential:-1",
+            "onecycle:2",
+        ] {
+            assert!(Schedule::parse(text, 0.0).is_err(), "{text}");
+        }
+        let error = Schedule::parse("cos", 0.0).expect_err("no schedule").to_string();
+        assert!(
+            error.contains("'cos'") && error.contains("step:EPOCHS:GAMMA"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! One cycle (Smith and Topin 2017, "Super-convergence"): up to a rate that would not do for long, down far below the
+//! first, the momentum going the other way. Number for number PyTorch's OneCycleLR with its two phases.
+
+use std::f64::consts::PI;
+
+use anyhow::{Result, ensure};
+
+/// The course between the turning points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Course {
+    /// Half a cosine.
+    #[default]
+    Cosine,
+    /// A straight line.
+    Linear,
+}
+
+/// A cycle's settings; [`OneCycle::new`] has PyTorch's defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneCycle {
+    /// The greatest rate.
+    pub max: f64,
+    /// Steps of the whole cycle, at least 2.
+    pub total: u64,
+    /// Share of the steps that go up, 0 to 1.
+    pub rising: f64,
+    /// The first rate is `max/first_divisor`.
+    pub first_divisor: f64,
+    /// The last rate is the first over this.
+    pub last_divisor: f64,
+    /// The momentum where the rate is greatest.
+    pub least_momentum: f64,
+    /// The momentum at both ends.
+    pub greatest_momentum: f64,
+    /// Between the turning points.
+    pub course: Course,
+}
+
+impl OneCycle {
+    /// Up over 30 % of `total` steps from `max`/25, down to 1/10,000 of that; momentum 0.95, 0.85, 0.95.
+    pub fn new(max: f64, total: u64) -> Self {
+        Self {
+            max,
+            total,
+            rising: 0.3,
+            first_divisor: 25.0,
+            last_divisor: 1e4,
+            least_momentum: 0.85,
+            greatest_momentum: 0.95,
+            course: Course::Cosine,
+        }
+    }
+
+    /// The rate and the momentum of `step`, from 0. The rising phase ends at step `rising·total − 1`, which need be no
+    /// whole number, the falling one at `total − 1`.
+    ///
+    /// # Errors
+    /// A step past the cycle's end; a cycle of less than two steps; a `rising` or divisor out of range.
+    pub fn at(&self, step: u64) -> Result<(f64, f64)> {
+        ensure!(
+            self.total >= 2,
+            "one cycle: {} steps, at least 2 are needed",
+            self.total
+        );
+        ensure!(
+            (0.0..=1.0).contains(&self.rising),
+            "one cycle: the rising share must be 0 to 1, it is {}",
+            self.rising
+        );
+        ensure!(
+            self.first_divisor > 0.0 && self.last_divisor > 0.0,
+            "one cycle: both divisors must be above 0, they are {} and {}",
+            self.first_divisor,
+            self.last_divisor
+        );
+        ensure!(
+            step < self.total,
+            "one cycle: step {step} lies past its end, it has {} steps from 0",
+            self.total
+        );
+        let first = self.max / self.first_divisor;
+        let last = first / self.last_divisor;
+        let (top, end) = (self.rising * self.total as f64 - 1.0, (self.total - 1) as f64);
+        let step = step as f64;
+        let (low, high) = (self.least_momentum, self.greatest_momentum);
+        if step <= top || top >= end {
+            let share = if top > 0.0 { step / top } else { 1.0 };
+            return Ok((
+                self.between(first, self.max, share),
+                self.between(high, low, share),
+            ));
+        }
+        let share = (step - top) / (end - top);
+        Ok((
+            self.between(self.max, last, share),
+            self.between(low, high, share),
+        ))
+    }
+
+    fn between(&self, from: f64, to: f64, share: f64) -> f64 {
+        match self.course {
+            Course::Cosine => to + (from - to) / 2.0 * (1.0 + (PI * share).cos()),
+            Course::Linear => from + (to - from) * share,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The range test (Smith 2015, "Cyclical Learning Rates", section 3.3): raise the rate step by step, watch the loss,
+//! and see where it falls fastest and where it breaks.
+
+use anyhow::{Result, ensure};
+
+/// Rates of DeepSpeed's LRRangeTest: `least·(1 + rate·i)`, i being `(step + 1)/size`, rounded down as a staircase if
+/// asked. A `size` of 0 counts as 1.
+pub fn range_test_linear(step: u64, least: f64, size: u64, rate: f64, staircase: bool) -> f64 {
+    let interval = (step + 1) as f64 / size.max(1) as f64;
+    least * (1.0 + rate * if staircase { interval.floor() } else { interval })
+}
+
+/// Settings of a test whose rate grows by a constant factor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeTest {
+    /// The first rate.
+    pub first: f64,
+    /// The last rate.
+    pub last: f64,
+    /// Steps, at least 2.
+    pub steps: u64,
+    /// Share of the smoothed loss that is kept each step, 0 to less than 1.
+    pub smoothing: f64,
+    /// The test ends where the smoothed loss is above this many times the least so far.
+    pub breaks: f64,
+}
+
+impl Default for RangeTest {
+    /// From 1e-7 to 10 in 100 steps, stopped at four times the least loss.
+    fn default() -> Self {
+        Self {
+            first: 1e-7,
+            last: 10.0,
+            steps: 100,
+            smoothing: 0.98,
+            breaks: 4.0,
+        }
+    }
+}
+
+/// What a range test found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeFound {
+    /// Rate of each step that was taken.
+    pub rates: Vec<f64>,
+    /// The smoothed loss after each.
+    pub losses: Vec<f64>,
+    /// A rate well on the way down: see [`valley`].
+    pub suggestion: Option<f64>,
+    /// Whether the loss broke before the last rate.
+    pub broke: bool,
+}
+
+impl RangeTest {
+    /// The rate of `step`, from 0: `first·(last/first)^(step/steps)`.
+    pub fn rate(&self, step: u64) -> f64 {
+        self.first * (self.last / self.first).powf(step as f64 / self.steps as f64)
+    }
+
+    /// Takes a step at each rate in turn by `train`, which gives its loss, until the loss breaks. Putting model and
+    /// optimizer back as they were is the caller's.
+    ///
+    /// # Errors
+    /// A setting out of range; those of `train`.
+    pub fn run(&self, mut train: impl FnMut(f64) -> Result<f64>) -> Result<RangeFound> {
+        ensure!(
+            self.first > 0.0 && self.last > self.first,
+            "range test: rates from {} to {}; the first must be above 0 and below the last",
+            self.first,
+            self.last
+        );
+        ensure!(
+            self.steps >= 2 && (0.0..1.0).contains(&self.smoothing) && self.breaks > 1.0,
+            "range test: it needs at least 2 steps, a smoothing of 0 to less than 1, a break above 1; they are {}, {}, {}",
+            self.steps,
+            self.smoothing,
+            self.breaks
+        );
+        let mut mean = Smoothed::new(self.smoothing);
+        let (mut rates, mut losses, mut least, mut broke) = (Vec::new(), Vec::new(), f64::INFINITY, false);
+        for step in 0..=self.steps {
+            let rate = self.rate(step);
+            let loss = mean.push(train(rate)?);
+            broke = !loss.is_finite() || loss > self.breaks * least;
+            if broke {
+                break;
+            }
+            least = least.min(loss);
+            rates.push(rate);
+            losses.push(loss);
+        }
+        let suggestion = valley(&losses).map(|at| rates[at]);
+        Ok(RangeFound {
+            rates,
+            losses,
+            suggestion,
+            broke,
+        })
+    }
+}
+
+/// A running mean with its bias taken out: m ← βm + (1−β)x, shown as m/(1−βᵗ), as Adam's.
+#[derive(Clone, Debug)]
+pub struct Smoothed {
+    kept: f64,
+    mean: f64,
+    weight: f64,
+}
+
+impl Smoothed {
+    /// Keeps the share `kept` each time.
+    pub fn new(kept: f64) -> Self {
+        Self {
+            kept,
+            mean: 0.0,
+            weight: 0.0,
+        }
+    }
+
+    /// The mean with `value` in it.
+    pub fn push(&mut self, value: f64) -> f64 {
+        self.mean = self.kept * self.mean + (1.0 - self.kept) * value;
+        self.weight = self.kept * self.weight + (1.0 - self.kept);
+        self.mean / self.weight
+    }
+}
+
+/// Where to take the rate: on the longest run of falling `losses`, of length L from `start`, the index
+/// `start + ⌊L/3⌋ + ⌊L/6⌋`, about its middle. None without a fall; of runs of one length the first counts.
+pub fn valley(losses: &[f64]) -> Option<usize> {
+    let (mut start, mut best) = (0, (0, 1));
+    for i in 1..losses.len() {
+        if losses[i] >= losses[i - 1] || losses[i].is_nan() {
+            start = i;
+        } else if i - start + 1 > best.1 {
+            best = (start, i - start + 1);
+        }
+    }
+    let (start, length) = best;
+    (length >= 2).then(|| start + length / 3 + length / 6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loss of one weight from 1 under w ← w − lr·w: falls until the rate passes 2, then grows.
+    fn of_a_bowl() -> RangeFound {
+        let mut w: f64 = 1.0;
+        let test = RangeTest {
+            first: 0.1,
+            last: 1e3,
+            steps: 37,
+            smoothing: 0.0,
+            ..RangeTest::default()
+        };
+        let found = test.run(|rate| {
+            let loss = w * w;
+            w -= rate * w;
+            Ok(loss)
+        });
+        found.expect("settings in range")
+    }
+
+    #[test]
+    fn a_bowl_breaks_and_the_suggestion_lies_where_it_falls() {
+        let found = of_a_bowl();
+        assert!(found.broke);
+        let rate = found.suggestion.expect("a valley");
+        assert!((0.1..2.0).contains(&rate), "{rate}");
+        assert_eq!(found.rates.len(), found.losses.len());
+    }
+
+    #[test]
+    fn a_loss_that_is_no_number_breaks_at_once() {
+        let found = RangeTest::default()
+            .run(|_| Ok(f64::NAN))
+            .expect("settings in range");
+        assert!(found.broke && found.rates.is_empty() && found.suggestion.is_none());
+    }
+
+    #[test]
+    fn the_longest_fall_is_the_valley() {
+        assert_eq!(
+            valley(&[3.0, 2.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.5, 9.0]),
+            Some(2 + 2 + 1)
+        );
+        assert_eq!(valley(&[1.0, 1.0, 2.0]), None);
+        assert_eq!(valley(&[]), None);
+    }
+
+    #[test]
+    fn settings_out_of_range_are_refused() {
+        for test in [
+            RangeTest {
+                first: 0.0,
+                ..RangeTest::default()
+            },
+            RangeTest {
+                steps: 1,
+                ..RangeTest::default()
+            },
+            RangeTest {
+                smoothing: 1.0,
+                ..RangeTest::default()
+            },
+            RangeTest {
+                breaks: 1.0,
+                ..RangeTest::default()
+            },
+        ] {
+            assert!(test.run(|_| Ok(1.0)).is_err(), "{test:?}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Collectives over threads: their sums, their traffic, and their ends.
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+use std::{thread, time::Duration};
+
+use anyhow::Result;
+use canopy::parallel::{
+    Collective, chunk,
+    threads::{Algorithm, Rank, group},
+};
+use proptest::prelude::*;
+
+const ALL: [Algorithm; 3] = [Algorithm::Ring, Algorithm::Tree, Algorithm::Naive];
+const SHORT: Duration = Duration::from_secs(20);
+
+/// What `work` gives on each rank.
+fn on_each<T: Send>(ranks: Vec<Rank>, work: impl Fn(Rank) -> T + Sync) -> Vec<T> {
+    thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = ranks.into_iter().map(|r| scope.spawn(move || work(r))).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
+}
+
+/// Numbers of a rank, other on each, whose sums are exact.
+fn numbers(rank: usize, n: usize) -> Vec<f32> {
+    (0..n).map(|i| (i * 3 + rank * 17 + 1) as f32).collect()
+}
+
+fn sum(p: usize, n: usize) -> Vec<f32> {
+    (0..n).map(|i| (0..p).map(|r| numbers(r, n)[i]).sum()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn every_algorithm_sums_over_any_number_of_ranks_and_numbers(p in 1usize..8, n in 0usize..40) {
+        for algorithm in ALL {
+            let got = on_each(group(p, algorithm, SHORT), |rank| {
+                let mut data = numbers(Collective::rank(&rank), n);
+                rank.all_reduce(&mut data).unwrap();
+                data
+            });
+            for data in got {
+                prop_assert_eq!(&data, &sum(p, n), "{:?}", algorithm);
+            }
+        }
+    }
+
+    #[test]
+    fn scatter_then_gather_is_the_whole(p in 1usize..8, n in 0usize..40) {
+        let got = on_each(group(p, Algorithm::Ring, SHORT), |rank| {
+            let me = Collective::rank(&rank);
+            let mut mine = vec![0.0; chunk(n, me, p).len()];
+            rank.reduce_scatter(&numbers(me, n), &mut mine).unwrap();
+            let mut whole = vec![f32::NAN; n];
+            rank.all_gather(&mine, &mut whole).unwrap();
+            whole
+        });
+        for whole in got {
+            prop_assert_eq!(&whole, &sum(p, n));
+        }
+    }
+
+    #[test]
+    fn a_broadcast_comes_from_any_root(p in 1usize..8, root in 0usize..8, n in 0usize..10) {
+        let root = root % p;
+        let got = on_each(group(p, Algorithm::Ring, SHORT), |rank| {
+            let mut data = numbers(Collective::rank(&rank), n);
+            rank.broadcast(root, &mut data).unwrap();
+            rank.barrier().unwrap();
+            data
+        });
+        for data in got {
+            prop_assert_eq!(&data, &numbers(root, n));
+        }
+    }
+}
+
+#[test]
+fn sums_that_round_are_the_same_bits_on_every_rank() {
+    for algorithm in ALL {
+        let got = on_each(group(5, algorithm, SHORT), |rank| {
+            let me = Collective::rank(&rank) as f32;
+            let mut data: Vec<f32> = (0..101)
+                .map(|i| ((i as f32 + me) * 0.37).sin() * 10f32.powf(me))
+                .collect();
+            rank.all_reduce(&mut data).unwrap();
+            data.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+        });
+        assert!(got.windows(2).all(|w| w[0] == w[1]), "{algorithm:?}");
+    }
+}
+
+#[test]
+fn each_algorithm_sends_what_it_is_known_to_send() {
+    let (p, n) = (4u64, 1000u64);
+    let bytes = |algorithm| {
+        on_each(group(p as usize, algorithm, SHORT), |rank| {
+            rank.all_reduce(&mut vec![1.0; n as usize]).unwrap();
+            rank.traffic()
+        })
+    };
+    for traffic in bytes(Algorithm::Ring) {
+        assert_eq!(
+            traffic.bytes,
+            2 * (p - 1) * n / p * 4,
+            "2(p−1)/p of the data from every rank"
+        );
+        assert_eq!(traffic.messages, 2 * (p - 1));
+    }
+    let total = |algorithm| bytes(algorithm).iter().map(|t| t.bytes).sum::<u64>();
+    for algorithm in [Algorithm::Tree, Algorithm::Naive] {
+        assert_eq!(total(algorithm), 2 * (p - 1) * n * 4, "{algorithm:?}");
+    }
+    assert_eq!(
+        bytes(Algorithm::Naive)[0].bytes,
+        (p - 1) * n * 4,
+        "rank 0 answers all"
+    );
+    assert_eq!(
+        bytes(Algorithm::Tree)[0].bytes,
+        2 * n * 4,
+        "rank 0 has two children"
+    );
+}
+
+fn errors(results: Vec<Result<()>>) -> Vec<String> {
+    results
+        .into_iter()
+        .filter_map(|r| r.err())
+        .map(|e| e.to_string())
+        .collect()
+}
+
+#[test]
+fn a_rank_that_dies_ends_the_others_with_its_number_and_its_work() {
+    let results = on_each(group(3, Algorithm::Ring, SHORT), |rank| {
+        rank.doing(&format!("step {}", Collective::rank(&rank) + 7));
+        if Collective::rank(&rank) == 1 {
+            return Ok(());
+        }
+        rank.all_reduce(&mut [1.0; 8])
+    });
+    let errors = errors(results);
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(
+        errors
+            .iter()
+            .any(|e| e.contains("rank 1") && e.contains("ended, after: step 8")),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn a_rank_that_stalls_is_told_at_the_deadline() {
+    let results = on_each(group(2, Algorithm::Tree, Duration::from_millis(100)), |rank| {
+        rank.doing("loading batch 3");
+        if Collective::rank(&rank) == 1 {
+            // Longer than the deadline, and still there.
+            thread::sleep(Duration::from_millis(600));
+            return Ok(());
+        }
+        rank.barrier()
+    });
+    let errors = errors(results);
+    assert_eq!(errors.len(), 1);
+    assert!(
+        errors[0].contains("for rank 1") && errors[0].contains("loading batch 3"),
+        "{}",
+        errors[0]
+    );
+}
+
+#[test]
+fn ranks_that_make_other_calls_are_told_so() {
+    let results = on_each(group(2, Algorithm::Naive, SHORT), |rank| {
+        let mut data = vec![1.0; 4 + Collective::rank(&rank)];
+        rank.all_reduce(&mut data)
+    });
+    assert!(errors(results).iter().any(|e| e.contains("the same calls")));
+    let one = group(1, Algorithm::Ring, SHORT).remove(0);
+    assert!(Collective::send(&one, 0, &[1.0]).is_err() && one.broadcast(3, &mut [1.0]).is_err());
+}

@@ -1,0 +1,96 @@
+//! canopy's own function for an exercise: after a pass, or when a student gives up.
+
+use std::{fs, ops::Range, path::Path};
+
+use anyhow::{Context, Result, bail};
+use grader::{
+    Exercise,
+    progress::{self, Progress},
+    tell::Ink,
+};
+
+use crate::{
+    extract,
+    lessons::{self, Lesson},
+};
+
+/// The solution of `id`, if it may be seen; that it was given up is kept.
+pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: Ink) -> Result<String> {
+    let (lesson, exercise) = lessons::find(lessons, id)?;
+    let progress = Progress::load();
+    let right = progress.state(&exercise.id) == "right";
+    if !right && !give_up && !progress.given_up.contains(&exercise.id) {
+        bail!(
+            "{0} {1} is not right yet.\n\n  check    cargo test -p lesson{2} {0}\n  \
+             hint     cargo course hint {0}\n  give up  cargo course solution {0} --give-up   (this is noted)",
+            exercise.id,
+            exercise.title,
+            lesson.manifest.lesson
+        );
+    }
+    let text = text(root, exercise, ink)?;
+    if !right && give_up {
+        progress::change(|p| p.given_up.insert(exercise.id.clone())).context("progress could not be kept")?;
+    }
+    Ok(text)
+}
+
+/// The function, its place above it; then the functions of the same file that it calls.
+pub fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
+    let file = &exercise.solution;
+    let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
+    let found = extract::function(&source, &exercise.answer)
+        .with_context(|| format!("`fn {}` was not found in {file}", exercise.answer))?;
+    let place = format!("{file}:{}", found.line);
+    let cut = |range: Range<usize>| {
+        let lines: Vec<String> = source[range].lines().map(|l| painted(l, ink)).collect();
+        lines.join("\n")
+    };
+    let mut out = format!(
+        "{}\n{}\n\n{}\n",
+        ink.bold(&format!("{} {}", exercise.id, exercise.title)),
+        ink.faint(&place),
+        cut(found.all)
+    );
+    for helper in extract::helpers(&source, &exercise.answer) {
+        out += &format!(
+            "\n{}\n\n{}\n",
+            ink.faint(&format!("{file}:{}", helper.line)),
+            cut(helper.all)
+        );
+    }
+    Ok(out)
+}
+
+/// Comments stand back.
+fn painted(line: &str, ink: Ink) -> String {
+    if line.trim_start().starts_with("//") {
+        ink.faint(line)
+    } else {
+        line.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_solution_is_found_where_the_lesson_says() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let lessons = lessons::all(root).unwrap();
+        let exercises = lessons.iter().flat_map(|l| &l.manifest.exercises);
+        for exercise in exercises {
+            let text = text(root, exercise, Ink { colour: false }).unwrap();
+            let place = text.lines().nth(1).unwrap();
+            let (file, line) = place.rsplit_once(':').unwrap();
+            let source = fs::read_to_string(root.join(file)).unwrap();
+            let line = source.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
+            assert!(
+                line.contains(&format!("fn {}", exercise.answer)),
+                "{place}: {line}"
+            );
+            assert!(text.ends_with("\n}\n"), "{text}");
+        }
+    }
+}
