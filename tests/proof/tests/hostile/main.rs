@@ -67,8 +67,16 @@ fn snapshot(folders: &[PathBuf]) -> Files {
 
 /// The program `course`, built where it is not.
 fn course() -> PathBuf {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let built = Command::new(cargo)
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    // What `cargo test` tells of this package would make build scripts that look at it run again, and half the house
+    // be built anew.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&*name);
+        }
+    }
+    let built = cargo
         .args([
             "build",
             "--quiet",
