@@ -45,8 +45,8 @@ pub fn momentum_step(
 /// m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ), for each parameter w and its gradient g.
 ///
 /// t counts the steps from 1: `state.step` is 0 before the first, and is t after step t. m is `state.mean`, v is
-/// `state.square`, one variable for each parameter, both zero at first. β₁, β₂ and ε are in `config`; its
-/// `weight_decay` is 0 in this lesson, and you need not look at it.
+/// `state.square`, one variable for each parameter, both zero at first. β₁, β₂ and ε are `beta1`, `beta2` and
+/// `eps` of `config`; its `weight_decay` is 0 in this lesson, and you need not look at it.
 pub fn adam_step(
     params: &[Var],
     grads: &[Tensor],
