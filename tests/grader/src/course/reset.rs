@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use grader::{Exercise, place};
+use grader::{Exercise, place, progress};
 
 use crate::lessons::Lesson;
 
@@ -28,6 +28,8 @@ pub fn reset(root: &Path, lesson: &Lesson, exercise: &Exercise) -> Result<String
     }
     fs::write(&kept, &now).context("no copy could be kept, so nothing was changed")?;
     fs::write(&path, fresh).with_context(|| format!("{file} cannot be written"))?;
+    // What runs showed of it was shown of the function that is gone.
+    progress::change(|p| p.checks.remove(&exercise.id)).context("progress could not be kept")?;
     let kept = kept.strip_prefix(root).unwrap_or(&kept);
     Ok(kept.display().to_string())
 }
