@@ -1,0 +1,3 @@
+//! The experiment of lesson 07.
+
+fn main() {}
