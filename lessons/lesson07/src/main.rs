@@ -47,7 +47,7 @@ fn options() -> Result<Options> {
 }
 
 /// The batch sizes that are tried.
-const BATCHES: [usize; 4] = [16, 64, 128, 256];
+const BATCHES: [usize; 4] = [16, 64, 256, 512];
 
 fn main() -> ExitCode {
     match run() {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor, Var};
+use candle_core::{DType, Device, Var};
 use canopy::{
     kernels::{Pass, cross_entropy},
     loader::{Augment, Batch, Collate, Features, Frame, batches, epoch_order},
@@ -22,7 +22,7 @@ use super::pieces::Stepper;
 /// Points of a cloud.
 pub const POINTS: usize = 128;
 /// Passes over the trees of each training.
-pub const EPOCHS: usize = 10;
+pub const EPOCHS: usize = 12;
 /// The batch that the base rates belong to.
 pub const REFERENCE: usize = 16;
 /// Clouds that the loss around the end is measured on.
@@ -64,9 +64,9 @@ impl Cure {
     /// The rate that does well at [`REFERENCE`].
     fn base(self) -> f64 {
         match self {
-            Self::None | Self::Scaled | Self::WarmUp => 0.05,
-            Self::Lars => 0.5,
-            Self::Lamb => 0.005,
+            Self::None | Self::Scaled | Self::WarmUp => 0.02,
+            Self::Lars => 0.25,
+            Self::Lamb => 0.004,
         }
     }
 }
@@ -147,7 +147,7 @@ impl Forest {
             let reference = if cure == Cure::None { size } else { REFERENCE };
             let warm = match cure {
                 Cure::None | Cure::Scaled => 0,
-                _ => 3 * epoch_steps,
+                _ => 2 * epoch_steps,
             };
             // LARS and LAMB measure steps by the weights: their rates grow with the root, as You et al. (2020) have it.
             let (batch, reference) = match cure {
@@ -155,7 +155,7 @@ impl Forest {
                 _ => (size, reference),
             };
             let rate = (answer.scaled_warmup)(step, warm, cure.base(), batch, reference);
-            let falls = canopy::schedule::Decay::Milestones(vec![7 * epoch_steps, 9 * epoch_steps]);
+            let falls = canopy::schedule::Decay::Milestones(vec![8 * epoch_steps, 10 * epoch_steps]);
             (answer.decayed)(&falls, step, 0.3, rate)
         };
         let (mut step, mut last) = (0, f64::NAN);
@@ -176,6 +176,7 @@ impl Forest {
             }
         }
         let accuracy = if last.is_finite() {
+            self.measure_statistics(&model)?;
             self.accuracy(&model)?
         } else {
             0.0
@@ -186,6 +187,18 @@ impl Forest {
             steps: step,
             model,
         })
+    }
+
+    /// Batch norm's running statistics follow training slowly, and a large batch has few steps: they are measured anew
+    /// with the weights as they are, in batches of 64, or evaluation would see those of an earlier network.
+    fn measure_statistics(&self, model: &PointNet) -> Result<()> {
+        for epoch in 0..4 {
+            for records in batches(&self.order(epoch), 64, true) {
+                let (points, _) = self.batch(&records, epoch)?.to_device(&Device::Cpu)?;
+                model.forward(&points, &Pass::train(self.seed, epoch))?;
+            }
+        }
+        Ok(())
     }
 
     fn accuracy(&self, model: &PointNet) -> Result<f64> {
