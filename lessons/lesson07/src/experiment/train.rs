@@ -282,7 +282,7 @@ pub const ALPHAS: [f64; 9] = [-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.
 /// Random directions whose losses are averaged.
 pub const DIRECTIONS: u64 = 4;
 
-/// How much the loss rises a quarter of the weights' length away, on the mean of both sides.
+/// How much the loss rises half the weights' length away, on the mean of both sides.
 pub fn sharpness(around: &[(f64, f64)]) -> f64 {
     let at = |alpha: f64| around.iter().find(|a| a.0 == alpha).map_or(f64::NAN, |a| a.1);
     (at(-0.5) + at(0.5)) / 2.0 - at(0.0)
