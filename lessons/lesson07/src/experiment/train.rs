@@ -53,11 +53,11 @@ impl Cure {
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::None => "SGD, same rate",
-            Self::Scaled => "SGD, rate scaled",
-            Self::WarmUp => "SGD, scaled, warm-up",
-            Self::Lars => "LARS, warm-up",
-            Self::Lamb => "LAMB, warm-up",
+            Self::None => "same rate",
+            Self::Scaled => "scaled",
+            Self::WarmUp => "scaled, warm-up",
+            Self::Lars => "LARS",
+            Self::Lamb => "LAMB",
         }
     }
 
