@@ -47,7 +47,7 @@ const WAYS: [(&str, &str, f64, bool, u64); 5] = [
     ("same rate", "sgd", 0.02, false, 0),
     ("scaled", "sgd", 0.02, true, 0),
     ("scaled, warm-up", "sgd", 0.02, true, 2),
-    ("LARS, warm-up", "lars", 5.0, true, 2),
+    ("LARS, warm-up", "lars", 1.5, true, 2),
     ("LAMB, warm-up", "lamb", 0.004, true, 2),
 ];
 
@@ -140,13 +140,19 @@ fn trained(
         let order = epoch_order(split.train.len(), seed, epoch);
         order.into_iter().map(|i| split.train[i]).collect()
     };
-    let reference = if scaled { args.batches[0] } else { batch };
+    // LARS and LAMB measure steps by the weights: their rates grow with the root, as You et al. (2020) have it.
+    let root = |size: usize| (1e4 * size as f64).sqrt().round() as usize;
+    let sizes = match (scaled, config.optimizer.as_str()) {
+        (false, _) => (1, 1),
+        (true, "sgd") => (batch, args.batches[0]),
+        (true, _) => (root(batch), root(args.batches[0])),
+    };
     let warmup = warmup * (split.train.len() / batch).max(1) as u64;
     let mut step = 0;
     for epoch in 0..args.epochs as u64 {
         for records in batches(&order(epoch), batch, true) {
             let (points, labels) = collate.batch(&records, epoch)?.to_device(&device)?;
-            let rate = scaled_warmup(step, warmup, rate, batch, reference);
+            let rate = scaled_warmup(step, warmup, rate, sizes.0, sizes.1);
             let pass = Pass::train(seed, step);
             train_step(
                 &model,
