@@ -61,9 +61,14 @@ fn assert_same(whole: &Path, broken: &Path) {
 }
 
 fn start(data: &Path, run: &Path) -> Child {
+    start_accumulating(data, run, "1")
+}
+
+fn start_accumulating(data: &Path, run: &Path, accumulate: &str) -> Child {
     let mut command = program::canopy();
+    command.args(["train", "--accumulate", accumulate]);
     command.args([
-        "train", "--epochs", "40", "--batch", "4", "--points", "48", "--width", "16",
+        "--epochs", "40", "--batch", "4", "--points", "48", "--width", "16",
     ]);
     command.args([
         "--checkpoint-seconds",
@@ -130,11 +135,27 @@ fn a_run_killed_again_and_again_gives_the_same_bits() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_saves_says_how_to_go_on_and_gives_the_same_bits() {
+    interrupt("1");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_that_accumulates_gives_the_same_bits() {
+    interrupt("3");
+}
+
+#[cfg(unix)]
+fn interrupt(accumulate: &str) {
     let dir = tempfile::tempdir().unwrap();
     let data = program::tiny_forest(dir.path(), 40);
     let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
-    assert!(start(&data, &whole).wait().unwrap().success());
-    let mut child = start(&data, &broken);
+    assert!(
+        start_accumulating(&data, &whole, accumulate)
+            .wait()
+            .unwrap()
+            .success()
+    );
+    let mut child = start_accumulating(&data, &broken, accumulate);
     while !broken.join("last.safetensors").exists() {
         assert!(
             child.try_wait().unwrap().is_none(),

@@ -50,12 +50,17 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<usize>,
+    /// Make one step of the gradients of N batches: learns as from a batch N times as large, in the memory of one. Batch
+    /// normalisation still sees single batches
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accumulate: Option<usize>,
     /// Seeds initial values, order, sampling, augmentation, dropout, split
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Optimizer
-    #[arg(long, value_parser = ["adamw", "adam", "sgd", "adagrad", "rmsprop", "adadelta"], help_heading = "Learning")]
+    #[arg(long, value_parser = ["adamw", "adam", "sgd", "adagrad", "rmsprop", "adadelta", "lars", "lamb"], help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optimizer: Option<String>,
     /// Greatest learning rate
@@ -66,7 +71,7 @@ pub struct Options {
     #[arg(long, value_name = "X", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight_decay: Option<f64>,
-    /// Momentum of sgd
+    /// Momentum of sgd and lars
     #[arg(long, value_name = "X", help_heading = "Learning")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub momentum: Option<f64>,

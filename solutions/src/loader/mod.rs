@@ -13,6 +13,6 @@ mod workers;
 pub use augment::{Augment, jitter, turn};
 pub use collate::{Batch, Collate, prepare};
 pub use features::Features;
-pub use order::{batches, epoch_order, iterations};
+pub use order::{batches, epoch_order, iterations, micro_batches};
 pub use sample::{Frame, normalise, random_sample};
 pub use workers::{EpochBatches, Loader};

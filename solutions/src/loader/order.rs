@@ -33,6 +33,18 @@ pub fn batches(order: &[usize], size: usize, drop_last: bool) -> Vec<Vec<usize>>
     order.chunks(size).take(kept).map(<[usize]>::to_vec).collect()
 }
 
+/// Cuts a batch into micro-batches of at most `size`, as equal as can be, for gradients that are accumulated. None has a
+/// single record where the batch has more, whatever `size`: batch normalisation needs two.
+///
+/// # Panics
+/// Where `size` is 0.
+pub fn micro_batches(batch: &[usize], size: usize) -> Vec<Vec<usize>> {
+    let n = batch.len();
+    let count = n.div_ceil(size).min(n / 2).max(1);
+    let cut = |i: usize| i * n / count;
+    (0..count).map(|i| batch[cut(i)..cut(i + 1)].to_vec()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +67,20 @@ mod tests {
             let expected = if n < size { n } else { n / size * size };
             prop_assert_eq!(&kept[..], &order[..expected]);
         }
+    }
+
+    #[test]
+    fn micro_batches_are_of_one_size_and_never_of_one_record() {
+        let sizes = |n: usize, size: usize| -> Vec<usize> {
+            let batch: Vec<usize> = (0..n).collect();
+            let cut = micro_batches(&batch, size);
+            assert_eq!(cut.concat(), batch);
+            cut.iter().map(Vec::len).collect()
+        };
+        assert_eq!(sizes(96, 32), [32, 32, 32]);
+        assert_eq!(sizes(33, 32), [16, 17]);
+        assert_eq!(sizes(3, 2), [3]);
+        assert_eq!(sizes(1, 2), [1]);
     }
 
     #[test]

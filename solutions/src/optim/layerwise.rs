@@ -91,20 +91,32 @@ impl Lars {
     }
 }
 
-impl LarsConfig {
-    fn one(&self, param: &Var, grad: &Tensor, buffer: &Var, lr: f64) -> Result<()> {
+/// One step of LARS on each of `params`: see [`Lars`]. `velocities` has one variable like each parameter, at zero
+/// before the first step.
+///
+/// # Errors
+/// candle's, on gradients that do not fit.
+pub fn lars_step(
+    params: &[Var],
+    grads: &[Tensor],
+    velocities: &[Var],
+    lr: f64,
+    config: &LarsConfig,
+) -> candle_core::Result<()> {
+    for ((param, grad), velocity) in params.iter().zip(grads).zip(velocities) {
         let (w, g) = (param.as_detached_tensor(), grad.detach());
-        let (ratio, decay) = if self.vectors || w.rank() > 1 {
-            let ratio = trust_ratio(length(&w)?, length(&g)?, self.weight_decay, self.trust);
-            (ratio, self.weight_decay)
+        let (ratio, decay) = if config.vectors || w.rank() > 1 {
+            let ratio = trust_ratio(length(&w)?, length(&g)?, config.weight_decay, config.trust);
+            (ratio, config.weight_decay)
         } else {
             (1.0, 0.0)
         };
         let direction = ((g + (&w * decay)?)? * (lr * ratio))?;
-        let velocity = ((buffer.as_detached_tensor() * self.momentum)? + direction)?;
-        param.set(&(w - &velocity)?)?;
-        Ok(buffer.set(&velocity)?)
+        let next = ((velocity.as_detached_tensor() * config.momentum)? + direction)?;
+        param.set(&(w - &next)?)?;
+        velocity.set(&next)?;
     }
+    Ok(())
 }
 
 /// The 2-norm, summed in f64 on the CPU.
@@ -119,9 +131,8 @@ fn length(tensor: &Tensor) -> candle_core::Result<f64> {
 impl Optimizer for Lars {
     fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
         state::check_grads(&self.params, grads)?;
-        for (((_, param), grad), buffer) in self.params.iter().zip(grads).zip(&self.buffers) {
-            self.config.one(param, grad, buffer, lr)?;
-        }
+        let params: Vec<Var> = state::vars(&self.params).cloned().collect();
+        lars_step(&params, grads, &self.buffers, lr, &self.config)?;
         self.step += 1;
         Ok(())
     }

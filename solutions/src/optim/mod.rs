@@ -3,10 +3,12 @@
 //! On the CPU in f32 the steps and the norm are `kernels::multi_tensor`'s; elsewhere candle's operators serve.
 //! An optimizer holds the variables it changes; gradients come as a slice in the order of the variables.
 
+mod accumulate;
 mod adam;
 mod adaptive;
 mod clip;
 mod config;
+mod landscape;
 mod layerwise;
 mod lbfgs;
 mod sgd;
@@ -17,11 +19,13 @@ use std::collections::HashMap;
 use anyhow::Result;
 use candle_core::Tensor;
 
+pub use accumulate::accumulated;
 pub use adam::{Adam, AdamConfig, AdamState, AdamWConfig, adam_step};
 pub use adaptive::{AdadeltaConfig, AdagradConfig, Adaptive, RmspropConfig};
 pub use clip::clip_grad_norm;
 pub use config::OptimConfig;
-pub use layerwise::{Lamb, LambConfig, Lars, LarsConfig, lamb_step, trust_ratio};
+pub use landscape::{loss_along, random_directions};
+pub use layerwise::{Lamb, LambConfig, Lars, LarsConfig, lamb_step, lars_step, trust_ratio};
 pub use lbfgs::{Lbfgs, LbfgsConfig};
 pub use sgd::{Sgd, SgdConfig, momentum_step, sgd_step};
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{OneCycle, cosine_with_warmup, exponential, multi_step, step_decay};
+use super::{Decay, OneCycle, cosine_with_warmup, decayed};
 
 /// A schedule over a run's epochs.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,9 +16,7 @@ pub struct Schedule {
 enum Kind {
     Constant,
     Cosine,
-    Step { epochs: u64, gamma: f64 },
-    MultiStep { epochs: Vec<u64>, gamma: f64 },
-    Exponential { gamma: f64 },
+    Falling { when: Decay, gamma: f64 },
     OneCycle { rising: f64 },
 }
 
@@ -39,15 +37,16 @@ impl Schedule {
         let kind = match (name, numbers.as_slice()) {
             ("constant", []) => Kind::Constant,
             ("cosine", []) => Kind::Cosine,
-            ("step", [epochs, gamma]) => Kind::Step {
-                epochs: whole(text, epochs)?,
+            ("step", [epochs, gamma]) => Kind::Falling {
+                when: Decay::Step(whole(text, epochs)?),
                 gamma: factor(text, gamma)?,
             },
-            ("multistep", [at, gamma]) => Kind::MultiStep {
-                epochs: at.split(',').map(|e| whole(text, e)).collect::<Result<_>>()?,
+            ("multistep", [at, gamma]) => Kind::Falling {
+                when: Decay::Milestones(at.split(',').map(|e| whole(text, e)).collect::<Result<_>>()?),
                 gamma: factor(text, gamma)?,
             },
-            ("exponential", [gamma]) => Kind::Exponential {
+            ("exponential", [gamma]) => Kind::Falling {
+                when: Decay::Exponential,
                 gamma: factor(text, gamma)?,
             },
             ("onecycle", []) => Kind::OneCycle { rising: 0.3 },
@@ -78,9 +77,7 @@ impl Schedule {
         let epoch = step / epoch_steps.max(1);
         Ok(match &self.kind {
             Kind::Cosine => cosine_with_warmup(step, warmup, total, base, 0.0),
-            Kind::Step { epochs, gamma } => step_decay(epoch, *epochs, *gamma, base),
-            Kind::MultiStep { epochs, gamma } => multi_step(epoch, epochs, *gamma, base),
-            Kind::Exponential { gamma } => exponential(epoch, *gamma, base),
+            Kind::Falling { when, gamma } => decayed(when, epoch, *gamma, base),
             Kind::Constant | Kind::OneCycle { .. } => base,
         })
     }

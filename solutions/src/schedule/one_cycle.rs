@@ -3,7 +3,7 @@
 
 use std::f64::consts::PI;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 /// The course between the turning points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,27 +78,34 @@ impl OneCycle {
             "one cycle: step {step} lies past its end, it has {} steps from 0",
             self.total
         );
-        let first = self.max / self.first_divisor;
-        let last = first / self.last_divisor;
-        let (top, end) = (self.rising * self.total as f64 - 1.0, (self.total - 1) as f64);
-        let step = step as f64;
-        let (low, high) = (self.least_momentum, self.greatest_momentum);
-        if step <= top || top >= end {
-            let share = if top > 0.0 { step / top } else { 1.0 };
-            return Ok((
-                self.between(first, self.max, share),
-                self.between(high, low, share),
-            ));
-        }
-        let share = (step - top) / (end - top);
-        Ok((
-            self.between(self.max, last, share),
-            self.between(low, high, share),
-        ))
+        one_cycle(self, step).context("one cycle: no such step")
     }
+}
 
-    fn between(&self, from: f64, to: f64, share: f64) -> f64 {
-        match self.course {
+/// The rate and the momentum of `step`, from 0, of a cycle whose settings are in range; none past its end. See
+/// [`OneCycle::at`].
+pub fn one_cycle(cycle: &OneCycle, step: u64) -> Option<(f64, f64)> {
+    if step >= cycle.total {
+        return None;
+    }
+    let first = cycle.max / cycle.first_divisor;
+    let last = first / cycle.last_divisor;
+    let (top, end) = (cycle.rising * cycle.total as f64 - 1.0, (cycle.total - 1) as f64);
+    let step = step as f64;
+    let (low, high) = (cycle.least_momentum, cycle.greatest_momentum);
+    if step <= top || top >= end {
+        let share = if top > 0.0 { step / top } else { 1.0 };
+        let rate = cycle.course.between(first, cycle.max, share);
+        return Some((rate, cycle.course.between(high, low, share)));
+    }
+    let share = (step - top) / (end - top);
+    let rate = cycle.course.between(cycle.max, last, share);
+    Some((rate, cycle.course.between(low, high, share)))
+}
+
+impl Course {
+    fn between(self, from: f64, to: f64, share: f64) -> f64 {
+        match self {
             Course::Cosine => to + (from - to) / 2.0 * (1.0 + (PI * share).cos()),
             Course::Linear => from + (to - from) * share,
         }

@@ -76,26 +76,43 @@ impl RangeTest {
             self.smoothing,
             self.breaks
         );
-        let mut mean = Smoothed::new(self.smoothing);
-        let (mut rates, mut losses, mut least, mut broke) = (Vec::new(), Vec::new(), f64::INFINITY, false);
-        for step in 0..=self.steps {
-            let rate = self.rate(step);
-            let loss = mean.push(train(rate)?);
-            broke = !loss.is_finite() || loss > self.breaks * least;
-            if broke {
-                break;
-            }
-            least = least.min(loss);
-            rates.push(rate);
-            losses.push(loss);
+        let rates: Vec<f64> = (0..=self.steps).map(|step| self.rate(step)).collect();
+        let mut failed = None;
+        let mut loss = |rate| {
+            train(rate).unwrap_or_else(|e| {
+                failed = Some(e);
+                f64::NAN
+            })
+        };
+        let found = range_test(&rates, self.smoothing, self.breaks, &mut loss);
+        failed.map_or(Ok(found), Err)
+    }
+}
+
+/// Takes a step at each of `rates` in turn by `train`, which gives its loss, until the loss breaks: until its smoothed
+/// mean is no number, or above `breaks` times the least so far. The step that broke is not part of what was found.
+pub fn range_test(
+    rates: &[f64],
+    smoothing: f64,
+    breaks: f64,
+    train: &mut dyn FnMut(f64) -> f64,
+) -> RangeFound {
+    let mut mean = Smoothed::new(smoothing);
+    let (mut losses, mut least, mut broke) = (Vec::new(), f64::INFINITY, false);
+    for &rate in rates {
+        let loss = mean.push(train(rate));
+        broke = !loss.is_finite() || loss > breaks * least;
+        if broke {
+            break;
         }
-        let suggestion = valley(&losses).map(|at| rates[at]);
-        Ok(RangeFound {
-            rates,
-            losses,
-            suggestion,
-            broke,
-        })
+        least = least.min(loss);
+        losses.push(loss);
+    }
+    RangeFound {
+        rates: rates[..losses.len()].to_vec(),
+        suggestion: valley(&losses).map(|at| rates[at]),
+        losses,
+        broke,
     }
 }
 

@@ -15,3 +15,16 @@ pub fn gradual_warmup(step: u64, steps: u64, from: f64, to: f64) -> f64 {
     }
     from + (to - from) * (step as f64 / steps as f64)
 }
+
+/// Both together, as the paper trains: from `base`, which does well for batches of `reference`, up to what
+/// [`linear_scaling`] makes of it for batches of `batch`, over `warmup` steps; `step` counts from 0.
+///
+/// ```
+/// use canopy::schedule::scaled_warmup;
+///
+/// let rate = |step| scaled_warmup(step, 4, 0.1, 64, 16);
+/// assert_eq!([rate(0), rate(2), rate(4), rate(99)], [0.1, 0.25, 0.4, 0.4]);
+/// ```
+pub fn scaled_warmup(step: u64, warmup: u64, base: f64, batch: usize, reference: usize) -> f64 {
+    gradual_warmup(step, warmup, base, linear_scaling(base, batch, reference))
+}

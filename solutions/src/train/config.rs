@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     loader::{Augment, Features, Frame},
     model::{Kind, PointNetConfig},
-    optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig},
+    optim::{AdamConfig, AdamWConfig, LambConfig, LarsConfig, OptimConfig, SgdConfig},
     schedule::Schedule,
 };
 
@@ -34,17 +34,21 @@ pub struct Config {
     pub features: Features,
     /// Passes over the training clouds.
     pub epochs: usize,
-    /// Clouds of a batch.
+    /// Clouds of a batch that is in memory at once; batch normalisation sees these.
     pub batch: usize,
+    /// Batches whose gradients make one optimizer step: it learns from `batch × accumulate` clouds.
+    pub accumulate: usize,
     /// Seeds initial values, order, sampling, augmentation, dropout, split.
     pub seed: u64,
-    /// `adamw`, `adam`, `sgd`, `adagrad`, `rmsprop` or `adadelta`. L-BFGS is none of them: it wants the same batch again.
+    /// `adamw`, `adam`, `sgd`, `adagrad`, `rmsprop`, `adadelta`, `lars` or `lamb`. L-BFGS is none of them: it wants the
+    /// same batch again.
     pub optimizer: String,
     /// The schedule's greatest learning rate.
     pub learning_rate: f64,
-    /// Weight decay: decoupled in AdamW, added to the gradient in Adam and SGD; the others have none.
+    /// Weight decay: decoupled in AdamW, part of the measured direction in LAMB, added to the gradient in Adam, SGD and
+    /// LARS; the others have none.
     pub weight_decay: f64,
-    /// SGD's momentum.
+    /// Momentum of SGD and LARS.
     pub momentum: f64,
     /// Greatest norm of all gradients together; 0: not clipped.
     pub clip: f64,
@@ -108,6 +112,7 @@ impl Default for Config {
             features: Features::Xyz,
             epochs: 32,
             batch: 32,
+            accumulate: 1,
             seed: 1,
             optimizer: "adamw".into(),
             learning_rate: 1e-3,
@@ -170,6 +175,10 @@ impl Config {
             self.batch >= 2,
             "batch is {}: batch normalisation needs at least 2 clouds",
             self.batch
+        );
+        ensure!(
+            self.accumulate >= 1,
+            "accumulate is 0: take 1 for a step after each batch"
         );
         ensure!(self.epochs >= 1, "epochs is 0: there would be nothing to train");
         ensure!(self.votes >= 1, "votes is 0: a cloud must be seen at least once");
@@ -267,9 +276,18 @@ impl Config {
             "adagrad" => OptimConfig::Adagrad(Default::default()),
             "rmsprop" => OptimConfig::Rmsprop(Default::default()),
             "adadelta" => OptimConfig::Adadelta(Default::default()),
-            other => {
-                bail!("no optimizer is called '{other}': take adamw, adam, sgd, adagrad, rmsprop or adadelta")
-            }
+            "lars" => OptimConfig::Lars(LarsConfig {
+                weight_decay,
+                momentum,
+                ..Default::default()
+            }),
+            "lamb" => OptimConfig::Lamb(LambConfig {
+                weight_decay,
+                ..Default::default()
+            }),
+            other => bail!(
+                "no optimizer is called '{other}': take adamw, adam, sgd, adagrad, rmsprop, adadelta, lars or lamb"
+            ),
         })
     }
 

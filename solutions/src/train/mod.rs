@@ -20,5 +20,5 @@ pub use evaluate::{EvaluateOptions, Predictions};
 pub use folder::{RunFolder, free_name};
 pub use progress::{Display, bar};
 pub use run::Outcome;
-pub use step::{Loss, Running, train_step};
+pub use step::{Loss, Running, accumulated_step, train_step};
 pub use trainer::Trainer;

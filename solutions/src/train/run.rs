@@ -11,10 +11,10 @@ use std::{
 use anyhow::Result;
 use candle_core::Tensor;
 
-use super::{Display, Loss, Running, Trainer, checkpoint, train_step};
+use super::{Display, Loss, Running, Trainer, accumulated_step, checkpoint};
 use crate::{
     kernels::Pass,
-    loader::{Batch, Collate, Loader, batches, epoch_order},
+    loader::{Batch, Collate, Loader, batches, epoch_order, micro_batches},
     report::{EpochRow, tensorboard::EventWriter},
 };
 
@@ -92,11 +92,24 @@ impl Trainer {
             .into_iter()
             .map(|i| self.split.train[i])
             .collect();
-        let mut todo = batches(&order, self.config.batch, true);
+        let mut todo = batches(&order, self.config.batch * self.config.accumulate, true);
         let todo = todo.split_off(self.progress.batch.min(todo.len()));
         let clouds: usize = todo.iter().map(Vec::len).sum();
-        for batch in loader.epoch(epoch as u64, todo) {
-            self.step(&batch?, loss)?;
+        let todo: Vec<Vec<Vec<usize>>> = todo
+            .iter()
+            .map(|batch| micro_batches(batch, self.config.batch))
+            .collect();
+        let mut parts = todo.iter().map(Vec::len);
+        let mut micro = Vec::new();
+        let mut wanted = parts.next();
+        for batch in loader.epoch(epoch as u64, todo.concat()) {
+            micro.push(batch?);
+            if Some(micro.len()) != wanted {
+                continue;
+            }
+            self.step(&micro, loss)?;
+            micro.clear();
+            wanted = parts.next();
             if display.step(epoch) {
                 self.running.read()?;
                 let rate = self.running.seen as f64 / start.elapsed().as_secs_f64();
@@ -116,20 +129,24 @@ impl Trainer {
         Ok(Outcome::Done)
     }
 
-    fn step(&mut self, batch: &Batch, loss: &Loss) -> Result<()> {
-        let (points, labels) = batch.to_device(&self.device)?;
-        let pass = Pass::train(self.config.seed, self.progress.step).plain(self.config.plain);
-        let rate = self.learning_rate(self.progress.step)?;
-        let (value, correct) = train_step(
-            &self.model,
-            &mut *self.optimizer,
-            (&points, &labels),
-            loss,
-            &pass,
-            rate,
-            self.config.clip,
-        )?;
-        self.running.push(value, correct, batch.labels.len() as u64);
+    /// One optimizer step over the micro-batches of a batch; mostly it is one.
+    fn step(&mut self, micro: &[Batch], loss: &Loss) -> Result<()> {
+        let step = self.progress.step;
+        let tensors = micro
+            .iter()
+            .map(|batch| batch.to_device(&self.device))
+            .collect::<Result<Vec<_>>>()?;
+        // Counted on, so that each micro-batch draws its own dropout; with one a step it is the step.
+        let pass = |i: usize| {
+            let count = step * self.config.accumulate as u64 + i as u64;
+            Pass::train(self.config.seed, count).plain(self.config.plain)
+        };
+        let rate = self.learning_rate(step)?;
+        let (optimizer, clip) = (&mut *self.optimizer, self.config.clip);
+        let figures = accumulated_step(&self.model, optimizer, &tensors, loss, &pass, rate, clip)?;
+        for ((value, correct), batch) in figures.into_iter().zip(micro) {
+            self.running.push(value, correct, batch.labels.len() as u64);
+        }
         self.progress.step += 1;
         self.progress.batch += 1;
         Ok(())

@@ -6,7 +6,7 @@ use candle_core::{DType, Tensor};
 use crate::{
     kernels::{self, Pass},
     model::{PointNet, orthogonality},
-    optim::{Optimizer, clip_grad_norm},
+    optim::{Optimizer, accumulated, clip_grad_norm},
 };
 
 /// What the loss is made of.
@@ -36,6 +36,72 @@ pub fn train_step(
     learning_rate: f64,
     clip: f64,
 ) -> Result<(Tensor, Tensor)> {
+    let (total, correct, mut grads) = gradients(model, (points, labels), loss, pass, 1.0)?;
+    if clip > 0.0 {
+        clip_grad_norm(&mut grads, clip)?;
+    }
+    optimizer.step(&grads, learning_rate)?;
+    Ok((total, correct))
+}
+
+/// As [`train_step`], with the gradients of several micro-batches in one optimizer step: those of the mean loss over all
+/// of them, but that batch normalisation (and with it the feature transform's term) sees one at a time. `pass(i)` is the
+/// pass of micro-batch i, which draws its own dropout. Returns loss and hits of each.
+///
+/// # Errors
+/// candle's; no micro-batch.
+pub fn accumulated_step(
+    model: &PointNet,
+    optimizer: &mut dyn Optimizer,
+    micro: &[(Tensor, Tensor)],
+    loss: &Loss,
+    pass: &dyn Fn(usize) -> Pass,
+    learning_rate: f64,
+    clip: f64,
+) -> Result<Vec<(Tensor, Tensor)>> {
+    // A weighted mean over a batch is divided by the weights of its labels; the orthogonality term by its clouds.
+    let clouds: Vec<f64> = micro
+        .iter()
+        .map(|(_, labels)| labels.elem_count() as f64)
+        .collect();
+    let weights = match &loss.class_weights {
+        Some(of_class) => {
+            let of = |(_, labels): &(Tensor, Tensor)| {
+                of_class
+                    .index_select(labels, 0)?
+                    .sum_all()?
+                    .to_dtype(DType::F64)?
+                    .to_scalar()
+            };
+            micro.iter().map(of).collect::<candle_core::Result<Vec<f64>>>()?
+        }
+        None => clouds.clone(),
+    };
+    let (all, all_clouds): (f64, f64) = (weights.iter().sum(), clouds.iter().sum());
+    let mut figures = Vec::with_capacity(micro.len());
+    let mut grads = accumulated(&weights, &mut |i| {
+        let (points, labels) = &micro[i];
+        let penalty = (clouds[i] / all_clouds) / (weights[i] / all);
+        let (total, correct, grads) = gradients(model, (points, labels), loss, &pass(i), penalty)
+            .map_err(|e| candle_core::Error::Msg(format!("{e:#}")))?;
+        figures.push((total, correct));
+        Ok(grads)
+    })?;
+    if clip > 0.0 {
+        clip_grad_norm(&mut grads, clip)?;
+    }
+    optimizer.step(&grads, learning_rate)?;
+    Ok(figures)
+}
+
+/// Loss, hits and gradients of one batch; the orthogonality term's weight is multiplied by `penalty`.
+fn gradients(
+    model: &PointNet,
+    (points, labels): (&Tensor, &Tensor),
+    loss: &Loss,
+    pass: &Pass,
+    penalty: f64,
+) -> Result<(Tensor, Tensor, Vec<Tensor>)> {
     let output = model.forward(points, pass)?;
     let mut total = kernels::cross_entropy(
         &output.logits,
@@ -44,7 +110,10 @@ pub fn train_step(
         loss.class_weights.as_ref(),
     )?;
     if let Some(transform) = output.feature_transform.filter(|_| loss.orthogonality > 0.0) {
-        total = kernels::weighted_sum(&[(&total, 1.0), (&orthogonality(&transform)?, loss.orthogonality)])?;
+        total = kernels::weighted_sum(&[
+            (&total, 1.0),
+            (&orthogonality(&transform)?, loss.orthogonality * penalty),
+        ])?;
     }
     let correct = output
         .logits
@@ -53,12 +122,8 @@ pub fn train_step(
         .eq(labels)?
         .to_dtype(DType::F32)?
         .sum_all()?;
-    let mut grads = model.gradients(&total, pass)?;
-    if clip > 0.0 {
-        clip_grad_norm(&mut grads, clip)?;
-    }
-    optimizer.step(&grads, learning_rate)?;
-    Ok((total.detach(), correct))
+    let grads = model.gradients(&total, pass)?;
+    Ok((total.detach(), correct, grads))
 }
 
 /// Sums loss and hits of an epoch. Values stay on the device until `read`, so that no step waits.

@@ -127,7 +127,11 @@ impl Trainer {
 
     /// Training steps of an epoch.
     pub fn steps_per_epoch(&self) -> u64 {
-        iterations(self.split.train.len(), self.config.batch, true) as u64
+        iterations(
+            self.split.train.len(),
+            self.config.batch * self.config.accumulate,
+            true,
+        ) as u64
     }
 
     /// Training clouds of each species, in label order.

@@ -1,5 +1,6 @@
 //! `canopy bench`: how fast the trainer is on this machine, by part, and beside PyTorch.
 
+mod batch;
 mod data;
 mod measure;
 mod peer;
@@ -32,6 +33,8 @@ enum What {
     Infer(Options),
     /// Reading files, the loader, and how long the trainer waits for it
     Data(data::Args),
+    /// Accuracy against batch size, with and without scaled rates, warm-up, LARS and LAMB
+    Batch(batch::Args),
 }
 
 /// What both benches take.
@@ -97,6 +100,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Train(options) => (true, options),
         What::Infer(options) => (false, options),
         What::Data(args) => return data::run(args),
+        What::Batch(args) => return batch::run(args),
     };
     for (name, value, least) in [
         ("--points", options.points, 1),

@@ -1,0 +1,105 @@
+use canopy::optim::{AdamState, LambConfig};
+use grader::{Draw, Verdict, draw};
+
+use super::steps::{Steps, norm};
+use crate::Lesson07;
+
+fn config(draw: &mut Draw, weight_decay: f64) -> LambConfig {
+    LambConfig {
+        beta1: draw.number(0.6, 0.8),
+        beta2: draw.number(0.85, 0.95),
+        eps: 0.05,
+        weight_decay,
+    }
+}
+
+pub fn steps_as_long_as_its_weights(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let config = config(&mut draw, 0.0);
+    hold(answer, &mut draw, 1, &config, &[])
+}
+
+pub fn corrects_both_means(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let config = config(&mut draw, 0.0);
+    hold(answer, &mut draw, 2, &config, &[])
+}
+
+pub fn decays_within_the_direction(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let config = config(&mut draw, 0.3);
+    hold(answer, &mut draw, 1, &config, &[])
+}
+
+pub fn goes_on_from_its_means(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let config = config(&mut draw, 0.1);
+    hold(answer, &mut draw, 4, &config, &[])
+}
+
+pub fn steps_from_weights_that_are_0(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let config = config(&mut draw, 0.0);
+    hold(
+        answer,
+        &mut draw,
+        1,
+        &config,
+        &[(false, 0), (true, 1), (true, 2), (false, 2)],
+    )
+}
+
+fn hold(
+    answer: &Lesson07,
+    draw: &mut Draw,
+    count: usize,
+    config: &LambConfig,
+    zero: &[(bool, usize)],
+) -> Verdict {
+    let lr = 0.05;
+    let steps = Steps::new(draw, count, zero)?;
+    let mut case = format!(
+        "lr {lr}, betas {:.3} and {:.3}, eps {}, weight decay {}",
+        config.beta1, config.beta2, config.eps, config.weight_decay
+    );
+    if !zero.is_empty() {
+        case += ", weights 1 and 3 and gradients 2 and 3 are 0";
+    }
+    let case = steps.given(&case);
+    let state = AdamState::zeros_like(steps.params.iter());
+    let mut state = state.map_err(|e| candle_core::Error::Msg(format!("{e:#}")))?;
+    for grads in &steps.grads {
+        (answer.lamb_step)(&steps.params, grads, &mut state, lr, config)?;
+    }
+    let all = [0, 1, 2];
+    let end = |w: &[f64], slopes: &[&[f64]]| walked(w, slopes, lr, config);
+    steps.hold(&case, "parameter", &steps.params, &all, |w, s, _| end(w, s).0)?;
+    steps.hold(&case, "mean", &state.mean, &all, |w, s, _| end(w, s).1)?;
+    steps.hold(&case, "square", &state.square, &all, |w, s, _| end(w, s).2)?;
+    case.close("state.step", state.step, count as u64)
+}
+
+/// Weights, means and squares after all steps.
+fn walked(w: &[f64], slopes: &[&[f64]], lr: f64, c: &LambConfig) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    let mut w = w.to_vec();
+    let (mut m, mut v) = (vec![0.0; w.len()], vec![0.0; w.len()]);
+    for (t, g) in (1..).zip(slopes) {
+        let mut r = vec![0.0; w.len()];
+        for k in 0..w.len() {
+            m[k] = c.beta1 * m[k] + (1.0 - c.beta1) * g[k];
+            v[k] = c.beta2 * v[k] + (1.0 - c.beta2) * g[k] * g[k];
+            let root = (v[k] / (1.0 - c.beta2.powi(t))).sqrt();
+            r[k] = m[k] / (1.0 - c.beta1.powi(t)) / (root + c.eps) + c.weight_decay * w[k];
+        }
+        let (long, short) = (norm(&w), norm(&r));
+        let ratio = if long == 0.0 || short == 0.0 {
+            1.0
+        } else {
+            long / short
+        };
+        for k in 0..w.len() {
+            w[k] -= lr * ratio * r[k];
+        }
+    }
+    (w, m, v)
+}

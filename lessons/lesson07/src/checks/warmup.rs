@@ -1,0 +1,74 @@
+use grader::{Verdict, draw, given};
+
+use crate::Lesson07;
+
+pub fn begins_at_the_base_rate(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    hold(
+        answer,
+        0..1,
+        draw.whole(5, 50) as u64,
+        draw.number(0.01, 0.2),
+        (512, 32),
+    )?;
+    hold(
+        answer,
+        0..1,
+        draw.whole(5, 50) as u64,
+        draw.number(0.01, 0.2),
+        (256, 64),
+    )
+}
+
+pub fn stays_at_the_scaled_rate(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let (warmup, base) = (draw.whole(3, 9) as u64, draw.number(0.01, 0.2));
+    hold(answer, warmup..warmup + 3, warmup, base, (256, 32))?;
+    hold(answer, 1000 * warmup..1000 * warmup + 1, warmup, base, (128, 32))
+}
+
+pub fn rises_by_the_same_amount_each_step(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let (warmup, base) = (draw.whole(4, 8) as u64, draw.number(0.01, 0.2));
+    hold(answer, 1..warmup, warmup, base, (256, 32))
+}
+
+pub fn takes_any_two_batch_sizes(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let (reference, base) = (draw.whole(60, 90), draw.number(0.01, 0.2));
+    let batch = 2 * reference + draw.whole(5, 50);
+    hold(answer, 2..6, 4, base, (batch, reference))?;
+    hold(answer, 2..6, 4, base, (draw.whole(8, 40), reference))
+}
+
+pub fn is_there_at_once_without_warm_up(answer: &Lesson07) -> Verdict {
+    hold(answer, 0..3, 0, draw().number(0.01, 0.2), (128, 32))
+}
+
+fn hold(
+    answer: &Lesson07,
+    steps: std::ops::Range<u64>,
+    warmup: u64,
+    base: f64,
+    (batch, reference): (usize, usize),
+) -> Verdict {
+    let expected: Vec<f64> = steps
+        .clone()
+        .map(|step| {
+            let done = if step < warmup {
+                step as f64 / warmup as f64
+            } else {
+                1.0
+            };
+            let scale = batch as f64 / reference as f64;
+            base * (1.0 - done) + base * scale * done
+        })
+        .collect();
+    let case = given(format!(
+        "steps {steps:?}, warm-up of {warmup}, base {base:.4}, batch {batch}, reference {reference}"
+    ));
+    let got: Vec<f64> = steps
+        .map(|step| (answer.scaled_warmup)(step, warmup, base, batch, reference))
+        .collect();
+    case.close("rates", &got, &expected)
+}

@@ -1,0 +1,105 @@
+//! Which functions run: the student's where they are right, canopy's elsewhere; and the steps as optimizers of the trainer.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, bail};
+use candle_core::{Tensor, Var};
+use canopy::optim::{AdamState, LambConfig, LarsConfig, Optimizer};
+use grader::{DEADLINE, Outcome, run};
+use lesson07::{LESSON, Lesson07, REFERENCE, STUDENT};
+
+/// The functions of a run, and whose each is: exercise, title, whose.
+pub type Pieces = (Lesson07, Vec<(String, String, &'static str)>);
+
+/// The student's functions that pass all their checks now, and canopy's in the place of the others.
+pub fn pieces(reference: bool) -> Result<Pieces> {
+    let (mut answer, mut whose) = (REFERENCE, Vec::new());
+    for exercise in LESSON.manifest()?.exercises {
+        let state = if reference {
+            "canopy's"
+        } else {
+            state(&exercise.id)
+        };
+        if state == "yours" {
+            take(&mut answer, &exercise.id);
+        }
+        whose.push((exercise.id, exercise.title, state));
+    }
+    Ok((answer, whose))
+}
+
+fn state(exercise: &str) -> &'static str {
+    for check in LESSON.checks.iter().filter(|c| c.exercise == exercise) {
+        match run(&check.full_name(), check.run, STUDENT, 1, DEADLINE) {
+            Outcome::Passed | Outcome::NotRun(_) => {}
+            Outcome::ToDo => return "canopy's, yours is to do",
+            _ => return "canopy's, yours is not right yet",
+        }
+    }
+    "yours"
+}
+
+fn take(answer: &mut Lesson07, exercise: &str) {
+    match exercise {
+        "7.1" => answer.scaled_warmup = STUDENT.scaled_warmup,
+        "7.2" => answer.one_cycle = STUDENT.one_cycle,
+        "7.3" => answer.decayed = STUDENT.decayed,
+        "7.4" => answer.range_test = STUDENT.range_test,
+        "7.5" => answer.lars_step = STUDENT.lars_step,
+        "7.6" => answer.lamb_step = STUDENT.lamb_step,
+        "7.7" => answer.accumulated = STUDENT.accumulated,
+        "7.8" => answer.loss_along = STUDENT.loss_along,
+        _ => {}
+    }
+}
+
+/// The step of exercise 7.5 or 7.6, as the trainer takes optimizers.
+pub struct Stepper {
+    params: Vec<Var>,
+    step: Step,
+}
+
+enum Step {
+    Lars(Lesson07, Vec<Var>, LarsConfig),
+    Lamb(Lesson07, AdamState, LambConfig),
+}
+
+impl Stepper {
+    /// LARS with momentum 0.9.
+    pub fn lars(answer: Lesson07, params: Vec<Var>) -> Result<Self> {
+        let zero = |p: &Var| Var::zeros(p.shape(), p.dtype(), p.device());
+        let velocities = params.iter().map(zero).collect::<candle_core::Result<_>>()?;
+        let config = LarsConfig {
+            trust: 0.02,
+            ..LarsConfig::default()
+        };
+        let step = Step::Lars(answer, velocities, config);
+        Ok(Self { params, step })
+    }
+
+    /// LAMB as in the paper.
+    pub fn lamb(answer: Lesson07, params: Vec<Var>) -> Result<Self> {
+        let state = AdamState::zeros_like(params.iter())?;
+        let step = Step::Lamb(answer, state, LambConfig::default());
+        Ok(Self { params, step })
+    }
+}
+
+impl Optimizer for Stepper {
+    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
+        Ok(match &mut self.step {
+            Step::Lars(answer, velocities, config) => {
+                (answer.lars_step)(&self.params, grads, velocities, lr, config)
+            }
+            Step::Lamb(answer, state, config) => (answer.lamb_step)(&self.params, grads, state, lr, config),
+        }?)
+    }
+
+    fn state(&self) -> Result<Vec<(String, Tensor)>> {
+        bail!("the experiment saves nothing")
+    }
+
+    fn load_state(&mut self, _: &HashMap<String, Tensor>) -> Result<()> {
+        bail!("the experiment takes up nothing")
+    }
+}

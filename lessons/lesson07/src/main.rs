@@ -1,0 +1,129 @@
+//! The experiment of lesson 07: short trainings of a small PointNet against batch size, with and without the cures; the
+//! loss around where each ended; a range test; accumulation.
+//!
+//! `cargo run -p lesson07` prints tables and writes three plots to `runs/lesson07`. `-- --reference` takes canopy's
+//! functions in the place of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
+
+mod experiment;
+
+use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
+
+use anyhow::{Context, Result, bail};
+use experiment::{
+    accumulate,
+    found::{Found, Row},
+    pieces::pieces,
+    train::{Cure, EPOCHS, Forest, POINTS},
+};
+
+struct Options {
+    reference: bool,
+    json: bool,
+    seed: u64,
+    out: PathBuf,
+}
+
+fn options() -> Result<Options> {
+    let mut options = Options {
+        reference: false,
+        json: false,
+        seed: 1,
+        out: "runs/lesson07".into(),
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--reference" => options.reference = true,
+            "--json" => options.json = true,
+            "--seed" => {
+                let number = arguments.next().context("--seed needs a number")?;
+                options.seed = number.parse().context("--seed needs a number")?;
+            }
+            "--out" => options.out = arguments.next().context("--out needs a folder")?.into(),
+            other => bail!("there is no option {other}: take --reference, --seed N, --out FOLDER, --json"),
+        }
+    }
+    Ok(options)
+}
+
+/// The batch sizes that are tried.
+const BATCHES: [usize; 4] = [16, 64, 256, 512];
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lesson07: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let options = options()?;
+    fs::create_dir_all(&options.out)
+        .with_context(|| format!("the folder {} cannot be made", options.out.display()))?;
+    let (answer, whose) = pieces(options.reference)?;
+    let say = |text: String| {
+        if !options.json {
+            println!("{text}");
+        }
+    };
+    say("The pieces of this run\n".into());
+    for (id, title, whose) in whose {
+        say(format!("  {id}  {title:<40}{whose}"));
+    }
+    let forest = Forest::open(options.seed)?;
+    say(format!(
+        "\nA quarter-wide PointNet learns {} trees of {POINTS} points, {EPOCHS} epochs each time.\n",
+        forest.split.train.len()
+    ));
+    let began = Instant::now();
+    let mut rows = Vec::new();
+    for cure in Cure::ALL {
+        for batch in BATCHES {
+            let trained = forest.train(&answer, cure, batch)?;
+            let whole = trained.loss.is_finite();
+            rows.push(Row {
+                cure,
+                batch,
+                steps: trained.steps,
+                loss: trained.loss,
+                accuracy: trained.accuracy,
+                around: if whole {
+                    forest.around(&answer, &trained.model)?
+                } else {
+                    Vec::new()
+                },
+            });
+        }
+        eprintln!(
+            "{}: done after {:.0} s",
+            cure.name(),
+            began.elapsed().as_secs_f64()
+        );
+    }
+    let found = Found {
+        seed: options.seed,
+        batches: BATCHES.to_vec(),
+        rows,
+        range: forest.range(&answer)?,
+        apart: accumulate::apart(&forest, &answer)?,
+        seconds: began.elapsed().as_secs_f64(),
+    };
+    let mut written = Vec::new();
+    for (name, plot) in found.plots() {
+        let path = options.out.join(name);
+        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
+        written.push(path);
+    }
+    if options.json {
+        println!("{:#}", found.json());
+        return Ok(());
+    }
+    print!("{}", found.tables());
+    for path in written {
+        println!("\nwritten: {}", path.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! `canopy bench batch`: accuracy against batch size, with and without the cures, by short trainings on the built-in forest.
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use candle_core::{DType, Device};
+use canopy_data::{Dataset, builtin, cache_folder, split::Split};
+use serde::Serialize;
+
+use crate::{
+    kernels::Pass,
+    loader::{Collate, batches, epoch_order},
+    model::PointNet,
+    report::svg::{LinePlot, Series},
+    schedule::scaled_warmup,
+    train::{Config, EvaluateOptions, Loss, data, evaluate, train_step},
+};
+
+/// Options of `canopy bench batch`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Batch sizes, the first being the one that the base rates belong to
+    #[arg(long, value_delimiter = ',', default_value = "16,64,256", value_name = "N,…")]
+    batches: Vec<usize>,
+    /// Epochs of each training
+    #[arg(long, default_value_t = 12, value_name = "N")]
+    epochs: usize,
+    /// Points of a cloud
+    #[arg(long, default_value_t = 128, value_name = "N")]
+    points: usize,
+    /// Divide the width of every hidden layer
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    width: usize,
+    /// Seeds all chance
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Write the plot, an SVG, here
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Name, optimizer, base rate, whether the rate is scaled, epochs of warm-up.
+const WAYS: [(&str, &str, f64, bool, u64); 5] = [
+    ("same rate", "sgd", 0.02, false, 0),
+    ("scaled", "sgd", 0.02, true, 0),
+    ("scaled, warm-up", "sgd", 0.02, true, 2),
+    ("LARS, warm-up", "lars", 1.5, true, 2),
+    ("LAMB, warm-up", "lamb", 0.004, true, 2),
+];
+
+#[derive(Debug, Serialize)]
+struct Row {
+    way: &'static str,
+    batch: usize,
+    steps: u64,
+    accuracy: f64,
+}
+
+/// Trains, and prints what it found.
+///
+/// # Errors
+/// Options out of range; the trainer's; a plot that cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    ensure!(
+        !args.batches.is_empty() && args.batches.iter().all(|&b| b >= 2),
+        "--batches: at least one, each of at least 2 clouds"
+    );
+    ensure!(args.epochs >= 1, "--epochs is 0: there would be nothing to train");
+    let base = Config {
+        points: args.points,
+        width: args.width,
+        seed: args.seed,
+        dropout: 0.0,
+        weight_decay: 1e-4,
+        ..Config::default()
+    };
+    base.validate()?;
+    let whole = builtin::load(&builtin::Config::default(), &cache_folder(), &|_, _| ())?.dataset;
+    let forest = data::choose(&base, &whole)?;
+    let split = data::split(&base, &forest)?;
+    let mut rows = Vec::new();
+    for way in WAYS {
+        for &batch in &args.batches {
+            rows.push(trained(args, &base, (&forest, &split), way, batch)?);
+        }
+        eprintln!("{}: done", way.0);
+    }
+    if let Some(path) = &args.plot {
+        fs::write(path, plot(&rows).svg()).with_context(|| path.display().to_string())?;
+    }
+    if args.json {
+        say!("{}", serde_json::to_string_pretty(&rows)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let head: String = args
+        .batches
+        .iter()
+        .map(|b| format!("{:>11}", format!("batch {b}")))
+        .collect();
+    say!("{:<18}{head}", "named rightly");
+    for (name, ..) in WAYS {
+        let of = rows.iter().filter(|r| r.way == name);
+        let cells: String = of.map(|r| format!("{:>9.1} %", 100.0 * r.accuracy)).collect();
+        say!("  {name:<16}{cells}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn trained(
+    args: &Args,
+    base: &Config,
+    (forest, split): (&Dataset, &Split),
+    (way, optimizer, rate, scaled, warmup): (&'static str, &str, f64, bool, u64),
+    batch: usize,
+) -> Result<Row> {
+    let config = Config {
+        optimizer: optimizer.into(),
+        ..base.clone()
+    };
+    let (device, seed) = (Device::Cpu, config.seed);
+    let model = PointNet::new(&config.network(forest.species.len()), &device, DType::F32, seed)?;
+    let mut optimizer = config.optim()?.build(model.params())?;
+    let collate = Collate {
+        data: forest.clone(),
+        points: config.points,
+        frame: config.frame,
+        features: config.features,
+        augment: config.augment(),
+        seed,
+    };
+    let loss = Loss {
+        smoothing: 0.0,
+        class_weights: None,
+        orthogonality: 0.0,
+    };
+    let order = |epoch: u64| -> Vec<usize> {
+        let order = epoch_order(split.train.len(), seed, epoch);
+        order.into_iter().map(|i| split.train[i]).collect()
+    };
+    // LARS and LAMB measure steps by the weights: their rates grow with the root, as You et al. (2020) have it.
+    let root = |size: usize| (1e4 * size as f64).sqrt().round() as usize;
+    let sizes = match (scaled, config.optimizer.as_str()) {
+        (false, _) => (1, 1),
+        (true, "sgd") => (batch, args.batches[0]),
+        (true, _) => (root(batch), root(args.batches[0])),
+    };
+    let warmup = warmup * (split.train.len() / batch).max(1) as u64;
+    let mut step = 0;
+    for epoch in 0..args.epochs as u64 {
+        for records in batches(&order(epoch), batch, true) {
+            let (points, labels) = collate.batch(&records, epoch)?.to_device(&device)?;
+            let rate = scaled_warmup(step, warmup, rate, sizes.0, sizes.1);
+            let pass = Pass::train(seed, step);
+            train_step(
+                &model,
+                &mut *optimizer,
+                (&points, &labels),
+                &loss,
+                &pass,
+                rate,
+                0.0,
+            )?;
+            step += 1;
+        }
+    }
+    // Running statistics follow slowly, and a large batch has few steps: measured anew, the weights as they are.
+    for epoch in 0..4 {
+        for records in batches(&order(epoch), 64, true) {
+            let (points, _) = collate.batch(&records, epoch)?.to_device(&device)?;
+            model.forward(&points, &Pass::train(seed, epoch))?;
+        }
+    }
+    let options = EvaluateOptions {
+        points: config.points,
+        frame: config.frame,
+        features: config.features,
+        batch: 64,
+        votes: 1,
+        workers: 1,
+        plain: false,
+        device: &device,
+    };
+    let said = evaluate::predict(&model, forest, &split.test, &options, &mut |_| ())?;
+    let accuracy = said.scores("test", &forest.species).accuracy;
+    Ok(Row {
+        way,
+        batch,
+        steps: step,
+        accuracy,
+    })
+}
+
+fn plot(rows: &[Row]) -> LinePlot {
+    let mut plot = LinePlot::new(
+        "Accuracy against batch size",
+        "clouds of a batch",
+        "named rightly",
+    );
+    for (name, ..) in WAYS {
+        let of = rows.iter().filter(|r| r.way == name);
+        let points = of.map(|r| (r.batch as f64, r.accuracy)).collect();
+        plot = plot.with(Series::new(name, points));
+    }
+    (plot.log_x, plot.percent, plot.y_range) = (true, true, Some((0.0, 1.0)));
+    plot.size = (760.0, 360.0);
+    plot
+}
