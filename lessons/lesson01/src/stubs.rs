@@ -12,7 +12,7 @@ pub fn neuron(inputs: &[f32], weights: &[f32], bias: f32, activation: fn(f32) ->
     todo!("1.1: the weighted sum, the bias, the activation")
 }
 
-/// The mean over the rows of −log softmax(logits)[label], that is log Σⱼ exp(logitⱼ) − logit of the row's label.
+/// The mean over the rows of −log `softmax(logits)[label]`, that is log Σⱼ exp(logitⱼ) − logit of the row's label.
 ///
 /// `logits` is `[rows, classes]` of floats, `labels` is `[rows]` of u32. The result is one number (shape `[]`) of
 /// the logits' type, and `backward` can run through it to the logits. Logits of ±1,000 must give the right loss,
