@@ -116,5 +116,6 @@
     if (turning) requestAnimationFrame(frame);
   };
   if (turning && trees.length) requestAnimationFrame(frame);
-  requestAnimationFrame(() => { trees.forEach((t) => t.draw()); root.dataset.ready = "yes"; });
+  trees.forEach((t) => t.draw());
+  root.dataset.ready = "yes";
 })();
