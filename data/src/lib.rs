@@ -23,5 +23,5 @@ pub mod split;
 pub use cache::cache_folder;
 pub use cloud::{Bounds, Cloud, Return};
 pub use dataset::{CloudSource, Dataset, Scan, TreeRecord};
-pub use open::{MOST_POINTS, Opening, open, open_with};
+pub use open::{MOST_POINTS, Opening, open};
 pub use random::Philox;

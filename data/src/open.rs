@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Dataset, cache_folder,
+    Dataset,
     import::{self, Kind, Options, Plan, Progress},
     shard,
 };
@@ -20,7 +20,7 @@ use crate::{
 /// read gigabytes: 32 times what a batch draws of a cloud. `canopy data import` keeps every point.
 pub const MOST_POINTS: usize = 32_768;
 
-/// How [`open_with`] imports a set that is not in shards yet.
+/// How [`open`] imports a set that is not in shards yet.
 pub struct Opening<'a> {
     /// What to take of it.
     pub options: Options,
@@ -33,30 +33,11 @@ pub struct Opening<'a> {
 }
 
 /// The data set at `path`: a folder of shards, or a layout that [`import::detect`] knows, which is imported once
-/// and kept in [`cache_folder`]. What was recognised is said on standard error.
+/// and kept in the opening's cache.
 ///
 /// # Errors
-/// Nothing recognised (says what was expected); damaged files, each by name.
-pub fn open(path: &Path) -> Result<Dataset> {
-    open_with(
-        path,
-        Opening {
-            options: Options {
-                max_points: Some(MOST_POINTS),
-                ..Options::default()
-            },
-            cache: cache_folder(),
-            tell: &mut |line| eprintln!("{line}"),
-            progress: &mut |_| Ok(()),
-        },
-    )
-}
-
-/// As [`open`], with options, another cache and a progress.
-///
-/// # Errors
-/// Those of [`open`].
-pub fn open_with(path: &Path, opening: Opening) -> Result<Dataset> {
+/// Nothing recognised (says what was expected); damaged files, each by name; what the progress gives.
+pub fn open(path: &Path, opening: Opening) -> Result<Dataset> {
     if is_shards(path) {
         return shard::open(path);
     }

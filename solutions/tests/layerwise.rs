@@ -1,30 +1,13 @@
 //! LARS and LAMB against their papers' equations in f64; `goldens/make_optimizers.py` made what they are held to.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod more_golden;
+
 use std::collections::HashMap;
 
 use candle_core::{DType, Device, Tensor, Var};
 use canopy::optim::{AdamState, LambConfig, LarsConfig, OptimConfig, lamb_step, trust_ratio};
-
-fn golden() -> HashMap<String, Tensor> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/goldens/more_optimizers.golden.safetensors"
-    );
-    candle_core::safetensors::load(path, &Device::Cpu).unwrap()
-}
-
-fn numbers(tensor: &Tensor) -> Vec<f64> {
-    let flat = tensor.to_dtype(DType::F64).unwrap().flatten_all().unwrap();
-    flat.to_vec1().unwrap()
-}
-
-fn error(got: &Tensor, expected: &Tensor) -> f64 {
-    let (got, expected) = (numbers(got), numbers(expected));
-    let size = expected.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    let off = got.iter().zip(&expected).map(|(g, e)| (g - e).abs());
-    off.fold(0.0, |m: f64, d| if d.is_nan() { f64::INFINITY } else { m.max(d) }) / size
-}
+use more_golden::{error, golden, numbers};
 
 const LAMB: LambConfig = LambConfig {
     beta1: 0.9,

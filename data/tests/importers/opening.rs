@@ -1,6 +1,6 @@
 //! Opening whatever lies at a path: shards, layouts through the cache, and what is neither.
 
-use canopy_data::{Dataset, open_with};
+use canopy_data::{Dataset, open};
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn opened(path: &Path, cache: &Path, told: &mut Vec<String>) -> Result<Dataset, 
         tell: &mut |line| told.push(line.to_owned()),
         progress: &mut |_| Ok(()),
     };
-    open_with(path, opening).map_err(|e| format!("{e:#}"))
+    open(path, opening).map_err(|e| format!("{e:#}"))
 }
 
 #[test]

@@ -6,50 +6,21 @@
 
 mod experiment;
 
-use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
+use std::{process::ExitCode, time::Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use canopy::{kernels::Pass, report::svg::LinePlot};
 use experiment::{
     draw::{self, Curve},
     forest::{self, Cloud, POINTS, Tree, batch},
     found::{Found, Watched},
     net::Net,
-    pieces::pieces,
+    pieces::take,
     train,
     trials::{self, Stand, named, tilt},
 };
-use lesson02::Lesson02;
-
-struct Options {
-    reference: bool,
-    json: bool,
-    seed: u64,
-    out: PathBuf,
-}
-
-fn options() -> Result<Options> {
-    let mut options = Options {
-        reference: false,
-        json: false,
-        seed: 1,
-        out: "runs/lesson02".into(),
-    };
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--reference" => options.reference = true,
-            "--json" => options.json = true,
-            "--seed" => {
-                let number = arguments.next().context("--seed needs a number")?;
-                options.seed = number.parse().context("--seed needs a number")?;
-            }
-            "--out" => options.out = arguments.next().context("--out needs a folder")?.into(),
-            other => bail!("there is no option {other}: take --reference, --seed N, --out FOLDER, --json"),
-        }
-    }
-    Ok(options)
-}
+use grader::experiment::{Options, Piece};
+use lesson02::{LESSON, Lesson02, STUDENT};
 
 /// Trees that are moved about.
 const TRIED: usize = 70;
@@ -65,18 +36,15 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let options = options()?;
-    fs::create_dir_all(&options.out)
-        .with_context(|| format!("the folder {} cannot be made", options.out.display()))?;
-    let pieces = pieces(options.reference)?;
-    let answer = pieces.answer;
+    let options = Options::of("lesson02")?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
     let say = |text: String| {
         if !options.json {
             println!("{text}");
         }
     };
     say("The pieces of this run\n".into());
-    for (id, title, whose) in &pieces.whose {
+    for Piece { id, title, whose } in &pieces {
         say(format!("  {id}  {title:<33}{whose}"));
     }
     let forest = forest::forest()?;

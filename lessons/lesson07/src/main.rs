@@ -6,45 +6,17 @@
 
 mod experiment;
 
-use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
+use std::{fs, process::ExitCode, time::Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use experiment::{
     accumulate,
     found::{Found, Row},
-    pieces::pieces,
+    pieces::take,
     train::{Cure, EPOCHS, Forest, POINTS},
 };
-
-struct Options {
-    reference: bool,
-    json: bool,
-    seed: u64,
-    out: PathBuf,
-}
-
-fn options() -> Result<Options> {
-    let mut options = Options {
-        reference: false,
-        json: false,
-        seed: 1,
-        out: "runs/lesson07".into(),
-    };
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--reference" => options.reference = true,
-            "--json" => options.json = true,
-            "--seed" => {
-                let number = arguments.next().context("--seed needs a number")?;
-                options.seed = number.parse().context("--seed needs a number")?;
-            }
-            "--out" => options.out = arguments.next().context("--out needs a folder")?.into(),
-            other => bail!("there is no option {other}: take --reference, --seed N, --out FOLDER, --json"),
-        }
-    }
-    Ok(options)
-}
+use grader::experiment::{Options, Piece};
+use lesson07::{LESSON, STUDENT};
 
 /// The batch sizes that are tried.
 const BATCHES: [usize; 4] = [16, 64, 256, 512];
@@ -60,17 +32,15 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let options = options()?;
-    fs::create_dir_all(&options.out)
-        .with_context(|| format!("the folder {} cannot be made", options.out.display()))?;
-    let (answer, whose) = pieces(options.reference)?;
+    let options = Options::of("lesson07")?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
     let say = |text: String| {
         if !options.json {
             println!("{text}");
         }
     };
     say("The pieces of this run\n".into());
-    for (id, title, whose) in whose {
+    for Piece { id, title, whose } in pieces {
         say(format!("  {id}  {title:<40}{whose}"));
     }
     let forest = Forest::open(options.seed)?;

@@ -140,7 +140,21 @@ pub(super) type Fused =
 pub(super) type One = fn(&Var, &Tensor, &Var, &Var, &AdamStep) -> candle_core::Result<()>;
 
 impl AdamConfig {
-    fn step(&self, lr: f64, decoupled: bool) -> AdamStep {
+    /// Holds the settings to their ranges.
+    pub(super) fn check(&self) -> Result<()> {
+        for (name, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
+            ensure!(
+                (0.0..1.0).contains(&beta),
+                "optimizer: {name} must be 0 or more and less than 1; it is {beta}"
+            );
+        }
+        for (name, value) in [("eps", self.eps), ("weight_decay", self.weight_decay)] {
+            ensure!(value >= 0.0, "optimizer: {name} must be 0 or more; it is {value}");
+        }
+        Ok(())
+    }
+
+    pub(super) fn step(&self, lr: f64, decoupled: bool) -> AdamStep {
         AdamStep {
             lr,
             beta1: self.beta1,
@@ -207,15 +221,7 @@ impl Adam {
     }
 
     fn build(params: Vec<(String, Var)>, config: AdamConfig, decoupled: bool) -> Result<Self> {
-        for (name, beta) in [("beta1", config.beta1), ("beta2", config.beta2)] {
-            ensure!(
-                (0.0..1.0).contains(&beta),
-                "optimizer: {name} must be 0 or more and less than 1; it is {beta}"
-            );
-        }
-        for (name, value) in [("eps", config.eps), ("weight_decay", config.weight_decay)] {
-            ensure!(value >= 0.0, "optimizer: {name} must be 0 or more; it is {value}");
-        }
+        config.check()?;
         Ok(Self {
             state: AdamState::zeros_like(state::vars(&params))?,
             params,

@@ -7,7 +7,7 @@ use candle_core::{DType, Tensor, Var};
 use serde::{Deserialize, Serialize};
 
 use super::state::{self, Moments, Params};
-use super::{AdamState, Optimizer};
+use super::{AdamConfig, AdamState, Optimizer};
 use crate::kernels::multi_tensor::{self, AdamStep};
 
 /// Settings of [`Lars`].
@@ -188,18 +188,18 @@ pub fn lamb_step(
 }
 
 impl LambConfig {
-    fn step(&self, lr: f64) -> AdamStep {
-        AdamStep {
-            lr,
+    /// The same numbers as Adam's. The decay is not decoupled there: LAMB's direction adds it itself.
+    fn adam(&self) -> AdamConfig {
+        AdamConfig {
             beta1: self.beta1,
             beta2: self.beta2,
             eps: self.eps,
             weight_decay: self.weight_decay,
-            // The direction adds the decay itself.
-            decoupled: false,
-            step: 0,
-            gradient_factor: 1.0,
         }
+    }
+
+    fn step(&self, lr: f64) -> AdamStep {
+        self.adam().step(lr, false)
     }
 }
 
@@ -235,15 +235,7 @@ impl Lamb {
     /// # Errors
     /// A setting out of range; candle's.
     pub fn new(params: Vec<(String, Var)>, config: LambConfig) -> Result<Self> {
-        for (name, beta) in [("beta1", config.beta1), ("beta2", config.beta2)] {
-            ensure!(
-                (0.0..1.0).contains(&beta),
-                "optimizer: {name} must be 0 or more and less than 1; it is {beta}"
-            );
-        }
-        for (name, value) in [("eps", config.eps), ("weight_decay", config.weight_decay)] {
-            ensure!(value >= 0.0, "optimizer: {name} must be 0 or more; it is {value}");
-        }
+        config.adam().check()?;
         Ok(Self {
             state: AdamState::zeros_like(state::vars(&params))?,
             params,

@@ -14,9 +14,6 @@ use super::{
     ring_reduce_scatter, tree_all_reduce, tree_broadcast,
 };
 
-/// How long a rank waits for another.
-pub const DEADLINE: Duration = Duration::from_secs(60);
-
 /// Which algorithm all-reduce takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {

@@ -22,6 +22,7 @@
 
 mod cause;
 mod draw;
+pub mod experiment;
 pub mod grades;
 mod harness;
 pub mod judge;

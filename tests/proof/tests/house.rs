@@ -8,13 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .to_owned()
-}
+use proof::root;
 
 /// Every file below `dir` whose name ends so, build outputs aside.
 fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
@@ -117,37 +111,28 @@ fn folders(parent: &str) -> Vec<String> {
     names
 }
 
+/// The rooms that only `train` and `cli` know together.
+const LOWER: [&str; 10] = [
+    "device",
+    "kernels",
+    "loader",
+    "model",
+    "optim",
+    "parallel",
+    "precision",
+    "profile",
+    "report",
+    "schedule",
+];
+
 /// Which rooms of canopy a room may use. Rooms on the ground floor know candle, canopy-data and kernels.
-fn may_use(room: &str) -> Option<&'static [&'static str]> {
+fn may_use(room: &str) -> Option<Vec<&'static str>> {
     Some(match room {
-        "device" | "kernels" | "schedule" | "report" => &[],
-        "loader" | "optim" | "precision" | "profile" | "parallel" => &["kernels"],
-        "model" => &["kernels"],
-        "train" => &[
-            "device",
-            "kernels",
-            "loader",
-            "model",
-            "optim",
-            "parallel",
-            "precision",
-            "profile",
-            "report",
-            "schedule",
-        ],
-        "cli" => &[
-            "device",
-            "kernels",
-            "loader",
-            "model",
-            "optim",
-            "parallel",
-            "precision",
-            "profile",
-            "report",
-            "schedule",
-            "train",
-        ],
+        "device" | "kernels" | "schedule" | "report" => Vec::new(),
+        "loader" | "optim" | "precision" | "profile" | "parallel" => vec!["kernels"],
+        "model" => vec!["kernels"],
+        "train" => LOWER.to_vec(),
+        "cli" => [&LOWER[..], &["train"]].concat(),
         _ => return None,
     })
 }

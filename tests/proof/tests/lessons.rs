@@ -4,9 +4,8 @@
 //! and the stubs are the copies that the lessons keep. `CANOPY_HANDED_OUT=1`, set where changes are checked before they
 //! land, also holds that `exercises` are those stubs.
 
-use std::path::{Path, PathBuf};
-
 use grader::Lesson;
+use proof::root;
 
 /// One call for each lesson: they differ in type.
 macro_rules! each_lesson {
@@ -23,11 +22,6 @@ macro_rules! of_every_lesson {
     ($hold:expr) => {
         report(each_lesson!($hold))
     };
-}
-
-fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("the root").to_owned()
 }
 
 fn report<const N: usize>(problems: [Vec<String>; N]) {

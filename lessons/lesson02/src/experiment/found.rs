@@ -4,16 +4,16 @@ use anyhow::Result;
 use canopy::model::{Kind, PointNetConfig};
 use serde_json::{Value, json};
 
-use super::pieces::Pieces;
 use super::size::{self, size};
 use super::train;
 use super::trials::Row;
+use grader::experiment::Piece;
 
 /// What the run found.
 pub struct Found {
     pub seed: u64,
     pub species: Vec<String>,
-    pub pieces: Pieces,
+    pub pieces: Vec<Piece>,
     /// Seconds of training.
     pub seconds: f64,
     /// Of each epoch.
@@ -119,8 +119,8 @@ impl Found {
 
     /// The same for a program to read.
     pub fn json(&self) -> Result<Value> {
-        let pieces = self.pieces.whose.iter();
-        let pieces = pieces.map(|(id, _, whose)| json!({ "exercise": id, "whose": whose }));
+        let pieces = self.pieces.iter();
+        let pieces = pieces.map(|p| json!({ "exercise": p.id, "whose": p.whose }));
         let rows = self.rows.iter().map(|r| {
             json!({
                 "change": r.change, "greatest_change_of_a_logit": r.moved, "same_name": r.same, "rightly_named": r.right,

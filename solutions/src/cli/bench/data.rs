@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::median;
 use super::waiting::{Loading, STORED, Training, loading, training, write_set};
-use crate::cli::data::progress::{Progress, Stopped, Unit};
-use crate::cli::stop::STOPPED;
+use crate::cli::data::progress::{Progress, Unit};
 use crate::loader::{Augment, Collate, Features, Frame};
 
 const SCRIPT: &str = include_str!("peer_laspy.py");
@@ -88,13 +87,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     ] {
         ensure!(value >= least, "{name} must be at least {least}, it is {value}");
     }
-    let found = match collect(args) {
-        Err(e) if e.is::<Stopped>() => {
-            eprintln!("{e}");
-            return Ok(ExitCode::from(STOPPED));
-        }
-        found => found?,
-    };
+    let found = collect(args)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&found)?);
     } else {

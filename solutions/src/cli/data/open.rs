@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use canopy_data::{Dataset, MOST_POINTS, Opening, builtin, cache_folder, import::Options, open_with};
+use canopy_data::{Dataset, MOST_POINTS, Opening, builtin, cache_folder, import::Options};
 
 use super::progress::{Progress, Unit};
 use crate::train::BUILTIN;
@@ -14,7 +14,7 @@ pub fn any(path: &Path) -> Result<Dataset> {
         return grown(&builtin::Config::default());
     }
     let mut progress = Progress::new("importing", Unit::Things);
-    open_with(
+    canopy_data::open(
         path,
         Opening {
             options: Options {

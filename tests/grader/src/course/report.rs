@@ -8,6 +8,7 @@ use grader::{Exercise, progress::Progress};
 use crate::{
     book,
     lessons::{self, Lesson},
+    marks::clean,
 };
 
 /// Writes the page, to `target/course/report.html` where no other place is named, and says where.
@@ -129,22 +130,9 @@ fn row(e: &Exercise, progress: &Progress) -> String {
     )
 }
 
-/// Text within HTML, also within an attribute.
+/// Text within HTML, also within an attribute; an open brace begins a placeholder of the page.
 fn escape(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // The page's own placeholders.
-            '{' => out.push_str("&#123;"),
-            c => out.push(c),
-        }
-    }
-    out
+    clean::markup(text).replace('{', "&#123;")
 }
 
 #[cfg(test)]

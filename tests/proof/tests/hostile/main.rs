@@ -22,6 +22,7 @@ use std::{
 
 use answers::{DEEDS, STOPPED, after, source};
 use grader::grades::{Grade, Status};
+use proof::root;
 
 /// What the one run left.
 struct Run {
@@ -39,14 +40,6 @@ struct Run {
 type Files = BTreeMap<PathBuf, (u64, Option<std::time::SystemTime>)>;
 
 static RUN: LazyLock<Run> = LazyLock::new(graded);
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .to_owned()
-}
 
 fn files(folder: &Path, found: &mut Files) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

@@ -1,10 +1,6 @@
 //! Runs the program made of a submission, exercise by exercise, and hears the verdicts.
 
-use std::{
-    collections::BTreeMap,
-    hash::{BuildHasher, RandomState},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use anyhow::Result;
 use grader::{
@@ -72,19 +68,9 @@ struct Once {
     ended: outside::Ended,
 }
 
-/// One process.
-fn once(
-    desk: &Desk,
-    program: &Path,
-    checks: &[&String],
-    seed: u64,
-    limits: Limits,
-    words: &mut BTreeMap<String, Word>,
-) -> Result<Once> {
-    let nonce = nonce();
-    let mut args = vec!["@answer".to_owned(), seed.to_string()];
-    args.extend(checks.iter().map(|c| (*c).clone()));
-    let spec = Spec {
+/// The lesson's program with a student's functions, held in.
+fn spec(desk: &Desk, program: &Path, args: Vec<String>, limits: Limits) -> Spec {
+    Spec {
         binds: vec![Bind::read("answer", program)],
         root: desk.at("root"),
         args,
@@ -94,7 +80,22 @@ fn once(
         speaks: true,
         limits,
         user: Spec::someone(),
-    };
+    }
+}
+
+/// One process.
+fn once(
+    desk: &Desk,
+    program: &Path,
+    checks: &[&String],
+    seed: u64,
+    limits: Limits,
+    words: &mut BTreeMap<String, Word>,
+) -> Result<Once> {
+    let nonce = nonce()?;
+    let mut args = vec!["@answer".to_owned(), seed.to_string()];
+    args.extend(checks.iter().map(|c| (*c).clone()));
+    let spec = spec(desk, program, args, limits);
     let (mut begun, mut all_said) = (None, false);
     let ended = outside::run(&spec, &nonce, |text| {
         let Ok(line) = serde_json::from_str::<Line>(text) else {
@@ -124,18 +125,8 @@ fn once(
 
 /// The names of a lesson's checks, as its own program says them.
 pub fn list(desk: &Desk, program: &Path, limits: Limits) -> Result<(Vec<String>, Report)> {
-    let nonce = nonce();
-    let spec = Spec {
-        binds: vec![Bind::read("answer", program)],
-        root: desk.at("root"),
-        args: vec!["@answer".into(), "list".into()],
-        start_in: "@scratch".into(),
-        env: environment("@scratch"),
-        spawns: false,
-        speaks: true,
-        limits,
-        user: Spec::someone(),
-    };
+    let nonce = nonce()?;
+    let spec = spec(desk, program, vec!["@answer".into(), "list".into()], limits);
     let mut names = Vec::new();
     let ended = outside::run(&spec, &nonce, |text| {
         names.extend(serde_json::from_str::<Line>(text).ok().map(|l| l.check));
@@ -149,8 +140,9 @@ pub fn list(desk: &Desk, program: &Path, limits: Limits) -> Result<(Vec<String>,
     Ok((names, ended.report))
 }
 
-/// A word that nobody can guess: the standard library's maps are keyed by the system's random numbers.
-fn nonce() -> String {
-    let half = || RandomState::new().hash_one(std::process::id());
-    format!("{:016x}{:016x}", half(), half())
+/// A word that nobody can guess.
+fn nonce() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| anyhow::anyhow!("the system gives no random numbers: {e}"))?;
+    Ok(grader::submission::hex(&bytes))
 }

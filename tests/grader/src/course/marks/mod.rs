@@ -1,7 +1,7 @@
 //! `cargo course marks`: tables, exports and pages from the `grade.json` of each submission. No student's code runs here.
 
 mod classroom;
-mod clean;
+pub(crate) mod clean;
 mod gradescope;
 mod junit;
 mod load;
