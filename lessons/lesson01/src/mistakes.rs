@@ -177,6 +177,12 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         let loss = x.log_sum_exp(1)?.unsqueeze(1)? - x.gather(&y.unsqueeze(1)?, 1)?;
         loss?.squeeze(1)
     }),
+    wrong!("1.2", is_the_mean_over_rows,
+    "`-` wants equal shapes: the sum over classes lost its dimension. Keep it ([rows, 1]: unsqueeze, or sum_keepdim) and broadcast.",
+    cross_entropy: |x, y| picked(&(x - x.log_sum_exp(1)?)?, y)),
+    wrong!("1.2", is_the_mean_over_rows,
+    "Shapes are matched from their last dimension: [rows] does not go along [rows, classes]. Keep the summed dimension ([rows, 1]).",
+    cross_entropy: |x, y| picked(&x.broadcast_sub(&x.log_sum_exp(1)?)?, y)),
     wrong!("1.2", is_the_mean_over_rows, "The log is left out: this is minus the probability.",
     cross_entropy: |x, y| {
         let e = x.exp()?;

@@ -33,13 +33,7 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&Trouble>
         out.push('\n');
     }
     out.push_str(&format!("{points} of {of} points, as the last runs showed.\n"));
-    match lessons::next(lessons, progress) {
-        Some((_, e)) => {
-            out.push_str(&format!("Next: {} {}\n", e.id, e.title));
-            out.push_str(&ink.faint("      cargo course next, or cargo course watch\n"));
-        }
-        None => out.push_str("All exercises are right.\n"),
-    }
+    out.push_str(&up_next(lessons, progress, ink));
     if let Some(trouble) = trouble {
         let more = match trouble {
             Trouble::Damaged(_) => {
@@ -51,6 +45,17 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&Trouble>
         out.push_str(&format!("\n{}\n", ink.yellow(&lines.join("\n"))));
     }
     out
+}
+
+/// The exercise that comes next, and how to go to it.
+pub fn up_next(lessons: &[Lesson], progress: &Progress, ink: Ink) -> String {
+    match lessons::next(lessons, progress) {
+        Some((_, e)) => {
+            let how = ink.faint("      cargo course next, or cargo course watch");
+            format!("Next: {} {}\n{how}\n", e.id, e.title)
+        }
+        None => "All exercises are right.\n".into(),
+    }
 }
 
 /// `01 Gradient descent by hand   ✓✓✗···   3/12 points   120 minutes`.

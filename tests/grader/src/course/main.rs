@@ -228,7 +228,11 @@ fn check(root: &Path, lessons: &[Lesson], what: Option<String>) -> Result<ExitCo
     }
     if what.contains('.') {
         let (lesson, exercise) = lessons::find(lessons, &what)?;
-        return grade(root, &lesson.manifest.lesson, &[&format!("{}::", exercise.id)]);
+        let code = grade(root, &lesson.manifest.lesson, &[&format!("{}::", exercise.id)])?;
+        if code == ExitCode::SUCCESS {
+            print!("\n{}", home::up_next(lessons, &Progress::load(), Ink::auto()));
+        }
+        return Ok(code);
     }
     match lessons
         .iter()
