@@ -54,7 +54,8 @@ pub fn turn(points: &mut [[f32; 3]], angle: f64) {
     todo!("2.6: x and y of each point, by the sine and the cosine of the angle")
 }
 
-/// Adds noise to each coordinate: `deviation` times a draw of `random.normal()`, and draws beyond ±5 count as ±5.
+/// Adds noise to each coordinate: `deviation` times a draw of `random.normal()`, and draws beyond ±5 count as ±5. A draw
+/// is an f64.
 ///
 /// One draw for each coordinate: x, y, z of the first point, then of the second, and so on. Where `deviation` is 0, the
 /// cloud stays as it is. All chance comes from `random`, so that the same seed gives the same cloud.

@@ -142,6 +142,9 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     wrong!("2.3", takes_the_greatest_of_each_channel, "The axis of the points is kept with length 1; drop it.",
         max_points: |x| (REFERENCE.max_points)(x)?.unsqueeze(1)),
     wrong!("2.3", takes_the_greatest_of_each_channel,
+        "`argmax` drops the axis that it looks along, and `gather` wants it: `argmax_keepdim` keeps it.",
+        max_points: |x| x.gather(&x.detach().argmax(1)?, 1)),
+    wrong!("2.3", takes_the_greatest_of_each_channel,
         "The search begins at 0, so that a channel below 0 throughout comes out as 0.",
         max_points: |x| relu(&(REFERENCE.max_points)(x)?)),
     wrong!("2.3", takes_the_greatest_of_each_channel, "The value of greatest size is taken, whatever its sign.",
@@ -303,6 +306,11 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + (draw as f32 * d).clamp(-5.0, 5.0))),
     wrong!("2.7", cuts_the_noise_at_5_deviations, "A draw beyond ±5 counts as none; it counts as ±5.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| if draw.abs() > 5.0 { c } else { c + draw as f32 * d })),
+    wrong!("2.7", cuts_the_noise_at_5_deviations, "A draw beyond ±5 is thrown away and drawn anew; it counts as ±5.",
+    jitter: |points, deviation, random| for c in points.iter_mut().flatten() {
+        let kept = std::iter::repeat_with(|| random.normal()).find(|draw| draw.abs() <= 5.0);
+        *c += kept.unwrap_or(0.0) as f32 * deviation;
+    }),
     wrong!("2.7", leaves_the_cloud_alone_without_noise, "The noise takes the place of the coordinate; it is added to it.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |_, draw, d| cut(draw) * d)),
     wrong!("2.7", draws_on_where_it_stopped, "The draws come from a copy of `random`: the next cloud would get the same noise.",

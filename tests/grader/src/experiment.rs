@@ -24,7 +24,10 @@ pub struct Options {
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
     /// Folder for the plots; otherwise runs/ and the lesson's name
-    #[arg(long, value_name = "FOLDER", default_value = "")]
+    #[arg(long = "out", value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Where the plots go: the folder asked for, or the lesson's own.
+    #[arg(skip)]
     pub out: PathBuf,
 }
 
@@ -34,13 +37,18 @@ impl Options {
     /// # Errors
     /// A folder that cannot be made: better now than after the run.
     pub fn of(lesson: &str) -> Result<Self> {
-        let mut options = Self::parse();
-        if options.out.as_os_str().is_empty() {
-            options.out = PathBuf::from("runs").join(lesson);
-        }
+        let options = Self::parse().placed(lesson);
         fs::create_dir_all(&options.out)
             .with_context(|| format!("the folder {} cannot be made", options.out.display()))?;
         Ok(options)
+    }
+
+    fn placed(mut self, lesson: &str) -> Self {
+        self.out = self
+            .folder
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("runs").join(lesson));
+        self
     }
 }
 
@@ -90,5 +98,17 @@ impl<C: Copy + Send + 'static> Lesson<C> {
             }
         }
         "yours"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plots_go_to_the_folder_asked_for_or_else_to_the_lessons_own() {
+        let out = |words: &[&str]| Options::try_parse_from(words).unwrap().placed("lesson02").out;
+        assert_eq!(out(&["lesson02"]), PathBuf::from("runs/lesson02"));
+        assert_eq!(out(&["lesson02", "--out", "plots"]), PathBuf::from("plots"));
     }
 }

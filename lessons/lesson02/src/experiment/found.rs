@@ -70,13 +70,10 @@ impl Found {
         );
         out += &format!("Logits of one tree, {}\n\n{:<24}", self.watched.species, "");
         for name in &self.species {
-            let short: String = name
-                .split(' ')
-                .next_back()
-                .unwrap_or(name)
-                .chars()
-                .take(7)
-                .collect();
+            // An oak and a red oak must not look the same.
+            let fits = name.chars().count() <= 7;
+            let word = if fits { None } else { name.split(' ').next_back() };
+            let short: String = word.unwrap_or(name).chars().take(7).collect();
             out += &format!("{short:>8}");
         }
         for (change, logits) in &self.watched.logits {
