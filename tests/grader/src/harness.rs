@@ -244,7 +244,8 @@ impl<C: Copy + Send + Sync> Grading<C> {
         let seed = format!("seed {}", self.seed);
         let gap = WIDTH.saturating_sub(head.chars().count() + seed.len());
         let mut out = format!("\n{}{}{}\n\n", ink.bold(&head), " ".repeat(gap), ink.faint(&seed));
-        let (mut details, mut points, mut right, mut shown, mut next) = (String::new(), 0, 0, 0, None);
+        let (mut details, mut points, mut of, mut right, mut shown, mut next) =
+            (String::new(), 0, 0, 0, 0, None);
         for exercise in &self.manifest.exercises {
             let own: Vec<(&&Check<C>, &Outcome)> = chosen
                 .iter()
@@ -255,6 +256,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
                 continue;
             }
             shown += 1;
+            of += exercise.points;
             let passed = own.iter().filter(|(_, o)| matches!(o, Outcome::Passed)).count();
             let state = state(own.iter().map(|(_, o)| *o));
             if state == "right" {
@@ -286,8 +288,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
             out.push_str("  no check has that name; `cargo test -p … -- --list` shows all\n");
         }
         out.push_str(&format!(
-            "\n{right} of {shown} exercises right, {points} of {} points.",
-            self.manifest.points()
+            "\n{right} of {shown} exercises right, {points} of {of} points."
         ));
         if let Some(exercise) = next {
             let file = place::exercises(&self.manifest.lesson);
