@@ -58,7 +58,7 @@ fn the_largest_batch_of_a_budget_is_the_one_that_is_counted_for_it() {
 fn a_search_under_a_limit_of_memory_halves_until_a_real_step_runs() {
     let limited = |kib: u32, options: &str| {
         let line = format!(
-            "ulimit -v {kib}; exec \"$CANOPY\" --threads 2 plan --json --plain --points 512 {options}"
+            "ulimit -v {kib}; exec \"$CANOPY\" --threads 2 plan --json --plain --width 4 --points 128 {options}"
         );
         Command::new("sh")
             .args(["-c", &line])
@@ -66,16 +66,16 @@ fn a_search_under_a_limit_of_memory_halves_until_a_real_step_runs() {
             .output()
             .unwrap()
     };
-    let output = limited(2_600_000, "--search 100");
+    let output = limited(700_000, "--search 400");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let batch = found["searched"].as_u64().unwrap();
-    assert!([50, 25, 12, 6, 3].contains(&batch), "{batch}: {said}");
-    assert!(said.contains("batch 100: out of memory"), "{said}");
+    assert!([200, 100, 50, 25, 12].contains(&batch), "{batch}: {said}");
+    assert!(said.contains("batch 400: out of memory"), "{said}");
     assert!(said.contains(&format!("batch {batch}: fits")), "{said}");
     // Another failure is told, and not taken for a lack of memory.
-    let output = limited(2_600_000, "--search 8 --optimizer lion");
+    let output = limited(700_000, "--search 8 --optimizer lion");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("lion"), "{said}");
 }

@@ -27,5 +27,7 @@ pub use progress::{Display, bar};
 pub use run::Outcome;
 pub use search::{Failure, executable_batch};
 pub use step::{Loss, Running, accumulated_step, train_step};
-pub use take_up::{Saved, remaining, take_up};
+pub use take_up::{Saved, take_up};
 pub use trainer::Trainer;
+
+use take_up::remaining;

@@ -50,7 +50,12 @@ pub fn take_up(
 ///
 /// # Errors
 /// A size of 0.
-pub fn remaining(records: &[usize], size: usize, seed: u64, at: (usize, usize)) -> Result<Vec<Vec<usize>>> {
+pub(super) fn remaining(
+    records: &[usize],
+    size: usize,
+    seed: u64,
+    at: (usize, usize),
+) -> Result<Vec<Vec<usize>>> {
     ensure!(size > 0, "batches of 0 clouds");
     let order = epoch_order(records.len(), seed, at.0 as u64);
     let order: Vec<usize> = order.into_iter().map(|i| records[i]).collect();

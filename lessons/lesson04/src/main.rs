@@ -1,0 +1,2 @@
+//! The experiment of lesson 04.
+fn main() {}
