@@ -26,7 +26,7 @@ pub struct Settled {
 /// Which device `auto`, `cpu`, `cuda` or `cuda:N` means here. `open(N)` opens CUDA device N, or says why it cannot.
 ///
 /// `auto` takes the first CUDA device, and the CPU where that does not open. A device asked for by name never falls back:
-/// who asked for a GPU would not notice that the run takes a hundred times as long.
+/// who asked for a GPU would not notice, and wait for days.
 ///
 /// # Errors
 /// An unknown name, with those that are known; a named device that does not open, with its own words.
@@ -96,8 +96,11 @@ fn cpu(reason: Option<String>) -> Chosen {
     }
 }
 
-/// Opens a CUDA device.
-fn open(ordinal: usize) -> Result<Device, String> {
+/// Opens CUDA device `ordinal`.
+///
+/// # Errors
+/// Why it cannot, in words.
+pub fn open(ordinal: usize) -> Result<Device, String> {
     if !cfg!(feature = "cuda") {
         return Err("this program was built without `--features cuda`".into());
     }

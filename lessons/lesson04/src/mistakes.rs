@@ -76,7 +76,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     choice!(falls_back_for_auto_and_says_why, "`auto` falls back in silence: nobody learns why the run is slow.", tells: false),
     wrong!("4.1", falls_back_for_auto_and_says_why, "`auto` fails where no CUDA device opens; there it is the CPU.",
         choose_device: |name, open| chosen(if name == "auto" { "cuda" } else { name }, open, CHOICE)),
-    choice!(never_falls_back_from_a_name, "A device asked for by name falls back to the CPU: who asked for a GPU waits a hundred times as long.",
+    choice!(never_falls_back_from_a_name, "A device asked for by name falls back to the CPU: who asked for a GPU would not notice, and wait.",
         falls: true),
     choice!(never_falls_back_from_a_name, "The error leaves out what the device said.", words: |n, _| format!("cuda:{n} does not open")),
     choice!(never_falls_back_from_a_name, "The error does not say which device it is about.", words: |_, why| why.to_owned()),
@@ -100,8 +100,8 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     step!(steps_once_by_the_gradients, "The optimizer takes no step.", steps: 0),
     step!(steps_once_by_the_gradients, "The rate is turned round: the optimizer goes downhill by itself.", rate: |rate| -rate),
     step!(steps_once_by_the_gradients, "Gradients are clipped where clip is 0, too: that means never.", clip: Clip::Always),
-    step!(clips_before_it_steps, "The gradients are not clipped.", clip: Clip::Never),
-    step!(clips_before_it_steps, "The gradients are clipped after the step, when it is too late.", clip: Clip::After),
+    step!(clips_before_it_steps, "The optimizer steps by gradients that are not clipped: clip them before its step.", clip: Clip::Never),
+    step!(clips_before_it_steps, "Each gradient is clipped by itself; it is the norm of all of them together that is held.", clip: Clip::Each),
     step!(sees_the_batch_once_in_its_pass, "The hits are counted in a second training pass: the running statistics move twice.",
         counts_in: Some(|| Pass::train(11, 0))),
     step!(sees_the_batch_once_in_its_pass, "The network runs in another pass than the one that is given: its dropout, seed and step are part of the run.",
@@ -262,14 +262,6 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     taking!(goes_on_where_the_epoch_was, "The order is drawn by another seed than the run's.", seed: |_| 0),
     taking!(goes_on_where_the_epoch_was, "These are places in the list of records, not the records.", records: false),
     taking!(leaves_out_a_batch_that_is_not_full, "The last batch is kept though it is not full.", drop_last: false),
-    wrong!("4.7", ends_with_the_bits_of_an_unbroken_run, "What was saved went through a rounding on its way back.",
-    take_up: |s, m, o, r, n| {
-        let todo = (REFERENCE.take_up)(s, m, o, r, n)?;
-        for (_, var) in m.params() {
-            var.set(&var.as_detached_tensor().to_dtype(DType::BF16)?.to_dtype(DType::F32)?)?;
-        }
-        Ok(todo)
-    }),
     wrong!("4.8", stops_at_the_first_that_fits, "The search begins at half of what it was given.",
         executable_batch: |start, least, attempt| (REFERENCE.executable_batch)(start / 2, least, attempt)),
     wrong!("4.8", stops_at_the_first_that_fits, "It goes on after the first that fits.", executable_batch: |start, least, attempt| {

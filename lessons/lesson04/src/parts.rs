@@ -72,7 +72,7 @@ pub fn chosen(name: &str, open: Open, choice: Choice) -> Result<Settled, String>
 pub enum Clip {
     Asked,
     Never,
-    After,
+    Each,
     Always,
 }
 
@@ -135,18 +135,16 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
     }
     let mut grads = model.gradients(&total, pass)?;
     let bounded = |grads: &mut [Tensor]| match twist.clip {
-        Clip::Asked | Clip::After if clip > 0.0 => clip_grad_norm(grads, clip).map(drop),
+        Clip::Asked if clip > 0.0 => clip_grad_norm(grads, clip).map(drop),
+        Clip::Each if clip > 0.0 => grads
+            .chunks_mut(1)
+            .try_for_each(|one| clip_grad_norm(one, clip).map(drop)),
         Clip::Always => clip_grad_norm(grads, clip.max(1.0)).map(drop),
         _ => Ok(()),
     };
-    if twist.clip != Clip::After {
-        bounded(&mut grads)?;
-    }
+    bounded(&mut grads)?;
     for _ in 0..twist.steps {
         optimizer.step(&grads, (twist.rate)(rate))?;
-    }
-    if twist.clip == Clip::After {
-        bounded(&mut grads)?;
     }
     let logits = match twist.counts_in {
         Some(pass) => model.forward(points, &pass())?.logits,

@@ -3,19 +3,19 @@ use grader::{Case, Draw, Values, Verdict, draw, given};
 
 use crate::Lesson04;
 
-/// Predictions over five classes of which one never occurs, one is never named, and one is neither.
+/// Predictions over six classes of which two never occur but are named, one occurs and is never named, one does neither.
 struct Predictions {
     truth: Vec<u32>,
     named: Vec<u32>,
     case: Case,
 }
 
-const CLASSES: usize = 5;
+const CLASSES: usize = 6;
 
 impl Predictions {
     fn new(draw: &mut Draw) -> Self {
-        // Class 3 never occurs but is named, class 2 occurs and is never named, class 4 does neither.
-        let mut pairs = vec![(0, 0), (0, 0), (0, 1), (1, 1), (1, 3), (2, 0)];
+        // Classes 3 and 4 never occur but are named, class 2 occurs and is never named, class 5 does neither.
+        let mut pairs = vec![(0, 0), (0, 0), (0, 1), (1, 1), (1, 3), (1, 4), (2, 0)];
         let (a, b) = (draw.whole(2, 5), draw.whole(1, 3));
         pairs.extend(std::iter::repeat_n((0, 0), a));
         pairs.extend(std::iter::repeat_n((1, 0), b));
@@ -48,7 +48,7 @@ pub fn has_the_truth_in_rows(answer: &Lesson04) -> Verdict {
     let confusion = p.of(answer).confusion;
     let square = confusion.len() == CLASSES && confusion.iter().all(|row| row.len() == CLASSES);
     let shape = format!("rows of {:?}", confusion.iter().map(Vec::len).collect::<Vec<_>>());
-    p.case.holds("5 rows of 5", square, shape)?;
+    p.case.holds("6 rows of 6", square, shape)?;
     let of = |t: usize, n: usize| p.count(|a, b| (a as usize, b as usize) == (t, n));
     let expected = (0..CLASSES * CLASSES).map(|i| of(i / CLASSES, i % CLASSES));
     let table = |numbers: Vec<f64>| Values::tensor(numbers, &[CLASSES, CLASSES], "integer");
