@@ -29,7 +29,9 @@ fn bash(template: &str, dir: &Path) -> Command {
             command.env_remove(name);
         }
     }
-    command.env("CANOPY", env!("CARGO_BIN_EXE_canopy"));
+    command
+        .env("CANOPY", env!("CARGO_BIN_EXE_canopy"))
+        .env_remove("CARGO");
     command.env_remove("CANOPY_CACHE").env("DEVICE", "cpu");
     command
 }
