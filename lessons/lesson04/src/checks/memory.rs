@@ -20,7 +20,7 @@ fn drawn(draw: &mut Draw, mixed: bool) -> StepSize {
     let points = draw.whole(40, 90);
     StepSize {
         parameters: draw.whole(1000, 3000) as u64,
-        each: bytes_per_parameter(if mixed { BF16 } else { FP32 }, draw.whole(0, 2) as u32),
+        each: bytes_per_parameter(if mixed { BF16 } else { FP32 }, draw.whole(1, 2) as u32),
         layers: vec![
             layer("mlp.0", points, 4 * draw.whole(20, 40), 4 * draw.whole(1, 9)),
             layer("mlp.1", points, 4 * draw.whole(3, 9), 4 * draw.whole(30, 60)),
