@@ -42,7 +42,7 @@ impl Place {
     fn new(draw: &mut Draw, kind: Kind) -> Result<Self> {
         let (seed, clouds) = (draw.whole(1, 10_000) as u64, draw.whole(5, 9));
         let (points, labels) = batch(draw, clouds)?;
-        Ok(Self {
+        let mut place = Self {
             kind,
             clouds,
             model: network(kind, DType::F32, seed)?,
@@ -50,7 +50,15 @@ impl Place {
             points,
             labels,
             step: draw.whole(0, 50) as u64,
-        })
+        };
+        // The first is named rightly and the second is not, whatever was drawn.
+        let other = network(kind, DType::F32, seed)?;
+        let logits = said(other.forward(&place.points, &place.pass()))?.logits;
+        let named: Vec<u32> = logits.argmax(1)?.to_vec1()?;
+        let mut labels: Vec<u32> = place.labels.to_vec1()?;
+        (labels[0], labels[1]) = (named[0], (named[1] + 1) % CLASSES as u32);
+        place.labels = Tensor::from_vec(labels, clouds, &Device::Cpu)?;
+        Ok(place)
     }
 
     fn pass(&self) -> Pass {
