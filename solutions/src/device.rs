@@ -1,6 +1,6 @@
 //! Chooses a device by name, and says why where the choice is not the one asked for.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use candle_core::Device;
 
 /// A device, and the reason it was chosen.
@@ -14,26 +14,76 @@ pub struct Chosen {
     pub reason: Option<String>,
 }
 
-/// The device named `auto`, `cpu`, `cuda` or `cuda:N`.
+/// What a name comes to once the devices were asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The CUDA device's number; none: the CPU.
+    pub cuda: Option<usize>,
+    /// Why it is the CPU, where a CUDA device was hoped for.
+    pub reason: Option<String>,
+}
+
+/// Which device `auto`, `cpu`, `cuda` or `cuda:N` means here. `open(N)` opens CUDA device N, or says why it cannot.
 ///
-/// `auto` takes the first CUDA device and falls back to the CPU, saying why. A device asked for by name
-/// never falls back.
+/// `auto` takes the first CUDA device, and the CPU where that does not open. A device asked for by name never falls back:
+/// who asked for a GPU would not notice, and wait for days.
 ///
 /// # Errors
-/// An unknown name, or the CUDA device's own error with what to do.
+/// An unknown name, with those that are known; a named device that does not open, with its own words.
+pub fn choose_device(
+    name: &str,
+    open: &mut dyn FnMut(usize) -> Result<(), String>,
+) -> Result<Settled, String> {
+    let cpu = |reason| Settled { cuda: None, reason };
+    let ordinal = match name {
+        "cpu" => return Ok(cpu(None)),
+        "auto" => {
+            return Ok(match open(0) {
+                Ok(()) => Settled {
+                    cuda: Some(0),
+                    reason: None,
+                },
+                Err(why) => cpu(Some(why)),
+            });
+        }
+        "cuda" => Some(0),
+        // `parse` alone would take `cuda:+1` as well.
+        other => other
+            .strip_prefix("cuda:")
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+            .and_then(|digits| digits.parse().ok()),
+    };
+    let Some(ordinal) = ordinal else {
+        return Err(format!(
+            "no device is called '{name}': take auto, cpu, cuda or cuda:N"
+        ));
+    };
+    open(ordinal).map_err(|why| format!("cuda:{ordinal} cannot be used: {why}"))?;
+    Ok(Settled {
+        cuda: Some(ordinal),
+        reason: None,
+    })
+}
+
+/// The device named `auto`, `cpu`, `cuda` or `cuda:N`, opened; see [`choose_device`].
+///
+/// # Errors
+/// Those of [`choose_device`], with what to do.
 pub fn choose(name: &str) -> Result<Chosen> {
-    match name {
-        "cpu" => Ok(cpu(None)),
-        "auto" if !cfg!(feature = "cuda") => Ok(cpu(Some(
-            "this program was built without `--features cuda`".into(),
-        ))),
-        "auto" => cuda(0).or_else(|e| Ok(cpu(Some(format!("no CUDA device answered: {e:#}"))))),
-        "cuda" => cuda(0),
-        other => match other.strip_prefix("cuda:").map(str::parse) {
-            Some(Ok(ordinal)) => cuda(ordinal),
-            _ => bail!("no device is called '{other}': take auto, cpu, cuda or cuda:N"),
+    let mut opened = None;
+    let settled = choose_device(name, &mut |ordinal| {
+        opened = Some(open(ordinal)?);
+        Ok(())
+    });
+    let settled = settled.map_err(|why| anyhow!(why))?;
+    Ok(match (settled.cuda, opened) {
+        (Some(ordinal), Some(device)) => Chosen {
+            device,
+            name: format!("cuda:{ordinal}"),
+            reason: None,
         },
-    }
+        _ => cpu(settled.reason),
+    })
 }
 
 fn cpu(reason: Option<String>) -> Chosen {
@@ -46,26 +96,21 @@ fn cpu(reason: Option<String>) -> Chosen {
     }
 }
 
-fn cuda(ordinal: usize) -> Result<Chosen> {
+/// Opens CUDA device `ordinal`.
+///
+/// # Errors
+/// Why it cannot, in words.
+pub fn open(ordinal: usize) -> Result<Device, String> {
     if !cfg!(feature = "cuda") {
-        bail!(
-            "cuda:{ordinal} was asked for, but this program was built without it: build with `--features cuda`"
-        );
+        return Err("this program was built without `--features cuda`".into());
     }
     // A stream of its own: the per-thread default stream that `new_cuda` takes orders nothing between threads.
-    match Device::new_cuda_with_stream(ordinal) {
-        Ok(device) => Ok(Chosen {
-            device,
-            name: format!("cuda:{ordinal}"),
-            reason: None,
-        }),
-        Err(e) => {
-            // Where backtraces are asked for, candle's words go on with one.
-            let words = e.to_string();
-            let cause = words.lines().next().unwrap_or_default();
-            bail!("cuda:{ordinal} cannot be used: {cause}. `nvidia-smi` tells which devices the driver sees")
-        }
-    }
+    Device::new_cuda_with_stream(ordinal).map_err(|e| {
+        // Where backtraces are asked for, candle's words go on with one.
+        let words = e.to_string();
+        let cause = words.lines().next().unwrap_or_default();
+        format!("{cause}. `nvidia-smi` tells which devices the driver sees")
+    })
 }
 
 #[cfg(test)]
@@ -86,8 +131,26 @@ mod tests {
     }
 
     #[test]
+    fn a_device_asked_for_by_name_never_falls_back() {
+        let mut asked = Vec::new();
+        let mut broken = |n: usize| {
+            asked.push(n);
+            Err("the driver is too old".to_owned())
+        };
+        let said = choose_device("cuda:3", &mut broken).unwrap_err();
+        assert!(said.contains("cuda:3") && said.contains("too old"), "{said}");
+        let auto = choose_device("auto", &mut broken).unwrap();
+        assert_eq!(
+            (auto.cuda, auto.reason.as_deref()),
+            (None, Some("the driver is too old"))
+        );
+        assert_eq!(choose_device("cpu", &mut broken).unwrap().reason, None);
+        assert_eq!(asked, [3, 0]);
+    }
+
+    #[test]
     fn an_unknown_name_lists_the_known_ones() {
-        for name in ["gpu", "cuda:x", "", "cuda:-1"] {
+        for name in ["gpu", "cuda:x", "", "cuda:-1", "cuda:+1", "cuda:", "CPU"] {
             let e = choose(name).unwrap_err().to_string();
             assert!(e.contains("auto, cpu, cuda or cuda:N"), "{e}");
         }

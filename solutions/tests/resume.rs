@@ -135,17 +135,23 @@ fn a_run_killed_again_and_again_gives_the_same_bits() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_saves_says_how_to_go_on_and_gives_the_same_bits() {
-    interrupt("1");
+    interrupt("1", libc::SIGTERM, 130);
 }
 
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_that_accumulates_gives_the_same_bits() {
-    interrupt("3");
+    interrupt("3", libc::SIGTERM, 130);
 }
 
 #[cfg(unix)]
-fn interrupt(accumulate: &str) {
+#[test]
+fn a_run_that_the_scheduler_signals_asks_to_be_queued_again_and_gives_the_same_bits() {
+    interrupt("1", libc::SIGUSR1, 75);
+}
+
+#[cfg(unix)]
+fn interrupt(accumulate: &str, signal: i32, saved: i32) {
     let dir = tempfile::tempdir().unwrap();
     let data = program::tiny_forest(dir.path(), 40);
     let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
@@ -164,9 +170,9 @@ fn interrupt(accumulate: &str) {
         std::thread::sleep(Duration::from_millis(5));
     }
     // SAFETY: kill takes any process number; this child has not been waited for, so the number is its own.
-    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGTERM) }, 0);
+    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
     let code = child.wait().unwrap().code();
-    if code == Some(130) {
+    if code == Some(saved) {
         assert!(resume(&broken).wait().unwrap().success());
     } else {
         assert_eq!(code, Some(0), "the signal came after the last step");

@@ -15,6 +15,7 @@ mod bench;
 mod data;
 mod eval;
 mod options;
+mod plan;
 mod predict;
 mod stop;
 mod train;
@@ -42,7 +43,8 @@ Examples:
   canopy eval runs/quick                    how good is it, on plots it never saw
   canopy predict runs/quick scans/*.laz     which species are these
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C (go on with --resume).";
+Exit codes: 0 done, 1 failed, 2 wrong usage; all is saved and --resume goes on: 75 after SIGUSR1, for
+the scheduler to queue the job again, 130 after Ctrl-C or SIGTERM.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -52,6 +54,8 @@ enum Command {
     Eval(eval::Args),
     /// Measure how fast it is here
     Bench(bench::Args),
+    /// Say what memory a training step needs, and the largest batch that fits
+    Plan(plan::Args),
     /// Name the species of clouds
     Predict(predict::Args),
     /// Fetch, import, convert, split and look at data
@@ -73,6 +77,7 @@ pub fn main() -> ExitCode {
         Command::Train(args) => train::run(*args),
         Command::Eval(args) => eval::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Data(command) => data::run(command),
     };

@@ -57,7 +57,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let path = trainer.folder.path().display().to_string();
     if trainer.run(&stop)? == Outcome::Stopped {
         eprintln!("stopped; everything is saved. Go on with\n  canopy train --resume {path}");
-        return Ok(ExitCode::from(stop::STOPPED));
+        return Ok(ExitCode::from(stop::code()));
     }
     let command = command_line(&trainer.config);
     let report = summary::finish(&mut trainer, &command)?;

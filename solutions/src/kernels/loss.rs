@@ -67,16 +67,20 @@ fn plain(logits: &Tensor, labels: &Tensor, smoothing: f64, weights: Option<&Tens
     let classes = log_p.dim(1)?;
     let hit = log_p.gather(&labels.unsqueeze(1)?, 1)?.squeeze(1)?;
     let (hit, all, total) = match weights {
-        None => (hit, log_p.sum(1)?, labels.elem_count() as f64),
+        None => (hit, log_p.sum(1)?, None),
         Some(w) => {
             let w = w.to_dtype(log_p.dtype())?;
             let of_row = w.index_select(labels, 0)?;
-            let total = f64::from(of_row.sum_all()?.to_dtype(DType::F32)?.to_scalar::<f32>()?);
-            ((hit * of_row)?, log_p.broadcast_mul(&w)?.sum(1)?, total)
+            // Stays on the device: a step that reads a number waits for all that was asked before.
+            let total = of_row.sum_all()?;
+            ((hit * of_row)?, log_p.broadcast_mul(&w)?.sum(1)?, Some(total))
         }
     };
     let loss = ((hit * (1.0 - smoothing))? + (all * (smoothing / classes as f64))?)?;
-    loss.sum_all()? / -total
+    match total {
+        None => loss.sum_all()? / -(labels.elem_count() as f64),
+        Some(total) => loss.sum_all()?.neg()? / total,
+    }
 }
 
 /// The sum of scalars, each times its factor: a loss and its penalties, or a loss and its scale.

@@ -36,6 +36,7 @@ pub use linear_bn::linear_bn;
 pub use loss::{cross_entropy, weighted_sum};
 pub use neuron::neuron;
 pub use plain::{max_points, shared_layer};
+pub use pool::release_buffers;
 pub use shared_mlp::{MlpLayer, shared_mlp, shared_mlp_max};
 pub use tape::{Gradients, backward, backward_with};
 pub use transform::{add_identity, orthogonality, transform};

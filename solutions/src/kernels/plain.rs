@@ -7,7 +7,8 @@ use super::{BatchNorm, Pass};
 pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
     if relu && !pass.train {
         let (w, b) = bn.folded(w)?;
-        return shared_layer(x, &w, &b);
+        // Of variables candle keeps a graph, and with it every layer's output; an evaluation needs the last alone.
+        return Ok(shared_layer(x, &w, &b)?.detach());
     }
     let y = batch_norm(&x.matmul(&w.t()?)?, bn, pass)?;
     if relu { self::relu(&y) } else { Ok(y) }

@@ -165,7 +165,9 @@ impl TNet {
     pub fn forward(&self, x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
         let pooled = forward_max(&self.mlp, x, clouds, pass)?;
         let hidden = forward(&self.fc, &pooled, pass)?;
-        kernels::add_identity(&self.out.forward(&hidden)?, self.k)
+        let t = kernels::add_identity(&self.out.forward(&hidden)?, self.k)?;
+        // What comes after would hang on it, and all of it be kept.
+        Ok(if pass.train { t } else { t.detach() })
     }
 }
 

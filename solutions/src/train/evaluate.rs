@@ -133,15 +133,15 @@ impl Predictions {
 
     /// All scores, under the name of the part of the data.
     pub fn scores(&self, part: &str, species: &[String]) -> Evaluation {
-        let confusion = metrics::confusion_matrix(&self.truth, &self.named(), species.len());
+        let scores = metrics::scores(&self.truth, &self.named(), species.len());
         Evaluation {
             part: part.to_owned(),
-            accuracy: metrics::accuracy(&confusion),
-            balanced_accuracy: metrics::balanced_accuracy(&confusion),
-            macro_f1: metrics::macro_f1(&confusion),
+            accuracy: scores.accuracy,
+            balanced_accuracy: scores.balanced_accuracy,
+            macro_f1: scores.macro_f1,
             loss: self.loss(),
-            classes: metrics::class_rows(&confusion, species),
-            confusion,
+            classes: metrics::class_rows(&scores.confusion, species),
+            confusion: scores.confusion,
         }
     }
 }

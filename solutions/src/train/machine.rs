@@ -24,6 +24,14 @@ pub fn peak_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// Memory that is free for programs here, bytes; none where the system does not say (Linux does).
+pub fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
 /// A moment as RFC 3339 in UTC, to the second (Hinnant, "chrono-compatible low-level date algorithms").
 pub fn utc(time: SystemTime) -> String {
     let seconds = time

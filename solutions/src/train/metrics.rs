@@ -2,6 +2,33 @@
 
 use crate::report::ClassRow;
 
+/// The scores of a list of predictions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scores {
+    /// `confusion[truth][named]`: how often each was named so, `[classes][classes]`.
+    pub confusion: Vec<Vec<u64>>,
+    /// Share named rightly; 0 where there is nothing.
+    pub accuracy: f64,
+    /// Mean recall over the classes that occur; 0 where none does.
+    pub balanced_accuracy: f64,
+    /// Mean F1 over the classes that occur; 0 where none does.
+    pub macro_f1: f64,
+}
+
+/// All scores of `named` against `truth`.
+///
+/// # Panics
+/// As [`confusion_matrix`].
+pub fn scores(truth: &[u32], named: &[u32], classes: usize) -> Scores {
+    let confusion = confusion_matrix(truth, named, classes);
+    Scores {
+        accuracy: accuracy(&confusion),
+        balanced_accuracy: balanced_accuracy(&confusion),
+        macro_f1: macro_f1(&confusion),
+        confusion,
+    }
+}
+
 /// `matrix[truth][named]`: how often each was named so. `[classes][classes]`.
 ///
 /// # Panics

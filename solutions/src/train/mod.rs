@@ -7,18 +7,27 @@ pub mod data;
 pub mod evaluate;
 mod folder;
 pub(crate) mod machine;
+pub mod memory;
 pub mod metrics;
+mod on_device;
 mod progress;
 mod run;
+mod search;
 mod step;
 pub mod summary;
+mod take_up;
 mod trainer;
 
 pub use checkpoint::{Checkpoint, Progress};
 pub use config::{BUILTIN, Config};
 pub use evaluate::{EvaluateOptions, Predictions};
 pub use folder::{RunFolder, free_name};
+pub use on_device::{OnDevice, mean_loss};
 pub use progress::{Display, bar};
 pub use run::Outcome;
+pub use search::{Failure, executable_batch};
 pub use step::{Loss, Running, accumulated_step, train_step};
+pub use take_up::{Saved, take_up};
 pub use trainer::Trainer;
+
+use take_up::remaining;

@@ -11,10 +11,10 @@ use std::{
 use anyhow::Result;
 use candle_core::Tensor;
 
-use super::{Display, Loss, Running, Trainer, accumulated_step, checkpoint};
+use super::{Display, Loss, Running, Trainer, accumulated_step, checkpoint, remaining};
 use crate::{
     kernels::Pass,
-    loader::{Batch, Collate, Loader, batches, epoch_order, micro_batches},
+    loader::{Batch, Collate, Loader, micro_batches},
     report::{EpochRow, tensorboard::EventWriter},
 };
 
@@ -88,12 +88,14 @@ impl Trainer {
     ) -> Result<Outcome> {
         let epoch = self.progress.epoch;
         let start = Instant::now();
-        let order: Vec<usize> = epoch_order(self.split.train.len(), self.config.seed, epoch as u64)
-            .into_iter()
-            .map(|i| self.split.train[i])
-            .collect();
-        let mut todo = batches(&order, self.config.batch * self.config.accumulate, true);
-        let todo = todo.split_off(self.progress.batch.min(todo.len()));
+        let todo = match self.todo.take() {
+            Some(taken_up) => taken_up,
+            None => {
+                let size = self.config.batch * self.config.accumulate;
+                let at = (epoch, self.progress.batch);
+                remaining(&self.split.train, size, self.config.seed, at)?
+            }
+        };
         let clouds: usize = todo.iter().map(Vec::len).sum();
         let todo: Vec<Vec<Vec<usize>>> = todo
             .iter()
@@ -145,7 +147,7 @@ impl Trainer {
         let (optimizer, clip) = (&mut *self.optimizer, self.config.clip);
         let figures = accumulated_step(&self.model, optimizer, &tensors, loss, &pass, rate, clip)?;
         for ((value, correct), batch) in figures.into_iter().zip(micro) {
-            self.running.push(value, correct, batch.labels.len() as u64);
+            self.running.push(value, correct, batch.labels.len() as u64)?;
         }
         self.progress.step += 1;
         self.progress.batch += 1;

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use candle_core::{DType, Tensor};
 
+use super::OnDevice;
 use crate::{
     kernels::{self, Pass},
     model::{PointNet, orthogonality},
@@ -65,7 +66,8 @@ pub fn accumulated_step(
         .map(|(_, labels)| labels.elem_count() as f64)
         .collect();
     let weights = match &loss.class_weights {
-        Some(of_class) => {
+        // Of one batch the weight is divided by itself: not worth waiting for.
+        Some(of_class) if micro.len() > 1 => {
             let of = |(_, labels): &(Tensor, Tensor)| {
                 of_class
                     .index_select(labels, 0)?
@@ -75,7 +77,7 @@ pub fn accumulated_step(
             };
             micro.iter().map(of).collect::<candle_core::Result<Vec<f64>>>()?
         }
-        None => clouds.clone(),
+        _ => clouds.clone(),
     };
     let (all, all_clouds): (f64, f64) = (weights.iter().sum(), clouds.iter().sum());
     let mut figures = Vec::with_capacity(micro.len());
@@ -135,29 +137,41 @@ pub struct Running {
     pub correct: u64,
     /// Clouds seen, of what was read.
     pub seen: u64,
-    pending: Vec<(Tensor, Tensor, u64)>,
+    losses: Vec<OnDevice>,
+    hits: Vec<OnDevice>,
+    clouds: Vec<u64>,
 }
 
 impl Running {
-    /// Notes a step over `clouds` clouds.
-    pub fn push(&mut self, loss: Tensor, correct: Tensor, clouds: u64) {
-        self.pending.push((loss, correct, clouds));
+    /// Notes a step over `clouds` clouds, and waits for nothing.
+    ///
+    /// # Errors
+    /// Where loss or hits are not one number each.
+    pub fn push(&mut self, loss: Tensor, correct: Tensor, clouds: u64) -> Result<()> {
+        self.losses.push(OnDevice::new(&loss)?);
+        self.hits.push(OnDevice::new(&correct)?);
+        self.clouds.push(clouds);
+        Ok(())
     }
 
-    /// Reads what is pending, in the order of the steps, so the sum is the same whenever it is read.
+    /// Reads what is pending, in one wait; adds in the order of the steps, so the sum is the same whenever it is read.
     ///
     /// # Errors
     /// A loss that is not a finite number, which no further step can mend; or candle's.
     pub fn read(&mut self) -> Result<()> {
-        for (loss, correct, clouds) in self.pending.drain(..) {
-            let loss = f64::from(loss.to_dtype(DType::F32)?.to_scalar::<f32>()?);
+        let steps = self.clouds.len();
+        self.losses.append(&mut self.hits);
+        let read = OnDevice::read_all(&self.losses)?;
+        self.losses.clear();
+        let (losses, hits) = read.split_at(steps);
+        for ((&loss, &hits), clouds) in losses.iter().zip(hits).zip(self.clouds.drain(..)) {
             if !loss.is_finite() {
                 bail!(
                     "the loss became {loss}: training has come apart. Go on from the last checkpoint with a lower --learning-rate or with --clip 1"
                 );
             }
             self.loss_sum += loss * clouds as f64;
-            self.correct += correct.to_scalar::<f32>()? as u64;
+            self.correct += hits as u64;
             self.seen += clouds;
         }
         Ok(())

@@ -2,12 +2,13 @@
 
 use std::{collections::HashMap, time::Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor};
 use canopy_data::{Dataset, split::Split};
 
 use super::{
-    Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, checkpoint, evaluate,
+    Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved, checkpoint,
+    evaluate, take_up,
 };
 use crate::{device::Chosen, loader::iterations, model::PointNet, optim::Optimizer, report::EpochRow};
 
@@ -31,6 +32,8 @@ pub struct Trainer {
     pub(super) device_name: String,
     pub(super) optimizer: Box<dyn Optimizer>,
     pub(super) running: Running,
+    /// Batches of the epoch that was taken up in its middle.
+    pub(super) todo: Option<Vec<Vec<usize>>>,
     pub(super) last_save: Instant,
     pub(super) clock: Instant,
 }
@@ -78,6 +81,7 @@ impl Trainer {
             device_name,
             optimizer,
             running: Running::default(),
+            todo: None,
             last_save: now,
             clock: now,
         })
@@ -108,10 +112,23 @@ impl Trainer {
         );
         let mut this = Self::new(progress.config.clone(), data, split, device, folder)?;
         let source = this.folder.last().display().to_string();
-        this.model.from_map(&to_device(model, &this.device)?, &source)?;
-        this.optimizer
-            .load_state(&to_device(optimizer, &this.device)?)
-            .with_context(|| source)?;
+        let saved = Saved {
+            model: to_device(model, &this.device)?,
+            optimizer: to_device(optimizer, &this.device)?,
+            seed: this.config.seed,
+            epoch: progress.epoch,
+            batch: progress.batch,
+        };
+        let size = this.config.batch * this.config.accumulate;
+        let (model, optimizer) = (&this.model, this.optimizer.as_mut());
+        this.todo = Some(take_up(
+            &saved,
+            model,
+            optimizer,
+            &this.split.train,
+            size,
+            &source,
+        )?);
         this.rows = this.folder.rewind(progress.epoch)?;
         this.running.loss_sum = f64::from_bits(progress.loss_bits);
         this.running.correct = progress.correct;

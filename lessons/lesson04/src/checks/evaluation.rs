@@ -1,0 +1,121 @@
+use candle_core::{DType, Tensor};
+use canopy::{
+    kernels::Pass,
+    model::{Kind, PointNet},
+};
+use grader::{Values, Verdict, draw, given};
+
+use super::{
+    said,
+    tiny::{CLASSES, batch, bits, seasoned},
+    values,
+};
+use crate::Lesson04;
+
+/// Softmax in f64 of what the network says by its running statistics.
+fn by_hand(model: &PointNet, points: &Tensor) -> candle_core::Result<Values> {
+    let logits = said(model.forward(points, &Pass::eval()))?.logits;
+    let mut all = Vec::new();
+    for row in logits.to_dtype(DType::F64)?.to_vec2::<f64>()? {
+        let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = row.iter().map(|v| (v - top).exp()).sum();
+        all.extend(row.iter().map(|v| (v - top).exp() / sum));
+    }
+    Ok(Values::tensor(all, &[points.dim(0)?, CLASSES], "f32"))
+}
+
+pub fn gives_each_cloud_its_probabilities(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    for kind in [Kind::Vanilla, Kind::Full] {
+        let model = seasoned(kind, DType::F32, &mut draw)?;
+        let (points, _) = batch(&mut draw, 5)?;
+        let case = given(format!(
+            "a narrow {kind} PointNet, 5 clouds of 8 points, 4 classes"
+        ));
+        let got = said((answer.probabilities)(&model, &points))?;
+        case.close("probabilities", values(&got)?, by_hand(&model, &points)?)?;
+    }
+    Ok(())
+}
+
+pub fn answers_the_same_in_any_company(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let model = seasoned(Kind::Vanilla, DType::F32, &mut draw)?;
+    let (points, _) = batch(&mut draw, 4)?;
+    let case = given("a narrow vanilla PointNet; the second of 4 clouds, with the others and alone");
+    let together = said((answer.probabilities)(&model, &points))?;
+    let alone = said((answer.probabilities)(
+        &model,
+        &points.narrow(0, 1, 1)?.contiguous()?,
+    ))?;
+    case.close("alone", values(&alone)?, values(&together.narrow(0, 1, 1)?)?)
+}
+
+pub fn leaves_the_network_as_it_was(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let model = seasoned(Kind::Vanilla, DType::F32, &mut draw)?;
+    let (points, _) = batch(&mut draw, 6)?;
+    let case = given("a narrow vanilla PointNet, 6 clouds");
+    let before = bits(&model)?;
+    said((answer.probabilities)(&model, &points))?;
+    let after = bits(&model)?;
+    let mut changed: Vec<&String> = before
+        .iter()
+        .filter(|(n, b)| after[*n] != **b)
+        .map(|(n, _)| n)
+        .collect();
+    changed.sort();
+    let first = changed.first().map_or("none", |n| n.as_str());
+    case.holds(
+        "weights and running statistics",
+        changed.is_empty(),
+        format!(
+            "{} tensors are others than before, the first {first}",
+            changed.len()
+        ),
+    )
+}
+
+pub fn keeps_no_graph(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    for kind in [Kind::Vanilla, Kind::Full] {
+        let model = seasoned(kind, DType::F32, &mut draw)?;
+        let (points, _) = batch(&mut draw, 3)?;
+        let case = given(format!("a narrow {kind} PointNet, 3 clouds"));
+        let got = said((answer.probabilities)(&model, &points))?;
+        case.holds(
+            "track_op()",
+            !got.track_op(),
+            "true: the result hangs on a graph, and keeps it",
+        )?;
+    }
+    Ok(())
+}
+
+pub fn stays_finite_for_huge_logits(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let model = seasoned(Kind::Vanilla, DType::F32, &mut draw)?;
+    let factor = draw.number(2e4, 5e4);
+    for (name, var) in model.params() {
+        if name.starts_with("classifier") {
+            var.set(&(var.as_detached_tensor() * factor)?)?;
+        }
+    }
+    let (points, _) = batch(&mut draw, 5)?;
+    let case = given("a narrow vanilla PointNet whose logits go into the thousands");
+    let got = values(&said((answer.probabilities)(&model, &points))?)?;
+    let finite = got.numbers.iter().all(|v| v.is_finite());
+    case.holds("probabilities", finite, got.short(60))?;
+    let sums: Vec<f64> = got.numbers.chunks(CLASSES).map(|row| row.iter().sum()).collect();
+    let list = |v| Values::tensor(v, &[5], "f32");
+    case.close("their sums", list(sums), list(vec![1.0; 5]))
+}
+
+pub fn answers_in_f32(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let model = seasoned(Kind::Vanilla, DType::F64, &mut draw)?;
+    let points = batch(&mut draw, 4)?.0.to_dtype(DType::F64)?;
+    let case = given("a narrow vanilla PointNet that computes in f64, 4 clouds");
+    let got = said((answer.probabilities)(&model, &points))?;
+    case.close("probabilities", values(&got)?, by_hand(&model, &points)?)
+}

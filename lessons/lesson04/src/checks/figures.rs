@@ -1,0 +1,115 @@
+use candle_core::{Device, Error, Result, Tensor};
+use canopy::train::OnDevice;
+use grader::{Draw, Verdict, draw, given};
+
+use crate::Lesson04;
+
+/// An epoch whose steps note how often had been waited when they were asked for.
+struct Epoch {
+    steps: Vec<(f32, u64)>,
+    /// The step that fails.
+    fails: Option<usize>,
+    asked: usize,
+    waits: Vec<u64>,
+    before: u64,
+}
+
+impl Epoch {
+    fn new(steps: Vec<(f32, u64)>, fails: Option<usize>) -> Self {
+        Self {
+            steps,
+            fails,
+            asked: 0,
+            waits: Vec::new(),
+            before: OnDevice::waits(),
+        }
+    }
+
+    fn drawn(draw: &mut Draw, count: usize) -> Self {
+        let losses = draw.list(count, 0.2, 3.0);
+        let clouds = draw.below(count, 40);
+        Self::new(
+            losses
+                .into_iter()
+                .zip(clouds)
+                .map(|(l, n)| (l, u64::from(n) + 1))
+                .collect(),
+            None,
+        )
+    }
+
+    fn said(&self) -> String {
+        format!("losses with their clouds: {:?}", self.steps)
+    }
+
+    /// Waits since it began.
+    fn waited(&self) -> u64 {
+        OnDevice::waits() - self.before
+    }
+}
+
+impl Iterator for Epoch {
+    type Item = Result<(OnDevice, u64)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let &(loss, clouds) = self.steps.get(self.asked)?;
+        self.waits.push(self.waited());
+        self.asked += 1;
+        if self.fails == Some(self.asked - 1) {
+            return Some(Err(Error::Msg("out of memory".into())));
+        }
+        let loss = Tensor::new(loss, &Device::Cpu).and_then(|t| OnDevice::new(&t));
+        Some(loss.map(|loss| (loss, clouds)))
+    }
+}
+
+pub fn weighs_steps_by_their_clouds(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let count = draw.whole(4, 7);
+    let mut epoch = Epoch::drawn(&mut draw, count);
+    let case = given(epoch.said());
+    let (mut sum, mut all) = (0.0, 0.0);
+    for &(loss, clouds) in &epoch.steps {
+        sum += f64::from(loss) * clouds as f64;
+        all += clouds as f64;
+    }
+    let got = (answer.mean_loss)(&mut epoch)?;
+    // Summed on the device it is rounded as f32 is.
+    case.close("mean loss", got as f32, (sum / all) as f32)?;
+    case.close("steps taken", epoch.asked, count)
+}
+
+pub fn waits_not_between_steps(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let count = draw.whole(25, 40);
+    let mut epoch = Epoch::drawn(&mut draw, count);
+    let case = given(format!("an epoch of {count} steps"));
+    (answer.mean_loss)(&mut epoch)?;
+    case.close("waits before each step", &epoch.waits, &vec![0u64; count])
+}
+
+pub fn waits_once_in_all(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let mut epoch = Epoch::drawn(&mut draw, 9);
+    let case = given("an epoch of 9 steps");
+    (answer.mean_loss)(&mut epoch)?;
+    case.close("waits", epoch.waited(), 1u64)
+}
+
+pub fn is_0_without_steps(answer: &Lesson04) -> Verdict {
+    let mut epoch = Epoch::new(Vec::new(), None);
+    let case = given("an epoch without steps");
+    let got = (answer.mean_loss)(&mut epoch)?;
+    case.close("mean loss", got, 0.0)
+}
+
+pub fn passes_an_error_on_at_once(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let (count, bad) = (6, draw.whole(1, 4));
+    let mut epoch = Epoch::drawn(&mut draw, count);
+    epoch.fails = Some(bad);
+    let case = given(format!("6 steps, of which number {bad} (from 0) fails"));
+    let got = (answer.mean_loss)(&mut epoch);
+    case.holds("result", got.is_err(), format!("{got:?}"))?;
+    case.close("steps asked for", epoch.asked, bad + 1)
+}

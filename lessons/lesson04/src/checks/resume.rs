@@ -1,0 +1,222 @@
+use std::collections::HashMap;
+
+use candle_core::{DType, Result, Tensor};
+use canopy::{
+    kernels::Pass,
+    loader::epoch_order,
+    model::{Kind, PointNet},
+    optim::{OptimConfig, Optimizer},
+    train::{Loss, Saved, train_step},
+};
+use grader::{Draw, Verdict, draw, given};
+
+use super::{
+    said,
+    tiny::{batch, bits, network, tensor_bits},
+};
+use crate::Lesson04;
+
+/// A run that was saved after some steps, in the middle of an epoch.
+struct Run {
+    model: PointNet,
+    optimizer: Box<dyn Optimizer>,
+    data: Vec<(Tensor, Tensor)>,
+    records: Vec<usize>,
+    saved: Saved,
+    size: usize,
+}
+
+impl Run {
+    fn new(draw: &mut Draw) -> Result<Self> {
+        let model = network(Kind::Vanilla, DType::F32, draw.whole(1, 10_000) as u64)?;
+        let optimizer = said(OptimConfig::adam().build(model.params()))?;
+        let data = (0..5).map(|_| batch(draw, 4)).collect::<Result<Vec<_>>>()?;
+        let mut run = Self {
+            model,
+            optimizer,
+            data,
+            records: Vec::new(),
+            saved: Saved {
+                model: HashMap::new(),
+                optimizer: HashMap::new(),
+                seed: draw.whole(1, 10_000) as u64,
+                epoch: draw.whole(2, 5),
+                batch: draw.whole(1, 3),
+            },
+            size: draw.whole(3, 5),
+        };
+        // Numbers that are no places: every third record, as a split leaves them.
+        let count = run.size * 6 + draw.whole(1, run.size - 1);
+        run.records = (0..count).map(|i| 100 + 3 * i).collect();
+        run.train(0..3)?;
+        run.saved.model = said(run.model.to_map())?.into_iter().collect();
+        run.saved.optimizer = said(run.optimizer.state())?.into_iter().collect();
+        Ok(run)
+    }
+
+    fn train(&mut self, steps: std::ops::Range<usize>) -> Result<()> {
+        for step in steps {
+            let (points, labels) = &self.data[step];
+            train(&self.model, &mut *self.optimizer, (points, labels), step as u64)?;
+        }
+        Ok(())
+    }
+
+    fn said(&self) -> String {
+        let (epoch, batch) = (self.saved.epoch, self.saved.batch);
+        format!(
+            "a narrow vanilla PointNet after 3 steps of Adam; {} records from 100 on by threes, batches of {}, seed {}, \
+             epoch {epoch}, {batch} batches done",
+            self.records.len(),
+            self.size,
+            self.saved.seed
+        )
+    }
+
+    /// Another network and optimizer, into which the student takes the run up.
+    fn taken_up(&self, answer: &Lesson04) -> Result<Taken> {
+        let model = network(Kind::Vanilla, DType::F32, 77_777)?;
+        let mut optimizer = said(OptimConfig::adam().build(model.params()))?;
+        let todo = said((answer.take_up)(
+            &self.saved,
+            &model,
+            &mut *optimizer,
+            &self.records,
+            self.size,
+        ))?;
+        Ok(Taken {
+            model,
+            optimizer,
+            todo,
+        })
+    }
+
+    /// The batches of the epoch under way.
+    fn epoch(&self) -> Vec<Vec<usize>> {
+        let order = epoch_order(self.records.len(), self.saved.seed, self.saved.epoch as u64);
+        let mut all = vec![Vec::new()];
+        for i in order {
+            if all[all.len() - 1].len() == self.size {
+                all.push(Vec::new());
+            }
+            let last = all.len() - 1;
+            all[last].push(self.records[i]);
+        }
+        all
+    }
+}
+
+struct Taken {
+    model: PointNet,
+    optimizer: Box<dyn Optimizer>,
+    todo: Vec<Vec<usize>>,
+}
+
+fn train(model: &PointNet, optimizer: &mut dyn Optimizer, data: (&Tensor, &Tensor), step: u64) -> Result<()> {
+    let loss = Loss {
+        smoothing: 0.0,
+        class_weights: None,
+        orthogonality: 0.0,
+    };
+    said(train_step(
+        model,
+        optimizer,
+        data,
+        &loss,
+        &Pass::train(5, step),
+        0.05,
+        0.0,
+    ))
+    .map(drop)
+}
+
+/// Holds that the tensors of two networks whose names `wanted` takes have the same bits.
+fn hold_bits(run: &Run, own: &PointNet, other: &PointNet, wanted: fn(&str) -> bool) -> Verdict {
+    let case = given(run.said());
+    let (a, b) = (bits(own)?, bits(other)?);
+    let mut names: Vec<&String> = a.keys().filter(|n| wanted(n)).collect();
+    names.sort();
+    let off: Vec<&&String> = names.iter().filter(|n| a[**n] != b[**n]).collect();
+    let first = off.first().map_or("none", |n| n.as_str());
+    let told = format!(
+        "{} of {} tensors differ, the first {first}",
+        off.len(),
+        names.len()
+    );
+    case.holds("bits", off.is_empty(), told)
+}
+
+pub fn puts_weights_back(answer: &Lesson04) -> Verdict {
+    let run = Run::new(&mut draw())?;
+    given(run.said());
+    let taken = run.taken_up(answer)?;
+    hold_bits(&run, &run.model, &taken.model, |n| !n.contains("running"))
+}
+
+pub fn puts_running_statistics_back(answer: &Lesson04) -> Verdict {
+    let run = Run::new(&mut draw())?;
+    given(run.said());
+    let taken = run.taken_up(answer)?;
+    hold_bits(&run, &run.model, &taken.model, |n| n.contains("running"))
+}
+
+pub fn puts_the_optimizer_back(answer: &Lesson04) -> Verdict {
+    let run = Run::new(&mut draw())?;
+    let case = given(run.said());
+    let taken = run.taken_up(answer)?;
+    let state: HashMap<String, Tensor> = said(taken.optimizer.state())?.into_iter().collect();
+    let mut off = Vec::new();
+    for (name, tensor) in &run.saved.optimizer {
+        let same = state.get(name).map(tensor_bits).transpose()? == Some(tensor_bits(tensor)?);
+        if !same {
+            off.push(name.as_str());
+        }
+    }
+    off.sort_unstable();
+    let (count, first) = (off.len(), off.first().copied().unwrap_or("none"));
+    case.holds(
+        "state of the optimizer",
+        off.is_empty(),
+        format!(
+            "{count} of {} entries differ, the first {first}",
+            run.saved.optimizer.len()
+        ),
+    )
+}
+
+pub fn goes_on_where_the_epoch_was(answer: &Lesson04) -> Verdict {
+    let run = Run::new(&mut draw())?;
+    let case = given(run.said());
+    let taken = run.taken_up(answer)?;
+    let expected = &run.epoch()[run.saved.batch..];
+    case.holds("batches still to do", !taken.todo.is_empty(), "none")?;
+    case.close("the first of them", &taken.todo[0], &expected[0])?;
+    case.close(
+        "the second of them",
+        taken.todo.get(1).unwrap_or(&Vec::new()),
+        &expected[1],
+    )
+}
+
+pub fn leaves_out_a_batch_that_is_not_full(answer: &Lesson04) -> Verdict {
+    let mut run = Run::new(&mut draw())?;
+    for done in [run.saved.batch, 0, 6] {
+        run.saved.batch = done;
+        let case = given(run.said());
+        let sizes: Vec<usize> = run.taken_up(answer)?.todo.iter().map(Vec::len).collect();
+        case.close("sizes of the batches", &sizes, &vec![run.size; 6 - done])?;
+    }
+    Ok(())
+}
+
+pub fn ends_with_the_bits_of_an_unbroken_run(answer: &Lesson04) -> Verdict {
+    let mut run = Run::new(&mut draw())?;
+    given(run.said() + "; then two steps more");
+    let mut taken = run.taken_up(answer)?;
+    for step in 3..5 {
+        let (points, labels) = &run.data[step];
+        train(&taken.model, &mut *taken.optimizer, (points, labels), step as u64)?;
+    }
+    run.train(3..5)?;
+    hold_bits(&run, &run.model, &taken.model, |_| true)
+}

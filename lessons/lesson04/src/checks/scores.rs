@@ -1,0 +1,85 @@
+use canopy::train::metrics::Scores;
+use grader::{Case, Draw, Values, Verdict, draw, given};
+
+use crate::Lesson04;
+
+/// Predictions over six classes of which two never occur but are named, one occurs and is never named, one does neither.
+struct Predictions {
+    truth: Vec<u32>,
+    named: Vec<u32>,
+    case: Case,
+}
+
+const CLASSES: usize = 6;
+
+impl Predictions {
+    fn new(draw: &mut Draw) -> Self {
+        // Classes 3 and 4 never occur but are named, class 2 occurs and is never named, class 5 does neither.
+        let mut pairs = vec![(0, 0), (0, 0), (0, 1), (1, 1), (1, 3), (1, 4), (2, 0)];
+        let (a, b) = (draw.whole(2, 5), draw.whole(1, 3));
+        pairs.extend(std::iter::repeat_n((0, 0), a));
+        pairs.extend(std::iter::repeat_n((1, 0), b));
+        pairs.extend([(0, 1), (0, 3)]);
+        let turn = draw.whole(0, pairs.len() - 1);
+        pairs.rotate_left(turn);
+        let (truth, named): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();
+        let case = given(format!("truth {truth:?}, named {named:?}, {CLASSES} classes"));
+        Self { truth, named, case }
+    }
+
+    fn of(&self, answer: &Lesson04) -> Scores {
+        (answer.scores)(&self.truth, &self.named, CLASSES)
+    }
+
+    fn count(&self, fits: impl Fn(u32, u32) -> bool) -> f64 {
+        let pairs = self.truth.iter().zip(&self.named);
+        pairs.filter(|&(&t, &n)| fits(t, n)).count() as f64
+    }
+
+    /// The mean over the classes that occur.
+    fn mean(&self, of: impl Fn(u32) -> f64) -> f64 {
+        let occur: Vec<u32> = (0..CLASSES as u32).filter(|c| self.truth.contains(c)).collect();
+        occur.iter().map(|&c| of(c)).sum::<f64>() / occur.len() as f64
+    }
+}
+
+pub fn has_the_truth_in_rows(answer: &Lesson04) -> Verdict {
+    let p = Predictions::new(&mut draw());
+    let confusion = p.of(answer).confusion;
+    let square = confusion.len() == CLASSES && confusion.iter().all(|row| row.len() == CLASSES);
+    let shape = format!("rows of {:?}", confusion.iter().map(Vec::len).collect::<Vec<_>>());
+    p.case.holds("6 rows of 6", square, shape)?;
+    let of = |t: usize, n: usize| p.count(|a, b| (a as usize, b as usize) == (t, n));
+    let expected = (0..CLASSES * CLASSES).map(|i| of(i / CLASSES, i % CLASSES));
+    let table = |numbers: Vec<f64>| Values::tensor(numbers, &[CLASSES, CLASSES], "integer");
+    let got = confusion.concat().into_iter().map(|v| v as f64).collect();
+    p.case.close("confusion", table(got), table(expected.collect()))
+}
+
+pub fn counts_the_share_named_rightly(answer: &Lesson04) -> Verdict {
+    let p = Predictions::new(&mut draw());
+    let expected = p.count(|t, n| t == n) / p.truth.len() as f64;
+    p.case.close("accuracy", p.of(answer).accuracy, expected)
+}
+
+pub fn balances_over_classes_that_occur(answer: &Lesson04) -> Verdict {
+    let p = Predictions::new(&mut draw());
+    let expected = p.mean(|c| p.count(|t, n| t == c && n == c) / p.count(|t, _| t == c));
+    p.case
+        .close("balanced accuracy", p.of(answer).balanced_accuracy, expected)
+}
+
+pub fn gives_each_class_its_own_f1(answer: &Lesson04) -> Verdict {
+    let p = Predictions::new(&mut draw());
+    let hits = |c| p.count(|t, n| t == c && n == c);
+    let expected = p.mean(|c| 2.0 * hits(c) / (p.count(|t, _| t == c) + p.count(|_, n| n == c)));
+    p.case.close("macro F1", p.of(answer).macro_f1, expected)
+}
+
+pub fn scores_nothing_as_0(answer: &Lesson04) -> Verdict {
+    let case = given("no predictions, 3 classes");
+    let got = (answer.scores)(&[], &[], 3);
+    case.close("accuracy", got.accuracy, 0.0)?;
+    case.close("balanced accuracy", got.balanced_accuracy, 0.0)?;
+    case.close("macro F1", got.macro_f1, 0.0)
+}

@@ -1,0 +1,7 @@
+//! The parts of the experiment.
+
+pub mod found;
+pub mod pieces;
+pub mod room;
+pub mod speed;
+pub mod train;

@@ -1,0 +1,110 @@
+//! Which functions run, on which devices, and one step by them.
+
+use anyhow::{Result, anyhow};
+use candle_core::{DType, Device, Tensor};
+use canopy::{
+    device,
+    kernels::Pass,
+    model::{Kind, PointNet, PointNetConfig},
+    optim::{OptimConfig, Optimizer},
+    train::Loss,
+};
+use canopy_data::Philox;
+use lesson04::{Lesson04, STUDENT};
+
+pub const LOSS: Loss = Loss {
+    smoothing: 0.0,
+    class_weights: None,
+    orthogonality: 0.0,
+};
+
+/// Puts the student's function of `exercise` into `answer`.
+pub fn take(answer: &mut Lesson04, exercise: &str) {
+    match exercise {
+        "4.1" => answer.choose_device = STUDENT.choose_device,
+        "4.2" => answer.train_step = STUDENT.train_step,
+        "4.3" => answer.probabilities = STUDENT.probabilities,
+        "4.4" => answer.scores = STUDENT.scores,
+        "4.5" => answer.mean_loss = STUDENT.mean_loss,
+        "4.6" => answer.largest_batch = STUDENT.largest_batch,
+        "4.7" => answer.take_up = STUDENT.take_up,
+        "4.8" => answer.executable_batch = STUDENT.executable_batch,
+        _ => {}
+    }
+}
+
+/// The devices of this machine.
+pub struct Devices {
+    /// Name and device, the CPU first.
+    pub all: Vec<(String, Device)>,
+    /// What exercise 4.1 made of `auto`.
+    pub said: String,
+}
+
+pub fn devices(answer: &Lesson04) -> Result<Devices> {
+    let mut opened = None;
+    let settled = (answer.choose_device)("auto", &mut |n| {
+        opened = Some(device::open(n)?);
+        Ok(())
+    });
+    let settled = settled.map_err(|why| anyhow!(why))?;
+    let mut all = vec![("cpu".to_owned(), Device::Cpu)];
+    let said = match (settled.cuda, opened) {
+        (Some(n), Some(device)) => {
+            all.push((format!("cuda:{n}"), device));
+            format!("cuda:{n}.")
+        }
+        _ => format!(
+            "the CPU: {}. Not run on a GPU.",
+            settled.reason.unwrap_or_else(|| "no reason was given".into())
+        ),
+    };
+    Ok(Devices { all, said })
+}
+
+/// A vanilla PointNet, its optimizer, and made-up clouds.
+pub struct Bench {
+    pub model: PointNet,
+    optimizer: Box<dyn Optimizer>,
+    step: u64,
+    plain: bool,
+}
+
+impl Bench {
+    pub fn new(width: usize, plain: bool, device: &Device) -> Result<Self> {
+        let config = PointNetConfig {
+            kind: Kind::Vanilla,
+            width,
+            ..PointNetConfig::default()
+        };
+        let model = PointNet::new(&config, device, DType::F32, 1)?;
+        Ok(Self {
+            optimizer: OptimConfig::adamw().build(model.params())?,
+            model,
+            step: 0,
+            plain,
+        })
+    }
+
+    /// Clouds `[clouds, points, 3]` and labels, of no meaning.
+    pub fn batch(&self, clouds: usize, points: usize) -> Result<(Tensor, Tensor)> {
+        let mut random = Philox::new(1, clouds as u64);
+        let numbers = (0..clouds * points * 3).map(|_| random.uniform() * 2.0 - 1.0);
+        let labels = (0..clouds).map(|i| (i % self.model.config().classes) as u32);
+        let device = self.model.device();
+        Ok((
+            Tensor::from_vec(numbers.collect::<Vec<f32>>(), (clouds, points, 3), &device)?,
+            Tensor::from_vec(labels.collect::<Vec<u32>>(), clouds, &device)?,
+        ))
+    }
+
+    /// One step by exercise 4.2; gives the loss, which may be under way.
+    pub fn step(&mut self, answer: &Lesson04, (points, labels): (&Tensor, &Tensor)) -> Result<Tensor> {
+        let pass = Pass::train(1, self.step).plain(self.plain);
+        self.step += 1;
+        let optimizer = &mut *self.optimizer;
+        let (loss, _) =
+            (answer.train_step)(&self.model, optimizer, (points, labels), &LOSS, &pass, 1e-3, 1.0)?;
+        Ok(loss)
+    }
+}

@@ -1,0 +1,238 @@
+//! A small PointNet learns trees: once without a break, once broken off in the middle of an epoch and taken up.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use candle_core::{DType, Device, Error, Tensor};
+use canopy::{
+    kernels::Pass,
+    loader::{Augment, Batch, Collate, Features, Frame, batches, epoch_order},
+    model::{Kind, PointNet, PointNetConfig},
+    optim::{OptimConfig, Optimizer},
+    train::{OnDevice, Saved, metrics::Scores},
+};
+use canopy_data::{
+    Dataset, builtin, cache_folder,
+    split::{self, Shares, Split},
+};
+use lesson04::Lesson04;
+
+use super::pieces::LOSS;
+
+/// Points of a cloud.
+pub const POINTS: usize = 128;
+/// Passes over the trees.
+pub const EPOCHS: usize = 8;
+const BATCH: usize = 16;
+const RATE: f64 = 2e-3;
+/// Where the second training is broken off: epoch, and batches of it that are done.
+const BREAK: (usize, usize) = (2, 11);
+
+/// One epoch.
+pub struct Epoch {
+    pub steps: usize,
+    pub loss: f64,
+    /// How often it was waited for a loss.
+    pub waits: u64,
+    pub scores: Scores,
+}
+
+/// Both trainings.
+pub struct Training {
+    pub trees: usize,
+    pub unseen: usize,
+    pub epochs: Vec<Epoch>,
+    /// Tensors of network and optimizer, and how many differ between the two trainings.
+    pub tensors: usize,
+    pub differ: usize,
+}
+
+struct Forest {
+    data: Dataset,
+    split: Split,
+    seed: u64,
+}
+
+struct Run {
+    model: PointNet,
+    optimizer: Box<dyn Optimizer>,
+    step: u64,
+}
+
+pub fn run(answer: &Lesson04, seed: u64) -> Result<Training> {
+    let forest = Forest::open(seed)?;
+    let mut whole = forest.begin()?;
+    let mut epochs = Vec::new();
+    let mut saved = None;
+    for epoch in 0..EPOCHS {
+        let todo = forest.todo(epoch);
+        let before = OnDevice::waits();
+        let parts = if epoch == BREAK.0 {
+            todo.split_at(BREAK.1)
+        } else {
+            todo.split_at(0)
+        };
+        // In the epoch of the break it is copied what a checkpoint would hold, and on it goes.
+        let first = forest.steps(answer, &mut whole, epoch, parts.0)?;
+        if epoch == BREAK.0 {
+            saved = Some((whole.saved(seed)?, whole.step));
+        }
+        let rest = forest.steps(answer, &mut whole, epoch, parts.1)?;
+        let (a, b) = (parts.0.len() as f64, parts.1.len() as f64);
+        epochs.push(Epoch {
+            steps: todo.len(),
+            loss: (first * a + rest * b) / (a + b),
+            waits: OnDevice::waits() - before,
+            scores: forest.scores(answer, &whole.model)?,
+        });
+    }
+    let (tensors, differ) = match saved {
+        Some((saved, step)) => {
+            let other = forest.taken_up(answer, &saved, step)?;
+            whole.compare(&other)?
+        }
+        None => (0, 0),
+    };
+    Ok(Training {
+        trees: forest.split.train.len(),
+        unseen: forest.unseen().len(),
+        epochs,
+        tensors,
+        differ,
+    })
+}
+
+impl Forest {
+    fn open(seed: u64) -> Result<Self> {
+        let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
+            if done == 0 {
+                eprintln!("growing the forest, {total} scans (once; it is kept)");
+            }
+        })?;
+        let data = loaded.dataset;
+        let shares = Shares {
+            validation: 0.1,
+            test: 0.25,
+        };
+        let split = split::by_plot(&data, shares, 1)?;
+        Ok(Self { data, split, seed })
+    }
+
+    fn begin(&self) -> Result<Run> {
+        let config = PointNetConfig {
+            kind: Kind::Vanilla,
+            classes: self.data.species.len(),
+            width: 4,
+            ..PointNetConfig::default()
+        };
+        let model = PointNet::new(&config, &Device::Cpu, DType::F32, self.seed)?;
+        Ok(Run {
+            optimizer: OptimConfig::adamw().build(model.params())?,
+            model,
+            step: 0,
+        })
+    }
+
+    fn unseen(&self) -> Vec<usize> {
+        [self.split.test.clone(), self.split.validation.clone()].concat()
+    }
+
+    fn todo(&self, epoch: usize) -> Vec<Vec<usize>> {
+        let order = epoch_order(self.split.train.len(), self.seed, epoch as u64);
+        let order: Vec<usize> = order.into_iter().map(|i| self.split.train[i]).collect();
+        batches(&order, BATCH, true)
+    }
+
+    fn batch(&self, records: &[usize], epoch: usize, augment: Augment) -> Result<Batch> {
+        let collate = Collate {
+            data: self.data.clone(),
+            points: POINTS,
+            frame: Frame::Sphere,
+            features: Features::Xyz,
+            augment,
+            seed: self.seed,
+        };
+        collate.batch(records, epoch as u64)
+    }
+
+    /// The steps over `todo`, by exercises 4.2 and 4.5.
+    fn steps(&self, answer: &Lesson04, run: &mut Run, epoch: usize, todo: &[Vec<usize>]) -> Result<f64> {
+        let augment = Augment {
+            turn: true,
+            jitter: 0.005,
+            ..Augment::NONE
+        };
+        let mut one = |records: &Vec<usize>| -> Result<(OnDevice, u64)> {
+            let (points, labels) = self.batch(records, epoch, augment)?.to_device(&Device::Cpu)?;
+            let pass = Pass::train(self.seed, run.step);
+            run.step += 1;
+            let (model, optimizer) = (&run.model, &mut *run.optimizer);
+            let data = (&points, &labels);
+            let (loss, _) = (answer.train_step)(model, optimizer, data, &LOSS, &pass, RATE, 1.0)?;
+            Ok((OnDevice::new(&loss)?, records.len() as u64))
+        };
+        let mut steps = todo
+            .iter()
+            .map(|records| one(records).map_err(|e| Error::Msg(format!("{e:#}"))));
+        Ok((answer.mean_loss)(&mut steps)?)
+    }
+
+    /// Of trees of other plots, by exercises 4.3 and 4.4.
+    fn scores(&self, answer: &Lesson04, model: &PointNet) -> Result<Scores> {
+        let unseen = self.unseen();
+        let (mut truth, mut named) = (Vec::new(), Vec::new());
+        for records in batches(&unseen, 64, false) {
+            let batch = self.batch(&records, 0, Augment::NONE)?;
+            truth.extend_from_slice(&batch.labels);
+            let (points, _) = batch.to_device(&Device::Cpu)?;
+            let said: Vec<u32> = (answer.probabilities)(model, &points)?.argmax(1)?.to_vec1()?;
+            named.extend(said);
+        }
+        Ok((answer.scores)(&truth, &named, self.data.species.len()))
+    }
+
+    /// A run begun anew, taken up by exercise 4.7, and gone on with to the end.
+    fn taken_up(&self, answer: &Lesson04, saved: &Saved, step: u64) -> Result<Run> {
+        let mut run = self.begin()?;
+        let (model, optimizer) = (&run.model, &mut *run.optimizer);
+        let rest = (answer.take_up)(saved, model, optimizer, &self.split.train, BATCH)?;
+        run.step = step;
+        self.steps(answer, &mut run, saved.epoch, &rest)?;
+        for epoch in saved.epoch + 1..EPOCHS {
+            self.steps(answer, &mut run, epoch, &self.todo(epoch))?;
+        }
+        Ok(run)
+    }
+}
+
+impl Run {
+    fn saved(&self, seed: u64) -> Result<Saved> {
+        Ok(Saved {
+            model: self.model.to_map()?.into_iter().collect(),
+            optimizer: self.optimizer.state()?.into_iter().collect(),
+            seed,
+            epoch: BREAK.0,
+            batch: BREAK.1,
+        })
+    }
+
+    /// Tensors, and how many of them differ in a bit.
+    fn compare(&self, other: &Self) -> Result<(usize, usize)> {
+        let (own, other) = (self.saved(0)?, other.saved(0)?);
+        let bits = |t: &Tensor| -> Result<Vec<u64>> {
+            let numbers: Vec<f64> = t.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?;
+            Ok(numbers.into_iter().map(f64::to_bits).collect())
+        };
+        let differ = |a: &HashMap<String, Tensor>, b: &HashMap<String, Tensor>| -> Result<usize> {
+            let mut count = 0;
+            for (name, t) in a {
+                let same = b.get(name).map(&bits).transpose()? == Some(bits(t)?);
+                count += usize::from(!same);
+            }
+            Ok(count)
+        };
+        let count = own.model.len() + own.optimizer.len();
+        let off = differ(&own.model, &other.model)? + differ(&own.optimizer, &other.optimizer)?;
+        Ok((count, off))
+    }
+}

@@ -1,0 +1,132 @@
+//! What memory a training step needs: counted beforehand by layer, and measured.
+
+mod counted;
+mod layers;
+
+use crate::precision::BytesPerParameter;
+
+pub use counted::{Counted, held, measured};
+pub use layers::Form;
+
+/// What decides how many bytes a step needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepSize {
+    /// Numbers that training changes.
+    pub parameters: u64,
+    /// Bytes of each.
+    pub each: BytesPerParameter,
+    /// The layers of the network.
+    pub layers: Vec<LayerSize>,
+}
+
+/// A layer's share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerSize {
+    /// Its name in the model.
+    pub name: String,
+    /// Rows that a cloud has here: its points, or 1 behind the max.
+    pub rows: u64,
+    /// Bytes of a row that the forward pass keeps until the backward pass comes by.
+    pub kept: u64,
+    /// Bytes of a row that the backward pass needs while it is at this layer, and gives back.
+    pub passing: u64,
+}
+
+/// Bytes that a step needs at its height.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct StepBytes {
+    /// The weights, with their fp32 copies where they are of a lower format.
+    pub parameters: u64,
+    /// Their gradients.
+    pub gradients: u64,
+    /// What the optimizer remembers.
+    pub optimizer: u64,
+    /// What the forward pass keeps, of all layers together.
+    pub activations: u64,
+    /// What the backward pass needs besides, at the layer where that is most.
+    pub passing: u64,
+}
+
+impl StepBytes {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.parameters + self.gradients + self.optimizer + self.activations + self.passing
+    }
+}
+
+/// Bytes of a step with batches of `batch` clouds.
+pub fn step_bytes(step: &StepSize, batch: u64) -> StepBytes {
+    let of = |bytes: u32| step.parameters * u64::from(bytes);
+    let layers = || step.layers.iter();
+    StepBytes {
+        parameters: of(step.each.weight + step.each.master),
+        gradients: of(step.each.gradient),
+        optimizer: of(step.each.optimizer),
+        activations: batch * layers().map(|l| l.rows * l.kept).sum::<u64>(),
+        passing: batch * layers().map(|l| l.rows * l.passing).max().unwrap_or(0),
+    }
+}
+
+/// The fewest clouds that a step can learn from: batch norm behind the max needs two rows.
+const LEAST: u64 = 2;
+
+/// The largest batch whose step needs no more than `budget` bytes, and those bytes; none where not even two clouds fit,
+/// for batch norm cannot learn from one. Layers that keep nothing leave the batch without an end: then it is none, too.
+pub fn largest_batch(step: &StepSize, budget: u64) -> Option<(u64, StepBytes)> {
+    let fixed = step_bytes(step, 0).total();
+    let each = step_bytes(step, 1).total() - fixed;
+    let batch = budget.checked_sub(fixed)?.checked_div(each)?;
+    (batch >= LEAST).then(|| (batch, step_bytes(step, batch)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::precision::{BF16, FP32, bytes_per_parameter};
+
+    fn step() -> StepSize {
+        let layer = |name: &str, rows, kept, passing| LayerSize {
+            name: name.into(),
+            rows,
+            kept,
+            passing,
+        };
+        StepSize {
+            parameters: 1000,
+            each: bytes_per_parameter(FP32, 2),
+            layers: vec![layer("mlp.0", 100, 8, 12), layer("head.0", 1, 40, 2000)],
+        }
+    }
+
+    #[test]
+    fn the_parts_are_those_worked_out_by_hand() {
+        let bytes = step_bytes(&step(), 3);
+        assert_eq!(
+            (bytes.parameters, bytes.gradients, bytes.optimizer),
+            (4000, 4000, 8000)
+        );
+        assert_eq!((bytes.activations, bytes.passing), (3 * 840, 3 * 2000));
+        assert_eq!(bytes.total(), 16_000 + 8520);
+        let mixed = StepSize {
+            each: bytes_per_parameter(BF16, 2),
+            ..step()
+        };
+        assert_eq!(step_bytes(&mixed, 0).total(), 16_000);
+        assert_eq!(step_bytes(&mixed, 0).parameters, 6000);
+    }
+
+    #[test]
+    fn the_largest_batch_fits_and_one_more_does_not() {
+        let step = step();
+        for budget in [21_680, 21_681, 24_519, 24_520, 1_000_000] {
+            let (batch, bytes) = largest_batch(&step, budget).unwrap();
+            assert!(bytes.total() <= budget && step_bytes(&step, batch + 1).total() > budget);
+        }
+        assert_eq!(largest_batch(&step, 21_680).unwrap().0, 2);
+        for budget in [0, 15_999, 16_000, 21_679] {
+            assert_eq!(largest_batch(&step, budget), None, "{budget}");
+        }
+        let layers = Vec::new();
+        assert_eq!(largest_batch(&StepSize { layers, ..step }, 1 << 40), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! The largest batch that runs, found by running it.
+
+use std::fmt;
+
+/// Why a step did not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The device, or the machine, has too little memory for it.
+    OutOfMemory,
+    /// Anything else, in its own words: a smaller batch would not help.
+    Other(String),
+}
+
+impl Failure {
+    /// What `words` of an error tell: CUDA's, candle's, or those of Rust's allocator on its way down.
+    pub fn of(words: &str) -> Self {
+        let low = words.to_lowercase();
+        let memory = [
+            "out of memory",
+            "out_of_memory",
+            "memory allocation of",
+            "cannot allocate memory",
+        ];
+        if memory.iter().any(|m| low.contains(m)) {
+            Self::OutOfMemory
+        } else {
+            Self::Other(words.trim().to_owned())
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfMemory => f.write_str("out of memory"),
+            Self::Other(words) => f.write_str(words),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The first of `start`, `start`/2, `start`/4, … (rounded down) with which `attempt` does not run out of memory.
+///
+/// # Errors
+/// Out of memory where the next would be below `least`; any other failure at once, for a smaller batch is no cure for it.
+pub fn executable_batch(
+    start: usize,
+    least: usize,
+    attempt: &mut dyn FnMut(usize) -> Result<(), Failure>,
+) -> Result<usize, Failure> {
+    let mut batch = start;
+    while batch >= least.max(1) {
+        match attempt(batch) {
+            Ok(()) => return Ok(batch),
+            Err(Failure::OutOfMemory) => batch /= 2,
+            Err(other) => return Err(other),
+        }
+    }
+    Err(Failure::OutOfMemory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a search over a device with room for `room` clouds tries, and finds.
+    fn search(start: usize, least: usize, room: usize) -> (Vec<usize>, Result<usize, Failure>) {
+        let mut tried = Vec::new();
+        let found = executable_batch(start, least, &mut |batch| {
+            tried.push(batch);
+            if batch > room {
+                Err(Failure::OutOfMemory)
+            } else {
+                Ok(())
+            }
+        });
+        (tried, found)
+    }
+
+    #[test]
+    fn halves_until_it_fits_and_no_further() {
+        assert_eq!(search(100, 2, 30), (vec![100, 50, 25], Ok(25)));
+        assert_eq!(search(100, 2, 100), (vec![100], Ok(100)));
+        assert_eq!(search(9, 2, 2), (vec![9, 4, 2], Ok(2)));
+        assert_eq!(search(9, 2, 1), (vec![9, 4, 2], Err(Failure::OutOfMemory)));
+        assert_eq!(search(1, 0, 0), (vec![1], Err(Failure::OutOfMemory)));
+        assert_eq!(search(0, 0, 5), (vec![], Err(Failure::OutOfMemory)));
+    }
+
+    #[test]
+    fn another_failure_ends_it_at_once() {
+        let mut tried = 0;
+        let found = executable_batch(64, 2, &mut |_| {
+            tried += 1;
+            Err(Failure::Other("label 9 is no class".into()))
+        });
+        assert_eq!(
+            (tried, found),
+            (1, Err(Failure::Other("label 9 is no class".into())))
+        );
+    }
+
+    #[test]
+    fn words_of_an_allocator_are_known() {
+        for words in [
+            "DriverError(CUDA_ERROR_OUT_OF_MEMORY, \"out of memory\")",
+            "memory allocation of 16777216 bytes failed",
+        ] {
+            assert_eq!(Failure::of(words), Failure::OutOfMemory, "{words}");
+        }
+        assert_eq!(
+            Failure::of("shape mismatch\n"),
+            Failure::Other("shape mismatch".into())
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! The job templates of `slurm/`: what bash says of them, and what they do where there is no Slurm.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod program;
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    time::Duration,
+};
+
+fn templates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../slurm")
+        .canonicalize()
+        .unwrap()
+}
+
+/// `bash TEMPLATE` as at home: no variable of Slurm's is set.
+fn bash(template: &str, dir: &Path) -> Command {
+    let mut command = Command::new("bash");
+    command.arg(templates().join(template)).current_dir(dir);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("SLURM_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .env("CANOPY", env!("CARGO_BIN_EXE_canopy"))
+        .env_remove("CARGO");
+    command.env_remove("CANOPY_CACHE").env("DEVICE", "cpu");
+    command
+}
+
+fn text(output: &Output) -> String {
+    [&output.stdout[..], &output.stderr]
+        .map(String::from_utf8_lossy)
+        .concat()
+}
+
+const TINY: [&str; 10] = [
+    "--epochs",
+    "40",
+    "--batch",
+    "4",
+    "--points",
+    "48",
+    "--width",
+    "16",
+    "--checkpoint-seconds",
+    "0",
+];
+
+#[test]
+fn bash_reads_every_template_and_each_fails_on_its_first_error() {
+    let mut seen = 0;
+    for entry in fs::read_dir(templates()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "sbatch") {
+            continue;
+        }
+        seen += 1;
+        let output = Command::new("bash").arg("-n").arg(&path).output().unwrap();
+        assert!(output.status.success(), "{}: {}", path.display(), text(&output));
+        let script = fs::read_to_string(&path).unwrap();
+        let body: Vec<&str> = script.lines().filter(|l| !l.starts_with('#')).collect();
+        assert_eq!(body.first(), Some(&"set -euo pipefail"), "{}", path.display());
+        // Slurm stops reading its options at the first line that is no comment.
+        let last = script.rfind("#SBATCH").unwrap();
+        assert!(last < script.find("set -euo").unwrap(), "{}", path.display());
+    }
+    assert_eq!(seen, 3);
+}
+
+#[test]
+fn a_dry_look_quotes_what_it_would_run_and_runs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let look = |template: &str, arguments: &[&str]| {
+        let mut command = bash(template, dir.path());
+        let output = command
+            .args(arguments)
+            .env("DRY", "1")
+            .env("CANOPY", "canopy")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        text(&output)
+    };
+    let said = look("gpu.sbatch", &["a run; rm -rf x", "--data", "my trees"]);
+    assert_eq!(
+        said,
+        "+ canopy train --out a\\ run\\;\\ rm\\ -rf\\ x --device cpu --data my\\ trees\n"
+    );
+    let said = look("ranks.sbatch", &["4", "runs/r", "--epochs", "2"]);
+    assert!(
+        said.ends_with("train --ranks 4 --out runs/r --epochs 2\n"),
+        "{said}"
+    );
+    fs::create_dir_all(dir.path().join("lessons/lesson04")).unwrap();
+    let said = look("lesson.sbatch", &["04", "4.2"]);
+    assert_eq!(said, "+ cargo test --offline --package lesson04 -- 4.2\n");
+    assert!(!dir.path().join("runs").exists());
+    for (template, arguments) in [
+        ("gpu.sbatch", &[][..]),
+        ("ranks.sbatch", &["0", "runs/r"]),
+        ("ranks.sbatch", &["4"]),
+        ("lesson.sbatch", &[]),
+        ("lesson.sbatch", &["../04"]),
+        ("lesson.sbatch", &["99"]),
+    ] {
+        let output = bash(template, dir.path()).args(arguments).output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{template} {arguments:?}: {}",
+            text(&output)
+        );
+    }
+}
+
+/// Slurm's `srun` and `scontrol` are stood in for by two lines of shell each: what is held here is the template's own part, that
+/// the signal reaches the training, that 75 becomes a requeue, and that the job's second turn goes on where the first stopped.
+#[test]
+fn the_gpu_template_saves_at_the_signal_asks_for_a_requeue_and_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = program::tiny_forest(dir.path(), 40);
+    let bin = dir.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for (name, body) in [
+        ("srun", "shift\nexec \"$@\""),
+        ("scontrol", "echo \"$@\" >> \"$REQUEUED\""),
+    ] {
+        let path = bin.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let requeued = dir.path().join("requeued");
+    let run = dir.path().join("the run");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let job = || {
+        let mut command = bash("gpu.sbatch", dir.path());
+        command.arg(&run).arg("--data").arg(&data).args(TINY);
+        command
+            .env("SLURM_JOB_ID", "4711")
+            .env("PATH", &path)
+            .env("REQUEUED", &requeued);
+        command
+    };
+    let mut first = job().spawn().unwrap();
+    while !run.join("last.safetensors").exists() {
+        assert!(
+            first.try_wait().unwrap().is_none(),
+            "it ended before it could be signalled"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // SAFETY: kill takes any process number; this child has not been waited for, so the number is its own.
+    assert_eq!(unsafe { libc::kill(first.id() as i32, libc::SIGUSR1) }, 0);
+    assert!(first.wait().unwrap().success());
+    assert_eq!(fs::read_to_string(&requeued).unwrap(), "requeue 4711\n");
+    assert!(!run.join("report.html").exists());
+    let second = job().output().unwrap();
+    assert!(second.status.success(), "{}", text(&second));
+    assert!(text(&second).contains("--resume"), "{}", text(&second));
+    assert!(run.join("report.html").exists());
+    let rows = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    assert_eq!(rows.lines().count(), 40);
+    assert_eq!(
+        fs::read_to_string(&requeued).unwrap(),
+        "requeue 4711\n",
+        "it asked again"
+    );
+}
+
+#[test]
+fn a_run_that_fails_fails_its_job() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = bash("gpu.sbatch", dir.path());
+    let output = command
+        .args(["run", "--data", "no/such/folder"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("no/such/folder"), "{}", text(&output));
+}
