@@ -14,8 +14,12 @@ macro_rules! say {
 mod bench;
 mod data;
 mod eval;
+mod monitor;
 mod options;
 mod predict;
+mod profile;
+mod profiling;
+mod roofline;
 mod stop;
 mod train;
 
@@ -52,6 +56,10 @@ enum Command {
     Eval(eval::Args),
     /// Measure how fast it is here
     Bench(bench::Args),
+    /// Where the time goes: show a recorded profile, a profiler's kernel table, the machine's roofline
+    Profile(profile::Args),
+    /// Watch and log how busy graphics cards and processor are
+    Monitor(monitor::Args),
     /// Name the species of clouds
     Predict(predict::Args),
     /// Fetch, import, convert, split and look at data
@@ -73,6 +81,8 @@ pub fn main() -> ExitCode {
         Command::Train(args) => train::run(*args),
         Command::Eval(args) => eval::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Profile(args) => profile::run(&args),
+        Command::Monitor(args) => monitor::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Data(command) => data::run(command),
     };

@@ -5,7 +5,9 @@
 //! Chrome's tracing page, Perfetto and speedscope. [`KernelTable`] reads what nsys and nvprof measured.
 
 mod amdahl;
+mod flame;
 mod gpu_clock;
+pub mod monitor;
 mod nvtx;
 mod pattern;
 mod recorder;
@@ -18,9 +20,10 @@ mod totals;
 mod trace;
 
 pub use amdahl::{Amdahl, amdahl};
+pub use flame::{Frame, flame};
 pub use nvtx::Ranges;
 pub use pattern::{COMPUTE_BOUND, Pattern, Shares, name_pattern};
-pub use recorder::{Guard, Options, Recording, lane, span, start, started, stop, work};
+pub use recorder::{Guard, Options, Recording, lane, span, start, started, stop, timed, work};
 pub use roofline::{Machine, MatMul, Roof, matmul_roof};
 pub use span::{Kind, Lane, Span, Timeline};
 pub use stream::{Stream, time_device};

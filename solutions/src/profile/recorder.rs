@@ -185,6 +185,13 @@ pub fn span(name: &'static str, kind: Kind) -> Guard {
     Guard(started().then(|| open(name, kind, false)))
 }
 
+/// What `run` gives, in a span.
+#[inline]
+pub fn timed<T>(name: &'static str, kind: Kind, run: impl FnOnce() -> T) -> T {
+    let _span = span(name, kind);
+    run()
+}
+
 /// As [`span`], of work for the device: without a device of its own the host computes there and then, and it is a
 /// [`Kind::Kernel`]; on a CUDA device it is a [`Kind::Launch`], and the device's own time becomes a span of its lane.
 #[inline]

@@ -13,12 +13,12 @@ pub struct Machine {
 
 impl Machine {
     /// The arithmetic intensity from which on the arithmetic is the limit, operations a byte.
-    pub fn ridge(&self) -> f64 {
+    pub(crate) fn ridge(&self) -> f64 {
         self.flops / self.bytes
     }
 
     /// Operations a second at `intensity` operations a byte, at best.
-    pub fn attainable(&self, intensity: f64) -> f64 {
+    pub(crate) fn attainable(&self, intensity: f64) -> f64 {
         self.flops.min(intensity * self.bytes)
     }
 }

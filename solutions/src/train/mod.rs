@@ -8,6 +8,7 @@ pub mod evaluate;
 mod folder;
 pub(crate) mod machine;
 pub mod metrics;
+pub mod profiled;
 mod progress;
 mod run;
 mod step;

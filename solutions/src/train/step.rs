@@ -7,6 +7,7 @@ use crate::{
     kernels::{self, Pass},
     model::{PointNet, orthogonality},
     optim::{Optimizer, accumulated, clip_grad_norm},
+    profile,
 };
 
 /// What the loss is made of.
@@ -37,10 +38,7 @@ pub fn train_step(
     clip: f64,
 ) -> Result<(Tensor, Tensor)> {
     let (total, correct, mut grads) = gradients(model, (points, labels), loss, pass, 1.0)?;
-    if clip > 0.0 {
-        clip_grad_norm(&mut grads, clip)?;
-    }
-    optimizer.step(&grads, learning_rate)?;
+    update(optimizer, &mut grads, learning_rate, clip)?;
     Ok((total, correct))
 }
 
@@ -87,11 +85,17 @@ pub fn accumulated_step(
         figures.push((total, correct));
         Ok(grads)
     })?;
-    if clip > 0.0 {
-        clip_grad_norm(&mut grads, clip)?;
-    }
-    optimizer.step(&grads, learning_rate)?;
+    update(optimizer, &mut grads, learning_rate, clip)?;
     Ok(figures)
+}
+
+fn update(optimizer: &mut dyn Optimizer, grads: &mut [Tensor], learning_rate: f64, clip: f64) -> Result<()> {
+    if clip > 0.0 {
+        let _span = profile::work("clip");
+        clip_grad_norm(grads, clip)?;
+    }
+    let _span = profile::work("optimizer");
+    optimizer.step(grads, learning_rate)
 }
 
 /// Loss, hits and gradients of one batch; the orthogonality term's weight is multiplied by `penalty`.
@@ -102,7 +106,10 @@ fn gradients(
     pass: &Pass,
     penalty: f64,
 ) -> Result<(Tensor, Tensor, Vec<Tensor>)> {
+    let span = profile::work("forward");
     let output = model.forward(points, pass)?;
+    drop(span);
+    let span = profile::work("loss");
     let mut total = kernels::cross_entropy(
         &output.logits,
         labels,
@@ -122,6 +129,8 @@ fn gradients(
         .eq(labels)?
         .to_dtype(DType::F32)?
         .sum_all()?;
+    drop(span);
+    let _span = profile::work("backward");
     let grads = model.gradients(&total, pass)?;
     Ok((total.detach(), correct, grads))
 }
@@ -149,6 +158,7 @@ impl Running {
     /// # Errors
     /// A loss that is not a finite number, which no further step can mend; or candle's.
     pub fn read(&mut self) -> Result<()> {
+        let _span = profile::span("read figures", profile::Kind::Wait);
         for (loss, correct, clouds) in self.pending.drain(..) {
             let loss = f64::from(loss.to_dtype(DType::F32)?.to_scalar::<f32>()?);
             if !loss.is_finite() {
