@@ -11,6 +11,7 @@ pub mod model;
 pub mod optim;
 pub mod parallel;
 pub mod precision;
+pub mod profile;
 pub mod report;
 pub mod schedule;
 pub mod train;

@@ -8,7 +8,10 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use candle_core::DType;
 
-use super::data::open;
+use super::{
+    data::open,
+    profiling::{self, Profiling},
+};
 use crate::{
     device,
     model::PointNet,
@@ -44,6 +47,8 @@ pub struct Args {
     /// Print the scores as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    profiling: Profiling,
 }
 
 /// Scores a model and prints the table.
@@ -92,11 +97,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         plain: config.plain,
         device: &chosen.device,
     };
+    let recording = args.profiling.start(&chosen.device)?;
     let bar = bar((records.len() * options.votes) as u64, "evaluating");
     let predictions = evaluate::predict(&model, &data, &records, &options, &mut |n| {
         bar.set_position(n as u64)
     })?;
     bar.finish_and_clear();
+    let folder = best.parent().unwrap_or(Path::new("."));
+    profiling::finish(recording, &folder.join("profile-eval"), "the evaluation")?;
     let scores = predictions.scores(&args.part, &data.species);
     if args.json {
         say!("{}", serde_json::to_string_pretty(&scores)?);

@@ -14,9 +14,13 @@ macro_rules! say {
 mod bench;
 mod data;
 mod eval;
+mod monitor;
 mod options;
 mod plan;
 mod predict;
+mod profile;
+mod profiling;
+mod roofline;
 mod stop;
 mod train;
 
@@ -56,6 +60,10 @@ enum Command {
     Bench(bench::Args),
     /// Say what memory a training step needs, and the largest batch that fits
     Plan(plan::Args),
+    /// Where the time goes: show a recorded profile, a profiler's kernel table, the machine's roofline
+    Profile(profile::Args),
+    /// Watch and log how busy graphics cards and processor are
+    Monitor(monitor::Args),
     /// Name the species of clouds
     Predict(predict::Args),
     /// Fetch, import, convert, split and look at data
@@ -78,6 +86,8 @@ pub fn main() -> ExitCode {
         Command::Eval(args) => eval::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Profile(args) => profile::run(&args),
+        Command::Monitor(args) => monitor::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Data(command) => data::run(command),
     };

@@ -39,18 +39,28 @@ pub fn flag() -> Result<Arc<AtomicBool>> {
     if let Some(flag) = FLAG.get() {
         return Ok(flag.clone());
     }
-    let flag = caught()?;
+    let flag = caught("\nstopping as soon as all is saved; press Ctrl-C again to stop at once")?;
     Ok(FLAG.get_or_init(|| flag).clone())
 }
 
-fn caught() -> Result<Arc<AtomicBool>> {
+/// As [`flag`], for a command whose usual end is Ctrl-C: nothing is said. Not both in one program.
+///
+/// # Errors
+/// The system's, where it takes no handler.
+pub fn quiet_flag() -> Result<Arc<AtomicBool>> {
+    caught("")
+}
+
+fn caught(say: &'static str) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let set = stop.clone();
     ctrlc::set_handler(move || {
         if set.swap(true, Ordering::Relaxed) {
             exit(i32::from(STOPPED));
         }
-        eprintln!("\nstopping as soon as all is saved; press Ctrl-C again to stop at once");
+        if !say.is_empty() {
+            eprintln!("{say}");
+        }
     })
     .context("Ctrl-C cannot be caught here")?;
     requeue::catch(&stop)?;

@@ -7,9 +7,16 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::{data::open, options::Options, stop};
+use super::{
+    data::open,
+    monitor,
+    options::Options,
+    profiling::{self, Profiling},
+    stop,
+};
 use crate::{
     device,
+    profile::monitor::Log,
     train::{BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, summary},
 };
 
@@ -23,6 +30,7 @@ Examples:
   canopy train --preset full --seed 3 --out runs/full-3
   canopy train --data idtrees/ --species QURU,ACRU --min-points 64 --folds 5 --fold 0
   canopy train --config run.toml --epochs 100
+  canopy train --epochs 2 --profile         where does the time go?
   canopy train --resume runs/quick")]
 pub struct Args {
     /// Settings to start from: quick (two minutes on two cores) or full (the best there is)
@@ -40,6 +48,11 @@ pub struct Args {
     /// Print the scores as JSON on standard output
     #[arg(long)]
     json: bool,
+    /// Log how busy the machine is to monitor.csv in the run's folder, a look every so many seconds
+    #[arg(long, value_name = "S", help_heading = "Profiling")]
+    monitor: Option<f64>,
+    #[command(flatten)]
+    profiling: Profiling,
     #[command(flatten)]
     options: Options,
 }
@@ -55,7 +68,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
         None => start(&args)?,
     };
     let path = trainer.folder.path().display().to_string();
-    if trainer.run(&stop)? == Outcome::Stopped {
+    let folder = trainer.folder.path().to_owned();
+    let monitor = args.monitor.map(|s| -> Result<_> {
+        Log::open(&folder.join("monitor.csv"), true)?.in_background(monitor::interval(s)?)
+    });
+    let monitor = monitor.transpose()?;
+    let recording = args.profiling.start(trainer.device())?;
+    let outcome = trainer.run(&stop)?;
+    profiling::finish(recording, &folder.join("profile"), &path)?;
+    drop(monitor);
+    if outcome == Outcome::Stopped {
         eprintln!("stopped; everything is saved. Go on with\n  canopy train --resume {path}");
         return Ok(ExitCode::from(stop::code()));
     }

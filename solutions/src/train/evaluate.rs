@@ -11,6 +11,7 @@ use crate::{
     kernels::Pass,
     loader::{Augment, Collate, Features, Frame, Loader, batches},
     model::PointNet,
+    profile::{self, Kind},
     report::Evaluation,
 };
 
@@ -93,9 +94,14 @@ pub fn predict(
     let mut sums = vec![vec![0f32; classes]; records.len()];
     for vote in 0..options.votes {
         let mut at = 0;
-        for batch in loader.epoch(vote as u64, batches(records, options.batch, false)) {
-            let (points, _) = batch?.to_device(options.device)?;
-            for row in probabilities(model, &points, options.plain)?.to_vec2::<f32>()? {
+        let mut incoming = loader.epoch(vote as u64, batches(records, options.batch, false));
+        while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
+            let batch = batch?;
+            let (points, _) = profile::timed("to device", Kind::Copy, || batch.to_device(options.device))?;
+            let span = profile::work("infer");
+            let rows = probabilities(model, &points, options.plain)?;
+            drop(span);
+            for row in profile::timed("read", Kind::Wait, || rows.to_vec2::<f32>())? {
                 sums[at]
                     .iter_mut()
                     .zip(row)

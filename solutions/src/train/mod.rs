@@ -10,6 +10,7 @@ pub(crate) mod machine;
 pub mod memory;
 pub mod metrics;
 mod on_device;
+pub mod profiled;
 mod progress;
 mod run;
 mod search;

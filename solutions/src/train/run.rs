@@ -15,6 +15,7 @@ use super::{Display, Loss, Running, Trainer, accumulated_step, checkpoint, remai
 use crate::{
     kernels::Pass,
     loader::{Batch, Collate, Loader, micro_batches},
+    profile::{self, Kind},
     report::{EpochRow, tensorboard::EventWriter},
 };
 
@@ -104,7 +105,8 @@ impl Trainer {
         let mut parts = todo.iter().map(Vec::len);
         let mut micro = Vec::new();
         let mut wanted = parts.next();
-        for batch in loader.epoch(epoch as u64, todo.concat()) {
+        let mut incoming = loader.epoch(epoch as u64, todo.concat());
+        while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
             micro.push(batch?);
             if Some(micro.len()) != wanted {
                 continue;
@@ -134,10 +136,13 @@ impl Trainer {
     /// One optimizer step over the micro-batches of a batch; mostly it is one.
     fn step(&mut self, micro: &[Batch], loss: &Loss) -> Result<()> {
         let step = self.progress.step;
+        let _span = profile::span("step", Kind::Other);
+        let copying = profile::span("to device", Kind::Copy);
         let tensors = micro
             .iter()
             .map(|batch| batch.to_device(&self.device))
             .collect::<Result<Vec<_>>>()?;
+        drop(copying);
         // Counted on, so that each micro-batch draws its own dropout; with one a step it is the step.
         let pass = |i: usize| {
             let count = step * self.config.accumulate as u64 + i as u64;
@@ -177,6 +182,7 @@ impl Trainer {
         };
         let due = last || done.is_multiple_of(self.config.evaluate_every);
         if due && !self.split.validation.is_empty() {
+            let _span = profile::span("evaluate", Kind::Other);
             let validation = self.split.validation.clone();
             let predictions = self.predict(&validation, 1, &mut |_| ())?;
             let scores = predictions.scores("validation", &self.data.species);
@@ -210,6 +216,7 @@ impl Trainer {
             .best
             .is_none_or(|(bits, _)| score >= f64::from_bits(bits))
         {
+            let _span = profile::span("save", Kind::Other);
             self.progress.best = Some((score.to_bits(), row.epoch));
             checkpoint::save(&self.folder.best(), &self.progress, &self.weights()?, &[])?;
         }
@@ -221,6 +228,7 @@ impl Trainer {
     }
 
     fn save(&mut self) -> Result<()> {
+        let _span = profile::span("save", Kind::Other);
         self.running.read()?;
         self.progress.loss_bits = self.running.loss_sum.to_bits();
         self.progress.correct = self.running.correct;

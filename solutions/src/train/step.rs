@@ -8,6 +8,7 @@ use crate::{
     kernels::{self, Pass},
     model::{PointNet, orthogonality},
     optim::{Optimizer, accumulated, clip_grad_norm},
+    profile,
 };
 
 /// What the loss is made of.
@@ -38,10 +39,7 @@ pub fn train_step(
     clip: f64,
 ) -> Result<(Tensor, Tensor)> {
     let (total, correct, mut grads) = gradients(model, (points, labels), loss, pass, 1.0)?;
-    if clip > 0.0 {
-        clip_grad_norm(&mut grads, clip)?;
-    }
-    optimizer.step(&grads, learning_rate)?;
+    update(optimizer, &mut grads, learning_rate, clip)?;
     Ok((total, correct))
 }
 
@@ -89,11 +87,17 @@ pub fn accumulated_step(
         figures.push((total, correct));
         Ok(grads)
     })?;
-    if clip > 0.0 {
-        clip_grad_norm(&mut grads, clip)?;
-    }
-    optimizer.step(&grads, learning_rate)?;
+    update(optimizer, &mut grads, learning_rate, clip)?;
     Ok(figures)
+}
+
+fn update(optimizer: &mut dyn Optimizer, grads: &mut [Tensor], learning_rate: f64, clip: f64) -> Result<()> {
+    if clip > 0.0 {
+        let _span = profile::work("clip");
+        clip_grad_norm(grads, clip)?;
+    }
+    let _span = profile::work("optimizer");
+    optimizer.step(grads, learning_rate)
 }
 
 /// Loss, hits and gradients of one batch; the orthogonality term's weight is multiplied by `penalty`.
@@ -104,7 +108,10 @@ fn gradients(
     pass: &Pass,
     penalty: f64,
 ) -> Result<(Tensor, Tensor, Vec<Tensor>)> {
+    let span = profile::work("forward");
     let output = model.forward(points, pass)?;
+    drop(span);
+    let span = profile::work("loss");
     let mut total = kernels::cross_entropy(
         &output.logits,
         labels,
@@ -124,6 +131,8 @@ fn gradients(
         .eq(labels)?
         .to_dtype(DType::F32)?
         .sum_all()?;
+    drop(span);
+    let _span = profile::work("backward");
     let grads = model.gradients(&total, pass)?;
     Ok((total.detach(), correct, grads))
 }
@@ -159,6 +168,7 @@ impl Running {
     /// # Errors
     /// A loss that is not a finite number, which no further step can mend; or candle's.
     pub fn read(&mut self) -> Result<()> {
+        let _span = profile::span("read figures", profile::Kind::Wait);
         let steps = self.clouds.len();
         self.losses.append(&mut self.hits);
         let read = OnDevice::read_all(&self.losses)?;

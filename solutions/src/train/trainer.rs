@@ -137,6 +137,11 @@ impl Trainer {
         Ok(this)
     }
 
+    /// Where the model is.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// The device's name for people.
     pub fn device_name(&self) -> &str {
         &self.device_name

@@ -9,8 +9,10 @@
 
 mod axis;
 mod draw;
+mod rects;
 
 pub use axis::{Axis, tick_label};
+pub use rects::{Rect, RectPlot};
 
 /// One line of a plot.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,0 +1,164 @@
+//! `canopy profile`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, bail};
+use canopy_data::atomic;
+use serde_json::json;
+
+use super::roofline;
+use crate::{
+    profile::{Activity, KernelTable, Summary, Timeline, from_chrome},
+    train::profiled,
+};
+
+/// Options of `canopy profile`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  canopy train --profile                        record a run; the files are in runs/quick/profile
+  canopy profile runs/quick                     its summary again
+  canopy profile trace.json --from 100 --to 250 --out part/
+                                                a part of a trace, with pictures; PyTorch's traces too
+  canopy profile kernels.csv                    what nsys or nvprof measured:
+      nsys profile -o run canopy train --profile --nvtx
+      nsys stats --report cuda_gpu_sum,cuda_gpu_mem_size_sum --format csv run.nsys-rep > kernels.csv
+  canopy profile --roofline --out roofline/     this machine's limits, and PointNet's layers under them")]
+pub struct Args {
+    /// Folder of a profiled run, a trace in Chrome's format, or a kernel table of nsys or nvprof
+    #[arg(required_unless_present = "roofline")]
+    file: Option<PathBuf>,
+    /// Measure the machine's roofline and PointNet's layers under it
+    #[arg(long, conflicts_with_all = ["file", "from", "to"])]
+    roofline: bool,
+    /// Of a trace the part from here, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0.0)]
+    from: f64,
+    /// Of a trace the part up to here, milliseconds
+    #[arg(long, value_name = "MS")]
+    to: Option<f64>,
+    /// Rows of the table
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    rows: usize,
+    /// Folder for pictures and files
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Says what a recording, or a profiler's table, shows.
+///
+/// # Errors
+/// A file that is none of these, with what is wrong in it.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let Some(file) = args.file.as_deref().filter(|_| !args.roofline) else {
+        return roofline::run(args.out.as_deref(), args.json);
+    };
+    let path = if file.is_dir() {
+        in_run(file)?
+    } else {
+        file.to_owned()
+    };
+    let bytes = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let named = || path.display().to_string();
+    if text.trim_start().starts_with(['{', '[']) && !text.trim_start().starts_with("[CUDA") {
+        let timeline = from_chrome(&text).with_context(named)?;
+        show_trace(args, &path, &timeline)?;
+    } else {
+        show_table(args, &KernelTable::parse(&text).with_context(named)?)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The trace that `--profile` left in a run's folder.
+fn in_run(folder: &Path) -> Result<PathBuf> {
+    let names = ["profile/trace.json", "trace.json"];
+    let Some(path) = names.iter().map(|n| folder.join(n)).find(|p| p.is_file()) else {
+        bail!(
+            "{} holds no profile: record one with `canopy train --profile`",
+            folder.display()
+        );
+    };
+    Ok(path)
+}
+
+fn show_trace(args: &Args, path: &Path, whole: &Timeline) -> Result<()> {
+    let ns = |ms: f64| (ms.max(0.0) * 1e6) as u64;
+    let timeline = whole.window(ns(args.from), args.to.map_or(whole.wall, ns).min(whole.wall));
+    if timeline.spans.is_empty() {
+        bail!(
+            "no span lies between --from and --to: the trace ends at {:.3} ms",
+            whole.wall as f64 / 1e6
+        );
+    }
+    let summary = Summary::of(&timeline);
+    if args.json {
+        say!("{:#}", summary.json());
+    } else {
+        say!("{}", summary.text(args.rows).trim_end());
+    }
+    if let Some(out) = &args.out {
+        let name = path.display().to_string();
+        profiled::write(out, &timeline, &name)?;
+        eprintln!("written: {}", out.display());
+    }
+    Ok(())
+}
+
+fn show_table(args: &Args, table: &KernelTable) -> Result<()> {
+    let all: f64 = table.rows.iter().map(|r| r.ns).sum();
+    let mut rows: Vec<_> = table.rows.iter().collect();
+    rows.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    if args.json {
+        let row = |r: &&crate::profile::KernelRow| {
+            let activity = format!("{:?}", r.activity).to_lowercase();
+            json!({ "name": r.name, "activity": activity, "calls": r.calls, "ns": r.ns })
+        };
+        let transfers = table.transfers.iter();
+        let value = json!({
+            "copy_share": table.copy_share(),
+            "kernels_ns": table.time(Activity::Kernel),
+            "rows": rows.iter().map(row).collect::<Vec<_>>(),
+            "transfers": transfers.map(|t| json!({ "name": t.name, "count": t.count, "bytes": t.bytes })).collect::<Vec<_>>(),
+        });
+        say!("{value:#}");
+    } else {
+        if let Some(share) = table.copy_share() {
+            say!(
+                "{:.3} ms on the device: {:.1} % copies, {:.1} % kernels",
+                all / 1e6,
+                100.0 * share,
+                100.0 * table.time(Activity::Kernel) / all
+            );
+        }
+        for r in rows.iter().take(args.rows) {
+            let name: String = r.name.chars().take(60).collect();
+            say!(
+                "{:>6.1} %  {:>12.3} ms  {:>8} ×  {name}",
+                100.0 * r.ns / all.max(1.0),
+                r.ns / 1e6,
+                r.calls
+            );
+        }
+        for t in &table.transfers {
+            say!("{:>12.3} MB in {:>8} of {}", t.bytes / 1e6, t.count, t.name);
+        }
+    }
+    if let Some(out) = &args.out {
+        fs::create_dir_all(out).with_context(|| format!("the folder {} cannot be made", out.display()))?;
+        let mut text = String::from("name,activity,calls,ns\n");
+        for r in &rows {
+            let name = r.name.replace('"', "\"\"");
+            text += &format!("\"{name}\",{:?},{},{}\n", r.activity, r.calls, r.ns);
+        }
+        atomic::write(&out.join("kernels.csv"), text.as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! `canopy profile --roofline`: this machine's two limits, and PointNet's layers under them.
+
+use std::{path::Path, process::ExitCode};
+
+use anyhow::{Context, Result};
+use candle_core::{DType, Device, Tensor};
+use canopy_data::atomic;
+use rayon::prelude::*;
+use serde_json::json;
+
+use crate::{
+    profile::{Machine, MatMul, Roof, matmul_roof, time_device},
+    train::profiled::roofline_plot,
+};
+
+/// PointNet's shared layers (vanilla), inputs to outputs.
+const LAYERS: [(usize, usize); 5] = [(3, 64), (64, 64), (64, 64), (64, 128), (128, 1024)];
+/// Points of a batch: 32 clouds of 1,024.
+const ROWS: usize = 32 * 1024;
+/// Times each is measured; the best one counts.
+const RUNS: usize = 5;
+
+/// Measures on the CPU, prints a table and, with `out`, draws `roofline.svg`.
+///
+/// # Errors
+/// candle's; a file that cannot be written.
+pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
+    let machine = measure()?;
+    let mut kernels = Vec::new();
+    for (inner, columns) in LAYERS {
+        let product = MatMul {
+            rows: ROWS,
+            inner,
+            columns,
+            width: 4,
+        };
+        let roof = matmul_roof(&product, &machine);
+        let seconds = product_seconds(&product)?;
+        kernels.push((format!("{inner} → {columns}"), roof, roof.flops / seconds));
+    }
+    if as_json {
+        let row = |(name, roof, reached): &(String, Roof, f64)| json!({ "layer": name, "roof": roof, "reached": reached });
+        let rows: Vec<_> = kernels.iter().map(row).collect();
+        say!(
+            "{:#}",
+            json!({ "machine": machine, "ridge": machine.ridge(), "layers": rows })
+        );
+    } else {
+        say!(
+            "arithmetic {:.0} GFLOP/s (matrix product in f32), memory {:.1} GB/s (copy), ridge at {:.1} operations a byte, {} threads\n",
+            machine.flops / 1e9,
+            machine.bytes / 1e9,
+            machine.ridge(),
+            rayon::current_num_threads()
+        );
+        say!(
+            "{:<14}{:>12}{:>14}{:>14}{:>10}  limit",
+            "layer",
+            "FLOP/byte",
+            "allowed",
+            "reached",
+            "share"
+        );
+        for (name, roof, reached) in &kernels {
+            say!(
+                "{name:<14}{:>12.1}{:>14.1}{:>14.1}{:>8.0} %  {}",
+                roof.intensity,
+                roof.attainable / 1e9,
+                reached / 1e9,
+                100.0 * reached / roof.attainable,
+                if roof.memory_bound { "memory" } else { "arithmetic" }
+            );
+        }
+    }
+    if let Some(out) = out {
+        std::fs::create_dir_all(out)
+            .with_context(|| format!("the folder {} cannot be made", out.display()))?;
+        let path = out.join("roofline.svg");
+        atomic::write(&path, roofline_plot(&machine, &kernels).svg().as_bytes())?;
+        eprintln!("written: {}", path.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A large product for the arithmetic, a large copy for the memory: each byte is read once and written once.
+fn measure() -> Result<Machine> {
+    let n = 1536;
+    let large = MatMul {
+        rows: n,
+        inner: n,
+        columns: n,
+        width: 4,
+    };
+    let flops = 2.0 * (n as f64).powi(3) / product_seconds(&large)?;
+    // 256 MiB: more than any cache holds.
+    let from = vec![1f32; 1 << 26];
+    let mut to = vec![0f32; 1 << 26];
+    let times = time_device(&Device::Cpu, 1, RUNS, &mut || {
+        to.par_chunks_mut(1 << 18)
+            .zip(from.par_chunks(1 << 18))
+            .for_each(|(to, from)| to.copy_from_slice(from));
+        Ok(())
+    })?;
+    let bytes = 2.0 * 4.0 * from.len() as f64 / best(&times);
+    Ok(Machine { flops, bytes })
+}
+
+/// Seconds of candle's product on the CPU.
+fn product_seconds(product: &MatMul) -> Result<f64> {
+    let make = |rows, columns| Tensor::ones((rows, columns), DType::F32, &Device::Cpu);
+    let (left, right) = (
+        make(product.rows, product.inner)?,
+        make(product.inner, product.columns)?,
+    );
+    let times = time_device(&Device::Cpu, 1, RUNS, &mut || left.matmul(&right).map(drop))?;
+    Ok(best(&times))
+}
+
+fn best(times: &[u64]) -> f64 {
+    times.iter().copied().min().unwrap_or(1).max(1) as f64 / 1e9
+}

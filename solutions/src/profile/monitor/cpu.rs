@@ -1,0 +1,102 @@
+//! The processor and the main memory, by Linux's `/proc`.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::Sample;
+
+/// The processor, as it was at the last look.
+pub struct Cpu {
+    busy: u64,
+    all: u64,
+    name: String,
+}
+
+impl Cpu {
+    pub fn new() -> Result<Self> {
+        let (busy, all) = ticks(&read("/proc/stat")?)?;
+        let info = read("/proc/cpuinfo").unwrap_or_default();
+        let name = value(&info, "model name").unwrap_or("processor").to_owned();
+        Ok(Self { busy, all, name })
+    }
+
+    pub fn look(&mut self, base: &Sample) -> Result<Sample> {
+        let (busy, all) = ticks(&read("/proc/stat")?)?;
+        let (more, passed) = (busy.saturating_sub(self.busy), all.saturating_sub(self.all));
+        (self.busy, self.all) = (busy, all);
+        let memory = read("/proc/meminfo").unwrap_or_default();
+        let mib = |key: &str| {
+            let kib: f64 = value(&memory, key)?.strip_suffix(" kB")?.trim().parse().ok()?;
+            Some((kib / 1024.0).round())
+        };
+        let (total, free) = (mib("MemTotal"), mib("MemAvailable"));
+        Ok(Sample {
+            bus_id: "cpu".into(),
+            name: self.name.clone(),
+            // Right after the first look nothing has passed.
+            use_percent: (passed > 0).then(|| (1000.0 * more as f64 / passed as f64).round() / 10.0),
+            memory_used_mib: total.zip(free).map(|(t, f)| (t - f).max(0.0)),
+            memory_total_mib: total,
+            clock_mhz: clock(&read("/proc/cpuinfo").unwrap_or_default()),
+            ..base.clone()
+        })
+    }
+}
+
+fn read(path: &str) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("{path} cannot be read"))
+}
+
+/// Ticks at work and in all, since the system began. Idle ones and those waiting for a disk are no work.
+fn ticks(stat: &str) -> Result<(u64, u64)> {
+    let line = stat.lines().find_map(|l| l.strip_prefix("cpu "));
+    let line = line.context("/proc/stat has no line 'cpu'")?;
+    // user nice system idle iowait irq softirq steal; what follows is in `user` already.
+    let ticks: Vec<u64> = line
+        .split_whitespace()
+        .take(8)
+        .map_while(|t| t.parse().ok())
+        .collect();
+    anyhow::ensure!(ticks.len() >= 4, "/proc/stat: 'cpu {line}' has too few numbers");
+    let all: u64 = ticks.iter().sum();
+    let idle = ticks[3] + ticks.get(4).copied().unwrap_or(0);
+    Ok((all - idle, all))
+}
+
+/// The mean over the cores.
+fn clock(info: &str) -> Option<f64> {
+    let of = |l: &str| -> Option<f64> { l.strip_prefix("cpu MHz")?.split(':').nth(1)?.trim().parse().ok() };
+    let all: Vec<f64> = info.lines().filter_map(of).collect();
+    (!all.is_empty()).then(|| (all.iter().sum::<f64>() / all.len() as f64).round())
+}
+
+/// What stands behind `key:` on its first line.
+fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let line = text.lines().find(|l| l.starts_with(key))?;
+    Some(line.split_once(':')?.1.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_of_waiting_are_no_work() {
+        let stat = "cpu  100 5 50 800 40 1 4 0 7 0\ncpu0 1 1 1 1\n";
+        assert_eq!(ticks(stat).unwrap(), (160, 1000));
+        for broken in ["", "cpu  1 2\n", "cpu  a b c d\n", "cpus 1 2 3 4\n"] {
+            assert!(ticks(broken).is_err(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn clocks_are_averaged_and_may_be_absent() {
+        assert_eq!(
+            clock("cpu MHz\t\t: 2000.0\nx: 1\ncpu MHz\t\t: 3000.0\n"),
+            Some(2500.0)
+        );
+        assert_eq!(clock("no such line\n"), None);
+        assert_eq!(value("MemTotal:  12 kB\n", "MemTotal"), Some("12 kB"));
+    }
+}

@@ -1,0 +1,193 @@
+//! Looks as a CSV file that is whole after every look.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+use super::{Sample, Watch};
+
+/// A CSV file of looks; a header and a line a look and device.
+pub struct Log {
+    path: PathBuf,
+    file: File,
+    header: bool,
+}
+
+impl Log {
+    /// A new file; with `goes_on` an existing one is added to.
+    ///
+    /// # Errors
+    /// Names the file: it is there already, or cannot be made.
+    pub fn open(path: &Path, goes_on: bool) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        options.append(true);
+        if goes_on {
+            options.create(true);
+        } else {
+            options.create_new(true);
+        }
+        let file = match options.open(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                bail!(
+                    "{} is there already: name another file with --out",
+                    path.display()
+                )
+            }
+            other => other.with_context(|| format!("{} cannot be written to", path.display()))?,
+        };
+        let header = file.metadata().map_or(true, |m| m.len() == 0);
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            header,
+        })
+    }
+
+    /// Adds `samples` in one write: whoever reads, or ends the program, finds whole lines.
+    ///
+    /// # Errors
+    /// Names the file.
+    pub fn add(&mut self, samples: &[Sample]) -> Result<()> {
+        let text = lines(samples, self.header)?;
+        self.header &= samples.is_empty();
+        let written = self.file.write_all(&text).and_then(|()| self.file.flush());
+        written.with_context(|| format!("{} cannot be written to", self.path.display()))
+    }
+
+    /// Looks every `interval` on a thread of its own, until the handle is dropped.
+    ///
+    /// # Errors
+    /// There is nothing to watch, or no thread to be had.
+    pub fn in_background(mut self, interval: Duration) -> Result<Background> {
+        let mut watch = Watch::new()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = stop.clone();
+        let thread = std::thread::Builder::new()
+            .name("monitor".into())
+            .spawn(move || {
+                while !asked.load(Ordering::Relaxed) {
+                    let next = Instant::now() + interval;
+                    if let Err(e) = self.add(&watch.look()) {
+                        eprintln!("monitor: {e:#}; no more is written");
+                        return;
+                    }
+                    pause(next, &asked);
+                }
+            })?;
+        Ok(Background {
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+/// The samples as CSV.
+pub fn lines(samples: &[Sample], header: bool) -> Result<Vec<u8>> {
+    let mut writer = csv::WriterBuilder::new()
+        .has_headers(header)
+        .from_writer(Vec::new());
+    for sample in samples {
+        writer.serialize(sample)?;
+    }
+    Ok(writer.into_inner().map_err(|e| e.into_error())?)
+}
+
+/// Sleeps until `next`, or until `stop` is set.
+pub fn pause(next: Instant, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        let left = next.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(50)));
+    }
+}
+
+/// A log that is written beside a run.
+pub struct Background {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(seconds: f64) -> Sample {
+        Sample {
+            timestamp: "2026-11-21T10:00:00.123Z".into(),
+            seconds,
+            bus_id: "00000000:01:00.0".into(),
+            name: "a card, with a comma".into(),
+            use_percent: Some(97.0),
+            ..Sample::default()
+        }
+    }
+
+    #[test]
+    fn a_file_has_one_header_and_whole_lines_after_every_look() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log.csv");
+        let mut log = Log::open(&path, false).unwrap();
+        let rows = || -> Vec<Sample> {
+            let mut reader = csv::Reader::from_path(&path).unwrap();
+            reader.deserialize().map(Result::unwrap).collect()
+        };
+        log.add(&[sample(0.0), sample(0.0)]).unwrap();
+        assert_eq!(rows(), [sample(0.0), sample(0.0)]);
+        log.add(&[sample(1.5)]).unwrap();
+        drop(log);
+        let mut again = Log::open(&path, true).unwrap();
+        again.add(&[sample(2.5)]).unwrap();
+        assert_eq!(rows().len(), 4);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.matches("timestamp,").count(), 1, "{text}");
+        assert!(text.ends_with('\n'));
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log.csv");
+        std::fs::write(&path, "precious").unwrap();
+        let e = Log::open(&path, false).err().unwrap().to_string();
+        assert!(e.contains("log.csv") && e.contains("--out"), "{e}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_log_in_the_background_ends_with_its_handle() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log.csv");
+        let Ok(background) = Log::open(&path, false)
+            .unwrap()
+            .in_background(Duration::from_millis(1))
+        else {
+            println!("not run, because there is nothing to watch here");
+            return;
+        };
+        std::thread::sleep(Duration::from_millis(20));
+        drop(background);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.lines().count() >= 2 && text.ends_with('\n'), "{text}");
+    }
+}

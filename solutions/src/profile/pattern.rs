@@ -1,0 +1,213 @@
+//! Which of four patterns a timeline shows.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Kind, Span, Timeline, pieces};
+
+/// What a run is bound by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// The device computes nearly always.
+    Compute,
+    /// The device has to wait for the host to give it work.
+    Launch,
+    /// The host waits for the device again and again, and then the device for the host.
+    Synchronisation,
+    /// The host waits for data.
+    Input,
+}
+
+impl Pattern {
+    /// All, in the order in which they are taught.
+    pub const ALL: [Self; 4] = [Self::Compute, Self::Launch, Self::Synchronisation, Self::Input];
+
+    /// What to do about it.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Compute => {
+                "The hardware is at work. Do less (a smaller or a fused network, lower precision), or take faster or more of \
+                 it. The roofline says what a kernel could reach."
+            }
+            Self::Launch => {
+                "Give more work at once: larger batches, fused operators, a multi-tensor optimizer, CUDA graphs."
+            }
+            Self::Synchronisation => {
+                "Read values less often: keep losses on the device and read them once an epoch, leave out checks after \
+                 each operator, copy without blocking."
+            }
+            Self::Input => {
+                "Prepare batches ahead: more workers (--workers), more prefetch, shards instead of text (canopy data \
+                 export), heavy work done once before training."
+            }
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Compute => "compute bound",
+            Self::Launch => "launch bound",
+            Self::Synchronisation => "synchronisation bound",
+            Self::Input => "input bound",
+        })
+    }
+}
+
+/// The share of the time from which on a device that computes is called busy.
+pub const COMPUTE_BOUND: f64 = 0.8;
+
+/// The pattern of `spans` over `wall` nanoseconds; None where there is nothing to go by.
+///
+/// Kernels may overlap; a moment with several counts once. Where they cover at least [`COMPUTE_BOUND`] of the time, it is
+/// compute. Elsewhere it is what the host spends most of its time with: loading and copying together (input), waiting
+/// (synchronisation), or launching. Of equal ones the first of these three counts. The host's spans must not overlap each
+/// other; see [`pieces`].
+pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {
+    let busy = covered(spans.iter().filter(|s| s.kind == Kind::Kernel));
+    if busy as f64 >= COMPUTE_BOUND * wall as f64 && busy > 0 {
+        return Some(Pattern::Compute);
+    }
+    let time = |kinds: &[Kind]| -> u64 {
+        let of = spans.iter().filter(|s| kinds.contains(&s.kind));
+        of.map(Span::duration).sum()
+    };
+    let candidates = [
+        (time(&[Kind::Load, Kind::Copy]), Pattern::Input),
+        (time(&[Kind::Wait]), Pattern::Synchronisation),
+        (time(&[Kind::Launch]), Pattern::Launch),
+    ];
+    let mut most = (0, None);
+    for (time, pattern) in candidates {
+        if time > most.0 {
+            most = (time, Some(pattern));
+        }
+    }
+    most.1
+}
+
+/// Nanoseconds that at least one of `spans` covers.
+pub(super) fn covered<'a>(spans: impl Iterator<Item = &'a Span>) -> u64 {
+    let mut bounds: Vec<(u64, u64)> = spans.map(|s| (s.start, s.end)).collect();
+    bounds.sort_unstable();
+    let (mut sum, mut reached) = (0, 0);
+    for (start, end) in bounds {
+        sum += end.saturating_sub(start.max(reached));
+        reached = reached.max(end);
+    }
+    sum
+}
+
+/// The evidence: of the time, how much went where. On the host by the innermost span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Shares {
+    /// A kernel runs.
+    pub kernel: f64,
+    /// The host gives work.
+    pub launch: f64,
+    /// The host waits for the device.
+    pub wait: f64,
+    /// The host waits for data, or makes it.
+    pub load: f64,
+    /// The host copies.
+    pub copy: f64,
+    /// The host does something else that was named.
+    pub other: f64,
+}
+
+impl Timeline {
+    /// What patterns are told from: the first lane's spans flat, and those of the device.
+    pub fn flat(&self) -> Vec<Span> {
+        let device = |s: &&Span| self.lanes.get(s.lane).is_some_and(|l| l.device);
+        let mut flat = pieces(&self.of(0));
+        flat.extend(self.spans.iter().filter(device).cloned());
+        flat
+    }
+
+    /// Shares of the recording's length.
+    pub fn shares(&self) -> Shares {
+        let flat = self.flat();
+        let wall = self.wall.max(1) as f64;
+        let of = |kind: Kind| covered(flat.iter().filter(|s| s.kind == kind)) as f64 / wall;
+        Shares {
+            kernel: of(Kind::Kernel),
+            launch: of(Kind::Launch),
+            wait: of(Kind::Wait),
+            load: of(Kind::Load),
+            copy: of(Kind::Copy),
+            other: of(Kind::Other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(kind: Kind, lane: usize, start: u64, end: u64) -> Span {
+        Span::new("x", kind, lane, start, end)
+    }
+
+    #[test]
+    fn kernels_that_overlap_count_once() {
+        let spans = [
+            span(Kind::Kernel, 1, 0, 50),
+            span(Kind::Kernel, 2, 10, 60),
+            span(Kind::Kernel, 1, 20, 30),
+            span(Kind::Launch, 0, 0, 5),
+        ];
+        assert_eq!(covered(spans.iter().filter(|s| s.kind == Kind::Kernel)), 60);
+        assert_eq!(name_pattern(&spans, 100), Some(Pattern::Launch));
+        assert_eq!(name_pattern(&spans, 75), Some(Pattern::Compute));
+    }
+
+    #[test]
+    fn what_the_host_does_most_names_the_rest() {
+        let mut spans = vec![
+            span(Kind::Kernel, 1, 0, 40),
+            span(Kind::Launch, 0, 0, 30),
+            span(Kind::Wait, 0, 30, 55),
+            span(Kind::Load, 0, 55, 75),
+            span(Kind::Other, 0, 75, 200),
+        ];
+        assert_eq!(name_pattern(&spans, 200), Some(Pattern::Launch));
+        spans.push(span(Kind::Wait, 0, 200, 206));
+        assert_eq!(name_pattern(&spans, 206), Some(Pattern::Synchronisation));
+        spans.push(span(Kind::Copy, 0, 206, 226));
+        assert_eq!(name_pattern(&spans, 226), Some(Pattern::Input));
+    }
+
+    #[test]
+    fn nothing_is_no_pattern() {
+        assert_eq!(name_pattern(&[], 100), None);
+        assert_eq!(name_pattern(&[span(Kind::Other, 0, 0, 9)], 0), None);
+    }
+
+    #[test]
+    fn shares_count_the_innermost_span() {
+        let lane = |name: &str, device| super::super::Lane {
+            name: name.into(),
+            device,
+        };
+        let timeline = Timeline {
+            lanes: vec![lane("main", false), lane("device", true), lane("loader-0", false)],
+            spans: vec![
+                span(Kind::Launch, 0, 0, 80),
+                span(Kind::Wait, 0, 20, 60),
+                span(Kind::Kernel, 1, 10, 60),
+                span(Kind::Load, 2, 0, 100),
+            ],
+            wall: 100,
+            dropped: 0,
+        };
+        let shares = timeline.shares();
+        assert_eq!((shares.launch, shares.wait, shares.kernel), (0.4, 0.4, 0.5));
+        assert_eq!(
+            shares.load, 0.0,
+            "a loader's thread is not what the run waits for"
+        );
+    }
+}

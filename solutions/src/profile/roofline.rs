@@ -1,0 +1,110 @@
+//! What a kernel can reach at best (Williams, Waterman and Patterson 2009).
+
+use serde::Serialize;
+
+/// A machine's two limits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Machine {
+    /// Floating-point operations a second at best.
+    pub flops: f64,
+    /// Bytes a second between memory and arithmetic at best.
+    pub bytes: f64,
+}
+
+impl Machine {
+    /// The arithmetic intensity from which on the arithmetic is the limit, operations a byte.
+    pub(crate) fn ridge(&self) -> f64 {
+        self.flops / self.bytes
+    }
+
+    /// Operations a second at `intensity` operations a byte, at best.
+    pub(crate) fn attainable(&self, intensity: f64) -> f64 {
+        self.flops.min(intensity * self.bytes)
+    }
+}
+
+/// A matrix product `[rows, inner] · [inner, columns]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MatMul {
+    /// Rows of the left matrix and of the result.
+    pub rows: usize,
+    /// Columns of the left matrix, rows of the right one.
+    pub inner: usize,
+    /// Columns of the right matrix and of the result.
+    pub columns: usize,
+    /// Bytes of a number: 4 of an f32.
+    pub width: usize,
+}
+
+/// Where a kernel stands under the roof.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Roof {
+    /// Floating-point operations; a multiplication and an addition are two.
+    pub flops: f64,
+    /// Bytes that must move: each matrix once.
+    pub bytes: f64,
+    /// Operations a byte.
+    pub intensity: f64,
+    /// Operations a second that the machine allows at that intensity.
+    pub attainable: f64,
+    /// The least time, seconds.
+    pub seconds: f64,
+    /// Whether memory is the limit, not arithmetic.
+    pub memory_bound: bool,
+}
+
+/// The roofline of a matrix product: 2·rows·inner·columns operations; both factors read once and the result written once.
+pub fn matmul_roof(product: &MatMul, machine: &Machine) -> Roof {
+    let [rows, inner, columns, width] =
+        [product.rows, product.inner, product.columns, product.width].map(|n| n as f64);
+    let flops = 2.0 * rows * inner * columns;
+    let bytes = width * (rows * inner + inner * columns + rows * columns);
+    let intensity = flops / bytes;
+    let attainable = machine.attainable(intensity);
+    Roof {
+        flops,
+        bytes,
+        intensity,
+        attainable,
+        seconds: flops / attainable,
+        memory_bound: intensity < machine.ridge(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MACHINE: Machine = Machine {
+        flops: 1000.0,
+        bytes: 100.0,
+    };
+
+    #[test]
+    fn a_product_as_worked_out_by_hand() {
+        let product = MatMul {
+            rows: 2,
+            inner: 3,
+            columns: 5,
+            width: 4,
+        };
+        let roof = matmul_roof(&product, &MACHINE);
+        assert_eq!((roof.flops, roof.bytes), (60.0, 4.0 * 31.0));
+        assert!(roof.memory_bound);
+        // Under the slope of the roof the time is that of the bytes.
+        assert!((roof.seconds - 1.24).abs() < 1e-12 && (roof.attainable - 6000.0 / 124.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_large_product_meets_the_flat_of_the_roof() {
+        let product = MatMul {
+            rows: 1000,
+            inner: 1000,
+            columns: 1000,
+            width: 4,
+        };
+        let roof = matmul_roof(&product, &MACHINE);
+        assert!(!roof.memory_bound && roof.attainable == 1000.0);
+        assert_eq!(roof.seconds, 2e9 / 1000.0);
+    }
+}

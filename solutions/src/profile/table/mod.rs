@@ -1,0 +1,128 @@
+//! What nsys and nvprof say of a program's kernels and copies.
+
+mod log;
+mod read;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+pub use read::copy_share;
+
+/// What the device did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// A kernel.
+    Kernel,
+    /// A copy between host and device, or within the device.
+    Copy,
+    /// Memory was set to one value.
+    Set,
+}
+
+impl Activity {
+    /// By the name that both tools give: `[CUDA memcpy HtoD]`, `[CUDA memcpy Host-to-Device]`, `[CUDA memset]`.
+    fn of(name: &str) -> Self {
+        let name = name.trim_start_matches('[');
+        if name.starts_with("CUDA memcpy") || name.starts_with("CUDA Unified Memory memcpy") {
+            Self::Copy
+        } else if name.starts_with("CUDA memset") {
+            Self::Set
+        } else {
+            Self::Kernel
+        }
+    }
+}
+
+/// One row of a table of times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelRow {
+    /// The kernel's name, or the operation's.
+    pub name: String,
+    /// What it is.
+    pub activity: Activity,
+    /// How often it ran.
+    pub calls: u64,
+    /// Nanoseconds in all.
+    pub ns: f64,
+}
+
+/// One row of a table of sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    /// `[CUDA memcpy Host-to-Device]`.
+    pub name: String,
+    /// How many there were.
+    pub count: u64,
+    /// Bytes in all.
+    pub bytes: f64,
+}
+
+/// All that a file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelTable {
+    /// What took time on the device.
+    pub rows: Vec<KernelRow>,
+    /// What was moved.
+    pub transfers: Vec<Transfer>,
+}
+
+impl KernelTable {
+    /// Reads what `nsys stats --format csv` writes for `cuda_gpu_kern_sum`, `cuda_gpu_mem_time_sum`, `cuda_gpu_sum` and
+    /// `cuda_gpu_mem_size_sum`, one or several after each other; or what `nvprof` writes, with `--csv` or without.
+    ///
+    /// # Errors
+    /// Names the line and what is wrong there; or that there is no such table.
+    pub fn parse(text: &str) -> Result<Self> {
+        let table = if log::is_log(text) {
+            log::read(text)?
+        } else {
+            read::read(&cells(text)?)?
+        };
+        ensure!(
+            !table.rows.is_empty() || !table.transfers.is_empty(),
+            "no table of kernels: expected the CSV of `nsys stats --report cuda_gpu_kern_sum --format csv FILE`, or what nvprof prints"
+        );
+        Ok(table)
+    }
+
+    /// Reads a file; see [`Self::parse`].
+    ///
+    /// # Errors
+    /// Names the file.
+    pub fn open(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        Self::parse(&String::from_utf8_lossy(&bytes)).with_context(|| path.display().to_string())
+    }
+
+    /// Nanoseconds of all rows of an activity.
+    pub fn time(&self, activity: Activity) -> f64 {
+        let of = self.rows.iter().filter(|r| r.activity == activity);
+        of.map(|r| r.ns).sum()
+    }
+
+    /// Of the time that the device was at something, the share that it copied; None where it did nothing.
+    pub fn copy_share(&self) -> Option<f64> {
+        let all: f64 = self.rows.iter().map(|r| r.ns).sum();
+        (all > 0.0).then(|| self.time(Activity::Copy) / all)
+    }
+}
+
+/// The cells of a CSV file, line by line; lines may differ in length. Blank lines are left out.
+fn cells(text: &str) -> Result<Vec<Vec<String>>> {
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.context("not a CSV file")?;
+        rows.push(record.iter().map(str::to_owned).collect());
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests;

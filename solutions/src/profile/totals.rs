@@ -1,0 +1,227 @@
+//! From spans to times by name.
+
+use std::collections::HashMap;
+
+use super::Span;
+
+/// What the spans of one name add up to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// Their name.
+    pub name: String,
+    /// How many there are.
+    pub calls: usize,
+    /// Nanoseconds from their start to their end. A span within another of its name adds nothing.
+    pub total: u64,
+    /// Self time: nanoseconds in them and in no span within them.
+    pub own: u64,
+}
+
+/// Calls, total and self time of each name, the greatest self time first; of equal ones by name.
+///
+/// Spans of one `lane` nest: each lies within another or beside it. Of two over the very same time the first in the list
+/// holds the other. Lanes are added up.
+pub fn totals(spans: &[Span]) -> Vec<Total> {
+    let mut by_name: HashMap<&str, Total> = HashMap::new();
+    let parents = parents(spans);
+    for (i, span) in spans.iter().enumerate() {
+        let mut above = parents[i];
+        let mut within_itself = false;
+        while let Some(j) = above {
+            within_itself |= spans[j].name == span.name;
+            above = parents[j];
+        }
+        let of = by_name.entry(&span.name).or_default();
+        of.calls += 1;
+        of.own += span.duration();
+        if !within_itself {
+            of.total += span.duration();
+        }
+    }
+    for (i, span) in spans.iter().enumerate() {
+        if let Some(of) = parents[i].and_then(|j| by_name.get_mut(&*spans[j].name)) {
+            // Never below 0 where spans nest; where they do not, nothing is made of it.
+            of.own = of.own.saturating_sub(span.duration());
+        }
+    }
+    let named = by_name.into_iter().map(|(name, total)| Total {
+        name: name.to_owned(),
+        ..total
+    });
+    let mut totals: Vec<Total> = named.collect();
+    totals.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| a.name.cmp(&b.name)));
+    totals
+}
+
+/// The innermost span around each, if there is one.
+pub(super) fn parents(spans: &[Span]) -> Vec<Option<usize>> {
+    let mut parents = vec![None; spans.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for i in in_order(spans) {
+        let span = &spans[i];
+        while open.last().is_some_and(|&top| {
+            let top = &spans[top];
+            // A span of no length at the very end of another lies within it.
+            top.lane != span.lane || top.end < span.end || (top.end <= span.start && span.duration() > 0)
+        }) {
+            open.pop();
+        }
+        parents[i] = open.last().copied();
+        open.push(i);
+    }
+    parents
+}
+
+/// Lane by lane, by start, the longer one first.
+fn in_order(spans: &[Span]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    order.sort_by(|&a, &b| {
+        let key = |i: usize| (spans[i].lane, spans[i].start, u64::MAX - spans[i].end, i);
+        key(a).cmp(&key(b))
+    });
+    order
+}
+
+/// The same time as spans that do not overlap: each stretch bears name and kind of the innermost span over it.
+pub fn pieces(spans: &[Span]) -> Vec<Span> {
+    let mut out: Vec<Span> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let (mut at, mut lane) = (0, None);
+    let parents = parents(spans);
+    // Closes spans down to `parent`, each with the stretch since the last border.
+    let close = |open: &mut Vec<usize>, parent: Option<usize>, at: &mut u64, out: &mut Vec<Span>| {
+        while let Some(&top) = open.last() {
+            if Some(top) == parent {
+                break;
+            }
+            let s = &spans[top];
+            if s.end > *at {
+                out.push(Span::new(s.name.clone(), s.kind, s.lane, *at, s.end));
+                *at = s.end;
+            }
+            open.pop();
+        }
+    };
+    for i in in_order(spans) {
+        let span = &spans[i];
+        close(&mut open, parents[i], &mut at, &mut out);
+        if let Some(&top) = open.last() {
+            let s = &spans[top];
+            if span.start > at {
+                out.push(Span::new(s.name.clone(), s.kind, s.lane, at, span.start));
+            }
+        }
+        // In another lane time begins anew; within one, spans that do not nest take turns.
+        at = if lane == Some(span.lane) {
+            at.max(span.start)
+        } else {
+            span.start
+        };
+        lane = Some(span.lane);
+        open.push(i);
+    }
+    close(&mut open, None, &mut at, &mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Kind;
+    use proptest::prelude::*;
+
+    fn span(name: &'static str, lane: usize, start: u64, end: u64) -> Span {
+        Span::new(name, Kind::Other, lane, start, end)
+    }
+
+    fn total(name: &str, calls: usize, total: u64, own: u64) -> Total {
+        let name = name.into();
+        Total {
+            name,
+            calls,
+            total,
+            own,
+        }
+    }
+
+    #[test]
+    fn self_time_is_what_no_span_within_takes() {
+        let spans = [
+            span("forward", 0, 10, 40),
+            span("step", 0, 0, 100),
+            span("linear", 0, 15, 25),
+            span("backward", 0, 40, 90),
+        ];
+        assert_eq!(
+            totals(&spans),
+            [
+                total("backward", 1, 50, 50),
+                total("forward", 1, 30, 20),
+                total("step", 1, 100, 20),
+                total("linear", 1, 10, 10)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_span_within_one_of_its_name_is_not_counted_twice() {
+        let spans = [span("f", 0, 0, 100), span("g", 0, 10, 90), span("f", 0, 20, 50)];
+        assert_eq!(totals(&spans), [total("f", 2, 100, 50), total("g", 1, 80, 50)]);
+    }
+
+    #[test]
+    fn threads_do_not_hold_each_others_spans() {
+        let spans = [span("main", 0, 0, 100), span("load", 1, 20, 60)];
+        assert_eq!(
+            totals(&spans),
+            [total("main", 1, 100, 100), total("load", 1, 40, 40)]
+        );
+    }
+
+    #[test]
+    fn of_two_over_the_same_time_the_first_holds_the_other() {
+        let spans = [span("outer", 0, 5, 9), span("inner", 0, 5, 9)];
+        assert_eq!(totals(&spans), [total("inner", 1, 4, 4), total("outer", 1, 4, 0)]);
+    }
+
+    /// Spans that nest, from a list of openings and closings.
+    fn nested(moves: &[(bool, u64)]) -> Vec<Span> {
+        let (mut at, mut open, mut out) = (0, Vec::new(), Vec::new());
+        for &(opens, step) in moves {
+            at += step;
+            if opens {
+                open.push((["a", "b", "c"][open.len() % 3], at));
+            } else if let Some((name, start)) = open.pop() {
+                out.push(span(name, 0, start, at));
+            }
+        }
+        out.extend(
+            open.iter()
+                .rev()
+                .map(|&(name, start)| span(name, 0, start, at + 1)),
+        );
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_do_not_overlap_and_keep_every_self_time(moves in prop::collection::vec((any::<bool>(), 0u64..5), 0..60)) {
+            let spans = nested(&moves);
+            let pieces = pieces(&spans);
+            for pair in pieces.windows(2) {
+                prop_assert!(pair[0].end <= pair[1].start);
+            }
+            for of in totals(&spans) {
+                let own: u64 = pieces.iter().filter(|p| p.name == of.name).map(Span::duration).sum();
+                prop_assert_eq!(own, of.own, "{}", of.name);
+            }
+        }
+
+        #[test]
+        fn any_spans_are_taken(list in prop::collection::vec((0usize..3, 0u64..50, 0u64..50), 0..40)) {
+            let spans: Vec<Span> = list.iter().map(|&(lane, a, b)| span("x", lane, a.min(b), a.max(b))).collect();
+            totals(&spans);
+            pieces(&spans);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Rectangles in rows: timelines and flame graphs.
+
+use std::fmt::Write;
+
+use super::{Axis, draw::STYLE, tick_label};
+use crate::report::html::escape;
+
+/// One rectangle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rect {
+    /// Its row, the uppermost being 0.
+    pub row: usize,
+    /// Where it begins, in the units of the x axis.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// One of the eight colours.
+    pub colour: usize,
+    /// Written in it, where there is room.
+    pub label: String,
+    /// Told where a pointer rests on it.
+    pub hover: String,
+}
+
+/// Rectangles in rows over one axis. Colours follow the reader's light or dark theme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RectPlot {
+    /// Above the plot.
+    pub title: String,
+    /// Under the x axis, with its unit; empty: no axis is drawn.
+    pub x_label: String,
+    /// Names at the left of the rows; empty: none.
+    pub rows: Vec<String>,
+    /// What is drawn.
+    pub rects: Vec<Rect>,
+    /// What each colour means.
+    pub legend: Vec<(usize, String)>,
+    /// Least and greatest x.
+    pub x_range: (f64, f64),
+    /// Width of the picture, pixels; it scales with the page.
+    pub width: f64,
+    /// The plot in a sentence, for those who do not see it.
+    pub describe: String,
+}
+
+/// Height of a row, pixels.
+const ROW: f64 = 24.0;
+/// Between rectangles of a row closer than this, pixels, no gap can be seen.
+const JOINED: f64 = 0.4;
+/// A letter's width, pixels, in small print.
+const LETTER: f64 = 6.2;
+
+impl RectPlot {
+    /// The picture: an `<svg>` element that can stand in a page or in a file of its own.
+    pub fn svg(&self) -> String {
+        let widest = self.rows.iter().map(|r| r.chars().count()).max().unwrap_or(0);
+        let left = if widest == 0 {
+            2.0
+        } else {
+            12.0 + 7.0 * widest as f64
+        };
+        let top = if self.legend.is_empty() { 30.0 } else { 52.0 };
+        let count = self.rects.iter().map(|r| r.row + 1).max().unwrap_or(0);
+        let bottom = top + ROW * count.max(self.rows.len()) as f64;
+        let height = bottom + if self.x_label.is_empty() { 8.0 } else { 46.0 };
+        let right = self.width - 16.0;
+        let mut out = format!(
+            "<svg class=\"cp\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {height}\" width=\"{0}\" \
+             height=\"{height}\" role=\"img\" aria-label=\"{1}\">{STYLE}<style>.cp .r{{stroke:var(--p);stroke-width:.5}}\
+             .cp .rt{{fill:var(--p);font-size:11px;pointer-events:none}}</style><text class=\"t\" x=\"2\" y=\"16\">{2}</text>",
+            self.width,
+            escape(&format!("{}. {}", self.title, self.describe)),
+            escape(&self.title),
+        );
+        self.draw_legend(&mut out);
+        for (i, name) in self.rows.iter().enumerate() {
+            let y = top + ROW * (i as f64 + 0.5) + 4.5;
+            let x = left - 8.0;
+            let _ = write!(
+                out,
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{}</text>",
+                escape(name)
+            );
+        }
+        let axis = Axis::over(
+            [self.x_range.0, self.x_range.1].into_iter(),
+            false,
+            true,
+            (self.width / 90.0) as usize,
+        );
+        let px = |x: f64| left + axis.share(x).clamp(0.0, 1.0) * (right - left);
+        self.draw_rects(&mut out, &px, top);
+        if !self.x_label.is_empty() {
+            draw_axis(&mut out, &axis, &px, (left, right, bottom));
+            let middle = (left + right) / 2.0;
+            let y = bottom + 40.0;
+            let _ = write!(
+                out,
+                "<text x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>",
+                escape(&self.x_label)
+            );
+        }
+        out.push_str("</svg>");
+        out
+    }
+
+    fn draw_legend(&self, out: &mut String) {
+        let mut x = 2.0;
+        for (colour, name) in &self.legend {
+            let _ = write!(
+                out,
+                "<rect x=\"{x:.0}\" y=\"28\" width=\"12\" height=\"12\" fill=\"var(--c{})\"/><text x=\"{:.0}\" y=\"38\">{}</text>",
+                colour % 8,
+                x + 17.0,
+                escape(name)
+            );
+            x += 34.0 + 7.0 * name.chars().count() as f64;
+        }
+    }
+
+    /// Rectangles too close to be told apart, in one row and of one colour, are drawn as one.
+    fn draw_rects(&self, out: &mut String, px: &dyn Fn(f64) -> f64, top: f64) {
+        let usable = |r: &&Rect| r.from.is_finite() && r.to.is_finite() && r.to > r.from;
+        let mut order: Vec<&Rect> = self.rects.iter().filter(usable).collect();
+        order.sort_by(|a, b| a.row.cmp(&b.row).then(a.from.total_cmp(&b.from)));
+        let mut joined: Vec<(f64, f64, &Rect, usize)> = Vec::new();
+        for r in order {
+            let (from, to) = (px(r.from), px(r.to));
+            if let Some((_, end, last, count)) = joined.last_mut()
+                && (last.row, last.colour) == (r.row, r.colour)
+                && from - *end < JOINED
+                && (to - from < 2.0 || *count > 1)
+            {
+                *end = end.max(to);
+                *count += 1;
+                continue;
+            }
+            joined.push((from, to, r, 1));
+        }
+        for (from, to, r, count) in joined {
+            let (width, y) = ((to - from).max(0.3), top + ROW * r.row as f64 + 2.0);
+            let hover = if count > 1 {
+                format!("{} and {} more", r.hover, count - 1)
+            } else {
+                r.hover.clone()
+            };
+            let _ = write!(
+                out,
+                "<rect class=\"r\" x=\"{from:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{:.1}\" fill=\"var(--c{})\"><title>{}</title></rect>",
+                ROW - 3.0,
+                r.colour % 8,
+                escape(&hover)
+            );
+            let room = ((width - 8.0) / LETTER).max(0.0) as usize;
+            if count == 1 && room >= 3 {
+                let long = r.label.chars().count() > room;
+                let keep = if long { room - 1 } else { room };
+                let mut label: String = r.label.chars().take(keep).collect();
+                if long {
+                    label.push('…');
+                }
+                let _ = write!(
+                    out,
+                    "<text class=\"rt\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                    from + 4.0,
+                    y + 14.5,
+                    escape(&label)
+                );
+            }
+        }
+    }
+}
+
+fn draw_axis(out: &mut String, axis: &Axis, px: &dyn Fn(f64) -> f64, (left, right, bottom): (f64, f64, f64)) {
+    let _ = write!(out, "<path class=\"a\" d=\"M{left:.1} {bottom:.1}H{right:.1}\"/>");
+    for &t in &axis.ticks {
+        let x = px(t);
+        let _ = write!(
+            out,
+            "<path class=\"a\" d=\"M{x:.1} {bottom:.1}v5\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            bottom + 20.0,
+            tick_label(t)
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rect(from: f64, to: f64, colour: usize) -> Rect {
+        Rect {
+            row: 0,
+            from,
+            to,
+            colour,
+            label: "forward <1>".into(),
+            hover: "forward".into(),
+        }
+    }
+
+    fn plot(rects: Vec<Rect>) -> RectPlot {
+        RectPlot {
+            title: "a & b".into(),
+            x_label: "ms".into(),
+            rows: vec!["main".into()],
+            rects,
+            legend: vec![(0, "kernel".into())],
+            x_range: (0.0, 100.0),
+            width: 640.0,
+            describe: String::new(),
+        }
+    }
+
+    #[test]
+    fn thousands_of_thin_rectangles_become_few() {
+        let thin = (0..20_000).map(|i| rect(f64::from(i) * 0.005, f64::from(i) * 0.005 + 0.004, 0));
+        let svg = plot(thin.collect()).svg();
+        assert!(svg.len() < 20_000, "{}", svg.len());
+        // Of another colour between them, each stays.
+        let svg = plot(vec![rect(0.0, 30.0, 0), rect(30.0, 60.0, 1), rect(60.0, 90.0, 0)]).svg();
+        assert_eq!(svg.matches("class=\"r\"").count(), 3);
+    }
+
+    #[test]
+    fn labels_are_escaped_and_written_where_there_is_room() {
+        let svg = plot(vec![rect(0.0, 90.0, 0), rect(90.0, 91.0, 1)]).svg();
+        assert_eq!(svg.matches("forward &lt;1&gt;</text>").count(), 1, "{svg}");
+        assert!(svg.contains("a &amp; b"), "{svg}");
+    }
+
+    #[test]
+    fn any_numbers_draw() {
+        for (from, to) in [(f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e308, 1e308), (5.0, 5.0)] {
+            let svg = plot(vec![rect(from, to, 9)]).svg();
+            assert!(
+                svg.ends_with("</svg>") && !svg.contains("NaN") && !svg.contains("inf"),
+                "{svg}"
+            );
+        }
+        let empty = RectPlot {
+            x_range: (0.0, 0.0),
+            ..plot(Vec::new())
+        };
+        assert!(empty.svg().ends_with("</svg>"));
+    }
+}
