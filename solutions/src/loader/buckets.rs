@@ -29,7 +29,7 @@ pub fn padded_share(lengths: &[usize], batches: &[Vec<usize>]) -> f64 {
         real += batch.iter().map(|&r| lengths[r]).sum::<usize>();
         all += longest * batch.len();
     }
-    1.0 - real as f64 / all.max(1) as f64
+    (all - real) as f64 / all.max(1) as f64
 }
 
 #[cfg(test)]
