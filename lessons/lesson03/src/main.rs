@@ -68,6 +68,7 @@ fn run() -> Result<()> {
     let found = Found {
         seed: options.seed,
         points: files.points,
+        sizes: files.sizes()?,
         rates,
         waits,
         thinned,

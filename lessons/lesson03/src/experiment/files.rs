@@ -51,6 +51,15 @@ impl Files {
         Ok(Self { paths, points })
     }
 
+    /// Length of each file, bytes, by format.
+    pub fn sizes(&self) -> Result<Vec<(&'static str, u64)>> {
+        let size = |(format, path): &(&'static str, PathBuf)| {
+            let meta = fs::metadata(path).with_context(|| path.display().to_string())?;
+            Ok((*format, meta.len()))
+        };
+        self.paths.iter().map(size).collect()
+    }
+
     pub fn cloud(&self) -> Result<Cloud> {
         formats::read(&self.paths[3].1)
     }

@@ -16,6 +16,8 @@ use super::{
 pub struct Found {
     pub seed: u64,
     pub points: usize,
+    /// Of the file, bytes, by format.
+    pub sizes: Vec<(&'static str, u64)>,
     pub rates: Vec<Row>,
     pub waits: Vec<Row>,
     pub thinned: Vec<Thinned>,
@@ -55,9 +57,12 @@ fn mean(list: &[f64]) -> f64 {
 
 impl Found {
     pub fn tables(&self) -> String {
+        let size = |s: &(&str, u64)| format!("{} {:.2} MB", s.0, s.1 as f64 / 1e6);
+        let sizes: Vec<String> = self.sizes.iter().map(size).collect();
         let mut out = format!(
-            "A scan of {} points as a file; a batch is 4 clouds of 1,024 points. Columns: workers, batches ahead.\n\n",
-            self.points
+            "A scan of {} points as a file: {}.\nA batch is 4 clouds of 1,024 points. Columns: workers, batches ahead.\n\n",
+            self.points,
+            sizes.join(", ")
         );
         out += &table("clouds/s, loading alone", &self.rates, |r| {
             format!("{:.0}", r.rate)
@@ -132,6 +137,7 @@ impl Found {
         json!({
             "seed": self.seed,
             "points": self.points,
+            "bytes": self.sizes.iter().map(|s| json!({ "format": s.0, "bytes": s.1 })).collect::<Vec<_>>(),
             "loading": self.rates.iter().map(pool).collect::<Vec<_>>(),
             "training": self.waits.iter().map(pool).collect::<Vec<_>>(),
             "thinned": self.thinned.iter().map(thinned).collect::<Vec<_>>(),
