@@ -168,6 +168,27 @@ fn distance(a: [f32; 3], b: [f32; 3]) -> f64 {
     (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2)).sum()
 }
 
+/// Which wrong rule gives all of these choices; 0: none that is known.
+fn rule(points: &[[f32; 3]], got: &[usize]) -> usize {
+    let to = |i: usize, j: usize| distance(points[i], points[j]);
+    type Score<'a> = &'a dyn Fn(usize, &[usize]) -> f64;
+    let rules: [Score; 4] = [
+        &|i, before| to(i, before[before.len() - 1]),
+        &|i, before| to(i, before[0]),
+        &|i, before| before.iter().map(|&j| to(i, j)).fold(0.0, f64::max),
+        &|i, before| -before.iter().map(|&j| to(i, j)).fold(f64::INFINITY, f64::min),
+    ];
+    let follows = |score: &Score| {
+        (1..got.len()).all(|step| {
+            let before = &got[..step];
+            let free = (0..points.len()).filter(|i| !before.contains(i));
+            let top = free.map(|i| score(i, before)).fold(f64::NEG_INFINITY, f64::max);
+            score(got[step], before) == top
+        })
+    };
+    rules.iter().position(follows).map_or(0, |at| at + 2)
+}
+
 /// Walks along the answer: at each step it must take what the points before it ask for.
 fn farthest(answer: &Lesson03, points: &[[f32; 3]], n: usize, seed: u64, ties: bool) -> Verdict {
     let input = format!("Farthest({n}) of {}", shown(points));
@@ -205,27 +226,10 @@ fn farthest(answer: &Lesson03, points: &[[f32; 3]], n: usize, seed: u64, ties: b
             ),
         ];
         lines.push(format!("first at  place {step}"));
-        // What the choice looks like: which rule takes this point?
-        let most = |of: &dyn Fn(usize) -> f64| {
-            let top = (0..points.len())
-                .filter(free)
-                .map(of)
-                .fold(f64::NEG_INFINITY, f64::max);
-            of(pick) == top
-        };
-        let to = |i: usize, j: usize| distance(points[i], points[j]);
         let kind = if nearest(pick) == greatest {
             1
-        } else if most(&|i| to(i, before[step - 1])) {
-            2
-        } else if most(&|i| to(i, before[0])) {
-            3
-        } else if most(&|i| before.iter().map(|&j| to(i, j)).fold(0.0, f64::max)) {
-            4
-        } else if most(&|i| -nearest(i)) {
-            5
         } else {
-            6
+            rule(points, &got)
         };
         return told(input, "the next farthest point", &[kind], lines);
     }

@@ -41,7 +41,7 @@ type Step = Box<dyn FnMut(Batch) -> Result<()>>;
 
 /// Each batch is a training step of a PointNet.
 pub fn waits(files: &Files, answer: &Lesson03) -> Result<Vec<Row>> {
-    each(files, answer, 2 * BATCHES, |collate| {
+    each(files, answer, BATCHES + BATCHES / 2, |collate| {
         let config = PointNetConfig {
             kind: Kind::Vanilla,
             classes: collate.data.species.len(),
