@@ -32,6 +32,16 @@ fn every_format_reads_the_same_number_of_points_and_nothing_is_left_behind() {
             assert!(r[field].as_f64().unwrap() > 0.0, "{field} of {r}");
         }
     }
+    let thinned = found["thinned"].as_array().unwrap();
+    let kept: Vec<u64> = thinned.iter().map(|t| t["kept"].as_u64().unwrap()).collect();
+    assert_eq!(kept, [1024; 3]);
+    let stored = found["stored"].as_array().unwrap();
+    assert!(
+        stored.len() == 5
+            && stored
+                .iter()
+                .all(|s| s["clouds_per_second"].as_f64().unwrap() > 0.0)
+    );
     let workers: Vec<u64> = found["loader"]
         .as_array()
         .unwrap()

@@ -27,12 +27,29 @@ pub fn farthest(points: &[[f32; 3]], n: usize, seed: u64) -> Result<Vec<usize>> 
         points.len(),
         u32::MAX
     );
-    let n = n.min(points.len());
-    if n == 0 {
+    if points.is_empty() {
         return Ok(Vec::new());
     }
+    let first = Philox::new(seed, super::START).below(points.len());
+    Ok(farthest_from(points, n, first))
+}
+
+/// As [`farthest`], from the point at `first` on. Finite coordinates are the caller's to see to.
+///
+/// # Panics
+/// Where there is no point at `first`.
+pub fn farthest_from(points: &[[f32; 3]], n: usize, first: usize) -> Vec<usize> {
+    assert!(
+        first < points.len(),
+        "the first point is {first} of {}",
+        points.len()
+    );
+    let n = n.min(points.len());
+    if n == 0 {
+        return Vec::new();
+    }
     let mut buckets = buckets(points);
-    let mut chosen = vec![Philox::new(seed, super::START).below(points.len())];
+    let mut chosen = vec![first];
     while chosen.len() < n {
         let new = points[chosen[chosen.len() - 1]];
         let mut best = (f32::NEG_INFINITY, u32::MAX);
@@ -51,7 +68,7 @@ pub fn farthest(points: &[[f32; 3]], n: usize, seed: u64) -> Result<Vec<usize>> 
         }
         chosen.push(best.1 as usize);
     }
-    Ok(chosen)
+    chosen
 }
 
 /// Distance and index of a point; the lower index wins a tie.
@@ -193,6 +210,8 @@ mod tests {
             let n = n.min(distinct.len());
             let got = farthest(&points, n, seed).unwrap();
             prop_assert_eq!(&got, &plain(&points, n, got[0]));
+            let first = seed as usize % len;
+            prop_assert_eq!(farthest_from(&points, n, first), plain(&points, n, first));
         }
     }
 

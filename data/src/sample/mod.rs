@@ -3,13 +3,15 @@
 //! Each returns indices into the points it was given.
 
 mod farthest;
+mod method;
 mod voxel;
 
 use std::collections::HashSet;
 
 use crate::Philox;
 
-pub use farthest::farthest;
+pub use farthest::{farthest, farthest_from};
+pub use method::{Method, Subsample, subsample, to};
 pub use voxel::{voxel, voxel_to};
 
 /// Streams of the generator, so that no two of its uses see the same numbers.

@@ -81,36 +81,52 @@ pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> 
     Ok((Groups { list, unit, species }, warnings))
 }
 
-/// Unites records of one tree, and records that `key` names alike (union-find).
+/// Records of one tree, and records that `key` names alike, as groups.
 fn merge<'a>(data: &'a Dataset, key: impl Fn(usize) -> Option<&'a str>) -> Vec<Group> {
-    let n = data.len();
-    let mut parent: Vec<usize> = (0..n).collect();
-    let mut first: HashMap<(bool, &str), usize> = HashMap::new();
-    for i in 0..n {
-        let tree = (true, data.records[i].tree.as_str());
-        for name in [Some(tree), key(i).map(|k| (false, k))].into_iter().flatten() {
-            let other = *first.entry(name).or_insert(i);
-            let (a, b) = (root(&mut parent, i), root(&mut parent, other));
-            parent[a.max(b)] = a.min(b);
-        }
-    }
-    let mut place: HashMap<usize, usize> = HashMap::new();
+    let trees: Vec<&str> = data.records.iter().map(|r| r.tree.as_str()).collect();
+    let plots: Vec<&str> = (0..data.len()).map(|i| key(i).unwrap_or("")).collect();
     let mut list: Vec<Group> = Vec::new();
-    for i in 0..n {
-        let r = root(&mut parent, i);
-        let at = *place.entry(r).or_insert_with(|| {
+    for (i, group) in together(&trees, &plots).into_iter().enumerate() {
+        if group == list.len() {
             list.push(Group {
                 records: Vec::new(),
                 counts: Vec::new(),
             });
-            list.len() - 1
-        });
-        list[at].records.push(i);
+        }
+        list[group].records.push(i);
     }
     for group in &mut list {
         group.counts = count(data, &group.records);
     }
     list
+}
+
+/// The group of each record: records of one tree stay together, and so do records of one plot, and whatever hangs together
+/// over several steps. An empty plot is no plot. Groups are numbered from 0, in the order of their first record.
+///
+/// By union-find (Galler and Fischer 1964, "An improved equivalence algorithm").
+pub fn together(trees: &[&str], plots: &[&str]) -> Vec<usize> {
+    let n = trees.len();
+    let mut parent: Vec<usize> = (0..n).collect();
+    let mut first: HashMap<(bool, &str), usize> = HashMap::new();
+    for i in 0..n {
+        let plot = plots.get(i).copied().filter(|plot| !plot.is_empty());
+        for name in [Some((true, trees[i])), plot.map(|p| (false, p))]
+            .into_iter()
+            .flatten()
+        {
+            let other = *first.entry(name).or_insert(i);
+            let (a, b) = (root(&mut parent, i), root(&mut parent, other));
+            parent[a.max(b)] = a.min(b);
+        }
+    }
+    let mut number: HashMap<usize, usize> = HashMap::new();
+    (0..n)
+        .map(|i| {
+            let next = number.len();
+            *number.entry(root(&mut parent, i)).or_insert(next)
+        })
+        .collect()
 }
 
 fn root(parent: &mut [usize], mut i: usize) -> usize {

@@ -12,6 +12,7 @@ mod tests;
 use anyhow::{Result, ensure};
 
 use crate::Dataset;
+pub use groups::together;
 use groups::{Groups, groups_of};
 
 /// The shares of records that leave training.

@@ -173,3 +173,13 @@ fn class_weights_are_inverse_to_counts_with_mean_one() {
     approx::assert_relative_eq!(w.iter().sum::<f32>() / 3.0, 1.0, epsilon = 1e-6);
     assert_eq!(class_weights(&[0, 0]), [0.0, 0.0]);
 }
+
+#[test]
+fn what_hangs_together_over_several_steps_is_one_group() {
+    let trees = ["a", "b", "a", "c", "d", "e", "e"];
+    let plots = ["p", "q", "q", "r", "", "", "r"];
+    // a is scanned from p and q, so all of p and q belong together; e from nowhere and from r.
+    assert_eq!(together(&trees, &plots), [0, 0, 0, 1, 2, 1, 1]);
+    assert_eq!(together(&["x", "y"], &["", ""]), [0, 1]);
+    assert!(together(&[], &[]).is_empty());
+}

@@ -42,6 +42,11 @@ pub struct Options {
     #[arg(long, value_parser = ["xyz", "intensity", "echo"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub features: Option<String>,
+    /// Thin clouds at random, anew each epoch; to one point a voxel; or to the farthest points (more even, slower, the same
+    /// points each time)
+    #[arg(long, value_parser = ["random", "voxel", "farthest"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<String>,
     /// Passes over the training clouds
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,13 +10,14 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Tensor};
 use canopy_data::{Philox, formats};
+use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::eval::best_of;
 use crate::{
     device,
-    loader::{Augment, prepare},
+    loader::{Augment, prefetched, prepare},
     model::PointNet,
     train::{Config, bar, checkpoint, evaluate, metrics},
 };
@@ -67,26 +68,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let bar = bar(files.len() as u64, "predicting");
     let mut printer = Printer::new(&args.format, &species);
     let mut failed = 0;
-    // A batch of files at a time: memory does not grow with the folder.
-    for files in files.chunks((config.batch / votes).max(1)) {
-        for (path, answer) in predict(&model, files, &config, votes)? {
-            bar.inc(1);
-            match answer {
-                Ok(row) => bar.suspend(|| printer.row(&path, &row))?,
-                Err(e) => {
-                    failed += 1;
-                    // The reader's errors name the file already.
-                    let (file, said) = (path.display().to_string(), format!("{e:#}"));
-                    let named = if said.starts_with(&file) {
-                        said
-                    } else {
-                        format!("{file}: {said}")
-                    };
-                    bar.suspend(|| eprintln!("error: {named}"));
-                }
-            }
-        }
-    }
+    // A batch of files at a time: memory does not grow with the folder. The next is read while the model looks at this one.
+    let batches: Vec<&[PathBuf]> = files.chunks((config.batch / votes).max(1)).collect();
+    let read = |i: usize| Ok(samples(batches[i], &config, votes));
+    let (mut at, mut outcome) = (0, Ok(()));
+    prefetched(batches.len(), 1, 2, &read, &mut |samples| {
+        outcome = samples
+            .and_then(|samples| predict(&model, batches[at], samples, &config, votes))
+            .and_then(|answers| show(answers, &bar, &mut printer, &mut failed));
+        at += 1;
+        outcome.is_ok()
+    });
+    outcome?;
     bar.finish_and_clear();
     printer.end()?;
     if failed > 0 {
@@ -96,8 +89,39 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn predict(model: &PointNet, files: &[PathBuf], config: &Config, votes: usize) -> Result<Vec<Answer>> {
-    let samples: Vec<Result<Vec<f32>>> = files.par_iter().map(|file| sample(file, config, votes)).collect();
+/// Prints answers as they come; what could not be read is named on standard error and counted.
+fn show(answers: Vec<Answer>, bar: &ProgressBar, printer: &mut Printer, failed: &mut usize) -> Result<()> {
+    for (path, answer) in answers {
+        bar.inc(1);
+        match answer {
+            Ok(row) => bar.suspend(|| printer.row(&path, &row))?,
+            Err(e) => {
+                *failed += 1;
+                // The reader's errors name the file already.
+                let (file, said) = (path.display().to_string(), format!("{e:#}"));
+                let named = if said.starts_with(&file) {
+                    said
+                } else {
+                    format!("{file}: {said}")
+                };
+                bar.suspend(|| eprintln!("error: {named}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn samples(files: &[PathBuf], config: &Config, votes: usize) -> Vec<Result<Vec<f32>>> {
+    files.par_iter().map(|file| sample(file, config, votes)).collect()
+}
+
+fn predict(
+    model: &PointNet,
+    files: &[PathBuf],
+    samples: Vec<Result<Vec<f32>>>,
+    config: &Config,
+    votes: usize,
+) -> Result<Vec<Answer>> {
     let channels = config.features.channels();
     let good: Vec<f32> = samples.iter().flatten().flatten().copied().collect();
     let clouds = good.len() / (channels * config.points);
@@ -125,7 +149,9 @@ fn mean(rows: &[Vec<f32>]) -> Vec<f32> {
 
 /// `votes` samples of a file, `[votes × points × channels]`.
 fn sample(file: &Path, config: &Config, votes: usize) -> Result<Vec<f32>> {
-    let cloud = formats::read(file)?;
+    let cloud = config
+        .sample
+        .thin(formats::read(file)?, config.points, config.seed)?;
     let mut flat = Vec::with_capacity(votes * config.points * config.features.channels());
     for vote in 0..votes {
         let mut random = Philox::new(0, vote as u64);

@@ -28,11 +28,11 @@ pub fn shared_layer(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// candle's own ReLU has slope 1 at 0; PyTorch's, and this one, has 0. What is no number stays so.
-fn relu(x: &Tensor) -> Result<Tensor> {
+pub(super) fn relu(x: &Tensor) -> Result<Tensor> {
     x.detach().le(0.0)?.where_cond(&x.zeros_like()?, x)
 }
 
-fn batch_norm(x: &Tensor, bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
+pub(super) fn batch_norm(x: &Tensor, bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
     let (mean, var) = if pass.train {
         let n = x.dim(0)? as f64;
         let mean = x.mean_keepdim(0)?;

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use candle_core::{Device, Tensor};
 use canopy_data::{Cloud, Dataset, Philox};
 
-use super::{Augment, Features, Frame, random_sample, sample::random_indices};
+use super::{Augment, Features, Frame, random_sample, sample::random_indices, to_device};
 
 /// One batch in host memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ impl Batch {
         let clouds = self.labels.len();
         let points = self.points.len() / (self.channels * clouds.max(1));
         Ok((
-            Tensor::from_slice(&self.points, (clouds, points, self.channels), device)?,
+            to_device(&self.points, (clouds, points, self.channels), device)?,
             Tensor::from_slice(&self.labels, clouds, device)?,
         ))
     }

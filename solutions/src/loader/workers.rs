@@ -91,19 +91,38 @@ impl Drop for Loader {
 
 fn work(collate: &Collate, todo: &Receiver<Job>, finished: &Sender<(u64, Result<Batch>)>) {
     for job in todo {
-        let batch = catch_unwind(AssertUnwindSafe(|| collate.batch(&job.records, job.epoch)))
-            .unwrap_or_else(|panic| Err(anyhow!("a loader worker panicked: {}", message(&*panic))));
+        let batch = catch_unwind(AssertUnwindSafe(|| collate.batch(&job.records, job.epoch))).unwrap_or_else(
+            |panic| {
+                let trees: Vec<&str> = job
+                    .records
+                    .iter()
+                    .map(|&r| collate.data.records[r].tree.as_str())
+                    .collect();
+                Err(anyhow!(
+                    "a loader worker panicked over the batch of {}: {}",
+                    trees.join(", "),
+                    message(panic)
+                ))
+            },
+        );
         if finished.send((job.ticket, batch)).is_err() {
             return;
         }
     }
 }
 
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
+/// What a panic said. Its payload is dropped here, which may panic in its turn: that must end no worker, or the batch that it
+/// had would never come.
+pub(super) fn message(panic: Box<dyn std::any::Any + Send>) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied())
+    let text = text
+        .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message")
-        .to_owned()
+        .to_owned();
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(again);
+    }
+    text
 }
 
 /// The batches of one epoch, in order.
@@ -182,12 +201,24 @@ mod tests {
     use crate::loader::{Augment, Features, Frame, batches, epoch_order};
     use canopy_data::{Cloud, CloudSource, Dataset, Scan, TreeRecord};
 
-    /// Clouds of (index, 0, 0) … ; record 13 cannot be read and record 17 panics.
+    /// Panics when it is dropped, as what somebody panics with may.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("dropped"));
+        }
+    }
+
+    /// Clouds of (index, 0, 0) … ; record 13 cannot be read, record 17 panics, 19 with a bomb.
     #[derive(Debug)]
     struct Source;
 
     impl CloudSource for Source {
         fn cloud(&self, index: usize) -> Result<Cloud> {
+            if index == 19 {
+                std::panic::resume_unwind(Box::new(Bomb));
+            }
             assert_ne!(index, 17, "seventeen");
             anyhow::ensure!(index != 13, "bad luck");
             std::thread::sleep(Duration::from_micros(137 * (index as u64 % 5)));
@@ -229,7 +260,7 @@ mod tests {
     fn good() -> Vec<Vec<usize>> {
         let order: Vec<usize> = epoch_order(40, 1, 0)
             .into_iter()
-            .filter(|i| ![13, 17].contains(i))
+            .filter(|i| ![13, 17, 19].contains(i))
             .collect();
         batches(&order, 3, false)
     }
@@ -254,7 +285,15 @@ mod tests {
         for (i, batch) in got.iter().enumerate() {
             match (i, batch) {
                 (6, Err(e)) => assert_eq!(format!("{e:#}"), "tree t13 (file 13): bad luck"),
-                (8, Err(e)) => assert!(format!("{e:#}").contains("seventeen"), "{e:#}"),
+                (8, Err(e)) => {
+                    let said = format!("{e:#}");
+                    assert!(
+                        said.starts_with("a loader worker panicked over the batch of t16, t17: "),
+                        "{said}"
+                    );
+                    assert!(said.contains("seventeen"), "{said}");
+                }
+                (9, Err(e)) => assert!(format!("{e:#}").contains("t18, t19: no message"), "{e:#}"),
                 (_, Ok(b)) => assert_eq!(b.records, [2 * i, 2 * i + 1]),
                 (_, Err(e)) => panic!("batch {i}: {e:#}"),
             }

@@ -77,6 +77,11 @@ impl Dense {
         }
     }
 
+    /// Over the real ones of rows `[rows, in]`; mask `[rows]`.
+    pub fn masked(&self, x: &Tensor, mask: &Tensor, pass: &Pass) -> Result<Tensor> {
+        kernels::masked_layer(x, &self.weight, &self.bn, mask, pass)
+    }
+
     pub fn params(&self) -> [Named; 3] {
         let name = &self.name;
         [
@@ -163,8 +168,12 @@ impl TNet {
 
     /// `[clouds × points, k]` → `[clouds, k, k]`.
     pub fn forward(&self, x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
-        let pooled = forward_max(&self.mlp, x, clouds, pass)?;
-        let hidden = forward(&self.fc, &pooled, pass)?;
+        self.matrices(&forward_max(&self.mlp, x, clouds, pass)?, pass)
+    }
+
+    /// The part behind the max: `[clouds, 1024]` → `[clouds, k, k]`.
+    pub fn matrices(&self, pooled: &Tensor, pass: &Pass) -> Result<Tensor> {
+        let hidden = forward(&self.fc, pooled, pass)?;
         let t = kernels::add_identity(&self.out.forward(&hidden)?, self.k)?;
         // What comes after would hang on it, and all of it be kept.
         Ok(if pass.train { t } else { t.detach() })

@@ -26,6 +26,7 @@
 mod config;
 mod critical;
 mod layers;
+mod masked;
 mod pointnet;
 mod weights;
 

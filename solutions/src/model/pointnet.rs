@@ -31,7 +31,7 @@ struct Transforms {
 }
 
 /// Layers of the shared MLP before the feature transform.
-const BEFORE_FEATURE_TRANSFORM: usize = 2;
+pub(super) const BEFORE_FEATURE_TRANSFORM: usize = 2;
 
 impl PointNet {
     /// A new network with PyTorch's default initial values, drawn by `seed` and the tensor's name: the
@@ -138,7 +138,7 @@ impl PointNet {
     }
 
     /// `[clouds, 1024]` → `[clouds, classes]`.
-    fn classify(&self, pooled: Tensor, pass: &Pass) -> Result<Tensor> {
+    pub(super) fn classify(&self, pooled: Tensor, pass: &Pass) -> Result<Tensor> {
         let mut x = pooled;
         for (i, layer) in self.head.iter().enumerate() {
             let hidden = layers::forward(std::slice::from_ref(layer), &x, pass)?;
@@ -184,6 +184,16 @@ impl PointNet {
     /// Numbers that training changes.
     pub fn param_count(&self) -> usize {
         self.params().iter().map(|(_, var)| var.elem_count()).sum()
+    }
+
+    /// All of the shared MLP.
+    pub(super) fn mlp(&self) -> &[Dense] {
+        &self.mlp
+    }
+
+    /// Input and feature T-Net; the full model's only.
+    pub(super) fn transforms(&self) -> Option<(&TNet, &TNet)> {
+        self.transforms.as_ref().map(|t| (&t.input, &t.feature))
     }
 
     fn tnets(&self) -> impl Iterator<Item = &TNet> {

@@ -1,6 +1,7 @@
 //! Everything that decides a run, as one flat table: what a TOML file may say, what a checkpoint keeps.
 
 use anyhow::{Result, bail, ensure};
+use canopy_data::sample::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -32,6 +33,9 @@ pub struct Config {
     /// What the network is told of a point; runs from before there was a choice: the coordinates.
     #[serde(default)]
     pub features: Features,
+    /// Thins clouds that have more points, the same way each time they are read: at random is no thinning, for the loader
+    /// draws anew each time.
+    pub sample: Method,
     /// Passes over the training clouds.
     pub epochs: usize,
     /// Clouds of a batch that is in memory at once; batch normalisation sees these.
@@ -110,6 +114,7 @@ impl Default for Config {
             points: 1024,
             frame: Frame::Sphere,
             features: Features::Xyz,
+            sample: Method::Random,
             epochs: 32,
             batch: 32,
             accumulate: 1,

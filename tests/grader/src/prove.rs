@@ -148,7 +148,9 @@ impl<C: Copy + Send> Lesson<C> {
                 format!("the chapter has no {{#{}}}", e.anchor()),
             ),
             (
-                solution.contains(&format!("pub fn {}(", e.answer)),
+                ['(', '<']
+                    .iter()
+                    .any(|c| solution.contains(&format!("pub fn {}{c}", e.answer))),
                 format!("no `pub fn {}` in {}", e.answer, e.solution),
             ),
             (

@@ -13,6 +13,7 @@ macro_rules! each_lesson {
         [
             ($of)(&lesson01::LESSON),
             ($of)(&lesson02::LESSON),
+            ($of)(&lesson03::LESSON),
             ($of)(&lesson04::LESSON),
             ($of)(&lesson05::LESSON),
             ($of)(&lesson07::LESSON),
@@ -86,7 +87,9 @@ fn every_lesson_of_the_folder_is_held_here() {
     folders.sort();
     assert_eq!(
         folders,
-        ["lesson01", "lesson02", "lesson04", "lesson05", "lesson07"]
+        [
+            "lesson01", "lesson02", "lesson03", "lesson04", "lesson05", "lesson07"
+        ]
     );
 }
 

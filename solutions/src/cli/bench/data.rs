@@ -11,6 +11,7 @@ use canopy_data::{Cloud, builtin, formats, shard};
 use serde::{Deserialize, Serialize};
 
 use super::median;
+use super::sampling::{Stored, Thinned, stored, thinned};
 use super::waiting::{Loading, STORED, Training, loading, training, write_set};
 use crate::cli::data::progress::{Progress, Unit};
 use crate::loader::{Augment, Collate, Features, Frame};
@@ -62,6 +63,8 @@ struct Found {
     bench: &'static str,
     threads: usize,
     read: Vec<Read>,
+    thinned: Vec<Thinned>,
+    stored: Vec<Stored>,
     clouds: usize,
     points_of_a_cloud: usize,
     loader: Vec<Loading>,
@@ -118,6 +121,13 @@ fn collect(args: &Args) -> Result<Found> {
             &mut progress,
         )?);
     }
+    let thinned = thinned(&formats::read(&files[0])?, args.repeats, &mut progress)?;
+    let of_format = |path| stored(path, 4 * args.repeats, &mut progress);
+    let stored = files
+        .iter()
+        .map(PathBuf::as_path)
+        .map(of_format)
+        .collect::<Result<Vec<_>>>()?;
     let data = write_set(home.path(), 4 * args.batch, &mut progress)?;
     let collate = Arc::new(Collate {
         data,
@@ -139,6 +149,8 @@ fn collect(args: &Args) -> Result<Found> {
         bench: "data",
         threads: rayon::current_num_threads(),
         read,
+        thinned,
+        stored,
         clouds: collate.data.len(),
         points_of_a_cloud: STORED,
         loader,
@@ -273,6 +285,17 @@ fn print(found: &Found) {
             r.points_per_second,
             r.mb_per_second
         );
+    }
+    println!("\nthinned to 1,024 points, one thread");
+    for t in &found.thinned {
+        println!("{:<9?}{:>12} points{:>10.3} s", t.method, t.points, t.seconds);
+    }
+    println!(
+        "\nloader, a whole file a cloud, {} workers",
+        found.stored.first().map_or(0, |s| s.workers)
+    );
+    for s in &found.stored {
+        println!("{:<24}{:>10.1} clouds/s", s.file, s.clouds_per_second);
     }
     println!(
         "\nloader, from shards of {} points a cloud",

@@ -4,6 +4,7 @@ mod batch;
 mod data;
 mod measure;
 mod peer;
+mod sampling;
 mod waiting;
 mod work;
 
@@ -31,7 +32,7 @@ enum What {
     Train(Options),
     /// The forward pass with running statistics
     Infer(Options),
-    /// Reading files, the loader, and how long the trainer waits for it
+    /// Reading files, thinning clouds, the loader, and how long the trainer waits for it
     Data(data::Args),
     /// Accuracy against batch size, with and without scaled rates, warm-up, LARS and LAMB
     Batch(batch::Args),

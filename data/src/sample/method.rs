@@ -1,0 +1,176 @@
+//! The ways of taking fewer points, chosen by a value.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{farthest, random, voxel, voxel_to};
+use crate::{Cloud, CloudSource, Dataset};
+
+/// What is to be left of a cloud.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Subsample {
+    /// So many points at random.
+    Random(usize),
+    /// One point of each cube with edges so long, metres, that holds any.
+    Voxel(f32),
+    /// So many points, each the farthest from all before it.
+    Farthest(usize),
+}
+
+/// Indices of the points that `what` leaves, no index twice; the same for the same seed.
+///
+/// # Errors
+/// A coordinate that is not finite; a voxel whose edge is no positive number.
+pub fn subsample(points: &[[f32; 3]], what: Subsample, seed: u64) -> Result<Vec<usize>> {
+    match what {
+        Subsample::Random(n) => Ok(random(points.len(), n, seed)),
+        Subsample::Voxel(edge) => voxel(points, edge, seed),
+        Subsample::Farthest(n) => farthest(points, n, seed),
+    }
+}
+
+/// How a number of points is taken of a cloud.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// At random: as dense as the scan.
+    #[default]
+    Random,
+    /// Each from another voxel: evenly in space, by chance within a voxel.
+    Voxel,
+    /// By farthest points: as evenly as can be, and with every outlier.
+    Farthest,
+}
+
+/// `n` of the points by `method`, no index twice; all of them where there are no more.
+///
+/// # Errors
+/// A coordinate that is not finite.
+pub fn to(points: &[[f32; 3]], n: usize, method: Method, seed: u64) -> Result<Vec<usize>> {
+    match method {
+        Method::Random => subsample(points, Subsample::Random(n), seed),
+        Method::Voxel => voxel_to(points, n, seed),
+        Method::Farthest => subsample(points, Subsample::Farthest(n), seed),
+    }
+}
+
+/// Clouds thinned to a number of points as they are read.
+#[derive(Debug)]
+struct Sampled {
+    whole: Dataset,
+    points: usize,
+    method: Method,
+    seed: u64,
+}
+
+impl CloudSource for Sampled {
+    fn cloud(&self, index: usize) -> Result<Cloud> {
+        let cloud = self.whole.cloud(index)?;
+        self.method
+            .thin(cloud, self.points, self.seed)
+            .with_context(|| format!("thinning {}", self.whole.records[index].source))
+    }
+}
+
+impl Method {
+    /// `cloud` with at most `n` points left by this method; at random it is left as it is, for whoever draws from it.
+    ///
+    /// # Errors
+    /// A coordinate that is not finite.
+    pub fn thin(self, cloud: Cloud, n: usize, seed: u64) -> Result<Cloud> {
+        if self == Self::Random || cloud.len() <= n {
+            return Ok(cloud);
+        }
+        Ok(cloud.select(&to(&cloud.xyz, n, self, seed)?))
+    }
+}
+
+impl Dataset {
+    /// The same set, its clouds thinned by `method` as they are read: the same points each time. At random it is the set
+    /// itself, for the loader draws by itself.
+    pub fn sampled(&self, method: Method, points: usize, seed: u64) -> Self {
+        if method == Method::Random {
+            return self.clone();
+        }
+        let source = Sampled {
+            whole: self.clone(),
+            points,
+            method,
+            seed,
+        };
+        let (name, species, digest) = (self.name.clone(), self.species.clone(), self.digest.clone());
+        Self::new(name, species, self.records.to_vec(), digest, Arc::new(source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Philox, Scan, TreeRecord};
+
+    #[derive(Debug)]
+    struct One;
+
+    impl CloudSource for One {
+        fn cloud(&self, _: usize) -> Result<Cloud> {
+            let mut random = Philox::new(8, 8);
+            let mut cloud = Cloud::from_points(
+                (0..500)
+                    .map(|_| [random.uniform(), random.uniform(), random.uniform()])
+                    .collect(),
+            );
+            cloud.intensity = (0..500).collect();
+            Ok(cloud)
+        }
+    }
+
+    fn set() -> Dataset {
+        let record = TreeRecord {
+            tree: "t".into(),
+            species: 0,
+            plot: "p".into(),
+            scan: Scan::Unknown,
+            source: "t.laz".into(),
+        };
+        Dataset::new(
+            "one".into(),
+            vec!["oak".into()],
+            vec![record],
+            "d".into(),
+            Arc::new(One),
+        )
+    }
+
+    #[test]
+    fn a_set_is_thinned_as_it_is_read_and_points_keep_their_echo() {
+        let whole = One.cloud(0).unwrap();
+        for method in [Method::Voxel, Method::Farthest] {
+            let cloud = set().sampled(method, 60, 3).cloud(0).unwrap();
+            assert_eq!(cloud.len(), 60);
+            assert_eq!(cloud, set().sampled(method, 60, 3).cloud(0).unwrap());
+            assert_ne!(cloud.xyz, set().sampled(method, 60, 4).cloud(0).unwrap().xyz);
+            for (p, &i) in cloud.xyz.iter().zip(&cloud.intensity) {
+                assert_eq!(*p, whole.xyz[usize::from(i)]);
+            }
+        }
+        assert_eq!(set().sampled(Method::Random, 60, 3).cloud(0).unwrap(), whole);
+        assert_eq!(set().sampled(Method::Farthest, 600, 3).cloud(0).unwrap(), whole);
+    }
+
+    #[test]
+    fn farthest_points_lie_apart_and_random_ones_do_not() {
+        let points = One.cloud(0).unwrap().xyz;
+        let least = |method| {
+            let kept = to(&points, 60, method, 1).unwrap();
+            let apart = |i: usize, j: usize| -> f32 {
+                let (p, q) = (points[kept[i]], points[kept[j]]);
+                (0..3).map(|a| (p[a] - q[a]).powi(2)).sum::<f32>().sqrt()
+            };
+            let pairs = (0..kept.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
+            pairs.map(|(i, j)| apart(i, j)).fold(f32::INFINITY, f32::min)
+        };
+        assert!(least(Method::Farthest) > 2.0 * least(Method::Random));
+    }
+}

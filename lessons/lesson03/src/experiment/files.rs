@@ -1,0 +1,118 @@
+//! One scan of one tree, in four formats, and a data set over each.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context, Result};
+use canopy::loader::{Augment, Collate, Features, Frame};
+use canopy_data::{
+    Cloud, CloudSource, Dataset, Scan, TreeRecord, builtin, formats, sample::Subsample, shard,
+};
+use lesson03::Lesson03;
+
+/// Points of the scan, at most.
+const POINTS: usize = 100_000;
+/// Points that a batch wants of each cloud.
+pub const WANTED: usize = 1024;
+
+/// The files, by format.
+pub struct Files {
+    pub paths: [(&'static str, PathBuf); 4],
+    pub points: usize,
+}
+
+impl Files {
+    pub fn write(home: &Path, seed: u64) -> Result<Self> {
+        let whole = builtin::tree(seed, 0, builtin::Resolution::Full)?;
+        let points = whole.len().min(POINTS);
+        // Every so many-th: all of the tree, less densely.
+        let kept: Vec<usize> = (0..points).map(|i| i * whole.len() / points).collect();
+        let cloud = whole.select(&kept);
+        let paths = [
+            ("text", "tree.xyz"),
+            ("LAZ", "tree.laz"),
+            ("LAS", "tree.las"),
+            ("shard", "tree.canopy"),
+        ]
+        .map(|(format, name)| (format, home.join(name)));
+        for (format, path) in &paths {
+            if *format == "shard" {
+                let file = fs::File::create(path).with_context(|| path.display().to_string())?;
+                let mut writer = shard::ShardWriter::new(std::io::BufWriter::new(file))?;
+                writer.push(&cloud)?;
+                std::io::Write::flush(&mut writer.finish()?.0)?;
+            } else {
+                formats::write(path, &cloud, &formats::Options::default())?;
+            }
+        }
+        Ok(Self { paths, points })
+    }
+
+    /// Length of each file, bytes, by format.
+    pub fn sizes(&self) -> Result<Vec<(&'static str, u64)>> {
+        let size = |(format, path): &(&'static str, PathBuf)| {
+            let meta = fs::metadata(path).with_context(|| path.display().to_string())?;
+            Ok((*format, meta.len()))
+        };
+        self.paths.iter().map(size).collect()
+    }
+
+    pub fn cloud(&self) -> Result<Cloud> {
+        formats::read(&self.paths[3].1)
+    }
+
+    /// What makes batches out of `count` clouds that are all this file, thinned by the answer to 3.2.
+    pub fn collate(&self, format: usize, count: usize, answer: &Lesson03) -> Collate {
+        let record = |i: usize| TreeRecord {
+            tree: format!("t{i}"),
+            species: i % 2,
+            plot: String::new(),
+            scan: Scan::Unknown,
+            source: self.paths[format].1.display().to_string(),
+        };
+        let source = File {
+            path: self.paths[format].1.clone(),
+            subsample: answer.subsample,
+        };
+        Collate {
+            data: Dataset::new(
+                self.paths[format].0.into(),
+                ["even", "odd"].map(String::from).to_vec(),
+                (0..count).map(record).collect(),
+                String::new(),
+                Arc::new(source),
+            ),
+            points: WANTED,
+            frame: Frame::Sphere,
+            features: Features::Xyz,
+            augment: Augment {
+                turn: true,
+                jitter: 0.005,
+                ..Augment::NONE
+            },
+            seed: 1,
+        }
+    }
+}
+
+struct File {
+    path: PathBuf,
+    subsample: fn(&[[f32; 3]], Subsample, u64) -> Vec<usize>,
+}
+
+impl std::fmt::Debug for File {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.path.fmt(f)
+    }
+}
+
+impl CloudSource for File {
+    fn cloud(&self, index: usize) -> Result<Cloud> {
+        let cloud = formats::read(&self.path)?;
+        let kept = (self.subsample)(&cloud.xyz, Subsample::Random(WANTED), index as u64);
+        Ok(cloud.select(&kept))
+    }
+}

@@ -1,0 +1,124 @@
+//! What padding costs: trees thinned to one point a voxel are of all lengths.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use candle_core::{DType, Device, Tensor};
+use canopy::{
+    kernels::{Pass, cross_entropy},
+    loader::{batches, normalise, padded_share},
+    model::{Kind, PointNet, PointNetConfig},
+};
+use canopy_data::sample::Subsample;
+use lesson03::Lesson03;
+
+use super::leakage::Forest;
+
+const TREES: usize = 128;
+const BATCH: usize = 8;
+/// Metres.
+const EDGE: f32 = 0.5;
+
+/// One way of making batches.
+pub struct Padded {
+    pub name: &'static str,
+    pub batches: usize,
+    pub share: f64,
+    pub seconds: f64,
+    pub loss: f64,
+}
+
+pub struct Lengths {
+    pub least: usize,
+    pub middle: usize,
+    pub most: usize,
+    pub rows: Vec<Padded>,
+}
+
+pub fn padded(forest: &Forest, answer: &Lesson03) -> Result<Lengths> {
+    let records: Vec<usize> = (answer.epoch_order)(forest.data.len(), forest.seed, 0)
+        .into_iter()
+        .take(TREES)
+        .collect();
+    let (mut clouds, mut labels) = (Vec::new(), Vec::new());
+    for &r in &records {
+        let points = forest.data.cloud(r)?.xyz;
+        let kept = (answer.subsample)(&points, Subsample::Voxel(EDGE), forest.seed);
+        let mut cloud: Vec<[f32; 3]> = kept.into_iter().map(|i| points[i]).collect();
+        normalise(&mut cloud);
+        clouds.push(cloud);
+        labels.push(forest.data.records[r].species as u32);
+    }
+    let lengths: Vec<usize> = clouds.iter().map(Vec::len).collect();
+    let mut sorted = lengths.clone();
+    sorted.sort_unstable();
+    let at = |share: usize| sorted[(sorted.len() - 1) * share / 8];
+    let bounds: Vec<usize> = (1..8).map(at).collect();
+    let order = (answer.epoch_order)(TREES, forest.seed, 1);
+    let ways = [
+        ("as they come", batches(&order, BATCH, false)),
+        (
+            "length buckets",
+            (answer.length_buckets)(&lengths, &order, &bounds, BATCH),
+        ),
+    ];
+    let mut rows = Vec::new();
+    for (name, mut cut) in ways {
+        // Batch norm in the head needs two.
+        cut.retain(|batch| batch.len() > 1);
+        let start = Instant::now();
+        let loss = epoch(forest, answer, &cut, &clouds, &labels)?;
+        rows.push(Padded {
+            name,
+            batches: cut.len(),
+            share: padded_share(&lengths, &cut),
+            seconds: start.elapsed().as_secs_f64(),
+            loss,
+        });
+    }
+    let (least, middle, most) = (at(0), at(4), at(8));
+    Ok(Lengths {
+        least,
+        middle,
+        most,
+        rows,
+    })
+}
+
+/// One epoch of plain gradient descent under the mask; the mean loss.
+fn epoch(
+    forest: &Forest,
+    answer: &Lesson03,
+    cut: &[Vec<usize>],
+    clouds: &[Vec<[f32; 3]>],
+    labels: &[u32],
+) -> Result<f64> {
+    let config = PointNetConfig {
+        kind: Kind::Vanilla,
+        classes: forest.data.species.len(),
+        width: 8,
+        dropout: 0.0,
+        ..PointNetConfig::default()
+    };
+    let model = PointNet::new(&config, &Device::Cpu, DType::F32, forest.seed)?;
+    let (mut sum, mut seen) = (0.0, 0);
+    for (step, batch) in cut.iter().enumerate() {
+        let of: Vec<Vec<[f32; 3]>> = batch.iter().map(|&i| clouds[i].clone()).collect();
+        let (points, mask) = (answer.collate_ragged)(&of, &Device::Cpu)?;
+        let truth: Vec<u32> = batch.iter().map(|&i| labels[i]).collect();
+        let pass = Pass::train(forest.seed, step as u64).plain(true);
+        let logits = model.forward_masked(&points, &mask, &pass)?.logits;
+        let loss = cross_entropy(
+            &logits,
+            &Tensor::from_vec(truth, batch.len(), &Device::Cpu)?,
+            0.0,
+            None,
+        )?;
+        for ((_, var), grad) in model.params().iter().zip(model.gradients(&loss, &pass)?) {
+            var.set(&(var.as_detached_tensor() - (grad * 0.05)?)?)?;
+        }
+        sum += f64::from(loss.to_scalar::<f32>()?) * batch.len() as f64;
+        seen += batch.len();
+    }
+    Ok(sum / seen.max(1) as f64)
+}

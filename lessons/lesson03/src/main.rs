@@ -1,0 +1,94 @@
+//! The experiment of lesson 03: how fast clouds come, how long the trainer waits for them, what thinning keeps, what padding
+//! costs, and what a split that leaks makes of a score.
+//!
+//! `cargo run -p lesson03` prints tables and writes two plots to `runs/lesson03`. `-- --reference` takes canopy's
+//! functions in the place of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
+
+mod experiment;
+
+use std::{fs, process::ExitCode, time::Instant};
+
+use anyhow::{Context, Result};
+use experiment::{files::Files, found::Found, leakage, padding, thinning, waiting};
+use grader::experiment::{Options, Piece};
+use lesson03::{LESSON, Lesson03, STUDENT};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lesson03: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Puts the student's function of `exercise` into `answer`.
+fn take(answer: &mut Lesson03, exercise: &str) {
+    match exercise {
+        "3.1" => answer.epoch_order = STUDENT.epoch_order,
+        "3.2" => answer.subsample = STUDENT.subsample,
+        "3.3" => answer.collate_ragged = STUDENT.collate_ragged,
+        "3.4" => answer.length_buckets = STUDENT.length_buckets,
+        "3.5" => answer.prefetched = STUDENT.prefetched,
+        "3.6" => answer.together = STUDENT.together,
+        _ => {}
+    }
+}
+
+fn run() -> Result<()> {
+    let options = Options::of("lesson03")?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
+    let say = |text: String| {
+        if !options.json {
+            println!("{text}");
+        }
+    };
+    say("The pieces of this run\n".into());
+    for Piece { id, title, whose } in pieces {
+        say(format!("  {id}  {title:<40}{whose}"));
+    }
+    let began = Instant::now();
+    let done = |part: &str| eprintln!("{part}: done after {:.0} s", began.elapsed().as_secs_f64());
+    // Dropped, and so removed, on every way out of here.
+    let home = tempfile::Builder::new().prefix("canopy-lesson03-").tempdir()?;
+    let files = Files::write(home.path(), options.seed)?;
+    done("a tree in four formats");
+    let rates = waiting::rates(&files, &answer)?;
+    done("loading");
+    let waits = waiting::waits(&files, &answer)?;
+    done("training and waiting");
+    let thinned = thinning::thinned(&files, &answer, options.seed)?;
+    done("thinning");
+    let forest = leakage::Forest::open(options.seed)?;
+    let padded = padding::padded(&forest, &answer)?;
+    done("padding");
+    let splits = leakage::splits(&forest, &answer)?;
+    done("splits");
+    let found = Found {
+        seed: options.seed,
+        points: files.points,
+        sizes: files.sizes()?,
+        rates,
+        waits,
+        thinned,
+        padded,
+        splits,
+        seconds: began.elapsed().as_secs_f64(),
+    };
+    let mut written = Vec::new();
+    for (name, plot) in found.plots() {
+        let path = options.out.join(name);
+        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
+        written.push(path);
+    }
+    if options.json {
+        println!("{:#}", found.json());
+        return Ok(());
+    }
+    print!("\n{}", found.tables());
+    for path in written {
+        println!("\nwritten: {}", path.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! The way of a batch to the device.
+//!
+//! On the CPU it is a copy. On CUDA the batch is first put into pinned memory, which the card reads by itself, and the copy is
+//! only queued: the host goes on, and the kernels behind it in the stream wait for it. A plain slice would be
+//! copied by the driver through a buffer of its own while the host waits.
+
+use candle_core::{Device, Result, Shape, Tensor};
+
+/// `values` as a tensor of `shape` on `device`.
+///
+/// # Errors
+/// candle's: a shape that does not fit, a device out of memory.
+pub fn to_device(values: &[f32], shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+    #[cfg(feature = "cuda")]
+    if let Device::Cuda(cuda) = device
+        && !values.is_empty()
+    {
+        return pinned::to_device(values, shape.into(), cuda);
+    }
+    Tensor::from_slice(values, shape, device)
+}
+
+#[cfg(feature = "cuda")]
+mod pinned {
+    use std::cell::RefCell;
+
+    use candle_core::{
+        CudaDevice, CudaStorage, Result, Shape, Storage, Tensor,
+        cuda_backend::{WrapErr, cudarc::driver::PinnedHostSlice},
+        op::BackpropOp,
+    };
+
+    /// One is filled while the card still reads the other.
+    const BUFFERS: usize = 2;
+
+    #[derive(Default)]
+    struct Staging {
+        buffers: Vec<PinnedHostSlice<f32>>,
+        next: usize,
+    }
+
+    thread_local! {
+        /// The trainer's thread alone copies: loader threads fill host memory only.
+        static STAGING: RefCell<Staging> = RefCell::default();
+    }
+
+    pub fn to_device(values: &[f32], shape: Shape, device: &CudaDevice) -> Result<Tensor> {
+        if shape.elem_count() != values.len() {
+            candle_core::bail!("{} values do not fit the shape {shape:?}", values.len());
+        }
+        STAGING.with_borrow_mut(|staging| {
+            let stream = device.cuda_stream();
+            let at = staging.next % BUFFERS;
+            staging.next += 1;
+            let fits = |b: &PinnedHostSlice<f32>| b.len() == values.len() && b.context() == stream.context();
+            if !staging.buffers.get(at).is_some_and(fits) {
+                // SAFETY: filled below before anything reads it.
+                let fresh = unsafe { stream.context().alloc_pinned::<f32>(values.len()) }.w()?;
+                if at < staging.buffers.len() {
+                    staging.buffers[at] = fresh;
+                } else {
+                    staging.buffers.push(fresh);
+                }
+            }
+            let buffer = &mut staging.buffers[at];
+            // Waits until the copy before last, which read this buffer, is done: by its own event.
+            buffer.as_mut_slice().w()?.copy_from_slice(values);
+            // SAFETY: the copy, queued on the same stream before any reader, writes all of it.
+            let mut slice = unsafe { device.alloc::<f32>(values.len()) }?;
+            device.memcpy_htod(buffer, &mut slice)?;
+            let storage = CudaStorage::wrap_cuda_slice(slice, device.clone());
+            Ok(Tensor::from_storage(
+                Storage::Cuda(storage),
+                shape,
+                BackpropOp::none(),
+                false,
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_arrive_in_their_shape() {
+        let values: Vec<f32> = (0..12).map(|i| i as f32).collect();
+        let tensor = to_device(&values, (2, 2, 3), &Device::Cpu).unwrap();
+        assert_eq!(tensor.dims(), [2, 2, 3]);
+        assert_eq!(tensor.flatten_all().unwrap().to_vec1::<f32>().unwrap(), values);
+        assert!(to_device(&values, (5, 3), &Device::Cpu).is_err());
+    }
+}

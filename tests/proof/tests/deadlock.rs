@@ -1,0 +1,26 @@
+//! An answer that waits for ever ends at its check's deadline, and the student is told where it waits.
+
+use std::{sync::mpsc, thread, time::Duration};
+
+use grader::{Outcome, run};
+use lesson03::{LESSON, Lesson03};
+
+#[test]
+fn a_deadlock_between_threads_is_stuck_and_not_a_hang() {
+    let answer = Lesson03 {
+        prefetched: |_, _, _, _, _| {
+            let (jobs, todo) = mpsc::channel::<usize>();
+            // `jobs` lives on, so `recv` never ends, and the scope waits for its thread.
+            thread::scope(|scope| drop(scope.spawn(move || todo.recv().is_ok())));
+            drop(jobs);
+        },
+        ..LESSON.reference
+    };
+    let check = LESSON.checks.iter().find(|c| c.name == "gives_all_in_order");
+    let check = check.expect("the check");
+    let deadline = Duration::from_millis(500);
+    match run(&check.full_name(), check.run, answer, 1, deadline) {
+        Outcome::Stuck { input, .. } => assert!(input.contains("workers"), "{input}"),
+        other => panic!("expected that it is stuck, got {other:?}"),
+    }
+}
