@@ -74,8 +74,8 @@ pub fn lars_step(
 /// gradient g; where ‖w‖ or ‖r‖ is 0, 1 stands for ‖w‖/‖r‖.
 ///
 /// m ← β₁·m + (1−β₁)·g and v ← β₂·v + (1−β₂)·g², kept in `state.mean` and `state.square`; m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ). t
-/// counts the steps from 1: `state.step` is 0 before the first. β₁, β₂, ε and λ (`weight_decay`) are in `config`. All
-/// parameters are treated alike, whatever their shape.
+/// counts the steps from 1: `state.step` is 0 before the first. β₁, β₂, ε and λ are `beta1`, `beta2`, `eps` and
+/// `weight_decay` of `config`. All parameters are treated alike, whatever their shape.
 pub fn lamb_step(
     params: &[Var],
     grads: &[Tensor],

@@ -7,6 +7,7 @@ mod right;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]
 mod stubs;
+mod walks;
 
 use candle_core::{Result, Tensor, Var};
 use canopy::{

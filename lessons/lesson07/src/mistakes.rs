@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 use canopy::schedule::{Decay, valley};
 use grader::Mistake;
 
-use crate::{Lesson07, REFERENCE, parts::*};
+use crate::{Lesson07, REFERENCE, parts::*, walks};
 
 /// A mistake in one function of the contract.
 macro_rules! wrong {
@@ -19,14 +19,6 @@ macro_rules! wrong {
             },
         }
     };
-}
-
-/// Each falling form for itself, the others as they should be.
-fn falling(decay: &Decay, step: u64, gamma: f64, base: f64, k: impl Fn(&Decay, u64) -> Option<f64>) -> f64 {
-    match k(decay, step) {
-        Some(k) => base * gamma.powf(k),
-        None => (REFERENCE.decayed)(decay, step, gamma, base),
-    }
 }
 
 pub const MISTAKES: &[Mistake<Lesson07>] = &[
@@ -155,6 +147,8 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     }),
     wrong!("7.4", smooths_without_a_bias, "The mean begins at 0 and is too small at first: divide it by 1 − βᵗ.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { unbiased: false, ..TEST })),
+    wrong!("7.4", smooths_without_a_bias, "1 − βᵗ is 0 at the first step, so nothing is a number: t counts from 1.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { from_0: true, ..TEST })),
     wrong!("7.4", smooths_without_a_bias, "β is the share of the old mean that is kept, not the share of the new loss.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { swapped: true, ..TEST })),
     wrong!("7.4", smooths_without_a_bias, "The losses are as they came; they are to be smoothed.",
@@ -163,6 +157,9 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         range_test: |r, s, b, f| tested(&r[..r.len().saturating_sub(1)], s, b, f, TEST)),
     wrong!("7.4", stops_where_the_smoothed_loss_breaks, "The loss itself is compared; one unlucky batch must not end the test.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { raw: true, ..TEST })),
+    wrong!("7.4", stops_where_the_smoothed_loss_breaks,
+        "The loss as it came is held against the least smoothed one; hold the smoothed loss against it.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { mixed: true, ..TEST })),
     wrong!("7.4", stops_where_the_smoothed_loss_breaks, "The loss is compared with the first one; the least so far counts.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { first: true, ..TEST })),
     wrong!("7.4", stops_where_the_smoothed_loss_breaks, "The step that broke is in the result; it is left out.",
@@ -184,6 +181,19 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         pick: |l| falls(l).into_iter().rev().max_by_key(|f| f.1).filter(|f| f.1 > 1).map(|f| f.0),
         ..TEST
     })),
+    wrong!("7.4", suggests_a_rate_on_the_longest_fall, "The fall is counted one short: L counts losses, not the steps between them.",
+    range_test: |r, s, b, f| tested(r, s, b, f, Test {
+        pick: |l| {
+            let longest = falls(l).into_iter().rev().max_by_key(|f| f.1).filter(|f| f.1 > 1);
+            longest.map(|(s, n)| s + (n - 1) / 3 + (n - 1) / 6)
+        },
+        ..TEST
+    })),
+    wrong!("7.4", suggests_a_rate_on_the_longest_fall, "⌊L/3⌋ + ⌊L/6⌋ became ⌊L/2⌋; each is rounded down for itself.",
+    range_test: |r, s, b, f| tested(r, s, b, f, Test {
+        pick: |l| falls(l).into_iter().rev().max_by_key(|f| f.1).filter(|f| f.1 > 1).map(|(s, n)| s + n / 2),
+        ..TEST
+    })),
     wrong!("7.4", suggests_a_rate_on_the_longest_fall, "The first fall is taken; the longest one is asked.",
     range_test: |r, s, b, f| tested(r, s, b, f, Test {
         pick: |l| falls(l).into_iter().find(|f| f.1 > 1).map(|(s, n)| s + n / 3 + n / 6),
@@ -198,6 +208,9 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         range_test: |r, s, b, f| tested(r, s, b, f, Test { pick: |l| valley(l).or((!l.is_empty()).then_some(0)), ..TEST })),
     wrong!("7.5", steps_as_far_as_its_weights_are_long, "The ratio is left out: this is plain momentum.",
         lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |_, _, _| 1.0, moved(lr, c.momentum))),
+    wrong!("7.5", steps_as_far_as_its_weights_are_long,
+    "The numbers have 32 bits and are read as f64: `to_dtype(DType::F64)?` before `to_scalar`.",
+    lars_step: |_, g, _, _, _| g[0].sum_all()?.to_scalar::<f64>().map(|_| ())),
     wrong!("7.5", steps_as_far_as_its_weights_are_long, "The ratio is turned round: ‖w‖ is above, ‖g‖ below.",
         lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, _| c.trust * g / w, moved(lr, c.momentum))),
     wrong!("7.5", steps_as_far_as_its_weights_are_long, "η (`config.trust`) is left out of the ratio.",
@@ -240,7 +253,12 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     })),
     wrong!("7.5", keeps_the_velocity_with_its_rate, "The velocity is never stored: give it to its variable with `set`.",
     lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), |w, g, v, ratio, l| {
-        Ok((v.clone(), moved(lr, c.momentum)(w, g, v, ratio, l)?.1))
+        Ok((v.copy()?, moved(lr, c.momentum)(w, g, v, ratio, l)?.1))
+    })),
+    wrong!("7.5", keeps_the_velocity_with_its_rate, "Rate and ratio are both outside the velocity; LARS has both inside.",
+    lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), |w, g, v, ratio, l| {
+        let v = moved(1.0, c.momentum)(w, g, v, 1.0, l)?.0;
+        Ok((v.clone(), (w - (v * (lr * ratio))?)?))
     })),
     wrong!("7.5", keeps_the_velocity_with_its_rate, "μ multiplies the new direction as well: μ·v + lr·ratio·(g + λw).",
     lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), |w, g, v, ratio, l| {
@@ -261,6 +279,13 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     }),
     wrong!("7.6", steps_as_long_as_its_weights, "The ratio ‖w‖/‖r‖ is left out: this is Adam.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |_, _, _| 1.0, ..LAMB })),
+    wrong!("7.6", steps_as_long_as_its_weights,
+    "The numbers have 32 bits and are read as f64: `to_dtype(DType::F64)?` before `to_scalar`.",
+    lamb_step: |_, g, _, _, _| g[0].sum_all()?.to_scalar::<f64>().map(|_| ())),
+    wrong!("7.6", steps_as_long_as_its_weights, "`state.step` was 0 where it was used: add 1 to it first, then 1 − βᵗ is not 0.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { counts: false, ..LAMB })),
+    wrong!("7.6", steps_as_long_as_its_weights, "Vectors are left out of the ratio, as LARS leaves them out; LAMB treats all alike.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { vectors: false, ..LAMB })),
     wrong!("7.6", steps_as_long_as_its_weights, "The ratio is turned round: ‖w‖ is above, ‖r‖ below.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| r / w, ..LAMB })),
     wrong!("7.6", steps_as_long_as_its_weights, "The weights are measured against the gradient; measure them against r.",
@@ -332,22 +357,15 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     wrong!("7.8", stretches_each_filter, "The whole parameter was stretched at once; each filter has its own length.",
         loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| if w.rank() < 2 { d.zeros_like() } else { d * (norm(w)? / norm(d)?) })),
     wrong!("7.8", stretches_each_filter, "Every filter is made one long; it is to be as long as the weights' filter.",
-    loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| {
-        let ones = w.ones_like()?;
-        let n = (w.elem_count() / w.dim(0)?) as f64;
-        stretched(&(ones / n.sqrt())?, d)
-    })),
+        loss_along: walks::one_long),
     wrong!("7.8", stretches_each_filter, "The direction is multiplied by the weights, number by number.",
         loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| if w.rank() < 2 { d.zeros_like() } else { w * d })),
+    wrong!("7.8", stretches_each_filter, "What was kept shares its memory with the variable: keep `as_tensor().copy()?`.",
+        loss_along: |p, _, _, _| p[0].set(&p[0].as_detached_tensor()).map(|()| Vec::new())),
+    wrong!("7.8", stretches_each_filter, "A vector has no second axis to flatten from: it does not move, so leave it out before.",
+        loss_along: |p, _, _, _| p[1].flatten_from(1).map(|_| Vec::new())),
     wrong!("7.8", walks_from_where_it_began, "Each place is reached from the last one; start at w every time.",
-    loss_along: |p, d, a, f| {
-        let start = p.iter().map(|p| p.as_tensor().copy()).collect::<Result<Vec<_>>>()?;
-        let mut at = 0.0;
-        let sums: Vec<f64> = a.iter().map(|a| { at += a; at }).collect();
-        let losses = walked((p, d, &sums), f, stretched);
-        p.iter().zip(&start).try_for_each(|(p, w)| p.set(w))?;
-        losses
-    }),
+        loss_along: walks::from_the_last),
     wrong!("7.8", leaves_vectors_where_they_are, "Biases move as well; they stay.",
         loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| if w.rank() < 2 { d * (norm(w)? / norm(d)?) } else { stretched(w, d) })),
     wrong!("7.8", gives_each_place_its_loss, "The losses are sorted by α; they are in the order of `alphas`.",
@@ -362,36 +380,13 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         Ok(walked((p, d, a), f, stretched)?.into_iter().map(|l| l - here).collect())
     }),
     wrong!("7.8", takes_a_filter_without_length, "A filter of zeros was divided by its length, 0; it stays zero.",
-    loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| {
-        if w.rank() < 2 { return d.zeros_like(); }
-        let length = |t: &Tensor| t.flatten_from(1)?.sqr()?.sum_keepdim(1)?.sqrt();
-        let flat = d.flatten_from(1)?.broadcast_mul(&(length(w)? / length(d)?)?)?;
-        flat.reshape(d.shape())
-    })),
+        loss_along: walks::zeros_divided),
     wrong!("7.8", puts_back_the_very_bits, "α·d was taken off again; rounding leaves other bits. Keep a copy, and `set` it.",
-    loss_along: |p, d, a, f| {
-        let ways = p.iter().zip(d).map(|(p, d)| stretched(p, d)).collect::<Result<Vec<_>>>()?;
-        let go = |a: f64| p.iter().zip(&ways).try_for_each(|(p, way)| p.set(&(p.as_detached_tensor() + (way * a)?)?));
-        a.iter().map(|&a| { go(a)?; let loss = f(); go(-a)?; loss }).collect()
-    }),
+        loss_along: walks::taken_off),
     wrong!("7.8", puts_back_the_very_bits, "The parameters stay at the last place; put them back.",
-    loss_along: |p, d, a, f| {
-        let losses = (REFERENCE.loss_along)(p, d, a, f)?;
-        let last = a.last().copied().unwrap_or(0.0);
-        p.iter().zip(d).try_for_each(|(p, d)| p.set(&(p.as_detached_tensor() + (stretched(p, d)? * last)?)?))?;
-        Ok(losses)
-    }),
+        loss_along: walks::stays),
     wrong!("7.8", puts_back_after_an_error, "`?` left before the parameters were put back: keep the result, put back, then give it.",
-    loss_along: |p, d, a, f| {
-        let start = p.iter().map(|p| p.as_tensor().copy()).collect::<Result<Vec<_>>>()?;
-        let mut losses = Vec::new();
-        for &a in a {
-            for ((p, w), d) in p.iter().zip(&start).zip(d) { p.set(&(w + (stretched(w, d)? * a)?)?)?; }
-            losses.push(f()?);
-        }
-        p.iter().zip(&start).try_for_each(|(p, w)| p.set(w))?;
-        Ok(losses)
-    }),
+        loss_along: walks::left_early),
     wrong!("7.8", puts_back_after_an_error, "A loss that failed is passed over as if it were a number.",
         loss_along: |p, d, a, f| (REFERENCE.loss_along)(p, d, a, &mut || Ok(f().unwrap_or(f64::NAN)))),
 ];

@@ -3,8 +3,10 @@
 use candle_core::{DType, Result, Tensor, Var};
 use canopy::{
     optim::{AdamState, LambConfig, LarsConfig},
-    schedule::{OneCycle, RangeFound, valley},
+    schedule::{Decay, OneCycle, RangeFound, valley},
 };
+
+use crate::REFERENCE;
 
 /// One cycle by the share of the rise done at a step, past 1 the fall: `at(cycle, step)` gives (falling, share).
 pub fn cycle_by(
@@ -56,10 +58,14 @@ pub fn last_rate(cycle: &OneCycle) -> f64 {
 pub struct Test {
     /// Takes the bias out of the mean.
     pub unbiased: bool,
+    /// Counts the steps from 0 where it does.
+    pub from_0: bool,
     /// β is the share of the new loss.
     pub swapped: bool,
     /// Compares the loss itself, not its mean.
     pub raw: bool,
+    /// Compares it with the least mean.
+    pub mixed: bool,
     /// Compares with the first loss, not the least.
     pub first: bool,
     /// Keeps the step that broke.
@@ -76,8 +82,10 @@ pub struct Test {
 
 pub const TEST: Test = Test {
     unbiased: true,
+    from_0: false,
     swapped: false,
     raw: false,
+    mixed: false,
     first: false,
     keeps: false,
     finite: true,
@@ -99,9 +107,11 @@ pub fn tested(
     for &rate in rates {
         let x = train(rate);
         mean = beta * mean + (1.0 - beta) * x;
+        let before = left;
         left *= beta;
-        let smooth = if test.unbiased { mean / (1.0 - left) } else { mean };
-        let seen = if test.raw { x } else { smooth };
+        let gone = if test.from_0 { before } else { left };
+        let smooth = if test.unbiased { mean / (1.0 - gone) } else { mean };
+        let seen = if test.raw || test.mixed { x } else { smooth };
         let breaks_here = (test.finite && !seen.is_finite()) || seen > breaks * least;
         broke |= breaks_here && test.says;
         if breaks_here && test.keeps {
@@ -114,7 +124,7 @@ pub fn tested(
         least = if test.first && least.is_finite() {
             least
         } else {
-            least.min(seen)
+            least.min(if test.mixed { smooth } else { seen })
         };
         kept.push(rate);
         losses.push(smooth);
@@ -196,6 +206,9 @@ pub struct Twist {
     pub decays_after: bool,
     pub keeps: bool,
     pub count_each: bool,
+    pub counts: bool,
+    /// Measures vectors as well.
+    pub vectors: bool,
     /// ‖w‖, ‖r‖, ‖g‖ to what the step is multiplied by.
     pub ratio: fn(f64, f64, f64) -> f64,
 }
@@ -206,6 +219,8 @@ pub const LAMB: Twist = Twist {
     decays_after: false,
     keeps: true,
     count_each: false,
+    counts: true,
+    vectors: true,
     ratio: |w, r, _| if w > 0.0 && r > 0.0 { w / r } else { 1.0 },
 };
 
@@ -217,7 +232,7 @@ pub fn twisted(
     c: &LambConfig,
     twist: Twist,
 ) -> Result<()> {
-    state.step += u64::from(!twist.count_each);
+    state.step += u64::from(twist.counts && !twist.count_each);
     for (i, (p, g)) in params.iter().zip(grads).enumerate() {
         state.step += u64::from(twist.count_each);
         let w = p.as_detached_tensor();
@@ -237,7 +252,11 @@ pub fn twisted(
         } else {
             (adam + &decay)?
         };
-        let ratio = (twist.ratio)(norm(&w)?, norm(&r)?, norm(g)?);
+        let ratio = if twist.vectors || w.rank() > 1 {
+            (twist.ratio)(norm(&w)?, norm(&r)?, norm(g)?)
+        } else {
+            1.0
+        };
         r = (r * ratio)?;
         if twist.decays_after {
             r = (r + decay)?;
@@ -311,4 +330,18 @@ pub fn stretched(w: &Tensor, d: &Tensor) -> Result<Tensor> {
         if own == 0.0 { Ok(d) } else { d * (norm(&w)? / own) }
     });
     Tensor::stack(&filters.collect::<Result<Vec<_>>>()?, 0)
+}
+
+/// Each falling form for itself, the others as they should be.
+pub fn falling(
+    decay: &Decay,
+    step: u64,
+    gamma: f64,
+    base: f64,
+    k: impl Fn(&Decay, u64) -> Option<f64>,
+) -> f64 {
+    match k(decay, step) {
+        Some(k) => base * gamma.powf(k),
+        None => (REFERENCE.decayed)(decay, step, gamma, base),
+    }
 }
