@@ -14,6 +14,7 @@ mod instruction_set;
 mod linear;
 mod linear_bn;
 mod loss;
+mod lowering;
 mod matmul;
 pub mod multi_tensor;
 mod neuron;
@@ -27,6 +28,8 @@ mod transform;
 mod values;
 mod vector;
 
+use std::sync::Arc;
+
 use candle_core::{Result, Tensor, Var};
 
 pub use dropout::dropout;
@@ -34,6 +37,7 @@ pub use instruction_set::InstructionSet;
 pub use linear::linear;
 pub use linear_bn::linear_bn;
 pub use loss::{cross_entropy, weighted_sum};
+pub use lowering::{Lowering, Operator};
 pub use neuron::neuron;
 pub use plain::{max_points, shared_layer};
 pub use shared_mlp::{MlpLayer, shared_mlp, shared_mlp_max};
@@ -53,6 +57,7 @@ pub struct Pass {
     pub step: u64,
     on_graph: bool,
     tape: Option<tape::Tape>,
+    lowering: Option<Arc<dyn Lowering>>,
 }
 
 impl Pass {
@@ -65,6 +70,7 @@ impl Pass {
             step,
             on_graph: false,
             tape: Some(tape::Tape::default()),
+            lowering: None,
         }
     }
 
@@ -77,6 +83,7 @@ impl Pass {
             step: 0,
             on_graph: false,
             tape: None,
+            lowering: None,
         }
     }
 

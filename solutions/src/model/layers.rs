@@ -3,7 +3,7 @@
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy_data::Philox;
 
-use crate::kernels::{self, BatchNorm, MlpLayer, Pass};
+use crate::kernels::{self, BatchNorm, MlpLayer, Operator, Pass};
 
 /// What new layers start from.
 pub(super) struct Init<'a> {
@@ -120,8 +120,9 @@ impl Last {
         &self.weight
     }
 
-    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        kernels::linear(x, &self.weight, &self.bias)
+    pub fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        let inputs = [x, self.weight.as_tensor(), self.bias.as_tensor()];
+        pass.operate(Operator::Linear, inputs, |[x, w, b]| kernels::linear(&x, &w, &b))
     }
 
     pub fn params(&self) -> [Named; 2] {
@@ -165,7 +166,7 @@ impl TNet {
     pub fn forward(&self, x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
         let pooled = forward_max(&self.mlp, x, clouds, pass)?;
         let hidden = forward(&self.fc, &pooled, pass)?;
-        kernels::add_identity(&self.out.forward(&hidden)?, self.k)
+        kernels::add_identity(&self.out.forward(&hidden, pass)?, self.k)
     }
 }
 

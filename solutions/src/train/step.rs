@@ -4,10 +4,13 @@ use anyhow::{Result, bail};
 use candle_core::{DType, Tensor};
 
 use crate::{
-    kernels::{self, Pass},
+    kernels::{self, Operator, Pass},
     model::{PointNet, orthogonality},
     optim::{Optimizer, accumulated, clip_grad_norm},
 };
+
+/// Turns a loss of a pass into the model's gradients.
+pub(super) type Walk<'a> = &'a mut dyn FnMut(&Tensor, &Pass) -> Result<Vec<Tensor>>;
 
 /// What the loss is made of.
 #[derive(Clone, Debug)]
@@ -36,7 +39,8 @@ pub fn train_step(
     learning_rate: f64,
     clip: f64,
 ) -> Result<(Tensor, Tensor)> {
-    let (total, correct, mut grads) = gradients(model, (points, labels), loss, pass, 1.0)?;
+    let walk = &mut |total: &Tensor, pass: &Pass| model.gradients(total, pass);
+    let (total, correct, mut grads) = gradients(model, (points, labels), loss, pass, 1.0, walk)?;
     if clip > 0.0 {
         clip_grad_norm(&mut grads, clip)?;
     }
@@ -59,6 +63,23 @@ pub fn accumulated_step(
     learning_rate: f64,
     clip: f64,
 ) -> Result<Vec<(Tensor, Tensor)>> {
+    let walk = &mut |total: &Tensor, pass: &Pass| model.gradients(total, pass);
+    let (figures, mut grads) = accumulated_gradients(model, micro, loss, pass, walk)?;
+    if clip > 0.0 {
+        clip_grad_norm(&mut grads, clip)?;
+    }
+    optimizer.step(&grads, learning_rate)?;
+    Ok(figures)
+}
+
+/// Loss and hits of each micro-batch, and the gradients of all together.
+pub(super) fn accumulated_gradients(
+    model: &PointNet,
+    micro: &[(Tensor, Tensor)],
+    loss: &Loss,
+    pass: &dyn Fn(usize) -> Pass,
+    walk: Walk,
+) -> Result<(Vec<(Tensor, Tensor)>, Vec<Tensor>)> {
     // A weighted mean over a batch is divided by the weights of its labels; the orthogonality term by its clouds.
     let clouds: Vec<f64> = micro
         .iter()
@@ -79,19 +100,15 @@ pub fn accumulated_step(
     };
     let (all, all_clouds): (f64, f64) = (weights.iter().sum(), clouds.iter().sum());
     let mut figures = Vec::with_capacity(micro.len());
-    let mut grads = accumulated(&weights, &mut |i| {
+    let grads = accumulated(&weights, &mut |i| {
         let (points, labels) = &micro[i];
         let penalty = (clouds[i] / all_clouds) / (weights[i] / all);
-        let (total, correct, grads) = gradients(model, (points, labels), loss, &pass(i), penalty)
+        let (total, correct, grads) = gradients(model, (points, labels), loss, &pass(i), penalty, walk)
             .map_err(|e| candle_core::Error::Msg(format!("{e:#}")))?;
         figures.push((total, correct));
         Ok(grads)
     })?;
-    if clip > 0.0 {
-        clip_grad_norm(&mut grads, clip)?;
-    }
-    optimizer.step(&grads, learning_rate)?;
-    Ok(figures)
+    Ok((figures, grads))
 }
 
 /// Loss, hits and gradients of one batch; the orthogonality term's weight is multiplied by `penalty`.
@@ -101,14 +118,12 @@ fn gradients(
     loss: &Loss,
     pass: &Pass,
     penalty: f64,
+    walk: Walk,
 ) -> Result<(Tensor, Tensor, Vec<Tensor>)> {
     let output = model.forward(points, pass)?;
-    let mut total = kernels::cross_entropy(
-        &output.logits,
-        labels,
-        loss.smoothing,
-        loss.class_weights.as_ref(),
-    )?;
+    let mut total = pass.operate(Operator::CrossEntropy, [&output.logits], |[logits]| {
+        kernels::cross_entropy(&logits, labels, loss.smoothing, loss.class_weights.as_ref())
+    })?;
     if let Some(transform) = output.feature_transform.filter(|_| loss.orthogonality > 0.0) {
         total = kernels::weighted_sum(&[
             (&total, 1.0),
@@ -122,7 +137,7 @@ fn gradients(
         .eq(labels)?
         .to_dtype(DType::F32)?
         .sum_all()?;
-    let grads = model.gradients(&total, pass)?;
+    let grads = walk(&total, pass)?;
     Ok((total.detach(), correct, grads))
 }
 

@@ -15,7 +15,7 @@ mod widest;
 use candle_core::{Device, Result, Tensor, bail};
 
 use super::values::Values;
-use super::{BatchNorm, Pass, plain, values};
+use super::{BatchNorm, Operator, Pass, plain, values};
 use layer::Layer;
 
 /// One layer of a shared MLP: `relu(bn(x·wᵀ))`, or without the ReLU.
@@ -86,7 +86,8 @@ fn by_candle(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>, pass: &Pass
         None => Ok(y),
         Some(clouds) => {
             let (rows, channels) = y.dims2()?;
-            plain::max_points(&y.reshape((clouds, rows / clouds, channels))?)
+            let y = y.reshape((clouds, rows / clouds, channels))?;
+            pass.operate(Operator::Max, [&y], |[y]| plain::max_points(&y))
         }
     }
 }
