@@ -157,7 +157,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// Train with products in this format, the rest and the weights in fp32. A GPU has it; on the CPU all but fp32 is
-    /// emulated by rounding plain operators: shows accuracy, not speed. Evaluation is fp32 always
+    /// emulated, by operators run one at a time and rounded: shows accuracy, not speed. Evaluation is fp32 always
     #[arg(long, value_parser = ["fp32", "tf32", "bf16", "fp16"], help_heading = "Precision")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<String>,

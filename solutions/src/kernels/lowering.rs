@@ -32,27 +32,33 @@ pub enum Operator {
     MeanSquaredError,
 }
 
-/// Says what the operators of a pass compute in. Both functions must have a gradient.
+/// Says what the operators of a pass compute in. Both functions must have a gradient that `pass` follows, as candle's
+/// operators have in a plain pass, and [`super::each`] in any.
 pub trait Lowering: fmt::Debug + Send + Sync {
     /// What `operator` takes in the place of `x`.
     ///
     /// # Errors
     /// candle's.
-    fn input(&self, operator: Operator, x: &Tensor) -> Result<Tensor>;
+    fn input(&self, pass: &Pass, operator: Operator, x: &Tensor) -> Result<Tensor>;
 
     /// What it hands on in the place of its result `y`: an fp32 tensor.
     ///
     /// # Errors
     /// candle's.
-    fn output(&self, operator: Operator, y: Tensor) -> Result<Tensor>;
+    fn output(&self, pass: &Pass, operator: Operator, y: Tensor) -> Result<Tensor>;
+
+    /// Whether it needs candle's own operators, in a number type that is no longer fp32.
+    fn is_plain(&self) -> bool {
+        false
+    }
 }
 
 impl Pass {
-    /// The same pass with its operators by `lowering`, if there is one. It then takes the plain operators: the fused
-    /// ones are fp32 throughout.
+    /// The same pass with its operators by `lowering`, if there is one. It then runs them one at a time: fused ones are
+    /// fp32 throughout.
     #[must_use]
     pub fn lowered(mut self, lowering: Option<Arc<dyn Lowering>>) -> Self {
-        self.plain |= lowering.is_some();
+        self.plain |= lowering.as_ref().is_some_and(|l| l.is_plain());
         self.lowering = lowering;
         self
     }
@@ -77,8 +83,8 @@ impl Pass {
         };
         let mut cast = inputs.map(Tensor::clone);
         for x in &mut cast {
-            *x = lowering.input(operator, x)?;
+            *x = lowering.input(self, operator, x)?;
         }
-        lowering.output(operator, run(cast)?)
+        lowering.output(self, operator, run(cast)?)
     }
 }

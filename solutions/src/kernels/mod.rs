@@ -21,6 +21,7 @@ mod neuron;
 mod parallel;
 mod plain;
 mod pool;
+mod separate;
 mod shared_mlp;
 mod tape;
 mod tile;
@@ -40,6 +41,7 @@ pub use loss::{cross_entropy, weighted_sum};
 pub use lowering::{Lowering, Operator};
 pub use neuron::neuron;
 pub use plain::{max_points, shared_layer};
+pub use separate::each;
 pub use shared_mlp::{MlpLayer, shared_mlp, shared_mlp_max};
 pub use tape::{Gradients, backward, backward_with};
 pub use transform::{add_identity, orthogonality, transform};
@@ -110,7 +112,7 @@ impl Pass {
         shape: &[usize],
         backward: impl FnOnce() -> tape::Backward,
     ) -> Result<Tensor> {
-        if self.train && self.on_graph {
+        if self.train && (self.on_graph || self.plain) {
             return custom_op::on_graph(inputs, output, shape, backward());
         }
         let tape = self.tape.as_ref().filter(|_| self.train);

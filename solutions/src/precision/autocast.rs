@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use candle_core::{DType, Result, Tensor};
 
-use crate::kernels::Lowering;
 pub use crate::kernels::Operator;
+use crate::kernels::{Lowering, Pass};
 
 use super::emulate::{Border, Emulation};
 use super::{Format, GradientCensus};
@@ -99,19 +99,23 @@ impl Autocast {
 }
 
 impl Lowering for Autocast {
-    fn input(&self, operator: Operator, x: &Tensor) -> Result<Tensor> {
+    fn input(&self, pass: &Pass, operator: Operator, x: &Tensor) -> Result<Tensor> {
         match ((self.policy)(operator), &self.low) {
             (Casting::Low, Low::Real(dtype)) => x.to_dtype(*dtype),
-            (Casting::Low, Low::Emulated(emulation)) => emulation.border(x, Border::Input),
+            (Casting::Low, Low::Emulated(emulation)) => emulation.border(pass, x, Border::Input),
             (Casting::Full, _) => x.to_dtype(DType::F32),
             (Casting::Widest | Casting::AsIs, _) => Ok(x.clone()),
         }
     }
 
-    fn output(&self, operator: Operator, y: Tensor) -> Result<Tensor> {
+    fn output(&self, pass: &Pass, operator: Operator, y: Tensor) -> Result<Tensor> {
         match ((self.policy)(operator), &self.low) {
-            (Casting::Low, Low::Emulated(emulation)) => emulation.border(&y, Border::Output),
+            (Casting::Low, Low::Emulated(emulation)) => emulation.border(pass, &y, Border::Output),
             _ => y.to_dtype(DType::F32),
         }
+    }
+
+    fn is_plain(&self) -> bool {
+        matches!(self.low, Low::Real(_))
     }
 }

@@ -71,7 +71,7 @@ impl Precision {
         match self {
             Self::Fp32 => None,
             _ if self.is_emulated(device) => Some(format!(
-                "{self}, emulated: shows accuracy, not speed (plain operators, rounded; slower than fp32)"
+                "{self}, emulated: shows accuracy, not speed (operators one at a time, rounded; slower than fp32)"
             )),
             Self::Tf32 => Some("tf32 products".into()),
             _ => Some(format!("{self} products, plain operators")),

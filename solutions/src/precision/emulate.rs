@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
+use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
 use super::{BF16, FP8_E4M3, FP8_E5M2, Format, GradientCensus, Overflow, TF32, format::round_all, scale_for};
+use crate::kernels::{Pass, each};
 
 /// Numbers that one task rounds.
 const BLOCK: usize = 1 << 14;
@@ -52,13 +53,28 @@ impl Emulation {
     }
 
     /// `x` over a border.
-    pub fn border(self: &Arc<Self>, x: &Tensor, border: Border) -> Result<Tensor> {
+    pub fn border(self: &Arc<Self>, pass: &Pass, x: &Tensor, border: Border) -> Result<Tensor> {
         let (forward, backward) = self.formats(border);
-        x.contiguous()?.apply_op1(Rounded {
-            emulation: self.clone(),
-            forward,
-            backward,
+        let emulation = self.clone();
+        let forth = |values: &mut [f32]| {
+            if let Some(format) = forward {
+                self.rounded(values, format);
+            }
+        };
+        each(x, pass, forth, move |gradients| {
+            if let Some(format) = backward {
+                emulation.rounded_back(gradients, format);
+            }
         })
+    }
+
+    fn rounded_back(&self, gradients: &mut [f32], format: Format) {
+        let Some(census) = &self.census else {
+            return self.rounded(gradients, format);
+        };
+        let before = gradients.to_vec();
+        self.rounded(gradients, format);
+        census.note(&before, gradients);
     }
 
     fn rounded(&self, values: &mut [f32], format: Format) {
@@ -80,41 +96,5 @@ impl Emulation {
                 values.iter_mut().for_each(|v| *v /= scale);
             }
         });
-    }
-}
-
-struct Rounded {
-    emulation: Arc<Emulation>,
-    forward: Option<Format>,
-    backward: Option<Format>,
-}
-
-impl CustomOp1 for Rounded {
-    fn name(&self) -> &'static str {
-        "round to a format"
-    }
-
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (CpuStorage::F32(values), Some((from, to))) = (storage, layout.contiguous_offsets()) else {
-            bail!("rounding is emulated for contiguous fp32 tensors on the CPU only");
-        };
-        let mut values = values[from..to].to_vec();
-        if let Some(format) = self.forward {
-            self.emulation.rounded(&mut values, format);
-        }
-        Ok((CpuStorage::F32(values), layout.shape().clone()))
-    }
-
-    fn bwd(&self, _: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let Some(format) = self.backward else {
-            return Ok(Some(gradient.clone()));
-        };
-        let before: Vec<f32> = gradient.flatten_all()?.to_vec1()?;
-        let mut after = before.clone();
-        self.emulation.rounded(&mut after, format);
-        if let Some(census) = &self.emulation.census {
-            census.note(&before, &after);
-        }
-        Tensor::from_vec(after, gradient.shape(), gradient.device()).map(Some)
     }
 }
