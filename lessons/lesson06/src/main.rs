@@ -1,0 +1,3 @@
+//! The experiment of lesson 06.
+
+fn main() {}
