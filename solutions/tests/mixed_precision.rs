@@ -1,6 +1,8 @@
 //! Training in fewer bits: the emulated operators are candle's real ones, scaled steps are plain ones or none at all.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod program;
+
 use std::sync::{Arc, Mutex};
 
 use candle_core::{DType, Device, Result, Tensor, Var};
@@ -289,4 +291,70 @@ fn only_fewer_bits_on_the_cpu_are_emulated_and_told_so() {
         let told = precision.told(&cpu).unwrap();
         assert!(told.contains("emulated: shows accuracy, not speed"), "{told}");
     }
+}
+
+#[test]
+fn the_program_says_that_it_emulates_scales_the_loss_and_gives_up_clearly() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = program::tiny_forest(dir.path(), 40);
+    let train = |name: &str, more: &[&str]| {
+        let mut command = program::canopy();
+        command.args([
+            "train",
+            "--batch",
+            "4",
+            "--points",
+            "32",
+            "--width",
+            "16",
+            "--precision",
+            "fp16",
+        ]);
+        command
+            .args(more)
+            .arg("--data")
+            .arg(&data)
+            .arg("--out")
+            .arg(dir.path().join(name));
+        command
+    };
+    let output = train("run", &["--epochs", "2"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("precision: fp16, emulated: shows accuracy, not speed"),
+        "{said}"
+    );
+    assert!(said.contains(", loss scale "), "{said}");
+    let page = std::fs::read_to_string(dir.path().join("run/report.html")).unwrap();
+    assert!(page.contains("emulated: shows accuracy, not speed"));
+    // Everything overflows: no step is taken, and the run ends.
+    let said = program::stderr(&mut train("static", &["--epochs", "40", "--loss-scale", "1e38"]));
+    assert!(said.contains("overflowed in 100 steps in a row"), "{said}");
+    let said = program::stderr(&mut train("none", &["--loss-scale", "fast"]));
+    assert!(said.contains("loss-scale is 'fast'"), "{said}");
+}
+
+#[test]
+fn the_bench_counts_bytes() {
+    let output = program::canopy()
+        .args(["bench", "precision", "--bytes", "--json"])
+        .output()
+        .unwrap();
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of = |format: &str, key: &str| {
+        let row = rows
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|r| r["format"] == format)
+            .unwrap();
+        row[key].as_f64().unwrap()
+    };
+    assert_eq!(
+        (of("fp32", "a_parameter"), of("bf16", "a_parameter")),
+        (16.0, 16.0)
+    );
+    assert_eq!(of("fp32", "activations_mb"), 2.0 * of("fp16", "activations_mb"));
+    assert_eq!(of("tf32", "activations_mb"), of("fp32", "activations_mb"));
 }

@@ -181,11 +181,6 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         update_scale: |s, inf| followed(s, inf, Follow { most: f64::INFINITY, ..FOLLOW })),
     wrong!("6.5", gives_the_optimizer_wide_gradients, "The optimizer was given the gradients in bf16; turn them to fp32.",
         master_step: |m, w, g, step, low| { step(g)?; copied(m, w, low) }),
-    wrong!("6.5", gives_the_optimizer_wide_gradients, "The gradients were rounded by `low` once more and stay low; fp32 is asked.",
-    master_step: |m, w, g, step, low| {
-        step(&g.iter().map(low).collect::<Result<Vec<_>>>()?)?;
-        copied(m, w, low)
-    }),
     wrong!("6.5", rounds_masters_into_weights, "The weights are as they were; set each to its master, rounded.",
         master_step: |_, _, g, step, _| step(&wide(g)?)),
     wrong!("6.5", rounds_masters_into_weights, "The weights were set before the step; they are one step behind.",

@@ -30,6 +30,8 @@ fn hold(answer: &Lesson06, amax: f32, format: Format, margin: u32) -> Verdict {
 
 pub fn brings_the_greatest_near_the_top(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
+    hold(answer, 1.0, FP8_E4M3, 0)?;
+    hold(answer, 1.5, FP8_E4M3, 0)?;
     for format in FORMATS {
         for _ in 0..4 {
             let amax = draw.number(1.0, 9.9) * 10f64.powi(draw.whole(0, 12) as i32 - 8);

@@ -57,6 +57,7 @@ pub fn rounds_to_the_nearest(answer: &Lesson06) -> Verdict {
 }
 
 pub fn sends_ties_to_even(answer: &Lesson06) -> Verdict {
+    exactly(answer, -2051.0, FP16, -2052.0)?;
     exactly(answer, 2049.0, FP16, 2048.0)?;
     exactly(answer, 2051.0, FP16, 2052.0)?;
     let mut draw = draw();
@@ -86,6 +87,7 @@ pub fn keeps_subnormal_numbers(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     for format in [FP16, FP8_E4M3, FP8_E5M2] {
         let least = format.least();
+        exactly(answer, (3.0 * least) as f32, format, 3.0 * least)?;
         for times in [
             draw.number(0.55, 0.95),
             draw.number(0.1, 0.45),
