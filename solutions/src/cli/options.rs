@@ -161,6 +161,16 @@ pub struct Options {
     #[arg(long, value_name = "NAME", help_heading = "Machine")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// Train with products in this format, the rest and the weights in fp32. A GPU has it; on the CPU all but fp32 is
+    /// emulated, by operators run one at a time and rounded: shows accuracy, not speed. Evaluation is fp32 always
+    #[arg(long, value_parser = ["fp32", "tf32", "bf16", "fp16"], help_heading = "Precision")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<String>,
+    /// Scale the loss, so that small gradients do not vanish in fp16: dynamic (PyTorch's rule), deepspeed (DeepSpeed's),
+    /// off, a number that stays, or auto (dynamic for fp16, else off)
+    #[arg(long, value_name = "SCALE", help_heading = "Precision")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_scale: Option<String>,
     /// Plain candle operators instead of the fused ones
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = "Machine")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -31,6 +31,7 @@ Examples:
   canopy train --data idtrees/ --species QURU,ACRU --min-points 64 --folds 5 --fold 0
   canopy train --config run.toml --epochs 100
   canopy train --epochs 2 --profile         where does the time go?
+  canopy train --precision fp16 --points 128 --width 4
   canopy train --resume runs/quick")]
 pub struct Args {
     /// Settings to start from: quick (two minutes on two cores) or full (the best there is)
@@ -160,6 +161,9 @@ fn introduce(
     }
     for warning in &split.warnings {
         eprintln!("note: {warning}");
+    }
+    if let Some(told) = config.precision.told(&chosen.device) {
+        eprintln!("precision: {told}");
     }
     eprintln!("writing to {}", folder.path().display());
 }

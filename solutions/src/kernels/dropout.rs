@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 use canopy_data::Philox;
 
 use super::values::{Values, fused};
-use super::{Pass, plain};
+use super::{Operator, Pass, plain};
 
 /// Drops each value with probability `p` and scales the rest by 1/(1−p) (Srivastava et al. 2014).
 /// The mask is Philox's at (seed, step, layer, element): the same on every device.
@@ -15,6 +15,10 @@ pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
     if !pass.train || p <= 0.0 {
         return Ok(x.clone());
     }
+    pass.operate(Operator::Dropout, [x], |[x]| dropped(&x, p, layer, pass))
+}
+
+fn dropped(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
     if !fused(pass, &[x]) {
         return plain::dropout(x, p, layer, pass);
     }

@@ -6,7 +6,7 @@ use candle_core::{Device, Result, Tensor, bail};
 use super::matmul::{Matrix, Sizes, matmul};
 use super::shared_mlp::{MlpLayer, shared_mlp};
 use super::values::{Values, fused};
-use super::{BatchNorm, Pass, plain};
+use super::{BatchNorm, Pass, plain, separate};
 
 /// Up to so many rows the channels are shared out among the threads, beyond it the rows.
 const FEW: usize = 512;
@@ -19,7 +19,10 @@ pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass
     let layer = MlpLayer { weight: w, bn, relu };
     let (gamma, beta) = (bn.gamma.as_tensor(), bn.beta.as_tensor());
     let inputs = [x, w, gamma, beta];
-    if !fused(pass, &inputs) {
+    if fused(pass, &inputs) && pass.is_lowered() && pass.train {
+        return separate::layers(x, &[layer], None, pass);
+    }
+    if !fused(pass, &inputs) || pass.is_lowered() {
         return plain::linear_bn(x, w, bn, relu, pass);
     }
     if x.dims().first().is_none_or(|&rows| rows > FEW) {
@@ -91,13 +94,13 @@ pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass
     })
 }
 
-fn read(t: &Tensor) -> Result<Vec<f32>> {
+pub(super) fn read(t: &Tensor) -> Result<Vec<f32>> {
     let t = t.contiguous()?;
     Ok(Values::of(&t)?.to_vec())
 }
 
 /// Turns y into x̂ by the batch's statistics, moves the running ones, and gives 1/σ.
-fn batch_norm(y: &mut [f32], rows: usize, bn: &BatchNorm) -> Result<Vec<f32>> {
+pub(super) fn batch_norm(y: &mut [f32], rows: usize, bn: &BatchNorm) -> Result<Vec<f32>> {
     let n = y.len() / rows;
     let m = rows as f64;
     let mut mean = vec![0.0_f64; n];

@@ -108,7 +108,13 @@ mod tests {
         for (padding, train) in [(0.0, true), (7e5, true), (f64::NAN, true), (7e5, false)] {
             let pass = if train { Pass::train(1, 1) } else { Pass::eval() };
             let (own, other) = (norm(4), norm(4));
-            let expected = super::super::plain::batch_norm(&real, &own, &pass).unwrap();
+            let expected = super::super::plain::batch_norm(
+                &real,
+                (own.gamma.as_tensor(), own.beta.as_tensor()),
+                &own,
+                &pass,
+            )
+            .unwrap();
             let (x, mask) = padded(&real, padding);
             let got = masked_batch_norm(&x, &mask, &other, &pass).unwrap();
             for (at, row) in [(0, 0), (2, 1), (3, 2)] {

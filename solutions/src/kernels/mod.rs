@@ -14,6 +14,7 @@ mod instruction_set;
 mod linear;
 mod linear_bn;
 mod loss;
+mod lowering;
 mod masked;
 mod matmul;
 pub mod multi_tensor;
@@ -21,12 +22,15 @@ mod neuron;
 mod parallel;
 mod plain;
 mod pool;
+mod separate;
 mod shared_mlp;
 mod tape;
 mod tile;
 mod transform;
 mod values;
 mod vector;
+
+use std::sync::Arc;
 
 use candle_core::{Result, Tensor, Var};
 
@@ -35,10 +39,12 @@ pub use instruction_set::InstructionSet;
 pub use linear::linear;
 pub use linear_bn::linear_bn;
 pub use loss::{cross_entropy, weighted_sum};
+pub use lowering::{Lowering, Operator};
 pub use masked::{masked_batch_norm, masked_layer, masked_max};
 pub use neuron::neuron;
 pub use plain::{max_points, shared_layer};
 pub use pool::release_buffers;
+pub use separate::each;
 pub use shared_mlp::{MlpLayer, shared_mlp, shared_mlp_max};
 pub use tape::{Gradients, backward, backward_with};
 pub use transform::{add_identity, orthogonality, transform};
@@ -56,6 +62,7 @@ pub struct Pass {
     pub step: u64,
     on_graph: bool,
     tape: Option<tape::Tape>,
+    lowering: Option<Arc<dyn Lowering>>,
 }
 
 impl Pass {
@@ -68,6 +75,7 @@ impl Pass {
             step,
             on_graph: false,
             tape: Some(tape::Tape::default()),
+            lowering: None,
         }
     }
 
@@ -80,6 +88,7 @@ impl Pass {
             step: 0,
             on_graph: false,
             tape: None,
+            lowering: None,
         }
     }
 
@@ -106,7 +115,7 @@ impl Pass {
         shape: &[usize],
         backward: impl FnOnce() -> tape::Backward,
     ) -> Result<Tensor> {
-        if self.train && self.on_graph {
+        if self.train && (self.on_graph || self.plain) {
             return custom_op::on_graph(inputs, output, shape, backward());
         }
         let tape = self.tape.as_ref().filter(|_| self.train);

@@ -2,16 +2,25 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{BatchNorm, Pass};
+use super::{BatchNorm, Operator, Pass};
 
 pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
-    if relu && !pass.train {
+    // In fewer bits the two are not one operator: only the product is low.
+    if relu && !pass.train && !pass.is_lowered() {
         let (w, b) = bn.folded(w)?;
         // Of variables candle keeps a graph, and with it every layer's output; an evaluation needs the last alone.
         return Ok(shared_layer(x, &w, &b)?.detach());
     }
-    let y = batch_norm(&x.matmul(&w.t()?)?, bn, pass)?;
-    if relu { self::relu(&y) } else { Ok(y) }
+    let y = pass.operate(Operator::Linear, [x, w], |[x, w]| x.matmul(&w.t()?))?;
+    let inputs = [&y, bn.gamma.as_tensor(), bn.beta.as_tensor()];
+    let y = pass.operate(Operator::BatchNorm, inputs, |[y, gamma, beta]| {
+        batch_norm(&y, (&gamma, &beta), bn, pass)
+    })?;
+    if relu {
+        pass.operate(Operator::Relu, [&y], |[y]| self::relu(&y))
+    } else {
+        Ok(y)
+    }
 }
 
 /// A layer of a shared MLP, batch norm folded into its weight: relu(w·p + b) for each point p, all of them in one
@@ -32,7 +41,12 @@ pub(super) fn relu(x: &Tensor) -> Result<Tensor> {
     x.detach().le(0.0)?.where_cond(&x.zeros_like()?, x)
 }
 
-pub(super) fn batch_norm(x: &Tensor, bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
+pub(super) fn batch_norm(
+    x: &Tensor,
+    (gamma, beta): (&Tensor, &Tensor),
+    bn: &BatchNorm,
+    pass: &Pass,
+) -> Result<Tensor> {
     let (mean, var) = if pass.train {
         let n = x.dim(0)? as f64;
         let mean = x.mean_keepdim(0)?;
@@ -53,8 +67,8 @@ pub(super) fn batch_norm(x: &Tensor, bn: &BatchNorm, pass: &Pass) -> Result<Tens
     };
     x.broadcast_sub(&mean)?
         .broadcast_div(&(var + bn.eps)?.sqrt()?)?
-        .broadcast_mul(&bn.gamma)?
-        .broadcast_add(&bn.beta)
+        .broadcast_mul(gamma)?
+        .broadcast_add(beta)
 }
 
 /// The greatest value of each channel over a cloud's points: `[clouds, points, channels]` → `[clouds, channels]`.

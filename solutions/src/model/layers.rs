@@ -3,7 +3,7 @@
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy_data::Philox;
 
-use crate::kernels::{self, BatchNorm, MlpLayer, Pass};
+use crate::kernels::{self, BatchNorm, MlpLayer, Operator, Pass};
 
 /// What new layers start from.
 pub(super) struct Init<'a> {
@@ -125,8 +125,9 @@ impl Last {
         &self.weight
     }
 
-    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        kernels::linear(x, &self.weight, &self.bias)
+    pub fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        let inputs = [x, self.weight.as_tensor(), self.bias.as_tensor()];
+        pass.operate(Operator::Linear, inputs, |[x, w, b]| kernels::linear(&x, &w, &b))
     }
 
     pub fn params(&self) -> [Named; 2] {
@@ -174,7 +175,7 @@ impl TNet {
     /// The part behind the max: `[clouds, 1024]` → `[clouds, k, k]`.
     pub fn matrices(&self, pooled: &Tensor, pass: &Pass) -> Result<Tensor> {
         let hidden = forward(&self.fc, pooled, pass)?;
-        let t = kernels::add_identity(&self.out.forward(&hidden)?, self.k)?;
+        let t = kernels::add_identity(&self.out.forward(&hidden, pass)?, self.k)?;
         // What comes after would hang on it, and all of it be kept.
         Ok(if pass.train { t } else { t.detach() })
     }

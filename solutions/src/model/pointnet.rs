@@ -3,7 +3,7 @@ use candle_core::{DType, Device, Tensor, Var};
 
 use super::layers::{self, Dense, Init, Last, Named, TNet};
 use super::{Kind, PointNetConfig};
-use crate::kernels::{self, Pass};
+use crate::kernels::{self, Operator, Pass};
 
 /// What a forward pass gives.
 #[derive(Clone, Debug)]
@@ -123,10 +123,12 @@ impl PointNet {
         let Some(transforms) = &self.transforms else {
             return Ok((x, None));
         };
-        let x = kernels::transform(&x, &transforms.input.forward(&x, clouds, pass)?)?;
+        let product = |[x, t]: [Tensor; 2]| kernels::transform(&x, &t);
+        let t = transforms.input.forward(&x, clouds, pass)?;
+        let x = pass.operate(Operator::Matmul, [&x, &t], product)?;
         let x = layers::forward(&self.mlp[..BEFORE_FEATURE_TRANSFORM], &x, pass)?;
         let t = transforms.feature.forward(&x, clouds, pass)?;
-        Ok((kernels::transform(&x, &t)?, Some(t)))
+        Ok((pass.operate(Operator::Matmul, [&x, &t], product)?, Some(t)))
     }
 
     /// The layers of the shared MLP that what [`Self::transformed`] gives has not been through.
@@ -144,7 +146,7 @@ impl PointNet {
             let hidden = layers::forward(std::slice::from_ref(layer), &x, pass)?;
             x = kernels::dropout(&hidden, self.config.dropout, i as u64, pass)?;
         }
-        Ok(self.classifier.forward(&x)?)
+        Ok(self.classifier.forward(&x, pass)?)
     }
 
     /// What training changes, always in this order: the input T-Net, the feature T-Net, the shared MLP,

@@ -1,5 +1,7 @@
 //! Number formats and rounding to them.
 
+use half::slice::HalfFloatSliceExt;
+
 /// What becomes of a number beyond a format's greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
@@ -117,6 +119,29 @@ pub fn round_to(x: f32, format: Format) -> f32 {
     rounded as f32
 }
 
+/// [`round_to`] for many numbers at once.
+pub fn round_all(values: &mut [f32], format: Format) {
+    if format == FP16 {
+        let mut short = [half::f16::ZERO; 512];
+        for values in values.chunks_mut(512) {
+            let short = &mut short[..values.len()];
+            short.convert_from_f32_slice(values);
+            short.convert_to_f32_slice(values);
+        }
+    } else if format.exponent == 8 && format.mantissa < 23 && format.overflow == Overflow::Infinity {
+        // fp32's exponents: the bits past the mantissa go, subnormal or not, and a carry runs into the exponent.
+        let past = 23 - format.mantissa;
+        let half = (1 << (past - 1)) - 1;
+        for v in values.iter_mut() {
+            let bits = v.to_bits();
+            let rounded = bits.wrapping_add(half + ((bits >> past) & 1)) & (u32::MAX << past);
+            *v = if v.is_nan() { *v } else { f32::from_bits(rounded) };
+        }
+    } else {
+        values.iter_mut().for_each(|v| *v = round_to(*v, format));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +158,20 @@ mod tests {
             ] {
                 let got = round_to(x, format);
                 prop_assert!(got.to_bits() == expected.to_bits() || (got.is_nan() && expected.is_nan()), "{x:e}: {got:e}");
+            }
+        }
+
+        #[test]
+        fn many_at_once_round_as_one_by_one(bits in proptest::collection::vec(any::<u32>(), 1..40)) {
+            let values: Vec<f32> = bits.into_iter().map(f32::from_bits).collect();
+            for format in [FP32, TF32, BF16, FP16, FP8_E4M3, FP8_E5M2, BF16.with(Overflow::Saturate)] {
+                let mut all = values.clone();
+                round_all(&mut all, format);
+                for (x, got) in values.iter().zip(all) {
+                    let one = round_to(*x, format);
+                    let same = got.to_bits() == one.to_bits() || (got.is_nan() && one.is_nan());
+                    prop_assert!(same, "{x:e} to {}: {got:e}, not {one:e}", format.name);
+                }
             }
         }
 

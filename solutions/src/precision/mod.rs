@@ -3,16 +3,25 @@
 
 mod autocast;
 mod bytes;
+mod census;
+mod choice;
 mod deepspeed;
+mod dynamic;
+mod emulate;
 mod format;
 mod fp8;
+mod master;
 mod scaler;
 mod tensor_core;
 
-pub use autocast::{Casting, Operator, autocast};
+pub use autocast::{Autocast, Casting, Operator, autocast};
 pub use bytes::{BytesPerParameter, bytes_per_parameter};
+pub use census::{Counts, GradientCensus};
+pub use choice::{LossScaler, Precision};
 pub use deepspeed::DeepSpeedScaler;
+pub use dynamic::{DynamicScaler, update_scale};
 pub use format::{BF16, FP8_E4M3, FP8_E5M2, FP16, FP32, Format, Overflow, TF32, round_to};
 pub use fp8::{DelayedScale, scale_for};
-pub use scaler::{DynamicScaler, GradScaler, LossScale, found_inf, unscale};
-pub use tensor_core::{Product, eligibility};
+pub use master::master_step;
+pub use scaler::{GradScaler, LossScale, ScaledGradients, Walk, found_inf, scaled_gradients, unscale};
+pub use tensor_core::{Product, TensorCores, eligibility, tensor_cores};

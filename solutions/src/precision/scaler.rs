@@ -3,7 +3,22 @@
 
 use anyhow::{Result, bail, ensure};
 use candle_core::{DType, Tensor};
-use serde::{Deserialize, Serialize};
+
+use crate::kernels;
+
+/// Walks backward from a loss: its gradients in the parameters, in their order.
+pub type Walk<'a> = &'a mut dyn FnMut(&Tensor) -> candle_core::Result<Vec<Tensor>>;
+
+/// The gradients of `loss` by way of the loss × `scale`, whose gradients `walk` gives; in fp32 at least, divided by the
+/// scale again, and whether one of them was infinite or NaN.
+///
+/// # Errors
+/// candle's, those of `walk`.
+pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> candle_core::Result<(Vec<Tensor>, bool)> {
+    let mut grads = walk(&kernels::weighted_sum(&[(loss, scale)])?)?;
+    let found_inf = unscale(&mut grads, scale)?;
+    Ok((grads, found_inf))
+}
 
 /// Divides all gradients by `scale`, in fp32 at least, and says whether one of them was infinite or NaN.
 ///
@@ -49,81 +64,16 @@ pub trait LossScale {
     fn update(&mut self, found_inf: bool) -> Result<()>;
 }
 
-/// PyTorch's rule: ×2 after 2,000 good steps in a row, ×½ on an overflow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DynamicScaler {
-    scale: f64,
-    growth: f64,
-    backoff: f64,
-    interval: u32,
-    good: u32,
-}
-
-impl Default for DynamicScaler {
-    fn default() -> Self {
-        Self {
-            scale: 65536.0,
-            growth: 2.0,
-            backoff: 0.5,
-            interval: 2000,
-            good: 0,
-        }
-    }
-}
-
-impl DynamicScaler {
-    /// From `scale`, ×2 after `interval` good steps.
-    ///
-    /// # Errors
-    /// A scale not above 0, an interval of 0.
-    pub fn new(scale: f64, interval: u32) -> Result<Self> {
-        ensure!(
-            scale > 0.0 && scale.is_finite() && interval > 0,
-            "loss scale: it starts at {scale} and grows every {interval} steps; both must be above 0"
-        );
-        Ok(Self {
-            scale,
-            interval,
-            ..Self::default()
-        })
-    }
-
-    /// Good steps since the scale last changed.
-    pub fn good_steps(&self) -> u32 {
-        self.good
-    }
-}
-
-impl LossScale for DynamicScaler {
-    fn scale(&self) -> f64 {
-        self.scale
-    }
-
-    fn update(&mut self, found_inf: bool) -> Result<()> {
-        if found_inf {
-            self.scale *= self.backoff;
-            self.good = 0;
-            return Ok(());
-        }
-        self.good += 1;
-        if self.good == self.interval {
-            self.good = 0;
-            // As PyTorch: a scale that would be infinite stays.
-            let grown = self.scale * self.growth;
-            if grown <= f64::from(f32::MAX) {
-                self.scale = grown;
-            }
-        }
-        Ok(())
-    }
-}
-
 /// PyTorch's order of calls: scale the loss, perhaps unscale (to clip), step, update; each once.
 #[derive(Clone, Debug)]
 pub struct GradScaler<S> {
     rule: S,
     stage: Stage,
+    by: ScaledGradients,
 }
+
+/// A function such as [`scaled_gradients`].
+pub type ScaledGradients = fn(&Tensor, f64, Walk) -> candle_core::Result<(Vec<Tensor>, bool)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -138,7 +88,38 @@ impl<S: LossScale> GradScaler<S> {
         Self {
             rule,
             stage: Stage::Ready,
+            by: scaled_gradients,
         }
+    }
+
+    /// With another function in the place of [`scaled_gradients`].
+    #[must_use]
+    pub fn by(mut self, by: ScaledGradients) -> Self {
+        self.by = by;
+        self
+    }
+
+    /// The rule, where it stands.
+    pub fn rule(&self) -> &S {
+        &self.rule
+    }
+
+    /// The gradients of `loss`, scaled on the way and unscaled already. A step may ask for those of several
+    /// micro-batches, one after the other.
+    ///
+    /// # Errors
+    /// The step was taken already; candle's, those of `walk`.
+    pub fn gradients(&mut self, loss: &Tensor, walk: Walk) -> Result<Vec<Tensor>> {
+        let before = match self.stage {
+            Stage::Ready => false,
+            Stage::Unscaled { found_inf } => found_inf,
+            Stage::Stepped { .. } => bail!("loss scale: step() was called already; call update() first"),
+        };
+        let (grads, found_inf) = (self.by)(loss, self.rule.scale(), walk)?;
+        self.stage = Stage::Unscaled {
+            found_inf: before || found_inf,
+        };
+        Ok(grads)
     }
 
     /// The factor of this step.

@@ -13,31 +13,54 @@ pub struct Product {
     pub k: usize,
 }
 
-/// Why a product of `format` does badly on tensor cores; empty where it does well. After NVIDIA's "Matrix
-/// multiplication background": each row in whole 16-byte pieces, tiles of 64 or 128 full, no side too short to pay for
-/// the launch.
-pub fn eligibility(product: Product, format: Format) -> Vec<String> {
-    let sides = [("m", product.m), ("n", product.n), ("k", product.k)];
+/// How well tensor cores take a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorCores {
+    /// Whether they take the format at all: all but fp32.
+    pub served: bool,
+    /// The product with each side padded to whole pieces of 16 bytes: what they multiply, were it not for tiles.
+    pub padded: Product,
+    /// Whether every side is at least 128, so that multiplying takes longer than reading.
+    pub worth: bool,
+}
+
+/// What tensor cores make of a product of `format` (NVIDIA, "Matrix multiplication background", sections 3 and 4): each
+/// row in whole 16-byte pieces, so sides in multiples of 8 numbers of 16 bits, and no side under 128.
+pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
     // fp32 products take tensor cores as tf32, four bytes each.
-    let bytes = if format.bits() > 16 {
-        4
-    } else {
-        format.bits().div_ceil(8)
+    let bytes = match format.bits() {
+        17.. => 4,
+        bits => bits.div_ceil(8) as usize,
     };
-    let multiple = (16 / bytes) as usize;
+    let whole = |side: usize| side.next_multiple_of(16 / bytes);
+    let Product { m, n, k } = product;
+    TensorCores {
+        served: format.name != "fp32",
+        padded: Product {
+            m: whole(m),
+            n: whole(n),
+            k: whole(k),
+        },
+        worth: m.min(n).min(k) >= 128,
+    }
+}
+
+/// Why a product of `format` does badly on tensor cores, in words; empty where it does well.
+pub fn eligibility(product: Product, format: Format) -> Vec<String> {
+    let found = tensor_cores(product, format);
+    let of = |p: Product| [("m", p.m), ("n", p.n), ("k", p.k)];
     let mut reasons = Vec::new();
-    if format.name == "fp32" {
+    if !found.served {
         reasons.push("fp32 is multiplied by ordinary cores: allow tf32, or take 16 bits".into());
     }
-    for (name, size) in sides {
-        if size % multiple != 0 {
-            let next = size.next_multiple_of(multiple);
+    for ((name, size), (_, padded)) in of(product).into_iter().zip(of(found.padded)) {
+        if size != padded {
             reasons.push(format!(
-                "{name} = {size} is no multiple of {multiple}: pad it to {next}"
+                "{name} = {size} is no whole number of 16-byte pieces: pad it to {padded}"
             ));
         }
     }
-    for (name, size) in sides {
+    for (name, size) in of(product) {
         if size < 128 {
             reasons.push(format!(
                 "{name} = {size} is under 128: reading takes longer than multiplying"
@@ -69,10 +92,19 @@ mod tests {
         assert!(
             reasons
                 .iter()
-                .any(|r| r.contains("k = 3 is no multiple of 8: pad it to 8")),
+                .any(|r| r.contains("k = 3 is no whole number of 16-byte pieces: pad it to 8")),
             "{reasons:?}"
         );
         assert_eq!(reasons.len(), 3, "{reasons:?}");
+    }
+
+    #[test]
+    fn sides_are_padded_and_the_shortest_decides() {
+        let of = |m, n, k, format| tensor_cores(Product { m, n, k }, format);
+        let found = of(131, 128, 129, FP8_E4M3);
+        assert_eq!((found.padded.m, found.padded.n, found.padded.k), (144, 128, 144));
+        assert!(found.worth && found.served);
+        assert!(!of(128, 127, 128, BF16).worth && !of(128, 128, 128, FP32).served);
     }
 
     #[test]

@@ -27,6 +27,16 @@ pub struct EpochRow {
     pub seconds: f64,
     /// Training clouds a second.
     pub clouds_per_second: f64,
+    /// The loss scale at the epoch's end; none where the loss is not scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_scale: Option<f64>,
+    /// Steps left out because a gradient overflowed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Precision, recall and F1 of one species.

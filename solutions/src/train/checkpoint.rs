@@ -13,6 +13,7 @@ use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::Config;
+use crate::precision::LossScaler;
 
 /// The layout's version; another one is refused.
 const VERSION: u32 = 1;
@@ -46,6 +47,12 @@ pub struct Progress {
     pub best: Option<(u64, usize)>,
     /// Wall time spent so far, seconds.
     pub seconds: f64,
+    /// How the loss is scaled; none where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaler: Option<LossScaler>,
+    /// Steps left out because a gradient overflowed: in the epoch under way, and in all.
+    #[serde(default)]
+    pub left_out: (u64, u64),
 }
 
 impl Progress {
@@ -64,6 +71,8 @@ impl Progress {
             seen: 0,
             best: None,
             seconds: 0.0,
+            scaler: None,
+            left_out: (0, 0),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     loader::{Augment, Features, Frame},
     model::{Kind, PointNetConfig},
     optim::{AdamConfig, AdamWConfig, LambConfig, LarsConfig, OptimConfig, SgdConfig},
+    precision::{LossScaler, Precision},
     schedule::Schedule,
 };
 
@@ -94,6 +95,10 @@ pub struct Config {
     pub prefetch: usize,
     /// `auto`, `cpu`, `cuda` or `cuda:N`.
     pub device: String,
+    /// What products are computed in while training; on the CPU all but fp32 is emulated.
+    pub precision: Precision,
+    /// As [`LossScaler::parse`] takes it.
+    pub loss_scale: String,
     /// Plain candle operators instead of the fused ones.
     pub plain: bool,
     /// Divides the width of every hidden layer: 1 is the published model, more is a toy.
@@ -143,6 +148,8 @@ impl Default for Config {
             workers: 1,
             prefetch: 4,
             device: "auto".into(),
+            precision: Precision::Fp32,
+            loss_scale: "auto".into(),
             plain: false,
             width: 1,
             checkpoint_seconds: 15.0,
@@ -232,6 +239,7 @@ impl Config {
         );
         self.network(1).check()?;
         self.optim().map(drop)?;
+        LossScaler::parse(&self.loss_scale, self.precision)?;
         self.schedule().map(drop)
     }
 

@@ -65,9 +65,14 @@ impl Display {
             .val_balanced
             .map(|v| format!(", validation {:.1} % balanced", 100.0 * v))
             .unwrap_or_default();
+        let scale = row.loss_scale.map(|scale| match row.left_out {
+            0 => format!(", loss scale {scale}"),
+            n => format!(", loss scale {scale}, {n} steps left out"),
+        });
+        let scale = scale.unwrap_or_default();
         if !std::io::stderr().is_terminal() {
             eprintln!(
-                "epoch {}/{}: loss {:.3}, accuracy {:.1} %{val}, {:.0} clouds/s, {:.1} s",
+                "epoch {}/{}: loss {:.3}, accuracy {:.1} %{val}{scale}, {:.0} clouds/s, {:.1} s",
                 row.epoch,
                 self.epochs,
                 row.train_loss,

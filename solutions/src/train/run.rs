@@ -9,12 +9,13 @@ use std::{
 };
 
 use anyhow::Result;
-use candle_core::Tensor;
+use candle_core::{DType, Tensor};
 
-use super::{Display, Loss, Running, Trainer, accumulated_step, checkpoint, remaining};
+use super::{Display, Loss, Running, Trainer, accumulated_step, checkpoint, remaining, scaled_step};
 use crate::{
     kernels::Pass,
     loader::{Batch, Collate, Loader, micro_batches},
+    precision::LossScale,
     profile::{self, Kind},
     report::{EpochRow, tensorboard::EventWriter},
 };
@@ -144,16 +145,33 @@ impl Trainer {
             .collect::<Result<Vec<_>>>()?;
         drop(copying);
         // Counted on, so that each micro-batch draws its own dropout; with one a step it is the step.
+        let (config, lowering) = (&self.config, &self.lowering);
         let pass = |i: usize| {
-            let count = step * self.config.accumulate as u64 + i as u64;
-            Pass::train(self.config.seed, count).plain(self.config.plain)
+            let count = step * config.accumulate as u64 + i as u64;
+            Pass::train(config.seed, count)
+                .plain(config.plain)
+                .lowered(lowering.clone())
         };
         let rate = self.learning_rate(step)?;
-        let (optimizer, clip) = (&mut *self.optimizer, self.config.clip);
-        let figures = accumulated_step(&self.model, optimizer, &tensors, loss, &pass, rate, clip)?;
+        let (model, optimizer, clip) = (&self.model, &mut *self.optimizer, self.config.clip);
+        let (figures, taken) = match &mut self.scaler {
+            None => (
+                accumulated_step(model, optimizer, &tensors, loss, &pass, rate, clip)?,
+                true,
+            ),
+            Some(scaler) => {
+                let done = scaled_step(model, optimizer, &tensors, loss, &pass, rate, clip, scaler)?;
+                (done.figures, done.taken)
+            }
+        };
         for ((value, correct), batch) in figures.into_iter().zip(micro) {
-            self.running.push(value, correct, batch.labels.len() as u64)?;
+            // A step that was left out may have a loss that is no number; that is no sign of a run come apart.
+            if taken || value.to_dtype(DType::F32)?.to_scalar::<f32>()?.is_finite() {
+                self.running.push(value, correct, batch.labels.len() as u64)?;
+            }
         }
+        self.progress.left_out.0 += u64::from(!taken);
+        self.progress.left_out.1 += u64::from(!taken);
         self.progress.step += 1;
         self.progress.batch += 1;
         Ok(())
@@ -178,6 +196,8 @@ impl Trainer {
             train_accuracy: self.running.accuracy(),
             seconds: 0.0,
             clouds_per_second,
+            loss_scale: self.scaler.as_ref().map(|s| s.rule().scale()),
+            left_out: self.progress.left_out.0,
             ..EpochRow::default()
         };
         let due = last || done.is_multiple_of(self.config.evaluate_every);
@@ -192,6 +212,7 @@ impl Trainer {
         }
         self.progress.epoch = done;
         self.progress.batch = 0;
+        self.progress.left_out.0 = 0;
         self.running = Running::default();
         self.keep_best(&row, last)?;
         row.seconds = start.elapsed().as_secs_f64();
@@ -233,6 +254,7 @@ impl Trainer {
         self.progress.loss_bits = self.running.loss_sum.to_bits();
         self.progress.correct = self.running.correct;
         self.progress.seen = self.running.seen;
+        self.progress.scaler = self.scaler.as_ref().map(|s| s.rule().clone());
         self.progress.seconds += self.clock.elapsed().as_secs_f64();
         self.clock = Instant::now();
         checkpoint::save(
@@ -255,6 +277,7 @@ fn write_events(events: &mut EventWriter, row: &EpochRow) -> Result<()> {
         ("balanced_accuracy/validation", row.val_balanced),
         ("learning_rate", Some(row.learning_rate)),
         ("clouds_per_second", Some(row.clouds_per_second)),
+        ("loss_scale", row.loss_scale),
     ];
     for (tag, value) in values {
         if let Some(value) = value {

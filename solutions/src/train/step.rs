@@ -5,11 +5,17 @@ use candle_core::{DType, Tensor};
 
 use super::OnDevice;
 use crate::{
-    kernels::{self, Pass},
+    kernels::{self, Operator, Pass},
     model::{PointNet, orthogonality},
     optim::{Optimizer, accumulated, clip_grad_norm},
     profile,
 };
+
+/// Loss and hits of each micro-batch, still on the device.
+pub(super) type Figures = Vec<(Tensor, Tensor)>;
+
+/// Turns a loss of a pass into the model's gradients.
+pub(super) type Walk<'a> = &'a mut dyn FnMut(&Tensor, &Pass) -> Result<Vec<Tensor>>;
 
 /// What the loss is made of.
 #[derive(Clone, Debug)]
@@ -38,7 +44,8 @@ pub fn train_step(
     learning_rate: f64,
     clip: f64,
 ) -> Result<(Tensor, Tensor)> {
-    let (total, correct, mut grads) = gradients(model, (points, labels), loss, pass, 1.0)?;
+    let walk = &mut |total: &Tensor, pass: &Pass| model.gradients(total, pass);
+    let (total, correct, mut grads) = gradients(model, (points, labels), loss, pass, 1.0, walk)?;
     update(optimizer, &mut grads, learning_rate, clip)?;
     Ok((total, correct))
 }
@@ -58,6 +65,20 @@ pub fn accumulated_step(
     learning_rate: f64,
     clip: f64,
 ) -> Result<Vec<(Tensor, Tensor)>> {
+    let walk = &mut |total: &Tensor, pass: &Pass| model.gradients(total, pass);
+    let (figures, mut grads) = accumulated_gradients(model, micro, loss, pass, walk)?;
+    update(optimizer, &mut grads, learning_rate, clip)?;
+    Ok(figures)
+}
+
+/// Loss and hits of each micro-batch, and the gradients of all together.
+pub(super) fn accumulated_gradients(
+    model: &PointNet,
+    micro: &[(Tensor, Tensor)],
+    loss: &Loss,
+    pass: &dyn Fn(usize) -> Pass,
+    walk: Walk,
+) -> Result<(Figures, Vec<Tensor>)> {
     // A weighted mean over a batch is divided by the weights of its labels; the orthogonality term by its clouds.
     let clouds: Vec<f64> = micro
         .iter()
@@ -79,16 +100,15 @@ pub fn accumulated_step(
     };
     let (all, all_clouds): (f64, f64) = (weights.iter().sum(), clouds.iter().sum());
     let mut figures = Vec::with_capacity(micro.len());
-    let mut grads = accumulated(&weights, &mut |i| {
+    let grads = accumulated(&weights, &mut |i| {
         let (points, labels) = &micro[i];
         let penalty = (clouds[i] / all_clouds) / (weights[i] / all);
-        let (total, correct, grads) = gradients(model, (points, labels), loss, &pass(i), penalty)
+        let (total, correct, grads) = gradients(model, (points, labels), loss, &pass(i), penalty, walk)
             .map_err(|e| candle_core::Error::Msg(format!("{e:#}")))?;
         figures.push((total, correct));
         Ok(grads)
     })?;
-    update(optimizer, &mut grads, learning_rate, clip)?;
-    Ok(figures)
+    Ok((figures, grads))
 }
 
 fn update(optimizer: &mut dyn Optimizer, grads: &mut [Tensor], learning_rate: f64, clip: f64) -> Result<()> {
@@ -107,17 +127,15 @@ fn gradients(
     loss: &Loss,
     pass: &Pass,
     penalty: f64,
+    walk: Walk,
 ) -> Result<(Tensor, Tensor, Vec<Tensor>)> {
     let span = profile::work("forward");
     let output = model.forward(points, pass)?;
     drop(span);
     let span = profile::work("loss");
-    let mut total = kernels::cross_entropy(
-        &output.logits,
-        labels,
-        loss.smoothing,
-        loss.class_weights.as_ref(),
-    )?;
+    let mut total = pass.operate(Operator::CrossEntropy, [&output.logits], |[logits]| {
+        kernels::cross_entropy(&logits, labels, loss.smoothing, loss.class_weights.as_ref())
+    })?;
     if let Some(transform) = output.feature_transform.filter(|_| loss.orthogonality > 0.0) {
         total = kernels::weighted_sum(&[
             (&total, 1.0),
@@ -133,7 +151,7 @@ fn gradients(
         .sum_all()?;
     drop(span);
     let _span = profile::work("backward");
-    let grads = model.gradients(&total, pass)?;
+    let grads = walk(&total, pass)?;
     Ok((total.detach(), correct, grads))
 }
 

@@ -121,6 +121,10 @@ fn facts(trainer: &Trainer) -> Vec<(String, String)> {
         ("Processor", machine::processor()),
         ("Data digest", trainer.data.digest.chars().take(16).collect()),
     ];
+    let precision = trainer.precision_told();
+    if let Some(told) = &precision {
+        facts.insert(5, ("Precision", told.clone()));
+    }
     if let Some((_, epoch)) = trainer.progress.best {
         facts.insert(5, ("Best epoch", epoch.to_string()));
     }

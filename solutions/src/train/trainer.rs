@@ -1,6 +1,6 @@
 //! A model under training and all that belongs to it; `run` holds the loop over it.
 
-use std::{collections::HashMap, time::Instant};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor};
@@ -10,7 +10,15 @@ use super::{
     Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved, checkpoint,
     evaluate, take_up,
 };
-use crate::{device::Chosen, loader::iterations, model::PointNet, optim::Optimizer, report::EpochRow};
+use crate::{
+    device::Chosen,
+    kernels::Lowering,
+    loader::iterations,
+    model::PointNet,
+    optim::Optimizer,
+    precision::{GradScaler, LossScale, LossScaler},
+    report::EpochRow,
+};
 
 /// A model under training, with all that it needs.
 pub struct Trainer {
@@ -31,6 +39,8 @@ pub struct Trainer {
     pub(super) device: Device,
     pub(super) device_name: String,
     pub(super) optimizer: Box<dyn Optimizer>,
+    pub(super) lowering: Option<Arc<dyn Lowering>>,
+    pub(super) scaler: Option<GradScaler<LossScaler>>,
     pub(super) running: Running,
     /// Batches of the epoch that was taken up in its middle.
     pub(super) todo: Option<Vec<Vec<usize>>>,
@@ -67,6 +77,8 @@ impl Trainer {
             config.seed,
         )?;
         let optimizer = config.optim()?.build(model.params())?;
+        let lowering = config.precision.lowering(&device);
+        let scaler = LossScaler::parse(&config.loss_scale, config.precision)?.map(GradScaler::new);
         let progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
         let now = Instant::now();
         Ok(Self {
@@ -80,6 +92,8 @@ impl Trainer {
             device,
             device_name,
             optimizer,
+            lowering,
+            scaler,
             running: Running::default(),
             todo: None,
             last_save: now,
@@ -133,6 +147,9 @@ impl Trainer {
         this.running.loss_sum = f64::from_bits(progress.loss_bits);
         this.running.correct = progress.correct;
         this.running.seen = progress.seen;
+        if let Some(rule) = &progress.scaler {
+            this.scaler = Some(GradScaler::new(rule.clone()));
+        }
         this.progress = progress;
         Ok(this)
     }
@@ -145,6 +162,17 @@ impl Trainer {
     /// The device's name for people.
     pub fn device_name(&self) -> &str {
         &self.device_name
+    }
+
+    /// What a person must know of the run's number format; nothing of fp32 without a loss scale.
+    pub fn precision_told(&self) -> Option<String> {
+        let format = self.config.precision.told(&self.device);
+        let scale = self.scaler.as_ref().map(|s| {
+            let left_out = self.progress.left_out.1;
+            format!("loss scale {}, {left_out} steps left out", s.rule().scale())
+        });
+        let parts: Vec<String> = format.into_iter().chain(scale).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     /// Training steps of an epoch.

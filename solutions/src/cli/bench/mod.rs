@@ -4,6 +4,7 @@ mod batch;
 mod data;
 mod measure;
 mod peer;
+mod precision;
 mod sampling;
 mod waiting;
 mod work;
@@ -36,6 +37,8 @@ enum What {
     Data(data::Args),
     /// Accuracy against batch size, with and without scaled rates, warm-up, LARS and LAMB
     Batch(batch::Args),
+    /// Accuracy in each number format, with and without a loss scale; bytes of each
+    Precision(precision::Args),
 }
 
 /// What both benches take.
@@ -102,6 +105,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Infer(options) => (false, options),
         What::Data(args) => return data::run(args),
         What::Batch(args) => return batch::run(args),
+        What::Precision(args) => return precision::run(args),
     };
     for (name, value, least) in [
         ("--points", options.points, 1),

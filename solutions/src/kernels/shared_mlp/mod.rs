@@ -15,7 +15,7 @@ mod widest;
 use candle_core::{Device, Result, Tensor, bail};
 
 use super::values::Values;
-use super::{BatchNorm, Pass, plain, values};
+use super::{BatchNorm, Operator, Pass, plain, separate, values};
 use layer::Layer;
 
 /// One layer of a shared MLP: `relu(bn(x·wᵀ))`, or without the ReLU.
@@ -52,7 +52,10 @@ fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>, pass: &Pass) -> R
     for l in layers {
         inputs.extend([l.weight, l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()]);
     }
-    if !values::fused(pass, &inputs) {
+    if values::fused(pass, &inputs) && pass.is_lowered() && pass.train {
+        return separate::layers(x, layers, clouds, pass);
+    }
+    if !values::fused(pass, &inputs) || pass.is_lowered() {
         return by_candle(x, layers, clouds, pass);
     }
     let source = x.contiguous()?;
@@ -86,7 +89,8 @@ fn by_candle(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>, pass: &Pass
         None => Ok(y),
         Some(clouds) => {
             let (rows, channels) = y.dims2()?;
-            plain::max_points(&y.reshape((clouds, rows / clouds, channels))?)
+            let y = y.reshape((clouds, rows / clouds, channels))?;
+            pass.operate(Operator::Max, [&y], |[y]| plain::max_points(&y))
         }
     }
 }

@@ -1,0 +1,238 @@
+//! Short trainings of a small PointNet by the trainer's own steps, on trees of the built-in forest.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use candle_core::{DType, Device, Tensor};
+use canopy::{
+    kernels::{Lowering, Pass},
+    loader::{Augment, Batch, Collate, Features, Frame, batches, epoch_order},
+    model::{Kind, PointNet, PointNetConfig},
+    optim::{OptimConfig, Optimizer, SgdConfig},
+    precision::{Autocast, Counts, DynamicScaler, Format, GradScaler, GradientCensus},
+    train::{EvaluateOptions, Loss, accumulated_step, evaluate, scaled_step},
+};
+use canopy_data::{
+    Dataset, builtin, cache_folder,
+    split::{self, Shares, Split},
+};
+use lesson06::Lesson06;
+
+use super::{
+    pieces::{Bf16Weights, Scale},
+    ways::{Scaling, Way, Weights},
+};
+
+/// Points of a cloud.
+pub const POINTS: usize = 64;
+/// Clouds of a batch.
+pub const BATCH: usize = 32;
+/// Passes over the trees of each training.
+pub const EPOCHS: usize = 8;
+const RATE: f64 = 0.05;
+const LOSS: Loss = Loss {
+    smoothing: 0.0,
+    class_weights: None,
+    orthogonality: 0.0,
+};
+
+/// The trees and how they are split.
+pub struct Forest {
+    pub data: Dataset,
+    pub split: Split,
+    pub seed: u64,
+}
+
+/// What a training came to.
+pub struct Trained {
+    /// Mean loss of each epoch over the steps that were taken; NaN where it came apart.
+    pub losses: Vec<f64>,
+    /// Trees of other plots named rightly; none where it came apart.
+    pub accuracy: Option<f64>,
+    pub steps: u64,
+    pub left_out: u64,
+    /// The loss scale at the end.
+    pub scale: f64,
+    pub gradients: Counts,
+}
+
+impl Forest {
+    /// Split by plots, as `canopy train` splits.
+    pub fn open(seed: u64) -> Result<Self> {
+        let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
+            if done == 0 {
+                eprintln!("growing the forest, {total} scans (once; it is kept)");
+            }
+        })?;
+        let data = loaded.dataset;
+        let shares = Shares {
+            validation: 0.1,
+            test: 0.25,
+        };
+        let split = split::by_plot(&data, shares, 1)?;
+        Ok(Self { data, split, seed })
+    }
+
+    fn model(&self) -> Result<PointNet> {
+        let config = PointNetConfig {
+            kind: Kind::Vanilla,
+            classes: self.data.species.len(),
+            width: 4,
+            dropout: 0.0,
+            ..PointNetConfig::default()
+        };
+        PointNet::new(&config, &Device::Cpu, DType::F32, self.seed)
+    }
+
+    /// Batches of all epochs, drawn once for all trainings.
+    pub fn batches(&self) -> Result<Vec<Vec<Batch>>> {
+        let collate = Collate {
+            data: self.data.clone(),
+            points: POINTS,
+            frame: Frame::Sphere,
+            features: Features::Xyz,
+            augment: Augment {
+                turn: true,
+                jitter: 0.005,
+                ..Augment::NONE
+            },
+            seed: self.seed,
+        };
+        let epoch = |epoch: u64| {
+            let order: Vec<usize> = epoch_order(self.split.train.len(), self.seed, epoch)
+                .into_iter()
+                .map(|i| self.split.train[i])
+                .collect();
+            let records = batches(&order, BATCH, true);
+            records.iter().map(|r| collate.batch(r, epoch)).collect()
+        };
+        (0..EPOCHS as u64).map(epoch).collect()
+    }
+
+    /// Trains [`EPOCHS`] epochs one way.
+    pub fn train(&self, answer: &Lesson06, way: &Way, epochs: &[Vec<Batch>]) -> Result<Trained> {
+        let model = self.model()?;
+        let mut optimizer = optimizer(answer, way, &model)?;
+        let census = Arc::new(GradientCensus::default());
+        let lowering = way
+            .format
+            .map(|format| lowering(answer, way, format, census.clone()));
+        let mut scaler = scaler(answer, way.scaling);
+        let (mut step, mut left_out, mut losses) = (0, 0, Vec::new());
+        for epoch in epochs {
+            let (mut sum, mut taken) = (0.0, 0);
+            for batch in epoch {
+                let micro = [batch.to_device(&Device::Cpu)?];
+                // On candle's graph, so that a loss may be multiplied by any of its operators.
+                let pass = |_| {
+                    let pass = Pass::train(self.seed, step).lowered(lowering.clone());
+                    if way.scaling == Scaling::Off {
+                        pass
+                    } else {
+                        pass.on_candle_graph()
+                    }
+                };
+                let (figures, good) = match &mut scaler {
+                    None => (
+                        accumulated_step(&model, &mut *optimizer, &micro, &LOSS, &pass, RATE, 0.0)?,
+                        true,
+                    ),
+                    Some(scaler) => {
+                        let done =
+                            scaled_step(&model, &mut *optimizer, &micro, &LOSS, &pass, RATE, 0.0, scaler)?;
+                        (done.figures, done.taken)
+                    }
+                };
+                step += 1;
+                if good {
+                    sum += number(&figures[0].0)?;
+                    taken += 1;
+                } else {
+                    left_out += 1;
+                }
+            }
+            losses.push(sum / f64::from(taken));
+            if !sum.is_finite() {
+                break;
+            }
+        }
+        let whole = losses.iter().all(|l| l.is_finite());
+        Ok(Trained {
+            accuracy: if whole { Some(self.accuracy(&model)?) } else { None },
+            losses,
+            steps: step,
+            left_out,
+            scale: scaler.map_or(1.0, |s| s.scale()),
+            gradients: census.take(),
+        })
+    }
+
+    /// In fp32, by running statistics.
+    fn accuracy(&self, model: &PointNet) -> Result<f64> {
+        let options = EvaluateOptions {
+            points: POINTS,
+            frame: Frame::Sphere,
+            features: Features::Xyz,
+            batch: 64,
+            votes: 1,
+            workers: 1,
+            plain: false,
+            device: &Device::Cpu,
+        };
+        let unseen = [self.split.test.clone(), self.split.validation.clone()].concat();
+        let said = evaluate::predict(model, &self.data, &unseen, &options, &mut |_| ())?;
+        Ok(said.scores("unseen", &self.data.species).accuracy)
+    }
+}
+
+/// Autocast by exercises 6.1, 6.2 and 6.7.
+fn lowering(answer: &Lesson06, way: &Way, format: Format, census: Arc<GradientCensus>) -> Arc<dyn Lowering> {
+    let scale = if way.scales {
+        answer.scale_for
+    } else {
+        |_, _, _| 1.0
+    };
+    let cast = Autocast::emulated(format)
+        .by_policy(way.policy.unwrap_or(answer.autocast))
+        .by_rounding(answer.round_to, scale)
+        .counted(census);
+    Arc::new(cast)
+}
+
+/// The loss scale by exercise 6.4, and gradients by 6.3.
+fn scaler(answer: &Lesson06, scaling: Scaling) -> Option<GradScaler<Scale>> {
+    let (scale, update) = match scaling {
+        Scaling::Off => return None,
+        Scaling::Dynamic => (65536.0, Some(answer.update_scale)),
+        Scaling::Power(power) => (2f64.powi(power), None),
+    };
+    let state = DynamicScaler {
+        scale,
+        interval: 50,
+        ..DynamicScaler::default()
+    };
+    Some(GradScaler::new(Scale { state, update }).by(answer.scaled_gradients))
+}
+
+/// SGD with momentum, whose steps grow with the gradients; the weights by exercise 6.5.
+fn optimizer(answer: &Lesson06, way: &Way, model: &PointNet) -> Result<Box<dyn Optimizer>> {
+    let build = |params| {
+        let config = SgdConfig {
+            momentum: 0.9,
+            ..SgdConfig::default()
+        };
+        OptimConfig::Sgd(config).build(params)
+    };
+    let params = model.params();
+    match way.weights {
+        Weights::Full => build(params),
+        low => {
+            let masters = low == Weights::Bf16WithMasters;
+            Ok(Box::new(Bf16Weights::new(*answer, &params, masters, build)?))
+        }
+    }
+}
+
+fn number(loss: &Tensor) -> Result<f64> {
+    Ok(f64::from(loss.to_scalar::<f32>()?))
+}

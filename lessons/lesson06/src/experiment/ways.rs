@@ -1,0 +1,87 @@
+//! The ways to train that are compared.
+
+use canopy::precision::{BF16, Casting, FP8_E4M3, FP16, Format, TF32};
+
+/// How the loss is scaled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scaling {
+    Off,
+    /// By exercise 6.4, from 2^16, ×2 after 50 good steps.
+    Dynamic,
+    /// Always by 2 to this power.
+    Power(i32),
+}
+
+/// What becomes of the weights between steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Weights {
+    Full,
+    Bf16,
+    Bf16WithMasters,
+}
+
+/// One way.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    pub name: &'static str,
+    /// None: fp32.
+    pub format: Option<Format>,
+    pub scaling: Scaling,
+    pub weights: Weights,
+    /// In the place of exercise 6.2.
+    pub policy: Option<fn(canopy::precision::Operator) -> Casting>,
+    /// Whether fp8 tensors have the scale of exercise 6.7.
+    pub scales: bool,
+}
+
+const fn way(name: &'static str, format: Option<Format>) -> Way {
+    Way {
+        name,
+        format,
+        scaling: Scaling::Off,
+        weights: Weights::Full,
+        policy: None,
+        scales: true,
+    }
+}
+
+/// The table's rows.
+pub const WAYS: [Way; 10] = [
+    way("fp32", None),
+    way("tf32", Some(TF32)),
+    way("bf16", Some(BF16)),
+    way("fp16", Some(FP16)),
+    Way {
+        scaling: Scaling::Dynamic,
+        ..way("fp16, dynamic scale", Some(FP16))
+    },
+    Way {
+        scaling: Scaling::Dynamic,
+        policy: Some(|_| Casting::Low),
+        ..way("fp16, every operator", Some(FP16))
+    },
+    way("fp8, scaled tensors", Some(FP8_E4M3)),
+    Way {
+        scales: false,
+        ..way("fp8, no scales", Some(FP8_E4M3))
+    },
+    Way {
+        weights: Weights::Bf16WithMasters,
+        ..way("bf16 weights, masters", Some(BF16))
+    },
+    Way {
+        weights: Weights::Bf16,
+        ..way("bf16 weights alone", Some(BF16))
+    },
+];
+
+/// The powers of two that the loss is multiplied by in the second part.
+pub const POWERS: [i32; 7] = [-24, -18, -12, 0, 12, 18, 24];
+
+/// A way of the second part.
+pub fn scaled(format: Format, power: i32) -> Way {
+    Way {
+        scaling: Scaling::Power(power),
+        ..way("", Some(format))
+    }
+}

@@ -1,0 +1,96 @@
+//! The experiment of lesson 06: short trainings of a small PointNet in formats of fewer bits, emulated on the CPU; the
+//! sizes of the gradients; what the loss may be multiplied by; bytes, and tensor cores.
+//!
+//! `cargo run -p lesson06` prints tables and writes three plots to `runs/lesson06`. `-- --reference` takes canopy's
+//! functions in the place of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
+
+mod experiment;
+
+use std::{fs, process::ExitCode, time::Instant};
+
+use anyhow::{Context, Result};
+use canopy::precision::{BF16, FP16};
+use experiment::{
+    found::Found,
+    layers,
+    pieces::take,
+    train::{BATCH, EPOCHS, Forest, POINTS},
+    ways::{POWERS, WAYS, scaled},
+};
+use grader::experiment::{Options, Piece};
+use lesson06::{LESSON, STUDENT};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lesson06: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let options = Options::of("lesson06")?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
+    let say = |text: String| {
+        if !options.json {
+            println!("{text}");
+        }
+    };
+    say("The pieces of this run\n".into());
+    for Piece { id, title, whose } in pieces {
+        say(format!("  {id}  {title:<38}{whose}"));
+    }
+    let forest = Forest::open(options.seed)?;
+    say(format!(
+        "\nA quarter-wide PointNet learns {} trees of {POINTS} points in batches of {BATCH}, {EPOCHS} epochs each time.\n\
+         All but fp32 is emulated: fp32 arithmetic, rounded at each operator's border. It shows accuracy, not speed.\n",
+        forest.split.train.len()
+    ));
+    let began = Instant::now();
+    let batches = forest.batches()?;
+    let told = |what: &str| eprintln!("{what}: done after {:.0} s", began.elapsed().as_secs_f64());
+    let mut ways = Vec::new();
+    for way in &WAYS {
+        ways.push(forest.train(&answer, way, &batches)?);
+        told(way.name);
+    }
+    let mut scales = Vec::new();
+    for format in [FP16, BF16] {
+        let row = POWERS
+            .iter()
+            .map(|&p| forest.train(&answer, &scaled(format, p), &batches));
+        scales.push((format.name, row.collect::<Result<Vec<_>>>()?));
+        told(&format!("{}, scales", format.name));
+    }
+    let found = Found {
+        seed: options.seed,
+        ways,
+        scales,
+        layers: layers::json(&answer),
+        seconds: began.elapsed().as_secs_f64(),
+    };
+    let mut written = Vec::new();
+    for (name, plot) in found.plots() {
+        let path = options.out.join(name);
+        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
+        written.push(path);
+    }
+    if options.json {
+        println!("{:#}", found.json());
+        return Ok(());
+    }
+    print!("{}", found.tables());
+    println!("{}", layers::bytes_table(&answer, layers::parameters()?));
+    print!("{}", layers::cores_table(&answer));
+    println!(
+        "  in layers worth it: {:.1} % of the arithmetic\n\n{:.0} s in all.",
+        100.0 * layers::worth_share(&answer),
+        found.seconds
+    );
+    for path in written {
+        println!("\nwritten: {}", path.display());
+    }
+    Ok(())
+}

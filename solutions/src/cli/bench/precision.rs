@@ -1,0 +1,287 @@
+//! `canopy bench precision`: accuracy in each number format, with and without a loss scale, by short trainings on the
+//! built-in forest; and what a format costs in bytes.
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use candle_core::{DType, Device};
+use canopy_data::{Dataset, builtin, cache_folder, split::Split};
+use serde::Serialize;
+
+use crate::{
+    kernels::Pass,
+    loader::{Collate, batches, epoch_order},
+    model::PointNet,
+    precision::{
+        BF16, FP8_E4M3, FP16, FP32, GradScaler, LossScaler, Precision, Product, TF32, bytes_per_parameter,
+        eligibility,
+    },
+    report::svg::{LinePlot, Series},
+    train::{Config, EvaluateOptions, Loss, accumulated_step, data, evaluate, scaled_step},
+};
+
+/// Options of `canopy bench precision`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Epochs of each training
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    epochs: usize,
+    /// Points of a cloud
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    points: usize,
+    /// Divide the width of every hidden layer
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    width: usize,
+    /// Clouds of a batch
+    #[arg(long, default_value_t = 32, value_name = "N")]
+    batch: usize,
+    /// Seeds all chance
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Train nothing: show bytes of parameters and activations, and what tensor cores make of each layer
+    #[arg(long)]
+    bytes: bool,
+    /// Write the loss curves, an SVG, here
+    #[arg(long, value_name = "FILE", conflicts_with = "bytes")]
+    plot: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Format and loss scale of each training.
+const WAYS: [(Precision, &str); 6] = [
+    (Precision::Fp32, "off"),
+    (Precision::Tf32, "off"),
+    (Precision::Bf16, "off"),
+    (Precision::Fp16, "off"),
+    (Precision::Fp16, "dynamic"),
+    (Precision::Fp16, "deepspeed"),
+];
+
+#[derive(Debug, Serialize)]
+struct Row {
+    precision: Precision,
+    loss_scale: &'static str,
+    emulated: bool,
+    losses: Vec<f64>,
+    accuracy: f64,
+    steps_left_out: u64,
+}
+
+/// Trains, or counts, and prints what it found.
+///
+/// # Errors
+/// Options out of range; the trainer's; a plot that cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    ensure!(args.epochs >= 1, "--epochs is 0: there would be nothing to train");
+    let base = Config {
+        points: args.points,
+        width: args.width,
+        batch: args.batch,
+        seed: args.seed,
+        ..Config::default()
+    };
+    base.validate()?;
+    if args.bytes {
+        return bytes(args, &base);
+    }
+    let whole = builtin::load(&builtin::Config::default(), &cache_folder(), &|_, _| ())?.dataset;
+    let forest = data::choose(&base, &whole)?;
+    let split = data::split(&base, &forest)?;
+    let mut rows = Vec::new();
+    for way in WAYS {
+        rows.push(trained(args, &base, (&forest, &split), way)?);
+        eprintln!("{}, loss scale {}: done", way.0, way.1);
+    }
+    if let Some(path) = &args.plot {
+        fs::write(path, plot(&rows).svg()).with_context(|| path.display().to_string())?;
+    }
+    if args.json {
+        say!("{}", serde_json::to_string_pretty(&rows)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    say!("On the CPU all but fp32 is emulated: it shows accuracy, not speed.\n");
+    say!(
+        "{:<8}{:>12}{:>12}{:>16}{:>11}",
+        "format",
+        "loss scale",
+        "last loss",
+        "named rightly",
+        "left out"
+    );
+    for r in &rows {
+        let last = r.losses.last().copied().unwrap_or(f64::NAN);
+        let (name, named) = (r.precision.to_string(), format!("{:.1} %", 100.0 * r.accuracy));
+        say!(
+            "{name:<8}{:>12}{last:>12.3}{named:>16}{:>11}",
+            r.loss_scale,
+            r.steps_left_out
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn trained(
+    args: &Args,
+    base: &Config,
+    (forest, split): (&Dataset, &Split),
+    (precision, loss_scale): (Precision, &'static str),
+) -> Result<Row> {
+    let (device, seed) = (Device::Cpu, base.seed);
+    let model = PointNet::new(&base.network(forest.species.len()), &device, DType::F32, seed)?;
+    let mut optimizer = base.optim()?.build(model.params())?;
+    let lowering = precision.lowering(&device);
+    let mut scaler = LossScaler::parse(loss_scale, precision)?.map(GradScaler::new);
+    let collate = Collate {
+        data: forest.clone(),
+        points: base.points,
+        frame: base.frame,
+        features: base.features,
+        augment: base.augment(),
+        seed,
+    };
+    let loss = Loss {
+        smoothing: base.smoothing,
+        class_weights: None,
+        orthogonality: 0.0,
+    };
+    let (mut step, mut left_out, mut losses) = (0, 0, Vec::new());
+    for epoch in 0..args.epochs as u64 {
+        let order = epoch_order(split.train.len(), seed, epoch);
+        let order: Vec<usize> = order.into_iter().map(|i| split.train[i]).collect();
+        let (mut sum, mut taken) = (0.0, 0);
+        for records in batches(&order, base.batch, true) {
+            let micro = [collate.batch(&records, epoch)?.to_device(&device)?];
+            let pass = |_| Pass::train(seed, step).lowered(lowering.clone());
+            let (rate, model, optimizer) = (base.learning_rate, &model, &mut *optimizer);
+            let (figures, good) = match &mut scaler {
+                None => (
+                    accumulated_step(model, optimizer, &micro, &loss, &pass, rate, base.clip)?,
+                    true,
+                ),
+                Some(scaler) => {
+                    let done = scaled_step(model, optimizer, &micro, &loss, &pass, rate, base.clip, scaler)?;
+                    (done.figures, done.taken)
+                }
+            };
+            step += 1;
+            if good {
+                sum += f64::from(figures[0].0.to_scalar::<f32>()?);
+                taken += 1;
+            } else {
+                left_out += 1;
+            }
+        }
+        losses.push(sum / f64::from(taken));
+    }
+    let options = EvaluateOptions {
+        points: base.points,
+        frame: base.frame,
+        features: base.features,
+        batch: 64,
+        votes: 1,
+        workers: 1,
+        plain: false,
+        device: &device,
+    };
+    let said = evaluate::predict(&model, forest, &split.test, &options, &mut |_| ())?;
+    Ok(Row {
+        precision,
+        loss_scale,
+        emulated: precision.is_emulated(&device),
+        losses,
+        accuracy: said.scores("test", &forest.species).accuracy,
+        steps_left_out: left_out,
+    })
+}
+
+fn plot(rows: &[Row]) -> LinePlot {
+    let mut plot = LinePlot::new("Loss in training", "epoch", "mean loss");
+    for r in rows {
+        let points = r.losses.iter().enumerate().map(|(i, &l)| (i as f64 + 1.0, l));
+        let name = format!("{}, loss scale {}", r.precision, r.loss_scale);
+        plot = plot.with(Series::new(name, points.filter(|p| p.1.is_finite()).collect()));
+    }
+    (plot.whole_x, plot.size) = (true, (760.0, 360.0));
+    plot
+}
+
+/// Each layer's name and product.
+fn products(model: &PointNet, args: &Args) -> Vec<(String, Product)> {
+    let layer = |(name, var): (String, candle_core::Var)| {
+        let (&[n, k], Some(layer)) = (var.dims(), name.strip_suffix(".weight")) else {
+            return None;
+        };
+        let points = if layer.contains("mlp") { args.points } else { 1 };
+        let m = args.batch * points;
+        Some((layer.to_owned(), Product { m, n, k }))
+    };
+    model.params().into_iter().filter_map(layer).collect()
+}
+
+#[derive(Debug, Serialize)]
+struct Bytes {
+    format: &'static str,
+    a_parameter: u32,
+    parameters_mb: f64,
+    activations_mb: f64,
+}
+
+/// Bytes of parameters with AdamW, and of what products take and give, kept for the backward pass.
+fn bytes(args: &Args, base: &Config) -> Result<ExitCode> {
+    let model = PointNet::new(&base.network(7), &Device::Cpu, DType::F32, 1)?;
+    let products = products(&model, args);
+    let kept: usize = products.iter().map(|(_, p)| p.m * (p.n + p.k)).sum();
+    let row = |format| {
+        let b = bytes_per_parameter(format, 2);
+        Bytes {
+            format: format.name,
+            a_parameter: b.total(),
+            parameters_mb: f64::from(b.total()) * model.param_count() as f64 / 1e6,
+            activations_mb: f64::from(b.weight) * kept as f64 / 1e6,
+        }
+    };
+    let rows = [FP32, TF32, BF16, FP16, FP8_E4M3].map(row);
+    if args.json {
+        say!("{}", serde_json::to_string_pretty(&rows)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    say!(
+        "{} PointNet, {} parameters, batches of {} clouds of {} points, AdamW\n",
+        base.model,
+        model.param_count(),
+        args.batch,
+        args.points
+    );
+    say!(
+        "{:<10}{:>18}{:>16}{:>18}",
+        "format",
+        "bytes a parameter",
+        "parameters, MB",
+        "activations, MB"
+    );
+    for r in &rows {
+        say!(
+            "{:<10}{:>18}{:>16.1}{:>18.1}",
+            r.format,
+            r.a_parameter,
+            r.parameters_mb,
+            r.activations_mb
+        );
+    }
+    say!(
+        "\nActivations: what the products take and give, as a program keeps them that stores them in the format."
+    );
+    say!("\ntensor cores, bf16");
+    for (name, product) in &products {
+        let reasons = eligibility(*product, BF16);
+        let told = if reasons.is_empty() {
+            "good".into()
+        } else {
+            reasons.join("; ")
+        };
+        say!("  {name}: {told}");
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,112 @@
+//! How large gradients are, and what rounding makes of them.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+/// Counts gradients by their size as they are rounded; shared by all operators of a pass.
+#[derive(Debug, Default)]
+pub struct GradientCensus(Mutex<Counts>);
+
+/// What was counted.
+#[derive(Clone, Debug, Serialize)]
+pub struct Counts {
+    /// `sizes[i]`: gradients g with 2^(i − 160) ≤ |g| < 2^(i − 159), those of the last and first beyond as well.
+    pub sizes: Vec<u64>,
+    /// Gradients that were 0 before rounding.
+    pub zeros: u64,
+    /// Gradients that rounding made 0.
+    pub lost: u64,
+    /// Gradients that are infinite or NaN after rounding.
+    pub overflowed: u64,
+}
+
+/// The power of two of `sizes[0]`.
+const LEAST: i32 = -160;
+/// And how many there are.
+const BINS: usize = 300;
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self {
+            sizes: vec![0; BINS],
+            zeros: 0,
+            lost: 0,
+            overflowed: 0,
+        }
+    }
+}
+
+impl GradientCensus {
+    /// Notes gradients as they were and as they are.
+    pub fn note(&self, before: &[f32], after: &[f32]) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (&g, &rounded) in before.iter().zip(after) {
+            if !rounded.is_finite() {
+                counts.overflowed += 1;
+            } else if g == 0.0 {
+                counts.zeros += 1;
+                continue;
+            } else if rounded == 0.0 {
+                counts.lost += 1;
+            }
+            if g.is_finite() {
+                let power = f64::from(g.abs()).log2().floor() as i32;
+                counts.sizes[(power - LEAST).clamp(0, BINS as i32 - 1) as usize] += 1;
+            }
+        }
+    }
+
+    /// What was counted so far, and begins anew.
+    pub fn take(&self) -> Counts {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Counts {
+    /// Gradients that were not 0.
+    pub fn seen(&self) -> u64 {
+        self.sizes.iter().sum()
+    }
+
+    /// Share of those that rounding made 0.
+    pub fn lost_share(&self) -> f64 {
+        self.lost as f64 / self.seen().max(1) as f64
+    }
+
+    /// Power of two and share of the gradients of that size, from the smallest that occurs to the largest.
+    pub fn shares(&self) -> Vec<(i32, f64)> {
+        let all = self.seen().max(1) as f64;
+        let first = self.sizes.iter().position(|&n| n > 0).unwrap_or(0);
+        let last = self.sizes.iter().rposition(|&n| n > 0).unwrap_or(0);
+        (first..=last)
+            .map(|i| (LEAST + i as i32, self.sizes[i] as f64 / all))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gradients_are_counted_by_their_power_of_two() {
+        let census = GradientCensus::default();
+        census.note(
+            &[0.0, 3.0, -0.25, 1e-9, 1e6, f32::NAN],
+            &[0.0, 3.0, -0.25, 0.0, f32::INFINITY, f32::NAN],
+        );
+        let counts = census.take();
+        assert_eq!(
+            (counts.zeros, counts.lost, counts.overflowed, counts.seen()),
+            (1, 1, 2, 4)
+        );
+        let shares = counts.shares();
+        assert_eq!(
+            (shares[0], shares.last().copied()),
+            ((-30, 0.25), Some((19, 0.25)))
+        );
+        assert!(shares.contains(&(1, 0.25)) && shares.contains(&(-2, 0.25)));
+        assert_eq!(census.take().seen(), 0);
+    }
+}

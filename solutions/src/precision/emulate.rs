@@ -1,0 +1,100 @@
+//! Operators of fewer bits, emulated: fp32 numbers, rounded where such an operator begins and ends, in the forward pass
+//! and in the backward one.
+
+use std::sync::Arc;
+
+use candle_core::{Result, Tensor};
+use rayon::prelude::*;
+
+use super::{BF16, FP8_E4M3, FP8_E5M2, Format, GradientCensus, Overflow, TF32, format::round_all, scale_for};
+use crate::kernels::{Pass, each};
+
+/// Numbers that one task rounds.
+const BLOCK: usize = 1 << 14;
+
+/// Which side of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Border {
+    Input,
+    Output,
+}
+
+/// How numbers are rounded.
+#[derive(Clone, Debug)]
+pub struct Emulation {
+    format: Format,
+    /// In the place of canopy's own.
+    pub round: Option<fn(f32, Format) -> f32>,
+    pub scale: fn(f32, Format, u32) -> f32,
+    pub census: Option<Arc<GradientCensus>>,
+}
+
+impl Emulation {
+    pub fn of(format: Format) -> Self {
+        Self {
+            format,
+            round: None,
+            scale: scale_for,
+            census: None,
+        }
+    }
+
+    /// What values become at a border, and what the gradients that come back over it do.
+    fn formats(&self, border: Border) -> (Option<Format>, Option<Format>) {
+        let low = Some(self.format);
+        match (border, self.format.bits()) {
+            // A tensor core rounds what it takes to tf32, in either direction, and gives fp32.
+            (Border::Input, _) if self.format == TF32 => (low, None),
+            (Border::Output, _) if self.format == TF32 => (None, low),
+            (Border::Input, ..=8) => (Some(FP8_E4M3.with(Overflow::Saturate)), Some(BF16)),
+            (Border::Output, ..=8) => (Some(BF16), Some(FP8_E5M2.with(Overflow::Saturate))),
+            _ => (low, low),
+        }
+    }
+
+    /// `x` over a border.
+    pub fn border(self: &Arc<Self>, pass: &Pass, x: &Tensor, border: Border) -> Result<Tensor> {
+        let (forward, backward) = self.formats(border);
+        let emulation = self.clone();
+        let forth = |values: &mut [f32]| {
+            if let Some(format) = forward {
+                self.rounded(values, format);
+            }
+        };
+        each(x, pass, forth, move |gradients| {
+            if let Some(format) = backward {
+                emulation.rounded_back(gradients, format);
+            }
+        })
+    }
+
+    fn rounded_back(&self, gradients: &mut [f32], format: Format) {
+        let Some(census) = &self.census else {
+            return self.rounded(gradients, format);
+        };
+        let before = gradients.to_vec();
+        self.rounded(gradients, format);
+        census.note(&before, gradients);
+    }
+
+    fn rounded(&self, values: &mut [f32], format: Format) {
+        let scale = if format.bits() > 8 {
+            1.0
+        } else {
+            let amax = values.par_iter().map(|v| v.abs()).reduce(|| 0.0, f32::max);
+            (self.scale)(amax, format, 0)
+        };
+        values.par_chunks_mut(BLOCK).for_each(|values| {
+            if scale != 1.0 {
+                values.iter_mut().for_each(|v| *v *= scale);
+            }
+            match self.round {
+                Some(round) => values.iter_mut().for_each(|v| *v = round(*v, format)),
+                None => round_all(values, format),
+            }
+            if scale != 1.0 {
+                values.iter_mut().for_each(|v| *v /= scale);
+            }
+        });
+    }
+}

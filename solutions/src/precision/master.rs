@@ -1,0 +1,66 @@
+//! Master weights (Micikevicius et al. 2018, section 3.1): an update smaller than half a unit in a weight's last place is
+//! lost on a weight of few bits, and not on its fp32 copy.
+
+use candle_core::{DType, Result, Tensor, Var};
+
+/// One step on fp32 `masters` for `weights` of fewer bits: `step` gets the gradients in fp32 and changes the masters;
+/// each weight is then its master as `low` rounds it. Masters, weights and gradients are in one order.
+///
+/// # Errors
+/// candle's, those of `step` and `low`; nothing is changed where `step` fails at once.
+pub fn master_step(
+    masters: &[Var],
+    weights: &[Var],
+    grads: &[Tensor],
+    step: &mut dyn FnMut(&[Tensor]) -> Result<()>,
+    low: &dyn Fn(&Tensor) -> Result<Tensor>,
+) -> Result<()> {
+    let wide: Vec<Tensor> = grads
+        .iter()
+        .map(|g| g.to_dtype(DType::F32))
+        .collect::<Result<_>>()?;
+    step(&wide)?;
+    for (master, weight) in masters.iter().zip(weights) {
+        weight.set(&low(&master.as_detached_tensor())?)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candle_core::Device;
+
+    #[test]
+    fn steps_too_small_for_the_weight_add_up_in_its_master() {
+        let weight = Var::new(&[1f32], &Device::Cpu).unwrap();
+        let weight = Var::from_tensor(&weight.to_dtype(DType::BF16).unwrap()).unwrap();
+        let master = Var::new(&[1f32], &Device::Cpu).unwrap();
+        let grad = Tensor::new(&[1f32], &Device::Cpu)
+            .unwrap()
+            .to_dtype(DType::BF16)
+            .unwrap();
+        let low = |t: &Tensor| t.to_dtype(DType::BF16);
+        // bf16's spacing under 1 is 2^-8: a step of 2^-10 is nothing to it, four of them are one place.
+        for done in 1..=4 {
+            master_step(
+                std::slice::from_ref(&master),
+                std::slice::from_ref(&weight),
+                std::slice::from_ref(&grad),
+                &mut |g| master.set(&(master.as_detached_tensor() - (&g[0] * 2f64.powi(-10))?)?),
+                &low,
+            )
+            .unwrap();
+            let at = |v: &Var| v.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap()[0];
+            assert_eq!(at(&master), 1.0 - done as f32 * 2f32.powi(-10));
+            let expected = if done < 2 {
+                1.0
+            } else if done < 4 {
+                at(&weight)
+            } else {
+                1.0 - 2f32.powi(-8)
+            };
+            assert_eq!(at(&weight), expected);
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Training in fewer bits: the emulated operators are candle's real ones, scaled steps are plain ones or none at all.
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod program;
+
+use std::sync::{Arc, Mutex};
+
+use candle_core::{DType, Device, Result, Tensor, Var};
+use canopy::{
+    kernels::{Lowering, Operator, Pass, cross_entropy},
+    model::{Kind, PointNet, PointNetConfig},
+    optim::{OptimConfig, Optimizer, SgdConfig},
+    precision::{
+        Autocast, BF16, Casting, DynamicScaler, FP8_E4M3, FP16, Format, GradScaler, GradientCensus,
+        Precision, TF32, autocast, round_to, scale_for,
+    },
+    train::{Loss, accumulated_step, scaled_step},
+};
+
+const LOSS: Loss = Loss {
+    smoothing: 0.1,
+    class_weights: None,
+    orthogonality: 1e-3,
+};
+
+fn model() -> PointNet {
+    let config = PointNetConfig {
+        kind: Kind::Full,
+        classes: 5,
+        width: 16,
+        ..PointNetConfig::default()
+    };
+    PointNet::new(&config, &Device::Cpu, DType::F32, 3).unwrap()
+}
+
+fn batch() -> (Tensor, Tensor) {
+    let numbers: Vec<f32> = (0..6 * 40 * 3).map(|i| (i as f32 * 0.37).sin()).collect();
+    let labels = Tensor::new(&[0u32, 1, 2, 3, 4, 1], &Device::Cpu).unwrap();
+    (
+        Tensor::from_vec(numbers, (6, 40, 3), &Device::Cpu).unwrap(),
+        labels,
+    )
+}
+
+/// Logits and all gradients, end to end, of a pass by `lowering`.
+fn walked(lowering: Option<Arc<dyn Lowering>>) -> (Vec<f32>, Vec<f32>) {
+    walked_by(Pass::train(1, 0).lowered(lowering))
+}
+
+fn walked_by(pass: Pass) -> (Vec<f32>, Vec<f32>) {
+    let (model, (points, labels)) = (model(), batch());
+    let logits = model.forward(&points, &pass).unwrap().logits;
+    let loss = cross_entropy(&logits, &labels, 0.1, None).unwrap();
+    let grads = model.gradients(&loss, &pass).unwrap();
+    let flat: Vec<Tensor> = grads.iter().map(|g| g.flatten_all().unwrap()).collect();
+    assert!(
+        flat.iter().all(|g| g.dtype() == DType::F32),
+        "masters get fp32 gradients"
+    );
+    let all = Tensor::cat(&flat, 0).unwrap().to_vec1().unwrap();
+    (logits.flatten_all().unwrap().to_vec1().unwrap(), all)
+}
+
+/// ‖a − b‖/‖b‖.
+fn apart(a: &[f32], b: &[f32]) -> f64 {
+    let off: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+    (off / b.iter().map(|b| f64::from(*b).powi(2)).sum::<f64>()).sqrt()
+}
+
+#[test]
+fn the_emulated_pass_is_near_candles_real_one_and_nearer_than_fp32() {
+    let full = walked(None);
+    for (format, dtype) in [(BF16, DType::BF16), (FP16, DType::F16)] {
+        let real = walked(Some(Arc::new(Autocast::real(dtype))));
+        let emulated = walked(Some(Arc::new(Autocast::emulated(format))));
+        let (own, to_full) = (apart(&emulated.0, &real.0), apart(&full.0, &real.0));
+        assert!(
+            own < 0.5 * to_full,
+            "{}: {own:.1e} and {to_full:.1e}",
+            format.name
+        );
+        assert!(to_full < 0.2 && to_full > 0.0, "{}: {to_full}", format.name);
+    }
+}
+
+#[test]
+fn the_emulated_pass_is_the_same_by_the_tape_by_candles_graph_and_by_plain_operators() {
+    let lowering = || -> Option<Arc<dyn Lowering>> { Some(Arc::new(Autocast::emulated(FP16))) };
+    let (logits, grads) = walked(lowering());
+    let full = walked(None);
+    let rounding = (apart(&logits, &full.0), apart(&grads, &full.1));
+    for pass in [Pass::train(1, 0).on_candle_graph(), Pass::train(1, 0).plain(true)] {
+        let other = walked_by(pass.lowered(lowering()));
+        let off = (apart(&logits, &other.0), apart(&grads, &other.1));
+        assert!(
+            off.0 < 0.3 * rounding.0 && off.1 < 0.5 * rounding.1,
+            "{off:?} and {rounding:?}"
+        );
+    }
+}
+
+#[test]
+fn one_product_is_rounded_as_tensor_cores_round_it() {
+    let numbers = |n: usize, f: f32| (0..n).map(|i| (i as f32 * f).sin()).collect::<Vec<f32>>();
+    let x = Var::from_vec(numbers(12, 0.7), (3, 4), &Device::Cpu).unwrap();
+    let w = Var::from_vec(numbers(20, 0.3), (5, 4), &Device::Cpu).unwrap();
+    let up = Tensor::from_vec(numbers(15, 1.1), (3, 5), &Device::Cpu).unwrap();
+    let round = |t: &Tensor, f: Format| -> Tensor {
+        let values: Vec<f32> = t.flatten_all().unwrap().to_vec1().unwrap();
+        let rounded = values.into_iter().map(|v| round_to(v, f)).collect();
+        Tensor::from_vec(rounded, t.shape(), t.device()).unwrap()
+    };
+    for format in [TF32, BF16, FP16] {
+        // tf32 comes out as fp32; the others as they went in.
+        let out = |t: Tensor| if format == TF32 { t } else { round(&t, format) };
+        let pass = Pass::train(1, 0).plain(true);
+        let pass = pass.lowered(Some(Arc::new(Autocast::emulated(format))));
+        let product = |[x, w]: [Tensor; 2]| x.matmul(&w.t()?);
+        let y = pass.operate(Operator::Linear, [&x, &w], product).unwrap();
+        let (xl, wl, ul) = (round(&x, format), round(&w, format), round(&up, format));
+        let same = |a: &Tensor, b: &Tensor| {
+            let off = (a - b)
+                .unwrap()
+                .abs()
+                .unwrap()
+                .flatten_all()
+                .unwrap()
+                .max(0)
+                .unwrap();
+            assert_eq!(off.to_scalar::<f32>().unwrap(), 0.0, "{}", format.name);
+        };
+        same(&y, &out(xl.matmul(&wl.t().unwrap()).unwrap()));
+        let grads = (y * &up).unwrap().sum_all().unwrap().backward().unwrap();
+        same(grads.get(&x).unwrap(), &out(ul.matmul(&wl).unwrap()));
+        same(grads.get(&w).unwrap(), &out(ul.t().unwrap().matmul(&xl).unwrap()));
+    }
+}
+
+#[derive(Debug, Default)]
+struct Seen(Mutex<Vec<Operator>>);
+
+impl Lowering for Seen {
+    fn input(&self, _: &Pass, operator: Operator, x: &Tensor) -> Result<Tensor> {
+        self.0.lock().unwrap().push(operator);
+        Ok(x.clone())
+    }
+
+    fn output(&self, _: &Pass, _: Operator, y: Tensor) -> Result<Tensor> {
+        Ok(y)
+    }
+}
+
+#[test]
+fn every_operator_of_a_training_step_is_asked_about() {
+    let (model, seen) = (model(), Arc::new(Seen::default()));
+    let pass = |_| Pass::train(1, 0).lowered(Some(seen.clone()));
+    let mut sgd = sgd(&model);
+    accumulated_step(&model, &mut *sgd, &[batch()], &LOSS, &pass, 0.1, 0.0).unwrap();
+    let seen = seen.0.lock().unwrap();
+    for operator in [
+        Operator::Linear,
+        Operator::Matmul,
+        Operator::BatchNorm,
+        Operator::Relu,
+        Operator::Max,
+        Operator::Dropout,
+        Operator::CrossEntropy,
+    ] {
+        assert!(seen.contains(&operator), "{operator:?}");
+    }
+}
+
+#[test]
+fn a_rule_that_lowers_nothing_changes_nothing_and_one_that_lowers_all_does_worse() {
+    let of = |policy: fn(Operator) -> Casting| {
+        let lowering = Autocast::emulated(BF16).by_policy(policy);
+        walked(Some(Arc::new(lowering))).1
+    };
+    let full = walked(None).1;
+    let none = apart(&of(|_| Casting::Full), &full);
+    assert!(
+        none < 1e-5,
+        "one at a time is as fused, but for the order of sums: {none}"
+    );
+    let (ours, all) = (apart(&of(autocast), &full), apart(&of(|_| Casting::Low), &full));
+    assert!(ours < all, "{ours} and {all}");
+}
+
+#[test]
+fn an_fp8_product_keeps_small_numbers_by_a_scale_a_tensor() {
+    let numbers: Vec<f32> = (0..64).map(|i| 1e-4 * (i as f32 * 0.7).sin()).collect();
+    let x = Tensor::from_vec(numbers, (8, 8), &Device::Cpu).unwrap();
+    let product = |[a, b]: [Tensor; 2]| a.matmul(&b);
+    let flat = |t: Tensor| t.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+    let of = |scale: fn(f32, Format, u32) -> f32| {
+        let lowering = Autocast::emulated(FP8_E4M3).by_rounding(round_to, scale);
+        let pass = Pass::train(1, 0).lowered(Some(Arc::new(lowering)));
+        flat(pass.operate(Operator::Matmul, [&x, &x], product).unwrap())
+    };
+    let full = flat(x.matmul(&x).unwrap());
+    let (scaled, plain) = (apart(&of(scale_for), &full), apart(&of(|_, _, _| 1.0), &full));
+    assert!(scaled < 0.1 && plain > 0.9, "{scaled} and {plain}");
+}
+
+fn sgd(model: &PointNet) -> Box<dyn Optimizer> {
+    OptimConfig::Sgd(SgdConfig::default())
+        .build(model.params())
+        .unwrap()
+}
+
+fn weights(model: &PointNet) -> Vec<u32> {
+    let all = model.params().into_iter().map(|(_, v)| v.flatten_all().unwrap());
+    all.flat_map(|t| t.to_vec1::<f32>().unwrap())
+        .map(f32::to_bits)
+        .collect()
+}
+
+#[test]
+fn a_loss_scale_that_is_a_power_of_two_changes_no_step_in_fp32() {
+    let ends = [None, Some(1024.0)].map(|scale| {
+        let (model, mut sgd, pass) = (model(), None, |i| Pass::train(1, i as u64));
+        let sgd = sgd.insert(self::sgd(&model)).as_mut();
+        for _ in 0..3 {
+            let micro = [batch(), batch()];
+            match scale {
+                None => drop(accumulated_step(&model, sgd, &micro, &LOSS, &pass, 0.1, 1.0).unwrap()),
+                Some(scale) => {
+                    let mut scaler = GradScaler::new(DynamicScaler::new(scale, 2000).unwrap());
+                    let done = scaled_step(&model, sgd, &micro, &LOSS, &pass, 0.1, 1.0, &mut scaler).unwrap();
+                    assert!(done.taken && done.figures.len() == 2);
+                }
+            }
+        }
+        weights(&model)
+    });
+    assert!(ends[0] == ends[1]);
+}
+
+#[test]
+fn a_step_that_overflows_changes_nothing_and_halves_the_scale() {
+    let model = model();
+    let mut sgd = sgd(&model);
+    let before = weights(&model);
+    let pass = |_| Pass::train(1, 0).lowered(Precision::Fp16.lowering(&Device::Cpu));
+    let mut scaler = GradScaler::new(DynamicScaler::new(2f64.powi(100), 2000).unwrap());
+    let mut step = |scaler: &mut GradScaler<_>| {
+        scaled_step(&model, &mut *sgd, &[batch()], &LOSS, &pass, 0.1, 1.0, scaler)
+            .unwrap()
+            .taken
+    };
+    assert!(!step(&mut scaler));
+    assert!(weights(&model) == before);
+    assert_eq!(scaler.scale(), 2f64.powi(99));
+    let mut scaler = GradScaler::new(DynamicScaler::new(8.0, 2000).unwrap());
+    assert!(step(&mut scaler));
+    assert!(weights(&model) != before);
+}
+
+#[test]
+fn scaling_saves_gradients_that_fp16_would_lose() {
+    let lost = [1.0, 4096.0].map(|scale| {
+        let (model, census) = (model(), Arc::new(GradientCensus::default()));
+        let lowering: Arc<dyn Lowering> = Arc::new(Autocast::emulated(FP16).counted(census.clone()));
+        let pass = |_| Pass::train(1, 0).lowered(Some(lowering.clone()));
+        let mut scaler = GradScaler::new(DynamicScaler::new(scale, 2000).unwrap());
+        let micro = [batch()];
+        scaled_step(
+            &model,
+            &mut *sgd(&model),
+            &micro,
+            &LOSS,
+            &pass,
+            0.1,
+            0.0,
+            &mut scaler,
+        )
+        .unwrap();
+        let counts = census.take();
+        assert_eq!(counts.overflowed, 0);
+        counts.lost_share()
+    });
+    assert!(lost[0] > 0.0 && lost[1] < lost[0] / 2.0, "{lost:?}");
+}
+
+#[test]
+fn only_fewer_bits_on_the_cpu_are_emulated_and_told_so() {
+    let cpu = Device::Cpu;
+    assert!(Precision::Fp32.lowering(&cpu).is_none() && Precision::Fp32.told(&cpu).is_none());
+    for precision in [Precision::Tf32, Precision::Bf16, Precision::Fp16] {
+        assert!(precision.lowering(&cpu).is_some());
+        let told = precision.told(&cpu).unwrap();
+        assert!(told.contains("emulated: shows accuracy, not speed"), "{told}");
+    }
+}
+
+#[test]
+fn the_program_says_that_it_emulates_scales_the_loss_and_gives_up_clearly() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = program::tiny_forest(dir.path(), 40);
+    let train = |name: &str, more: &[&str]| {
+        let mut command = program::canopy();
+        command.args([
+            "train",
+            "--batch",
+            "4",
+            "--points",
+            "32",
+            "--width",
+            "16",
+            "--precision",
+            "fp16",
+        ]);
+        command
+            .args(more)
+            .arg("--data")
+            .arg(&data)
+            .arg("--out")
+            .arg(dir.path().join(name));
+        command
+    };
+    let output = train("run", &["--epochs", "2"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("precision: fp16, emulated: shows accuracy, not speed"),
+        "{said}"
+    );
+    assert!(said.contains(", loss scale "), "{said}");
+    let page = std::fs::read_to_string(dir.path().join("run/report.html")).unwrap();
+    assert!(page.contains("emulated: shows accuracy, not speed"));
+    // Everything overflows: no step is taken, and the run ends.
+    let said = program::stderr(&mut train("static", &["--epochs", "40", "--loss-scale", "1e38"]));
+    assert!(said.contains("overflowed in 100 steps in a row"), "{said}");
+    let said = program::stderr(&mut train("none", &["--loss-scale", "fast"]));
+    assert!(said.contains("loss-scale is 'fast'"), "{said}");
+}
+
+#[test]
+fn the_bench_counts_bytes() {
+    let output = program::canopy()
+        .args(["bench", "precision", "--bytes", "--json"])
+        .output()
+        .unwrap();
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of = |format: &str, key: &str| {
+        let row = rows
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|r| r["format"] == format)
+            .unwrap();
+        row[key].as_f64().unwrap()
+    };
+    assert_eq!(
+        (of("fp32", "a_parameter"), of("bf16", "a_parameter")),
+        (16.0, 16.0)
+    );
+    assert_eq!(of("fp32", "activations_mb"), 2.0 * of("fp16", "activations_mb"));
+    assert_eq!(of("tf32", "activations_mb"), of("fp32", "activations_mb"));
+}
