@@ -20,6 +20,7 @@ mod neuron;
 mod parallel;
 mod plain;
 mod pool;
+mod ranks;
 mod shared_mlp;
 mod tape;
 mod tile;
@@ -36,6 +37,7 @@ pub use linear_bn::linear_bn;
 pub use loss::{cross_entropy, weighted_sum};
 pub use neuron::neuron;
 pub use plain::{max_points, shared_layer};
+pub use ranks::{Share, SumOverRanks};
 pub use shared_mlp::{MlpLayer, shared_mlp, shared_mlp_max};
 pub use tape::{Gradients, backward, backward_with};
 pub use transform::{add_identity, orthogonality, transform};
@@ -53,6 +55,7 @@ pub struct Pass {
     pub step: u64,
     on_graph: bool,
     tape: Option<tape::Tape>,
+    share: Option<ranks::Share>,
 }
 
 impl Pass {
@@ -65,6 +68,7 @@ impl Pass {
             step,
             on_graph: false,
             tape: Some(tape::Tape::default()),
+            share: None,
         }
     }
 
@@ -77,6 +81,7 @@ impl Pass {
             step: 0,
             on_graph: false,
             tape: None,
+            share: None,
         }
     }
 
@@ -85,6 +90,23 @@ impl Pass {
     pub fn plain(mut self, plain: bool) -> Self {
         self.plain = plain;
         self
+    }
+
+    /// The same pass over one rank's share of the batch's clouds: it draws their dropout, not that of the first clouds, and
+    /// batch norm may be synchronised.
+    #[must_use]
+    pub fn shared(mut self, share: Share) -> Self {
+        self.share = Some(share);
+        self
+    }
+
+    /// Whether batch norm sees the clouds of all ranks.
+    pub fn synchronised(&self) -> bool {
+        self.sums().is_some()
+    }
+
+    fn sums(&self) -> Option<&std::sync::Arc<dyn SumOverRanks>> {
+        self.share.as_ref().filter(|_| self.train)?.sums.as_ref()
     }
 
     /// The same pass with its fused operators on candle's graph, as `CustomOp`s, instead of the tape: slower,

@@ -102,6 +102,19 @@ fn gradients(
     pass: &Pass,
     penalty: f64,
 ) -> Result<(Tensor, Tensor, Vec<Tensor>)> {
+    let (total, correct) = forward_loss(model, (points, labels), loss, pass, (1.0, penalty))?;
+    let grads = model.gradients(&total, pass)?;
+    Ok((total.detach(), correct, grads))
+}
+
+/// Loss and hits of one batch: the cross-entropy and the orthogonality term, each multiplied by its factor.
+pub(super) fn forward_loss(
+    model: &PointNet,
+    (points, labels): (&Tensor, &Tensor),
+    loss: &Loss,
+    pass: &Pass,
+    (factor, penalty): (f64, f64),
+) -> Result<(Tensor, Tensor)> {
     let output = model.forward(points, pass)?;
     let mut total = kernels::cross_entropy(
         &output.logits,
@@ -111,9 +124,11 @@ fn gradients(
     )?;
     if let Some(transform) = output.feature_transform.filter(|_| loss.orthogonality > 0.0) {
         total = kernels::weighted_sum(&[
-            (&total, 1.0),
+            (&total, factor),
             (&orthogonality(&transform)?, loss.orthogonality * penalty),
         ])?;
+    } else if factor != 1.0 {
+        total = kernels::weighted_sum(&[(&total, factor)])?;
     }
     let correct = output
         .logits
@@ -122,8 +137,7 @@ fn gradients(
         .eq(labels)?
         .to_dtype(DType::F32)?
         .sum_all()?;
-    let grads = model.gradients(&total, pass)?;
-    Ok((total.detach(), correct, grads))
+    Ok((total, correct))
 }
 
 /// Sums loss and hits of an epoch. Values stay on the device until `read`, so that no step waits.
