@@ -23,6 +23,7 @@ Examples:
   canopy train --preset full --seed 3 --out runs/full-3
   canopy train --data idtrees/ --species QURU,ACRU --min-points 64 --folds 5 --fold 0
   canopy train --config run.toml --epochs 100
+  canopy train --ranks 2
   canopy train --resume runs/quick")]
 pub struct Args {
     /// Settings to start from: quick (two minutes on two cores) or full (the best there is)
@@ -58,6 +59,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if trainer.run(&stop)? == Outcome::Stopped {
         eprintln!("stopped; everything is saved. Go on with\n  canopy train --resume {path}");
         return Ok(ExitCode::from(stop::STOPPED));
+    }
+    if let Some(line) = trainer.rank_stats.line() {
+        eprintln!("{line}");
     }
     let command = command_line(&trainer.config);
     let report = summary::finish(&mut trainer, &command)?;
@@ -120,8 +124,13 @@ fn introduce(
     chosen: &device::Chosen,
     folder: &RunFolder,
 ) {
+    let ranks = match (config.ranks, config.sync_bn) {
+        (1, _) => String::new(),
+        (ranks, true) => format!(" · {ranks} ranks"),
+        (ranks, false) => format!(" · {ranks} ranks, each with its own batch norm"),
+    };
     eprintln!(
-        "{} PointNet, {} points of a cloud · {}",
+        "{} PointNet, {} points of a cloud · {}{ranks}",
         config.model, config.points, chosen.name
     );
     eprintln!(

@@ -14,6 +14,7 @@ macro_rules! each_lesson {
             ($of)(&lesson01::LESSON),
             ($of)(&lesson02::LESSON),
             ($of)(&lesson07::LESSON),
+            ($of)(&lesson08::LESSON),
         ]
     };
 }
@@ -82,7 +83,7 @@ fn every_lesson_of_the_folder_is_held_here() {
         .filter(|name| name.starts_with("lesson"))
         .collect();
     folders.sort();
-    assert_eq!(folders, ["lesson01", "lesson02", "lesson07"]);
+    assert_eq!(folders, ["lesson01", "lesson02", "lesson07", "lesson08"]);
 }
 
 #[test]

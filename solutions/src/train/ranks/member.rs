@@ -48,6 +48,26 @@ pub struct RankStats {
     pub others: Traffic,
 }
 
+impl RankStats {
+    /// What a rank sent in a step, and what of the time for it was hidden; none of a run without ranks.
+    pub fn line(&self) -> Option<String> {
+        let steps = self.steps.max(1) as f64;
+        let each = |bytes: u64| bytes as f64 / steps / 1e6;
+        let ms = |seconds: f64| seconds / steps * 1e3;
+        (self.steps > 0).then(|| {
+            format!(
+                "a step of rank 0: {:.1} ms, {:.2} MB of gradients sent, {:.2} MB for batch norm; sums of gradients {:.1} ms, \
+                 {:.1} ms of it after the backward walk",
+                ms(self.seconds),
+                each(self.gradients.bytes),
+                each(self.others.bytes),
+                ms(self.communicating),
+                ms(self.waited)
+            )
+        })
+    }
+}
+
 /// What the ranks agree on after a step.
 pub struct Met {
     /// The loss over the whole batch.

@@ -1,0 +1,2 @@
+//! The experiment of lesson 08.
+fn main() {}
