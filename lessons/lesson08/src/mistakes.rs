@@ -1,6 +1,6 @@
 //! Known wrong answers with the cause a student is told.
 
-use canopy::parallel::{BucketSizes, chunk, naive_all_reduce};
+use canopy::parallel::{BucketSizes, naive_all_reduce};
 use grader::Mistake;
 
 use crate::{Lesson08, REFERENCE, parts::*};
@@ -90,7 +90,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     })),
     wrong!("8.2", sums_each_chunk_where_it_belongs, "A step too few: p ranks need p − 1 steps.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { steps: |p| p.saturating_sub(2), ..SCATTER })),
-    wrong!("8.2", sums_each_chunk_where_it_belongs, "A step too many: after p − 1 steps each chunk is complete, and is added to again.",
+    wrong!("8.2", sends_no_more_than_it_must, "A step too many: after p − 1 steps each chunk is complete.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { steps: |p| if p > 1 { p } else { 0 }, ..SCATTER })),
     wrong!("8.2", sums_each_chunk_where_it_belongs,
         "The same chunk is sent in every step; what came in the last step is what goes on in the next.",
@@ -109,35 +109,11 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         ring_reduce_scatter: |l, d| around(l, d, Ring { cut: even, ..SCATTER }),
         ring_all_gather: |l, d| around(l, d, Ring { cut: even, ..GATHER })),
     wrong!("8.2", takes_chunks_that_are_uneven_or_empty,
-    "Room for the message was made by the chunk that goes out; the one that comes in may be longer or shorter.",
-    ring_reduce_scatter: |l, d| {
-        let (r, p, n) = (l.rank(), l.world_size(), d.len());
-        for s in 0..p - 1 {
-            let out = chunk(n, (SCATTER.out)(r, s, p), p);
-            let into = chunk(n, (SCATTER.into)(r, s, p), p);
-            let mut came = vec![0.0; out.len()];
-            l.send((r + 1) % p, &d[out])?;
-            l.receive((r + p - 1) % p, &mut came)?;
-            d[into].iter_mut().zip(came).for_each(|(own, v)| *own += v);
-        }
-        Ok(())
-    }),
+        "Room for the message was made by the chunk that goes out; the one that comes in may be longer or shorter.",
+        ring_reduce_scatter: |l, d| with_room(l, d, |out, _| out, |_| true)),
     wrong!("8.2", takes_chunks_that_are_uneven_or_empty,
-    "An empty chunk is not sent, but waited for: send it, or the next rank takes another message for it.",
-    ring_reduce_scatter: |l, d| {
-        let (r, p, n) = (l.rank(), l.world_size(), d.len());
-        for s in 0..p - 1 {
-            let out = chunk(n, (SCATTER.out)(r, s, p), p);
-            let into = chunk(n, (SCATTER.into)(r, s, p), p);
-            let mut came = vec![0.0; into.len()];
-            if !out.is_empty() {
-                l.send((r + 1) % p, &d[out])?;
-            }
-            l.receive((r + p - 1) % p, &mut came)?;
-            d[into].iter_mut().zip(came).for_each(|(own, v)| *own += v);
-        }
-        Ok(())
-    }),
+        "An empty chunk is not sent, but waited for: send it, or the next rank takes another message for it.",
+        ring_reduce_scatter: |l, d| with_room(l, d, |_, into| into, |out| out > 0)),
     wrong!("8.2", speaks_to_its_neighbours_alone, "Every rank sends to every other; in a ring it speaks to the next one alone.",
         ring_reduce_scatter: |l, d| all_to_all(l, d, |own, v| *own += v, false),
         ring_all_gather: |l, d| all_to_all(l, d, |own, v| *own = v, true)),
@@ -235,19 +211,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     wrong!("8.4", gives_every_rank_the_mean, "Only rank 0 takes part: all ranks make the same calls, or the others wait for ever.",
         average_gradients: |c, g| if c.rank() == 0 { (REFERENCE.average_gradients)(c, g) } else { Ok(()) }),
     wrong!("8.4", gives_every_rank_the_mean, "Each tensor is filled from the beginning of the list; the next one begins where the last ended.",
-    average_gradients: |c, grads| {
-        let mut flat = Vec::new();
-        for g in grads.iter() {
-            flat.extend(g.flatten_all()?.to_dtype(candle_core::DType::F32)?.to_vec1::<f32>()?);
-        }
-        c.all_reduce(&mut flat)?;
-        let p = c.world_size() as f32;
-        for g in grads.iter_mut() {
-            let own: Vec<f32> = flat.iter().take(g.elem_count()).map(|v| v / p).collect();
-            *g = shaped(candle_core::Tensor::from_vec(own, g.elem_count(), g.device())?, g)?;
-        }
-        Ok(())
-    }),
+        average_gradients: from_the_beginning),
     wrong!("8.4", lets_ranks_agree_after_a_step,
     "Every rank keeps a share of its own gradient beside the mean, and so the ranks drift apart.",
     average_gradients: |c, grads| {
@@ -261,18 +225,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     wrong!("8.4", sends_all_in_one_sum, "One call for each gradient: each message costs its beginning.",
         average_gradients: |c, g| g.iter_mut().try_for_each(|g| (REFERENCE.average_gradients)(c, std::slice::from_mut(g)))),
     wrong!("8.4", sends_all_in_one_sum, "One sum for each single number.",
-    average_gradients: |c, grads| {
-        let p = c.world_size() as f32;
-        for g in grads.iter_mut() {
-            let mut own: Vec<f32> = g.to_dtype(candle_core::DType::F32)?.flatten_all()?.to_vec1()?;
-            for v in &mut own {
-                c.all_reduce(std::slice::from_mut(v))?;
-                *v /= p;
-            }
-            *g = shaped(candle_core::Tensor::from_vec(own, g.elem_count(), g.device())?, g)?;
-        }
-        Ok(())
-    }),
+        average_gradients: one_by_one),
     wrong!("8.4", keeps_shapes_and_number_types, "The gradients come back as lists: their shapes are lost.",
         average_gradients: |c, g| averaged(c, g, |v, p| v / p as f32, |flat, like| flat.to_dtype(like.dtype()))),
     wrong!("8.4", keeps_shapes_and_number_types, "The gradients come back as f32, whatever they were.",

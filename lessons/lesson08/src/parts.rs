@@ -75,6 +75,27 @@ pub fn hearing_first(link: &dyn Link, data: &mut [f32], ring: Ring) -> Result<()
     Ok(())
 }
 
+/// The first half: how much room for what comes, of the numbers that go out and that come in, and which chunks are sent.
+pub fn with_room(
+    link: &dyn Link,
+    data: &mut [f32],
+    room: fn(usize, usize) -> usize,
+    sent: fn(usize) -> bool,
+) -> Result<()> {
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..p - 1 {
+        let out = chunk(n, (SCATTER.out)(rank, step, p), p);
+        let into = chunk(n, (SCATTER.into)(rank, step, p), p);
+        let mut came = vec![0.0; room(out.len(), into.len())];
+        if sent(out.len()) {
+            link.send(next(rank, p), &data[out])?;
+        }
+        link.receive(before(rank, p), &mut came)?;
+        data[into].iter_mut().zip(came).for_each(|(own, v)| *own += v);
+    }
+    Ok(())
+}
+
 /// Every rank sends all it has to every other.
 pub fn all_to_all(link: &dyn Link, data: &mut [f32], take: fn(&mut f32, f32), own: bool) -> Result<()> {
     let (rank, p) = (link.rank(), link.world_size());
@@ -174,6 +195,35 @@ pub fn averaged(
     for g in gradients.iter_mut() {
         let own: Vec<f32> = rest.by_ref().take(g.elem_count()).map(|v| number(v, p)).collect();
         *g = back(Tensor::from_vec(own, g.elem_count(), &Device::Cpu)?, g)?;
+    }
+    Ok(())
+}
+
+/// Each tensor from the beginning of the list.
+pub fn from_the_beginning(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
+    let mut flat = Vec::new();
+    for g in gradients.iter() {
+        flat.extend(g.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?);
+    }
+    collective.all_reduce(&mut flat)?;
+    let p = collective.world_size() as f32;
+    for g in gradients.iter_mut() {
+        let own: Vec<f32> = flat.iter().take(g.elem_count()).map(|v| v / p).collect();
+        *g = shaped(Tensor::from_vec(own, g.elem_count(), &Device::Cpu)?, g)?;
+    }
+    Ok(())
+}
+
+/// A sum for each number.
+pub fn one_by_one(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
+    let p = collective.world_size() as f32;
+    for g in gradients.iter_mut() {
+        let mut own: Vec<f32> = g.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
+        for v in &mut own {
+            collective.all_reduce(std::slice::from_mut(v))?;
+            *v /= p;
+        }
+        *g = shaped(Tensor::from_vec(own, g.elem_count(), &Device::Cpu)?, g)?;
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! What a message costs (Hockney 1994; Thakur, Rabenseifner and Gropp 2005): α seconds to begin, β seconds a byte.
 
 use anyhow::{Result, ensure};
+use serde::Serialize;
 
 /// A link's cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// Seconds to begin a message.
     pub alpha: f64,

@@ -8,6 +8,7 @@ mod average;
 mod bucket;
 mod cost;
 mod lost;
+pub mod measure;
 mod naive;
 mod place;
 mod reducer;

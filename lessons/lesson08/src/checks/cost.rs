@@ -103,6 +103,10 @@ pub fn costs_nothing_alone(answer: &Lesson08) -> Verdict {
         beta: number(&mut draw),
     };
     let bytes = draw.number(1e3, 1e6).round();
-    hold(answer.ring_seconds, 1, bytes, cost, 0.0)?;
-    hold(answer.tree_seconds, 1, bytes, cost, 0.0)
+    let Cost { alpha, beta } = cost;
+    let case = given(format!(
+        "1 rank, {bytes} bytes, α = {alpha:e} s, β = {beta:e} s a byte"
+    ));
+    case.close("seconds of a ring", (answer.ring_seconds)(1, bytes, cost), 0.0)?;
+    case.close("seconds of a tree", (answer.tree_seconds)(1, bytes, cost), 0.0)
 }

@@ -146,7 +146,7 @@ pub fn refuses_a_rank_beyond_the_world(answer: &Lesson08) -> Verdict {
     let mut draw = draw();
     for launcher in 0..3 {
         let world = draw.whole(2, 8);
-        for rank in [world, world + draw.whole(1, 5)] {
+        for rank in [world + draw.whole(1, 5), world] {
             let set = set(launcher, rank, world, 0);
             refused(answer, &set, set[0].0)?;
         }

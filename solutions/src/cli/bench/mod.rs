@@ -3,6 +3,7 @@
 mod batch;
 mod data;
 mod measure;
+mod parallel;
 mod peer;
 mod waiting;
 mod work;
@@ -35,6 +36,8 @@ enum What {
     Data(data::Args),
     /// Accuracy against batch size, with and without scaled rates, warm-up, LARS and LAMB
     Batch(batch::Args),
+    /// Steps of several ranks, what their messages cost, and what that predicts of thousands
+    Parallel(parallel::Args),
 }
 
 /// What both benches take.
@@ -101,6 +104,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Infer(options) => (false, options),
         What::Data(args) => return data::run(args),
         What::Batch(args) => return batch::run(args),
+        What::Parallel(args) => return parallel::run(args),
     };
     for (name, value, least) in [
         ("--points", options.points, 1),

@@ -1,16 +1,19 @@
 //! One rank of a run: its step, and how it meets the others.
 
 use std::{
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
-use candle_core::{DType, Device, Tensor, Var};
-use rayon::prelude::*;
+use candle_core::{DType, Device, Tensor};
 
-use super::{Pieces, ending::Reports};
+use super::{
+    Pieces,
+    control::Control,
+    ending::Reports,
+    weights::{added, digest, like, numbers, set},
+};
 use crate::{
     kernels::{Pass, Share, SumOverRanks},
     loader::Batch,
@@ -78,53 +81,6 @@ pub struct Met {
     pub stop: bool,
 }
 
-/// The link for all but gradients.
-struct Control {
-    link: Mutex<Rank>,
-    /// An error that has to pass through candle, which keeps only its words.
-    fault: Mutex<Option<anyhow::Error>>,
-}
-
-impl fmt::Debug for Control {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Control")
-    }
-}
-
-impl Control {
-    fn link(&self) -> MutexGuard<'_, Rank> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// `mine` of all ranks, one after another.
-    fn gather(&self, mine: &[f32]) -> Result<Vec<f32>> {
-        let link = self.link();
-        let mut whole = vec![0.0; mine.len() * Collective::world_size(&*link)];
-        link.all_gather(mine, &mut whole)?;
-        Ok(whole)
-    }
-}
-
-impl SumOverRanks for Control {
-    /// In the order of the ranks, in f64; each number travels as two of f32, with 48 of its 53 bits.
-    fn sum(&self, values: &mut [f64]) -> candle_core::Result<()> {
-        let halves = |&v: &f64| [v as f32, (v - f64::from(v as f32)) as f32];
-        let mine: Vec<f32> = values.iter().flat_map(halves).collect();
-        let whole = self.gather(&mine).map_err(|error| {
-            let said = candle_core::Error::Msg(format!("{error:#}"));
-            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            said
-        })?;
-        values.fill(0.0);
-        for rank in whole.chunks_exact(mine.len()) {
-            for (sum, part) in values.iter_mut().zip(rank.chunks_exact(2)) {
-                *sum += f64::from(part[0]) + f64::from(part[1]);
-            }
-        }
-        Ok(())
-    }
-}
-
 enum Gradients {
     /// In buckets, while the walk goes on.
     Overlapped(Reducer),
@@ -169,10 +125,7 @@ impl Member {
             .thread_name(move |i| format!("rank-{rank}-core-{i}"))
             .build()
             .context("threads for a rank could not be started")?;
-        let control = Arc::new(Control {
-            link: Mutex::new(control),
-            fault: Mutex::default(),
-        });
+        let control = Arc::new(Control::new(control));
         Ok(Self {
             rank,
             meeting,
@@ -230,7 +183,7 @@ impl Member {
         self.doing(&format!("in step {step}, forward and backward"));
         let (value, correct, mut grads) = self
             .gradients(model, (whole, own), loss, step)
-            .map_err(|error| self.fault().unwrap_or(error))?;
+            .map_err(|error| self.control.fault().unwrap_or(error))?;
         self.doing(&format!("in step {step}, at the optimizer"));
         let clip = self.meeting.config.clip;
         self.cores.install(|| -> Result<()> {
@@ -247,14 +200,6 @@ impl Member {
         self.stats.steps += 1;
         self.stats.seconds += began.elapsed().as_secs_f64();
         Ok(met)
-    }
-
-    fn fault(&self) -> Option<anyhow::Error> {
-        self.control
-            .fault
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
     }
 
     /// This rank's part of the loss and of the hits, and the gradients of the whole batch.
@@ -383,48 +328,4 @@ impl Member {
             stop: ranks[0][6] != 0.0,
         })
     }
-}
-
-/// `gradient` and what is held of parameter `p`.
-fn added(held: &[Vec<f32>], p: usize, gradient: &Tensor) -> Result<Vec<f32>> {
-    let mut own: Vec<f32> = gradient.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
-    if let Some(held) = held.get(p) {
-        own.iter_mut().zip(held).for_each(|(own, held)| *own += held);
-    }
-    Ok(own)
-}
-
-fn numbers(var: &Var) -> Result<Vec<f32>> {
-    Ok(var
-        .as_detached_tensor()
-        .to_dtype(DType::F32)?
-        .flatten_all()?
-        .to_vec1()?)
-}
-
-fn set(var: &Var, numbers: Vec<f32>) -> Result<()> {
-    Ok(var.set(&like(var, numbers)?)?)
-}
-
-/// `numbers` with the shape, the type and the place of `param`.
-fn like(param: &Var, numbers: Vec<f32>) -> Result<Tensor> {
-    let made = Tensor::from_vec(numbers, param.shape(), &Device::Cpu)?;
-    Ok(made.to_dtype(param.dtype())?.to_device(param.device())?)
-}
-
-/// A number that changes with any bit of any parameter (FNV-1a over each tensor), and with `buffers` of any running
-/// statistic.
-pub fn digest(model: &PointNet, buffers: bool) -> Result<u64> {
-    let mut vars = model.params();
-    if buffers {
-        vars.extend(model.buffers());
-    }
-    let hash = |values: u64, bits: u32| (values ^ u64::from(bits)).wrapping_mul(0x0000_0100_0000_01b3);
-    let of = |(_, var): &(String, Var)| -> Result<u64> {
-        Ok(numbers(var)?
-            .iter()
-            .fold(0xcbf2_9ce4_8422_2325, |h, v| hash(h, v.to_bits())))
-    };
-    let each = vars.par_iter().map(of).collect::<Result<Vec<u64>>>()?;
-    Ok(each.into_iter().fold(0, |all, one| all.rotate_left(7) ^ one))
 }

@@ -4,9 +4,12 @@
 //! go through the same plan, take their share of each batch, and meet rank 0 in batch norm, in the gradients, and after
 //! each step. Two groups of links carry this, so that gradients may be under way while batch norm sums.
 
+mod control;
 mod ending;
 mod follow;
+pub mod measure;
 mod member;
+mod weights;
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -14,11 +17,10 @@ use anyhow::{Context, Result, anyhow, ensure};
 use candle_core::Tensor;
 
 use super::{Plan, Trainer};
-use crate::parallel::threads::Algorithm;
 use crate::parallel::{
     Bucket, BucketSizes, Collective, Kind, average_gradients, buckets, panic_message, ring_all_reduce,
     share_of_batch, share_of_epoch,
-    threads::{AllReduce, Rank, group, group_with},
+    threads::{Algorithm, AllReduce, Rank, group, group_with},
 };
 use ending::Reports;
 use follow::Follower;
