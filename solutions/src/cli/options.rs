@@ -60,6 +60,21 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accumulate: Option<usize>,
+    /// Share each batch among N ranks: threads of this process, each with a copy of the model, its gradients averaged over
+    /// all while the backward walk goes on. The steps are those of one rank but for rounding. On a GPU all ranks use
+    /// that one, and meet in host memory
+    #[arg(long, value_name = "N", help_heading = "Ranks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<usize>,
+    /// With --ranks: batch normalisation over the whole batch; false: over each rank's share, as without
+    /// synchronisation in other frameworks
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = "Ranks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync_bn: Option<bool>,
+    /// With --ranks: one that gives no sign for so many seconds ends the run
+    #[arg(long, value_name = "S", help_heading = "Ranks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank_deadline: Option<f64>,
     /// Seeds initial values, order, sampling, augmentation, dropout, split
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]

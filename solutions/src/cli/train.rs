@@ -32,6 +32,7 @@ Examples:
   canopy train --config run.toml --epochs 100
   canopy train --epochs 2 --profile         where does the time go?
   canopy train --precision fp16 --points 128 --width 4
+  canopy train --ranks 2
   canopy train --resume runs/quick")]
 pub struct Args {
     /// Settings to start from: quick (two minutes on two cores) or full (the best there is)
@@ -81,6 +82,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if outcome == Outcome::Stopped {
         eprintln!("stopped; everything is saved. Go on with\n  canopy train --resume {path}");
         return Ok(ExitCode::from(stop::code()));
+    }
+    if let Some(line) = trainer.rank_stats.line() {
+        eprintln!("{line}");
     }
     let command = command_line(&trainer.config);
     let report = summary::finish(&mut trainer, &command)?;
@@ -143,8 +147,13 @@ fn introduce(
     chosen: &device::Chosen,
     folder: &RunFolder,
 ) {
+    let ranks = match (config.ranks, config.sync_bn) {
+        (1, _) => String::new(),
+        (ranks, true) => format!(" · {ranks} ranks"),
+        (ranks, false) => format!(" · {ranks} ranks, each with its own batch norm"),
+    };
     eprintln!(
-        "{} PointNet, {} points of a cloud · {}",
+        "{} PointNet, {} points of a cloud · {}{ranks}",
         config.model, config.points, chosen.name
     );
     eprintln!(

@@ -7,7 +7,8 @@ use super::values::{Values, fused};
 use super::{Operator, Pass, plain};
 
 /// Drops each value with probability `p` and scales the rest by 1/(1−p) (Srivastava et al. 2014).
-/// The mask is Philox's at (seed, step, layer, element): the same on every device.
+/// The mask is Philox's at (seed, step, layer, element): the same on every device, and for a rank's share of the rows the
+/// same as those rows have in the whole batch.
 ///
 /// # Errors
 /// candle's.
@@ -22,7 +23,7 @@ fn dropped(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
     if !fused(pass, &[x]) {
         return plain::dropout(x, p, layer, pass);
     }
-    let mask = mask(x.elem_count(), p, layer, pass);
+    let mask = mask(x.dims(), p, layer, pass);
     let xc = x.contiguous()?;
     let y = Values::of(&xc)?.iter().zip(&mask).map(|(x, m)| x * m).collect();
     pass.record(&[x], y, x.dims(), || {
@@ -33,12 +34,27 @@ fn dropped(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
     })
 }
 
-/// 0 or 1/(1−p) for each of `n` elements.
-pub(super) fn mask(n: usize, p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
+/// 0 or 1/(1−p) for each element of a tensor of shape `dims`.
+pub(super) fn mask(dims: &[usize], p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
+    let n: usize = dims.iter().product();
+    let Some(share) = pass.share.as_ref().filter(|s| s.world_size > 1) else {
+        return draws(0, n, p, layer, pass);
+    };
+    let rows = dims.first().copied().unwrap_or(1).max(1);
+    let row = n / rows;
+    let place = |own: usize| (share.rank + own * share.world_size) * row;
+    (0..rows)
+        .flat_map(|own| draws(place(own), row, p, layer, pass))
+        .collect()
+}
+
+/// 0 or 1/(1−p) for `n` elements from element `first` on.
+fn draws(first: usize, n: usize, p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
     let scale = 1.0 / (1.0 - p);
     let stream = pass.step << 16 | layer;
-    let mut mask = Vec::with_capacity(n + 3);
-    for block in 0..n.div_ceil(4) as u64 {
+    let skipped = first % 4;
+    let mut mask = Vec::with_capacity(n + 6);
+    for block in (first / 4) as u64..(first + n).div_ceil(4) as u64 {
         mask.extend(Philox::at(pass.seed, stream, block).map(|bits| {
             if (bits >> 8) as f32 * (1.0 / 16_777_216.0) < p {
                 0.0
@@ -47,6 +63,7 @@ pub(super) fn mask(n: usize, p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
             }
         }));
     }
-    mask.truncate(n);
+    mask.truncate(skipped + n);
+    mask.drain(..skipped);
     mask
 }

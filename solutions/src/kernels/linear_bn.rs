@@ -25,7 +25,7 @@ pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass
     if !fused(pass, &inputs) || pass.is_lowered() {
         return plain::linear_bn(x, w, bn, relu, pass);
     }
-    if x.dims().first().is_none_or(|&rows| rows > FEW) {
+    if pass.synchronised() || x.dims().first().is_none_or(|&rows| rows > FEW) {
         return shared_mlp(x, &[layer], pass);
     }
     let (&[rows, k], &[n, wk]) = (x.dims(), w.dims()) else {

@@ -22,6 +22,7 @@ mod neuron;
 mod parallel;
 mod plain;
 mod pool;
+mod ranks;
 mod separate;
 mod shared_mlp;
 mod tape;
@@ -44,6 +45,7 @@ pub use masked::{masked_batch_norm, masked_layer, masked_max};
 pub use neuron::neuron;
 pub use plain::{max_points, shared_layer};
 pub use pool::release_buffers;
+pub use ranks::{Share, SumOverRanks};
 pub use separate::each;
 pub use shared_mlp::{MlpLayer, shared_mlp, shared_mlp_max};
 pub use tape::{Gradients, backward, backward_with};
@@ -63,6 +65,7 @@ pub struct Pass {
     on_graph: bool,
     tape: Option<tape::Tape>,
     lowering: Option<Arc<dyn Lowering>>,
+    share: Option<ranks::Share>,
 }
 
 impl Pass {
@@ -76,6 +79,7 @@ impl Pass {
             on_graph: false,
             tape: Some(tape::Tape::default()),
             lowering: None,
+            share: None,
         }
     }
 
@@ -89,6 +93,7 @@ impl Pass {
             on_graph: false,
             tape: None,
             lowering: None,
+            share: None,
         }
     }
 
@@ -97,6 +102,23 @@ impl Pass {
     pub fn plain(mut self, plain: bool) -> Self {
         self.plain = plain;
         self
+    }
+
+    /// The same pass over one rank's share of the batch's clouds: it draws their dropout, not that of the first clouds, and
+    /// batch norm may be synchronised.
+    #[must_use]
+    pub fn shared(mut self, share: Share) -> Self {
+        self.share = Some(share);
+        self
+    }
+
+    /// Whether batch norm sees the clouds of all ranks.
+    pub fn synchronised(&self) -> bool {
+        self.sums().is_some()
+    }
+
+    fn sums(&self) -> Option<&std::sync::Arc<dyn SumOverRanks>> {
+        self.share.as_ref().filter(|_| self.train)?.sums.as_ref()
     }
 
     /// The same pass with its fused operators on candle's graph, as `CustomOp`s, instead of the tape: slower,

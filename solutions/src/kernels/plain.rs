@@ -2,6 +2,7 @@
 
 use candle_core::{Result, Tensor};
 
+use super::ranks::{sum_over_ranks, total};
 use super::{BatchNorm, Operator, Pass};
 
 pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
@@ -48,9 +49,21 @@ pub(super) fn batch_norm(
     pass: &Pass,
 ) -> Result<Tensor> {
     let (mean, var) = if pass.train {
-        let n = x.dim(0)? as f64;
-        let mean = x.mean_keepdim(0)?;
-        let var = x.broadcast_sub(&mean)?.sqr()?.mean_keepdim(0)?;
+        let mut rows = [x.dim(0)? as f64];
+        total(pass.sums(), &mut rows)?;
+        let [n] = rows;
+        let (mean, var) = match pass.sums() {
+            None => {
+                let mean = x.mean_keepdim(0)?;
+                let var = x.broadcast_sub(&mean)?.sqr()?.mean_keepdim(0)?;
+                (mean, var)
+            }
+            Some(sums) => {
+                let mean = (sum_over_ranks(&x.sum_keepdim(0)?, sums)? / n)?;
+                let squares = x.broadcast_sub(&mean)?.sqr()?.sum_keepdim(0)?;
+                (mean, (sum_over_ranks(&squares, sums)? / n)?)
+            }
+        };
         let keep = 1.0 - bn.momentum;
         let unbiased = if n > 1.0 { n / (n - 1.0) } else { 1.0 };
         let (m, v) = (mean.detach().squeeze(0)?, (var.detach().squeeze(0)? * unbiased)?);
@@ -87,7 +100,7 @@ pub fn max_points(x: &Tensor) -> Result<Tensor> {
 }
 
 pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
-    let mask = super::dropout::mask(x.elem_count(), p, layer, pass);
+    let mask = super::dropout::mask(x.dims(), p, layer, pass);
     let mask = Tensor::from_vec(mask, x.shape(), x.device())?;
     x * mask.to_dtype(x.dtype())?
 }

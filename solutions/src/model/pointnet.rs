@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor, Var};
 
@@ -95,7 +97,7 @@ impl PointNet {
     pub fn forward(&self, points: &Tensor, pass: &Pass) -> Result<Output> {
         let clouds = points.dims().first().copied().unwrap_or(0);
         ensure!(
-            !pass.train || clouds != 1,
+            !pass.train || clouds != 1 || pass.synchronised(),
             "training needs at least 2 clouds in a batch, got 1: batch norm in the head would divide by a \
              variance of nothing. Take a larger batch, or drop the epoch's last one where it holds a single cloud"
         );
@@ -175,7 +177,30 @@ impl PointNet {
     /// # Errors
     /// candle's.
     pub fn gradients(&self, loss: &Tensor, pass: &Pass) -> Result<Vec<Tensor>> {
-        let mut grads = kernels::backward(loss, pass)?;
+        self.gradients_with(loss, pass, &mut |_, _| Ok(()))
+    }
+
+    /// As [`Self::gradients`], calling `ready(i, gradient)` as soon as parameter i's gradient is complete, from the last
+    /// layer to the first; not for a parameter that the loss does not depend on.
+    ///
+    /// # Errors
+    /// candle's; those of `ready`.
+    pub fn gradients_with(
+        &self,
+        loss: &Tensor,
+        pass: &Pass,
+        ready: &mut dyn FnMut(usize, &Tensor) -> Result<()>,
+    ) -> Result<Vec<Tensor>> {
+        let places: HashMap<_, _> = self
+            .params()
+            .iter()
+            .enumerate()
+            .map(|(i, (_, p))| (p.id(), i))
+            .collect();
+        let mut grads = kernels::backward_with(loss, pass, &mut |var, gradient| {
+            let told = places.get(&var.id()).map_or(Ok(()), |&i| ready(i, gradient));
+            told.map_err(|e| candle_core::Error::Msg(format!("{e:#}")))
+        })?;
         let of = |(_, var): (String, Var)| match grads.take(&var) {
             Some(grad) => Ok(grad),
             None => Ok(var.zeros_like()?),

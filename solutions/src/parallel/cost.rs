@@ -1,9 +1,10 @@
 //! What a message costs (Hockney 1994; Thakur, Rabenseifner and Gropp 2005): α seconds to begin, β seconds a byte.
 
 use anyhow::{Result, ensure};
+use serde::Serialize;
 
 /// A link's cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// Seconds to begin a message.
     pub alpha: f64,
@@ -70,6 +71,18 @@ pub fn scaling_efficiency(rate_of_one: f64, rate: f64, ranks: usize) -> f64 {
     rate / (rate_of_one * ranks as f64)
 }
 
+/// Weak scaling: each rank's work stays the same as ranks are added, so the step should take as long as one rank's;
+/// `seconds_of_one`/`seconds`.
+pub fn weak_efficiency(seconds_of_one: f64, seconds: f64) -> f64 {
+    seconds_of_one / seconds
+}
+
+/// Strong scaling: the same work is shared by more ranks, so the step should take the `ranks`-th part;
+/// `seconds_of_one`/(`ranks`·`seconds`).
+pub fn strong_efficiency(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64 {
+    seconds_of_one / (ranks as f64 * seconds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +107,13 @@ mod tests {
         let steep = Cost::fit(&[(1.0, 1.0), (2.0, 4.0)]).expect("two sizes");
         assert!(steep.alpha == 0.0 && steep.beta > 0.0);
         assert!(Cost::fit(&[(1.0, 1.0)]).is_err() && Cost::fit(&[(1.0, 0.0), (2.0, 1.0)]).is_err());
+    }
+
+    #[test]
+    fn efficiencies_agree_with_the_rates() {
+        // 3 ranks, 4 s where one took 10 s over the same work; 12 s where each has the work of one.
+        assert_relative_eq!(strong_efficiency(10.0, 4.0, 3), scaling_efficiency(0.1, 0.25, 3));
+        assert_relative_eq!(weak_efficiency(10.0, 12.0), scaling_efficiency(0.1, 0.25, 3));
     }
 
     #[test]

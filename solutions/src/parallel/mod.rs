@@ -4,10 +4,14 @@
 //! process the ranks are threads ([`threads`]), and the algorithms are ours ([`ring`]). What runs on many nodes stands
 //! behind the same trait.
 
+mod average;
 mod bucket;
 mod cost;
+mod lost;
+pub mod measure;
 mod naive;
 mod place;
+mod reducer;
 pub mod ring;
 mod sampler;
 pub mod threads;
@@ -15,12 +19,18 @@ mod tree;
 
 use anyhow::Result;
 
-pub use bucket::{Bucket, BucketSizes, buckets};
-pub use cost::{Cost, naive_seconds, ring_seconds, scaling_efficiency, tree_seconds};
+pub use average::average_gradients;
+pub use bucket::{Bucket, BucketSizes, Kind, buckets};
+pub use cost::{
+    Cost, naive_seconds, ring_seconds, scaling_efficiency, strong_efficiency, tree_seconds, weak_efficiency,
+};
+pub use lost::Lost;
 pub use naive::naive_all_reduce;
-pub use place::{Place, place_from};
+pub use place::{Place, device_for, place_from};
+pub(crate) use reducer::panic_message;
+pub use reducer::{Reduced, Reducer};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
-pub use sampler::share_of_epoch;
+pub use sampler::{share_of_batch, share_of_epoch};
 pub use tree::{tree_all_reduce, tree_broadcast};
 
 /// Messages from one rank to another, in order. What algorithms are made of.

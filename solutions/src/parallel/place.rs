@@ -31,11 +31,11 @@ const LAUNCHERS: [(&str, [&str; 3]); 4] = [
     ("Slurm", ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"]),
 ];
 
-/// The place that `variable` tells of (`|name| std::env::var(name).ok()`), or alone where no launcher left one.
+/// The place that `variable` tells of (`&|name| std::env::var(name).ok()`), or alone where no launcher left one.
 ///
 /// # Errors
 /// Numbers that are none, a rank beyond the world, a variable missing beside its fellows; each by name.
-pub fn place_from(variable: impl Fn(&str) -> Option<String>) -> Result<Place> {
+pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
     for (launcher, names) in LAUNCHERS {
         let [rank, world, local] = names;
         if variable(rank).is_none() {
@@ -80,12 +80,35 @@ pub fn place_from(variable: impl Fn(&str) -> Option<String>) -> Result<Place> {
     })
 }
 
+/// The device of a rank that sees `gpus` GPUs: `cpu` where it sees none; `cuda:0` where it sees one, for then the launcher
+/// gave each of its node's ranks its own (`--gpus-per-task=1`) or there is one rank a node; else `cuda:N`, N being its
+/// local rank.
+///
+/// # Errors
+/// More ranks on the node than GPUs: NCCL takes one rank a GPU.
+pub fn device_for(place: &Place, gpus: usize) -> Result<String> {
+    match gpus {
+        0 => Ok("cpu".into()),
+        1 => Ok("cuda:0".into()),
+        _ => {
+            let local = place.local_rank;
+            ensure!(
+                local < gpus,
+                "rank {} is number {local} of its node, counted from 0, and sees {gpus} GPUs: start as many ranks a node \
+                 as it has GPUs",
+                place.rank
+            );
+            Ok(format!("cuda:{local}"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn place(set: &[(&str, &str)]) -> Result<Place> {
-        place_from(|name| {
+        place_from(&|name| {
             let found = set.iter().find(|(n, _)| *n == name);
             found.map(|(_, value)| (*value).to_owned())
         })

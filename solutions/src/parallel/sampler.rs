@@ -16,6 +16,22 @@ pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail
     mine.collect()
 }
 
+/// Rank `rank`'s share of one batch, by `share`, an answer as [`share_of_epoch`]'s: every record of the batch is some
+/// rank's, once. What does not divide goes to the first ranks, one each, so shares differ by one record at most. The
+/// records are the batch's numbers rank, rank + world_size, …: where every batch divides, these are the batches of
+/// [`share_of_epoch`].
+pub fn share_of_batch(
+    batch: &[usize],
+    rank: usize,
+    world_size: usize,
+    share: &dyn Fn(&[usize], usize, usize, bool) -> Vec<usize>,
+) -> Vec<usize> {
+    let mut mine = share(batch, rank, world_size, true);
+    let whole = batch.len() / world_size.max(1) * world_size;
+    mine.extend(batch[whole..].get(rank));
+    mine
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +51,33 @@ mod tests {
             } else {
                 prop_assert!(order.iter().all(|r| all.contains(r)));
                 prop_assert!(all.len() < records + world);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shares_of_a_batch_hold_each_record_once_in_its_place(records in 0usize..60, world in 1usize..9) {
+            let batch: Vec<usize> = (0..records).map(|i| i * 3 + 1).collect();
+            for rank in 0..world {
+                let mine = share_of_batch(&batch, rank, world, &share_of_epoch);
+                let expected: Vec<usize> = batch.iter().skip(rank).step_by(world).copied().collect();
+                prop_assert_eq!(mine, expected);
+            }
+        }
+
+        #[test]
+        fn batches_that_divide_are_cut_from_the_share_of_the_epoch(
+            batches in 1usize..6,
+            each in 1usize..5,
+            world in 1usize..6,
+        ) {
+            let order: Vec<usize> = (0..batches * each * world).rev().collect();
+            for rank in 0..world {
+                let mine = share_of_epoch(&order, rank, world, false);
+                for (batch, mine) in order.chunks(each * world).zip(mine.chunks(each)) {
+                    prop_assert_eq!(share_of_batch(batch, rank, world, &share_of_epoch), mine);
+                }
             }
         }
     }

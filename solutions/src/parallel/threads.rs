@@ -6,11 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
 use super::{
-    Collective, Link, Traffic, chunk, naive_all_reduce, ring_all_gather, ring_all_reduce,
+    Collective, Link, Lost, Traffic, chunk, naive_all_reduce, ring_all_gather, ring_all_reduce,
     ring_reduce_scatter, tree_all_reduce, tree_broadcast,
 };
 
@@ -26,8 +26,22 @@ pub enum Algorithm {
     Naive,
 }
 
-/// What each rank said that it is doing, for those who wait for it.
-type Board = Arc<Mutex<Vec<String>>>;
+/// An all-reduce of somebody's: replaces `data` by its sum over all ranks, by messages of `link`.
+pub type AllReduce = Arc<dyn Fn(&dyn Link, &mut [f32]) -> Result<()> + Send + Sync>;
+
+impl Algorithm {
+    /// The algorithm as a function.
+    pub fn function(self) -> AllReduce {
+        match self {
+            Self::Ring => Arc::new(ring_all_reduce),
+            Self::Tree => Arc::new(tree_all_reduce),
+            Self::Naive => Arc::new(naive_all_reduce),
+        }
+    }
+}
+
+/// What each rank said that it is doing, and when, for those who wait for it.
+type Board = Arc<Mutex<Vec<(String, Instant)>>>;
 
 /// One thread's end of a group.
 pub struct Rank {
@@ -36,13 +50,19 @@ pub struct Rank {
     from: Vec<Receiver<Vec<f32>>>,
     board: Board,
     deadline: Duration,
-    algorithm: Algorithm,
+    all_reduce: AllReduce,
     traffic: Cell<Traffic>,
 }
 
-/// The ends of a group of `world_size` ranks, to be moved to a thread each. Waiting ends with an error at `deadline`.
+/// The ends of a group of `world_size` ranks, to be moved to a thread each. Waiting for a rank ends with an error, a
+/// [`Lost`], when that rank has given no sign for `deadline`: neither called a collective nor said what it does.
 pub fn group(world_size: usize, algorithm: Algorithm, deadline: Duration) -> Vec<Rank> {
-    let board: Board = Arc::new(Mutex::new(vec!["starting".into(); world_size]));
+    group_with(world_size, &algorithm.function(), deadline)
+}
+
+/// As [`group`], with an all-reduce of one's own.
+pub fn group_with(world_size: usize, all_reduce: &AllReduce, deadline: Duration) -> Vec<Rank> {
+    let board: Board = Arc::new(Mutex::new(vec![("starting".into(), Instant::now()); world_size]));
     // One channel for each pair, so that messages of different ranks cannot be mistaken for one another.
     let mut senders: Vec<Vec<Sender<Vec<f32>>>> = (0..world_size).map(|_| Vec::new()).collect();
     let mut receivers: Vec<Vec<Receiver<Vec<f32>>>> = (0..world_size).map(|_| Vec::new()).collect();
@@ -60,26 +80,38 @@ pub fn group(world_size: usize, algorithm: Algorithm, deadline: Duration) -> Vec
         from,
         board: board.clone(),
         deadline,
-        algorithm,
+        all_reduce: all_reduce.clone(),
         traffic: Cell::default(),
     };
     ends.map(rank).collect()
 }
 
 impl Rank {
-    fn said(&self, rank: usize) -> String {
+    fn said(&self, rank: usize) -> (String, Instant) {
         let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
-        board.get(rank).cloned().unwrap_or_default()
+        board[rank].clone()
     }
 
     fn say(&self, what: &str) {
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
-        what.clone_into(&mut board[self.rank]);
+        board[self.rank] = (what.to_owned(), Instant::now());
+    }
+
+    /// That nothing comes from `rank` any more, and why.
+    fn lost(&self, rank: usize, silent: Option<Duration>) -> anyhow::Error {
+        let doing = self.said(rank).0;
+        let lost = Lost {
+            by: self.rank,
+            rank,
+            doing,
+            silent,
+        };
+        lost.into()
     }
 
     /// `what` while `call` runs, then what was said before.
     fn during<T>(&self, what: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        let before = self.said(self.rank);
+        let before = self.said(self.rank).0;
         self.say(&format!("{what}, after: {before}"));
         let result = call()?;
         self.say(&before);
@@ -104,7 +136,7 @@ impl Drop for Rank {
         } else {
             "ended"
         };
-        self.say(&format!("{end}, after: {}", self.said(self.rank)));
+        self.say(&format!("{end}, after: {}", self.said(self.rank).0));
     }
 }
 
@@ -120,11 +152,7 @@ impl Link for Rank {
     fn send(&self, to: usize, data: &[f32]) -> Result<()> {
         self.check(to)?;
         if self.to[to].send(data.to_vec()).is_err() {
-            bail!(
-                "rank {} cannot send to rank {to}: it {}",
-                self.rank,
-                self.said(to)
-            );
+            return Err(self.lost(to, None));
         }
         let Traffic { messages, bytes } = self.traffic.get();
         self.traffic.set(Traffic {
@@ -137,7 +165,16 @@ impl Link for Rank {
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
         self.check(from)?;
         let began = Instant::now();
-        match self.from[from].recv_timeout(self.deadline) {
+        let received = loop {
+            // A sign of life since then gives it more time.
+            let sign = began.max(self.said(from).1);
+            let left = self.deadline.saturating_sub(sign.elapsed());
+            match self.from[from].recv_timeout(left) {
+                Err(RecvTimeoutError::Timeout) if self.said(from).1 > sign => {}
+                other => break other,
+            }
+        };
+        match received {
             Ok(data) => {
                 ensure!(
                     data.len() == into.len(),
@@ -149,19 +186,8 @@ impl Link for Rank {
                 into.copy_from_slice(&data);
                 Ok(())
             }
-            Err(RecvTimeoutError::Disconnected) => {
-                bail!(
-                    "rank {} waits for rank {from}, which {}",
-                    self.rank,
-                    self.said(from)
-                )
-            }
-            Err(RecvTimeoutError::Timeout) => bail!(
-                "rank {} waited {:.1} s for rank {from}, which was last seen: {}",
-                self.rank,
-                began.elapsed().as_secs_f64(),
-                self.said(from)
-            ),
+            Err(RecvTimeoutError::Disconnected) => Err(self.lost(from, None)),
+            Err(RecvTimeoutError::Timeout) => Err(self.lost(from, Some(self.said(from).1.elapsed()))),
         }
     }
 }
@@ -177,11 +203,7 @@ impl Collective for Rank {
 
     fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
         let what = format!("in an all-reduce of {} numbers", data.len());
-        self.during(&what, || match self.algorithm {
-            Algorithm::Ring => ring_all_reduce(self, data),
-            Algorithm::Tree => tree_all_reduce(self, data),
-            Algorithm::Naive => naive_all_reduce(self, data),
-        })
+        self.during(&what, || (self.all_reduce)(self, data))
     }
 
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {

@@ -43,6 +43,12 @@ pub struct Config {
     pub batch: usize,
     /// Batches whose gradients make one optimizer step: it learns from `batch × accumulate` clouds.
     pub accumulate: usize,
+    /// Ranks that share each batch, threads of this process, each with a copy of the model.
+    pub ranks: usize,
+    /// With ranks: batch normalisation sees the whole batch, not a rank's share.
+    pub sync_bn: bool,
+    /// With ranks: one that gives no sign for so many seconds ends the run.
+    pub rank_deadline: f64,
     /// Seeds initial values, order, sampling, augmentation, dropout, split.
     pub seed: u64,
     /// `adamw`, `adam`, `sgd`, `adagrad`, `rmsprop`, `adadelta`, `lars` or `lamb`. L-BFGS is none of them: it wants the
@@ -123,6 +129,9 @@ impl Default for Config {
             epochs: 32,
             batch: 32,
             accumulate: 1,
+            ranks: 1,
+            sync_bn: true,
+            rank_deadline: 60.0,
             seed: 1,
             optimizer: "adamw".into(),
             learning_rate: 1e-3,
@@ -192,6 +201,7 @@ impl Config {
             self.accumulate >= 1,
             "accumulate is 0: take 1 for a step after each batch"
         );
+        self.validate_ranks()?;
         ensure!(self.epochs >= 1, "epochs is 0: there would be nothing to train");
         ensure!(self.votes >= 1, "votes is 0: a cloud must be seen at least once");
         ensure!(
@@ -241,6 +251,32 @@ impl Config {
         self.optim().map(drop)?;
         LossScaler::parse(&self.loss_scale, self.precision)?;
         self.schedule().map(drop)
+    }
+
+    fn validate_ranks(&self) -> Result<()> {
+        ensure!(self.ranks >= 1, "ranks is 0: take 1 for a run without sharing");
+        let low = self.precision != Precision::Fp32
+            || LossScaler::parse(&self.loss_scale, self.precision)?.is_some();
+        ensure!(
+            self.ranks == 1 || !low,
+            "precision is {} and ranks is {}: several ranks train in fp32, without a loss scale",
+            self.precision,
+            self.ranks
+        );
+        let least = if self.sync_bn { 1 } else { 2 };
+        ensure!(
+            self.ranks == 1 || self.batch >= least * self.ranks,
+            "batch is {}: {} ranks need at least {}, {least} for each",
+            self.batch,
+            self.ranks,
+            least * self.ranks
+        );
+        ensure!(
+            self.rank_deadline.is_finite() && self.rank_deadline > 0.0 && self.rank_deadline < 1e6,
+            "rank-deadline is {}: it must be a number of seconds above 0",
+            self.rank_deadline
+        );
+        Ok(())
     }
 
     /// The network for `classes` species.

@@ -9,12 +9,16 @@ use std::{
 };
 
 use anyhow::Result;
-use candle_core::{DType, Tensor};
+use candle_core::{DType, Device, Tensor};
 
-use super::{Display, Loss, Running, Trainer, accumulated_step, checkpoint, remaining, scaled_step};
+use super::{
+    Display, Loss, Running, Trainer, accumulated_step, checkpoint, plan,
+    ranks::{Job, Member},
+    scaled_step,
+};
 use crate::{
     kernels::Pass,
-    loader::{Batch, Collate, Loader, micro_batches},
+    loader::{Batch, Collate, Loader},
     precision::LossScale,
     profile::{self, Kind},
     report::{EpochRow, tensorboard::EventWriter},
@@ -35,15 +39,35 @@ impl Trainer {
     /// # Errors
     /// Whatever broke; the last checkpoint stands.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<Outcome> {
-        let collate = Collate {
+        let mut job = match self.config.ranks {
+            1 => None,
+            _ => Some(Job::start(self)?),
+        };
+        let result = self.epochs(stop, &mut job);
+        match job {
+            Some(job) => {
+                self.rank_stats = job.member.stats();
+                job.end(result)
+            }
+            None => result,
+        }
+    }
+
+    /// How a training record becomes points.
+    pub(super) fn train_collate(&self) -> Collate {
+        Collate {
             data: self.data.clone(),
             points: self.config.points,
             frame: self.config.frame,
             features: self.config.features,
             augment: self.config.augment(),
             seed: self.config.seed,
-        };
-        let mut loader = Loader::new(Arc::new(collate), self.config.workers, self.config.prefetch)?;
+        }
+    }
+
+    fn epochs(&mut self, stop: &AtomicBool, job: &mut Option<Job>) -> Result<Outcome> {
+        let collate = Arc::new(self.train_collate());
+        let mut loader = Loader::new(collate, self.config.workers, self.config.prefetch)?;
         let loss = self.loss()?;
         let steps = self.steps_per_epoch();
         let mut events = EventWriter::create(self.folder.path())?;
@@ -54,7 +78,7 @@ impl Trainer {
         );
         self.clock = Instant::now();
         while self.progress.epoch < self.config.epochs {
-            if self.epoch(&mut loader, &loss, &mut display, stop)? == Outcome::Stopped {
+            if self.epoch(&mut loader, &loss, &mut display, stop, job)? == Outcome::Stopped {
                 display.finish();
                 return Ok(Outcome::Stopped);
             }
@@ -66,13 +90,17 @@ impl Trainer {
         Ok(Outcome::Done)
     }
 
-    fn loss(&self) -> Result<Loss> {
-        let class_weights = if self.config.class_weights {
-            let weights = canopy_data::split::class_weights(&self.training_counts());
-            Some(Tensor::from_vec(weights, self.data.species.len(), &self.device)?)
-        } else {
-            None
-        };
+    /// The weight of each species in the loss, if they are weighed.
+    pub(super) fn class_weights(&self) -> Option<Vec<f32>> {
+        let weighed = self.config.class_weights;
+        weighed.then(|| canopy_data::split::class_weights(&self.training_counts()))
+    }
+
+    pub(super) fn loss(&self) -> Result<Loss> {
+        let class_weights = self
+            .class_weights()
+            .map(|weights| Tensor::from_vec(weights, self.data.species.len(), &self.device))
+            .transpose()?;
         let (smoothing, orthogonality) = (self.config.smoothing, self.config.orthogonality);
         Ok(Loss {
             smoothing,
@@ -87,40 +115,38 @@ impl Trainer {
         loss: &Loss,
         display: &mut Display,
         stop: &AtomicBool,
+        job: &mut Option<Job>,
     ) -> Result<Outcome> {
         let epoch = self.progress.epoch;
         let start = Instant::now();
         let todo = match self.todo.take() {
-            Some(taken_up) => taken_up,
-            None => {
-                let size = self.config.batch * self.config.accumulate;
-                let at = (epoch, self.progress.batch);
-                remaining(&self.split.train, size, self.config.seed, at)?
-            }
+            Some(taken_up) => plan::micro(&taken_up, self.config.batch),
+            None => self.plan().steps(epoch, self.progress.batch)?,
         };
-        let clouds: usize = todo.iter().map(Vec::len).sum();
-        let todo: Vec<Vec<Vec<usize>>> = todo
-            .iter()
-            .map(|batch| micro_batches(batch, self.config.batch))
-            .collect();
-        let mut parts = todo.iter().map(Vec::len);
-        let mut micro = Vec::new();
-        let mut wanted = parts.next();
-        let mut incoming = loader.epoch(epoch as u64, todo.concat());
-        while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
-            micro.push(batch?);
-            if Some(micro.len()) != wanted {
-                continue;
-            }
-            self.step(&micro, loss)?;
-            micro.clear();
-            wanted = parts.next();
+        let clouds: usize = todo.iter().flatten().map(Vec::len).sum();
+        let own = match job {
+            Some(_) => self.pieces.shares(&todo, 0, self.config.ranks)?,
+            None => todo.clone(),
+        };
+        let mut incoming = loader.epoch(epoch as u64, own.concat());
+        for whole in &todo {
+            let micro = profile::timed("next batch", Kind::Load, || {
+                incoming.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()
+            })?;
+            let asked = stop.load(Ordering::Relaxed);
+            let asked = match job {
+                Some(job) => self.shared_step(&mut job.member, (whole, &micro), loss, asked)?,
+                None => {
+                    self.step(&micro, loss)?;
+                    stop.load(Ordering::Relaxed)
+                }
+            };
             if display.step(epoch) {
                 self.running.read()?;
                 let rate = self.running.seen as f64 / start.elapsed().as_secs_f64();
                 display.figures(self.running.loss(), self.running.accuracy(), rate);
             }
-            if stop.load(Ordering::Relaxed) {
+            if asked {
                 self.save()?;
                 return Ok(Outcome::Stopped);
             }
@@ -130,7 +156,10 @@ impl Trainer {
         }
         self.running.read()?;
         let trained = start.elapsed().as_secs_f64();
-        self.end_epoch(start, clouds as f64 / trained, display)?;
+        self.end_epoch(start, clouds as f64 / trained, display, job.as_ref())?;
+        if let Some(job) = job {
+            job.member.barrier()?;
+        }
         Ok(Outcome::Done)
     }
 
@@ -177,15 +206,43 @@ impl Trainer {
         Ok(())
     }
 
+    /// One optimizer step with the other ranks; whether it was the last because somebody asked to stop.
+    fn shared_step(
+        &mut self,
+        member: &mut Member,
+        (whole, own): (&[Vec<usize>], &[Batch]),
+        loss: &Loss,
+        stop: bool,
+    ) -> Result<bool> {
+        let step = self.progress.step;
+        let now = (step, self.learning_rate(step)?);
+        let met = member.step(&self.model, &mut *self.optimizer, (whole, own), loss, now, stop)?;
+        let [value, correct] = [met.loss, met.correct].map(|v| Tensor::new(v as f32, &Device::Cpu));
+        let clouds: usize = whole.iter().map(Vec::len).sum();
+        self.running.push(value?, correct?, clouds as u64)?;
+        self.progress.step += 1;
+        self.progress.batch += 1;
+        member.doing(&format!("in step {}, loading", self.progress.step));
+        Ok(met.stop)
+    }
+
     fn learning_rate(&self, step: u64) -> Result<f64> {
-        let steps = self.steps_per_epoch();
-        let total = steps * self.config.epochs as u64;
-        let schedule = self.config.schedule()?;
-        schedule.rate(step, steps, total, self.config.learning_rate)
+        self.plan().learning_rate(step)
     }
 
     /// Evaluates if due, writes the row down, keeps the best weights, saves.
-    fn end_epoch(&mut self, start: Instant, clouds_per_second: f64, display: &mut Display) -> Result<()> {
+    fn end_epoch(
+        &mut self,
+        start: Instant,
+        clouds_per_second: f64,
+        display: &mut Display,
+        job: Option<&Job>,
+    ) -> Result<()> {
+        let alive = |what: &str| {
+            if let Some(job) = job {
+                job.member.doing(what);
+            }
+        };
         let done = self.progress.epoch + 1;
         let last = done == self.config.epochs;
         let mut row = EpochRow {
@@ -204,7 +261,7 @@ impl Trainer {
         if due && !self.split.validation.is_empty() {
             let _span = profile::span("evaluate", Kind::Other);
             let validation = self.split.validation.clone();
-            let predictions = self.predict(&validation, 1, &mut |_| ())?;
+            let predictions = self.predict(&validation, 1, &mut |_| alive("evaluating"))?;
             let scores = predictions.scores("validation", &self.data.species);
             row.val_loss = Some(scores.loss);
             row.val_accuracy = Some(scores.accuracy);
@@ -214,6 +271,7 @@ impl Trainer {
         self.progress.batch = 0;
         self.progress.left_out.0 = 0;
         self.running = Running::default();
+        alive("saving");
         self.keep_best(&row, last)?;
         row.seconds = start.elapsed().as_secs_f64();
         display.epoch(&row);

@@ -129,6 +129,20 @@ fn gradients(
     penalty: f64,
     walk: Walk,
 ) -> Result<(Tensor, Tensor, Vec<Tensor>)> {
+    let (total, correct) = forward_loss(model, (points, labels), loss, pass, (1.0, penalty))?;
+    let _span = profile::work("backward");
+    let grads = walk(&total, pass)?;
+    Ok((total.detach(), correct, grads))
+}
+
+/// Loss and hits of one batch: the cross-entropy and the orthogonality term, each multiplied by its factor.
+pub(super) fn forward_loss(
+    model: &PointNet,
+    (points, labels): (&Tensor, &Tensor),
+    loss: &Loss,
+    pass: &Pass,
+    (factor, penalty): (f64, f64),
+) -> Result<(Tensor, Tensor)> {
     let span = profile::work("forward");
     let output = model.forward(points, pass)?;
     drop(span);
@@ -138,9 +152,11 @@ fn gradients(
     })?;
     if let Some(transform) = output.feature_transform.filter(|_| loss.orthogonality > 0.0) {
         total = kernels::weighted_sum(&[
-            (&total, 1.0),
+            (&total, factor),
             (&orthogonality(&transform)?, loss.orthogonality * penalty),
         ])?;
+    } else if factor != 1.0 {
+        total = kernels::weighted_sum(&[(&total, factor)])?;
     }
     let correct = output
         .logits
@@ -150,9 +166,7 @@ fn gradients(
         .to_dtype(DType::F32)?
         .sum_all()?;
     drop(span);
-    let _span = profile::work("backward");
-    let grads = walk(&total, pass)?;
-    Ok((total.detach(), correct, grads))
+    Ok((total, correct))
 }
 
 /// Sums loss and hits of an epoch. Values stay on the device until `read`, so that no step waits.

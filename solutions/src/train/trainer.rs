@@ -8,12 +8,13 @@ use canopy_data::{Dataset, split::Split};
 
 use super::{
     Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved, checkpoint,
-    evaluate, take_up,
+    evaluate,
+    ranks::{Pieces, RankStats},
+    take_up,
 };
 use crate::{
     device::Chosen,
     kernels::Lowering,
-    loader::iterations,
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale, LossScaler},
@@ -36,6 +37,10 @@ pub struct Trainer {
     pub progress: Progress,
     /// The epochs done.
     pub rows: Vec<EpochRow>,
+    /// What the ranks of a run with several do with batches and gradients.
+    pub pieces: Pieces,
+    /// What the ranks' meeting cost rank 0.
+    pub rank_stats: RankStats,
     pub(super) device: Device,
     pub(super) device_name: String,
     pub(super) optimizer: Box<dyn Optimizer>,
@@ -89,6 +94,8 @@ impl Trainer {
             folder,
             progress,
             rows: Vec::new(),
+            pieces: Pieces::default(),
+            rank_stats: RankStats::default(),
             device,
             device_name,
             optimizer,
@@ -177,11 +184,7 @@ impl Trainer {
 
     /// Training steps of an epoch.
     pub fn steps_per_epoch(&self) -> u64 {
-        iterations(
-            self.split.train.len(),
-            self.config.batch * self.config.accumulate,
-            true,
-        ) as u64
+        self.plan().steps_per_epoch()
     }
 
     /// Training clouds of each species, in label order.
@@ -259,7 +262,10 @@ impl Trainer {
     }
 }
 
-fn to_device(tensors: HashMap<String, Tensor>, device: &Device) -> Result<HashMap<String, Tensor>> {
+pub(super) fn to_device(
+    tensors: HashMap<String, Tensor>,
+    device: &Device,
+) -> Result<HashMap<String, Tensor>> {
     tensors
         .into_iter()
         .map(|(name, t)| Ok((name, t.to_device(device)?)))

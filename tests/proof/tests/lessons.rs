@@ -18,6 +18,7 @@ macro_rules! each_lesson {
             ($of)(&lesson05::LESSON),
             ($of)(&lesson06::LESSON),
             ($of)(&lesson07::LESSON),
+            ($of)(&lesson08::LESSON),
         ]
     };
 }
@@ -89,7 +90,7 @@ fn every_lesson_of_the_folder_is_held_here() {
     assert_eq!(
         folders,
         [
-            "lesson01", "lesson02", "lesson03", "lesson04", "lesson05", "lesson06", "lesson07"
+            "lesson01", "lesson02", "lesson03", "lesson04", "lesson05", "lesson06", "lesson07", "lesson08"
         ]
     );
 }

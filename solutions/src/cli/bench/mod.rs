@@ -3,6 +3,7 @@
 mod batch;
 mod data;
 mod measure;
+mod parallel;
 mod peer;
 mod precision;
 mod sampling;
@@ -39,6 +40,8 @@ enum What {
     Batch(batch::Args),
     /// Accuracy in each number format, with and without a loss scale; bytes of each
     Precision(precision::Args),
+    /// Steps of several ranks, what their messages cost, and what that predicts of thousands
+    Parallel(parallel::Args),
 }
 
 /// What both benches take.
@@ -106,6 +109,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Data(args) => return data::run(args),
         What::Batch(args) => return batch::run(args),
         What::Precision(args) => return precision::run(args),
+        What::Parallel(args) => return parallel::run(args),
     };
     for (name, value, least) in [
         ("--points", options.points, 1),

@@ -7,18 +7,20 @@
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
+use super::Batch;
 use super::forward::source;
 use super::layer::{BLOCK, Layer, Source, dense, group_rows, transpose};
 use super::widest::Widest;
 use crate::kernels::pool::{self, Pooled};
 use crate::kernels::tile::Product;
 use crate::kernels::values::Values;
-use crate::kernels::vector;
+use crate::kernels::{ranks, vector};
 
 /// What the forward pass left.
 pub struct Saved {
     pub x: Tensor,
     pub rows: usize,
+    pub batch: Batch,
     pub layers: Vec<Layer>,
     pub widest: Option<Widest>,
 }
@@ -48,7 +50,7 @@ impl Saved {
             }
             Some(widest) => {
                 let last = self.layers.len() - 1;
-                let (dw, sums, below) = self.under_max(&x, widest, &gradient, last > 0 || wanted[0]);
+                let (dw, sums, below) = self.under_max(&x, widest, &gradient, last > 0 || wanted[0])?;
                 self.put(&mut out, last, dw, sums);
                 (last, below)
             }
@@ -56,13 +58,26 @@ impl Saved {
         while level > 0 {
             let Some(above) = below.take() else { break };
             level -= 1;
-            let (dw, next) = self.stored(&x, level, &above, level > 0 || wanted[0]);
+            let (dw, next) = self.stored(&x, level, &above, level > 0 || wanted[0])?;
             pool::give(above.gradient);
             self.put(&mut out, level, dw, above.sums);
             below = next;
         }
         out[0] = self.input_gradient(below, wanted[0]);
         Ok(out)
+    }
+
+    /// A layer's dβ and dγ over the rows of all ranks: what its batch norm's statistics answer for. Its parameters get
+    /// their rank's own part.
+    pub fn of_all(&self, own: &Sums) -> Result<Sums> {
+        let mut sums: Vec<f64> = own.beta.iter().chain(&own.gamma).map(|&v| f64::from(v)).collect();
+        ranks::total(self.batch.sums.as_ref(), &mut sums)?;
+        let (beta, gamma) = sums.split_at(own.beta.len());
+        let single = |v: &[f64]| v.iter().map(|&v| v as f32).collect();
+        Ok(Sums {
+            beta: single(beta),
+            gamma: single(gamma),
+        })
     }
 
     fn input_gradient(&self, below: Option<Below>, wanted: bool) -> Option<Vec<f32>> {
@@ -151,11 +166,17 @@ impl Saved {
     }
 
     /// One stored layer: dW, and what goes on below.
-    fn stored(&self, x: &[f32], level: usize, above: &Below, deeper: bool) -> (Vec<f32>, Option<Below>) {
+    fn stored(
+        &self,
+        x: &[f32],
+        level: usize,
+        above: &Below,
+        deeper: bool,
+    ) -> Result<(Vec<f32>, Option<Below>)> {
         let l = &self.layers[level];
         let (np, kp) = (l.np, l.kp);
         let source = self.source(x, level);
-        let [u, a, b] = norm_factors(l, &above.sums, self.rows);
+        let [u, a, b] = norm_factors(l, &self.of_all(&above.sums)?, self.batch.all_rows);
         let y = l.y.as_deref().unwrap_or_default();
         let group = group_rows(self.rows);
         let groups = self.rows.div_ceil(group);
@@ -229,13 +250,12 @@ impl Saved {
             gradient: down,
             sums: Sums::total(&sums),
         });
-        (total(&dws), below)
+        Ok((total(&dws), below))
     }
 }
 
 /// u, a, b of `dy = u·g + a + b·(y − mean)`.
-fn norm_factors(l: &Layer, sums: &Sums, rows: usize) -> [Vec<f32>; 3] {
-    let m = rows as f64;
+fn norm_factors(l: &Layer, sums: &Sums, m: f64) -> [Vec<f32>; 3] {
     let of = |f: &dyn Fn(usize) -> f64| (0..l.np).map(|c| f(c) as f32).collect::<Vec<f32>>();
     let a = of(&|c| -f64::from(l.scale[c]) * f64::from(sums.beta[c]) / m);
     let b = of(&|c| -f64::from(l.scale[c]) * f64::from(l.rstd[c]) * f64::from(sums.gamma[c]) / m);

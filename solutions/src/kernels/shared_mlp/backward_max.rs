@@ -4,6 +4,7 @@
 //! p = u·dβ/M, Ac the centred input and S = AcᵀAc:
 //! dW = (u·g)ᵀAc − diag(q)·W·S, dA = (u·g)·W − 1pᵀW − Ac·(Wᵀdiag(q)W).
 
+use candle_core::Result;
 use rayon::prelude::*;
 
 use super::backward::{Below, Saved, Sums};
@@ -20,12 +21,11 @@ impl Saved {
         widest: &Widest,
         gradient: &[f32],
         deeper: bool,
-    ) -> (Vec<f32>, Sums, Option<Below>) {
+    ) -> Result<(Vec<f32>, Sums, Option<Below>)> {
         let level = self.layers.len() - 1;
         let l = &self.layers[level];
         let (n, kp) = (l.n, l.kp);
         let source = self.source(x, level);
-        let m = self.rows as f64;
         let mut sums = Sums::zeros(n);
         // u·g, and 0 where the ReLU was shut.
         let mut ug = vec![0.0; gradient.len()];
@@ -37,10 +37,11 @@ impl Saved {
                 ug[i] = g * l.scale[c];
             }
         }
-        let factor = |c: usize, sum: f32| f64::from(l.scale[c]) * f64::from(sum) / m;
-        let p: Vec<f32> = (0..n).map(|c| factor(c, sums.beta[c]) as f32).collect();
+        let all = self.of_all(&sums)?;
+        let factor = |c: usize, sum: f32| f64::from(l.scale[c]) * f64::from(sum) / self.batch.all_rows;
+        let p: Vec<f32> = (0..n).map(|c| factor(c, all.beta[c]) as f32).collect();
         let q: Vec<f32> = (0..n)
-            .map(|c| (factor(c, sums.gamma[c]) * f64::from(l.rstd[c])) as f32)
+            .map(|c| (factor(c, all.gamma[c]) * f64::from(l.rstd[c])) as f32)
             .collect();
 
         let mut dw = vec![0.0; n * kp];
@@ -57,7 +58,7 @@ impl Saved {
                 vector::add_scaled(dw, &widest.ws[c * kp..][..kp], -q[c]);
             });
         let below = deeper.then(|| self.below_max(source, widest, &ug, &p, &q));
-        (dw, sums, below)
+        Ok((dw, sums, below))
     }
 
     fn below_max(&self, source: Source, widest: &Widest, ug: &[f32], p: &[f32], q: &[f32]) -> Below {

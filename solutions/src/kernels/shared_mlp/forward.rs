@@ -1,26 +1,30 @@
 //! The forward pass in training.
 
+use candle_core::Result;
 use rayon::prelude::*;
 
+use super::Batch;
 use super::layer::{BLOCK, Layer, Source, dense, group_rows};
 use super::widest::{self, Widest};
 use crate::kernels::pool::Pooled;
+use crate::kernels::ranks::total;
 use crate::kernels::tile::Product;
 use crate::kernels::vector;
 
 /// The output, its shape, and what the max kept.
 pub fn forward(
     x: &[f32],
-    rows: usize,
+    batch: &Batch,
     layers: &mut [Layer],
     clouds: Option<usize>,
-) -> (Vec<f32>, Vec<usize>, Option<Widest>) {
+) -> Result<(Vec<f32>, Vec<usize>, Option<Widest>)> {
+    let rows = batch.rows;
     let stored = layers.len() - usize::from(clouds.is_some());
     for i in 0..stored {
         let (before, rest) = layers.split_at_mut(i);
-        multiply(source(x, before, rest[0].k), rows, &mut rest[0]);
+        multiply(source(x, before, rest[0].k), batch, &mut rest[0])?;
     }
-    match clouds {
+    Ok(match clouds {
         None => {
             let last = &layers[stored - 1];
             (activation(last, rows), vec![rows, last.n], None)
@@ -28,10 +32,10 @@ pub fn forward(
         Some(clouds) => {
             let (before, rest) = layers.split_at_mut(stored);
             let source = source(x, before, rest[0].k);
-            let (output, widest) = widest::forward(source, rows, clouds, &mut rest[0]);
+            let (output, widest) = widest::forward(source, batch, clouds, &mut rest[0])?;
             (output, vec![clouds, rest[0].n], Some(widest))
         }
-    }
+    })
 }
 
 pub fn source<'a>(x: &'a [f32], before: &'a [Layer], k: usize) -> Source<'a> {
@@ -51,8 +55,8 @@ struct Moments {
 }
 
 /// The product `y` of one layer, and the statistics of its columns while they are in the cache.
-fn multiply(source: Source, rows: usize, layer: &mut Layer) {
-    let (k, np) = (layer.k, layer.np);
+fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
+    let (k, np, rows) = (layer.k, layer.np, batch.rows);
     let weight = layer.transposed();
     let mut y = Pooled::new(rows * np);
     let group = group_rows(rows);
@@ -93,9 +97,28 @@ fn multiply(source: Source, rows: usize, layer: &mut Layer) {
             m
         })
         .collect();
-    let (mean, var) = combine(&moments, rows, layer.n);
+    let (mean, var) = batch.of_all(combine(&moments, rows, layer.n))?;
     layer.set_statistics(&mean, &var);
     layer.y = Some(y);
+    Ok(())
+}
+
+impl Batch {
+    /// Mean and biased variance over all rows, from those of this rank's.
+    pub fn of_all(&self, (mean, var): (Vec<f64>, Vec<f64>)) -> Result<(Vec<f64>, Vec<f64>)> {
+        if self.sums.is_none() {
+            return Ok((mean, var));
+        }
+        let (own, all) = (self.rows as f64, self.all_rows);
+        // Mean square over the rows; the square of the mean is taken off again in f64, of which 48 bits come across.
+        let squares = mean.iter().zip(&var).map(|(m, v)| own * (v + m * m));
+        let mut sums: Vec<f64> = mean.iter().map(|m| own * m).chain(squares).collect();
+        total(self.sums.as_ref(), &mut sums)?;
+        let (first, second) = sums.split_at(mean.len());
+        let mean: Vec<f64> = first.iter().map(|s| s / all).collect();
+        let var = mean.iter().zip(second).map(|(m, s)| (s / all - m * m).max(0.0));
+        Ok((mean.clone(), var.collect()))
+    }
 }
 
 /// Mean and biased variance of each column, in f64, the groups in order (Chan, Golub and LeVeque 1983).

@@ -101,12 +101,8 @@ impl Layer {
     }
 
     /// Moves the running statistics toward the batch's, the variance unbiased.
-    pub fn update_running(&self, bn: &BatchNorm, rows: usize) -> Result<()> {
-        let unbiased = if rows > 1 {
-            rows as f64 / (rows - 1) as f64
-        } else {
-            1.0
-        };
+    pub fn update_running(&self, bn: &BatchNorm, rows: f64) -> Result<()> {
+        let unbiased = if rows > 1.0 { rows / (rows - 1.0) } else { 1.0 };
         let update = |running: &candle_core::Var, batch: &[f32], factor: f64| -> Result<()> {
             let old = running.as_tensor().contiguous()?;
             let new: Vec<f32> = Values::of(&old)?

@@ -14,6 +14,7 @@ mod widest;
 
 use candle_core::{Device, Result, Tensor, bail};
 
+use super::ranks::{SumOverRanks, total};
 use super::values::Values;
 use super::{BatchNorm, Operator, Pass, plain, separate, values};
 use layer::Layer;
@@ -27,6 +28,13 @@ pub struct MlpLayer<'a> {
     pub bn: &'a BatchNorm,
     /// Whether a ReLU ends the layer.
     pub relu: bool,
+}
+
+/// The rows of a training pass: this rank's, and all that batch norm averages over.
+struct Batch {
+    rows: usize,
+    all_rows: f64,
+    sums: Option<std::sync::Arc<dyn SumOverRanks>>,
 }
 
 /// Layer after layer over each row. x `[rows, in]` → `[rows, out of the last layer]`.
@@ -65,14 +73,23 @@ fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>, pass: &Pass) -> R
         let (output, shape) = eval::forward(&Values::of(&source)?, rows, &steps, clouds);
         return Tensor::from_vec(output, shape, &Device::Cpu);
     }
-    let (output, shape, widest) = forward::forward(&Values::of(&source)?, rows, &mut steps, clouds);
+    // Of all ranks, if they make the pass together.
+    let mut all_rows = [rows as f64];
+    total(pass.sums(), &mut all_rows)?;
+    let batch = Batch {
+        rows,
+        all_rows: all_rows[0],
+        sums: pass.sums().cloned(),
+    };
+    let (output, shape, widest) = forward::forward(&Values::of(&source)?, &batch, &mut steps, clouds)?;
     for (step, l) in steps.iter().zip(layers) {
-        step.update_running(l.bn, rows)?;
+        step.update_running(l.bn, batch.all_rows)?;
     }
     pass.record(&inputs, output, &shape, || {
         let saved = backward::Saved {
             x: source.detach(),
             rows,
+            batch,
             layers: steps,
             widest,
         };

@@ -4,9 +4,12 @@
 //! w_cᵀ(S/M)w_c. The product is made tile by tile, of which only the greatest value of each channel (the
 //! least where γ < 0) and its row stay. The backward pass needs no more (the closed form stands there).
 
+use candle_core::Result;
 use rayon::prelude::*;
 
+use super::Batch;
 use super::layer::{BLOCK, Layer, Source, dense, group_rows, transpose};
+use crate::kernels::ranks::total;
 use crate::kernels::tile::{Greatest, PANEL, Product, TALL, pack_rows};
 use crate::kernels::vector;
 
@@ -20,7 +23,7 @@ pub struct Widest {
     pub at: Vec<u32>,
     /// W·S, `[np, kp]`.
     pub ws: Vec<f32>,
-    /// ā, `[kp]`.
+    /// ā, over the rows of all ranks, `[kp]`.
     pub mean: Vec<f32>,
 }
 
@@ -51,9 +54,14 @@ pub fn tiles(clouds: usize, points: usize) -> Vec<(usize, usize, usize)> {
         .collect()
 }
 
-pub fn forward(source: Source, rows: usize, clouds: usize, layer: &mut Layer) -> (Vec<f32>, Widest) {
-    let (n, kp) = (layer.n, layer.kp);
-    let (mean, s) = covariance(source, rows, kp);
+pub fn forward(
+    source: Source,
+    batch: &Batch,
+    clouds: usize,
+    layer: &mut Layer,
+) -> Result<(Vec<f32>, Widest)> {
+    let (n, kp, rows) = (layer.n, layer.kp, batch.rows);
+    let (mean, s) = about_the_mean_of_all(batch, covariance(source, rows, kp))?;
     let ws = times_weight(layer, &s);
     let (means, vars): (Vec<f64>, Vec<f64>) = (0..n)
         .map(|c| {
@@ -64,9 +72,12 @@ pub fn forward(source: Source, rows: usize, clouds: usize, layer: &mut Layer) ->
                     .map(|(&v, &w)| f64::from(v) * f64::from(w))
                     .sum::<f64>()
             };
-            (dot(&mean), (dot(&ws[c * kp..][..kp]) / rows as f64).max(0.0))
+            (dot(&mean), dot(&ws[c * kp..][..kp]).max(0.0))
         })
         .unzip();
+    let mut vars = vars;
+    total(batch.sums.as_ref(), &mut vars)?;
+    vars.iter_mut().for_each(|v| *v /= batch.all_rows);
     layer.set_statistics(&means, &vars);
 
     let (best, at) = greatest(&source, clouds, rows / clouds, layer);
@@ -91,17 +102,37 @@ pub fn forward(source: Source, rows: usize, clouds: usize, layer: &mut Layer) ->
         }
     }
     let points = rows / clouds;
-    (
-        output,
-        Widest {
-            clouds,
-            points,
-            xhat,
-            at,
-            ws,
-            mean,
-        },
-    )
+    let widest = Widest {
+        clouds,
+        points,
+        xhat,
+        at,
+        ws,
+        mean,
+    };
+    Ok((output, widest))
+}
+
+/// The mean over the rows of all ranks, and this rank's S about it: S + M·d·dᵀ, d being how far its own mean is off.
+fn about_the_mean_of_all(batch: &Batch, (own, mut s): (Vec<f32>, Vec<f32>)) -> Result<(Vec<f32>, Vec<f32>)> {
+    if batch.sums.is_none() {
+        return Ok((own, s));
+    }
+    let rows = batch.rows as f64;
+    let mut sums: Vec<f64> = own.iter().map(|&m| rows * f64::from(m)).collect();
+    total(batch.sums.as_ref(), &mut sums)?;
+    let mean: Vec<f64> = sums.iter().map(|s| s / batch.all_rows).collect();
+    let off: Vec<f64> = own
+        .iter()
+        .zip(&mean)
+        .map(|(&own, all)| f64::from(own) - all)
+        .collect();
+    for (line, d) in s.chunks_exact_mut(own.len()).zip(&off) {
+        for (s, e) in line.iter_mut().zip(&off) {
+            *s += (rows * d * e) as f32;
+        }
+    }
+    Ok((mean.into_iter().map(|m| m as f32).collect(), s))
 }
 
 /// The greatest product w_c·a of each cloud and channel (the least where γ < 0, that of the first row where

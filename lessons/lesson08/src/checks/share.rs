@@ -1,0 +1,73 @@
+use grader::{Draw, Verdict, draw, given};
+
+use crate::Lesson08;
+
+/// `n` record numbers, each other than its place.
+fn order(draw: &mut Draw, n: usize) -> Vec<usize> {
+    let first = draw.whole(100, 200);
+    (0..n).map(|i| first + (i * 7 + 3) % 97).collect()
+}
+
+fn hold(answer: &Lesson08, order: &[usize], world: usize, drop_tail: bool, each: usize) -> Verdict {
+    for rank in 0..world {
+        let case = given(format!(
+            "order {order:?}, rank {rank} of {world}, drop_tail {drop_tail}"
+        ));
+        // The order again and again; number i of rank r stands at r + i·world.
+        let endless: Vec<usize> = order
+            .iter()
+            .cycle()
+            .take(if order.is_empty() { 0 } else { each * world })
+            .copied()
+            .collect();
+        let expected: Vec<usize> = endless.chunks(world).map(|c| c[rank]).collect();
+        case.close(
+            "share",
+            &(answer.share_of_epoch)(order, rank, world, drop_tail),
+            &expected,
+        )?;
+    }
+    Ok(())
+}
+
+pub fn takes_every_so_many_th(answer: &Lesson08) -> Verdict {
+    hold(answer, &[5, 3, 8, 1, 9, 4], 2, false, 3)?;
+    let mut draw = draw();
+    let (world, each) = (draw.whole(2, 5), draw.whole(2, 4));
+    let order = order(&mut draw, world * each);
+    hold(answer, &order, world, false, each)?;
+    hold(answer, &order, world, true, each)
+}
+
+pub fn begins_again_where_it_does_not_divide(answer: &Lesson08) -> Verdict {
+    hold(answer, &[5, 6, 7, 8, 9], 2, false, 3)?;
+    let mut draw = draw();
+    let (world, each) = (draw.whole(3, 5), draw.whole(2, 4));
+    let over = draw.whole(1, world - 1);
+    let order = order(&mut draw, world * each + over);
+    hold(answer, &order, world, false, each + 1)
+}
+
+pub fn drops_the_tail_where_asked(answer: &Lesson08) -> Verdict {
+    hold(answer, &[5, 6, 7, 8, 9], 2, true, 2)?;
+    let mut draw = draw();
+    let (world, each) = (draw.whole(3, 5), draw.whole(2, 4));
+    let over = draw.whole(1, world - 1);
+    let order = order(&mut draw, world * each + over);
+    hold(answer, &order, world, true, each)
+}
+
+pub fn repeats_an_order_that_is_too_short(answer: &Lesson08) -> Verdict {
+    hold(answer, &[4], 3, false, 1)?;
+    let mut draw = draw();
+    let n = draw.whole(2, 3);
+    let order = order(&mut draw, n);
+    hold(answer, &order, draw.whole(2 * n + 1, 9), false, 1)
+}
+
+pub fn has_no_share_of_nothing(answer: &Lesson08) -> Verdict {
+    hold(answer, &[], 2, false, 0)?;
+    hold(answer, &[], 3, true, 0)?;
+    let order: Vec<usize> = order(&mut draw(), 3);
+    hold(answer, &order, 4, true, 0)
+}

@@ -1,0 +1,48 @@
+//! What messages between two ranks take, and sums over several.
+
+use anyhow::Result;
+use canopy::parallel::{
+    Cost,
+    measure::{all_reduce_seconds, messages},
+    threads::Algorithm,
+};
+use lesson08::Lesson08;
+
+use super::{pieces::ring, runs::RANKS};
+
+/// Numbers of the messages that are timed.
+const SIZES: [usize; 7] = [1, 64, 1 << 10, 1 << 13, 1 << 16, 1 << 18, 1 << 20];
+const REPEATS: usize = 60;
+
+/// An all-reduce that was timed.
+pub struct Reduced {
+    pub ranks: usize,
+    /// By the ring of exercise 8.2, and by canopy's tree.
+    pub ring: f64,
+    pub tree: f64,
+}
+
+pub struct Messages {
+    /// Bytes and seconds.
+    pub timed: Vec<(f64, f64)>,
+    pub cost: Cost,
+    /// Of as many numbers as the network has gradients.
+    pub reduced: Vec<Reduced>,
+}
+
+/// Times messages and sums of `numbers` numbers.
+pub fn measured(answer: &Lesson08, numbers: usize) -> Result<Messages> {
+    let timed = messages(&SIZES, REPEATS)?;
+    let reduce = |ranks: usize| -> Result<Reduced> {
+        Ok(Reduced {
+            ranks,
+            ring: all_reduce_seconds(ranks, numbers, &ring(answer), REPEATS)?,
+            tree: all_reduce_seconds(ranks, numbers, &Algorithm::Tree.function(), REPEATS)?,
+        })
+    };
+    Ok(Messages {
+        cost: Cost::fit(&timed)?,
+        timed,
+        reduced: RANKS[1..].iter().map(|&p| reduce(p)).collect::<Result<_>>()?,
+    })
+}

@@ -1,0 +1,62 @@
+//! Which functions run: the student's where they are right, canopy's elsewhere; and how the trainer takes them.
+
+use std::sync::Arc;
+
+use canopy::{
+    parallel::{BucketSizes, Link, threads::AllReduce},
+    train::ranks::Pieces,
+};
+use lesson08::{Lesson08, STUDENT};
+
+/// Puts the student's functions of `exercise` into `answer`.
+pub fn take(answer: &mut Lesson08, exercise: &str) {
+    match exercise {
+        "8.1" => answer.share_of_epoch = STUDENT.share_of_epoch,
+        "8.2" => {
+            answer.ring_reduce_scatter = STUDENT.ring_reduce_scatter;
+            answer.ring_all_gather = STUDENT.ring_all_gather;
+        }
+        "8.3" => answer.buckets = STUDENT.buckets,
+        "8.4" => answer.average_gradients = STUDENT.average_gradients,
+        "8.5" => {
+            answer.place_from = STUDENT.place_from;
+            answer.device_for = STUDENT.device_for;
+        }
+        "8.6" => {
+            answer.weak_efficiency = STUDENT.weak_efficiency;
+            answer.strong_efficiency = STUDENT.strong_efficiency;
+        }
+        "8.7" => {
+            answer.ring_seconds = STUDENT.ring_seconds;
+            answer.tree_seconds = STUDENT.tree_seconds;
+        }
+        _ => {}
+    }
+}
+
+/// The ring of exercise 8.2, both halves.
+pub fn ring(answer: &Lesson08) -> AllReduce {
+    let answer = *answer;
+    Arc::new(move |link: &dyn Link, data: &mut [f32]| {
+        (answer.ring_reduce_scatter)(link, data)?;
+        (answer.ring_all_gather)(link, data)
+    })
+}
+
+/// What the trainer does with batches and gradients: 8.1 to 8.4. `overlap` sends the buckets of 8.3 while the backward walk
+/// goes on; without, 8.4 averages all after its end.
+pub fn pieces(answer: &Lesson08, overlap: bool) -> Pieces {
+    Pieces {
+        share: answer.share_of_epoch,
+        buckets: answer.buckets,
+        // The network is small, and its buckets too: else one would hold all.
+        sizes: BucketSizes {
+            first: 16 << 10,
+            others: 64 << 10,
+        },
+        all_reduce: ring(answer),
+        average: answer.average_gradients,
+        overlap,
+        ..Pieces::default()
+    }
+}

@@ -1,0 +1,355 @@
+//! `canopy bench parallel`: steps of 1, 2, … ranks on this machine, what their messages cost, and what that predicts of
+//! thousands.
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use canopy_data::{Dataset, builtin, cache_folder};
+use serde::Serialize;
+
+use crate::{
+    model::Kind,
+    parallel::{
+        Cost,
+        measure::{all_reduce_seconds, messages},
+        naive_seconds, ring_seconds, strong_efficiency,
+        threads::Algorithm,
+        tree_seconds, weak_efficiency,
+    },
+    report::svg::{LinePlot, Series},
+    train::{
+        Config, data, machine,
+        ranks::{
+            Pieces,
+            measure::{ShortRun, short_run},
+        },
+    },
+};
+
+/// Options of `canopy bench parallel`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Each rank has one thread, so more ranks than cores show what sharing a core costs, not what a further machine would gain.
+With --alpha and --beta the predictions are of another network than this machine's memory:
+  canopy bench parallel --alpha 5e-6 --beta 1e-10")]
+pub struct Args {
+    /// Ranks to measure, the first being what the others are compared with
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
+    ranks: Vec<usize>,
+    /// full or vanilla
+    #[arg(long, default_value = "vanilla", value_parser = ["full", "vanilla"])]
+    model: String,
+    /// Points of a cloud
+    #[arg(long, default_value_t = 256, value_name = "N")]
+    points: usize,
+    /// Clouds of each rank's share; in strong scaling, of the batch that all share, times the most ranks
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    batch: usize,
+    /// Divide the width of every hidden layer
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    width: usize,
+    /// Steps of an epoch; the faster of two epochs counts
+    #[arg(long, default_value_t = 6, value_name = "N")]
+    steps: usize,
+    /// Predict for a network on which a message takes so many seconds to begin
+    #[arg(long, value_name = "SECONDS", requires = "beta")]
+    alpha: Option<f64>,
+    /// … and so many seconds a byte
+    #[arg(long, value_name = "SECONDS", requires = "alpha")]
+    beta: Option<f64>,
+    /// Write the plot, an SVG, here
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Found {
+    bench: &'static str,
+    processor: String,
+    model: String,
+    points: usize,
+    gradient_bytes: usize,
+    weak: Vec<Row>,
+    strong: Vec<Row>,
+    /// Bytes and seconds of single messages.
+    messages: Vec<(f64, f64)>,
+    measured: Cost,
+    /// What the predictions take: measured, or as asked.
+    assumed: Cost,
+    all_reduce: Vec<Sum>,
+    predicted: Vec<Predicted>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    ranks: usize,
+    batch: usize,
+    step_ms: f64,
+    efficiency: f64,
+    gradients_mb: f64,
+    others_mb: f64,
+    sums_ms: f64,
+    waited_ms: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Sum {
+    ranks: usize,
+    algorithm: &'static str,
+    measured_ms: f64,
+    predicted_ms: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Predicted {
+    ranks: usize,
+    ring_ms: f64,
+    tree_ms: f64,
+    /// Weak, nothing hidden behind the backward walk, and as much as can be.
+    efficiency: f64,
+    efficiency_hidden: f64,
+}
+
+/// Measures, and prints what it found.
+///
+/// # Errors
+/// Options out of range; the trainer's; a plot that cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    ensure!(
+        !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p)),
+        "--ranks: at least one, each from 1 to 64"
+    );
+    ensure!(
+        args.batch >= 2 && args.steps >= 1,
+        "--batch must be at least 2, --steps at least 1"
+    );
+    let found = collect(args)?;
+    if let Some(path) = &args.plot {
+        fs::write(path, plot(&found).svg()).with_context(|| path.display().to_string())?;
+    }
+    if args.json {
+        say!("{}", serde_json::to_string_pretty(&found)?);
+    } else {
+        print(&found);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn collect(args: &Args) -> Result<Found> {
+    let whole = builtin::load(&builtin::Config::default(), &cache_folder(), &|_, _| ())?.dataset;
+    let base = Config {
+        model: if args.model == "full" {
+            Kind::Full
+        } else {
+            Kind::Vanilla
+        },
+        points: args.points,
+        width: args.width,
+        epochs: 2,
+        ..Config::default()
+    };
+    let forest = data::choose(&base, &whole)?;
+    let records = data::split(&base, &forest)?.train;
+    let most = args.ranks.iter().copied().max().unwrap_or(1);
+    let all = |batch: &dyn Fn(usize) -> usize| -> Result<Vec<ShortRun>> {
+        let run = |&ranks: &usize| short(&base, &forest, &records, ranks, batch(ranks), args.steps);
+        args.ranks.iter().map(run).collect()
+    };
+    let weak = all(&|ranks| args.batch * ranks)?;
+    let strong = all(&|_| args.batch * most)?;
+    let numbers = weak[0].params.len();
+    let bytes = (numbers * size_of::<f32>()) as f64;
+    let messages = messages(&[1, 256, 1 << 12, 1 << 15, 1 << 18, 1 << 20], 40)?;
+    let measured = Cost::fit(&messages)?;
+    let assumed = match (args.alpha, args.beta) {
+        (Some(alpha), Some(beta)) if alpha >= 0.0 && beta >= 0.0 => Cost { alpha, beta },
+        (None, None) => measured,
+        _ => anyhow::bail!("--alpha and --beta must be at least 0"),
+    };
+    let of_one = weak[0].step;
+    Ok(Found {
+        bench: "parallel",
+        processor: machine::processor(),
+        model: args.model.clone(),
+        points: args.points,
+        gradient_bytes: numbers * size_of::<f32>(),
+        weak: weak
+            .iter()
+            .map(|r| row(r, args.batch * r.ranks, weak_efficiency(of_one, r.step)))
+            .collect(),
+        strong: {
+            let one = strong[0].step * strong[0].ranks as f64;
+            let efficiency = |r: &ShortRun| strong_efficiency(one, r.step, r.ranks);
+            strong
+                .iter()
+                .map(|r| row(r, args.batch * most, efficiency(r)))
+                .collect()
+        },
+        all_reduce: sums(&args.ranks, numbers, measured)?,
+        predicted: (1..=12)
+            .map(|i| predict(1 << i, of_one, bytes, assumed))
+            .collect(),
+        messages,
+        measured,
+        assumed,
+    })
+}
+
+/// Two epochs of `steps` steps on `ranks` ranks.
+fn short(
+    base: &Config,
+    forest: &Dataset,
+    records: &[usize],
+    ranks: usize,
+    batch: usize,
+    steps: usize,
+) -> Result<ShortRun> {
+    let config = Config {
+        ranks,
+        batch,
+        ..base.clone()
+    };
+    config.validate()?;
+    let wanted = batch * steps;
+    let records: Vec<usize> = records.iter().cycle().take(wanted).copied().collect();
+    short_run(&config, forest, &records, Pieces::default())
+}
+
+fn row(run: &ShortRun, batch: usize, efficiency: f64) -> Row {
+    let steps = run.stats.steps.max(1) as f64;
+    Row {
+        ranks: run.ranks,
+        batch,
+        step_ms: run.step * 1e3,
+        efficiency,
+        gradients_mb: run.stats.gradients.bytes as f64 / steps / 1e6,
+        others_mb: run.stats.others.bytes as f64 / steps / 1e6,
+        sums_ms: run.stats.communicating / steps * 1e3,
+        waited_ms: run.stats.waited / steps * 1e3,
+    }
+}
+
+/// All-reduces of `numbers` numbers, by each algorithm.
+fn sums(ranks: &[usize], numbers: usize, cost: Cost) -> Result<Vec<Sum>> {
+    type Seconds = fn(usize, f64, Cost) -> f64;
+    let algorithms: [(&str, Algorithm, Seconds); 3] = [
+        ("ring", Algorithm::Ring, ring_seconds),
+        ("tree", Algorithm::Tree, tree_seconds),
+        ("by rank 0", Algorithm::Naive, naive_seconds),
+    ];
+    let mut found = Vec::new();
+    for &ranks in ranks.iter().filter(|&&p| p > 1) {
+        for (algorithm, which, predicted) in algorithms {
+            found.push(Sum {
+                ranks,
+                algorithm,
+                measured_ms: all_reduce_seconds(ranks, numbers, &which.function(), 20)? * 1e3,
+                predicted_ms: predicted(ranks, (numbers * size_of::<f32>()) as f64, cost) * 1e3,
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn predict(ranks: usize, of_one: f64, bytes: f64, cost: Cost) -> Predicted {
+    let ring = ring_seconds(ranks, bytes, cost);
+    Predicted {
+        ranks,
+        ring_ms: ring * 1e3,
+        tree_ms: tree_seconds(ranks, bytes, cost) * 1e3,
+        efficiency: weak_efficiency(of_one, of_one + ring),
+        efficiency_hidden: weak_efficiency(of_one, of_one.max(ring)),
+    }
+}
+
+fn print(found: &Found) {
+    say!(
+        "bench parallel: {} PointNet, {} points, {:.2} MB of gradients; {}; each rank has one thread",
+        found.model,
+        found.points,
+        found.gradient_bytes as f64 / 1e6,
+        found.processor
+    );
+    for (name, rows) in [("weak scaling", &found.weak), ("strong scaling", &found.strong)] {
+        say!(
+            "\n{name:<16}{:>6}{:>11}{:>11}{:>11}{:>12}{:>10}",
+            "batch",
+            "a step",
+            "efficient",
+            "gradients",
+            "batch norm",
+            "sums"
+        );
+        for r in rows {
+            say!(
+                "  {:<14}{:>6}{:>8.1} ms{:>9.0} %{:>8.2} MB{:>9.2} MB{:>7.1} ms",
+                format!("{} ranks", r.ranks),
+                r.batch,
+                r.step_ms,
+                100.0 * r.efficiency,
+                r.gradients_mb,
+                r.others_mb,
+                r.sums_ms
+            );
+        }
+    }
+    say!(
+        "\n{:<24}{:>11}{:>12}",
+        "sum of the gradients",
+        "measured",
+        "predicted"
+    );
+    for s in &found.all_reduce {
+        let name = format!("{} ranks, {}", s.ranks, s.algorithm);
+        say!("  {name:<22}{:>8.2} ms{:>9.2} ms", s.measured_ms, s.predicted_ms);
+    }
+    let Cost { alpha, beta } = found.measured;
+    say!(
+        "  measured: α = {:.1} µs, β = {:.3} ns a byte",
+        alpha * 1e6,
+        beta * 1e9
+    );
+    let Cost { alpha, beta } = found.assumed;
+    say!(
+        "\npredicted with α = {:.1} µs, β = {:.3} ns a byte{:>9}{:>12}{:>14}",
+        alpha * 1e6,
+        beta * 1e9,
+        "tree",
+        "efficient",
+        "all hidden"
+    );
+    for p in found
+        .predicted
+        .iter()
+        .filter(|p| [2, 8, 64, 512, 4096].contains(&p.ranks))
+    {
+        say!(
+            "  {:<22}{:>10.2} ms{:>10.2} ms{:>10.0} %{:>12.0} %",
+            format!("{} ranks, ring", p.ranks),
+            p.ring_ms,
+            p.tree_ms,
+            100.0 * p.efficiency,
+            100.0 * p.efficiency_hidden
+        );
+    }
+}
+
+fn plot(found: &Found) -> LinePlot {
+    let line = |name: &str, y: fn(&Predicted) -> f64| {
+        Series::new(
+            name,
+            found.predicted.iter().map(|p| (p.ranks as f64, y(p))).collect(),
+        )
+    };
+    let measured = found.weak.iter().map(|r| (r.ranks as f64, r.efficiency));
+    let mut plot = LinePlot::new("Weak scaling, measured and predicted", "ranks", "efficiency")
+        .with(Series::new("measured here", measured.collect()).dots())
+        .with(line("ring, all hidden", |p| p.efficiency_hidden))
+        .with(line("ring, nothing hidden", |p| p.efficiency));
+    (plot.log_x, plot.percent, plot.y_range) = (true, true, Some((0.0, 1.0)));
+    plot.size = (640.0, 360.0);
+    plot
+}

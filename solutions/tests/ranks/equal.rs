@@ -1,0 +1,190 @@
+//! Several ranks do what one does.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
+};
+
+use canopy::{
+    device,
+    model::Kind,
+    parallel::{Link, ring_all_reduce},
+    train::{Config, Outcome, RunFolder, Trainer, ranks::Pieces},
+};
+use canopy_data::split::Split;
+
+use crate::shapes::*;
+
+/// Greatest difference of any parameter between a run of one rank and one of several.
+fn apart(one: &Config, several: &Config, pieces: Pieces) -> f32 {
+    let one = run(one.clone(), Shapes::default(), Pieces::default()).unwrap();
+    let several = run(several.clone(), Shapes::default(), pieces).unwrap();
+    assert_eq!(one.progress.step, several.progress.step);
+    for (a, b) in one.rows.iter().zip(&several.rows) {
+        assert!((a.train_loss - b.train_loss).abs() < 5e-3, "{a:?} and {b:?}");
+    }
+    let worst = |buffers: bool| {
+        let (a, b) = (numbers(&one, buffers), numbers(&several, buffers));
+        let off = a.iter().zip(&b).map(|(a, b)| (a - b).abs() / a.abs().max(1.0));
+        off.fold(0.0, f32::max)
+    };
+    assert!(worst(true) < 1e-4, "running statistics: {}", worst(true));
+    worst(false)
+}
+
+fn sgd(ranks: usize) -> Config {
+    Config {
+        optimizer: "sgd".into(),
+        learning_rate: 0.01,
+        ..config(ranks)
+    }
+}
+
+#[test]
+fn fifty_steps_of_several_ranks_are_those_of_one() {
+    // 8 clouds on 3 ranks: 3, 3 and 2. Dropout and augmentation are on: both are drawn by the cloud's place.
+    for model in [Kind::Full, Kind::Vanilla] {
+        for ranks in [2, 3] {
+            let of = |ranks| Config { model, ..sgd(ranks) };
+            let found = apart(&of(1), &of(ranks), pieces());
+            println!("{model}, {ranks} ranks: {found:e}");
+            assert!(found < 1e-5, "{model}, {ranks} ranks: {found}");
+        }
+    }
+}
+
+/// Adam divides a gradient by its own size, also where it is nothing but rounding: of a weight behind a channel that is
+/// always the same. So parameters that change nothing differ, and losses do not.
+#[test]
+fn with_adam_the_losses_are_those_of_one() {
+    let one = run(config(1), Shapes::default(), Pieces::default()).unwrap();
+    let two = run(config(2), Shapes::default(), pieces()).unwrap();
+    for (a, b) in one.rows.iter().zip(&two.rows) {
+        println!("{} {}", a.train_loss, b.train_loss);
+        assert!((a.train_loss - b.train_loss).abs() < 5e-3, "{a:?} and {b:?}");
+    }
+}
+
+#[test]
+fn neither_species_weights_nor_accumulation_nor_the_way_of_sending_changes_the_steps() {
+    let all = |ranks| Config {
+        class_weights: true,
+        accumulate: 2,
+        batch: 10,
+        ..sgd(ranks)
+    };
+    let at_once = Pieces {
+        overlap: false,
+        ..pieces()
+    };
+    for pieces in [pieces(), at_once] {
+        let found = apart(&all(1), &all(4), pieces);
+        println!("{found:e}");
+        assert!(found < 1e-5, "{found}");
+    }
+}
+
+#[test]
+fn plain_operators_synchronise_batch_norm_too() {
+    let plain = |ranks| Config {
+        plain: true,
+        epochs: 2,
+        ..sgd(ranks)
+    };
+    let found = apart(&plain(1), &plain(2), pieces());
+    println!("{found:e}");
+    assert!(found < 1e-5, "{found}");
+}
+
+#[test]
+fn without_synchronised_batch_norm_ranks_agree_with_each_other_but_not_with_one() {
+    let alone = |ranks| Config {
+        sync_bn: false,
+        epochs: 2,
+        ..config(ranks)
+    };
+    let one = run(alone(1), Shapes::default(), Pieces::default()).unwrap();
+    let two = run(alone(2), Shapes::default(), pieces()).unwrap();
+    let pairs = numbers(&one, false).into_iter().zip(numbers(&two, false));
+    let found = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(found > 1e-3, "{found}");
+}
+
+#[test]
+fn gradients_go_through_the_ring_and_no_further() {
+    let trainer = run(config(4), Shapes::default(), pieces()).unwrap();
+    let stats = trainer.rank_stats;
+    let bytes = trainer.model.param_count() as f64 * 4.0;
+    let sent = stats.gradients.bytes as f64 / stats.steps as f64;
+    // 2(p − 1)/p of the gradients, but for chunks that do not divide.
+    assert!((sent / (1.5 * bytes) - 1.0).abs() < 0.01, "{sent} of {bytes}");
+    assert!(
+        stats.waited <= stats.communicating + 0.5 * stats.seconds,
+        "{stats:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_shared_is_refused() {
+    let few = Config {
+        batch: 3,
+        sync_bn: false,
+        ..config(2)
+    };
+    assert!(few.validate().unwrap_err().to_string().contains("at least 4"));
+    for wrong in [
+        Config {
+            ranks: 0,
+            ..config(1)
+        },
+        Config {
+            rank_deadline: f64::NAN,
+            ..config(2)
+        },
+        Config {
+            batch: 8,
+            ..config(9)
+        },
+    ] {
+        assert!(wrong.validate().is_err());
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_goes_on_with_the_same_bits() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = run(config(2), Shapes::default(), pieces()).unwrap();
+    // A signal in the middle of the fourth step.
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let mut stopping = pieces();
+    let calls = AtomicU32::new(0);
+    let buckets = 7;
+    stopping.all_reduce = Arc::new(move |link: &dyn Link, data: &mut [f32]| {
+        if link.rank() == 0 && calls.fetch_add(1, SeqCst) == 3 * buckets {
+            STOP.store(true, SeqCst);
+        }
+        ring_all_reduce(link, data)
+    });
+    let mut broken = trainer(dir.path(), config(2), Shapes::default(), stopping);
+    assert_eq!(broken.run(&STOP).unwrap(), Outcome::Stopped);
+    assert!(broken.progress.step < whole.progress.step);
+    drop(broken);
+    let folder = RunFolder::open(&dir.path().join("run-2")).unwrap();
+    let checkpoint = canopy::train::checkpoint::load(&folder.last()).unwrap();
+    let split = Split {
+        train: (0..40).collect(),
+        ..Split::default()
+    };
+    let device = device::choose("cpu").unwrap();
+    let mut again = Trainer::resume(checkpoint, data(Shapes::default()), split, device, folder).unwrap();
+    again.pieces = pieces();
+    assert_eq!(again.run(&AtomicBool::new(false)).unwrap(), Outcome::Done);
+    assert!(numbers(&whole, true) == numbers(&again, true), "the bits differ");
+    let figures = |t: &Trainer| {
+        t.rows
+            .iter()
+            .map(|r| (r.train_loss, r.train_accuracy))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(figures(&whole), figures(&again));
+}

@@ -1,0 +1,103 @@
+//! A small forest, a small model, and a run over them.
+
+use std::{path::Path, sync::Arc, sync::atomic::AtomicBool, thread, time::Duration};
+
+use anyhow::Result;
+use canopy::{
+    device,
+    model::Kind,
+    parallel::BucketSizes,
+    train::{Config, Outcome, RunFolder, Trainer, ranks::Pieces},
+};
+use canopy_data::{Cloud, CloudSource, Dataset, Philox, Scan, TreeRecord, split::Split};
+
+/// Clouds that are told apart by their shape; record `.0` cannot be read, or not for a while.
+#[derive(Debug, Default)]
+pub struct Shapes {
+    pub unreadable: Option<usize>,
+    pub slow: Option<usize>,
+}
+
+impl CloudSource for Shapes {
+    fn cloud(&self, index: usize) -> Result<Cloud> {
+        anyhow::ensure!(self.unreadable != Some(index), "it cannot be read");
+        if self.slow == Some(index) {
+            thread::sleep(Duration::from_secs(4));
+        }
+        let mut random = Philox::new(index as u64, 3);
+        let wide = [1.0, 0.4, 2.5][index % 3];
+        let point = |_| {
+            let [x, y, z] = [0; 3].map(|_| random.uniform() - 0.5);
+            [x * wide, y * wide, z]
+        };
+        Ok(Cloud::from_points((0..60).map(point).collect()))
+    }
+}
+
+pub fn data(source: Shapes) -> Dataset {
+    let record = |i: usize| TreeRecord {
+        tree: format!("t{i}"),
+        species: i % 3,
+        plot: "p".into(),
+        scan: Scan::Unknown,
+        source: format!("cloud {i}"),
+    };
+    let species = ["a", "b", "c"].map(String::from).to_vec();
+    let records = (0..40).map(record).collect();
+    Dataset::new("shapes".into(), species, records, String::new(), Arc::new(source))
+}
+
+pub fn config(ranks: usize) -> Config {
+    Config {
+        ranks,
+        model: Kind::Full,
+        width: 16,
+        points: 32,
+        batch: 8,
+        epochs: 10,
+        workers: 1,
+        rank_deadline: 20.0,
+        ..Config::default()
+    }
+}
+
+/// Many buckets, so that their order counts.
+pub fn pieces() -> Pieces {
+    Pieces {
+        sizes: BucketSizes {
+            first: 1 << 10,
+            others: 1 << 12,
+        },
+        rank_0_is_stuck: |_| {},
+        ..Pieces::default()
+    }
+}
+
+pub fn trainer(dir: &Path, config: Config, source: Shapes, pieces: Pieces) -> Trainer {
+    let split = Split {
+        train: (0..40).collect(),
+        ..Split::default()
+    };
+    let folder = RunFolder::create(&dir.join(format!("run-{}", config.ranks))).unwrap();
+    let device = device::choose("cpu").unwrap();
+    let mut trainer = Trainer::new(config, data(source), split, device, folder).unwrap();
+    trainer.pieces = pieces;
+    trainer
+}
+
+pub fn run(config: Config, source: Shapes, pieces: Pieces) -> Result<Trainer> {
+    let dir = tempfile::tempdir().unwrap();
+    let mut trainer = trainer(dir.path(), config, source, pieces);
+    let outcome = trainer.run(&AtomicBool::new(false))?;
+    assert_eq!(outcome, Outcome::Done);
+    Ok(trainer)
+}
+
+pub fn numbers(trainer: &Trainer, buffers: bool) -> Vec<f32> {
+    let mut vars = trainer.model.params();
+    if buffers {
+        vars.extend(trainer.model.buffers());
+    }
+    let flat = |(_, var): (String, candle_core::Var)| var.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+    vars.into_iter().flat_map(flat).collect()
+}
