@@ -211,7 +211,10 @@ mod tests {
         let sum = |range: std::ops::Range<u8>| -> f64 {
             range.map(|step| f64::from(f32::from(step) / 7.0) * 4.0).sum()
         };
-        assert_eq!((running.loss_sum, running.correct, running.seen), (sum(0..50), 49, 200));
+        assert_eq!(
+            (running.loss_sum, running.correct, running.seen),
+            (sum(0..50), 49, 200)
+        );
         running.read().unwrap();
         assert_eq!(OnDevice::waits(), before + 1, "nothing was pending");
     }
