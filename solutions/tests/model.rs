@@ -252,3 +252,19 @@ fn channels_that_do_not_fit_are_refused_with_what_would() {
     let said = error(model.forward(&tensor(&points(3, 20, 1), 3), &pass(false, true)));
     assert!(said.contains("[clouds, points, 4]"), "{said}");
 }
+
+#[test]
+fn an_evaluation_in_candles_operators_keeps_no_graph_of_its_layers() {
+    for kind in KINDS {
+        let model = shaken(kind, 4);
+        let cloud = tensor(&points(3, 20, 4), 3);
+        let logits = |train: bool| model.forward(&cloud, &pass(train, true)).unwrap().logits;
+        // The last linear layer's weight and bias alone; in training every layer hangs on it.
+        let (kept, trained) = (
+            logits(false).sorted_nodes().len(),
+            logits(true).sorted_nodes().len(),
+        );
+        assert!(kept <= 8, "{kind}: {kept} nodes");
+        assert!(trained > 50, "{kind}: {trained} nodes");
+    }
+}

@@ -187,3 +187,19 @@ fn a_run_that_fails_fails_its_job() {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(text(&output).contains("no/such/folder"), "{}", text(&output));
 }
+
+#[test]
+fn the_template_of_ranks_trains_where_the_program_has_ranks() {
+    let help = program::canopy().args(["train", "--help"]).output().unwrap();
+    if !text(&help).contains("--ranks ") {
+        println!("not run, because this program has no --ranks");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let data = program::tiny_forest(dir.path(), 40);
+    let mut command = bash("ranks.sbatch", dir.path());
+    command.args(["2", "the run", "--data"]).arg(&data).args(TINY);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(dir.path().join("the run/report.html").exists());
+}

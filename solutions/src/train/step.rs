@@ -229,3 +229,44 @@ impl Running {
         self.correct as f64 / self.seen.max(1) as f64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+
+    #[test]
+    fn noting_steps_does_not_wait_and_reading_waits_once() {
+        let number = |v: f32| Tensor::new(v, &Device::Cpu).unwrap();
+        let mut running = Running::default();
+        let before = OnDevice::waits();
+        for step in 0..50u8 {
+            let hits = f32::from(step % 3);
+            running
+                .push(number(f32::from(step) / 7.0), number(hits), 4)
+                .unwrap();
+        }
+        assert_eq!(OnDevice::waits(), before);
+        running.read().unwrap();
+        assert_eq!(OnDevice::waits(), before + 1);
+        let sum = |range: std::ops::Range<u8>| -> f64 {
+            range.map(|step| f64::from(f32::from(step) / 7.0) * 4.0).sum()
+        };
+        assert_eq!(
+            (running.loss_sum, running.correct, running.seen),
+            (sum(0..50), 49, 200)
+        );
+        running.read().unwrap();
+        assert_eq!(OnDevice::waits(), before + 1, "nothing was pending");
+    }
+
+    #[test]
+    fn a_loss_that_is_no_number_ends_the_run_when_it_is_read() {
+        let number = |v: f32| Tensor::new(v, &Device::Cpu).unwrap();
+        let mut running = Running::default();
+        running.push(number(f32::NAN), number(0.0), 4).unwrap();
+        let said = running.read().unwrap_err().to_string();
+        assert!(said.contains("come apart"), "{said}");
+    }
+}

@@ -59,12 +59,12 @@ impl Found {
         }
         let _ = writeln!(
             out,
-            "\nMemory of a step, a quarter as wide, {} points a cloud: the largest batch of a budget\n\n{:<12}{:>10}{:>10}{:>14}{:>14}{:>10}{:>12}",
+            "\nMemory of a step, a quarter as wide, {} points a cloud:\nthe largest batch of a budget, MiB\n\n{:<10}{:>8}{:>9}{:>9}{:>10}{:>8}{:>11}",
             room::POINTS,
             "operators",
             "budget",
             "counted",
-            "its MiB",
+            "takes",
             "measured",
             "share",
             "by trying"
@@ -77,7 +77,7 @@ impl Found {
                 .map(|((_, c), m)| format!("{:.0} %", 100.0 * c as f64 / m as f64));
             let _ = writeln!(
                 out,
-                "{:<12}{:>10.0}{:>10}{:>14}{:>14}{:>10}{:>12}",
+                "{:<10}{:>8.0}{:>9}{:>9}{:>10}{:>8}{:>11}",
                 name(r.form),
                 mib(r.budget),
                 or_none(r.counted.map(|(n, _)| n.to_string())),
@@ -90,7 +90,7 @@ impl Found {
         let t = &self.training;
         let _ = writeln!(
             out,
-            "\nA training, a quarter as wide, {} trees of {} points; scores on {} trees of other plots\n\n{:<8}{:>7}{:>8}{:>12}{:>11}{:>11}{:>11}",
+            "\nA training, a quarter as wide, {} trees of {} points;\nscores on {} trees of other plots\n\n{:<8}{:>7}{:>8}{:>12}{:>11}{:>11}{:>11}",
             t.trees,
             super::train::POINTS,
             t.unseen,
@@ -118,7 +118,7 @@ impl Found {
         }
         let _ = writeln!(
             out,
-            "\nBroken off in epoch 3, taken up, gone on with to the end: of {} tensors of network and\noptimizer {} differ from the unbroken training's.\n\n{:.0} s in all.",
+            "\nBroken off in epoch 3, taken up, gone on with to the end: of {} tensors of\nnetwork and optimizer {} differ from the unbroken training's.\n\n{:.0} s in all.",
             t.tensors, t.differ, self.seconds
         );
         out

@@ -14,7 +14,9 @@ pub const POINTS: usize = 256;
 /// Batch sizes.
 pub const BATCHES: [usize; 6] = [2, 4, 8, 16, 32, 64];
 /// Steps of a measurement.
-const STEPS: usize = 4;
+const STEPS: usize = 3;
+/// Measurements of each.
+const ROUNDS: usize = 6;
 
 /// Clouds a second of one batch size on one device.
 pub struct Speed {
@@ -26,15 +28,16 @@ pub struct Speed {
     pub free: f64,
 }
 
+/// One device after the other; on each all batch sizes in turn, again and again, and of each the best: so none has the quieter
+/// machine.
 pub fn measure(answer: &Lesson04, devices: &Devices) -> Result<Vec<Speed>> {
     let mut found = Vec::new();
     for (name, device) in &devices.all {
         let mut bench = Bench::new(1, false, device)?;
-        for batch in BATCHES {
-            let (points, labels) = bench.batch(batch, POINTS)?;
-            let mut best = [f64::INFINITY; 2];
-            // In turn, so that neither has the quieter machine; the first round warms up.
-            for round in 0..3 {
+        let mut best = vec![[f64::INFINITY; 2]; BATCHES.len()];
+        for round in 0..=ROUNDS {
+            for (&batch, best) in BATCHES.iter().zip(&mut best) {
+                let (points, labels) = bench.batch(batch, POINTS)?;
                 for (way, best) in best.iter_mut().enumerate() {
                     let start = Instant::now();
                     let mut steps = (0..STEPS).map(|_| {
@@ -46,11 +49,14 @@ pub fn measure(answer: &Lesson04, devices: &Devices) -> Result<Vec<Speed>> {
                         Ok((loss, batch as u64))
                     });
                     (answer.mean_loss)(&mut steps)?;
+                    // The first round warms up.
                     if round > 0 {
                         *best = best.min(start.elapsed().as_secs_f64());
                     }
                 }
             }
+        }
+        for (&batch, best) in BATCHES.iter().zip(best) {
             let [waiting, free] = best.map(|seconds| (STEPS * batch) as f64 / seconds);
             found.push(Speed {
                 device: name.clone(),
