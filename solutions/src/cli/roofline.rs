@@ -18,7 +18,7 @@ const LAYERS: [(usize, usize); 5] = [(3, 64), (64, 64), (64, 64), (64, 128), (12
 /// Points of a batch: 32 clouds of 1,024.
 const ROWS: usize = 32 * 1024;
 /// Times each is measured; the best one counts.
-const RUNS: usize = 5;
+const RUNS: usize = 15;
 
 /// Measures on the CPU, prints a table and, with `out`, draws `roofline.svg`.
 ///

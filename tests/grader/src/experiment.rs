@@ -24,8 +24,13 @@ pub struct Options {
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
     /// Folder for the plots; otherwise runs/ and the lesson's name
-    #[arg(long, value_name = "FOLDER", default_value = "")]
+    #[arg(long, value_name = "FOLDER", default_value = "", value_parser = folder, hide_default_value = true)]
     pub out: PathBuf,
+}
+
+/// clap's own reading of a path takes no empty one, and that is the default here.
+fn folder(name: &str) -> std::result::Result<PathBuf, std::convert::Infallible> {
+    Ok(name.into())
 }
 
 impl Options {
