@@ -34,10 +34,12 @@ pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
             columns,
             width: 4,
         };
-        let flops = 2.0 * (ROWS * inner * columns) as f64;
-        let reached = flops / product_seconds(&product)?;
+        let seconds = product_seconds(&product)?;
+        let reached = 2.0 * (ROWS * inner * columns) as f64 / seconds;
+        let bytes = 4.0 * (ROWS * (inner + columns) + inner * columns) as f64;
         // No product is faster than the roof: where one is, the roof was measured too low.
         machine.flops = machine.flops.max(reached);
+        machine.bytes = machine.bytes.max(bytes / seconds);
         measured.push((product, reached));
     }
     let kernels: Vec<(String, Roof, f64)> = measured

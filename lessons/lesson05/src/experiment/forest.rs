@@ -9,8 +9,10 @@ use tempfile::TempDir;
 
 /// Trees that are learnt.
 pub const TREES: usize = 64;
+/// Points that are kept of a thinned cloud; a batch draws 256 of them.
+const KEPT: usize = 2048;
 
-/// The trees, held in memory as shards would be, and the same as text.
+/// The trees: thinned once and held in memory, as shards would be; and all their points as text.
 pub struct Forest {
     pub memory: Dataset,
     pub text: Dataset,
@@ -61,6 +63,7 @@ impl Forest {
             fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
             files.push(path);
         }
+        let clouds = clouds.iter().map(thinned).collect();
         let records: Vec<_> = taken.iter().map(|&i| all.records[i].clone()).collect();
         let set = |source: Arc<dyn CloudSource>| {
             Dataset::new(
@@ -97,6 +100,16 @@ impl Forest {
             },
             seed: self.seed,
         }
+    }
+}
+
+/// Every so many points, about [`KEPT`] in all: the heavy work that is the same in every epoch.
+fn thinned(cloud: &Cloud) -> Cloud {
+    let every = (cloud.xyz.len() / KEPT).max(1);
+    let xyz = cloud.xyz.iter().step_by(every).copied().collect();
+    Cloud {
+        origin: cloud.origin,
+        ..Cloud::from_points(xyz)
     }
 }
 

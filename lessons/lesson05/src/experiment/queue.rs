@@ -60,6 +60,8 @@ impl Queue {
 
     /// Reads a number off the device: gives the reading as work, and waits for it.
     pub fn read(&self, mut value: impl FnMut(&mut State) -> Result<f64> + Send + 'static) -> Result<f64> {
+        // One call for the host, as `to_scalar` is one: it asks, and is back when the number is there.
+        let _span = profile::span("wait for a number", Kind::Wait);
         let (give, take) = mpsc::channel();
         self.send(Job::Work(
             "read",
@@ -69,7 +71,6 @@ impl Queue {
                 Ok(())
             }),
         ));
-        let _span = profile::span("wait for a number", Kind::Wait);
         *self.answers.borrow_mut() += 1;
         match take.recv() {
             Ok(value) => Ok(value),
@@ -114,6 +115,12 @@ impl Drop for Queue {
 }
 
 fn run(mut state: State, todo: &mpsc::Receiver<Job>) {
+    // The device is one core, so that the other is the host's: its kernels take their threads from a pool that holds
+    // this thread alone. Where there is no such pool they share all cores, which is slower and no less right.
+    let _pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .use_current_thread()
+        .build();
     let mut failed = Ok(());
     for job in todo {
         match job {

@@ -50,7 +50,7 @@ impl Trainer {
             Self::Compute => "fused operators",
             Self::Launch => "one launch for the whole update",
             Self::Synchronisation => "lengths stay on the device",
-            Self::Input => "clouds in memory, a worker ahead",
+            Self::Input => "thinned once, a worker ahead",
         }
     }
 
@@ -58,7 +58,7 @@ impl Trainer {
     fn size(self) -> (usize, usize, usize) {
         match self {
             Self::Compute => (16, 256, 2),
-            Self::Input => (16, 256, 4),
+            Self::Input => (16, 256, 8),
             Self::Launch | Self::Synchronisation => (2, 32, 8),
         }
     }
@@ -66,7 +66,7 @@ impl Trainer {
     /// Steps that are recorded.
     fn steps(self) -> usize {
         match self {
-            Self::Compute => 8,
+            Self::Compute => 4,
             Self::Input => 24,
             Self::Launch | Self::Synchronisation => 60,
         }
@@ -128,7 +128,7 @@ pub fn run(trainer: Trainer, cured: bool, forest: &Forest) -> Result<Run> {
     })
 }
 
-const WARM_UP: usize = 3;
+const WARM_UP: usize = 2;
 
 /// A device with the trainer's network, and the numbers of each neuron.
 fn device(trainer: Trainer, cured: bool, forest: &Forest) -> Result<(Queue, Rows)> {
