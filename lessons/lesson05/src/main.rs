@@ -1,1 +1,134 @@
-fn main() {}
+//! The experiment of lesson 05: four trainers, each sick in one way. Your functions find out which, each is cured, and
+//! profiled again.
+//!
+//! `cargo run -p lesson05` prints tables and writes plots, traces and a kernel table to `runs/lesson05`. `-- --reference`
+//! takes canopy's functions in the place of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json`
+//! prints JSON.
+
+mod experiment;
+
+use std::{fs, path::Path, process::ExitCode, time::Instant};
+
+use anyhow::{Context, Result};
+use canopy::{
+    profile::{chrome, speedscope},
+    train::profiled::{flame_plot, roofline_plot},
+};
+use experiment::{
+    draw::side_by_side,
+    forest::{Forest, TREES},
+    found::{Case, Found, csv, kernel_table, see},
+    pieces::take,
+    sick::{self, Trainer},
+    under,
+};
+use grader::experiment::{Options, Piece};
+use lesson05::{LESSON, Lesson05, STUDENT};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lesson05: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let options = Options::of("lesson05")?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
+    let say = |text: String| {
+        if !options.json {
+            println!("{text}");
+        }
+    };
+    say("The pieces of this run\n".into());
+    for Piece { id, title, whose } in pieces {
+        say(format!("  {id}  {title:<40}{whose}"));
+    }
+    let forest = Forest::open(options.seed)?;
+    say(format!(
+        "\nSmall PointNets learn {TREES} trees. The device is a thread that takes work from a queue.\n"
+    ));
+    let began = Instant::now();
+    let cases = Trainer::ALL
+        .into_iter()
+        .map(|trainer| case(&answer, trainer, &forest))
+        .collect::<Result<Vec<_>>>()?;
+    let timed = sick::timed(&answer, &forest)?;
+    let (machine, layers) = under::layers(&answer)?;
+    let found = Found {
+        seed: options.seed,
+        cases,
+        timed,
+        machine,
+        layers,
+        seconds: began.elapsed().as_secs_f64(),
+    };
+    write(&options.out, &found, &answer)?;
+    if options.json {
+        println!("{:#}", found.json());
+    } else {
+        print!("{}", found.tables());
+        println!(
+            "\nwritten: pictures, traces and a kernel table in {}",
+            options.out.display()
+        );
+    }
+    Ok(())
+}
+
+fn case(answer: &Lesson05, trainer: Trainer, forest: &Forest) -> Result<Case> {
+    let sick = sick::run(trainer, false, forest)?;
+    let cured = sick::run(trainer, true, forest)?;
+    eprintln!("{}: {}; {}", trainer.letter(), trainer.sickness(), trainer.cure());
+    Ok(Case {
+        trainer,
+        before: see(answer, &sick),
+        after: see(answer, &cured),
+        sick,
+        cured,
+    })
+}
+
+fn write(out: &Path, found: &Found, answer: &Lesson05) -> Result<()> {
+    let sick: Vec<_> = found.cases.iter().map(|c| (c.trainer, &c.sick)).collect();
+    let cured: Vec<_> = found.cases.iter().map(|c| (c.trainer, &c.cured)).collect();
+    let mut files = vec![
+        (
+            "05-sick.svg".to_owned(),
+            side_by_side("Two steps of each, sick", &sick).svg(),
+        ),
+        (
+            "05-cured.svg".to_owned(),
+            side_by_side("Two steps of each, cured", &cured).svg(),
+        ),
+        (
+            "05-roofline.svg".to_owned(),
+            roofline_plot(&found.machine, &found.layers).svg(),
+        ),
+    ];
+    for case in &found.cases {
+        let letter = case.trainer.letter();
+        let timeline = &case.sick.timeline;
+        files.push((format!("{letter}.trace.json"), chrome(timeline).to_string()));
+        files.push((
+            format!("{letter}.speedscope.json"),
+            speedscope(timeline, &format!("trainer {letter}")).to_string(),
+        ));
+        files.push((
+            format!("{letter}.kernels.csv"),
+            csv(&kernel_table(answer, timeline)),
+        ));
+        if case.trainer == Trainer::Synchronisation {
+            let title = format!("Where trainer {letter}'s host spends its time");
+            files.push(("05-flame.svg".to_owned(), flame_plot(timeline, &title).svg()));
+        }
+    }
+    for (name, text) in files {
+        let path = out.join(name);
+        fs::write(&path, text).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}

@@ -13,20 +13,20 @@ use crate::{
     train::profiled::roofline_plot,
 };
 
-/// PointNet's shared layers (vanilla), inputs to outputs.
-const LAYERS: [(usize, usize); 5] = [(3, 64), (64, 64), (64, 64), (64, 128), (128, 1024)];
+/// PointNet's shared layers (vanilla), inputs to outputs, without the one that is there twice.
+const LAYERS: [(usize, usize); 4] = [(3, 64), (64, 64), (64, 128), (128, 1024)];
 /// Points of a batch: 32 clouds of 1,024.
 const ROWS: usize = 32 * 1024;
 /// Times each is measured; the best one counts.
-const RUNS: usize = 5;
+const RUNS: usize = 15;
 
 /// Measures on the CPU, prints a table and, with `out`, draws `roofline.svg`.
 ///
 /// # Errors
 /// candle's; a file that cannot be written.
 pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
-    let machine = measure()?;
-    let mut kernels = Vec::new();
+    let mut machine = measure()?;
+    let mut measured = Vec::new();
     for (inner, columns) in LAYERS {
         let product = MatMul {
             rows: ROWS,
@@ -34,10 +34,21 @@ pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
             columns,
             width: 4,
         };
-        let roof = matmul_roof(&product, &machine);
         let seconds = product_seconds(&product)?;
-        kernels.push((format!("{inner} → {columns}"), roof, roof.flops / seconds));
+        let reached = 2.0 * (ROWS * inner * columns) as f64 / seconds;
+        let bytes = 4.0 * (ROWS * (inner + columns) + inner * columns) as f64;
+        // No product is faster than the roof: where one is, the roof was measured too low.
+        machine.flops = machine.flops.max(reached);
+        machine.bytes = machine.bytes.max(bytes / seconds);
+        measured.push((product, reached));
     }
+    let kernels: Vec<(String, Roof, f64)> = measured
+        .into_iter()
+        .map(|(p, reached)| {
+            let name = format!("{} → {}", p.inner, p.columns);
+            (name, matmul_roof(&p, &machine), reached)
+        })
+        .collect();
     if as_json {
         let row = |(name, roof, reached): &(String, Roof, f64)| json!({ "layer": name, "roof": roof, "reached": reached });
         let rows: Vec<_> = kernels.iter().map(row).collect();

@@ -10,7 +10,7 @@ use canopy_data::atomic;
 
 use crate::{
     profile::{Frame, Kind, Machine, Roof, Summary, Timeline, chrome, flame, speedscope},
-    report::svg::{LinePlot, Mark, Rect, RectPlot, Series},
+    report::svg::{LinePlot, Rect, RectPlot, Series},
 };
 
 /// The colour of each kind, the same in every picture.
@@ -135,17 +135,9 @@ pub fn roofline_plot(machine: &Machine, kernels: &[(String, Roof, f64)]) -> Line
     let roof = [low, ridge, high].map(|i| (i, machine.flops.min(i * machine.bytes) / 1e9));
     let mut plot = LinePlot::new("Roofline", "operations a byte", "GFLOP/s");
     plot = plot.with(Series::new("the machine's limit", roof.to_vec()));
-    let dots = kernels
-        .iter()
-        .map(|(_, roof, reached)| (roof.intensity, reached / 1e9));
-    plot = plot.with(Series::new("reached", dots.collect()).dots());
-    plot.marks = kernels
-        .iter()
-        .map(|(name, roof, reached)| Mark {
-            at: (roof.intensity, reached / 1e9),
-            label: name.clone(),
-        })
-        .collect();
+    for (name, roof, reached) in kernels {
+        plot = plot.with(Series::new(name, vec![(roof.intensity, reached / 1e9)]));
+    }
     (plot.log_x, plot.log_y, plot.size) = (true, true, (680.0, 380.0));
     plot
 }

@@ -57,9 +57,9 @@ fn of_row(row: &str) -> Result<KernelRow> {
         word
     };
     let (_, time, calls) = (next(), next(), next());
-    next();
-    next();
-    next();
+    for _ in 0..3 {
+        next();
+    }
     let name = rest.trim();
     let split = time
         .find(|c: char| c.is_alphabetic() || c == 'μ' || c == 'µ')

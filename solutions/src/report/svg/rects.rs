@@ -1,6 +1,6 @@
 //! Rectangles in rows: timelines and flame graphs.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use super::{Axis, draw::STYLE, tick_label};
 use crate::report::html::escape;
@@ -45,8 +45,8 @@ pub struct RectPlot {
 
 /// Height of a row, pixels.
 const ROW: f64 = 24.0;
-/// Between rectangles of a row closer than this, pixels, no gap can be seen.
-const JOINED: f64 = 0.4;
+/// Rectangles thinner than this, pixels, are put together.
+const COLUMN: f64 = 3.0;
 /// A letter's width, pixels, in small print.
 const LETTER: f64 = 6.2;
 
@@ -55,7 +55,7 @@ impl RectPlot {
     pub fn svg(&self) -> String {
         let widest = self.rows.iter().map(|r| r.chars().count()).max().unwrap_or(0);
         let left = if widest == 0 {
-            2.0
+            8.0
         } else {
             12.0 + 7.0 * widest as f64
         };
@@ -118,41 +118,26 @@ impl RectPlot {
         }
     }
 
-    /// Rectangles too close to be told apart, in one row and of one colour, are drawn as one.
     fn draw_rects(&self, out: &mut String, px: &dyn Fn(f64) -> f64, top: f64) {
         let usable = |r: &&Rect| r.from.is_finite() && r.to.is_finite() && r.to > r.from;
-        let mut order: Vec<&Rect> = self.rects.iter().filter(usable).collect();
-        order.sort_by(|a, b| a.row.cmp(&b.row).then(a.from.total_cmp(&b.from)));
-        let mut joined: Vec<(f64, f64, &Rect, usize)> = Vec::new();
-        for r in order {
+        let (mut wide, mut thin) = (Vec::new(), Vec::new());
+        for r in self.rects.iter().filter(usable) {
             let (from, to) = (px(r.from), px(r.to));
-            if let Some((_, end, last, count)) = joined.last_mut()
-                && (last.row, last.colour) == (r.row, r.colour)
-                && from - *end < JOINED
-                && (to - from < 2.0 || *count > 1)
-            {
-                *end = end.max(to);
-                *count += 1;
-                continue;
-            }
-            joined.push((from, to, r, 1));
+            let list = if to - from < COLUMN { &mut thin } else { &mut wide };
+            list.push((from, to, r));
         }
-        for (from, to, r, count) in joined {
-            let (width, y) = ((to - from).max(0.3), top + ROW * r.row as f64 + 2.0);
-            let hover = if count > 1 {
-                format!("{} and {} more", r.hover, count - 1)
-            } else {
-                r.hover.clone()
-            };
+        draw_thin(out, &thin, top);
+        for (from, to, r) in wide {
+            let (width, y) = (to - from, top + ROW * r.row as f64 + 2.0);
             let _ = write!(
                 out,
                 "<rect class=\"r\" x=\"{from:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{:.1}\" fill=\"var(--c{})\"><title>{}</title></rect>",
                 ROW - 3.0,
                 r.colour % 8,
-                escape(&hover)
+                escape(&r.hover)
             );
             let room = ((width - 8.0) / LETTER).max(0.0) as usize;
-            if count == 1 && room >= 3 {
+            if room >= 3 {
                 let long = r.label.chars().count() > room;
                 let keep = if long { room - 1 } else { room };
                 let mut label: String = r.label.chars().take(keep).collect();
@@ -167,6 +152,36 @@ impl RectPlot {
                     escape(&label)
                 );
             }
+        }
+    }
+}
+
+/// Rectangles too thin to be told apart: within each column a stripe of each colour, as wide as all of that colour there.
+fn draw_thin(out: &mut String, thin: &[(f64, f64, &Rect)], top: f64) {
+    let mut columns: BTreeMap<(usize, i64), BTreeMap<usize, f64>> = BTreeMap::new();
+    for (from, to, r) in thin {
+        let column = (from / COLUMN).floor() as i64;
+        let end = (column + 1) as f64 * COLUMN;
+        // One that reaches into the next column is cut there.
+        let mut add = |column: i64, width: f64| {
+            let stripes = columns.entry((r.row, column)).or_default();
+            *stripes.entry(r.colour % 8).or_default() += width;
+        };
+        add(column, to.min(end) - from);
+        if *to > end {
+            add(column + 1, to - end);
+        }
+    }
+    for ((row, column), stripes) in columns {
+        let mut x = column as f64 * COLUMN;
+        let y = top + ROW * row as f64 + 2.0;
+        for (colour, width) in stripes {
+            let _ = write!(
+                out,
+                "<rect x=\"{x:.1}\" y=\"{y:.0}\" width=\"{width:.2}\" height=\"{:.0}\" fill=\"var(--c{colour})\"/>",
+                ROW - 3.0
+            );
+            x += width;
         }
     }
 }
@@ -216,7 +231,11 @@ mod tests {
     fn thousands_of_thin_rectangles_become_few() {
         let thin = (0..20_000).map(|i| rect(f64::from(i) * 0.005, f64::from(i) * 0.005 + 0.004, 0));
         let svg = plot(thin.collect()).svg();
-        assert!(svg.len() < 20_000, "{}", svg.len());
+        assert!(svg.len() < 40_000, "{}", svg.len());
+        assert!(
+            svg.contains("width=\"2."),
+            "as much is coloured as the spans cover: {svg}"
+        );
         // Of another colour between them, each stays.
         let svg = plot(vec![rect(0.0, 30.0, 0), rect(30.0, 60.0, 1), rect(60.0, 90.0, 0)]).svg();
         assert_eq!(svg.matches("class=\"r\"").count(), 3);

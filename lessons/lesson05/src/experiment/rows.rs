@@ -1,0 +1,203 @@
+//! The device's memory: network, optimizer, gradients; and AdamW taken apart, neuron by neuron, operator by operator.
+
+use std::ops::Range;
+
+use candle_core::{Device, Result, Tensor, Var};
+use canopy::{
+    kernels::Pass,
+    model::PointNet,
+    optim::{AdamWConfig, OptimConfig, Optimizer},
+    train::Loss,
+};
+
+use super::forest::said;
+
+/// What lies on the device.
+pub struct State {
+    pub model: PointNet,
+    pub params: Vec<Var>,
+    pub optimizer: Box<dyn Optimizer>,
+    pub input: Option<(Tensor, Tensor)>,
+    pub grads: Vec<Tensor>,
+    /// Of the last step.
+    pub loss: f64,
+    pub step: u64,
+    pub plain: bool,
+    flat: Vec<Flat>,
+}
+
+/// A parameter as numbers, with what AdamW keeps of it.
+struct Flat {
+    w: Vec<f32>,
+    g: Vec<f32>,
+    m: Vec<f32>,
+    v: Vec<f32>,
+    /// Where an operator leaves its result for the next one.
+    t: Vec<f32>,
+    row: usize,
+}
+
+/// Learning rate of all trainings here.
+pub const RATE: f64 = 1e-3;
+const LOSS: Loss = Loss {
+    smoothing: 0.0,
+    class_weights: None,
+    orthogonality: 0.0,
+};
+
+impl State {
+    pub fn new(model: PointNet, plain: bool) -> anyhow::Result<Self> {
+        let named = model.params();
+        let params: Vec<Var> = named.iter().map(|(_, var)| var.clone()).collect();
+        let flat = params.iter().map(|p| -> anyhow::Result<Flat> {
+            let w: Vec<f32> = p.flatten_all()?.to_vec1()?;
+            let zero = vec![0.0; w.len()];
+            let row = if p.rank() > 1 {
+                w.len() / p.dim(0)?
+            } else {
+                w.len()
+            };
+            let (g, m, v, t) = (zero.clone(), zero.clone(), zero.clone(), zero);
+            Ok(Flat { w, g, m, v, t, row })
+        });
+        Ok(Self {
+            flat: flat.collect::<anyhow::Result<_>>()?,
+            optimizer: OptimConfig::AdamW(AdamWConfig::default()).build(named)?,
+            params,
+            model,
+            input: None,
+            grads: Vec::new(),
+            loss: f64::NAN,
+            step: 0,
+            plain,
+        })
+    }
+
+    /// The rows of each parameter: what one neuron owns. (parameter, its numbers)
+    pub fn rows(&self) -> Vec<(usize, Range<usize>)> {
+        let of = |(i, f): (usize, &Flat)| {
+            let starts = (0..f.w.len()).step_by(f.row.max(1));
+            starts.map(|s| (i, s..s + f.row)).collect::<Vec<_>>()
+        };
+        self.flat.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Forward, loss and backward of the input that lies there.
+    pub fn gradients(&mut self) -> Result<()> {
+        let Some((points, labels)) = &self.input else {
+            candle_core::bail!("no batch lies on the device");
+        };
+        let pass = Pass::train(1, self.step).plain(self.plain);
+        // The trainer's own step, with an optimizer that keeps the gradients instead of using them.
+        let mut keep = Keep::default();
+        let pair = (points, labels);
+        let (loss, _) =
+            canopy::train::train_step(&self.model, &mut keep, pair, &LOSS, &pass, RATE, 0.0).map_err(said)?;
+        self.loss = f64::from(loss.to_scalar::<f32>()?);
+        self.grads = keep.0;
+        self.step += 1;
+        Ok(())
+    }
+
+    /// canopy's AdamW: all parameters in one pass.
+    pub fn update(&mut self) -> Result<()> {
+        self.optimizer.step(&self.grads, RATE).map_err(said)
+    }
+
+    /// Lays the gradients out as numbers.
+    pub fn lay_out(&mut self) -> Result<()> {
+        for (flat, grad) in self.flat.iter_mut().zip(&self.grads) {
+            flat.g = grad.flatten_all()?.to_vec1()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the numbers back into parameters.
+    pub fn put_back(&mut self) -> Result<()> {
+        for (flat, param) in self.flat.iter().zip(&self.params) {
+            param.set(&Tensor::from_slice(&flat.w, param.shape(), &Device::Cpu)?)?;
+        }
+        Ok(())
+    }
+
+    /// The length of a neuron's gradient.
+    pub fn norm(&self, at: usize, row: Range<usize>) -> f64 {
+        let square: f32 = self.flat[at].g[row].iter().map(|g| g * g).sum();
+        f64::from(square).sqrt()
+    }
+
+    /// Shortens a neuron's gradient.
+    pub fn shorten(&mut self, at: usize, row: Range<usize>, factor: f64) {
+        self.flat[at].g[row].iter_mut().for_each(|g| *g *= factor as f32);
+    }
+
+    /// Gradients of the numbers as they are laid out.
+    pub fn take_up(&mut self) -> Result<()> {
+        for (flat, grad) in self.flat.iter().zip(&mut self.grads) {
+            *grad = Tensor::from_slice(&flat.g, grad.shape(), &Device::Cpu)?;
+        }
+        Ok(())
+    }
+
+    /// Operator `number` of [`OPERATORS`] on one neuron.
+    pub fn operator(&mut self, number: usize, at: usize, row: Range<usize>) {
+        let step = self.step as i32;
+        let Flat { w, g, m, v, t, .. } = &mut self.flat[at];
+        let (w, g, m, v, t) = (
+            &mut w[row.clone()],
+            &g[row.clone()],
+            &mut m[row.clone()],
+            &mut v[row.clone()],
+            &mut t[row],
+        );
+        let (c1, c2) = (1.0 - 0.9f64.powi(step), 1.0 - 0.999f64.powi(step));
+        let n = w.len();
+        match number {
+            0 => w.iter_mut().for_each(|w| *w *= (1.0 - RATE * 0.01) as f32),
+            1 => m.iter_mut().for_each(|m| *m *= 0.9),
+            2 => (0..n).for_each(|i| m[i] += 0.1 * g[i]),
+            3 => (0..n).for_each(|i| t[i] = g[i] * g[i]),
+            4 => v.iter_mut().for_each(|v| *v *= 0.999),
+            5 => (0..n).for_each(|i| v[i] += 0.001 * t[i]),
+            6 => (0..n).for_each(|i| t[i] = v[i] / c2 as f32),
+            7 => t.iter_mut().for_each(|t| *t = t.sqrt()),
+            8 => t.iter_mut().for_each(|t| *t += 1e-8),
+            9 => (0..n).for_each(|i| t[i] = m[i] / t[i]),
+            _ => (0..n).for_each(|i| w[i] -= (RATE / c1) as f32 * t[i]),
+        }
+    }
+}
+
+/// What AdamW is made of, operator by operator.
+pub const OPERATORS: [&str; 11] = [
+    "w·(1−lr·λ)",
+    "β₁·m",
+    "m + (1−β₁)·g",
+    "g²",
+    "β₂·v",
+    "v + (1−β₂)·g²",
+    "v̂",
+    "√v̂",
+    "√v̂ + ε",
+    "m/(√v̂ + ε)",
+    "w − lr·…",
+];
+
+/// Keeps the gradients that it is given.
+#[derive(Default)]
+struct Keep(Vec<Tensor>);
+
+impl Optimizer for Keep {
+    fn step(&mut self, grads: &[Tensor], _: f64) -> anyhow::Result<()> {
+        self.0 = grads.to_vec();
+        Ok(())
+    }
+
+    fn state(&self) -> anyhow::Result<Vec<(String, Tensor)>> {
+        anyhow::bail!("the experiment saves nothing")
+    }
+
+    fn load_state(&mut self, _: &std::collections::HashMap<String, Tensor>) -> anyhow::Result<()> {
+        anyhow::bail!("the experiment takes up nothing")
+    }
+}
