@@ -1,5 +1,7 @@
 //! What wrong answers share: each piece with its turnings in the open.
 
+#![allow(clippy::type_complexity, reason = "a signature is clearest written out")]
+
 use std::{
     collections::{HashMap, HashSet},
     panic::{AssertUnwindSafe, catch_unwind},

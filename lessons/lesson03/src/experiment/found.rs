@@ -102,8 +102,8 @@ impl Found {
         }
         let _ = writeln!(
             out,
-            "\n{:<12}{:>8}{:>14}{:>14}{:>12}   {}",
-            "split", "groups", "trees seen", "plots seen", "accuracy", "each time"
+            "\n{:<12}{:>8}{:>14}{:>14}{:>12}   each time",
+            "split", "groups", "trees seen", "plots seen", "accuracy"
         );
         for s in &self.splits {
             let each: Vec<String> = s.accuracy.iter().map(|a| format!("{:.1}", 100.0 * a)).collect();

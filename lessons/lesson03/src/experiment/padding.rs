@@ -14,7 +14,7 @@ use lesson03::Lesson03;
 
 use super::leakage::Forest;
 
-const TREES: usize = 128;
+const TREES: usize = 96;
 const BATCH: usize = 8;
 /// Metres.
 const EDGE: f32 = 0.5;
