@@ -28,7 +28,7 @@ pub const POINTS: usize = 64;
 /// Clouds of a batch.
 pub const BATCH: usize = 32;
 /// Passes over the trees of each training.
-pub const EPOCHS: usize = 8;
+pub const EPOCHS: usize = 6;
 const RATE: f64 = 0.05;
 const LOSS: Loss = Loss {
     smoothing: 0.0,
