@@ -128,7 +128,7 @@ impl Found {
                 label: label.into(),
             });
         }
-        (plot.percent, plot.size) = (true, (640.0, 340.0));
+        (plot.percent, plot.y_range, plot.size) = (true, Some((0.0, 0.12)), (640.0, 340.0));
         plot
     }
 

@@ -19,7 +19,7 @@ use canopy_data::{
 use lesson06::Lesson06;
 
 use super::{
-    pieces::{Bf16Weights, Scale},
+    pieces::{Bf16Weights, SCALED, Scale, followed},
     ways::{Scaling, Way, Weights},
 };
 
@@ -124,15 +124,7 @@ impl Forest {
             let (mut sum, mut taken) = (0.0, 0);
             for batch in epoch {
                 let micro = [batch.to_device(&Device::Cpu)?];
-                // On candle's graph, so that a loss may be multiplied by any of its operators.
-                let pass = |_| {
-                    let pass = Pass::train(self.seed, step).lowered(lowering.clone());
-                    if way.scaling == Scaling::Off {
-                        pass
-                    } else {
-                        pass.on_candle_graph()
-                    }
-                };
+                let pass = |_| Pass::train(self.seed, step).lowered(lowering.clone());
                 let (figures, good) = match &mut scaler {
                     None => (
                         accumulated_step(&model, &mut *optimizer, &micro, &LOSS, &pass, rate, 0.0)?,
@@ -212,7 +204,8 @@ fn scaler(answer: &Lesson06, scaling: Scaling) -> Option<GradScaler<Scale>> {
         interval: 50,
         ..DynamicScaler::default()
     };
-    Some(GradScaler::new(Scale { state, update }).by(answer.scaled_gradients))
+    SCALED.get_or_init(|| answer.scaled_gradients);
+    Some(GradScaler::new(Scale { state, update }).by(followed))
 }
 
 /// SGD with momentum, whose steps grow with the gradients; the weights by exercise 6.5.
