@@ -51,7 +51,8 @@ impl GradientCensus {
                 counts.lost += 1;
             }
             if g.is_finite() {
-                let power = f64::from(g.abs()).log2().floor() as i32;
+                // As f64 every f32 is a normal number, whose exponent bits are its power of two.
+                let power = ((f64::from(g).to_bits() >> 52) & 0x7ff) as i32 - 1023;
                 counts.sizes[(power - LEAST).clamp(0, BINS as i32 - 1) as usize] += 1;
             }
         }

@@ -59,6 +59,7 @@ pub fn never_goes_over_the_top(answer: &Lesson06) -> Verdict {
     for format in FORMATS {
         let at = format.max * 2f64.powi(draw.whole(0, 20) as i32 - 10);
         hold(answer, at as f32, format, 0)?;
+        hold(answer, (at * draw.number(1.5, 1.9)) as f32, format, 0)?;
         hold(answer, (at * draw.number(1.01, 1.3)) as f32, format, 0)?;
     }
     Ok(())

@@ -18,8 +18,8 @@ pub struct Found {
     pub seed: u64,
     /// As [`WAYS`].
     pub ways: Vec<Trained>,
-    /// Format's name, and a training for each of [`POWERS`].
-    pub scales: Vec<(&'static str, Vec<Trained>)>,
+    /// Format's name, and its trainings by the power of two that the loss was multiplied by.
+    pub scales: Vec<(&'static str, Vec<(i32, Trained)>)>,
     pub layers: Value,
     pub seconds: f64,
 }
@@ -61,18 +61,16 @@ impl Found {
             let _ = write!(out, "{:>9}", format!("2^{p}"));
         });
         for (name, row) in &self.scales {
-            let _ = write!(out, "\n  {name:<12}");
-            row.iter().for_each(|t| {
-                let _ = write!(out, "{:>9}", percent(t.accuracy));
-            });
-            let _ = write!(out, "\n  {:<12}", "  gone to 0");
-            row.iter().for_each(|t| {
-                let _ = write!(out, "{:>9}", percent(Some(t.gradients.lost_share())));
-            });
-            let _ = write!(out, "\n  {:<12}", "  left out");
-            row.iter().for_each(|t| {
-                let _ = write!(out, "{:>9}", t.left_out);
-            });
+            let mut line = |head: &str, cell: &dyn Fn(&Trained) -> String| {
+                let _ = write!(out, "\n  {head:<12}");
+                for power in POWERS {
+                    let of = row.iter().find(|r| r.0 == power).map(|r| cell(&r.1));
+                    let _ = write!(out, "{:>9}", of.unwrap_or_default());
+                }
+            };
+            line(name, &|t| percent(t.accuracy));
+            line("  gone to 0", &|t| percent(Some(t.gradients.lost_share())));
+            line("  left out", &|t| t.left_out.to_string());
         }
         out.push_str("\n\n");
         out
@@ -87,10 +85,7 @@ impl Found {
         };
         let ways = WAYS.iter().zip(&self.ways);
         let scales = self.scales.iter().map(|(name, row)| {
-            let row = POWERS
-                .iter()
-                .zip(row)
-                .map(|(p, t)| json!({ "power": p, "training": one(t) }));
+            let row = row.iter().map(|(p, t)| json!({ "power": p, "training": one(t) }));
             json!({ "format": name, "scales": row.collect::<Vec<_>>() })
         });
         json!({
@@ -133,7 +128,7 @@ impl Found {
                 label: label.into(),
             });
         }
-        (plot.percent, plot.size) = (true, (640.0, 340.0));
+        (plot.percent, plot.y_range, plot.size) = (true, Some((0.0, 0.12)), (640.0, 340.0));
         plot
     }
 
@@ -164,9 +159,9 @@ impl Found {
             "named rightly",
         );
         for (name, row) in &self.scales {
-            let points = POWERS.iter().zip(row);
-            let points = points
-                .map(|(&p, t)| (f64::from(p), t.accuracy.unwrap_or(0.0)))
+            let points = row
+                .iter()
+                .map(|(p, t)| (f64::from(*p), t.accuracy.unwrap_or(0.0)))
                 .collect();
             plot = plot.with(Series::new(*name, points));
         }

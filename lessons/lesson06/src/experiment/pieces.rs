@@ -1,12 +1,13 @@
 //! Which functions run: the student's where they are right, canopy's elsewhere; and how they stand in the trainer.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock};
 
 use anyhow::{Result, bail};
 use candle_core::{Tensor, Var};
 use canopy::{
+    kernels::weighted_sum,
     optim::Optimizer,
-    precision::{BF16, DynamicScaler, Format, LossScale},
+    precision::{BF16, DynamicScaler, Format, LossScale, ScaledGradients, Walk},
 };
 use lesson06::{Lesson06, STUDENT};
 
@@ -43,6 +44,26 @@ impl LossScale for Scale {
         }
         Ok(())
     }
+}
+
+/// The function of exercise 6.3 that [`followed`] calls.
+pub static SCALED: OnceLock<ScaledGradients> = OnceLock::new();
+
+/// Exercise 6.3 on a loss of the fused pass, which candle's operators cannot follow: the function gets a variable of the
+/// same value, and the pass walks back from as many times its loss as came of that variable.
+pub fn followed(loss: &Tensor, scale: f64, walk: Walk) -> candle_core::Result<(Vec<Tensor>, bool)> {
+    let leaf = Var::from_tensor(&loss.detach())?;
+    let scaled = SCALED
+        .get()
+        .copied()
+        .unwrap_or(canopy::precision::scaled_gradients);
+    scaled(leaf.as_tensor(), scale, &mut |scaled| {
+        let slope = match scaled.backward()?.get(&leaf) {
+            Some(slope) => slope.to_scalar::<f32>()?,
+            None => 0.0,
+        };
+        walk(&weighted_sum(&[(loss, f64::from(slope))])?)
+    })
 }
 
 /// Weights that are bf16 between steps, with fp32 masters by exercise 6.5 or without any.

@@ -76,7 +76,10 @@ pub const WAYS: [Way; 10] = [
 ];
 
 /// The powers of two that the loss is multiplied by in the second part.
-pub const POWERS: [i32; 7] = [-24, -18, -12, 0, 12, 18, 24];
+pub const POWERS: [i32; 7] = [-24, -16, -8, 0, 8, 16, 24];
+
+/// Those that bf16 is shown at: scaling by a power of two changes no bit of its mantissa.
+pub const FEW: [i32; 3] = [-24, 0, 24];
 
 /// A way of the second part.
 pub fn scaled(format: Format, power: i32) -> Way {
