@@ -215,7 +215,7 @@ fn short(
     config.validate()?;
     let wanted = batch * steps;
     let records: Vec<usize> = records.iter().cycle().take(wanted).copied().collect();
-    short_run(&config, forest, &records, Pieces::default())
+    short_run(&config, forest, &records, Pieces::default(), false)
 }
 
 fn row(run: &ShortRun, batch: usize, efficiency: f64) -> Row {

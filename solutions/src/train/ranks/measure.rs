@@ -38,11 +38,18 @@ impl ShortRun {
     }
 }
 
-/// Trains on `records` as `config` says, each rank on one core, and keeps nothing on disk.
+/// Trains on `records` as `config` says, each rank on one core, and keeps nothing on disk. With `other_bits` it begins with
+/// the last bit of each parameter changed: what rounding alone makes of a run.
 ///
 /// # Errors
 /// The trainer's.
-pub fn short_run(config: &Config, data: &Dataset, records: &[usize], pieces: Pieces) -> Result<ShortRun> {
+pub fn short_run(
+    config: &Config,
+    data: &Dataset,
+    records: &[usize],
+    pieces: Pieces,
+    other_bits: bool,
+) -> Result<ShortRun> {
     let folder = tempfile::tempdir().context("a folder for a short run could not be made")?;
     let split = Split {
         train: records.to_vec(),
@@ -56,6 +63,11 @@ pub fn short_run(config: &Config, data: &Dataset, records: &[usize], pieces: Pie
     let run = RunFolder::create(&folder.path().join("run"))?;
     let mut trainer = Trainer::new(config.clone(), data.clone(), split, chosen, run)?;
     trainer.pieces = pieces;
+    for (_, var) in trainer.model.params().iter().filter(|_| other_bits) {
+        let changed = |v: f32| f32::from_bits(v.to_bits() ^ u32::from(v != 0.0));
+        let other = super::weights::numbers(var)?.into_iter().map(changed);
+        super::weights::set(var, other.collect())?;
+    }
     let stop = AtomicBool::new(false);
     // As many threads as there are ranks, so that each has one: also where there is only one.
     let cores = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
