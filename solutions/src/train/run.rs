@@ -124,6 +124,7 @@ impl Trainer {
         };
         let mut batches = loader.epoch(epoch as u64, own.concat());
         for whole in &todo {
+            let began = Instant::now();
             let micro = batches.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()?;
             let asked = stop.load(Ordering::Relaxed);
             let asked = match job {
@@ -133,6 +134,7 @@ impl Trainer {
                     stop.load(Ordering::Relaxed)
                 }
             };
+            self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
             if display.step(epoch) {
                 self.running.read()?;
                 let rate = self.running.seen as f64 / start.elapsed().as_secs_f64();

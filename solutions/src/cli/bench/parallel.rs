@@ -48,7 +48,7 @@ pub struct Args {
     /// Divide the width of every hidden layer
     #[arg(long, default_value_t = 1, value_name = "N")]
     width: usize,
-    /// Steps of an epoch; the faster of two epochs counts
+    /// Steps of each of two epochs; the fastest step counts
     #[arg(long, default_value_t = 6, value_name = "N")]
     steps: usize,
     /// Predict for a network on which a message takes so many seconds to begin

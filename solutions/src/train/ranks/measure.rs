@@ -18,7 +18,7 @@ use crate::{
 pub struct ShortRun {
     /// Ranks that took part.
     pub ranks: usize,
-    /// Seconds of a step, its loading included: of the fastest epoch.
+    /// Seconds of the fastest step, its loading included: others were held up by whatever else the machine does.
     pub step: f64,
     /// Steps taken in all.
     pub steps: u64,
@@ -75,8 +75,6 @@ pub fn short_run(
         1 => cores.install(|| trainer.run(&stop))?,
         _ => trainer.run(&stop)?,
     };
-    let size = (config.batch * config.accumulate) as f64;
-    let rates = trainer.rows.iter().map(|r| r.clouds_per_second);
     let flat = |(_, var): (String, Var)| super::weights::numbers(&var);
     let params = trainer
         .model
@@ -86,7 +84,7 @@ pub fn short_run(
         .collect::<Result<Vec<_>>>()?;
     Ok(ShortRun {
         ranks: config.ranks,
-        step: size / rates.fold(0.0, f64::max),
+        step: trainer.fastest_step,
         steps: trainer.progress.step,
         loss: trainer.rows.last().map_or(f64::NAN, |r| r.train_loss),
         stats: trainer.rank_stats,
