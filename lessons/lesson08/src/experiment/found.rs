@@ -213,7 +213,7 @@ impl Found {
         let line = |name: &str, y: &dyn Fn(usize) -> f64| {
             Series::new(name, ranks.iter().map(|&p| (p as f64, y(p))).collect())
         };
-        let measured = |name: &str, points: Vec<(f64, f64)>| Series::new(name, points).dots();
+        let measured = |name: &str, points: Vec<(f64, f64)>| Series::new(name, points);
         let mut scaling = LinePlot::new("Weak scaling, measured and predicted", "ranks", "efficiency");
         let efficiency = |r: &ShortRun| {
             let found = (self.answer.weak_efficiency)(self.runs.grown[0].step, r.step);
@@ -234,17 +234,18 @@ impl Found {
             let all = self.messages.reduced.iter();
             all.map(|r| (r.ranks as f64, ms(pick(r)))).collect()
         };
-        let small = 64.0;
+        // As a hundred million bytes of gradients would be.
+        let large = 1e8;
         let (answer, cost) = (self.answer, self.messages.cost);
         sums = sums
             .with(measured("ring, measured", of(|r| r.ring)))
             .with(measured("tree, measured", of(|r| r.tree)))
             .with(line("ring", &|p| ms(self.predicted(p).0)))
             .with(line("tree", &|p| ms(self.predicted(p).1)))
-            .with(line("ring, 64 bytes", &|p| ms((answer.ring_seconds)(p, small, cost))).dashed())
-            .with(line("tree, 64 bytes", &|p| ms((answer.tree_seconds)(p, small, cost))).dashed());
+            .with(line("ring, 100 MB", &|p| ms((answer.ring_seconds)(p, large, cost))).dashed())
+            .with(line("tree, 100 MB", &|p| ms((answer.tree_seconds)(p, large, cost))).dashed());
         (sums.log_x, sums.log_y) = (true, true);
-        sums.size = (640.0, 360.0);
+        sums.size = (760.0, 360.0);
         [("scaling.svg", scaling), ("sums.svg", sums)]
     }
 }
