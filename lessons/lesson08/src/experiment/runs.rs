@@ -51,13 +51,13 @@ impl Forest {
         Ok(Self { data, records, seed })
     }
 
-    /// A quarter-wide PointNet, three epochs, SGD with momentum; dropout and augmentation as ever.
+    /// A half-wide PointNet, three epochs, SGD with momentum; dropout and augmentation as ever.
     fn config(&self, ranks: usize, batch: usize) -> Config {
         Config {
             ranks,
             batch,
             points: POINTS,
-            width: 4,
+            width: 2,
             epochs: 3,
             optimizer: "sgd".into(),
             learning_rate: 0.01,

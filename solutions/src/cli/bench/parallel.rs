@@ -346,7 +346,7 @@ fn plot(found: &Found) -> LinePlot {
     };
     let measured = found.weak.iter().map(|r| (r.ranks as f64, r.efficiency));
     let mut plot = LinePlot::new("Weak scaling, measured and predicted", "ranks", "efficiency")
-        .with(Series::new("measured here", measured.collect()).dots())
+        .with(Series::new("measured here", measured.collect()))
         .with(line("ring, all hidden", |p| p.efficiency_hidden))
         .with(line("ring, nothing hidden", |p| p.efficiency));
     (plot.log_x, plot.percent, plot.y_range) = (true, true, Some((0.0, 1.0)));
