@@ -43,14 +43,12 @@ fn run() -> Result<()> {
     ));
     let began = Instant::now();
     let forest = Forest::open(options.seed)?;
-    let (shared, grown, at_once) = forest.all(&answer)?;
+    let runs = forest.all(&answer)?;
     let found = Found {
         seed: options.seed,
         clouds: forest.records.len(),
-        messages: messages::measured(&answer, shared[0].params.len())?,
-        shared,
-        grown,
-        at_once,
+        messages: messages::measured(&answer, runs.shared[0].params.len())?,
+        runs,
         answer,
         seconds: began.elapsed().as_secs_f64(),
     };

@@ -30,7 +30,7 @@ pub use place::{Place, device_for, place_from};
 pub(crate) use reducer::panic_message;
 pub use reducer::{Reduced, Reducer};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
-pub use sampler::{share_of_batch, share_of_epoch};
+pub use sampler::{Share, share_of_batch, share_of_epoch};
 pub use tree::{tree_all_reduce, tree_broadcast};
 
 /// Messages from one rank to another, in order. What algorithms are made of.

@@ -16,16 +16,14 @@ pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail
     mine.collect()
 }
 
+/// A function as [`share_of_epoch`].
+pub type Share<'a> = &'a dyn Fn(&[usize], usize, usize, bool) -> Vec<usize>;
+
 /// Rank `rank`'s share of one batch, by `share`, an answer as [`share_of_epoch`]'s: every record of the batch is some
 /// rank's, once. What does not divide goes to the first ranks, one each, so shares differ by one record at most. The
 /// records are the batch's numbers rank, rank + world_size, …: where every batch divides, these are the batches of
 /// [`share_of_epoch`].
-pub fn share_of_batch(
-    batch: &[usize],
-    rank: usize,
-    world_size: usize,
-    share: &dyn Fn(&[usize], usize, usize, bool) -> Vec<usize>,
-) -> Vec<usize> {
+pub fn share_of_batch(batch: &[usize], rank: usize, world_size: usize, share: Share) -> Vec<usize> {
     let mut mine = share(batch, rank, world_size, true);
     let whole = batch.len() / world_size.max(1) * world_size;
     mine.extend(batch[whole..].get(rank));

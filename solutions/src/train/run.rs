@@ -130,6 +130,7 @@ impl Trainer {
         };
         let mut incoming = loader.epoch(epoch as u64, own.concat());
         for whole in &todo {
+            let began = Instant::now();
             let micro = profile::timed("next batch", Kind::Load, || {
                 incoming.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()
             })?;
@@ -141,6 +142,7 @@ impl Trainer {
                     stop.load(Ordering::Relaxed)
                 }
             };
+            self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
             if display.step(epoch) {
                 self.running.read()?;
                 let rate = self.running.seen as f64 / start.elapsed().as_secs_f64();

@@ -41,6 +41,8 @@ pub struct Trainer {
     pub pieces: Pieces,
     /// What the ranks' meeting cost rank 0.
     pub rank_stats: RankStats,
+    /// Seconds of the fastest step so far, with its waiting for the loader; infinite before the first.
+    pub fastest_step: f64,
     pub(super) device: Device,
     pub(super) device_name: String,
     pub(super) optimizer: Box<dyn Optimizer>,
@@ -96,6 +98,7 @@ impl Trainer {
             rows: Vec::new(),
             pieces: Pieces::default(),
             rank_stats: RankStats::default(),
+            fastest_step: f64::INFINITY,
             device,
             device_name,
             optimizer,

@@ -87,7 +87,12 @@ fn every_lesson_of_the_folder_is_held_here() {
         .filter(|name| name.starts_with("lesson"))
         .collect();
     folders.sort();
-    assert_eq!(folders, ["lesson01", "lesson02", "lesson03", "lesson04", "lesson05", "lesson06", "lesson07", "lesson08"]);
+    assert_eq!(
+        folders,
+        [
+            "lesson01", "lesson02", "lesson03", "lesson04", "lesson05", "lesson06", "lesson07", "lesson08"
+        ]
+    );
 }
 
 #[test]

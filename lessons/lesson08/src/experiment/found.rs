@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     messages::Messages,
-    runs::{EACH, POINTS, SHARED},
+    runs::{EACH, POINTS, Runs, SHARED},
 };
 
 /// Ranks that are predicted.
@@ -21,12 +21,7 @@ const PREDICTED: [usize; 6] = [2, 4, 16, 128, 1024, 4096];
 pub struct Found {
     pub seed: u64,
     pub clouds: usize,
-    /// A batch shared by 1, 2, 4 ranks.
-    pub shared: Vec<ShortRun>,
-    /// A batch that grows with the ranks.
-    pub grown: Vec<ShortRun>,
-    /// Two ranks, gradients averaged after the backward walk.
-    pub at_once: ShortRun,
+    pub runs: Runs,
     pub messages: Messages,
     pub answer: Lesson08,
     pub seconds: f64,
@@ -50,7 +45,7 @@ fn of_step(run: &ShortRun) -> [f64; 4] {
 
 impl Found {
     fn bytes(&self) -> f64 {
-        (self.shared[0].params.len() * size_of::<f32>()) as f64
+        (self.runs.shared[0].params.len() * size_of::<f32>()) as f64
     }
 
     /// Predicted seconds of a ring and of a tree all-reduce of the gradients over `p` ranks.
@@ -64,37 +59,42 @@ impl Found {
 
     /// Predicted weak efficiency on `p` ranks: nothing of the ring hidden, as much as can be, and a tree with nothing hidden.
     fn efficiencies(&self, p: usize) -> [f64; 3] {
-        let one = self.grown[0].step;
+        let one = self.runs.grown[0].step;
         let (ring, tree) = self.predicted(p);
         [one + ring, one.max(ring), one + tree].map(|step| (self.answer.weak_efficiency)(one, step))
     }
 
     pub fn tables(&self) -> String {
         let mut out = format!(
-            "A quarter-wide PointNet of {} parameters, {} trees of {POINTS} points, {} steps; each rank has one thread.\n\n",
-            self.shared[0].params.len(),
+            "A half-wide PointNet of {} parameters, {} trees of {POINTS} points, {} steps; each rank has one thread.\n\n",
+            self.runs.shared[0].params.len(),
             self.clouds,
-            self.shared[0].steps
+            self.runs.shared[0].steps
         );
         let _ = writeln!(
             out,
             "{:<22}{:>9}{:>12}{:>12}{:>12}{:>11}",
-            "shared: batches of 32", "a step", "efficiency", "gradients", "batch norm", "off by"
+            format!("shared: batches of {SHARED}"),
+            "a step",
+            "efficiency",
+            "gradients",
+            "batch norm",
+            "off by"
         );
-        debug_assert_eq!(SHARED, 32);
-        for run in self.shared.iter().chain([&self.at_once]) {
+        let name = |run: &ShortRun| format!("{} rank{}", run.ranks, if run.ranks > 1 { "s" } else { "" });
+        let others = [
+            (&self.runs.at_once, "2 ranks, no overlap".to_owned()),
+            (&self.runs.other_bits, "1 rank, other bits".to_owned()),
+        ];
+        for (run, name) in self.runs.shared.iter().map(|run| (run, name(run))).chain(others) {
             let [gradients, others, ..] = of_step(run);
-            let efficiency = (self.answer.strong_efficiency)(self.shared[0].step, run.step, run.ranks);
-            let name = match std::ptr::eq(run, &self.at_once) {
-                true => "2 ranks, no overlap".to_owned(),
-                false => format!("{} rank{}", run.ranks, if run.ranks > 1 { "s" } else { "" }),
-            };
+            let efficiency = (self.answer.strong_efficiency)(self.runs.shared[0].step, run.step, run.ranks);
             let _ = writeln!(
                 out,
                 "  {name:<20}{:>6.1} ms{:>10.0} %{gradients:>9.3} MB{others:>9.3} MB{:>11.1e}",
                 ms(run.step),
                 100.0 * efficiency,
-                run.apart(&self.shared[0]),
+                run.apart(&self.runs.shared[0]),
             );
         }
         let _ = writeln!(
@@ -106,18 +106,13 @@ impl Found {
             "sums",
             "waited for"
         );
-        for run in &self.grown {
+        for run in &self.runs.grown {
             let [.., sums, waited] = of_step(run);
-            let efficiency = (self.answer.weak_efficiency)(self.grown[0].step, run.step);
+            let efficiency = (self.answer.weak_efficiency)(self.runs.grown[0].step, run.step);
             let _ = writeln!(
                 out,
                 "  {:<20}{:>6.1} ms{:>10.0} %{sums:>9.2} ms{waited:>9.2} ms",
-                format!(
-                    "batch {}, {} rank{}",
-                    EACH * run.ranks,
-                    run.ranks,
-                    if run.ranks > 1 { "s" } else { "" }
-                ),
+                format!("batch {}, {}", EACH * run.ranks, name(run)),
                 ms(run.step),
                 100.0 * efficiency,
             );
@@ -183,7 +178,7 @@ impl Found {
             json!({
                 "ranks": r.ranks, "step_ms": ms(r.step), "steps": r.steps, "loss": r.loss,
                 "gradients_mb": gradients, "others_mb": others, "sums_ms": sums, "waited_ms": waited,
-                "off_by": r.apart(&self.shared[0]),
+                "off_by": r.apart(&self.runs.shared[0]),
             })
         };
         let runs = |all: &[ShortRun]| all.iter().map(run).collect::<Vec<_>>();
@@ -197,10 +192,11 @@ impl Found {
         let reduced = self.messages.reduced.iter();
         json!({
             "seed": self.seed,
-            "parameters": self.shared[0].params.len(),
-            "shared": runs(&self.shared),
-            "grown": runs(&self.grown),
-            "without_overlap": run(&self.at_once),
+            "parameters": self.runs.shared[0].params.len(),
+            "shared": runs(&self.runs.shared),
+            "grown": runs(&self.runs.grown),
+            "without_overlap": run(&self.runs.at_once),
+            "other_bits": run(&self.runs.other_bits),
             "messages": self.messages.timed,
             "alpha": self.messages.cost.alpha,
             "beta": self.messages.cost.beta,
@@ -217,16 +213,16 @@ impl Found {
         let line = |name: &str, y: &dyn Fn(usize) -> f64| {
             Series::new(name, ranks.iter().map(|&p| (p as f64, y(p))).collect())
         };
-        let measured = |name: &str, points: Vec<(f64, f64)>| Series::new(name, points).dots();
+        let measured = |name: &str, points: Vec<(f64, f64)>| Series::new(name, points);
         let mut scaling = LinePlot::new("Weak scaling, measured and predicted", "ranks", "efficiency");
         let efficiency = |r: &ShortRun| {
-            let found = (self.answer.weak_efficiency)(self.grown[0].step, r.step);
+            let found = (self.answer.weak_efficiency)(self.runs.grown[0].step, r.step);
             (r.ranks as f64, found)
         };
         scaling = scaling
             .with(measured(
                 "measured here",
-                self.grown.iter().map(efficiency).collect(),
+                self.runs.grown.iter().map(efficiency).collect(),
             ))
             .with(line("ring, all hidden", &|p| self.efficiencies(p)[1]))
             .with(line("ring, nothing hidden", &|p| self.efficiencies(p)[0]))
@@ -238,17 +234,18 @@ impl Found {
             let all = self.messages.reduced.iter();
             all.map(|r| (r.ranks as f64, ms(pick(r)))).collect()
         };
-        let small = 64.0;
+        // As a hundred million bytes of gradients would be.
+        let large = 1e8;
         let (answer, cost) = (self.answer, self.messages.cost);
         sums = sums
             .with(measured("ring, measured", of(|r| r.ring)))
             .with(measured("tree, measured", of(|r| r.tree)))
             .with(line("ring", &|p| ms(self.predicted(p).0)))
             .with(line("tree", &|p| ms(self.predicted(p).1)))
-            .with(line("ring, 64 bytes", &|p| ms((answer.ring_seconds)(p, small, cost))).dashed())
-            .with(line("tree, 64 bytes", &|p| ms((answer.tree_seconds)(p, small, cost))).dashed());
+            .with(line("ring, 100 MB", &|p| ms((answer.ring_seconds)(p, large, cost))).dashed())
+            .with(line("tree, 100 MB", &|p| ms((answer.tree_seconds)(p, large, cost))).dashed());
         (sums.log_x, sums.log_y) = (true, true);
-        sums.size = (640.0, 360.0);
+        sums.size = (760.0, 360.0);
         [("scaling.svg", scaling), ("sums.svg", sums)]
     }
 }

@@ -51,8 +51,8 @@ pub fn pieces(answer: &Lesson08, overlap: bool) -> Pieces {
         buckets: answer.buckets,
         // The network is small, and its buckets too: else one would hold all.
         sizes: BucketSizes {
-            first: 16 << 10,
-            others: 64 << 10,
+            first: 64 << 10,
+            others: 256 << 10,
         },
         all_reduce: ring(answer),
         average: answer.average_gradients,

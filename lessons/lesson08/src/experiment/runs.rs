@@ -17,7 +17,19 @@ pub const SHARED: usize = 32;
 /// Clouds of each rank where the batch grows with the ranks.
 pub const EACH: usize = 16;
 /// Points of a cloud.
-pub const POINTS: usize = 128;
+pub const POINTS: usize = 256;
+
+/// What was run, on each of [`RANKS`] where there are several.
+pub struct Runs {
+    /// A batch that all ranks share.
+    pub shared: Vec<ShortRun>,
+    /// A batch that grows with the ranks.
+    pub grown: Vec<ShortRun>,
+    /// Two ranks that share, gradients averaged after the backward walk.
+    pub at_once: ShortRun,
+    /// One rank that begins with the last bit of each parameter changed.
+    pub other_bits: ShortRun,
+}
 
 /// The trees that train.
 pub struct Forest {
@@ -39,13 +51,13 @@ impl Forest {
         Ok(Self { data, records, seed })
     }
 
-    /// A quarter-wide PointNet, three epochs, SGD with momentum; dropout and augmentation as ever.
+    /// A half-wide PointNet, three epochs, SGD with momentum; dropout and augmentation as ever.
     fn config(&self, ranks: usize, batch: usize) -> Config {
         Config {
             ranks,
             batch,
             points: POINTS,
-            width: 4,
+            width: 2,
             epochs: 3,
             optimizer: "sgd".into(),
             learning_rate: 0.01,
@@ -57,19 +69,22 @@ impl Forest {
 
     fn run(&self, answer: &Lesson08, ranks: usize, batch: usize, overlap: bool) -> Result<ShortRun> {
         let config = self.config(ranks, batch);
-        short_run(&config, &self.data, &self.records, pieces(answer, overlap))
+        short_run(&config, &self.data, &self.records, pieces(answer, overlap), false)
     }
 
-    /// On each of [`RANKS`]: a batch that is shared; one that grows with the ranks; and on two, a shared one without overlap.
-    pub fn all(&self, answer: &Lesson08) -> Result<(Vec<ShortRun>, Vec<ShortRun>, ShortRun)> {
+    /// All of them, after one that only warms up.
+    pub fn all(&self, answer: &Lesson08) -> Result<Runs> {
+        self.run(answer, 2, SHARED, true)?;
         let each = |batch: fn(usize) -> usize| -> Result<Vec<ShortRun>> {
             let run = |&ranks: &usize| self.run(answer, ranks, batch(ranks), true);
             RANKS.iter().map(run).collect()
         };
-        Ok((
-            each(|_| SHARED)?,
-            each(|ranks| EACH * ranks)?,
-            self.run(answer, 2, SHARED, false)?,
-        ))
+        let one = self.config(1, SHARED);
+        Ok(Runs {
+            shared: each(|_| SHARED)?,
+            grown: each(|ranks| EACH * ranks)?,
+            at_once: self.run(answer, 2, SHARED, false)?,
+            other_bits: short_run(&one, &self.data, &self.records, pieces(answer, true), true)?,
+        })
     }
 }

@@ -48,7 +48,7 @@ pub struct Args {
     /// Divide the width of every hidden layer
     #[arg(long, default_value_t = 1, value_name = "N")]
     width: usize,
-    /// Steps of an epoch; the faster of two epochs counts
+    /// Steps of each of two epochs; the fastest step counts
     #[arg(long, default_value_t = 6, value_name = "N")]
     steps: usize,
     /// Predict for a network on which a message takes so many seconds to begin
@@ -215,7 +215,7 @@ fn short(
     config.validate()?;
     let wanted = batch * steps;
     let records: Vec<usize> = records.iter().cycle().take(wanted).copied().collect();
-    short_run(&config, forest, &records, Pieces::default())
+    short_run(&config, forest, &records, Pieces::default(), false)
 }
 
 fn row(run: &ShortRun, batch: usize, efficiency: f64) -> Row {
@@ -346,7 +346,7 @@ fn plot(found: &Found) -> LinePlot {
     };
     let measured = found.weak.iter().map(|r| (r.ranks as f64, r.efficiency));
     let mut plot = LinePlot::new("Weak scaling, measured and predicted", "ranks", "efficiency")
-        .with(Series::new("measured here", measured.collect()).dots())
+        .with(Series::new("measured here", measured.collect()))
         .with(line("ring, all hidden", |p| p.efficiency_hidden))
         .with(line("ring, nothing hidden", |p| p.efficiency));
     (plot.log_x, plot.percent, plot.y_range) = (true, true, Some((0.0, 1.0)));

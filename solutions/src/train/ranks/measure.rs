@@ -18,7 +18,7 @@ use crate::{
 pub struct ShortRun {
     /// Ranks that took part.
     pub ranks: usize,
-    /// Seconds of a step, its loading included: of the fastest epoch.
+    /// Seconds of the fastest step, its loading included: others were held up by whatever else the machine does.
     pub step: f64,
     /// Steps taken in all.
     pub steps: u64,
@@ -38,11 +38,18 @@ impl ShortRun {
     }
 }
 
-/// Trains on `records` as `config` says, each rank on one core, and keeps nothing on disk.
+/// Trains on `records` as `config` says, each rank on one core, and keeps nothing on disk. With `other_bits` it begins with
+/// the last bit of each parameter changed: what rounding alone makes of a run.
 ///
 /// # Errors
 /// The trainer's.
-pub fn short_run(config: &Config, data: &Dataset, records: &[usize], pieces: Pieces) -> Result<ShortRun> {
+pub fn short_run(
+    config: &Config,
+    data: &Dataset,
+    records: &[usize],
+    pieces: Pieces,
+    other_bits: bool,
+) -> Result<ShortRun> {
     let folder = tempfile::tempdir().context("a folder for a short run could not be made")?;
     let split = Split {
         train: records.to_vec(),
@@ -56,6 +63,11 @@ pub fn short_run(config: &Config, data: &Dataset, records: &[usize], pieces: Pie
     let run = RunFolder::create(&folder.path().join("run"))?;
     let mut trainer = Trainer::new(config.clone(), data.clone(), split, chosen, run)?;
     trainer.pieces = pieces;
+    for (_, var) in trainer.model.params().iter().filter(|_| other_bits) {
+        let changed = |v: f32| f32::from_bits(v.to_bits() ^ u32::from(v != 0.0));
+        let other = super::weights::numbers(var)?.into_iter().map(changed);
+        super::weights::set(var, other.collect())?;
+    }
     let stop = AtomicBool::new(false);
     // As many threads as there are ranks, so that each has one: also where there is only one.
     let cores = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -63,8 +75,6 @@ pub fn short_run(config: &Config, data: &Dataset, records: &[usize], pieces: Pie
         1 => cores.install(|| trainer.run(&stop))?,
         _ => trainer.run(&stop)?,
     };
-    let size = (config.batch * config.accumulate) as f64;
-    let rates = trainer.rows.iter().map(|r| r.clouds_per_second);
     let flat = |(_, var): (String, Var)| super::weights::numbers(&var);
     let params = trainer
         .model
@@ -74,7 +84,7 @@ pub fn short_run(config: &Config, data: &Dataset, records: &[usize], pieces: Pie
         .collect::<Result<Vec<_>>>()?;
     Ok(ShortRun {
         ranks: config.ranks,
-        step: size / rates.fold(0.0, f64::max),
+        step: trainer.fastest_step,
         steps: trainer.progress.step,
         loss: trainer.rows.last().map_or(f64::NAN, |r| r.train_loss),
         stats: trainer.rank_stats,
