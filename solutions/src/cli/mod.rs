@@ -47,8 +47,9 @@ Examples:
   canopy eval runs/quick                    how good is it, on plots it never saw
   canopy predict runs/quick scans/*.laz     which species are these
 
-Exit codes: 0 done, 1 failed, 2 wrong usage; all is saved and --resume goes on: 75 after SIGUSR1, for
-the scheduler to queue the job again, 130 after Ctrl-C or SIGTERM.";
+Exit codes: 0 done, 1 failed, 2 wrong usage. All is saved and --resume goes on:
+75 after SIGUSR1, for the scheduler to queue the job again, 130 after Ctrl-C or
+SIGTERM.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
