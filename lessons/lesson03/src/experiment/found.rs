@@ -60,7 +60,7 @@ impl Found {
         let size = |s: &(&str, u64)| format!("{} {:.2} MB", s.0, s.1 as f64 / 1e6);
         let sizes: Vec<String> = self.sizes.iter().map(size).collect();
         let mut out = format!(
-            "A scan of {} points as a file: {}.\nA batch is 4 clouds of 1,024 points. Columns: workers, batches ahead.\n\n",
+            "A scan of {} points as a file:\n{}.\nA batch is 4 clouds of 1,024 points. Columns: workers, batches ahead.\n\n",
             self.points,
             sizes.join(", ")
         );
