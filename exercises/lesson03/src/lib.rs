@@ -2,7 +2,12 @@
 //!
 //! `cargo test -p lesson03` checks all, `cargo test -p lesson03 3.2` one exercise. `cargo course hint 3.2` helps.
 
-use std::{collections::HashMap, panic, sync::mpsc, thread};
+use std::{
+    collections::{HashMap, HashSet},
+    panic,
+    sync::{Mutex, mpsc},
+    thread,
+};
 
 use anyhow::{Result, anyhow};
 use candle_core::{Device, Tensor, bail};

@@ -1,6 +1,9 @@
 //! Known wrong answers with the cause a student is told.
 
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicU64, Ordering::SeqCst},
+};
 
 use canopy_data::Philox;
 use grader::Mistake;
@@ -295,6 +298,23 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
             group.push(like.map_or(new, |j| group[j]));
         }
         group
+    }),
+    wrong!("3.6", follows_what_hangs_together,
+    "A record goes into its tree's group, or else into its plot's. Where both are known and differ, unite them.",
+    together: |t, p| {
+        let (mut of_tree, mut of_plot) = (HashMap::new(), HashMap::new());
+        let mut groups = 0usize;
+        let mut enter = |i: usize| {
+            let known = of_tree.get(t[i]).or_else(|| of_plot.get(p[i])).copied();
+            let group = known.unwrap_or(groups);
+            groups += usize::from(known.is_none());
+            of_tree.insert(t[i], group);
+            if !p[i].is_empty() {
+                of_plot.insert(p[i], group);
+            }
+            group
+        };
+        (0..t.len()).map(&mut enter).collect()
     }),
     wrong!("3.6", knows_plots_from_no_plot, "\"\" is taken for a plot: trees of which nothing is known hang together.",
         together: |t, p| grouped(t.len(), t.len(), |i, j| t[i] == t[j] || p[i] == p[j])),
