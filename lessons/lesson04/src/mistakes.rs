@@ -82,7 +82,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     choice!(never_falls_back_from_a_name, "The error does not say which device it is about.", words: |_, why| why.to_owned()),
     choice!(refuses_other_names, "`parse` takes a sign as well: ask for digits alone.", number: |digits| digits.parse().ok()),
     choice!(refuses_other_names, "So many digits are no number any more: `parse` fails, and `unwrap` panics. It is a name like any other that is not known.",
-        number: |digits| (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then(|| digits.parse().unwrap())),
+        number: |digits| (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then(|| digits.parse().expect("called `Result::unwrap()` on an `Err` value"))),
     choice!(refuses_other_names, "The error does not say which names there are.", unknown: |name| format!("no device {name}")),
     wrong!("4.1", refuses_other_names, "An unknown name is taken for the CPU.", choose_device: |name, open| {
         let known = matches!(name, "auto" | "cpu" | "cuda")
