@@ -81,6 +81,8 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     choice!(never_falls_back_from_a_name, "The error leaves out what the device said.", words: |n, _| format!("cuda:{n} does not open")),
     choice!(never_falls_back_from_a_name, "The error does not say which device it is about.", words: |_, why| why.to_owned()),
     choice!(refuses_other_names, "`parse` takes a sign as well: ask for digits alone.", number: |digits| digits.parse().ok()),
+    choice!(refuses_other_names, "So many digits are no number any more: `parse` fails, and `unwrap` panics. It is a name like any other that is not known.",
+        number: |digits| (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then(|| digits.parse().expect("called `Result::unwrap()` on an `Err` value"))),
     choice!(refuses_other_names, "The error does not say which names there are.", unknown: |name| format!("no device {name}")),
     wrong!("4.1", refuses_other_names, "An unknown name is taken for the CPU.", choose_device: |name, open| {
         let known = matches!(name, "auto" | "cpu" | "cuda")
@@ -89,7 +91,10 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     }),
     step!(gives_the_loss_of_the_batch, "The loss is a sum over the clouds; cross-entropy's mean is asked.", summed: true),
     step!(counts_what_was_named_rightly, "The hits are a share; their number is asked.", hits: |hits, n| hits / n as f64),
+    step!(counts_what_was_named_rightly, "The hits are summed as bytes, and a byte ends at 255: what `eq` gives goes to f32 first, then into the sum.",
+        hits: |hits, _| f64::from(hits as u32 as u8)),
     step!(counts_what_was_named_rightly, "These are the misses.", hits: |hits, n| n as f64 - hits),
+    step!(gives_the_loss_of_the_batch, "`clip_grad_norm` is asked where clip is 0, too: that means never.", clip: Clip::Unasked),
     step!(smooths_and_weighs, "The label smoothing is left out.", smoothing: false),
     step!(smooths_and_weighs, "The class weights are left out.", weights: false),
     step!(adds_the_orthogonality_term, "The orthogonality term is left out.", term: |_| 0.0),
@@ -132,7 +137,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         let logits = model.forward(points, &Pass::eval())?.logits;
         softmax(&logits.to_dtype(DType::F32)?, 1)
     }),
-    wrong!("4.3", stays_finite_for_huge_logits, "exp of a large logit is infinite: take the greatest off first, or let `softmax` do it.",
+    wrong!("4.3", stays_finite_for_huge_logits, "exp of a large logit is infinite: take the greatest of its row off first.",
         probabilities: |model, points| careless(&logits(model, points)?)),
     wrong!("4.3", answers_in_f32, "The probabilities have the network's number type; f32 is asked.",
         probabilities: |model, points| softmax(&model.forward(points, &Pass::eval())?.logits.detach(), 1)),
@@ -279,6 +284,18 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         executable_batch: |start, least, attempt| sought(start, least + 1, attempt, |n| n / 2, starved)),
     wrong!("4.8", tries_the_least_and_none_below, "Batches below the least are tried.",
         executable_batch: |start, _, attempt| sought(start, 1, attempt, |n| n / 2, starved)),
+    wrong!("4.8", tries_the_least_and_none_below, "A batch of 0 is tried where `least` is 0: half of 1 is 0, and so is half of that. A batch must be above 0 as well.",
+    executable_batch: |start, least, attempt| {
+        let mut batch = start;
+        while batch >= least {
+            match attempt(batch) {
+                Ok(()) => return Ok(batch),
+                Err(Failure::OutOfMemory) => batch /= 2,
+                Err(failure) => return Err(failure),
+            }
+        }
+        Err(Failure::OutOfMemory)
+    }),
     wrong!("4.8", tries_the_least_and_none_below, "Where the half is too small the least is tried in its place; only halves are.",
     executable_batch: |start, least, attempt| {
         match (REFERENCE.executable_batch)(start, least, attempt) {

@@ -74,6 +74,8 @@ pub enum Clip {
     Never,
     Each,
     Always,
+    /// By what was given, 0 as well.
+    Unasked,
 }
 
 /// What a training step may do otherwise.
@@ -140,6 +142,7 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
             .chunks_mut(1)
             .try_for_each(|one| clip_grad_norm(one, clip).map(drop)),
         Clip::Always => clip_grad_norm(grads, clip.max(1.0)).map(drop),
+        Clip::Unasked => clip_grad_norm(grads, clip).map(drop),
         _ => Ok(()),
     };
     bounded(&mut grads)?;

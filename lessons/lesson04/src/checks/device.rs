@@ -90,7 +90,17 @@ pub fn never_falls_back_from_a_name(answer: &Lesson04) -> Verdict {
 
 pub fn refuses_other_names(answer: &Lesson04) -> Verdict {
     for name in [
-        "gpu", "", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda: 1", "cuda1",
+        "gpu",
+        "",
+        "CPU",
+        "cuda:",
+        "cuda:x",
+        "cuda:-1",
+        "cuda:+1",
+        "cuda: 1",
+        "cuda1",
+        // More digits than a number holds.
+        "cuda:99999999999999999999",
     ] {
         let chosen = choose(answer, name, 4, "no such device");
         chosen.fails(&[&format!("'{name}'")[1..=name.len()], "auto", "cpu", "cuda:N"])?;
