@@ -15,7 +15,7 @@ use canopy::{
     train::profiled::{flame_plot, roofline_plot},
 };
 use experiment::{
-    draw::side_by_side,
+    draw::{part, side_by_side},
     forest::{Forest, TREES},
     found::{Case, Found, csv, kernel_table, see},
     pieces::take,
@@ -111,7 +111,9 @@ fn write(out: &Path, found: &Found, answer: &Lesson05) -> Result<()> {
     ];
     for case in &found.cases {
         let letter = case.trainer.letter();
-        let timeline = &case.sick.timeline;
+        // Enough to look at; all of it would be tens of megabytes.
+        let (from, to) = part(&case.sick, 8);
+        let timeline = &case.sick.timeline.window(from, to);
         files.push((format!("{letter}.trace.json"), chrome(timeline).to_string()));
         files.push((
             format!("{letter}.speedscope.json"),
@@ -119,11 +121,14 @@ fn write(out: &Path, found: &Found, answer: &Lesson05) -> Result<()> {
         ));
         files.push((
             format!("{letter}.kernels.csv"),
-            csv(&kernel_table(answer, timeline)),
+            csv(&kernel_table(answer, &case.sick.timeline)),
         ));
         if case.trainer == Trainer::Synchronisation {
             let title = format!("Where trainer {letter}'s host spends its time");
-            files.push(("05-flame.svg".to_owned(), flame_plot(timeline, &title).svg()));
+            files.push((
+                "05-flame.svg".to_owned(),
+                flame_plot(&case.sick.timeline, &title).svg(),
+            ));
         }
     }
     for (name, text) in files {

@@ -1,7 +1,7 @@
 //! Where the time goes: spans of a run, what they add up to, which pattern they show, and what the hardware allows.
 //!
-//! A run records [`Span`]s where somebody asked for it ([`start`], [`span`], [`stop`]); off, a span costs one relaxed load.
-//! [`Timeline`] holds them; [`totals`], [`name_pattern`] and [`Summary`] say what they mean; `trace` writes them for
+//! A run records [`Span`]s where somebody asked for it ([`start`], [`span()`], [`stop`]); off, a span costs one relaxed load.
+//! [`Timeline`] holds them; [`totals()`], [`name_pattern`] and [`Summary`] say what they mean; `trace` writes them for
 //! Chrome's tracing page, Perfetto and speedscope. [`KernelTable`] reads what nsys and nvprof measured.
 
 mod amdahl;

@@ -49,9 +49,14 @@ pub fn side_by_side(title: &str, runs: &[(Trainer, &Run)]) -> RectPlot {
     }
 }
 
-/// Two steps' time from the middle of the run.
-fn middle(run: &Run) -> (u64, u64) {
+/// The time of so many steps, from the middle of the run.
+pub fn part(run: &Run, steps: u64) -> (u64, u64) {
     let step = run.step as u64;
     let from = step * (run.steps as u64 / 2);
-    (from, (from + 2 * step).min(run.timeline.wall))
+    (from, (from + steps * step).min(run.timeline.wall))
+}
+
+/// Two steps' time from the middle of the run.
+fn middle(run: &Run) -> (u64, u64) {
+    part(run, 2)
 }

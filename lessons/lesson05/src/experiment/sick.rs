@@ -68,7 +68,7 @@ impl Trainer {
         match self {
             Self::Compute => 4,
             Self::Input => 24,
-            Self::Launch | Self::Synchronisation => 60,
+            Self::Launch | Self::Synchronisation => 240,
         }
     }
 }
