@@ -9,6 +9,9 @@ use crate::{
     optim::{Optimizer, accumulated, clip_grad_norm},
 };
 
+/// Loss and hits of each micro-batch, scalars still on the device.
+pub(super) type Figures = Vec<(Tensor, Tensor)>;
+
 /// Turns a loss of a pass into the model's gradients.
 pub(super) type Walk<'a> = &'a mut dyn FnMut(&Tensor, &Pass) -> Result<Vec<Tensor>>;
 
@@ -79,7 +82,7 @@ pub(super) fn accumulated_gradients(
     loss: &Loss,
     pass: &dyn Fn(usize) -> Pass,
     walk: Walk,
-) -> Result<(Vec<(Tensor, Tensor)>, Vec<Tensor>)> {
+) -> Result<(Figures, Vec<Tensor>)> {
     // A weighted mean over a batch is divided by the weights of its labels; the orthogonality term by its clouds.
     let clouds: Vec<f64> = micro
         .iter()
