@@ -139,6 +139,7 @@ fn epoch_row(epoch: usize, of: usize, odd: bool, draw: &mut Draw) -> EpochRow {
             .then_some(0.25 + 0.56 * t.sqrt() + 2.0 * shake),
         seconds: 4.1,
         clouds_per_second: 212.0,
+        ..EpochRow::default()
     }
 }
 
