@@ -187,7 +187,7 @@ pub fn cores(
 
 pub fn up(side: usize, bytes: usize) -> usize {
     let piece = 16 / bytes;
-    (side + piece - 1) / piece * piece
+    side.div_ceil(piece) * piece
 }
 
 pub fn large(sides: [usize; 3]) -> bool {

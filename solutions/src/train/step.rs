@@ -11,7 +11,7 @@ use crate::{
     profile,
 };
 
-/// Loss and hits of each micro-batch, still on the device.
+/// Loss and hits of each micro-batch, scalars still on the device.
 pub(super) type Figures = Vec<(Tensor, Tensor)>;
 
 /// Turns a loss of a pass into the model's gradients.

@@ -19,6 +19,7 @@ pub fn products() -> Vec<(&'static str, Product)> {
     [
         ("points, 3 → 64", rows, 3, 64),
         ("points, 64 → 64", rows, 64, 64),
+        ("points, 64 → 64", rows, 64, 64),
         ("points, 64 → 128", rows, 64, 128),
         ("points, 128 → 1024", rows, 128, 1024),
         ("clouds, 1024 → 512", CLOUDS, 1024, 512),
