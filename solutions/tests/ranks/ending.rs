@@ -83,7 +83,7 @@ fn a_rank_that_stalls_ends_the_run_at_the_deadline() {
         config: &short,
         train: &(0..40).collect::<Vec<_>>(),
     };
-    let all = plan.steps(0, 0).concat().concat();
+    let all = plan.steps(0, 0).unwrap().concat().concat();
     let place = all.iter().position(|&r| r == 4).unwrap();
     let (batch, rank) = (place / 8, place % 8 % 3);
     if rank > 0 {
@@ -117,7 +117,7 @@ fn a_stall_of_rank_0_is_told_by_another_rank() {
         train: &(0..40).collect::<Vec<_>>(),
     };
     let slow = Shapes {
-        slow: Some(plan.steps(0, 0)[2][0][0]),
+        slow: Some(plan.steps(0, 0).unwrap()[2][0][0]),
         ..Shapes::default()
     };
     error(short, slow, pieces);
@@ -131,7 +131,7 @@ fn a_cloud_that_cannot_be_read_is_named_with_its_rank() {
         train: &(0..40).collect::<Vec<_>>(),
     };
     // The second cloud of a batch is rank 1's.
-    let record = plan.steps(0, 0)[1][0][1];
+    let record = plan.steps(0, 0).unwrap()[1][0][1];
     let source = Shapes {
         unreadable: Some(record),
         ..Shapes::default()
