@@ -59,8 +59,8 @@ impl RankStats {
         let ms = |seconds: f64| seconds / steps * 1e3;
         (self.steps > 0).then(|| {
             format!(
-                "a step of rank 0: {:.1} ms, {:.2} MB of gradients sent, {:.2} MB for batch norm; sums of gradients {:.1} ms, \
-                 {:.1} ms of it after the backward walk",
+                "a step of rank 0: {:.1} ms; sent {:.2} MB of gradients, {:.2} MB for batch norm;\n\
+                 sums of gradients {:.1} ms, {:.1} ms of it after the backward walk",
                 ms(self.seconds),
                 each(self.gradients.bytes),
                 each(self.others.bytes),
