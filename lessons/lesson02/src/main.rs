@@ -19,43 +19,29 @@ use experiment::{
     train,
     trials::{self, Stand, named, tilt},
 };
-use grader::experiment::{Options, Piece};
+use grader::experiment::{Options, program};
 use lesson02::{LESSON, Lesson02, STUDENT};
 
 /// Trees that are moved about.
 const TRIED: usize = 70;
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lesson02: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    program("lesson02", run)
 }
 
 fn run() -> Result<()> {
     let options = Options::of("lesson02")?;
     let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
-    let say = |text: String| {
-        if !options.json {
-            println!("{text}");
-        }
-    };
-    say("The pieces of this run\n".into());
-    for Piece { id, title, whose } in &pieces {
-        say(format!("  {id}  {title:<33}{whose}"));
-    }
+    options.say_pieces(&pieces);
     let forest = forest::forest()?;
-    say(format!(
+    options.say(&format!(
         "\nThe full PointNet, a quarter as wide, learns {} trees of {POINTS} points.\n",
         forest.train.len()
     ));
     let began = Instant::now();
     let (model, losses) = train::trained(&answer, &forest, options.seed, |epoch, loss| {
         if epoch % 8 == 0 {
-            say(format!("  epoch {epoch:>2}: loss {loss:.3}"));
+            options.say(&format!("  epoch {epoch:>2}: loss {loss:.3}"));
         }
     })?;
     let seconds = began.elapsed().as_secs_f64();
@@ -84,19 +70,11 @@ fn run() -> Result<()> {
     let tree = found.watched.tree;
     let side = draw::critical(&stand.clouds[tree], &stand.critical[tree], &found.watched.species);
     let plots = vec![
-        ("02-turning.svg", turning(&stand, &net, &answer)?),
-        ("02-critical.svg", side),
+        ("02-turning.svg", turning(&stand, &net, &answer)?.svg()),
+        ("02-critical.svg", side.svg()),
     ];
-    let written = draw::write(&options.out, plots)?;
-    if options.json {
-        println!("{:#}", found.json()?);
-        return Ok(());
-    }
-    print!("{}", found.tables()?);
-    for path in written {
-        println!("\nwritten: {path}");
-    }
-    Ok(())
+    let (json, tables) = (format!("{:#}", found.json()?), found.tables()?);
+    options.finish(plots, || json, || tables)
 }
 
 /// [`TRIED`] of the trees, as many of each species as there are.

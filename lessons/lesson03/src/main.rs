@@ -6,21 +6,15 @@
 
 mod experiment;
 
-use std::{fs, process::ExitCode, time::Instant};
+use std::{process::ExitCode, time::Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use experiment::{files::Files, found::Found, leakage, padding, thinning, waiting};
-use grader::experiment::{Options, Piece};
+use grader::experiment::{Options, program};
 use lesson03::{LESSON, Lesson03, STUDENT};
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lesson03: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    program("lesson03", run)
 }
 
 /// Puts the student's function of `exercise` into `answer`.
@@ -39,15 +33,7 @@ fn take(answer: &mut Lesson03, exercise: &str) {
 fn run() -> Result<()> {
     let options = Options::of("lesson03")?;
     let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
-    let say = |text: String| {
-        if !options.json {
-            println!("{text}");
-        }
-    };
-    say("The pieces of this run\n".into());
-    for Piece { id, title, whose } in pieces {
-        say(format!("  {id}  {title:<40}{whose}"));
-    }
+    options.say_pieces(&pieces);
     let began = Instant::now();
     let done = |part: &str| eprintln!("{part}: done after {:.0} s", began.elapsed().as_secs_f64());
     // Dropped, and so removed, on every way out of here.
@@ -76,19 +62,9 @@ fn run() -> Result<()> {
         splits,
         seconds: began.elapsed().as_secs_f64(),
     };
-    let mut written = Vec::new();
-    for (name, plot) in found.plots() {
-        let path = options.out.join(name);
-        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
-        written.push(path);
-    }
-    if options.json {
-        println!("{:#}", found.json());
-        return Ok(());
-    }
-    print!("\n{}", found.tables());
-    for path in written {
-        println!("\nwritten: {}", path.display());
-    }
-    Ok(())
+    options.finish(
+        found.plots().into_iter().map(|(name, plot)| (name, plot.svg())),
+        || format!("{:#}", found.json()),
+        || format!("\n{}", found.tables()),
+    )
 }

@@ -6,12 +6,12 @@
 
 mod experiment;
 
-use std::{alloc::System, fs, process::ExitCode, time::Instant};
+use std::{alloc::System, process::ExitCode, time::Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use canopy::train::memory::Counted;
 use experiment::{found::Found, pieces, room, speed, train};
-use grader::experiment::{Options, Piece};
+use grader::experiment::{Options, program};
 use lesson04::{LESSON, STUDENT};
 
 /// Counts what tensors take, for the memory measured.
@@ -19,29 +19,15 @@ use lesson04::{LESSON, STUDENT};
 static ALLOCATOR: Counted<System> = Counted(System);
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lesson04: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    program("lesson04", run)
 }
 
 fn run() -> Result<()> {
     let options = Options::of("lesson04")?;
     let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, pieces::take)?;
-    let say = |text: String| {
-        if !options.json {
-            println!("{text}");
-        }
-    };
-    say("The pieces of this run\n".into());
-    for Piece { id, title, whose } in pieces {
-        say(format!("  {id}  {title:<40}{whose}"));
-    }
+    options.say_pieces(&pieces);
     let devices = pieces::devices(&answer)?;
-    say(format!("\n'auto' is {}\n", devices.said));
+    options.say(&format!("\n'auto' is {}\n", devices.said));
     let began = Instant::now();
     let done = |what: &str| eprintln!("{what}: done after {:.0} s", began.elapsed().as_secs_f64());
     let speeds = speed::measure(&answer, &devices)?;
@@ -57,19 +43,9 @@ fn run() -> Result<()> {
         training,
         seconds: began.elapsed().as_secs_f64(),
     };
-    let mut written = Vec::new();
-    for (name, plot) in found.plots() {
-        let path = options.out.join(name);
-        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
-        written.push(path);
-    }
-    if options.json {
-        println!("{:#}", found.json());
-        return Ok(());
-    }
-    print!("{}", found.tables());
-    for path in written {
-        println!("\nwritten: {}", path.display());
-    }
-    Ok(())
+    options.finish(
+        found.plots().into_iter().map(|(name, plot)| (name, plot.svg())),
+        || format!("{:#}", found.json()),
+        || found.tables(),
+    )
 }

@@ -22,33 +22,19 @@ use experiment::{
     sick::{self, Trainer},
     under,
 };
-use grader::experiment::{Options, Piece};
+use grader::experiment::{Options, program};
 use lesson05::{LESSON, Lesson05, STUDENT};
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lesson05: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    program("lesson05", run)
 }
 
 fn run() -> Result<()> {
     let options = Options::of("lesson05")?;
     let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
-    let say = |text: String| {
-        if !options.json {
-            println!("{text}");
-        }
-    };
-    say("The pieces of this run\n".into());
-    for Piece { id, title, whose } in pieces {
-        say(format!("  {id}  {title:<40}{whose}"));
-    }
+    options.say_pieces(&pieces);
     let forest = Forest::open(options.seed)?;
-    say(format!(
+    options.say(&format!(
         "\nSmall PointNets learn {TREES} trees. The device is a thread that takes work from a queue.\n"
     ));
     let began = Instant::now();

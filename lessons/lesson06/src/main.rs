@@ -6,9 +6,9 @@
 
 mod experiment;
 
-use std::{fs, process::ExitCode, time::Instant};
+use std::{process::ExitCode, time::Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use canopy::precision::{BF16, FP16};
 use experiment::{
     found::Found,
@@ -17,33 +17,19 @@ use experiment::{
     train::{BATCH, EPOCHS, Forest, POINTS},
     ways::{FEW, POWERS, WAYS, scaled},
 };
-use grader::experiment::{Options, Piece};
+use grader::experiment::{Options, program};
 use lesson06::{LESSON, STUDENT};
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lesson06: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    program("lesson06", run)
 }
 
 fn run() -> Result<()> {
     let options = Options::of("lesson06")?;
     let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
-    let say = |text: String| {
-        if !options.json {
-            println!("{text}");
-        }
-    };
-    say("The pieces of this run\n".into());
-    for Piece { id, title, whose } in pieces {
-        say(format!("  {id}  {title:<38}{whose}"));
-    }
+    options.say_pieces(&pieces);
     let forest = Forest::open(options.seed)?;
-    say(format!(
+    options.say(&format!(
         "\nA quarter-wide PointNet learns {} trees of {POINTS} points in batches of {BATCH}, {EPOCHS} epochs each time.\n\
          All but fp32 is emulated: fp32 arithmetic, rounded at each operator's border. It shows accuracy, not speed.\n",
         forest.split.train.len()
@@ -69,26 +55,19 @@ fn run() -> Result<()> {
         layers: layers::json(&answer),
         seconds: began.elapsed().as_secs_f64(),
     };
-    let mut written = Vec::new();
-    for (name, plot) in found.plots() {
-        let path = options.out.join(name);
-        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
-        written.push(path);
-    }
-    if options.json {
-        println!("{:#}", found.json());
-        return Ok(());
-    }
-    print!("{}", found.tables());
-    println!("{}", layers::bytes_table(&answer, layers::parameters()?));
-    print!("{}", layers::cores_table(&answer));
-    println!(
-        "  in layers worth it: {:.1} % of the arithmetic\n\n{:.0} s in all.",
-        100.0 * layers::worth_share(&answer),
-        found.seconds
-    );
-    for path in written {
-        println!("\nwritten: {}", path.display());
-    }
-    Ok(())
+    let parameters = layers::parameters()?;
+    options.finish(
+        found.plots().into_iter().map(|(name, plot)| (name, plot.svg())),
+        || format!("{:#}", found.json()),
+        || {
+            format!(
+                "{}{}\n{}  in layers worth it: {:.1} % of the arithmetic\n\n{:.0} s in all.\n",
+                found.tables(),
+                layers::bytes_table(&answer, parameters),
+                layers::cores_table(&answer),
+                100.0 * layers::worth_share(&answer),
+                found.seconds
+            )
+        },
+    )
 }

@@ -6,45 +6,31 @@
 
 mod experiment;
 
-use std::{fs, process::ExitCode, time::Instant};
+use std::{process::ExitCode, time::Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use experiment::{
     accumulate,
     found::{Found, Row},
     pieces::take,
     train::{Cure, EPOCHS, Forest, POINTS},
 };
-use grader::experiment::{Options, Piece};
+use grader::experiment::{Options, program};
 use lesson07::{LESSON, STUDENT};
 
 /// The batch sizes that are tried.
 const BATCHES: [usize; 4] = [16, 64, 256, 512];
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lesson07: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    program("lesson07", run)
 }
 
 fn run() -> Result<()> {
     let options = Options::of("lesson07")?;
     let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
-    let say = |text: String| {
-        if !options.json {
-            println!("{text}");
-        }
-    };
-    say("The pieces of this run\n".into());
-    for Piece { id, title, whose } in pieces {
-        say(format!("  {id}  {title:<40}{whose}"));
-    }
+    options.say_pieces(&pieces);
     let forest = Forest::open(options.seed)?;
-    say(format!(
+    options.say(&format!(
         "\nA quarter-wide PointNet learns {} trees of {POINTS} points, {EPOCHS} epochs each time.\n",
         forest.split.train.len()
     ));
@@ -81,19 +67,9 @@ fn run() -> Result<()> {
         apart: accumulate::apart(&forest, &answer)?,
         seconds: began.elapsed().as_secs_f64(),
     };
-    let mut written = Vec::new();
-    for (name, plot) in found.plots() {
-        let path = options.out.join(name);
-        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
-        written.push(path);
-    }
-    if options.json {
-        println!("{:#}", found.json());
-        return Ok(());
-    }
-    print!("{}", found.tables());
-    for path in written {
-        println!("\nwritten: {}", path.display());
-    }
-    Ok(())
+    options.finish(
+        found.plots().into_iter().map(|(name, plot)| (name, plot.svg())),
+        || format!("{:#}", found.json()),
+        || found.tables(),
+    )
 }

@@ -6,38 +6,24 @@
 
 mod experiment;
 
-use std::{fs, process::ExitCode, time::Instant};
+use std::{process::ExitCode, time::Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use experiment::{found::Found, messages, pieces::take, runs::Forest};
-use grader::experiment::{Options, Piece};
+use grader::experiment::{Options, program};
 use lesson08::{LESSON, STUDENT};
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lesson08: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    program("lesson08", run)
 }
 
 fn run() -> Result<()> {
     let options = Options::of("lesson08")?;
     let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
-    let say = |text: String| {
-        if !options.json {
-            println!("{text}");
-        }
-    };
-    say("The pieces of this run\n".into());
-    for Piece { id, title, whose } in pieces {
-        say(format!("  {id}  {title:<40}{whose}"));
-    }
+    options.say_pieces(&pieces);
     let place = (answer.place_from)(&|name| std::env::var(name).ok())?;
     let device = (answer.device_for)(&place, 0)?;
-    say(format!(
+    options.say(&format!(
         "\nThis process is rank {} of {}, local rank {} (launcher: {}), on the {device}.\n",
         place.rank, place.world_size, place.local_rank, place.launcher
     ));
@@ -52,19 +38,9 @@ fn run() -> Result<()> {
         answer,
         seconds: began.elapsed().as_secs_f64(),
     };
-    let mut written = Vec::new();
-    for (name, plot) in found.plots() {
-        let path = options.out.join(name);
-        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
-        written.push(path);
-    }
-    if options.json {
-        println!("{:#}", found.json());
-        return Ok(());
-    }
-    print!("{}", found.tables());
-    for path in written {
-        println!("\nwritten: {}", path.display());
-    }
-    Ok(())
+    options.finish(
+        found.plots().into_iter().map(|(name, plot)| (name, plot.svg())),
+        || format!("{:#}", found.json()),
+        || found.tables(),
+    )
 }

@@ -1,6 +1,6 @@
 //! What the experiments of all lessons share: their options, and whose functions run in them.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -43,12 +43,65 @@ impl Options {
         Ok(options)
     }
 
+    /// Prints a line, unless JSON is asked for.
+    pub fn say(&self, line: &str) {
+        if !self.json {
+            println!("{line}");
+        }
+    }
+
+    /// Says whose function of each exercise runs.
+    pub fn say_pieces(&self, pieces: &[Piece]) {
+        self.say("The pieces of this run\n");
+        for Piece { id, title, whose } in pieces {
+            self.say(&format!("  {id}  {title:<40}{whose}"));
+        }
+    }
+
+    /// Writes plots, name and SVG, and then prints `json` or `tables` and where the plots are.
+    ///
+    /// # Errors
+    /// A plot that cannot be written.
+    pub fn finish<N: AsRef<str>>(
+        &self,
+        plots: impl IntoIterator<Item = (N, String)>,
+        json: impl FnOnce() -> String,
+        tables: impl FnOnce() -> String,
+    ) -> Result<()> {
+        let mut written = Vec::new();
+        for (name, svg) in plots {
+            let path = self.out.join(name.as_ref());
+            fs::write(&path, svg).with_context(|| path.display().to_string())?;
+            written.push(path);
+        }
+        if self.json {
+            println!("{}", json());
+            return Ok(());
+        }
+        println!("{}", tables());
+        for path in written {
+            println!("written: {}", path.display());
+        }
+        Ok(())
+    }
+
     fn placed(mut self, lesson: &str) -> Self {
         self.out = self
             .folder
             .clone()
             .unwrap_or_else(|| PathBuf::from("runs").join(lesson));
         self
+    }
+}
+
+/// A lesson's program: `run`, and an error told.
+pub fn program(lesson: &str, run: fn() -> Result<()>) -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{lesson}: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 

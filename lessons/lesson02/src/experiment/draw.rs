@@ -1,8 +1,5 @@
 //! The two plots.
 
-use std::{fs, path::Path};
-
-use anyhow::{Context, Result};
 use canopy::report::svg::{LinePlot, Series};
 
 use super::forest::Cloud;
@@ -43,15 +40,4 @@ pub fn critical(cloud: &Cloud, critical: &[usize], species: &str) -> LinePlot {
         .with(Series::new(second, survive).dots());
     plot.size = (440.0, 620.0);
     plot
-}
-
-/// Writes each plot under its name into the folder `out`.
-pub fn write(out: &Path, plots: Vec<(&str, LinePlot)>) -> Result<Vec<String>> {
-    let mut written = Vec::new();
-    for (name, plot) in plots {
-        let path = out.join(name);
-        fs::write(&path, plot.svg()).with_context(|| path.display().to_string())?;
-        written.push(path.display().to_string());
-    }
-    Ok(written)
 }
