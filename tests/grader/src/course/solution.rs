@@ -43,7 +43,20 @@ pub fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
         .with_context(|| format!("`fn {}` was not found in {file}", exercise.answer))?;
     let place = format!("{file}:{}", found.line);
     let cut = |range: Range<usize>| {
-        let lines: Vec<String> = source[range].lines().map(|l| painted(l, ink)).collect();
+        // A method stands deeper than it is shown.
+        let before = source[..range.start].lines().next_back().unwrap_or_default();
+        let depth = if before.trim().is_empty() { before.len() } else { 0 };
+        let shown = |l: &str| {
+            painted(
+                l.get(depth..)
+                    .filter(|_| l[..depth].trim().is_empty())
+                    .unwrap_or(l),
+                ink,
+            )
+        };
+        let mut lines = source[range].lines();
+        let first = lines.next().map(|l| painted(l, ink));
+        let lines: Vec<String> = first.into_iter().chain(lines.map(shown)).collect();
         lines.join("\n")
     };
     let mut out = format!(
