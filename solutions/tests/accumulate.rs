@@ -8,7 +8,7 @@ use canopy::{
     kernels::Pass,
     model::{Kind, PointNet, PointNetConfig},
     optim::{OptimConfig, SgdConfig},
-    train::{Loss, accumulated_step, train_step},
+    train::{Loss, StepOptions, accumulated_step, train_step},
 };
 
 fn model() -> PointNet {
@@ -42,6 +42,15 @@ fn after(take: impl Fn(&PointNet, &mut dyn canopy::optim::Optimizer) -> Result<(
     model.params().into_iter().flat_map(flat).collect()
 }
 
+fn options(loss: &Loss, clip: f64) -> StepOptions<'_> {
+    StepOptions {
+        loss,
+        pass: &|_| Pass::train(1, 0),
+        learning_rate: 0.1,
+        clip,
+    }
+}
+
 fn losses() -> [Loss; 2] {
     let plain = Loss {
         smoothing: 0.1,
@@ -63,7 +72,7 @@ fn one_micro_batch_is_a_step_bit_for_bit() {
         let pass = || Pass::train(1, 0);
         let one = after(|m, o| train_step(m, o, (&points, &labels), &loss, &pass(), 0.1, 1.0).map(drop));
         let micro = [(points.clone(), labels.clone())];
-        let same = after(|m, o| accumulated_step(m, o, &micro, &loss, &|_| pass(), 0.1, 1.0).map(drop));
+        let same = after(|m, o| accumulated_step(m, o, &micro, &options(&loss, 1.0)).map(drop));
         assert_eq!(one, same);
     }
 }
@@ -78,7 +87,7 @@ fn micro_batches_make_the_step_of_the_large_batch() {
         let pass = || Pass::train(1, 0);
         let large = after(|m, o| train_step(m, o, (&all, &all_labels), &loss, &pass(), 0.1, 0.0).map(drop));
         let micro = [(points.clone(), labels.clone()), (points.clone(), labels.clone())];
-        let sum = after(|m, o| accumulated_step(m, o, &micro, &loss, &|_| pass(), 0.1, 0.0).map(drop));
+        let sum = after(|m, o| accumulated_step(m, o, &micro, &options(&loss, 0.0)).map(drop));
         let start = after(|_, _| Ok(()));
         let off = large
             .iter()

@@ -14,7 +14,7 @@ use canopy::{
         Autocast, BF16, Casting, DynamicScaler, FP8_E4M3, FP16, Format, GradScaler, GradientCensus,
         Precision, TF32, autocast, round_to, scale_for,
     },
-    train::{Loss, accumulated_step, scaled_step},
+    train::{Loss, StepOptions, accumulated_step, scaled_step},
 };
 
 const LOSS: Loss = Loss {
@@ -22,6 +22,15 @@ const LOSS: Loss = Loss {
     class_weights: None,
     orthogonality: 1e-3,
 };
+
+fn options(pass: &dyn Fn(usize) -> Pass, clip: f64) -> StepOptions<'_> {
+    StepOptions {
+        loss: &LOSS,
+        pass,
+        learning_rate: 0.1,
+        clip,
+    }
+}
 
 fn model() -> PointNet {
     let config = PointNetConfig {
@@ -155,7 +164,7 @@ fn every_operator_of_a_training_step_is_asked_about() {
     let (model, seen) = (model(), Arc::new(Seen::default()));
     let pass = |_| Pass::train(1, 0).lowered(Some(seen.clone()));
     let mut sgd = sgd(&model);
-    accumulated_step(&model, &mut *sgd, &[batch()], &LOSS, &pass, 0.1, 0.0).unwrap();
+    accumulated_step(&model, &mut *sgd, &[batch()], &options(&pass, 0.0)).unwrap();
     let seen = seen.0.lock().unwrap();
     for operator in [
         Operator::Linear,
@@ -223,10 +232,11 @@ fn a_loss_scale_that_is_a_power_of_two_changes_no_step_in_fp32() {
         for _ in 0..3 {
             let micro = [batch(), batch()];
             match scale {
-                None => drop(accumulated_step(&model, sgd, &micro, &LOSS, &pass, 0.1, 1.0).unwrap()),
+                None => drop(accumulated_step(&model, sgd, &micro, &options(&pass, 1.0)).unwrap()),
                 Some(scale) => {
                     let mut scaler = GradScaler::new(DynamicScaler::new(scale, 2000).unwrap());
-                    let done = scaled_step(&model, sgd, &micro, &LOSS, &pass, 0.1, 1.0, &mut scaler).unwrap();
+                    let done =
+                        scaled_step(&model, sgd, &micro, &options(&pass, 1.0), Some(&mut scaler)).unwrap();
                     assert!(done.taken && done.figures.len() == 2);
                 }
             }
@@ -244,7 +254,7 @@ fn a_step_that_overflows_changes_nothing_and_halves_the_scale() {
     let pass = |_| Pass::train(1, 0).lowered(Precision::Fp16.lowering(&Device::Cpu));
     let mut scaler = GradScaler::new(DynamicScaler::new(2f64.powi(100), 2000).unwrap());
     let mut step = |scaler: &mut GradScaler<_>| {
-        scaled_step(&model, &mut *sgd, &[batch()], &LOSS, &pass, 0.1, 1.0, scaler)
+        scaled_step(&model, &mut *sgd, &[batch()], &options(&pass, 1.0), Some(scaler))
             .unwrap()
             .taken
     };
@@ -268,11 +278,8 @@ fn scaling_saves_gradients_that_fp16_would_lose() {
             &model,
             &mut *sgd(&model),
             &micro,
-            &LOSS,
-            &pass,
-            0.1,
-            0.0,
-            &mut scaler,
+            &options(&pass, 0.0),
+            Some(&mut scaler),
         )
         .unwrap();
         let counts = census.take();

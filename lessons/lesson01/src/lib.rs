@@ -2,6 +2,8 @@
 
 mod checks;
 mod mistakes;
+mod parts;
+mod right;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]
 mod stubs;
@@ -11,61 +13,14 @@ use canopy::{
     kernels, loader,
     optim::{self, AdamConfig, AdamState},
 };
-use grader::Lesson;
 
-/// What the lesson asks for; `stubs.rs` says it in words.
-#[allow(clippy::type_complexity, reason = "a signature is clearest written out")]
-#[derive(Clone, Copy)]
-pub struct Lesson01 {
-    /// 1.1
-    pub neuron: fn(&[f32], &[f32], f32, fn(f32) -> f32) -> f32,
-    /// 1.2
-    pub cross_entropy: fn(&Tensor, &Tensor) -> Result<Tensor>,
-    /// 1.3
-    pub sgd_step: fn(&[Var], &[Tensor], f64) -> Result<()>,
-    /// 1.4
-    pub momentum_step: fn(&[Var], &[Tensor], &[Var], f64, f64) -> Result<()>,
-    /// 1.5
-    pub adam_step: fn(&[Var], &[Tensor], &mut AdamState, f64, &AdamConfig) -> Result<()>,
-    /// 1.6
-    pub iterations: fn(usize, usize, bool) -> usize,
+grader::contract! {
+    pub struct Lesson01 of exercise01;
+    "1.1" neuron: fn(&[f32], &[f32], f32, fn(f32) -> f32) -> f32 = kernels::neuron;
+    "1.2" cross_entropy: fn(&Tensor, &Tensor) -> Result<Tensor>
+        = |logits, labels| kernels::cross_entropy(logits, labels, 0.0, None);
+    "1.3" sgd_step: fn(&[Var], &[Tensor], f64) -> Result<()> = optim::sgd_step;
+    "1.4" momentum_step: fn(&[Var], &[Tensor], &[Var], f64, f64) -> Result<()> = optim::momentum_step;
+    "1.5" adam_step: fn(&[Var], &[Tensor], &mut AdamState, f64, &AdamConfig) -> Result<()> = optim::adam_step;
+    "1.6" iterations: fn(usize, usize, bool) -> usize = loader::iterations;
 }
-
-/// The functions of a crate or module that has them all.
-macro_rules! answers_of {
-    ($from:ident) => {
-        Lesson01 {
-            neuron: $from::neuron,
-            cross_entropy: $from::cross_entropy,
-            sgd_step: $from::sgd_step,
-            momentum_step: $from::momentum_step,
-            adam_step: $from::adam_step,
-            iterations: $from::iterations,
-        }
-    };
-}
-
-/// What the student wrote.
-#[cfg(feature = "student")]
-pub const STUDENT: Lesson01 = answers_of!(exercise01);
-
-/// canopy's own.
-pub const REFERENCE: Lesson01 = Lesson01 {
-    neuron: kernels::neuron,
-    cross_entropy: |logits, labels| kernels::cross_entropy(logits, labels, 0.0, None),
-    sgd_step: optim::sgd_step,
-    momentum_step: optim::momentum_step,
-    adam_step: optim::adam_step,
-    iterations: loader::iterations,
-};
-
-/// The whole lesson.
-pub static LESSON: Lesson<Lesson01> = Lesson {
-    manifest: include_str!("../lesson.toml"),
-    stubs_text: include_str!("stubs.rs"),
-    stubs: answers_of!(stubs),
-    reference: REFERENCE,
-    checks: checks::CHECKS,
-    mistakes: mistakes::MISTAKES,
-    right: mistakes::RIGHT,
-};

@@ -15,7 +15,6 @@ use experiment::{
     forest::{self, Cloud, POINTS, Tree, batch},
     found::{Found, Watched},
     net::Net,
-    pieces::take,
     train,
     trials::{self, Stand, named, tilt},
 };
@@ -31,7 +30,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let options = Options::of("lesson02")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
     options.say_pieces(&pieces);
     let forest = forest::forest()?;
     options.say(&format!(

@@ -2,24 +2,9 @@
 
 use candle_core::{D, Tensor};
 use canopy_data::Philox;
-use grader::Mistake;
+use grader::{Mistake, wrong};
 
 use crate::{Lesson02, REFERENCE, parts::*};
-
-/// A mistake in one function of the contract.
-macro_rules! wrong {
-    ($exercise:literal, $caught_by:ident, $cause:literal, $function:ident: $answer:expr) => {
-        Mistake {
-            exercise: $exercise,
-            caught_by: stringify!($caught_by),
-            cause: $cause,
-            answer: Lesson02 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const MISTAKES: &[Mistake<Lesson02>] = &[
     wrong!("2.1", moves_the_centroid_to_the_origin,

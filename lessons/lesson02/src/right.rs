@@ -1,23 +1,9 @@
 //! Right answers written another way.
 
 use candle_core::{DType, IndexOp, Result, Tensor};
-use grader::Right;
+use grader::{Right, right};
 
 use crate::{Lesson02, REFERENCE, parts::*};
-
-/// Another way to write one function of the contract.
-macro_rules! right {
-    ($exercise:literal, $way:literal, $function:ident: $answer:expr) => {
-        Right {
-            exercise: $exercise,
-            way: $way,
-            answer: Lesson02 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const RIGHT: &[Right<Lesson02>] = &[
     right!("2.1", "in f64 until the end", normalise: |points| {

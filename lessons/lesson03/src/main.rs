@@ -9,30 +9,18 @@ mod experiment;
 use std::{process::ExitCode, time::Instant};
 
 use anyhow::Result;
+use canopy::train::short::{self, Forest};
 use experiment::{files::Files, found::Found, leakage, padding, thinning, waiting};
 use grader::experiment::{Options, program};
-use lesson03::{LESSON, Lesson03, STUDENT};
+use lesson03::{LESSON, STUDENT};
 
 fn main() -> ExitCode {
     program("lesson03", run)
 }
 
-/// Puts the student's function of `exercise` into `answer`.
-fn take(answer: &mut Lesson03, exercise: &str) {
-    match exercise {
-        "3.1" => answer.epoch_order = STUDENT.epoch_order,
-        "3.2" => answer.subsample = STUDENT.subsample,
-        "3.3" => answer.collate_ragged = STUDENT.collate_ragged,
-        "3.4" => answer.length_buckets = STUDENT.length_buckets,
-        "3.5" => answer.prefetched = STUDENT.prefetched,
-        "3.6" => answer.together = STUDENT.together,
-        _ => {}
-    }
-}
-
 fn run() -> Result<()> {
     let options = Options::of("lesson03")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
     options.say_pieces(&pieces);
     let began = Instant::now();
     let done = |part: &str| eprintln!("{part}: done after {:.0} s", began.elapsed().as_secs_f64());
@@ -46,7 +34,7 @@ fn run() -> Result<()> {
     done("training and waiting");
     let thinned = thinning::thinned(&files, &answer, options.seed)?;
     done("thinning");
-    let forest = leakage::Forest::open(options.seed)?;
+    let forest = Forest::open(short::small(leakage::POINTS, options.seed))?;
     let padded = padding::padded(&forest, &answer)?;
     done("padding");
     let splits = leakage::splits(&forest, &answer)?;

@@ -6,24 +6,9 @@ use std::{
 };
 
 use canopy_data::Philox;
-use grader::Mistake;
+use grader::{Mistake, wrong};
 
 use crate::{Lesson03, REFERENCE, parts::*};
-
-/// A mistake in one function of the contract.
-macro_rules! wrong {
-    ($exercise:literal, $caught_by:ident, $cause:literal, $function:ident: $answer:expr) => {
-        Mistake {
-            exercise: $exercise,
-            caught_by: stringify!($caught_by),
-            cause: $cause,
-            answer: Lesson03 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 /// How often an order was asked for that remembers it.
 static CALLS: AtomicU64 = AtomicU64::new(0);

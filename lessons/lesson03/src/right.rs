@@ -1,23 +1,9 @@
 //! Right answers that are not written as canopy's.
 
 use canopy_data::{Philox, sample::Subsample};
-use grader::Right;
+use grader::{Right, right};
 
 use crate::{Lesson03, REFERENCE, parts::*};
-
-/// Another way to write one function of the contract.
-macro_rules! right {
-    ($exercise:literal, $way:literal, $function:ident: $answer:expr) => {
-        Right {
-            exercise: $exercise,
-            way: $way,
-            answer: Lesson03 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const RIGHT: &[Right<Lesson03>] = &[
     right!("3.1", "sorted by a random key", epoch_order: |n, s, e| {

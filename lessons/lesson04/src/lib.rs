@@ -21,7 +21,6 @@ use canopy::{
         metrics::{self, Scores},
     },
 };
-use grader::Lesson;
 
 /// Opens the CUDA device of a number, or says why it cannot.
 pub type Open<'a> = &'a mut dyn FnMut(usize) -> Result<(), String>;
@@ -36,69 +35,18 @@ pub type Attempt<'a> = &'a mut dyn FnMut(usize) -> Result<(), Failure>;
 pub type TrainStep =
     fn(&PointNet, &mut dyn Optimizer, (&Tensor, &Tensor), &Loss, &Pass, f64, f64) -> Result<(Tensor, Tensor)>;
 
-/// What the lesson asks for; `stubs.rs` says it in words.
-#[allow(clippy::type_complexity, reason = "a signature is clearest written out")]
-#[derive(Clone, Copy)]
-pub struct Lesson04 {
-    /// 4.1
-    pub choose_device: fn(&str, Open) -> Result<Settled, String>,
-    /// 4.2
-    pub train_step: TrainStep,
-    /// 4.3
-    pub probabilities: fn(&PointNet, &Tensor) -> Result<Tensor>,
-    /// 4.4
-    pub scores: fn(&[u32], &[u32], usize) -> Scores,
-    /// 4.5
-    pub mean_loss: fn(Steps) -> candle_core::Result<f64>,
-    /// 4.6
-    pub largest_batch: fn(&StepSize, u64) -> Option<(u64, StepBytes)>,
-    /// 4.7
-    pub take_up: fn(&Saved, &PointNet, &mut dyn Optimizer, &[usize], usize) -> Result<Vec<Vec<usize>>>,
-    /// 4.8
-    pub executable_batch: fn(usize, usize, Attempt) -> Result<usize, Failure>,
+grader::contract! {
+    pub struct Lesson04 of exercise04;
+    "4.1" choose_device: fn(&str, Open) -> Result<Settled, String> = device::choose_device;
+    "4.2" train_step: TrainStep = train::train_step;
+    "4.3" probabilities: fn(&PointNet, &Tensor) -> Result<Tensor>
+        = |model, points| evaluate::probabilities(model, points, false);
+    "4.4" scores: fn(&[u32], &[u32], usize) -> Scores = metrics::scores;
+    "4.5" mean_loss: fn(Steps) -> candle_core::Result<f64> = train::mean_loss;
+    "4.6" largest_batch: fn(&StepSize, u64) -> Option<(u64, StepBytes)> = memory::largest_batch;
+    "4.7" take_up: fn(&Saved, &PointNet, &mut dyn Optimizer, &[usize], usize) -> Result<Vec<Vec<usize>>>
+        = |saved, model, optimizer, records, size| {
+            train::take_up(saved, model, optimizer, records, size, "the saved run")
+        };
+    "4.8" executable_batch: fn(usize, usize, Attempt) -> Result<usize, Failure> = train::executable_batch;
 }
-
-/// The functions of a crate or module that has them all.
-macro_rules! answers_of {
-    ($from:ident) => {
-        Lesson04 {
-            choose_device: $from::choose_device,
-            train_step: $from::train_step,
-            probabilities: $from::probabilities,
-            scores: $from::scores,
-            mean_loss: $from::mean_loss,
-            largest_batch: $from::largest_batch,
-            take_up: $from::take_up,
-            executable_batch: $from::executable_batch,
-        }
-    };
-}
-
-/// What the student wrote.
-#[cfg(feature = "student")]
-pub const STUDENT: Lesson04 = answers_of!(exercise04);
-
-/// canopy's own.
-pub const REFERENCE: Lesson04 = Lesson04 {
-    choose_device: device::choose_device,
-    train_step: train::train_step,
-    probabilities: |model, points| evaluate::probabilities(model, points, false),
-    scores: metrics::scores,
-    mean_loss: train::mean_loss,
-    largest_batch: memory::largest_batch,
-    take_up: |saved, model, optimizer, records, size| {
-        train::take_up(saved, model, optimizer, records, size, "the saved run")
-    },
-    executable_batch: train::executable_batch,
-};
-
-/// The whole lesson.
-pub static LESSON: Lesson<Lesson04> = Lesson {
-    manifest: include_str!("../lesson.toml"),
-    stubs_text: include_str!("stubs.rs"),
-    stubs: answers_of!(stubs),
-    reference: REFERENCE,
-    checks: checks::CHECKS,
-    mistakes: mistakes::MISTAKES,
-    right: right::RIGHT,
-};

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let options = Options::of("lesson04")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, pieces::take)?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
     options.say_pieces(&pieces);
     let devices = pieces::devices(&answer)?;
     options.say(&format!("\n'auto' is {}\n", devices.said));

@@ -6,24 +6,9 @@ use canopy::{
     kernels::Pass,
     train::{Failure, OnDevice},
 };
-use grader::Mistake;
+use grader::{Mistake, wrong};
 
 use crate::{Lesson04, REFERENCE, parts::*};
-
-/// A mistake in one function of the contract.
-macro_rules! wrong {
-    ($exercise:literal, $caught_by:ident, $cause:literal, $function:ident: $answer:expr) => {
-        Mistake {
-            exercise: $exercise,
-            caught_by: stringify!($caught_by),
-            cause: $cause,
-            answer: Lesson04 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 /// A choice of device with something turned.
 macro_rules! choice {

@@ -2,23 +2,9 @@
 
 use candle_core::DType;
 use canopy::train::{Failure, OnDevice};
-use grader::Right;
+use grader::{Right, right};
 
 use crate::{Lesson04, REFERENCE, parts::*};
-
-/// Another way to write one function of the contract.
-macro_rules! right {
-    ($exercise:literal, $way:literal, $function:ident: $answer:expr) => {
-        Right {
-            exercise: $exercise,
-            way: $way,
-            answer: Lesson04 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const RIGHT: &[Right<Lesson04>] = &[
     right!("4.1", "one place where a device is opened", choose_device: |name, open| chosen(name, open, CHOICE)),

@@ -18,7 +18,6 @@ use experiment::{
     draw::{part, side_by_side},
     forest::{Forest, TREES},
     found::{Case, Found, csv, kernel_table, see},
-    pieces::take,
     sick::{self, Trainer},
     under,
 };
@@ -31,7 +30,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let options = Options::of("lesson05")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
     options.say_pieces(&pieces);
     let forest = Forest::open(options.seed)?;
     options.say(&format!(

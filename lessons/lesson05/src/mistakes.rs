@@ -1,24 +1,9 @@
 //! Known wrong answers with the cause a student is told.
 
 use canopy::profile::{Amdahl, Kind, Pattern, Roof};
-use grader::Mistake;
+use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE, parts::*};
-
-/// A mistake in one function of the contract.
-macro_rules! wrong {
-    ($exercise:literal, $caught_by:ident, $cause:literal, $function:ident: $answer:expr) => {
-        Mistake {
-            exercise: $exercise,
-            caught_by: stringify!($caught_by),
-            cause: $cause,
-            answer: Lesson05 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.1", takes_off_what_lies_directly_within, "The self time still holds the time of the spans within.",

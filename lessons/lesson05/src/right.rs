@@ -1,23 +1,9 @@
 //! Right answers that are not written as canopy's.
 
 use canopy::profile::Amdahl;
-use grader::Right;
+use grader::{Right, right};
 
 use crate::{Lesson05, REFERENCE, parts::*};
-
-/// Another way to write one function of the contract.
-macro_rules! right {
-    ($exercise:literal, $way:literal, $function:ident: $answer:expr) => {
-        Right {
-            exercise: $exercise,
-            way: $way,
-            answer: Lesson05 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const RIGHT: &[Right<Lesson05>] = &[
     right!("5.1", "every span against every other, no stack", totals: |spans| added(spans, ADDING)),

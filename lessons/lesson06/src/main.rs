@@ -13,8 +13,7 @@ use canopy::precision::{BF16, FP16};
 use experiment::{
     found::Found,
     layers,
-    pieces::take,
-    train::{BATCH, EPOCHS, Forest, POINTS},
+    train::{self, BATCH, EPOCHS, POINTS},
     ways::{FEW, POWERS, WAYS, scaled},
 };
 use grader::experiment::{Options, program};
@@ -26,25 +25,25 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let options = Options::of("lesson06")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
     options.say_pieces(&pieces);
-    let forest = Forest::open(options.seed)?;
+    let forest = train::forest(options.seed)?;
     options.say(&format!(
         "\nA quarter-wide PointNet learns {} trees of {POINTS} points in batches of {BATCH}, {EPOCHS} epochs each time.\n\
          All but fp32 is emulated: fp32 arithmetic, rounded at each operator's border. It shows accuracy, not speed.\n",
         forest.split.train.len()
     ));
     let began = Instant::now();
-    let batches = forest.batches()?;
+    let batches = train::drawn(&forest)?;
     let told = |what: &str| eprintln!("{what}: done after {:.0} s", began.elapsed().as_secs_f64());
     let mut ways = Vec::new();
     for way in &WAYS {
-        ways.push(forest.train(&answer, way, &batches)?);
+        ways.push(train::train(&forest, &answer, way, &batches)?);
         told(way.name);
     }
     let mut scales = Vec::new();
     for (format, powers) in [(FP16, &POWERS[..]), (BF16, &FEW)] {
-        let one = |&p: &i32| Ok((p, forest.train(&answer, &scaled(format, p), &batches)?));
+        let one = |&p: &i32| Ok((p, train::train(&forest, &answer, &scaled(format, p), &batches)?));
         scales.push((format.name, powers.iter().map(one).collect::<Result<Vec<_>>>()?));
         told(&format!("{}, scales", format.name));
     }

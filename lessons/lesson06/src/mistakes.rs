@@ -2,24 +2,9 @@
 
 use candle_core::{DType, Result, Tensor};
 use canopy::precision::{BytesPerParameter, Casting, Operator, TensorCores};
-use grader::Mistake;
+use grader::{Mistake, wrong};
 
 use crate::{Lesson06, REFERENCE, parts::*};
-
-/// A mistake in one function of the contract.
-macro_rules! wrong {
-    ($exercise:literal, $caught_by:ident, $cause:literal, $function:ident: $answer:expr) => {
-        Mistake {
-            exercise: $exercise,
-            caught_by: stringify!($caught_by),
-            cause: $cause,
-            answer: Lesson06 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 /// One casting for some operators, the others as they should be.
 fn cast(operator: Operator, which: &[Operator], to: Casting) -> Casting {

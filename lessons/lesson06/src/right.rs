@@ -2,23 +2,9 @@
 
 use candle_core::{DType, Result, Tensor};
 use canopy::precision::{BytesPerParameter, Casting, FP32, Operator, TF32};
-use grader::Right;
+use grader::{Right, right};
 
 use crate::{Lesson06, REFERENCE, parts::*};
-
-/// Another way to write one function of the contract.
-macro_rules! right {
-    ($exercise:literal, $way:literal, $function:ident: $answer:expr) => {
-        Right {
-            exercise: $exercise,
-            way: $way,
-            answer: Lesson06 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const RIGHT: &[Right<Lesson06>] = &[
     right!("6.1", "the exponent by a logarithm", round_to: |x, f| rounded(x, f, ROUND)),

@@ -12,8 +12,7 @@ use anyhow::Result;
 use experiment::{
     accumulate,
     found::{Found, Row},
-    pieces::take,
-    train::{Cure, EPOCHS, Forest, POINTS},
+    train::{Cure, EPOCHS, POINTS, Trees},
 };
 use grader::experiment::{Options, program};
 use lesson07::{LESSON, STUDENT};
@@ -27,18 +26,18 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let options = Options::of("lesson07")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
     options.say_pieces(&pieces);
-    let forest = Forest::open(options.seed)?;
+    let trees = Trees::open(options.seed)?;
     options.say(&format!(
         "\nA quarter-wide PointNet learns {} trees of {POINTS} points, {EPOCHS} epochs each time.\n",
-        forest.split.train.len()
+        trees.0.split.train.len()
     ));
     let began = Instant::now();
     let mut rows = Vec::new();
     for cure in Cure::ALL {
         for batch in BATCHES {
-            let trained = forest.train(&answer, cure, batch)?;
+            let trained = trees.train(&answer, cure, batch)?;
             let whole = trained.loss.is_finite();
             rows.push(Row {
                 cure,
@@ -47,7 +46,7 @@ fn run() -> Result<()> {
                 loss: trained.loss,
                 accuracy: trained.accuracy,
                 around: if whole {
-                    forest.around(&answer, &trained.model)?
+                    trees.around(&answer, &trained.model)?
                 } else {
                     Vec::new()
                 },
@@ -63,8 +62,8 @@ fn run() -> Result<()> {
         seed: options.seed,
         batches: BATCHES.to_vec(),
         rows,
-        range: forest.range(&answer)?,
-        apart: accumulate::apart(&forest, &answer)?,
+        range: trees.range(&answer)?,
+        apart: accumulate::apart(&trees.0, &answer)?,
         seconds: began.elapsed().as_secs_f64(),
     };
     options.finish(

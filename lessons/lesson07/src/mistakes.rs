@@ -2,24 +2,9 @@
 
 use candle_core::{Result, Tensor};
 use canopy::schedule::{Decay, valley};
-use grader::Mistake;
+use grader::{Mistake, wrong};
 
 use crate::{Lesson07, REFERENCE, parts::*, walks};
-
-/// A mistake in one function of the contract.
-macro_rules! wrong {
-    ($exercise:literal, $caught_by:ident, $cause:literal, $function:ident: $answer:expr) => {
-        Mistake {
-            exercise: $exercise,
-            caught_by: stringify!($caught_by),
-            cause: $cause,
-            answer: Lesson07 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const MISTAKES: &[Mistake<Lesson07>] = &[
     wrong!("7.1", begins_at_the_base_rate, "The warm-up begins at 0; it begins at the base rate.",

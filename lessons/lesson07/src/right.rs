@@ -2,23 +2,9 @@
 
 use candle_core::{Result, Tensor};
 use canopy::schedule::Decay;
-use grader::Right;
+use grader::{Right, right};
 
 use crate::{Lesson07, REFERENCE, parts::*};
-
-/// Another way to write one function of the contract.
-macro_rules! right {
-    ($exercise:literal, $way:literal, $function:ident: $answer:expr) => {
-        Right {
-            exercise: $exercise,
-            way: $way,
-            answer: Lesson07 {
-                $function: $answer,
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const RIGHT: &[Right<Lesson07>] = &[
     right!("7.1", "a mean of both ends, weighted by the share done", scaled_warmup: |t, n, base, b, r| {

@@ -9,7 +9,7 @@ mod experiment;
 use std::{process::ExitCode, time::Instant};
 
 use anyhow::Result;
-use experiment::{found::Found, messages, pieces::take, runs::Forest};
+use experiment::{found::Found, messages, runs::Forest};
 use grader::experiment::{Options, program};
 use lesson08::{LESSON, STUDENT};
 
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let options = Options::of("lesson08")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference, take)?;
+    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
     options.say_pieces(&pieces);
     let place = (answer.place_from)(&|name| std::env::var(name).ok())?;
     let device = (answer.device_for)(&place, 0)?;

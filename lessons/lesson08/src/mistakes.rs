@@ -1,24 +1,9 @@
 //! Known wrong answers with the cause a student is told.
 
 use canopy::parallel::{BucketSizes, naive_all_reduce};
-use grader::Mistake;
+use grader::{Mistake, wrong};
 
 use crate::{Lesson08, REFERENCE, parts::*};
-
-/// A mistake in functions of the contract.
-macro_rules! wrong {
-    ($exercise:literal, $caught_by:ident, $cause:literal, $($function:ident: $answer:expr),+) => {
-        Mistake {
-            exercise: $exercise,
-            caught_by: stringify!($caught_by),
-            cause: $cause,
-            answer: Lesson08 {
-                $($function: $answer,)+
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 pub const MISTAKES: &[Mistake<Lesson08>] = &[
     wrong!("8.1", takes_every_so_many_th, "Each rank got one piece of the order; it takes every world_size-th record.",

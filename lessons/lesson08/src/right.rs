@@ -5,23 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use candle_core::{DType, Tensor};
 use canopy::parallel::{Link, chunk};
-use grader::Right;
+use grader::{Right, right};
 
 use crate::{Lesson08, REFERENCE, parts::*};
-
-/// Another way to write functions of the contract.
-macro_rules! right {
-    ($exercise:literal, $way:literal, $($function:ident: $answer:expr),+) => {
-        Right {
-            exercise: $exercise,
-            way: $way,
-            answer: Lesson08 {
-                $($function: $answer,)+
-                ..REFERENCE
-            },
-        }
-    };
-}
 
 /// The first half with the chunk carried along in a vector of its own, the last one first.
 fn carried(link: &dyn Link, data: &mut [f32]) -> Result<()> {

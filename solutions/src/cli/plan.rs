@@ -8,13 +8,12 @@ use canopy_data::Philox;
 use serde::Serialize;
 
 use crate::{
-    kernels::Pass,
     model::{Kind, PointNet},
     precision::{BF16, FP16, FP32},
     train::{
         Config, Failure, Loss, executable_batch, machine,
         memory::{self, Form, LayerSize, StepBytes, StepSize, largest_batch, step_bytes},
-        train_step,
+        short::Learner,
     },
 };
 
@@ -202,7 +201,7 @@ fn real_steps(args: &Args) -> Result<u64> {
 
 fn two_steps(args: &Args) -> Result<()> {
     let model = model(args)?;
-    let mut optimizer = config(args).optim()?.build(model.params())?;
+    let optimizer = config(args).optim()?.build(model.params())?;
     let mut random = Philox::new(1, 0);
     let count = args.batch * args.points * 3;
     let points: Vec<f32> = (0..count).map(|_| random.uniform() * 2.0 - 1.0).collect();
@@ -211,20 +210,16 @@ fn two_steps(args: &Args) -> Result<()> {
     let labels = Tensor::from_vec(labels, args.batch, &Device::Cpu)?;
     let loss = Loss {
         smoothing: 0.1,
-        class_weights: None,
         orthogonality: 1e-3,
+        ..Loss::CROSS_ENTROPY
     };
-    for step in 0..2 {
-        let pass = Pass::train(1, step).plain(args.plain);
-        train_step(
-            &model,
-            &mut *optimizer,
-            (&points, &labels),
-            &loss,
-            &pass,
-            1e-3,
-            1.0,
-        )?;
+    let mut learner = Learner {
+        clip: 1.0,
+        plain: args.plain,
+        ..Learner::new(model, optimizer, loss)
+    };
+    for _ in 0..2 {
+        learner.step((&points, &labels), 1e-3)?;
     }
     Ok(())
 }

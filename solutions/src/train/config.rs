@@ -1,11 +1,11 @@
 //! Everything that decides a run, as one flat table: what a TOML file may say, what a checkpoint keeps.
 
 use anyhow::{Result, bail, ensure};
-use canopy_data::sample::Method;
+use canopy_data::{Dataset, sample::Method};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    loader::{Augment, Features, Frame},
+    loader::{Augment, Collate, Features, Frame},
     model::{Kind, PointNetConfig},
     optim::{AdamConfig, AdamWConfig, LambConfig, LarsConfig, OptimConfig, SgdConfig},
     precision::{LossScaler, Precision},
@@ -289,6 +289,18 @@ impl Config {
             width,
             dropout,
             ..PointNetConfig::default()
+        }
+    }
+
+    /// How a training record becomes points.
+    pub fn collate(&self, data: Dataset) -> Collate {
+        Collate {
+            data,
+            points: self.points,
+            frame: self.frame,
+            features: self.features,
+            augment: self.augment(),
+            seed: self.seed,
         }
     }
 

@@ -17,6 +17,7 @@ pub mod ranks;
 mod run;
 mod scaled;
 mod search;
+pub mod short;
 mod step;
 pub mod summary;
 mod take_up;
@@ -32,7 +33,7 @@ pub use progress::{Display, bar};
 pub use run::Outcome;
 pub use scaled::{Scaled, scaled_step};
 pub use search::{Failure, executable_batch};
-pub use step::{Loss, Running, accumulated_step, train_step};
+pub use step::{Loss, Running, StepOptions, accumulated_step, train_step};
 pub use take_up::{Saved, take_up};
 pub use trainer::Trainer;
 

@@ -12,7 +12,7 @@ use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 
 use super::{
-    Display, Loss, Running, Trainer, accumulated_step, checkpoint, plan,
+    Display, Loss, Running, Scaled, StepOptions, Trainer, checkpoint, plan,
     ranks::{Job, Member},
     scaled_step,
 };
@@ -55,14 +55,7 @@ impl Trainer {
 
     /// How a training record becomes points.
     pub(super) fn train_collate(&self) -> Collate {
-        Collate {
-            data: self.data.clone(),
-            points: self.config.points,
-            frame: self.config.frame,
-            features: self.config.features,
-            augment: self.config.augment(),
-            seed: self.config.seed,
-        }
+        self.config.collate(self.data.clone())
     }
 
     fn epochs(&mut self, stop: &AtomicBool, job: &mut Option<Job>) -> Result<Outcome> {
@@ -184,17 +177,14 @@ impl Trainer {
                 .lowered(lowering.clone())
         };
         let rate = self.learning_rate(step)?;
-        let (model, optimizer, clip) = (&self.model, &mut *self.optimizer, self.config.clip);
-        let (figures, taken) = match &mut self.scaler {
-            None => (
-                accumulated_step(model, optimizer, &tensors, loss, &pass, rate, clip)?,
-                true,
-            ),
-            Some(scaler) => {
-                let done = scaled_step(model, optimizer, &tensors, loss, &pass, rate, clip, scaler)?;
-                (done.figures, done.taken)
-            }
+        let options = StepOptions {
+            loss,
+            pass: &pass,
+            learning_rate: rate,
+            clip: config.clip,
         };
+        let (model, optimizer, scaler) = (&self.model, &mut *self.optimizer, self.scaler.as_mut());
+        let Scaled { figures, taken } = scaled_step(model, optimizer, &tensors, &options, scaler)?;
         for ((value, correct), batch) in figures.into_iter().zip(micro) {
             // A step that was left out may have a loss that is no number; that is no sign of a run come apart.
             if taken || value.to_dtype(DType::F32)?.to_scalar::<f32>()?.is_finite() {

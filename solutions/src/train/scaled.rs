@@ -3,7 +3,7 @@
 use anyhow::Result;
 use candle_core::Tensor;
 
-use super::{Loss, step::accumulated_gradients};
+use super::{StepOptions, accumulated_step, step::accumulated_gradients};
 use crate::{
     kernels::Pass,
     model::PointNet,
@@ -20,22 +20,22 @@ pub struct Scaled {
     pub taken: bool,
 }
 
-/// As [`super::accumulated_step`], by the gradients of the scaled loss: backward, unscale, clip, step or not, then the
-/// scale follows. Waits once for the device, to know whether a gradient overflowed.
+/// [`accumulated_step`] where there is no scaler; else by the gradients of the scaled loss: backward, unscale, clip, step or
+/// not, then the scale follows. Waits once for the device, to know whether a gradient overflowed.
 ///
 /// # Errors
 /// candle's; the scale cannot fall further.
-#[allow(clippy::too_many_arguments, reason = "accumulated_step's, and the scaler")]
 pub fn scaled_step<S: LossScale>(
     model: &PointNet,
     optimizer: &mut dyn Optimizer,
     micro: &[(Tensor, Tensor)],
-    loss: &Loss,
-    pass: &dyn Fn(usize) -> Pass,
-    learning_rate: f64,
-    clip: f64,
-    scaler: &mut GradScaler<S>,
+    options: &StepOptions,
+    scaler: Option<&mut GradScaler<S>>,
 ) -> Result<Scaled> {
+    let Some(scaler) = scaler else {
+        let figures = accumulated_step(model, optimizer, micro, options)?;
+        return Ok(Scaled { figures, taken: true });
+    };
     let mut walk = |total: &Tensor, pass: &Pass| {
         scaler.gradients(total, &mut |scaled| {
             model
@@ -43,11 +43,11 @@ pub fn scaled_step<S: LossScale>(
                 .map_err(|e| candle_core::Error::Msg(format!("{e:#}")))
         })
     };
-    let (figures, mut grads) = accumulated_gradients(model, micro, loss, pass, &mut walk)?;
-    if clip > 0.0 {
-        clip_grad_norm(&mut grads, clip)?;
+    let (figures, mut grads) = accumulated_gradients(model, micro, options.loss, options.pass, &mut walk)?;
+    if options.clip > 0.0 {
+        clip_grad_norm(&mut grads, options.clip)?;
     }
-    let taken = scaler.step(&mut grads, |grads| optimizer.step(grads, learning_rate))?;
+    let taken = scaler.step(&mut grads, |grads| optimizer.step(grads, options.learning_rate))?;
     scaler.update()?;
     Ok(Scaled { figures, taken })
 }

@@ -28,6 +28,27 @@ pub struct Loss {
     pub orthogonality: f64,
 }
 
+impl Loss {
+    /// The cross-entropy alone.
+    pub const CROSS_ENTROPY: Self = Self {
+        smoothing: 0.0,
+        class_weights: None,
+        orthogonality: 0.0,
+    };
+}
+
+/// How a step over micro-batches is taken.
+pub struct StepOptions<'a> {
+    /// What is to become small.
+    pub loss: &'a Loss,
+    /// The pass of a micro-batch, by its number: each draws its own dropout.
+    pub pass: &'a dyn Fn(usize) -> Pass,
+    /// The optimizer's.
+    pub learning_rate: f64,
+    /// Greatest norm of all gradients; 0: as they are.
+    pub clip: f64,
+}
+
 /// Forward, loss, backward, clip, optimizer step. Nothing here waits for the device.
 ///
 /// `points` `[clouds, points, channels]`, `labels` `[clouds]`. Returns the loss and how many were named rightly,
@@ -51,8 +72,8 @@ pub fn train_step(
 }
 
 /// As [`train_step`], with the gradients of several micro-batches in one optimizer step: those of the mean loss over all
-/// of them, but that batch normalisation (and with it the feature transform's term) sees one at a time. `pass(i)` is the
-/// pass of micro-batch i, which draws its own dropout. Returns loss and hits of each.
+/// of them, but that batch normalisation (and with it the feature transform's term) sees one at a time. Returns loss and
+/// hits of each.
 ///
 /// # Errors
 /// candle's; no micro-batch.
@@ -60,14 +81,11 @@ pub fn accumulated_step(
     model: &PointNet,
     optimizer: &mut dyn Optimizer,
     micro: &[(Tensor, Tensor)],
-    loss: &Loss,
-    pass: &dyn Fn(usize) -> Pass,
-    learning_rate: f64,
-    clip: f64,
+    options: &StepOptions,
 ) -> Result<Vec<(Tensor, Tensor)>> {
     let walk = &mut |total: &Tensor, pass: &Pass| model.gradients(total, pass);
-    let (figures, mut grads) = accumulated_gradients(model, micro, loss, pass, walk)?;
-    update(optimizer, &mut grads, learning_rate, clip)?;
+    let (figures, mut grads) = accumulated_gradients(model, micro, options.loss, options.pass, walk)?;
+    update(optimizer, &mut grads, options.learning_rate, options.clip)?;
     Ok(figures)
 }
 

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use crate::{DEADLINE, Lesson, Outcome, run};
+use crate::{Contract, DEADLINE, Lesson, Outcome, run};
 
 /// Options of `cargo run -p lessonNN -- …`.
 #[derive(Clone, Debug, Parser)]
@@ -116,13 +116,13 @@ pub struct Piece {
     pub whose: &'static str,
 }
 
-impl<C: Copy + Send + 'static> Lesson<C> {
+impl<C: Contract> Lesson<C> {
     /// The functions of `student` that pass all their checks now, and canopy's in the place of the others, or with
-    /// `reference` canopy's alone. `take` puts the student's function of an exercise into a contract.
+    /// `reference` canopy's alone.
     ///
     /// # Errors
     /// Those of [`Lesson::manifest`].
-    pub fn pieces(&self, student: C, reference: bool, take: fn(&mut C, &str)) -> Result<(C, Vec<Piece>)> {
+    pub fn pieces(&self, student: C, reference: bool) -> Result<(C, Vec<Piece>)> {
         let (mut answer, mut pieces) = (self.reference, Vec::new());
         for exercise in self.manifest()?.exercises {
             let whose = if reference {
@@ -131,7 +131,7 @@ impl<C: Copy + Send + 'static> Lesson<C> {
                 self.whose(student, &exercise.id)
             };
             if whose == "yours" {
-                take(&mut answer, &exercise.id);
+                answer.take(&student, &exercise.id);
             }
             pieces.push(Piece {
                 id: exercise.id,

@@ -21,6 +21,7 @@
 //! ```
 
 mod cause;
+mod contract;
 mod draw;
 pub mod experiment;
 pub mod grades;
@@ -46,6 +47,7 @@ mod values;
 mod verdict;
 
 pub use cause::cause;
+pub use contract::Contract;
 pub use draw::{Draw, draw, seed};
 pub use harness::grade;
 pub use judge::judge;

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use candle_core::{Device, Tensor};
-use canopy::loader::random_sample;
-use canopy_data::{
-    Dataset, Philox, builtin, cache_folder,
-    split::{self, Shares},
+use canopy::{
+    loader::random_sample,
+    train::{Config, short},
 };
+use canopy_data::{Dataset, Philox};
 use lesson02::Lesson02;
 
 /// Points of a cloud as the network sees it.
@@ -27,21 +27,11 @@ pub struct Forest {
 
 /// The forest, split by plots as `canopy train` splits it.
 pub fn forest() -> Result<Forest> {
-    let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
-        if done == 0 {
-            eprintln!("growing the forest, {total} scans (once; it is kept)");
-        }
-    })?;
-    let data = loaded.dataset;
-    let shares = Shares {
-        validation: 0.15,
-        test: 0.2,
-    };
-    let parts = split::by_plot(&data, shares, 1)?;
+    let short::Forest { data, split, .. } = short::Forest::open(Config::default())?;
     let read = |records: &[usize]| -> Result<Vec<Tree>> { records.iter().map(|&r| tree(&data, r)).collect() };
     Ok(Forest {
-        train: read(&parts.train)?,
-        test: read(&parts.test)?,
+        train: read(&split.train)?,
+        test: read(&split.test)?,
         species: data.species.clone(),
     })
 }

@@ -4,7 +4,6 @@ pub mod draw;
 pub mod forest;
 pub mod found;
 pub mod net;
-pub mod pieces;
 pub mod size;
 pub mod train;
 pub mod trials;

@@ -4,15 +4,17 @@ use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 use canopy::{
     kernels::Pass,
-    loader::{Augment, Batch, Collate, Features, Frame, batches, epoch_order},
-    model::{Kind, PointNet, PointNetConfig},
+    loader::{Augment, Batch, Collate, batches, epoch_order},
+    model::PointNet,
     optim::OptimConfig,
-    train::{Loss, metrics, train_step},
+    train::{
+        Loss, metrics,
+        short::{Forest, Learner},
+    },
 };
-use canopy_data::{Dataset, builtin, cache_folder};
 use lesson03::Lesson03;
 
-const POINTS: usize = 128;
+pub const POINTS: usize = 128;
 /// Trees, and scans of each: so many random samples of its cloud, as if it had been scanned as often.
 const TREES: usize = 140;
 const SCANS: u64 = 6;
@@ -22,53 +24,31 @@ const REPEATS: u64 = 4;
 /// Share of the scans that test.
 const HELD_OUT: f64 = 0.3;
 
-/// The built-in forest.
-pub struct Forest {
-    pub data: Dataset,
-    pub seed: u64,
-}
-
-impl Forest {
-    pub fn open(seed: u64) -> Result<Self> {
-        let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
-            if done == 0 {
-                eprintln!("growing the forest, {total} scans (once; it is kept)");
-            }
-        })?;
-        Ok(Self {
-            data: loaded.dataset,
-            seed,
-        })
-    }
-
-    /// Six scans each of 140 trees: the clouds as the network sees them, and the record that each is of.
-    fn scans(&self) -> Result<(Vec<Batch>, Vec<usize>)> {
-        let collate = Collate {
-            data: self.data.clone(),
-            points: POINTS,
-            frame: Frame::Sphere,
-            features: Features::Xyz,
-            augment: Augment {
-                jitter: 0.005,
-                ..Augment::NONE
-            },
-            seed: self.seed,
-        };
-        let mut trees: Vec<usize> = Vec::new();
-        for r in epoch_order(self.data.len(), self.seed, 0) {
-            let name = &self.data.records[r].tree;
-            let new = trees.iter().all(|&other| self.data.records[other].tree != *name);
-            if new && trees.len() < TREES {
-                trees.push(r);
-            }
-        }
-        let of: Vec<usize> = trees.iter().flat_map(|&r| vec![r; SCANS as usize]).collect();
-        let scans = of
+/// Six scans each of 140 trees: the clouds as the network sees them, and the record that each is of.
+fn scans(forest: &Forest) -> Result<(Vec<Batch>, Vec<usize>)> {
+    let collate = Collate {
+        augment: Augment {
+            turn: false,
+            ..forest.config.augment()
+        },
+        ..forest.collate()
+    };
+    let mut trees: Vec<usize> = Vec::new();
+    for r in epoch_order(forest.data.len(), forest.config.seed, 0) {
+        let name = &forest.data.records[r].tree;
+        let new = trees
             .iter()
-            .enumerate()
-            .map(|(i, &r)| collate.batch(&[r], i as u64 % SCANS));
-        Ok((scans.collect::<Result<_>>()?, of))
+            .all(|&other| forest.data.records[other].tree != *name);
+        if new && trees.len() < TREES {
+            trees.push(r);
+        }
     }
+    let of: Vec<usize> = trees.iter().flat_map(|&r| vec![r; SCANS as usize]).collect();
+    let scans = of
+        .iter()
+        .enumerate()
+        .map(|(i, &r)| collate.batch(&[r], i as u64 % SCANS));
+    Ok((scans.collect::<Result<_>>()?, of))
 }
 
 /// A way to split, and what it says.
@@ -83,7 +63,7 @@ pub struct Split {
 }
 
 pub fn splits(forest: &Forest, answer: &Lesson03) -> Result<Vec<Split>> {
-    let (scans, of) = forest.scans()?;
+    let (scans, of) = scans(forest)?;
     let record = |&r: &usize| &forest.data.records[r];
     let trees: Vec<&str> = of.iter().map(|r| record(r).tree.as_str()).collect();
     let plots: Vec<&str> = of.iter().map(|r| record(r).plot.as_str()).collect();
@@ -103,7 +83,7 @@ pub fn splits(forest: &Forest, answer: &Lesson03) -> Result<Vec<Split>> {
             accuracy: Vec::new(),
         };
         for repeat in 0..REPEATS {
-            let (train, test) = hold_out(&group, groups, forest.seed + 100 * repeat);
+            let (train, test) = hold_out(&group, groups, forest.config.seed + 100 * repeat);
             let seen = |of: &[&str]| {
                 let known = |&&r: &&usize| train.iter().any(|&t| of[t] == of[r]);
                 test.iter().filter(known).count() as f64 / test.len() as f64 / REPEATS as f64
@@ -111,7 +91,7 @@ pub fn splits(forest: &Forest, answer: &Lesson03) -> Result<Vec<Split>> {
             row.trees_seen += seen(&trees);
             row.plots_seen += seen(&plots);
             row.accuracy
-                .push(forest.trained(answer, &scans, &train, &test, repeat)?);
+                .push(trained(forest, answer, &scans, (&train, &test), repeat)?);
         }
         rows.push(row);
     }
@@ -142,63 +122,47 @@ fn batch(scans: &[Batch], which: &[usize]) -> Result<(Tensor, Tensor)> {
     joined.to_device(&Device::Cpu)
 }
 
-impl Forest {
-    fn trained(
-        &self,
-        answer: &Lesson03,
-        scans: &[Batch],
-        train: &[usize],
-        test: &[usize],
-        repeat: u64,
-    ) -> Result<f64> {
-        let config = PointNetConfig {
-            kind: Kind::Vanilla,
-            classes: self.data.species.len(),
-            width: 4,
-            dropout: 0.0,
-            ..PointNetConfig::default()
-        };
-        let seed = self.seed + repeat;
-        let model = PointNet::new(&config, &Device::Cpu, DType::F32, seed)?;
-        let mut optimizer = OptimConfig::adamw().build(model.params())?;
-        let loss = Loss {
-            smoothing: 0.0,
-            class_weights: None,
-            orthogonality: 0.0,
-        };
-        let mut step = 0;
-        for epoch in 0..EPOCHS {
-            let order: Vec<usize> = (answer.epoch_order)(train.len(), seed, epoch)
-                .into_iter()
-                .map(|i| train[i])
-                .collect();
-            for which in batches(&order, BATCH, true) {
-                let (points, labels) = batch(scans, &which)?;
-                let pass = Pass::train(seed, step);
-                let rate = if epoch < EPOCHS * 2 / 3 { 2e-3 } else { 4e-4 };
-                train_step(
-                    &model,
-                    optimizer.as_mut(),
-                    (&points, &labels),
-                    &loss,
-                    &pass,
-                    rate,
-                    1.0,
-                )?;
-                step += 1;
-            }
-        }
-        let mut right = 0;
-        for which in batches(test, 64, false) {
+fn trained(
+    forest: &Forest,
+    answer: &Lesson03,
+    scans: &[Batch],
+    (train, test): (&[usize], &[usize]),
+    repeat: u64,
+) -> Result<f64> {
+    let seed = forest.config.seed + repeat;
+    let network = forest.config.network(forest.data.species.len());
+    let model = PointNet::new(&network, &Device::Cpu, DType::F32, seed)?;
+    let optimizer = OptimConfig::adamw().build(model.params())?;
+    let mut learner = Learner {
+        seed,
+        clip: 1.0,
+        ..Learner::new(model, optimizer, Loss::CROSS_ENTROPY)
+    };
+    for epoch in 0..EPOCHS {
+        let order: Vec<usize> = (answer.epoch_order)(train.len(), seed, epoch)
+            .into_iter()
+            .map(|i| train[i])
+            .collect();
+        for which in batches(&order, BATCH, true) {
             let (points, labels) = batch(scans, &which)?;
-            let logits = model.forward(&points, &Pass::eval())?.logits.to_vec2::<f32>()?;
-            let truth = labels.to_vec1::<u32>()?;
-            right += logits
-                .iter()
-                .zip(truth)
-                .filter(|(row, truth)| metrics::argmax(row) as u32 == *truth)
-                .count();
+            let rate = if epoch < EPOCHS * 2 / 3 { 2e-3 } else { 4e-4 };
+            learner.step((&points, &labels), rate)?;
         }
-        Ok(right as f64 / test.len() as f64)
     }
+    let mut right = 0;
+    for which in batches(test, 64, false) {
+        let (points, labels) = batch(scans, &which)?;
+        let logits = learner
+            .model
+            .forward(&points, &Pass::eval())?
+            .logits
+            .to_vec2::<f32>()?;
+        let truth = labels.to_vec1::<u32>()?;
+        right += logits
+            .iter()
+            .zip(truth)
+            .filter(|(row, truth)| metrics::argmax(row) as u32 == *truth)
+            .count();
+    }
+    Ok(right as f64 / test.len() as f64)
 }

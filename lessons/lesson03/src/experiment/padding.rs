@@ -7,12 +7,11 @@ use candle_core::{DType, Device, Tensor};
 use canopy::{
     kernels::{Pass, cross_entropy},
     loader::{batches, normalise, padded_share},
-    model::{Kind, PointNet, PointNetConfig},
+    model::{PointNet, PointNetConfig},
+    train::short::Forest,
 };
 use canopy_data::sample::Subsample;
 use lesson03::Lesson03;
-
-use super::leakage::Forest;
 
 const TREES: usize = 96;
 const BATCH: usize = 8;
@@ -36,14 +35,14 @@ pub struct Lengths {
 }
 
 pub fn padded(forest: &Forest, answer: &Lesson03) -> Result<Lengths> {
-    let records: Vec<usize> = (answer.epoch_order)(forest.data.len(), forest.seed, 0)
+    let records: Vec<usize> = (answer.epoch_order)(forest.data.len(), forest.config.seed, 0)
         .into_iter()
         .take(TREES)
         .collect();
     let (mut clouds, mut labels) = (Vec::new(), Vec::new());
     for &r in &records {
         let points = forest.data.cloud(r)?.xyz;
-        let kept = (answer.subsample)(&points, Subsample::Voxel(EDGE), forest.seed);
+        let kept = (answer.subsample)(&points, Subsample::Voxel(EDGE), forest.config.seed);
         let mut cloud: Vec<[f32; 3]> = kept.into_iter().map(|i| points[i]).collect();
         normalise(&mut cloud);
         clouds.push(cloud);
@@ -54,7 +53,7 @@ pub fn padded(forest: &Forest, answer: &Lesson03) -> Result<Lengths> {
     sorted.sort_unstable();
     let at = |share: usize| sorted[(sorted.len() - 1) * share / 8];
     let bounds: Vec<usize> = (1..8).map(at).collect();
-    let order = (answer.epoch_order)(TREES, forest.seed, 1);
+    let order = (answer.epoch_order)(TREES, forest.config.seed, 1);
     let ways = [
         ("as they come", batches(&order, BATCH, false)),
         (
@@ -94,19 +93,16 @@ fn epoch(
     labels: &[u32],
 ) -> Result<f64> {
     let config = PointNetConfig {
-        kind: Kind::Vanilla,
-        classes: forest.data.species.len(),
         width: 8,
-        dropout: 0.0,
-        ..PointNetConfig::default()
+        ..forest.config.network(forest.data.species.len())
     };
-    let model = PointNet::new(&config, &Device::Cpu, DType::F32, forest.seed)?;
+    let model = PointNet::new(&config, &Device::Cpu, DType::F32, forest.config.seed)?;
     let (mut sum, mut seen) = (0.0, 0);
     for (step, batch) in cut.iter().enumerate() {
         let of: Vec<Vec<[f32; 3]>> = batch.iter().map(|&i| clouds[i].clone()).collect();
         let (points, mask) = (answer.collate_ragged)(&of, &Device::Cpu)?;
         let truth: Vec<u32> = batch.iter().map(|&i| labels[i]).collect();
-        let pass = Pass::train(forest.seed, step as u64).plain(true);
+        let pass = Pass::train(forest.config.seed, step as u64).plain(true);
         let logits = model.forward_masked(&points, &mask, &pass)?.logits;
         let loss = cross_entropy(
             &logits,

@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, Result, bail};
 use candle_core::{DType, Device};
 use canopy::{
-    kernels::Pass,
     loader::{Batch, Collate},
     model::{Kind, PointNet, PointNetConfig},
     optim::OptimConfig,
-    train::{Loss, train_step},
+    train::{Loss, short::Learner},
 };
 use lesson03::Lesson03;
 
@@ -48,27 +47,14 @@ pub fn waits(files: &Files, answer: &Lesson03) -> Result<Vec<Row>> {
             ..PointNetConfig::default()
         };
         let model = PointNet::new(&config, &Device::Cpu, DType::F32, 1)?;
-        let mut optimizer = OptimConfig::adamw().build(model.params())?;
-        let loss = Loss {
-            smoothing: 0.1,
-            class_weights: None,
-            orthogonality: 0.0,
+        let optimizer = OptimConfig::adamw().build(model.params())?;
+        let mut learner = Learner {
+            clip: 1.0,
+            ..Learner::new(model, optimizer, Loss::CROSS_ENTROPY)
         };
-        let mut step = 0;
         Ok(Box::new(move |batch| {
             let (points, labels) = batch.to_device(&Device::Cpu)?;
-            let pass = Pass::train(1, step);
-            step += 1;
-            train_step(
-                &model,
-                optimizer.as_mut(),
-                (&points, &labels),
-                &loss,
-                &pass,
-                1e-3,
-                1.0,
-            )?;
-            Ok(())
+            learner.step((&points, &labels), 1e-3).map(drop)
         }))
     })
 }

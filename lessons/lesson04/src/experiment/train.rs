@@ -6,18 +6,16 @@ use anyhow::Result;
 use candle_core::{DType, Device, Error, Tensor};
 use canopy::{
     kernels::Pass,
-    loader::{Augment, Batch, Collate, Features, Frame, batches, epoch_order},
-    model::{Kind, PointNet, PointNetConfig},
+    loader::{Augment, Collate, batches},
+    model::PointNet,
     optim::{OptimConfig, Optimizer},
-    train::{OnDevice, Saved, metrics::Scores},
-};
-use canopy_data::{
-    Dataset, builtin, cache_folder,
-    split::{self, Shares, Split},
+    train::{
+        Config, Loss, OnDevice, Saved,
+        metrics::Scores,
+        short::{self, Forest},
+    },
 };
 use lesson04::Lesson04;
-
-use super::pieces::LOSS;
 
 /// Points of a cloud.
 pub const POINTS: usize = 128;
@@ -47,11 +45,8 @@ pub struct Training {
     pub differ: usize,
 }
 
-struct Forest {
-    data: Dataset,
-    split: Split,
-    seed: u64,
-}
+/// The trees, and how they are split.
+struct Trees(Forest);
 
 struct Run {
     model: PointNet,
@@ -60,7 +55,10 @@ struct Run {
 }
 
 pub fn run(answer: &Lesson04, seed: u64) -> Result<Training> {
-    let forest = Forest::open(seed)?;
+    let forest = Trees(Forest::open(Config {
+        dropout: 0.3,
+        ..short::small(POINTS, seed)
+    })?);
     let mut whole = forest.begin()?;
     let mut epochs = Vec::new();
     let mut saved = None;
@@ -94,38 +92,17 @@ pub fn run(answer: &Lesson04, seed: u64) -> Result<Training> {
         None => (0, 0),
     };
     Ok(Training {
-        trees: forest.split.train.len(),
-        unseen: forest.unseen().len(),
+        trees: forest.0.split.train.len(),
+        unseen: forest.0.unseen().len(),
         epochs,
         tensors,
         differ,
     })
 }
 
-impl Forest {
-    fn open(seed: u64) -> Result<Self> {
-        let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
-            if done == 0 {
-                eprintln!("growing the forest, {total} scans (once; it is kept)");
-            }
-        })?;
-        let data = loaded.dataset;
-        let shares = Shares {
-            validation: 0.1,
-            test: 0.25,
-        };
-        let split = split::by_plot(&data, shares, 1)?;
-        Ok(Self { data, split, seed })
-    }
-
+impl Trees {
     fn begin(&self) -> Result<Run> {
-        let config = PointNetConfig {
-            kind: Kind::Vanilla,
-            classes: self.data.species.len(),
-            width: 4,
-            ..PointNetConfig::default()
-        };
-        let model = PointNet::new(&config, &Device::Cpu, DType::F32, self.seed)?;
+        let model = self.0.model()?;
         Ok(Run {
             optimizer: OptimConfig::adamw().build(model.params())?,
             model,
@@ -133,42 +110,20 @@ impl Forest {
         })
     }
 
-    fn unseen(&self) -> Vec<usize> {
-        [self.split.test.clone(), self.split.validation.clone()].concat()
-    }
-
     fn todo(&self, epoch: usize) -> Vec<Vec<usize>> {
-        let order = epoch_order(self.split.train.len(), self.seed, epoch as u64);
-        let order: Vec<usize> = order.into_iter().map(|i| self.split.train[i]).collect();
-        batches(&order, BATCH, true)
-    }
-
-    fn batch(&self, records: &[usize], epoch: usize, augment: Augment) -> Result<Batch> {
-        let collate = Collate {
-            data: self.data.clone(),
-            points: POINTS,
-            frame: Frame::Sphere,
-            features: Features::Xyz,
-            augment,
-            seed: self.seed,
-        };
-        collate.batch(records, epoch as u64)
+        batches(&self.0.order(epoch as u64), BATCH, true)
     }
 
     /// The steps over `todo`, by exercises 4.2 and 4.5.
     fn steps(&self, answer: &Lesson04, run: &mut Run, epoch: usize, todo: &[Vec<usize>]) -> Result<f64> {
-        let augment = Augment {
-            turn: true,
-            jitter: 0.005,
-            ..Augment::NONE
-        };
         let mut one = |records: &Vec<usize>| -> Result<(OnDevice, u64)> {
-            let (points, labels) = self.batch(records, epoch, augment)?.to_device(&Device::Cpu)?;
-            let pass = Pass::train(self.seed, run.step);
+            let (points, labels) = self.0.batch(records, epoch as u64)?.to_device(&Device::Cpu)?;
+            let pass = Pass::train(self.0.config.seed, run.step);
             run.step += 1;
             let (model, optimizer) = (&run.model, &mut *run.optimizer);
             let data = (&points, &labels);
-            let (loss, _) = (answer.train_step)(model, optimizer, data, &LOSS, &pass, RATE, 1.0)?;
+            let (loss, _) =
+                (answer.train_step)(model, optimizer, data, &Loss::CROSS_ENTROPY, &pass, RATE, 1.0)?;
             Ok((OnDevice::new(&loss)?, records.len() as u64))
         };
         let mut steps = todo
@@ -179,23 +134,27 @@ impl Forest {
 
     /// Of trees of other plots, by exercises 4.3 and 4.4.
     fn scores(&self, answer: &Lesson04, model: &PointNet) -> Result<Scores> {
-        let unseen = self.unseen();
+        let unseen = self.0.unseen();
+        let collate = Collate {
+            augment: Augment::NONE,
+            ..self.0.collate()
+        };
         let (mut truth, mut named) = (Vec::new(), Vec::new());
         for records in batches(&unseen, 64, false) {
-            let batch = self.batch(&records, 0, Augment::NONE)?;
+            let batch = collate.batch(&records, 0)?;
             truth.extend_from_slice(&batch.labels);
             let (points, _) = batch.to_device(&Device::Cpu)?;
             let said: Vec<u32> = (answer.probabilities)(model, &points)?.argmax(1)?.to_vec1()?;
             named.extend(said);
         }
-        Ok((answer.scores)(&truth, &named, self.data.species.len()))
+        Ok((answer.scores)(&truth, &named, self.0.data.species.len()))
     }
 
     /// A run begun anew, taken up by exercise 4.7, and gone on with to the end.
     fn taken_up(&self, answer: &Lesson04, saved: &Saved, step: u64) -> Result<Run> {
         let mut run = self.begin()?;
         let (model, optimizer) = (&run.model, &mut *run.optimizer);
-        let rest = (answer.take_up)(saved, model, optimizer, &self.split.train, BATCH)?;
+        let rest = (answer.take_up)(saved, model, optimizer, &self.0.split.train, BATCH)?;
         run.step = step;
         self.steps(answer, &mut run, saved.epoch, &rest)?;
         for epoch in saved.epoch + 1..EPOCHS {

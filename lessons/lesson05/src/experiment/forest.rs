@@ -3,8 +3,8 @@
 use std::{fmt::Write as _, fs, path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result};
-use canopy::loader::{Augment, Collate, Features, Frame};
-use canopy_data::{Cloud, CloudSource, Dataset, builtin, cache_folder};
+use canopy::{loader::Collate, train::short};
+use canopy_data::{Cloud, CloudSource, Dataset};
 use tempfile::TempDir;
 
 /// Trees that are learnt.
@@ -43,12 +43,7 @@ impl Forest {
     /// Every so many trees of the built-in forest, so that all species are there; written out as text into a folder that
     /// goes with the forest.
     pub fn open(seed: u64) -> Result<Self> {
-        let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
-            if done == 0 {
-                eprintln!("growing the forest, {total} scans (once; it is kept)");
-            }
-        })?;
-        let all = loaded.dataset;
+        let all = short::built_in()?;
         let every = (all.len() / TREES).max(1);
         let taken: Vec<usize> = (0..all.len()).step_by(every).take(TREES).collect();
         let clouds = taken.iter().map(|&i| all.cloud(i)).collect::<Result<Vec<_>>>()?;
@@ -84,22 +79,8 @@ impl Forest {
 
     /// How clouds become batches.
     pub fn collate(&self, text: bool, points: usize) -> Collate {
-        Collate {
-            data: if text {
-                self.text.clone()
-            } else {
-                self.memory.clone()
-            },
-            points,
-            frame: Frame::Sphere,
-            features: Features::Xyz,
-            augment: Augment {
-                turn: true,
-                jitter: 0.005,
-                ..Augment::NONE
-            },
-            seed: self.seed,
-        }
+        let data = if text { &self.text } else { &self.memory };
+        short::small(points, self.seed).collate(data.clone())
     }
 }
 

@@ -3,7 +3,6 @@
 pub mod draw;
 pub mod forest;
 pub mod found;
-pub mod pieces;
 pub mod queue;
 pub mod rows;
 pub mod sick;

@@ -39,11 +39,6 @@ struct Flat {
 
 /// Learning rate of all trainings here.
 pub const RATE: f64 = 1e-3;
-const LOSS: Loss = Loss {
-    smoothing: 0.0,
-    class_weights: None,
-    orthogonality: 0.0,
-};
 
 impl State {
     pub fn new(model: PointNet, plain: bool) -> anyhow::Result<Self> {
@@ -91,8 +86,16 @@ impl State {
         // The trainer's own step, with an optimizer that keeps the gradients instead of using them.
         let mut keep = Keep::default();
         let pair = (points, labels);
-        let (loss, _) =
-            canopy::train::train_step(&self.model, &mut keep, pair, &LOSS, &pass, RATE, 0.0).map_err(said)?;
+        let (loss, _) = canopy::train::train_step(
+            &self.model,
+            &mut keep,
+            pair,
+            &Loss::CROSS_ENTROPY,
+            &pass,
+            RATE,
+            0.0,
+        )
+        .map_err(said)?;
         self.loss = f64::from(loss.to_scalar::<f32>()?);
         self.grads = keep.0;
         self.step += 1;

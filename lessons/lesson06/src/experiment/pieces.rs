@@ -9,22 +9,7 @@ use canopy::{
     optim::Optimizer,
     precision::{BF16, DynamicScaler, Format, LossScale, ScaledGradients, Walk},
 };
-use lesson06::{Lesson06, STUDENT};
-
-/// Puts the student's function of `exercise` into `answer`.
-pub fn take(answer: &mut Lesson06, exercise: &str) {
-    match exercise {
-        "6.1" => answer.round_to = STUDENT.round_to,
-        "6.2" => answer.autocast = STUDENT.autocast,
-        "6.3" => answer.scaled_gradients = STUDENT.scaled_gradients,
-        "6.4" => answer.update_scale = STUDENT.update_scale,
-        "6.5" => answer.master_step = STUDENT.master_step,
-        "6.6" => answer.bytes_per_parameter = STUDENT.bytes_per_parameter,
-        "6.7" => answer.scale_for = STUDENT.scale_for,
-        "6.8" => answer.tensor_cores = STUDENT.tensor_cores,
-        _ => {}
-    }
-}
+use lesson06::Lesson06;
 
 /// The loss scale of a training: by exercise 6.4, or always the same.
 pub struct Scale {

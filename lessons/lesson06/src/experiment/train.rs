@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor};
+use candle_core::{Device, Tensor};
 use canopy::{
     kernels::{Lowering, Pass},
-    loader::{Augment, Batch, Collate, Features, Frame, batches, epoch_order},
-    model::{Kind, PointNet, PointNetConfig},
+    loader::{Batch, batches},
+    model::PointNet,
     optim::{OptimConfig, Optimizer, SgdConfig},
     precision::{Autocast, Counts, DynamicScaler, Format, GradScaler, GradientCensus},
-    train::{EvaluateOptions, Loss, accumulated_step, evaluate, scaled_step},
-};
-use canopy_data::{
-    Dataset, builtin, cache_folder,
-    split::{self, Shares, Split},
+    train::{
+        Loss, StepOptions, scaled_step,
+        short::{self, Forest},
+    },
 };
 use lesson06::Lesson06;
 
@@ -31,19 +30,6 @@ pub const BATCH: usize = 32;
 pub const EPOCHS: usize = 6;
 /// The learning rate of each epoch: at its end training settles, so that the formats differ by more than its noise.
 const RATES: [f64; EPOCHS] = [0.05, 0.05, 0.05, 0.05, 0.015, 0.005];
-const LOSS: Loss = Loss {
-    smoothing: 0.0,
-    class_weights: None,
-    orthogonality: 0.0,
-};
-
-/// The trees and how they are split.
-pub struct Forest {
-    pub data: Dataset,
-    pub split: Split,
-    pub seed: u64,
-}
-
 /// What a training came to.
 pub struct Trained {
     /// Mean loss of each epoch over the steps that were taken; NaN where it came apart.
@@ -57,125 +43,67 @@ pub struct Trained {
     pub gradients: Counts,
 }
 
-impl Forest {
-    /// Split by plots, as `canopy train` splits.
-    pub fn open(seed: u64) -> Result<Self> {
-        let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
-            if done == 0 {
-                eprintln!("growing the forest, {total} scans (once; it is kept)");
-            }
-        })?;
-        let data = loaded.dataset;
-        let shares = Shares {
-            validation: 0.1,
-            test: 0.25,
-        };
-        let split = split::by_plot(&data, shares, 1)?;
-        Ok(Self { data, split, seed })
-    }
+/// What all trainings begin with.
+pub fn forest(seed: u64) -> Result<Forest> {
+    Forest::open(short::small(POINTS, seed))
+}
 
-    fn model(&self) -> Result<PointNet> {
-        let config = PointNetConfig {
-            kind: Kind::Vanilla,
-            classes: self.data.species.len(),
-            width: 4,
-            dropout: 0.0,
-            ..PointNetConfig::default()
-        };
-        PointNet::new(&config, &Device::Cpu, DType::F32, self.seed)
-    }
+/// Batches of all epochs, drawn once for all trainings.
+pub fn drawn(forest: &Forest) -> Result<Vec<Vec<Batch>>> {
+    let epoch = |epoch: u64| {
+        let records = batches(&forest.order(epoch), BATCH, true);
+        records.iter().map(|r| forest.batch(r, epoch)).collect()
+    };
+    (0..EPOCHS as u64).map(epoch).collect()
+}
 
-    /// Batches of all epochs, drawn once for all trainings.
-    pub fn batches(&self) -> Result<Vec<Vec<Batch>>> {
-        let collate = Collate {
-            data: self.data.clone(),
-            points: POINTS,
-            frame: Frame::Sphere,
-            features: Features::Xyz,
-            augment: Augment {
-                turn: true,
-                jitter: 0.005,
-                ..Augment::NONE
-            },
-            seed: self.seed,
-        };
-        let epoch = |epoch: u64| {
-            let order: Vec<usize> = epoch_order(self.split.train.len(), self.seed, epoch)
-                .into_iter()
-                .map(|i| self.split.train[i])
-                .collect();
-            let records = batches(&order, BATCH, true);
-            records.iter().map(|r| collate.batch(r, epoch)).collect()
-        };
-        (0..EPOCHS as u64).map(epoch).collect()
-    }
-
-    /// Trains [`EPOCHS`] epochs one way.
-    pub fn train(&self, answer: &Lesson06, way: &Way, epochs: &[Vec<Batch>]) -> Result<Trained> {
-        let model = self.model()?;
-        let mut optimizer = optimizer(answer, way, &model)?;
-        let census = Arc::new(GradientCensus::default());
-        let lowering = way
-            .format
-            .map(|format| lowering(answer, way, format, census.clone()));
-        let mut scaler = scaler(answer, way.scaling);
-        let (mut step, mut left_out, mut losses) = (0, 0, Vec::new());
-        for (epoch, rate) in epochs.iter().zip(RATES) {
-            let (mut sum, mut taken) = (0.0, 0);
-            for batch in epoch {
-                let micro = [batch.to_device(&Device::Cpu)?];
-                let pass = |_| Pass::train(self.seed, step).lowered(lowering.clone());
-                let (figures, good) = match &mut scaler {
-                    None => (
-                        accumulated_step(&model, &mut *optimizer, &micro, &LOSS, &pass, rate, 0.0)?,
-                        true,
-                    ),
-                    Some(scaler) => {
-                        let done =
-                            scaled_step(&model, &mut *optimizer, &micro, &LOSS, &pass, rate, 0.0, scaler)?;
-                        (done.figures, done.taken)
-                    }
-                };
-                step += 1;
-                if good {
-                    sum += number(&figures[0].0)?;
-                    taken += 1;
-                } else {
-                    left_out += 1;
-                }
-            }
-            losses.push(sum / f64::from(taken));
-            if !sum.is_finite() {
-                break;
+/// Trains [`EPOCHS`] epochs one way.
+pub fn train(forest: &Forest, answer: &Lesson06, way: &Way, epochs: &[Vec<Batch>]) -> Result<Trained> {
+    let model = forest.model()?;
+    let mut optimizer = optimizer(answer, way, &model)?;
+    let census = Arc::new(GradientCensus::default());
+    let lowering = way
+        .format
+        .map(|format| lowering(answer, way, format, census.clone()));
+    let mut scaler = scaler(answer, way.scaling);
+    let (mut step, mut left_out, mut losses) = (0, 0, Vec::new());
+    for (epoch, rate) in epochs.iter().zip(RATES) {
+        let (mut sum, mut taken) = (0.0, 0);
+        for batch in epoch {
+            let micro = [batch.to_device(&Device::Cpu)?];
+            let options = StepOptions {
+                loss: &Loss::CROSS_ENTROPY,
+                pass: &|_| Pass::train(forest.config.seed, step).lowered(lowering.clone()),
+                learning_rate: rate,
+                clip: 0.0,
+            };
+            let done = scaled_step(&model, &mut *optimizer, &micro, &options, scaler.as_mut())?;
+            step += 1;
+            if done.taken {
+                sum += number(&done.figures[0].0)?;
+                taken += 1;
+            } else {
+                left_out += 1;
             }
         }
-        let whole = losses.iter().all(|l| l.is_finite());
-        Ok(Trained {
-            accuracy: if whole { Some(self.accuracy(&model)?) } else { None },
-            losses,
-            steps: step,
-            left_out,
-            scale: scaler.map_or(1.0, |s| s.scale()),
-            gradients: census.take(),
-        })
+        losses.push(sum / f64::from(taken));
+        if !sum.is_finite() {
+            break;
+        }
     }
-
-    /// In fp32, by running statistics.
-    fn accuracy(&self, model: &PointNet) -> Result<f64> {
-        let options = EvaluateOptions {
-            points: POINTS,
-            frame: Frame::Sphere,
-            features: Features::Xyz,
-            batch: 64,
-            votes: 1,
-            workers: 1,
-            plain: false,
-            device: &Device::Cpu,
-        };
-        let unseen = [self.split.test.clone(), self.split.validation.clone()].concat();
-        let said = evaluate::predict(model, &self.data, &unseen, &options, &mut |_| ())?;
-        Ok(said.scores("unseen", &self.data.species).accuracy)
-    }
+    let whole = losses.iter().all(|l| l.is_finite());
+    Ok(Trained {
+        accuracy: if whole {
+            Some(forest.accuracy(&model, &forest.unseen())?)
+        } else {
+            None
+        },
+        losses,
+        steps: step,
+        left_out,
+        scale: scaler.map_or(1.0, |s| s.scale()),
+        gradients: census.take(),
+    })
 }
 
 /// Autocast by exercises 6.1, 6.2 and 6.7.

@@ -2,10 +2,13 @@
 
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor, Var};
-use canopy::kernels::{Pass, cross_entropy};
+use canopy::{
+    kernels::{Pass, cross_entropy},
+    train::short::Forest,
+};
 use lesson07::Lesson07;
 
-use super::train::{Forest, said};
+use super::train::said;
 
 /// Clouds of the large batch.
 pub const LARGE: usize = 128;

@@ -5,22 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Result, bail};
 use candle_core::{Tensor, Var};
 use canopy::optim::{AdamState, LambConfig, LarsConfig, Optimizer};
-use lesson07::{Lesson07, STUDENT};
-
-/// Puts the student's function of `exercise` into `answer`.
-pub fn take(answer: &mut Lesson07, exercise: &str) {
-    match exercise {
-        "7.1" => answer.scaled_warmup = STUDENT.scaled_warmup,
-        "7.2" => answer.one_cycle = STUDENT.one_cycle,
-        "7.3" => answer.decayed = STUDENT.decayed,
-        "7.4" => answer.range_test = STUDENT.range_test,
-        "7.5" => answer.lars_step = STUDENT.lars_step,
-        "7.6" => answer.lamb_step = STUDENT.lamb_step,
-        "7.7" => answer.accumulated = STUDENT.accumulated,
-        "7.8" => answer.loss_along = STUDENT.loss_along,
-        _ => {}
-    }
-}
+use lesson07::Lesson07;
 
 /// The step of exercise 7.5 or 7.6, as the trainer takes optimizers.
 pub struct Stepper {

@@ -6,33 +6,7 @@ use canopy::{
     parallel::{BucketSizes, Link, threads::AllReduce},
     train::ranks::Pieces,
 };
-use lesson08::{Lesson08, STUDENT};
-
-/// Puts the student's functions of `exercise` into `answer`.
-pub fn take(answer: &mut Lesson08, exercise: &str) {
-    match exercise {
-        "8.1" => answer.share_of_epoch = STUDENT.share_of_epoch,
-        "8.2" => {
-            answer.ring_reduce_scatter = STUDENT.ring_reduce_scatter;
-            answer.ring_all_gather = STUDENT.ring_all_gather;
-        }
-        "8.3" => answer.buckets = STUDENT.buckets,
-        "8.4" => answer.average_gradients = STUDENT.average_gradients,
-        "8.5" => {
-            answer.place_from = STUDENT.place_from;
-            answer.device_for = STUDENT.device_for;
-        }
-        "8.6" => {
-            answer.weak_efficiency = STUDENT.weak_efficiency;
-            answer.strong_efficiency = STUDENT.strong_efficiency;
-        }
-        "8.7" => {
-            answer.ring_seconds = STUDENT.ring_seconds;
-            answer.tree_seconds = STUDENT.tree_seconds;
-        }
-        _ => {}
-    }
-}
+use lesson08::Lesson08;
 
 /// The ring of exercise 8.2, both halves.
 pub fn ring(answer: &Lesson08) -> AllReduce {

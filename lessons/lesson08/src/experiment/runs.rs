@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use canopy::train::{
-    Config, data,
+    Config,
     ranks::measure::{ShortRun, short_run},
+    short,
 };
-use canopy_data::{Dataset, builtin, cache_folder};
+use canopy_data::Dataset;
 use lesson08::Lesson08;
 
 use super::pieces::pieces;
@@ -41,13 +42,8 @@ pub struct Forest {
 impl Forest {
     /// Split by plots, as `canopy train` splits.
     pub fn open(seed: u64) -> Result<Self> {
-        let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
-            if done == 0 {
-                eprintln!("growing the forest, {total} scans (once; it is kept)");
-            }
-        })?;
-        let data = loaded.dataset;
-        let records = data::split(&Config::default(), &data)?.train;
+        let short::Forest { data, split, .. } = short::Forest::open(Config::default())?;
+        let records = split.train;
         Ok(Self { data, records, seed })
     }
 

@@ -3,17 +3,17 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
-use candle_core::{DType, Device};
-use canopy_data::{Dataset, builtin, cache_folder, split::Split};
+use candle_core::Device;
 use serde::Serialize;
 
 use crate::{
-    kernels::Pass,
-    loader::{Collate, batches, epoch_order},
-    model::PointNet,
+    loader::batches,
     report::svg::{LinePlot, Series},
     schedule::scaled_warmup,
-    train::{Config, EvaluateOptions, Loss, data, evaluate, train_step},
+    train::{
+        Config, Loss,
+        short::{Forest, Learner},
+    },
 };
 
 /// Options of `canopy bench batch`.
@@ -78,13 +78,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         ..Config::default()
     };
     base.validate()?;
-    let whole = builtin::load(&builtin::Config::default(), &cache_folder(), &|_, _| ())?.dataset;
-    let forest = data::choose(&base, &whole)?;
-    let split = data::split(&base, &forest)?;
+    let forest = Forest::open(base)?;
     let mut rows = Vec::new();
     for way in WAYS {
         for &batch in &args.batches {
-            rows.push(trained(args, &base, (&forest, &split), way, batch)?);
+            rows.push(trained(args, &forest, way, batch)?);
         }
         eprintln!("{}: done", way.0);
     }
@@ -111,34 +109,22 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 fn trained(
     args: &Args,
-    base: &Config,
-    (forest, split): (&Dataset, &Split),
+    forest: &Forest,
     (way, optimizer, rate, scaled, warmup): (&'static str, &str, f64, bool, u64),
     batch: usize,
 ) -> Result<Row> {
     let config = Config {
         optimizer: optimizer.into(),
-        ..base.clone()
+        ..forest.config.clone()
     };
-    let (device, seed) = (Device::Cpu, config.seed);
-    let model = PointNet::new(&config.network(forest.species.len()), &device, DType::F32, seed)?;
-    let mut optimizer = config.optim()?.build(model.params())?;
-    let collate = Collate {
-        data: forest.clone(),
-        points: config.points,
-        frame: config.frame,
-        features: config.features,
-        augment: config.augment(),
-        seed,
-    };
-    let loss = Loss {
-        smoothing: 0.0,
-        class_weights: None,
-        orthogonality: 0.0,
-    };
-    let order = |epoch: u64| -> Vec<usize> {
-        let order = epoch_order(split.train.len(), seed, epoch);
-        order.into_iter().map(|i| split.train[i]).collect()
+    let model = forest.model()?;
+    let mut learner = Learner {
+        seed: config.seed,
+        ..Learner::new(
+            model.clone(),
+            config.optim()?.build(model.params())?,
+            Loss::CROSS_ENTROPY,
+        )
     };
     // LARS and LAMB measure steps by the weights: their rates grow with the root, as You et al. (2020) have it.
     let root = |size: usize| (1e4 * size as f64).sqrt().round() as usize;
@@ -147,48 +133,20 @@ fn trained(
         (true, "sgd") => (batch, args.batches[0]),
         (true, _) => (root(batch), root(args.batches[0])),
     };
-    let warmup = warmup * (split.train.len() / batch).max(1) as u64;
-    let mut step = 0;
+    let warmup = warmup * (forest.split.train.len() / batch).max(1) as u64;
     for epoch in 0..args.epochs as u64 {
-        for records in batches(&order(epoch), batch, true) {
-            let (points, labels) = collate.batch(&records, epoch)?.to_device(&device)?;
-            let rate = scaled_warmup(step, warmup, rate, sizes.0, sizes.1);
-            let pass = Pass::train(seed, step);
-            train_step(
-                &model,
-                &mut *optimizer,
-                (&points, &labels),
-                &loss,
-                &pass,
-                rate,
-                0.0,
-            )?;
-            step += 1;
+        for records in batches(&forest.order(epoch), batch, true) {
+            let (points, labels) = forest.batch(&records, epoch)?.to_device(&Device::Cpu)?;
+            let rate = scaled_warmup(learner.steps, warmup, rate, sizes.0, sizes.1);
+            learner.step((&points, &labels), rate)?;
         }
     }
-    // Running statistics follow slowly, and a large batch has few steps: measured anew, the weights as they are.
-    for epoch in 0..4 {
-        for records in batches(&order(epoch), 64, true) {
-            let (points, _) = collate.batch(&records, epoch)?.to_device(&device)?;
-            model.forward(&points, &Pass::train(seed, epoch))?;
-        }
-    }
-    let options = EvaluateOptions {
-        points: config.points,
-        frame: config.frame,
-        features: config.features,
-        batch: 64,
-        votes: 1,
-        workers: 1,
-        plain: false,
-        device: &device,
-    };
-    let said = evaluate::predict(&model, forest, &split.test, &options, &mut |_| ())?;
-    let accuracy = said.scores("test", &forest.species).accuracy;
+    forest.measure_statistics(&learner.model)?;
+    let accuracy = forest.accuracy(&learner.model, &forest.split.test)?;
     Ok(Row {
         way,
         batch,
-        steps: step,
+        steps: learner.steps,
         accuracy,
     })
 }

@@ -4,7 +4,7 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
-use canopy_data::{Dataset, builtin, cache_folder};
+use canopy_data::Dataset;
 use serde::Serialize;
 
 use crate::{
@@ -18,11 +18,12 @@ use crate::{
     },
     report::svg::{LinePlot, Series},
     train::{
-        Config, data, machine,
+        Config, machine,
         ranks::{
             Pieces,
             measure::{ShortRun, short_run},
         },
+        short::Forest,
     },
 };
 
@@ -139,7 +140,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn collect(args: &Args) -> Result<Found> {
-    let whole = builtin::load(&builtin::Config::default(), &cache_folder(), &|_, _| ())?.dataset;
     let base = Config {
         model: if args.model == "full" {
             Kind::Full
@@ -151,8 +151,12 @@ fn collect(args: &Args) -> Result<Found> {
         epochs: 2,
         ..Config::default()
     };
-    let forest = data::choose(&base, &whole)?;
-    let records = data::split(&base, &forest)?.train;
+    let Forest {
+        config: base,
+        data: forest,
+        split,
+    } = Forest::open(base)?;
+    let records = split.train;
     let most = args.ranks.iter().copied().max().unwrap_or(1);
     let all = |batch: &dyn Fn(usize) -> usize| -> Result<Vec<ShortRun>> {
         let run = |&ranks: &usize| short(&base, &forest, &records, ranks, batch(ranks), args.steps);

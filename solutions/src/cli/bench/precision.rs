@@ -5,19 +5,18 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Device};
-use canopy_data::{Dataset, builtin, cache_folder, split::Split};
 use serde::Serialize;
 
 use crate::{
     kernels::Pass,
-    loader::{Collate, batches, epoch_order},
+    loader::batches,
     model::PointNet,
     precision::{
         BF16, FP8_E4M3, FP16, FP32, GradScaler, LossScaler, Precision, Product, TF32, bytes_per_parameter,
         eligibility,
     },
     report::svg::{LinePlot, Series},
-    train::{Config, EvaluateOptions, Loss, accumulated_step, data, evaluate, scaled_step},
+    train::{Config, Loss, Scaled, StepOptions, scaled_step, short::Forest},
 };
 
 /// Options of `canopy bench precision`.
@@ -86,12 +85,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.bytes {
         return bytes(args, &base);
     }
-    let whole = builtin::load(&builtin::Config::default(), &cache_folder(), &|_, _| ())?.dataset;
-    let forest = data::choose(&base, &whole)?;
-    let split = data::split(&base, &forest)?;
+    let forest = Forest::open(base)?;
     let mut rows = Vec::new();
     for way in WAYS {
-        rows.push(trained(args, &base, (&forest, &split), way)?);
+        rows.push(trained(args, &forest, way)?);
         eprintln!("{}, loss scale {}: done", way.0, way.1);
     }
     if let Some(path) = &args.plot {
@@ -122,49 +119,29 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn trained(
-    args: &Args,
-    base: &Config,
-    (forest, split): (&Dataset, &Split),
-    (precision, loss_scale): (Precision, &'static str),
-) -> Result<Row> {
-    let (device, seed) = (Device::Cpu, base.seed);
-    let model = PointNet::new(&base.network(forest.species.len()), &device, DType::F32, seed)?;
+fn trained(args: &Args, forest: &Forest, (precision, loss_scale): (Precision, &'static str)) -> Result<Row> {
+    let (device, base) = (Device::Cpu, &forest.config);
+    let model = forest.model()?;
     let mut optimizer = base.optim()?.build(model.params())?;
     let lowering = precision.lowering(&device);
     let mut scaler = LossScaler::parse(loss_scale, precision)?.map(GradScaler::new);
-    let collate = Collate {
-        data: forest.clone(),
-        points: base.points,
-        frame: base.frame,
-        features: base.features,
-        augment: base.augment(),
-        seed,
-    };
     let loss = Loss {
         smoothing: base.smoothing,
-        class_weights: None,
-        orthogonality: 0.0,
+        ..Loss::CROSS_ENTROPY
     };
     let (mut step, mut left_out, mut losses) = (0, 0, Vec::new());
     for epoch in 0..args.epochs as u64 {
-        let order = epoch_order(split.train.len(), seed, epoch);
-        let order: Vec<usize> = order.into_iter().map(|i| split.train[i]).collect();
         let (mut sum, mut taken) = (0.0, 0);
-        for records in batches(&order, base.batch, true) {
-            let micro = [collate.batch(&records, epoch)?.to_device(&device)?];
-            let pass = |_| Pass::train(seed, step).lowered(lowering.clone());
-            let (rate, model, optimizer) = (base.learning_rate, &model, &mut *optimizer);
-            let (figures, good) = match &mut scaler {
-                None => (
-                    accumulated_step(model, optimizer, &micro, &loss, &pass, rate, base.clip)?,
-                    true,
-                ),
-                Some(scaler) => {
-                    let done = scaled_step(model, optimizer, &micro, &loss, &pass, rate, base.clip, scaler)?;
-                    (done.figures, done.taken)
-                }
+        for records in batches(&forest.order(epoch), base.batch, true) {
+            let micro = [forest.batch(&records, epoch)?.to_device(&device)?];
+            let options = StepOptions {
+                loss: &loss,
+                pass: &|_| Pass::train(base.seed, step).lowered(lowering.clone()),
+                learning_rate: base.learning_rate,
+                clip: base.clip,
             };
+            let Scaled { figures, taken: good } =
+                scaled_step(&model, &mut *optimizer, &micro, &options, scaler.as_mut())?;
             step += 1;
             if good {
                 sum += f64::from(figures[0].0.to_scalar::<f32>()?);
@@ -175,23 +152,12 @@ fn trained(
         }
         losses.push(sum / f64::from(taken));
     }
-    let options = EvaluateOptions {
-        points: base.points,
-        frame: base.frame,
-        features: base.features,
-        batch: 64,
-        votes: 1,
-        workers: 1,
-        plain: false,
-        device: &device,
-    };
-    let said = evaluate::predict(&model, forest, &split.test, &options, &mut |_| ())?;
     Ok(Row {
         precision,
         loss_scale,
         emulated: precision.is_emulated(&device),
         losses,
-        accuracy: said.scores("test", &forest.species).accuracy,
+        accuracy: forest.accuracy(&model, &forest.split.test)?,
         steps_left_out: left_out,
     })
 }

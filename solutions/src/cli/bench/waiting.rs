@@ -11,11 +11,10 @@ use serde::Serialize;
 
 use super::data::Args;
 use crate::cli::data::progress::Progress;
-use crate::kernels::Pass;
 use crate::loader::{Collate, Loader};
 use crate::model::{Kind, PointNet, PointNetConfig};
 use crate::optim::OptimConfig;
-use crate::train::{Loss, train_step};
+use crate::train::{Loss, short::Learner};
 
 #[derive(Debug, Serialize)]
 pub struct Loading {
@@ -93,30 +92,18 @@ pub fn training(collate: &Arc<Collate>, args: &Args, progress: &mut Progress) ->
         ..PointNetConfig::default()
     };
     let model = PointNet::new(&config, &Device::Cpu, DType::F32, 1)?;
-    let mut optimizer = OptimConfig::adamw().build(model.params())?;
-    let loss = Loss {
-        smoothing: 0.1,
-        class_weights: None,
-        orthogonality: 0.0,
+    let optimizer = OptimConfig::adamw().build(model.params())?;
+    let mut learner = Learner {
+        clip: 1.0,
+        ..Learner::new(model, optimizer, Loss::CROSS_ENTROPY)
     };
     let mut loader = Loader::new(collate.clone(), workers, 2)?;
     let start = Instant::now();
     let mut batches = loader.epoch(0, plan(collate, args));
-    let mut step = 0;
     for batch in batches.by_ref() {
         let (points, labels) = batch?.to_device(&Device::Cpu)?;
-        let pass = Pass::train(1, step);
-        train_step(
-            &model,
-            optimizer.as_mut(),
-            (&points, &labels),
-            &loss,
-            &pass,
-            1e-3,
-            1.0,
-        )?;
-        step += 1;
-        progress.at(step, Some(args.steps as u64))?;
+        learner.step((&points, &labels), 1e-3)?;
+        progress.at(learner.steps, Some(args.steps as u64))?;
     }
     let all = start.elapsed().as_secs_f64();
     Ok(Training {
