@@ -1,6 +1,6 @@
 //! What a lesson asks for, written once: `contract!` makes all of it that the grader, the proof and the experiment need.
 
-/// A lesson's contract: a struct of function pointers, made by [`contract!`](crate::contract).
+/// A lesson's contract: a struct of function pointers, made by [`contract!`](macro@crate::contract).
 pub trait Contract: Copy + Send + 'static {
     /// Takes the functions of `exercise` from another.
     fn take(&mut self, from: &Self, exercise: &str);
