@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use crate::{
-    Check, Lesson, Mistake, Outcome, Values, run,
+    Check, Lesson, Mistake, Outcome, Values, run, stuck,
     tolerance::{Tolerance, greatest, same},
 };
 
 /// The cause of the known mistake that fails `check` as the answer did, on the same input with the same result.
+///
+/// A check that did not end has the cause that the call hints at which it waits in.
 ///
 /// Of several such mistakes, the one that is like the answer in most of the exercise's other checks as well; of these
 /// the first.
@@ -18,6 +20,10 @@ pub fn cause<C: Copy + Send>(
     answer: C,
     seed: u64,
 ) -> Option<&'static str> {
+    // To compare ends that do not come takes long, and where it waits tells more.
+    if let Outcome::Stuck { place, .. } = outcome {
+        return place.as_deref().and_then(stuck::why);
+    }
     let short = Duration::from_secs(2);
     let of = |check: &Check<C>, answer: C| run(&check.full_name(), check.run, answer, seed, short);
     let mistakes = lesson.mistakes.iter().filter(|m| m.exercise == check.exercise);

@@ -12,8 +12,10 @@ pub fn here() -> Option<String> {
 
 #[derive(Default)]
 struct Places {
-    /// The innermost function that has a name.
-    innermost: Option<String>,
+    /// The library's function that was called, by the innermost line that is none of a library's.
+    call: Option<String>,
+    /// Whether that line is passed.
+    called: bool,
     /// The innermost line of the exercises.
     student: Option<String>,
 }
@@ -22,17 +24,23 @@ fn places(addresses: &[usize]) -> Places {
     let mut found = Places::default();
     for &address in addresses {
         backtrace::resolve(address as *mut std::ffi::c_void, |symbol| {
-            let name = symbol.name().map(|n| plain(&n.to_string())).unwrap_or_default();
-            let file = symbol.filename().map(|f| f.to_string_lossy().replace('\\', "/"));
-            if let (Some(file), None) = (&file, &found.student)
-                && let Some(at) = file.find("exercises/")
-            {
+            let (Some(file), None) = (symbol.filename(), &found.student) else {
+                return;
+            };
+            let file = file.to_string_lossy().replace('\\', "/");
+            if let Some(at) = file.find("exercises/") {
                 found.student = Some(format!("{}:{}", &file[at..], symbol.lineno().unwrap_or(0)));
+                // Somebody else's line lies between: what that waits for is not the student's call.
+                found.call = found.call.take().filter(|_| !found.called);
+                return;
             }
-            let ours =
-                name.contains("grader::stuck") || name.contains("backtrace::") || name.starts_with('_');
-            if found.innermost.is_none() && found.student.is_none() && name.contains("::") && !ours {
-                found.innermost = Some(name);
+            match library(&file) {
+                Some(module) if !found.called && !module.is_empty() => {
+                    let name = symbol.name().map(|n| n.to_string()).unwrap_or_default();
+                    found.call = Some(format!("{module}::{}", plain(&name)));
+                }
+                None if file.starts_with('/') && !file.contains("grader/src/stuck") => found.called = true,
+                _ => {}
             }
         });
         if found.student.is_some() {
@@ -42,19 +50,83 @@ fn places(addresses: &[usize]) -> Places {
     found
 }
 
-/// A symbol without the hashes of either way to mangle: `std[e28293b1aa0f68bd]::sync`, `std::sync::h0123456789abcdef`.
+/// The module of a library's file: `std::sync::mpsc`; empty for what every call goes through.
+fn library(file: &str) -> Option<String> {
+    let (name, rest) = if let Some((_, rest)) = file.split_once("/library/") {
+        rest.split_once("/src/")?
+    } else {
+        let (_, rest) = file.split_once("/registry/src/")?.1.split_once('/')?;
+        let (package, rest) = rest.split_once("/src/")?;
+        (package.rsplit_once('-').map_or(package, |(name, _)| name), rest)
+    };
+    let glue = matches!(name, "core" | "alloc" | "backtrace")
+        || rest.starts_with("sys/")
+        || rest.starts_with("panic");
+    if glue {
+        return Some(String::new());
+    }
+    let module = rest
+        .trim_end_matches(".rs")
+        .trim_end_matches("/mod")
+        .replace('/', "::");
+    Some(format!("{name}::{module}"))
+}
+
+/// The likely cause where a thread does not come back from a call at `place`.
+pub fn why(place: &str) -> Option<&'static str> {
+    const CAUSES: [(&[&str], &str); 6] = [
+        (
+            &["::send"],
+            "The channel is full, and whoever should empty it has ended, or waits for this thread.",
+        ),
+        (
+            &["recv", "mpsc", "channel"],
+            "It waits for a message that nobody sends. A receiver goes on waiting while any sending end lives, even one of \
+             your own: drop what sends no more.",
+        ),
+        (
+            &["mutex", "rwlock"],
+            "The lock is held by one that waits for this thread, or by this thread itself: a guard lives to the end of its \
+             scope. Drop it before you wait.",
+        ),
+        (
+            &["condvar"],
+            "Nobody wakes it. Notify after each change, and look at the condition under the lock before you wait.",
+        ),
+        (
+            &["scope", "join"],
+            "It waits for its threads, and one of them waits itself: for a message though a sender is still held here, for \
+             room in a channel, or for a lock.",
+        ),
+        (
+            &["barrier"],
+            "Fewer threads come to the barrier than it was made for.",
+        ),
+    ];
+    let call = place.rsplit_once(", in ").map_or(place, |(_, call)| call);
+    let known = CAUSES
+        .iter()
+        .find(|(names, _)| names.iter().any(|n| call.contains(n)));
+    known.map(|(_, cause)| *cause)
+}
+
+/// A function's name alone: `lock` of `lock<()>`, of `<std[e28293b1aa0f68bd]::sync::Mutex>::lock`.
 fn plain(name: &str) -> String {
-    let mut text = String::new();
-    for part in name.split_inclusive(']') {
-        match part.rsplit_once('[') {
-            Some((head, hash)) if hash.len() == 17 => text.push_str(head),
-            _ => text.push_str(part),
+    let (mut depth, mut flat) = (0, String::new());
+    for c in name.chars() {
+        depth += i32::from(c == '<');
+        if depth == 0 {
+            flat.push(c);
         }
+        depth -= i32::from(c == '>');
     }
-    match text.rsplit_once("::h") {
-        Some((head, hash)) if hash.len() == 16 => head.to_owned(),
-        _ => text,
-    }
+    let parts: Vec<&str> = flat.split("::").filter(|part| !part.is_empty()).collect();
+    let hash = |part: &str| part.len() == 17 && part.starts_with('h');
+    parts
+        .iter()
+        .rev()
+        .find(|part| !hash(part))
+        .map_or_else(String::new, |part| (*part).to_owned())
 }
 
 #[cfg(unix)]
@@ -103,7 +175,7 @@ mod ask {
             Self(unsafe { libc::pthread_self() })
         }
 
-        /// Where a thread that has not ended is: the line of the exercises, and what that line waits in.
+        /// Where a thread that has not ended is: the line of the exercises, and what that line called.
         pub fn place(&self) -> Option<String> {
             static ONE: Mutex<()> = Mutex::new(());
             let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,9 +198,9 @@ mod ask {
             let count = COUNT.load(SeqCst);
             let addresses: Vec<usize> = ADDRESSES[..count].iter().map(|a| a.load(SeqCst)).collect();
             let found = places(&addresses);
-            match (found.student, found.innermost) {
-                (Some(line), Some(inner)) => Some(format!("{line}, in {inner}")),
-                (line, inner) => line.or(inner),
+            match (found.student, found.call) {
+                (Some(line), Some(call)) => Some(format!("{line}, in {call}")),
+                (line, call) => line.or(call),
             }
         }
     }

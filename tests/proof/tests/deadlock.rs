@@ -2,7 +2,7 @@
 
 use std::{sync::mpsc, thread, time::Duration};
 
-use grader::{Outcome, run};
+use grader::{Outcome, cause, run};
 use lesson03::{LESSON, Lesson03};
 
 #[test]
@@ -19,8 +19,14 @@ fn a_deadlock_between_threads_is_stuck_and_not_a_hang() {
     let check = LESSON.checks.iter().find(|c| c.name == "gives_all_in_order");
     let check = check.expect("the check");
     let deadline = Duration::from_millis(500);
-    match run(&check.full_name(), check.run, answer, 1, deadline) {
-        Outcome::Stuck { input, .. } => assert!(input.contains("workers"), "{input}"),
-        other => panic!("expected that it is stuck, got {other:?}"),
+    let outcome = run(&check.full_name(), check.run, answer, 1, deadline);
+    let Outcome::Stuck { input, place, .. } = &outcome else {
+        panic!("expected that it is stuck, got {outcome:?}");
+    };
+    assert!(input.contains("workers"), "{input}");
+    if cfg!(unix) {
+        assert_eq!(place.as_deref(), Some("std::thread::scoped::scope"));
+        let cause = cause(&LESSON, check, &outcome, answer, 1).expect("a cause");
+        assert!(cause.starts_with("It waits for its threads"), "{cause}");
     }
 }
