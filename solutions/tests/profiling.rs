@@ -95,6 +95,20 @@ fn a_profiled_run_learns_the_same_and_leaves_files_that_can_be_shown_again() {
     let eval = eval.arg("eval").arg(&profiled).arg("--profile").output().unwrap();
     assert!(eval.status.success(), "{}", text(&eval.stderr));
     assert!(profiled.join("profile-eval/flame.svg").is_file());
+    let cloud = dir.path().join("ball.xyz");
+    let lines = program::shape(0, 7)
+        .into_iter()
+        .map(|[x, y, z]| format!("{x} {y} {z}\n"));
+    fs::write(&cloud, lines.collect::<String>()).unwrap();
+    let mut predict = program::canopy();
+    let predict = predict.arg("predict").arg(&profiled).arg(&cloud).arg("--profile");
+    let said = predict.output().unwrap();
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    let trace = fs::read_to_string(profiled.join("profile-predict/trace.json")).unwrap();
+    let spans = from_chrome(&trace).unwrap().spans;
+    for (name, kind) in [("next batch", Kind::Load), ("infer", Kind::Kernel)] {
+        assert!(spans.iter().any(|s| s.name == name && s.kind == kind), "{name}");
+    }
 }
 
 #[test]

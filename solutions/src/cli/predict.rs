@@ -14,11 +14,15 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::eval::best_of;
+use super::{
+    eval::best_of,
+    profiling::{self, Profiling},
+};
 use crate::{
     device,
     loader::{Augment, prefetched, prepare},
     model::PointNet,
+    profile::{self, Kind},
     train::{Config, bar, checkpoint, evaluate, metrics},
 };
 
@@ -47,6 +51,8 @@ pub struct Args {
     /// auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto", value_name = "NAME")]
     device: String,
+    #[command(flatten)]
+    profiling: Profiling,
 }
 
 /// One cloud's answer: probabilities in label order, or what went wrong.
@@ -71,17 +77,24 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     // A batch of files at a time: memory does not grow with the folder. The next is read while the model looks at this one.
     let batches: Vec<&[PathBuf]> = files.chunks((config.batch / votes).max(1)).collect();
     let read = |i: usize| Ok(samples(batches[i], &config, votes));
+    let recording = args.profiling.start(&chosen.device)?;
     let (mut at, mut outcome) = (0, Ok(()));
+    let mut waits = Some(profile::span("next batch", Kind::Load));
     prefetched(batches.len(), 1, 2, &read, &mut |samples| {
+        waits = None;
         outcome = samples
             .and_then(|samples| predict(&model, batches[at], samples, &config, votes))
             .and_then(|answers| show(answers, &bar, &mut printer, &mut failed));
         at += 1;
+        waits = Some(profile::span("next batch", Kind::Load));
         outcome.is_ok()
     });
+    drop(waits);
     outcome?;
     bar.finish_and_clear();
     printer.end()?;
+    let folder = best.parent().unwrap_or(Path::new("."));
+    profiling::finish(recording, &folder.join("profile-predict"), "the prediction")?;
     if failed > 0 {
         eprintln!("{failed} of {} clouds could not be predicted", files.len());
         return Ok(ExitCode::FAILURE);
@@ -127,8 +140,15 @@ fn predict(
     let clouds = good.len() / (channels * config.points);
     let mut rows = Vec::new();
     if clouds > 0 {
-        let input = Tensor::from_vec(good, (clouds, config.points, channels), &model.device())?;
-        rows = evaluate::probabilities(model, &input, false)?.to_vec2::<f32>()?;
+        let shape = (clouds, config.points, channels);
+        let input = profile::timed("to device", Kind::Copy, || {
+            Tensor::from_vec(good, shape, &model.device())
+        })?;
+        let said = {
+            let _span = profile::work("infer");
+            evaluate::probabilities(model, &input, false)?
+        };
+        rows = profile::timed("read", Kind::Wait, || said.to_vec2::<f32>())?;
     }
     let mut means = rows.chunks(votes).map(mean);
     let answer = |(file, sample): (&PathBuf, Result<Vec<f32>>)| {

@@ -1,6 +1,6 @@
 //! NVIDIA cards, by the driver's own library (NVML), which is loaded at run time.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use nvml_wrapper::{
     Device, Nvml,
     enum_wrappers::device::{Clock, TemperatureSensor},
@@ -16,7 +16,11 @@ pub struct Gpus {
 
 impl Gpus {
     pub fn new() -> Result<Self> {
-        let nvml = Nvml::init().context("no NVIDIA driver answers")?;
+        let nvml = Nvml::init().map_err(|e| {
+            // Each error of the chain says again what its source says.
+            let e = anyhow::Error::new(e);
+            anyhow!("no NVIDIA driver answers: {}", e.root_cause())
+        })?;
         let count = nvml
             .device_count()
             .context("the NVIDIA driver tells of no card")?;
