@@ -40,7 +40,7 @@ pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
 /// open bucket of its `kind` (number type); a kind that has none open opens one. A bucket is closed when its bytes have
 /// reached its limit, by the parameter that reached it: `sizes.first` for the first bucket of each kind, `sizes.others`
 /// for all after it. Closed buckets stand in the order in which they were closed; those still open at the end come after
-/// them, the one whose latest parameter has the greatest index first. No bucket is empty.
+/// them, the one whose last added parameter has the greatest index first. No bucket is empty.
 pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
     todo!("8.3: fill from the end, close when full")
 }

@@ -52,6 +52,16 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         all.into_iter().skip(rank).step_by(world).take(order.len().div_ceil(world)).collect::<Vec<_>>()
             .into_iter().take(if drop { order.len() / world } else { usize::MAX }).collect()
     }),
+    wrong!("8.1", repeats_an_order_that_is_too_short,
+    "More of the order's beginning was asked for than the order has: a short one has to be repeated, as often as it takes.",
+    share_of_epoch: |order, rank, world, drop| {
+        let missing = order.len().div_ceil(world) * world - order.len();
+        if drop {
+            return (REFERENCE.share_of_epoch)(order, rank, world, true);
+        }
+        let all = [order, &order[..missing]].concat();
+        all.into_iter().skip(rank).step_by(world).collect()
+    }),
     wrong!("8.1", has_no_share_of_nothing, "A remainder by 0: an empty order has nothing to begin again with.",
     share_of_epoch: |order, rank, world, drop| {
         let each = if drop { order.len() / world } else { order.len().div_ceil(world).max(1) };
@@ -75,6 +85,9 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     })),
     wrong!("8.2", sums_each_chunk_where_it_belongs, "A step too few: p ranks need p − 1 steps.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { steps: |p| p.saturating_sub(2), ..SCATTER })),
+    wrong!("8.2", sums_each_chunk_where_it_belongs,
+        "A number of a chunk went below 0, which usize has not: add p, often enough, before you take anything off.",
+        ring_reduce_scatter: |l, d| around(l, d, Ring { out: |r, s, p| (r - 1 - s) % p, ..SCATTER })),
     wrong!("8.2", sends_no_more_than_it_must, "A step too many: after p − 1 steps each chunk is complete.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { steps: |p| if p > 1 { p } else { 0 }, ..SCATTER })),
     wrong!("8.2", sums_each_chunk_where_it_belongs,
@@ -85,6 +98,12 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     wrong!("8.2", passes_chunks_on_to_all,
         "The second half begins with the chunk before the rank's own, as the first did; its own is the one that is complete.",
         ring_all_gather: |l, d| around(l, d, Ring { take: |own, v| *own = v, ..SCATTER })),
+    wrong!("8.2", passes_chunks_on_to_all,
+        "A number of a chunk went below 0, which usize has not: add p before you take anything off.",
+        ring_all_gather: |l, d| around(l, d, Ring { into: |r, s, p| (r - 1 - s) % p, ..GATHER })),
+    wrong!("8.2", passes_chunks_on_to_all,
+        "What comes is put where what was sent stood; it is the chunk before that one.",
+        ring_all_gather: |l, d| around(l, d, Ring { into: GATHER.out, ..GATHER })),
     wrong!("8.2", passes_chunks_on_to_all, "A rank passes on its own chunk again and again; the others' must go on, too.",
         ring_all_gather: |l, d| around(l, d, Ring { out: |r, _, _| r, ..GATHER })),
     wrong!("8.2", adds_up_to_an_all_reduce, "Nothing is sent: the second half gives back what came.",
@@ -247,7 +266,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     })),
     wrong!("8.5", reads_each_launcher, "The local rank is the rank: right on the first node alone.",
         place_from: |v| (REFERENCE.place_from)(v).map(|mut p| { p.local_rank = p.rank; p })),
-    wrong!("8.5", reads_each_launcher, "White space around a number is refused: trim it.",
+    wrong!("8.5", reads_past_white_space, "White space around a number is refused: trim it.",
         place_from: |v| found(&LAUNCHERS, v, |name, text| match text {
             Some(text) => text.parse().map_err(|_| anyhow::anyhow!("{name} is no number")),
             None => anyhow::bail!("{name} is missing"),

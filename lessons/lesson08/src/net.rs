@@ -250,7 +250,7 @@ pub fn on_ranks<T: Send + 'static>(
     let mut ranks: Vec<Result<T, String>> = (0..world).map(|_| Err("it did not come back".into())).collect();
     if world == 1 {
         for end in ends {
-            ranks[0] = work(&end).map_err(|e| format!("{e:#}"));
+            ranks[0] = work(&end).map_err(|e| said(&e));
         }
     } else {
         let work = Arc::new(work);
@@ -261,7 +261,7 @@ pub fn on_ranks<T: Send + 'static>(
                 let result = catch_unwind(AssertUnwindSafe(|| work(&end)));
                 drop(end);
                 let said = match result {
-                    Ok(result) => result.map_err(|e| format!("{e:#}")),
+                    Ok(result) => result.map_err(|e| said(&e)),
                     Err(panic) => Err(format!("it panicked: {}", message(&*panic))),
                 };
                 let _ = done.send((rank, said));
@@ -282,6 +282,13 @@ pub fn on_ranks<T: Send + 'static>(
         sent: state.sent.clone(),
         all_reduces: state.all_reduces.clone(),
     }
+}
+
+/// An error and its causes, without the backtrace with which candle's go on where RUST_BACKTRACE is set.
+pub fn said(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    let lines = text.lines().take_while(|l| !l.trim_start().starts_with("0: "));
+    lines.collect::<Vec<_>>().join(" ")
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

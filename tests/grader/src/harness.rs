@@ -230,7 +230,10 @@ impl<C: Copy + Send + Sync> Grading<C> {
         Told {
             exercise: (check.exercise, title),
             check: &check.sentence(),
-            asked: &crate::asked(self.lesson.stubs_text, function),
+            asked: &crate::asked(
+                self.lesson.stubs_text,
+                exercise.map_or("", |e| e.looked_at(check.name)),
+            ),
             outcome,
             cause: cause(self.lesson, check, outcome, self.student, self.seed),
             chapter: (&self.manifest.chapter, &anchor),

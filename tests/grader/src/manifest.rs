@@ -1,5 +1,7 @@
 //! `lesson.toml`: what a lesson says of itself.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
@@ -40,6 +42,9 @@ pub struct Exercise {
     pub points: u32,
     /// The function to write, in `exercises/lessonNN/src/lib.rs`.
     pub function: String,
+    /// Where an exercise has several functions: the one that a check of that name looks at, if it is another.
+    #[serde(default)]
+    pub looks_at: BTreeMap<String, String>,
     /// File of the answer, from the root.
     pub solution: String,
     /// The answer's function there.
@@ -69,6 +74,11 @@ impl Manifest {
 }
 
 impl Exercise {
+    /// The function that the check `name` looks at.
+    pub fn looked_at(&self, name: &str) -> &str {
+        self.looks_at.get(name).unwrap_or(&self.function)
+    }
+
     /// Its heading's anchor in the chapter.
     pub fn anchor(&self) -> String {
         format!("exercise-{}", self.id.replace('.', "-"))

@@ -121,6 +121,10 @@ impl<C: Copy + Send> Lesson<C> {
             .lines()
             .find(|l| l.starts_with(&format!("| {} |", e.id)))
             .unwrap_or_default();
+        let looks = e.looks_at.iter().all(|(name, function)| {
+            let known = self.checks.iter().any(|c| c.exercise == e.id && c.name == name);
+            known && !contract(self.stubs_text, function).is_empty()
+        });
         let hints = e.hints.len() == 3 && e.hints.iter().all(|h| h.trim().len() > 10);
         vec![
             (!doc.is_empty(), format!("no contract over `{}`", e.function)),
@@ -133,6 +137,10 @@ impl<C: Copy + Send> Lesson<C> {
                 "its stub names the solution".into(),
             ),
             (hints, "there must be three hints".into()),
+            (
+                looks,
+                "`looks_at` names a check or a function that is not there".into(),
+            ),
             (e.points > 0, "it counts nothing".into()),
             (self.checks_of(&e.id).count() > 0, "no check".into()),
             (

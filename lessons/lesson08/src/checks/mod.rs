@@ -11,7 +11,7 @@ mod share;
 use anyhow::Result;
 use grader::{Case, Check, Finding, checks};
 
-use crate::Lesson08;
+use crate::{Lesson08, net::said};
 use average::*;
 use bucket::*;
 use cost::*;
@@ -29,7 +29,7 @@ pub const CHECKS: &[Check<Lesson08>] = checks! {
         keeps_kinds_apart, counts_the_bytes, sends_the_rest_in_order;
     "8.4": gives_every_rank_the_mean, lets_ranks_agree_after_a_step, sends_all_in_one_sum,
         keeps_shapes_and_number_types, takes_gradients_that_are_not_contiguous;
-    "8.5": reads_each_launcher, takes_the_inner_launcher, is_alone_without_one, names_what_is_missing,
+    "8.5": reads_each_launcher, takes_the_inner_launcher, is_alone_without_one, names_what_is_missing, reads_past_white_space,
         refuses_what_is_no_number, refuses_a_rank_beyond_the_world, takes_the_gpu_of_its_local_rank,
         needs_a_gpu_for_each_rank_of_a_node;
     "8.6": weak_scaling_compares_the_times, strong_scaling_divides_by_the_ranks, is_one_where_nothing_is_lost,
@@ -43,7 +43,7 @@ fn ok<T>(case: &Case, what: &str, result: Result<T>) -> Result<T, Finding> {
     match result {
         Ok(value) => Ok(value),
         Err(error) => {
-            case.holds(what, false, format!("Err: {error:#}"))?;
+            case.holds(what, false, format!("Err: {}", said(&error)))?;
             unreachable!("a condition that does not hold is a finding")
         }
     }
