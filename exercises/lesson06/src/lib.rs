@@ -21,11 +21,13 @@ pub fn round_to(x: f32, format: Format) -> f32 {
 
 /// What autocast does with the inputs of `operator`.
 ///
-/// `Casting::Low`: products, all three of them; tensor cores take them, and keep their sums in fp32. `Casting::Full`: long
-/// sums (`Sum`, `Mean`, `Norm`); functions whose result may be far larger than what they take, or far smaller (`Exp`,
-/// `Log`, `Power`); what is made of such (`Softmax`, the losses, batch and layer norm). `Casting::Widest`: where several
-/// tensors meet and none may lose bits (`Add`, `Concatenate`). `Casting::AsIs`: what gives numbers that it was given, or
-/// nearly (`Relu`, `Max`, `Dropout`, `Reshape`).
+/// `Casting::Low`: products (`Linear`, `Matmul`, `Convolution`); tensor cores take them, and keep their sums in fp32.
+/// `Casting::Full`: long sums (`Sum`, `Mean`, `Norm`); functions whose result may be far larger than what they take, or
+/// far smaller (`Exp`, `Log`, `Power`); what is made of such (`Softmax`, `CrossEntropy`, `MeanSquaredError`, `BatchNorm`,
+/// `LayerNorm`). `Casting::Widest`: where several tensors meet and none may lose bits (`Add`, `Concatenate`).
+/// `Casting::AsIs`: what gives numbers that it was given, or nearly (`Relu`, `Max`, `Dropout`, `Reshape`).
+///
+/// Without a `_` arm the compiler says which operator you have forgotten.
 pub fn autocast(operator: Operator) -> Casting {
     todo!("6.2: a match over the operators")
 }
@@ -44,7 +46,8 @@ pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> Result<(Vec<Te
 ///
 /// After an overflow the scale is multiplied by `state.backoff` (½), and good steps are counted from 0 again. After a good
 /// step `state.good` is one more; when it reaches `state.interval` (2,000) the scale is multiplied by `state.growth` (2),
-/// and good steps are counted from 0 again. A scale that an f32 cannot hold is not taken: it stays as it is.
+/// and good steps are counted from 0 again. A scale that an f32 cannot hold is not taken: it stays as it is, and good
+/// steps are counted from 0 again all the same.
 pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
     todo!("6.4: two cases, and a count")
 }
@@ -69,7 +72,8 @@ pub fn master_step(
 /// that keeps `moments` fp32 numbers a parameter (Adam 2, momentum 1, plain SGD none).
 ///
 /// fp32 is stored in 4 bytes, 16-bit formats in 2, 8-bit ones in 1. tf32 is a way to multiply, not to store: 4. Where
-/// weights are stored in less than 4 bytes there is a `master` of 4 as well, otherwise none (0).
+/// weights are stored in less than 4 bytes there is a `master` of 4 as well, otherwise none (0). `format.bits()` is 32,
+/// 19 (tf32), 16 or 8.
 pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
     todo!("6.6: weight, gradient, master, optimizer")
 }
@@ -78,7 +82,8 @@ pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
 ///
 /// The largest power of two, 2^e, that leaves `amax` times the factor at `format.max` or below; then e is smaller by
 /// `margin`. (A power of two, so that scaling itself rounds nothing.) e is kept from −126 to 127, where f32 has ordinary
-/// numbers. 1 where `amax` is 0, infinite or NaN.
+/// numbers. 1 where `amax` is 0, infinite or NaN. Calculate in f64: in f32, a logarithm just under a whole number is that
+/// number.
 pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
     todo!("6.7: format.max over amax, its power of two")
 }

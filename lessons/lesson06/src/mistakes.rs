@@ -30,6 +30,12 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         round_to: |x, f| rounded(x, f, Round { whole: f64::floor, ..ROUND })),
     wrong!("6.1", rounds_to_the_nearest, "Numbers lie 2^(e − m) apart; the spacing of 1 was taken for every x.",
         round_to: |x, f| rounded(x, f, Round { exponent: |_, _| 0, ..ROUND })),
+    wrong!("6.1", rounds_to_the_nearest, "The exponent was taken in f32: just under a power of two the logarithm becomes whole, and the spacing twice as large. Take f64.",
+    round_to: |x, f| {
+        let whole = f64::from(x.abs().log2().floor()) > f64::from(x).abs().log2().floor();
+        let exponent = if whole { |own: i32, least: i32| (own + 1).max(least) } else { ROUND.exponent };
+        rounded(x, f, Round { exponent, ..ROUND })
+    }),
     wrong!("6.1", sends_ties_to_even, "`round` sends ties away from 0; of two as near, the even one is asked.",
         round_to: |x, f| rounded(x, f, Round { whole: f64::round, ..ROUND })),
     wrong!("6.1", sends_ties_to_even, "Half is added and cut off: ties go up, and the even one is asked.",
@@ -60,6 +66,8 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         round_to: |x, f| rounded(x, f, Round { over: |before, _, max| before > max, ..ROUND })),
     wrong!("6.1", keeps_what_is_no_number_and_signs, "NaN stays NaN.",
         round_to: |x, f| rounded(x, f, Round { nan: 0.0, ..ROUND })),
+    wrong!("6.1", keeps_what_is_no_number_and_signs, "An infinity divided by its spacing is NaN; infinities go before all that.",
+        round_to: |x, f| if x.is_infinite() { f32::NAN } else { (REFERENCE.round_to)(x, f) }),
     wrong!("6.1", keeps_what_is_no_number_and_signs, "A negative number so small that it rounds to 0 becomes −0.",
         round_to: |x, f| rounded(x, f, Round { signed: false, ..ROUND })),
     wrong!("6.1", keeps_what_is_no_number_and_signs, "An infinity is too large as well: in a format that saturates it becomes the greatest number.",
@@ -164,6 +172,13 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         update_scale: |s, inf| followed(s, inf, Follow { begins_anew: false, ..FOLLOW })),
     wrong!("6.4", stays_within_fp32, "The scale grew beyond what an f32 holds; it stays then.",
         update_scale: |s, inf| followed(s, inf, Follow { most: f64::INFINITY, ..FOLLOW })),
+    wrong!("6.4", stays_within_fp32, "The scale stays, but good steps are counted from 0 again all the same.",
+    update_scale: |s, inf| {
+        let (before, due) = (s.scale, !inf && s.good + 1 >= s.interval);
+        let good = s.good + 1;
+        followed(s, inf, FOLLOW);
+        if due && s.scale == before { s.good = good; }
+    }),
     wrong!("6.5", gives_the_optimizer_wide_gradients, "The optimizer was given the gradients in bf16; turn them to fp32.",
         master_step: |m, w, g, step, low| { step(g)?; copied(m, w, low) }),
     wrong!("6.5", rounds_masters_into_weights, "The weights are as they were; set each to its master, rounded.",
@@ -219,6 +234,11 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         let stored = f.bits().div_ceil(8);
         BytesPerParameter { weight: stored, gradient: stored, master: if stored < 4 { 4 } else { 0 }, optimizer: 4 * n }
     }),
+    wrong!("6.6", stores_tf32_as_fp32, "tf32 has 19 bits, neither 32 nor 16, and fell through to 1 byte; what is stored is fp32, in 4.",
+    bytes_per_parameter: |f, n| {
+        let stored = match f.bits() { 32 => 4, 16 => 2, _ => 1 };
+        BytesPerParameter { weight: stored, gradient: stored, master: if stored < 4 { 4 } else { 0 }, optimizer: 4 * n }
+    }),
     wrong!("6.6", stores_tf32_as_fp32, "tf32 has 10 bits of mantissa like fp16, but weights are stored as fp32.",
     bytes_per_parameter: |f, n| {
         let stored = if f.mantissa <= 10 && f.bits() > 8 { 2 } else { f.bits().div_ceil(8).min(4) };
@@ -257,6 +277,8 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         scale_for: |a, f, m| power(a, f.max, |r| r.log2().ceil() - f64::from(m))),
     wrong!("6.7", never_goes_over_the_top, "The exponent was rounded to the nearest: half of the time amax overflows. Round down.",
         scale_for: |a, f, m| power(a, f.max, |r| r.log2().round() - f64::from(m))),
+    wrong!("6.7", never_goes_over_the_top, "The logarithm was taken in f32, which makes it whole: amax goes just over the top. Take f64.",
+        scale_for: |a, f, m| power(a, f.max, |r| f64::from((r as f32).log2().floor()) - f64::from(m))),
     wrong!("6.7", leaves_room_by_the_margin, "The margin makes the factor larger; it must leave room.",
         scale_for: |a, f, m| power(a, f.max, |r| r.log2().floor() + f64::from(m))),
     wrong!("6.7", leaves_room_by_the_margin, "The margin is left out.",

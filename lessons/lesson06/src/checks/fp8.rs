@@ -61,6 +61,8 @@ pub fn never_goes_over_the_top(answer: &Lesson06) -> Verdict {
         hold(answer, at as f32, format, 0)?;
         hold(answer, (at * draw.number(1.5, 1.9)) as f32, format, 0)?;
         hold(answer, (at * draw.number(1.01, 1.3)) as f32, format, 0)?;
+        // The next number of f32: so near that a logarithm in f32 is a whole number.
+        hold(answer, (format.max as f32 / 256.0).next_up(), format, 0)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-use canopy::precision::{BF16, FP8_E4M3, FP8_E5M2, FP16, Format, Overflow, TF32};
+use canopy::precision::{BF16, FP8_E4M3, FP8_E5M2, FP16, FP32, Format, Overflow, TF32};
 use grader::{Values, Verdict, draw, given};
 
 use crate::Lesson06;
@@ -53,7 +53,8 @@ pub fn rounds_to_the_nearest(answer: &Lesson06) -> Verdict {
             exactly(answer, x, format, nearest(f64::from(x), format))?;
         }
     }
-    Ok(())
+    // 2^24 - 1: its logarithm in f32 is 24.
+    exactly(answer, 16_777_215.0, FP32, 16_777_215.0)
 }
 
 pub fn sends_ties_to_even(answer: &Lesson06) -> Verdict {

@@ -9,8 +9,12 @@ fn follow(answer: &Lesson06, start: DynamicScaler, steps: &[bool]) -> Verdict {
     let (mut scale, mut good) = (start.scale, start.good);
     let signs: String = steps.iter().map(|s| if *s { '×' } else { '·' }).collect();
     let case = given(format!(
-        "scale {}, {} good steps, interval {}, growth {}, backoff {}; steps {signs} (× is an overflow)",
-        start.scale, start.good, start.interval, start.growth, start.backoff
+        "scale 2^{}, {} good steps, interval {}, growth {}, backoff {}; steps {signs} (× is an overflow)",
+        start.scale.log2(),
+        start.good,
+        start.interval,
+        start.growth,
+        start.backoff
     ));
     for (i, &overflow) in steps.iter().enumerate() {
         (answer.update_scale)(&mut state, overflow);
