@@ -6,7 +6,7 @@ mod program;
 
 use std::{fs, path::Path, process::Output};
 
-use canopy::profile::{Kind, from_chrome};
+use canopy::profile::{Kind, Span, Timeline, from_chrome, pieces, totals};
 use serde_json::Value;
 
 fn train(data: &Path, run: &Path, more: &[&str]) -> Output {
@@ -109,6 +109,28 @@ fn a_profiled_run_learns_the_same_and_leaves_files_that_can_be_shown_again() {
     for (name, kind) in [("next batch", Kind::Load), ("infer", Kind::Kernel)] {
         assert!(spans.iter().any(|s| s.name == name && s.kind == kind), "{name}");
     }
+}
+
+#[test]
+fn a_window_within_a_span_keeps_who_holds_whom() {
+    // As guards end them: the innermost first. Cut to the window, both take the very same time.
+    let spans = vec![
+        Span::new("next batch", Kind::Load, 0, 10, 90),
+        Span::new("step", Kind::Other, 0, 0, 100),
+    ];
+    let part = Timeline {
+        spans,
+        wall: 100,
+        ..Timeline::default()
+    }
+    .window(40, 60);
+    assert_eq!(part.wall, 20);
+    let own: Vec<_> = totals(&part.spans).into_iter().map(|t| (t.name, t.own)).collect();
+    assert_eq!(own, [("next batch".to_owned(), 20), ("step".to_owned(), 0)]);
+    assert_eq!(
+        pieces(&part.spans),
+        [Span::new("next batch", Kind::Load, 0, 0, 20)]
+    );
 }
 
 #[test]

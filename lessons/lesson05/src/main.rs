@@ -17,7 +17,7 @@ use canopy::{
 use experiment::{
     draw::{part, side_by_side},
     forest::{Forest, TREES},
-    found::{Case, Found, csv, kernel_table, see},
+    found::{Case, Found, csv, few_spans, kernel_table, see},
     sick::{self, Trainer},
     under,
 };
@@ -106,7 +106,7 @@ fn write(out: &Path, found: &Found, answer: &Lesson05) -> Result<()> {
         ));
         files.push((
             format!("{letter}.kernels.csv"),
-            csv(&kernel_table(answer, &case.sick.timeline)),
+            csv(&kernel_table(answer, &few_spans(&case.sick))),
         ));
         if case.trainer == Trainer::Synchronisation {
             let title = format!("Where trainer {letter}'s host spends its time");

@@ -170,6 +170,13 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     })),
     wrong!("5.3", says_nothing_of_nothing, "Without a span that says something there is no pattern: None.",
         name_pattern: |s, w| named(s, w, Naming { nothing: Some(Pattern::Input), ..NAMING })),
+    wrong!("5.3", says_nothing_of_nothing,
+        "An empty list gave None, but spans of `Kind::Other` alone say nothing either.",
+    name_pattern: |s, w| if s.is_empty() || w == 0 {
+        None
+    } else {
+        named(s, w, Naming { nothing: Some(Pattern::Input), ..NAMING })
+    }),
     wrong!("5.3", says_nothing_of_nothing, "A wall of 0 with no kernel is not compute: there is nothing to go by.",
         name_pattern: |s, w| if w == 0 { Some(Pattern::Compute) } else { (REFERENCE.name_pattern)(s, w) }),
     wrong!("5.4", gives_the_limit, "The limit is 1/share; what stays is the rest, 1 − share.",

@@ -14,6 +14,8 @@ use canopy::profile::{Amdahl, Kind, Machine, MatMul, Pattern, Roof, Span, Stream
 /// The self time (`own`) of a span is its time less that of the spans directly within it. The `total` of a name is the time
 /// of its spans, but a span that lies, however deep, within another of its own name adds nothing to it: that time is
 /// counted already. It counts as a call all the same.
+///
+/// A run can leave hundreds of thousands of spans. Each held against each, they take many minutes; sorted first, a moment.
 pub fn totals(spans: &[Span]) -> Vec<Total> {
     todo!("5.1: who holds whom, then add up by name")
 }
@@ -39,7 +41,8 @@ pub fn time_device(
 /// moment with several counts once. Where kernels cover at least `COMPUTE_BOUND` (0.8) of `wall`, it is
 /// `Pattern::Compute`. Elsewhere it is what the host spends most of its time with: `Kind::Load` and `Kind::Copy` together
 /// (`Pattern::Input`), `Kind::Wait` (`Pattern::Synchronisation`), or `Kind::Launch` (`Pattern::Launch`). Of equal ones the
-/// first of these three counts. The host's spans do not overlap each other; `Kind::Other` counts for nothing.
+/// first of these three counts; where all three are 0, it is None. The host's spans do not overlap each other; `Kind::Other`
+/// counts for nothing.
 pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {
     todo!("5.3: is the device busy? If not, what is the host at?")
 }
@@ -59,7 +62,7 @@ pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
 ///
 /// A table begins with the line that names its columns, and ends before a line of fewer than 3 cells or the next such line.
 /// - nsys: `Time (%)`, `Total Time (ns)`, …, and `Name` or `Operation`. A table without `Time (%)` is one of sizes, and is
-///   passed over.
+///   passed over, the line that names its columns (`Name` or `Operation` among them) and its rows.
 /// - nvprof: `Type`, `Time(%)`, `Time`, …, `Name`. The next line holds the units; Time's is `s`, `ms`, `us` or `ns`. Only
 ///   rows whose `Type` is `GPU activities` are the device's.
 ///

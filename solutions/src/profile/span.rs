@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::totals::in_order;
+
 /// What the time of a span goes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -108,16 +110,18 @@ impl Timeline {
         self.spans.iter().filter(|s| s.lane == lane).cloned().collect()
     }
 
-    /// The part from `from` to `to`, nanoseconds, its time counted from `from`. Spans are cut off at its ends.
+    /// The part from `from` to `to`, nanoseconds, its time counted from `from`. Spans are cut off at its ends; they come
+    /// as they nest, so that of two cut to the very same time the first still holds the other.
     #[must_use]
     pub fn window(&self, from: u64, to: u64) -> Self {
-        let cut = |s: &Span| {
+        let cut = |i: usize| {
+            let s = &self.spans[i];
             let (start, end) = (s.start.max(from), s.end.min(to));
             (start < end).then(|| Span::new(s.name.clone(), s.kind, s.lane, start - from, end - from))
         };
         Self {
             lanes: self.lanes.clone(),
-            spans: self.spans.iter().filter_map(cut).collect(),
+            spans: in_order(&self.spans).into_iter().filter_map(cut).collect(),
             wall: to.min(self.wall).saturating_sub(from),
             dropped: self.dropped,
         }

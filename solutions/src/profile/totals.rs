@@ -73,7 +73,7 @@ pub(super) fn parents(spans: &[Span]) -> Vec<Option<usize>> {
 }
 
 /// Lane by lane, by start, the longer one first.
-fn in_order(spans: &[Span]) -> Vec<usize> {
+pub(super) fn in_order(spans: &[Span]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     order.sort_by(|&a, &b| {
         let key = |i: usize| (spans[i].lane, spans[i].start, u64::MAX - spans[i].end, i);
