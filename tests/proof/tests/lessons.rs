@@ -65,6 +65,12 @@ fn every_check_catches_a_known_mistake() {
 
 #[test]
 fn the_kill_matrix_of_the_book_is_up_to_date() {
+    if cfg!(not(debug_assertions)) {
+        println!(
+            "not run, because in release an overflow wraps where it panics in the matrix, and other checks see it"
+        );
+        return;
+    }
     let lessons = each_lesson!(|lesson| grader::matrix(lesson).expect("a matrix"));
     let kept = std::fs::read_to_string(root().join("book/src/kill-matrix.md")).unwrap_or_default();
     assert!(
