@@ -8,8 +8,8 @@ use std::{
 use anyhow::{Result, anyhow};
 
 use super::{
-    Collective, Link,
-    threads::{Algorithm, AllReduce, Rank, group, group_with},
+    Algorithm, AllReduce, Collective, Link, Rank,
+    threads::{group, group_with},
 };
 
 /// Ranks that do nothing else answer well before this.

@@ -10,11 +10,9 @@ use serde::Serialize;
 use crate::{
     model::Kind,
     parallel::{
-        Cost,
+        Algorithm, Cost,
         measure::{all_reduce_seconds, messages},
-        naive_seconds, ring_seconds, strong_efficiency,
-        threads::Algorithm,
-        tree_seconds, weak_efficiency,
+        naive_seconds, ring_seconds, strong_efficiency, tree_seconds, weak_efficiency,
     },
     report::svg::{LinePlot, Series},
     train::{

@@ -9,7 +9,7 @@ use super::{Meeting, Member, Pieces, ending::Reports};
 use crate::{
     loader::{Collate, Loader},
     model::PointNet,
-    parallel::threads::Rank,
+    parallel::Rank,
     train::{Loss, Plan, Trainer, trainer::to_device},
 };
 

@@ -19,7 +19,7 @@ use crate::{
     loader::Batch,
     model::PointNet,
     optim::{Optimizer, clip_grad_norm},
-    parallel::{Collective, Reducer, Traffic, threads::Rank},
+    parallel::{Collective, Rank, Reducer, Traffic},
     train::{Config, Loss, step::forward_loss},
 };
 

@@ -18,9 +18,9 @@ use candle_core::Tensor;
 
 use super::{Plan, Trainer};
 use crate::parallel::{
-    Bucket, BucketSizes, Collective, Kind, average_gradients, buckets, panic_message, ring_all_reduce,
-    share_of_batch, share_of_epoch,
-    threads::{Algorithm, AllReduce, Rank, group, group_with},
+    Algorithm, AllReduce, Bucket, BucketSizes, Collective, Kind, Rank, average_gradients, buckets,
+    panic_message, ring_all_reduce, share_of_batch, share_of_epoch,
+    threads::{group, group_with},
 };
 use ending::Reports;
 use follow::Follower;
