@@ -60,8 +60,8 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accumulate: Option<usize>,
-    /// Share each batch among N ranks: threads of this process, each with a copy of the model, its gradients averaged over
-    /// all while the backward walk goes on. The steps are those of one rank but for rounding. On a GPU all ranks use
+    /// Share each batch among N ranks: threads of this process unless --processes is given, each with a copy of the model,
+    /// its gradients averaged over all while the backward walk goes on. The steps are those of one rank but for rounding. On a GPU all ranks use
     /// that one, and meet in host memory
     #[arg(long, value_name = "N", help_heading = "Ranks")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,6 +10,7 @@ mod bucket;
 mod cost;
 mod lost;
 pub mod measure;
+mod meeting;
 mod naive;
 mod place;
 mod rank;
@@ -30,6 +31,7 @@ pub use cost::{
     Cost, naive_seconds, ring_seconds, scaling_efficiency, strong_efficiency, tree_seconds, weak_efficiency,
 };
 pub use lost::Lost;
+pub use meeting::{meeting_place, threads_for, token};
 pub use naive::naive_all_reduce;
 pub use place::{Place, device_for, place_from};
 pub use rank::Rank;
