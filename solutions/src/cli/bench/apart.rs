@@ -11,7 +11,7 @@ use crate::{
     parallel::{
         Algorithm, Rank,
         measure::{all_reduce_among, messages_between},
-        sockets::{Farewell, Mesh, Pass, Watch, host, join},
+        sockets::{Mesh, Pass, Watch, host, join},
     },
     train::{
         Config, RunFolder,
@@ -82,13 +82,16 @@ impl Work {
         let mut mesh = join(&guest.address, &pass(guest.rank, ranks, &guest.token, words))?;
         if parts[0] == "messages" {
             let sizes = (3..parts.len()).map(number).collect::<Result<Vec<_>>>()?;
-            messages_between(&end(&mut mesh, Algorithm::Ring)?, &sizes, repeats)?;
-            return Ok(());
+            return with_end(&mut mesh, Algorithm::Ring, |rank| {
+                messages_between(rank, &sizes, repeats).map(drop)
+            });
         }
         let algorithm = ALGORITHMS.iter().find(|(name, _)| *name == parts[0]);
         let (_, algorithm) = algorithm.with_context(|| format!("{WORK} is '{words}'"))?;
-        all_reduce_among(&end(&mut mesh, *algorithm)?, number(3)?, repeats)?;
-        Ok(())
+        let numbers = number(3)?;
+        with_end(&mut mesh, *algorithm, |rank| {
+            all_reduce_among(rank, numbers, repeats).map(drop)
+        })
     }
 }
 
@@ -141,7 +144,7 @@ fn on_processes<T>(
         turned_away: &mut |who| eprintln!("note: {who}"),
     };
     let mesh = host(&place.listener, &pass(0, ranks, &place.token, words), &mut watch);
-    let result = mesh.and_then(|mut mesh| work(&end(&mut mesh, algorithm)?));
+    let result = mesh.and_then(|mut mesh| with_end(&mut mesh, algorithm, work));
     children.end();
     result
 }
@@ -157,7 +160,11 @@ fn pass(rank: usize, ranks: usize, token: &str, words: &str) -> Pass {
     }
 }
 
-fn end(mesh: &mut Mesh, algorithm: Algorithm) -> Result<Rank> {
-    let (rank, _): (Rank, Farewell) = mesh.rank(0, &algorithm.function(), DEADLINE, None)?;
-    Ok(rank)
+/// Does `work`, and leaves when all that was sent is on its way: the process may end then.
+fn with_end<T>(mesh: &mut Mesh, algorithm: Algorithm, work: impl FnOnce(&Rank) -> Result<T>) -> Result<T> {
+    let (rank, farewell) = mesh.rank(0, &algorithm.function(), DEADLINE, None)?;
+    let result = work(&rank);
+    drop(rank);
+    farewell.say("done", DEADLINE);
+    result
 }

@@ -93,7 +93,7 @@ impl Reports {
                 None => End::Failed(format!("{error:#}")),
             },
         };
-        let words = serde_json::to_string(&end).unwrap_or_default();
+        let words = serde_json::to_string(&(&self.lock().doing[rank], &end)).unwrap_or_default();
         self.ended(rank, end);
         let farewell = self
             .0
@@ -201,10 +201,12 @@ impl Witness for OfOthers {
 
     fn ended(&self, rank: usize, words: Option<&str>) {
         // Of those who close the connections because this rank has left, nothing more is wanted to be known.
-        let end = words.map(|words| serde_json::from_str(words).unwrap_or(End::Died));
         let left = self.reports.lock().ends[self.own].is_some();
-        match end {
-            Some(end) => self.reports.ended(rank, end),
+        match words.and_then(|words| serde_json::from_str::<(String, End)>(words).ok()) {
+            Some((doing, end)) => {
+                self.reports.doing(rank, &doing);
+                self.reports.ended(rank, end);
+            }
             None if !left => self.reports.ended(rank, End::Died),
             None => {}
         }

@@ -3,11 +3,12 @@
 use std::{
     fmt::Write as _,
     net::TcpListener,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use super::{
     ending::{GRACE, Reports},
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     parallel::{
-        Algorithm, Rank,
+        Algorithm, Rank, panic_message,
         sockets::{Mesh, Pass, Watch, host, join},
     },
     train::{Outcome, Trainer},
@@ -107,7 +108,9 @@ pub fn follow(trainer: Trainer, guest: &Guest, stop: &AtomicBool) -> Result<Foll
     let reports = links.reports;
     let follower = Follower::new(&trainer, rank, reports.clone())?;
     drop(trainer);
-    let result = follower.run(links.control, links.gradients, stop);
+    let run = || follower.run(links.control, links.gradients, stop);
+    let ended = catch_unwind(AssertUnwindSafe(run));
+    let result = ended.unwrap_or_else(|panic| Err(anyhow!("it panicked: {}", panic_message(&*panic))));
     reports.leave(rank, &result);
     let error = match result {
         Ok(outcome) => return Ok(Followed::Well(outcome)),
