@@ -58,7 +58,9 @@ impl Company {
         let script = place.launcher == "Slurm" && variable("SLURM_STEP_ID").is_none();
         if script && place.world_size > 1 {
             let tasks = place.world_size;
-            eprintln!("note: this job has {tasks} tasks, and srun did not start this one: it runs alone");
+            eprintln!(
+                "note: this job has {tasks} tasks, and srun did not start this one: it joins no others"
+            );
         }
         if script || place.world_size == 1 {
             ensure!(

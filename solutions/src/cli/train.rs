@@ -39,7 +39,7 @@ Examples:
   canopy train --precision fp16 --points 128 --width 4
   canopy train --ranks 2
   canopy train --ranks 2 --processes        the same, a process each
-  srun --ntasks=4 canopy train              joins the other tasks; as well with mpirun or torchrun
+  srun --ntasks=4 canopy train              four ranks; so with mpirun and torchrun
   canopy train --resume runs/quick")]
 pub struct Args {
     /// Settings to start from: quick (two minutes on two cores) or full (the best there is)

@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 
 use super::{
     AllReduce, Collective, Link, Lost, Missed, Traffic, Transport, chunk, ring_all_gather,
-    ring_reduce_scatter, tree_all_reduce, tree_broadcast,
+    ring_reduce_scatter, transport::wait_awake, tree_all_reduce, tree_broadcast,
 };
 
 /// One rank's end of a group.
@@ -116,14 +116,17 @@ impl Link for Rank {
 
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
         self.check(from)?;
-        let began = Instant::now();
         let received = loop {
-            // A sign of life since then gives it more time.
-            let sign = began.max(self.said(from).1);
-            let left = self.deadline.saturating_sub(sign.elapsed());
-            match self.transport.receive(from, left) {
-                Err(Missed::Late) if self.said(from).1 > sign => {}
-                other => break other,
+            let sign = self.said(from).1;
+            let found = wait_awake(self.deadline, |limit| match self.transport.receive(from, limit) {
+                Err(Missed::Late) => (self.said(from).1 > sign).then_some(None),
+                other => Some(Some(other)),
+            });
+            match found {
+                Some(Some(received)) => break received,
+                // A sign of life since then gives it more time.
+                Some(None) => {}
+                None => break Err(Missed::Late),
             }
         };
         match received {

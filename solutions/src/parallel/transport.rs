@@ -54,3 +54,24 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)[rank] = (what.to_owned(), Instant::now());
     }
 }
+
+/// So long is waited at a time.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// What `wait` gives, which is called with how long to wait, and gives nothing where that was in vain; none after `limit`.
+///
+/// It waits in slices, so that time in which this process was itself stopped, by Ctrl-Z or a scheduler, counts as one slice
+/// and not as the silence of others.
+pub(super) fn wait_awake<T>(limit: Duration, mut wait: impl FnMut(Duration) -> Option<T>) -> Option<T> {
+    let mut waited = Duration::ZERO;
+    loop {
+        let slice = SLICE.min(limit.saturating_sub(waited));
+        if let Some(found) = wait(slice) {
+            return Some(found);
+        }
+        waited += slice;
+        if waited >= limit {
+            return None;
+        }
+    }
+}

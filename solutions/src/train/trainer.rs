@@ -39,7 +39,7 @@ pub struct Trainer {
     pub rows: Vec<EpochRow>,
     /// What the ranks of a run with several do with batches and gradients.
     pub pieces: Pieces,
-    /// Where the other ranks of a run with several are.
+    /// Where the other ranks of a run with several are; processes come to one call of [`Trainer::run`] only.
     pub others: Others,
     /// Threads for each rank's arithmetic; an equal part of this process's unless it is said.
     pub rank_threads: Option<usize>,

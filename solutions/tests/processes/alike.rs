@@ -36,6 +36,35 @@ fn processes_take_the_steps_of_threads_to_the_last_bit_whoever_starts_them() {
 }
 
 #[test]
+fn tasks_of_slurm_find_each_other_by_the_number_of_their_job() {
+    let dir = tempfile::tempdir().unwrap();
+    let job = std::process::id().to_string();
+    let task = |rank: &str| {
+        let mut command = train(dir.path(), "run", &["--epochs", "2"]);
+        command.envs([
+            ("SLURM_PROCID", rank),
+            ("SLURM_LOCALID", rank),
+            ("SLURM_NTASKS", "2"),
+        ]);
+        command.envs([
+            ("SLURM_JOB_ID", &job[..]),
+            ("SLURM_STEP_ID", "0"),
+            ("SLURM_NNODES", "1"),
+        ]);
+        command.env("SLURM_STEP_TASKS_PER_NODE", "2").spawn().unwrap()
+    };
+    let both = [task("1"), task("0")].map(done);
+    assert!(both[0].is_empty() && both[1].contains("2 ranks"), "{both:?}");
+    done(
+        train(dir.path(), "threads", &["--epochs", "2", "--ranks", "2"])
+            .spawn()
+            .unwrap(),
+    );
+    let [found, threads] = ["run", "threads"].map(|out| state(&dir.path().join(out)));
+    assert!(found == threads, "the bits differ");
+}
+
+#[test]
 fn one_rank_needs_no_other_process() {
     let dir = tempfile::tempdir().unwrap();
     let run = |out: &str, more: &[&str]| {
@@ -71,7 +100,7 @@ fn one_rank_needs_no_other_process() {
 #[test]
 fn a_signal_to_any_rank_saves_and_the_run_goes_on_with_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
-    let long = ["--epochs", "200", "--ranks", "2"];
+    let long = ["--epochs", "300", "--ranks", "2"];
     done(train(dir.path(), "whole", &long).spawn().unwrap());
     let run = dir.path().join("stopped");
     let mut command = train(dir.path(), "stopped", &[&long[..], &["--processes"]].concat());

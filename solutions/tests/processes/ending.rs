@@ -48,7 +48,7 @@ fn when_rank_0_is_killed_the_others_tell_and_end() {
 #[test]
 fn a_rank_that_is_stopped_is_named_at_the_deadline_and_is_not_left_over() {
     let dir = tempfile::tempdir().unwrap();
-    let more = [&LONG[..], &["--rank-deadline", "1"]].concat();
+    let more = [&LONG[..], &["--rank-deadline", "3"]].concat();
     let child = train(dir.path(), "run", &more).spawn().unwrap();
     let others = ranks_of(&child, &dir.path().join("run"), 3);
     signal(others[&1], "STOP");
@@ -61,4 +61,27 @@ fn a_rank_that_is_stopped_is_named_at_the_deadline_and_is_not_left_over() {
         "{said}"
     );
     assert!(others.values().all(|&pid| !runs(pid)), "a rank is left over");
+}
+
+#[test]
+fn a_run_that_is_stopped_as_a_whole_for_longer_than_the_deadline_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = [&LONG[..], &["--rank-deadline", "2"]].concat();
+    let child = train(dir.path(), "run", &more).spawn().unwrap();
+    let last = dir.path().join("run/last.safetensors");
+    let others = ranks_of(&child, &dir.path().join("run"), 3);
+    let all = |name: &str| {
+        signal(child.id(), name);
+        others.values().for_each(|&pid| signal(pid, name));
+    };
+    all("STOP");
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let before = std::fs::metadata(&last).unwrap().modified().unwrap();
+    all("CONT");
+    until("a checkpoint after that", || {
+        std::fs::metadata(&last).is_ok_and(|m| m.modified().unwrap() > before)
+    });
+    signal(child.id(), "TERM");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
 }

@@ -9,8 +9,11 @@ use canopy::train::{
 
 use crate::shapes::*;
 
-/// Rank 0's result and the others', where rank 1 sees `source`.
-fn apart(config: Config, source: Shapes) -> (Result<Vec<f32>, String>, Vec<Result<Followed, String>>) {
+/// What became of rank 0, its numbers at the end, and of the others.
+type Ends = (Result<Vec<f32>, String>, Vec<Result<Followed, String>>);
+
+/// A run of ranks of which rank 1 sees `source`.
+fn apart(config: Config, source: Shapes) -> Ends {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let dir = tempfile::tempdir().unwrap();
