@@ -4,10 +4,7 @@
 use std::{thread, time::Duration};
 
 use anyhow::Result;
-use canopy::parallel::{
-    Collective, chunk,
-    threads::{Algorithm, Rank, group},
-};
+use canopy::parallel::{Algorithm, Collective, Rank, chunk, threads::group};
 use proptest::prelude::*;
 
 const ALL: [Algorithm; 3] = [Algorithm::Ring, Algorithm::Tree, Algorithm::Naive];

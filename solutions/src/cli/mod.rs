@@ -18,6 +18,7 @@ mod monitor;
 mod options;
 mod plan;
 mod predict;
+mod processes;
 mod profile;
 mod profiling;
 mod roofline;

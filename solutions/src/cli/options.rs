@@ -60,9 +60,10 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accumulate: Option<usize>,
-    /// Share each batch among N ranks: threads of this process, each with a copy of the model, its gradients averaged over
-    /// all while the backward walk goes on. The steps are those of one rank but for rounding. On a GPU all ranks use
-    /// that one, and meet in host memory
+    /// Share each batch among N ranks: threads of this process unless --processes is given, each with a copy of the model,
+    /// its gradients averaged over all while the backward walk goes on. The steps are those of one rank but for rounding.
+    /// Under srun, mpirun and torchrun the processes that they started are the ranks, and N is how many. On a GPU
+    /// ranks meet in host memory; threads share one, of a launcher's processes each takes the GPU of its number on the node
     #[arg(long, value_name = "N", help_heading = "Ranks")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<usize>,

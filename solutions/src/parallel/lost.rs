@@ -2,8 +2,10 @@
 
 use std::{fmt, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 /// Why a message did not come, or could not be sent: the other rank has ended, or gives no sign.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// Who waits.
     pub by: usize,

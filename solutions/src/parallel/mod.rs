@@ -1,36 +1,45 @@
 //! Many ranks, one model: messages between ranks, the collectives made of them, what they cost, and who does what.
 //!
-//! A rank is one worker with its own copy of the model. [`Collective`] is what training needs of a group of them; in this
-//! process the ranks are threads ([`threads`]), and the algorithms are ours ([`ring`]). What runs on many nodes stands
-//! behind the same trait.
+//! A rank is one worker with its own copy of the model. [`Collective`] is what training needs of a group of them. [`Rank`] is
+//! one with our own algorithms ([`ring`]) over a [`Transport`]: ranks are threads of this process ([`threads`]), or processes
+//! ([`sockets`]). MPI and NCCL, which bring algorithms of their own, fit behind [`Collective`] itself.
 
+mod algorithm;
 mod average;
 mod bucket;
 mod cost;
 mod lost;
 pub mod measure;
+mod meeting;
 mod naive;
 mod place;
+mod rank;
 mod reducer;
 pub mod ring;
 mod sampler;
+pub mod sockets;
 pub mod threads;
+mod transport;
 mod tree;
 
 use anyhow::Result;
 
+pub use algorithm::{Algorithm, AllReduce};
 pub use average::average_gradients;
 pub use bucket::{Bucket, BucketSizes, Kind, buckets};
 pub use cost::{
     Cost, naive_seconds, ring_seconds, scaling_efficiency, strong_efficiency, tree_seconds, weak_efficiency,
 };
 pub use lost::Lost;
+pub use meeting::{meeting_place, threads_for, token};
 pub use naive::naive_all_reduce;
 pub use place::{Place, device_for, place_from};
+pub use rank::Rank;
 pub(crate) use reducer::panic_message;
 pub use reducer::{Reduced, Reducer};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
 pub use sampler::{Share, share_of_batch, share_of_epoch};
+pub use transport::{Board, Missed, Transport};
 pub use tree::{tree_all_reduce, tree_broadcast};
 
 /// Messages from one rank to another, in order. What algorithms are made of.

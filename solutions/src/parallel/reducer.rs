@@ -6,14 +6,14 @@
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
 use anyhow::{Result, anyhow, ensure};
 
-use super::{Bucket, Collective, Traffic};
+use super::{Bucket, Collective, Traffic, transport::wait_awake};
 
 /// What a step's sums over the ranks were like.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -162,7 +162,11 @@ impl Reducer {
         let mut sums = vec![Vec::new(); self.buckets.len()];
         let mut reduced = Reduced::default();
         for _ in 0..self.buckets.len() {
-            let done = self.done.recv_timeout(self.patience).map_err(|_| {
+            let done = wait_awake(self.patience, |limit| match self.done.recv_timeout(limit) {
+                Err(RecvTimeoutError::Timeout) => None,
+                other => Some(other.ok()),
+            });
+            let done = done.flatten().ok_or_else(|| {
                 let seconds = self.patience.as_secs_f64();
                 anyhow!("the all-reduce of a bucket did not come back within {seconds:.1} s")
             })?;

@@ -43,7 +43,7 @@ pub struct Config {
     pub batch: usize,
     /// Batches whose gradients make one optimizer step: it learns from `batch × accumulate` clouds.
     pub accumulate: usize,
-    /// Ranks that share each batch, threads of this process, each with a copy of the model.
+    /// Ranks that share each batch, threads or processes, each with a copy of the model.
     pub ranks: usize,
     /// With ranks: batch normalisation sees the whole batch, not a rank's share.
     pub sync_bn: bool,

@@ -23,11 +23,12 @@ use canopy_data::atomic;
 
 use crate::report::EpochRow;
 
-/// An open run folder; locked until dropped.
+/// An open run folder; locked until dropped, but for [`RunFolder::of_another`].
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    _lock: File,
+    /// None where another program writes: this one does not.
+    lock: Option<File>,
 }
 
 impl RunFolder {
@@ -66,6 +67,14 @@ impl RunFolder {
         Self::lock(path)
     }
 
+    /// The folder of a run that another process writes to, rank 0's: this one only reads.
+    pub fn of_another(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            lock: None,
+        }
+    }
+
     fn lock(path: &Path) -> Result<Self> {
         let name = path.join(".lock");
         let lock = OpenOptions::new()
@@ -77,7 +86,7 @@ impl RunFolder {
         match lock.try_lock() {
             Ok(()) => Ok(Self {
                 path: path.to_owned(),
-                _lock: lock,
+                lock: Some(lock),
             }),
             Err(fs::TryLockError::WouldBlock) => {
                 bail!(
@@ -88,7 +97,7 @@ impl RunFolder {
             // Some network file systems know no locks: better unguarded than not at all.
             Err(fs::TryLockError::Error(_)) => Ok(Self {
                 path: path.to_owned(),
-                _lock: lock,
+                lock: Some(lock),
             }),
         }
     }
@@ -161,7 +170,7 @@ impl RunFolder {
                 kept.push_str(line);
             }
         }
-        if kept != text {
+        if kept != text && self.lock.is_some() {
             atomic::write(&path, kept.as_bytes())?;
         }
         Ok(rows)

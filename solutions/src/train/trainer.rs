@@ -9,7 +9,7 @@ use canopy_data::{Dataset, split::Split};
 use super::{
     Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved, checkpoint,
     evaluate,
-    ranks::{Pieces, RankStats},
+    ranks::{Pieces, RankStats, processes::Others},
     take_up,
 };
 use crate::{
@@ -39,6 +39,10 @@ pub struct Trainer {
     pub rows: Vec<EpochRow>,
     /// What the ranks of a run with several do with batches and gradients.
     pub pieces: Pieces,
+    /// Where the other ranks of a run with several are; processes come to one call of [`Trainer::run`] only.
+    pub others: Others,
+    /// Threads for each rank's arithmetic; an equal part of this process's unless it is said.
+    pub rank_threads: Option<usize>,
     /// What the ranks' meeting cost rank 0.
     pub rank_stats: RankStats,
     /// Seconds of the fastest step so far, with its waiting for the loader; infinite before the first.
@@ -97,6 +101,8 @@ impl Trainer {
             progress,
             rows: Vec::new(),
             pieces: Pieces::default(),
+            others: Others::default(),
+            rank_threads: None,
             rank_stats: RankStats::default(),
             fastest_step: f64::INFINITY,
             device,

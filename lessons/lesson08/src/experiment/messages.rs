@@ -2,9 +2,8 @@
 
 use anyhow::Result;
 use canopy::parallel::{
-    Cost,
+    Algorithm, Cost,
     measure::{all_reduce_seconds, messages},
-    threads::Algorithm,
 };
 use lesson08::Lesson08;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use canopy::{
-    parallel::{BucketSizes, Link, threads::AllReduce},
+    parallel::{AllReduce, BucketSizes, Link},
     train::ranks::Pieces,
 };
 use lesson08::Lesson08;

@@ -1,5 +1,6 @@
 //! `canopy bench`: how fast the trainer is on this machine, by part, and beside PyTorch.
 
+mod apart;
 mod batch;
 mod data;
 mod measure;
@@ -7,6 +8,7 @@ mod parallel;
 mod peer;
 mod precision;
 mod sampling;
+mod scaling;
 mod waiting;
 mod work;
 

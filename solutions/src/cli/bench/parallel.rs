@@ -4,27 +4,17 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
-use canopy_data::Dataset;
 use serde::Serialize;
 
+use super::{apart, scaling::Work};
 use crate::{
-    model::Kind,
     parallel::{
-        Cost,
+        Algorithm, Cost,
         measure::{all_reduce_seconds, messages},
-        naive_seconds, ring_seconds, strong_efficiency,
-        threads::Algorithm,
-        tree_seconds, weak_efficiency,
+        naive_seconds, ring_seconds, strong_efficiency, tree_seconds, weak_efficiency,
     },
     report::svg::{LinePlot, Series},
-    train::{
-        Config, machine,
-        ranks::{
-            Pieces,
-            measure::{ShortRun, short_run},
-        },
-        short::Forest,
-    },
+    train::{machine, ranks::measure::ShortRun},
 };
 
 /// Options of `canopy bench parallel`.
@@ -32,32 +22,37 @@ use crate::{
 #[command(after_help = "\
 Each rank has one thread, so more ranks than cores show what sharing a core costs, not what a further machine would gain.
 With --alpha and --beta the predictions are of another network than this machine's memory:
-  canopy bench parallel --alpha 5e-6 --beta 1e-10")]
+  canopy bench parallel --alpha 5e-6 --beta 1e-10
+The same with a process for each rank, beside the threads:
+  canopy bench parallel --ranks 1,2 --processes")]
 pub struct Args {
     /// Ranks to measure, the first being what the others are compared with
     #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
-    ranks: Vec<usize>,
+    pub(super) ranks: Vec<usize>,
     /// full or vanilla
     #[arg(long, default_value = "vanilla", value_parser = ["full", "vanilla"])]
-    model: String,
+    pub(super) model: String,
     /// Points of a cloud
     #[arg(long, default_value_t = 256, value_name = "N")]
-    points: usize,
+    pub(super) points: usize,
     /// Clouds of each rank's share; in strong scaling, of the batch that all share, times the most ranks
     #[arg(long, default_value_t = 8, value_name = "N")]
-    batch: usize,
+    pub(super) batch: usize,
     /// Divide the width of every hidden layer
     #[arg(long, default_value_t = 1, value_name = "N")]
-    width: usize,
+    pub(super) width: usize,
     /// Steps of each of two epochs; the fastest step counts
     #[arg(long, default_value_t = 6, value_name = "N")]
-    steps: usize,
+    pub(super) steps: usize,
     /// Predict for a network on which a message takes so many seconds to begin
     #[arg(long, value_name = "SECONDS", requires = "beta")]
     alpha: Option<f64>,
     /// … and so many seconds a byte
     #[arg(long, value_name = "SECONDS", requires = "alpha")]
     beta: Option<f64>,
+    /// Measure ranks that are processes of this machine, too
+    #[arg(long)]
+    processes: bool,
     /// Write the plot, an SVG, here
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -82,6 +77,19 @@ struct Found {
     assumed: Cost,
     all_reduce: Vec<Sum>,
     predicted: Vec<Predicted>,
+    /// The same of processes, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processes: Option<OfProcesses>,
+}
+
+/// What was measured of ranks that are processes.
+#[derive(Debug, Serialize)]
+struct OfProcesses {
+    weak: Vec<Row>,
+    strong: Vec<Row>,
+    messages: Vec<(f64, f64)>,
+    measured: Cost,
+    all_reduce: Vec<Sum>,
 }
 
 #[derive(Debug, Serialize)]
@@ -119,6 +127,10 @@ struct Predicted {
 /// # Errors
 /// Options out of range; the trainer's; a plot that cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    if let Some(work) = apart::Work::of_this_process()? {
+        work.take_part(&|ranks, batch| Work::open(args)?.of(ranks, batch))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     ensure!(
         !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p)),
         "--ranks: at least one, each from 1 to 64"
@@ -139,34 +151,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+const SIZES: [usize; 6] = [1, 256, 1 << 12, 1 << 15, 1 << 18, 1 << 20];
+
 fn collect(args: &Args) -> Result<Found> {
-    let base = Config {
-        model: if args.model == "full" {
-            Kind::Full
-        } else {
-            Kind::Vanilla
-        },
-        points: args.points,
-        width: args.width,
-        epochs: 2,
-        ..Config::default()
-    };
-    let Forest {
-        config: base,
-        data: forest,
-        split,
-    } = Forest::open(base)?;
-    let records = split.train;
-    let most = args.ranks.iter().copied().max().unwrap_or(1);
-    let all = |batch: &dyn Fn(usize) -> usize| -> Result<Vec<ShortRun>> {
-        let run = |&ranks: &usize| short(&base, &forest, &records, ranks, batch(ranks), args.steps);
-        args.ranks.iter().map(run).collect()
-    };
-    let weak = all(&|ranks| args.batch * ranks)?;
-    let strong = all(&|_| args.batch * most)?;
+    let work = Work::open(args)?;
+    let [weak, strong] = work.runs(args, false)?;
     let numbers = weak[0].params.len();
     let bytes = (numbers * size_of::<f32>()) as f64;
-    let messages = messages(&[1, 256, 1 << 12, 1 << 15, 1 << 18, 1 << 20], 40)?;
+    let messages = messages(&SIZES, 40)?;
     let measured = Cost::fit(&messages)?;
     let assumed = match (args.alpha, args.beta) {
         (Some(alpha), Some(beta)) if alpha >= 0.0 && beta >= 0.0 => Cost { alpha, beta },
@@ -174,52 +166,51 @@ fn collect(args: &Args) -> Result<Found> {
         _ => anyhow::bail!("--alpha and --beta must be at least 0"),
     };
     let of_one = weak[0].step;
+    let threads = |which: Algorithm, p: usize| all_reduce_seconds(p, numbers, &which.function(), 20);
+    let processes = args.processes.then(|| of_processes(args, &work, numbers));
     Ok(Found {
         bench: "parallel",
         processor: machine::processor(),
         model: args.model.clone(),
         points: args.points,
         gradient_bytes: numbers * size_of::<f32>(),
-        weak: weak
-            .iter()
-            .map(|r| row(r, args.batch * r.ranks, weak_efficiency(of_one, r.step)))
-            .collect(),
-        strong: {
-            let one = strong[0].step * strong[0].ranks as f64;
-            let efficiency = |r: &ShortRun| strong_efficiency(one, r.step, r.ranks);
-            strong
-                .iter()
-                .map(|r| row(r, args.batch * most, efficiency(r)))
-                .collect()
-        },
-        all_reduce: sums(&args.ranks, numbers, measured)?,
+        weak: weak_rows(args, &weak),
+        strong: strong_rows(args, &strong),
+        all_reduce: sums(&args.ranks, numbers, measured, &threads)?,
         predicted: (1..=12)
             .map(|i| predict(1 << i, of_one, bytes, assumed))
             .collect(),
         messages,
         measured,
         assumed,
+        processes: processes.transpose()?,
     })
 }
 
-/// Two epochs of `steps` steps on `ranks` ranks.
-fn short(
-    base: &Config,
-    forest: &Dataset,
-    records: &[usize],
-    ranks: usize,
-    batch: usize,
-    steps: usize,
-) -> Result<ShortRun> {
-    let config = Config {
-        ranks,
-        batch,
-        ..base.clone()
-    };
-    config.validate()?;
-    let wanted = batch * steps;
-    let records: Vec<usize> = records.iter().cycle().take(wanted).copied().collect();
-    short_run(&config, forest, &records, Pieces::default(), false)
+fn of_processes(args: &Args, work: &Work, numbers: usize) -> Result<OfProcesses> {
+    let [weak, strong] = work.runs(args, true)?;
+    let messages = apart::messages(&SIZES, 40)?;
+    let measured = Cost::fit(&messages)?;
+    let apart = |which: Algorithm, p: usize| apart::all_reduce_seconds(p, numbers, which, 20);
+    Ok(OfProcesses {
+        weak: weak_rows(args, &weak),
+        strong: strong_rows(args, &strong),
+        all_reduce: sums(&args.ranks, numbers, measured, &apart)?,
+        messages,
+        measured,
+    })
+}
+
+fn weak_rows(args: &Args, runs: &[ShortRun]) -> Vec<Row> {
+    let of = |r: &ShortRun| row(r, args.batch * r.ranks, weak_efficiency(runs[0].step, r.step));
+    runs.iter().map(of).collect()
+}
+
+fn strong_rows(args: &Args, runs: &[ShortRun]) -> Vec<Row> {
+    let most = args.ranks.iter().copied().max().unwrap_or(1);
+    let one = runs[0].step * runs[0].ranks as f64;
+    let of = |r: &ShortRun| row(r, args.batch * most, strong_efficiency(one, r.step, r.ranks));
+    runs.iter().map(of).collect()
 }
 
 fn row(run: &ShortRun, batch: usize, efficiency: f64) -> Row {
@@ -236,8 +227,13 @@ fn row(run: &ShortRun, batch: usize, efficiency: f64) -> Row {
     }
 }
 
-/// All-reduces of `numbers` numbers, by each algorithm.
-fn sums(ranks: &[usize], numbers: usize, cost: Cost) -> Result<Vec<Sum>> {
+/// All-reduces of `numbers` numbers, by each algorithm, as `measured` finds them.
+fn sums(
+    ranks: &[usize],
+    numbers: usize,
+    cost: Cost,
+    measured: &dyn Fn(Algorithm, usize) -> Result<f64>,
+) -> Result<Vec<Sum>> {
     type Seconds = fn(usize, f64, Cost) -> f64;
     let algorithms: [(&str, Algorithm, Seconds); 3] = [
         ("ring", Algorithm::Ring, ring_seconds),
@@ -250,7 +246,7 @@ fn sums(ranks: &[usize], numbers: usize, cost: Cost) -> Result<Vec<Sum>> {
             found.push(Sum {
                 ranks,
                 algorithm,
-                measured_ms: all_reduce_seconds(ranks, numbers, &which.function(), 20)? * 1e3,
+                measured_ms: measured(which, ranks)? * 1e3,
                 predicted_ms: predicted(ranks, (numbers * size_of::<f32>()) as f64, cost) * 1e3,
             });
         }
@@ -277,7 +273,38 @@ fn print(found: &Found) {
         found.gradient_bytes as f64 / 1e6,
         found.processor
     );
-    for (name, rows) in [("weak scaling", &found.weak), ("strong scaling", &found.strong)] {
+    print_measured(&found.weak, &found.strong, &found.all_reduce, found.measured);
+    if let Some(p) = &found.processes {
+        say!("\nranks that are processes");
+        print_measured(&p.weak, &p.strong, &p.all_reduce, p.measured);
+    }
+    let Cost { alpha, beta } = found.assumed;
+    say!(
+        "\npredicted with α = {:.1} µs, β = {:.3} ns a byte{:>9}{:>12}{:>14}",
+        alpha * 1e6,
+        beta * 1e9,
+        "tree",
+        "efficient",
+        "all hidden"
+    );
+    for p in found
+        .predicted
+        .iter()
+        .filter(|p| [2, 8, 64, 512, 4096].contains(&p.ranks))
+    {
+        say!(
+            "  {:<22}{:>10.2} ms{:>10.2} ms{:>10.0} %{:>12.0} %",
+            format!("{} ranks, ring", p.ranks),
+            p.ring_ms,
+            p.tree_ms,
+            100.0 * p.efficiency,
+            100.0 * p.efficiency_hidden
+        );
+    }
+}
+
+fn print_measured(weak: &[Row], strong: &[Row], sums: &[Sum], cost: Cost) {
+    for (name, rows) in [("weak scaling", weak), ("strong scaling", strong)] {
         say!(
             "\n{name:<16}{:>6}{:>11}{:>11}{:>11}{:>12}{:>10}",
             "batch",
@@ -306,39 +333,16 @@ fn print(found: &Found) {
         "measured",
         "predicted"
     );
-    for s in &found.all_reduce {
+    for s in sums {
         let name = format!("{} ranks, {}", s.ranks, s.algorithm);
         say!("  {name:<22}{:>8.2} ms{:>9.2} ms", s.measured_ms, s.predicted_ms);
     }
-    let Cost { alpha, beta } = found.measured;
+    let Cost { alpha, beta } = cost;
     say!(
         "  measured: α = {:.1} µs, β = {:.3} ns a byte",
         alpha * 1e6,
         beta * 1e9
     );
-    let Cost { alpha, beta } = found.assumed;
-    say!(
-        "\npredicted with α = {:.1} µs, β = {:.3} ns a byte{:>9}{:>12}{:>14}",
-        alpha * 1e6,
-        beta * 1e9,
-        "tree",
-        "efficient",
-        "all hidden"
-    );
-    for p in found
-        .predicted
-        .iter()
-        .filter(|p| [2, 8, 64, 512, 4096].contains(&p.ranks))
-    {
-        say!(
-            "  {:<22}{:>10.2} ms{:>10.2} ms{:>10.0} %{:>12.0} %",
-            format!("{} ranks, ring", p.ranks),
-            p.ring_ms,
-            p.tree_ms,
-            100.0 * p.efficiency,
-            100.0 * p.efficiency_hidden
-        );
-    }
 }
 
 fn plot(found: &Found) -> LinePlot {

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use crate::{
     kernels::SumOverRanks,
-    parallel::{Collective, threads::Rank},
+    parallel::{Collective, Rank},
 };
 
 /// The link for all but gradients.

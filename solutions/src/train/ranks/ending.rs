@@ -6,21 +6,27 @@ use std::{
 };
 
 use anyhow::{Error, Result, anyhow};
+use serde::{Deserialize, Serialize};
 
-use crate::parallel::Lost;
+use crate::parallel::{
+    Lost,
+    sockets::{Farewell, Witness},
+};
 
 /// How one rank ended.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum End {
     Well,
     /// It waited for another in vain.
     Lost(Lost),
     /// It broke by itself.
     Failed(String),
+    /// Its process ended, and said nothing.
+    Died,
 }
 
 /// A time in which the others find out that one has failed.
-const GRACE: Duration = Duration::from_secs(1);
+pub const GRACE: Duration = Duration::from_secs(1);
 
 /// What the ranks do, and how they ended: all of them write here.
 #[derive(Clone, Debug)]
@@ -30,6 +36,8 @@ pub struct Reports(Arc<Shared>);
 struct Shared {
     ranks: Mutex<Ranks>,
     ended: Condvar,
+    /// How other processes hear of the end of this one's rank.
+    farewell: Mutex<Option<Farewell>>,
 }
 
 #[derive(Debug)]
@@ -50,7 +58,21 @@ impl Reports {
         Self(Arc::new(Shared {
             ranks: Mutex::new(ranks),
             ended: Condvar::new(),
+            farewell: Mutex::default(),
         }))
+    }
+
+    /// The ranks are processes: the others are to hear of this one's end by `farewell`.
+    pub fn say_farewell_by(&self, farewell: Farewell) {
+        *self.0.farewell.lock().unwrap_or_else(PoisonError::into_inner) = Some(farewell);
+    }
+
+    /// The others' reports, as they come to the process of rank `own`.
+    pub fn of_others(&self, own: usize) -> OfOthers {
+        OfOthers {
+            own,
+            reports: self.clone(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Ranks> {
@@ -71,12 +93,34 @@ impl Reports {
                 None => End::Failed(format!("{error:#}")),
             },
         };
+        let words = serde_json::to_string(&(&self.lock().doing[rank], &end)).unwrap_or_default();
+        self.ended(rank, end);
+        let farewell = self
+            .0
+            .farewell
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(farewell) = farewell {
+            farewell.say(&words, GRACE);
+        }
+    }
+
+    fn ended(&self, rank: usize, end: End) {
         let mut ranks = self.lock();
         if matches!(end, End::Failed(_)) {
             ranks.failed.push(rank);
         }
         ranks.ends[rank] = Some(end);
         self.0.ended.notify_all();
+    }
+
+    /// Whether rank 0 has ended and could say how.
+    pub fn rank_0_has_told(&self) -> bool {
+        matches!(
+            &self.lock().ends[0],
+            Some(End::Well | End::Lost(_) | End::Failed(_))
+        )
     }
 
     /// Waits until all ranks have ended: for `limit`, or a short time where one has failed.
@@ -122,6 +166,12 @@ impl Reports {
                 _ => None,
             })
             .collect();
+        if let Some(rank) = ends.iter().position(|end| matches!(end, Some(End::Died))) {
+            return Some(anyhow!(
+                "rank {rank} died without a word (killed, or out of memory?); it was last seen {}",
+                doing[rank]
+            ));
+        }
         // Who waits in vain for somebody who himself waits in vain is not told of.
         let silent = lost.iter().find(|l| ends[l.rank].is_none());
         let lost = silent.or(lost.first())?;
@@ -134,5 +184,31 @@ impl Reports {
             ),
             None => anyhow!("{lost}"),
         })
+    }
+}
+
+/// What comes from other processes goes into the reports of this one.
+#[derive(Debug)]
+pub struct OfOthers {
+    own: usize,
+    reports: Reports,
+}
+
+impl Witness for OfOthers {
+    fn says(&self, rank: usize, what: &str) {
+        self.reports.doing(rank, what);
+    }
+
+    fn ended(&self, rank: usize, words: Option<&str>) {
+        // Of those who close the connections because this rank has left, nothing more is wanted to be known.
+        let left = self.reports.lock().ends[self.own].is_some();
+        match words.and_then(|words| serde_json::from_str::<(String, End)>(words).ok()) {
+            Some((doing, end)) => {
+                self.reports.doing(rank, &doing);
+                self.reports.ended(rank, end);
+            }
+            None if !left => self.reports.ended(rank, End::Died),
+            None => {}
+        }
     }
 }

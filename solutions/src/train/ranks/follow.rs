@@ -1,6 +1,13 @@
 //! What every rank but rank 0 does: the plan's steps, and nothing else.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use anyhow::Result;
 use candle_core::{DType, Tensor};
@@ -9,8 +16,8 @@ use super::{Meeting, Member, Pieces, ending::Reports};
 use crate::{
     loader::{Collate, Loader},
     model::PointNet,
-    parallel::threads::Rank,
-    train::{Loss, Plan, Trainer, trainer::to_device},
+    parallel::Rank,
+    train::{Loss, Outcome, Plan, Trainer, trainer::to_device},
 };
 
 /// All that a rank starts with.
@@ -50,8 +57,8 @@ impl Follower {
         Duration::from_secs_f64(self.meeting.config.rank_deadline)
     }
 
-    /// To the end of the run, or until the ranks agree to stop.
-    pub fn run(self, control: Rank, gradients: Rank) -> Result<()> {
+    /// To the end of the run, or until the ranks agree to stop, which `stop` asks them for.
+    pub fn run(self, control: Rank, gradients: Rank, stop: &AtomicBool) -> Result<Outcome> {
         let config = self.meeting.config.clone();
         let device = self.meeting.device.clone();
         let model = PointNet::new(&config.network(self.classes), &device, DType::F32, config.seed)?;
@@ -80,16 +87,16 @@ impl Follower {
                     (whole, &micro),
                     &self.loss,
                     (step, rate),
-                    false,
+                    stop.load(Ordering::Relaxed),
                 )?;
                 if met.stop {
-                    return Ok(());
+                    return Ok(Outcome::Stopped);
                 }
                 step += 1;
                 member.doing(&format!("in step {step}, loading"));
             }
             member.barrier()?;
         }
-        Ok(())
+        Ok(Outcome::Done)
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     loader::Batch,
     model::PointNet,
     optim::{Optimizer, clip_grad_norm},
-    parallel::{Collective, Reducer, Traffic, threads::Rank},
+    parallel::{Collective, Rank, Reducer, Traffic},
     train::{Config, Loss, step::forward_loss},
 };
 
@@ -32,6 +32,8 @@ pub struct Meeting {
     /// The species' number of each record.
     pub species: Vec<usize>,
     pub device: Device,
+    /// Threads for a rank's arithmetic.
+    pub threads: usize,
 }
 
 /// What the ranks' meeting cost one of them so far.
@@ -77,7 +79,7 @@ pub struct Met {
     pub loss: f64,
     /// Clouds of the whole batch that were named rightly.
     pub correct: f64,
-    /// Rank 0 was asked to stop.
+    /// A rank was asked to stop.
     pub stop: bool,
 }
 
@@ -108,7 +110,12 @@ impl Member {
         reports: Reports,
     ) -> Result<Self> {
         let rank = Collective::rank(&control);
-        let Meeting { config, pieces, .. } = &meeting;
+        let Meeting {
+            config,
+            pieces,
+            threads,
+            ..
+        } = &meeting;
         let sizes: Vec<usize> = model.params().iter().map(|(_, p)| p.elem_count()).collect();
         let gradients = if pieces.overlap {
             let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
@@ -119,9 +126,8 @@ impl Member {
         } else {
             Gradients::AtOnce(gradients)
         };
-        let threads = (rayon::current_num_threads() / config.ranks).max(1);
         let cores = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
+            .num_threads(*threads)
             .thread_name(move |i| format!("rank-{rank}-core-{i}"))
             .build()
             .context("threads for a rank could not be started")?;
@@ -169,7 +175,7 @@ impl Member {
     }
 
     /// One optimizer step over the whole batch, of which this rank has its share: `whole` are the records of each
-    /// micro-batch, `own` this rank's clouds of them. `stop` counts if this is rank 0.
+    /// micro-batch, `own` this rank's clouds of them. `stop` asks all ranks to stop after it.
     pub fn step(
         &mut self,
         model: &PointNet,
@@ -307,7 +313,7 @@ impl Member {
         })
     }
 
-    /// Holds that all ranks have the same parameters, to the bit, and adds up their `figures`: loss, hits, rank 0's stop.
+    /// Holds that all ranks have the same parameters, to the bit, and adds up their `figures`: loss, hits, whether to stop.
     fn compare(&self, model: &PointNet, figures: [f32; 3], step: u64) -> Result<Met> {
         let digest = digest(model, self.meeting.config.sync_bn)?;
         // A u64 in four numbers that f32 holds exactly.
@@ -325,7 +331,7 @@ impl Member {
         Ok(Met {
             loss: sum(4) / ranks.len() as f64,
             correct: sum(5),
-            stop: ranks[0][6] != 0.0,
+            stop: sum(6) != 0.0,
         })
     }
 }

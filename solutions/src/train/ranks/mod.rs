@@ -1,4 +1,4 @@
-//! A run of several ranks: threads of this process that share each batch, each with its own copy of the model.
+//! A run of several ranks: threads of this process, or processes, that share each batch, each with its own copy of the model.
 //!
 //! Rank 0 is the thread that called [`super::Trainer::run`]: it alone evaluates, saves and tells. The others follow: they
 //! go through the same plan, take their share of each batch, and meet rank 0 in batch norm, in the gradients, and after
@@ -9,23 +9,29 @@ mod ending;
 mod follow;
 pub mod measure;
 mod member;
+pub mod processes;
 mod weights;
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    thread,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use candle_core::Tensor;
 
 use super::{Plan, Trainer};
 use crate::parallel::{
-    Bucket, BucketSizes, Collective, Kind, average_gradients, buckets, panic_message, ring_all_reduce,
-    share_of_batch, share_of_epoch,
-    threads::{Algorithm, AllReduce, Rank, group, group_with},
+    Algorithm, AllReduce, Bucket, BucketSizes, Collective, Kind, Rank, average_gradients, buckets,
+    panic_message, ring_all_reduce, share_of_batch, share_of_epoch,
+    threads::{group, group_with},
 };
 use ending::Reports;
 use follow::Follower;
 pub use member::RankStats;
 pub(super) use member::{Meeting, Member};
+use processes::{Links, Others};
 
 /// What the ranks do with batches and gradients. The lesson's experiment puts a student's functions here.
 #[derive(Clone)]
@@ -101,25 +107,18 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Starts the other ranks where `trainer` stands, and gives them its weights.
-    pub fn start(trainer: &Trainer) -> Result<Self> {
-        let config = &trainer.config;
-        let world = config.ranks;
-        let deadline = Duration::from_secs_f64(config.rank_deadline);
-        let mut ends: Vec<(Rank, Rank)> = group(world, Algorithm::Ring, deadline)
-            .into_iter()
-            .zip(group_with(world, &trainer.pieces.all_reduce, deadline))
-            .collect();
-        let reports = Reports::new(world);
-        // From the last on, so that rank 0's ends are left.
-        while ends.len() > 1 {
-            let Some((control, gradients)) = ends.pop() else {
-                break;
-            };
-            let follower = Follower::new(trainer, ends.len(), reports.clone())?;
-            spawn(follower, control, gradients)?;
-        }
-        let (control, gradients) = ends.pop().context("a group without ranks")?;
+    /// Starts the other ranks where `trainer` stands, or waits for them, and gives them its weights.
+    pub fn start(trainer: &mut Trainer) -> Result<Self> {
+        let deadline = Duration::from_secs_f64(trainer.config.rank_deadline);
+        let links = match std::mem::take(&mut trainer.others) {
+            Others::Threads => threads(trainer, deadline)?,
+            Others::Processes(mut host) => host.gather(trainer)?,
+        };
+        let Links {
+            control,
+            gradients,
+            reports,
+        } = links;
         let member = Member::new(
             trainer.meeting(),
             &trainer.model,
@@ -164,14 +163,40 @@ impl Job {
     }
 }
 
+/// Starts a thread for each other rank of `trainer`'s run.
+fn threads(trainer: &Trainer, deadline: Duration) -> Result<Links> {
+    let world = trainer.config.ranks;
+    let mut ends: Vec<(Rank, Rank)> = group(world, Algorithm::Ring, deadline)
+        .into_iter()
+        .zip(group_with(world, &trainer.pieces.all_reduce, deadline))
+        .collect();
+    let reports = Reports::new(world);
+    // From the last on, so that rank 0's ends are left.
+    while ends.len() > 1 {
+        let Some((control, gradients)) = ends.pop() else {
+            break;
+        };
+        let follower = Follower::new(trainer, ends.len(), reports.clone())?;
+        spawn(follower, control, gradients)?;
+    }
+    let (control, gradients) = ends.pop().context("a group without ranks")?;
+    Ok(Links {
+        control,
+        gradients,
+        reports,
+    })
+}
+
 /// A thread for a rank that is not rank 0. It is not waited for: one that stalls must not stall the job.
 fn spawn(follower: Follower, control: Rank, gradients: Rank) -> Result<()> {
     let rank = follower.rank;
     let body = move || {
         let reports = follower.reports.clone();
         let (stuck, deadline) = (follower.pieces.rank_0_is_stuck, follower.deadline());
-        let ended =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| follower.run(control, gradients)));
+        // Rank 0 alone is asked to stop.
+        let never = AtomicBool::new(false);
+        let run = || follower.run(control, gradients, &never);
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         let result = ended.unwrap_or_else(|panic| Err(anyhow!("it panicked: {}", panic_message(&*panic))));
         reports.leave(rank, &result);
         if reports.rank_0_is_stuck(rank, deadline)
@@ -196,6 +221,10 @@ impl Trainer {
             class_weights: self.class_weights(),
             species: self.data.records.iter().map(|r| r.species).collect(),
             device: self.device.clone(),
+            threads: self.rank_threads.unwrap_or_else(|| {
+                let all = rayon::current_num_threads();
+                (all / self.config.ranks).max(1)
+            }),
         }
     }
 
