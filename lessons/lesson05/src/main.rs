@@ -34,7 +34,7 @@ fn run() -> Result<()> {
     options.say_pieces(&pieces);
     let forest = Forest::open(options.seed)?;
     options.say(&format!(
-        "\nSmall PointNets learn {TREES} trees. The device is a thread that takes work from a queue.\n"
+        "\nSmall PointNets learn {TREES} trees. The device is a thread that takes work\nfrom a queue.\n"
     ));
     let began = Instant::now();
     let cases = Trainer::ALL

@@ -29,8 +29,9 @@ fn run() -> Result<()> {
     options.say_pieces(&pieces);
     let forest = train::forest(options.seed)?;
     options.say(&format!(
-        "\nA quarter-wide PointNet learns {} trees of {POINTS} points in batches of {BATCH}, {EPOCHS} epochs each time.\n\
-         All but fp32 is emulated: fp32 arithmetic, rounded at each operator's border. It shows accuracy, not speed.\n",
+        "\nA quarter-wide PointNet learns {} trees of {POINTS} points in batches of {BATCH},\n\
+         {EPOCHS} epochs each time. All but fp32 is emulated: fp32 arithmetic, rounded at each\n\
+         operator's border. It shows accuracy, not speed.\n",
         forest.split.train.len()
     ));
     let began = Instant::now();

@@ -102,14 +102,14 @@ impl Found {
         }
         let _ = writeln!(
             out,
-            "\n{:<12}{:>8}{:>14}{:>14}{:>12}   each time",
+            "\n{:<12}{:>6}{:>13}{:>13}{:>11}   each time",
             "split", "groups", "trees seen", "plots seen", "accuracy"
         );
         for s in &self.splits {
             let each: Vec<String> = s.accuracy.iter().map(|a| format!("{:.1}", 100.0 * a)).collect();
             let _ = writeln!(
                 out,
-                "  {:<10}{:>8}{:>12.0} %{:>12.0} %{:>10.1} %   {}",
+                "  {:<10}{:>6}{:>11.0} %{:>11.0} %{:>9.1} %   {}",
                 s.name,
                 s.groups,
                 100.0 * s.trees_seen,

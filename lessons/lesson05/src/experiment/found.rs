@@ -136,13 +136,13 @@ impl Found {
         out += "\nWhat the cure brought\n";
         let _ = writeln!(
             out,
-            "{:<3}{:<22}{:<34}{:>8}{:>9}{:>9}",
-            "", "was", "cure", "faster", "Amdahl", "waits"
+            "{:<3}{:<16}{:<34}{:>8}{:>9}{:>8}",
+            "", "bound by", "cure", "faster", "Amdahl", "waits"
         );
         for c in &self.cases {
             let _ = writeln!(
                 out,
-                "{:<3}{:<22}{:<34}{:>6.1} ×{:>7.1} ×{:>9}",
+                "{:<3}{:<16}{:<34}{:>6.1} ×{:>7.1} ×{:>8}",
                 c.trainer.letter(),
                 named(c.before.pattern),
                 c.trainer.cure(),
@@ -153,7 +153,7 @@ impl Found {
         }
         let _ = writeln!(
             out,
-            "\nA's forward and backward, cured, by the host's clock: {} without a wait, {} with the waits in the right places.\n",
+            "\nA's forward and backward, cured, by the host's clock:\n{} without a wait, {} with the waits in the right places.\n",
             ms(self.timed.0),
             ms(self.timed.1)
         );
@@ -187,8 +187,8 @@ impl Found {
     fn table<'a>(&'a self, out: &mut String, pick: impl Fn(&'a Case) -> (&'a Run, &'a Seen)) {
         let _ = writeln!(
             out,
-            "{:<3}{:>9}{:>9}{:>9}{:>8}{:>7}{:>8}  {:<23}most self time on the host",
-            "", "a step", "kernels", "launch", "wait", "load", "copies", "found"
+            "{:<2}{:>9}{:>7}{:>7}{:>6}{:>6}{:>7} {:<16}most self time",
+            "", "a step", "kernel", "launch", "wait", "load", "copies", "bound by"
         );
         for case in &self.cases {
             let (run, seen) = pick(case);
@@ -196,12 +196,11 @@ impl Found {
             let copies = seen.copies.map_or("–".into(), |c| format!("{:.1} %", 100.0 * c));
             let _ = writeln!(
                 out,
-                "{:<3}{:>9}{kernel:>9}{launch:>9}{wait:>8}{load:>7}{copies:>8}  {:<23}{} {:.0} %",
+                "{:<2}{:>9}{kernel:>7}{launch:>7}{wait:>6}{load:>6}{copies:>7} {:<16}{}",
                 case.trainer.letter(),
                 ms(run.step),
                 named(seen.pattern),
                 seen.most.0,
-                100.0 * seen.most.1,
             );
         }
     }
@@ -239,7 +238,8 @@ fn per_step(run: &Run) -> u64 {
 }
 
 fn named(pattern: Option<Pattern>) -> String {
-    pattern.map_or("nothing".into(), |p| p.to_string())
+    let name = pattern.map_or("nothing".into(), |p| p.to_string());
+    name.trim_end_matches(" bound").to_owned()
 }
 
 fn ms(ns: f64) -> String {

@@ -31,7 +31,7 @@ fn percent(share: Option<f64>) -> String {
 impl Found {
     pub fn tables(&self) -> String {
         let mut out = format!(
-            "{:<24}{:>14}{:>11}{:>11}{:>10}{:>13}\n",
+            "{:<24}{:>14}{:>11}{:>10}{:>8}{:>12}\n",
             "trained in", "named rightly", "last loss", "left out", "scale", "gone to 0"
         );
         for (way, t) in WAYS.iter().zip(&self.ways) {
@@ -40,7 +40,7 @@ impl Found {
             let seen = t.gradients.seen() > 0;
             let _ = writeln!(
                 out,
-                "  {:<22}{:>14}{last:>11.3}{:>11}{:>10}{:>13}",
+                "  {:<22}{:>14}{last:>11.3}{:>10}{:>8}{:>12}",
                 way.name,
                 percent(t.accuracy),
                 if scaled {

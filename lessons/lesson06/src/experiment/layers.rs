@@ -77,14 +77,14 @@ const FORMATS: [Format; 4] = [FP32, TF32, BF16, FP16];
 /// The table of exercise 6.6, for `parameters` with Adam.
 pub fn bytes_table(answer: &Lesson06, parameters: usize) -> String {
     let mut out = format!(
-        "{:<14}{:>8}{:>10}{:>8}{:>11}{:>7}{:>10}{:>22}\n",
+        "{:<14}{:>8}{:>10}{:>8}{:>11}{:>5}{:>7}{:>17}\n",
         "bytes, Adam", "weight", "gradient", "master", "optimizer", "all", "MB", "activations, MB"
     );
     for format in FORMATS {
         let b = (answer.bytes_per_parameter)(format, 2);
         let all = b.weight + b.gradient + b.master + b.optimizer;
         out += &format!(
-            "  {:<12}{:>8}{:>10}{:>8}{:>11}{all:>7}{:>10.1}{:>22.0}\n",
+            "  {:<12}{:>8}{:>10}{:>8}{:>11}{all:>5}{:>7.1}{:>17.0}\n",
             format.name,
             b.weight,
             b.gradient,

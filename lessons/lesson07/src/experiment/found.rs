@@ -68,7 +68,7 @@ impl Found {
         let (last, least) = (self.range.rates.last(), self.range.losses.iter().copied());
         let _ = writeln!(
             out,
-            "Range test of SGD in batches of 32: {} steps, the last at a rate of {}{};\nleast smoothed loss {:.3}; suggestion {}.\n",
+            "Range test of SGD in batches of 32:\n{} steps, the last at a rate of {}{};\nleast smoothed loss {:.3}; suggestion {}.\n",
             self.range.rates.len(),
             last.map_or("–".into(), |r| grader::number(*r)),
             if self.range.broke { ", then it broke" } else { "" },

@@ -66,7 +66,7 @@ impl Found {
 
     pub fn tables(&self) -> String {
         let mut out = format!(
-            "A half-wide PointNet of {} parameters, {} trees of {POINTS} points, {} steps; each rank has one thread.\n\n",
+            "A half-wide PointNet of {} parameters, {} trees of {POINTS} points, {} steps;\neach rank has one thread.\n\n",
             self.runs.shared[0].params.len(),
             self.clouds,
             self.runs.shared[0].steps

@@ -267,7 +267,7 @@ fn predict(ranks: usize, of_one: f64, bytes: f64, cost: Cost) -> Predicted {
 
 fn print(found: &Found) {
     say!(
-        "bench parallel: {} PointNet, {} points, {:.2} MB of gradients; {}; each rank has one thread",
+        "bench parallel: {} PointNet, {} points, {:.2} MB of gradients;\n{}; each rank has one thread",
         found.model,
         found.points,
         found.gradient_bytes as f64 / 1e6,
