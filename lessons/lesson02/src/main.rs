@@ -47,7 +47,8 @@ fn run() -> Result<()> {
     let net = Net::new(&model, answer);
     let tried = chosen(forest.test);
     let stand = Stand::new(&net, &answer, &tried, options.seed)?;
-    let own = model.forward(&batch(&stand.clouds)?, &Pass::eval())?.logits;
+    let clouds = batch(&stand.clouds)?.to_device(&model.device())?;
+    let own = model.forward(&clouds, &Pass::eval())?.logits;
     let counts: Vec<usize> = stand.critical.iter().map(Vec::len).collect();
     let found = Found {
         seed: options.seed,

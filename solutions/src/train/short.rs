@@ -6,6 +6,7 @@ use canopy_data::{Dataset, builtin, cache_folder, split::Split};
 
 use super::{Config, EvaluateOptions, Loss, data, evaluate, train_step};
 use crate::{
+    device,
     kernels::Pass,
     loader::{Batch, Collate, batches, epoch_order},
     model::PointNet,
@@ -51,26 +52,34 @@ pub struct Forest {
     pub data: Dataset,
     /// Which of them train.
     pub split: Split,
+    /// Where networks are made and trained: what the configuration asks for, by default a GPU where there is one.
+    pub device: Device,
 }
 
 impl Forest {
     /// The forest that `config` asks for.
     ///
     /// # Errors
-    /// Those of [`built_in`], [`data::choose`] and [`data::split`].
+    /// Those of [`built_in`], [`data::choose`], [`data::split`] and [`device::choose`].
     pub fn open(config: Config) -> Result<Self> {
         let data = data::choose(&config, &built_in()?)?;
         let split = data::split(&config, &data)?;
-        Ok(Self { config, data, split })
+        let device = device::choose(&config.device)?.device;
+        Ok(Self {
+            config,
+            data,
+            split,
+            device,
+        })
     }
 
-    /// A new network, the same for the same seed, on the CPU.
+    /// A new network, the same for the same seed.
     ///
     /// # Errors
     /// candle's.
     pub fn model(&self) -> Result<PointNet> {
         let network = self.config.network(self.data.species.len());
-        PointNet::new(&network, &Device::Cpu, DType::F32, self.config.seed)
+        PointNet::new(&network, &self.device, DType::F32, self.config.seed)
     }
 
     /// How a tree that trains becomes points.
@@ -110,7 +119,7 @@ impl Forest {
             votes: 1,
             workers: 1,
             plain: false,
-            device: &Device::Cpu,
+            device: &self.device,
         };
         let said = evaluate::predict(model, &self.data, records, &options, &mut |_| ())?;
         Ok(said.scores("unseen", &self.data.species).accuracy)
@@ -124,7 +133,7 @@ impl Forest {
     pub fn measure_statistics(&self, model: &PointNet) -> Result<()> {
         for epoch in 0..4 {
             for records in batches(&self.order(epoch), LOOKED_AT, true) {
-                let (points, _) = self.batch(&records, epoch)?.to_device(&Device::Cpu)?;
+                let (points, _) = self.batch(&records, epoch)?.to_device(&self.device)?;
                 model.forward(&points, &Pass::train(self.config.seed, epoch))?;
             }
         }

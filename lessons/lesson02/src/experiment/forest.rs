@@ -23,16 +23,21 @@ pub struct Forest {
     pub species: Vec<String>,
     pub train: Vec<Tree>,
     pub test: Vec<Tree>,
+    /// Where the network is.
+    pub device: Device,
 }
 
 /// The forest, split by plots as `canopy train` splits it.
 pub fn forest() -> Result<Forest> {
-    let short::Forest { data, split, .. } = short::Forest::open(Config::default())?;
+    let short::Forest {
+        data, split, device, ..
+    } = short::Forest::open(Config::default())?;
     let read = |records: &[usize]| -> Result<Vec<Tree>> { records.iter().map(|&r| tree(&data, r)).collect() };
     Ok(Forest {
         train: read(&split.train)?,
         test: read(&split.test)?,
         species: data.species.clone(),
+        device,
     })
 }
 

@@ -34,7 +34,8 @@ impl<'a> Net<'a> {
 
     /// Clouds `[clouds, points, 3]` through the whole network.
     pub fn see(&self, clouds: &Tensor) -> Result<Seen> {
-        let (matrix, input) = self.tnet("input_transform", clouds)?;
+        let clouds = clouds.to_device(&self.model.device())?;
+        let (matrix, input) = self.tnet("input_transform", &clouds)?;
         let x = self.stack("mlp", 0..2, &clouds.matmul(&matrix)?)?;
         let (matrix, feature) = self.tnet("feature_transform", &x)?;
         let values = self.stack("mlp", 2..5, &x.matmul(&matrix)?)?;

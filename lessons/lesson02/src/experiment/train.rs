@@ -1,7 +1,7 @@
 //! canopy's own network, small, trained on clouds that the pieces prepared, with the orthogonality term of the pieces.
 
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Tensor};
 use canopy::{
     kernels::{Pass, cross_entropy},
     model::{Kind, PointNet, PointNetConfig},
@@ -33,7 +33,7 @@ pub fn trained(
     seed: u64,
     mut told: impl FnMut(usize, f64),
 ) -> Result<(PointNet, Vec<f64>)> {
-    let model = PointNet::new(&config(forest.species.len()), &Device::Cpu, DType::F32, seed)?;
+    let model = PointNet::new(&config(forest.species.len()), &forest.device, DType::F32, seed)?;
     let mut optimizer = OptimConfig::adamw().build(model.params())?;
     let steps = forest.train.len().div_ceil(BATCH);
     let total = (steps * EPOCHS) as u64;
@@ -56,10 +56,10 @@ pub fn trained(
                 })
                 .collect();
             let labels: Vec<u32> = records.iter().map(|&r| forest.train[r].species).collect();
-            let labels = Tensor::new(labels, &Device::Cpu)?;
+            let labels = Tensor::new(labels, &forest.device)?;
             // On candle's graph, so that the term of exercise 2.5 can be part of the loss.
             let pass = Pass::train(seed, step).on_candle_graph();
-            let output = model.forward(&batch(&clouds)?, &pass)?;
+            let output = model.forward(&batch(&clouds)?.to_device(&forest.device)?, &pass)?;
             let mut loss = cross_entropy(&output.logits, &labels, 0.1, None)?;
             if let Some(transform) = &output.feature_transform {
                 loss = (loss + ((answer.orthogonality)(transform)? * 1e-3)?)?;

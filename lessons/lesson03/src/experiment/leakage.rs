@@ -112,14 +112,14 @@ fn hold_out(group: &[usize], groups: usize, seed: u64) -> (Vec<usize>, Vec<usize
 }
 
 /// Scans side by side.
-fn batch(scans: &[Batch], which: &[usize]) -> Result<(Tensor, Tensor)> {
+fn batch(scans: &[Batch], which: &[usize], device: &Device) -> Result<(Tensor, Tensor)> {
     let joined = Batch {
         points: which.iter().flat_map(|&i| scans[i].points.clone()).collect(),
         channels: 3,
         labels: which.iter().flat_map(|&i| scans[i].labels.clone()).collect(),
         records: which.to_vec(),
     };
-    joined.to_device(&Device::Cpu)
+    joined.to_device(device)
 }
 
 fn trained(
@@ -131,7 +131,7 @@ fn trained(
 ) -> Result<f64> {
     let seed = forest.config.seed + repeat;
     let network = forest.config.network(forest.data.species.len());
-    let model = PointNet::new(&network, &Device::Cpu, DType::F32, seed)?;
+    let model = PointNet::new(&network, &forest.device, DType::F32, seed)?;
     let optimizer = OptimConfig::adamw().build(model.params())?;
     let mut learner = Learner {
         seed,
@@ -144,14 +144,14 @@ fn trained(
             .map(|i| train[i])
             .collect();
         for which in batches(&order, BATCH, true) {
-            let (points, labels) = batch(scans, &which)?;
+            let (points, labels) = batch(scans, &which, &forest.device)?;
             let rate = if epoch < EPOCHS * 2 / 3 { 2e-3 } else { 4e-4 };
             learner.step((&points, &labels), rate)?;
         }
     }
     let mut right = 0;
     for which in batches(test, 64, false) {
-        let (points, labels) = batch(scans, &which)?;
+        let (points, labels) = batch(scans, &which, &forest.device)?;
         let logits = learner
             .model
             .forward(&points, &Pass::eval())?

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Tensor};
 use canopy::{
     kernels::{Pass, cross_entropy},
     loader::{batches, normalise, padded_share},
@@ -96,17 +96,17 @@ fn epoch(
         width: 8,
         ..forest.config.network(forest.data.species.len())
     };
-    let model = PointNet::new(&config, &Device::Cpu, DType::F32, forest.config.seed)?;
+    let model = PointNet::new(&config, &forest.device, DType::F32, forest.config.seed)?;
     let (mut sum, mut seen) = (0.0, 0);
     for (step, batch) in cut.iter().enumerate() {
         let of: Vec<Vec<[f32; 3]>> = batch.iter().map(|&i| clouds[i].clone()).collect();
-        let (points, mask) = (answer.collate_ragged)(&of, &Device::Cpu)?;
+        let (points, mask) = (answer.collate_ragged)(&of, &forest.device)?;
         let truth: Vec<u32> = batch.iter().map(|&i| labels[i]).collect();
         let pass = Pass::train(forest.config.seed, step as u64).plain(true);
         let logits = model.forward_masked(&points, &mask, &pass)?.logits;
         let loss = cross_entropy(
             &logits,
-            &Tensor::from_vec(truth, batch.len(), &Device::Cpu)?,
+            &Tensor::from_vec(truth, batch.len(), &forest.device)?,
             0.0,
             None,
         )?;

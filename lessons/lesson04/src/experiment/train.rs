@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use candle_core::{DType, Device, Error, Tensor};
+use candle_core::{DType, Error, Tensor};
 use canopy::{
     kernels::Pass,
     loader::{Augment, Collate, batches},
@@ -117,7 +117,7 @@ impl Trees {
     /// The steps over `todo`, by exercises 4.2 and 4.5.
     fn steps(&self, answer: &Lesson04, run: &mut Run, epoch: usize, todo: &[Vec<usize>]) -> Result<f64> {
         let mut one = |records: &Vec<usize>| -> Result<(OnDevice, u64)> {
-            let (points, labels) = self.0.batch(records, epoch as u64)?.to_device(&Device::Cpu)?;
+            let (points, labels) = self.0.batch(records, epoch as u64)?.to_device(&self.0.device)?;
             let pass = Pass::train(self.0.config.seed, run.step);
             run.step += 1;
             let (model, optimizer) = (&run.model, &mut *run.optimizer);
@@ -143,7 +143,7 @@ impl Trees {
         for records in batches(&unseen, 64, false) {
             let batch = collate.batch(&records, 0)?;
             truth.extend_from_slice(&batch.labels);
-            let (points, _) = batch.to_device(&Device::Cpu)?;
+            let (points, _) = batch.to_device(&self.0.device)?;
             let said: Vec<u32> = (answer.probabilities)(model, &points)?.argmax(1)?.to_vec1()?;
             named.extend(said);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use candle_core::{Device, Tensor};
+use candle_core::Tensor;
 use canopy::{
     kernels::{Lowering, Pass},
     loader::{Batch, batches},
@@ -11,7 +11,7 @@ use canopy::{
     optim::{OptimConfig, Optimizer, SgdConfig},
     precision::{Autocast, Counts, DynamicScaler, Format, GradScaler, GradientCensus},
     train::{
-        Loss, StepOptions, scaled_step,
+        Config, Loss, StepOptions, scaled_step,
         short::{self, Forest},
     },
 };
@@ -45,7 +45,11 @@ pub struct Trained {
 
 /// What all trainings begin with.
 pub fn forest(seed: u64) -> Result<Forest> {
-    Forest::open(short::small(POINTS, seed))
+    // The student's functions round the numbers, on the CPU.
+    Forest::open(Config {
+        device: "cpu".into(),
+        ..short::small(POINTS, seed)
+    })
 }
 
 /// Batches of all epochs, drawn once for all trainings.
@@ -70,7 +74,7 @@ pub fn train(forest: &Forest, answer: &Lesson06, way: &Way, epochs: &[Vec<Batch>
     for (epoch, rate) in epochs.iter().zip(RATES) {
         let (mut sum, mut taken) = (0.0, 0);
         for batch in epoch {
-            let micro = [batch.to_device(&Device::Cpu)?];
+            let micro = [batch.to_device(&forest.device)?];
             let options = StepOptions {
                 loss: &Loss::CROSS_ENTROPY,
                 pass: &|_| Pass::train(forest.config.seed, step).lowered(lowering.clone()),

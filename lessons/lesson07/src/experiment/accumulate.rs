@@ -1,7 +1,7 @@
 //! How far accumulated gradients are from those of the large batch, with batch norm and without.
 
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor, Var};
+use candle_core::{DType, Tensor, Var};
 use canopy::{
     kernels::{Pass, cross_entropy},
     train::short::Forest,
@@ -25,11 +25,11 @@ pub fn apart(forest: &Forest, answer: &Lesson07) -> Result<(f64, f64)> {
         .copied()
         .take(LARGE)
         .collect();
-    let (points, labels) = forest.batch(&records, 0)?.to_device(&Device::Cpu)?;
+    let (points, labels) = forest.batch(&records, 0)?.to_device(&forest.device)?;
     let classes = forest.data.species.len();
     let mut weights = Vec::new();
     for (seed, shape) in [(1, (3, 64)), (2, (64, classes))] {
-        let zeros = Var::zeros(shape, DType::F32, &Device::Cpu)?;
+        let zeros = Var::zeros(shape, DType::F32, &forest.device)?;
         let drawn = canopy::optim::random_directions(std::slice::from_ref(&zeros), seed)?;
         weights.push(Var::from_tensor(&(&drawn[0] * 0.3)?)?);
     }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use anyhow::Result;
-use candle_core::{Device, Var};
+use candle_core::Var;
 use canopy::{
     kernels::{Pass, cross_entropy},
     loader::batches,
@@ -114,7 +114,7 @@ impl Trees {
         for epoch in 0..EPOCHS as u64 {
             let (mut sum, mut seen) = (0.0, 0);
             for records in batches(&self.0.order(epoch), size, true) {
-                let (points, labels) = self.0.batch(&records, epoch)?.to_device(&Device::Cpu)?;
+                let (points, labels) = self.0.batch(&records, epoch)?.to_device(&self.0.device)?;
                 let loss = learner.step((&points, &labels), rate(learner.steps))?;
                 sum += f64::from(loss.to_scalar::<f32>()?) * records.len() as f64;
                 seen += records.len();
@@ -142,7 +142,7 @@ impl Trees {
     pub fn around(&self, answer: &Lesson07, model: &PointNet) -> Result<Vec<(f64, f64)>> {
         let params: Vec<Var> = model.params().into_iter().map(|(_, var)| var).collect();
         let records: Vec<usize> = self.0.order(0).into_iter().take(LOOKED_AT).collect();
-        let (points, labels) = self.0.batch(&records, 0)?.to_device(&Device::Cpu)?;
+        let (points, labels) = self.0.batch(&records, 0)?.to_device(&self.0.device)?;
         let mut sums = vec![0.0; ALPHAS.len()];
         for seed in 0..DIRECTIONS {
             let directions = random_directions(&params, self.0.config.seed + 1000 * seed)?;
@@ -172,7 +172,7 @@ impl Trees {
         let failed = Cell::new(None);
         let mut one = |rate: f64| -> Result<f64> {
             let records = orders.get(learner.steps as usize).map_or(&[][..], Vec::as_slice);
-            let (points, labels) = self.0.batch(records, 0)?.to_device(&Device::Cpu)?;
+            let (points, labels) = self.0.batch(records, 0)?.to_device(&self.0.device)?;
             let loss = learner.step((&points, &labels), rate)?;
             Ok(f64::from(loss.to_scalar::<f32>()?))
         };

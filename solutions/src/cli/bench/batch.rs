@@ -3,7 +3,6 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
-use candle_core::Device;
 use serde::Serialize;
 
 use crate::{
@@ -136,7 +135,7 @@ fn trained(
     let warmup = warmup * (forest.split.train.len() / batch).max(1) as u64;
     for epoch in 0..args.epochs as u64 {
         for records in batches(&forest.order(epoch), batch, true) {
-            let (points, labels) = forest.batch(&records, epoch)?.to_device(&Device::Cpu)?;
+            let (points, labels) = forest.batch(&records, epoch)?.to_device(&forest.device)?;
             let rate = scaled_warmup(learner.steps, warmup, rate, sizes.0, sizes.1);
             learner.step((&points, &labels), rate)?;
         }

@@ -120,10 +120,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn trained(args: &Args, forest: &Forest, (precision, loss_scale): (Precision, &'static str)) -> Result<Row> {
-    let (device, base) = (Device::Cpu, &forest.config);
+    let (device, base) = (&forest.device, &forest.config);
     let model = forest.model()?;
     let mut optimizer = base.optim()?.build(model.params())?;
-    let lowering = precision.lowering(&device);
+    let lowering = precision.lowering(device);
     let mut scaler = LossScaler::parse(loss_scale, precision)?.map(GradScaler::new);
     let loss = Loss {
         smoothing: base.smoothing,
@@ -133,7 +133,7 @@ fn trained(args: &Args, forest: &Forest, (precision, loss_scale): (Precision, &'
     for epoch in 0..args.epochs as u64 {
         let (mut sum, mut taken) = (0.0, 0);
         for records in batches(&forest.order(epoch), base.batch, true) {
-            let micro = [forest.batch(&records, epoch)?.to_device(&device)?];
+            let micro = [forest.batch(&records, epoch)?.to_device(device)?];
             let options = StepOptions {
                 loss: &loss,
                 pass: &|_| Pass::train(base.seed, step).lowered(lowering.clone()),
@@ -155,7 +155,7 @@ fn trained(args: &Args, forest: &Forest, (precision, loss_scale): (Precision, &'
     Ok(Row {
         precision,
         loss_scale,
-        emulated: precision.is_emulated(&device),
+        emulated: precision.is_emulated(device),
         losses,
         accuracy: forest.accuracy(&model, &forest.split.test)?,
         steps_left_out: left_out,

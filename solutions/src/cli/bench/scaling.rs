@@ -42,7 +42,9 @@ impl Work {
             epochs: 2,
             ..Config::default()
         };
-        let Forest { config, data, split } = Forest::open(base)?;
+        let Forest {
+            config, data, split, ..
+        } = Forest::open(base)?;
         Ok(Self {
             base: config,
             forest: data,
