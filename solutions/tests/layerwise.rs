@@ -101,13 +101,19 @@ fn what_has_no_length_is_not_scaled() {
     assert_eq!(trust_ratio(2.0, 0.0, 0.1, 0.001), 1.0);
     assert!((trust_ratio(2.0, 3.0, 0.5, 0.001) - 0.001 * 2.0 / 4.0).abs() < 1e-18);
     for dtype in [DType::F32, DType::F64] {
-        let w = Var::zeros((2, 2), dtype, &Device::Cpu).unwrap();
-        let config = OptimConfig::Lamb(LambConfig::default());
-        let mut optimizer = config.build(vec![("w".into(), w.clone())]).unwrap();
-        let ones = Tensor::ones((2, 2), dtype, &Device::Cpu).unwrap();
-        optimizer.step(&[ones], 0.1).unwrap();
-        for value in numbers(&w) {
-            assert!((value + 0.1).abs() < 1e-5, "{dtype:?}: {value}");
+        // Weights of no length, and a direction of none.
+        for (start, slope, end) in [(0.0, 1.0, -0.1), (2.0, 0.0, 2.0)] {
+            let all = |value: f64| Tensor::full(value, (2, 2), &Device::Cpu)?.to_dtype(dtype);
+            let w = Var::from_tensor(&all(start).unwrap()).unwrap();
+            let config = OptimConfig::Lamb(LambConfig {
+                weight_decay: 0.0,
+                ..LambConfig::default()
+            });
+            let mut optimizer = config.build(vec![("w".into(), w.clone())]).unwrap();
+            optimizer.step(&[all(slope).unwrap()], 0.1).unwrap();
+            for value in numbers(&w) {
+                assert!((value - end).abs() < 1e-5, "{dtype:?}: {value}, not {end}");
+            }
         }
     }
 }

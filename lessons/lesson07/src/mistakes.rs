@@ -147,6 +147,8 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         range_test: |r, s, b, f| tested(r, s, b, f, Test { mixed: true, ..TEST })),
     wrong!("7.4", stops_where_the_smoothed_loss_breaks, "The loss is compared with the first one; the least so far counts.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { first: true, ..TEST })),
+    wrong!("7.4", stops_where_the_smoothed_loss_breaks, "The limit is `breaks` times the least so far, not `breaks` more.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { adds: true, ..TEST })),
     wrong!("7.4", stops_where_the_smoothed_loss_breaks, "The step that broke is in the result; it is left out.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { keeps: true, ..TEST })),
     wrong!("7.4", stops_where_the_smoothed_loss_breaks, "`broke` is never true.",

@@ -68,6 +68,8 @@ pub struct Test {
     pub mixed: bool,
     /// Compares with the first loss, not the least.
     pub first: bool,
+    /// Breaks at so much more, not so many times more.
+    pub adds: bool,
     /// Keeps the step that broke.
     pub keeps: bool,
     /// Sees a loss that is no number.
@@ -87,6 +89,7 @@ pub const TEST: Test = Test {
     raw: false,
     mixed: false,
     first: false,
+    adds: false,
     keeps: false,
     finite: true,
     stops: true,
@@ -112,7 +115,8 @@ pub fn tested(
         let gone = if test.from_0 { before } else { left };
         let smooth = if test.unbiased { mean / (1.0 - gone) } else { mean };
         let seen = if test.raw || test.mixed { x } else { smooth };
-        let breaks_here = (test.finite && !seen.is_finite()) || seen > breaks * least;
+        let limit = if test.adds { breaks + least } else { breaks * least };
+        let breaks_here = (test.finite && !seen.is_finite()) || seen > limit;
         broke |= breaks_here && test.says;
         if breaks_here && test.keeps {
             kept.push(rate);

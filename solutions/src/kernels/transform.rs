@@ -122,8 +122,8 @@ fn matrix_gradient(x: &[f32], g: &[f32], k: usize, points: usize) -> Vec<f32> {
     let clouds = x.len() / (points * k);
     let mut dt = vec![0.0; clouds * k * k];
     dt.par_chunks_mut(k * k).enumerate().for_each(|(cloud, dt)| {
-        let of = |m: &'_ [f32]| cloud * points * k..(cloud + 1) * points * k.min(m.len());
-        let (x, g) = (&x[of(x)], &g[of(g)]);
+        let of = cloud * points * k..(cloud + 1) * points * k;
+        let (x, g) = (&x[of.clone()], &g[of]);
         if k.is_multiple_of(LANES) {
             let a = Left {
                 data: x,

@@ -118,6 +118,9 @@ mod tests {
         let mut same = cloud();
         Augment::NONE.apply(&mut same, &mut [], &mut Philox::new(1, 1));
         assert_eq!(same, cloud());
+        let (mut asked, mut untouched) = (Philox::new(1, 1), Philox::new(1, 1));
+        jitter(&mut same, 0.0, &mut asked);
+        assert_eq!(asked.next_u64(), untouched.next_u64(), "jitter of nothing drew");
     }
 
     #[test]

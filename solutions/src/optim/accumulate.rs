@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn what_cannot_be_added_up_is_refused() {
         let one = |_| Tensor::new(&[1.0f32], &Device::Cpu).map(|g| vec![g]);
-        for weights in [&[][..], &[0.0, 0.0], &[f64::NAN]] {
+        for weights in [&[][..], &[0.0, 0.0], &[f64::NAN], &[f64::INFINITY]] {
             assert!(accumulated(weights, &mut { one }).is_err(), "{weights:?}");
         }
         let more = |i: usize| Ok(vec![Tensor::new(&[1.0f32], &Device::Cpu)?; i + 1]);

@@ -23,20 +23,33 @@ fn hostile_shapes_are_errors() {
         }
         assert!(kernels::shared_mlp(&t(&[5, 4]), &[], &pass).is_err());
     }
-    assert!(kernels::transform(&t(&[6, 3]), &t(&[4, 3, 3])).is_err());
-    assert!(kernels::transform(&t(&[6, 3]), &t(&[2, 3, 4])).is_err());
-    assert!(kernels::add_identity(&t(&[2, 8]), 3).is_err());
-    assert!(kernels::orthogonality(&t(&[2, 3, 4])).is_err());
+    let refused = |what: candle_core::Result<Tensor>, by: &str| {
+        let said = what.unwrap_err().to_string();
+        assert!(said.starts_with(by), "{by}: {said}");
+    };
+    for (x, matrices) in [
+        ([6, 3], [4, 3, 3]),
+        ([6, 3], [2, 3, 4]),
+        ([6, 3], [0, 3, 3]),
+        ([0, 3], [2, 3, 3]),
+    ] {
+        refused(kernels::transform(&t(&x), &t(&matrices)), "transform: expected");
+    }
+    for (x, k) in [(&[2, 8][..], 3), (&[2, 0], 0), (&[9], 3)] {
+        refused(kernels::add_identity(&t(x), k), "add_identity: expected");
+    }
+    for matrices in [[2, 3, 4], [0, 3, 3], [2, 0, 0]] {
+        refused(kernels::orthogonality(&t(&matrices)), "orthogonality: expected");
+    }
     assert!(kernels::linear(&t(&[2, 3]), &t(&[4, 5]), &t(&[4])).is_err());
-    assert!(
-        kernels::cross_entropy(
-            &t(&[2, 3]),
-            &Tensor::new(&[1u32], &Device::Cpu).unwrap(),
-            0.0,
-            None
-        )
-        .is_err()
-    );
+    for (labels, weights) in [(vec![1u32], None), (vec![1, 2], Some(t(&[4])))] {
+        let labels = Tensor::new(labels, &Device::Cpu).unwrap();
+        let logits = t(&[2, 3]);
+        refused(
+            kernels::cross_entropy(&logits, &labels, 0.0, weights.as_ref()),
+            "cross_entropy: expected",
+        );
+    }
     assert!(kernels::weighted_sum(&[]).is_err());
 }
 

@@ -64,9 +64,11 @@ pub fn goes_through_the_rates(answer: &Lesson07) -> Verdict {
 }
 
 pub fn stops_where_the_smoothed_loss_breaks(answer: &Lesson07) -> Verdict {
-    // A single leap is smoothed away; twice the least smoothed loss is less than twice the first; the last would go on.
-    let high = draw().number(9.0, 12.0);
-    let losses = [4.0, 3.0, 1.0, 0.8, 0.6, 1.9, 0.5, 3.0, high, high, 0.1, 0.1];
+    // A single leap is smoothed away; twice the least smoothed loss is less than twice the first, and that less than 2
+    // more: each ends the test elsewhere. The last losses would go on.
+    let high = draw().number(0.9, 1.2);
+    let mut losses = vec![0.4, 0.3, 0.1, 0.08, 0.06, 0.19, 0.05, 0.3];
+    losses.extend([high, high, 4.0 * high, 0.01, 0.01]);
     let (beta, breaks) = (0.7, 2.0);
     let smooth = smoothed(&losses, beta);
     let mut least = f64::INFINITY;
@@ -103,8 +105,8 @@ pub fn stops_at_a_loss_that_is_no_number(answer: &Lesson07) -> Verdict {
 
 pub fn suggests_a_rate_on_the_longest_fall(answer: &Lesson07) -> Verdict {
     let sixes = 6 * draw().whole(1, 2);
-    // By the first length a count that is one short is seen, by the second a plain half.
-    for long in [sixes + 3, sixes + 5] {
+    // By the first two lengths a count that is one short is seen, by the third a plain half.
+    for long in [sixes, sixes + 3, sixes + 5] {
         // A short deep fall, a long one, one as long again that goes lowest, a steep one.
         let mut losses = vec![6.0, 4.0];
         let start = losses.len();
