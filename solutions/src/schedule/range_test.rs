@@ -180,6 +180,26 @@ mod tests {
     }
 
     #[test]
+    fn rates_rise_by_one_factor_from_first_to_last() {
+        let test = RangeTest {
+            first: 1e-3,
+            last: 10.0,
+            steps: 8,
+            ..RangeTest::default()
+        };
+        for (step, rate) in [(0, 1e-3), (2, 1e-2), (6, 1.0), (8, 10.0)] {
+            approx::assert_relative_eq!(test.rate(step), rate, max_relative = 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_loss_at_the_limit_is_not_above_it() {
+        let mut losses = [1.0, 2.0, 2.5].into_iter();
+        let found = range_test(&[0.1, 0.2, 0.3], 0.0, 2.0, &mut |_| losses.next().unwrap_or(0.0));
+        assert_eq!((found.losses, found.broke), (vec![1.0, 2.0], true));
+    }
+
+    #[test]
     fn a_bowl_breaks_and_the_suggestion_lies_where_it_falls() {
         let found = of_a_bowl();
         assert!(found.broke);
