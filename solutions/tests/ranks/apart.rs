@@ -71,16 +71,7 @@ fn ranks_that_meet_over_tcp_take_the_steps_of_threads() {
 
 #[test]
 fn a_rank_that_fails_by_itself_is_told_of_by_rank_0_and_by_nobody_else() {
-    let plan = canopy::train::Plan {
-        config: &config(3),
-        train: &(0..40).collect::<Vec<_>>(),
-    };
-    // The second cloud of a batch is rank 1's.
-    let record = plan.steps(0, 0).unwrap()[1][0][1];
-    let source = Shapes {
-        unreadable: Some(record),
-        ..Shapes::default()
-    };
+    let (record, source) = Shapes::one_unreadable();
     let (found, others) = apart(config(3), source);
     let said = found.unwrap_err();
     assert!(said.contains("rank 1 failed, in step 1, loading"), "{said}");

@@ -126,16 +126,7 @@ fn a_stall_of_rank_0_is_told_by_another_rank() {
 
 #[test]
 fn a_cloud_that_cannot_be_read_is_named_with_its_rank() {
-    let plan = canopy::train::Plan {
-        config: &config(3),
-        train: &(0..40).collect::<Vec<_>>(),
-    };
-    // The second cloud of a batch is rank 1's.
-    let record = plan.steps(0, 0).unwrap()[1][0][1];
-    let source = Shapes {
-        unreadable: Some(record),
-        ..Shapes::default()
-    };
+    let (record, source) = Shapes::one_unreadable();
     let said = error(config(3), source, pieces());
     assert!(said.contains("rank 1 failed, in step 1, loading"), "{said}");
     assert!(

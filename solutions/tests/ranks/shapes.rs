@@ -7,15 +7,32 @@ use canopy::{
     device,
     model::Kind,
     parallel::BucketSizes,
-    train::{Config, Outcome, RunFolder, Trainer, ranks::Pieces},
+    train::{Config, Outcome, Plan, RunFolder, Trainer, ranks::Pieces},
 };
 use canopy_data::{Cloud, CloudSource, Dataset, Philox, Scan, TreeRecord, split::Split};
 
-/// Clouds that are told apart by their shape; record `.0` cannot be read, or not for a while.
+/// Clouds that are told apart by their shape; one record cannot be read, or not for a while.
 #[derive(Debug, Default)]
 pub struct Shapes {
     pub unreadable: Option<usize>,
     pub slow: Option<usize>,
+}
+
+impl Shapes {
+    /// A record of rank 1 of 3 in step 1 that cannot be read, and the clouds with it.
+    pub fn one_unreadable() -> (usize, Self) {
+        let plan = Plan {
+            config: &config(3),
+            train: &(0..40).collect::<Vec<_>>(),
+        };
+        // The second cloud of a batch is rank 1's.
+        let record = plan.steps(0, 0).unwrap()[1][0][1];
+        let source = Self {
+            unreadable: Some(record),
+            ..Self::default()
+        };
+        (record, source)
+    }
 }
 
 impl CloudSource for Shapes {
