@@ -2,7 +2,7 @@
 //!
 //! `cargo test -p lesson06` checks all, `cargo test -p lesson06 6.2` one exercise. `cargo course hint 6.2` helps.
 
-use candle_core::{Result, Tensor, Var};
+use candle_core::{DType, Result, Tensor, Var};
 use canopy::precision::{
     BytesPerParameter, Casting, DynamicScaler, Format, Operator, Overflow, Product, TensorCores, Walk,
 };

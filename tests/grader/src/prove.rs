@@ -126,6 +126,9 @@ impl<C: Copy + Send> Lesson<C> {
             known && !contract(self.stubs_text, function).is_empty()
         });
         let hints = e.hints.len() == 3 && e.hints.iter().all(|h| h.trim().len() > 10);
+        let code = |line: &&str| line.starts_with("    ");
+        let mut of_hints = e.hints.iter().flat_map(|h| h.lines()).filter(code);
+        let narrow = of_hints.all(|line| line.chars().count() <= 76);
         vec![
             (!doc.is_empty(), format!("no contract over `{}`", e.function)),
             (
@@ -137,6 +140,7 @@ impl<C: Copy + Send> Lesson<C> {
                 "its stub names the solution".into(),
             ),
             (hints, "there must be three hints".into()),
+            (narrow, "a line of a hint's code is wider than 76 columns".into()),
             (
                 looks,
                 "`looks_at` names a check or a function that is not there".into(),

@@ -83,6 +83,28 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Paragraphs of Markdown in lines of at most `width` columns: prose is wrapped, code (four spaces before it) stays as it is.
+pub fn paragraphs(text: &str, width: usize) -> Vec<String> {
+    let (mut lines, mut prose) = (Vec::new(), String::new());
+    let flush = |prose: &mut String, lines: &mut Vec<String>| {
+        if !prose.is_empty() {
+            lines.extend(wrap(&std::mem::take(prose), width));
+        }
+    };
+    for line in text.trim_end().lines() {
+        let code = line.starts_with("    ");
+        if code || line.trim().is_empty() {
+            flush(&mut prose, &mut lines);
+            lines.push(line.trim_end().to_owned());
+        } else {
+            prose.push_str(line);
+            prose.push(' ');
+        }
+    }
+    flush(&mut prose, &mut lines);
+    lines
+}
+
 /// A label in a column of its own, and lines beside it.
 pub fn labelled(label: &str, lines: &[String]) -> String {
     let mut out = String::new();
@@ -204,6 +226,18 @@ fn fit(line: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::{Finding, Values};
+
+    #[test]
+    fn prose_is_wrapped_and_code_is_not() {
+        let text = "Begin with these\nnumbers:\n\n    let a = 1;\n        let far = a + 1;\n\nthen stop.\n";
+        let lines = paragraphs(text, 12);
+        let code = ["", "    let a = 1;", "        let far = a + 1;", ""];
+        assert_eq!(lines[..3], ["Begin with", "these", "numbers:"]);
+        assert_eq!(
+            (&lines[3..7], &lines[7..]),
+            (&code.map(String::from)[..], &["then stop.".into()][..])
+        );
+    }
 
     #[test]
     fn whatever_is_told_stays_within_eighty_columns() {

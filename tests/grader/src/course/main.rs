@@ -27,7 +27,7 @@ use clap::{Parser, Subcommand};
 use grader::{
     place,
     progress::{self, Progress},
-    tell::{Ink, WIDTH, wrap},
+    tell::{Ink, WIDTH, paragraphs, wrap},
 };
 use lessons::Lesson;
 
@@ -254,8 +254,9 @@ fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {
     let mut out = format!("{}\n", ink.bold(&format!("{} {}", exercise.id, exercise.title)));
     for (i, hint) in exercise.hints.iter().take(seen).enumerate() {
         out.push_str(&format!("\n  hint {} of {}\n", i + 1, exercise.hints.len()));
-        for line in wrap(hint, 76) {
-            out.push_str(&format!("    {line}\n"));
+        for line in paragraphs(hint, 76) {
+            out.push_str(format!("    {line}").trim_end());
+            out.push('\n');
         }
     }
     if seen < exercise.hints.len() {

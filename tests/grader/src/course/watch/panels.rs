@@ -1,6 +1,6 @@
 //! What lies over the verdict: hints, the list, help, a solution.
 
-use grader::place;
+use grader::{place, tell};
 use ratatui::{
     style::Modifier,
     text::{Line, Span},
@@ -35,7 +35,7 @@ pub fn title(watch: &Watch) -> String {
 /// What stands in the panel, and the line that must be in sight, if one must.
 pub fn panel(watch: &Watch, theme: Theme, width: usize) -> (Lines, Option<usize>) {
     match &watch.panel {
-        Panel::Hint => (hints(watch, theme), None),
+        Panel::Hint => (hints(watch, theme, width), None),
         Panel::List => list(watch, theme, width),
         Panel::Help => (help(watch, theme), None),
         Panel::Solution(text) => (ansi::lines(text), None),
@@ -43,7 +43,7 @@ pub fn panel(watch: &Watch, theme: Theme, width: usize) -> (Lines, Option<usize>
     }
 }
 
-fn hints(watch: &Watch, theme: Theme) -> Lines {
+fn hints(watch: &Watch, theme: Theme, width: usize) -> Lines {
     let e = watch.exercise();
     let mut lines = Lines::new();
     for (i, hint) in e.hints.iter().take(watch.hints()).enumerate() {
@@ -51,11 +51,9 @@ fn hints(watch: &Watch, theme: Theme) -> Lines {
             .get(i)
             .copied()
             .unwrap_or("One more");
-        lines.extend([
-            Line::styled(tier, theme.accent()),
-            Line::raw(hint.clone()),
-            Line::default(),
-        ]);
+        lines.push(Line::styled(tier, theme.accent()));
+        lines.extend(tell::paragraphs(hint, width).into_iter().map(Line::raw));
+        lines.push(Line::default());
     }
     lines.push(Line::styled(
         if watch.hints() < e.hints.len() {
