@@ -1,11 +1,14 @@
+//! The algorithms of an all-reduce, as a choice.
+
 use std::sync::Arc;
 
 use anyhow::Result;
+use serde::{Deserialize, Serialize};
 
 use super::{Link, naive_all_reduce, ring_all_reduce, tree_all_reduce};
 
 /// Which algorithm all-reduce takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
     /// Around a ring.
     #[default]

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Ranks that do nothing else answer well before this.
-const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Seconds of one message of each of `sizes` numbers from one thread to another: half of there and back, the median of
 /// `repeats`. Gives `(bytes, seconds)`, as [`super::Cost::fit`] takes them.

@@ -1,38 +1,48 @@
 //! A process that is killed or stopped ends the run with its number, and none is left over.
 
+use std::{collections::BTreeMap, path::Path, process::Child};
+
 use canopy::train::checkpoint;
 
 use crate::running::*;
 
-/// A run of three that would go on for long.
-const LONG: [&str; 5] = ["--epochs", "100000", "--ranks", "3", "--processes"];
+/// A run of three in `dir`/run that would go on for long, and the processes of ranks 1 and 2.
+fn long_run(dir: &Path, more: &[&str]) -> (Child, BTreeMap<usize, u32>) {
+    let long = ["--epochs", "100000", "--ranks", "3", "--processes"];
+    let child = train(dir, "run", &[&long[..], more].concat()).spawn().unwrap();
+    let others = ranks_of(&child, &dir.join("run"), 3);
+    (child, others)
+}
 
-#[test]
-fn a_rank_that_is_killed_is_named_with_what_it_did_and_the_checkpoint_stands() {
-    let dir = tempfile::tempdir().unwrap();
-    let child = train(dir.path(), "run", &LONG).spawn().unwrap();
-    let run = dir.path().join("run");
-    let others = ranks_of(&child, &run, 3);
-    signal(others[&2], "KILL");
+/// That the run failed, told so by `words` and what the rank was last seen at, and left no process; gives what it said.
+fn failed_by(child: Child, others: &BTreeMap<usize, u32>, words: &str) -> String {
     let output = child.wait_with_output().unwrap();
     let said = said(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("error: rank 2 died without a word"), "{said}");
+    assert!(said.contains(words), "{said}");
     assert!(
         said.contains("it was last seen") && said.contains("in step "),
         "{said}"
     );
+    assert!(others.values().all(|&pid| !runs(pid)), "a rank is left over");
+    said
+}
+
+#[test]
+fn a_rank_that_is_killed_is_named_with_what_it_did_and_the_checkpoint_stands() {
+    let dir = tempfile::tempdir().unwrap();
+    let (child, others) = long_run(dir.path(), &[]);
+    signal(others[&2], "KILL");
+    let said = failed_by(child, &others, "error: rank 2 died without a word");
     assert!(said.contains("rank 2 ended by signal: 9"), "{said}");
     assert_eq!(said.matches("error:").count(), 1, "{said}");
-    assert!(others.values().all(|&pid| !runs(pid)), "a rank is left over");
-    checkpoint::load(&run.join("last.safetensors")).unwrap();
+    checkpoint::load(&dir.path().join("run/last.safetensors")).unwrap();
 }
 
 #[test]
 fn when_rank_0_is_killed_the_others_tell_and_end() {
     let dir = tempfile::tempdir().unwrap();
-    let child = train(dir.path(), "run", &LONG).spawn().unwrap();
-    let others = ranks_of(&child, &dir.path().join("run"), 3);
+    let (child, others) = long_run(dir.path(), &[]);
     signal(child.id(), "KILL");
     // Ends when the last process that could write there has ended.
     let output = child.wait_with_output().unwrap();
@@ -48,28 +58,16 @@ fn when_rank_0_is_killed_the_others_tell_and_end() {
 #[test]
 fn a_rank_that_is_stopped_is_named_at_the_deadline_and_is_not_left_over() {
     let dir = tempfile::tempdir().unwrap();
-    let more = [&LONG[..], &["--rank-deadline", "3"]].concat();
-    let child = train(dir.path(), "run", &more).spawn().unwrap();
-    let others = ranks_of(&child, &dir.path().join("run"), 3);
+    let (child, others) = long_run(dir.path(), &["--rank-deadline", "3"]);
     signal(others[&1], "STOP");
-    let output = child.wait_with_output().unwrap();
-    let said = said(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("error: rank 1 gave no sign for "), "{said}");
-    assert!(
-        said.contains("it was last seen") && said.contains("in step "),
-        "{said}"
-    );
-    assert!(others.values().all(|&pid| !runs(pid)), "a rank is left over");
+    failed_by(child, &others, "error: rank 1 gave no sign for ");
 }
 
 #[test]
 fn a_run_that_is_stopped_as_a_whole_for_longer_than_the_deadline_goes_on() {
     let dir = tempfile::tempdir().unwrap();
-    let more = [&LONG[..], &["--rank-deadline", "2"]].concat();
-    let child = train(dir.path(), "run", &more).spawn().unwrap();
+    let (child, others) = long_run(dir.path(), &["--rank-deadline", "2"]);
     let last = dir.path().join("run/last.safetensors");
-    let others = ranks_of(&child, &dir.path().join("run"), 3);
     let all = |name: &str| {
         signal(child.id(), name);
         others.values().for_each(|&pid| signal(pid, name));

@@ -68,25 +68,22 @@ struct Found {
     model: String,
     points: usize,
     gradient_bytes: usize,
-    weak: Vec<Row>,
-    strong: Vec<Row>,
-    /// Bytes and seconds of single messages.
-    messages: Vec<(f64, f64)>,
-    measured: Cost,
+    #[serde(flatten)]
+    threads: Measured,
     /// What the predictions take: measured, or as asked.
     assumed: Cost,
-    all_reduce: Vec<Sum>,
     predicted: Vec<Predicted>,
     /// The same of processes, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    processes: Option<OfProcesses>,
+    processes: Option<Measured>,
 }
 
-/// What was measured of ranks that are processes.
+/// What was measured of ranks of one kind.
 #[derive(Debug, Serialize)]
-struct OfProcesses {
+struct Measured {
     weak: Vec<Row>,
     strong: Vec<Row>,
+    /// Bytes and seconds of single messages.
     messages: Vec<(f64, f64)>,
     measured: Cost,
     all_reduce: Vec<Sum>,
@@ -136,6 +133,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "--ranks: at least one, each from 1 to 64"
     );
     ensure!(
+        [args.alpha, args.beta].iter().flatten().all(|v| *v >= 0.0),
+        "--alpha and --beta must be at least 0"
+    );
+    ensure!(
         args.batch >= 2 && args.steps >= 1,
         "--batch must be at least 2, --steps at least 1"
     );
@@ -155,50 +156,50 @@ const SIZES: [usize; 6] = [1, 256, 1 << 12, 1 << 15, 1 << 18, 1 << 20];
 
 fn collect(args: &Args) -> Result<Found> {
     let work = Work::open(args)?;
-    let [weak, strong] = work.runs(args, false)?;
-    let numbers = weak[0].params.len();
-    let bytes = (numbers * size_of::<f32>()) as f64;
-    let messages = messages(&SIZES, 40)?;
-    let measured = Cost::fit(&messages)?;
+    let (threads, numbers) = measure(args, &work, false)?;
+    let processes = args.processes.then(|| measure(args, &work, true));
+    let bytes = numbers * size_of::<f32>();
     let assumed = match (args.alpha, args.beta) {
-        (Some(alpha), Some(beta)) if alpha >= 0.0 && beta >= 0.0 => Cost { alpha, beta },
-        (None, None) => measured,
-        _ => anyhow::bail!("--alpha and --beta must be at least 0"),
+        (Some(alpha), Some(beta)) => Cost { alpha, beta },
+        _ => threads.measured,
     };
-    let of_one = weak[0].step;
-    let threads = |which: Algorithm, p: usize| all_reduce_seconds(p, numbers, &which.function(), 20);
-    let processes = args.processes.then(|| of_processes(args, &work, numbers));
+    let of_one = threads.weak[0].step_ms / 1e3;
     Ok(Found {
         bench: "parallel",
         processor: machine::processor(),
         model: args.model.clone(),
         points: args.points,
-        gradient_bytes: numbers * size_of::<f32>(),
-        weak: weak_rows(args, &weak),
-        strong: strong_rows(args, &strong),
-        all_reduce: sums(&args.ranks, numbers, measured, &threads)?,
-        predicted: (1..=12)
-            .map(|i| predict(1 << i, of_one, bytes, assumed))
-            .collect(),
-        messages,
-        measured,
+        gradient_bytes: bytes,
+        threads,
         assumed,
-        processes: processes.transpose()?,
+        predicted: (1..=12)
+            .map(|i| predict(1 << i, of_one, bytes as f64, assumed))
+            .collect(),
+        processes: processes.transpose()?.map(|(found, _)| found),
     })
 }
 
-fn of_processes(args: &Args, work: &Work, numbers: usize) -> Result<OfProcesses> {
-    let [weak, strong] = work.runs(args, true)?;
-    let messages = apart::messages(&SIZES, 40)?;
+/// All that is measured of ranks that are threads, or `processes`; and how many numbers the gradients are.
+fn measure(args: &Args, work: &Work, processes: bool) -> Result<(Measured, usize)> {
+    let [weak, strong] = work.runs(args, processes)?;
+    let numbers = weak[0].params.len();
+    let messages = match processes {
+        true => apart::messages(&SIZES, 40)?,
+        false => messages(&SIZES, 40)?,
+    };
     let measured = Cost::fit(&messages)?;
-    let apart = |which: Algorithm, p: usize| apart::all_reduce_seconds(p, numbers, which, 20);
-    Ok(OfProcesses {
+    let seconds = |which: Algorithm, p: usize| match processes {
+        true => apart::all_reduce_seconds(p, numbers, which, 20),
+        false => all_reduce_seconds(p, numbers, &which.function(), 20),
+    };
+    let found = Measured {
         weak: weak_rows(args, &weak),
         strong: strong_rows(args, &strong),
-        all_reduce: sums(&args.ranks, numbers, measured, &apart)?,
+        all_reduce: sums(&args.ranks, numbers, measured, &seconds)?,
         messages,
         measured,
-    })
+    };
+    Ok((found, numbers))
 }
 
 fn weak_rows(args: &Args, runs: &[ShortRun]) -> Vec<Row> {
@@ -273,10 +274,10 @@ fn print(found: &Found) {
         found.gradient_bytes as f64 / 1e6,
         found.processor
     );
-    print_measured(&found.weak, &found.strong, &found.all_reduce, found.measured);
+    print_measured(&found.threads);
     if let Some(p) = &found.processes {
         say!("\nranks that are processes");
-        print_measured(&p.weak, &p.strong, &p.all_reduce, p.measured);
+        print_measured(p);
     }
     let Cost { alpha, beta } = found.assumed;
     say!(
@@ -303,8 +304,8 @@ fn print(found: &Found) {
     }
 }
 
-fn print_measured(weak: &[Row], strong: &[Row], sums: &[Sum], cost: Cost) {
-    for (name, rows) in [("weak scaling", weak), ("strong scaling", strong)] {
+fn print_measured(found: &Measured) {
+    for (name, rows) in [("weak scaling", &found.weak), ("strong scaling", &found.strong)] {
         say!(
             "\n{name:<16}{:>6}{:>11}{:>11}{:>11}{:>12}{:>10}",
             "batch",
@@ -333,11 +334,11 @@ fn print_measured(weak: &[Row], strong: &[Row], sums: &[Sum], cost: Cost) {
         "measured",
         "predicted"
     );
-    for s in sums {
+    for s in &found.all_reduce {
         let name = format!("{} ranks, {}", s.ranks, s.algorithm);
         say!("  {name:<22}{:>8.2} ms{:>9.2} ms", s.measured_ms, s.predicted_ms);
     }
-    let Cost { alpha, beta } = cost;
+    let Cost { alpha, beta } = found.measured;
     say!(
         "  measured: α = {:.1} µs, β = {:.3} ns a byte",
         alpha * 1e6,
@@ -352,7 +353,7 @@ fn plot(found: &Found) -> LinePlot {
             found.predicted.iter().map(|p| (p.ranks as f64, y(p))).collect(),
         )
     };
-    let measured = found.weak.iter().map(|r| (r.ranks as f64, r.efficiency));
+    let measured = found.threads.weak.iter().map(|r| (r.ranks as f64, r.efficiency));
     let mut plot = LinePlot::new("Weak scaling, measured and predicted", "ranks", "efficiency")
         .with(Series::new("measured here", measured.collect()))
         .with(line("ring, all hidden", |p| p.efficiency_hidden))

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,14 +10,14 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use candle_core::{DType, Tensor};
 
 use super::{Meeting, Member, Pieces, ending::Reports};
 use crate::{
     loader::{Collate, Loader},
     model::PointNet,
-    parallel::Rank,
+    parallel::{Rank, panic_message},
     train::{Loss, Outcome, Plan, Trainer, trainer::to_device},
 };
 
@@ -57,8 +58,17 @@ impl Follower {
         Duration::from_secs_f64(self.meeting.config.rank_deadline)
     }
 
-    /// To the end of the run, or until the ranks agree to stop, which `stop` asks them for.
+    /// To the end of the run, or until the ranks agree to stop, which `stop` asks them for; a panic is an error. The others
+    /// hear how it ended.
     pub fn run(self, control: Rank, gradients: Rank, stop: &AtomicBool) -> Result<Outcome> {
+        let (rank, reports) = (self.rank, self.reports.clone());
+        let ended = catch_unwind(AssertUnwindSafe(|| self.steps(control, gradients, stop)));
+        let result = ended.unwrap_or_else(|panic| Err(anyhow!("it panicked: {}", panic_message(&*panic))));
+        reports.leave(rank, &result);
+        result
+    }
+
+    fn steps(self, control: Rank, gradients: Rank, stop: &AtomicBool) -> Result<Outcome> {
         let config = self.meeting.config.clone();
         let device = self.meeting.device.clone();
         let model = PointNet::new(&config.network(self.classes), &device, DType::F32, config.seed)?;

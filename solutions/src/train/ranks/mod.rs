@@ -24,7 +24,7 @@ use candle_core::Tensor;
 use super::{Plan, Trainer};
 use crate::parallel::{
     Algorithm, AllReduce, Bucket, BucketSizes, Collective, Kind, Rank, average_gradients, buckets,
-    panic_message, ring_all_reduce, share_of_batch, share_of_epoch,
+    ring_all_reduce, share_of_batch, share_of_epoch,
     threads::{group, group_with},
 };
 use ending::Reports;
@@ -195,10 +195,8 @@ fn spawn(follower: Follower, control: Rank, gradients: Rank) -> Result<()> {
         let (stuck, deadline) = (follower.pieces.rank_0_is_stuck, follower.deadline());
         // Rank 0 alone is asked to stop.
         let never = AtomicBool::new(false);
-        let run = || follower.run(control, gradients, &never);
-        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-        let result = ended.unwrap_or_else(|panic| Err(anyhow!("it panicked: {}", panic_message(&*panic))));
-        reports.leave(rank, &result);
+        // Who waits for this rank reads its report.
+        let _ = follower.run(control, gradients, &never);
         if reports.rank_0_is_stuck(rank, deadline)
             && let Some(fault) = reports.fault()
         {

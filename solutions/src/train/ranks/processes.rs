@@ -3,12 +3,11 @@
 use std::{
     fmt::Write as _,
     net::TcpListener,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 
 use super::{
     ending::{GRACE, Reports},
@@ -16,7 +15,7 @@ use super::{
 };
 use crate::{
     parallel::{
-        Algorithm, Rank, panic_message,
+        Algorithm, Rank,
         sockets::{Mesh, Pass, Watch, host, join},
     },
     train::{Outcome, Trainer},
@@ -108,11 +107,7 @@ pub fn follow(trainer: Trainer, guest: &Guest, stop: &AtomicBool) -> Result<Foll
     let reports = links.reports;
     let follower = Follower::new(&trainer, rank, reports.clone())?;
     drop(trainer);
-    let run = || follower.run(links.control, links.gradients, stop);
-    let ended = catch_unwind(AssertUnwindSafe(run));
-    let result = ended.unwrap_or_else(|panic| Err(anyhow!("it panicked: {}", panic_message(&*panic))));
-    reports.leave(rank, &result);
-    let error = match result {
+    let error = match follower.run(links.control, links.gradients, stop) {
         Ok(outcome) => return Ok(Followed::Well(outcome)),
         Err(error) => error,
     };
