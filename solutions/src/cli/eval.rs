@@ -100,7 +100,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let recording = args.profiling.start(&chosen.device)?;
     let bar = bar((records.len() * options.votes) as u64, "evaluating");
     let predictions = evaluate::predict(&model, &data, &records, &options, &mut |n| {
-        bar.set_position(n as u64)
+        bar.set_position(n as u64);
+        Ok(())
     })?;
     bar.finish_and_clear();
     let folder = best.parent().unwrap_or(Path::new("."));

@@ -74,16 +74,16 @@ pub fn collate(data: &Dataset, points: usize, frame: Frame, features: Features) 
     }
 }
 
-/// What `model` says of `records`; `each` is told after every batch how many clouds were seen.
+/// What `model` says of `records`; `each` is told after every batch how many clouds were seen, and may end it by an error.
 ///
 /// # Errors
-/// The loader's or candle's.
+/// The loader's, candle's, `each`'s.
 pub fn predict(
     model: &PointNet,
     data: &Dataset,
     records: &[usize],
     options: &EvaluateOptions,
-    each: &mut dyn FnMut(usize),
+    each: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Predictions> {
     let mut loader = Loader::new(
         Arc::new(collate(data, options.points, options.frame, options.features)),
@@ -108,7 +108,7 @@ pub fn predict(
                     .for_each(|(s, p)| *s += p / options.votes as f32);
                 at += 1;
             }
-            each(vote * records.len() + at);
+            each(vote * records.len() + at)?;
         }
     }
     let truth = records.iter().map(|&r| data.records[r].species as u32).collect();

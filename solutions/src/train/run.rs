@@ -230,11 +230,7 @@ impl Trainer {
         display: &mut Display,
         job: Option<&Job>,
     ) -> Result<()> {
-        let alive = |what: &str| {
-            if let Some(job) = job {
-                job.member.doing(what);
-            }
-        };
+        let alive = |what: &str| job.map_or(Ok(()), |job| job.member.alive(what));
         let done = self.progress.epoch + 1;
         let last = done == self.config.epochs;
         let mut row = EpochRow {
@@ -263,7 +259,7 @@ impl Trainer {
         self.progress.batch = 0;
         self.progress.left_out.0 = 0;
         self.running = Running::default();
-        alive("saving");
+        alive("saving")?;
         self.keep_best(&row, last)?;
         row.seconds = start.elapsed().as_secs_f64();
         display.epoch(&row);

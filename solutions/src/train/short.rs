@@ -121,7 +121,7 @@ impl Forest {
             plain: false,
             device: &self.device,
         };
-        let said = evaluate::predict(model, &self.data, records, &options, &mut |_| ())?;
+        let said = evaluate::predict(model, &self.data, records, &options, &mut |_| Ok(()))?;
         Ok(said.scores("unseen", &self.data.species).accuracy)
     }
 

@@ -19,7 +19,8 @@ pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
     let (part, records) = held_out(trainer);
     let bar = bar((records.len() * trainer.config.votes) as u64, "testing");
     let predictions = trainer.predict(&records, trainer.config.votes, &mut |n| {
-        bar.set_position(n as u64)
+        bar.set_position(n as u64);
+        Ok(())
     })?;
     bar.finish_and_clear();
     let evaluation = predictions.scores(part, &trainer.data.species);

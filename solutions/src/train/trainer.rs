@@ -214,7 +214,7 @@ impl Trainer {
         &self,
         records: &[usize],
         votes: usize,
-        each: &mut dyn FnMut(usize),
+        each: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Predictions> {
         let options = EvaluateOptions {
             points: self.config.points,

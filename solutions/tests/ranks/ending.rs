@@ -143,3 +143,18 @@ fn ranks_that_come_apart_are_found_out_at_once() {
         "{said}"
     );
 }
+
+#[test]
+fn an_evaluation_ends_by_an_error_of_who_is_told_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let trainer = trainer(dir.path(), config(1), Shapes::default(), pieces());
+    let records: Vec<usize> = (0..40).collect();
+    let mut batches = 0;
+    let ended = trainer.predict(&records, 1, &mut |_| {
+        batches += 1;
+        anyhow::ensure!(batches < 2, "a rank has died");
+        Ok(())
+    });
+    assert_eq!(ended.unwrap_err().to_string(), "a rank has died");
+    assert_eq!(batches, 2, "of 5");
+}

@@ -149,6 +149,15 @@ impl Member {
         self.control.link().doing(what);
     }
 
+    /// Says what this rank is doing where it does it alone and for long.
+    ///
+    /// # Errors
+    /// Another has ended in the meantime.
+    pub fn alive(&self, what: &str) -> Result<()> {
+        self.doing(what);
+        self.reports.fault().map_or(Ok(()), Err)
+    }
+
     /// Waits until every rank has come here.
     pub fn barrier(&self) -> Result<()> {
         self.control.link().barrier()
