@@ -1,7 +1,8 @@
-//! Optimizers and gradient clipping, number for number as PyTorch's.
+//! Optimizers and gradient clipping, numerically as in PyTorch.
 //!
-//! On the CPU in f32 the steps and the norm are `kernels::multi_tensor`'s; elsewhere candle's operators serve.
-//! An optimizer holds the variables it changes; gradients come as a slice in the order of the variables.
+//! Each optimizer is a plain function over parameters, gradients and state (`sgd_step`, `adam_step`, `lamb_step`, …), and
+//! [`OptimConfig::build`] wraps it for the trainer. On the CPU in f32 the functions use the fused kernels of
+//! `kernels::multi_tensor`, elsewhere candle's operators.
 
 mod accumulate;
 mod adam;
@@ -20,33 +21,33 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 pub use accumulate::accumulated;
-pub use adam::{Adam, AdamConfig, AdamState, AdamWConfig, adam_step};
-pub use adaptive::{AdadeltaConfig, AdagradConfig, Adaptive, RmspropConfig};
+pub use adam::{AdamConfig, AdamState, AdamWConfig, adam_step};
+pub use adaptive::{AdadeltaConfig, AdagradConfig, RmspropConfig};
 pub use clip::clip_grad_norm;
 pub use config::OptimConfig;
 pub use landscape::{loss_along, random_directions};
-pub use layerwise::{Lamb, LambConfig, Lars, LarsConfig, lamb_step, lars_step, trust_ratio};
-pub use lbfgs::{Lbfgs, LbfgsConfig};
-pub use sgd::{Sgd, SgdConfig, momentum_step, sgd_step};
+pub use layerwise::{LambConfig, LarsConfig, lamb_step, lars_step, trust_ratio};
+pub use lbfgs::LbfgsConfig;
+pub use sgd::{SgdConfig, momentum_step, sgd_step};
 
-/// Changes parameters by their gradients.
+/// Updates parameters by their gradients.
 pub trait Optimizer: Send {
-    /// One step. `grads` are in the order of the parameters, `lr` is the learning rate of this step.
+    /// Takes one step with learning rate `lr`. `grads` are in the order of the parameters.
     ///
     /// # Errors
-    /// Gradients that do not fit the parameters, with the parameter's name; candle's.
+    /// Returns an error that names the parameter if a gradient does not fit it; nothing has changed then.
     fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()>;
 
-    /// A copy of all it remembers, by name: `step` (i64), and for each parameter NAME of moments
-    /// `exp_avg.NAME`, `exp_avg_sq.NAME` or `momentum_buffer.NAME`. Loading it goes on with the same bits.
+    /// A copy of the state by name: `step` (i64), and for each parameter NAME its moments, such as `exp_avg.NAME`,
+    /// `exp_avg_sq.NAME` or `momentum_buffer.NAME`. Training that loads it continues bit-identically.
     ///
     /// # Errors
-    /// candle's.
+    /// Returns an error if a copy cannot be made, as when the device is out of memory.
     fn state(&self) -> Result<Vec<(String, Tensor)>>;
 
-    /// Takes up what [`Self::state`] gave.
+    /// Loads a state that [`Self::state`] returned.
     ///
     /// # Errors
-    /// A tensor missing, unknown, or of another shape or number type; the optimizer is then as it was.
+    /// Returns an error if a tensor is missing, unknown, or of another shape or dtype; the optimizer has not changed then.
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()>;
 }
