@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     device,
+    loader::lengths,
     model::PointNet,
     train::{Config, EvaluateOptions, RunFolder, bar, checkpoint, data, evaluate, summary},
 };
@@ -87,8 +88,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "the part '{}' holds no cloud: take another with --part",
         args.part
     );
+    let lengths = lengths(&data, config.cloud_points())?;
     let options = EvaluateOptions {
-        points: config.points,
+        points: config.cloud_points(),
+        lengths: &lengths,
         frame: config.frame,
         features: config.features,
         batch: config.batch,

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Tensor};
-use canopy_data::{Philox, formats};
+use canopy_data::formats;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde_json::json;
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     device,
-    loader::{Augment, prefetched, prepare},
+    loader::{Augment, Points, prefetched, prepare},
     model::PointNet,
     profile::{self, Kind},
     train::{Config, bar, checkpoint, evaluate, metrics},
@@ -173,15 +173,17 @@ fn sample(file: &Path, config: &Config, votes: usize) -> Result<Vec<f32>> {
         .sample
         .thin(formats::read(file)?, config.points, config.seed)?;
     let mut flat = Vec::with_capacity(votes * config.points * config.features.channels());
+    let points = Points::Fixed(config.points);
     for vote in 0..votes {
-        let mut random = Philox::new(0, vote as u64);
+        let (frame, features, stream) = (config.frame, config.features, vote as u64);
         flat.extend(prepare(
             &cloud,
-            config.points,
-            config.frame,
-            config.features,
+            points,
+            frame,
+            features,
             &Augment::NONE,
-            &mut random,
+            0,
+            stream,
         )?);
     }
     Ok(flat)

@@ -20,7 +20,11 @@ pub fn choose(config: &Config, whole: &Dataset) -> Result<Dataset> {
         "{} has {species} species: telling apart needs at least 2",
         data.name
     );
-    Ok(data.sampled(config.sample, config.points, config.seed))
+    let most = match config.points {
+        0 => config.max_points,
+        n => n,
+    };
+    Ok(data.sampled(config.sample, most, config.seed))
 }
 
 /// Which records train, choose and test: by plots, never a tree on two sides.

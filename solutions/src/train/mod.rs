@@ -24,7 +24,7 @@ mod take_up;
 mod trainer;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use config::{BUILTIN, Config};
+pub use config::{BUILTIN, Config, points_setting};
 pub use evaluate::{EvaluateOptions, Predictions};
 pub use folder::{RunFolder, free_name};
 pub use on_device::{OnDevice, mean_loss};

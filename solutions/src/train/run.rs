@@ -60,7 +60,7 @@ impl Trainer {
 
     fn epochs(&mut self, stop: &AtomicBool, job: &mut Option<Job>) -> Result<Outcome> {
         let collate = Arc::new(self.train_collate());
-        let mut loader = Loader::new(collate, self.config.workers, self.config.prefetch)?;
+        let loader = Loader::new(collate, self.config.workers, self.config.prefetch);
         let loss = self.loss()?;
         let steps = self.steps_per_epoch();
         let mut events = EventWriter::create(self.folder.path())?;
@@ -71,7 +71,7 @@ impl Trainer {
         );
         self.clock = Instant::now();
         while self.progress.epoch < self.config.epochs {
-            if self.epoch(&mut loader, &loss, &mut display, stop, job)? == Outcome::Stopped {
+            if self.epoch(&loader, &loss, &mut display, stop, job)? == Outcome::Stopped {
                 display.finish();
                 return Ok(Outcome::Stopped);
             }
@@ -104,7 +104,7 @@ impl Trainer {
 
     fn epoch(
         &mut self,
-        loader: &mut Loader,
+        loader: &Loader,
         loss: &Loss,
         display: &mut Display,
         stop: &AtomicBool,

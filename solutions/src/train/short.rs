@@ -8,7 +8,7 @@ use super::{Config, EvaluateOptions, Loss, data, evaluate, train_step};
 use crate::{
     device,
     kernels::Pass,
-    loader::{Batch, Collate, batches, epoch_order},
+    loader::{Batch, Collate, Points, batches, epoch_order},
     model::PointNet,
     optim::Optimizer,
 };
@@ -112,7 +112,8 @@ impl Forest {
     /// The data set's, or candle's.
     pub fn accuracy(&self, model: &PointNet, records: &[usize]) -> Result<f64> {
         let options = EvaluateOptions {
-            points: self.config.points,
+            points: Points::Fixed(self.config.points),
+            lengths: &[],
             frame: self.config.frame,
             features: self.config.features,
             batch: LOOKED_AT,

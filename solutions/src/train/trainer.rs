@@ -15,6 +15,7 @@ use super::{
 use crate::{
     device::Chosen,
     kernels::Lowering,
+    loader::lengths,
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale, LossScaler},
@@ -47,6 +48,8 @@ pub struct Trainer {
     pub rank_stats: RankStats,
     /// Seconds of the fastest step so far, with its waiting for the loader; infinite before the first.
     pub fastest_step: f64,
+    /// Points of every record's cloud if they keep their length ([`lengths`]); otherwise empty.
+    pub(super) lengths: Vec<usize>,
     pub(super) device: Device,
     pub(super) device_name: String,
     pub(super) optimizer: Box<dyn Optimizer>,
@@ -93,6 +96,7 @@ impl Trainer {
         let progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
         let now = Instant::now();
         Ok(Self {
+            lengths: lengths(&data, config.cloud_points())?,
             config,
             data,
             split,
@@ -217,7 +221,8 @@ impl Trainer {
         each: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Predictions> {
         let options = EvaluateOptions {
-            points: self.config.points,
+            points: self.config.cloud_points(),
+            lengths: &self.lengths,
             frame: self.config.frame,
             features: self.config.features,
             batch: self.config.batch,
@@ -252,13 +257,8 @@ impl Trainer {
 
     /// How an evaluation turns a record into points.
     fn collate(&self) -> crate::loader::Collate {
-        let Config {
-            points,
-            frame,
-            features,
-            ..
-        } = self.config;
-        evaluate::collate(&self.data, points, frame, features)
+        let Config { frame, features, .. } = self.config;
+        evaluate::collate(&self.data, self.config.cloud_points(), frame, features)
     }
 
     /// Indices of the points of [`Self::seen_points`] that survive the max.

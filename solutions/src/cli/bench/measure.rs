@@ -9,7 +9,7 @@ use canopy_data::{Cloud, CloudSource, Dataset, Philox, TreeRecord};
 
 use super::Options;
 use crate::kernels::{self, Pass};
-use crate::loader::{Augment, Collate, Features, Frame, Loader};
+use crate::loader::{Augment, Collate, Features, Frame, Loader, Points};
 use crate::model::{PointNet, PointNetConfig, orthogonality};
 use crate::optim::{OptimConfig, Optimizer};
 
@@ -80,7 +80,7 @@ impl Bench {
         let records = (0..options.batch).map(record).collect();
         let collate = Collate {
             data: Dataset::new("bench".into(), species, records, String::new(), source),
-            points: options.points,
+            points: Points::Fixed(options.points),
             frame: Frame::Sphere,
             features: Features::Xyz,
             augment: Augment::NONE,
@@ -91,7 +91,7 @@ impl Bench {
             options: options.clone(),
             model,
             optimizer,
-            loader: Loader::new(Arc::new(collate), options.workers, 2)?,
+            loader: Loader::new(Arc::new(collate), options.workers, 2),
             step: 0,
         })
     }

@@ -76,7 +76,7 @@ impl Follower {
         optimizer.load_state(&to_device(self.optimizer, &device)?)?;
         let mut member = Member::new(self.meeting, &model, control, gradients, self.reports)?;
         member.broadcast(&model)?;
-        let mut loader = Loader::new(Arc::new(self.collate), config.workers, config.prefetch)?;
+        let loader = Loader::new(Arc::new(self.collate), config.workers, config.prefetch);
         let plan = Plan {
             config: &config,
             train: &self.train,
