@@ -98,7 +98,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         votes: args.votes.unwrap_or(config.votes).max(1),
         workers: config.workers,
         plain: config.plain,
-        device: &chosen.device,
     };
     let recording = args.profiling.start(&chosen.device)?;
     let bar = bar((records.len() * options.votes) as u64, "evaluating");

@@ -65,6 +65,22 @@ pub fn epoch_by_length(
     batches
 }
 
+/// The number of batches of [`epoch_by_length`].
+pub fn iterations_by_length(records: &[usize], lengths: &[usize], size: usize) -> usize {
+    let mut counts = [0; BOUNDS.len() + 1];
+    for &record in records {
+        counts[bucket(&BOUNDS, lengths[record])] += 1;
+    }
+    let full_or_shared = |n: usize| n / size + usize::from(n % size > 1);
+    let single = counts.iter().filter(|&n| n % size == 1).count();
+    full_or_shared(single) + counts.into_iter().map(full_or_shared).sum::<usize>()
+}
+
+/// The bucket of a cloud: the first whose bound is at least its length, or one more after the last.
+fn bucket(bounds: &[usize], length: usize) -> usize {
+    bounds.partition_point(|&bound| bound < length)
+}
+
 /// Batches of up to `size` clouds of similar length, by their places in `lengths`: for evaluation, so none is dropped.
 pub fn batches_by_length(lengths: &[usize], size: usize) -> Vec<Vec<usize>> {
     let order: Vec<usize> = (0..lengths.len()).collect();
@@ -80,7 +96,7 @@ pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size
     let mut filling = vec![Vec::new(); bounds.len() + 1];
     let mut batches = Vec::new();
     for &record in order {
-        let bucket = bounds.partition_point(|&bound| bound < lengths[record]);
+        let bucket = bucket(bounds, lengths[record]);
         filling[bucket].push(record);
         if filling[bucket].len() >= size {
             batches.push(std::mem::take(&mut filling[bucket]));
@@ -143,6 +159,12 @@ mod tests {
         let lengths: Vec<usize> = (0..200).map(|_| 1 + random.below(5000)).collect();
         let records: Vec<usize> = (0..200).filter(|r| r % 3 > 0).collect();
         let of = |epoch| epoch_by_length(&records, &lengths, 8, (5, epoch));
+        for size in [2, 3, 8, 50] {
+            for some in [&records[..], &records[..7], &records[..2], &[]] {
+                let batches = epoch_by_length(some, &lengths, size, (5, 1));
+                assert_eq!(batches.len(), iterations_by_length(some, &lengths, size));
+            }
+        }
         assert_eq!(of(1), of(1));
         let mut firsts = Vec::new();
         for epoch in 0..6 {

@@ -26,6 +26,33 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// A batch of `clouds`, `[points, channels]` each: padded with a mask if `points` allows different lengths.
+    ///
+    /// # Errors
+    /// Returns an error if clouds of different lengths have no points or an unknown number of channels.
+    pub fn new(
+        clouds: &[Vec<f32>],
+        channels: usize,
+        points: Points,
+        labels: Vec<u32>,
+        records: Vec<usize>,
+    ) -> Result<Self> {
+        let (points, mask) = match points {
+            Points::Fixed(_) => (clouds.concat(), None),
+            Points::All { .. } => {
+                let (points, mask) = ragged(clouds, channels)?;
+                (points, Some(mask))
+            }
+        };
+        Ok(Self {
+            points,
+            channels,
+            labels,
+            records,
+            mask,
+        })
+    }
+
     /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`.
     ///
     /// # Errors
@@ -90,20 +117,7 @@ impl Collate {
             labels.push(record.species as u32);
         }
         let channels = self.features.channels();
-        let (points, mask) = match self.points {
-            Points::Fixed(_) => (clouds.concat(), None),
-            Points::All { .. } => {
-                let (points, mask) = ragged(&clouds, channels)?;
-                (points, Some(mask))
-            }
-        };
-        Ok(Batch {
-            points,
-            channels,
-            labels,
-            records: records.to_vec(),
-            mask,
-        })
+        Batch::new(&clouds, channels, self.points, labels, records.to_vec())
     }
 
     fn cloud(&self, record: usize, epoch: u64) -> Result<Vec<f32>> {

@@ -15,7 +15,9 @@ mod staging;
 mod workers;
 
 pub use augment::{Augment, jitter, turn};
-pub use buckets::{batches_by_length, epoch_by_length, length_buckets, lengths, padded_share};
+pub use buckets::{
+    batches_by_length, epoch_by_length, iterations_by_length, length_buckets, lengths, padded_share,
+};
 pub use collate::{Batch, Collate, prepare};
 pub use features::Features;
 pub use order::{batches, epoch_order, iterations, micro_batches};

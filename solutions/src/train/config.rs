@@ -318,8 +318,8 @@ impl Config {
             self.precision
         );
         ensure!(
-            self.points > 0 || self.ranks == 1 || !self.sync_bn,
-            "points is all and ranks is {}: batch normalisation over clouds of different lengths is not synchronised, set sync-bn to false",
+            self.points > 0 || self.ranks == 1,
+            "points is all and ranks is {}: clouds of different lengths are trained by one rank",
             self.ranks
         );
         Ok(())
@@ -369,6 +369,21 @@ impl Config {
         match self.points {
             0 => Points::All { max: self.max_points },
             n => Points::Fixed(n),
+        }
+    }
+
+    /// The largest number of points of a cloud that the network sees.
+    pub fn most_points(&self) -> usize {
+        match self.cloud_points() {
+            Points::Fixed(n) | Points::All { max: n } => n,
+        }
+    }
+
+    /// The number of points of a cloud, for people.
+    pub fn points_text(&self) -> String {
+        match self.cloud_points() {
+            Points::Fixed(n) => n.to_string(),
+            Points::All { max } => format!("all, at most {max}"),
         }
     }
 

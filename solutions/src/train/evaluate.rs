@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Tensor};
 use canopy_data::Dataset;
 
 use super::metrics;
 use crate::{
     kernels::Pass,
-    loader::{Augment, Collate, Features, Frame, Loader, Points, batches, batches_by_length},
+    loader::{Augment, Batch, Collate, Features, Frame, Loader, Points, batches, batches_by_length},
     model::PointNet,
     profile::{self, Kind},
     report::Evaluation,
@@ -32,6 +32,24 @@ pub struct Predictions {
 /// candle's.
 pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<Tensor> {
     softmax(&model.forward(points, &Pass::eval().plain(plain))?.logits)
+}
+
+/// The rows of [`probabilities`] for a batch, of clouds of one length or of different lengths, on the host.
+///
+/// # Errors
+/// Returns an error if the batch does not fit the model or if the device is out of memory.
+pub fn batch_probabilities(model: &PointNet, batch: &Batch, plain: bool) -> Result<Vec<Vec<f32>>> {
+    let copying = profile::span("to device", Kind::Copy);
+    let (points, _) = batch.to_device(&model.device())?;
+    let mask = batch.mask_to_device(&model.device())?;
+    drop(copying);
+    let span = profile::work("infer");
+    let rows = match mask {
+        None => probabilities(model, &points, plain)?,
+        Some(mask) => softmax(&model.forward_masked(&points, &mask, &Pass::eval())?.logits)?,
+    };
+    drop(span);
+    Ok(profile::timed("read", Kind::Wait, || rows.to_vec2())?)
 }
 
 fn softmax(logits: &Tensor) -> Result<Tensor> {
@@ -61,8 +79,6 @@ pub struct EvaluateOptions<'a> {
     pub workers: usize,
     /// Plain candle operators.
     pub plain: bool,
-    /// Where the model is.
-    pub device: &'a Device,
 }
 
 /// The seed of every evaluation: the same samples whatever seed the run had.
@@ -113,17 +129,7 @@ pub fn predict(
         let mut incoming = loader.epoch(vote as u64, places.iter().map(of_places).collect());
         while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
             let batch = batch?;
-            let copying = profile::span("to device", Kind::Copy);
-            let (points, _) = batch.to_device(options.device)?;
-            let mask = batch.mask_to_device(options.device)?;
-            drop(copying);
-            let span = profile::work("infer");
-            let rows = match mask {
-                None => probabilities(model, &points, options.plain)?,
-                Some(mask) => softmax(&model.forward_masked(&points, &mask, &Pass::eval())?.logits)?,
-            };
-            drop(span);
-            let rows = profile::timed("read", Kind::Wait, || rows.to_vec2::<f32>())?;
+            let rows = batch_probabilities(model, &batch, options.plain)?;
             for (row, &place) in rows.into_iter().zip(&mut order) {
                 let sums = sums[place].iter_mut().zip(row);
                 sums.for_each(|(s, p)| *s += p / options.votes as f32);

@@ -120,7 +120,6 @@ impl Forest {
             votes: 1,
             workers: 1,
             plain: false,
-            device: &self.device,
         };
         let said = evaluate::predict(model, &self.data, records, &options, &mut |_| Ok(()))?;
         Ok(said.scores("unseen", &self.data.species).accuracy)

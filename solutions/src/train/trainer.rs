@@ -15,7 +15,7 @@ use super::{
 use crate::{
     device::Chosen,
     kernels::Lowering,
-    loader::lengths,
+    loader::{Points, lengths},
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale, LossScaler},
@@ -155,14 +155,11 @@ impl Trainer {
         };
         let size = this.config.batch * this.config.accumulate;
         let (model, optimizer) = (&this.model, this.optimizer.as_mut());
-        this.todo = Some(take_up(
-            &saved,
-            model,
-            optimizer,
-            &this.split.train,
-            size,
-            &source,
-        )?);
+        let todo = take_up(&saved, model, optimizer, &this.split.train, size, &source)?;
+        this.todo = Some(match this.config.cloud_points() {
+            Points::Fixed(_) => todo,
+            Points::All { .. } => this.plan().batches(progress.epoch, progress.batch)?,
+        });
         this.rows = this.folder.rewind(progress.epoch)?;
         this.running.loss_sum = f64::from_bits(progress.loss_bits);
         this.running.correct = progress.correct;
@@ -229,7 +226,6 @@ impl Trainer {
             votes,
             workers: self.config.workers,
             plain: self.config.plain,
-            device: &self.device,
         };
         evaluate::predict(&self.model, &self.data, records, &options, each)
     }

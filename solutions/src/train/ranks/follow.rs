@@ -80,6 +80,7 @@ impl Follower {
         let plan = Plan {
             config: &config,
             train: &self.train,
+            lengths: &[],
         };
         let (first, mut skipped, mut step) = self.done;
         for epoch in first..config.epochs {
