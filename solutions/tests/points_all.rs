@@ -145,7 +145,6 @@ fn settings_that_do_not_fit_are_errors() {
     let data = clouds(dir.path());
     for (options, word) in [
         (&["--max-points", "0"][..], "max-points"),
-        (&["--precision", "bf16"], "fp32"),
         (&["--ranks", "2"], "one rank"),
     ] {
         let message = program::stderr(&mut train(&data, &dir.path().join("run"), options));

@@ -128,10 +128,9 @@ fn chosen(args: &Args, config: &Config) -> Result<Vec<Batch>> {
 
 /// The sum of the losses of a batch's clouds.
 fn loss_of(model: &PointNet, batch: &Batch, plain: bool) -> Result<f64> {
-    let device = model.device();
-    let (points, labels) = batch.to_device(&device)?;
+    let (points, labels) = batch.to_device(&model.device())?;
     let pass = Pass::eval().plain(plain);
-    let logits = match batch.mask_to_device(&device)? {
+    let logits = match batch.mask_tensor()? {
         None => model.forward(&points, &pass)?.logits,
         Some(mask) => model.forward_masked(&points, &mask, &pass)?.logits,
     };

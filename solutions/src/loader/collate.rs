@@ -65,14 +65,14 @@ impl Batch {
         ))
     }
 
-    /// The mask `[clouds, points]` (f32) on `device`, if the batch has one.
+    /// The mask `[clouds, points]` (f32) on the CPU, where a model reads it, if the batch has one.
     ///
     /// # Errors
-    /// Returns an error if the device is out of memory.
-    pub fn mask_to_device(&self, device: &Device) -> Result<Option<Tensor>> {
+    /// Returns an error if the mask does not fit the batch.
+    pub fn mask_tensor(&self) -> Result<Option<Tensor>> {
         let shape = (self.labels.len(), self.width());
-        let mask = self.mask.as_ref().map(|mask| to_device(mask, shape, device));
-        Ok(mask.transpose()?)
+        let tensor = |mask: &Vec<f32>| Tensor::from_slice(mask, shape, &Device::Cpu);
+        Ok(self.mask.as_ref().map(tensor).transpose()?)
     }
 
     /// Points of each cloud, with padding.

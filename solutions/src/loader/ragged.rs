@@ -5,7 +5,7 @@ use candle_core::{Device, Result, Tensor, bail};
 /// Points `[clouds, longest, C]` and mask `[clouds, longest]`, both f32: the mask is 1 for a point and 0 for padding. Each
 /// cloud's points come first in its row, in their order; all channels of the padding are 0.
 ///
-/// Operators on the batch must use the mask: see `kernels::masked_max` and `kernels::masked_batch_norm`.
+/// `PointNet::forward_masked` removes the padding again before the first layer.
 ///
 /// # Errors
 /// Returns an error if a cloud has no points, with its place in the batch, or if there is no cloud.

@@ -41,12 +41,15 @@ pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<T
 pub fn batch_probabilities(model: &PointNet, batch: &Batch, plain: bool) -> Result<Vec<Vec<f32>>> {
     let copying = profile::span("to device", Kind::Copy);
     let (points, _) = batch.to_device(&model.device())?;
-    let mask = batch.mask_to_device(&model.device())?;
     drop(copying);
     let span = profile::work("infer");
-    let rows = match mask {
+    let rows = match batch.mask_tensor()? {
         None => probabilities(model, &points, plain)?,
-        Some(mask) => softmax(&model.forward_masked(&points, &mask, &Pass::eval())?.logits)?,
+        Some(mask) => softmax(
+            &model
+                .forward_masked(&points, &mask, &Pass::eval().plain(plain))?
+                .logits,
+        )?,
     };
     drop(span);
     Ok(profile::timed("read", Kind::Wait, || rows.to_vec2())?)
