@@ -102,35 +102,31 @@ fn neither_species_weights_nor_accumulation_nor_the_way_of_sending_changes_the_s
 /// ranks find the same overflow and the same norm.
 #[test]
 fn ranks_in_low_precision_with_accumulation_take_the_steps_of_one() {
-    // A scale that stays, so that one and several ranks skip the same steps: none.
-    for (precision, loss_scale, limit) in [
-        (Precision::Bf16, "off", 2e-3),
-        (Precision::Fp16, "1024", 2e-3),
-        (Precision::Fp16, "dynamic", 2e-3),
+    // One step of 40 clouds: over several, rounding to few bits makes runs differ by itself.
+    for (precision, loss_scale) in [
+        (Precision::Bf16, "off"),
+        (Precision::Fp16, "1024"),
+        (Precision::Fp16, "deepspeed"),
     ] {
         for overlap in [true, false] {
             let all = |ranks| Config {
                 precision,
                 loss_scale: loss_scale.into(),
                 accumulate: 2,
-                batch: 10,
-                clip: 1.0,
-                epochs: 3,
+                batch: 20,
+                clip: 0.5,
+                epochs: 1,
                 ..sgd(ranks)
             };
             let pieces = Pieces { overlap, ..pieces() };
             let one = run(all(1), Shapes::default(), Pieces::default()).unwrap();
             let two = run(all(2), Shapes::default(), pieces).unwrap();
-            let start = trainer(
-                tempfile::tempdir().unwrap().path(),
-                all(1),
-                Shapes::default(),
-                super::shapes::pieces(),
-            );
+            let dir = tempfile::tempdir().unwrap();
+            let start = trainer(dir.path(), all(1), Shapes::default(), Pieces::default());
             let (found, moved) = (off(&one, &two), off(&one, &start));
             println!("{precision} {loss_scale} overlap {overlap}: {found} of {moved}");
-            assert!(found < limit && found < 0.2 * moved, "{found} of {moved}");
             assert_eq!(one.progress.left_out, two.progress.left_out);
+            assert!(found <= 0.01 * moved, "{found} of {moved}");
         }
     }
 }
@@ -140,7 +136,7 @@ fn ranks_in_low_precision_with_accumulation_take_the_steps_of_one() {
 fn an_overflow_on_one_rank_makes_all_skip() {
     let config = |ranks| Config {
         precision: Precision::Fp16,
-        loss_scale: "dynamic".into(),
+        loss_scale: "1024".into(),
         epochs: 2,
         ..sgd(ranks)
     };
@@ -158,7 +154,7 @@ fn an_overflow_on_one_rank_makes_all_skip() {
     };
     let fine = run(config(2), Shapes::default(), pieces()).unwrap();
     let skipped = run(config(2), Shapes::default(), overflowing).unwrap();
-    assert_eq!(skipped.progress.left_out.1, fine.progress.left_out.1 + 1);
+    assert_eq!((fine.progress.left_out.1, skipped.progress.left_out.1), (0, 1));
 }
 
 /// Master weights: the model's weights have eight significant bits after each step, on one rank and on two.
