@@ -94,11 +94,18 @@ fn clouds_of_all_lengths_are_learnt_evaluated_and_predicted() {
 
     // A cloud's probabilities do not depend on how long the clouds beside it are.
     let cloud = data.join("ball/ball3.xyz");
-    let alone = succeeds(canopy(&["predict"], &[&run, &cloud]).output().unwrap());
-    let among = succeeds(
-        canopy(&["predict"], &[&run, &cloud, &data.join("box/box1.xyz")])
+    let alone = succeeds(
+        canopy(&["predict", "--format", "csv"], &[&run, &cloud])
             .output()
             .unwrap(),
+    );
+    let among = succeeds(
+        canopy(
+            &["predict", "--format", "csv"],
+            &[&run, &cloud, &data.join("box/box1.xyz")],
+        )
+        .output()
+        .unwrap(),
     );
     let row = |text: &str| {
         text.lines()

@@ -53,7 +53,8 @@ impl Batch {
         })
     }
 
-    /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`.
+    /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`. If the batch has a mask, see
+    /// [`Self::mask_tensor`], the model needs it as well.
     ///
     /// # Errors
     /// Returns an error if the device is out of memory.

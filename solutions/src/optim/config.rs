@@ -1,11 +1,11 @@
 use candle_core::Var;
 use serde::{Deserialize, Serialize};
 
-use super::Optimizer;
 use super::adam::{Adam, AdamConfig, AdamWConfig};
 use super::adaptive::{AdadeltaConfig, AdagradConfig, Adaptive, Formula, RmspropConfig};
 use super::layerwise::{Lamb, LambConfig, Lars, LarsConfig};
 use super::lbfgs::{Lbfgs, LbfgsConfig};
+use super::optimizer::Optimizer;
 use super::sgd::{Sgd, SgdConfig};
 use super::state::{Params, Ruled};
 

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::Optimizer;
+use super::optimizer::Optimizer;
 use super::state::{self, Params};
 
 /// Settings of L-BFGS.

@@ -12,13 +12,9 @@ mod config;
 mod landscape;
 mod layerwise;
 mod lbfgs;
+mod optimizer;
 mod sgd;
 mod state;
-
-use std::collections::HashMap;
-
-use anyhow::Result;
-use candle_core::Tensor;
 
 pub use accumulate::accumulated;
 pub use adam::{AdamConfig, AdamState, AdamWConfig, adam_step};
@@ -28,26 +24,5 @@ pub use config::OptimConfig;
 pub use landscape::{loss_along, random_directions};
 pub use layerwise::{LambConfig, LarsConfig, lamb_step, lars_step, trust_ratio};
 pub use lbfgs::LbfgsConfig;
+pub use optimizer::Optimizer;
 pub use sgd::{SgdConfig, momentum_step, sgd_step};
-
-/// Updates parameters by their gradients.
-pub trait Optimizer: Send {
-    /// Takes one step with learning rate `lr`. `grads` are in the order of the parameters.
-    ///
-    /// # Errors
-    /// Returns an error that names the parameter if a gradient does not fit it; nothing has changed then.
-    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()>;
-
-    /// A copy of the state by name: `step` (i64), and for each parameter NAME its moments, such as `exp_avg.NAME`,
-    /// `exp_avg_sq.NAME` or `momentum_buffer.NAME`. Training that loads it continues bit-identically.
-    ///
-    /// # Errors
-    /// Returns an error if a copy cannot be made, as when the device is out of memory.
-    fn state(&self) -> Result<Vec<(String, Tensor)>>;
-
-    /// Loads a state that [`Self::state`] returned.
-    ///
-    /// # Errors
-    /// Returns an error if a tensor is missing, unknown, or of another shape or dtype; the optimizer has not changed then.
-    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()>;
-}

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Device, Tensor, Var};
 
-use super::Optimizer;
+use super::optimizer::Optimizer;
 
 /// The parameters of an optimizer, in the order of the gradients that it is given.
 pub(super) struct Params {
