@@ -111,7 +111,7 @@ pub fn run(trainer: Trainer, cured: bool, forest: &Forest) -> Result<Run> {
         names: names(&rows),
     };
     if trainer == Trainer::Input && cured {
-        let mut loader = Loader::new(Arc::new(collate), 1, 4)?;
+        let loader = Loader::new(Arc::new(collate), 1, 4);
         let mut ahead = loader.epoch(0, order);
         return steps.all(&mut |_| match ahead.next() {
             Some(batch) => batch,
