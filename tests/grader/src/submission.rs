@@ -1,5 +1,5 @@
-//! `submission.toml`: what `cargo course pack` says of what it packed. A student can change it: it helps to find what
-//! went wrong, and no mark rests on it.
+//! `submission.toml`: what `cargo course pack` records about a submission. A student can change it, so it only helps to find
+//! mistakes, and no mark depends on it.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -9,11 +9,11 @@ use crate::grades::Course;
 /// The number that a file's `schema` must have.
 pub const SCHEMA: u32 = 1;
 
-/// Bytes of one file that are taken at most.
+/// The most bytes of one file.
 pub const FILE_BYTES: u64 = 1 << 20;
-/// Bytes of all files.
+/// The most bytes of all files together.
 pub const ALL_BYTES: u64 = 4 << 20;
-/// Files.
+/// The most files.
 pub const FILES: usize = 64;
 
 /// All of `submission.toml`.
@@ -29,7 +29,7 @@ pub struct Submission {
     pub digest: String,
     /// The student's course.
     pub course: Course,
-    /// In the order of their paths.
+    /// Sorted by path.
     #[serde(default, rename = "file")]
     pub files: Vec<Packed>,
 }
@@ -37,25 +37,25 @@ pub struct Submission {
 /// One file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Packed {
-    /// From the course's root, with `/`: `exercises/lesson01/src/lib.rs`.
+    /// Relative to the course's root, with `/`: `exercises/lesson01/src/lib.rs`.
     pub path: String,
     /// Its length.
     pub bytes: u64,
-    /// Of its bytes, as hexadecimal digits.
+    /// The SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
 }
 
-/// SHA-256 of `bytes`, as hexadecimal digits.
+/// SHA-256 of `bytes`, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// As hexadecimal digits.
+/// `bytes` in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// One digest of many files, whatever their order: the SHA-256 of the lines `SHA256  PATH`, sorted by path, as
+/// One digest of many files that does not depend on their order: the SHA-256 of the lines `SHA256  PATH`, sorted by path, as
 /// `sha256sum` writes them.
 pub fn digest<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut files: Vec<(&str, &str)> = files.into_iter().collect();

@@ -10,7 +10,7 @@ use canopy::{
     train::Loss,
 };
 
-use super::forest::said;
+use super::sources::as_candle;
 
 /// What lies on the device.
 pub struct State {
@@ -95,7 +95,7 @@ impl State {
             RATE,
             0.0,
         )
-        .map_err(said)?;
+        .map_err(as_candle)?;
         self.loss = f64::from(loss.to_scalar::<f32>()?);
         self.grads = keep.0;
         self.step += 1;
@@ -104,7 +104,7 @@ impl State {
 
     /// canopy's AdamW: all parameters in one pass.
     pub fn update(&mut self) -> Result<()> {
-        self.optimizer.step(&self.grads, RATE).map_err(said)
+        self.optimizer.step(&self.grads, RATE).map_err(as_candle)
     }
 
     /// Lays the gradients out as numbers.
@@ -134,8 +134,8 @@ impl State {
         self.flat[at].g[row].iter_mut().for_each(|g| *g *= factor as f32);
     }
 
-    /// Gradients of the numbers as they are laid out.
-    pub fn take_up(&mut self) -> Result<()> {
+    /// Copies the numbers back into the gradients.
+    pub fn take_over(&mut self) -> Result<()> {
         for (flat, grad) in self.flat.iter().zip(&mut self.grads) {
             *grad = Tensor::from_slice(&flat.g, grad.shape(), &Device::Cpu)?;
         }

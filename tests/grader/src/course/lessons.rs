@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail};
-use grader::{Exercise, Manifest, place, progress::Progress};
+use grader::{Exercise, Manifest, paths, progress::Progress};
 
 /// A lesson and the text of its stubs.
 pub struct Lesson {
@@ -21,14 +21,14 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
         }
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let manifest = Manifest::parse(&text).with_context(|| path.display().to_string())?;
-        let stubs = fs::read_to_string(root.join(place::stubs(&manifest.lesson))).unwrap_or_default();
+        let stubs = fs::read_to_string(root.join(paths::stubs(&manifest.lesson))).unwrap_or_default();
         found.push(Lesson { manifest, stubs });
     }
     found.sort_by(|a, b| a.manifest.lesson.cmp(&b.manifest.lesson));
     Ok(found)
 }
 
-/// The exercise of that name, such as `1.2`.
+/// The exercise with that id, such as `1.2`.
 pub fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(&'a Lesson, &'a Exercise)> {
     for lesson in lessons {
         if let Some(exercise) = lesson.manifest.exercise(id) {
@@ -52,7 +52,7 @@ pub fn next<'a>(lessons: &'a [Lesson], progress: &Progress) -> Option<(&'a Lesso
     open.next()
 }
 
-/// Points won of a lesson, and all that it has.
+/// The points won in a lesson, and all its points.
 pub fn points(manifest: &Manifest, progress: &Progress) -> (u32, u32) {
     let right = manifest
         .exercises

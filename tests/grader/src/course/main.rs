@@ -10,6 +10,7 @@ mod home;
 mod lessons;
 mod marks;
 mod matrix;
+mod new;
 mod pack;
 mod report;
 mod reset;
@@ -25,7 +26,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use grader::{
-    place,
+    paths,
     progress::{self, Progress},
     tell::{Ink, WIDTH, paragraphs, wrap},
 };
@@ -95,6 +96,13 @@ enum Task {
     Key(certificate::key::Task),
     /// Whether a certificate is as it was signed, and by whom.
     Verify(certificate::verify::Options),
+    /// For authors: the skeleton of a lesson (`new 14 "Title"`), with its exercise and its chapter.
+    New {
+        /// The lesson's number
+        lesson: u32,
+        /// Its title
+        title: String,
+    },
     /// Which check catches which known mistake, as Markdown.
     Matrix {
         /// One lesson, such as 02; without it, all
@@ -138,7 +146,7 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Key(task)) => return certificate::key::run(task).map(|()| ExitCode::SUCCESS),
         _ => {}
     }
-    let root = place::root().context("this is not within the course's folder")?;
+    let root = paths::root().context("this is not within the course's folder")?;
     let ink = Ink::auto();
     // Before the lessons are read: they may be what is not well.
     if let Some(Task::Doctor { json }) = options.command {
@@ -186,7 +194,8 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Marks(options)) => return marks::run(&options),
         Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
         Some(Task::Key(_) | Task::Verify(_) | Task::Hold { .. }) => {}
-        Some(Task::Matrix { lesson, write }) => print!("{}", matrix::told(&root, &lessons, lesson, write)?),
+        Some(Task::New { lesson, title }) => print!("{}", new::new(&root, lesson, &title)?),
+        Some(Task::Matrix { lesson, write }) => print!("{}", matrix::text(&root, &lessons, lesson, write)?),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,8 +12,8 @@ use crate::{cargo, lessons::Lesson};
 
 const PAGE: &str = "book/src/kill-matrix.md";
 
-/// The matrix of one lesson or all; with `write` where all of it was written.
-pub fn told(root: &Path, lessons: &[Lesson], one: Option<String>, write: bool) -> Result<String> {
+/// The matrix of one lesson or of all; with `write`, the path of the page that was written.
+pub fn text(root: &Path, lessons: &[Lesson], one: Option<String>, write: bool) -> Result<String> {
     let one = one.map(|name| format!("{name:0>2}"));
     let wanted = |l: &&Lesson| one.as_ref().is_none_or(|name| *name == l.manifest.lesson);
     let texts: Vec<String> = lessons
@@ -33,7 +33,7 @@ pub fn told(root: &Path, lessons: &[Lesson], one: Option<String>, write: bool) -
     Ok(format!("written: {PAGE}\n"))
 }
 
-/// What the lesson's own test program says.
+/// The matrix of a lesson, from its own test program.
 fn of(root: &Path, lesson: &Lesson) -> Result<String> {
     let name = format!("lesson{}", lesson.manifest.lesson);
     let program =
@@ -44,6 +44,9 @@ fn of(root: &Path, lesson: &Lesson) -> Result<String> {
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("the checks of {name} could not be started"))?;
-    ensure!(output.status.success(), "the matrix of {name} could not be made");
+    ensure!(
+        output.status.success(),
+        "the matrix of {name} could not be computed"
+    );
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -105,7 +105,7 @@ impl Sealed {
     }
 
     /// Whether `key` signed the statement.
-    pub fn holds(&self, key: &VerifyingKey) -> bool {
+    pub fn require(&self, key: &VerifyingKey) -> bool {
         verified(OF_STATEMENT, self.statement.as_bytes(), &self.signature, key)
     }
 }
