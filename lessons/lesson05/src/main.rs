@@ -1,4 +1,4 @@
-//! The experiment of lesson 05: four trainers, each with one bottleneck. Your functions find it, it is fixed, and the trainer
+//! The experiment of lesson 05: four trainers, each with one bottleneck. Your functions find it, it is cured, and the trainer
 //! is profiled again.
 //!
 //! `cargo run -p lesson05` prints tables and writes plots, traces and kernel tables to `runs/lesson05`. `-- --reference`
@@ -17,7 +17,7 @@ use canopy::{
 use experiment::{
     bottlenecks::{self, Trainer},
     plots::{part, side_by_side},
-    results::{Case, csv, few_spans, fixes, kernel_table, look, ms, profiles},
+    results::{Case, csv, cures, few_spans, kernel_table, look, ms, profiles},
     roofline,
     sources::{Sources, TREES},
 };
@@ -41,7 +41,7 @@ fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
             "{}: {}; {}",
             trainer.letter(),
             trainer.bottleneck(),
-            trainer.fix()
+            trainer.cure()
         );
         cases.push(Case {
             before: look(answer, &slow),
@@ -54,11 +54,11 @@ fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
     let before = profiles(cases.iter().map(|c| (c.trainer, &c.slow, &c.before)));
     report.table("before", "Four trainers as they are", &before);
     let after = profiles(cases.iter().map(|c| (c.trainer, &c.fixed, &c.after)));
-    report.table("after", "Each with its bottleneck fixed", &after);
-    report.table("fixes", "What the fix brought", &fixes(&cases));
+    report.table("after", "Each after its cure", &after);
+    report.table("cures", "What the cure brought", &cures(&cases));
     let (blind, waited) = bottlenecks::timed(answer, &sources)?;
     report.say(format!(
-        "\nForward and backward of A, fixed, by the host's clock:\n\
+        "\nForward and backward of A, cured, by the host's clock:\n\
          {} without a wait, {} with the waits in the right places.",
         ms(blind),
         ms(waited)
@@ -81,9 +81,9 @@ fn files(report: &mut Report, cases: &[Case], answer: &Lesson05) {
     let slow: Vec<_> = cases.iter().map(|c| (c.trainer, &c.slow)).collect();
     let fixed: Vec<_> = cases.iter().map(|c| (c.trainer, &c.fixed)).collect();
     let before = side_by_side("Two steps of each trainer", &slow);
-    let after = side_by_side("Two steps of each trainer, fixed", &fixed);
-    report.file("05-before.svg", before.svg());
-    report.file("05-after.svg", after.svg());
+    let after = side_by_side("Two steps of each trainer, cured", &fixed);
+    report.file("05-bottlenecks.svg", before.svg());
+    report.file("05-cured.svg", after.svg());
     for case in cases {
         let letter = case.trainer.letter();
         // Enough to look at; the whole run would be tens of megabytes.

@@ -26,8 +26,8 @@ fn experiment(answer: &Lesson06, report: &mut Report) -> Result<()> {
     let forest = train::forest(report.seed())?;
     report.say(format!(
         "\nA quarter-wide PointNet is trained on {} trees of {POINTS} points in batches of {BATCH},\n\
-         {EPOCHS} epochs in each format. All but fp32 is emulated: fp32 arithmetic, rounded at each\n\
-         operator's inputs and outputs. It shows accuracy, not speed.",
+         {EPOCHS} epochs in each format. All but fp32 is emulated: fp32 arithmetic, rounded at\n\
+         the inputs and outputs of each operator. It shows accuracy, not speed.",
         forest.split.train.len()
     ));
     let batches = train::drawn(&forest)?;

@@ -115,7 +115,7 @@ pub fn table(baseline: &Baseline, net: &Net, answer: &Lesson02, seed: u64) -> Re
     ));
     let mut table = Table::new([
         left("change"),
-        scientific("logits change by"),
+        scientific("logits move"),
         percent("same class", 0),
         percent("accuracy", 0),
     ]);

@@ -1,4 +1,4 @@
-//! Four trainers, each with one bottleneck, and its fix.
+//! Four trainers, each with one bottleneck, and its cure.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -45,7 +45,7 @@ impl Trainer {
     }
 
     /// What is changed.
-    pub fn fix(self) -> &'static str {
+    pub fn cure(self) -> &'static str {
         match self {
             Self::Compute => "fused operators",
             Self::Launch => "one launch for the whole update",

@@ -25,7 +25,7 @@ pub struct Findings {
     copies: Option<f64>,
 }
 
-/// One trainer before and after its bottleneck is fixed.
+/// One trainer before and after its cure.
 pub struct Case {
     pub trainer: Trainer,
     pub slow: Run,
@@ -146,11 +146,11 @@ pub fn profiles<'a>(runs: impl Iterator<Item = (Trainer, &'a Run, &'a Findings)>
 }
 
 /// How much faster each trainer became.
-pub fn fixes(cases: &[Case]) -> Table {
+pub fn cures(cases: &[Case]) -> Table {
     let mut table = Table::new([
         left(""),
         left("bound by"),
-        left("fix"),
+        left("cure"),
         fixed("faster", 1).unit("×"),
         fixed("Amdahl", 1).unit("×"),
         count("waits"),
@@ -159,7 +159,7 @@ pub fn fixes(cases: &[Case]) -> Table {
         table.row(cells![
             c.trainer.letter(),
             bound_by(c.before.pattern),
-            c.trainer.fix(),
+            c.trainer.cure(),
             c.slow.step / c.fixed.step,
             c.before.limit,
             format!("{}→{}", c.slow.waits_per_step(), c.fixed.waits_per_step())
