@@ -27,8 +27,6 @@ pub mod experiment;
 pub mod grades;
 mod harness;
 pub mod judge;
-#[cfg(feature = "companion")]
-pub mod late;
 mod lesson;
 mod manifest;
 mod matrix;
@@ -39,8 +37,6 @@ mod run;
 mod seen;
 mod source;
 mod stuck;
-#[cfg(feature = "companion")]
-pub mod submission;
 pub mod table;
 pub mod tell;
 mod tolerance;

@@ -70,15 +70,7 @@ fn course() -> PathBuf {
         }
     }
     let built = cargo
-        .args([
-            "build",
-            "--quiet",
-            "-p",
-            "grader",
-            "--bin",
-            "course",
-            "--message-format=json",
-        ])
+        .args(["build", "--quiet", "-p", "course", "--message-format=json"])
         .current_dir(root())
         .output()
         .unwrap();
@@ -123,7 +115,14 @@ fn graded() -> Run {
     archives::folders(&all, &sentinel);
     archives::tars(&all, &sentinel);
     archives::zips(&all);
-    let course_files = ["lessons", "solutions/src", "exercises", "tests/grader/src"].map(|f| root().join(f));
+    let course_files = [
+        "lessons",
+        "solutions/src",
+        "exercises",
+        "tests/course/src",
+        "tests/grader/src",
+    ]
+    .map(|f| root().join(f));
     let before = (snapshot(std::slice::from_ref(&sentinel)), snapshot(&course_files));
     let out = Command::new(course())
         .args([
@@ -200,7 +199,7 @@ fn every_deed_ends_in_its_exact_mark() {
     for deed in DEEDS {
         if !held.iter().any(|h| h == deed.needs) {
             println!(
-                "{} not run, because this machine does not grant: {}",
+                "{} not run, because this machine does not provide: {}",
                 deed.name, deed.needs
             );
             continue;

@@ -1,0 +1,158 @@
+//! `cargo course certificate`, `key` and `verify`: a page and a JSON file, signed with an instructor's key, which state that
+//! a student won all points of some lessons.
+
+pub mod key;
+mod page;
+mod seal;
+mod statement;
+#[cfg(test)]
+mod tests;
+pub mod verify;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use grader::{
+    Manifest,
+    grades::{Grade, Status},
+};
+use seal::Sealed;
+use statement::{Statement, Won};
+
+use crate::{late, lessons::Lesson};
+
+/// Options of `cargo course certificate`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  cargo course certificate graded/anna --lessons 01,02 --name \"Anna Müller\" --key \
+    instructor.key --out certificates/anna"
+)]
+pub struct Options {
+    /// Folder of a graded submission
+    #[arg(value_name = "DIR/SUBMISSION", required_unless_present = "grade")]
+    dir: Option<PathBuf>,
+    /// Read this `grade.json` instead
+    #[arg(long, value_name = "FILE", conflicts_with = "dir")]
+    grade: Option<PathBuf>,
+    /// Lessons to certify, such as `01,02`
+    #[arg(long, value_name = "NN,…", value_delimiter = ',', required = true)]
+    lessons: Vec<String>,
+    /// Student's name, as it is printed on the certificate
+    #[arg(long)]
+    name: String,
+    /// Instructor's key; `cargo course key new FILE` creates one
+    #[arg(long, value_name = "KEYFILE")]
+    key: PathBuf,
+    /// Folder for certificate.html and certificate.json
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+}
+
+/// Writes the certificate. If points are missing, prints which, and the exit code is 1.
+///
+/// # Errors
+/// Returns an error if the grade or the key cannot be read, a lesson does not exist, the name cannot be printed, or a file
+/// cannot be written.
+pub fn run(lessons: &[Lesson], options: &Options) -> Result<ExitCode> {
+    let path = match (&options.grade, &options.dir) {
+        (Some(file), _) => file.clone(),
+        (None, Some(dir)) => dir.join("grade.json"),
+        (None, None) => bail!("name the folder of a graded submission, or its grade.json with --grade"),
+    };
+    let grade = Grade::load(&path)?;
+    let manifests: Vec<&Manifest> = lessons.iter().map(|l| &l.manifest).collect();
+    let won = match won(&grade, &manifests, &options.lessons)? {
+        Ok(won) => won,
+        Err(missing) => {
+            eprintln!("No certificate, because points are missing:");
+            for line in missing {
+                eprintln!("  {line}");
+            }
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now
+        .context("the clock of this machine is set before 1970")?
+        .as_secs();
+    let statement = Statement {
+        name: options.name.split_whitespace().collect::<Vec<_>>().join(" "),
+        lessons: won,
+        date: late::rfc3339(now).chars().take(10).collect(),
+        version: grade.course.version.clone(),
+        course: grade.course.digest.clone(),
+        submission: grade.digest.clone(),
+    };
+    let key = key::load(&options.key)?;
+    write(&options.out, &Sealed::new(&statement, &key)?, &statement, &key)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the chosen lessons with their titles and points, or a line for each exercise that lacks points. The points of an
+/// exercise are those in the course, not those in the grade.
+fn won(grade: &Grade, manifests: &[&Manifest], chosen: &[String]) -> Result<Result<Vec<Won>, Vec<String>>> {
+    let (mut won, mut missing) = (Vec::new(), Vec::new());
+    if grade.status != Status::Graded {
+        return Ok(Err(vec!["the submission was not graded".into()]));
+    }
+    for name in chosen {
+        let digits = format!("{:0>2}", name.trim());
+        let manifest = manifests.iter().find(|m| m.lesson == digits);
+        let manifest =
+            manifest.with_context(|| format!("there is no lesson {name}; `cargo course` lists them"))?;
+        let twice = won.iter().any(|w: &Won| w.lesson == digits);
+        ensure!(!twice, "lesson {digits} is listed twice");
+        let graded = grade.lessons.iter().find(|l| l.lesson == digits);
+        for asked in &manifest.exercises {
+            let found = graded.and_then(|l| l.exercises.iter().find(|e| e.id == asked.id));
+            let points = found.map_or(0, |e| {
+                if e.points == e.of {
+                    e.points
+                } else {
+                    e.points.min(asked.points)
+                }
+            });
+            if found.is_none_or(|e| e.points != e.of) || points != asked.points {
+                missing.push(format!(
+                    "{} {}: {points} of {} points",
+                    asked.id, asked.title, asked.points
+                ));
+            }
+        }
+        won.push(Won {
+            lesson: digits,
+            title: manifest.title.clone(),
+            points: manifest.points(),
+        });
+    }
+    Ok(if missing.is_empty() { Ok(won) } else { Err(missing) })
+}
+
+fn write(out: &Path, sealed: &Sealed, statement: &Statement, key: &ed25519_dalek::SigningKey) -> Result<()> {
+    fs::create_dir_all(out).with_context(|| format!("{} cannot be created", out.display()))?;
+    let put = |name: &str, bytes: &[u8]| {
+        let path = out.join(name);
+        let next = path.with_extension(format!("{}.tmp", std::process::id()));
+        fs::write(&next, bytes)
+            .and_then(|()| fs::rename(&next, &path))
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+        println!("{}", path.display());
+        anyhow::Ok(())
+    };
+    put(
+        "certificate.json",
+        (serde_json::to_string_pretty(sealed)? + "\n").as_bytes(),
+    )?;
+    let html = page::html(sealed, statement)?;
+    put("certificate.html", &seal::closed(html.into_bytes(), key))?;
+    println!("\nsigned by  {}", key::public(key));
+    println!(
+        "verify     cargo course verify {} --public KEY",
+        out.join("certificate.html").display()
+    );
+    Ok(())
+}

@@ -1,0 +1,298 @@
+//! A whole run: what is to do, several at once, what came of it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use grader::{
+    grades::{Grade, Status},
+    seed,
+    tell::{Ink, wrap},
+};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::late::Policy;
+
+use super::{
+    Options, answer,
+    compile::Desk,
+    hold::{Limits, outside::STOP},
+    named::{Submission, submissions},
+    one::{Bench, made},
+    prepare::{prepare, toolchain},
+};
+use crate::{lessons, marks, version};
+
+pub fn grade(root: &Path, options: Options) -> Result<bool> {
+    let began = Instant::now();
+    let all = submissions(&options.submissions)?;
+    ensure!(!all.is_empty(), "the given paths contain no submission");
+    fs::create_dir_all(&options.out).with_context(|| options.out.display().to_string())?;
+    let out = fs::canonicalize(&options.out)?;
+    let lock = fs::File::create(out.join(".lock"))?;
+    if lock.try_lock().is_err() {
+        bail!("another run is grading into {}", out.display());
+    }
+    // A first interrupt ends what runs and keeps what is done; a second ends at once.
+    ctrlc::set_handler(|| {
+        if STOP.swap(true, SeqCst) {
+            std::process::exit(130);
+        }
+    })
+    .context("the handler of Ctrl-C could not be installed")?;
+    let bench = bench(root, &out, &options, &all)?;
+    let jobs = options.jobs.unwrap_or_else(|| {
+        let all = thread::available_parallelism().map_or(2, usize::from);
+        all.div_ceil(2)
+    });
+    let done = run_all(&bench, &all, &out, &options.again, jobs.clamp(1, 64));
+    let _ = fs::remove_dir_all(&bench.work);
+    if STOP.load(SeqCst) {
+        eprintln!("Stopped. Repeat the command to grade the rest.");
+    }
+    if let Err(error) = marks::write_all(&out) {
+        eprintln!("pages and exports were not written: {error:#}");
+    }
+    print!("{}", table(&all, &done, Ink::auto()));
+    for line in held(&done) {
+        println!("{line}");
+    }
+    println!(
+        "\nseed {} · {} s · {}",
+        bench.seed,
+        began.elapsed().as_secs(),
+        out.display()
+    );
+    let graded = |d: &Done| matches!(d, Ok(grade) if grade.status == Status::Graded);
+    Ok(done.len() == all.len() && done.values().all(graded))
+}
+
+type Done = Result<Grade, String>;
+
+/// Builds what all share, and holds that this machine can hold a program.
+fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Result<Bench> {
+    let lessons = lessons::all(root)?;
+    let known: Vec<&str> = lessons.iter().map(|l| l.manifest.lesson.as_str()).collect();
+    for wanted in &options.lesson {
+        ensure!(
+            known.contains(&wanted.as_str()),
+            "there is no lesson {wanted}; the lessons are {}",
+            known.join(", ")
+        );
+    }
+    let work = out.join(".work");
+    let _ = fs::remove_dir_all(&work);
+    fs::create_dir_all(&work)?;
+    let mut bench = Bench {
+        course: version::course(root)?,
+        toolchain: toolchain(root, &work)?,
+        lessons: BTreeMap::new(),
+        wanted: options.lesson.clone(),
+        due: options.due,
+        late: options.late.map(|policy| Policy {
+            grace: options.grace,
+            ..policy
+        }),
+        clock: options.clock,
+        seed: kept_seed(out, options.seed)?,
+        limits: Limits {
+            wall: options.seconds,
+            cpu: options.seconds,
+            memory: options.memory,
+            disk: 16,
+            tasks: 64,
+        },
+        work,
+    };
+    let mut handed_in: Vec<String> = Vec::new();
+    for one in all {
+        handed_in.extend(one.take(None).into_iter().flat_map(|t| t.lessons.into_keys()));
+    }
+    for lesson in lessons {
+        let name = lesson.manifest.lesson.clone();
+        let wanted = if options.lesson.is_empty() {
+            &handed_in
+        } else {
+            &options.lesson
+        };
+        if !wanted.contains(&name) {
+            continue;
+        }
+        let bar = spinner(&format!("preparing lesson {name}"));
+        let mut ready = prepare(root, &bench.work, lesson.manifest)?;
+        bench.try_out(&mut ready, &lesson.stubs, &options.require)?;
+        bench.lessons.insert(name, ready);
+        bar.finish_and_clear();
+    }
+    Ok(bench)
+}
+
+impl Bench {
+    /// Makes a program of the stubs as of a submission: asks it for the checks, and finds out what holds here.
+    fn try_out(&self, ready: &mut super::prepare::Ready, stubs: &str, require: &[String]) -> Result<()> {
+        let desk = Desk::new(self.work.join("desk-stubs"))?;
+        let lesson = ready.manifest.lesson.clone();
+        let source = desk.at("in").join(format!("exercises/lesson{lesson}/src"));
+        fs::create_dir_all(&source)?;
+        fs::write(source.join("lib.rs"), stubs)?;
+        let mut reports = Vec::new();
+        let program = match made(self.compiler(ready, &desk), &mut reports)? {
+            Ok(program) => program,
+            Err(why) => bail!("the stubs of lesson {lesson} do not build: {why}"),
+        };
+        let (checks, report) = answer::list(&desk, &program, self.limits)?;
+        for check in checks {
+            if let Some((exercise, _)) = check.split_once("::") {
+                ready.checks.entry(exercise.to_owned()).or_default().push(check);
+            }
+        }
+        reports.push(report);
+        for name in require {
+            let lacks = reports.iter().find(|r| !r.held.contains(name));
+            if let Some(report) = lacks {
+                let why = report.missing.iter().find(|m| m.starts_with(&format!("{name}:")));
+                let why = why.map_or("it is unknown", String::as_str);
+                bail!("{name} is required, but this machine does not provide it: {why}");
+            }
+        }
+        desk.clear();
+        Ok(())
+    }
+}
+
+/// One seed for all submissions of a folder of grades, also when it is gone on with.
+fn kept_seed(out: &Path, given: Option<u64>) -> Result<u64> {
+    let path = out.join(".seed");
+    let kept = fs::read_to_string(&path).ok().and_then(|s| s.trim().parse().ok());
+    let seed = given.or(kept).unwrap_or_else(seed);
+    fs::write(path, seed.to_string())?;
+    Ok(seed)
+}
+
+fn run_all(
+    bench: &Bench,
+    all: &[Submission],
+    out: &Path,
+    again: &[String],
+    jobs: usize,
+) -> BTreeMap<String, Done> {
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} · {elapsed} · {wide_msg}");
+    let bar = ProgressBar::new(all.len() as u64).with_style(style.unwrap_or(ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    thread::scope(|scope| {
+        for desk in 0..jobs.min(all.len()) {
+            let (bar, next, done) = (&bar, &next, &done);
+            scope.spawn(move || {
+                while let Some(one) = all.get(next.fetch_add(1, SeqCst)) {
+                    if STOP.load(SeqCst) {
+                        break;
+                    }
+                    bar.set_message(one.name.clone());
+                    let again = again.iter().any(|a| *a == one.name || a == "all");
+                    let grade = graded(bench, one, out, again, desk).map_err(|e| format!("{e:#}"));
+                    if !STOP.load(SeqCst) {
+                        done.lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .insert(one.name.clone(), grade);
+                    }
+                    bar.inc(1);
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The grade of one, kept in its folder; as it is there already, where nothing has changed since.
+fn graded(bench: &Bench, one: &Submission, out: &Path, again: bool, desk: usize) -> Result<Grade> {
+    let folder = out.join(&one.name);
+    let path = folder.join("grade.json");
+    let (grade, taken) = bench.begin(one);
+    let kept = Grade::load(&path).ok().filter(|k| {
+        let same = (&k.digest, &k.course, k.seed) == (&grade.digest, &grade.course, grade.seed);
+        let names: Vec<&String> = k.lessons.iter().map(|l| &l.lesson).collect();
+        let lessons = bench.wanted.iter().all(|w| names.contains(&w));
+        same && lessons && k.status == Status::Graded && !again
+    });
+    if let Some(mut kept) = kept {
+        // What lateness takes may be asked anew without running anything again.
+        (kept.submitted, kept.late) = (grade.submitted, grade.late);
+        kept.save(&path)?;
+        return Ok(kept);
+    }
+    let grade = match taken {
+        Some(taken) => bench.grade(grade, &taken, desk)?,
+        None => grade,
+    };
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    grade.save(&path)?;
+    Ok(grade)
+}
+
+/// What was missing of what holds a submission, within 80 columns.
+fn held(done: &BTreeMap<String, Done>) -> Vec<String> {
+    let grades = done.values().filter_map(|d| d.as_ref().ok());
+    let missing: BTreeSet<&String> = grades.flat_map(|g| &g.sandbox.missing).collect();
+    let lines = missing
+        .iter()
+        .flat_map(|m| wrap(&format!("missing in the sandbox: {m}"), 80));
+    lines.collect()
+}
+
+fn spinner(message: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_message(message.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// Submission, points, state: a line each, within 80 columns.
+fn table(all: &[Submission], done: &BTreeMap<String, Done>, ink: Ink) -> String {
+    let mut out = format!(
+        "{}\n",
+        ink.bold(&format!("{:<40}{:>10}   state", "submission", "points"))
+    );
+    for one in all {
+        let short: String = if one.name.chars().count() > 38 {
+            one.name.chars().take(37).chain(['…']).collect()
+        } else {
+            one.name.clone()
+        };
+        let (points, state) = match done.get(&one.name) {
+            Some(Ok(grade)) => state(grade, ink),
+            Some(Err(why)) => (String::new(), ink.red(&cut(why, 27))),
+            None => (String::new(), ink.yellow("not yet")),
+        };
+        out.push_str(&format!("{short:<40}{points:>10}   {state}\n"));
+    }
+    out
+}
+
+fn state(grade: &Grade, ink: Ink) -> (String, String) {
+    let points = format!("{} of {}", grade.points(), grade.of());
+    let stopped = grade.lessons.iter().find_map(|l| l.stopped.as_ref());
+    match (grade.status, stopped) {
+        (Status::Graded, None) => (points, ink.green("graded")),
+        (Status::Graded, Some(why)) => (points, ink.yellow(&cut(why, 27))),
+        (Status::Unreadable, _) => (String::new(), ink.red("unreadable")),
+        (Status::Refused, _) => (String::new(), ink.red("refused")),
+    }
+}
+
+fn cut(text: &str, width: usize) -> String {
+    let line = text.lines().next().unwrap_or_default().trim_end_matches(':');
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    line.chars().take(width - 1).chain(['…']).collect()
+}

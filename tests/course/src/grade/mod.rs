@@ -1,0 +1,124 @@
+//! `cargo course grade`: writes a `grade.json` for each submission. Students' code is compiled and run in a sandbox.
+
+#[cfg(target_os = "linux")]
+mod answer;
+#[cfg(target_os = "linux")]
+mod class;
+#[cfg(target_os = "linux")]
+mod compile;
+#[cfg(target_os = "linux")]
+mod hold;
+#[cfg(target_os = "linux")]
+mod look;
+#[cfg(target_os = "linux")]
+mod named;
+#[cfg(target_os = "linux")]
+mod one;
+#[cfg(target_os = "linux")]
+mod placed;
+#[cfg(target_os = "linux")]
+mod prepare;
+#[cfg(target_os = "linux")]
+mod take;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+
+use crate::late::{Policy, duration, instant};
+
+/// Options of `cargo course grade`.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  cargo course grade handed-in --out graded\n  \
+    cargo course grade handed-in --out graded --due 2026-11-20T23:59:00Z --late 10%/day --grace 15m\n\n\
+    Exit codes: 0 all graded, 1 some not graded, 2 grading could not start.")]
+pub struct Options {
+    /// Submissions (folders, .tar, .tar.gz, .tgz, .zip), or folders of them
+    #[arg(required = true)]
+    pub submissions: Vec<PathBuf>,
+    /// Folder for the grades: OUT/SUBMISSION/grade.json
+    #[arg(long)]
+    pub out: PathBuf,
+    /// Lessons to grade, such as 01,02 [default: those that were handed in]
+    #[arg(long, value_delimiter = ',')]
+    pub lesson: Vec<String>,
+    /// Grade this submission again, or `all`
+    #[arg(long, value_name = "SUBMISSION")]
+    pub again: Vec<String>,
+    /// Due time with its time zone, such as 2026-11-20T23:59:00Z
+    #[arg(long, requires = "late", value_parser = instant)]
+    pub due: Option<u64>,
+    /// Penalty for lateness, such as 10%/day or 5%/hour
+    #[arg(long, requires = "due")]
+    pub late: Option<Policy>,
+    /// Grace period without penalty, such as 15m or 2h
+    #[arg(long, requires = "due", default_value = "0s", value_parser = duration)]
+    pub grace: u64,
+    /// Source of the time of submission
+    #[arg(long, value_enum, default_value_t = Clock::Packed)]
+    pub clock: Clock,
+    /// Seed of the checks' inputs [default: random, the same for all submissions of OUT]
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Submissions to grade in parallel [default: half of the CPU cores]
+    #[arg(long)]
+    pub jobs: Option<usize>,
+    /// Parts of the sandbox without which nothing is graded: files, landlock, limits, network, processes, seccomp, user
+    #[arg(long, value_delimiter = ',')]
+    pub require: Vec<String>,
+    /// Memory limit of an answer in MiB
+    #[arg(long, default_value_t = 1024)]
+    pub memory: u64,
+    /// Time limit for all checks of an exercise in seconds
+    #[arg(long, default_value_t = 60)]
+    pub seconds: u64,
+}
+
+/// Source of the time of submission.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum Clock {
+    /// The time that `cargo course pack` wrote, by the student's clock, or else the date of the file
+    Packed,
+    /// The date of the archive or folder
+    File,
+}
+
+/// Grades the submissions. The exit code is 0 if all could be graded, 1 if some could not, 2 if grading could not start.
+pub fn run(root: &Path, options: Options) -> ExitCode {
+    match grade(root, options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("cargo course grade: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn grade(root: &Path, options: Options) -> Result<bool> {
+    class::grade(root, options)
+}
+
+/// Becomes a held program; comes back only where it cannot. Its specification is the grader's own.
+#[cfg(target_os = "linux")]
+pub fn hold(spec: &str) -> Result<u8> {
+    Ok(hold::inside::hold(&serde_json::from_str(spec)?) as u8)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn grade(_: &Path, _: Options) -> Result<bool> {
+    anyhow::bail!(
+        "grading runs untrusted programs, and only Linux has the sandbox for them (Landlock, namespaces): use a Linux \
+         machine, WSL on Windows, or a virtual machine on macOS"
+    )
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn hold(_: &str) -> Result<u8> {
+    anyhow::bail!("the sandbox exists only on Linux")
+}

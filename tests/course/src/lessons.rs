@@ -1,0 +1,66 @@
+//! The lessons, read from the `lesson.toml` of each folder in `lessons`.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, bail};
+use grader::{Exercise, Manifest, paths, progress::Progress};
+
+/// A lesson and the text of its stubs.
+pub struct Lesson {
+    pub manifest: Manifest,
+    pub stubs: String,
+}
+
+/// Reads all lessons, in order.
+pub fn all(root: &Path) -> Result<Vec<Lesson>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root.join("lessons")).context("the folder `lessons` cannot be read")? {
+        let path = entry?.path().join("lesson.toml");
+        if !path.is_file() {
+            continue;
+        }
+        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let manifest =
+            Manifest::parse(&text).with_context(|| format!("{} cannot be read", path.display()))?;
+        let stubs = fs::read_to_string(root.join(paths::stubs(&manifest.lesson))).unwrap_or_default();
+        found.push(Lesson { manifest, stubs });
+    }
+    found.sort_by(|a, b| a.manifest.lesson.cmp(&b.manifest.lesson));
+    Ok(found)
+}
+
+/// Finds an exercise by its name, such as `1.2`.
+pub fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(&'a Lesson, &'a Exercise)> {
+    for lesson in lessons {
+        if let Some(exercise) = lesson.manifest.exercise(id) {
+            return Ok((lesson, exercise));
+        }
+    }
+    let known: Vec<&str> = lessons
+        .iter()
+        .flat_map(|l| &l.manifest.exercises)
+        .map(|e| e.id.as_str())
+        .collect();
+    bail!(
+        "there is no exercise {id}; the exercises are {}",
+        known.join(", ")
+    )
+}
+
+/// The first exercise that is not right yet.
+pub fn next<'a>(lessons: &'a [Lesson], progress: &Progress) -> Option<(&'a Lesson, &'a Exercise)> {
+    let all = lessons
+        .iter()
+        .flat_map(|l| l.manifest.exercises.iter().map(move |e| (l, e)));
+    let mut open = all.filter(|(_, e)| progress.state(&e.id) != "right");
+    open.next()
+}
+
+/// Points won in a lesson, and points that it has.
+pub fn points(manifest: &Manifest, progress: &Progress) -> (u32, u32) {
+    let right = manifest
+        .exercises
+        .iter()
+        .filter(|e| progress.state(&e.id) == "right");
+    (right.map(|e| e.points).sum(), manifest.points())
+}

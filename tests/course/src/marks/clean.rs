@@ -1,0 +1,144 @@
+//! Escapes text of students for terminals, spreadsheets, XML and HTML.
+
+/// Maximum characters shown of the report of one check; `grade.json` has all of it.
+pub const TOLD: usize = 12_000;
+
+/// Characters that change the reading direction or are invisible, with which a name could imitate another one, and
+/// characters that XML forbids.
+fn sly(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Printable text in lines; all other characters become `�`.
+pub fn text(raw: &str) -> String {
+    let odd = |c: char| sly(c) || (c.is_control() && c != '\n' && c != '\t');
+    raw.replace("\r\n", "\n")
+        .chars()
+        .map(|c| if odd(c) { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// Printable text in one line.
+pub fn line(raw: &str) -> String {
+    text(raw).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first `most` characters, and how many follow.
+pub fn short(raw: &str, most: usize) -> String {
+    let text = text(raw);
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!(
+            "{}\n… {} more characters",
+            &text[..at],
+            text[at..].chars().count()
+        ),
+        None => text,
+    }
+}
+
+/// One line, cut to `width` columns with `…`.
+pub fn cut(raw: &str, width: usize) -> String {
+    let line = line(raw);
+    if line.chars().count() <= width {
+        return line;
+    }
+    line.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A cell that no spreadsheet interprets as a formula.
+pub fn cell(raw: &str) -> String {
+    let line = line(raw);
+    if line.starts_with([
+        '=', '+', '-', '@', '|', '%', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ]) {
+        format!("'{line}")
+    } else {
+        line
+    }
+}
+
+/// Escapes text for XML and HTML, in elements and in quoted attributes.
+pub fn markup(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len() + 8);
+    for c in text(raw).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Escapes one segment of the path of a URL.
+pub fn step(raw: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
+    raw.bytes()
+        .map(|b| {
+            if plain(b) {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
+        .collect()
+}
+
+/// A number of points without trailing zeros: `7`, `6.3`, `6.75`.
+pub fn points(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `1 submission`, `2 submissions`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_is_escaped() {
+        assert_eq!(
+            text("a\u{0}\u{1b}[31m\r\nb\u{202e}"),
+            "a\u{fffd}\u{fffd}[31m\nb\u{fffd}"
+        );
+        assert_eq!(line(" a\n\tb \r c"), "a b \u{fffd} c");
+        for formula in [
+            "=cmd()",
+            "+1",
+            "-1",
+            "@SUM(A1)",
+            "\t=1",
+            "\n=1",
+            " =1",
+            "|x",
+            "\u{ff1d}1",
+        ] {
+            assert!(cell(formula).starts_with('\''), "{formula:?}: {}", cell(formula));
+        }
+        assert_eq!(cell("anna"), "anna");
+        assert_eq!(markup("<b a='\"'>&"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;");
+        assert_eq!(step("../ä b\"#?"), "..%2F%C3%A4%20b%22%23%3F");
+    }
+
+    #[test]
+    fn cut_text_is_marked() {
+        let million = "é".repeat(1_000_000);
+        assert!(short(&million, 10).ends_with("\n… 999990 more characters"));
+        assert_eq!(short("ab", 2), "ab");
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!((cut("abcd", 4), cut("", 4)), ("abcd".into(), String::new()));
+    }
+
+    #[test]
+    fn points_have_no_trailing_zeros() {
+        let all = [7.0, 6.3, 6.75, 0.0, 10.0, 100.0].map(points);
+        assert_eq!(all, ["7", "6.3", "6.75", "0", "10", "100"]);
+    }
+}

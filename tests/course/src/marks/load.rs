@@ -1,0 +1,118 @@
+//! Loads the grades of a class, and lists their lessons and exercises.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, ensure};
+use grader::grades::{ExerciseGrade, Grade, Status};
+
+/// A grade, and the name of the folder that it was read from.
+pub struct Entry {
+    pub folder: String,
+    pub grade: Grade,
+}
+
+/// All submissions of a folder, ordered by name.
+#[derive(Default)]
+pub struct Class {
+    pub entries: Vec<Entry>,
+    /// Folders whose `grade.json` cannot be read, with the reason.
+    pub damaged: Vec<(String, String)>,
+}
+
+impl Class {
+    /// Reads every `DIR/*/grade.json`, or `DIR/grade.json` alone.
+    ///
+    /// # Errors
+    /// Returns an error if `dir` cannot be read or contains no grade.
+    pub fn load(dir: &Path) -> Result<Self> {
+        let mut class = Self::default();
+        if dir.join("grade.json").is_file() {
+            let folder = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+            let folder = folder
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            class.read(dir, folder);
+        } else {
+            let listed = fs::read_dir(dir).with_context(|| format!("{} cannot be read", dir.display()))?;
+            for entry in listed {
+                let entry = entry?;
+                let folder = entry.file_name().to_string_lossy().into_owned();
+                if !folder.starts_with('.') && entry.path().join("grade.json").is_file() {
+                    class.read(&entry.path(), folder);
+                }
+            }
+        }
+        let none = class.entries.is_empty() && class.damaged.is_empty();
+        ensure!(
+            !none,
+            "{} contains no grade.json; `cargo course grade` writes them",
+            dir.display()
+        );
+        class.entries.sort_by(|a, b| a.folder.cmp(&b.folder));
+        class.damaged.sort();
+        Ok(class)
+    }
+
+    fn read(&mut self, path: &Path, folder: String) {
+        match Grade::load(&path.join("grade.json")) {
+            Ok(grade) => self.entries.push(Entry { folder, grade }),
+            Err(error) => self.damaged.push((folder, format!("{error:#}"))),
+        }
+    }
+
+    /// All lessons with their titles and points, in order.
+    pub fn lessons(&self) -> Vec<(String, String, u32)> {
+        let mut found: Vec<(String, String, u32)> = Vec::new();
+        for lesson in self.entries.iter().flat_map(|e| &e.grade.lessons) {
+            let of = lesson.exercises.iter().map(|e| e.of).sum();
+            match found.iter_mut().find(|f| f.0 == lesson.lesson) {
+                Some(known) => known.2 = known.2.max(of),
+                None => found.push((lesson.lesson.clone(), lesson.title.clone(), of)),
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// All exercises with their titles and points, in order.
+    pub fn exercises(&self) -> Vec<(String, String, u32)> {
+        let mut found: Vec<(String, String, u32)> = Vec::new();
+        for e in self.entries.iter().flat_map(|e| e.grade.exercises()) {
+            if !found.iter().any(|f| f.0 == e.id) {
+                found.push((e.id.clone(), e.title.clone(), e.of));
+            }
+        }
+        let number = |id: &str| {
+            id.split('.')
+                .map(|n| n.parse().unwrap_or(u32::MAX))
+                .collect::<Vec<u32>>()
+        };
+        found.sort_by(|a, b| number(&a.0).cmp(&number(&b.0)).then_with(|| a.0.cmp(&b.0)));
+        found
+    }
+}
+
+/// The mark of a grade. A submission that could not be graded has none, which differs from 0.
+pub fn mark(grade: &Grade) -> Option<f64> {
+    (grade.status == Status::Graded).then(|| grade.mark())
+}
+
+/// Fraction of the points left after the penalty for lateness, 0 to 1.
+pub fn kept(grade: &Grade) -> f64 {
+    let off = grade.late.as_ref().map_or(0.0, |l| l.percent);
+    (1.0 - off / 100.0).clamp(0.0, 1.0)
+}
+
+/// State of an exercise, as shown in tables.
+pub fn state(exercise: &ExerciseGrade) -> &'static str {
+    let has = |word: &str| exercise.checks.iter().any(|c| c.word == word);
+    match () {
+        () if exercise.of > 0 && exercise.points == exercise.of => "right",
+        () if has("wrong") => "wrong",
+        // If a lesson was stopped, no check ran.
+        () if has("not run") || exercise.checks.is_empty() => "not run",
+        () => "to do",
+    }
+}

@@ -1,0 +1,114 @@
+//! The table of a class for a terminal of 80 columns.
+
+use grader::{
+    grades::{Grade, Status},
+    tell::{Ink, WIDTH},
+};
+
+use super::{Class, clean, mark, state};
+
+/// One line per submission: name, a sign for each exercise, points, penalty, mark.
+pub fn table(class: &Class, ink: Ink) -> String {
+    let signs = signs(class);
+    let width: usize = signs.iter().map(|(_, ids)| ids.len().max(2) + 1).sum();
+    // Points, penalty, mark and state take 34 columns, a name at least 20; signs are shown if they fit.
+    let shown = width <= WIDTH - 54;
+    let name = WIDTH - 34 - if shown { width } else { 0 };
+    let mut title = format!("{:<name$}", "submission");
+    if shown {
+        for (lesson, ids) in &signs {
+            title.push_str(&format!("{:<1$}", clean::cut(lesson, 2), ids.len().max(2) + 1));
+        }
+    }
+    title.push_str(&format!(" {:>9}{:>7}{:>7}  state", "points", "late", "mark"));
+    let mut out = format!("{}\n", ink.bold(&title));
+    for entry in &class.entries {
+        let grade = &entry.grade;
+        out.push_str(&format!("{:<name$}", clean::cut(&entry.folder, name - 2)));
+        for (_, ids) in signs.iter().filter(|_| shown) {
+            for id in ids {
+                out.push_str(&sign(grade, id, ink));
+            }
+            out.push_str(if ids.len() < 2 { "  " } else { " " });
+        }
+        out.push_str(&numbers(grade));
+        out.push_str(&format!("  {}\n", word(grade, ink)));
+    }
+    if shown && width > 0 {
+        out.push_str(&ink.faint("\n+ right  x wrong  . to do  ? not run\n"));
+    }
+    out.push_str(&summary(class));
+    out
+}
+
+/// The exercises of each lesson, in order; their signs are below the number of the lesson.
+fn signs(class: &Class) -> Vec<(String, Vec<String>)> {
+    let exercises = class.exercises();
+    let of = |lesson: &str, id: &str| {
+        let mut all = class.entries.iter().flat_map(|e| &e.grade.lessons);
+        all.any(|l| l.lesson == lesson && l.exercises.iter().any(|e| e.id == id))
+    };
+    let lessons = class.lessons().into_iter().map(|(lesson, ..)| {
+        let ids = exercises.iter().map(|(id, ..)| id).filter(|id| of(&lesson, id));
+        (lesson.clone(), ids.cloned().collect())
+    });
+    lessons.collect()
+}
+
+fn sign(grade: &Grade, id: &str, ink: Ink) -> String {
+    let found = grade.exercises().find(|e| e.id == id);
+    match found.map(state) {
+        Some("right") => ink.green("+"),
+        Some("wrong") => ink.red("x"),
+        Some("not run") => ink.yellow("?"),
+        Some(_) => ink.blue("."),
+        None => " ".into(),
+    }
+}
+
+fn numbers(grade: &Grade) -> String {
+    let Some(mark) = mark(grade) else {
+        return format!(" {:>9}{:>7}{:>7}", "–", "", "–");
+    };
+    let points = format!("{}/{}", grade.points(), grade.of());
+    let late = grade
+        .late
+        .as_ref()
+        .map_or_else(String::new, |l| format!("−{} %", clean::points(l.percent)));
+    format!(" {points:>9}{late:>7}{:>7}", clean::points(mark))
+}
+
+fn word(grade: &Grade, ink: Ink) -> String {
+    let stopped = grade.lessons.iter().any(|l| l.stopped.is_some());
+    match grade.status {
+        Status::Graded if stopped => ink.yellow("stopped"),
+        Status::Graded if grade.of() > 0 && grade.points() == grade.of() => ink.green("full"),
+        Status::Graded => "part".into(),
+        Status::Unreadable => ink.red("unread"),
+        Status::Refused => ink.red("refused"),
+    }
+}
+
+fn summary(class: &Class) -> String {
+    let mut marks: Vec<f64> = class.entries.iter().filter_map(|e| mark(&e.grade)).collect();
+    marks.sort_by(f64::total_cmp);
+    let without = class.entries.len() - marks.len();
+    let mut out = format!("\n{}", clean::counted(class.entries.len(), "submission"));
+    if let (Some(least), Some(most)) = (marks.first(), marks.last()) {
+        let [least, middle, most] = [*least, median(&marks), *most].map(clean::points);
+        out.push_str(&format!("; marks {least} to {most}, median {middle}"));
+    }
+    if without > 0 {
+        out.push_str(&format!("; {without} without a mark"));
+    }
+    out + "\n"
+}
+
+/// Median of sorted numbers, 0 if there are none.
+pub fn median(sorted: &[f64]) -> f64 {
+    match sorted.len() {
+        0 => 0.0,
+        n if n.is_multiple_of(2) => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+        n => sorted[n / 2],
+    }
+}

@@ -1,0 +1,145 @@
+use super::*;
+
+/// Checks `node` against `junit-10.xsd`: which elements may contain which, and their optional and required attributes.
+fn check_schema(node: roxmltree::Node) {
+    let (may_hold, may_have, needs): (&[&str], &[&str], &[&str]) = match node.tag_name().name() {
+        "testsuites" => (
+            &["testsuite"],
+            &["name", "time", "tests", "failures", "errors"],
+            &[],
+        ),
+        "testsuite" => (
+            &["testsuite", "properties", "testcase", "system-out", "system-err"],
+            &[
+                "name",
+                "tests",
+                "failures",
+                "errors",
+                "skipped",
+                "time",
+                "timestamp",
+                "hostname",
+                "id",
+                "package",
+            ],
+            &["name", "tests", "failures", "errors"],
+        ),
+        "properties" => (&["property"], &[], &[]),
+        "property" => (&[], &["name", "value"], &["name", "value"]),
+        "testcase" => (
+            &["skipped", "error", "failure", "system-out", "system-err"],
+            &["name", "time", "classname", "group"],
+            &["name"],
+        ),
+        "failure" | "error" | "skipped" => (&[], &["type", "message"], &[]),
+        other => panic!("{other} is no element of JUnit"),
+    };
+    for child in node.children().filter(|c| c.is_element()) {
+        assert!(
+            may_hold.contains(&child.tag_name().name()),
+            "{child:?} in {node:?}"
+        );
+        check_schema(child);
+    }
+    let names: Vec<&str> = node.attributes().map(|a| a.name()).collect();
+    assert!(
+        names.iter().all(|n| may_have.contains(n)) && needs.iter().all(|n| names.contains(n)),
+        "{node:?}"
+    );
+}
+
+#[test]
+fn junit_matches_its_schema_and_counts_its_cases() {
+    let text = junit::xml(&class());
+    let document = roxmltree::Document::parse(&text).unwrap();
+    check_schema(document.root_element());
+    let count = |node: roxmltree::Node, name: &str| {
+        node.descendants()
+            .filter(|n| n.has_tag_name(name))
+            .count()
+            .to_string()
+    };
+    for node in document
+        .descendants()
+        .filter(|n| n.has_tag_name("testsuite") || n.has_tag_name("testsuites"))
+    {
+        for (attribute, element) in [
+            ("tests", "testcase"),
+            ("failures", "failure"),
+            ("errors", "error"),
+        ] {
+            assert_eq!(
+                node.attribute(attribute).unwrap(),
+                count(node, element),
+                "{:?}",
+                node.attribute("name")
+            );
+        }
+    }
+    assert_eq!(count(document.root(), "testsuite"), "9");
+    assert_eq!(count(document.root(), "skipped"), "2");
+    assert!(
+        text.len() < 1_000_000,
+        "{} bytes: long reports are cut",
+        text.len()
+    );
+}
+
+#[test]
+fn gradescope_gets_the_mark_and_a_test_per_exercise() {
+    let json = |grade: &Grade| serde_json::from_str::<Value>(&gradescope::results(grade).unwrap()).unwrap();
+    let all = samples::class();
+    let ben = json(&all[1]);
+    assert_eq!(
+        (&ben["score"], &ben["stdout_visibility"], &ben["visibility"]),
+        (&4.8.into(), &"hidden".into(), &"visible".into())
+    );
+    let tests = ben["tests"].as_array().unwrap();
+    let of: f64 = tests.iter().map(|t| t["max_score"].as_f64().unwrap()).sum();
+    assert_eq!((tests.len(), of), (5, 11.0));
+    assert_eq!(
+        (&tests[3]["number"], &tests[3]["status"], &tests[3]["score"]),
+        (&"1.4".into(), &"failed".into(), &0.into())
+    );
+    assert!(tests[3]["output"].as_str().unwrap().contains("likely"));
+    assert!(
+        ben["output"]
+            .as_str()
+            .unwrap()
+            .contains("20 % of the points are deducted")
+    );
+    let known = [
+        "score",
+        "execution_time",
+        "output",
+        "output_format",
+        "test_output_format",
+        "test_name_format",
+        "visibility",
+        "stdout_visibility",
+        "extra_data",
+        "tests",
+    ];
+    assert!(ben.as_object().unwrap().keys().all(|k| known.contains(&&**k)));
+    assert_eq!(json(&all[2])["score"], 0.0);
+    assert!(json(&all[6]).to_string().len() < 200_000);
+}
+
+#[test]
+fn github_classroom_sums_to_the_mark_and_always_has_a_test() {
+    for grade in samples::class() {
+        let result: Value = serde_json::from_str(&classroom::results(&grade).unwrap()).unwrap();
+        let tests = result["tests"].as_array().unwrap();
+        let sum: f64 = tests.iter().map(|t| t["score"].as_f64().unwrap()).sum();
+        assert!((sum - grade.mark()).abs() < 1e-9 && !tests.is_empty(), "{result}");
+        let status = match grade.submission.as_str() {
+            "anna" => "pass",
+            "cem" | "dana" => "error",
+            _ => "fail",
+        };
+        assert_eq!(
+            (&result["version"], result["status"].as_str()),
+            (&1.into(), Some(status))
+        );
+    }
+}

@@ -1,0 +1,353 @@
+//! One check in the background: builds the lesson's tests, runs them and returns the result. It can be stopped.
+
+use std::{
+    fs,
+    io::{BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use grader::{SEEN, Seen, paths};
+use serde::Deserialize;
+
+/// A check to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Sequence number, by which the end of an old check is recognised.
+    pub number: u64,
+    /// `01`.
+    pub lesson: String,
+    /// `1.2`.
+    pub exercise: String,
+}
+
+/// How a check ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// The exercise does not compile.
+    Broken {
+        /// The first error as the compiler prints it, in colour.
+        first: String,
+        /// The first lines of the other errors.
+        others: Vec<String>,
+        /// Whether the error is in a file that the student does not write, which means that a signature was changed.
+        elsewhere: bool,
+    },
+    /// The checks ran.
+    Seen {
+        /// Their results.
+        seen: Seen,
+        /// The end of what the student's code printed.
+        said: String,
+    },
+    /// Neither: cargo did not start, or the student's code ended the process.
+    Failed(String),
+}
+
+/// A running check.
+pub struct Running(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    child: Option<Child>,
+    stopped: bool,
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a check and calls `done` at its end, unless it was stopped.
+pub fn start(root: &Path, job: Job, done: impl FnOnce(Job, End, Duration) + Send + 'static) -> Running {
+    let (state, root) = (Arc::new(Mutex::new(State::default())), root.to_owned());
+    let theirs = state.clone();
+    thread::spawn(move || {
+        let began = Instant::now();
+        let end = check(&root, &job, &theirs).unwrap_or_else(|error| End::Failed(format!("{error:#}")));
+        if !lock(&theirs).stopped {
+            done(job, end, began.elapsed());
+        }
+    });
+    Running(state)
+}
+
+impl Running {
+    /// Stops the check with all processes that it started: cargo, the compiler, the tests.
+    pub fn stop(&self) {
+        let mut state = lock(&self.0);
+        state.stopped = true;
+        if let Some(child) = &mut state.child {
+            end_all(child);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+#[cfg(unix)]
+fn end_all(child: &mut Child) {
+    // SAFETY: no memory is accessed. The child leads its own process group and was not waited for yet.
+    unsafe {
+        libc::killpg(child.id() as libc::pid_t, libc::SIGKILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn end_all(child: &mut Child) {
+    let _ = child.kill();
+}
+
+fn check(root: &Path, job: &Job, state: &Mutex<State>) -> Result<End> {
+    let program = match build(root, &job.lesson, state)? {
+        Ok(program) => program,
+        Err(broken) => return Ok(broken),
+    };
+    let left = std::env::temp_dir().join(format!("course-seen-{}-{}.json", std::process::id(), job.number));
+    let mut tests = Command::new(program);
+    tests.args([format!("{}::", job.exercise).as_str(), "--color=always"]);
+    tests
+        .current_dir(root.join(format!("lessons/lesson{}", job.lesson)))
+        .env(SEEN, &left);
+    let ended = run(tests, state);
+    let seen = Seen::load(&left);
+    let _ = fs::remove_file(&left);
+    let ended = ended?;
+    Ok(match seen {
+        Some(seen) => End::Seen {
+            seen,
+            said: own_words(&ended.out, &ended.error),
+        },
+        None => End::Failed(format!(
+            "The process ended ({}) before its checks did. Does your code call `exit` or `abort`, overflow the \
+             stack, or run out of memory?\n{}",
+            ended.status, ended.error
+        )),
+    })
+}
+
+/// Output before the grader's own text, which begins with a line `Lesson NN · …`.
+fn own_words(out: &str, error: &str) -> String {
+    let plain = |line: &str| line.replace("\x1b[1m", "");
+    let own = out.lines().take_while(|l| !plain(l).starts_with("Lesson "));
+    let lines: Vec<&str> = own.chain(error.lines()).collect();
+    lines.join("\n").trim_matches('\n').to_owned()
+}
+
+/// A compiler message of `--message-format=json`.
+#[derive(Deserialize)]
+struct Line {
+    message: Message,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    level: String,
+    message: String,
+    rendered: Option<String>,
+    spans: Vec<Spot>,
+}
+
+#[derive(Deserialize)]
+struct Spot {
+    file_name: String,
+    is_primary: bool,
+}
+
+/// Builds the program of the lesson's checks, or returns why it cannot be built.
+fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<PathBuf, End>> {
+    let mut cargo = crate::cargo::command();
+    cargo.args([
+        "test",
+        "--no-run",
+        "--test",
+        "grade",
+        "-p",
+        &format!("lesson{lesson}"),
+    ]);
+    cargo
+        .args(["--message-format=json-diagnostic-rendered-ansi"])
+        .current_dir(root);
+    let ended = run(cargo, state)?;
+    let program = ended.out.lines().find_map(crate::cargo::built);
+    let said = ended
+        .out
+        .lines()
+        .filter_map(|l| serde_json::from_str::<Line>(l).ok());
+    let mut errors: Vec<Message> = said.map(|l| l.message).filter(|m| m.level == "error").collect();
+    // The last message only counts the errors.
+    errors.retain(|e| !e.message.starts_with("aborting due to"));
+    if let Some(first) = errors.first() {
+        let own = paths::exercises(lesson);
+        return Ok(Err(End::Broken {
+            first: readable(first.rendered.as_deref().unwrap_or_default(), root),
+            others: errors[1..].iter().map(headline).collect(),
+            elsewhere: first
+                .spans
+                .iter()
+                .any(|s| s.is_primary && s.file_name.replace('\\', "/") != own),
+        }));
+    }
+    match program {
+        Some(program) if ended.success => Ok(Ok(program)),
+        _ => bail!(
+            "cargo did not build the checks of lesson {lesson}:\n{}",
+            ended.error.trim()
+        ),
+    }
+}
+
+/// Shortens paths to start at the root, and removes notes about files of the compiler.
+fn readable(rendered: &str, root: &Path) -> String {
+    let here = format!("{}{}", root.display(), std::path::MAIN_SEPARATOR);
+    let own = [
+        "the full name for the type has been written to",
+        "consider using `--verbose`",
+    ];
+    let lines = rendered.lines().filter(|l| !own.iter().any(|o| l.contains(o)));
+    let lines: Vec<String> = lines.map(|l| l.replace(&here, "")).collect();
+    lines.join("\n")
+}
+
+/// `line 12: mismatched types`.
+fn headline(message: &Message) -> String {
+    let rendered = message.rendered.as_deref().unwrap_or_default();
+    let arrow = rendered.lines().find_map(|l| l.split("--> ").nth(1));
+    let line = arrow.and_then(|a| a.split(':').nth(1)).unwrap_or("?");
+    format!(
+        "line {line}: {}",
+        message.message.lines().next().unwrap_or_default()
+    )
+}
+
+struct Ended {
+    success: bool,
+    status: String,
+    out: String,
+    error: String,
+}
+
+/// Bytes kept of the output of a process; earlier ones are dropped, so that endless output cannot use up the memory.
+const KEPT: usize = 4 << 20;
+
+fn run(mut command: Command, state: &Mutex<State>) -> Result<Ended> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let (out, error) = {
+        let mut state = lock(state);
+        if state.stopped {
+            bail!("stopped");
+        }
+        let name = command.get_program().to_string_lossy().into_owned();
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("{name} could not be started"))?;
+        let pipes = (child.stdout.take(), child.stderr.take());
+        state.child = Some(child);
+        pipes
+    };
+    let error = thread::spawn(move || error.map(end_of).unwrap_or_default());
+    let out = out.map(end_of).unwrap_or_default();
+    let error = error.join().unwrap_or_default();
+    // Its pipes are closed, so it has exited or is about to.
+    let status = loop {
+        let mut state = lock(state);
+        let Some(child) = &mut state.child else {
+            bail!("stopped")
+        };
+        if let Some(status) = child.try_wait()? {
+            state.child = None;
+            break status;
+        }
+        drop(state);
+        thread::sleep(Duration::from_millis(2));
+    };
+    Ok(Ended {
+        success: status.success(),
+        status: status.to_string(),
+        out,
+        error,
+    })
+}
+
+fn end_of(pipe: impl Read) -> String {
+    let (mut pipe, mut kept, mut part) = (BufReader::new(pipe), Vec::new(), [0; 8192]);
+    while let Ok(n @ 1..) = pipe.read(&mut part) {
+        kept.extend_from_slice(&part[..n]);
+        if kept.len() > 2 * KEPT {
+            kept.drain(..kept.len() - KEPT);
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_the_student_are_told_from_the_graders() {
+        let out = "mine 1\nmine 2\n\n\x1b[1mLesson 01 · Gradient\x1b[0m  seed 3\n\n  1.1 right\n";
+        assert_eq!(own_words(out, "and an error\n"), "mine 1\nmine 2\n\nand an error");
+        assert_eq!(own_words("\nLesson 01 · x\n", ""), "");
+    }
+
+    #[test]
+    fn a_compilers_message_names_paths_from_the_root() {
+        let said = "error: x\n --> /home/me/canopy/exercises/lesson01/src/lib.rs:1:2\n \
+                    = note: the full name for the type has been written to '/home/me/canopy/target/long.txt'\n";
+        let root = Path::new("/home").join("me").join("canopy");
+        assert_eq!(
+            readable(said, &root),
+            "error: x\n --> exercises/lesson01/src/lib.rs:1:2"
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_run_that_is_stopped_ends_with_all_that_it_started() {
+        let state = Arc::new(Mutex::new(State::default()));
+        let theirs = state.clone();
+        let waiting = thread::spawn(move || {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "sleep 60 & echo $!; wait"]);
+            run(shell, &theirs).map(|e| e.out)
+        });
+        while lock(&state).child.is_none() {
+            thread::yield_now();
+        }
+        thread::sleep(Duration::from_millis(200));
+        Running(state.clone()).stop();
+        let out = waiting.join().unwrap().unwrap();
+        let sleeper: i32 = out.trim().parse().unwrap();
+        let gone = || unsafe { libc::kill(sleeper, 0) } != 0 || is_zombie(sleeper);
+        assert!((0..200).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            gone()
+        }));
+        assert!(
+            run(Command::new("true"), &state).is_err(),
+            "a stopped check starts no process"
+        );
+    }
+
+    /// A process that ended, but was not waited for; in a container the first process may not do so.
+    #[cfg(unix)]
+    fn is_zombie(process: i32) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        stat.rsplit(')')
+            .next()
+            .is_some_and(|rest| rest.trim().starts_with('Z'))
+    }
+}

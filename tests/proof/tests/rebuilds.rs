@@ -1,0 +1,141 @@
+//! No command rebuilds what another command built.
+//!
+//! Cargo chooses a dependency's features by the packages that a command selects, and compiles the dependency once for
+//! each set of features. These tests ask cargo which units each command would build (`--unit-graph` builds nothing), and
+//! fail if a unit has other features in one command than in another. `tests/workspace-hack` makes them the same.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    process::{Command, Output},
+};
+
+use proof::root;
+use serde_json::Value;
+
+/// A unit without its features: package, target and profile.
+type Unit = String;
+/// Features of a unit, each with the first command that chose them.
+type Features = BTreeMap<String, String>;
+
+/// Runs cargo as a user would, without what `cargo test` set for this process.
+fn cargo(arguments: &[String]) -> Output {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
+    for (name, _) in env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME" {
+            command.env_remove(name);
+        }
+    }
+    // `--unit-graph` is unstable, and its output is used here alone: if a new cargo changes it, this test fails.
+    command.env("RUSTC_BOOTSTRAP", "1").current_dir(root());
+    command
+        .args(arguments)
+        .arg("--offline")
+        .output()
+        .expect("cargo starts")
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The selections of packages that README and book use, and those of a contributor.
+fn commands() -> Vec<String> {
+    let output = cargo(&words("metadata --no-deps --format-version 1"));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON");
+    let packages = metadata["packages"].as_array().expect("a list of packages");
+    let each = packages.iter().flat_map(|package| {
+        let name = package["name"].as_str().expect("a name");
+        [format!("build -p {name}"), format!("test -p {name}")]
+    });
+    let all = [
+        "test",
+        "build",
+        "test --workspace",
+        "build --workspace --all-targets",
+    ];
+    all.map(str::to_owned).into_iter().chain(each).collect()
+}
+
+/// The units that `command` would build, with their features; an error if the sources of a package are missing.
+fn units(command: &str) -> Result<Vec<(Unit, String)>, String> {
+    let output = cargo(&words(&format!("{command} --unit-graph -Zunstable-options")));
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let graph: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+    let units = graph["units"].as_array().ok_or("the unit graph has no units")?;
+    let unit = |unit: &Value| {
+        let (target, mut profile) = (&unit["target"], unit["profile"].clone());
+        // Cargo does not compare profiles by name: a dependency that was built for `test` serves `dev`.
+        profile["name"] = Value::Null;
+        let parts = [
+            &unit["pkg_id"],
+            &target["kind"],
+            &target["name"],
+            &unit["mode"],
+            &profile,
+        ];
+        (
+            parts.map(Value::to_string).join(" "),
+            unit["features"].to_string(),
+        )
+    };
+    Ok(units.iter().map(unit).collect())
+}
+
+/// Build scripts follow the library of their package. The library of a lesson is an exception: the proof takes it without
+/// the student's crate, so that what a student has written cannot break the proof.
+fn is_exempt(unit: &str) -> bool {
+    unit.contains("custom-build") || unit.contains("/lessons/lesson") && unit.contains("[\"lib\"]")
+}
+
+/// Compares all commands with each other for one platform.
+fn check(platform: &str) {
+    let mut seen: BTreeMap<Unit, Features> = BTreeMap::new();
+    for command in commands() {
+        match units(&format!("{command}{platform}")) {
+            Err(why) if !platform.is_empty() && why.contains("--offline") => {
+                println!("not run, because not all packages of{platform} are downloaded: cargo fetch");
+                return;
+            }
+            Err(why) => panic!("cargo {command} does not list its units: {why}"),
+            Ok(units) => {
+                for (unit, features) in units {
+                    let known = seen.entry(unit).or_default();
+                    known.entry(features).or_insert_with(|| command.clone());
+                }
+            }
+        }
+    }
+    assert!(seen.len() > 300, "only {} units were found", seen.len());
+    let mut rebuilt = String::new();
+    for (unit, features) in seen
+        .iter()
+        .filter(|(unit, features)| features.len() > 1 && !is_exempt(unit))
+    {
+        rebuilt += &format!("\n{}\n", unit.split(' ').next().unwrap_or(unit));
+        for (features, command) in features {
+            rebuilt += &format!("  cargo {command}: {features}\n");
+        }
+    }
+    assert!(
+        rebuilt.is_empty(),
+        "cargo builds these once for each set of features; list them in tests/workspace-hack/Cargo.toml:\n{rebuilt}"
+    );
+}
+
+#[test]
+fn commands_share_dependencies_here() {
+    check("");
+}
+
+#[test]
+fn commands_share_dependencies_on_windows() {
+    check(" --target x86_64-pc-windows-msvc");
+}
+
+#[test]
+fn commands_share_dependencies_on_macos() {
+    check(" --target aarch64-apple-darwin");
+}
