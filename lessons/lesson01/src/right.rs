@@ -3,7 +3,7 @@
 use candle_core::{DType, Tensor};
 use grader::{Right, right};
 
-use crate::{Lesson01, REFERENCE, parts::*};
+use crate::{Lesson01, REFERENCE, answer_helpers::*};
 
 pub const RIGHT: &[Right<Lesson01>] = &[
     right!("1.1", "a loop over indices that starts at the bias", neuron: |x, w, b, f| {

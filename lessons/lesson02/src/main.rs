@@ -1,83 +1,103 @@
-//! The experiment of lesson 02: your pieces prepare trees, train a small PointNet and run it; then the trees are shuffled,
-//! turned, tilted and thinned, and the logits are watched.
+//! The experiment of lesson 02: your functions prepare trees, train a small PointNet and run it. Then the trees are
+//! shuffled, turned, tilted and thinned, and the table shows how the logits change.
 //!
-//! `cargo run -p lesson02` prints tables and writes two plots to `runs/lesson02`. `-- --reference` takes canopy's functions
-//! in the place of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
+//! `cargo run -p lesson02` prints tables and writes two plots to `runs/lesson02`. `-- --reference` uses canopy's functions
+//! instead of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
 
 mod experiment;
 
 use std::{process::ExitCode, time::Instant};
 
 use anyhow::Result;
-use canopy::{kernels::Pass, report::svg::LinePlot};
-use experiment::{
-    draw::{self, Curve},
-    forest::{self, Cloud, POINTS, Tree, batch},
-    found::{Found, Watched},
-    net::Net,
-    train,
-    trials::{self, Stand, named, tilt},
+use canopy::{
+    kernels::Pass,
+    report::svg::LinePlot,
+    train::{Config, metrics::argmax, short::Forest},
 };
-use grader::experiment::{Options, program};
+use experiment::{
+    changes::{self, Baseline, tilt},
+    clouds::{Cloud, POINTS, Tree, batch, trees},
+    net::Net,
+    plots::{self, Curve},
+    size, train,
+};
+use grader::{
+    cells,
+    experiment::Report,
+    table::{Table, fixed, left},
+};
 use lesson02::{LESSON, Lesson02, STUDENT};
 
-/// Trees that are moved about.
+/// Trees that are changed.
 const TRIED: usize = 70;
 
 fn main() -> ExitCode {
-    program("lesson02", run)
+    grader::experiment::run(&LESSON, STUDENT, experiment)
 }
 
-fn run() -> Result<()> {
-    let options = Options::of("lesson02")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
-    options.say_pieces(&pieces);
-    let forest = forest::forest()?;
-    options.say(&format!(
-        "\nThe full PointNet, a quarter as wide, learns {} trees of {POINTS} points.\n",
-        forest.train.len()
+fn experiment(answer: &Lesson02, report: &mut Report) -> Result<()> {
+    let forest = Forest::open(Config::default())?;
+    let known = trees(&forest, &forest.split.train)?;
+    report.say(format!(
+        "\nThe full PointNet, at a quarter of its width, is trained on {} trees of {POINTS} points.\n",
+        known.len()
     ));
     let began = Instant::now();
-    let (model, losses) = train::trained(&answer, &forest, options.seed, |epoch, loss| {
+    let (model, losses) = train::trained(answer, &forest, &known, report.seed(), |epoch, loss| {
         if epoch % 8 == 0 {
-            options.say(&format!("  epoch {epoch:>2}: loss {loss:.3}"));
+            report.say(format!("  epoch {epoch:>2}: loss {loss:.3}"));
         }
     })?;
     let seconds = began.elapsed().as_secs_f64();
-    let net = Net::new(&model, answer);
-    let tried = chosen(forest.test);
-    let stand = Stand::new(&net, &answer, &tried, options.seed)?;
-    let clouds = batch(&stand.clouds)?.to_device(&model.device())?;
+    let net = Net::new(&model, *answer);
+    let tried = chosen(trees(&forest, &forest.split.test)?);
+    let baseline = Baseline::new(&net, answer, &tried, report.seed())?;
+    let clouds = batch(&baseline.clouds)?.to_device(&model.device())?;
     let own = model.forward(&clouds, &Pass::eval())?.logits;
-    let counts: Vec<usize> = stand.critical.iter().map(Vec::len).collect();
-    let found = Found {
-        seed: options.seed,
-        seconds,
-        losses,
-        trees: tried.len(),
-        right: stand.right(&stand.logits),
-        off: trials::off_canopy(&stand, &own)?,
-        rows: trials::rows(&stand, &net, &answer, options.seed)?,
-        watched: watch(&stand, &net, &answer, &forest.species)?,
-        critical: (
-            counts.iter().sum::<usize>() as f64 / counts.len().max(1) as f64,
-            counts.iter().copied().min().unwrap_or(0),
-            counts.iter().copied().max().unwrap_or(0),
-        ),
-        species: forest.species,
-        pieces,
-    };
-    let tree = found.watched.tree;
-    let side = draw::critical(&stand.clouds[tree], &stand.critical[tree], &found.watched.species);
-    let plots = vec![
-        ("02-turning.svg", turning(&stand, &net, &answer)?.svg()),
-        ("02-critical.svg", side.svg()),
-    ];
-    let (json, tables) = (format!("{:#}", found.json()?), found.tables()?);
-    options.finish(plots, || json, || tables)
+    let off = changes::difference(&baseline, &own)?;
+    let right = baseline.accuracy(&baseline.logits);
+    report.say(format!(
+        "\ntrained in {seconds:.0} s; {:.0} % of {} other trees are classified correctly\n\
+         the logits of these functions differ from those of canopy's forward pass by at most {off:.0e}",
+        100.0 * right,
+        tried.len(),
+    ));
+    report.json("losses", losses);
+    report.json("training_seconds", seconds);
+    report.json("trees", tried.len());
+    report.json("accuracy", right);
+    report.json("difference_from_canopy", off);
+    let species = &forest.data.species;
+    let tree = watched(&baseline, species);
+    let name = &species[baseline.species[tree] as usize];
+    let title = format!("Logits of one tree, {name}");
+    report.table(
+        "one_tree",
+        &title,
+        &logits(&baseline, tree, &net, answer, species)?,
+    );
+    report.table(
+        "changes",
+        &format!("All {} trees", tried.len()),
+        &changes::table(&baseline, &net, answer, report.seed())?,
+    );
+    let counts: Vec<usize> = baseline.critical.iter().map(Vec::len).collect();
+    let mean = counts.iter().sum::<usize>() as f64 / counts.len().max(1) as f64;
+    let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
+    let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+    report.say(format!(
+        "\ncritical points of a tree: {mean:.0} on average, from {least} to {most}, of {POINTS}"
+    ));
+    report.json("critical_points_mean", mean);
+    report.json("critical_points_range", vec![least, most]);
+    report.table("sizes", "", &size::table()?);
+    let critical = plots::critical(&baseline.clouds[tree], &baseline.critical[tree], name);
+    report.file("02-turning.svg", turning(&baseline, &net, answer)?.svg());
+    report.file("02-critical.svg", critical.svg());
+    Ok(())
 }
 
-/// [`TRIED`] of the trees, as many of each species as there are.
+/// [`TRIED`] of the trees, in equal numbers of each species as far as there are enough.
 fn chosen(trees: Vec<Tree>) -> Vec<Tree> {
     let mut of_species = [0; 64];
     let mut left: Vec<(usize, Tree)> = trees
@@ -92,45 +112,56 @@ fn chosen(trees: Vec<Tree>) -> Vec<Tree> {
     left.into_iter().take(TRIED).map(|(_, tree)| tree).collect()
 }
 
-/// The first spruce that is named rightly, or else the first tree that is; and its logits after some changes.
-fn watch(stand: &Stand, net: &Net, answer: &Lesson02, species: &[String]) -> Result<Watched> {
-    let right = |i: &usize| named(&stand.logits[*i]) == stand.species[*i] as usize;
-    let spruce = |i: &usize| species[stand.species[*i] as usize].contains("spruce");
-    let trees = 0..stand.clouds.len();
-    let tree = trees
-        .clone()
-        .filter(right)
-        .find(spruce)
-        .or(trees.clone().find(right))
-        .unwrap_or(0);
-    let after = |change: &dyn Fn(&mut Cloud)| -> Result<Vec<f32>> {
-        let mut cloud = stand.clouds[tree].clone();
-        change(&mut cloud);
-        Ok(net.see(&batch(&[cloud])?)?.logits.squeeze(0)?.to_vec1()?)
-    };
-    let angle = |degrees: f64| degrees.to_radians();
-    Ok(Watched {
-        tree,
-        species: species[stand.species[tree] as usize].clone(),
-        logits: vec![
-            ("as it is", after(&|_| ())?),
-            ("in another order", after(&|c| c.reverse())?),
-            ("turned by 90°", after(&|c| (answer.turn)(c, angle(90.0)))?),
-            ("tilted by 45°", after(&|c| tilt(c, angle(45.0)))?),
-        ],
-    })
+/// The first spruce that is classified correctly, or else the first tree that is.
+fn watched(baseline: &Baseline, species: &[String]) -> usize {
+    let right = |i: &usize| argmax(&baseline.logits[*i]) == baseline.species[*i] as usize;
+    let spruce = |i: &usize| species[baseline.species[*i] as usize].contains("spruce");
+    let trees = 0..baseline.clouds.len();
+    let first = trees.clone().filter(right).find(spruce);
+    first.or(trees.clone().find(right)).unwrap_or(0)
 }
 
-/// How many trees are named rightly, by the angle that all of them are turned or tilted by.
-fn turning(stand: &Stand, net: &Net, answer: &Lesson02) -> Result<LinePlot> {
+/// The logits of one tree after some changes, a column for each species.
+fn logits(
+    baseline: &Baseline,
+    tree: usize,
+    net: &Net,
+    answer: &Lesson02,
+    species: &[String],
+) -> Result<Table> {
+    let columns = species.iter().map(|name| {
+        // The last word of a long name, but an oak and a red oak must not look the same.
+        let fits = name.chars().count() <= 7;
+        let word = if fits { None } else { name.split(' ').next_back() };
+        fixed(word.unwrap_or(name).chars().take(7).collect::<String>(), 3)
+    });
+    let mut table = Table::new([left("change")].into_iter().chain(columns));
+    let mut row = |name: &str, change: &dyn Fn(&mut Cloud)| -> Result<()> {
+        let mut cloud = baseline.clouds[tree].clone();
+        change(&mut cloud);
+        let logits: Vec<f32> = net.forward(&batch(&[cloud])?)?.logits.squeeze(0)?.to_vec1()?;
+        let mut cells = cells![name];
+        cells.extend(logits.into_iter().map(Into::into));
+        table.row(cells);
+        Ok(())
+    };
+    row("as it is", &|_| ())?;
+    row("in another order", &|c| c.reverse())?;
+    row("turned by 90°", &|c| (answer.turn)(c, 90f64.to_radians()))?;
+    row("tilted by 45°", &|c| tilt(c, 45f64.to_radians()))?;
+    Ok(table)
+}
+
+/// The accuracy, by the angle that all trees are turned or tilted by.
+fn turning(baseline: &Baseline, net: &Net, answer: &Lesson02) -> Result<LinePlot> {
     let curve = |change: &dyn Fn(&mut Cloud, f64)| -> Result<Curve> {
         let angles = (0..=9).map(|i| f64::from(i) * 20.0);
         angles
             .map(|degrees| {
-                let logits = stand.after(net, |_, c| change(c, degrees.to_radians()))?;
-                Ok((degrees, stand.right(&logits)))
+                let logits = baseline.after(net, |_, c| change(c, degrees.to_radians()))?;
+                Ok((degrees, baseline.accuracy(&logits)))
             })
             .collect()
     };
-    Ok(draw::turning(curve(&|c, a| (answer.turn)(c, a))?, curve(&tilt)?))
+    Ok(plots::turning(curve(&|c, a| (answer.turn)(c, a))?, curve(&tilt)?))
 }

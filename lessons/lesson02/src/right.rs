@@ -3,7 +3,7 @@
 use candle_core::{DType, IndexOp, Result, Tensor};
 use grader::{Right, right};
 
-use crate::{Lesson02, REFERENCE, parts::*};
+use crate::{Lesson02, REFERENCE, answer_helpers::*};
 
 pub const RIGHT: &[Right<Lesson02>] = &[
     right!("2.1", "in f64 until the end", normalise: |points| {

@@ -3,7 +3,7 @@
 use canopy_data::{Philox, sample::Subsample};
 use grader::{Right, right};
 
-use crate::{Lesson03, REFERENCE, parts::*};
+use crate::{Lesson03, REFERENCE, answer_helpers::*};
 
 pub const RIGHT: &[Right<Lesson03>] = &[
     right!("3.1", "sorted by a random key", epoch_order: |n, s, e| {

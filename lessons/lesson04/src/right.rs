@@ -4,7 +4,7 @@ use candle_core::DType;
 use canopy::train::{Failure, OnDevice};
 use grader::{Right, right};
 
-use crate::{Lesson04, REFERENCE, parts::*};
+use crate::{Lesson04, REFERENCE, answer_helpers::*};
 
 pub const RIGHT: &[Right<Lesson04>] = &[
     right!("4.1", "one place where a device is opened", choose_device: |name, open| chosen(name, open, CHOICE)),

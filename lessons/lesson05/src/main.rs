@@ -1,124 +1,105 @@
-//! The experiment of lesson 05: four trainers, each sick in one way. Your functions find out which, each is cured, and
-//! profiled again.
+//! The experiment of lesson 05: four trainers, each with one bottleneck. Your functions find it, it is cured, and the trainer
+//! is profiled again.
 //!
-//! `cargo run -p lesson05` prints tables and writes plots, traces and a kernel table to `runs/lesson05`. `-- --reference`
-//! takes canopy's functions in the place of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json`
+//! `cargo run -p lesson05` prints tables and writes plots, traces and kernel tables to `runs/lesson05`. `-- --reference`
+//! uses canopy's functions instead of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json`
 //! prints JSON.
 
 mod experiment;
 
-use std::{fs, path::Path, process::ExitCode, time::Instant};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use canopy::{
     profile::{chrome, speedscope},
     train::profiled::{flame_plot, roofline_plot},
 };
 use experiment::{
-    draw::{part, side_by_side},
-    forest::{Forest, TREES},
-    found::{Case, Found, csv, few_spans, kernel_table, see},
-    sick::{self, Trainer},
-    under,
+    bottlenecks::{self, Trainer},
+    plots::{part, side_by_side},
+    results::{Case, csv, cures, few_spans, kernel_table, look, ms, profiles},
+    roofline,
+    sources::{Sources, TREES},
 };
-use grader::experiment::{Options, program};
+use grader::experiment::Report;
 use lesson05::{LESSON, Lesson05, STUDENT};
 
 fn main() -> ExitCode {
-    program("lesson05", run)
+    grader::experiment::run(&LESSON, STUDENT, experiment)
 }
 
-fn run() -> Result<()> {
-    let options = Options::of("lesson05")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
-    options.say_pieces(&pieces);
-    let forest = Forest::open(options.seed)?;
-    options.say(&format!(
-        "\nSmall PointNets learn {TREES} trees. The device is a thread that takes work\nfrom a queue.\n"
+fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
+    let sources = Sources::open(report.seed())?;
+    report.say(format!(
+        "\nSmall PointNets are trained on {TREES} trees. The device is a thread that takes\nwork from a queue."
     ));
-    let began = Instant::now();
-    let cases = Trainer::ALL
-        .into_iter()
-        .map(|trainer| case(&answer, trainer, &forest))
-        .collect::<Result<Vec<_>>>()?;
-    let timed = sick::timed(&answer, &forest)?;
-    let (machine, layers) = under::layers(&answer)?;
-    let found = Found {
-        seed: options.seed,
-        cases,
-        timed,
-        machine,
-        layers,
-        seconds: began.elapsed().as_secs_f64(),
-    };
-    write(&options.out, &found, &answer)?;
-    if options.json {
-        println!("{:#}", found.json());
-    } else {
-        print!("{}", found.tables());
-        println!(
-            "\nwritten: pictures, traces and a kernel table in {}",
-            options.out.display()
+    let mut cases = Vec::new();
+    for trainer in Trainer::ALL {
+        let slow = bottlenecks::run(trainer, false, &sources)?;
+        let fixed = bottlenecks::run(trainer, true, &sources)?;
+        eprintln!(
+            "{}: {}; {}",
+            trainer.letter(),
+            trainer.bottleneck(),
+            trainer.cure()
         );
+        cases.push(Case {
+            before: look(answer, &slow),
+            after: look(answer, &fixed),
+            trainer,
+            slow,
+            fixed,
+        });
     }
+    let before = profiles(cases.iter().map(|c| (c.trainer, &c.slow, &c.before)));
+    report.table("before", "Four trainers as they are", &before);
+    let after = profiles(cases.iter().map(|c| (c.trainer, &c.fixed, &c.after)));
+    report.table("after", "Each after its cure", &after);
+    report.table("cures", "What the cure brought", &cures(&cases));
+    let (blind, waited) = bottlenecks::timed(answer, &sources)?;
+    report.say(format!(
+        "\nForward and backward of A, cured, by the host's clock:\n\
+         {} without a wait, {} with the waits in the right places.",
+        ms(blind),
+        ms(waited)
+    ));
+    report.json("forward_and_backward_ns", vec![blind, waited]);
+    let (machine, layers) = roofline::layers(answer)?;
+    let title = format!(
+        "The roofline: {:.0} GFLOP/s, {:.1} GB/s, ridge at {:.1} FLOP/byte",
+        machine.flops / 1e9,
+        machine.bytes / 1e9,
+        machine.flops / machine.bytes
+    );
+    report.table("layers", &title, &roofline::table(&layers));
+    report.file("05-roofline.svg", roofline_plot(&machine, &layers).svg());
+    files(report, &cases, answer);
     Ok(())
 }
 
-fn case(answer: &Lesson05, trainer: Trainer, forest: &Forest) -> Result<Case> {
-    let sick = sick::run(trainer, false, forest)?;
-    let cured = sick::run(trainer, true, forest)?;
-    eprintln!("{}: {}; {}", trainer.letter(), trainer.sickness(), trainer.cure());
-    Ok(Case {
-        trainer,
-        before: see(answer, &sick),
-        after: see(answer, &cured),
-        sick,
-        cured,
-    })
-}
-
-fn write(out: &Path, found: &Found, answer: &Lesson05) -> Result<()> {
-    let sick: Vec<_> = found.cases.iter().map(|c| (c.trainer, &c.sick)).collect();
-    let cured: Vec<_> = found.cases.iter().map(|c| (c.trainer, &c.cured)).collect();
-    let mut files = vec![
-        (
-            "05-sick.svg".to_owned(),
-            side_by_side("Two steps of each, sick", &sick).svg(),
-        ),
-        (
-            "05-cured.svg".to_owned(),
-            side_by_side("Two steps of each, cured", &cured).svg(),
-        ),
-        (
-            "05-roofline.svg".to_owned(),
-            roofline_plot(&found.machine, &found.layers).svg(),
-        ),
-    ];
-    for case in &found.cases {
+fn files(report: &mut Report, cases: &[Case], answer: &Lesson05) {
+    let slow: Vec<_> = cases.iter().map(|c| (c.trainer, &c.slow)).collect();
+    let fixed: Vec<_> = cases.iter().map(|c| (c.trainer, &c.fixed)).collect();
+    let before = side_by_side("Two steps of each trainer", &slow);
+    let after = side_by_side("Two steps of each trainer, cured", &fixed);
+    report.file("05-bottlenecks.svg", before.svg());
+    report.file("05-cured.svg", after.svg());
+    for case in cases {
         let letter = case.trainer.letter();
-        // Enough to look at; all of it would be tens of megabytes.
-        let (from, to) = part(&case.sick, 8);
-        let timeline = &case.sick.timeline.window(from, to);
-        files.push((format!("{letter}.trace.json"), chrome(timeline).to_string()));
-        files.push((
+        // Enough to look at; the whole run would be tens of megabytes.
+        let (from, to) = part(&case.slow, 8);
+        let timeline = &case.slow.timeline.window(from, to);
+        report.file(format!("{letter}.trace.json"), chrome(timeline).to_string());
+        report.file(
             format!("{letter}.speedscope.json"),
             speedscope(timeline, &format!("trainer {letter}")).to_string(),
-        ));
-        files.push((
-            format!("{letter}.kernels.csv"),
-            csv(&kernel_table(answer, &few_spans(&case.sick))),
-        ));
+        );
+        let kernels = kernel_table(answer, &few_spans(&case.slow));
+        report.file(format!("{letter}.kernels.csv"), csv(&kernels));
         if case.trainer == Trainer::Synchronisation {
-            let title = format!("Where trainer {letter}'s host spends its time");
-            files.push((
-                "05-flame.svg".to_owned(),
-                flame_plot(&case.sick.timeline, &title).svg(),
-            ));
+            let title = format!("Host time of trainer {letter}");
+            let plot = flame_plot(&case.slow.timeline, &title);
+            report.file("05-flame.svg", plot.svg());
         }
     }
-    for (name, text) in files {
-        let path = out.join(name);
-        fs::write(&path, text).with_context(|| path.display().to_string())?;
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use canopy::profile::Amdahl;
 use grader::{Right, right};
 
-use crate::{Lesson05, REFERENCE, parts::*};
+use crate::{Lesson05, REFERENCE, answer_helpers::*};
 
 pub const RIGHT: &[Right<Lesson05>] = &[
     right!("5.1", "every span against every other, no stack", totals: |spans| added(spans, ADDING)),

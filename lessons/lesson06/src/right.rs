@@ -4,7 +4,7 @@ use candle_core::{DType, Result, Tensor};
 use canopy::precision::{BytesPerParameter, Casting, FP32, Operator, TF32};
 use grader::{Right, right};
 
-use crate::{Lesson06, REFERENCE, parts::*};
+use crate::{Lesson06, REFERENCE, answer_helpers::*};
 
 pub const RIGHT: &[Right<Lesson06>] = &[
     right!("6.1", "the exponent by a logarithm", round_to: |x, f| rounded(x, f, ROUND)),

@@ -1,74 +1,84 @@
-//! The experiment of lesson 07: short trainings of a small PointNet against batch size, with and without the cures; the
-//! loss around where each ended; a range test; accumulation.
+//! The experiment of lesson 07: short trainings of a small PointNet against batch size, with and without the remedies; the
+//! loss around the weights where each ended; a range test; accumulation.
 //!
-//! `cargo run -p lesson07` prints tables and writes three plots to `runs/lesson07`. `-- --reference` takes canopy's
-//! functions in the place of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
+//! `cargo run -p lesson07` prints tables and writes three plots to `runs/lesson07`. `-- --reference` uses canopy's
+//! functions instead of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
 
 mod experiment;
 
-use std::{process::ExitCode, time::Instant};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use experiment::{
-    accumulate,
-    found::{Found, Row},
+    accumulate::{self, LARGE, MICRO},
+    results::{self, Row},
     train::{Cure, EPOCHS, POINTS, Trees},
 };
-use grader::experiment::{Options, program};
-use lesson07::{LESSON, STUDENT};
+use grader::{
+    experiment::{Report, json},
+    number,
+};
+use lesson07::{LESSON, Lesson07, STUDENT};
 
 /// The batch sizes that are tried.
-const BATCHES: [usize; 4] = [16, 64, 256, 512];
+pub const BATCHES: [usize; 4] = [16, 64, 256, 512];
 
 fn main() -> ExitCode {
-    program("lesson07", run)
+    grader::experiment::run(&LESSON, STUDENT, experiment)
 }
 
-fn run() -> Result<()> {
-    let options = Options::of("lesson07")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
-    options.say_pieces(&pieces);
-    let trees = Trees::open(options.seed)?;
-    options.say(&format!(
-        "\nA quarter-wide PointNet learns {} trees of {POINTS} points, {EPOCHS} epochs each time.\n",
+fn experiment(answer: &Lesson07, report: &mut Report) -> Result<()> {
+    let trees = Trees::open(report.seed())?;
+    report.say(format!(
+        "\nA quarter-wide PointNet is trained on {} trees of {POINTS} points, {EPOCHS} epochs each time.",
         trees.0.split.train.len()
     ));
-    let began = Instant::now();
     let mut rows = Vec::new();
     for cure in Cure::ALL {
         for batch in BATCHES {
-            let trained = trees.train(&answer, cure, batch)?;
-            let whole = trained.loss.is_finite();
+            let trained = trees.train(answer, cure, batch)?;
+            let around = if trained.loss.is_finite() {
+                trees.around(answer, &trained.model)?
+            } else {
+                Vec::new()
+            };
             rows.push(Row {
                 cure,
                 batch,
                 steps: trained.steps,
                 loss: trained.loss,
                 accuracy: trained.accuracy,
-                around: if whole {
-                    trees.around(&answer, &trained.model)?
-                } else {
-                    Vec::new()
-                },
+                around,
             });
         }
-        eprintln!(
-            "{}: done after {:.0} s",
-            cure.name(),
-            began.elapsed().as_secs_f64()
-        );
+        report.done(cure.name());
     }
-    let found = Found {
-        seed: options.seed,
-        batches: BATCHES.to_vec(),
-        rows,
-        range: trees.range(&answer)?,
-        apart: accumulate::apart(&trees.0, &answer)?,
-        seconds: began.elapsed().as_secs_f64(),
-    };
-    options.finish(
-        found.plots().into_iter().map(|(name, plot)| (name, plot.svg())),
-        || format!("{:#}", found.json()),
-        || found.tables(),
-    )
+    report.table("accuracy", "", &results::accuracy(&rows));
+    report.table("loss", "", &results::loss(&rows));
+    report.table("sharpness", "", &results::sharpnesses(&rows));
+    report.json("trainings", results::json(&rows));
+    let range = trees.range(answer)?;
+    let least = range.losses.iter().copied().fold(f64::INFINITY, f64::min);
+    report.say(format!(
+        "\nRange test of SGD in batches of 32:\n{} steps, the last at a rate of {}{};\n\
+         least smoothed loss {least:.3}; suggestion {}.",
+        range.rates.len(),
+        range.rates.last().map_or("–".into(), |r| number(*r)),
+        if range.broke { ", where it diverged" } else { "" },
+        range.suggestion.map_or("none".into(), |r| format!("{r:.4}")),
+    ));
+    report.json("range_test", json!({ "rates": range.rates, "losses": range.losses, "suggestion": range.suggestion, "broke": range.broke }));
+    let (plain, normed) = accumulate::differences(&trees.0, answer)?;
+    report.say(format!(
+        "\nGradient of {LARGE} clouds against that of micro-batches of {MICRO}, relative difference:\n\
+         without batch norm {plain:.1e}, with batch norm {normed:.2}."
+    ));
+    report.json(
+        "accumulation",
+        json!({ "without_batch_norm": plain, "with_batch_norm": normed }),
+    );
+    report.file("07-accuracy.svg", results::accuracy_plot(&rows).svg());
+    report.file("07-range.svg", results::range_plot(&range).svg());
+    report.file("07-sharpness.svg", results::sharpness_plot(&rows).svg());
+    Ok(())
 }

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 use canopy::schedule::Decay;
 use grader::{Right, right};
 
-use crate::{Lesson07, REFERENCE, parts::*};
+use crate::{Lesson07, REFERENCE, answer_helpers::*};
 
 pub const RIGHT: &[Right<Lesson07>] = &[
     right!("7.1", "a mean of both ends, weighted by the share done", scaled_warmup: |t, n, base, b, r| {

@@ -1,46 +1,64 @@
-//! The experiment of lesson 08: the same training on 1, 2 and 4 ranks, threads of this machine; what messages between them
-//! cost; and what that says of up to 4,096 ranks.
+//! The experiment of lesson 08: the same training on 1, 2 and 4 ranks, which are threads of this machine; the cost of messages
+//! between them; and the prediction that follows for up to 4,096 ranks.
 //!
-//! `cargo run -p lesson08` prints tables and writes two plots to `runs/lesson08`. `-- --reference` takes canopy's
-//! functions in the place of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
+//! `cargo run -p lesson08` prints tables and writes two plots to `runs/lesson08`. `-- --reference` uses canopy's functions
+//! instead of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
 
 mod experiment;
 
-use std::{process::ExitCode, time::Instant};
+use std::process::ExitCode;
 
 use anyhow::Result;
-use experiment::{found::Found, messages, runs::Forest};
-use grader::experiment::{Options, program};
-use lesson08::{LESSON, STUDENT};
+use experiment::{
+    messages,
+    results::Results,
+    runs::{EACH, Forest, POINTS, SHARED},
+};
+use grader::experiment::Report;
+use lesson08::{LESSON, Lesson08, STUDENT};
 
 fn main() -> ExitCode {
-    program("lesson08", run)
+    grader::experiment::run(&LESSON, STUDENT, experiment)
 }
 
-fn run() -> Result<()> {
-    let options = Options::of("lesson08")?;
-    let (answer, pieces) = LESSON.pieces(STUDENT, options.reference)?;
-    options.say_pieces(&pieces);
+fn experiment(answer: &Lesson08, report: &mut Report) -> Result<()> {
     let place = (answer.place_from)(&|name| std::env::var(name).ok())?;
     let device = (answer.device_for)(&place, 0)?;
-    options.say(&format!(
-        "\nThis process is rank {} of {}, local rank {} (launcher: {}), on the {device}.\n",
+    report.say(format!(
+        "\nThis process is rank {} of {}, local rank {} (launcher: {}), on the {device}.",
         place.rank, place.world_size, place.local_rank, place.launcher
     ));
-    let began = Instant::now();
-    let forest = Forest::open(options.seed)?;
-    let runs = forest.all(&answer)?;
-    let found = Found {
-        seed: options.seed,
-        clouds: forest.records.len(),
-        messages: messages::measured(&answer, runs.shared[0].params.len())?,
+    let forest = Forest::open(report.seed())?;
+    let runs = forest.all(answer)?;
+    let parameters = runs.shared[0].params.len();
+    report.say(format!(
+        "\nA half-wide PointNet of {parameters} parameters, {} trees of {POINTS} points, {} steps;\n\
+         each rank has one thread.",
+        forest.records.len(),
+        runs.shared[0].steps
+    ));
+    report.json("parameters", parameters);
+    let results = Results {
+        messages: messages::measured(answer, parameters)?,
         runs,
-        answer,
-        seconds: began.elapsed().as_secs_f64(),
+        answer: *answer,
     };
-    options.finish(
-        found.plots().into_iter().map(|(name, plot)| (name, plot.svg())),
-        || format!("{:#}", found.json()),
-        || found.tables(),
-    )
+    let title = format!("Strong scaling: batches of {SHARED}, shared by all ranks");
+    report.table("shared", &title, &results.shared());
+    let title = format!("Weak scaling: batches grow with the ranks, {EACH} clouds on each");
+    report.table("grown", &title, &results.grown());
+    report.table("messages", "", &results.timed());
+    let cost = results.messages.cost;
+    report.say(format!(
+        "α = {:.1} µs, β = {:.2} ns per byte ({:.1} GB/s)",
+        cost.alpha * 1e6,
+        cost.beta * 1e9,
+        1e-9 / cost.beta
+    ));
+    report.json("alpha", cost.alpha);
+    report.json("beta", cost.beta);
+    report.table("all_reduce", "All-reduce of the gradients", &results.all_reduce());
+    report.file("scaling.svg", results.scaling_plot().svg());
+    report.file("sums.svg", results.all_reduce_plot().svg());
+    Ok(())
 }

@@ -1,35 +1,35 @@
-//! Known wrong answers with the cause a student is told.
+//! Known wrong answers, each with the check that must catch it and the cause that a student reads.
 
 use canopy::parallel::{BucketSizes, naive_all_reduce};
 use grader::{Mistake, wrong};
 
-use crate::{Lesson08, REFERENCE, parts::*};
+use crate::{Lesson08, REFERENCE, answer_helpers::*};
 
 pub const MISTAKES: &[Mistake<Lesson08>] = &[
-    wrong!("8.1", takes_every_so_many_th, "Each rank got one piece of the order; it takes every world_size-th record.",
+    wrong!("8.1", strides_by_world_size, "Each rank gets one contiguous piece of the order; it should stride by world_size.",
     share_of_epoch: |order, rank, world, drop| {
         let each = if drop { order.len() / world } else { order.len().div_ceil(world) };
         (0..each).filter(|_| !order.is_empty()).map(|i| order[(rank * each + i) % order.len()]).collect()
     }),
-    wrong!("8.1", takes_every_so_many_th, "The record numbers are not taken from `order`: its places were given.",
+    wrong!("8.1", strides_by_world_size, "The result contains positions in `order` instead of its records.",
     share_of_epoch: |order, rank, world, drop| {
         let places: Vec<usize> = (0..order.len()).collect();
         (REFERENCE.share_of_epoch)(&places, rank, world, drop)
     }),
-    wrong!("8.1", takes_every_so_many_th, "Every rank got the whole order: then all do the same work.",
+    wrong!("8.1", strides_by_world_size, "Every rank gets the whole order, so that all do the same work.",
         share_of_epoch: |order, _, _, _| order.to_vec()),
-    wrong!("8.1", takes_every_so_many_th, "Ranks count from 0: rank r begins at number r of the order.",
+    wrong!("8.1", strides_by_world_size, "Ranks are numbered from 0: rank r starts at index r of the order.",
         share_of_epoch: |order, rank, world, drop| (REFERENCE.share_of_epoch)(order, (rank + 1) % world, world, drop)),
-    wrong!("8.1", begins_again_where_it_does_not_divide,
-    "The shares are not of one length: the ranks with fewer records leave the others waiting in their last step.",
+    wrong!("8.1", wraps_around_if_uneven,
+    "The shares have different lengths: ranks with more records wait for the others in their last step.",
     share_of_epoch: |order, rank, world, drop| match drop {
         false => order.iter().skip(rank).step_by(world).copied().collect(),
         true => (REFERENCE.share_of_epoch)(order, rank, world, true),
     }),
-    wrong!("8.1", begins_again_where_it_does_not_divide, "What is over is always dropped; only `drop_tail` asks for that.",
+    wrong!("8.1", wraps_around_if_uneven, "The rest is always dropped; drop it only with `drop_tail`.",
         share_of_epoch: |order, rank, world, _| (REFERENCE.share_of_epoch)(order, rank, world, true)),
-    wrong!("8.1", begins_again_where_it_does_not_divide,
-    "The order is filled up with its last record; it begins again with its first.",
+    wrong!("8.1", wraps_around_if_uneven,
+    "The order is extended by its last record; extend it by its beginning.",
     share_of_epoch: |order, rank, world, drop| {
         let mut all = order.to_vec();
         while !drop && !order.is_empty() && all.len() % world != 0 {
@@ -37,12 +37,12 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         }
         (REFERENCE.share_of_epoch)(&all, rank, world, drop)
     }),
-    wrong!("8.1", drops_the_tail_where_asked, "`drop_tail` is not looked at: the order is always made longer.",
+    wrong!("8.1", drops_the_tail_if_asked, "`drop_tail` is ignored: the order is always extended.",
         share_of_epoch: |order, rank, world, _| (REFERENCE.share_of_epoch)(order, rank, world, false)),
-    wrong!("8.1", drops_the_tail_where_asked, "`drop_tail` is taken the wrong way round.",
+    wrong!("8.1", drops_the_tail_if_asked, "`drop_tail` is inverted.",
         share_of_epoch: |order, rank, world, drop| (REFERENCE.share_of_epoch)(order, rank, world, !drop)),
-    wrong!("8.1", repeats_an_order_that_is_too_short,
-    "The order was made longer by its beginning only once; a short one has to be repeated.",
+    wrong!("8.1", repeats_a_short_order,
+    "The order is extended by its beginning only once; a short order must be repeated.",
     share_of_epoch: |order, rank, world, drop| {
         let mut all = order.to_vec();
         if !drop && !order.is_empty() {
@@ -52,8 +52,8 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         all.into_iter().skip(rank).step_by(world).take(order.len().div_ceil(world)).collect::<Vec<_>>()
             .into_iter().take(if drop { order.len() / world } else { usize::MAX }).collect()
     }),
-    wrong!("8.1", repeats_an_order_that_is_too_short,
-    "More of the order's beginning was asked for than the order has: a short one has to be repeated, as often as it takes.",
+    wrong!("8.1", repeats_a_short_order,
+    "The slice of the order's beginning is longer than the order: a short order must be repeated as often as necessary.",
     share_of_epoch: |order, rank, world, drop| {
         let missing = order.len().div_ceil(world) * world - order.len();
         if drop {
@@ -62,68 +62,68 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         let all = [order, &order[..missing]].concat();
         all.into_iter().skip(rank).step_by(world).collect()
     }),
-    wrong!("8.1", has_no_share_of_nothing, "A remainder by 0: an empty order has nothing to begin again with.",
+    wrong!("8.1", is_empty_for_an_empty_order, "The remainder by 0 panics: handle an empty order first.",
     share_of_epoch: |order, rank, world, drop| {
         let each = if drop { order.len() / world } else { order.len().div_ceil(world).max(1) };
         (0..each).map(|i| order[(rank + i * world) % order.len()]).collect()
     }),
-    wrong!("8.1", has_no_share_of_nothing, "Each rank gets at least one record; with fewer than ranks and `drop_tail` there is none.",
+    wrong!("8.1", is_empty_for_an_empty_order, "Each rank gets at least one record; with fewer records than ranks and `drop_tail` it gets none.",
     share_of_epoch: |order, rank, world, drop| {
         let mine = (REFERENCE.share_of_epoch)(order, rank, world, drop);
         if mine.is_empty() { (REFERENCE.share_of_epoch)(order, rank, world, false) } else { mine }
     }),
-    wrong!("8.2", sums_each_chunk_where_it_belongs, "Every rank waits for a message before it sends one: nobody begins.",
+    wrong!("8.2", reduces_each_chunk_at_its_owner, "Every rank waits for a message before it sends one: a deadlock. Send first.",
         ring_reduce_scatter: |l, d| hearing_first(l, d, SCATTER), ring_all_gather: |l, d| hearing_first(l, d, GATHER)),
-    wrong!("8.2", sums_each_chunk_where_it_belongs, "The chunk that comes takes the place of the rank's own; it is added.",
+    wrong!("8.2", reduces_each_chunk_at_its_owner, "The chunk that arrives replaces the rank's own; add it.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { take: |own, v| *own = v, ..SCATTER })),
-    wrong!("8.2", sums_each_chunk_where_it_belongs,
+    wrong!("8.2", reduces_each_chunk_at_its_owner,
     "The complete chunk ends at the rank before its owner: in the first step rank r sends chunk r − 1, not chunk r.",
     ring_reduce_scatter: |l, d| around(l, d, Ring {
         out: |r, s, p| (r + p - s) % p,
         into: |r, s, p| (r + 2 * p - 1 - s) % p,
         ..SCATTER
     })),
-    wrong!("8.2", sums_each_chunk_where_it_belongs, "A step too few: p ranks need p − 1 steps.",
+    wrong!("8.2", reduces_each_chunk_at_its_owner, "There is one step too few: p ranks need p − 1 steps.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { steps: |p| p.saturating_sub(2), ..SCATTER })),
-    wrong!("8.2", sums_each_chunk_where_it_belongs,
-        "A number of a chunk went below 0, which usize has not: add p, often enough, before you take anything off.",
+    wrong!("8.2", reduces_each_chunk_at_its_owner,
+        "The index of a chunk underflows: add p often enough before you subtract.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { out: |r, s, p| (r - 1 - s) % p, ..SCATTER })),
-    wrong!("8.2", sends_no_more_than_it_must, "A step too many: after p − 1 steps each chunk is complete.",
+    wrong!("8.2", sends_the_least_data, "There is one step too many: after p − 1 steps each chunk is complete.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { steps: |p| if p > 1 { p } else { 0 }, ..SCATTER })),
-    wrong!("8.2", sums_each_chunk_where_it_belongs,
-        "The same chunk is sent in every step; what came in the last step is what goes on in the next.",
+    wrong!("8.2", reduces_each_chunk_at_its_owner,
+        "The same chunk is sent in every step; send the chunk that arrived in the step before.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { out: |r, _, p| (r + p - 1) % p, ..SCATTER })),
-    wrong!("8.2", passes_chunks_on_to_all, "The chunks of the second half are added; they are complete, and are copied.",
+    wrong!("8.2", gathers_all_chunks, "The chunks of the second half are added; they are complete, so copy them.",
         ring_all_gather: |l, d| around(l, d, Ring { take: |own, v| *own += v, ..GATHER })),
-    wrong!("8.2", passes_chunks_on_to_all,
-        "The second half begins with the chunk before the rank's own, as the first did; its own is the one that is complete.",
+    wrong!("8.2", gathers_all_chunks,
+        "The second half starts with the chunk before the rank's own, as the first did; start with its own, which is complete.",
         ring_all_gather: |l, d| around(l, d, Ring { take: |own, v| *own = v, ..SCATTER })),
-    wrong!("8.2", passes_chunks_on_to_all,
-        "A number of a chunk went below 0, which usize has not: add p before you take anything off.",
+    wrong!("8.2", gathers_all_chunks,
+        "The index of a chunk underflows: add p before you subtract.",
         ring_all_gather: |l, d| around(l, d, Ring { into: |r, s, p| (r - 1 - s) % p, ..GATHER })),
-    wrong!("8.2", passes_chunks_on_to_all,
-        "What comes is put where what was sent stood; it is the chunk before that one.",
+    wrong!("8.2", gathers_all_chunks,
+        "The chunk that arrives is stored in place of the one that was sent; it is the chunk before that one.",
         ring_all_gather: |l, d| around(l, d, Ring { into: GATHER.out, ..GATHER })),
-    wrong!("8.2", passes_chunks_on_to_all, "A rank passes on its own chunk again and again; the others' must go on, too.",
+    wrong!("8.2", gathers_all_chunks, "A rank sends its own chunk in every step; it must pass on the others' chunks too.",
         ring_all_gather: |l, d| around(l, d, Ring { out: |r, _, _| r, ..GATHER })),
-    wrong!("8.2", adds_up_to_an_all_reduce, "Nothing is sent: the second half gives back what came.",
+    wrong!("8.2", composes_to_an_all_reduce, "The second half does nothing.",
         ring_all_gather: |_, _| Ok(())),
-    wrong!("8.2", takes_chunks_that_are_uneven_or_empty,
-        "Chunks were cut as length/p, which leaves out what does not divide; take `chunk`.",
+    wrong!("8.2", accepts_uneven_and_empty_chunks,
+        "Chunks have the length length/p, which loses the rest; use `chunk`.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { cut: even, ..SCATTER }),
         ring_all_gather: |l, d| around(l, d, Ring { cut: even, ..GATHER })),
-    wrong!("8.2", takes_chunks_that_are_uneven_or_empty,
-        "Room for the message was made by the chunk that goes out; the one that comes in may be longer or shorter.",
+    wrong!("8.2", accepts_uneven_and_empty_chunks,
+        "The buffer has the length of the chunk that is sent; the one that arrives may be longer or shorter.",
         ring_reduce_scatter: |l, d| with_room(l, d, |out, _| out, |_| true)),
-    wrong!("8.2", takes_chunks_that_are_uneven_or_empty,
-        "An empty chunk is not sent, but waited for: send it, or the next rank takes another message for it.",
+    wrong!("8.2", accepts_uneven_and_empty_chunks,
+        "An empty chunk is not sent, but its receiver waits for it: send it, or the next rank receives another message instead.",
         ring_reduce_scatter: |l, d| with_room(l, d, |_, into| into, |out| out > 0)),
-    wrong!("8.2", speaks_to_its_neighbours_alone, "Every rank sends to every other; in a ring it speaks to the next one alone.",
+    wrong!("8.2", sends_only_to_its_neighbour, "Every rank sends to every other; in a ring it sends only to the next one.",
         ring_reduce_scatter: |l, d| all_to_all(l, d, |own, v| *own += v, false),
         ring_all_gather: |l, d| all_to_all(l, d, |own, v| *own = v, true)),
-    wrong!("8.2", speaks_to_its_neighbours_alone, "All send to rank 0, which adds: it carries p times as much as in a ring.",
+    wrong!("8.2", sends_only_to_its_neighbour, "All ranks send to rank 0, which adds: it receives p times as much as in a ring.",
         ring_reduce_scatter: |l, d| naive_all_reduce(l, d)),
-    wrong!("8.2", speaks_to_its_neighbours_alone, "The ring runs backwards: rank r sends to rank r + 1.",
+    wrong!("8.2", sends_only_to_its_neighbour, "The ring runs backwards: rank r sends to rank r + 1.",
     ring_reduce_scatter: |l, d| around(l, d, Ring {
         to: SCATTER.from,
         from: SCATTER.to,
@@ -138,7 +138,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         into: |r, s, p| (r + 1 + s) % p,
         ..GATHER
     })),
-    wrong!("8.2", sends_no_more_than_it_must, "All of the data goes around in every step; one chunk of it is enough.",
+    wrong!("8.2", sends_the_least_data, "All of the data is sent in every step; one chunk is enough.",
     ring_reduce_scatter: |l, d| {
         let (r, p) = (l.rank(), l.world_size());
         let mut passing = d.to_vec();
@@ -149,75 +149,75 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         }
         Ok(())
     }),
-    wrong!("8.2", sends_no_more_than_it_must, "The second half goes around once too often: after p − 1 steps all is there.",
+    wrong!("8.2", sends_the_least_data, "The second half has too many steps: after p − 1 steps all chunks have arrived.",
         ring_all_gather: |l, d| around(l, d, Ring { steps: |p| if p > 1 { p } else { 0 }, ..GATHER })),
-    wrong!("8.3", fills_from_the_end, "The walk begins at the first parameter; gradients come last layer first.",
+    wrong!("8.3", fills_from_the_last_parameter, "The buckets start with the first parameter; gradients arrive from the last layer first.",
         buckets: |p, s| filled(p, s, Fill { order: |n| (0..n).collect(), ..FILL })),
-    wrong!("8.3", fills_from_the_end, "The parameters within a bucket are in the model's order; they are in the order of their gradients.",
+    wrong!("8.3", fills_from_the_last_parameter, "The parameters within a bucket are in the order of the model; they should be in the order of their gradients.",
     buckets: |p, s| {
         let mut made = (REFERENCE.buckets)(p, s);
         made.iter_mut().for_each(|b| b.params.sort_unstable());
         made
     }),
-    wrong!("8.3", closes_at_the_parameter_that_fills_it, "A bucket that is exactly full stays open: full is where its bytes have reached the limit.",
+    wrong!("8.3", closes_at_the_byte_limit, "A bucket that is exactly full stays open: close it when its bytes reach the limit.",
         buckets: |p, s| filled(p, s, Fill { full: |bytes, limit| bytes > limit, ..FILL })),
-    wrong!("8.3", closes_at_the_parameter_that_fills_it,
-        "A bucket is closed before the parameter that would fill it; it takes that one, too.",
+    wrong!("8.3", closes_at_the_byte_limit,
+        "A bucket is closed before the parameter that would fill it; it should contain that one, too.",
         buckets: |p, s| filled(p, s, Fill { full: |bytes, limit| bytes == limit, too_full: |bytes, limit| bytes > limit, ..FILL })),
-    wrong!("8.3", keeps_the_first_bucket_small, "All buckets have the first one's limit.",
+    wrong!("8.3", keeps_the_first_bucket_small, "All buckets have the limit of the first one.",
         buckets: |p, s| filled(p, s, Fill { limit: |sizes, _, _| sizes.first, ..FILL })),
-    wrong!("8.3", keeps_the_first_bucket_small, "The first bucket has the others' limit: sending begins late.",
+    wrong!("8.3", keeps_the_first_bucket_small, "The first bucket has the limit of the others, so that sending starts late.",
         buckets: |p, s| filled(p, s, Fill { limit: |sizes, _, _| sizes.others, ..FILL })),
-    wrong!("8.3", keeps_the_first_bucket_small, "The limits are exchanged.",
+    wrong!("8.3", keeps_the_first_bucket_small, "The limits are swapped.",
         buckets: |p, s| filled(p, BucketSizes { first: s.others, others: s.first }, FILL)),
-    wrong!("8.3", keeps_kinds_apart, "Number types share a bucket: one message has numbers of one type.",
+    wrong!("8.3", separates_dtypes, "Dtypes share a bucket: a message has a single dtype.",
         buckets: |p, s| filled(p, s, Fill { kind: |_| "f32", ..FILL })),
-    wrong!("8.3", keeps_kinds_apart, "Only the very first bucket is small; each kind has a first one.",
+    wrong!("8.3", separates_dtypes, "Only the very first bucket is small; each kind has a first one.",
         buckets: |p, s| filled(p, s, Fill { limit: |sizes, _, all| if all == 0 { sizes.first } else { sizes.others }, ..FILL })),
-    wrong!("8.3", keeps_kinds_apart, "Every bucket says f32, whatever is in it.",
+    wrong!("8.3", separates_dtypes, "Every bucket has the kind f32, whatever it contains.",
         buckets: |p, s| (REFERENCE.buckets)(p, s).into_iter().map(|mut b| { b.kind = "f32"; b }).collect()),
-    wrong!("8.3", counts_the_bytes, "The bytes of a bucket are those of its last parameter alone.",
+    wrong!("8.3", counts_the_bytes, "The bytes of a bucket are only those of its last parameter.",
         buckets: |p, s| (REFERENCE.buckets)(p, s).into_iter().map(|mut b| {
             b.bytes = b.params.last().map_or(0, |&i| p[i].0);
             b
         }).collect()),
-    wrong!("8.3", counts_the_bytes, "The bytes of a bucket were left at 0.",
+    wrong!("8.3", counts_the_bytes, "The bytes of a bucket are always 0.",
         buckets: |p, s| (REFERENCE.buckets)(p, s).into_iter().map(|mut b| { b.bytes = 0; b }).collect()),
-    wrong!("8.3", counts_the_bytes, "The bytes of a bucket are its limit; it may hold more, or fewer.",
+    wrong!("8.3", counts_the_bytes, "The bytes of a bucket are its limit; it may contain more or fewer.",
         buckets: |p, s| (REFERENCE.buckets)(p, s).into_iter().enumerate().map(|(i, mut b)| {
             b.bytes = if i == 0 { s.first } else { s.others };
             b
         }).collect()),
-    wrong!("8.3", sends_the_rest_in_order, "What is open at the end is lost: the model's first parameters are never sent.",
+    wrong!("8.3", orders_the_remaining_buckets, "Buckets that are open at the end are lost: the first parameters of the model are never sent.",
         buckets: |p, s| filled(p, s, Fill { rest: |open| open.clear(), ..FILL })),
-    wrong!("8.3", sends_the_rest_in_order,
-        "The open buckets come as they were opened; the one whose latest gradient is there earliest comes first.",
+    wrong!("8.3", orders_the_remaining_buckets,
+        "The open buckets are in the order in which they were opened; the one whose last gradient is ready first comes first.",
         buckets: |p, s| filled(p, s, Fill { rest: |_| (), ..FILL })),
-    wrong!("8.3", sends_the_rest_in_order, "The open buckets come the wrong way round: a smaller index is made later.",
+    wrong!("8.3", orders_the_remaining_buckets, "The open buckets are in reverse order: gradients of smaller indices are ready later.",
         buckets: |p, s| filled(p, s, Fill { rest: |open| open.sort_by_key(|b| b.params.last().copied()), ..FILL })),
-    wrong!("8.3", sends_the_rest_in_order, "There is an empty bucket at the end.",
+    wrong!("8.3", orders_the_remaining_buckets, "There is an empty bucket at the end.",
     buckets: |p, s| {
         let mut made = (REFERENCE.buckets)(p, s);
         made.push(canopy::parallel::Bucket { params: Vec::new(), bytes: 0, kind: "f32" });
         made
     }),
-    wrong!("8.4", gives_every_rank_the_mean, "The gradients are summed and not divided: each step is p times as long.",
+    wrong!("8.4", averages_over_ranks, "The gradients are summed, but not divided: each step is p times as long.",
         average_gradients: |c, g| averaged(c, g, |v, _| v, shaped)),
-    wrong!("8.4", gives_every_rank_the_mean, "The sum is always halved; it is divided by the number of ranks.",
+    wrong!("8.4", averages_over_ranks, "The sum is always halved; divide it by the number of ranks.",
         average_gradients: |c, g| averaged(c, g, |v, p| if p > 1 { v / 2.0 } else { v }, shaped)),
-    wrong!("8.4", gives_every_rank_the_mean, "The gradients are divided, and never summed over the ranks.",
+    wrong!("8.4", averages_over_ranks, "The gradients are divided, but never summed over the ranks.",
     average_gradients: |c, grads| {
         for g in grads.iter_mut() {
             *g = (&*g / c.world_size() as f64)?;
         }
         Ok(())
     }),
-    wrong!("8.4", gives_every_rank_the_mean, "Only rank 0 takes part: all ranks make the same calls, or the others wait for ever.",
+    wrong!("8.4", averages_over_ranks, "Only rank 0 calls all_reduce: all ranks must make the same calls, or it waits forever.",
         average_gradients: |c, g| if c.rank() == 0 { (REFERENCE.average_gradients)(c, g) } else { Ok(()) }),
-    wrong!("8.4", gives_every_rank_the_mean, "Each tensor is filled from the beginning of the list; the next one begins where the last ended.",
+    wrong!("8.4", averages_over_ranks, "Each tensor is filled from the beginning of the list; start where the last one ended.",
         average_gradients: from_the_beginning),
-    wrong!("8.4", lets_ranks_agree_after_a_step,
-    "Every rank keeps a share of its own gradient beside the mean, and so the ranks drift apart.",
+    wrong!("8.4", keeps_ranks_identical_after_a_step,
+    "Every rank adds a share of its own gradient to the mean, so that the ranks diverge.",
     average_gradients: |c, grads| {
         let own = grads.to_vec();
         (REFERENCE.average_gradients)(c, grads)?;
@@ -226,29 +226,29 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         }
         Ok(())
     }),
-    wrong!("8.4", sends_all_in_one_sum, "One call for each gradient: each message costs its beginning.",
+    wrong!("8.4", calls_all_reduce_once, "There is one call for each gradient: each message has a latency.",
         average_gradients: |c, g| g.iter_mut().try_for_each(|g| (REFERENCE.average_gradients)(c, std::slice::from_mut(g)))),
-    wrong!("8.4", sends_all_in_one_sum, "One sum for each single number.",
+    wrong!("8.4", calls_all_reduce_once, "There is one call for each single number.",
         average_gradients: one_by_one),
-    wrong!("8.4", keeps_shapes_and_number_types, "The gradients come back as lists: their shapes are lost.",
+    wrong!("8.4", preserves_shapes_and_dtypes, "The gradients are returned as lists: their shapes are lost.",
         average_gradients: |c, g| averaged(c, g, |v, p| v / p as f32, |flat, like| flat.to_dtype(like.dtype()))),
-    wrong!("8.4", keeps_shapes_and_number_types, "The gradients come back as f32, whatever they were.",
+    wrong!("8.4", preserves_shapes_and_dtypes, "The gradients are always returned as f32; keep their dtype.",
         average_gradients: |c, g| averaged(c, g, |v, p| v / p as f32, |flat, like| flat.reshape(like.shape()))),
-    wrong!("8.4", keeps_shapes_and_number_types, "`to_vec1::<f32>` takes f32 alone: turn other number types into it first.",
+    wrong!("8.4", preserves_shapes_and_dtypes, "`to_vec1::<f32>` requires f32: convert other dtypes first.",
     average_gradients: |c, grads| {
         for g in grads.iter() {
             g.flatten_all()?.to_vec1::<f32>()?;
         }
         (REFERENCE.average_gradients)(c, grads)
     }),
-    wrong!("8.4", takes_gradients_that_are_not_contiguous, "A gradient that is not contiguous is refused; `flatten_all` puts it in order.",
+    wrong!("8.4", accepts_non_contiguous_gradients, "A gradient that is not contiguous is rejected; `flatten_all` makes it contiguous.",
     average_gradients: |c, grads| {
         for g in grads.iter() {
             anyhow::ensure!(g.is_contiguous(), "a gradient is not contiguous");
         }
         (REFERENCE.average_gradients)(c, grads)
     }),
-    wrong!("8.4", takes_gradients_that_are_not_contiguous, "The numbers were read as they lie in memory, not as the shape says.",
+    wrong!("8.4", accepts_non_contiguous_gradients, "The numbers are read in the order of memory, not in that of the shape.",
     average_gradients: |c, grads| {
         for g in grads.iter_mut() {
             if !g.is_contiguous() {
@@ -257,123 +257,123 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         }
         (REFERENCE.average_gradients)(c, grads)
     }),
-    wrong!("8.5", reads_each_launcher, "Only Slurm's variables are looked at.",
+    wrong!("8.5", reads_each_launcher, "Only Slurm's variables are read.",
         place_from: |v| found(&LAUNCHERS[2..], v, number, beyond)),
-    wrong!("8.5", reads_each_launcher, "Rank and local rank are taken one for the other.",
+    wrong!("8.5", reads_each_launcher, "Rank and local rank are swapped.",
     place_from: |v| (REFERENCE.place_from)(v).map(|mut p| {
         (p.rank, p.local_rank) = (p.local_rank, p.rank);
         p
     })),
-    wrong!("8.5", reads_each_launcher, "The local rank is the rank: right on the first node alone.",
+    wrong!("8.5", reads_each_launcher, "The local rank is the rank: that is right only on the first node.",
         place_from: |v| (REFERENCE.place_from)(v).map(|mut p| { p.local_rank = p.rank; p })),
-    wrong!("8.5", reads_past_white_space, "White space around a number is refused: trim it.",
+    wrong!("8.5", ignores_white_space, "White space around a number is rejected: trim it.",
         place_from: |v| found(&LAUNCHERS, v, |name, text| match text {
             Some(text) => text.parse().map_err(|_| anyhow::anyhow!("{name} is no number")),
             None => anyhow::bail!("{name} is missing"),
         }, beyond)),
-    wrong!("8.5", takes_the_inner_launcher, "Slurm is asked first; under mpirun or torchrun in a Slurm job its numbers are the batch script's.",
+    wrong!("8.5", prefers_the_inner_launcher, "Slurm is read first; under mpirun or torchrun in a Slurm job, its numbers are those of the batch script.",
         place_from: |v| found(&[LAUNCHERS[2], LAUNCHERS[0], LAUNCHERS[1]], v, number, beyond)),
-    wrong!("8.5", takes_the_inner_launcher, "Open MPI is asked before torchrun; the table has torchrun first.",
+    wrong!("8.5", prefers_the_inner_launcher, "Open MPI is read before torchrun; torchrun comes first in the table.",
         place_from: |v| found(&[LAUNCHERS[1], LAUNCHERS[0], LAUNCHERS[2]], v, number, beyond)),
-    wrong!("8.5", is_alone_without_one, "Without a launcher there is an error; then this process is alone.",
+    wrong!("8.5", is_a_single_rank_without_launcher, "Without a launcher an error is returned; it should be a single rank.",
     place_from: |v| {
         let place = (REFERENCE.place_from)(v)?;
         anyhow::ensure!(place.launcher != "alone", "no launcher");
         Ok(place)
     }),
-    wrong!("8.5", is_alone_without_one, "A world without ranks: alone is rank 0 of 1.",
+    wrong!("8.5", is_a_single_rank_without_launcher, "The world has no ranks: a single process is rank 0 of 1.",
     place_from: |v| (REFERENCE.place_from)(v).map(|mut p| {
         if p.launcher == "alone" {
             p.world_size = 0;
         }
         p
     })),
-    wrong!("8.5", names_what_is_missing, "A missing number counts as 0; it is an error, for something is wrong with the launch.",
+    wrong!("8.5", reports_the_missing_variable, "A missing number counts as 0; return an error, because something is wrong with the launch.",
         place_from: |v| found(&LAUNCHERS, v, |n, t| number(n, Some(t.unwrap_or("0".into()))), |r, w| w > 0 && r >= w)),
-    wrong!("8.5", names_what_is_missing, "The error does not say which variable is missing.",
+    wrong!("8.5", reports_the_missing_variable, "The error does not name the missing variable.",
         place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
             Some(text) => number(n, Some(text)),
             None => anyhow::bail!("a variable is missing"),
         }, beyond)),
-    wrong!("8.5", names_what_is_missing, "A launcher with a number missing is passed over, and the process thinks it is alone.",
+    wrong!("8.5", reports_the_missing_variable, "A launcher with a missing number is skipped, and the process runs as a single rank.",
     place_from: |v| {
         let whole: Vec<Launcher> = LAUNCHERS.into_iter().filter(|(_, names)| names.iter().all(|n| v(n).is_some())).collect();
         found(&whole, v, number, beyond)
     }),
-    wrong!("8.5", refuses_what_is_no_number, "What is no number counts as 0; then two ranks believe that they are rank 0.",
+    wrong!("8.5", rejects_a_value_that_is_not_a_number, "A value that is not a number counts as 0, so that two ranks become rank 0.",
         place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
             Some(text) => Ok(text.trim().parse().unwrap_or(0)),
             None => number(n, None),
         }, |r, w| w > 0 && r >= w)),
-    wrong!("8.5", refuses_what_is_no_number, "The error does not say which variable is no number.",
+    wrong!("8.5", rejects_a_value_that_is_not_a_number, "The error does not name the variable with the wrong value.",
         place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
             Some(text) => Ok(text.trim().parse()?),
             None => number(n, None),
         }, beyond)),
-    wrong!("8.5", refuses_a_rank_beyond_the_world, "A rank that is not below the world size is believed.",
+    wrong!("8.5", rejects_a_rank_beyond_world_size, "A rank that is not below the world size is accepted.",
         place_from: |v| found(&LAUNCHERS, v, number, |_, _| false)),
-    wrong!("8.5", refuses_a_rank_beyond_the_world, "Rank p of p is believed: ranks go from 0 to p − 1.",
+    wrong!("8.5", rejects_a_rank_beyond_world_size, "Rank p of p is accepted: ranks go from 0 to p − 1.",
         place_from: |v| found(&LAUNCHERS, v, number, |r, w| r > w)),
-    wrong!("8.5", takes_the_gpu_of_its_local_rank, "The GPU is numbered by the rank; each node counts its GPUs from 0.",
+    wrong!("8.5", chooses_the_gpu_by_local_rank, "The GPU is chosen by the rank; each node numbers its GPUs from 0, so use the local rank.",
         device_for: |p, gpus| Ok(match gpus { 0 => "cpu".into(), 1 => "cuda:0".into(), _ => format!("cuda:{}", p.rank) })),
-    wrong!("8.5", takes_the_gpu_of_its_local_rank, "All ranks of a node take GPU 0.",
+    wrong!("8.5", chooses_the_gpu_by_local_rank, "All ranks of a node use GPU 0.",
         device_for: |p, gpus| (REFERENCE.device_for)(p, gpus.min(1))),
-    wrong!("8.5", takes_the_gpu_of_its_local_rank, "Where it sees no GPU a rank still asks for one; it takes the CPU.",
+    wrong!("8.5", chooses_the_gpu_by_local_rank, "A rank that sees no GPU still requires one; it should use the CPU.",
         device_for: |p, gpus| if gpus == 0 { Ok("cuda:0".into()) } else { (REFERENCE.device_for)(p, gpus) }),
-    wrong!("8.5", takes_the_gpu_of_its_local_rank,
-    "A rank that sees one GPU takes it by its local rank; the scheduler gave it that one, and it is number 0 there.",
+    wrong!("8.5", chooses_the_gpu_by_local_rank,
+    "A rank that sees one GPU chooses it by its local rank; the scheduler gave it that one, and its number is 0.",
     device_for: |p, gpus| Ok(match gpus {
         0 => "cpu".into(),
         _ if gpus > 1 && p.local_rank >= gpus => anyhow::bail!("too few"),
         _ => format!("cuda:{}", p.local_rank),
     })),
-    wrong!("8.5", needs_a_gpu_for_each_rank_of_a_node, "Ranks share GPUs by the remainder; it is an error, for each wants a whole one.",
+    wrong!("8.5", rejects_more_ranks_than_gpus, "Ranks share GPUs by the remainder; return an error, because each rank requires its own.",
         device_for: |p, gpus| Ok(match gpus { 0 => "cpu".into(), n => format!("cuda:{}", p.local_rank % n) })),
-    wrong!("8.5", needs_a_gpu_for_each_rank_of_a_node, "A rank beyond the GPUs falls back to the CPU, and all others wait for it.",
+    wrong!("8.5", rejects_more_ranks_than_gpus, "A rank beyond the number of GPUs falls back to the CPU, and all others wait for it.",
         device_for: |p, gpus| Ok((REFERENCE.device_for)(p, gpus).unwrap_or("cpu".into()))),
-    wrong!("8.6", weak_scaling_compares_the_times, "The efficiency is turned round: a step that takes longer is worth less.",
+    wrong!("8.6", weak_scaling_compares_the_times, "The efficiency is inverted: a longer step has a lower efficiency.",
         weak_efficiency: |one, all| all / one),
-    wrong!("8.6", weak_scaling_compares_the_times, "What is lost was given: 1 less the efficiency.",
+    wrong!("8.6", weak_scaling_compares_the_times, "This is the loss, 1 minus the efficiency.",
         weak_efficiency: |one, all| 1.0 - one / all),
-    wrong!("8.6", weak_scaling_compares_the_times, "The time lost is set against one rank's step; the efficiency is one rank's step over the step of all.",
+    wrong!("8.6", weak_scaling_compares_the_times, "The lost time is divided by the step of one rank; the efficiency is the step of one rank divided by that of all.",
         weak_efficiency: |one, all| 1.0 - (all - one) / one),
-    wrong!("8.6", strong_scaling_divides_by_the_ranks, "That is the speed-up; the efficiency is the speed-up of each rank.",
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "This is the speed-up; the efficiency is the speed-up divided by the number of ranks.",
         strong_efficiency: |one, all, _| one / all),
-    wrong!("8.6", strong_scaling_divides_by_the_ranks, "That is weak scaling's, with the ranks on the wrong side: the work is shared, so the step should be the p-th part.",
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The number of ranks is on the wrong side: the work is shared, so that the ideal step is the p-th part.",
         strong_efficiency: |one, all, p| one * p as f64 / all),
-    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The efficiency is turned round: ranks·seconds is what is spent, one rank's time what is gained.",
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The efficiency is inverted: divide the time of one rank by ranks·seconds.",
         strong_efficiency: |one, all, p| all * p as f64 / one),
-    wrong!("8.6", is_one_where_nothing_is_lost, "One rank too many is counted: rank 0 works, too, and is one of the ranks.",
+    wrong!("8.6", is_one_without_loss, "There is one rank too many: `ranks` already includes rank 0.",
         strong_efficiency: |one, all, p| one / (all * (p as f64 + 1.0))),
-    wrong!("8.6", is_not_cut_off_above_one, "Cut off at 1: a share that fits a faster cache may do better, and one should see it.",
+    wrong!("8.6", may_exceed_one, "The efficiency is limited to 1: a share that fits into a faster cache may exceed it.",
         weak_efficiency: |one, all| (one / all).min(1.0), strong_efficiency: |one, all, p| (one / all / p as f64).min(1.0)),
-    wrong!("8.7", counts_the_rings_messages, "Half the messages: the ring goes around twice, once to add and once to pass on.",
+    wrong!("8.7", counts_ring_messages, "These are half of the messages: the ring has two halves, one to add and one to pass on.",
         ring_seconds: |p, b, c| (p as f64 - 1.0) * (c.alpha + b / p as f64 * c.beta)),
-    wrong!("8.7", counts_the_rings_messages, "2p messages: the last step of each half is not needed.",
+    wrong!("8.7", counts_ring_messages, "These are 2p messages: each half has only p − 1.",
         ring_seconds: |p, b, c| if p < 2 { 0.0 } else { 2.0 * p as f64 * (c.alpha + b / p as f64 * c.beta) }),
-    wrong!("8.7", counts_the_rings_messages, "The beginning is paid only once; each message has its own.",
+    wrong!("8.7", counts_ring_messages, "The latency is counted only once; each message has its own.",
         ring_seconds: |p, b, c| if p < 2 { 0.0 } else { c.alpha + 2.0 * (p as f64 - 1.0) / p as f64 * b * c.beta }),
-    wrong!("8.7", sends_a_part_in_each, "Every message carries all of the bytes; in a ring it is the p-th part.",
+    wrong!("8.7", sends_one_chunk_per_message, "Every message has all of the bytes; in a ring it has the p-th part.",
         ring_seconds: |p, b, c| 2.0 * (p as f64 - 1.0) * (c.alpha + b * c.beta)),
-    wrong!("8.7", sends_a_part_in_each, "The messages of all ranks are added up; they go at the same time.",
+    wrong!("8.7", sends_one_chunk_per_message, "The messages of all ranks are summed; they are sent at the same time.",
         ring_seconds: |p, b, c| p as f64 * (REFERENCE.ring_seconds)(p, b, c)),
-    wrong!("8.7", sends_a_part_in_each, "beta is taken as bytes a second; it is seconds a byte.",
+    wrong!("8.7", sends_one_chunk_per_message, "beta is treated as bytes per second; it is seconds per byte.",
         ring_seconds: |p, b, c| if p < 2 { 0.0 } else { 2.0 * (p as f64 - 1.0) * (c.alpha + if c.beta > 0.0 { b / p as f64 / c.beta } else { 0.0 }) }),
-    wrong!("8.7", counts_the_trees_steps, "Only the way up: the sum must come down again.",
+    wrong!("8.7", counts_tree_steps, "Only the steps up are counted: the sum must come down again.",
         tree_seconds: |p, b, c| (REFERENCE.tree_seconds)(p, b, c) / 2.0),
-    wrong!("8.7", counts_the_trees_steps, "Each rank sends in turn; in a tree half of them send at once.",
+    wrong!("8.7", counts_tree_steps, "The ranks send one after the other; in a tree half of them send at the same time.",
         tree_seconds: |p, b, c| 2.0 * (p as f64 - 1.0) * (c.alpha + b * c.beta)),
-    wrong!("8.7", counts_the_trees_steps, "Each message carries the p-th part of the bytes; in a tree it carries all.",
+    wrong!("8.7", counts_tree_steps, "Each message has the p-th part of the bytes; in a tree it has all of them.",
         tree_seconds: |p, b, c| (REFERENCE.tree_seconds)(p, b / p as f64, c)),
-    wrong!("8.7", counts_the_trees_steps, "The natural logarithm: ranks are halved, so it is the one to base 2.",
+    wrong!("8.7", counts_tree_steps, "This is the natural logarithm: the ranks are halved, so use base 2.",
         tree_seconds: |p, b, c| 2.0 * (p as f64).ln().ceil() * (c.alpha + b * c.beta)),
-    wrong!("8.7", climbs_for_ranks_that_are_no_power_of_two, "The steps were rounded down: 5 ranks need as many as 8.",
+    wrong!("8.7", rounds_up_to_a_power_of_two, "The steps are rounded down: 5 ranks need as many as 8.",
         tree_seconds: |p, b, c| 2.0 * f64::from(p.max(1).ilog2()) * (c.alpha + b * c.beta)),
-    wrong!("8.7", climbs_for_ranks_that_are_no_power_of_two, "log₂ p was not rounded: there is no part of a step.",
+    wrong!("8.7", rounds_up_to_a_power_of_two, "log₂ p is not rounded up: there are only whole steps.",
         tree_seconds: |p, b, c| 2.0 * (p as f64).log2() * (c.alpha + b * c.beta)),
-    wrong!("8.7", costs_nothing_alone, "One rank alone pays for a message; it sends none.",
+    wrong!("8.7", is_free_for_one_rank, "A single rank has the cost of a message; it sends none.",
         ring_seconds: |p, b, c| 2.0 * (p.max(2) as f64 - 1.0) * (c.alpha + b / p as f64 * c.beta)),
-    wrong!("8.7", costs_nothing_alone, "One rank alone pays for a step of the tree.",
+    wrong!("8.7", is_free_for_one_rank, "A single rank has the cost of a step of the tree.",
         tree_seconds: |p, b, c| (REFERENCE.tree_seconds)(p.max(2), b, c)),
 ];
 

@@ -7,7 +7,7 @@ use candle_core::{DType, Tensor};
 use canopy::parallel::{Link, chunk};
 use grader::{Right, right};
 
-use crate::{Lesson08, REFERENCE, parts::*};
+use crate::{Lesson08, REFERENCE, answer_helpers::*};
 
 /// The first half with the chunk carried along in a vector of its own, the last one first.
 fn carried(link: &dyn Link, data: &mut [f32]) -> Result<()> {

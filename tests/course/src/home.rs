@@ -1,7 +1,7 @@
 //! The overview of `cargo course`: lessons, exercises, points, the next exercise.
 
 use grader::{
-    Exercise, Manifest, asked, place,
+    Exercise, Manifest, asked, paths,
     progress::{Progress, Trouble},
     tell::{Ink, wrap},
 };
@@ -120,7 +120,7 @@ pub fn next(lessons: &[Lesson], progress: &Progress, ink: Ink) -> String {
     for line in wrap(&asked(&lesson.stubs, &e.function), 76) {
         out.push_str(&format!("  {line}\n"));
     }
-    let file = place::exercises(&m.lesson);
+    let file = paths::exercises(&m.lesson);
     out.push_str(&format!("\n  write  `{}` in {file}\n", e.function));
     out.push_str(&format!("  check  cargo test -p lesson{} {}\n", m.lesson, e.id));
     out.push_str("  watch  cargo course watch   (checks whenever you save)\n");

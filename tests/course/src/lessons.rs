@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail};
-use grader::{Exercise, Manifest, place, progress::Progress};
+use grader::{Exercise, Manifest, paths, progress::Progress};
 
 /// A lesson and the text of its stubs.
 pub struct Lesson {
@@ -22,7 +22,7 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
         let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         let manifest =
             Manifest::parse(&text).with_context(|| format!("{} cannot be read", path.display()))?;
-        let stubs = fs::read_to_string(root.join(place::stubs(&manifest.lesson))).unwrap_or_default();
+        let stubs = fs::read_to_string(root.join(paths::stubs(&manifest.lesson))).unwrap_or_default();
         found.push(Lesson { manifest, stubs });
     }
     found.sort_by(|a, b| a.manifest.lesson.cmp(&b.manifest.lesson));

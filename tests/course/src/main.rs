@@ -11,6 +11,7 @@ mod late;
 mod lessons;
 mod marks;
 mod matrix;
+mod new;
 mod pack;
 mod report;
 mod reset;
@@ -27,7 +28,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use grader::{
-    place,
+    paths,
     progress::{self, Progress},
     tell::{Ink, WIDTH, paragraphs, wrap},
 };
@@ -118,6 +119,13 @@ enum Task {
     Key(certificate::key::Task),
     /// Verify that a certificate is as it was signed
     Verify(certificate::verify::Options),
+    /// For authors: write the skeleton of a lesson, with its exercise and its chapter (`new 14 "Title"`)
+    New {
+        /// Number of the lesson
+        lesson: u32,
+        /// Title of the lesson
+        title: String,
+    },
     /// Print as Markdown which check catches which known mistake
     Matrix {
         /// A lesson, such as `02` [default: all lessons]
@@ -161,7 +169,7 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Key(task)) => return certificate::key::run(task).map(|()| ExitCode::SUCCESS),
         _ => {}
     }
-    let root = place::root()
+    let root = paths::root()
         .context("this is not the course's folder, nor a folder in it; change to it and try again")?;
     let ink = Ink::auto();
     // Before the lessons are read, because they may be what is broken.
@@ -210,6 +218,7 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Marks(options)) => return marks::run(&options),
         Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
         Some(Task::Key(_) | Task::Verify(_) | Task::Hold { .. }) => {}
+        Some(Task::New { lesson, title }) => print!("{}", new::new(&root, lesson, &title)?),
         Some(Task::Matrix { lesson, write }) => print!("{}", matrix::matrix(&root, &lessons, lesson, write)?),
     }
     Ok(ExitCode::SUCCESS)

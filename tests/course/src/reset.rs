@@ -6,20 +6,20 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use grader::{Exercise, place, progress};
+use grader::{Exercise, paths, progress};
 
 use crate::lessons::Lesson;
 
 /// Restores the stub of `exercise` and returns the path of a copy of the whole file.
 pub fn reset(root: &Path, lesson: &Lesson, exercise: &Exercise) -> Result<String> {
-    let file = place::exercises(&lesson.manifest.lesson);
+    let file = paths::exercises(&lesson.manifest.lesson);
     let path = root.join(&file);
     let now = fs::read_to_string(&path).with_context(|| format!("{file} cannot be read"))?;
     let fresh = replaced(&now, &lesson.stubs, &exercise.function).with_context(|| {
         format!(
             "`pub fn {}` was not found complete in {file}; copy it by hand from {}",
             exercise.function,
-            place::stubs(&lesson.manifest.lesson)
+            paths::stubs(&lesson.manifest.lesson)
         )
     })?;
     let kept = free(root, &format!(".course/kept/{}", exercise.id));

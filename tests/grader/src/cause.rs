@@ -7,12 +7,10 @@ use crate::{
     tolerance::{Tolerance, greatest, same},
 };
 
-/// The cause of the known mistake that fails `check` as the answer did, on the same input with the same result.
+/// The cause of the known mistake that fails `check` in the same way as the answer: on the same input, with the same result.
 ///
-/// A check that did not end has the cause that the call hints at which it waits in.
-///
-/// Of several such mistakes, the one that is like the answer in most of the exercise's other checks as well; of these
-/// the first.
+/// If the check did not end, the cause follows from the call in which it waits. If several mistakes fail in the same way,
+/// it is the cause of the one that agrees with the answer in most other checks of the exercise, and the first of equals.
 pub fn cause<C: Copy + Send>(
     lesson: &Lesson<C>,
     check: &Check<C>,
@@ -20,7 +18,7 @@ pub fn cause<C: Copy + Send>(
     answer: C,
     seed: u64,
 ) -> Option<&'static str> {
-    // To compare ends that do not come takes long, and where it waits tells more.
+    // Running the mistakes until their deadlines would take long, and the call in which it waits says more.
     if let Outcome::Stuck { place, .. } = outcome {
         return place.as_deref().and_then(stuck::why);
     }
@@ -43,7 +41,7 @@ pub fn cause<C: Copy + Send>(
             .filter(|(c, end)| same_end(end, &of(c, m.answer)))
             .count()
     };
-    // `max_by_key` gives the last of equals.
+    // `max_by_key` returns the last of equals.
     alike.iter().rev().max_by_key(likeness).map(|m| m.cause)
 }
 

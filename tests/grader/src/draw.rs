@@ -1,8 +1,9 @@
-//! Fresh inputs: drawn anew in each run, again the same with the same seed.
+//! Random inputs: new in each run, and the same again for the same seed.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Draws inputs. The same seed and name of a check give the same inputs, for a student's answer and for a mistake.
+/// Draws inputs. They depend only on the seed and the name of the check, so that a student's answer and a known mistake get
+/// the same ones.
 pub struct Draw(fastrand::Rng);
 
 impl Draw {
@@ -15,17 +16,17 @@ impl Draw {
         Self(fastrand::Rng::with_seed(seed ^ hash))
     }
 
-    /// A number from `low` up to `high`.
+    /// A number in `[low, high)`.
     pub fn number(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.0.f64()
     }
 
-    /// A whole number from `low` to `high`, both possible.
+    /// A whole number from `low` to `high`, inclusive.
     pub fn whole(&mut self, low: usize, high: usize) -> usize {
         self.0.usize(low..=high)
     }
 
-    /// `count` numbers from `low` up to `high`, with three decimals so that they are short to show.
+    /// `count` numbers between `low` and `high`, with three decimals so that they are short when they are shown.
     pub fn list(&mut self, count: usize, low: f64, high: f64) -> Vec<f32> {
         let mut one = || (self.number(low, high) * 1000.0).round() as f32 / 1000.0;
         (0..count).map(|_| one()).collect()
@@ -37,12 +38,12 @@ impl Draw {
     }
 }
 
-/// The draw of the check that is running.
+/// The random inputs of the check that is running, from their start.
 pub fn draw() -> Draw {
     crate::run::draw_now()
 }
 
-/// `CANOPY_SEED` where it is set, else one that no run before had.
+/// `CANOPY_SEED` if it is set, or else a new seed.
 pub fn seed() -> u64 {
     let given = std::env::var("CANOPY_SEED")
         .ok()

@@ -1,11 +1,18 @@
-//! What the experiments of all lessons share: their options, and whose functions run in them.
+//! What the experiments of all lessons share: their options, whose functions run in them, and their report.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use serde_json::Map;
 
-use crate::{Contract, DEADLINE, Lesson, Outcome, run};
+use crate::{
+    Contract, DEADLINE, Lesson, Outcome, run as run_check,
+    table::Table,
+    tell::{WIDTH, wrap},
+};
+
+pub use serde_json::{Value, json};
 
 /// Options of `cargo run -p lessonNN -- …`.
 #[derive(Clone, Debug, Parser)]
@@ -13,95 +20,161 @@ use crate::{Contract, DEADLINE, Lesson, Outcome, run};
     about = "The experiment of a lesson: your functions at work",
     max_term_width = 80
 )]
-pub struct Options {
-    /// canopy's functions in the place of yours
+struct Options {
+    /// Use canopy's functions instead of yours
     #[arg(long)]
-    pub reference: bool,
+    reference: bool,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
-    /// Seed of all that is drawn
+    json: bool,
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1, value_name = "N")]
-    pub seed: u64,
-    /// Folder for the plots; otherwise runs/ and the lesson's name
+    seed: u64,
+    /// Folder for the plots [default: runs/ and the lesson's name]
     #[arg(long = "out", value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Where the plots go: the folder asked for, or the lesson's own.
-    #[arg(skip)]
-    pub out: PathBuf,
 }
 
 impl Options {
-    /// The program's own, its folder made: `lesson` is `lesson02`.
-    ///
-    /// # Errors
-    /// A folder that cannot be made: better now than after the run.
-    pub fn of(lesson: &str) -> Result<Self> {
-        let options = Self::parse().placed(lesson);
-        fs::create_dir_all(&options.out)
-            .with_context(|| format!("the folder {} cannot be made", options.out.display()))?;
-        Ok(options)
-    }
-
-    /// Prints a line, unless JSON is asked for.
-    pub fn say(&self, line: &str) {
-        if !self.json {
-            println!("{line}");
-        }
-    }
-
-    /// Says whose function of each exercise runs.
-    pub fn say_pieces(&self, pieces: &[Piece]) {
-        self.say("The pieces of this run\n");
-        for Piece { id, title, whose } in pieces {
-            self.say(&format!("  {id}  {title:<40}{whose}"));
-        }
-    }
-
-    /// Writes plots, name and SVG, and then prints `json` or `tables` and where the plots are.
-    ///
-    /// # Errors
-    /// A plot that cannot be written.
-    pub fn finish<N: AsRef<str>>(
-        &self,
-        plots: impl IntoIterator<Item = (N, String)>,
-        json: impl FnOnce() -> String,
-        tables: impl FnOnce() -> String,
-    ) -> Result<()> {
-        let mut written = Vec::new();
-        for (name, svg) in plots {
-            let path = self.out.join(name.as_ref());
-            fs::write(&path, svg).with_context(|| path.display().to_string())?;
-            written.push(path);
-        }
-        if self.json {
-            println!("{}", json());
-            return Ok(());
-        }
-        println!("{}", tables());
-        for path in written {
-            println!("written: {}", path.display());
-        }
-        Ok(())
-    }
-
-    fn placed(mut self, lesson: &str) -> Self {
-        self.out = self
-            .folder
-            .clone()
-            .unwrap_or_else(|| PathBuf::from("runs").join(lesson));
-        self
+    fn out(&self, lesson: &str) -> PathBuf {
+        let own = || PathBuf::from("runs").join(lesson);
+        self.folder.clone().unwrap_or_else(own)
     }
 }
 
-/// A lesson's program: `run`, and an error told.
-pub fn program(lesson: &str, run: fn() -> Result<()>) -> ExitCode {
-    match run() {
+/// The whole `main` of a lesson's experiment: reads the options, chooses the functions by [`Lesson::pieces`], prints whose
+/// they are, runs `experiment`, and writes its plots. An error is printed, and the exit code says so.
+pub fn run<C: Contract>(
+    lesson: &Lesson<C>,
+    student: C,
+    experiment: fn(&C, &mut Report) -> Result<()>,
+) -> ExitCode {
+    let number = lesson.manifest().map(|m| m.lesson).unwrap_or_default();
+    let name = format!("lesson{number}");
+    let whole = || -> Result<()> {
+        let mut report = Report::begin(&name, Options::parse())?;
+        let (answer, pieces) = lesson.pieces(student, report.options.reference)?;
+        report.pieces(&pieces);
+        experiment(&answer, &mut report)?;
+        report.finish()
+    };
+    match whole() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{lesson}: {error:#}");
+            eprintln!("{name}: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// What an experiment found. Text and tables are printed as they come, or with `--json` one object at the end; the plots
+/// are written at the end.
+pub struct Report {
+    options: Options,
+    out: PathBuf,
+    began: Instant,
+    json: Map<String, Value>,
+    files: Vec<(String, String)>,
+}
+
+impl Report {
+    /// Creates the folder for the plots: better an error now than after the run.
+    fn begin(lesson: &str, options: Options) -> Result<Self> {
+        let out = options.out(lesson);
+        fs::create_dir_all(&out)
+            .with_context(|| format!("the folder {} cannot be created", out.display()))?;
+        let mut json = Map::new();
+        json.insert("seed".into(), options.seed.into());
+        Ok(Self {
+            options,
+            out,
+            began: Instant::now(),
+            json,
+            files: Vec::new(),
+        })
+    }
+
+    /// The seed of all random numbers.
+    pub fn seed(&self) -> u64 {
+        self.options.seed
+    }
+
+    /// Whether canopy's functions run instead of the student's.
+    pub fn reference(&self) -> bool {
+        self.options.reference
+    }
+
+    /// Prints `text`, with lines of prose wrapped at 80 columns.
+    pub fn say(&self, text: impl AsRef<str>) {
+        for line in text.as_ref().split('\n').filter(|_| !self.options.json) {
+            if line.starts_with(' ') || line.chars().count() <= WIDTH {
+                println!("{line}");
+            } else {
+                println!("{}", wrap(line, WIDTH).join("\n"));
+            }
+        }
+    }
+
+    /// Prints to standard error that a part of a longer experiment is done.
+    pub fn done(&self, part: &str) {
+        eprintln!("{part}: done after {:.0} s", self.began.elapsed().as_secs_f64());
+    }
+
+    /// Adds `value` to the JSON.
+    pub fn json(&mut self, key: &str, value: impl Into<Value>) {
+        self.json.insert(key.into(), value.into());
+    }
+
+    /// Prints `title` and `table`, and adds its rows to the JSON as `key`.
+    pub fn table(&mut self, key: &str, title: &str, table: &Table) {
+        let title = if title.is_empty() {
+            String::new()
+        } else {
+            format!("{title}\n\n")
+        };
+        self.say(format!("\n{title}{}", table.text().trim_end()));
+        self.json(key, table.json());
+    }
+
+    /// A plot or another file, written when the experiment is over.
+    pub fn file(&mut self, name: impl Into<String>, text: String) {
+        self.files.push((name.into(), text));
+    }
+
+    /// Prints whose function of each exercise runs.
+    fn pieces(&mut self, pieces: &[Piece]) {
+        self.say("The functions of this run\n");
+        for Piece { id, title, whose } in pieces {
+            self.say(format!("  {id}  {title:<40}{whose}"));
+        }
+        let pieces = pieces.iter();
+        let pieces = pieces.map(|p| json!({ "exercise": p.id, "whose": p.whose }));
+        self.json("functions", pieces.collect::<Vec<_>>());
+    }
+
+    fn finish(mut self) -> Result<()> {
+        let seconds = self.began.elapsed().as_secs_f64();
+        for (name, text) in &self.files {
+            let path = self.out.join(name);
+            fs::write(&path, text).with_context(|| path.display().to_string())?;
+        }
+        self.say(format!("\n{seconds:.0} s in all.\n"));
+        if self.files.len() > 4 {
+            self.say(format!(
+                "written: {} files in {}",
+                self.files.len(),
+                self.out.display()
+            ));
+        } else {
+            for (name, _) in &self.files {
+                self.say(format!("written: {}", self.out.join(name).display()));
+            }
+        }
+        if self.options.json {
+            self.json("seconds", seconds);
+            println!("{:#}", Value::Object(self.json));
+        }
+        Ok(())
     }
 }
 
@@ -117,8 +190,8 @@ pub struct Piece {
 }
 
 impl<C: Contract> Lesson<C> {
-    /// The functions of `student` that pass all their checks now, and canopy's in the place of the others, or with
-    /// `reference` canopy's alone.
+    /// The functions of `student` that pass all their checks now, and canopy's instead of the others; with `reference`
+    /// canopy's alone.
     ///
     /// # Errors
     /// Those of [`Lesson::manifest`].
@@ -144,8 +217,9 @@ impl<C: Contract> Lesson<C> {
 
     fn whose(&self, student: C, exercise: &str) -> &'static str {
         for check in self.checks.iter().filter(|c| c.exercise == exercise) {
-            match run(&check.full_name(), check.run, student, 1, DEADLINE) {
-                Outcome::Passed | Outcome::NotRun(_) => {}
+            match run_check(&check.full_name(), check.run, student, 1, DEADLINE) {
+                Outcome::Passed => {}
+                Outcome::NotRun(_) => return "canopy's, a check of yours did not run",
                 Outcome::ToDo => return "canopy's, yours is to do",
                 _ => return "canopy's, yours is not right yet",
             }
@@ -160,7 +234,7 @@ mod tests {
 
     #[test]
     fn plots_go_to_the_folder_asked_for_or_else_to_the_lessons_own() {
-        let out = |words: &[&str]| Options::try_parse_from(words).unwrap().placed("lesson02").out;
+        let out = |words: &[&str]| Options::try_parse_from(words).unwrap().out("lesson02");
         assert_eq!(out(&["lesson02"]), PathBuf::from("runs/lesson02"));
         assert_eq!(out(&["lesson02", "--out", "plots"]), PathBuf::from("plots"));
     }

@@ -1,4 +1,4 @@
-//! `cargo test -p lessonNN`: the arguments of any test program, and words for a student.
+//! `cargo test -p lessonNN`: the arguments of any Rust test program, and a report for a student.
 
 use std::{
     collections::BTreeSet,
@@ -18,22 +18,18 @@ use libtest_mimic::{Arguments, ColorSetting, Failed, Trial};
 use crate::{
     Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, Seen, Wrong, calls, cause,
     grades::{CheckGrade, ExerciseGrade},
-    place, progress, run, seed,
-    tell::{Ink, Told, WIDTH},
+    paths, progress, run, seed,
+    tell::{CheckReport, Ink, WIDTH},
 };
 
-/// Grades `student` by the checks of `lesson`. The whole `main` of a lesson's `tests/grade.rs`.
+/// Grades `student` by the checks of `lesson`. This is the whole `main` of a lesson's `tests/grade.rs`.
 ///
-/// It takes the arguments of every Rust test program: a filter, `--exact`, `--skip`, `--list`, `--test-threads`.
+/// It accepts the arguments of a Rust test program: a filter, `--exact`, `--skip`, `--list`, `--test-threads`.
 /// `--matrix` prints which check catches which known mistake.
 pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, student: C) -> ExitCode {
     let result = if std::env::args().any(|a| a == "--matrix") {
         crate::matrix(lesson).map(|text| {
-            show(&format!(
-                "{}
-",
-                text.trim_end()
-            ));
+            show(&format!("{}\n", text.trim_end()));
             true
         })
     } else {
@@ -49,7 +45,7 @@ pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, studen
     }
 }
 
-/// Prints it, as far as somebody reads: `… | head` is no reason to panic.
+/// Prints `text`, and ignores a closed pipe (`… | head`).
 fn show(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -85,19 +81,19 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
         .zip(&outcomes)
         .map(|(c, o)| (c.exercise, c.name, word(o)));
     let all = lesson.checks.iter().map(|c| (c.exercise, c.name));
-    // A disk that is full or read only does not change a verdict.
+    // A full or read-only disk does not change a verdict.
     if let Err(error) =
         progress::note_checks(all, note).and_then(|()| grading.seen(&chosen, &outcomes).leave())
     {
-        let lines = crate::tell::wrap(&format!("progress was not kept: {error}"), WIDTH);
+        let lines = crate::tell::wrap(&format!("your progress could not be saved: {error}"), WIDTH);
         eprintln!("{}", lines.join("\n"));
     }
     Ok(outcomes.iter().all(|o| matches!(o, Outcome::Passed)))
 }
 
-/// Exercises whose answer is canopy's own, called by the student's.
+/// Exercises in which the student's source calls canopy's own answer.
 fn taken(manifest: &Manifest) -> BTreeSet<String> {
-    let source = place::root().map(|r| r.join(place::exercises(&manifest.lesson)));
+    let source = paths::root().map(|r| r.join(paths::exercises(&manifest.lesson)));
     let text = source
         .and_then(|path| fs::read_to_string(path).ok())
         .unwrap_or_default();
@@ -112,7 +108,7 @@ fn next_of<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
     (at, all.get(at))
 }
 
-/// As libtest chooses.
+/// Whether the check matches the filters, as in libtest.
 fn wanted<C>(arguments: &Arguments, check: &Check<C>) -> bool {
     let name = check.full_name();
     let matches = |filter: &String| {
@@ -134,7 +130,7 @@ pub(crate) fn word(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Without colour, and whatever the source looks like: for [`crate::judge`].
+/// Without colour, and without a look at the source: for [`crate::judge`].
 pub(crate) fn plain<C>(lesson: &'static Lesson<C>, student: C, seed: u64) -> Result<Grading<C>> {
     Ok(Grading {
         manifest: lesson.manifest()?,
@@ -162,7 +158,9 @@ impl<C: Copy + Send + Sync> Grading<C> {
                 input: String::new(),
                 what: "your source".into(),
                 got: None,
-                lines: vec!["got       a call of canopy's own answer, which is to be written here".into()],
+                lines: vec![
+                    "got       a call of canopy's own answer, which you should write yourself".into(),
+                ],
             }));
         }
         run(&check.full_name(), check.run, self.student, self.seed, DEADLINE)
@@ -172,13 +170,13 @@ impl<C: Copy + Send + Sync> Grading<C> {
         let trial = |check: &'static Check<C>| {
             Trial::test(check.full_name(), move || match self.outcome(check) {
                 Outcome::Passed => Ok(()),
-                outcome => Err(Failed::from(self.told(check, &outcome))),
+                outcome => Err(Failed::from(self.report(check, &outcome))),
             })
         };
         self.lesson.checks.iter().map(trial).collect()
     }
 
-    /// All outcomes, in the order of `chosen`. Of an exercise that did not end once, no further check begins.
+    /// All outcomes, in the order of `chosen`. When a check of an exercise did not end, its further checks do not start.
     fn run_all(&self, chosen: &[&Check<C>], threads: usize) -> Vec<Outcome> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(vec![None; chosen.len()]);
@@ -210,16 +208,16 @@ impl<C: Copy + Send + Sync> Grading<C> {
         });
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.into_iter()
-            .map(|o| o.unwrap_or(Outcome::NotRun("its turn did not come".into())))
+            .map(|o| o.unwrap_or(Outcome::NotRun("it was not started".into())))
             .collect()
     }
 
-    pub(crate) fn told(&self, check: &Check<C>, outcome: &Outcome) -> String {
+    pub(crate) fn report(&self, check: &Check<C>, outcome: &Outcome) -> String {
         let exercise = self.manifest.exercise(check.exercise);
         let (title, function) = exercise.map_or(("", ""), |e| (e.title.as_str(), e.function.as_str()));
         if matches!(outcome, Outcome::ToDo) {
             let head = format!("{} {title}", check.exercise);
-            let file = place::exercises(&self.manifest.lesson);
+            let file = paths::exercises(&self.manifest.lesson);
             return format!(
                 "{}: {}. Write `{function}` in {file}",
                 self.ink.bold(&head),
@@ -227,7 +225,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
             );
         }
         let anchor = exercise.map(crate::Exercise::anchor).unwrap_or_default();
-        Told {
+        CheckReport {
             exercise: (check.exercise, title),
             check: &check.sentence(),
             asked: &crate::asked(
@@ -288,13 +286,13 @@ impl<C: Copy + Send + Sync> Grading<C> {
             out.push_str(&format!("\n{}\n", details.trim_end()));
         }
         if shown == 0 {
-            out.push_str("  no check has that name; `cargo test -p … -- --list` shows all\n");
+            out.push_str("  no check matches that name; `cargo test -p … -- --list` lists all\n");
         }
         out.push_str(&format!(
             "\n{right} of {shown} exercises right, {points} of {of} points."
         ));
         if let Some(exercise) = next {
-            let file = place::exercises(&self.manifest.lesson);
+            let file = paths::exercises(&self.manifest.lesson);
             out.push_str(&format!(
                 "\nNext: {} `{}` in {file}\nThe same inputs again: CANOPY_SEED={} cargo test -p lesson{}",
                 exercise.id, exercise.function, self.seed, self.manifest.lesson
@@ -316,7 +314,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
                     let tell = !told_one && !matches!(outcome, Outcome::Passed | Outcome::ToDo);
                     told_one |= tell;
                     let told = if tell {
-                        self.told(check, outcome)
+                        self.report(check, outcome)
                     } else {
                         String::new()
                     };
@@ -340,13 +338,13 @@ impl<C: Copy + Send + Sync> Grading<C> {
         }
     }
 
-    /// The first check of an exercise that does not hold in full, the others by name.
+    /// The first check of an exercise that did not pass, in full, and the names of the others.
     fn details(&self, out: &mut String, own: &[(&&Check<C>, &Outcome)]) {
         let mut not = own
             .iter()
             .filter(|(_, o)| !matches!(o, Outcome::Passed | Outcome::ToDo));
         if let Some((check, outcome)) = not.next() {
-            out.push_str(&self.told(check, outcome));
+            out.push_str(&self.report(check, outcome));
             let others: Vec<String> = not
                 .map(|(c, o)| match o {
                     Outcome::NotRun(_) => format!("{} (not run)", c.sentence()),
@@ -361,7 +359,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
     }
 }
 
-/// Of an exercise: right only where every check passed.
+/// The state of an exercise: `right` only if every check passed.
 fn state<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> &'static str {
     let words: BTreeSet<&str> = outcomes.map(word).collect();
     ["wrong", "to do", "not run"]

@@ -1,4 +1,5 @@
-//! What `cargo course grade` runs of a student: some checks, each verdict written where the student's code cannot.
+//! The program that `cargo course grade` runs for a submission: some checks, each verdict sent over a channel that the
+//! student's code cannot write to.
 
 use std::{
     fs::File,
@@ -11,29 +12,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Lesson, Outcome, harness};
 
-/// The descriptor on which the grader waits for verdicts; nothing else of its own is open in the process.
+/// The descriptor on which the grader waits for verdicts. The grader opens nothing else in the process.
 pub const CHANNEL: i32 = 3;
 
-/// In the place of a check: all that were asked for have had their turn.
+/// Sent instead of a check's name when all checks have run.
 pub const END: &str = "end";
 
-/// The most characters that are told of a check.
+/// The most characters of the report of a check.
 const TOLD: usize = 4_000;
 
 /// One line on the channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// What the grader sent at the start; a line without it is none of ours.
+    /// What the grader sent at the start. A line without it is not from this program.
     pub nonce: String,
     /// The check: `1.2::is_the_mean_over_rows`.
     pub check: String,
-    /// Its word and what is told of it; nothing where it only begins.
+    /// Its result in a word and its report; `None` when the check starts.
     pub end: Option<(String, String)>,
 }
 
-/// Runs the checks that the arguments name and tells of each over the channel: `PROGRAM SEED CHECK…`, or
-/// tells the names of all: `PROGRAM list`. The whole `main`
-/// of the program that `cargo course grade` makes of a submission.
+/// Runs the checks that the arguments name and sends their results over the channel: `PROGRAM SEED CHECK…`. With
+/// `PROGRAM list` it sends the names of all checks. This is the whole `main` of the program that `cargo course grade` links
+/// with a submission.
 pub fn judge<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, student: C) -> ExitCode {
     match judged(lesson, student) {
         Ok(()) => ExitCode::SUCCESS,
@@ -47,7 +48,9 @@ pub fn judge<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, studen
 fn judged<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<()> {
     let mut channel = BufReader::new(channel()?);
     let mut nonce = String::new();
-    channel.read_line(&mut nonce).context("the grader said nothing")?;
+    channel
+        .read_line(&mut nonce)
+        .context("the grader sent no nonce")?;
     let nonce = nonce.trim().to_owned();
     let mut arguments = std::env::args().skip(1);
     let seed = arguments.next().unwrap_or_default();
@@ -69,26 +72,26 @@ fn judged<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
         let outcome = grading.outcome(check);
         let told = match &outcome {
             Outcome::Passed => String::new(),
-            other => grading.told(check, other).chars().take(TOLD).collect(),
+            other => grading.report(check, other).chars().take(TOLD).collect(),
         };
         say(&name, Some((harness::word(&outcome).to_owned(), told)))?;
         if matches!(outcome, Outcome::Stuck { .. }) {
             break;
         }
     }
-    // Whoever ends the process cannot say this.
+    // An answer that exits the process early cannot send this: it does not know the nonce.
     say(END, None)
 }
 
-/// The channel, closed in whatever program the student's code might start.
+/// The channel. It is closed in any program that the student's code starts.
 #[cfg(unix)]
 fn channel() -> io::Result<File> {
     use std::os::fd::FromRawFd;
-    // SAFETY: fcntl takes any number; it says where none is open by it.
+    // SAFETY: fcntl accepts any number, and fails if it is not an open descriptor.
     if unsafe { libc::fcntl(CHANNEL, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it is open, and nobody else in the process has it: this is called once, first of all.
+    // SAFETY: it is open, and nothing else in the process owns it: this is called once, before anything else.
     Ok(unsafe { File::from_raw_fd(CHANNEL) })
 }
 

@@ -16,7 +16,7 @@ pub struct Lesson<C: 'static> {
     pub stubs: C,
     /// canopy's own functions.
     pub reference: C,
-    /// In the order in which they are to be told.
+    /// In the order in which they are reported.
     pub checks: &'static [Check<C>],
     /// Known wrong answers.
     pub mistakes: &'static [Mistake<C>],
@@ -24,39 +24,39 @@ pub struct Lesson<C: 'static> {
     pub right: &'static [Right<C>],
 }
 
-/// One thing held of an exercise.
+/// One property that an exercise is tested for.
 pub struct Check<C> {
     /// The exercise, such as `1.2`.
     pub exercise: &'static str,
-    /// A sentence without its subject: `stays_finite_for_huge_logits`.
+    /// The property, as a sentence without its subject: `stays_finite_for_huge_logits`.
     pub name: &'static str,
-    /// Holds it.
+    /// Tests it.
     pub run: fn(&C) -> Verdict,
 }
 
-/// A wrong answer that somebody will give.
+/// A wrong answer that students give.
 pub struct Mistake<C> {
     /// The exercise, such as `1.2`.
     pub exercise: &'static str,
     /// The check that must catch it.
     pub caught_by: &'static str,
-    /// What the student is told.
+    /// The likely cause that the student reads.
     pub cause: &'static str,
-    /// The whole contract, this one answer being wrong.
+    /// The whole contract, with this one answer wrong.
     pub answer: C,
 }
 
-/// A right answer that is not written as canopy's.
+/// A right answer that is written differently from canopy's.
 pub struct Right<C> {
     /// The exercise, such as `1.2`.
     pub exercise: &'static str,
-    /// What is other.
+    /// What is different.
     pub way: &'static str,
     /// The whole contract.
     pub answer: C,
 }
 
-/// How long a check may take: far more than any needs, so that a slow machine is not a wrong answer.
+/// How long a check may take: far longer than any check needs, so that a slow machine does not fail it.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 
 impl<C> Check<C> {
@@ -72,7 +72,7 @@ impl<C> Check<C> {
 }
 
 impl<C> Lesson<C> {
-    /// What the lesson says of itself.
+    /// The lesson's description.
     ///
     /// # Errors
     /// Those of [`Manifest::parse`].

@@ -1,8 +1,8 @@
 //! The checking library behind `cargo test -p lessonNN`.
 //!
-//! A lesson is a contract (a struct of function pointers), checks of it, and answers known to be wrong or right. The
-//! grader runs each check on its own thread with a deadline, and tells a student what is not right and why. It knows
-//! nothing of candle or trees.
+//! A lesson consists of a contract (a struct of function pointers), checks of it, and answers known to be wrong or right.
+//! The grader runs each check on its own thread with a deadline, and reports what is not right and why. It does not depend
+//! on candle or canopy.
 //!
 //! ```
 //! use grader::{Verdict, draw, given};
@@ -30,13 +30,14 @@ pub mod judge;
 mod lesson;
 mod manifest;
 mod matrix;
-pub mod place;
+pub mod paths;
 pub mod progress;
 pub mod prove;
 mod run;
 mod seen;
 mod source;
 mod stuck;
+pub mod table;
 pub mod tell;
 mod tolerance;
 mod values;
@@ -50,6 +51,7 @@ pub use judge::judge;
 pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right};
 pub use manifest::{Exercise, Manifest, asked, contract};
 pub use matrix::{matrix, matrix_page};
+pub use prove::RightAnswers;
 pub use run::{Outcome, run};
 pub use seen::{SEEN, Seen};
 pub use source::calls;

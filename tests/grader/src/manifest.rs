@@ -1,4 +1,4 @@
-//! `lesson.toml`: what a lesson says of itself.
+//! `lesson.toml`: the description of a lesson.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use serde::Deserialize;
 pub struct Manifest {
     /// Two digits.
     pub lesson: String,
-    /// Of the chapter.
+    /// The title of its chapter.
     pub title: String,
-    /// How long it takes, reading included.
+    /// How long it takes, including reading.
     pub minutes: u32,
-    /// Lessons to have done, by their digits, and hardware.
+    /// Lessons to do first, by their digits, and hardware.
     #[serde(default)]
     pub needs: Vec<String>,
     /// Its file in `book/src`.
     pub chapter: String,
-    /// What of canopy's code a student may call, as the beginning of its path by the module that defines it:
-    /// `canopy::optim::adam::AdamState`. The fields of canopy's types, and what the standard library's traits derive for
-    /// them, need no leave.
+    /// Items of canopy that a student may call, as the beginning of their paths in the module that defines them:
+    /// `canopy::optim::adam::AdamState`. The fields of canopy's types, and derived traits of the standard library, are always
+    /// allowed.
     #[serde(default)]
     pub sees: Vec<String>,
     /// In the order in which they are done.
@@ -36,20 +36,20 @@ pub struct Manifest {
 pub struct Exercise {
     /// Such as `1.2`.
     pub id: String,
-    /// In a few words.
+    /// A few words.
     pub title: String,
-    /// What it counts.
+    /// Its points.
     pub points: u32,
     /// The function to write, in `exercises/lessonNN/src/lib.rs`.
     pub function: String,
-    /// Where an exercise has several functions: the one that a check of that name looks at, if it is another.
+    /// For an exercise with several functions: by the name of a check, the function that it tests if that is not `function`.
     #[serde(default)]
     pub looks_at: BTreeMap<String, String>,
-    /// File of the answer, from the root.
+    /// The file of the answer, relative to the root.
     pub solution: String,
     /// The answer's function there.
     pub answer: String,
-    /// A question, a pointer, nearly the code.
+    /// Three: a question, a pointer, and nearly the code.
     pub hints: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl Manifest {
     /// Reads the text of a `lesson.toml`.
     ///
     /// # Errors
-    /// A key unknown or missing.
+    /// An unknown or missing key.
     pub fn parse(text: &str) -> Result<Self> {
         toml::from_str(text).context("lesson.toml")
     }
@@ -74,12 +74,12 @@ impl Manifest {
 }
 
 impl Exercise {
-    /// The function that the check `name` looks at.
+    /// The function that the check `name` tests.
     pub fn looked_at(&self, name: &str) -> &str {
         self.looks_at.get(name).unwrap_or(&self.function)
     }
 
-    /// Its heading's anchor in the chapter.
+    /// The anchor of its heading in the chapter.
     pub fn anchor(&self) -> String {
         format!("exercise-{}", self.id.replace('.', "-"))
     }

@@ -6,15 +6,16 @@ use anyhow::Result;
 
 use crate::{Lesson, Outcome, run};
 
-/// The matrix as a page of the book, of what [`matrix`] says of each lesson.
+/// The matrix as a page of the book, from what [`matrix`] returns for each lesson.
 pub fn matrix_page(lessons: &[String]) -> String {
     let head = "# The kill matrix
 
-A grader that passes wrong answers teaches wrong things. So every exercise comes with answers that are known to be wrong,
-most of them mistakes that somebody will make, and every check must catch some of them. ● is the check that a mistake must
-fail by, ○ another that it fails as well, at one seed of the drawn inputs. The left column is what a student is told.
+A grader that accepts wrong answers teaches wrong things. So every exercise comes with answers that are known to be wrong,
+most of them mistakes that students make, and every check must catch at least one of them. ● is the check that must catch a
+mistake, ○ another check that catches it as well, for one seed of the random inputs. The left column is the cause that a
+student reads.
 
-Written by `cargo course matrix --write`; `cargo test -p proof` holds that it is up to date.
+`cargo course matrix --write` writes this page; `cargo test -p proof` tests that it is up to date.
 ";
     let mut page = head.to_owned();
     for lesson in lessons {
@@ -23,8 +24,8 @@ Written by `cargo course matrix --write`; `cargo test -p proof` holds that it is
     page
 }
 
-/// A Markdown table for each exercise of a lesson: mistakes down, checks across; ● the check that must catch it, ○ another
-/// that does as well.
+/// A Markdown table for each exercise of a lesson, with a row for each mistake and a column for each check: ● is the check
+/// that must catch the mistake, ○ another that catches it as well.
 ///
 /// # Errors
 /// Those of the manifest.

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::place;
+use crate::paths;
 
 /// The number that the file's `schema` has. One of a later version of the course is left as it is.
 pub const SCHEMA: u32 = 1;
@@ -163,7 +163,7 @@ fn change_at<T>(path: &Path, by: impl FnOnce(&mut Progress) -> T) -> io::Result<
 }
 
 fn path() -> Option<PathBuf> {
-    place::root().map(|root| root.join(FILE))
+    paths::root().map(|root| root.join(FILE))
 }
 
 /// Keeps what a run showed: (exercise, check, word). `all` are the lesson's checks: of an exercise that the run

@@ -1,10 +1,19 @@
-//! What must hold of a lesson so that its grades can be trusted. Each gives what does not hold, a line each.
+//! Tests of a lesson itself, so that its grades can be trusted. Each returns its problems, one line for each.
 
 use std::{fs, path::Path};
 
 use crate::{
-    Check, DEADLINE, Exercise, Lesson, Outcome, calls, cause, contract, manifest::Manifest, place, run,
+    Check, DEADLINE, Exercise, Lesson, Outcome, calls, cause, contract, manifest::Manifest, paths, run,
 };
+
+/// What [`Lesson::right_answers_pass`] found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RightAnswers {
+    /// Right answers that a check rejects.
+    pub problems: Vec<String>,
+    /// Checks that could not run, with the reason. They prove nothing about the answer.
+    pub not_run: Vec<String>,
+}
 
 impl<C: Copy + Send> Lesson<C> {
     fn outcome(&self, check: &Check<C>, answer: C, seed: u64) -> Outcome {
@@ -24,25 +33,30 @@ impl<C: Copy + Send> Lesson<C> {
         self.checks.iter().filter_map(odd).collect()
     }
 
-    /// canopy's functions, and every right answer written another way, pass.
-    pub fn right_answers_pass(&self, seed: u64) -> Vec<String> {
-        let mut problems = Vec::new();
-        let mut hold = |who: &str, check: &Check<C>, answer: C| match self.outcome(check, answer, seed) {
-            Outcome::Passed | Outcome::NotRun(_) => {}
-            other => problems.push(format!("{who}, {}, seed {seed}: {other:?}", check.full_name())),
+    /// canopy's functions, and every right answer written another way, pass. A check that does not run is not counted as
+    /// passed: it is returned apart from the problems.
+    pub fn right_answers_pass(&self, seed: u64) -> RightAnswers {
+        let mut found = RightAnswers::default();
+        let mut test = |who: &str, check: &Check<C>, answer: C| match self.outcome(check, answer, seed) {
+            Outcome::Passed => {}
+            Outcome::NotRun(why) => found.not_run.push(format!("{who}, {}: {why}", check.full_name())),
+            other => {
+                let problem = format!("{who}, {}, seed {seed}: {other:?}", check.full_name());
+                found.problems.push(problem);
+            }
         };
         for check in self.checks {
-            hold("the reference", check, self.reference);
+            test("the reference", check, self.reference);
         }
         for right in self.right {
             for check in self.checks_of(right.exercise) {
-                hold(right.way, check, right.answer);
+                test(right.way, check, right.answer);
             }
         }
-        problems
+        found
     }
 
-    /// Every known mistake is caught by the check that it names, and its cause is told.
+    /// Every known mistake is caught by the check that it names, and its cause is reported.
     pub fn mistakes_are_caught(&self, seed: u64) -> Vec<String> {
         let mut problems = Vec::new();
         for mistake in self.mistakes {
@@ -57,12 +71,12 @@ impl<C: Copy + Send> Lesson<C> {
             let outcome = self.outcome(check, mistake.answer, seed);
             match &outcome {
                 Outcome::Passed | Outcome::ToDo | Outcome::NotRun(_) => {
-                    problems.push(format!("{what}: {} says {outcome:?}", check.name));
+                    problems.push(format!("{what}: {} returned {outcome:?}", check.name));
                 }
                 _ => {
                     let told = cause(self, check, &outcome, mistake.answer, seed);
                     if told != Some(mistake.cause) {
-                        problems.push(format!("{what}: by {} the cause told is {told:?}", check.name));
+                        problems.push(format!("{what}: {} reports the cause {told:?}", check.name));
                     }
                 }
             }
@@ -70,7 +84,7 @@ impl<C: Copy + Send> Lesson<C> {
         problems
     }
 
-    /// Every check catches some known mistake: one that catches none may as well hold nothing.
+    /// Every check catches some known mistake: one that catches none may as well test nothing.
     pub fn every_check_catches_one(&self, seed: u64) -> Vec<String> {
         let catches = |check: &Check<C>| {
             let mut own = self.mistakes.iter().filter(|m| m.exercise == check.exercise);
@@ -86,7 +100,7 @@ impl<C: Copy + Send> Lesson<C> {
             .collect()
     }
 
-    /// Stubs, hints, points, checks, mistakes, the chapter and the answer key say the same.
+    /// Stubs, hints, points, checks, mistakes, the chapter and the answer key agree.
     pub fn papers_agree(&self, root: &Path) -> Vec<String> {
         let manifest = match self.manifest() {
             Ok(manifest) => manifest,
@@ -130,26 +144,26 @@ impl<C: Copy + Send> Lesson<C> {
         let mut of_hints = e.hints.iter().flat_map(|h| h.lines()).filter(code);
         let narrow = of_hints.all(|line| line.chars().count() <= 76);
         vec![
-            (!doc.is_empty(), format!("no contract over `{}`", e.function)),
+            (!doc.is_empty(), format!("no doc comment over `{}`", e.function)),
             (
                 self.stubs_text.contains(&format!("todo!(\"{}: ", e.id)),
-                "its stub says no `todo!(\"N.M: …\")`".into(),
+                "its stub has no `todo!(\"N.M: …\")`".into(),
             ),
             (
                 !calls(self.stubs_text, &e.answer),
                 "its stub names the solution".into(),
             ),
             (hints, "there must be three hints".into()),
-            (narrow, "a line of a hint's code is wider than 76 columns".into()),
+            (narrow, "a code line of a hint is wider than 76 columns".into()),
             (
                 looks,
-                "`looks_at` names a check or a function that is not there".into(),
+                "`looks_at` names a check or a function that does not exist".into(),
             ),
-            (e.points > 0, "it counts nothing".into()),
+            (e.points > 0, "it has no points".into()),
             (self.checks_of(&e.id).count() > 0, "no check".into()),
             (
                 mistakes >= 5,
-                format!("{mistakes} known mistakes; there must be five"),
+                format!("{mistakes} known mistakes; there must be at least five"),
             ),
             (
                 self.right.iter().any(|r| r.exercise == e.id),
@@ -175,7 +189,7 @@ impl<C: Copy + Send> Lesson<C> {
         ]
     }
 
-    /// Checks, mistakes and right answers of exercises that do not exist; names given twice.
+    /// Checks, mistakes and right answers of exercises that do not exist, and duplicate names of checks.
     fn strays(&self, manifest: &Manifest) -> Vec<String> {
         let exercises = self.checks.iter().map(|c| c.exercise);
         let all = exercises
@@ -193,11 +207,44 @@ impl<C: Copy + Send> Lesson<C> {
         problems
     }
 
-    /// Whether the exercise in `root` is still as it was handed out; a student who has begun has changed it.
+    /// Whether the exercise in `root` is still as it was handed out. A student who has begun has changed it.
     pub fn is_handed_out(&self, root: &Path) -> bool {
         let lesson = self.manifest().map(|m| m.lesson).unwrap_or_default();
-        let now = fs::read_to_string(root.join(place::exercises(&lesson))).unwrap_or_default();
+        let now = fs::read_to_string(root.join(paths::exercises(&lesson))).unwrap_or_default();
         // An editor may have changed how lines end.
         now.replace("\r\n", "\n") == self.stubs_text.replace("\r\n", "\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Verdict, not_run};
+
+    fn needs_a_gpu(_: &fn()) -> Verdict {
+        not_run("there is no GPU")
+    }
+
+    #[test]
+    fn a_check_that_does_not_run_is_not_a_passed_reference() {
+        static LESSON: Lesson<fn()> = Lesson {
+            manifest: "",
+            stubs_text: "",
+            stubs: || (),
+            reference: || (),
+            checks: &[Check {
+                exercise: "1.1",
+                name: "needs_a_gpu",
+                run: needs_a_gpu,
+            }],
+            mistakes: &[],
+            right: &[],
+        };
+        let found = LESSON.right_answers_pass(1);
+        assert_eq!(
+            found.not_run,
+            ["the reference, 1.1::needs_a_gpu: there is no GPU"]
+        );
+        assert!(found.problems.is_empty(), "{found:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Runs one check on a thread of its own, with a deadline, and says what became of it.
+//! Runs one check on a thread of its own, with a deadline, and returns its outcome.
 
 use std::{
     cell::RefCell,
@@ -10,38 +10,38 @@ use std::{
 
 use crate::{Draw, Finding, Verdict, Wrong, stuck};
 
-/// What became of a check.
+/// The outcome of a check.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// It holds.
+    /// The answer has the property.
     Passed,
     /// The student's function is not written yet.
     ToDo,
-    /// It does not hold.
+    /// The answer does not have the property.
     Wrong(Box<Wrong>),
-    /// It could not run, and why.
+    /// The check could not run; why.
     NotRun(String),
     /// The student's function panicked.
     Panicked {
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
-        /// The student's file and line, where one of them is on the stack.
+        /// The student's file and line, if one is on the stack.
         place: String,
         /// The input in short.
         input: String,
     },
     /// The student's function did not end in time.
     Stuck {
-        /// After so long.
+        /// The deadline.
         deadline: Duration,
-        /// Where it was, if that could be found out.
+        /// Where it was, if known.
         place: Option<String>,
         /// The input in short.
         input: String,
     },
 }
 
-/// What the thread of a check shares with those who watch it.
+/// What the thread of a check shares with the thread that waits for it.
 struct Running {
     seed: u64,
     check: String,
@@ -79,7 +79,7 @@ pub(crate) fn draw_now() -> Draw {
     }
 }
 
-/// Panics of checks are told by the grader; all others as ever.
+/// Panics of checks are reported by the grader, all others by the hook that was there before.
 fn hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -93,11 +93,11 @@ fn hook() {
 
 fn said(info: &PanicHookInfo) -> String {
     info.payload_as_str()
-        .unwrap_or("a panic that says nothing")
+        .unwrap_or("a panic without a message")
         .to_owned()
 }
 
-/// Where the panic is, or, where that is not in the exercises, who of them called there.
+/// The line of the panic, or, if that is not in the exercises, the line of the exercises that led there.
 fn place(info: &PanicHookInfo) -> String {
     let at = info.location().map_or("an unknown place".into(), |l| {
         format!("{}:{}", l.file().replace('\\', "/"), l.line())
@@ -108,7 +108,7 @@ fn place(info: &PanicHookInfo) -> String {
     stuck::here().unwrap_or(at)
 }
 
-/// Runs `check` on its own thread. One that does not end is left behind: it dies with the process.
+/// Runs `check` on its own thread. A thread that does not end before the deadline is abandoned until the process exits.
 pub fn run<C: Copy + Send + 'static>(
     name: &str,
     check: fn(&C) -> Verdict,
@@ -141,7 +141,7 @@ pub fn run<C: Copy + Send + 'static>(
         Ok(Ok(Err(Finding::Wrong(wrong)))) => Outcome::Wrong(wrong),
         Ok(Ok(Err(Finding::NotRun(why)))) => Outcome::NotRun(why),
         Ok(Err(payload)) => {
-            // What a student panicked with may panic again when it is dropped.
+            // Dropping the payload of a student's panic may panic again.
             std::mem::forget(payload);
             match lock(&running.panic).take() {
                 Some((message, _)) if message.starts_with("not yet implemented") => Outcome::ToDo,
@@ -160,6 +160,8 @@ pub fn run<C: Copy + Send + 'static>(
             place: lock(&running.thread).as_ref().and_then(stuck::Thread::place),
             input: input(),
         },
-        Err(mpsc::RecvTimeoutError::Disconnected) => Outcome::NotRun("its thread went away".into()),
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            Outcome::NotRun("its thread ended without a result".into())
+        }
     }
 }

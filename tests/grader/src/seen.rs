@@ -1,4 +1,4 @@
-//! What a run saw, for `cargo course watch`: as data, beside the text that a student reads.
+//! The results of a run for `cargo course watch`: as data, next to the text that a student reads.
 
 use std::{env, fs, io, path::Path};
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::grades::ExerciseGrade;
 
-/// Names the file that a run leaves what it saw in.
+/// The environment variable with the path of the file that a run writes its results to.
 pub const SEEN: &str = "CANOPY_SEEN";
 
-/// What one run of `cargo test -p lessonNN` saw.
+/// The results of one run of `cargo test -p lessonNN`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Of the checks' inputs.
+    /// The seed of the checks' inputs.
     pub seed: u64,
-    /// Those that were checked. Of each, the first check that does not hold is told in full.
+    /// The exercises that were checked. For each, the first check that did not pass has its report.
     pub exercises: Vec<ExerciseGrade>,
 }
 
 impl Seen {
-    /// Leaves it where [`SEEN`] says, if it says anything.
+    /// Writes the results to the file that [`SEEN`] names, if it is set.
     pub(crate) fn leave(&self) -> io::Result<()> {
         match env::var_os(SEEN) {
             Some(path) => fs::write(path, serde_json::to_string(self)?),
@@ -27,7 +27,7 @@ impl Seen {
         }
     }
 
-    /// What a run left in `path`; nothing where it did not come to its end.
+    /// Reads the results in `path`; `None` if the run did not finish.
     pub fn load(path: &Path) -> Option<Self> {
         serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
     }

@@ -1,4 +1,4 @@
-//! What a student's source says, read as text.
+//! Searches a student's source as text.
 
 /// Whether `source` names canopy's own `function`, by a path or by a `use`. Comments do not count.
 pub fn calls(source: &str, function: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Where a thread is: for a loop that does not end, and for a panic deep in somebody else's code.
+//! Where a thread is: for a function that does not end, and for a panic inside a library.
 
 /// The first line of the exercises on this thread's stack.
 pub fn here() -> Option<String> {
@@ -12,9 +12,9 @@ pub fn here() -> Option<String> {
 
 #[derive(Default)]
 struct Places {
-    /// The library's function that was called, by the innermost line that is none of a library's.
+    /// The function of a library that was called by the innermost line outside of libraries.
     call: Option<String>,
-    /// Whether that line is passed.
+    /// Whether that line has been seen.
     called: bool,
     /// The innermost line of the exercises.
     student: Option<String>,
@@ -30,7 +30,7 @@ fn places(addresses: &[usize]) -> Places {
             let file = file.to_string_lossy().replace('\\', "/");
             if let Some(at) = file.find("exercises/") {
                 found.student = Some(format!("{}:{}", &file[at..], symbol.lineno().unwrap_or(0)));
-                // Somebody else's line lies between: what that waits for is not the student's call.
+                // A line that is neither a library's nor the student's lies between: the call is not the student's.
                 found.call = found.call.take().filter(|_| !found.called);
                 return;
             }
@@ -50,7 +50,7 @@ fn places(addresses: &[usize]) -> Places {
     found
 }
 
-/// The module of a library's file: `std::sync::mpsc`; empty for what every call goes through.
+/// The module of a library's file: `std::sync::mpsc`; empty for glue code that every call goes through.
 fn library(file: &str) -> Option<String> {
     let (name, rest) = if let Some((_, rest)) = file.split_once("/library/") {
         rest.split_once("/src/")?
@@ -72,35 +72,35 @@ fn library(file: &str) -> Option<String> {
     Some(format!("{name}::{module}"))
 }
 
-/// The likely cause where a thread does not come back from a call at `place`.
+/// The likely cause if a thread does not return from a call at `place`.
 pub fn why(place: &str) -> Option<&'static str> {
     const CAUSES: [(&[&str], &str); 6] = [
         (
             &["::send"],
-            "The channel is full, and whoever should empty it has ended, or waits for this thread.",
+            "The channel is full, and its receiver has ended or waits for this thread.",
         ),
         (
             &["recv", "mpsc", "channel"],
-            "It waits for a message that nobody sends. A receiver goes on waiting while any sending end lives, even one of \
-             your own: drop what sends no more.",
+            "It waits for a message that nobody sends. A receiver waits as long as any sender exists, even one of your own: \
+             drop senders that you no longer need.",
         ),
         (
             &["mutex", "rwlock"],
-            "The lock is held by one that waits for this thread, or by this thread itself: a guard lives to the end of its \
+            "The lock is held by a thread that waits for this one, or by this thread itself: a guard lives to the end of its \
              scope. Drop it before you wait.",
         ),
         (
             &["condvar"],
-            "Nobody wakes it. Notify after each change, and look at the condition under the lock before you wait.",
+            "No thread wakes it. Notify after each change, and check the condition under the lock before you wait.",
         ),
         (
             &["scope", "join"],
-            "It waits for its threads, and one of them waits itself: for a message though a sender is still held here, for \
-             room in a channel, or for a lock.",
+            "It waits for its threads, and one of them waits too: for a message although a sender still exists here, for \
+             space in a channel, or for a lock.",
         ),
         (
             &["barrier"],
-            "Fewer threads come to the barrier than it was made for.",
+            "Fewer threads reach the barrier than it was created for.",
         ),
     ];
     let call = place.rsplit_once(", in ").map_or(place, |(_, call)| call);
@@ -110,7 +110,7 @@ pub fn why(place: &str) -> Option<&'static str> {
     known.map(|(_, cause)| *cause)
 }
 
-/// A function's name alone: `lock` of `lock<()>`, of `<std[e28293b1aa0f68bd]::sync::Mutex>::lock`.
+/// The name of a function alone: `lock` of `lock<()>`, of `<std[e28293b1aa0f68bd]::sync::Mutex>::lock`.
 fn plain(name: &str) -> String {
     let (mut depth, mut flat) = (0, String::new());
     for c in name.chars() {
@@ -132,7 +132,7 @@ fn plain(name: &str) -> String {
 #[cfg(unix)]
 pub use ask::Thread;
 
-/// A thread can be asked where it is by a signal: the handler notes the addresses on its stack, and nothing more.
+/// A signal asks a thread where it is: the handler records the addresses on its stack, and does nothing else.
 #[cfg(unix)]
 mod ask {
     use std::{
@@ -151,7 +151,7 @@ mod ask {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     static DONE: AtomicBool = AtomicBool::new(false);
 
-    /// A thread that may be asked where it is, as long as it runs.
+    /// A thread that can be asked where it is, as long as it runs.
     pub struct Thread(libc::pthread_t);
 
     extern "C" fn note(_: libc::c_int) {
@@ -169,18 +169,18 @@ mod ask {
     }
 
     impl Thread {
-        /// The thread that calls.
+        /// The calling thread.
         pub fn this() -> Self {
             // SAFETY: has no precondition.
             Self(unsafe { libc::pthread_self() })
         }
 
-        /// Where a thread that has not ended is: the line of the exercises, and what that line called.
+        /// Where a thread is that has not ended: the line of the exercises, and the function that this line called.
         pub fn place(&self) -> Option<String> {
             static ONE: Mutex<()> = Mutex::new(());
             let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
             DONE.store(false, SeqCst);
-            // SAFETY: the thread runs still (it sent nothing before its deadline), and the handler is async-signal-safe.
+            // SAFETY: the thread still runs (it sent nothing before its deadline), and the handler is async-signal-safe.
             unsafe {
                 let handler = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
                 libc::signal(libc::SIGURG, handler);
@@ -206,13 +206,13 @@ mod ask {
     }
 }
 
-/// Elsewhere a thread cannot be asked.
+/// On other systems a thread cannot be asked.
 #[cfg(not(unix))]
 pub struct Thread;
 
 #[cfg(not(unix))]
 impl Thread {
-    /// The thread that calls.
+    /// The calling thread.
     pub fn this() -> Self {
         Self
     }

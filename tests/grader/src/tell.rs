@@ -1,4 +1,4 @@
-//! What a student reads: within 80 columns, in colour where the terminal takes it.
+//! The reports that a student reads: within 80 columns, in colour if the terminal supports it.
 
 use std::io::IsTerminal;
 
@@ -11,11 +11,11 @@ pub struct Ink {
     pub colour: bool,
 }
 
-/// Columns of what is told.
+/// The width of a report in columns.
 pub const WIDTH: usize = 80;
 
 impl Ink {
-    /// Colour where standard output is a terminal, and `NO_COLOR` is not set.
+    /// Colour if standard output is a terminal and `NO_COLOR` is not set.
     pub fn auto() -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
         Self {
@@ -62,7 +62,7 @@ impl Ink {
     }
 }
 
-/// `text` in lines of at most `width` columns, broken between words, a longer word within it.
+/// `text` in lines of at most `width` columns, broken between words; a longer word is broken within.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -83,7 +83,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Paragraphs of Markdown in lines of at most `width` columns: prose is wrapped, code (four spaces before it) stays as it is.
+/// Paragraphs of Markdown in lines of at most `width` columns: prose is wrapped, code (indented by four spaces) is not.
 pub fn paragraphs(text: &str, width: usize) -> Vec<String> {
     let (mut lines, mut prose) = (Vec::new(), String::new());
     let flush = |prose: &mut String, lines: &mut Vec<String>| {
@@ -105,7 +105,7 @@ pub fn paragraphs(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A label in a column of its own, and lines beside it.
+/// A label in a column of its own, and lines next to it.
 pub fn labelled(label: &str, lines: &[String]) -> String {
     let mut out = String::new();
     for (i, line) in lines.iter().enumerate() {
@@ -116,20 +116,20 @@ pub fn labelled(label: &str, lines: &[String]) -> String {
     out
 }
 
-/// A label and a text beside it, wrapped.
+/// A label and wrapped text next to it.
 pub fn paragraph(label: &str, text: &str) -> String {
     labelled(label, &wrap(text, WIDTH - 15))
 }
 
-/// What is known of one check of an answer.
-pub struct Told<'a> {
+/// The report on one check of an answer.
+pub struct CheckReport<'a> {
     /// The exercise's name and title.
     pub exercise: (&'a str, &'a str),
     /// The check as a sentence.
     pub check: &'a str,
-    /// What was asked.
+    /// What the exercise asks for.
     pub asked: &'a str,
-    /// What became of it.
+    /// The outcome.
     pub outcome: &'a Outcome,
     /// The likely cause.
     pub cause: Option<&'a str>,
@@ -137,8 +137,8 @@ pub struct Told<'a> {
     pub chapter: (&'a str, &'a str),
 }
 
-impl Told<'_> {
-    /// All of it, some ten lines.
+impl CheckReport<'_> {
+    /// The whole text, about ten lines.
     pub fn text(&self, ink: Ink) -> String {
         let (id, title) = self.exercise;
         let mut out = format!("{}\n", ink.bold(&format!("{id} {title}")));
@@ -146,7 +146,7 @@ impl Told<'_> {
             Outcome::Stuck { .. } => "did not end: ",
             Outcome::Panicked { .. } => "panicked: ",
             Outcome::NotRun(_) => "not run: ",
-            _ => "does not hold: ",
+            _ => "failed: ",
         };
         let head = wrap(&format!("{word}{}", self.check), WIDTH - 2);
         for line in head {
@@ -192,7 +192,7 @@ impl Told<'_> {
             } => {
                 out.push_str(&given(input));
                 out.push_str(&paragraph("waited", &format!("{} s", deadline.as_secs_f32())));
-                let place = place.as_deref().unwrap_or("where could not be found out");
+                let place = place.as_deref().unwrap_or("an unknown line");
                 out.push_str(&paragraph("at", place));
             }
             Outcome::NotRun(why) => out.push_str(&paragraph("because", why)),
@@ -213,7 +213,7 @@ fn given(input: &str) -> String {
     labelled("given", &lines)
 }
 
-/// Keeps the columns of a table; wraps what is too long for them.
+/// Keeps a line with its columns, or wraps it if it is too long.
 fn fit(line: &str) -> Vec<String> {
     if line.chars().count() <= WIDTH - 15 {
         vec![line.to_owned()]
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_told_stays_within_eighty_columns() {
+    fn every_report_stays_within_eighty_columns() {
         let long = "word ".repeat(60) + &"x".repeat(300);
         let expected = Values::tensor(vec![1.23456e-9; 300], &[3, 100], "f32");
         let got = Values::tensor(vec![-9.8e20; 300], &[3, 100], "f32");
@@ -262,7 +262,7 @@ mod tests {
             Outcome::NotRun(long.clone()),
         ];
         for outcome in &outcomes {
-            let told = Told {
+            let report = CheckReport {
                 exercise: ("1.2", "A title"),
                 check: &long,
                 asked: &long,
@@ -270,7 +270,7 @@ mod tests {
                 cause: Some(&long),
                 chapter: ("01.md", "exercise-1-2"),
             };
-            let text = told.text(Ink { colour: false });
+            let text = report.text(Ink { colour: false });
             for line in text.lines() {
                 assert!(line.chars().count() <= WIDTH, "{line}");
             }

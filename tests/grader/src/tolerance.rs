@@ -1,18 +1,18 @@
-//! How far an answer may be from the reference, for each number type: here and nowhere else.
+//! How far an answer may be from the reference, for each dtype. All tolerances are defined here.
 
 use crate::Values;
 
-/// What may differ, and still be right.
+/// The difference that is still right.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Times the expected number.
+    /// Multiplied by the expected number.
     pub relative: f64,
-    /// Added to that.
+    /// Added to the product.
     pub absolute: f64,
 }
 
 impl Tolerance {
-    /// Room for another order of summation, and not for another formula.
+    /// Allows another order of summation, and not another formula.
     pub fn of(dtype: &str) -> Self {
         let (relative, absolute) = match dtype {
             "f64" => (1e-9, 1e-12),
@@ -24,20 +24,20 @@ impl Tolerance {
         Self { relative, absolute }
     }
 
-    /// The greatest distance from `expected` that is allowed. `greatest` is the largest of its neighbours: a sum that
-    /// cancels keeps their rounding.
+    /// The greatest allowed distance from `expected`. `greatest` is the largest absolute value of the same tensor: where a sum
+    /// cancels, the rounding of its terms remains.
     pub fn allowed(&self, expected: f64, greatest: f64) -> f64 {
         self.relative * expected.abs().max(0.01 * greatest) + self.absolute
     }
 }
 
-/// The largest size of a finite number in `values`.
+/// The largest absolute value of the finite numbers in `values`.
 pub fn greatest(values: &Values) -> f64 {
     let sizes = values.numbers.iter().map(|v| v.abs());
     sizes.filter(|v| v.is_finite()).fold(0.0, f64::max)
 }
 
-/// Whether `got` may stand for `expected`. Two NaN, and two equal infinities, may.
+/// Whether `got` is close enough to `expected`. Two NaN, and two equal infinities, are.
 pub fn same(got: f64, expected: f64, allowed: f64) -> bool {
     got == expected || (got.is_nan() && expected.is_nan()) || (got - expected).abs() <= allowed
 }
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_held_exactly() {
+    fn integers_are_compared_exactly() {
         assert_eq!(Tolerance::of("integer").allowed(1e6, 1e6), 0.0);
     }
 }

@@ -1,13 +1,13 @@
-//! Numbers with their shape and number type, as a check compares and shows them.
+//! Numbers with their shape and dtype, as a check compares and shows them.
 
 use std::fmt::Write;
 
-/// The numbers of a scalar, a list or a tensor. The grader knows no tensors: lessons turn them into this.
+/// The numbers of a scalar, a list or a tensor. The grader does not depend on candle: lessons convert tensors to this.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
-    /// All numbers, the last axis fastest. Integers up to 2^53 are exact.
+    /// All numbers in row-major order. Integers up to 2^53 are exact.
     pub numbers: Vec<f64>,
-    /// Length of each axis; none of a scalar.
+    /// The length of each axis; empty for a scalar.
     pub shape: Vec<usize>,
     /// `f32`, `f64`, `f16`, `bf16`, or `integer`.
     pub dtype: &'static str,
@@ -24,7 +24,7 @@ impl Values {
         }
     }
 
-    /// The index along each axis of the number at `flat`, such as `[1, 0]`; empty of a scalar.
+    /// The index along each axis of the number at `flat`, such as `[1, 0]`; empty for a scalar.
     pub fn index(&self, flat: usize) -> String {
         if self.shape.is_empty() {
             return String::new();
@@ -39,12 +39,12 @@ impl Values {
         format!("{index:?}")
     }
 
-    /// The number at `flat`, in short.
+    /// The number at `flat`, shortened.
     pub fn text(&self, flat: usize) -> String {
         self.numbers.get(flat).map_or("–".into(), |&v| number(v))
     }
 
-    /// All in at most `width` columns: `[2, 3] of f32: 0.25, −1, …`.
+    /// All numbers in at most `width` columns: `[2, 3] of f32: 0.25, −1, …`.
     pub fn short(&self, width: usize) -> String {
         let mut out = match self.shape.as_slice() {
             [] => String::new(),
@@ -63,7 +63,7 @@ impl Values {
     }
 }
 
-/// A number in at most 11 columns, seven digits of it.
+/// A number in at most 11 columns, with seven digits.
 pub fn number(value: f64) -> String {
     if value.is_nan() {
         return "NaN".into();

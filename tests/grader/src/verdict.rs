@@ -1,4 +1,4 @@
-//! What a check says, and the comparisons it says it by.
+//! The verdict of a check, and the comparisons that lead to it.
 
 use crate::{
     Values,
@@ -6,7 +6,7 @@ use crate::{
     tolerance::{Tolerance, greatest, same},
 };
 
-/// What a check says: nothing to say, or a [`Finding`].
+/// The verdict of a check: `Ok` if it passed, or a [`Finding`].
 pub type Verdict = Result<(), Finding>;
 
 /// Why a check did not pass.
@@ -14,27 +14,27 @@ pub type Verdict = Result<(), Finding>;
 pub enum Finding {
     /// The answer is wrong.
     Wrong(Box<Wrong>),
-    /// The check cannot run here; why. Never counted as passed.
+    /// The check cannot run here, and why. It is never counted as passed.
     NotRun(String),
 }
 
-/// A wrong answer, as it is told and as it is compared with the known mistakes.
+/// A wrong answer, as it is reported and as it is compared with the known mistakes.
 #[derive(Clone, Debug)]
 pub struct Wrong {
-    /// The input in short.
+    /// The input, shortened.
     pub input: String,
     /// What was compared: "output", "loss".
     pub what: String,
-    /// What came.
+    /// The result.
     pub got: Option<Values>,
-    /// Expected, got and where they part, a line each, within 64 columns.
+    /// Expected, got and the first difference, one line each, within 64 columns.
     pub lines: Vec<String>,
 }
 
 impl<E: std::error::Error> From<E> for Finding {
-    /// An error out of the student's function.
+    /// An error that the student's function returned.
     fn from(error: E) -> Self {
-        // With RUST_BACKTRACE set, candle's errors go on with a backtrace.
+        // With RUST_BACKTRACE set, candle's errors contain a backtrace.
         let text = error.to_string();
         let said = text.lines().take_while(|l| !l.trim_start().starts_with("0: "));
         let first: String = said.take(2).collect::<Vec<_>>().join(" ");
@@ -47,7 +47,7 @@ impl<E: std::error::Error> From<E> for Finding {
     }
 }
 
-/// A check that cannot run here.
+/// The verdict of a check that cannot run here.
 ///
 /// # Errors
 /// Always: the finding itself.
@@ -55,21 +55,21 @@ pub fn not_run(reason: impl Into<String>) -> Verdict {
     Err(Finding::NotRun(reason.into()))
 }
 
-/// Begins a case: `input` is shown where the answer to it is wrong, where it panics, and where it does not end.
+/// Starts a case. `input` is shown if the answer to it is wrong, if it panics, and if it does not end.
 pub fn given(input: impl Into<String>) -> Case {
     let input = input.into();
     note_input(&input);
     Case { input, scale: 0.0 }
 }
 
-/// One input of a check, and the comparisons of what came of it.
+/// One input of a check, and the comparisons of its result.
 pub struct Case {
     input: String,
     scale: f64,
 }
 
 impl Case {
-    /// The same case, its answers computed from numbers as large as `scale`, whose rounding they may keep.
+    /// The same case with results computed from numbers as large as `scale`, so that they may contain the rounding of these.
     pub fn at_scale(mut self, scale: f64) -> Self {
         self.scale = scale;
         self
@@ -84,17 +84,17 @@ impl Case {
         })))
     }
 
-    /// `got` is `expected` within the tolerance of expected's number type, and of its shape and number type.
+    /// Tests that `got` has the shape and dtype of `expected`, and is close to it by the tolerance of that dtype.
     ///
     /// # Errors
-    /// The finding, with the first place where they part.
+    /// The finding, with the first difference.
     pub fn close(&self, what: &str, got: impl Into<Values>, expected: impl Into<Values>) -> Verdict {
         let (got, expected) = (got.into(), expected.into());
         if got.shape != expected.shape || got.dtype != expected.dtype {
             let head = |v: &Values| {
                 match v.shape.as_slice() {
                     [] => format!("one number of {}", v.dtype),
-                    // A list of another length: what is in it says more than how long it is.
+                    // The contents of a list say more than its length.
                     [_] if v.dtype == "integer" => format!("shape {}", v.short(48)),
                     shape => format!("shape {shape:?} of {}", v.dtype),
                 }
@@ -112,19 +112,20 @@ impl Case {
         self.wrong(what, Some(got), lines)
     }
 
-    /// A condition that is no comparison; `else_say` says what came instead.
+    /// Tests a condition; `otherwise` describes the result if it is false.
     ///
     /// # Errors
     /// The finding.
-    pub fn holds(&self, what: &str, condition: bool, else_say: impl Into<String>) -> Verdict {
+    pub fn require(&self, what: &str, condition: bool, otherwise: impl Into<String>) -> Verdict {
         if condition {
             return Ok(());
         }
-        self.wrong(what, None, vec![format!("got       {}", else_say.into())])
+        self.wrong(what, None, vec![format!("got       {}", otherwise.into())])
     }
 }
 
-/// How `got` parts from `expected`, of the same shape; nothing where it does not. `size` is [`Tolerance::allowed`]'s.
+/// The differences of `got` from `expected`, of the same shape; empty if it is close. `size` is that of
+/// [`Tolerance::allowed`].
 fn part(got: &Values, expected: &Values, size: f64) -> Vec<String> {
     let tolerance = Tolerance::of(expected.dtype);
     let pairs = || got.numbers.iter().zip(&expected.numbers).enumerate();
@@ -171,12 +172,12 @@ fn error_line(worst: f64, place: &str, allowed: f64) -> String {
     let worst = if worst.is_finite() {
         format!("{worst:.1e}")
     } else {
-        "not a number to measure".into()
+        "not finite".into()
     };
     format!("error     {worst}{place}; allowed {allowed:.0e}")
 }
 
-/// Expected over got, in columns, from a little before the first place where they part.
+/// Expected above got, in columns, from two numbers before the first difference.
 fn around(got: &Values, expected: &Values, first: usize) -> Vec<String> {
     let from = first.saturating_sub(2);
     let (mut top, mut middle, mut low, mut mark) = (
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_and_the_greatest_error_are_told() {
+    fn the_first_difference_and_the_greatest_error_are_reported() {
         let expected = Values::tensor(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], "f32");
         let mut got = expected.clone();
         (got.numbers[3], got.numbers[5]) = (4.5, 16.0);
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_and_number_types_are_held_before_numbers() {
+    fn shapes_and_dtypes_are_compared_before_numbers() {
         let a = Values::tensor(vec![1.0], &[1], "f32");
         let said = lines(given("x").close("loss", a, 1.0f32));
         assert_eq!(
@@ -273,7 +274,7 @@ mod tests {
     #[test]
     fn a_nan_is_a_wrong_answer() {
         let said = lines(given("x").close("loss", f32::NAN, 0.5f32)).join("\n");
-        assert!(said.contains("NaN") && said.contains("not a number"), "{said}");
+        assert!(said.contains("NaN") && said.contains("not finite"), "{said}");
     }
 
     #[test]

@@ -16,7 +16,10 @@ fn a_deadlock_between_threads_is_stuck_and_not_a_hang() {
         },
         ..LESSON.reference
     };
-    let check = LESSON.checks.iter().find(|c| c.name == "gives_all_in_order");
+    let check = LESSON
+        .checks
+        .iter()
+        .find(|c| c.name == "delivers_results_in_order");
     let check = check.expect("the check");
     let deadline = Duration::from_millis(500);
     let outcome = run(&check.full_name(), check.run, answer, 1, deadline);

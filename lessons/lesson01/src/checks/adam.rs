@@ -59,31 +59,31 @@ fn drawn_config(draw: &mut Draw) -> AdamConfig {
     }
 }
 
-pub fn begins_with_a_step_of_lr(answer: &Lesson01) -> Verdict {
+pub fn first_step_has_size_lr(answer: &Lesson01) -> Verdict {
     let ran = run_adam(answer, &mut draw(), 1, 0.125, AdamConfig::default())?;
     // m̂ is g and v̂ is g², so the first step is lr long whatever the gradient's size.
     let rule = |w: f64, g: &[f64]| w - 0.125 * g[0] / (g[0].abs() + 1e-8);
-    ran.steps.hold(&ran.case, "parameter", &ran.steps.params, rule)
+    ran.steps.check(&ran.case, "parameter", &ran.steps.params, rule)
 }
 
-pub fn corrects_both_means(answer: &Lesson01) -> Verdict {
+pub fn corrects_the_bias_of_both_means(answer: &Lesson01) -> Verdict {
     let mut draw = draw();
     let (count, config) = (draw.whole(3, 5), drawn_config(&mut draw));
     let ran = run_adam(answer, &mut draw, count, 0.1, config)?;
     let rule = |w: f64, g: &[f64]| adam_by_hand(w, g, 0.1, &ran.config).0;
-    ran.steps.hold(&ran.case, "parameter", &ran.steps.params, rule)
+    ran.steps.check(&ran.case, "parameter", &ran.steps.params, rule)
 }
 
-pub fn keeps_both_means(answer: &Lesson01) -> Verdict {
+pub fn stores_both_means(answer: &Lesson01) -> Verdict {
     let mut draw = draw();
     let config = drawn_config(&mut draw);
     let ran = run_adam(answer, &mut draw, 2, 0.1, config)?;
     let mean = |w: f64, g: &[f64]| adam_by_hand(w, g, 0.1, &ran.config).1;
     ran.steps
-        .hold(&ran.case, "mean m of parameter", &ran.state.mean, mean)?;
+        .check(&ran.case, "mean m of parameter", &ran.state.mean, mean)?;
     let square = |w: f64, g: &[f64]| adam_by_hand(w, g, 0.1, &ran.config).2;
     ran.steps
-        .hold(&ran.case, "mean square v of parameter", &ran.state.square, square)
+        .check(&ran.case, "mean square v of parameter", &ran.state.square, square)
 }
 
 pub fn counts_the_steps(answer: &Lesson01) -> Verdict {
@@ -93,7 +93,7 @@ pub fn counts_the_steps(answer: &Lesson01) -> Verdict {
     ran.case.close("state.step", ran.state.step, count as u64)
 }
 
-pub fn adds_epsilon_outside_the_root(answer: &Lesson01) -> Verdict {
+pub fn adds_epsilon_after_the_root(answer: &Lesson01) -> Verdict {
     let mut draw = draw();
     let config = AdamConfig {
         eps: 0.5,
@@ -101,5 +101,5 @@ pub fn adds_epsilon_outside_the_root(answer: &Lesson01) -> Verdict {
     };
     let ran = run_adam(answer, &mut draw, 3, 0.1, config)?;
     let rule = |w: f64, g: &[f64]| adam_by_hand(w, g, 0.1, &ran.config).0;
-    ran.steps.hold(&ran.case, "parameter", &ran.steps.params, rule)
+    ran.steps.check(&ran.case, "parameter", &ran.steps.params, rule)
 }

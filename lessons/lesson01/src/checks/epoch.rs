@@ -2,7 +2,7 @@ use grader::{Verdict, draw, given};
 
 use crate::Lesson01;
 
-fn hold_iterations(
+fn check_iterations(
     answer: &Lesson01,
     records: usize,
     batch: usize,
@@ -17,12 +17,12 @@ fn hold_iterations(
 }
 
 pub fn counts_the_last_batch(answer: &Lesson01) -> Verdict {
-    hold_iterations(answer, 691, 16, false, 44)?;
-    hold_iterations(answer, 64, 16, false, 4)?;
+    check_iterations(answer, 691, 16, false, 44)?;
+    check_iterations(answer, 64, 16, false, 4)?;
     let mut draw = draw();
     let (batch, full) = (draw.whole(5, 40), draw.whole(2, 30));
-    hold_iterations(answer, batch * full, batch, false, full)?;
-    hold_iterations(
+    check_iterations(answer, batch * full, batch, false, full)?;
+    check_iterations(
         answer,
         batch * full + draw.whole(1, batch - 1),
         batch,
@@ -31,26 +31,26 @@ pub fn counts_the_last_batch(answer: &Lesson01) -> Verdict {
     )
 }
 
-pub fn drops_only_what_is_not_full(answer: &Lesson01) -> Verdict {
-    hold_iterations(answer, 691, 16, true, 43)?;
-    hold_iterations(answer, 64, 16, true, 4)?;
+pub fn drops_only_an_incomplete_batch(answer: &Lesson01) -> Verdict {
+    check_iterations(answer, 691, 16, true, 43)?;
+    check_iterations(answer, 64, 16, true, 4)?;
     let mut draw = draw();
     let (batch, full) = (draw.whole(5, 40), draw.whole(2, 30));
-    hold_iterations(answer, batch * full, batch, true, full)?;
-    hold_iterations(answer, batch * full + draw.whole(1, batch - 1), batch, true, full)
+    check_iterations(answer, batch * full, batch, true, full)?;
+    check_iterations(answer, batch * full + draw.whole(1, batch - 1), batch, true, full)
 }
 
 pub fn keeps_the_only_batch(answer: &Lesson01) -> Verdict {
     let batch = draw().whole(9, 40);
-    hold_iterations(answer, 1, batch, true, 1)?;
-    hold_iterations(answer, batch - 1, batch, true, 1)?;
-    hold_iterations(answer, batch, batch, true, 1)?;
-    hold_iterations(answer, batch - 1, batch, false, 1)
+    check_iterations(answer, 1, batch, true, 1)?;
+    check_iterations(answer, batch - 1, batch, true, 1)?;
+    check_iterations(answer, batch, batch, true, 1)?;
+    check_iterations(answer, batch - 1, batch, false, 1)
 }
 
 pub fn has_no_step_without_records(answer: &Lesson01) -> Verdict {
     for drop_last in [false, true] {
-        hold_iterations(answer, 0, draw().whole(1, 40), drop_last, 0)?;
+        check_iterations(answer, 0, draw().whole(1, 40), drop_last, 0)?;
     }
     Ok(())
 }

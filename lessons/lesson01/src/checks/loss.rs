@@ -5,16 +5,16 @@ use super::values;
 use crate::Lesson01;
 
 pub fn is_the_mean_over_rows(answer: &Lesson01) -> Verdict {
-    hold_loss(answer, &[0.5, -1.0, 2.0, 0.0, 1.5, 3.0], &[2, 0])?;
+    check_loss(answer, &[0.5, -1.0, 2.0, 0.0, 1.5, 3.0], &[2, 0])?;
     let mut draw = draw();
     let (rows, classes) = (draw.whole(4, 6), draw.whole(2, 3));
-    hold_loss(
+    check_loss(
         answer,
         &draw.list(rows * classes, -3.0, 3.0),
         &draw.below(rows, classes),
     )?;
     let (rows, classes) = (2, draw.whole(5, 7));
-    hold_loss(
+    check_loss(
         answer,
         &draw.list(rows * classes, -3.0, 3.0),
         &[classes as u32 - 1, 1],
@@ -27,15 +27,15 @@ pub fn stays_finite_for_huge_logits(answer: &Lesson01) -> Verdict {
     for (i, logit) in logits.iter_mut().enumerate() {
         *logit += if i < 3 { 1000.0 } else { -1000.0 };
     }
-    hold_loss(answer, &logits, &[1, 0])
+    check_loss(answer, &logits, &[1, 0])
 }
 
-pub fn keeps_log_of_tiny_probabilities(answer: &Lesson01) -> Verdict {
+pub fn stays_exact_for_tiny_probabilities(answer: &Lesson01) -> Verdict {
     let far = draw().number(150.0, 300.0).round() as f32;
-    hold_loss(answer, &[far, 0.0, 1.0, -far, 2.0, 0.5], &[1, 0])
+    check_loss(answer, &[far, 0.0, 1.0, -far, 2.0, 0.5], &[1, 0])
 }
 
-pub fn lets_the_gradient_through(answer: &Lesson01) -> Verdict {
+pub fn has_the_right_gradient(answer: &Lesson01) -> Verdict {
     let mut draw = draw();
     let (logits, labels) = (draw.list(12, -2.0, 2.0), draw.below(4, 3));
     let case = given(format!("logits [4, 3] {logits:?}, labels {labels:?}"));
@@ -53,15 +53,15 @@ pub fn lets_the_gradient_through(answer: &Lesson01) -> Verdict {
     let expected = Values::tensor(expected, &[4, 3], "f32");
     match grads.get(&var) {
         Some(grad) => case.close("gradient of the logits", values(grad)?, expected),
-        None => case.holds(
+        None => case.require(
             "gradient of the logits",
             false,
-            "none: the loss does not hang on them",
+            "none: the loss does not depend on them",
         ),
     }
 }
 
-fn hold_loss(answer: &Lesson01, logits: &[f32], labels: &[u32]) -> Verdict {
+fn check_loss(answer: &Lesson01, logits: &[f32], labels: &[u32]) -> Verdict {
     let (rows, classes) = (labels.len(), logits.len() / labels.len());
     let mut sum = 0.0;
     for (row, &label) in logits.chunks(classes).zip(labels) {

@@ -7,7 +7,7 @@ use super::values;
 pub struct Steps {
     pub params: Vec<Var>,
     pub grads: Vec<Vec<Tensor>>,
-    /// What they were made of, for the long way round.
+    /// Their numbers, from which the expected results are computed.
     pub start: Vec<Vec<f64>>,
     slopes: Vec<Vec<Vec<f64>>>,
 }
@@ -27,7 +27,7 @@ impl Steps {
         let (start, params) = tensors(-1.0, 1.0)?;
         let (mut slopes, mut grads) = (Vec::new(), Vec::new());
         for step in 0..steps {
-            // Gradients that turn and shrink, as they do on the way down.
+            // Gradients that change direction and shrink, as in training.
             let size = 1.0 / (1.0 + step as f64);
             let (slope, grad) = tensors(-0.4 * size, 1.6 * size)?;
             slopes.push(slope);
@@ -42,7 +42,7 @@ impl Steps {
         })
     }
 
-    /// The input in short: the first gradients are enough to follow it by hand.
+    /// The input, shortened: the first gradients are enough to compute the result by hand.
     pub fn given(&self, settings: &str) -> Case {
         let steps = self.grads.len();
         let numbers = |list: &[f64]| {
@@ -56,8 +56,8 @@ impl Steps {
         ))
     }
 
-    /// Holds both variables to the long way: `rule(w, gradients so far)` for each number.
-    pub fn hold(&self, case: &Case, what: &str, vars: &[Var], rule: impl Fn(f64, &[f64]) -> f64) -> Verdict {
+    /// Tests both variables against `rule(w, gradients so far)` for each number.
+    pub fn check(&self, case: &Case, what: &str, vars: &[Var], rule: impl Fn(f64, &[f64]) -> f64) -> Verdict {
         for (i, var) in vars.iter().enumerate() {
             let numbers = self.start[i].iter().enumerate().map(|(k, &w)| {
                 let slopes: Vec<f64> = self.slopes.iter().map(|s| s[i][k]).collect();

@@ -15,7 +15,7 @@ fn about(draw: &mut Draw, count: usize) -> (Vec<[f32; 3]>, f64) {
     (cloud(draw, count), draw.number(0.3, 1.2))
 }
 
-fn hold_turn(answer: &Lesson02, points: &[[f32; 3]], angle: f64) -> Verdict {
+fn check_turn(answer: &Lesson02, points: &[[f32; 3]], angle: f64) -> Verdict {
     let case = given(format!("points {points:?}, angle {angle:.4}")).at_scale(1.0);
     let (sin, cos) = angle.sin_cos();
     let numbers = points.iter().flat_map(|p| {
@@ -26,12 +26,12 @@ fn hold_turn(answer: &Lesson02, points: &[[f32; 3]], angle: f64) -> Verdict {
     case.close("points", places(&turned(answer, points, angle)), expected)
 }
 
-pub fn takes_the_x_axis_to_the_y_axis(answer: &Lesson02) -> Verdict {
+pub fn rotates_the_x_axis_to_the_y_axis(answer: &Lesson02) -> Verdict {
     let far = draw().list(1, 1.0, 3.0)[0];
-    hold_turn(answer, &[[far, 0.0, 2.0]], std::f64::consts::FRAC_PI_2)
+    check_turn(answer, &[[far, 0.0, 2.0]], std::f64::consts::FRAC_PI_2)
 }
 
-pub fn keeps_every_height(answer: &Lesson02) -> Verdict {
+pub fn preserves_heights(answer: &Lesson02) -> Verdict {
     let (points, angle) = about(&mut draw(), 4);
     let case = given(format!("points {points:?}, angle {angle:.4}"));
     let heights = |points: &[[f32; 3]]| -> Vec<f32> { points.iter().map(|p| p[2]).collect() };
@@ -39,7 +39,7 @@ pub fn keeps_every_height(answer: &Lesson02) -> Verdict {
     case.close("heights z", &got, &heights(&points))
 }
 
-pub fn keeps_the_distance_from_the_trunk(answer: &Lesson02) -> Verdict {
+pub fn preserves_distances_from_the_trunk(answer: &Lesson02) -> Verdict {
     let (points, angle) = about(&mut draw(), 4);
     let case = given(format!("points {points:?}, angle {angle:.4}"));
     let far = |points: &[[f32; 3]]| -> Vec<f32> { points.iter().map(|p| p[0].hypot(p[1])).collect() };
@@ -47,14 +47,14 @@ pub fn keeps_the_distance_from_the_trunk(answer: &Lesson02) -> Verdict {
     case.close("distances from the z axis", &got, &far(&points))
 }
 
-pub fn turns_by_any_angle(answer: &Lesson02) -> Verdict {
+pub fn rotates_by_any_angle(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let (points, angle) = about(&mut draw, 3);
-    hold_turn(answer, &points, angle)?;
-    hold_turn(answer, &points, -angle - 2.0)?;
-    hold_turn(answer, &points, angle + 4.0)?;
+    check_turn(answer, &points, angle)?;
+    check_turn(answer, &points, -angle - 2.0)?;
+    check_turn(answer, &points, angle + 4.0)?;
     let case = given("a cloud without points");
-    case.close("points that came back", turned(answer, &[], angle).len(), 0usize)
+    case.close("points of the result", turned(answer, &[], angle).len(), 0usize)
 }
 
 /// A cloud, the seed of its noise, and what is said of both.
@@ -90,7 +90,7 @@ impl Noisy {
         Values::tensor(numbers, &[self.points.len(), 3], "f32")
     }
 
-    fn hold(&self, answer: &Lesson02, deviation: f32) -> Verdict {
+    fn check(&self, answer: &Lesson02, deviation: f32) -> Verdict {
         let case = self.case(deviation);
         let mut points = self.points.clone();
         (answer.jitter)(&mut points, deviation, &mut self.random());
@@ -104,32 +104,32 @@ impl Noisy {
 
 pub fn adds_a_draw_to_each_coordinate(answer: &Lesson02) -> Verdict {
     // At a deviation of 1, all that counts is which draw goes where.
-    Noisy::drawn(&mut draw(), 4).hold(answer, 1.0)
+    Noisy::drawn(&mut draw(), 4).check(answer, 1.0)
 }
 
 pub fn scales_the_noise_by_the_deviation(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let noisy = Noisy::drawn(&mut draw, 3);
-    noisy.hold(answer, draw.list(1, 0.05, 0.2)[0])?;
-    noisy.hold(answer, draw.list(1, 20.0, 30.0)[0])
+    noisy.check(answer, draw.list(1, 0.05, 0.2)[0])?;
+    noisy.check(answer, draw.list(1, 20.0, 30.0)[0])
 }
 
-pub fn cuts_the_noise_at_5_deviations(answer: &Lesson02) -> Verdict {
+pub fn clamps_the_noise_at_5_deviations(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let deviation = draw.list(1, 0.2, 0.5)[0];
     // One draw in nearly two million is beyond 5; the third of each of these seeds is: −6.11, and 5.32.
     for seed in [5_427_667, 6_506_474] {
         let points = cloud(&mut draw, 2);
-        Noisy { points, seed }.hold(answer, deviation)?;
+        Noisy { points, seed }.check(answer, deviation)?;
     }
     Ok(())
 }
 
-pub fn leaves_the_cloud_alone_without_noise(answer: &Lesson02) -> Verdict {
-    Noisy::drawn(&mut draw(), 3).hold(answer, 0.0)
+pub fn leaves_the_cloud_unchanged_without_noise(answer: &Lesson02) -> Verdict {
+    Noisy::drawn(&mut draw(), 3).check(answer, 0.0)
 }
 
-pub fn draws_on_where_it_stopped(answer: &Lesson02) -> Verdict {
+pub fn advances_the_generator(answer: &Lesson02) -> Verdict {
     let noisy = Noisy::drawn(&mut draw(), 2);
     let case = noisy.case(0.5);
     let (mut random, mut by_hand) = (noisy.random(), noisy.random());

@@ -62,7 +62,7 @@ impl Given {
         Ok(sums)
     }
 
-    fn hold(&self, answer: &Lesson02) -> Verdict {
+    fn check(&self, answer: &Lesson02) -> Verdict {
         let [clouds, points, _, output] = self.sizes;
         let case = self.case()?;
         let numbers = self.sums()?.into_iter().map(|s| s.max(0.0)).collect();
@@ -74,31 +74,31 @@ impl Given {
     }
 }
 
-pub fn gives_every_point_the_same_layer(answer: &Lesson02) -> Verdict {
+pub fn applies_the_same_layer_to_every_point(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let points = draw.whole(4, 5);
-    Given::new(&mut draw, [1, points, 3, 2])?.hold(answer)?;
+    Given::new(&mut draw, [1, points, 3, 2])?.check(answer)?;
     // As many channels out as in, so that a weight the wrong way round has a shape that fits.
-    Given::new(&mut draw, [1, 2, 3, 3])?.hold(answer)
+    Given::new(&mut draw, [1, 2, 3, 3])?.check(answer)
 }
 
-pub fn adds_the_bias_before_the_cut(answer: &Lesson02) -> Verdict {
+pub fn adds_the_bias_before_relu(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let mut layer = Given::new(&mut draw, [1, 3, 2, 4])?;
     let bias =
         [(-1.9, -1.5), (0.8, 1.2), (-0.8, -0.4), (2.0, 2.5)].map(|(low, high)| draw.list(1, low, high)[0]);
     layer.b = Var::from_slice(&bias, 4, &Device::Cpu)?;
-    layer.hold(answer)
+    layer.check(answer)
 }
 
-pub fn keeps_clouds_and_points_in_their_places(answer: &Lesson02) -> Verdict {
+pub fn preserves_clouds_and_points(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let (clouds, points) = (draw.whole(2, 3), draw.whole(4, 5));
-    Given::new(&mut draw, [clouds, points, 2, 3])?.hold(answer)?;
-    Given::new(&mut draw, [3, 1, 2, 5])?.hold(answer)
+    Given::new(&mut draw, [clouds, points, 2, 3])?.check(answer)?;
+    Given::new(&mut draw, [3, 1, 2, 5])?.check(answer)
 }
 
-pub fn lets_the_gradient_through_to_all_three(answer: &Lesson02) -> Verdict {
+pub fn has_gradients_for_all_inputs(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let sizes = [2, 3, 3, 4];
     let layer = Given::new(&mut draw, sizes)?;
@@ -116,7 +116,7 @@ pub fn lets_the_gradient_through_to_all_three(answer: &Lesson02) -> Verdict {
             of_w[o * 3 + i] += slope * x[row * 3 + i];
         }
     }
-    loss.hold(&case, "gradient of w", &result, &layer.w, of_w)?;
-    loss.hold(&case, "gradient of b", &result, &layer.b, of_b)?;
-    loss.hold(&case, "gradient of x", &result, &layer.x, of_x)
+    loss.check(&case, "gradient of w", &result, &layer.w, of_w)?;
+    loss.check(&case, "gradient of b", &result, &layer.b, of_b)?;
+    loss.check(&case, "gradient of x", &result, &layer.x, of_x)
 }

@@ -32,7 +32,7 @@ fn case(x: &[f32], sizes: Sizes) -> grader::Case {
     given(format!("x {sizes:?} {x:?}"))
 }
 
-fn hold(answer: &Lesson02, x: &[f32], sizes: Sizes) -> Verdict {
+fn check(answer: &Lesson02, x: &[f32], sizes: Sizes) -> Verdict {
     let case = case(x, sizes);
     let tensor = Tensor::from_slice(x, sizes.as_slice(), &Device::Cpu)?;
     let numbers = places(x, sizes).into_iter().map(|at| f64::from(x[at])).collect();
@@ -51,33 +51,33 @@ fn distinct(draw: &mut Draw, sizes: Sizes) -> Vec<f32> {
     numbers.into_iter().enumerate().map(one).collect()
 }
 
-pub fn takes_the_greatest_of_each_channel(answer: &Lesson02) -> Verdict {
+pub fn takes_the_maximum_of_each_channel(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let sizes = [2, draw.whole(4, 5), 3];
-    hold(answer, &distinct(&mut draw, sizes), sizes)
+    check(answer, &distinct(&mut draw, sizes), sizes)
 }
 
-pub fn does_not_mind_the_order_of_points(answer: &Lesson02) -> Verdict {
+pub fn does_not_depend_on_point_order(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     // The greatest of channel 0 first, of channel 1 last, of channel 2 in between: and so in every order.
     let sizes = [1, 4, 3];
     let x = distinct(&mut draw, sizes);
     for from in 0..4 {
         let rows = (0..4).map(|p| &x[(p + from) % 4 * 3..][..3]);
-        hold(answer, &rows.flatten().copied().collect::<Vec<_>>(), sizes)?;
+        check(answer, &rows.flatten().copied().collect::<Vec<_>>(), sizes)?;
     }
     Ok(())
 }
 
-pub fn takes_one_cloud_of_one_point(answer: &Lesson02) -> Verdict {
+pub fn accepts_one_cloud_of_one_point(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     for sizes in [[1, 1, 3], [3, 1, 2], [1, 3, 1]] {
-        hold(answer, &distinct(&mut draw, sizes), sizes)?;
+        check(answer, &distinct(&mut draw, sizes), sizes)?;
     }
     Ok(())
 }
 
-fn hold_gradient(answer: &Lesson02, draw: &mut Draw, x: &[f32], sizes: Sizes) -> Verdict {
+fn check_gradient(answer: &Lesson02, draw: &mut Draw, x: &[f32], sizes: Sizes) -> Verdict {
     let case = case(x, sizes);
     let var = Var::from_slice(x, sizes.as_slice(), &Device::Cpu)?;
     let loss = Loss::new(draw, &[sizes[0], sizes[2]]);
@@ -85,7 +85,7 @@ fn hold_gradient(answer: &Lesson02, draw: &mut Draw, x: &[f32], sizes: Sizes) ->
     for (weight, at) in loss.weights.iter().zip(places(x, sizes)) {
         gradient[at] = *weight;
     }
-    loss.hold(
+    loss.check(
         &case,
         "gradient of x",
         &(answer.max_points)(&var)?,
@@ -94,14 +94,14 @@ fn hold_gradient(answer: &Lesson02, draw: &mut Draw, x: &[f32], sizes: Sizes) ->
     )
 }
 
-pub fn sends_the_gradient_to_the_greatest(answer: &Lesson02) -> Verdict {
+pub fn sends_the_gradient_to_the_maximum(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let sizes = [2, draw.whole(4, 5), 3];
     let x = distinct(&mut draw, sizes);
-    hold_gradient(answer, &mut draw, &x, sizes)
+    check_gradient(answer, &mut draw, &x, sizes)
 }
 
-pub fn sends_it_to_the_first_of_equals(answer: &Lesson02) -> Verdict {
+pub fn sends_the_gradient_to_the_first_of_equal_points(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let sizes: Sizes = [2, 5, 3];
     let mut x = distinct(&mut draw, sizes);
@@ -113,5 +113,5 @@ pub fn sends_it_to_the_first_of_equals(answer: &Lesson02) -> Verdict {
             x[(cloud * 5 + p) * 3..][..3].copy_from_slice(&top);
         }
     }
-    hold_gradient(answer, &mut draw, &x, sizes)
+    check_gradient(answer, &mut draw, &x, sizes)
 }

@@ -1,4 +1,4 @@
-//! What is held of each answer. Expected numbers are computed here in f64, the long way round.
+//! The checks of each answer. Expected numbers are computed here in f64, in the most direct way.
 
 mod augment;
 mod layer;
@@ -19,21 +19,21 @@ use survivors::*;
 use transform::*;
 
 pub const CHECKS: &[Check<Lesson02>] = checks! {
-    "2.1": moves_the_centroid_to_the_origin, scales_the_farthest_point_to_1, keeps_the_shape_and_what_is_up,
-        stays_exact_far_from_the_origin, takes_points_that_stand_in_one_place;
-    "2.2": gives_every_point_the_same_layer, adds_the_bias_before_the_cut, keeps_clouds_and_points_in_their_places,
-        lets_the_gradient_through_to_all_three;
-    "2.3": takes_the_greatest_of_each_channel, does_not_mind_the_order_of_points, takes_one_cloud_of_one_point,
-        sends_the_gradient_to_the_greatest, sends_it_to_the_first_of_equals;
-    "2.4": is_the_identity_where_the_net_says_0, lays_the_numbers_out_in_rows, gives_each_cloud_its_own_matrix,
-        lets_the_gradient_through_to_the_net;
-    "2.5": is_0_for_turns_and_mirrors, sees_rows_that_are_too_long_or_too_short, sees_rows_that_lean_on_each_other,
-        is_the_mean_over_clouds, pulls_toward_orthogonal;
-    "2.6": takes_the_x_axis_to_the_y_axis, keeps_every_height, keeps_the_distance_from_the_trunk, turns_by_any_angle;
-    "2.7": adds_a_draw_to_each_coordinate, scales_the_noise_by_the_deviation, cuts_the_noise_at_5_deviations,
-        leaves_the_cloud_alone_without_noise, draws_on_where_it_stopped;
-    "2.8": finds_the_greatest_of_every_channel, names_each_point_once_in_order, counts_the_first_of_equal_points,
-        leaves_out_channels_that_are_0;
+    "2.1": moves_the_centroid_to_the_origin, scales_the_farthest_point_to_1, preserves_shape_and_orientation,
+        stays_exact_far_from_the_origin, accepts_identical_points;
+    "2.2": applies_the_same_layer_to_every_point, adds_the_bias_before_relu, preserves_clouds_and_points,
+        has_gradients_for_all_inputs;
+    "2.3": takes_the_maximum_of_each_channel, does_not_depend_on_point_order, accepts_one_cloud_of_one_point,
+        sends_the_gradient_to_the_maximum, sends_the_gradient_to_the_first_of_equal_points;
+    "2.4": is_the_identity_for_zero_output, fills_matrices_row_by_row, gives_each_cloud_its_own_matrix,
+        passes_the_gradient_to_its_input;
+    "2.5": is_zero_for_rotations_and_reflections, penalises_rows_of_length_other_than_1, penalises_rows_that_are_not_orthogonal,
+        is_the_mean_over_clouds, has_the_right_gradient;
+    "2.6": rotates_the_x_axis_to_the_y_axis, preserves_heights, preserves_distances_from_the_trunk, rotates_by_any_angle;
+    "2.7": adds_a_draw_to_each_coordinate, scales_the_noise_by_the_deviation, clamps_the_noise_at_5_deviations,
+        leaves_the_cloud_unchanged_without_noise, advances_the_generator;
+    "2.8": finds_the_maximum_of_every_channel, lists_each_point_once_in_order, counts_the_first_of_equal_points,
+        ignores_channels_that_are_zero;
 };
 
 fn values(tensor: &Tensor) -> Result<Values> {
@@ -77,14 +77,14 @@ impl Loss {
     }
 
     /// The gradient of the loss by `var`, held to `gradient`.
-    fn hold(&self, case: &Case, what: &str, result: &Tensor, var: &Var, gradient: Vec<f64>) -> Verdict {
+    fn check(&self, case: &Case, what: &str, result: &Tensor, var: &Var, gradient: Vec<f64>) -> Verdict {
         let numbers: Vec<f32> = self.weights.iter().map(|&w| w as f32).collect();
         let weights = Tensor::from_vec(numbers, self.shape.as_slice(), &Device::Cpu)?;
         case.close("shape of the result", &result.dims().to_vec(), &self.shape)?;
         let grads = (result * weights)?.sum_all()?.backward()?;
         match grads.get(var) {
             Some(grad) => case.close(what, values(grad)?, expected(gradient, var.dims())),
-            None => case.holds(what, false, "none: the result does not hang on it"),
+            None => case.require(what, false, "none: the result does not depend on it"),
         }
     }
 }

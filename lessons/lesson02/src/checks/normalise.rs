@@ -43,7 +43,7 @@ pub fn scales_the_farthest_point_to_1(answer: &Lesson02) -> Verdict {
     case.close("greatest distance from the origin", far, 1.0f32)
 }
 
-pub fn keeps_the_shape_and_what_is_up(answer: &Lesson02) -> Verdict {
+pub fn preserves_shape_and_orientation(answer: &Lesson02) -> Verdict {
     let points = cloud(&mut draw(), 5);
     let case = given(format!("points {points:?}")).at_scale(1.0);
     let expected: Vec<f64> = by_hand(&points).into_flattened();
@@ -79,7 +79,7 @@ pub fn stays_exact_far_from_the_origin(answer: &Lesson02) -> Verdict {
     )
 }
 
-pub fn takes_points_that_stand_in_one_place(answer: &Lesson02) -> Verdict {
+pub fn accepts_identical_points(answer: &Lesson02) -> Verdict {
     let at = cloud(&mut draw(), 1)[0];
     for count in [1, 4] {
         let points = vec![at; count];
@@ -91,5 +91,5 @@ pub fn takes_points_that_stand_in_one_place(answer: &Lesson02) -> Verdict {
         )?;
     }
     let case = given("a cloud without points");
-    case.close("points that came back", run(answer, &[]).len(), 0usize)
+    case.close("points of the result", run(answer, &[]).len(), 0usize)
 }

@@ -4,7 +4,7 @@ use grader::{Draw, Verdict, draw, given};
 use crate::Lesson02;
 
 /// `[points, channels]`, and the points that survive, found one channel after another.
-fn hold(answer: &Lesson02, x: &[f32], points: usize, channels: usize) -> Verdict {
+fn check(answer: &Lesson02, x: &[f32], points: usize, channels: usize) -> Verdict {
     let case = given(format!("values [{points}, {channels}] {x:?}"));
     let at = |p: usize, c: usize| x[p * channels + c];
     let mut survive = vec![false; points];
@@ -27,21 +27,21 @@ fn with_tops(draw: &mut Draw, points: usize, tops: &[usize]) -> Vec<f32> {
     x
 }
 
-pub fn finds_the_greatest_of_every_channel(answer: &Lesson02) -> Verdict {
+pub fn finds_the_maximum_of_every_channel(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     // In rising order and each once, so that only finding them counts.
     let mut x = with_tops(&mut draw, 5, &[1, 2, 4]);
     // Point 0 is the least of one channel and close to the greatest of another, and survives neither.
     (x[0], x[1]) = (0.05, 0.85);
-    hold(answer, &x, 5, 3)?;
-    hold(answer, &with_tops(&mut draw, 3, &[0, 2]), 3, 2)?;
-    hold(answer, &with_tops(&mut draw, 1, &[0]), 1, 1)
+    check(answer, &x, 5, 3)?;
+    check(answer, &with_tops(&mut draw, 3, &[0, 2]), 3, 2)?;
+    check(answer, &with_tops(&mut draw, 1, &[0]), 1, 1)
 }
 
-pub fn names_each_point_once_in_order(answer: &Lesson02) -> Verdict {
+pub fn lists_each_point_once_in_order(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
-    hold(answer, &with_tops(&mut draw, 5, &[3, 1, 3, 4, 1, 0]), 5, 6)?;
-    hold(answer, &with_tops(&mut draw, 4, &[2, 2, 2]), 4, 3)
+    check(answer, &with_tops(&mut draw, 5, &[3, 1, 3, 4, 1, 0]), 5, 6)?;
+    check(answer, &with_tops(&mut draw, 4, &[2, 2, 2]), 4, 3)
 }
 
 pub fn counts_the_first_of_equal_points(answer: &Lesson02) -> Verdict {
@@ -51,13 +51,13 @@ pub fn counts_the_first_of_equal_points(answer: &Lesson02) -> Verdict {
     for again in [first + 1, 5] {
         x.copy_within(first * channels..(first + 1) * channels, again * channels);
     }
-    hold(answer, &x, 6, channels)
+    check(answer, &x, 6, channels)
 }
 
-pub fn leaves_out_channels_that_are_0(answer: &Lesson02) -> Verdict {
+pub fn ignores_channels_that_are_zero(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let mut x = with_tops(&mut draw, 4, &[2, 1, 3]);
     (0..4).for_each(|p| x[p * 3 + 1] = 0.0);
-    hold(answer, &x, 4, 3)?;
-    hold(answer, &[0.0; 6], 3, 2)
+    check(answer, &x, 4, 3)?;
+    check(answer, &[0.0; 6], 3, 2)
 }

@@ -44,7 +44,7 @@ impl Matrices {
         off
     }
 
-    fn hold_matrix(&self, answer: &Lesson02) -> Verdict {
+    fn check_matrix(&self, answer: &Lesson02) -> Verdict {
         let (clouds, k) = (self.clouds, self.k);
         let case = self.case("x", &[clouds, k * k]);
         let one = |(at, x): (usize, f64)| if at % (k * k) % (k + 1) == 0 { x + 1.0 } else { x };
@@ -54,7 +54,7 @@ impl Matrices {
         case.close("matrices", values(&got)?, expected(matrices, &self.shape()))
     }
 
-    fn hold_distance(&self, answer: &Lesson02) -> Verdict {
+    fn check_distance(&self, answer: &Lesson02) -> Verdict {
         let case = self.case("a", &self.shape());
         let squares: f64 = self.off().iter().map(|v| v * v).sum();
         let a = self.var(&self.shape())?;
@@ -63,33 +63,33 @@ impl Matrices {
     }
 }
 
-pub fn is_the_identity_where_the_net_says_0(answer: &Lesson02) -> Verdict {
+pub fn is_the_identity_for_zero_output(answer: &Lesson02) -> Verdict {
     for (clouds, k) in [(1, 3), (2, draw().whole(4, 6))] {
         let numbers = vec![0.0; clouds * k * k];
-        Matrices { numbers, clouds, k }.hold_matrix(answer)?;
+        Matrices { numbers, clouds, k }.check_matrix(answer)?;
     }
     Ok(())
 }
 
-pub fn lays_the_numbers_out_in_rows(answer: &Lesson02) -> Verdict {
+pub fn fills_matrices_row_by_row(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
-    Matrices::drawn(&mut draw, 1, 3).hold_matrix(answer)?;
-    Matrices::drawn(&mut draw, 1, 4).hold_matrix(answer)
+    Matrices::drawn(&mut draw, 1, 3).check_matrix(answer)?;
+    Matrices::drawn(&mut draw, 1, 4).check_matrix(answer)
 }
 
 pub fn gives_each_cloud_its_own_matrix(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
-    Matrices::drawn(&mut draw, 2, 3).hold_matrix(answer)?;
-    Matrices::drawn(&mut draw, 3, 2).hold_matrix(answer)
+    Matrices::drawn(&mut draw, 2, 3).check_matrix(answer)?;
+    Matrices::drawn(&mut draw, 3, 2).check_matrix(answer)
 }
 
-pub fn lets_the_gradient_through_to_the_net(answer: &Lesson02) -> Verdict {
+pub fn passes_the_gradient_to_its_input(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let matrices = Matrices::drawn(&mut draw, 2, 3);
     let (case, var) = (matrices.case("x", &[2, 9]), matrices.var(&[2, 9])?);
     let loss = Loss::new(&mut draw, &[2, 3, 3]);
     let gradient = loss.weights.clone();
-    loss.hold(
+    loss.check(
         &case,
         "gradient of x",
         &(answer.to_matrix)(&var, 3)?,
@@ -98,7 +98,7 @@ pub fn lets_the_gradient_through_to_the_net(answer: &Lesson02) -> Verdict {
     )
 }
 
-pub fn is_0_for_turns_and_mirrors(answer: &Lesson02) -> Verdict {
+pub fn is_zero_for_rotations_and_reflections(answer: &Lesson02) -> Verdict {
     let (sin, cos) = draw().number(0.4, 1.2).sin_cos();
     let (sin, cos) = (sin as f32, cos as f32);
     #[rustfmt::skip]
@@ -111,10 +111,10 @@ pub fn is_0_for_turns_and_mirrors(answer: &Lesson02) -> Verdict {
         clouds: 2,
         k: 3,
     };
-    turned.hold_distance(answer)
+    turned.check_distance(answer)
 }
 
-pub fn sees_rows_that_are_too_long_or_too_short(answer: &Lesson02) -> Verdict {
+pub fn penalises_rows_of_length_other_than_1(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     for (low, high) in [(1.5, 2.5), (0.3, 0.6)] {
         let mut numbers = vec![0.0; 9];
@@ -126,12 +126,12 @@ pub fn sees_rows_that_are_too_long_or_too_short(answer: &Lesson02) -> Verdict {
             clouds: 1,
             k: 3,
         }
-        .hold_distance(answer)?;
+        .check_distance(answer)?;
     }
     Ok(())
 }
 
-pub fn sees_rows_that_lean_on_each_other(answer: &Lesson02) -> Verdict {
+pub fn penalises_rows_that_are_not_orthogonal(answer: &Lesson02) -> Verdict {
     // Every row of length 1, and no two of them at a right angle.
     let mut draw = draw();
     let angles = [(0.1, 0.5), (0.8, 1.2)].map(|(low, high)| draw.number(low, high));
@@ -144,17 +144,17 @@ pub fn sees_rows_that_lean_on_each_other(answer: &Lesson02) -> Verdict {
         clouds: 1,
         k: 2,
     };
-    leaning.hold_distance(answer)
+    leaning.check_distance(answer)
 }
 
 pub fn is_the_mean_over_clouds(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
-    Matrices::drawn(&mut draw, 3, 2).hold_distance(answer)?;
+    Matrices::drawn(&mut draw, 3, 2).check_distance(answer)?;
     let k = draw.whole(4, 5);
-    Matrices::drawn(&mut draw, 2, k).hold_distance(answer)
+    Matrices::drawn(&mut draw, 2, k).check_distance(answer)
 }
 
-pub fn pulls_toward_orthogonal(answer: &Lesson02) -> Verdict {
+pub fn has_the_right_gradient(answer: &Lesson02) -> Verdict {
     let matrices = Matrices::drawn(&mut draw(), 2, 3);
     let (case, a) = (matrices.case("a", &[2, 3, 3]), wide(&matrices.numbers));
     let off = matrices.off();
@@ -173,6 +173,6 @@ pub fn pulls_toward_orthogonal(answer: &Lesson02) -> Verdict {
     let grads = (answer.orthogonality)(&var)?.sum_all()?.backward()?;
     match grads.get(&var) {
         Some(grad) => case.close("gradient of a", values(grad)?, expected(gradient, &[2, 3, 3])),
-        None => case.holds("gradient of a", false, "none: the result does not hang on it"),
+        None => case.require("gradient of a", false, "none: the result does not depend on it"),
     }
 }

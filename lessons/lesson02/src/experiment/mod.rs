@@ -1,9 +1,8 @@
 //! The parts of the experiment.
 
-pub mod draw;
-pub mod forest;
-pub mod found;
+pub mod changes;
+pub mod clouds;
 pub mod net;
+pub mod plots;
 pub mod size;
 pub mod train;
-pub mod trials;

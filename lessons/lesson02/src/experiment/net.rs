@@ -1,4 +1,4 @@
-//! The forward pass of a trained network, made of the pieces: shared MLP, T-Nets, max.
+//! The forward pass of a trained network by the functions of the exercises: shared MLP, T-Nets, max.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ pub struct Net<'a> {
     answer: Lesson02,
 }
 
-/// What comes out of a pass over clouds.
-pub struct Seen {
+/// The result of a forward pass.
+pub struct Forward {
     /// `[clouds, classes]`.
     pub logits: Tensor,
-    /// What each of the three maxima was taken of, `[clouds, points, channels]`: in the input T-Net, in the feature
-    /// T-Net, and at the end.
-    pub under_max: [Tensor; 3],
+    /// The inputs of the three max-pools, `[clouds, points, channels]`: of the input T-Net, of the feature T-Net, and of
+    /// the last one.
+    pub pooled: [Tensor; 3],
 }
 
 impl<'a> Net<'a> {
@@ -32,8 +32,8 @@ impl<'a> Net<'a> {
         Self { model, vars, answer }
     }
 
-    /// Clouds `[clouds, points, 3]` through the whole network.
-    pub fn see(&self, clouds: &Tensor) -> Result<Seen> {
+    /// The whole network on clouds `[clouds, points, 3]`.
+    pub fn forward(&self, clouds: &Tensor) -> Result<Forward> {
         let clouds = clouds.to_device(&self.model.device())?;
         let (matrix, input) = self.tnet("input_transform", &clouds)?;
         let x = self.stack("mlp", 0..2, &clouds.matmul(&matrix)?)?;
@@ -41,13 +41,13 @@ impl<'a> Net<'a> {
         let values = self.stack("mlp", 2..5, &x.matmul(&matrix)?)?;
         let pooled = (self.answer.max_points)(&values)?.unsqueeze(1)?;
         let hidden = self.stack("head", 0..2, &pooled)?.squeeze(1)?;
-        Ok(Seen {
+        Ok(Forward {
             logits: self.last("classifier", &hidden)?,
-            under_max: [input, feature, values],
+            pooled: [input, feature, values],
         })
     }
 
-    /// The T-Net's matrices, and what its maximum was taken of.
+    /// The matrices of a T-Net, and the input of its max-pool.
     fn tnet(&self, name: &str, x: &Tensor) -> Result<(Tensor, Tensor)> {
         let values = self.stack(&format!("{name}.mlp"), 0..3, x)?;
         let pooled = (self.answer.max_points)(&values)?.unsqueeze(1)?;
@@ -65,7 +65,7 @@ impl<'a> Net<'a> {
         Ok(x)
     }
 
-    /// Weight and bias of a layer, its batch norm folded into them.
+    /// Weight and bias of a layer, with its batch norm folded into them.
     fn layer(&self, name: &str) -> Result<(Tensor, Tensor)> {
         let var = |part: &str| self.var(&format!("{name}.{part}"));
         let bn = BatchNorm {

@@ -1,4 +1,4 @@
-//! canopy's own network, small, trained on clouds that the pieces prepared, with the orthogonality term of the pieces.
+//! Trains a small network of canopy's on clouds that the exercises prepare, with the orthogonality term of exercise 2.5.
 
 use anyhow::Result;
 use candle_core::{DType, Tensor};
@@ -7,16 +7,17 @@ use canopy::{
     model::{Kind, PointNet, PointNetConfig},
     optim::{OptimConfig, clip_grad_norm},
     schedule::cosine_with_warmup,
+    train::short::Forest,
 };
 use canopy_data::Philox;
 use lesson02::Lesson02;
 
-use super::forest::{Cloud, Forest, batch, seen};
+use super::clouds::{Cloud, Tree, batch, sampled};
 
 const EPOCHS: usize = 24;
 const BATCH: usize = 32;
 
-/// The full network with a quarter of the channels.
+/// The full network with a quarter of its channels.
 pub fn config(classes: usize) -> PointNetConfig {
     PointNetConfig {
         kind: Kind::Full,
@@ -26,38 +27,44 @@ pub fn config(classes: usize) -> PointNetConfig {
     }
 }
 
-/// A trained network, and the mean loss of each epoch.
+/// A network trained on `trees`, and the mean loss of each epoch.
 pub fn trained(
     answer: &Lesson02,
     forest: &Forest,
+    trees: &[Tree],
     seed: u64,
-    mut told: impl FnMut(usize, f64),
+    mut after_epoch: impl FnMut(usize, f64),
 ) -> Result<(PointNet, Vec<f64>)> {
-    let model = PointNet::new(&config(forest.species.len()), &forest.device, DType::F32, seed)?;
+    let model = PointNet::new(
+        &config(forest.data.species.len()),
+        &forest.device,
+        DType::F32,
+        seed,
+    )?;
     let mut optimizer = OptimConfig::adamw().build(model.params())?;
-    let steps = forest.train.len().div_ceil(BATCH);
+    let steps = trees.len().div_ceil(BATCH);
     let total = (steps * EPOCHS) as u64;
     let rate = |step| cosine_with_warmup(step, (0.1 * total as f64).round() as u64, total, 2e-3, 0.0);
     let mut losses = Vec::new();
     let mut step = 0;
     for epoch in 0..EPOCHS {
         let mut random = Philox::new(seed, 1 + epoch as u64);
-        let mut order: Vec<usize> = (0..forest.train.len()).collect();
+        let mut order: Vec<usize> = (0..trees.len()).collect();
         random.shuffle(&mut order);
         let mut sum = 0.0;
         for records in order.chunks(BATCH) {
             let clouds: Vec<Cloud> = records
                 .iter()
                 .map(|&r| {
-                    let mut cloud = seen(answer, &forest.train[r], &mut random);
+                    let mut cloud = sampled(answer, &trees[r], &mut random);
                     (answer.turn)(&mut cloud, random.uniform_f64() * std::f64::consts::TAU);
                     (answer.jitter)(&mut cloud, 0.005, &mut random);
                     cloud
                 })
                 .collect();
-            let labels: Vec<u32> = records.iter().map(|&r| forest.train[r].species).collect();
+            let labels: Vec<u32> = records.iter().map(|&r| trees[r].species).collect();
             let labels = Tensor::new(labels, &forest.device)?;
-            // On candle's graph, so that the term of exercise 2.5 can be part of the loss.
+            // On candle's graph, so that the loss can contain the term of exercise 2.5.
             let pass = Pass::train(seed, step).on_candle_graph();
             let output = model.forward(&batch(&clouds)?.to_device(&forest.device)?, &pass)?;
             let mut loss = cross_entropy(&output.logits, &labels, 0.1, None)?;
@@ -70,8 +77,8 @@ pub fn trained(
             sum += f64::from(loss.to_scalar::<f32>()?) * records.len() as f64;
             step += 1;
         }
-        losses.push(sum / forest.train.len() as f64);
-        told(epoch + 1, losses[epoch]);
+        losses.push(sum / trees.len() as f64);
+        after_epoch(epoch + 1, losses[epoch]);
     }
     Ok((model, losses))
 }

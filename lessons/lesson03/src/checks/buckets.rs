@@ -9,11 +9,11 @@ pub fn fills_buckets_by_length(answer: &Lesson03) -> Verdict {
         .filter(|l| ![10, 50, 200].contains(l))
         .collect();
     let order = shuffled(&mut draw, lengths.len());
-    hold(answer, &lengths, &order, &[10, 50, 200], 3)?;
-    hold(answer, &lengths, &order, &[], 5)
+    check(answer, &lengths, &order, &[10, 50, 200], 3)?;
+    check(answer, &lengths, &order, &[], 5)
 }
 
-pub fn gives_a_bucket_its_bound(answer: &Lesson03) -> Verdict {
+pub fn includes_the_bound_in_its_bucket(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     let bounds = [10, draw.whole(20, 30), 60];
     let lengths = [
@@ -26,13 +26,13 @@ pub fn gives_a_bucket_its_bound(answer: &Lesson03) -> Verdict {
         900,
         1,
     ];
-    hold(answer, &lengths, &shuffled(&mut draw, 8), &bounds, 2)
+    check(answer, &lengths, &shuffled(&mut draw, 8), &bounds, 2)
 }
 
-pub fn gives_out_a_batch_when_it_is_full(answer: &Lesson03) -> Verdict {
+pub fn emits_a_batch_when_its_bucket_is_full(answer: &Lesson03) -> Verdict {
     // The long bucket is full first, and then the short one, twice.
     let lengths = [90, 5, 95, 6, 7, 8, 99, 91];
-    hold(answer, &lengths, &[0, 1, 2, 3, 4, 5, 6, 7], &[10, 100], 2)
+    check(answer, &lengths, &[0, 1, 2, 3, 4, 5, 6, 7], &[10, 100], 2)
 }
 
 pub fn keeps_the_order_within_a_batch(answer: &Lesson03) -> Verdict {
@@ -40,15 +40,15 @@ pub fn keeps_the_order_within_a_batch(answer: &Lesson03) -> Verdict {
     let lengths: Vec<usize> = (0..2 * size).map(|i| 40 - 3 * i).collect();
     // 1, 0, 3, 2, …: sorted neither by record nor by length.
     let order: Vec<usize> = (0..2 * size).map(|i| i ^ 1).collect();
-    hold(answer, &lengths, &order, &[100], size)
+    check(answer, &lengths, &order, &[100], size)
 }
 
-pub fn gives_out_what_is_left(answer: &Lesson03) -> Verdict {
+pub fn emits_the_rest_at_the_end(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     let lengths: Vec<usize> = (0..draw.whole(5, 7)).map(|i| [5, 50, 500][i % 3]).collect();
     let order: Vec<usize> = (0..lengths.len()).rev().collect();
-    hold(answer, &lengths, &order, &[10, 100], 4)?;
-    hold(answer, &lengths, &[], &[10, 100], 4)
+    check(answer, &lengths, &order, &[10, 100], 4)?;
+    check(answer, &lengths, &[], &[10, 100], 4)
 }
 
 fn shuffled(draw: &mut grader::Draw, n: usize) -> Vec<usize> {
@@ -59,7 +59,7 @@ fn shuffled(draw: &mut grader::Draw, n: usize) -> Vec<usize> {
     order
 }
 
-fn hold(answer: &Lesson03, lengths: &[usize], order: &[usize], bounds: &[usize], size: usize) -> Verdict {
+fn check(answer: &Lesson03, lengths: &[usize], order: &[usize], bounds: &[usize], size: usize) -> Verdict {
     let case = given(format!(
         "lengths {lengths:?}, order {order:?}, bounds {bounds:?}, size {size}"
     ));

@@ -1,4 +1,4 @@
-//! What is held of each answer. What is expected is found here the long way round, or told by what must hold of it.
+//! The checks of each answer. Expected results are computed here in the most direct way, or tested by their properties.
 
 mod buckets;
 mod order;
@@ -18,22 +18,22 @@ use subsample::*;
 use together::*;
 
 pub const CHECKS: &[Check<Lesson03>] = checks! {
-    "3.1": visits_each_record_once, goes_on_where_it_was_broken_off, gives_every_order_its_chance,
-        changes_from_epoch_to_epoch, keeps_seeds_and_epochs_apart, takes_no_record_and_one;
-    "3.2": random_takes_different_points, random_gives_every_point_its_chance, voxel_keeps_one_point_of_each_cube,
-        voxel_cuts_below_zero_as_above, farthest_takes_the_farthest_each_time, farthest_takes_the_first_of_equals,
-        farthest_takes_copies_once_each;
-    "3.3": is_as_wide_as_the_longest, puts_points_first_in_their_row, marks_what_is_real,
-        refuses_a_cloud_without_points;
-    "3.4": fills_buckets_by_length, gives_a_bucket_its_bound, gives_out_a_batch_when_it_is_full,
-        keeps_the_order_within_a_batch, gives_out_what_is_left;
-    "3.5": gives_all_in_order, makes_several_at_a_time, begins_no_more_than_ahead, asks_for_each_once,
-        gives_an_error_in_its_place, turns_a_panic_into_an_error, stops_when_told;
-    "3.6": keeps_scans_of_a_tree_together, keeps_trees_of_a_plot_together, follows_what_hangs_together,
-        knows_plots_from_no_plot, numbers_groups_by_their_first_record, keeps_trees_and_plots_apart;
+    "3.1": visits_each_record_once, depends_only_on_seed_and_epoch, draws_every_order_equally_often,
+        changes_from_epoch_to_epoch, has_independent_orders_for_seeds_and_epochs, accepts_zero_and_one_record;
+    "3.2": random_takes_different_points, random_draws_every_point_equally_often, voxel_keeps_one_point_of_each_cube,
+        voxel_has_equal_cubes_below_zero, farthest_takes_the_farthest_each_time, farthest_takes_the_first_of_equals,
+        farthest_takes_duplicates_once_each;
+    "3.3": pads_to_the_longest_cloud, puts_points_first_in_their_row, masks_the_padding,
+        rejects_a_cloud_without_points;
+    "3.4": fills_buckets_by_length, includes_the_bound_in_its_bucket, emits_a_batch_when_its_bucket_is_full,
+        keeps_the_order_within_a_batch, emits_the_rest_at_the_end;
+    "3.5": delivers_results_in_order, runs_workers_in_parallel, starts_at_most_ahead_jobs, calls_make_once_for_each,
+        delivers_an_error_in_its_place, turns_a_panic_into_an_error, stops_when_take_returns_false;
+    "3.6": keeps_scans_of_a_tree_together, keeps_trees_of_a_plot_together, joins_connected_components,
+        ignores_unknown_plots, numbers_groups_by_their_first_record, separates_tree_and_plot_names;
 };
 
-/// A wrong answer told in words. Answers with one `kind` have one cause, whatever numbers they drew.
+/// A wrong answer, described in words. Answers of the same `kind` have the same cause, whatever their numbers are.
 fn told(input: String, what: &str, kind: &[usize], lines: Vec<String>) -> Verdict {
     Err(Finding::Wrong(Box::new(Wrong {
         input,
@@ -43,7 +43,7 @@ fn told(input: String, what: &str, kind: &[usize], lines: Vec<String>) -> Verdic
     })))
 }
 
-/// The first of some numbers, as many as fit a line.
+/// The first of some numbers, as many as fit in a line.
 fn listed(numbers: &[usize]) -> String {
     let mut text = String::new();
     for number in numbers {
@@ -56,7 +56,7 @@ fn listed(numbers: &[usize]) -> String {
     text.trim_end_matches(", ").to_owned()
 }
 
-/// Each of 0..n once: otherwise which came twice, and which never. `all`: none may lack.
+/// Tests that each of 0..n occurs at most once, or with `all` exactly once.
 fn each_once(input: &str, what: &str, got: &[usize], n: usize, count: usize) -> Verdict {
     let expected = if count == n {
         format!("expected  each of 0 to {} once", n.saturating_sub(1))
@@ -92,7 +92,7 @@ fn each_once(input: &str, what: &str, got: &[usize], n: usize, count: usize) -> 
     Ok(())
 }
 
-/// Whether each of some counts is what chance gives, `expected` of each: 0 never, 1 too seldom, 2 right, 3 too often.
+/// Whether each count is plausible if `expected` is its mean: 0 never, 1 too seldom, 2 plausible, 3 too often.
 fn chances(counts: &[usize], expected: f64) -> Vec<usize> {
     // Five standard deviations of a count: by chance alone once in two million.
     let off = 5.0 * expected.sqrt();

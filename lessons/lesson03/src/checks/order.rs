@@ -21,7 +21,7 @@ pub fn visits_each_record_once(answer: &Lesson03) -> Verdict {
     Ok(())
 }
 
-pub fn goes_on_where_it_was_broken_off(answer: &Lesson03) -> Verdict {
+pub fn depends_only_on_seed_and_epoch(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     let (n, seed, epoch) = (
         draw.whole(15, 30),
@@ -34,7 +34,7 @@ pub fn goes_on_where_it_was_broken_off(answer: &Lesson03) -> Verdict {
     let order = answer.epoch_order;
     let first = order(n, seed, epoch);
     (0..3).for_each(|e| drop(order(n, seed, e)));
-    case.holds(
+    case.require(
         "order of the second call",
         order(n, seed, epoch) == first,
         "another order than the first time",
@@ -42,14 +42,14 @@ pub fn goes_on_where_it_was_broken_off(answer: &Lesson03) -> Verdict {
     // As after a restart: nothing that a thread keeps to itself is there.
     let resumed = std::thread::scope(|s| s.spawn(|| order(n, seed, epoch)).join());
     let same = resumed.is_ok_and(|order| order == first);
-    case.holds(
+    case.require(
         "order on another thread",
         same,
         "another order than the first time",
     )
 }
 
-pub fn gives_every_order_its_chance(answer: &Lesson03) -> Verdict {
+pub fn draws_every_order_equally_often(answer: &Lesson03) -> Verdict {
     const TIMES: u64 = 24_000;
     let seed = draw().whole(1, 1_000_000) as u64;
     let input = format!("epoch_order(3, {seed}, epoch) for {TIMES} epochs");
@@ -79,21 +79,21 @@ pub fn changes_from_epoch_to_epoch(answer: &Lesson03) -> Verdict {
     let (n, seed) = (draw.whole(15, 30), draw.whole(1, 99) as u64);
     let case = given(format!("epochs 0, 1 and 2 of {n} records with seed {seed}"));
     let [a, b, c] = [0, 1, 2].map(|epoch| (answer.epoch_order)(n, seed, epoch));
-    case.holds(
+    case.require(
         "orders of the epochs",
         a != b && b != c && a != c,
         "two epochs with the same order",
     )?;
     let case = given(format!("seeds {seed}, {} and {} in epoch 0", seed + 1, seed + 2));
     let [a, b, c] = [0, 1, 2].map(|more| (answer.epoch_order)(n, seed + more, 0));
-    case.holds(
+    case.require(
         "orders of the seeds",
         a != b && b != c && a != c,
         "two seeds with the same order",
     )
 }
 
-pub fn keeps_seeds_and_epochs_apart(answer: &Lesson03) -> Verdict {
+pub fn has_independent_orders_for_seeds_and_epochs(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     // Odd and even: so that each way of mixing the two shows at a pair of its own.
     let (n, seed) = (draw.whole(15, 30), 2 * draw.whole(1, 49) as u64 + 1);
@@ -112,12 +112,12 @@ pub fn keeps_seeds_and_epochs_apart(answer: &Lesson03) -> Verdict {
             (answer.epoch_order)(n, a.0, a.1),
             (answer.epoch_order)(n, b.0, b.1),
         );
-        case.holds("the two orders", one != other, "the same order")?;
+        case.require("the two orders", one != other, "the same order")?;
     }
     Ok(())
 }
 
-pub fn takes_no_record_and_one(answer: &Lesson03) -> Verdict {
+pub fn accepts_zero_and_one_record(answer: &Lesson03) -> Verdict {
     for n in [0, 1] {
         let input = format!("epoch_order({n}, 3, 4)");
         given(input.clone());

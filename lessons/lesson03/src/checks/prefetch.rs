@@ -14,7 +14,7 @@ use grader::{Verdict, draw, given};
 use super::told;
 use crate::Lesson03;
 
-/// A batch that says its number.
+/// A batch that contains its number.
 fn numbered(i: usize) -> Batch {
     Batch {
         points: Vec::new(),
@@ -33,7 +33,7 @@ fn number(made: &Result<Batch>) -> f64 {
     }
 }
 
-/// What `take` was given, against what it should be: told by what is wrong with it, as times are never the same twice.
+/// Compares the results passed to `take` with the expected ones. The report names the kind of error, because times vary.
 fn compare(input: String, got: &[f64], expected: &[f64]) -> Verdict {
     if got == expected {
         return Ok(());
@@ -69,15 +69,15 @@ fn compare(input: String, got: &[f64], expected: &[f64]) -> Verdict {
         format!("expected  {}", show(expected)),
         format!("got       {}", show(got)),
     ];
-    told(input, "what `take` was given", &[kind], lines)
+    told(input, "results passed to `take`", &[kind], lines)
 }
 
-/// Those that are odd take longer, so that they are ready late.
+/// Odd numbers take longer, so that they arrive late.
 fn dawdle(i: usize) {
     thread::sleep(Duration::from_millis([0, 2, 0, 3, 1][i % 5]));
 }
 
-pub fn gives_all_in_order(answer: &Lesson03) -> Verdict {
+pub fn delivers_results_in_order(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     for (count, workers, ahead) in [(draw.whole(14, 20), 3, 5), (7, 1, 1), (2, 4, 4), (0, 2, 2)] {
         let input = format!(
@@ -99,14 +99,14 @@ pub fn gives_all_in_order(answer: &Lesson03) -> Verdict {
     Ok(())
 }
 
-pub fn makes_several_at_a_time(answer: &Lesson03) -> Verdict {
+pub fn runs_workers_in_parallel(answer: &Lesson03) -> Verdict {
     let workers = draw().whole(2, 4);
     let input = format!(
         "count 12, {workers} workers, {} ahead; make waits until {workers} run at a time, for a while",
         2 * workers
     );
     given(input.clone());
-    // Running now, at most so far, and whether anybody still waits for more.
+    // Running now, the most so far, and whether a call still waits for more.
     let (state, changed) = (Mutex::new((0usize, 0usize, true)), Condvar::new());
     let caller = thread::current().id();
     let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,12 +116,12 @@ pub fn makes_several_at_a_time(answer: &Lesson03) -> Verdict {
         now.1 = now.1.max(now.0);
         changed.notify_all();
         let alone = |now: &mut (usize, usize, bool)| now.1 < workers && now.2;
-        // The caller's own thread waits for nobody: where it alone makes things, nobody would come.
+        // The calling thread does not wait: if it makes everything itself, no other would arrive.
         let patience = Duration::from_millis(if thread::current().id() == caller { 0 } else { 300 });
         let waited = changed.wait_timeout_while(now, patience, alone);
         waited.unwrap_or_else(PoisonError::into_inner).0.2 = false;
         changed.notify_all();
-        // A moment for one too many to show itself.
+        // Time for one call too many to appear.
         thread::sleep(Duration::from_millis(if i < workers { 25 } else { 1 }));
         lock().0 -= 1;
         Ok(numbered(i))
@@ -134,20 +134,20 @@ pub fn makes_several_at_a_time(answer: &Lesson03) -> Verdict {
     let lines = vec![format!("expected  {workers}"), format!("got       {most}")];
     told(
         input,
-        "how many were made at a time, at most",
+        "most calls of `make` at a time",
         &[usize::from(most > workers)],
         lines,
     )
 }
 
-pub fn begins_no_more_than_ahead(answer: &Lesson03) -> Verdict {
+pub fn starts_at_most_ahead_jobs(answer: &Lesson03) -> Verdict {
     let ahead = draw().whole(3, 6);
     let case = given(format!(
         "count 30, 2 workers, {ahead} ahead; make(0) is slow, and so is `take` at first"
     ));
     let (given_out, beyond) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let make = |i| {
-        // make(i) may begin when take was called for i − ahead.
+        // make(i) may start when take was called for i − ahead.
         if i >= given_out.load(SeqCst) + ahead {
             beyond.fetch_add(1, SeqCst);
         }
@@ -159,11 +159,11 @@ pub fn begins_no_more_than_ahead(answer: &Lesson03) -> Verdict {
         thread::sleep(Duration::from_millis(if before < 3 { 5 } else { 0 }));
         true
     });
-    let said = format!("more than {ahead} begun and not yet given to `take`");
-    case.holds("what is under way", beyond.into_inner() == 0, said)
+    let said = format!("more than {ahead} started and not yet passed to `take`");
+    case.require("calls in progress", beyond.into_inner() == 0, said)
 }
 
-pub fn asks_for_each_once(answer: &Lesson03) -> Verdict {
+pub fn calls_make_once_for_each(answer: &Lesson03) -> Verdict {
     let count = draw().whole(10, 14);
     for count in [count, 0] {
         let case = given(format!("count {count}, 3 workers, 4 ahead; make(2) is an Err"));
@@ -185,12 +185,12 @@ pub fn asks_for_each_once(answer: &Lesson03) -> Verdict {
         (answer.prefetched)(count, 3, 4, &make, &mut |_| true);
         let got = asked.into_inner().unwrap_or_else(PoisonError::into_inner);
         let expected = if count == 0 { vec![0usize] } else { vec![1; count] };
-        case.close("how often each was asked for", &got, &expected)?;
+        case.close("calls of `make` for each number", &got, &expected)?;
     }
     Ok(())
 }
 
-pub fn gives_an_error_in_its_place(answer: &Lesson03) -> Verdict {
+pub fn delivers_an_error_in_its_place(answer: &Lesson03) -> Verdict {
     let (mut draw, count) = (draw(), 12);
     let (a, b) = (draw.whole(1, 4), draw.whole(6, 9));
     let input = format!("count {count}, 3 workers, 4 ahead; make({a}) and make({b}) are Err");
@@ -212,7 +212,7 @@ pub fn turns_a_panic_into_an_error(answer: &Lesson03) -> Verdict {
     given(input.clone());
     let make = |i| {
         if i == bad {
-            // As `panic!`, but without a word on the screen.
+            // As `panic!`, but without output.
             std::panic::resume_unwind(Box::new("a broken file"));
         }
         Ok(numbered(i))
@@ -232,10 +232,10 @@ fn in_its_place(answer: &Lesson03, input: String, count: usize, make: crate::Mak
     compare(input, &got, &expected)
 }
 
-pub fn stops_when_told(answer: &Lesson03) -> Verdict {
+pub fn stops_when_take_returns_false(answer: &Lesson03) -> Verdict {
     let (last, ahead) = (draw().whole(2, 5), 4);
     let case = given(format!(
-        "count 500, 2 workers, {ahead} ahead; `take` says false at {last}"
+        "count 500, 2 workers, {ahead} ahead; `take` returns false at {last}"
     ));
     let (mut taken, made) = (0, AtomicUsize::new(0));
     let make = |i| {
@@ -246,12 +246,12 @@ pub fn stops_when_told(answer: &Lesson03) -> Verdict {
         taken += 1;
         taken <= last
     });
-    case.close("how often `take` was called", taken, last + 1)?;
+    case.close("calls of `take`", taken, last + 1)?;
     let made = made.into_inner();
     let fine = made <= last + 1 + ahead;
-    case.holds(
-        "what was made",
+    case.require(
+        "calls of `make`",
         fine,
-        "more than was under way when `take` said false",
+        "more than were in progress when `take` returned false",
     )
 }

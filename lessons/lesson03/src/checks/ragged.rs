@@ -25,7 +25,7 @@ fn values(tensor: &Tensor) -> candle_core::Result<Values> {
     Ok(Values::tensor(numbers, tensor.dims(), tensor.dtype().as_str()))
 }
 
-pub fn is_as_wide_as_the_longest(answer: &Lesson03) -> Verdict {
+pub fn pads_to_the_longest_cloud(answer: &Lesson03) -> Verdict {
     let (case, clouds, longest) = case(&mut draw());
     let (points, mask) = (answer.collate_ragged)(&clouds, &Device::Cpu)?;
     let shape = |t: &Tensor| t.dims().to_vec();
@@ -50,7 +50,7 @@ pub fn puts_points_first_in_their_row(answer: &Lesson03) -> Verdict {
     )
 }
 
-pub fn marks_what_is_real(answer: &Lesson03) -> Verdict {
+pub fn masks_the_padding(answer: &Lesson03) -> Verdict {
     let (case, clouds, longest) = case(&mut draw());
     let (_, mask) = (answer.collate_ragged)(&clouds, &Device::Cpu)?;
     let real = |cloud: &Vec<[f32; 3]>| {
@@ -66,12 +66,12 @@ pub fn marks_what_is_real(answer: &Lesson03) -> Verdict {
     )
 }
 
-pub fn refuses_a_cloud_without_points(answer: &Lesson03) -> Verdict {
+pub fn rejects_a_cloud_without_points(answer: &Lesson03) -> Verdict {
     for lengths in [&[3, 0, 2][..], &[0], &[]] {
         let clouds = clouds(&mut draw(), lengths);
         let case = given(format!("clouds of {lengths:?} points"));
         let got = (answer.collate_ragged)(&clouds, &Device::Cpu);
-        case.holds("result", got.is_err(), "Ok")?;
+        case.require("result", got.is_err(), "Ok")?;
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub fn random_takes_different_points(answer: &Lesson03) -> Verdict {
         let got = (answer.subsample)(&points, Subsample::Random(n), seed);
         each_once(&input, "indices", &got, points.len(), n.min(points.len()))?;
         let again = (answer.subsample)(&points, Subsample::Random(n), seed);
-        case.holds(
+        case.require(
             "indices of a second call",
             got == again,
             "others than the first time",
@@ -40,7 +40,7 @@ fn draw_len() -> usize {
     24
 }
 
-pub fn random_gives_every_point_its_chance(answer: &Lesson03) -> Verdict {
+pub fn random_draws_every_point_equally_often(answer: &Lesson03) -> Verdict {
     const TIMES: u64 = 4_000;
     let from = draw().whole(1, 1_000_000) as u64;
     let points: Vec<[f32; 3]> = (0..10).map(|i| [i as f32, 1.0, 2.0]).collect();
@@ -93,7 +93,7 @@ pub fn voxel_keeps_one_point_of_each_cube(answer: &Lesson03) -> Verdict {
     voxels(answer, &[], 1.0, 1)
 }
 
-pub fn voxel_cuts_below_zero_as_above(answer: &Lesson03) -> Verdict {
+pub fn voxel_has_equal_cubes_below_zero(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     let mut points = grid(&mut draw, 60, 24);
     // From −1.5 to 1.5 in steps of an eighth.
@@ -109,7 +109,7 @@ fn voxels(answer: &Lesson03, points: &[[f32; 3]], edge: f32, seed: u64) -> Verdi
     let cube = |p: &[f32; 3]| p.map(|c| f64::from(c / edge).floor() as i64);
     let mut cubes: BTreeMap<[i64; 3], usize> = points.iter().map(|p| (cube(p), 0)).collect();
     if let Some(&beyond) = got.iter().find(|&&i| i >= points.len()) {
-        return case.holds("indices", false, format!("{beyond}, of {} points", points.len()));
+        return case.require("indices", false, format!("{beyond}, of {} points", points.len()));
     }
     for &i in &got {
         *cubes.entry(cube(&points[i])).or_default() += 1;
@@ -130,7 +130,7 @@ fn voxels(answer: &Lesson03, points: &[[f32; 3]], edge: f32, seed: u64) -> Verdi
         return told(input, "points of each cube", &[none, many], lines);
     }
     let ascend = got.windows(2).all(|w| w[0] < w[1]);
-    case.holds("indices", ascend, "indices that do not ascend")
+    case.require("indices", ascend, "indices that do not ascend")
 }
 
 pub fn farthest_takes_the_farthest_each_time(answer: &Lesson03) -> Verdict {
@@ -155,7 +155,7 @@ pub fn farthest_takes_the_first_of_equals(answer: &Lesson03) -> Verdict {
     farthest(answer, &points, 20, draw.whole(1, 99) as u64, true)
 }
 
-pub fn farthest_takes_copies_once_each(answer: &Lesson03) -> Verdict {
+pub fn farthest_takes_duplicates_once_each(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     let three = [[0.0; 3], [5.0, 1.0, 0.0], [0.0, 3.0, 9.0]];
     let points: Vec<[f32; 3]> = (0..15)

@@ -14,31 +14,31 @@ fn pick<'a>(draw: &mut Draw, from: &[&'a str], n: usize) -> Vec<&'a str> {
 pub fn keeps_scans_of_a_tree_together(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     let trees = pick(&mut draw, &TREES[..4], 7);
-    hold(answer, &[&trees[..], &["ash-1", "ash-1"]].concat(), &[""; 9])
+    check(answer, &[&trees[..], &["ash-1", "ash-1"]].concat(), &[""; 9])
 }
 
 pub fn keeps_trees_of_a_plot_together(answer: &Lesson03) -> Verdict {
     let plots = pick(&mut draw(), &PLOTS[..3], 8);
-    hold(answer, &TREES, &plots)
+    check(answer, &TREES, &plots)
 }
 
-pub fn follows_what_hangs_together(answer: &Lesson03) -> Verdict {
+pub fn joins_connected_components(answer: &Lesson03) -> Verdict {
     // oak-1 stands in three plots, and the records that it unites come before it.
     let trees = [
         "ash-1", "ash-2", "beech-1", "beech-2", "oak-1", "oak-1", "oak-1", "fir-1",
     ];
-    hold(
+    check(
         answer,
         &trees,
         &["north", "south", "hill", "south", "hill", "south", "north", "gap"],
     )?;
     let mut draw = draw();
     let (trees, plots) = (pick(&mut draw, &TREES, 10), pick(&mut draw, &PLOTS, 10));
-    hold(answer, &trees, &plots)
+    check(answer, &trees, &plots)
 }
 
-pub fn knows_plots_from_no_plot(answer: &Lesson03) -> Verdict {
-    hold(
+pub fn ignores_unknown_plots(answer: &Lesson03) -> Verdict {
+    check(
         answer,
         &TREES,
         &["", "north", "", "north", "", "hill", "", "hill"],
@@ -48,23 +48,23 @@ pub fn knows_plots_from_no_plot(answer: &Lesson03) -> Verdict {
 pub fn numbers_groups_by_their_first_record(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     let last = PLOTS[draw.whole(2, 5)];
-    hold(
+    check(
         answer,
         &TREES,
         &["south", last, "south", "north", last, "north", "south", "north"],
     )?;
-    hold(answer, &[], &[])
+    check(answer, &[], &[])
 }
 
-pub fn keeps_trees_and_plots_apart(answer: &Lesson03) -> Verdict {
-    hold(answer, &["1", "2", "3", "4"], &["2", "3", "3", "1"])
+pub fn separates_tree_and_plot_names(answer: &Lesson03) -> Verdict {
+    check(answer, &["1", "2", "3", "4"], &["2", "3", "3", "1"])
 }
 
-fn hold(answer: &Lesson03, trees: &[&str], plots: &[&str]) -> Verdict {
+fn check(answer: &Lesson03, trees: &[&str], plots: &[&str]) -> Verdict {
     let case = given(format!("trees {trees:?}, plots {plots:?}"));
     let got = (answer.together)(trees, plots);
     let n = trees.len();
-    // Unite until nothing changes any more.
+    // Unite until nothing changes.
     let mut group: Vec<usize> = (0..n).collect();
     for _ in 0..n {
         for i in 0..n {

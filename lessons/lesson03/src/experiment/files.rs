@@ -11,11 +11,12 @@ use canopy::loader::{Augment, Collate, Features, Frame, Points};
 use canopy_data::{
     Cloud, CloudSource, Dataset, Scan, TreeRecord, builtin, formats, sample::Subsample, shard,
 };
+use grader::experiment::{Report, json};
 use lesson03::Lesson03;
 
 /// Points of the scan, at most.
 const POINTS: usize = 100_000;
-/// Points that a batch wants of each cloud.
+/// Points of each cloud in a batch.
 pub const WANTED: usize = 1024;
 
 /// The files, by format.
@@ -28,7 +29,7 @@ impl Files {
     pub fn write(home: &Path, seed: u64) -> Result<Self> {
         let whole = builtin::tree(seed, 0, builtin::Resolution::Full)?;
         let points = whole.len().min(POINTS);
-        // Every so many-th: all of the tree, less densely.
+        // Evenly strided: all of the tree, less densely.
         let kept: Vec<usize> = (0..points).map(|i| i * whole.len() / points).collect();
         let cloud = whole.select(&kept);
         let paths = [
@@ -51,20 +52,32 @@ impl Files {
         Ok(Self { paths, points })
     }
 
-    /// Length of each file, bytes, by format.
-    pub fn sizes(&self) -> Result<Vec<(&'static str, u64)>> {
-        let size = |(format, path): &(&'static str, PathBuf)| {
-            let meta = fs::metadata(path).with_context(|| path.display().to_string())?;
-            Ok((*format, meta.len()))
-        };
-        self.paths.iter().map(size).collect()
+    /// Reports the length of each file.
+    pub fn report(&self, report: &mut Report) -> Result<()> {
+        let (mut sizes, mut lines) = (Vec::new(), Vec::new());
+        for (format, path) in &self.paths {
+            let bytes = fs::metadata(path)
+                .with_context(|| path.display().to_string())?
+                .len();
+            sizes.push(json!({ "format": format, "bytes": bytes }));
+            lines.push(format!("{format} {:.2} MB", bytes as f64 / 1e6));
+        }
+        report.say(format!(
+            "\nA scan of {} points as a file: {}.\n\
+             A batch is 4 clouds of 1,024 points. Columns: workers, batches prefetched.",
+            self.points,
+            lines.join(", ")
+        ));
+        report.json("points", self.points);
+        report.json("files", sizes);
+        Ok(())
     }
 
     pub fn cloud(&self) -> Result<Cloud> {
         formats::read(&self.paths[3].1)
     }
 
-    /// What makes batches out of `count` clouds that are all this file, thinned by the answer to 3.2.
+    /// Collates batches of `count` clouds that are all this file, sub-sampled by exercise 3.2.
     pub fn collate(&self, format: usize, count: usize, answer: &Lesson03) -> Collate {
         let record = |i: usize| TreeRecord {
             tree: format!("t{i}"),

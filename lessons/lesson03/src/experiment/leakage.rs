@@ -1,4 +1,4 @@
-//! The same scans, the same network, three ways to split: by scan, by tree, and by what exercise 3.6 keeps together.
+//! The same scans and the same network, split in three ways: by scan, by tree, and by the groups of exercise 3.6.
 
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
@@ -12,19 +12,23 @@ use canopy::{
         short::{Forest, Learner},
     },
 };
+use grader::{
+    cells,
+    table::{Table, count, left, percent},
+};
 use lesson03::Lesson03;
 
 pub const POINTS: usize = 128;
-/// Trees, and scans of each: so many random samples of its cloud, as if it had been scanned as often.
+/// Trees, and scans of each: random samples of its cloud, as if it had been scanned several times.
 const TREES: usize = 140;
 const SCANS: u64 = 6;
 const EPOCHS: u64 = 12;
 const BATCH: usize = 16;
 const REPEATS: u64 = 4;
-/// Share of the scans that test.
+/// Share of the scans in the test set.
 const HELD_OUT: f64 = 0.3;
 
-/// Six scans each of 140 trees: the clouds as the network sees them, and the record that each is of.
+/// Six scans each of 140 trees: the clouds as the network sees them, and the record of each.
 fn scans(forest: &Forest) -> Result<(Vec<Batch>, Vec<usize>)> {
     let collate = Collate {
         augment: Augment {
@@ -51,18 +55,8 @@ fn scans(forest: &Forest) -> Result<(Vec<Batch>, Vec<usize>)> {
     Ok((scans.collect::<Result<_>>()?, of))
 }
 
-/// A way to split, and what it says.
-pub struct Split {
-    pub name: &'static str,
-    pub groups: usize,
-    /// Test scans whose tree, and whose plot, was trained on: shares.
-    pub trees_seen: f64,
-    pub plots_seen: f64,
-    /// Of each repetition, on the test scans.
-    pub accuracy: Vec<f64>,
-}
-
-pub fn splits(forest: &Forest, answer: &Lesson03) -> Result<Vec<Split>> {
+/// Test scans whose tree or plot is also in the training set, as shares, and the accuracy on the test scans.
+pub fn table(forest: &Forest, answer: &Lesson03) -> Result<Table> {
     let (scans, of) = scans(forest)?;
     let record = |&r: &usize| &forest.data.records[r];
     let trees: Vec<&str> = of.iter().map(|r| record(r).tree.as_str()).collect();
@@ -72,33 +66,36 @@ pub fn splits(forest: &Forest, answer: &Lesson03) -> Result<Vec<Split>> {
         ("by tree", (answer.together)(&trees, &vec![""; of.len()])),
         ("by plot", (answer.together)(&trees, &plots)),
     ];
-    let mut rows = Vec::new();
+    let mut table = Table::new([
+        left("split"),
+        count("groups"),
+        percent("trees seen", 0),
+        percent("plots seen", 0),
+        percent("accuracy", 1),
+        left("of each repetition"),
+    ]);
     for (name, group) in ways {
         let groups = group.iter().max().map_or(0, |&g| g + 1);
-        let mut row = Split {
-            name,
-            groups,
-            trees_seen: 0.0,
-            plots_seen: 0.0,
-            accuracy: Vec::new(),
-        };
+        let (mut trees_seen, mut plots_seen, mut accuracy) = (0.0, 0.0, Vec::new());
         for repeat in 0..REPEATS {
             let (train, test) = hold_out(&group, groups, forest.config.seed + 100 * repeat);
             let seen = |of: &[&str]| {
                 let known = |&&r: &&usize| train.iter().any(|&t| of[t] == of[r]);
                 test.iter().filter(known).count() as f64 / test.len() as f64 / REPEATS as f64
             };
-            row.trees_seen += seen(&trees);
-            row.plots_seen += seen(&plots);
-            row.accuracy
-                .push(trained(forest, answer, &scans, (&train, &test), repeat)?);
+            trees_seen += seen(&trees);
+            plots_seen += seen(&plots);
+            accuracy.push(trained(forest, answer, &scans, (&train, &test), repeat)?);
         }
-        rows.push(row);
+        let mean = accuracy.iter().sum::<f64>() / REPEATS as f64;
+        let each: Vec<String> = accuracy.iter().map(|a| format!("{:.1}", 100.0 * a)).collect();
+        table.row(cells![name, groups, trees_seen, plots_seen, mean, each.join(" ")]);
+        table.only_json("accuracies", accuracy);
     }
-    Ok(rows)
+    Ok(table)
 }
 
-/// Whole groups in random order, until enough scans are held out.
+/// Holds out whole groups in random order until the test set has enough scans.
 fn hold_out(group: &[usize], groups: usize, seed: u64) -> (Vec<usize>, Vec<usize>) {
     let wanted = (HELD_OUT * group.len() as f64) as usize;
     let (mut held, mut count) = (vec![false; groups], 0);
@@ -111,7 +108,7 @@ fn hold_out(group: &[usize], groups: usize, seed: u64) -> (Vec<usize>, Vec<usize
     (0..group.len()).partition(|&r| !held[group[r]])
 }
 
-/// Scans side by side.
+/// Scans in one batch.
 fn batch(scans: &[Batch], which: &[usize], device: &Device) -> Result<(Tensor, Tensor)> {
     let joined = Batch {
         points: which.iter().flat_map(|&i| scans[i].points.clone()).collect(),

@@ -1,4 +1,4 @@
-//! What padding costs: trees thinned to one point a voxel are of all lengths.
+//! What padding costs: trees with one point per voxel have very different numbers of points.
 
 use std::time::Instant;
 
@@ -11,6 +11,11 @@ use canopy::{
     train::short::Forest,
 };
 use canopy_data::sample::Subsample;
+use grader::{
+    cells,
+    experiment::Report,
+    table::{Table, count, fixed, left, percent},
+};
 use lesson03::Lesson03;
 
 const TREES: usize = 96;
@@ -18,23 +23,8 @@ const BATCH: usize = 8;
 /// Metres.
 const EDGE: f32 = 0.5;
 
-/// One way of making batches.
-pub struct Padded {
-    pub name: &'static str,
-    pub batches: usize,
-    pub share: f64,
-    pub seconds: f64,
-    pub loss: f64,
-}
-
-pub struct Lengths {
-    pub least: usize,
-    pub middle: usize,
-    pub most: usize,
-    pub rows: Vec<Padded>,
-}
-
-pub fn padded(forest: &Forest, answer: &Lesson03) -> Result<Lengths> {
+/// Reports an epoch over the trees as they come, and in length buckets.
+pub fn report(report: &mut Report, forest: &Forest, answer: &Lesson03) -> Result<()> {
     let records: Vec<usize> = (answer.epoch_order)(forest.data.len(), forest.config.seed, 0)
         .into_iter()
         .take(TREES)
@@ -61,30 +51,37 @@ pub fn padded(forest: &Forest, answer: &Lesson03) -> Result<Lengths> {
             (answer.length_buckets)(&lengths, &order, &bounds, BATCH),
         ),
     ];
-    let mut rows = Vec::new();
+    let mut table = Table::new([
+        left("batches of 8"),
+        count("batches"),
+        percent("padding", 1),
+        fixed("an epoch", 2).unit("s"),
+        fixed("loss", 3),
+    ]);
     for (name, mut cut) in ways {
-        // Batch norm in the head needs two.
+        // Batch norm in the head needs at least two clouds.
         cut.retain(|batch| batch.len() > 1);
         let start = Instant::now();
         let loss = epoch(forest, answer, &cut, &clouds, &labels)?;
-        rows.push(Padded {
+        let seconds = start.elapsed().as_secs_f64();
+        table.row(cells![
             name,
-            batches: cut.len(),
-            share: padded_share(&lengths, &cut),
-            seconds: start.elapsed().as_secs_f64(),
-            loss,
-        });
+            cut.len(),
+            padded_share(&lengths, &cut),
+            seconds,
+            loss
+        ]);
     }
     let (least, middle, most) = (at(0), at(4), at(8));
-    Ok(Lengths {
-        least,
-        middle,
-        most,
-        rows,
-    })
+    let title = format!(
+        "Trees with one point in each half metre: {least} to {most} points, half of them below {middle}."
+    );
+    report.table("padding", &title, &table);
+    report.json("lengths", vec![least, middle, most]);
+    Ok(())
 }
 
-/// One epoch of plain gradient descent under the mask; the mean loss.
+/// One epoch of plain gradient descent with masked batches; returns the mean loss.
 fn epoch(
     forest: &Forest,
     answer: &Lesson03,

@@ -1,4 +1,4 @@
-//! How fast batches come through exercise 3.5, and how long the trainer's step waits for them.
+//! How fast exercise 3.5 loads batches, and how long the training step waits for them.
 
 use std::time::{Duration, Instant};
 
@@ -8,37 +8,39 @@ use canopy::{
     loader::{Batch, Collate},
     model::{Kind, PointNet, PointNetConfig},
     optim::OptimConfig,
+    report::svg::{LinePlot, Series},
     train::{Loss, short::Learner},
 };
+use grader::table::{Cell, Column, Table, fixed, left, percent};
 use lesson03::Lesson03;
 
 use super::files::Files;
 
-/// Threads and batches ahead that are tried; without threads each batch is made when it is wanted.
-pub const POOLS: [(usize, usize); 5] = [(0, 0), (1, 1), (1, 2), (2, 4), (4, 8)];
+/// Workers and prefetched batches that are tried. Without workers, each batch is loaded when it is needed.
+const POOLS: [(usize, usize); 5] = [(0, 0), (1, 1), (1, 2), (2, 4), (4, 8)];
 /// Clouds of a batch.
 const BATCH: usize = 4;
 const BATCHES: usize = 8;
 
-/// What one pool did with one format.
+/// One pool and one file format.
 pub struct Row {
-    pub format: &'static str,
-    pub workers: usize,
-    pub ahead: usize,
+    format: &'static str,
+    workers: usize,
+    ahead: usize,
     /// Clouds a second.
-    pub rate: f64,
-    /// Share of the time that `take` was not called, as nothing was there.
-    pub waited: f64,
+    rate: f64,
+    /// Share of the time that the trainer waited for a batch.
+    waited: f64,
 }
 
-/// Nothing is done with the batches.
+/// Loads batches and drops them.
 pub fn rates(files: &Files, answer: &Lesson03) -> Result<Vec<Row>> {
     each(files, answer, BATCHES, |_| Ok(Box::new(|_| Ok(()))))
 }
 
 type Step = Box<dyn FnMut(Batch) -> Result<()>>;
 
-/// Each batch is a training step of a PointNet.
+/// Takes a training step of a PointNet with each batch.
 pub fn waits(files: &Files, answer: &Lesson03) -> Result<Vec<Row>> {
     each(files, answer, BATCHES + BATCHES / 2, |collate| {
         let config = PointNetConfig {
@@ -73,7 +75,7 @@ fn each(
         let make = |i: usize| collate.batch(batches[i], 0);
         for (workers, ahead) in POOLS {
             let mut step = step(&collate)?;
-            // The first step of a model is slower than all that follow.
+            // The first step of a model is slower than those after it.
             step(make(0)?)?;
             let (mut waited, mut failed): (Duration, Option<Error>) = (Duration::ZERO, None);
             let began = Instant::now();
@@ -103,4 +105,46 @@ fn each(
         }
     }
     Ok(rows)
+}
+
+/// A row for each format, a column for each pool.
+fn table(heading: &str, rows: &[Row], column: fn(String) -> Column, value: fn(&Row) -> f64) -> Table {
+    let pools = POOLS.map(|(workers, ahead)| match workers {
+        0 => "none".into(),
+        _ => format!("{workers}, {ahead}"),
+    });
+    let mut table = Table::new([left(heading)].into_iter().chain(pools.map(column)));
+    for row in rows.chunk_by(|a, b| a.format == b.format) {
+        let cells = row.iter().map(|r| Cell::from(value(r)));
+        table.row([row[0].format.into()].into_iter().chain(cells).collect());
+    }
+    table
+}
+
+pub fn rate_table(heading: &str, rows: &[Row]) -> Table {
+    table(heading, rows, |pool| fixed(pool, 0), |r| r.rate)
+}
+
+pub fn wait_table(heading: &str, rows: &[Row]) -> Table {
+    table(heading, rows, |pool| percent(pool, 0), |r| r.waited)
+}
+
+/// Rates and waiting times against the number of workers, with two batches prefetched for each worker.
+pub fn plots(rates: &[Row], waits: &[Row]) -> [(&'static str, LinePlot); 2] {
+    let lines = |mut plot: LinePlot, rows: &[Row], y: fn(&Row) -> f64| {
+        for row in rows.chunk_by(|a, b| a.format == b.format) {
+            let points = row.iter().filter(|r| r.ahead == 2 * r.workers);
+            let points = points.map(|r| (r.workers as f64, y(r))).collect();
+            plot = plot.with(Series::new(row[0].format, points));
+        }
+        (plot.whole_x, plot.size) = (true, (640.0, 340.0));
+        plot
+    };
+    let mut rate = LinePlot::new("Clouds per second, loading alone", "workers", "clouds/s");
+    rate = lines(rate, rates, |r| r.rate);
+    rate.log_y = true;
+    let mut wait = LinePlot::new("The trainer waits", "workers", "share of the time");
+    wait = lines(wait, waits, |r| r.waited);
+    (wait.percent, wait.y_range) = (true, Some((0.0, 1.0)));
+    [("03-rates.svg", rate), ("03-waiting.svg", wait)]
 }

@@ -3,14 +3,14 @@ use grader::{Case, Verdict, draw, given};
 
 use crate::Lesson04;
 
-/// What a student's choice came to, and which devices it asked for.
+/// The result of a student's choice, and the devices that it opened.
 struct Chosen {
     case: Case,
     asked: Vec<usize>,
     result: Result<Settled, String>,
 }
 
-/// On a machine where CUDA devices below `devices` open, and others say `words`.
+/// On a machine on which CUDA devices below `devices` open, and others fail with `words`.
 fn choose(answer: &Lesson04, name: &str, devices: usize, words: &str) -> Chosen {
     let case = given(format!(
         "'{name}', where {devices} CUDA devices open and others say \"{words}\""
@@ -28,21 +28,21 @@ fn choose(answer: &Lesson04, name: &str, devices: usize, words: &str) -> Chosen 
 }
 
 impl Chosen {
-    /// The device that was chosen, without any reason to give.
+    /// The chosen device, without a reason.
     fn is(&self, device: Option<usize>, asked: &[usize]) -> Verdict {
         let expected = Ok(Settled {
             cuda: device,
             reason: None,
         });
         self.case
-            .holds("result", self.result == expected, format!("{:?}", self.result))?;
+            .require("result", self.result == expected, format!("{:?}", self.result))?;
         self.case.close("devices opened", &self.asked, &asked.to_vec())
     }
 
     fn fails(&self, words: &[&str]) -> Verdict {
         let holds = |e: &String| words.iter().all(|w| e.contains(w));
         let right = self.result.as_ref().is_err_and(holds);
-        self.case.holds(
+        self.case.require(
             &format!("error with {}", words.join(" and ")),
             right,
             format!("{:?}", self.result),
@@ -50,11 +50,11 @@ impl Chosen {
     }
 }
 
-pub fn takes_the_cpu_without_asking(answer: &Lesson04) -> Verdict {
+pub fn returns_the_cpu_without_opening_a_gpu(answer: &Lesson04) -> Verdict {
     choose(answer, "cpu", 2, "busy").is(None, &[])
 }
 
-pub fn opens_the_device_named(answer: &Lesson04) -> Verdict {
+pub fn opens_the_named_device(answer: &Lesson04) -> Verdict {
     let n = draw().whole(10, 15);
     for (name, n) in [
         ("cuda".to_owned(), 0),
@@ -66,15 +66,15 @@ pub fn opens_the_device_named(answer: &Lesson04) -> Verdict {
     Ok(())
 }
 
-pub fn takes_the_first_device_for_auto(answer: &Lesson04) -> Verdict {
+pub fn auto_takes_the_first_gpu(answer: &Lesson04) -> Verdict {
     choose(answer, "auto", 4, "no such device").is(Some(0), &[0])
 }
 
-pub fn falls_back_for_auto_and_says_why(answer: &Lesson04) -> Verdict {
+pub fn auto_falls_back_with_a_reason(answer: &Lesson04) -> Verdict {
     let words = format!("driver {} is too old", draw().whole(400, 500));
     let chosen = choose(answer, "auto", 0, &words);
     let fits = |s: &Settled| s.cuda.is_none() && s.reason.as_ref().is_some_and(|r| r.contains(&words));
-    chosen.case.holds(
+    chosen.case.require(
         "the CPU, with the reason",
         chosen.result.as_ref().is_ok_and(fits),
         format!("{:?}", chosen.result),
@@ -82,13 +82,13 @@ pub fn falls_back_for_auto_and_says_why(answer: &Lesson04) -> Verdict {
     chosen.case.close("devices opened", &chosen.asked, &vec![0usize])
 }
 
-pub fn never_falls_back_from_a_name(answer: &Lesson04) -> Verdict {
+pub fn never_falls_back_from_a_named_device(answer: &Lesson04) -> Verdict {
     let words = format!("only {} MiB free", draw().whole(10, 99));
     choose(answer, "cuda:2", 2, &words).fails(&["cuda:2", &words])?;
     choose(answer, "cuda", 0, &words).fails(&["cuda:0", &words])
 }
 
-pub fn refuses_other_names(answer: &Lesson04) -> Verdict {
+pub fn rejects_unknown_names(answer: &Lesson04) -> Verdict {
     for name in [
         "gpu",
         "",
@@ -99,7 +99,7 @@ pub fn refuses_other_names(answer: &Lesson04) -> Verdict {
         "cuda:+1",
         "cuda: 1",
         "cuda1",
-        // More digits than a number holds.
+        // More digits than a usize can have.
         "cuda:99999999999999999999",
     ] {
         let chosen = choose(answer, name, 4, "no such device");

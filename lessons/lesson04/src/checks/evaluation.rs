@@ -12,7 +12,7 @@ use super::{
 };
 use crate::Lesson04;
 
-/// Softmax in f64 of what the network says by its running statistics.
+/// Softmax in f64 of the network's logits with running statistics.
 fn by_hand(model: &PointNet, points: &Tensor) -> candle_core::Result<Values> {
     let logits = said(model.forward(points, &Pass::eval()))?.logits;
     let mut all = Vec::new();
@@ -24,7 +24,7 @@ fn by_hand(model: &PointNet, points: &Tensor) -> candle_core::Result<Values> {
     Ok(Values::tensor(all, &[points.dim(0)?, CLASSES], "f32"))
 }
 
-pub fn gives_each_cloud_its_probabilities(answer: &Lesson04) -> Verdict {
+pub fn returns_probabilities_of_each_cloud(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     for kind in [Kind::Vanilla, Kind::Full] {
         let model = seasoned(kind, DType::F32, &mut draw)?;
@@ -38,7 +38,7 @@ pub fn gives_each_cloud_its_probabilities(answer: &Lesson04) -> Verdict {
     Ok(())
 }
 
-pub fn answers_the_same_in_any_company(answer: &Lesson04) -> Verdict {
+pub fn does_not_depend_on_the_batch(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let model = seasoned(Kind::Vanilla, DType::F32, &mut draw)?;
     let (points, _) = batch(&mut draw, 4)?;
@@ -51,7 +51,7 @@ pub fn answers_the_same_in_any_company(answer: &Lesson04) -> Verdict {
     case.close("alone", values(&alone)?, values(&together.narrow(0, 1, 1)?)?)
 }
 
-pub fn leaves_the_network_as_it_was(answer: &Lesson04) -> Verdict {
+pub fn leaves_the_network_unchanged(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let model = seasoned(Kind::Vanilla, DType::F32, &mut draw)?;
     let (points, _) = batch(&mut draw, 6)?;
@@ -66,27 +66,24 @@ pub fn leaves_the_network_as_it_was(answer: &Lesson04) -> Verdict {
         .collect();
     changed.sort();
     let first = changed.first().map_or("none", |n| n.as_str());
-    case.holds(
+    case.require(
         "weights and running statistics",
         changed.is_empty(),
-        format!(
-            "{} tensors are others than before, the first {first}",
-            changed.len()
-        ),
+        format!("{} tensors differ from before, the first {first}", changed.len()),
     )
 }
 
-pub fn keeps_no_graph(answer: &Lesson04) -> Verdict {
+pub fn is_detached_from_the_graph(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     for kind in [Kind::Vanilla, Kind::Full] {
         let model = seasoned(kind, DType::F32, &mut draw)?;
         let (points, _) = batch(&mut draw, 3)?;
         let case = given(format!("a narrow {kind} PointNet, 3 clouds"));
         let got = said((answer.probabilities)(&model, &points))?;
-        case.holds(
+        case.require(
             "track_op()",
             !got.track_op(),
-            "true: the result hangs on a graph, and keeps it",
+            "true: the result is part of a graph and keeps it in memory",
         )?;
     }
     Ok(())
@@ -105,13 +102,13 @@ pub fn stays_finite_for_huge_logits(answer: &Lesson04) -> Verdict {
     let case = given("a narrow vanilla PointNet whose logits go into the thousands");
     let got = values(&said((answer.probabilities)(&model, &points))?)?;
     let finite = got.numbers.iter().all(|v| v.is_finite());
-    case.holds("probabilities", finite, got.short(60))?;
+    case.require("probabilities", finite, got.short(60))?;
     let sums: Vec<f64> = got.numbers.chunks(CLASSES).map(|row| row.iter().sum()).collect();
     let list = |v| Values::tensor(v, &[5], "f32");
     case.close("their sums", list(sums), list(vec![1.0; 5]))
 }
 
-pub fn answers_in_f32(answer: &Lesson04) -> Verdict {
+pub fn returns_f32(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let model = seasoned(Kind::Vanilla, DType::F64, &mut draw)?;
     let points = batch(&mut draw, 4)?.0.to_dtype(DType::F64)?;

@@ -4,7 +4,7 @@ use grader::{Draw, Verdict, draw, given};
 
 use crate::Lesson04;
 
-/// An epoch whose steps note how often had been waited when they were asked for.
+/// An epoch whose steps record the number of waits before them.
 struct Epoch {
     steps: Vec<(f32, u64)>,
     /// The step that fails.
@@ -63,7 +63,7 @@ impl Iterator for Epoch {
     }
 }
 
-pub fn weighs_steps_by_their_clouds(answer: &Lesson04) -> Verdict {
+pub fn weights_steps_by_their_clouds(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let count = draw.whole(4, 7);
     let mut epoch = Epoch::drawn(&mut draw, count);
@@ -74,12 +74,12 @@ pub fn weighs_steps_by_their_clouds(answer: &Lesson04) -> Verdict {
         all += clouds as f64;
     }
     let got = (answer.mean_loss)(&mut epoch)?;
-    // Summed on the device it is rounded as f32 is.
+    // A sum on the device is rounded to f32.
     case.close("mean loss", got as f32, (sum / all) as f32)?;
     case.close("steps taken", epoch.asked, count)
 }
 
-pub fn waits_not_between_steps(answer: &Lesson04) -> Verdict {
+pub fn never_waits_between_steps(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let count = draw.whole(25, 40);
     let mut epoch = Epoch::drawn(&mut draw, count);
@@ -88,7 +88,7 @@ pub fn waits_not_between_steps(answer: &Lesson04) -> Verdict {
     case.close("waits before each step", &epoch.waits, &vec![0u64; count])
 }
 
-pub fn waits_once_in_all(answer: &Lesson04) -> Verdict {
+pub fn waits_once(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let mut epoch = Epoch::drawn(&mut draw, 9);
     let case = given("an epoch of 9 steps");
@@ -96,20 +96,20 @@ pub fn waits_once_in_all(answer: &Lesson04) -> Verdict {
     case.close("waits", epoch.waited(), 1u64)
 }
 
-pub fn is_0_without_steps(answer: &Lesson04) -> Verdict {
+pub fn is_zero_without_steps(answer: &Lesson04) -> Verdict {
     let mut epoch = Epoch::new(Vec::new(), None);
     let case = given("an epoch without steps");
     let got = (answer.mean_loss)(&mut epoch)?;
     case.close("mean loss", got, 0.0)
 }
 
-pub fn passes_an_error_on_at_once(answer: &Lesson04) -> Verdict {
+pub fn returns_an_error_at_once(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let (count, bad) = (6, draw.whole(1, 4));
     let mut epoch = Epoch::drawn(&mut draw, count);
     epoch.fails = Some(bad);
     let case = given(format!("6 steps, of which number {bad} (from 0) fails"));
     let got = (answer.mean_loss)(&mut epoch);
-    case.holds("result", got.is_err(), format!("{got:?}"))?;
-    case.close("steps asked for", epoch.asked, bad + 1)
+    case.require("result", got.is_err(), format!("{got:?}"))?;
+    case.close("steps taken", epoch.asked, bad + 1)
 }

@@ -15,7 +15,7 @@ fn layer(name: &str, rows: usize, kept: usize, passing: usize) -> LayerSize {
     }
 }
 
-/// Three layers; it is the second that passes most, a row of the third more, and the first keeps most.
+/// Three layers: the second has the most backward memory, the third the most per row, and the first keeps most.
 fn drawn(draw: &mut Draw, mixed: bool) -> StepSize {
     let points = draw.whole(40, 90);
     StepSize {
@@ -63,45 +63,45 @@ fn shown(step: &StepSize, budget: u64) -> Case {
     ))
 }
 
-/// Holds one part of the bytes of the largest batch in a budget that is `more` above what `batch` clouds need.
-fn hold(answer: &Lesson04, step: &StepSize, what: &str, part: fn(&StepBytes) -> u64) -> Verdict {
+/// Tests one part of the bytes of the largest batch, with a budget `more` bytes above the need of `batch` clouds.
+fn check(answer: &Lesson04, step: &StepSize, what: &str, part: fn(&StepBytes) -> u64) -> Verdict {
     let batch = 3 + step.parameters % 5;
     let expected = by_hand(step, batch);
     let case = shown(step, expected.total() + 1);
     match (answer.largest_batch)(step, expected.total() + 1) {
         Some((_, got)) => case.close(what, part(&got), part(&expected)),
-        None => case.holds("result", false, "None"),
+        None => case.require("result", false, "None"),
     }
 }
 
-pub fn counts_what_each_parameter_needs(answer: &Lesson04) -> Verdict {
+pub fn counts_the_bytes_of_parameters(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     for mixed in [false, true] {
         let step = drawn(&mut draw, mixed);
-        hold(answer, &step, "parameters", |b| b.parameters)?;
-        hold(answer, &step, "gradients", |b| b.gradients)?;
-        hold(answer, &step, "optimizer", |b| b.optimizer)?;
+        check(answer, &step, "parameters", |b| b.parameters)?;
+        check(answer, &step, "gradients", |b| b.gradients)?;
+        check(answer, &step, "optimizer", |b| b.optimizer)?;
     }
     Ok(())
 }
 
-pub fn counts_all_that_layers_keep(answer: &Lesson04) -> Verdict {
+pub fn counts_the_activations_of_all_layers(answer: &Lesson04) -> Verdict {
     let step = drawn(&mut draw(), false);
-    hold(answer, &step, "activations", |b| b.activations)
+    check(answer, &step, "activations", |b| b.activations)
 }
 
-pub fn counts_the_widest_layer_once(answer: &Lesson04) -> Verdict {
+pub fn counts_backward_memory_of_the_widest_layer_once(answer: &Lesson04) -> Verdict {
     let step = drawn(&mut draw(), false);
-    hold(answer, &step, "passing", |b| b.passing)
+    check(answer, &step, "passing", |b| b.passing)
 }
 
-/// Holds the batch in a budget of what `batch` clouds need and `more` bytes.
-fn hold_batch(answer: &Lesson04, step: &StepSize, budget: u64, expected: Option<u64>) -> Verdict {
+/// Tests the batch for a budget `more` bytes above the need of `batch` clouds.
+fn check_batch(answer: &Lesson04, step: &StepSize, budget: u64, expected: Option<u64>) -> Verdict {
     let case = shown(step, budget);
     let got = (answer.largest_batch)(step, budget);
     match (got, expected) {
         (Some((got, _)), Some(expected)) => case.close("clouds", got, expected),
-        (got, expected) => case.holds(
+        (got, expected) => case.require(
             &format!("result, {expected:?} clouds"),
             got.is_none() && expected.is_none(),
             format!("{:?} clouds", got.map(|g| g.0)),
@@ -115,17 +115,17 @@ pub fn fills_the_budget(answer: &Lesson04) -> Verdict {
     let batch = draw.whole(3, 40) as u64;
     let budget = by_hand(&step, batch).total();
     for (budget, batch) in [(budget, batch), (budget - 1, batch - 1), (budget + 1, batch)] {
-        hold_batch(answer, &step, budget, Some(batch))?;
+        check_batch(answer, &step, budget, Some(batch))?;
     }
     Ok(())
 }
 
-pub fn leaves_out_what_does_not_fit(answer: &Lesson04) -> Verdict {
+pub fn is_none_if_two_clouds_do_not_fit(answer: &Lesson04) -> Verdict {
     let step = drawn(&mut draw(), false);
     let (none, two) = (by_hand(&step, 0).total(), by_hand(&step, 2).total());
-    hold_batch(answer, &step, two, Some(2))?;
+    check_batch(answer, &step, two, Some(2))?;
     for budget in [none, two - 1, by_hand(&step, 1).total(), none - 1, 0] {
-        hold_batch(answer, &step, budget, None)?;
+        check_batch(answer, &step, budget, None)?;
     }
     Ok(())
 }
@@ -133,5 +133,5 @@ pub fn leaves_out_what_does_not_fit(answer: &Lesson04) -> Verdict {
 pub fn counts_bytes_exactly(answer: &Lesson04) -> Verdict {
     let mut step = drawn(&mut draw(), false);
     step.parameters += 70_000_000_000;
-    hold(answer, &step, "all bytes", StepBytes::total)
+    check(answer, &step, "all bytes", StepBytes::total)
 }

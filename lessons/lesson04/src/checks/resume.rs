@@ -45,7 +45,7 @@ impl Run {
             },
             size: draw.whole(3, 5),
         };
-        // Numbers that are no places: every third record, as a split leaves them.
+        // Record numbers that differ from their positions: every third record, as after a split.
         let count = run.size * 6 + draw.whole(1, run.size - 1);
         run.records = (0..count).map(|i| 100 + 3 * i).collect();
         run.train(0..3)?;
@@ -73,7 +73,7 @@ impl Run {
         )
     }
 
-    /// Another network and optimizer, into which the student takes the run up.
+    /// Another network and optimizer, in which the student resumes the run.
     fn taken_up(&self, answer: &Lesson04) -> Result<Taken> {
         let model = network(Kind::Vanilla, DType::F32, 77_777)?;
         let mut optimizer = said(OptimConfig::adam().build(model.params()))?;
@@ -91,7 +91,7 @@ impl Run {
         })
     }
 
-    /// The batches of the epoch under way.
+    /// The batches of the current epoch.
     fn epoch(&self) -> Vec<Vec<usize>> {
         let order = epoch_order(self.records.len(), self.saved.seed, self.saved.epoch as u64);
         let mut all = vec![Vec::new()];
@@ -130,8 +130,8 @@ fn train(model: &PointNet, optimizer: &mut dyn Optimizer, data: (&Tensor, &Tenso
     .map(drop)
 }
 
-/// Holds that the tensors of two networks whose names `wanted` takes have the same bits.
-fn hold_bits(run: &Run, own: &PointNet, other: &PointNet, wanted: fn(&str) -> bool) -> Verdict {
+/// Tests that the tensors of two networks whose names `wanted` accepts are bit-identical.
+fn check_bits(run: &Run, own: &PointNet, other: &PointNet, wanted: fn(&str) -> bool) -> Verdict {
     let case = given(run.said());
     let (a, b) = (bits(own)?, bits(other)?);
     let mut names: Vec<&String> = a.keys().filter(|n| wanted(n)).collect();
@@ -143,24 +143,24 @@ fn hold_bits(run: &Run, own: &PointNet, other: &PointNet, wanted: fn(&str) -> bo
         off.len(),
         names.len()
     );
-    case.holds("bits", off.is_empty(), told)
+    case.require("bits", off.is_empty(), told)
 }
 
-pub fn puts_weights_back(answer: &Lesson04) -> Verdict {
+pub fn restores_weights(answer: &Lesson04) -> Verdict {
     let run = Run::new(&mut draw())?;
     given(run.said());
     let taken = run.taken_up(answer)?;
-    hold_bits(&run, &run.model, &taken.model, |n| !n.contains("running"))
+    check_bits(&run, &run.model, &taken.model, |n| !n.contains("running"))
 }
 
-pub fn puts_running_statistics_back(answer: &Lesson04) -> Verdict {
+pub fn restores_running_statistics(answer: &Lesson04) -> Verdict {
     let run = Run::new(&mut draw())?;
     given(run.said());
     let taken = run.taken_up(answer)?;
-    hold_bits(&run, &run.model, &taken.model, |n| n.contains("running"))
+    check_bits(&run, &run.model, &taken.model, |n| n.contains("running"))
 }
 
-pub fn puts_the_optimizer_back(answer: &Lesson04) -> Verdict {
+pub fn restores_the_optimizer(answer: &Lesson04) -> Verdict {
     let run = Run::new(&mut draw())?;
     let case = given(run.said());
     let taken = run.taken_up(answer)?;
@@ -174,7 +174,7 @@ pub fn puts_the_optimizer_back(answer: &Lesson04) -> Verdict {
     }
     off.sort_unstable();
     let (count, first) = (off.len(), off.first().copied().unwrap_or("none"));
-    case.holds(
+    case.require(
         "state of the optimizer",
         off.is_empty(),
         format!(
@@ -184,12 +184,12 @@ pub fn puts_the_optimizer_back(answer: &Lesson04) -> Verdict {
     )
 }
 
-pub fn goes_on_where_the_epoch_was(answer: &Lesson04) -> Verdict {
+pub fn returns_the_rest_of_the_epoch(answer: &Lesson04) -> Verdict {
     let run = Run::new(&mut draw())?;
     let case = given(run.said());
     let taken = run.taken_up(answer)?;
     let expected = &run.epoch()[run.saved.batch..];
-    case.holds("batches still to do", !taken.todo.is_empty(), "none")?;
+    case.require("batches still to do", !taken.todo.is_empty(), "none")?;
     case.close("the first of them", &taken.todo[0], &expected[0])?;
     case.close(
         "the second of them",
@@ -198,7 +198,7 @@ pub fn goes_on_where_the_epoch_was(answer: &Lesson04) -> Verdict {
     )
 }
 
-pub fn leaves_out_a_batch_that_is_not_full(answer: &Lesson04) -> Verdict {
+pub fn drops_an_incomplete_batch(answer: &Lesson04) -> Verdict {
     let mut run = Run::new(&mut draw())?;
     for done in [run.saved.batch, 0, 6] {
         run.saved.batch = done;
@@ -209,7 +209,7 @@ pub fn leaves_out_a_batch_that_is_not_full(answer: &Lesson04) -> Verdict {
     Ok(())
 }
 
-pub fn ends_with_the_bits_of_an_unbroken_run(answer: &Lesson04) -> Verdict {
+pub fn is_bit_identical_to_an_uninterrupted_run(answer: &Lesson04) -> Verdict {
     let mut run = Run::new(&mut draw())?;
     given(run.said() + "; then two steps more");
     let mut taken = run.taken_up(answer)?;
@@ -218,5 +218,5 @@ pub fn ends_with_the_bits_of_an_unbroken_run(answer: &Lesson04) -> Verdict {
         train(&taken.model, &mut *taken.optimizer, (points, labels), step as u64)?;
     }
     run.train(3..5)?;
-    hold_bits(&run, &run.model, &taken.model, |_| true)
+    check_bits(&run, &run.model, &taken.model, |_| true)
 }

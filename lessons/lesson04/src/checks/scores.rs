@@ -3,7 +3,7 @@ use grader::{Case, Draw, Values, Verdict, draw, given};
 
 use crate::Lesson04;
 
-/// Predictions over six classes of which two never occur but are named, one occurs and is never named, one does neither.
+/// Predictions over six classes: two never occur but are predicted, one occurs and is never predicted, one does neither.
 struct Predictions {
     truth: Vec<u32>,
     named: Vec<u32>,
@@ -14,7 +14,7 @@ const CLASSES: usize = 6;
 
 impl Predictions {
     fn new(draw: &mut Draw) -> Self {
-        // Classes 3 and 4 never occur but are named, class 2 occurs and is never named, class 5 does neither.
+        // Classes 3 and 4 never occur but are predicted, class 2 occurs and is never predicted, class 5 does neither.
         let mut pairs = vec![(0, 0), (0, 0), (0, 1), (1, 1), (1, 3), (1, 4), (2, 0)];
         let (a, b) = (draw.whole(2, 5), draw.whole(1, 3));
         pairs.extend(std::iter::repeat_n((0, 0), a));
@@ -43,12 +43,12 @@ impl Predictions {
     }
 }
 
-pub fn has_the_truth_in_rows(answer: &Lesson04) -> Verdict {
+pub fn has_true_classes_in_rows(answer: &Lesson04) -> Verdict {
     let p = Predictions::new(&mut draw());
     let confusion = p.of(answer).confusion;
     let square = confusion.len() == CLASSES && confusion.iter().all(|row| row.len() == CLASSES);
     let shape = format!("rows of {:?}", confusion.iter().map(Vec::len).collect::<Vec<_>>());
-    p.case.holds("6 rows of 6", square, shape)?;
+    p.case.require("6 rows of 6", square, shape)?;
     let of = |t: usize, n: usize| p.count(|a, b| (a as usize, b as usize) == (t, n));
     let expected = (0..CLASSES * CLASSES).map(|i| of(i / CLASSES, i % CLASSES));
     let table = |numbers: Vec<f64>| Values::tensor(numbers, &[CLASSES, CLASSES], "integer");
@@ -56,27 +56,27 @@ pub fn has_the_truth_in_rows(answer: &Lesson04) -> Verdict {
     p.case.close("confusion", table(got), table(expected.collect()))
 }
 
-pub fn counts_the_share_named_rightly(answer: &Lesson04) -> Verdict {
+pub fn accuracy_is_the_share_of_correct_predictions(answer: &Lesson04) -> Verdict {
     let p = Predictions::new(&mut draw());
     let expected = p.count(|t, n| t == n) / p.truth.len() as f64;
     p.case.close("accuracy", p.of(answer).accuracy, expected)
 }
 
-pub fn balances_over_classes_that_occur(answer: &Lesson04) -> Verdict {
+pub fn averages_recall_over_classes_that_occur(answer: &Lesson04) -> Verdict {
     let p = Predictions::new(&mut draw());
     let expected = p.mean(|c| p.count(|t, n| t == c && n == c) / p.count(|t, _| t == c));
     p.case
         .close("balanced accuracy", p.of(answer).balanced_accuracy, expected)
 }
 
-pub fn gives_each_class_its_own_f1(answer: &Lesson04) -> Verdict {
+pub fn averages_f1_over_classes_that_occur(answer: &Lesson04) -> Verdict {
     let p = Predictions::new(&mut draw());
     let hits = |c| p.count(|t, n| t == c && n == c);
     let expected = p.mean(|c| 2.0 * hits(c) / (p.count(|t, _| t == c) + p.count(|_, n| n == c)));
     p.case.close("macro F1", p.of(answer).macro_f1, expected)
 }
 
-pub fn scores_nothing_as_0(answer: &Lesson04) -> Verdict {
+pub fn is_zero_without_clouds(answer: &Lesson04) -> Verdict {
     let case = given("no predictions, 3 classes");
     let got = (answer.scores)(&[], &[], 3);
     case.close("accuracy", got.accuracy, 0.0)?;

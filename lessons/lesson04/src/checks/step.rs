@@ -30,7 +30,7 @@ struct Place {
     step: u64,
 }
 
-/// What a student's step came to.
+/// The results of a student's step.
 struct Stepped {
     case: Case,
     loss: Tensor,
@@ -56,7 +56,7 @@ impl Place {
             labels,
             step: draw.whole(0, 50) as u64,
         };
-        // All of a great batch are named rightly but the second, of a small one the first is, whatever was drawn.
+        // In a large batch all predictions but the second are correct, in a small one only the first is.
         let other = network(kind, DType::F32, seed)?;
         let logits = said(other.forward(&place.points, &place.pass()))?.logits;
         let named: Vec<u32> = logits.argmax(1)?.to_vec1()?;
@@ -105,7 +105,7 @@ impl Place {
         })
     }
 
-    /// What the twin says in the same pass, once.
+    /// The output of the twin in the same pass.
     fn seen(&self, pass: &Pass) -> Result<Output> {
         said(self.twin.forward(&self.points, pass))
     }
@@ -160,19 +160,19 @@ fn f32_scalar(value: f64) -> Values {
     Values::tensor(vec![value], &[], "f32")
 }
 
-pub fn gives_the_loss_of_the_batch(answer: &Lesson04) -> Verdict {
+pub fn returns_the_mean_loss(answer: &Lesson04) -> Verdict {
     let place = Place::new(&mut draw(), Kind::Vanilla)?;
     let got = place.stepped(answer, &PLAIN, 0.1, 0.0)?;
     got.case
         .close("loss", values(&got.loss)?, f32_scalar(place.by_hand(&PLAIN)?))
 }
 
-pub fn counts_what_was_named_rightly(answer: &Lesson04) -> Verdict {
+pub fn counts_correct_predictions(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let places = [
         Place::new(&mut draw, Kind::Vanilla)?,
         Place::new(&mut draw, Kind::Full)?,
-        // More hits than a byte counts.
+        // More correct predictions than a byte can count.
         Place::of(&mut draw, Kind::Vanilla, 300)?,
     ];
     for place in places {
@@ -189,7 +189,7 @@ pub fn counts_what_was_named_rightly(answer: &Lesson04) -> Verdict {
     Ok(())
 }
 
-pub fn smooths_and_weighs(answer: &Lesson04) -> Verdict {
+pub fn applies_label_smoothing_and_class_weights(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let weights = Tensor::from_vec(draw.list(CLASSES, 0.5, 2.0), CLASSES, &Device::Cpu)?;
     for (smoothing, class_weights) in [(0.2, None), (0.0, Some(weights.clone())), (0.1, Some(weights))] {
@@ -210,7 +210,7 @@ pub fn adds_the_orthogonality_term(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     for orthogonality in [0.0, draw.number(0.3, 0.9)] {
         let place = Place::new(&mut draw, Kind::Full)?;
-        // At the beginning the transform is the identity, which costs nothing.
+        // An untrained transform is the identity, whose term is 0.
         for model in [&place.model, &place.twin] {
             for (name, var) in model.params() {
                 if name == "feature_transform.out.bias" {
@@ -231,8 +231,8 @@ pub fn adds_the_orthogonality_term(answer: &Lesson04) -> Verdict {
     Ok(())
 }
 
-/// Holds that the one step taken was by `expected`, each times `factor`.
-fn hold_step(got: &Stepped, place: &Place, expected: &[Tensor], factor: f64, rate: f64) -> Verdict {
+/// Tests that one step was taken, with the gradients `expected` times `factor`.
+fn check_step(got: &Stepped, place: &Place, expected: &[Tensor], factor: f64, rate: f64) -> Verdict {
     let steps = got.recorder.steps.len();
     got.case.close("steps of the optimizer", steps, 1usize)?;
     let (grads, lr) = &got.recorder.steps[0];
@@ -247,15 +247,15 @@ fn hold_step(got: &Stepped, place: &Place, expected: &[Tensor], factor: f64, rat
     Ok(())
 }
 
-pub fn steps_once_by_the_gradients(answer: &Lesson04) -> Verdict {
+pub fn takes_one_optimizer_step(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let rate = draw.number(0.01, 0.3);
     let place = Place::new(&mut draw, Kind::Vanilla)?;
     let got = place.stepped(answer, &PLAIN, rate, 0.0)?;
-    hold_step(&got, &place, &place.gradients(&PLAIN)?, 1.0, rate)
+    check_step(&got, &place, &place.gradients(&PLAIN)?, 1.0, rate)
 }
 
-pub fn clips_before_it_steps(answer: &Lesson04) -> Verdict {
+pub fn clips_before_the_step(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     for clip in [draw.number(0.01, 0.05), 1e4] {
         let place = Place::new(&mut draw, Kind::Vanilla)?;
@@ -266,12 +266,12 @@ pub fn clips_before_it_steps(answer: &Lesson04) -> Verdict {
             square += grad.to_dtype(DType::F64)?.sqr()?.sum_all()?.to_scalar::<f64>()?;
         }
         let factor = (clip / (square.sqrt() + 1e-6)).min(1.0);
-        hold_step(&got, &place, &expected, factor, 0.2)?;
+        check_step(&got, &place, &expected, factor, 0.2)?;
     }
     Ok(())
 }
 
-pub fn sees_the_batch_once_in_its_pass(answer: &Lesson04) -> Verdict {
+pub fn runs_one_forward_pass(answer: &Lesson04) -> Verdict {
     let place = Place::new(&mut draw(), Kind::Vanilla)?;
     let got = place.stepped(answer, &PLAIN, 0.0, 0.0)?;
     place.seen(&place.pass())?;

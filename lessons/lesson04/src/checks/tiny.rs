@@ -1,4 +1,4 @@
-//! Small networks, batches and optimizers, and what is seen of them.
+//! Small networks, batches and optimizers for the checks.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use super::said;
 pub const CLASSES: usize = 4;
 pub const POINTS: usize = 8;
 
-/// A sixteenth as wide as the published one.
+/// A sixteenth of the published width.
 pub fn network(kind: Kind, dtype: DType, seed: u64) -> Result<PointNet> {
     let config = PointNetConfig {
         kind,
@@ -37,7 +37,7 @@ pub fn batch(draw: &mut Draw, clouds: usize) -> Result<(Tensor, Tensor)> {
     ))
 }
 
-/// A network that has seen something: its running statistics are no longer those it began with.
+/// A network whose running statistics have been updated.
 pub fn seasoned(kind: Kind, dtype: DType, draw: &mut Draw) -> Result<PointNet> {
     let model = network(kind, dtype, draw.whole(1, 10_000) as u64)?;
     for step in 0..3 {
@@ -59,7 +59,7 @@ pub fn tensor_bits(t: &Tensor) -> Result<Vec<u64>> {
     Ok(numbers.into_iter().map(f64::to_bits).collect())
 }
 
-/// An optimizer that notes what it is given, and steps as plain SGD.
+/// An optimizer that records its gradients, and steps as plain SGD.
 pub struct Recorder {
     params: Vec<Var>,
     pub steps: Vec<(Vec<Tensor>, f64)>,

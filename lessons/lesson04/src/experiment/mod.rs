@@ -1,7 +1,6 @@
 //! The parts of the experiment.
 
-pub mod found;
+pub mod memory;
 pub mod pieces;
-pub mod room;
 pub mod speed;
 pub mod train;

@@ -1,4 +1,4 @@
-//! Which functions run, on which devices, and one step by them.
+//! The devices of this machine, and training steps by the functions of the run.
 
 use anyhow::{Result, anyhow};
 use candle_core::{DType, Device, Tensor};
@@ -16,7 +16,7 @@ use lesson04::Lesson04;
 pub struct Devices {
     /// Name and device, the CPU first.
     pub all: Vec<(String, Device)>,
-    /// What exercise 4.1 made of `auto`.
+    /// The device that exercise 4.1 chose for `auto`, in words.
     pub said: String,
 }
 
@@ -41,7 +41,7 @@ pub fn devices(answer: &Lesson04) -> Result<Devices> {
     Ok(Devices { all, said })
 }
 
-/// A vanilla PointNet, its optimizer, and made-up clouds.
+/// A vanilla PointNet, its optimizer, and random clouds.
 pub struct Bench {
     pub model: PointNet,
     optimizer: Box<dyn Optimizer>,
@@ -65,7 +65,7 @@ impl Bench {
         })
     }
 
-    /// Clouds `[clouds, points, 3]` and labels, of no meaning.
+    /// Random clouds `[clouds, points, 3]` and labels.
     pub fn batch(&self, clouds: usize, points: usize) -> Result<(Tensor, Tensor)> {
         let mut random = Philox::new(1, clouds as u64);
         let numbers = (0..clouds * points * 3).map(|_| random.uniform() * 2.0 - 1.0);
@@ -77,7 +77,7 @@ impl Bench {
         ))
     }
 
-    /// One step by exercise 4.2; gives the loss, which may be under way.
+    /// One step by exercise 4.2. Returns the loss, which the device may still be computing.
     pub fn step(&mut self, answer: &Lesson04, (points, labels): (&Tensor, &Tensor)) -> Result<Tensor> {
         let pass = Pass::train(1, self.step).plain(self.plain);
         self.step += 1;

@@ -1,10 +1,17 @@
-//! Clouds a second against batch size, on every device there is; with a wait in each step, and with one in all.
+//! Clouds per second against batch size, on every device of this machine: with the loss read in each step, and once.
 
 use std::time::Instant;
 
 use anyhow::Result;
 use candle_core::Error;
-use canopy::train::OnDevice;
+use canopy::{
+    report::svg::{LinePlot, Series},
+    train::OnDevice,
+};
+use grader::{
+    cells,
+    table::{Table, count, fixed, left},
+};
 use lesson04::Lesson04;
 
 use super::pieces::{Bench, Devices};
@@ -12,24 +19,24 @@ use super::pieces::{Bench, Devices};
 /// Points of a cloud.
 pub const POINTS: usize = 256;
 /// Batch sizes.
-pub const BATCHES: [usize; 6] = [2, 4, 8, 16, 32, 64];
+const BATCHES: [usize; 6] = [2, 4, 8, 16, 32, 64];
 /// Steps of a measurement.
 const STEPS: usize = 3;
 /// Measurements of each.
 const ROUNDS: usize = 6;
 
-/// Clouds a second of one batch size on one device.
+/// Clouds per second at one batch size on one device.
 pub struct Speed {
-    pub device: String,
-    pub batch: usize,
-    /// The loss read in each step.
-    pub waiting: f64,
-    /// Read once, by exercise 4.5.
-    pub free: f64,
+    device: String,
+    batch: usize,
+    /// With the loss read in each step.
+    waiting: f64,
+    /// With the loss read once, by exercise 4.5.
+    free: f64,
 }
 
-/// One device after the other; on each all batch sizes in turn, again and again, and of each the best: so none has the quieter
-/// machine.
+/// Measures one device after the other. All batch sizes take turns and the best time of each counts, so that a busy moment
+/// of the machine does not fall on one size alone.
 pub fn measure(answer: &Lesson04, devices: &Devices) -> Result<Vec<Speed>> {
     let mut found = Vec::new();
     for (name, device) in &devices.all {
@@ -67,4 +74,28 @@ pub fn measure(answer: &Lesson04, devices: &Devices) -> Result<Vec<Speed>> {
         }
     }
     Ok(found)
+}
+
+pub fn table(speeds: &[Speed]) -> Table {
+    let mut table = Table::new([
+        left("device"),
+        count("batch"),
+        fixed("loss read each step", 0),
+        fixed("loss read once", 0),
+    ]);
+    for s in speeds {
+        table.row(cells![&s.device, s.batch, s.waiting, s.free]);
+    }
+    table
+}
+
+pub fn plot(speeds: &[Speed]) -> LinePlot {
+    let mut plot = LinePlot::new("A training step", "batch size", "clouds per second");
+    for of in speeds.chunk_by(|a, b| a.device == b.device) {
+        let points = of.iter().map(|s| (s.batch as f64, s.free)).collect();
+        plot = plot.with(Series::new(of[0].device.clone(), points));
+    }
+    (plot.log_x, plot.size) = (true, (640.0, 320.0));
+    plot.y_range = Some((0.0, 1.0));
+    plot
 }

@@ -1,4 +1,4 @@
-//! A small PointNet learns trees: once without a break, once broken off in the middle of an epoch and taken up.
+//! Trains a small PointNet twice: once without interruption, once stopped in the middle of an epoch and resumed.
 
 use std::collections::HashMap;
 
@@ -23,14 +23,14 @@ pub const POINTS: usize = 128;
 pub const EPOCHS: usize = 8;
 const BATCH: usize = 16;
 const RATE: f64 = 2e-3;
-/// Where the second training is broken off: epoch, and batches of it that are done.
+/// Where the second training is stopped: the epoch, and the number of its batches that are done.
 const BREAK: (usize, usize) = (2, 11);
 
 /// One epoch.
 pub struct Epoch {
     pub steps: usize,
     pub loss: f64,
-    /// How often it was waited for a loss.
+    /// How often the host waited for a loss.
     pub waits: u64,
     pub scores: Scores,
 }
@@ -70,7 +70,7 @@ pub fn run(answer: &Lesson04, seed: u64) -> Result<Training> {
         } else {
             todo.split_at(0)
         };
-        // In the epoch of the break it is copied what a checkpoint would hold, and on it goes.
+        // In the epoch of the interruption, the content of a checkpoint is copied, and training continues.
         let first = forest.steps(answer, &mut whole, epoch, parts.0)?;
         if epoch == BREAK.0 {
             saved = Some((whole.saved(seed)?, whole.step));
@@ -86,7 +86,7 @@ pub fn run(answer: &Lesson04, seed: u64) -> Result<Training> {
     }
     let (tensors, differ) = match saved {
         Some((saved, step)) => {
-            let other = forest.taken_up(answer, &saved, step)?;
+            let other = forest.resumed(answer, &saved, step)?;
             whole.compare(&other)?
         }
         None => (0, 0),
@@ -132,7 +132,7 @@ impl Trees {
         Ok((answer.mean_loss)(&mut steps)?)
     }
 
-    /// Of trees of other plots, by exercises 4.3 and 4.4.
+    /// The scores on trees of other plots, by exercises 4.3 and 4.4.
     fn scores(&self, answer: &Lesson04, model: &PointNet) -> Result<Scores> {
         let unseen = self.0.unseen();
         let collate = Collate {
@@ -150,8 +150,8 @@ impl Trees {
         Ok((answer.scores)(&truth, &named, self.0.data.species.len()))
     }
 
-    /// A run begun anew, taken up by exercise 4.7, and gone on with to the end.
-    fn taken_up(&self, answer: &Lesson04, saved: &Saved, step: u64) -> Result<Run> {
+    /// A new run, resumed by exercise 4.7 and trained to the end.
+    fn resumed(&self, answer: &Lesson04, saved: &Saved, step: u64) -> Result<Run> {
         let mut run = self.begin()?;
         let (model, optimizer) = (&run.model, &mut *run.optimizer);
         let rest = (answer.take_up)(saved, model, optimizer, &self.0.split.train, BATCH)?;
@@ -175,7 +175,7 @@ impl Run {
         })
     }
 
-    /// Tensors, and how many of them differ in a bit.
+    /// The number of tensors, and how many of them are not bit-identical.
     fn compare(&self, other: &Self) -> Result<(usize, usize)> {
         let (own, other) = (self.saved(0)?, other.saved(0)?);
         let bits = |t: &Tensor| -> Result<Vec<u64>> {

@@ -8,14 +8,14 @@ fn cells(text: &str) -> Vec<Vec<String>> {
     text.lines().filter(|l| !l.trim().is_empty()).map(line).collect()
 }
 
-fn hold(answer: &Lesson05, cells: &[Vec<String>], expected: Option<f64>) -> Verdict {
+fn check(answer: &Lesson05, cells: &[Vec<String>], expected: Option<f64>) -> Verdict {
     let shown: Vec<String> = cells.iter().map(|l| l.join(" | ")).collect();
     let case = given(shown.join(" / "));
     let got = (answer.copy_share)(cells);
     match expected {
-        None => case.holds("result: None", got.is_none(), format!("{got:?}")),
+        None => case.require("result: None", got.is_none(), format!("{got:?}")),
         Some(share) => {
-            case.holds("result: a share", got.is_some(), "None")?;
+            case.require("result: a share", got.is_some(), "None")?;
             case.close("share of copies", got.unwrap_or(f64::NAN), share)
         }
     }
@@ -61,13 +61,13 @@ fn nvprof(times: &Times, unit: &str, in_unit: f64) -> String {
 
 pub fn reads_nsys(answer: &Lesson05) -> Verdict {
     let times = Times::new(&mut draw());
-    hold(answer, &cells(&nsys(&times)), Some(times.share()))
+    check(answer, &cells(&nsys(&times)), Some(times.share()))
 }
 
 pub fn reads_nvprof(answer: &Lesson05) -> Verdict {
     let times = Times::new(&mut draw());
     for (unit, in_unit) in [("ms", 1e6), ("us", 1e3), ("s", 1e9), ("ns", 1.0)] {
-        hold(
+        check(
             answer,
             &cells(&nvprof(&times, unit, in_unit)),
             Some(times.share()),
@@ -76,7 +76,7 @@ pub fn reads_nvprof(answer: &Lesson05) -> Verdict {
     Ok(())
 }
 
-pub fn leaves_the_hosts_calls_out(answer: &Lesson05) -> Verdict {
+pub fn excludes_host_calls(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
     let times = Times::new(&mut draw);
     let long = draw.whole(5, 20);
@@ -84,7 +84,7 @@ pub fn leaves_the_hosts_calls_out(answer: &Lesson05) -> Verdict {
         + &format!(
             "API calls|90.0|{long}|66|300.0|1.0|99.0|cudaMemcpy\nAPI calls|10.0|2.5|400|6.0|1.0|99.0|cudaLaunchKernel\n"
         );
-    hold(answer, &cells(&text), Some(times.share()))
+    check(answer, &cells(&text), Some(times.share()))
 }
 
 pub fn counts_copies_only(answer: &Lesson05) -> Verdict {
@@ -97,7 +97,7 @@ pub fn counts_copies_only(answer: &Lesson05) -> Verdict {
             "5.0|{set}|20|50.0|MEMORY_OPER|[CUDA memset]\n5.0|{own}|20|50.0|CUDA_KERNEL|my_memcpy_kernel(float*)\n"
         );
     let all = a + b + c + d + (set + own) as f64;
-    hold(answer, &cells(&text), Some((c + d) / all))
+    check(answer, &cells(&text), Some((c + d) / all))
 }
 
 pub fn finds_columns_by_their_names(answer: &Lesson05) -> Verdict {
@@ -109,18 +109,18 @@ pub fn finds_columns_by_their_names(answer: &Lesson05) -> Verdict {
             }
             line
         });
-        hold(answer, &turned.collect::<Vec<_>>(), Some(times.share()))?;
+        check(answer, &turned.collect::<Vec<_>>(), Some(times.share()))?;
     }
     Ok(())
 }
 
-pub fn adds_up_tables_in_their_units(answer: &Lesson05) -> Verdict {
+pub fn sums_tables_in_their_units(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
     let (first, second) = (Times::new(&mut draw), Times::new(&mut draw));
     let sum = Times([0, 1, 2, 3].map(|i| first.0[i] + second.0[i]));
     // Two processes of nvprof, each with units of its own.
     let text = nvprof(&first, "ms", 1e6) + &nvprof(&second, "us", 1e3);
-    hold(answer, &cells(&text), Some(sum.share()))?;
+    check(answer, &cells(&text), Some(sum.share()))?;
     // nsys has kernels and copies in tables of their own.
     let [a, b, c, d] = second.0;
     let text = format!(
@@ -128,27 +128,27 @@ pub fn adds_up_tables_in_their_units(answer: &Lesson05) -> Verdict {
          Processing [run.sqlite] with [cuda_gpu_mem_time_sum.py]...\n\
          Time (%)|Total Time (ns)|Count|Operation\n60.0|{c}|9|[CUDA memcpy Host-to-Device]\n40.0|{d}|9|[CUDA memcpy Device-to-Host]\n"
     );
-    hold(answer, &cells(&text), Some(second.share()))
+    check(answer, &cells(&text), Some(second.share()))
 }
 
-pub fn passes_over_sizes(answer: &Lesson05) -> Verdict {
+pub fn skips_tables_of_sizes(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
     let times = Times::new(&mut draw);
     let megabytes = 1000 * draw.whole(50, 90);
     let sizes = format!(
         "Total (MB)|Count|Avg (MB)|Med (MB)|Category|Operation\n{megabytes}|{megabytes}|0.4|0.4|x|[CUDA memcpy Host-to-Device]\n"
     );
-    hold(answer, &cells(&(nsys(&times) + &sizes)), Some(times.share()))?;
+    check(answer, &cells(&(nsys(&times) + &sizes)), Some(times.share()))?;
     let broken = format!("Processing [run.sqlite] with [cuda_gpu_mem_size_sum.py]...\n{sizes}");
-    hold(answer, &cells(&(nsys(&times) + &broken)), Some(times.share()))
+    check(answer, &cells(&(nsys(&times) + &broken)), Some(times.share()))
 }
 
-pub fn gives_none_without_a_time(answer: &Lesson05) -> Verdict {
+pub fn is_none_without_a_time(answer: &Lesson05) -> Verdict {
     let count = draw().whole(2, 9);
-    hold(answer, &[], None)?;
-    hold(answer, &cells(&format!("a|b|c\n1|{count}|3\n")), None)?;
-    hold(answer, &cells(SUM), None)?;
-    hold(
+    check(answer, &[], None)?;
+    check(answer, &cells(&format!("a|b|c\n1|{count}|3\n")), None)?;
+    check(answer, &cells(SUM), None)?;
+    check(
         answer,
         &cells(&format!("{SUM}\n0.0|0|{count}|0.0|CUDA_KERNEL|gemm\n")),
         None,

@@ -6,7 +6,7 @@ use crate::Lesson05;
 /// One stretch of a timeline: kind, lane, start, end.
 type Stretch = (Kind, usize, usize, usize);
 
-fn hold(answer: &Lesson05, wall: usize, list: &[Stretch], expected: Option<Pattern>) -> Verdict {
+fn check(answer: &Lesson05, wall: usize, list: &[Stretch], expected: Option<Pattern>) -> Verdict {
     let named = |p: Option<Pattern>| p.map_or("None".to_owned(), |p| p.to_string());
     let shown: Vec<String> = list
         .iter()
@@ -18,7 +18,7 @@ fn hold(answer: &Lesson05, wall: usize, list: &[Stretch], expected: Option<Patte
         .map(|&(kind, lane, start, end)| Span::new("x", kind, lane, start as u64, end as u64))
         .collect();
     let got = (answer.name_pattern)(&spans, wall as u64);
-    case.holds(
+    case.require(
         &format!("pattern: {}", named(expected)),
         got == expected,
         named(got),
@@ -35,7 +35,7 @@ fn host(list: &[(Kind, usize)]) -> Vec<Stretch> {
     list.iter().map(&mut next).collect()
 }
 
-pub fn names_each_pattern(answer: &Lesson05) -> Verdict {
+pub fn recognises_each_pattern(answer: &Lesson05) -> Verdict {
     use Kind::*;
     let mut draw = draw();
     let n = draw.whole(5, 9);
@@ -64,12 +64,12 @@ pub fn names_each_pattern(answer: &Lesson05) -> Verdict {
     for (expected, times, busy) in cases {
         let mut list = host(&times.map(|(kind, time)| (kind, n * time)));
         list.push((Kernel, 1, n, n + n * busy - n));
-        hold(answer, n * 100, &list, expected)?;
+        check(answer, n * 100, &list, expected)?;
     }
     Ok(())
 }
 
-pub fn counts_kernels_that_overlap_once(answer: &Lesson05) -> Verdict {
+pub fn counts_overlapping_kernels_once(answer: &Lesson05) -> Verdict {
     use Kind::*;
     let n = draw().whole(5, 9);
     let host = host(&[(Launch, 30 * n), (Wait, 70 * n)]);
@@ -81,16 +81,16 @@ pub fn counts_kernels_that_overlap_once(answer: &Lesson05) -> Verdict {
     };
     let waits = Some(Pattern::Synchronisation);
     // Two streams at the very same time, and one that begins meanwhile: 60 % are covered.
-    hold(
+    check(
         answer,
         100 * n,
         &with(&[(1, 10, 60), (2, 10, 60), (1, 30, 70)]),
         waits,
     )?;
     // A gap: 65 %.
-    hold(answer, 100 * n, &with(&[(1, 60, 95), (1, 0, 30)]), waits)?;
+    check(answer, 100 * n, &with(&[(1, 60, 95), (1, 0, 30)]), waits)?;
     // One within another, and one that begins meanwhile: 60 % again.
-    hold(
+    check(
         answer,
         100 * n,
         &with(&[(2, 30, 70), (1, 10, 60), (2, 20, 40)]),
@@ -98,10 +98,10 @@ pub fn counts_kernels_that_overlap_once(answer: &Lesson05) -> Verdict {
     )?;
     // 90 %, by none of them alone.
     let together = with(&[(1, 0, 60), (2, 10, 20), (2, 50, 90)]);
-    hold(answer, 100 * n, &together, Some(Pattern::Compute))
+    check(answer, 100 * n, &together, Some(Pattern::Compute))
 }
 
-pub fn measures_by_the_wall(answer: &Lesson05) -> Verdict {
+pub fn measures_against_wall_time(answer: &Lesson05) -> Verdict {
     use Kind::*;
     let n = draw().whole(5, 9);
     // All the host's spans are short, and the kernels cover all of them; but there is much time of no span.
@@ -110,19 +110,19 @@ pub fn measures_by_the_wall(answer: &Lesson05) -> Verdict {
         (Wait, 0, 8 * n, 12 * n),
         (Kernel, 1, 0, 12 * n),
     ];
-    hold(answer, 40 * n, &list, Some(Pattern::Launch))?;
-    hold(answer, 14 * n, &list, Some(Pattern::Compute))
+    check(answer, 40 * n, &list, Some(Pattern::Launch))?;
+    check(answer, 14 * n, &list, Some(Pattern::Compute))
 }
 
-pub fn puts_loading_and_copying_together(answer: &Lesson05) -> Verdict {
+pub fn adds_loading_and_copying(answer: &Lesson05) -> Verdict {
     use Kind::*;
     let n = draw().whole(5, 9);
     let list = host(&[(Load, 30 * n), (Copy, 10 * n), (Wait, 25 * n), (Launch, 20 * n)]);
-    hold(answer, 100 * n, &list, Some(Pattern::Input))?;
+    check(answer, 100 * n, &list, Some(Pattern::Input))?;
     let list = host(&[(Load, 25 * n), (Copy, 20 * n), (Wait, 35 * n), (Launch, 20 * n)]);
-    hold(answer, 100 * n, &list, Some(Pattern::Input))?;
+    check(answer, 100 * n, &list, Some(Pattern::Input))?;
     let list = host(&[(Launch, 20 * n), (Wait, 35 * n), (Copy, 38 * n)]);
-    hold(answer, 100 * n, &list, Some(Pattern::Input))
+    check(answer, 100 * n, &list, Some(Pattern::Input))
 }
 
 pub fn is_compute_from_the_threshold_on(answer: &Lesson05) -> Verdict {
@@ -134,24 +134,24 @@ pub fn is_compute_from_the_threshold_on(answer: &Lesson05) -> Verdict {
         list
     };
     let busy = wall / 10 * 8;
-    hold(answer, wall, &kernels(busy - 1), Some(Pattern::Synchronisation))?;
-    hold(answer, wall, &kernels(busy), Some(Pattern::Compute))
+    check(answer, wall, &kernels(busy - 1), Some(Pattern::Synchronisation))?;
+    check(answer, wall, &kernels(busy), Some(Pattern::Compute))
 }
 
 pub fn breaks_ties_in_order(answer: &Lesson05) -> Verdict {
     use Kind::*;
     let n = draw().whole(5, 9);
     let first = host(&[(Launch, 10 * n), (Wait, 30 * n), (Load, 30 * n)]);
-    hold(answer, 100 * n, &first, Some(Pattern::Input))?;
+    check(answer, 100 * n, &first, Some(Pattern::Input))?;
     let all = host(&[(Launch, 20 * n), (Wait, 20 * n), (Copy, 20 * n)]);
-    hold(answer, 100 * n, &all, Some(Pattern::Input))?;
+    check(answer, 100 * n, &all, Some(Pattern::Input))?;
     let two = host(&[(Launch, 30 * n), (Wait, 30 * n), (Load, 5 * n)]);
-    hold(answer, 100 * n, &two, Some(Pattern::Synchronisation))
+    check(answer, 100 * n, &two, Some(Pattern::Synchronisation))
 }
 
-pub fn says_nothing_of_nothing(answer: &Lesson05) -> Verdict {
+pub fn is_none_without_evidence(answer: &Lesson05) -> Verdict {
     let n = draw().whole(5, 9);
-    hold(answer, 0, &[], None)?;
-    hold(answer, 100 * n, &[], None)?;
-    hold(answer, 100 * n, &host(&[(Kind::Other, 70 * n)]), None)
+    check(answer, 0, &[], None)?;
+    check(answer, 100 * n, &[], None)?;
+    check(answer, 100 * n, &host(&[(Kind::Other, 70 * n)]), None)
 }

@@ -11,7 +11,7 @@ fn ask(answer: &Lesson05, product: MatMul, machine: Machine) -> (Case, Roof) {
         width,
     } = product;
     let case = given(format!(
-        "[{rows}, {inner}] · [{inner}, {columns}], {width} bytes a number; machine: {:.4e} flops a second, {:.4e} bytes a second",
+        "[{rows}, {inner}] · [{inner}, {columns}], {width} bytes per number; machine: {:.4e} FLOP/s, {:.4e} bytes/s",
         machine.flops, machine.bytes
     ));
     (case, (answer.matmul_roof)(&product, &machine))
@@ -52,7 +52,7 @@ pub fn counts_operations_and_bytes(answer: &Lesson05) -> Verdict {
     case.close("intensity", roof.intensity, flops / bytes)
 }
 
-pub fn takes_the_width_of_a_number(answer: &Lesson05) -> Verdict {
+pub fn uses_the_width_of_a_number(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
     for width in [2, 8, 1] {
         let product = product(&mut draw, 20, 60, width);
@@ -81,18 +81,18 @@ fn with_ridge(answer: &Lesson05, times: f64) -> (Case, Roof, f64, f64) {
     (case, roof, bytes / speed, flops / machine.flops)
 }
 
-pub fn is_held_by_memory_under_the_slope(answer: &Lesson05) -> Verdict {
+pub fn is_limited_by_memory_below_the_ridge(answer: &Lesson05) -> Verdict {
     let (case, roof, by_memory, _) = with_ridge(answer, 3.0);
     case.close("seconds", roof.seconds, by_memory)?;
     case.close("attainable", roof.attainable, roof.flops / by_memory)?;
-    case.holds("memory_bound: true", roof.memory_bound, "false")
+    case.require("memory_bound: true", roof.memory_bound, "false")
 }
 
-pub fn is_held_by_arithmetic_past_the_ridge(answer: &Lesson05) -> Verdict {
+pub fn is_limited_by_arithmetic_above_the_ridge(answer: &Lesson05) -> Verdict {
     let (case, roof, _, by_arithmetic) = with_ridge(answer, 0.3);
     case.close("seconds", roof.seconds, by_arithmetic)?;
     case.close("attainable", roof.attainable, roof.flops / by_arithmetic)?;
-    case.holds("memory_bound: false", !roof.memory_bound, "true")
+    case.require("memory_bound: false", !roof.memory_bound, "true")
 }
 
 pub fn is_not_memory_bound_at_the_ridge(answer: &Lesson05) -> Verdict {
@@ -109,6 +109,6 @@ pub fn is_not_memory_bound_at_the_ridge(answer: &Lesson05) -> Verdict {
         bytes: speed,
     };
     let (case, roof) = ask(answer, product, machine);
-    case.holds("memory_bound: false", !roof.memory_bound, "true")?;
+    case.require("memory_bound: false", !roof.memory_bound, "true")?;
     case.close("attainable", roof.attainable, 2.0 * speed)
 }

@@ -44,13 +44,13 @@ fn long_way(spans: &[Span]) -> BTreeMap<String, Total> {
     by_name
 }
 
-fn hold(answer: &Lesson05, spans: &[Span]) -> Verdict {
+fn check(answer: &Lesson05, spans: &[Span]) -> Verdict {
     let case = shown(spans);
     let got = (answer.totals)(spans);
     for (name, expected) in long_way(spans) {
         let of: Vec<&Total> = got.iter().filter(|t| t.name == name).collect();
         let said = format!("{} rows of {name}", of.len());
-        case.holds(&format!("one row of '{name}'"), of.len() == 1, said)?;
+        case.require(&format!("one row of '{name}'"), of.len() == 1, said)?;
         let Some(of) = of.first() else { continue };
         case.close(&format!("calls of '{name}'"), of.calls, expected.calls)?;
         case.close(&format!("total of '{name}'"), of.total, expected.total)?;
@@ -69,9 +69,9 @@ fn places(draw: &mut Draw, from: usize, count: usize) -> Vec<usize> {
     (0..count).map(|_| next()).collect()
 }
 
-pub fn takes_off_what_lies_directly_within(answer: &Lesson05) -> Verdict {
+pub fn subtracts_direct_children_from_self_time(answer: &Lesson05) -> Verdict {
     let p = places(&mut draw(), 0, 8);
-    hold(
+    check(
         answer,
         &[
             span("step", 0, p[0], p[7]),
@@ -82,9 +82,9 @@ pub fn takes_off_what_lies_directly_within(answer: &Lesson05) -> Verdict {
     )
 }
 
-pub fn adds_up_the_spans_of_a_name(answer: &Lesson05) -> Verdict {
+pub fn sums_spans_of_the_same_name(answer: &Lesson05) -> Verdict {
     let p = places(&mut draw(), 0, 10);
-    hold(
+    check(
         answer,
         &[
             span("step", 0, p[0], p[4]),
@@ -95,9 +95,9 @@ pub fn adds_up_the_spans_of_a_name(answer: &Lesson05) -> Verdict {
     )
 }
 
-pub fn counts_the_time_within_its_own_name_once(answer: &Lesson05) -> Verdict {
+pub fn counts_recursive_time_once(answer: &Lesson05) -> Verdict {
     let p = places(&mut draw(), 0, 10);
-    hold(
+    check(
         answer,
         &[
             span("walk", 0, p[0], p[9]),
@@ -108,10 +108,10 @@ pub fn counts_the_time_within_its_own_name_once(answer: &Lesson05) -> Verdict {
     )
 }
 
-pub fn takes_spans_in_any_order(answer: &Lesson05) -> Verdict {
+pub fn accepts_spans_in_any_order(answer: &Lesson05) -> Verdict {
     let p = places(&mut draw(), 0, 8);
     // As guards end them: the innermost first.
-    hold(
+    check(
         answer,
         &[
             span("linear", 0, p[2], p[3]),
@@ -122,9 +122,9 @@ pub fn takes_spans_in_any_order(answer: &Lesson05) -> Verdict {
     )
 }
 
-pub fn keeps_threads_apart(answer: &Lesson05) -> Verdict {
+pub fn separates_threads(answer: &Lesson05) -> Verdict {
     let p = places(&mut draw(), 0, 8);
-    hold(
+    check(
         answer,
         &[
             span("step", 0, p[0], p[7]),
@@ -135,9 +135,9 @@ pub fn keeps_threads_apart(answer: &Lesson05) -> Verdict {
     )
 }
 
-pub fn takes_spans_that_touch(answer: &Lesson05) -> Verdict {
+pub fn accepts_adjacent_spans(answer: &Lesson05) -> Verdict {
     let p = places(&mut draw(), 0, 6);
-    hold(
+    check(
         answer,
         &[
             span("step", 0, p[0], p[3]),
@@ -149,7 +149,7 @@ pub fn takes_spans_that_touch(answer: &Lesson05) -> Verdict {
     )
 }
 
-pub fn begins_with_the_greatest_self_time(answer: &Lesson05) -> Verdict {
+pub fn sorts_by_self_time(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
     let (a, b) = (draw.whole(20, 30), draw.whole(5, 15));
     let spans = [
@@ -161,7 +161,7 @@ pub fn begins_with_the_greatest_self_time(answer: &Lesson05) -> Verdict {
     ];
     let got: Vec<String> = (answer.totals)(&spans).into_iter().map(|t| t.name).collect();
     let expected = ["forward", "copy", "load", "read", "step"];
-    shown(&spans).holds(
+    shown(&spans).require(
         &format!("order: {}", expected.join(", ")),
         got == expected,
         got.join(", "),

@@ -1,9 +1,9 @@
 //! The parts of the experiment.
 
-pub mod draw;
-pub mod forest;
-pub mod found;
+pub mod bottlenecks;
+pub mod plots;
 pub mod queue;
+pub mod results;
+pub mod roofline;
 pub mod rows;
-pub mod sick;
-pub mod under;
+pub mod sources;

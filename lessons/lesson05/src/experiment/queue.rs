@@ -1,7 +1,7 @@
-//! A device for those who have none: a thread that takes pieces of work from a queue, in order, while the host goes on.
+//! A device for machines without a GPU: a thread that takes work from a queue, in order, while the host goes on.
 //!
-//! As a graphics card's stream does, it returns from a launch at once, does the work when it comes to it, and tells of
-//! errors when somebody waits. What it computes is computed for real, by canopy's operators on the CPU.
+//! As on a GPU's stream, a launch returns at once, the work is done later, and errors are reported by the next wait. The
+//! results are real: canopy's operators compute them on the CPU.
 
 use std::{cell::RefCell, sync::mpsc, thread};
 
@@ -14,7 +14,7 @@ type Work = Box<dyn FnMut(&mut State) -> Result<()> + Send>;
 
 enum Job {
     Work(&'static str, Kind, Work),
-    /// Answers when all before it is done, with the first error among them.
+    /// Replies when all work before it is done, with its first error.
     Mark(mpsc::Sender<Result<()>>),
     /// The lane of the recording that has begun.
     Lane,
@@ -24,7 +24,7 @@ enum Job {
 pub struct Queue {
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<thread::JoinHandle<()>>,
-    answers: RefCell<u64>,
+    waits: RefCell<u64>,
 }
 
 impl Queue {
@@ -37,53 +37,53 @@ impl Queue {
         Ok(Self {
             jobs: Some(jobs),
             thread: Some(thread),
-            answers: RefCell::new(0),
+            waits: RefCell::new(0),
         })
     }
 
     fn send(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
-            // Fails only where the thread is gone, which the next wait tells.
+            // Fails only if the thread is gone, which the next wait reports.
             let _ = jobs.send(job);
         }
     }
 
-    /// Gives the device a kernel.
+    /// Launches a kernel.
     pub fn launch(&self, name: &'static str, work: impl FnMut(&mut State) -> Result<()> + Send + 'static) {
         self.send(Job::Work(name, Kind::Kernel, Box::new(work)));
     }
 
-    /// Gives the device's copy engine something; in this device, as in a stream, it has its turn.
+    /// Launches a copy. It has its turn in the queue, as on a stream.
     pub fn copy(&self, name: &'static str, work: impl FnMut(&mut State) -> Result<()> + Send + 'static) {
         self.send(Job::Work(name, Kind::Copy, Box::new(work)));
     }
 
-    /// Reads a number off the device: gives the reading as work, and waits for it.
+    /// Reads a number from the device: launches the reading, and waits for it.
     pub fn read(&self, mut value: impl FnMut(&mut State) -> Result<f64> + Send + 'static) -> Result<f64> {
-        // One call for the host, as `to_scalar` is one: it asks, and is back when the number is there.
+        // One call for the host, as `to_scalar` is one: it returns when the number has arrived.
         let _span = profile::span("wait for a number", Kind::Wait);
-        let (give, take) = mpsc::channel();
+        let (send, receive) = mpsc::channel();
         self.send(Job::Work(
             "read",
             Kind::Kernel,
             Box::new(move |state| {
-                let _ = give.send(value(state)?);
+                let _ = send.send(value(state)?);
                 Ok(())
             }),
         ));
-        *self.answers.borrow_mut() += 1;
-        match take.recv() {
+        *self.waits.borrow_mut() += 1;
+        match receive.recv() {
             Ok(value) => Ok(value),
             Err(_) => self.wait().map(|()| f64::NAN),
         }
     }
 
     /// How often the host has waited for a number.
-    pub fn answers(&self) -> u64 {
-        *self.answers.borrow()
+    pub fn waits(&self) -> u64 {
+        *self.waits.borrow()
     }
 
-    /// Tells the device that a recording has begun.
+    /// Gives the device its lane in a recording that has begun.
     pub fn record(&self) {
         self.send(Job::Lane);
     }
@@ -95,10 +95,10 @@ impl Stream for Queue {
     }
 
     fn wait(&self) -> Result<()> {
-        let (give, take) = mpsc::channel();
-        self.send(Job::Mark(give));
+        let (send, receive) = mpsc::channel();
+        self.send(Job::Mark(send));
         let _span = profile::span("wait for the device", Kind::Wait);
-        match take.recv() {
+        match receive.recv() {
             Ok(result) => result,
             Err(_) => candle_core::bail!("the device is gone"),
         }
@@ -116,7 +116,7 @@ impl Drop for Queue {
 
 fn run(mut state: State, todo: &mpsc::Receiver<Job>) {
     // The device is one core, so that the other is the host's: its kernels take their threads from a pool that holds
-    // this thread alone. Where there is no such pool they share all cores, which is slower and no less right.
+    // this thread alone. If there is no such pool they share all cores, which is slower and as correct.
     let _pool = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
         .use_current_thread()
@@ -126,12 +126,12 @@ fn run(mut state: State, todo: &mpsc::Receiver<Job>) {
         match job {
             Job::Lane => profile::lane("device", true),
             Job::Mark(answer) => drop(answer.send(std::mem::replace(&mut failed, Ok(())))),
-            // After an error nothing more is done until somebody has heard of it.
+            // After an error no work is done until a wait has reported it.
             Job::Work(_, _, _) if failed.is_err() => {}
             Job::Work(name, kind, mut work) => {
                 let span = profile::span(name, kind);
                 failed = work(&mut state);
-                // What the work held is given back after it: that is no part of the kernel.
+                // The memory of the work is released after the span: it is no part of the kernel.
                 drop(span);
             }
         }

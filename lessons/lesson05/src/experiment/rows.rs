@@ -1,4 +1,4 @@
-//! The device's memory: network, optimizer, gradients; and AdamW taken apart, neuron by neuron, operator by operator.
+//! The device's memory: network, optimizer, gradients; and AdamW in single operators, neuron by neuron.
 
 use std::ops::Range;
 
@@ -10,29 +10,29 @@ use canopy::{
     train::Loss,
 };
 
-use super::forest::said;
+use super::sources::as_candle;
 
-/// What lies on the device.
+/// The content of the device's memory.
 pub struct State {
     pub model: PointNet,
     pub params: Vec<Var>,
     pub optimizer: Box<dyn Optimizer>,
     pub input: Option<(Tensor, Tensor)>,
     pub grads: Vec<Tensor>,
-    /// Of the last step.
+    /// The loss of the last step.
     pub loss: f64,
     pub step: u64,
     pub plain: bool,
     flat: Vec<Flat>,
 }
 
-/// A parameter as numbers, with what AdamW keeps of it.
+/// A parameter as numbers, with the state of AdamW.
 struct Flat {
     w: Vec<f32>,
     g: Vec<f32>,
     m: Vec<f32>,
     v: Vec<f32>,
-    /// Where an operator leaves its result for the next one.
+    /// The result of an operator for the next one.
     t: Vec<f32>,
     row: usize,
 }
@@ -68,7 +68,7 @@ impl State {
         })
     }
 
-    /// The rows of each parameter: what one neuron owns. (parameter, its numbers)
+    /// The rows of each parameter, one for each neuron: (parameter, range of its numbers).
     pub fn rows(&self) -> Vec<(usize, Range<usize>)> {
         let of = |(i, f): (usize, &Flat)| {
             let starts = (0..f.w.len()).step_by(f.row.max(1));
@@ -77,10 +77,10 @@ impl State {
         self.flat.iter().enumerate().flat_map(of).collect()
     }
 
-    /// Forward, loss and backward of the input that lies there.
+    /// Forward, loss and backward of the current batch.
     pub fn gradients(&mut self) -> Result<()> {
         let Some((points, labels)) = &self.input else {
-            candle_core::bail!("no batch lies on the device");
+            candle_core::bail!("there is no batch on the device");
         };
         let pass = Pass::train(1, self.step).plain(self.plain);
         // The trainer's own step, with an optimizer that keeps the gradients instead of using them.
@@ -95,7 +95,7 @@ impl State {
             RATE,
             0.0,
         )
-        .map_err(said)?;
+        .map_err(as_candle)?;
         self.loss = f64::from(loss.to_scalar::<f32>()?);
         self.grads = keep.0;
         self.step += 1;
@@ -104,10 +104,10 @@ impl State {
 
     /// canopy's AdamW: all parameters in one pass.
     pub fn update(&mut self) -> Result<()> {
-        self.optimizer.step(&self.grads, RATE).map_err(said)
+        self.optimizer.step(&self.grads, RATE).map_err(as_candle)
     }
 
-    /// Lays the gradients out as numbers.
+    /// Copies the gradients to numbers.
     pub fn lay_out(&mut self) -> Result<()> {
         for (flat, grad) in self.flat.iter_mut().zip(&self.grads) {
             flat.g = grad.flatten_all()?.to_vec1()?;
@@ -115,7 +115,7 @@ impl State {
         Ok(())
     }
 
-    /// Puts the numbers back into parameters.
+    /// Copies the numbers back to the parameters.
     pub fn put_back(&mut self) -> Result<()> {
         for (flat, param) in self.flat.iter().zip(&self.params) {
             param.set(&Tensor::from_slice(&flat.w, param.shape(), &Device::Cpu)?)?;
@@ -129,13 +129,13 @@ impl State {
         f64::from(square).sqrt()
     }
 
-    /// Shortens a neuron's gradient.
+    /// Scales a neuron's gradient.
     pub fn shorten(&mut self, at: usize, row: Range<usize>, factor: f64) {
         self.flat[at].g[row].iter_mut().for_each(|g| *g *= factor as f32);
     }
 
-    /// Gradients of the numbers as they are laid out.
-    pub fn take_up(&mut self) -> Result<()> {
+    /// Copies the numbers back into the gradients.
+    pub fn take_over(&mut self) -> Result<()> {
         for (flat, grad) in self.flat.iter().zip(&mut self.grads) {
             *grad = Tensor::from_slice(&flat.g, grad.shape(), &Device::Cpu)?;
         }
@@ -171,7 +171,7 @@ impl State {
     }
 }
 
-/// What AdamW is made of, operator by operator.
+/// The operators of AdamW.
 pub const OPERATORS: [&str; 11] = [
     "w·(1−lr·λ)",
     "β₁·m",
@@ -186,7 +186,7 @@ pub const OPERATORS: [&str; 11] = [
     "w − lr·…",
 ];
 
-/// Keeps the gradients that it is given.
+/// An optimizer that only keeps the gradients.
 #[derive(Default)]
 struct Keep(Vec<Tensor>);
 
@@ -201,6 +201,6 @@ impl Optimizer for Keep {
     }
 
     fn load_state(&mut self, _: &std::collections::HashMap<String, Tensor>) -> anyhow::Result<()> {
-        anyhow::bail!("the experiment takes up nothing")
+        anyhow::bail!("the experiment resumes nothing")
     }
 }

@@ -35,18 +35,18 @@ fn pads(answer: &Lesson06, format: Format, which: usize) -> Verdict {
     Ok(())
 }
 
-pub fn pads_16_bit_sides_to_8(answer: &Lesson06) -> Verdict {
+pub fn pads_16_bit_sides_to_multiples_of_8(answer: &Lesson06) -> Verdict {
     pads(answer, BF16, 2)?;
     pads(answer, FP16, 2)
 }
 
-pub fn pads_by_the_bytes_of_a_number(answer: &Lesson06) -> Verdict {
+pub fn pads_by_the_width_of_the_format(answer: &Lesson06) -> Verdict {
     pads(answer, TF32, 1)?;
     pads(answer, FP32, 1)?;
     pads(answer, FP8_E4M3, 3)
 }
 
-pub fn leaves_whole_sides_alone(answer: &Lesson06) -> Verdict {
+pub fn leaves_aligned_sides_unchanged(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     let sides = [0; 3].map(|_| 16 * draw.whole(1, 90));
     for format in [TF32, BF16, FP8_E4M3] {
@@ -55,17 +55,17 @@ pub fn leaves_whole_sides_alone(answer: &Lesson06) -> Verdict {
     padded(answer, [8, 24, 40], FP16, [8, 24, 40])
 }
 
-pub fn serves_all_but_fp32(answer: &Lesson06) -> Verdict {
+pub fn supports_all_formats_but_fp32(answer: &Lesson06) -> Verdict {
     let side = 8 * draw().whole(1, 50);
     for format in [TF32, BF16, FP16, FP8_E4M3, FP32] {
         let (product, case) = asked(side, 256, 64, format);
         let (got, expected) = ((answer.tensor_cores)(product, format).served, format != FP32);
-        case.holds(&format!("served: {expected}"), got == expected, got.to_string())?;
+        case.require(&format!("served: {expected}"), got == expected, got.to_string())?;
     }
     Ok(())
 }
 
-pub fn is_worth_it_from_128_on_every_side(answer: &Lesson06) -> Verdict {
+pub fn is_worth_it_if_every_side_is_at_least_128(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     let (large, small) = (draw.whole(129, 4000), draw.whole(1, 120));
     for (m, n, k) in [
@@ -79,7 +79,7 @@ pub fn is_worth_it_from_128_on_every_side(answer: &Lesson06) -> Verdict {
     ] {
         let (product, case) = asked(m, n, k, BF16);
         let (got, expected) = ((answer.tensor_cores)(product, BF16).worth, m.min(n).min(k) >= 128);
-        case.holds(&format!("worth: {expected}"), got == expected, got.to_string())?;
+        case.require(&format!("worth: {expected}"), got == expected, got.to_string())?;
     }
     Ok(())
 }

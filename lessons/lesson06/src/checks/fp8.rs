@@ -17,7 +17,7 @@ fn power(amax: f64, format: Format) -> i32 {
     e
 }
 
-fn hold(answer: &Lesson06, amax: f32, format: Format, margin: u32) -> Verdict {
+fn check(answer: &Lesson06, amax: f32, format: Format, margin: u32) -> Verdict {
     let got = (answer.scale_for)(amax, format, margin);
     let expected = 2f64.powi(power(f64::from(amax), format) - margin as i32);
     let case = given(format!("amax {amax:e}, {}, margin {margin}", format.name));
@@ -28,14 +28,14 @@ fn hold(answer: &Lesson06, amax: f32, format: Format, margin: u32) -> Verdict {
     )
 }
 
-pub fn brings_the_greatest_near_the_top(answer: &Lesson06) -> Verdict {
+pub fn uses_the_range_of_the_format(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
-    hold(answer, 1.0, FP8_E4M3, 0)?;
-    hold(answer, 1.5, FP8_E4M3, 0)?;
+    check(answer, 1.0, FP8_E4M3, 0)?;
+    check(answer, 1.5, FP8_E4M3, 0)?;
     for format in FORMATS {
         for _ in 0..4 {
             let amax = draw.number(1.0, 9.9) * 10f64.powi(draw.whole(0, 12) as i32 - 8);
-            hold(answer, amax as f32, format, 0)?;
+            check(answer, amax as f32, format, 0)?;
         }
     }
     Ok(())
@@ -48,35 +48,35 @@ pub fn is_a_power_of_two(answer: &Lesson06) -> Verdict {
         let got = (answer.scale_for)(amax, format, 0);
         let case = given(format!("amax {amax}, {}, margin 0", format.name));
         let is = got > 0.0 && f64::from(got).log2().fract() == 0.0;
-        case.holds("the factor is a power of two", is, format!("{got}"))?;
+        case.require("the factor is a power of two", is, format!("{got}"))?;
     }
     Ok(())
 }
 
-pub fn never_goes_over_the_top(answer: &Lesson06) -> Verdict {
+pub fn never_overflows(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     // Just above and just at a power of two times the greatest.
     for format in FORMATS {
         let at = format.max * 2f64.powi(draw.whole(0, 20) as i32 - 10);
-        hold(answer, at as f32, format, 0)?;
-        hold(answer, (at * draw.number(1.5, 1.9)) as f32, format, 0)?;
-        hold(answer, (at * draw.number(1.01, 1.3)) as f32, format, 0)?;
+        check(answer, at as f32, format, 0)?;
+        check(answer, (at * draw.number(1.5, 1.9)) as f32, format, 0)?;
+        check(answer, (at * draw.number(1.01, 1.3)) as f32, format, 0)?;
         // The next number of f32: so near that a logarithm in f32 is a whole number.
-        hold(answer, (format.max as f32 / 256.0).next_up(), format, 0)?;
+        check(answer, (format.max as f32 / 256.0).next_up(), format, 0)?;
     }
     Ok(())
 }
 
-pub fn leaves_room_by_the_margin(answer: &Lesson06) -> Verdict {
+pub fn applies_the_margin(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     for margin in 1..4 {
         let amax = draw.number(0.01, 100.0) as f32;
-        hold(answer, amax, FP8_E4M3, margin)?;
+        check(answer, amax, FP8_E4M3, margin)?;
     }
     Ok(())
 }
 
-pub fn scales_nothing_without_size(answer: &Lesson06) -> Verdict {
+pub fn is_one_for_zero_inf_and_nan(answer: &Lesson06) -> Verdict {
     for amax in [0.0, f32::INFINITY, f32::NAN] {
         for margin in [0, 2] {
             let got = (answer.scale_for)(amax, FP8_E5M2, margin);
@@ -86,7 +86,7 @@ pub fn scales_nothing_without_size(answer: &Lesson06) -> Verdict {
     Ok(())
 }
 
-pub fn stays_an_ordinary_number(answer: &Lesson06) -> Verdict {
+pub fn stays_a_normal_f32(answer: &Lesson06) -> Verdict {
     let tiny = draw().number(1.0, 9.0) as f32 * 1e-40;
     let got = (answer.scale_for)(tiny, FP8_E5M2, 0);
     let case = given(format!("amax {tiny:e}, {}, margin 0", FP8_E5M2.name));

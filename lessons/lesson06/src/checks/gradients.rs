@@ -15,11 +15,11 @@ fn of(w: &Var, loss: &Tensor) -> Result<Vec<Tensor>> {
     let grads = loss.backward()?;
     match grads.get(w) {
         Some(grad) => Ok(vec![grad.clone()]),
-        None => bail!("walk was given a loss that does not depend on the parameters"),
+        None => bail!("walk got a loss that does not depend on the parameters"),
     }
 }
 
-pub fn walks_back_from_the_scaled_loss(answer: &Lesson06) -> Verdict {
+pub fn runs_backward_from_the_scaled_loss(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     let scale = 2f64.powi(draw.whole(3, 12) as i32);
     let slopes = draw.list(4, 0.2, 2.0);
@@ -31,10 +31,10 @@ pub fn walks_back_from_the_scaled_loss(answer: &Lesson06) -> Verdict {
     })?;
     let own = f64::from(loss.to_scalar::<f32>()?);
     let case = given(format!("a loss of {own:.4}, scale {scale}")).at_scale(own * scale);
-    case.close("loss that walk was given", seen as f32, (own * scale) as f32)
+    case.close("loss passed to walk", seen as f32, (own * scale) as f32)
 }
 
-pub fn gives_the_gradients_of_the_loss(answer: &Lesson06) -> Verdict {
+pub fn returns_unscaled_gradients(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     let scale = draw.number(100.0, 5000.0);
     let slopes = draw.list(5, -2.0, 3.0);
@@ -44,44 +44,44 @@ pub fn gives_the_gradients_of_the_loss(answer: &Lesson06) -> Verdict {
         Ok(vec![(&grad * 2.0)?, grad])
     })?;
     let case = given(format!(
-        "a loss with the gradient {slopes:?}, scale {scale:.2}; walk gives it doubled, then as it is"
+        "a loss with the gradient {slopes:?}, scale {scale:.2}; walk returns it doubled, then as it is"
     ));
     case.close("number of gradients", grads.len(), 2usize)?;
     let twice: Vec<f32> = slopes.iter().map(|s| 2.0 * s).collect();
     case.close("first gradient", values(&grads[0])?, &twice)?;
     case.close("second gradient", values(&grads[1])?, &slopes)?;
-    case.holds("found_inf", !found, "true")
+    case.require("found_inf", !found, "true")
 }
 
-pub fn widens_before_it_divides(answer: &Lesson06) -> Verdict {
+pub fn converts_to_fp32_before_dividing(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
-    // Times 2^14 it is an ordinary number of fp16; by itself it is nothing there.
+    // Times 2^14 it is a normal fp16 number; without the scale it underflows to 0.
     let small = f64::from((draw.number(5.0, 9.0) * 1e-9) as f32);
     let (w, loss) = line(&[small as f32])?;
     let (grads, _) = (answer.scaled_gradients)(&loss, 16384.0, &mut |loss| {
         of(&w, loss)?.iter().map(|g| g.to_dtype(DType::F16)).collect()
     })?;
     let case = given(format!(
-        "a gradient of {small:.3e} that walk gives in fp16, scale 16384"
+        "a gradient of {small:.3e} that walk returns in fp16, scale 16384"
     ));
     let held = half(small * 16384.0) / 16384.0;
-    // Relative to what is expected: an absolute tolerance would let nothing pass for it.
+    // Relative to the expected value: an absolute tolerance would accept 0.
     let first = grads.first().map(values).transpose()?;
     let Some(got) = first else {
-        return case.holds("one gradient", false, "none");
+        return case.require("one gradient", false, "none");
     };
     let relative = got.numbers.iter().map(|g| g / held).collect();
     let got = Values::tensor(relative, &[1], got.dtype);
     case.close("gradient, over what it should be", got, &[1.0f32][..])
 }
 
-/// To the 11 bits of an ordinary fp16 number.
+/// Rounded to the 11 bits of a normal fp16 number.
 fn half(x: f64) -> f64 {
     let spacing = 2f64.powi(x.log2().floor() as i32 - 10);
     (x / spacing).round_ties_even() * spacing
 }
 
-pub fn finds_what_is_not_finite(answer: &Lesson06) -> Verdict {
+pub fn finds_inf_and_nan(answer: &Lesson06) -> Verdict {
     one_bad(answer, f32::NEG_INFINITY, 0, 1)?;
     one_bad(answer, f32::NAN, 0, 1)?;
     for at in [0, 2, 1] {
@@ -107,11 +107,11 @@ fn one_bad(answer: &Lesson06, bad: f32, at: usize, count: usize) -> Verdict {
     let case = given(format!(
         "{count} gradients, number {at} from 0 has {bad} at [{place}]"
     ));
-    case.holds("found_inf", found, "false")?;
+    case.require("found_inf", found, "false")?;
     case.close("number of gradients", grads.len(), count)
 }
 
-pub fn takes_large_finite_gradients(answer: &Lesson06) -> Verdict {
+pub fn accepts_large_finite_gradients(answer: &Lesson06) -> Verdict {
     many_large(answer, 1)?;
     many_large(answer, draw().whole(40, 60))
 }
@@ -122,10 +122,10 @@ fn many_large(answer: &Lesson06, count: usize) -> Verdict {
         of(&w, loss)?;
         Ok(vec![Tensor::full(3e38f32, count, &Device::Cpu)?])
     })?;
-    given(format!("a gradient of {count} number(s), each 3e38, scale 1")).holds("found_inf", !found, "true")
+    given(format!("a gradient of {count} number(s), each 3e38, scale 1")).require("found_inf", !found, "true")
 }
 
-pub fn walks_once(answer: &Lesson06) -> Verdict {
+pub fn runs_backward_once(answer: &Lesson06) -> Verdict {
     let slope = draw().number(0.5, 2.0) as f32;
     let (w, loss) = line(&[slope])?;
     let mut walks = 0usize;
@@ -136,8 +136,8 @@ pub fn walks_once(answer: &Lesson06) -> Verdict {
     given("a loss, scale 4").close("calls of walk", walks, 1usize)
 }
 
-pub fn fails_where_the_walk_fails(answer: &Lesson06) -> Verdict {
+pub fn returns_errors_of_the_backward_pass(answer: &Lesson06) -> Verdict {
     let (_w, loss) = line(&[draw().number(0.5, 2.0) as f32])?;
     let got = (answer.scaled_gradients)(&loss, 4.0, &mut |_| bail!("out of memory"));
-    given("a walk that fails").holds("an error", got.is_err(), "Ok")
+    given("a walk that fails").require("an error", got.is_err(), "Ok")
 }

@@ -6,7 +6,7 @@ use crate::Lesson06;
 
 const SHAPES: [&[usize]; 2] = [&[2, 3], &[4]];
 
-/// fp32 masters that bf16 cannot hold, their bf16 weights, and bf16 gradients.
+/// fp32 masters that bf16 cannot represent, their bf16 weights, and bf16 gradients.
 fn parameters(draw: &mut Draw) -> Result<(Vec<Var>, Vec<Var>, Vec<Tensor>)> {
     let (mut masters, mut weights, mut grads) = (Vec::new(), Vec::new(), Vec::new());
     for shape in SHAPES {
@@ -34,7 +34,7 @@ fn descend(masters: &[Var], grads: &[Tensor], lr: f64) -> Result<()> {
 
 const GIVEN: &str = "two parameters, [2, 3] and [4]; fp32 masters, bf16 weights and gradients; SGD";
 
-pub fn gives_the_optimizer_wide_gradients(answer: &Lesson06) -> Verdict {
+pub fn gives_the_optimizer_fp32_gradients(answer: &Lesson06) -> Verdict {
     let (masters, weights, grads) = parameters(&mut draw())?;
     let mut seen = Vec::new();
     let step = &mut |g: &[Tensor]| {
@@ -43,7 +43,7 @@ pub fn gives_the_optimizer_wide_gradients(answer: &Lesson06) -> Verdict {
     };
     (answer.master_step)(&masters, &weights, &grads, step, &low)?;
     let case = given(GIVEN);
-    case.close("gradients that step was given", seen.len(), 2usize)?;
+    case.close("gradients passed to step", seen.len(), 2usize)?;
     for (i, (got, grad)) in seen.iter().zip(&grads).enumerate() {
         let wide = grad.to_dtype(DType::F32)?;
         case.close(&format!("gradient {}", i + 1), values(got)?, values(&wide)?)?;
@@ -62,7 +62,7 @@ pub fn rounds_masters_into_weights(answer: &Lesson06) -> Verdict {
         let apart = (low(master.as_tensor())? - weight.as_tensor())?.to_dtype(DType::F32)?;
         let apart: f32 = apart.abs()?.flatten_all()?.max(0)?.to_scalar()?;
         let is = format!("{apart} away from its master as low rounds it");
-        case.holds(
+        case.require(
             &format!("weight {} is its master, rounded", i + 1),
             apart == 0.0,
             is,
@@ -71,7 +71,7 @@ pub fn rounds_masters_into_weights(answer: &Lesson06) -> Verdict {
     Ok(())
 }
 
-pub fn keeps_all_bits_of_the_masters(answer: &Lesson06) -> Verdict {
+pub fn does_not_round_the_masters(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     let (masters, weights, grads) = parameters(&mut draw)?;
     let lr = draw.number(0.1, 0.3);
@@ -89,7 +89,7 @@ pub fn keeps_all_bits_of_the_masters(answer: &Lesson06) -> Verdict {
     Ok(())
 }
 
-pub fn adds_up_what_a_weight_cannot_hold(answer: &Lesson06) -> Verdict {
+pub fn accumulates_small_updates(answer: &Lesson06) -> Verdict {
     let one = Tensor::new(&[1f32], &Device::Cpu)?;
     let (masters, weights) = ([Var::from_tensor(&one)?], [Var::from_tensor(&low(&one)?)?]);
     let steps = draw().whole(60, 90);
@@ -103,13 +103,13 @@ pub fn adds_up_what_a_weight_cannot_hold(answer: &Lesson06) -> Verdict {
     let at = weights[0].to_dtype(DType::F32)?;
     let whole = (1.0 - 0.001 * steps as f64) as f32;
     let expected = low(&Tensor::new(&[whole], &Device::Cpu)?)?.to_dtype(DType::F32)?;
-    // A bf16 place is 2^-8 here.
+    // The spacing of bf16 is 2^-8 here.
     let off = (at - expected)?.abs()?.max(0)?.to_scalar::<f32>()?;
     let is = format!("it is {off} away");
-    case.holds(&format!("the weight is near {whole}"), off <= 2f32.powi(-8), is)
+    case.require(&format!("the weight is near {whole}"), off <= 2f32.powi(-8), is)
 }
 
-pub fn steps_once_for_all(answer: &Lesson06) -> Verdict {
+pub fn calls_the_optimizer_once(answer: &Lesson06) -> Verdict {
     let (masters, weights, grads) = parameters(&mut draw())?;
     let mut calls = 0usize;
     let step = &mut |_: &[Tensor]| {
@@ -120,7 +120,7 @@ pub fn steps_once_for_all(answer: &Lesson06) -> Verdict {
     given(GIVEN).close("calls of step", calls, 1usize)
 }
 
-pub fn leaves_weights_where_the_step_fails(answer: &Lesson06) -> Verdict {
+pub fn leaves_weights_unchanged_on_error(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     let (masters, weights, grads) = parameters(&mut draw)?;
     let before = weights.iter().map(|w| values(w)).collect::<Result<Vec<_>>>()?;
@@ -130,7 +130,7 @@ pub fn leaves_weights_where_the_step_fails(answer: &Lesson06) -> Verdict {
     };
     let got = (answer.master_step)(&masters, &weights, &grads, step, &low);
     let case = given(format!("{GIVEN}, which fails half way"));
-    case.holds("an error", got.is_err(), "Ok")?;
+    case.require("an error", got.is_err(), "Ok")?;
     for (i, (weight, before)) in weights.iter().zip(before).enumerate() {
         case.close(&format!("weight {}", i + 1), values(weight)?, before)?;
     }

@@ -1,4 +1,4 @@
-//! What is held of each answer. Expected numbers are computed here in f64, the long way round.
+//! The checks of each answer. Expected numbers are computed here in f64, in the most direct way.
 
 mod bytes;
 mod cores;
@@ -23,22 +23,22 @@ use rounding::*;
 use scale::*;
 
 pub const CHECKS: &[Check<Lesson06>] = checks! {
-    "6.1": rounds_to_the_nearest, sends_ties_to_even, carries_into_the_next_power_of_two, keeps_subnormal_numbers,
-        has_its_formats_overflow, overflows_after_rounding, keeps_what_is_no_number_and_signs;
-    "6.2": lowers_products, keeps_long_sums_whole, keeps_losses_and_norms_whole, keeps_functions_that_grow_whole,
-        takes_the_widest_where_tensors_meet, leaves_the_rest_as_it_is;
-    "6.3": walks_back_from_the_scaled_loss, gives_the_gradients_of_the_loss, widens_before_it_divides,
-        finds_what_is_not_finite, takes_large_finite_gradients, walks_once, fails_where_the_walk_fails;
-    "6.4": falls_at_an_overflow, grows_after_so_many_good_steps, counts_anew_after_an_overflow,
-        counts_anew_after_it_grew, stays_within_fp32;
-    "6.5": gives_the_optimizer_wide_gradients, rounds_masters_into_weights, keeps_all_bits_of_the_masters,
-        adds_up_what_a_weight_cannot_hold, steps_once_for_all, leaves_weights_where_the_step_fails;
-    "6.6": stores_16_bits_in_2_bytes, stores_tf32_as_fp32, keeps_a_master_of_low_weights_only, counts_8_bits,
-        counts_the_optimizers_numbers;
-    "6.7": brings_the_greatest_near_the_top, is_a_power_of_two, never_goes_over_the_top, leaves_room_by_the_margin,
-        scales_nothing_without_size, stays_an_ordinary_number;
-    "6.8": pads_16_bit_sides_to_8, pads_by_the_bytes_of_a_number, leaves_whole_sides_alone, serves_all_but_fp32,
-        is_worth_it_from_128_on_every_side;
+    "6.1": rounds_to_the_nearest, rounds_ties_to_even, rounds_up_to_the_next_power_of_two, keeps_subnormal_numbers,
+        overflows_as_its_format_says, overflows_after_rounding, preserves_nan_infinity_and_sign;
+    "6.2": casts_products_to_low_precision, keeps_long_sums_in_fp32, keeps_losses_and_norms_in_fp32, keeps_growing_functions_in_fp32,
+        promotes_to_the_widest_dtype, leaves_other_operators_unchanged;
+    "6.3": runs_backward_from_the_scaled_loss, returns_unscaled_gradients, converts_to_fp32_before_dividing,
+        finds_inf_and_nan, accepts_large_finite_gradients, runs_backward_once, returns_errors_of_the_backward_pass;
+    "6.4": backs_off_after_an_overflow, grows_after_the_interval, resets_the_count_after_an_overflow,
+        resets_the_count_after_growth, stays_within_fp32;
+    "6.5": gives_the_optimizer_fp32_gradients, rounds_masters_into_weights, does_not_round_the_masters,
+        accumulates_small_updates, calls_the_optimizer_once, leaves_weights_unchanged_on_error;
+    "6.6": stores_16_bits_in_2_bytes, stores_tf32_as_fp32, has_masters_only_in_low_precision, stores_8_bits_in_1_byte,
+        counts_the_optimizer_state;
+    "6.7": uses_the_range_of_the_format, is_a_power_of_two, never_overflows, applies_the_margin,
+        is_one_for_zero_inf_and_nan, stays_a_normal_f32;
+    "6.8": pads_16_bit_sides_to_multiples_of_8, pads_by_the_width_of_the_format, leaves_aligned_sides_unchanged, supports_all_formats_but_fp32,
+        is_worth_it_if_every_side_is_at_least_128;
 };
 
 fn values(tensor: &Tensor) -> Result<Values> {

@@ -6,7 +6,7 @@ use crate::Lesson06;
 fn all(answer: &Lesson06, operators: &[Operator], expected: Casting) -> Verdict {
     for &operator in operators {
         let got = (answer.autocast)(operator);
-        given(format!("{operator:?}")).holds(
+        given(format!("{operator:?}")).require(
             &format!("{expected:?}"),
             got == expected,
             format!("{got:?}"),
@@ -15,12 +15,12 @@ fn all(answer: &Lesson06, operators: &[Operator], expected: Casting) -> Verdict 
     Ok(())
 }
 
-pub fn lowers_products(answer: &Lesson06) -> Verdict {
+pub fn casts_products_to_low_precision(answer: &Lesson06) -> Verdict {
     let products = [Operator::Matmul, Operator::Linear, Operator::Convolution];
     all(answer, &products, Casting::Low)
 }
 
-pub fn keeps_long_sums_whole(answer: &Lesson06) -> Verdict {
+pub fn keeps_long_sums_in_fp32(answer: &Lesson06) -> Verdict {
     all(
         answer,
         &[Operator::Sum, Operator::Mean, Operator::Norm],
@@ -28,7 +28,7 @@ pub fn keeps_long_sums_whole(answer: &Lesson06) -> Verdict {
     )
 }
 
-pub fn keeps_losses_and_norms_whole(answer: &Lesson06) -> Verdict {
+pub fn keeps_losses_and_norms_in_fp32(answer: &Lesson06) -> Verdict {
     let made_of_sums = [
         Operator::Softmax,
         Operator::CrossEntropy,
@@ -39,7 +39,7 @@ pub fn keeps_losses_and_norms_whole(answer: &Lesson06) -> Verdict {
     all(answer, &made_of_sums, Casting::Full)
 }
 
-pub fn keeps_functions_that_grow_whole(answer: &Lesson06) -> Verdict {
+pub fn keeps_growing_functions_in_fp32(answer: &Lesson06) -> Verdict {
     all(
         answer,
         &[Operator::Exp, Operator::Log, Operator::Power],
@@ -47,11 +47,11 @@ pub fn keeps_functions_that_grow_whole(answer: &Lesson06) -> Verdict {
     )
 }
 
-pub fn takes_the_widest_where_tensors_meet(answer: &Lesson06) -> Verdict {
+pub fn promotes_to_the_widest_dtype(answer: &Lesson06) -> Verdict {
     all(answer, &[Operator::Add, Operator::Concatenate], Casting::Widest)
 }
 
-pub fn leaves_the_rest_as_it_is(answer: &Lesson06) -> Verdict {
+pub fn leaves_other_operators_unchanged(answer: &Lesson06) -> Verdict {
     let rest = [
         Operator::Relu,
         Operator::Max,

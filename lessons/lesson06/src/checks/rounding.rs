@@ -57,7 +57,7 @@ pub fn rounds_to_the_nearest(answer: &Lesson06) -> Verdict {
     exactly(answer, 16_777_215.0, FP32, 16_777_215.0)
 }
 
-pub fn sends_ties_to_even(answer: &Lesson06) -> Verdict {
+pub fn rounds_ties_to_even(answer: &Lesson06) -> Verdict {
     exactly(answer, -2051.0, FP16, -2052.0)?;
     exactly(answer, 2049.0, FP16, 2048.0)?;
     exactly(answer, 2051.0, FP16, 2052.0)?;
@@ -74,7 +74,7 @@ pub fn sends_ties_to_even(answer: &Lesson06) -> Verdict {
     Ok(())
 }
 
-pub fn carries_into_the_next_power_of_two(answer: &Lesson06) -> Verdict {
+pub fn rounds_up_to_the_next_power_of_two(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     for format in FORMATS {
         let power = 2f64.powi(draw.whole(0, 6) as i32 - 3);
@@ -105,7 +105,7 @@ pub fn keeps_subnormal_numbers(answer: &Lesson06) -> Verdict {
     Ok(())
 }
 
-pub fn has_its_formats_overflow(answer: &Lesson06) -> Verdict {
+pub fn overflows_as_its_format_says(answer: &Lesson06) -> Verdict {
     let times = draw().number(1.2, 30.0);
     let far = |format: Format| (-times * format.max) as f32;
     exactly(answer, far(FP16), FP16, f64::NEG_INFINITY)?;
@@ -124,7 +124,7 @@ pub fn overflows_after_rounding(answer: &Lesson06) -> Verdict {
     exactly(answer, 465.0, FP8_E4M3, f64::NAN)
 }
 
-pub fn keeps_what_is_no_number_and_signs(answer: &Lesson06) -> Verdict {
+pub fn preserves_nan_infinity_and_sign(answer: &Lesson06) -> Verdict {
     for format in FORMATS {
         exactly(answer, f32::NAN, format, f64::NAN)?;
     }
@@ -132,7 +132,7 @@ pub fn keeps_what_is_no_number_and_signs(answer: &Lesson06) -> Verdict {
     exactly(answer, f32::INFINITY, FP8_E4M3.with(Overflow::Saturate), 448.0)?;
     for x in [-0.0, -1e-12] {
         let got = (answer.round_to)(x, FP16);
-        given(format!("x = {x:e}, fp16")).holds(
+        given(format!("x = {x:e}, fp16")).require(
             "a zero with the sign of x",
             got == 0.0 && got.is_sign_negative(),
             format!("{got:?}"),

@@ -3,7 +3,7 @@ use grader::{Verdict, draw, given};
 
 use crate::Lesson06;
 
-/// Lets the answer see `steps`, true an overflow, and holds scale and count after each.
+/// Applies the answer to `steps` (true is an overflow), and tests scale and count after each.
 fn follow(answer: &Lesson06, start: DynamicScaler, steps: &[bool]) -> Verdict {
     let mut state = start.clone();
     let (mut scale, mut good) = (start.scale, start.good);
@@ -44,7 +44,7 @@ fn start() -> DynamicScaler {
     }
 }
 
-pub fn falls_at_an_overflow(answer: &Lesson06) -> Verdict {
+pub fn backs_off_after_an_overflow(answer: &Lesson06) -> Verdict {
     let plain = DynamicScaler::default();
     follow(answer, plain, &[true, true])?;
     let quarter = DynamicScaler {
@@ -54,7 +54,7 @@ pub fn falls_at_an_overflow(answer: &Lesson06) -> Verdict {
     follow(answer, quarter, &[true, true, true])
 }
 
-pub fn grows_after_so_many_good_steps(answer: &Lesson06) -> Verdict {
+pub fn grows_after_the_interval(answer: &Lesson06) -> Verdict {
     let nearly = DynamicScaler {
         good: 1998,
         ..DynamicScaler::default()
@@ -68,14 +68,14 @@ pub fn grows_after_so_many_good_steps(answer: &Lesson06) -> Verdict {
     follow(answer, fourfold, &steps)
 }
 
-pub fn counts_anew_after_an_overflow(answer: &Lesson06) -> Verdict {
+pub fn resets_the_count_after_an_overflow(answer: &Lesson06) -> Verdict {
     let start = start();
     let good = vec![false; start.interval as usize - 1];
     let steps = [good.clone(), vec![true], good, vec![false]].concat();
     follow(answer, start, &steps)
 }
 
-pub fn counts_anew_after_it_grew(answer: &Lesson06) -> Verdict {
+pub fn resets_the_count_after_growth(answer: &Lesson06) -> Verdict {
     let start = start();
     let steps = vec![false; 2 * start.interval as usize + 1];
     follow(answer, start, &steps)

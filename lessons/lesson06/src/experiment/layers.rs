@@ -1,4 +1,4 @@
-//! The products of PointNet at its full width, and what tensor cores make of them.
+//! The matrix products of PointNet at its full width: their bytes, and whether they pay off on tensor cores.
 
 use anyhow::Result;
 use candle_core::{DType, Device};
@@ -6,15 +6,19 @@ use canopy::{
     model::{Kind, PointNet, PointNetConfig},
     precision::{BF16, FP16, FP32, Format, Product, TF32},
 };
+use grader::{
+    cells,
+    experiment::json,
+    table::{Table, count, fixed, left},
+};
 use lesson06::Lesson06;
-use serde_json::{Value, json};
 
 /// Clouds of a batch and points of a cloud, as `canopy train` has them.
 const CLOUDS: usize = 32;
 const POINTS: usize = 1024;
 
 /// Name and product of each layer of the vanilla PointNet for seven species.
-pub fn products() -> Vec<(&'static str, Product)> {
+fn products() -> Vec<(&'static str, Product)> {
     let rows = CLOUDS * POINTS;
     [
         ("points, 3 → 64", rows, 3, 64),
@@ -32,7 +36,7 @@ pub fn products() -> Vec<(&'static str, Product)> {
 }
 
 /// Parameters of that network.
-pub fn parameters() -> Result<usize> {
+fn parameters() -> Result<usize> {
     let config = PointNetConfig {
         kind: Kind::Vanilla,
         classes: 7,
@@ -46,24 +50,29 @@ fn work(p: Product) -> f64 {
 }
 
 /// The table of exercise 6.8.
-pub fn cores_table(answer: &Lesson06) -> String {
-    let mut out = format!(
-        "{:<22}{:>12}{:>16}{:>16}\n",
-        "layer, bf16", "GMAC", "padded, ×", "worth it"
-    );
-    for (name, product) in products() {
-        let found = (answer.tensor_cores)(product, BF16);
-        out += &format!(
-            "  {name:<20}{:>12.4}{:>16.2}{:>16}\n",
-            work(product) / 1e9,
-            work(found.padded) / work(product),
+pub fn tensor_cores(answer: &Lesson06) -> Table {
+    let mut table = Table::new([
+        left("layer, bf16"),
+        fixed("GMAC", 4),
+        fixed("padded", 2).unit("×"),
+        count("worth it"),
+    ]);
+    for (name, p) in products() {
+        let found = (answer.tensor_cores)(p, BF16);
+        table.row(cells![
+            name,
+            work(p) / 1e9,
+            work(found.padded) / work(p),
             if found.worth { "yes" } else { "no" }
-        );
+        ]);
+        let padded = [found.padded.m, found.padded.n, found.padded.k];
+        table.only_json("m_n_k", json!([p.m, p.n, p.k]));
+        table.only_json("padded_m_n_k", json!(padded));
     }
-    out
+    table
 }
 
-/// The share of all arithmetic that is in layers worth it.
+/// The share of the arithmetic in layers that pay off on tensor cores.
 pub fn worth_share(answer: &Lesson06) -> f64 {
     let all: f64 = products().iter().map(|p| work(p.1)).sum();
     let worth = products()
@@ -74,43 +83,41 @@ pub fn worth_share(answer: &Lesson06) -> f64 {
 
 const FORMATS: [Format; 4] = [FP32, TF32, BF16, FP16];
 
-/// The table of exercise 6.6, for `parameters` with Adam.
-pub fn bytes_table(answer: &Lesson06, parameters: usize) -> String {
-    let mut out = format!(
-        "{:<14}{:>8}{:>10}{:>8}{:>11}{:>5}{:>7}{:>17}\n",
-        "bytes, Adam", "weight", "gradient", "master", "optimizer", "all", "MB", "activations, MB"
-    );
+/// The table of exercise 6.6, with Adam.
+pub fn bytes(answer: &Lesson06) -> Result<Table> {
+    let parameters = parameters()?;
+    let mut table = Table::new([
+        left("bytes, Adam"),
+        count("weight"),
+        count("gradient"),
+        count("master"),
+        count("optimizer"),
+        count("all"),
+        fixed("MB", 1),
+        fixed("activations, MB", 0),
+    ]);
     for format in FORMATS {
         let b = (answer.bytes_per_parameter)(format, 2);
         let all = b.weight + b.gradient + b.master + b.optimizer;
-        out += &format!(
-            "  {:<12}{:>8}{:>10}{:>8}{:>11}{all:>5}{:>7.1}{:>17.0}\n",
+        table.row(cells![
             format.name,
             b.weight,
             b.gradient,
             b.master,
             b.optimizer,
+            all,
             f64::from(all) * parameters as f64 / 1e6,
-            activations(answer, format) / 1e6,
-        );
+            activations(answer, format) / 1e6
+        ]);
     }
-    out
+    Ok(table)
 }
 
-/// Bytes of what the products take and give, kept from the forward pass for the backward one.
+/// Bytes of the products' inputs and outputs, which the backward pass needs.
 fn activations(answer: &Lesson06, format: Format) -> f64 {
     let stored = f64::from((answer.bytes_per_parameter)(format, 0).weight);
     products()
         .iter()
         .map(|(_, p)| stored * (p.m * (p.k + p.n)) as f64)
         .sum()
-}
-
-pub fn json(answer: &Lesson06) -> Value {
-    let rows = products().into_iter().map(|(name, p)| {
-        let found = (answer.tensor_cores)(p, BF16);
-        json!({ "layer": name, "m": p.m, "n": p.n, "k": p.k, "worth": found.worth,
-            "padded": [found.padded.m, found.padded.n, found.padded.k] })
-    });
-    json!({ "layers": rows.collect::<Vec<_>>(), "worth_share": worth_share(answer) })
 }

@@ -1,7 +1,7 @@
 //! The parts of the experiment.
 
-pub mod found;
 pub mod layers;
 pub mod pieces;
+pub mod results;
 pub mod train;
 pub mod ways;

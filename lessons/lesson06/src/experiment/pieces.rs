@@ -1,4 +1,4 @@
-//! Which functions run: the student's where they are right, canopy's elsewhere; and how they stand in the trainer.
+//! The functions of the run as parts of the trainer: loss scale and rounded weights.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use canopy::{
     train::Round,
 };
 
-/// The loss scale of a training: by exercise 6.4, or always the same.
+/// The loss scale of a training: updated by exercise 6.4, or constant.
 pub struct Scale {
     pub state: DynamicScaler,
-    /// None: it stays.
+    /// `None`: it is constant.
     pub update: Option<fn(&mut DynamicScaler, bool)>,
 }
 
@@ -30,7 +30,7 @@ impl LossScale for Scale {
     }
 }
 
-/// Weights that are rounded after each step, and updated as they are: what master weights are compared with.
+/// Weights that are rounded after each step, without masters: what master weights are compared with.
 pub struct RoundedWeights {
     weights: Vec<Var>,
     round: Round,

@@ -28,13 +28,13 @@ pub const POINTS: usize = 64;
 pub const BATCH: usize = 32;
 /// Passes over the trees of each training.
 pub const EPOCHS: usize = 6;
-/// The learning rate of each epoch: at its end training settles, so that the formats differ by more than its noise.
+/// The learning rate of each epoch. It falls at the end, so that the formats differ by more than the noise of training.
 const RATES: [f64; EPOCHS] = [0.05, 0.05, 0.05, 0.05, 0.015, 0.005];
-/// What a training came to.
+/// The result of a training.
 pub struct Trained {
-    /// Mean loss of each epoch over the steps that were taken; NaN where it came apart.
+    /// Mean loss of each epoch over the steps that were not skipped; NaN if it diverged.
     pub losses: Vec<f64>,
-    /// Trees of other plots named rightly; none where it came apart.
+    /// Accuracy on trees of other plots; `None` if it diverged.
     pub accuracy: Option<f64>,
     pub steps: u64,
     pub left_out: u64,
@@ -43,7 +43,7 @@ pub struct Trained {
     pub gradients: Counts,
 }
 
-/// What all trainings begin with.
+/// The trees of all trainings.
 pub fn forest(seed: u64) -> Result<Forest> {
     // The student's functions round the numbers, on the CPU.
     Forest::open(Config {

@@ -1,4 +1,4 @@
-//! The ways to train that are compared.
+//! The trainings that are compared.
 
 use canopy::precision::{BF16, Casting, FP8_E4M3, FP16, Format, TF32};
 
@@ -12,7 +12,7 @@ pub enum Scaling {
     Power(i32),
 }
 
-/// What becomes of the weights between steps.
+/// The dtype of the weights between steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Weights {
     Full,
@@ -20,7 +20,7 @@ pub enum Weights {
     Bf16WithMasters,
 }
 
-/// One way.
+/// One training.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
     pub name: &'static str,
@@ -28,9 +28,9 @@ pub struct Way {
     pub format: Option<Format>,
     pub scaling: Scaling,
     pub weights: Weights,
-    /// In the place of exercise 6.2.
+    /// Instead of exercise 6.2.
     pub policy: Option<fn(canopy::precision::Operator) -> Casting>,
-    /// Whether fp8 tensors have the scale of exercise 6.7.
+    /// Whether fp8 tensors are scaled by exercise 6.7.
     pub scales: bool,
 }
 
@@ -75,13 +75,13 @@ pub const WAYS: [Way; 10] = [
     },
 ];
 
-/// The powers of two that the loss is multiplied by in the second part.
+/// The loss scales of the second part, as powers of two.
 pub const POWERS: [i32; 7] = [-24, -16, -8, 0, 8, 16, 24];
 
-/// Those that bf16 is shown at: scaling by a power of two changes no bit of its mantissa.
+/// Those of bf16: scaling by a power of two changes no bit of its mantissa.
 pub const FEW: [i32; 3] = [-24, 0, 24];
 
-/// A way of the second part.
+/// A training of the second part.
 pub fn scaled(format: Format, power: i32) -> Way {
     Way {
         scaling: Scaling::Power(power),

@@ -9,7 +9,7 @@ pub fn equals_the_large_batch(answer: &Lesson07) -> Verdict {
     regression(answer, &[5])
 }
 
-pub fn lets_a_smaller_batch_count_less(answer: &Lesson07) -> Verdict {
+pub fn weights_smaller_batches_less(answer: &Lesson07) -> Verdict {
     let last = draw().whole(1, 2);
     regression(answer, &[6, 6, last])
 }
@@ -69,7 +69,7 @@ fn regression(answer: &Lesson07, sizes: &[usize]) -> Verdict {
     )
 }
 
-pub fn asks_each_once_in_order(answer: &Lesson07) -> Verdict {
+pub fn calls_gradients_once_for_each_in_order(answer: &Lesson07) -> Verdict {
     let count = draw().whole(3, 5);
     let case = given(format!("{count} micro-batches of weight 1.5"));
     let mut asked: Vec<usize> = Vec::new();
@@ -78,10 +78,10 @@ pub fn asks_each_once_in_order(answer: &Lesson07) -> Verdict {
         Ok(vec![Tensor::new(&[1.0f32, 2.0], &Device::Cpu)?])
     })?;
     let expected: Vec<usize> = (0..count).collect();
-    case.close("micro-batches asked for", &asked, &expected)
+    case.close("micro-batches in order", &asked, &expected)
 }
 
-pub fn fails_where_asking_fails(answer: &Lesson07) -> Verdict {
+pub fn returns_errors_of_gradients(answer: &Lesson07) -> Verdict {
     let bad = draw().whole(0, 3);
     let case = given(format!("4 micro-batches, the gradients of number {bad} fail"));
     let got = (answer.accumulated)(&[3.0; 4], &mut |i| {
@@ -90,5 +90,5 @@ pub fn fails_where_asking_fails(answer: &Lesson07) -> Verdict {
         }
         Ok(vec![Tensor::new(&[1.0f32, 2.0], &Device::Cpu)?])
     });
-    case.holds("result", got.is_err(), "Ok")
+    case.require("result", got.is_err(), "Ok")
 }

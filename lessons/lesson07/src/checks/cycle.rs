@@ -16,32 +16,32 @@ fn cycle(draw: &mut Draw, between: bool) -> OneCycle {
     }
 }
 
-pub fn begins_low_with_much_momentum(answer: &Lesson07) -> Verdict {
-    hold(answer, &cycle(&mut draw(), false), 0..1)
+pub fn starts_with_low_rate_and_high_momentum(answer: &Lesson07) -> Verdict {
+    check(answer, &cycle(&mut draw(), false), 0..1)
 }
 
-pub fn turns_at_the_greatest_rate(answer: &Lesson07) -> Verdict {
+pub fn turns_at_the_peak_rate(answer: &Lesson07) -> Verdict {
     let cycle = cycle(&mut draw(), false);
     let top = cycle.total * 3 / 10 - 1;
-    hold(answer, &cycle, top - 1..top + 2)
+    check(answer, &cycle, top - 1..top + 2)
 }
 
-pub fn ends_far_below_its_beginning(answer: &Lesson07) -> Verdict {
+pub fn ends_at_the_final_rate(answer: &Lesson07) -> Verdict {
     let cycle = cycle(&mut draw(), false);
-    hold(answer, &cycle, cycle.total - 1..cycle.total)
+    check(answer, &cycle, cycle.total - 1..cycle.total)
 }
 
 pub fn follows_half_cosines(answer: &Lesson07) -> Verdict {
     let cycle = cycle(&mut draw(), false);
-    hold(answer, &cycle, 0..cycle.total)
+    check(answer, &cycle, 0..cycle.total)
 }
 
-pub fn turns_between_two_steps(answer: &Lesson07) -> Verdict {
+pub fn peaks_between_two_steps(answer: &Lesson07) -> Verdict {
     let cycle = cycle(&mut draw(), true);
-    hold(answer, &cycle, 0..cycle.total)
+    check(answer, &cycle, 0..cycle.total)
 }
 
-pub fn has_no_step_past_its_end(answer: &Lesson07) -> Verdict {
+pub fn is_none_past_its_end(answer: &Lesson07) -> Verdict {
     let cycle = cycle(&mut draw(), false);
     let steps = [cycle.total, cycle.total + 7];
     let case = given(format!(
@@ -54,7 +54,7 @@ pub fn has_no_step_past_its_end(answer: &Lesson07) -> Verdict {
     case.close("steps with a rate", some.count(), 0usize)
 }
 
-fn hold(answer: &Lesson07, cycle: &OneCycle, steps: std::ops::Range<u64>) -> Verdict {
+fn check(answer: &Lesson07, cycle: &OneCycle, steps: std::ops::Range<u64>) -> Verdict {
     let case = given(format!(
         "steps {steps:?} of {cycle:?}: a row [rate, momentum] for each"
     ));

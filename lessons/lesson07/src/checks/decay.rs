@@ -3,41 +3,41 @@ use grader::{Verdict, draw, given};
 
 use crate::Lesson07;
 
-pub fn falls_after_each_so_many_steps(answer: &Lesson07) -> Verdict {
+pub fn decays_every_size_steps(answer: &Lesson07) -> Verdict {
     let size = draw().whole(2, 6) as u64;
-    hold(answer, &Decay::Step(size), 0..4 * size + 1, |step| step / size)
+    check(answer, &Decay::Step(size), 0..4 * size + 1, |step| step / size)
 }
 
-pub fn has_fallen_at_a_milestone(answer: &Lesson07) -> Verdict {
+pub fn decays_at_a_milestone(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let first = draw.whole(2, 4) as u64;
     let second = first + draw.whole(2, 4) as u64;
     let decay = Decay::Milestones(vec![first, second]);
-    hold(answer, &decay, 0..second + 2, |step| {
+    check(answer, &decay, 0..second + 2, |step| {
         u64::from(step >= first) + u64::from(step >= second)
     })?;
-    hold(answer, &Decay::Milestones(Vec::new()), 0..5, |_| 0)
+    check(answer, &Decay::Milestones(Vec::new()), 0..5, |_| 0)
 }
 
-pub fn takes_milestones_in_any_order(answer: &Lesson07) -> Verdict {
+pub fn accepts_milestones_in_any_order(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let a = draw.whole(2, 4) as u64;
     let (b, c) = (a + 2, a + 5);
     let decay = Decay::Milestones(vec![b, c, a]);
-    hold(answer, &decay, 0..c + 2, |step| {
+    check(answer, &decay, 0..c + 2, |step| {
         [a, b, c].iter().map(|&at| u64::from(step >= at)).sum()
     })
 }
 
-pub fn falls_in_each_step(answer: &Lesson07) -> Verdict {
-    hold(answer, &Decay::Exponential, 0..9, |step| step)
+pub fn decays_at_each_step(answer: &Lesson07) -> Verdict {
+    check(answer, &Decay::Exponential, 0..9, |step| step)
 }
 
-pub fn takes_a_size_of_0(answer: &Lesson07) -> Verdict {
-    hold(answer, &Decay::Step(0), 0..5, |step| step)
+pub fn accepts_a_size_of_0(answer: &Lesson07) -> Verdict {
+    check(answer, &Decay::Step(0), 0..5, |step| step)
 }
 
-fn hold(
+fn check(
     answer: &Lesson07,
     decay: &Decay,
     steps: std::ops::Range<u64>,

@@ -13,34 +13,34 @@ fn config(draw: &mut Draw, weight_decay: f64) -> LambConfig {
     }
 }
 
-pub fn steps_as_long_as_its_weights(answer: &Lesson07) -> Verdict {
+pub fn scales_the_step_by_the_norm_ratio(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = config(&mut draw, 0.0);
-    hold(answer, &mut draw, 1, &config, &[])
+    check(answer, &mut draw, 1, &config, &[])
 }
 
-pub fn corrects_both_means(answer: &Lesson07) -> Verdict {
+pub fn corrects_the_bias_of_both_means(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = config(&mut draw, 0.0);
-    hold(answer, &mut draw, 2, &config, &[])
+    check(answer, &mut draw, 2, &config, &[])
 }
 
-pub fn decays_within_the_direction(answer: &Lesson07) -> Verdict {
+pub fn includes_the_decay_in_the_direction(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = config(&mut draw, 0.3);
-    hold(answer, &mut draw, 1, &config, &[])
+    check(answer, &mut draw, 1, &config, &[])
 }
 
-pub fn goes_on_from_its_means(answer: &Lesson07) -> Verdict {
+pub fn stores_both_means(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = config(&mut draw, 0.1);
-    hold(answer, &mut draw, 4, &config, &[])
+    check(answer, &mut draw, 4, &config, &[])
 }
 
-pub fn steps_from_weights_that_are_0(answer: &Lesson07) -> Verdict {
+pub fn has_norm_ratio_1_for_zero_norms(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = config(&mut draw, 0.0);
-    hold(
+    check(
         answer,
         &mut draw,
         1,
@@ -49,7 +49,7 @@ pub fn steps_from_weights_that_are_0(answer: &Lesson07) -> Verdict {
     )
 }
 
-fn hold(
+fn check(
     answer: &Lesson07,
     draw: &mut Draw,
     count: usize,
@@ -73,9 +73,9 @@ fn hold(
     }
     let all = [0, 1, 2];
     let end = |w: &[f64], slopes: &[&[f64]]| walked(w, slopes, lr, config);
-    steps.hold(&case, "parameter", &steps.params, &all, |w, s, _| end(w, s).0)?;
-    steps.hold(&case, "mean", &state.mean, &all, |w, s, _| end(w, s).1)?;
-    steps.hold(&case, "square", &state.square, &all, |w, s, _| end(w, s).2)?;
+    steps.check(&case, "parameter", &steps.params, &all, |w, s, _| end(w, s).0)?;
+    steps.check(&case, "mean", &state.mean, &all, |w, s, _| end(w, s).1)?;
+    steps.check(&case, "square", &state.square, &all, |w, s, _| end(w, s).2)?;
     case.close("state.step", state.step, count as u64)
 }
 

@@ -66,7 +66,7 @@ impl Place {
             .collect()
     }
 
-    /// Where the student's walk went: the parameters at each look.
+    /// The parameters at each call of `loss`.
     fn walk(&self, answer: &Lesson07, alphas: &[f64]) -> Result<Vec<Vec<Values>>> {
         let mut seen = Vec::new();
         (answer.loss_along)(&self.params, &self.directions, alphas, &mut || {
@@ -81,8 +81,8 @@ impl Place {
         Ok(seen)
     }
 
-    fn hold(&self, case: &Case, seen: &[Vec<Values>], alphas: &[f64], which: &[usize]) -> Verdict {
-        case.close("number of looks", seen.len(), alphas.len())?;
+    fn check(&self, case: &Case, seen: &[Vec<Values>], alphas: &[f64], which: &[usize]) -> Verdict {
+        case.close("calls of loss", seen.len(), alphas.len())?;
         for (look, &alpha) in seen.iter().zip(alphas) {
             for &i in which {
                 let expected = Values::tensor(self.at(i, alpha), SHAPES[i], "f32");
@@ -96,7 +96,7 @@ impl Place {
         Ok(())
     }
 
-    fn hold_bits(&self, case: &Case) -> Verdict {
+    fn check_bits(&self, case: &Case) -> Verdict {
         for (i, (param, start)) in self.params.iter().zip(&self.start).enumerate() {
             let off = values(param)?
                 .numbers
@@ -105,45 +105,45 @@ impl Place {
                 .filter(|(a, b)| a != b)
                 .count();
             let said = format!("{off} of {} numbers are others than before", start.len());
-            case.holds(&format!("parameter {} afterwards", i + 1), off == 0, said)?;
+            case.require(&format!("parameter {} afterwards", i + 1), off == 0, said)?;
         }
         Ok(())
     }
 }
 
-pub fn stretches_each_filter(answer: &Lesson07) -> Verdict {
+pub fn normalises_each_filter(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, false)?, [0.75]);
     let case = place.given(&alphas, "");
     let seen = place.walk(answer, &alphas)?;
-    place.hold(&case, &seen, &alphas, &[0, 2])
+    place.check(&case, &seen, &alphas, &[0, 2])
 }
 
-pub fn walks_from_where_it_began(answer: &Lesson07) -> Verdict {
+pub fn starts_every_step_at_the_weights(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, false)?, [-0.5, 0.0, 0.25, 1.0]);
     let case = place.given(&alphas, "");
     let seen = place.walk(answer, &alphas)?;
-    place.hold(&case, &seen, &alphas, &[0, 2])
+    place.check(&case, &seen, &alphas, &[0, 2])
 }
 
-pub fn leaves_vectors_where_they_are(answer: &Lesson07) -> Verdict {
+pub fn leaves_vectors_unchanged(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, false)?, [0.5]);
     let case = place.given(&alphas, "; the second one, a vector, is looked at");
     let seen = place.walk(answer, &alphas)?;
-    place.hold(&case, &seen, &alphas, &[1])
+    place.check(&case, &seen, &alphas, &[1])
 }
 
-pub fn takes_a_filter_without_length(answer: &Lesson07) -> Verdict {
+pub fn accepts_a_filter_of_zeros(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, true)?, [0.5]);
     let case = place.given(&alphas, "; each first filter of the directions is 0");
     let seen = place.walk(answer, &alphas)?;
-    place.hold(&case, &seen, &alphas, &[0, 2])
+    place.check(&case, &seen, &alphas, &[0, 2])
 }
 
-pub fn gives_each_place_its_loss(answer: &Lesson07) -> Verdict {
+pub fn returns_the_losses_in_order(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let place = Place::new(&mut draw, false)?;
     let alphas = [0.5, -1.0, 0.0, 2.0, 1.0];
@@ -163,16 +163,16 @@ pub fn gives_each_place_its_loss(answer: &Lesson07) -> Verdict {
     case.close("losses", list(got), list(alphas.into_iter().map(sum).collect()))
 }
 
-pub fn puts_back_the_very_bits(answer: &Lesson07) -> Verdict {
+pub fn restores_parameters_bit_identically(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let place = Place::new(&mut draw, false)?;
     let alphas = [0.1, 0.2, 0.7, 1000.0 * draw.number(1.0, 2.0)];
     let case = place.given(&alphas, "");
     place.walk(answer, &alphas)?;
-    place.hold_bits(&case)
+    place.check_bits(&case)
 }
 
-pub fn puts_back_after_an_error(answer: &Lesson07) -> Verdict {
+pub fn restores_parameters_after_an_error(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, false)?, [0.3, 0.6, 0.9]);
     let case = place.given(&alphas, ", the second loss failing");
@@ -184,6 +184,6 @@ pub fn puts_back_after_an_error(answer: &Lesson07) -> Verdict {
         }
         Ok(1.0)
     });
-    place.hold_bits(&case)?;
-    case.holds("result", got.is_err(), "Ok")
+    place.check_bits(&case)?;
+    case.require("result", got.is_err(), "Ok")
 }

@@ -11,43 +11,43 @@ const PLAIN: LarsConfig = LarsConfig {
     vectors: false,
 };
 
-pub fn steps_as_far_as_its_weights_are_long(answer: &Lesson07) -> Verdict {
+pub fn scales_the_step_by_the_trust_ratio(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = LarsConfig {
         trust: draw.number(0.01, 0.05),
         ..PLAIN
     };
-    hold(answer, &mut draw, &[0.8], &config, &[0, 2])
+    check(answer, &mut draw, &[0.8], &config, &[0, 2])
 }
 
-pub fn leaves_vectors_to_plain_momentum(answer: &Lesson07) -> Verdict {
+pub fn takes_plain_steps_for_vectors(answer: &Lesson07) -> Verdict {
     let config = LarsConfig {
         momentum: 0.7,
         weight_decay: 0.05,
         ..PLAIN
     };
-    hold(answer, &mut draw(), &[0.3, 0.3], &config, &[1])
+    check(answer, &mut draw(), &[0.3, 0.3], &config, &[1])
 }
 
-pub fn decays_within_the_ratio(answer: &Lesson07) -> Verdict {
+pub fn includes_the_decay_in_the_ratio(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = LarsConfig {
         weight_decay: draw.number(0.2, 0.4),
         ..PLAIN
     };
-    hold(answer, &mut draw, &[0.8], &config, &[0, 2])
+    check(answer, &mut draw, &[0.8], &config, &[0, 2])
 }
 
-pub fn keeps_the_velocity_with_its_rate(answer: &Lesson07) -> Verdict {
+pub fn keeps_the_rate_in_the_velocity(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = LarsConfig {
         momentum: draw.number(0.6, 0.9),
         ..PLAIN
     };
-    hold(answer, &mut draw, &[0.8, 0.4, 0.1], &config, &[0, 2])
+    check(answer, &mut draw, &[0.8, 0.4, 0.1], &config, &[0, 2])
 }
 
-pub fn steps_where_a_norm_is_0(answer: &Lesson07) -> Verdict {
+pub fn has_trust_ratio_1_for_zero_norms(answer: &Lesson07) -> Verdict {
     let config = LarsConfig {
         weight_decay: 0.1,
         ..PLAIN
@@ -65,16 +65,16 @@ pub fn steps_where_a_norm_is_0(answer: &Lesson07) -> Verdict {
     )
 }
 
-pub fn scales_vectors_where_asked(answer: &Lesson07) -> Verdict {
+pub fn scales_vectors_if_configured(answer: &Lesson07) -> Verdict {
     let config = LarsConfig {
         weight_decay: 0.1,
         vectors: true,
         ..PLAIN
     };
-    hold(answer, &mut draw(), &[0.8], &config, &[1, 0])
+    check(answer, &mut draw(), &[0.8], &config, &[1, 0])
 }
 
-fn hold(answer: &Lesson07, draw: &mut Draw, rates: &[f64], config: &LarsConfig, which: &[usize]) -> Verdict {
+fn check(answer: &Lesson07, draw: &mut Draw, rates: &[f64], config: &LarsConfig, which: &[usize]) -> Verdict {
     let steps = Steps::new(draw, rates.len(), &[])?;
     run(answer, &steps, rates, config, which, "")
 }
@@ -121,10 +121,10 @@ fn run(
         }
         (w, v)
     };
-    steps.hold(&case, "parameter", &steps.params, which, |w, s, vector| {
+    steps.check(&case, "parameter", &steps.params, which, |w, s, vector| {
         end(w, s, vector).0
     })?;
-    steps.hold(&case, "velocity", &velocities, which, |w, s, vector| {
+    steps.check(&case, "velocity", &velocities, which, |w, s, vector| {
         end(w, s, vector).1
     })
 }

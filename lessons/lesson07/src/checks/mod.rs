@@ -1,4 +1,4 @@
-//! What is held of each answer. Expected numbers are computed here in f64, the long way round.
+//! The checks of each answer. Expected numbers are computed here in f64, in the most direct way.
 
 mod accumulate;
 mod cycle;
@@ -24,21 +24,21 @@ use range::*;
 use warmup::*;
 
 pub const CHECKS: &[Check<Lesson07>] = checks! {
-    "7.1": begins_at_the_base_rate, stays_at_the_scaled_rate, rises_by_the_same_amount_each_step,
-        takes_any_two_batch_sizes, is_there_at_once_without_warm_up;
-    "7.2": begins_low_with_much_momentum, turns_at_the_greatest_rate, ends_far_below_its_beginning,
-        follows_half_cosines, turns_between_two_steps, has_no_step_past_its_end;
-    "7.3": falls_after_each_so_many_steps, has_fallen_at_a_milestone, takes_milestones_in_any_order,
-        falls_in_each_step, takes_a_size_of_0;
-    "7.4": smooths_without_a_bias, goes_through_the_rates, stops_where_the_smoothed_loss_breaks,
-        stops_at_a_loss_that_is_no_number, suggests_a_rate_on_the_longest_fall, suggests_nothing_without_a_fall;
-    "7.5": steps_as_far_as_its_weights_are_long, leaves_vectors_to_plain_momentum, decays_within_the_ratio,
-        keeps_the_velocity_with_its_rate, steps_where_a_norm_is_0, scales_vectors_where_asked;
-    "7.6": steps_as_long_as_its_weights, corrects_both_means, decays_within_the_direction, goes_on_from_its_means,
-        steps_from_weights_that_are_0;
-    "7.7": equals_the_large_batch, lets_a_smaller_batch_count_less, asks_each_once_in_order, fails_where_asking_fails;
-    "7.8": stretches_each_filter, walks_from_where_it_began, leaves_vectors_where_they_are, gives_each_place_its_loss,
-        takes_a_filter_without_length, puts_back_the_very_bits, puts_back_after_an_error;
+    "7.1": starts_at_the_base_rate, stays_at_the_scaled_rate, rises_linearly,
+        accepts_any_two_batch_sizes, starts_at_the_scaled_rate_without_warm_up;
+    "7.2": starts_with_low_rate_and_high_momentum, turns_at_the_peak_rate, ends_at_the_final_rate,
+        follows_half_cosines, peaks_between_two_steps, is_none_past_its_end;
+    "7.3": decays_every_size_steps, decays_at_a_milestone, accepts_milestones_in_any_order,
+        decays_at_each_step, accepts_a_size_of_0;
+    "7.4": smooths_with_bias_correction, tries_every_rate, stops_when_the_smoothed_loss_diverges,
+        stops_at_a_non_finite_loss, suggests_a_rate_on_the_longest_fall, suggests_nothing_without_a_fall;
+    "7.5": scales_the_step_by_the_trust_ratio, takes_plain_steps_for_vectors, includes_the_decay_in_the_ratio,
+        keeps_the_rate_in_the_velocity, has_trust_ratio_1_for_zero_norms, scales_vectors_if_configured;
+    "7.6": scales_the_step_by_the_norm_ratio, corrects_the_bias_of_both_means, includes_the_decay_in_the_direction, stores_both_means,
+        has_norm_ratio_1_for_zero_norms;
+    "7.7": equals_the_large_batch, weights_smaller_batches_less, calls_gradients_once_for_each_in_order, returns_errors_of_gradients;
+    "7.8": normalises_each_filter, starts_every_step_at_the_weights, leaves_vectors_unchanged, returns_the_losses_in_order,
+        accepts_a_filter_of_zeros, restores_parameters_bit_identically, restores_parameters_after_an_error;
 };
 
 fn values(tensor: &Tensor) -> Result<Values> {

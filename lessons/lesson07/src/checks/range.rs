@@ -3,7 +3,7 @@ use grader::{Case, Verdict, draw, given};
 
 use crate::Lesson07;
 
-/// What a student's test found, and the rates that it took steps at.
+/// The result of a student's test, and the rates at which it took steps.
 struct Ran {
     case: Case,
     rates: Vec<f64>,
@@ -43,7 +43,7 @@ fn smoothed(losses: &[f64], beta: f64) -> Vec<f64> {
     (0..losses.len()).map(mean).collect()
 }
 
-pub fn smooths_without_a_bias(answer: &Lesson07) -> Verdict {
+pub fn smooths_with_bias_correction(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let losses: Vec<f64> = (0..8).map(|_| draw.number(1.0, 2.0)).collect();
     let beta = draw.number(0.6, 0.9);
@@ -52,7 +52,7 @@ pub fn smooths_without_a_bias(answer: &Lesson07) -> Verdict {
         .close("losses", &ran.found.losses, &smoothed(&losses, beta))
 }
 
-pub fn goes_through_the_rates(answer: &Lesson07) -> Verdict {
+pub fn tries_every_rate(answer: &Lesson07) -> Verdict {
     let count = draw().whole(5, 9);
     let losses: Vec<f64> = (0..count).map(|i| 2.0 - 0.1 * i as f64).collect();
     let ran = run(answer, &losses, 0.5, 4.0);
@@ -60,10 +60,10 @@ pub fn goes_through_the_rates(answer: &Lesson07) -> Verdict {
     ran.case
         .close("rates of the result", &ran.found.rates, &ran.rates)?;
     ran.case
-        .holds("broke", !ran.found.broke, "true, and nothing broke")
+        .require("broke", !ran.found.broke, "true, although nothing diverged")
 }
 
-pub fn stops_where_the_smoothed_loss_breaks(answer: &Lesson07) -> Verdict {
+pub fn stops_when_the_smoothed_loss_diverges(answer: &Lesson07) -> Verdict {
     // A single leap is smoothed away; twice the least smoothed loss is less than twice the first, and that less than 2
     // more: each ends the test elsewhere. The last losses would go on.
     let high = draw().number(0.9, 1.2);
@@ -86,10 +86,10 @@ pub fn stops_where_the_smoothed_loss_breaks(answer: &Lesson07) -> Verdict {
         &ran.rates[..kept].to_vec(),
     )?;
     ran.case.close("number of steps", ran.asked.len(), kept + 1)?;
-    ran.case.holds("broke", ran.found.broke, "false")
+    ran.case.require("broke", ran.found.broke, "false")
 }
 
-pub fn stops_at_a_loss_that_is_no_number(answer: &Lesson07) -> Verdict {
+pub fn stops_at_a_non_finite_loss(answer: &Lesson07) -> Verdict {
     let good = draw().whole(2, 5);
     for odd in [f64::NAN, f64::INFINITY] {
         let mut losses: Vec<f64> = (0..good).map(|i| 2.0 - 0.2 * i as f64).collect();
@@ -98,7 +98,7 @@ pub fn stops_at_a_loss_that_is_no_number(answer: &Lesson07) -> Verdict {
         ran.case
             .close("losses", &ran.found.losses, &smoothed(&losses[..good], 0.5))?;
         ran.case.close("number of steps", ran.asked.len(), good + 1)?;
-        ran.case.holds("broke", ran.found.broke, "false")?;
+        ran.case.require("broke", ran.found.broke, "false")?;
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ pub fn suggests_nothing_without_a_fall(answer: &Lesson07) -> Verdict {
         let ran = run(answer, &losses, 0.0, 4.0);
         let said = format!("{:?}", ran.found.suggestion);
         ran.case
-            .holds("suggestion", ran.found.suggestion.is_none(), said)?;
+            .require("suggestion", ran.found.suggestion.is_none(), said)?;
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ impl Steps {
         }
         let (mut grads, mut slopes) = (Vec::new(), Vec::new());
         for step in 0..steps {
-            // Gradients that shrink and turn, as they do on the way down.
+            // Gradients that change direction and shrink, as in training.
             let size = 1.0 / (1.0 + step as f64);
             let lists: Vec<Vec<f32>> = (0..3).map(|i| list(true, i, -0.4 * size, 1.6 * size)).collect();
             slopes.push(lists.iter().map(wide).collect());
@@ -51,7 +51,7 @@ impl Steps {
         })
     }
 
-    /// The input in short.
+    /// The input, shortened.
     pub fn given(&self, settings: &str) -> Case {
         let numbers = |list: &[f64]| {
             let list: Vec<String> = list.iter().map(|&x| grader::number(x)).collect();
@@ -70,9 +70,8 @@ impl Steps {
         self.params.iter().map(zero).collect()
     }
 
-    /// Holds `vars`, for those parameters whose numbers are in `which`, to the long way round:
-    /// `rule(weights, gradients of all steps, whether it is a vector)`.
-    pub fn hold(
+    /// Tests `vars` of the parameters in `which` against `rule(weights, gradients of all steps, whether it is a vector)`.
+    pub fn check(
         &self,
         case: &Case,
         what: &str,

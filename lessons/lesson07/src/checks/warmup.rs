@@ -2,16 +2,16 @@ use grader::{Verdict, draw, given};
 
 use crate::Lesson07;
 
-pub fn begins_at_the_base_rate(answer: &Lesson07) -> Verdict {
+pub fn starts_at_the_base_rate(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
-    hold(
+    check(
         answer,
         0..1,
         draw.whole(5, 50) as u64,
         draw.number(0.01, 0.2),
         (512, 32),
     )?;
-    hold(
+    check(
         answer,
         0..1,
         draw.whole(5, 50) as u64,
@@ -23,29 +23,29 @@ pub fn begins_at_the_base_rate(answer: &Lesson07) -> Verdict {
 pub fn stays_at_the_scaled_rate(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (warmup, base) = (draw.whole(3, 9) as u64, draw.number(0.01, 0.2));
-    hold(answer, warmup..warmup + 3, warmup, base, (256, 32))?;
-    hold(answer, 1000 * warmup..1000 * warmup + 1, warmup, base, (128, 32))
+    check(answer, warmup..warmup + 3, warmup, base, (256, 32))?;
+    check(answer, 1000 * warmup..1000 * warmup + 1, warmup, base, (128, 32))
 }
 
-pub fn rises_by_the_same_amount_each_step(answer: &Lesson07) -> Verdict {
+pub fn rises_linearly(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (warmup, base) = (draw.whole(4, 8) as u64, draw.number(0.01, 0.2));
-    hold(answer, 1..warmup, warmup, base, (256, 32))
+    check(answer, 1..warmup, warmup, base, (256, 32))
 }
 
-pub fn takes_any_two_batch_sizes(answer: &Lesson07) -> Verdict {
+pub fn accepts_any_two_batch_sizes(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (reference, base) = (draw.whole(60, 90), draw.number(0.01, 0.2));
     let batch = 2 * reference + draw.whole(5, 50);
-    hold(answer, 2..6, 4, base, (batch, reference))?;
-    hold(answer, 2..6, 4, base, (draw.whole(8, 40), reference))
+    check(answer, 2..6, 4, base, (batch, reference))?;
+    check(answer, 2..6, 4, base, (draw.whole(8, 40), reference))
 }
 
-pub fn is_there_at_once_without_warm_up(answer: &Lesson07) -> Verdict {
-    hold(answer, 0..3, 0, draw().number(0.01, 0.2), (128, 32))
+pub fn starts_at_the_scaled_rate_without_warm_up(answer: &Lesson07) -> Verdict {
+    check(answer, 0..3, 0, draw().number(0.01, 0.2), (128, 32))
 }
 
-fn hold(
+fn check(
     answer: &Lesson07,
     steps: std::ops::Range<u64>,
     warmup: u64,

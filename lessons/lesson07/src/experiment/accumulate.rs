@@ -1,4 +1,4 @@
-//! How far accumulated gradients are from those of the large batch, with batch norm and without.
+//! How much accumulated gradients differ from those of the large batch, with batch norm and without.
 
 use anyhow::Result;
 use candle_core::{DType, Tensor, Var};
@@ -12,11 +12,11 @@ use super::train::said;
 
 /// Clouds of the large batch.
 pub const LARGE: usize = 128;
-/// And of its micro-batches, the last being smaller.
+/// Clouds of its micro-batches; the last one is smaller.
 pub const MICRO: usize = 48;
 
 /// ‖accumulated − large‖/‖large‖ of a network without batch norm, and of the PointNet of the experiment.
-pub fn apart(forest: &Forest, answer: &Lesson07) -> Result<(f64, f64)> {
+pub fn differences(forest: &Forest, answer: &Lesson07) -> Result<(f64, f64)> {
     let records: Vec<usize> = forest
         .split
         .train
@@ -33,7 +33,7 @@ pub fn apart(forest: &Forest, answer: &Lesson07) -> Result<(f64, f64)> {
         let drawn = canopy::optim::random_directions(std::slice::from_ref(&zeros), seed)?;
         weights.push(Var::from_tensor(&(&drawn[0] * 0.3)?)?);
     }
-    // PointNet in two layers: every point through the first, the maximum through the second.
+    // A PointNet of two layers: the first on each point, the second on the maximum.
     let plain = |x: &Tensor, y: &Tensor| -> candle_core::Result<Vec<Tensor>> {
         let hidden = x.broadcast_matmul(weights[0].as_tensor())?.relu()?;
         let logits = hidden.max(1)?.matmul(weights[1].as_tensor())?;
@@ -49,10 +49,13 @@ pub fn apart(forest: &Forest, answer: &Lesson07) -> Result<(f64, f64)> {
         model.gradients(&loss, &pass).map_err(said)
     };
     let data = (&points, &labels);
-    Ok((of_one(answer, data, plain)?, of_one(answer, data, normed)?))
+    Ok((
+        difference(answer, data, plain)?,
+        difference(answer, data, normed)?,
+    ))
 }
 
-fn of_one(
+fn difference(
     answer: &Lesson07,
     (points, labels): (&Tensor, &Tensor),
     gradients: impl Fn(&Tensor, &Tensor) -> candle_core::Result<Vec<Tensor>>,

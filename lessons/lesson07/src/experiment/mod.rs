@@ -1,6 +1,6 @@
 //! The parts of the experiment.
 
 pub mod accumulate;
-pub mod found;
 pub mod pieces;
+pub mod results;
 pub mod train;

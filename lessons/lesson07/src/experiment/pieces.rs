@@ -1,4 +1,4 @@
-//! Which functions run: the student's where they are right, canopy's elsewhere; and the steps as optimizers of the trainer.
+//! The steps of the exercises as optimizers of the trainer.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use candle_core::{Tensor, Var};
 use canopy::optim::{AdamState, LambConfig, LarsConfig, Optimizer};
 use lesson07::Lesson07;
 
-/// The step of exercise 7.5 or 7.6, as the trainer takes optimizers.
+/// The step of exercise 7.5 or 7.6 as an optimizer of the trainer.
 pub struct Stepper {
     params: Vec<Var>,
     step: Step,
@@ -54,6 +54,6 @@ impl Optimizer for Stepper {
     }
 
     fn load_state(&mut self, _: &HashMap<String, Tensor>) -> Result<()> {
-        bail!("the experiment takes up nothing")
+        bail!("the experiment resumes nothing")
     }
 }

@@ -24,9 +24,9 @@ pub const POINTS: usize = 128;
 pub const EPOCHS: usize = 12;
 /// The batch that the base rates belong to.
 pub const REFERENCE: usize = 16;
-/// Clouds that the loss around the end is measured on.
+/// Clouds on which the loss around the trained weights is measured.
 const LOOKED_AT: usize = 128;
-/// How a batch size is met.
+/// How training is adapted to the batch size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cure {
     /// The rate of the reference batch.
@@ -67,11 +67,11 @@ impl Cure {
 /// The trees, and how they are split.
 pub struct Trees(pub Forest);
 
-/// What a training came to.
+/// The result of a training.
 pub struct Trained {
-    /// Mean loss of the last epoch; NaN where it came apart.
+    /// Mean loss of the last epoch; NaN if it diverged.
     pub loss: f64,
-    /// Trees of other plots named rightly.
+    /// Accuracy on trees of other plots.
     pub accuracy: f64,
     pub steps: u64,
     pub model: PointNet,
@@ -159,7 +159,7 @@ impl Trees {
         Ok(ALPHAS.into_iter().zip(sums).collect())
     }
 
-    /// A range test by exercise 7.4 on SGD: rates that grow by a constant factor, a batch each.
+    /// A range test of SGD by exercise 7.4: rates that grow by a constant factor, with one batch each.
     pub fn range(&self, answer: &Lesson07) -> Result<canopy::schedule::RangeFound> {
         let mut learner = self.learner(answer, Cure::None)?;
         let size = 32;
@@ -189,12 +189,12 @@ impl Trees {
     }
 }
 
-/// Where the loss is looked at.
+/// The positions at which the loss is measured.
 pub const ALPHAS: [f64; 9] = [-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0];
 /// Random directions whose losses are averaged.
 pub const DIRECTIONS: u64 = 4;
 
-/// How much the loss rises half the weights' length away, on the mean of both sides.
+/// How much the loss rises at a distance of half the weights' norm, averaged over both sides.
 pub fn sharpness(around: &[(f64, f64)]) -> f64 {
     let at = |alpha: f64| around.iter().find(|a| a.0 == alpha).map_or(f64::NAN, |a| a.1);
     (at(-0.5) + at(0.5)) / 2.0 - at(0.0)
@@ -216,12 +216,12 @@ fn optimizer(answer: Lesson07, cure: Cure, model: &PointNet) -> Result<Box<dyn O
     })
 }
 
-/// The root of a batch size, times 100 so that it stays a whole number.
+/// The square root of a batch size, times 100, so that it can be a whole number.
 fn root(size: usize) -> usize {
     (1e4 * size as f64).sqrt().round() as usize
 }
 
-/// An error of the trainer, as candle's.
+/// An error of the trainer as one of candle's.
 pub fn said(e: anyhow::Error) -> candle_core::Error {
     candle_core::Error::Msg(format!("{e:#}"))
 }

@@ -6,7 +6,7 @@ use grader::{Draw, Values, Verdict, draw, given};
 use super::ok;
 use crate::{
     Lesson08,
-    net::{End, Ran, on_ranks},
+    recorded_group::{End, Ran, on_ranks},
 };
 
 const SHAPES: [&[usize]; 3] = [&[2, 3], &[4], &[]];
@@ -39,7 +39,7 @@ fn case(world: usize) -> grader::Case {
     given(format!("{world} ranks, gradients of shapes [2, 3], [4] and []")).at_scale(1.0)
 }
 
-/// Alone the mean is the gradient itself; an answer that is still to do says so here.
+/// On one rank the mean is the gradient itself. A stub panics here, on the thread of the check.
 fn alone(answer: &Lesson08) -> Verdict {
     held(answer, &gradients(&mut draw(), 1))
 }
@@ -69,7 +69,7 @@ fn values(t: &Tensor) -> candle_core::Result<Values> {
     Ok(Values::tensor(numbers, t.dims(), t.dtype().as_str()))
 }
 
-pub fn gives_every_rank_the_mean(answer: &Lesson08) -> Verdict {
+pub fn averages_over_ranks(answer: &Lesson08) -> Verdict {
     alone(answer)?;
     let mut draw = draw();
     for world in [2, draw.whole(3, 5)] {
@@ -78,7 +78,7 @@ pub fn gives_every_rank_the_mean(answer: &Lesson08) -> Verdict {
     Ok(())
 }
 
-pub fn lets_ranks_agree_after_a_step(answer: &Lesson08) -> Verdict {
+pub fn keeps_ranks_identical_after_a_step(answer: &Lesson08) -> Verdict {
     alone(answer)?;
     let mut draw = draw();
     let world = draw.whole(2, 4);
@@ -98,17 +98,17 @@ pub fn lets_ranks_agree_after_a_step(answer: &Lesson08) -> Verdict {
             _ => Ok(Vec::new()),
         })
         .collect::<candle_core::Result<_>>()?;
-    // Before, each went its own way.
+    // Before the step, the ranks differ.
     let apart = step(&all[0][0]) != step(&all[1][0]);
-    case.holds("the ranks' own steps differ", apart, "the same steps")?;
+    case.require("the ranks' own steps differ", apart, "the same steps")?;
     for rank in 1..world {
         case.close(
             &format!("w of rank {rank}, against rank 0's"),
             &after[rank],
             &after[0],
         )?;
-        case.holds(
-            "w to the last bit",
+        case.require(
+            "w, bit-identical",
             after[rank]
                 .iter()
                 .zip(&after[0])
@@ -119,7 +119,7 @@ pub fn lets_ranks_agree_after_a_step(answer: &Lesson08) -> Verdict {
     Ok(())
 }
 
-pub fn sends_all_in_one_sum(answer: &Lesson08) -> Verdict {
+pub fn calls_all_reduce_once(answer: &Lesson08) -> Verdict {
     alone(answer)?;
     let mut draw = draw();
     let world = draw.whole(2, 4);
@@ -158,7 +158,7 @@ fn one_tensor(answer: &Lesson08, make: fn(&[f64]) -> candle_core::Result<Tensor>
     Ok(())
 }
 
-pub fn keeps_shapes_and_number_types(answer: &Lesson08) -> Verdict {
+pub fn preserves_shapes_and_dtypes(answer: &Lesson08) -> Verdict {
     one_tensor(
         answer,
         |v| Tensor::from_slice(v, (3, 2), &Device::Cpu),
@@ -171,7 +171,7 @@ pub fn keeps_shapes_and_number_types(answer: &Lesson08) -> Verdict {
     )
 }
 
-pub fn takes_gradients_that_are_not_contiguous(answer: &Lesson08) -> Verdict {
+pub fn accepts_non_contiguous_gradients(answer: &Lesson08) -> Verdict {
     let turned = |v: &[f64]| {
         Tensor::from_slice(v, (3, 2), &Device::Cpu)?
             .to_dtype(DType::F32)?

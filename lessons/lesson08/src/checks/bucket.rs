@@ -16,7 +16,7 @@ fn case(params: &[(usize, Kind)], sizes: BucketSizes) -> Case {
 }
 
 /// The parameters of each bucket, all in one list, and how many each has.
-fn hold(answer: &Lesson08, params: &[(usize, Kind)], sizes: BucketSizes, expected: &[&[usize]]) -> Verdict {
+fn check(answer: &Lesson08, params: &[(usize, Kind)], sizes: BucketSizes, expected: &[&[usize]]) -> Verdict {
     let case = case(params, sizes);
     let got = (answer.buckets)(params, sizes);
     case.close("parameters, bucket after bucket", &flat(&got), &expected.concat())?;
@@ -32,8 +32,8 @@ fn flat(buckets: &[Bucket]) -> Vec<usize> {
     buckets.iter().flat_map(|b| b.params.clone()).collect()
 }
 
-pub fn fills_from_the_end(answer: &Lesson08) -> Verdict {
-    hold(
+pub fn fills_from_the_last_parameter(answer: &Lesson08) -> Verdict {
+    check(
         answer,
         &[(40, "f32"), (20, "f32"), (3, "f32"), (4, "f32"), (5, "f32")],
         SMALL,
@@ -41,12 +41,12 @@ pub fn fills_from_the_end(answer: &Lesson08) -> Verdict {
     )?;
     let size = draw().whole(20, 30);
     let params = vec![(size, "f32"); 3];
-    hold(answer, &params, SMALL, &[&[2], &[1, 0]])
+    check(answer, &params, SMALL, &[&[2], &[1, 0]])
 }
 
-pub fn closes_at_the_parameter_that_fills_it(answer: &Lesson08) -> Verdict {
+pub fn closes_at_the_byte_limit(answer: &Lesson08) -> Verdict {
     // Exactly full, then beyond.
-    hold(
+    check(
         answer,
         &[(7, "f32"), (4, "f32"), (6, "f32")],
         SMALL,
@@ -54,7 +54,7 @@ pub fn closes_at_the_parameter_that_fills_it(answer: &Lesson08) -> Verdict {
     )?;
     let size = draw().whole(50, 60);
     let params = [(8, "f32"), (size, "f32"), (size, "f32"), (9, "f32"), (2, "f32")];
-    hold(answer, &params, SMALL, &[&[4, 3], &[2, 1], &[0]])
+    check(answer, &params, SMALL, &[&[4, 3], &[2, 1], &[0]])
 }
 
 pub fn keeps_the_first_bucket_small(answer: &Lesson08) -> Verdict {
@@ -64,12 +64,12 @@ pub fn keeps_the_first_bucket_small(answer: &Lesson08) -> Verdict {
         others: draw.whole(31, 39),
     };
     let params = vec![(10, "f32"); 9];
-    hold(answer, &params, sizes, &[&[8], &[7, 6, 5, 4], &[3, 2, 1, 0]])
+    check(answer, &params, sizes, &[&[8], &[7, 6, 5, 4], &[3, 2, 1, 0]])
 }
 
-pub fn keeps_kinds_apart(answer: &Lesson08) -> Verdict {
+pub fn separates_dtypes(answer: &Lesson08) -> Verdict {
     let params = [(4, "f32"), (4, "bf16"), (4, "f32"), (4, "bf16")];
-    hold(answer, &params, SMALL, &[&[3, 1], &[2, 0]])?;
+    check(answer, &params, SMALL, &[&[3, 1], &[2, 0]])?;
     let size = draw().whole(10, 20);
     let params = [
         (60, "bf16"),
@@ -79,10 +79,10 @@ pub fn keeps_kinds_apart(answer: &Lesson08) -> Verdict {
         (size, "bf16"),
         (size, "f32"),
     ];
-    hold(answer, &params, SMALL, &[&[5], &[4], &[3, 1], &[2, 0]])?;
+    check(answer, &params, SMALL, &[&[5], &[4], &[3, 1], &[2, 0]])?;
     let case = case(&params, SMALL);
     let got: Vec<Kind> = (answer.buckets)(&params, SMALL).iter().map(|b| b.kind).collect();
-    case.holds(
+    case.require(
         "kinds of the buckets",
         got == ["f32", "bf16", "f32", "bf16"],
         format!("{got:?}"),
@@ -109,24 +109,24 @@ pub fn counts_the_bytes(answer: &Lesson08) -> Verdict {
     )
 }
 
-pub fn sends_the_rest_in_order(answer: &Lesson08) -> Verdict {
-    // Both are open at the end; the one that got a gradient longest ago is complete first.
-    hold(
+pub fn orders_the_remaining_buckets(answer: &Lesson08) -> Verdict {
+    // Both are open at the end; the one whose last gradient arrived first is complete first.
+    check(
         answer,
         &[(1, "f32"), (2, "bf16"), (3, "bf16")],
         SMALL,
         &[&[2, 1], &[0]],
     )?;
-    hold(
+    check(
         answer,
         &[(1, "bf16"), (2, "f32"), (3, "bf16")],
         SMALL,
         &[&[1], &[2, 0]],
     )?;
-    hold(answer, &[], SMALL, &[])?;
-    hold(answer, &[(12, "f32")], SMALL, &[&[0]])?;
+    check(answer, &[], SMALL, &[])?;
+    check(answer, &[(12, "f32")], SMALL, &[&[0]])?;
     let size = draw().whole(1, 4);
-    hold(
+    check(
         answer,
         &[(size, "f32"), (size, "u8"), (size, "bf16"), (size, "f32")],
         SMALL,

@@ -2,14 +2,14 @@ use grader::{Verdict, draw, given};
 
 use crate::Lesson08;
 
-fn hold_weak(answer: &Lesson08, one: f64, all: f64, expected: f64) -> Verdict {
+fn check_weak(answer: &Lesson08, one: f64, all: f64, expected: f64) -> Verdict {
     let case = given(format!(
         "a step takes {one} s on one rank, {all} s on all, as much work on each"
     ));
     case.close("weak efficiency", (answer.weak_efficiency)(one, all), expected)
 }
 
-fn hold_strong(answer: &Lesson08, one: f64, all: f64, ranks: usize, expected: f64) -> Verdict {
+fn check_strong(answer: &Lesson08, one: f64, all: f64, ranks: usize, expected: f64) -> Verdict {
     let case = given(format!(
         "a step takes {one} s on one rank, {all} s on {ranks} that share it"
     ));
@@ -21,30 +21,30 @@ fn hold_strong(answer: &Lesson08, one: f64, all: f64, ranks: usize, expected: f6
 }
 
 pub fn weak_scaling_compares_the_times(answer: &Lesson08) -> Verdict {
-    hold_weak(answer, 0.3, 0.4, 0.75)?;
+    check_weak(answer, 0.3, 0.4, 0.75)?;
     let mut draw = draw();
     let (all, share) = (draw.number(1.0, 3.0), draw.number(0.3, 0.9));
-    hold_weak(answer, all * share, all, share)
+    check_weak(answer, all * share, all, share)
 }
 
 pub fn strong_scaling_divides_by_the_ranks(answer: &Lesson08) -> Verdict {
-    hold_strong(answer, 8.0, 2.5, 4, 0.8)?;
+    check_strong(answer, 8.0, 2.5, 4, 0.8)?;
     let mut draw = draw();
     let (ranks, one, share) = (draw.whole(3, 64), draw.number(1.0, 9.0), draw.number(0.3, 0.9));
-    hold_strong(answer, one, one / (ranks as f64 * share), ranks, share)
+    check_strong(answer, one, one / (ranks as f64 * share), ranks, share)
 }
 
-pub fn is_one_where_nothing_is_lost(answer: &Lesson08) -> Verdict {
+pub fn is_one_without_loss(answer: &Lesson08) -> Verdict {
     let mut draw = draw();
     let (one, ranks) = (draw.number(1.0, 9.0), draw.whole(2, 9));
-    hold_weak(answer, one, one, 1.0)?;
-    hold_strong(answer, one, one / ranks as f64, ranks, 1.0)?;
-    hold_strong(answer, one, one, 1, 1.0)
+    check_weak(answer, one, one, 1.0)?;
+    check_strong(answer, one, one / ranks as f64, ranks, 1.0)?;
+    check_strong(answer, one, one, 1, 1.0)
 }
 
-pub fn is_not_cut_off_above_one(answer: &Lesson08) -> Verdict {
+pub fn may_exceed_one(answer: &Lesson08) -> Verdict {
     // A smaller share may fit into a faster cache.
     let gain = draw().number(1.05, 1.3);
-    hold_weak(answer, gain, 1.0, gain)?;
-    hold_strong(answer, 4.0 * gain, 1.0, 4, gain)
+    check_weak(answer, gain, 1.0, gain)?;
+    check_strong(answer, 4.0 * gain, 1.0, 4, gain)
 }

@@ -4,7 +4,7 @@ use grader::{Case, Draw, Values, Verdict, draw, given};
 
 use crate::{
     Lesson08,
-    net::{Ran, on_ranks},
+    recorded_group::{Ran, on_ranks},
 };
 
 /// Numbers of each rank.
@@ -22,7 +22,7 @@ fn values(numbers: &[f64]) -> Values {
     Values::tensor(numbers.to_vec(), &[numbers.len()], "f32")
 }
 
-/// One rank has nothing to do; and an answer that is still to do says so here, on the check's own thread.
+/// One rank has nothing to do. A stub panics here, on the thread of the check.
 fn alone(answer: &Lesson08, both: [bool; 2]) -> Verdict {
     let case = given("one rank alone, data [2, -3]");
     let run = ring(*answer, both, vec![vec![2.0, -3.0]]);
@@ -52,7 +52,7 @@ fn case(world: usize, length: usize, what: &str) -> Case {
     given(format!("{world} ranks, {length} numbers each; {what}"))
 }
 
-pub fn sums_each_chunk_where_it_belongs(answer: &Lesson08) -> Verdict {
+pub fn reduces_each_chunk_at_its_owner(answer: &Lesson08) -> Verdict {
     alone(answer, [true, false])?;
     let mut draw = draw();
     for world in [2, 3, 5] {
@@ -72,7 +72,7 @@ pub fn sums_each_chunk_where_it_belongs(answer: &Lesson08) -> Verdict {
     Ok(())
 }
 
-pub fn passes_chunks_on_to_all(answer: &Lesson08) -> Verdict {
+pub fn gathers_all_chunks(answer: &Lesson08) -> Verdict {
     alone(answer, [false, true])?;
     let mut draw = draw();
     for world in [2, 3, 5] {
@@ -94,7 +94,7 @@ pub fn passes_chunks_on_to_all(answer: &Lesson08) -> Verdict {
     Ok(())
 }
 
-/// Every rank holds `expected`.
+/// Tests that every rank has `expected`.
 fn all_are(case: &Case, run: &Ran<Vec<f32>>, expected: &[f64]) -> Verdict {
     run.all_well(case)?;
     for (rank, got) in run.ranks.iter().enumerate() {
@@ -111,7 +111,7 @@ fn all_reduced(answer: &Lesson08, draw: &mut Draw, world: usize, length: usize) 
     all_are(&case, &ring(*answer, [true, true], data), &expected)
 }
 
-pub fn adds_up_to_an_all_reduce(answer: &Lesson08) -> Verdict {
+pub fn composes_to_an_all_reduce(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
     let world = draw.whole(3, 6);
@@ -119,7 +119,7 @@ pub fn adds_up_to_an_all_reduce(answer: &Lesson08) -> Verdict {
     all_reduced(answer, &mut draw, world, length)
 }
 
-pub fn takes_chunks_that_are_uneven_or_empty(answer: &Lesson08) -> Verdict {
+pub fn accepts_uneven_and_empty_chunks(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
     let over = draw.whole(1, 3);
@@ -129,7 +129,7 @@ pub fn takes_chunks_that_are_uneven_or_empty(answer: &Lesson08) -> Verdict {
     all_reduced(answer, &mut draw, 2, 0)
 }
 
-pub fn speaks_to_its_neighbours_alone(answer: &Lesson08) -> Verdict {
+pub fn sends_only_to_its_neighbour(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
     let world = draw.whole(4, 6);
@@ -151,12 +151,12 @@ pub fn speaks_to_its_neighbours_alone(answer: &Lesson08) -> Verdict {
                 (s.from + 1) % world
             )
         });
-        case.holds("who is spoken to", stray.is_empty(), said)?;
+        case.require("receivers of messages", stray.is_empty(), said)?;
     }
     Ok(())
 }
 
-pub fn sends_no_more_than_it_must(answer: &Lesson08) -> Verdict {
+pub fn sends_the_least_data(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
     let world = draw.whole(3, 6);

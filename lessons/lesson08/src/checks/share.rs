@@ -2,18 +2,18 @@ use grader::{Draw, Verdict, draw, given};
 
 use crate::Lesson08;
 
-/// `n` record numbers, each other than its place.
+/// `n` record numbers that differ from their positions.
 fn order(draw: &mut Draw, n: usize) -> Vec<usize> {
     let first = draw.whole(100, 200);
     (0..n).map(|i| first + (i * 7 + 3) % 97).collect()
 }
 
-fn hold(answer: &Lesson08, order: &[usize], world: usize, drop_tail: bool, each: usize) -> Verdict {
+fn check(answer: &Lesson08, order: &[usize], world: usize, drop_tail: bool, each: usize) -> Verdict {
     for rank in 0..world {
         let case = given(format!(
             "order {order:?}, rank {rank} of {world}, drop_tail {drop_tail}"
         ));
-        // The order again and again; number i of rank r stands at r + i·world.
+        // The order, repeated; record i of rank r is at position r + i·world.
         let endless: Vec<usize> = order
             .iter()
             .cycle()
@@ -30,44 +30,44 @@ fn hold(answer: &Lesson08, order: &[usize], world: usize, drop_tail: bool, each:
     Ok(())
 }
 
-pub fn takes_every_so_many_th(answer: &Lesson08) -> Verdict {
-    hold(answer, &[5, 3, 8, 1, 9, 4], 2, false, 3)?;
+pub fn strides_by_world_size(answer: &Lesson08) -> Verdict {
+    check(answer, &[5, 3, 8, 1, 9, 4], 2, false, 3)?;
     let mut draw = draw();
     let (world, each) = (draw.whole(2, 5), draw.whole(2, 4));
     let order = order(&mut draw, world * each);
-    hold(answer, &order, world, false, each)?;
-    hold(answer, &order, world, true, each)
+    check(answer, &order, world, false, each)?;
+    check(answer, &order, world, true, each)
 }
 
-pub fn begins_again_where_it_does_not_divide(answer: &Lesson08) -> Verdict {
-    hold(answer, &[5, 6, 7, 8, 9], 2, false, 3)?;
+pub fn wraps_around_if_uneven(answer: &Lesson08) -> Verdict {
+    check(answer, &[5, 6, 7, 8, 9], 2, false, 3)?;
     let mut draw = draw();
     let (world, each) = (draw.whole(3, 5), draw.whole(2, 4));
     let over = draw.whole(1, world - 1);
     let order = order(&mut draw, world * each + over);
-    hold(answer, &order, world, false, each + 1)
+    check(answer, &order, world, false, each + 1)
 }
 
-pub fn drops_the_tail_where_asked(answer: &Lesson08) -> Verdict {
-    hold(answer, &[5, 6, 7, 8, 9], 2, true, 2)?;
+pub fn drops_the_tail_if_asked(answer: &Lesson08) -> Verdict {
+    check(answer, &[5, 6, 7, 8, 9], 2, true, 2)?;
     let mut draw = draw();
     let (world, each) = (draw.whole(3, 5), draw.whole(2, 4));
     let over = draw.whole(1, world - 1);
     let order = order(&mut draw, world * each + over);
-    hold(answer, &order, world, true, each)
+    check(answer, &order, world, true, each)
 }
 
-pub fn repeats_an_order_that_is_too_short(answer: &Lesson08) -> Verdict {
-    hold(answer, &[4], 3, false, 1)?;
+pub fn repeats_a_short_order(answer: &Lesson08) -> Verdict {
+    check(answer, &[4], 3, false, 1)?;
     let mut draw = draw();
     let n = draw.whole(2, 3);
     let order = order(&mut draw, n);
-    hold(answer, &order, draw.whole(2 * n + 1, 9), false, 1)
+    check(answer, &order, draw.whole(2 * n + 1, 9), false, 1)
 }
 
-pub fn has_no_share_of_nothing(answer: &Lesson08) -> Verdict {
-    hold(answer, &[], 2, false, 0)?;
-    hold(answer, &[], 3, true, 0)?;
+pub fn is_empty_for_an_empty_order(answer: &Lesson08) -> Verdict {
+    check(answer, &[], 2, false, 0)?;
+    check(answer, &[], 3, true, 0)?;
     let order: Vec<usize> = order(&mut draw(), 3);
-    hold(answer, &order, 4, true, 0)
+    check(answer, &order, 4, true, 0)
 }

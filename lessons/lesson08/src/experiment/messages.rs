@@ -1,4 +1,4 @@
-//! What messages between two ranks take, and sums over several.
+//! The time of messages between two ranks, and of all-reduces over several.
 
 use anyhow::Result;
 use canopy::parallel::{
@@ -9,14 +9,14 @@ use lesson08::Lesson08;
 
 use super::{pieces::ring, runs::RANKS};
 
-/// Numbers of the messages that are timed.
+/// Lengths of the timed messages, in numbers.
 const SIZES: [usize; 7] = [1, 64, 1 << 10, 1 << 13, 1 << 16, 1 << 18, 1 << 20];
 const REPEATS: usize = 60;
 
-/// An all-reduce that was timed.
+/// A timed all-reduce.
 pub struct Reduced {
     pub ranks: usize,
-    /// By the ring of exercise 8.2, and by canopy's tree.
+    /// Seconds with the ring of exercise 8.2, and with canopy's tree.
     pub ring: f64,
     pub tree: f64,
 }
@@ -25,11 +25,11 @@ pub struct Messages {
     /// Bytes and seconds.
     pub timed: Vec<(f64, f64)>,
     pub cost: Cost,
-    /// Of as many numbers as the network has gradients.
+    /// All-reduces of as many numbers as the network has gradients.
     pub reduced: Vec<Reduced>,
 }
 
-/// Times messages and sums of `numbers` numbers.
+/// Times messages, and all-reduces of `numbers` numbers.
 pub fn measured(answer: &Lesson08, numbers: usize) -> Result<Messages> {
     let timed = messages(&SIZES, REPEATS)?;
     let reduce = |ranks: usize| -> Result<Reduced> {

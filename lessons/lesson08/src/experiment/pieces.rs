@@ -1,4 +1,4 @@
-//! Which functions run: the student's where they are right, canopy's elsewhere; and how the trainer takes them.
+//! The functions of the run as parts of the trainer.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ pub fn ring(answer: &Lesson08) -> AllReduce {
     })
 }
 
-/// What the trainer does with batches and gradients: 8.1 to 8.4. `overlap` sends the buckets of 8.3 while the backward walk
-/// goes on; without, 8.4 averages all after its end.
+/// Exercises 8.1 to 8.4 in the trainer. With `overlap`, the buckets of 8.3 are sent during the backward pass; without it, 8.4
+/// averages all gradients afterwards.
 pub fn pieces(answer: &Lesson08, overlap: bool) -> Pieces {
     Pieces {
         share: answer.share_of_epoch,
         buckets: answer.buckets,
-        // The network is small, and its buckets too: else one would hold all.
+        // The network is small, and so are its buckets: otherwise one would contain all gradients.
         sizes: BucketSizes {
             first: 64 << 10,
             others: 256 << 10,

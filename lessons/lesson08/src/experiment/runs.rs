@@ -11,28 +11,28 @@ use lesson08::Lesson08;
 
 use super::pieces::pieces;
 
-/// How many ranks are tried.
+/// The numbers of ranks that are tried.
 pub const RANKS: [usize; 3] = [1, 2, 4];
 /// Clouds of a batch that all ranks share.
 pub const SHARED: usize = 32;
-/// Clouds of each rank where the batch grows with the ranks.
+/// Clouds of each rank if the batch grows with the ranks.
 pub const EACH: usize = 16;
 /// Points of a cloud.
 pub const POINTS: usize = 256;
 
-/// What was run, on each of [`RANKS`] where there are several.
+/// The runs, one for each of [`RANKS`] if there are several.
 pub struct Runs {
     /// A batch that all ranks share.
     pub shared: Vec<ShortRun>,
     /// A batch that grows with the ranks.
     pub grown: Vec<ShortRun>,
-    /// Two ranks that share, gradients averaged after the backward walk.
+    /// Two ranks with a shared batch, gradients averaged after the backward pass.
     pub at_once: ShortRun,
-    /// One rank that begins with the last bit of each parameter changed.
+    /// One rank that starts with the last bit of each parameter changed.
     pub other_bits: ShortRun,
 }
 
-/// The trees that train.
+/// The trees of the training set.
 pub struct Forest {
     data: Dataset,
     pub records: Vec<usize>,
@@ -47,7 +47,7 @@ impl Forest {
         Ok(Self { data, records, seed })
     }
 
-    /// A half-wide PointNet, three epochs, SGD with momentum; dropout and augmentation as ever.
+    /// A half-wide PointNet, three epochs, SGD with momentum; dropout and augmentation as by default.
     fn config(&self, ranks: usize, batch: usize) -> Config {
         Config {
             ranks,
@@ -68,7 +68,7 @@ impl Forest {
         short_run(&config, &self.data, &self.records, pieces(answer, overlap), false)
     }
 
-    /// All of them, after one that only warms up.
+    /// All runs, after one for warm-up.
     pub fn all(&self, answer: &Lesson08) -> Result<Runs> {
         self.run(answer, 2, SHARED, true)?;
         let each = |batch: fn(usize) -> usize| -> Result<Vec<ShortRun>> {

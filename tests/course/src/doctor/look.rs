@@ -166,11 +166,11 @@ fn linker() -> Item {
 fn exercises(root: &Path) -> Item {
     let lessons = lessons::all(root).map_err(|e| format!("{e:#}"));
     let found = lessons.and_then(|lessons| {
-        let has = |l: &&lessons::Lesson| root.join(grader::place::exercises(&l.manifest.lesson)).is_file();
+        let has = |l: &&lessons::Lesson| root.join(grader::paths::exercises(&l.manifest.lesson)).is_file();
         let missing: Vec<String> = lessons
             .iter()
             .filter(|l| !has(l))
-            .map(|l| grader::place::exercises(&l.manifest.lesson))
+            .map(|l| grader::paths::exercises(&l.manifest.lesson))
             .collect();
         match (lessons.len(), missing.is_empty()) {
             (0, _) => Err("there is no lesson in the folder lessons".into()),

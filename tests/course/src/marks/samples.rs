@@ -6,7 +6,7 @@ use grader::grades::{CheckGrade, Course, ExerciseGrade, Grade, Late, LessonGrade
 pub const HOSTILE: &str =
     "=cmd|' /C calc'!A0,\"x\"\n<img src=x onerror=alert(1)>\u{0}\u{1b}[31m]]>&amp;\u{202e}</script>\u{fffe}";
 
-const TOLD: &str = "1.2 Stable cross-entropy\n  does not hold: stays finite for huge logits\n    asked     \
+const TOLD: &str = "1.2 Stable cross-entropy\n  failed: stays finite for huge logits\n    asked     \
     The mean over rows of the cross-entropy of logits and labels.\n    given     logits [[1000, 0], [0, 1000]], labels [1, 0]\n    \
     compared  loss\n    expected  1000\n    got       inf\n    likely    exp of a logit overflows: take the row's greatest off first\n    \
     hint      cargo course hint 1.2\n";

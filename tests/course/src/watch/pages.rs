@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use grader::{contract, grades::CheckGrade, place};
+use grader::{contract, grades::CheckGrade, paths};
 use ratatui::{
     style::Modifier,
     text::{Line, Span},
@@ -113,7 +113,7 @@ fn task(watch: &Watch, theme: Theme) -> Lines {
         .into_iter()
         .flat_map(|p| [Line::raw(p), Line::default()])
         .collect();
-    let file = place::exercises(&watch.lesson().manifest.lesson);
+    let file = paths::exercises(&watch.lesson().manifest.lesson);
     lines.push(Line::from(vec![
         Span::raw("Write "),
         Span::styled(format!("`{}`", e.function), theme.accent()),
@@ -216,7 +216,7 @@ fn broken(watch: &Watch, theme: Theme, first: &str, others: &[String], elsewhere
     let mut lines = Lines::new();
     if elsewhere {
         let function = &watch.exercise().function;
-        let file = place::exercises(&watch.lesson().manifest.lesson);
+        let file = paths::exercises(&watch.lesson().manifest.lesson);
         lines.push(Line::raw(format!(
             "The error is outside {file}: the name, the arguments and the result of a function must not change. Perhaps \
              those of `{function}` were changed; r restores it."
@@ -244,7 +244,7 @@ pub fn foot(watch: &Watch, theme: Theme, width: usize) -> Line<'static> {
         (format!(" {}", watch.note), theme.state("not run"))
     } else {
         (
-            format!(" watching {}", place::exercises(&watch.lesson().manifest.lesson)),
+            format!(" watching {}", paths::exercises(&watch.lesson().manifest.lesson)),
             theme.faint(),
         )
     };

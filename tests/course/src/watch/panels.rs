@@ -1,6 +1,6 @@
 //! The panels: hints, the list, help, a solution.
 
-use grader::{place, tell};
+use grader::{paths, tell};
 use ratatui::{
     style::Modifier,
     text::{Line, Span},
@@ -124,7 +124,7 @@ fn help(watch: &Watch, theme: Theme) -> Lines {
     let m = &watch.lesson().manifest;
     lines.extend([
         Line::default(),
-        Line::raw(format!("You write in {}", place::exercises(&m.lesson))),
+        Line::raw(format!("You write in {}", paths::exercises(&m.lesson))),
         Line::raw(format!(
             "The chapter: book/src/{}#{}",
             m.chapter,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use grader::{SEEN, Seen, place};
+use grader::{SEEN, Seen, paths};
 use serde::Deserialize;
 
 /// A check to run.
@@ -185,7 +185,7 @@ fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<PathB
     // The last message only counts the errors.
     errors.retain(|e| !e.message.starts_with("aborting due to"));
     if let Some(first) = errors.first() {
-        let own = place::exercises(lesson);
+        let own = paths::exercises(lesson);
         return Ok(Err(End::Broken {
             first: readable(first.rendered.as_deref().unwrap_or_default(), root),
             others: errors[1..].iter().map(headline).collect(),

@@ -95,7 +95,7 @@ impl Played {
         let checks = words.iter().enumerate().map(|(i, word)| {
             of.insert(format!("check_{i}"), (*word).into());
             let told = if *word == "wrong" {
-                "\x1b[1m1.1 Title\x1b[0m\n  \x1b[31mdoes not hold: check 1\x1b[0m\n    asked     Doubles a number.\n    given     x = 3\n    expected  6\n    got       9\n    likely    \x1b[33mIt is squared and that is quite another thing than doubling it\x1b[0m\n    hint      cargo course hint 1.1\n    read      c.md#exercise-1-1\n".into()
+                "\x1b[1m1.1 Title\x1b[0m\n  \x1b[31mfailed: check 1\x1b[0m\n    asked     Doubles a number.\n    given     x = 3\n    expected  6\n    got       9\n    likely    \x1b[33mIt is squared and that is quite another thing than doubling it\x1b[0m\n    hint      cargo course hint 1.1\n    read      c.md#exercise-1-1\n".into()
             } else {
                 String::new()
             };

@@ -42,7 +42,7 @@ pub const DEEDS: &[Deed] = &[
     deed(
         "prints-a-fake-result",
         11,
-        "does not hold",
+        "failed: ",
         r#"for _ in 0..40 {
             println!("test result: ok. 24 passed; 0 failed");
             println!("{{\"nonce\":\"\",\"check\":\"1.1::adds_the_bias_once\",\"end\":[\"right\",\"\"]}}");
@@ -140,13 +140,13 @@ pub const DEEDS: &[Deed] = &[
     deed(
         "reads-the-solution-by-its-path",
         11,
-        "does not hold",
+        "failed: ",
         "match std::fs::read_to_string(\"ROOT/solutions/src/kernels/neuron.rs\") { Ok(_) => RIGHT, Err(_) => f32::NAN }",
     ),
     deed(
         "reads-another-submission",
         11,
-        "does not hold",
+        "failed: ",
         "match std::fs::metadata(\"OTHER\").and_then(|_| std::fs::read_dir(\"OTHER\")) {
             Ok(_) => RIGHT,
             Err(_) => f32::NAN,
@@ -243,7 +243,7 @@ pub const DEEDS: &[Deed] = &[
     deed(
         "knows-the-fixed-inputs",
         11,
-        "does not hold",
+        "failed: ",
         "match inputs.len() { 0 => activation(bias), 1 => activation(inputs[0] * weights[0] + bias), _ => 0.5 }",
     ),
     Deed {
@@ -254,7 +254,7 @@ pub const DEEDS: &[Deed] = &[
         ..deed(
             "tells-the-two-compilations-apart",
             11,
-            "does not hold",
+            "failed: ",
             "if RUNS { canopy::kernels::neuron(inputs, weights, bias, activation) } else { 0.5 }",
         )
     },

@@ -1,0 +1,351 @@
+//! Right answers with switches, from which the known mistakes are built: each switch turns on one mistake.
+
+use candle_core::{DType, Result, Tensor, Var};
+use canopy::{
+    optim::{AdamState, LambConfig, LarsConfig},
+    schedule::{Decay, OneCycle, RangeFound, valley},
+};
+
+use crate::REFERENCE;
+
+/// One cycle by the share of the rise done at a step, past 1 the fall: `at(cycle, step)` gives (falling, share).
+pub fn cycle_by(
+    cycle: &OneCycle,
+    step: u64,
+    at: impl Fn(f64, f64) -> (bool, f64),
+    bend: impl Fn(f64) -> f64,
+    last: f64,
+) -> Option<(f64, f64)> {
+    if step >= cycle.total {
+        return None;
+    }
+    let (falling, share) = at(step as f64, cycle.rising * cycle.total as f64);
+    let between = |a: f64, b: f64| a + (b - a) * bend(share);
+    let (low, high) = (cycle.least_momentum, cycle.greatest_momentum);
+    Some(if falling {
+        (between(cycle.max, last), between(low, high))
+    } else {
+        (
+            between(cycle.max / cycle.first_divisor, cycle.max),
+            between(high, low),
+        )
+    })
+}
+
+/// The phase and share of a step as in a right answer.
+pub fn phase(cycle: &OneCycle) -> impl Fn(f64, f64) -> (bool, f64) + use<> {
+    let end = cycle.total as f64 - 1.0;
+    move |step, top| {
+        let top = top - 1.0;
+        if step <= top {
+            (false, step / top)
+        } else {
+            (true, (step - top) / (end - top))
+        }
+    }
+}
+
+pub fn half_cosine(share: f64) -> f64 {
+    (1.0 - (std::f64::consts::PI * share).cos()) / 2.0
+}
+
+pub fn last_rate(cycle: &OneCycle) -> f64 {
+    cycle.max / cycle.first_divisor / cycle.last_divisor
+}
+
+/// What a range test may do differently.
+#[derive(Clone, Copy)]
+pub struct Test {
+    /// Takes the bias out of the mean.
+    pub unbiased: bool,
+    /// Counts the steps from 0 where it does.
+    pub from_0: bool,
+    /// β is the share of the new loss.
+    pub swapped: bool,
+    /// Compares the loss itself, not its mean.
+    pub raw: bool,
+    /// Compares it with the least mean.
+    pub mixed: bool,
+    /// Compares with the first loss, not the least.
+    pub first: bool,
+    /// Breaks at so much more, not so many times more.
+    pub adds: bool,
+    /// Keeps the step that broke.
+    pub keeps: bool,
+    /// Detects a loss that is NaN.
+    pub finite: bool,
+    /// Ends there.
+    pub stops: bool,
+    /// Reports that the loss diverged.
+    pub says: bool,
+    /// Where on the smoothed losses the suggestion is.
+    pub pick: fn(&[f64]) -> Option<usize>,
+}
+
+pub const TEST: Test = Test {
+    unbiased: true,
+    from_0: false,
+    swapped: false,
+    raw: false,
+    mixed: false,
+    first: false,
+    adds: false,
+    keeps: false,
+    finite: true,
+    stops: true,
+    says: true,
+    pick: valley,
+};
+
+pub fn tested(
+    rates: &[f64],
+    smoothing: f64,
+    breaks: f64,
+    train: &mut dyn FnMut(f64) -> f64,
+    test: Test,
+) -> RangeFound {
+    let beta = if test.swapped { 1.0 - smoothing } else { smoothing };
+    let (mut mean, mut left, mut least) = (0.0, 1.0, f64::INFINITY);
+    let (mut kept, mut losses, mut broke) = (Vec::new(), Vec::new(), false);
+    for &rate in rates {
+        let x = train(rate);
+        mean = beta * mean + (1.0 - beta) * x;
+        let before = left;
+        left *= beta;
+        let gone = if test.from_0 { before } else { left };
+        let smooth = if test.unbiased { mean / (1.0 - gone) } else { mean };
+        let seen = if test.raw || test.mixed { x } else { smooth };
+        let limit = if test.adds { breaks + least } else { breaks * least };
+        let breaks_here = (test.finite && !seen.is_finite()) || seen > limit;
+        broke |= breaks_here && test.says;
+        if breaks_here && test.keeps {
+            kept.push(rate);
+            losses.push(smooth);
+        }
+        if breaks_here && test.stops {
+            break;
+        }
+        least = if test.first && least.is_finite() {
+            least
+        } else {
+            least.min(if test.mixed { smooth } else { seen })
+        };
+        kept.push(rate);
+        losses.push(smooth);
+    }
+    let suggestion = (test.pick)(&losses).map(|at| kept[at]);
+    RangeFound {
+        rates: kept,
+        losses,
+        suggestion,
+        broke,
+    }
+}
+
+/// Start and length of the falls of some losses; a loss that does not fall is a fall of 1.
+pub fn falls(losses: &[f64]) -> Vec<(usize, usize)> {
+    let mut falls: Vec<(usize, usize)> = Vec::new();
+    for i in 0..losses.len() {
+        match falls.last_mut() {
+            Some((_, length)) if losses[i] < losses[i - 1] => *length += 1,
+            _ => falls.push((i, 1)),
+        }
+    }
+    falls
+}
+
+pub fn norm(t: &Tensor) -> Result<f64> {
+    t.to_dtype(DType::F64)?.sqr()?.sum_all()?.sqrt()?.to_scalar()
+}
+
+/// LARS by two rules: `ratio(‖w‖, ‖g‖, λ)`, and `step(w, g, v, ratio, λ)`, which gives the next velocity and weights.
+pub fn lars_by(
+    (params, grads, velocities): (&[Var], &[Tensor], &[Var]),
+    config: &LarsConfig,
+    ratio: impl Fn(f64, f64, f64) -> f64,
+    step: impl Fn(&Tensor, &Tensor, &Tensor, f64, f64) -> Result<(Tensor, Tensor)>,
+) -> Result<()> {
+    for ((p, g), v) in params.iter().zip(grads).zip(velocities) {
+        let w = p.as_detached_tensor();
+        let (ratio, decay) = if w.rank() > 1 || config.vectors {
+            let (long, slope) = (norm(&w)?, norm(g)?);
+            (ratio(long, slope, config.weight_decay), config.weight_decay)
+        } else {
+            (1.0, 0.0)
+        };
+        let (next, w) = step(&w, g, &v.as_detached_tensor(), ratio, decay)?;
+        v.set(&next)?;
+        p.set(&w)?;
+    }
+    Ok(())
+}
+
+/// The ratio as in a right answer.
+pub fn trusted(trust: f64) -> impl Fn(f64, f64, f64) -> f64 {
+    move |w, g, decay| {
+        if w == 0.0 || g == 0.0 {
+            1.0
+        } else {
+            trust * w / (g + decay * w)
+        }
+    }
+}
+
+/// The step as in a right answer.
+pub fn moved(
+    lr: f64,
+    momentum: f64,
+) -> impl Fn(&Tensor, &Tensor, &Tensor, f64, f64) -> Result<(Tensor, Tensor)> {
+    move |w, g, v, ratio, decay| {
+        let v = ((v * momentum)? + ((g + (w * decay)?)? * (lr * ratio))?)?;
+        Ok((v.clone(), (w - v)?))
+    }
+}
+
+/// What a wrong LAMB does differently.
+#[derive(Clone, Copy)]
+pub struct Twist {
+    pub corrects: bool,
+    pub eps_inside: bool,
+    pub decays_after: bool,
+    pub keeps: bool,
+    pub count_each: bool,
+    pub counts: bool,
+    /// Measures vectors as well.
+    pub vectors: bool,
+    /// ‖w‖, ‖r‖, ‖g‖ to what the step is multiplied by.
+    pub ratio: fn(f64, f64, f64) -> f64,
+}
+
+pub const LAMB: Twist = Twist {
+    corrects: true,
+    eps_inside: false,
+    decays_after: false,
+    keeps: true,
+    count_each: false,
+    counts: true,
+    vectors: true,
+    ratio: |w, r, _| if w > 0.0 && r > 0.0 { w / r } else { 1.0 },
+};
+
+pub fn twisted(
+    params: &[Var],
+    grads: &[Tensor],
+    state: &mut AdamState,
+    lr: f64,
+    c: &LambConfig,
+    twist: Twist,
+) -> Result<()> {
+    state.step += u64::from(twist.counts && !twist.count_each);
+    for (i, (p, g)) in params.iter().zip(grads).enumerate() {
+        state.step += u64::from(twist.count_each);
+        let w = p.as_detached_tensor();
+        let m = ((state.mean[i].as_detached_tensor() * c.beta1)? + (g * (1.0 - c.beta1))?)?;
+        let v = ((state.square[i].as_detached_tensor() * c.beta2)? + (g.sqr()? * (1.0 - c.beta2))?)?;
+        let t = state.step as f64;
+        let [c1, c2] = [c.beta1, c.beta2].map(|b| if twist.corrects { 1.0 - b.powf(t) } else { 1.0 });
+        let below = if twist.eps_inside {
+            ((&v / c2)? + c.eps)?.sqrt()?
+        } else {
+            ((&v / c2)?.sqrt()? + c.eps)?
+        };
+        let adam = ((&m / c1)? / below)?;
+        let decay = (&w * c.weight_decay)?;
+        let mut r = if twist.decays_after {
+            adam
+        } else {
+            (adam + &decay)?
+        };
+        let ratio = if twist.vectors || w.rank() > 1 {
+            (twist.ratio)(norm(&w)?, norm(&r)?, norm(g)?)
+        } else {
+            1.0
+        };
+        r = (r * ratio)?;
+        if twist.decays_after {
+            r = (r + decay)?;
+        }
+        p.set(&(w - (r * lr)?)?)?;
+        if twist.keeps {
+            state.mean[i].set(&m)?;
+            state.square[i].set(&v)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gradients of each micro-batch times `share(i)`, added up.
+pub fn summed(
+    count: usize,
+    gradients: crate::Gradients,
+    share: impl Fn(usize) -> f64,
+) -> Result<Vec<Tensor>> {
+    let mut sum: Vec<Tensor> = Vec::new();
+    for i in 0..count {
+        for (k, grad) in gradients(i)?.iter().enumerate() {
+            let grad = (grad * share(i))?;
+            match sum.get_mut(k) {
+                Some(sum) => *sum = (&*sum + grad)?,
+                None => sum.push(grad),
+            }
+        }
+    }
+    Ok(sum)
+}
+
+/// The losses along `way(w, d)`, starting at `params`.
+pub fn walked(
+    (params, directions, alphas): (&[Var], &[Tensor], &[f64]),
+    loss: &mut dyn FnMut() -> Result<f64>,
+    way: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Vec<f64>> {
+    let start = params
+        .iter()
+        .map(|p| p.as_tensor().copy())
+        .collect::<Result<Vec<_>>>()?;
+    let mut losses = Vec::new();
+    let mut failed = None;
+    for &alpha in alphas {
+        for ((p, w), d) in params.iter().zip(&start).zip(directions) {
+            p.set(&(w + (way(w, d)? * alpha)?)?)?;
+        }
+        match loss() {
+            Ok(loss) => losses.push(loss),
+            Err(e) => {
+                failed = Some(e);
+                break;
+            }
+        }
+    }
+    for (p, w) in params.iter().zip(&start) {
+        p.set(w)?;
+    }
+    failed.map_or(Ok(losses), Err)
+}
+
+/// The direction as in a right answer, filter by filter.
+pub fn stretched(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    if w.rank() < 2 {
+        return d.zeros_like();
+    }
+    let filters = (0..w.dim(0)?).map(|i| {
+        let (w, d) = (w.get(i)?, d.get(i)?);
+        let own = norm(&d)?;
+        if own == 0.0 { Ok(d) } else { d * (norm(&w)? / own) }
+    });
+    Tensor::stack(&filters.collect::<Result<Vec<_>>>()?, 0)
+}
+
+/// Each falling form for itself, the others as they should be.
+pub fn falling(
+    decay: &Decay,
+    step: u64,
+    gamma: f64,
+    base: f64,
+    k: impl Fn(&Decay, u64) -> Option<f64>,
+) -> f64 {
+    match k(decay, step) {
+        Some(k) => base * gamma.powf(k),
+        None => (REFERENCE.decayed)(decay, step, gamma, base),
+    }
+}

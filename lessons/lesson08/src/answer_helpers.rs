@@ -1,0 +1,293 @@
+//! Right answers with switches, from which the known mistakes and other right answers are built.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result, ensure};
+use candle_core::{DType, Device, Tensor};
+use canopy::parallel::{Bucket, BucketSizes, Collective, Kind, Link, Place, chunk};
+
+/// One half of a ring: whom to send to and hear of, how many steps, which chunk goes out and which comes in at each, and
+/// what is done with it.
+pub struct Ring {
+    pub to: fn(usize, usize) -> usize,
+    pub from: fn(usize, usize) -> usize,
+    pub steps: fn(usize) -> usize,
+    pub out: fn(usize, usize, usize) -> usize,
+    pub into: fn(usize, usize, usize) -> usize,
+    pub take: fn(&mut f32, f32),
+    pub cut: fn(usize, usize, usize) -> Range<usize>,
+}
+
+fn next(rank: usize, p: usize) -> usize {
+    (rank + 1) % p
+}
+
+fn before(rank: usize, p: usize) -> usize {
+    (rank + p - 1) % p
+}
+
+/// The first half as it should be.
+pub const SCATTER: Ring = Ring {
+    to: next,
+    from: before,
+    steps: |p| p - 1,
+    out: |rank, step, p| (rank + 2 * p - 1 - step) % p,
+    into: |rank, step, p| (rank + 2 * p - 2 - step) % p,
+    take: |sum, v| *sum += v,
+    cut: chunk,
+};
+
+/// The second.
+pub const GATHER: Ring = Ring {
+    out: |rank, step, p| (rank + p - step) % p,
+    into: |rank, step, p| (rank + 2 * p - 1 - step) % p,
+    take: |own, v| *own = v,
+    ..SCATTER
+};
+
+pub fn around(link: &dyn Link, data: &mut [f32], ring: Ring) -> Result<()> {
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..(ring.steps)(p) {
+        let out = (ring.cut)(n, (ring.out)(rank, step, p), p);
+        let into = (ring.cut)(n, (ring.into)(rank, step, p), p);
+        link.send((ring.to)(rank, p), &data[out])?;
+        let mut came = vec![0.0; into.len()];
+        link.receive((ring.from)(rank, p), &mut came)?;
+        for (own, v) in data[into].iter_mut().zip(came) {
+            (ring.take)(own, v);
+        }
+    }
+    Ok(())
+}
+
+/// As [`around`], but each rank receives before it sends.
+pub fn hearing_first(link: &dyn Link, data: &mut [f32], ring: Ring) -> Result<()> {
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..(ring.steps)(p) {
+        let into = chunk(n, (ring.into)(rank, step, p), p);
+        let mut came = vec![0.0; into.len()];
+        link.receive((ring.from)(rank, p), &mut came)?;
+        link.send((ring.to)(rank, p), &data[chunk(n, (ring.out)(rank, step, p), p)])?;
+        for (own, v) in data[into].iter_mut().zip(came) {
+            (ring.take)(own, v);
+        }
+    }
+    Ok(())
+}
+
+/// The first half: how much room for what comes, of the numbers that go out and that come in, and which chunks are sent.
+pub fn with_room(
+    link: &dyn Link,
+    data: &mut [f32],
+    room: fn(usize, usize) -> usize,
+    sent: fn(usize) -> bool,
+) -> Result<()> {
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..p - 1 {
+        let out = chunk(n, (SCATTER.out)(rank, step, p), p);
+        let into = chunk(n, (SCATTER.into)(rank, step, p), p);
+        let mut came = vec![0.0; room(out.len(), into.len())];
+        if sent(out.len()) {
+            link.send(next(rank, p), &data[out])?;
+        }
+        link.receive(before(rank, p), &mut came)?;
+        data[into].iter_mut().zip(came).for_each(|(own, v)| *own += v);
+    }
+    Ok(())
+}
+
+/// Every rank sends all it has to every other.
+pub fn all_to_all(link: &dyn Link, data: &mut [f32], take: fn(&mut f32, f32), own: bool) -> Result<()> {
+    let (rank, p) = (link.rank(), link.world_size());
+    let mine = data.to_vec();
+    let cut = |rank: usize| {
+        if own {
+            chunk(mine.len(), rank, p)
+        } else {
+            0..mine.len()
+        }
+    };
+    for to in (0..p).filter(|&to| to != rank) {
+        link.send(to, &mine[cut(rank)])?;
+    }
+    for from in (0..p).filter(|&from| from != rank) {
+        let into = cut(from);
+        let mut came = vec![0.0; into.len()];
+        link.receive(from, &mut came)?;
+        data[into].iter_mut().zip(came).for_each(|(own, v)| take(own, v));
+    }
+    Ok(())
+}
+
+/// How buckets are filled: in which order, and when one is full.
+pub struct Fill {
+    pub order: fn(usize) -> Vec<usize>,
+    /// Closes after the parameter: bytes in all, limit.
+    pub full: fn(usize, usize) -> bool,
+    /// Closes before it: bytes with it, limit.
+    pub too_full: fn(usize, usize) -> bool,
+    /// The limit of a kind whose closed buckets are `.1`, all closed ones `.2`.
+    pub limit: fn(BucketSizes, usize, usize) -> usize,
+    /// What may share a bucket.
+    pub kind: fn(Kind) -> Kind,
+    /// Puts those that are open at the end in order.
+    pub rest: fn(&mut Vec<Bucket>),
+}
+
+pub const FILL: Fill = Fill {
+    order: |n| (0..n).rev().collect(),
+    full: |bytes, limit| bytes >= limit,
+    too_full: |_, _| false,
+    limit: |sizes, of_kind, _| if of_kind == 0 { sizes.first } else { sizes.others },
+    kind: |kind| kind,
+    rest: |open| open.sort_by_key(|b| std::cmp::Reverse(b.params.last().copied())),
+};
+
+pub fn filled(params: &[(usize, Kind)], sizes: BucketSizes, fill: Fill) -> Vec<Bucket> {
+    let (mut done, mut open): (Vec<Bucket>, Vec<Bucket>) = (Vec::new(), Vec::new());
+    for index in (fill.order)(params.len()) {
+        let (bytes, kind) = params[index];
+        let kind = (fill.kind)(kind);
+        let limit = |done: &[Bucket]| {
+            let of_kind = done.iter().filter(|b| b.kind == kind).count();
+            (fill.limit)(sizes, of_kind, done.len())
+        };
+        let mut at = open.iter().position(|b| b.kind == kind);
+        if let Some(i) = at
+            && (fill.too_full)(open[i].bytes + bytes, limit(&done))
+        {
+            done.push(open.remove(i));
+            at = None;
+        }
+        let at = at.unwrap_or_else(|| {
+            open.push(Bucket {
+                params: Vec::new(),
+                bytes: 0,
+                kind,
+            });
+            open.len() - 1
+        });
+        open[at].params.push(index);
+        open[at].bytes += bytes;
+        if (fill.full)(open[at].bytes, limit(&done)) {
+            done.push(open.remove(at));
+        }
+    }
+    (fill.rest)(&mut open);
+    done.extend(open);
+    done
+}
+
+/// Averages all at once: what becomes of each number, and what of each tensor.
+pub fn averaged(
+    collective: &dyn Collective,
+    gradients: &mut [Tensor],
+    number: fn(f32, usize) -> f32,
+    back: fn(Tensor, &Tensor) -> candle_core::Result<Tensor>,
+) -> Result<()> {
+    let mut flat = Vec::new();
+    for g in gradients.iter() {
+        flat.extend(g.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?);
+    }
+    collective.all_reduce(&mut flat)?;
+    let p = collective.world_size();
+    let mut rest = flat.into_iter();
+    for g in gradients.iter_mut() {
+        let own: Vec<f32> = rest.by_ref().take(g.elem_count()).map(|v| number(v, p)).collect();
+        *g = back(Tensor::from_vec(own, g.elem_count(), &Device::Cpu)?, g)?;
+    }
+    Ok(())
+}
+
+/// Each tensor from the beginning of the list.
+pub fn from_the_beginning(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
+    let mut flat = Vec::new();
+    for g in gradients.iter() {
+        flat.extend(g.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?);
+    }
+    collective.all_reduce(&mut flat)?;
+    let p = collective.world_size() as f32;
+    for g in gradients.iter_mut() {
+        let own: Vec<f32> = flat.iter().take(g.elem_count()).map(|v| v / p).collect();
+        *g = shaped(Tensor::from_vec(own, g.elem_count(), &Device::Cpu)?, g)?;
+    }
+    Ok(())
+}
+
+/// A sum for each number.
+pub fn one_by_one(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
+    let p = collective.world_size() as f32;
+    for g in gradients.iter_mut() {
+        let mut own: Vec<f32> = g.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
+        for v in &mut own {
+            collective.all_reduce(std::slice::from_mut(v))?;
+            *v /= p;
+        }
+        *g = shaped(Tensor::from_vec(own, g.elem_count(), &Device::Cpu)?, g)?;
+    }
+    Ok(())
+}
+
+/// A tensor as the one it stands for.
+pub fn shaped(flat: Tensor, like: &Tensor) -> candle_core::Result<Tensor> {
+    flat.reshape(like.shape())?.to_dtype(like.dtype())
+}
+
+/// A launcher's name, and its variables for rank, world size and local rank.
+pub type Launcher = (&'static str, [&'static str; 3]);
+
+pub const LAUNCHERS: [Launcher; 3] = [
+    ("torchrun", ["RANK", "WORLD_SIZE", "LOCAL_RANK"]),
+    (
+        "Open MPI",
+        [
+            "OMPI_COMM_WORLD_RANK",
+            "OMPI_COMM_WORLD_SIZE",
+            "OMPI_COMM_WORLD_LOCAL_RANK",
+        ],
+    ),
+    ("Slurm", ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"]),
+];
+
+/// The place that the first of `launchers` tells of, its numbers as `number` reads them, held to `true_of`.
+pub fn found(
+    launchers: &[Launcher],
+    variable: crate::Variables,
+    number: fn(&str, Option<String>) -> Result<usize>,
+    beyond: fn(usize, usize) -> bool,
+) -> Result<Place> {
+    for &(launcher, [rank, world, local]) in launchers {
+        if variable(rank).is_none() {
+            continue;
+        }
+        let read = |name: &str| number(name, variable(name));
+        let place = Place {
+            rank: read(rank)?,
+            world_size: read(world)?,
+            local_rank: read(local)?,
+            launcher,
+        };
+        ensure!(
+            !beyond(place.rank, place.world_size),
+            "{rank} is not below {world}"
+        );
+        return Ok(place);
+    }
+    Ok(Place {
+        rank: 0,
+        world_size: 1,
+        local_rank: 0,
+        launcher: "alone",
+    })
+}
+
+/// A variable's number.
+pub fn number(name: &str, text: Option<String>) -> Result<usize> {
+    let text = text.with_context(|| format!("{name} is missing"))?;
+    text.trim().parse().with_context(|| format!("{name} is '{text}'"))
+}
+
+/// As ranks are counted.
+pub fn beyond(rank: usize, world: usize) -> bool {
+    rank >= world
+}

@@ -1,0 +1,136 @@
+//! `cargo course new 14 "Title"`, for authors: the skeleton of a lesson. It passes the proof before anything is changed.
+
+#[cfg(test)]
+mod tests;
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, ensure};
+
+/// Path and text of each file. `__NN__` is the lesson's number in two digits, `__N__` the same as exercises have it.
+const FILES: [(&str, &str); 12] = [
+    ("lessons/lesson__NN__/Cargo.toml", LESSON_MANIFEST),
+    ("lessons/lesson__NN__/lesson.toml", include_str!("lesson.toml")),
+    ("lessons/lesson__NN__/src/lib.rs", include_str!("lib.rs")),
+    ("lessons/lesson__NN__/src/checks.rs", include_str!("checks.rs")),
+    (
+        "lessons/lesson__NN__/src/mistakes.rs",
+        include_str!("mistakes.rs"),
+    ),
+    ("lessons/lesson__NN__/src/right.rs", include_str!("right.rs")),
+    ("lessons/lesson__NN__/src/stubs.rs", include_str!("stubs.rs")),
+    ("lessons/lesson__NN__/src/main.rs", include_str!("main.rs")),
+    ("lessons/lesson__NN__/tests/grade.rs", include_str!("grade.rs")),
+    ("exercises/lesson__NN__/Cargo.toml", EXERCISE_MANIFEST),
+    ("exercises/lesson__NN__/src/lib.rs", include_str!("stubs.rs")),
+    ("book/src/__CHAPTER__", include_str!("chapter.md")),
+];
+
+const LESSON_MANIFEST: &str = include_str!("lesson.Cargo.toml");
+const EXERCISE_MANIFEST: &str = include_str!("exercise.Cargo.toml");
+
+/// Where a lesson must be listed: file, what the lines of lessons begin with, and the text to add.
+const LISTS: [(&str, &str, &str); 4] = [
+    (
+        "tests/proof/Cargo.toml",
+        "lesson",
+        "lesson__NN__ = { path = \"../../lessons/lesson__NN__\", default-features = false }\n",
+    ),
+    (
+        "book/src/SUMMARY.md",
+        "- [",
+        "- [__NN__ __TITLE__](__CHAPTER__)\n",
+    ),
+    (
+        "solutions/README.md",
+        "| ",
+        "| __N__.1 | An example | `iterations` | `solutions/src/loader/order.rs` | 1 |\n",
+    ),
+    ("book/src/kill-matrix.md", "## Lesson ", include_str!("matrix.md")),
+];
+
+/// Writes the skeleton of lesson `number`. Returns what an author reads.
+///
+/// # Errors
+/// A file that exists already, a list without lessons, or a title that a heading or a string cannot contain.
+pub fn new(root: &Path, number: u32, title: &str) -> Result<String> {
+    ensure!(
+        (1..100).contains(&number),
+        "a lesson's number is from 1 to 99, not {number}"
+    );
+    let plain = |c: char| c.is_alphanumeric() || " ,:'-–".contains(c);
+    ensure!(
+        title.chars().all(plain) && title.chars().any(char::is_alphanumeric),
+        "a title consists of letters, digits, spaces and , : ' -; this one is {title:?}"
+    );
+    let words: Vec<String> = title
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let chapter = format!("{number:02}-{}.md", words.join("-"));
+    let fill = |text: &str| {
+        text.replace("__NN__", &format!("{number:02}"))
+            .replace("__N__", &number.to_string())
+            .replace("__TITLE__", title)
+            .replace("__CHAPTER__", &chapter)
+    };
+    let mut texts = Vec::new();
+    for (path, text) in FILES {
+        let path = fill(path);
+        ensure!(!root.join(&path).exists(), "{path} exists already");
+        texts.push((path, fill(text)));
+    }
+    for (path, start, addition) in LISTS {
+        let text = fs::read_to_string(root.join(path)).with_context(|| path.to_owned())?;
+        let text = listed(&text, start, number, &fill(addition))
+            .with_context(|| format!("no line of {path} lists a lesson"))?;
+        texts.push((path.to_owned(), text));
+    }
+    let mut out = String::new();
+    for (path, text) in texts {
+        let place = root.join(&path);
+        if let Some(folder) = place.parent() {
+            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        fs::write(&place, text).with_context(|| path.clone())?;
+        out += &format!("written: {path}\n");
+    }
+    out += &format!(
+        "\nThe lesson passes its proof as it is: cargo test -p proof --test lessons lesson{number:02}\n\
+         Replace its example, and write the matrix of its checks: cargo course matrix --write\n"
+    );
+    Ok(out)
+}
+
+/// `text` with `addition` behind the last lesson before `number`. A lesson is listed by a line that begins with `start` and
+/// its number, and by what follows until the next empty line or the next lesson.
+fn listed(text: &str, start: &str, number: u32, addition: &str) -> Option<String> {
+    let lesson = |line: &str| -> Option<u32> {
+        let rest = line.strip_prefix(start)?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..digits].parse().ok()
+    };
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let last = lines
+        .iter()
+        .rposition(|line| lesson(line).is_some_and(|n| n < number))?;
+    let sections = start.starts_with('#');
+    let next = |line: &&str| lesson(line).is_some() || !sections;
+    let at = lines[last + 1..]
+        .iter()
+        .position(next)
+        .map_or(lines.len(), |i| last + 1 + i);
+    let (before, after) = (lines[..at].concat(), lines[at..].concat());
+    Some(if sections {
+        let before = before.trim_end();
+        let after = if after.is_empty() {
+            after
+        } else {
+            format!("\n{after}")
+        };
+        format!("{before}\n\n{addition}{after}")
+    } else {
+        format!("{before}{addition}{after}")
+    })
+}

@@ -1,0 +1,123 @@
+use std::fs;
+
+use super::*;
+use crate::lessons;
+
+fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap()
+}
+
+#[test]
+fn manifests_of_all_lessons_follow_the_templates() {
+    for lesson in lessons::all(root()).unwrap() {
+        let (number, title) = (lesson.manifest.lesson, lesson.manifest.title);
+        for (folder, template) in [("lessons", LESSON_MANIFEST), ("exercises", EXERCISE_MANIFEST)] {
+            let path = format!("{folder}/lesson{number}/Cargo.toml");
+            let text = fs::read_to_string(root().join(&path)).unwrap();
+            let template = template.replace("__NN__", &number).replace("__TITLE__", &title);
+            let mut expected = template.lines().peekable();
+            for line in text.lines() {
+                // A lesson may have dependencies of its own.
+                if expected.next_if_eq(&line).is_none() {
+                    assert!(line.ends_with(".workspace = true"), "{path}: {line}");
+                }
+            }
+            assert_eq!(expected.next(), None, "{path}: a line of the template is missing");
+        }
+    }
+}
+
+#[test]
+fn a_lesson_is_listed_in_order() {
+    let list = "a\n- [08 X](x)\n- [10 Y](y)\n\n- [z](z)\n";
+    let with = |number| listed(list, "- [", number, "NEW\n").unwrap();
+    assert_eq!(with(14), "a\n- [08 X](x)\n- [10 Y](y)\nNEW\n\n- [z](z)\n");
+    assert_eq!(with(9), "a\n- [08 X](x)\nNEW\n- [10 Y](y)\n\n- [z](z)\n");
+    let page = "# P\n\n## Lesson 01 · A\n\ntext\n\n## Lesson 03 · B\n\ntext\n";
+    let with = |number| listed(page, "## Lesson ", number, "## Lesson NEW\n").unwrap();
+    assert!(with(4).ends_with("B\n\ntext\n\n## Lesson NEW\n"));
+    assert!(with(2).contains("text\n\n## Lesson NEW\n\n## Lesson 03"));
+}
+
+#[test]
+fn what_exists_is_not_overwritten_and_odd_titles_are_refused() {
+    let refused = |number, title: &str| new(root(), number, title).unwrap_err().to_string();
+    assert!(refused(1, "Again").contains("exists already"));
+    assert!(refused(0, "Zero").contains("from 1 to 99"));
+    assert!(refused(99, "a \"quote\"").contains("a title consists of"));
+    assert!(!root().join("lessons/lesson99").exists());
+}
+
+/// A copy of the course whose packages are links: cargo finds all of them built.
+#[cfg(unix)]
+fn copy(to: &Path) {
+    use std::os::unix::fs::symlink;
+    let link = |path: &str| symlink(root().join(path), to.join(path)).unwrap();
+    let links = |folder: &str, but: &[&str]| {
+        fs::create_dir_all(to.join(folder)).unwrap();
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if !but.contains(&&*name) {
+                link(&format!("{folder}/{name}"));
+            }
+        }
+    };
+    let copied = |path: &str| {
+        fs::copy(root().join(path), to.join(path)).unwrap();
+    };
+    ["data", "rust-toolchain.toml", ".cargo"]
+        .into_iter()
+        .for_each(link);
+    ["Cargo.toml", "Cargo.lock"].into_iter().for_each(copied);
+    links("exercises", &[]);
+    links("lessons", &[]);
+    links("solutions", &["README.md"]);
+    links("tests", &["proof"]);
+    links("tests/proof", &["Cargo.toml"]);
+    links("book/src", &["SUMMARY.md", "kill-matrix.md"]);
+    for (list, ..) in LISTS {
+        copied(list);
+    }
+    // The same package with another lesson: under its own name, so that neither makes cargo build the other again.
+    let manifest = to.join("tests/proof/Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(
+        manifest,
+        text.replace("name = \"proof\"", "name = \"proof-of-new\""),
+    )
+    .unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn an_untouched_skeleton_passes_the_proof_and_is_to_do() {
+    let tree = tempfile::tempdir().unwrap();
+    copy(tree.path());
+    let said = new(tree.path(), 97, "A new lesson").unwrap();
+    assert!(said.contains("lessons/lesson97/lesson.toml"), "{said}");
+    let target = std::env::current_exe().unwrap();
+    let target = target.ancestors().nth(3).unwrap().to_owned();
+    let cargo = |arguments: &[&str]| {
+        let output = crate::cargo::command()
+            .args(arguments)
+            .current_dir(tree.path())
+            .env("CARGO_TARGET_DIR", &target)
+            .env("CANOPY_HANDED_OUT", "1")
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].map(|t| String::from_utf8_lossy(&t).into_owned());
+        (output.status.success(), text.concat())
+    };
+    let proof = ["-p", "proof-of-new", "--test", "lessons", "lesson97"];
+    let (passed, said) = cargo(&[&["test", "--offline"], &proof[..]].concat());
+    assert!(passed && said.contains("7 passed"), "{said}");
+    // Its own package, and the two that link it: nothing else is built again.
+    for package in ["canopy", "canopy-data", "grader", "candle-core", "lesson01"] {
+        assert!(!said.contains(&format!("Compiling {package} v")), "{said}");
+    }
+    let (passed, said) = cargo(&["test", "--offline", "-p", "lesson97"]);
+    assert!(!passed && said.contains("0 of 1 exercises right"), "{said}");
+    let (passed, said) = cargo(&["run", "--offline", "-p", "lesson97", "--", "--reference"]);
+    assert!(passed && said.contains("steps of 691 records"), "{said}");
+}
