@@ -160,7 +160,7 @@ fn over_clouds(c: &mut Criterion) -> Result<()> {
         || {
             let pass = Pass::train(1, 1);
             let t = kernels::add_identity(&kernels::dropout(&flat, 0.01, 0, &pass)?, 64)?;
-            let loss = scalar(&kernels::transform(&points, &t)?)?;
+            let loss = scalar(&kernels::transform(&points, &t, CLOUDS)?)?;
             let loss = kernels::weighted_sum(&[(&loss, 1.0), (&kernels::orthogonality(&t)?, 0.001)])?;
             kernels::backward(&loss, &pass)?;
             Ok(loss)

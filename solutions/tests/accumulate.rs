@@ -8,7 +8,7 @@ use canopy::{
     kernels::Pass,
     model::{Kind, PointNet, PointNetConfig},
     optim::{OptimConfig, SgdConfig},
-    train::{Loss, StepOptions, accumulated_step, train_step},
+    train::{Loss, MicroBatch, Step, train_step},
 };
 
 fn model() -> PointNet {
@@ -42,13 +42,21 @@ fn after(take: impl Fn(&PointNet, &mut dyn canopy::optim::Optimizer) -> Result<(
     model.params().into_iter().flat_map(flat).collect()
 }
 
-fn options(loss: &Loss, clip: f64) -> StepOptions<'_> {
-    StepOptions {
-        loss,
-        pass: &|_| Pass::train(1, 0),
-        learning_rate: 0.1,
+/// A step over `batches` as micro-batches.
+fn step(
+    model: &PointNet,
+    optimizer: &mut dyn canopy::optim::Optimizer,
+    batches: &[(Tensor, Tensor)],
+    loss: &Loss,
+    clip: f64,
+) -> Result<()> {
+    let micro = |batch: &(Tensor, Tensor)| MicroBatch::new(batch.clone(), Pass::train(1, 0));
+    let micro: Vec<MicroBatch> = batches.iter().map(micro).collect();
+    let mut step = Step {
         clip,
-    }
+        ..Step::new(model, optimizer, loss)
+    };
+    step.take(&micro, 0.1).map(drop)
 }
 
 fn losses() -> [Loss; 2] {
@@ -66,13 +74,13 @@ fn losses() -> [Loss; 2] {
 }
 
 #[test]
-fn one_micro_batch_is_a_step_bit_for_bit() {
+fn one_micro_batch_is_bit_identical_to_a_step() {
     let (points, labels) = clouds(6);
     for loss in losses() {
         let pass = || Pass::train(1, 0);
         let one = after(|m, o| train_step(m, o, (&points, &labels), &loss, &pass(), 0.1, 1.0).map(drop));
         let micro = [(points.clone(), labels.clone())];
-        let same = after(|m, o| accumulated_step(m, o, &micro, &options(&loss, 1.0)).map(drop));
+        let same = after(|m, o| step(m, o, &micro, &loss, 1.0));
         assert_eq!(one, same);
     }
 }
@@ -87,7 +95,7 @@ fn micro_batches_make_the_step_of_the_large_batch() {
         let pass = || Pass::train(1, 0);
         let large = after(|m, o| train_step(m, o, (&all, &all_labels), &loss, &pass(), 0.1, 0.0).map(drop));
         let micro = [(points.clone(), labels.clone()), (points.clone(), labels.clone())];
-        let sum = after(|m, o| accumulated_step(m, o, &micro, &options(&loss, 0.0)).map(drop));
+        let sum = after(|m, o| step(m, o, &micro, &loss, 0.0));
         let start = after(|_, _| Ok(()));
         let off = large
             .iter()
@@ -101,4 +109,15 @@ fn micro_batches_make_the_step_of_the_large_batch() {
             .fold(0.0, f32::max);
         assert!(off < 1e-4 * moved.max(0.01), "{off} of {moved}");
     }
+}
+
+#[test]
+fn a_step_without_micro_batches_is_refused() {
+    let loss = Loss::CROSS_ENTROPY;
+    let refused = std::cell::RefCell::new(String::new());
+    after(|m, o| {
+        *refused.borrow_mut() = step(m, o, &[], &loss, 0.0).unwrap_err().to_string();
+        Ok(())
+    });
+    assert!(refused.take().contains("at least one micro-batch"));
 }

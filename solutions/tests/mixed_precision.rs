@@ -12,9 +12,9 @@ use canopy::{
     optim::{OptimConfig, Optimizer, SgdConfig},
     precision::{
         Autocast, BF16, Casting, DynamicScaler, FP8_E4M3, FP16, Format, GradScaler, GradientCensus,
-        Precision, TF32, autocast, round_to, scale_for,
+        LossScale, Precision, TF32, autocast, round_to, scale_for,
     },
-    train::{Loss, StepOptions, accumulated_step, scaled_step},
+    train::{Loss, MicroBatch, Step, Stepped},
 };
 
 const LOSS: Loss = Loss {
@@ -23,13 +23,24 @@ const LOSS: Loss = Loss {
     orthogonality: 1e-3,
 };
 
-fn options(pass: &dyn Fn(usize) -> Pass, clip: f64) -> StepOptions<'_> {
-    StepOptions {
-        loss: &LOSS,
-        pass,
-        learning_rate: 0.1,
+/// A step over `passes.len()` times [`batch`].
+fn step(
+    model: &PointNet,
+    optimizer: &mut dyn Optimizer,
+    passes: Vec<Pass>,
+    clip: f64,
+    scaler: Option<&mut GradScaler<dyn LossScale>>,
+) -> Stepped {
+    let micro: Vec<MicroBatch> = passes
+        .into_iter()
+        .map(|pass| MicroBatch::new(batch(), pass))
+        .collect();
+    let mut step = Step {
         clip,
-    }
+        scaler,
+        ..Step::new(model, optimizer, &LOSS)
+    };
+    step.take(&micro, 0.1).unwrap()
 }
 
 fn model() -> PointNet {
@@ -162,9 +173,9 @@ impl Lowering for Seen {
 #[test]
 fn every_operator_of_a_training_step_is_asked_about() {
     let (model, seen) = (model(), Arc::new(Seen::default()));
-    let pass = |_| Pass::train(1, 0).lowered(Some(seen.clone()));
+    let pass = Pass::train(1, 0).lowered(Some(seen.clone()));
     let mut sgd = sgd(&model);
-    accumulated_step(&model, &mut *sgd, &[batch()], &options(&pass, 0.0)).unwrap();
+    step(&model, &mut *sgd, vec![pass], 0.0, None);
     let seen = seen.0.lock().unwrap();
     for operator in [
         Operator::Linear,
@@ -227,19 +238,14 @@ fn weights(model: &PointNet) -> Vec<u32> {
 #[test]
 fn a_loss_scale_that_is_a_power_of_two_changes_no_step_in_fp32() {
     let ends = [None, Some(1024.0)].map(|scale| {
-        let (model, mut sgd, pass) = (model(), None, |i| Pass::train(1, i as u64));
-        let sgd = sgd.insert(self::sgd(&model)).as_mut();
+        let model = model();
+        let mut sgd = sgd(&model);
         for _ in 0..3 {
-            let micro = [batch(), batch()];
-            match scale {
-                None => drop(accumulated_step(&model, sgd, &micro, &options(&pass, 1.0)).unwrap()),
-                Some(scale) => {
-                    let mut scaler = GradScaler::new(DynamicScaler::new(scale, 2000).unwrap());
-                    let done =
-                        scaled_step(&model, sgd, &micro, &options(&pass, 1.0), Some(&mut scaler)).unwrap();
-                    assert!(done.taken && done.figures.len() == 2);
-                }
-            }
+            let passes = vec![Pass::train(1, 0), Pass::train(1, 1)];
+            let mut scaler = scale.map(|s| GradScaler::new(DynamicScaler::new(s, 2000).unwrap()));
+            let scaler = scaler.as_mut().map(|s| s as &mut GradScaler<dyn LossScale>);
+            let done = step(&model, &mut *sgd, passes, 1.0, scaler);
+            assert!(done.taken && done.figures.len() == 2);
         }
         weights(&model)
     });
@@ -251,18 +257,16 @@ fn a_step_that_overflows_changes_nothing_and_halves_the_scale() {
     let model = model();
     let mut sgd = sgd(&model);
     let before = weights(&model);
-    let pass = |_| Pass::train(1, 0).lowered(Precision::Fp16.lowering(&Device::Cpu));
     let mut scaler = GradScaler::new(DynamicScaler::new(2f64.powi(100), 2000).unwrap());
-    let mut step = |scaler: &mut GradScaler<_>| {
-        scaled_step(&model, &mut *sgd, &[batch()], &options(&pass, 1.0), Some(scaler))
-            .unwrap()
-            .taken
+    let mut one = |scaler: &mut GradScaler<_>| {
+        let pass = Pass::train(1, 0).lowered(Precision::Fp16.lowering(&Device::Cpu));
+        step(&model, &mut *sgd, vec![pass], 1.0, Some(scaler)).taken
     };
-    assert!(!step(&mut scaler));
+    assert!(!one(&mut scaler));
     assert!(weights(&model) == before);
     assert_eq!(scaler.scale(), 2f64.powi(99));
     let mut scaler = GradScaler::new(DynamicScaler::new(8.0, 2000).unwrap());
-    assert!(step(&mut scaler));
+    assert!(one(&mut scaler));
     assert!(weights(&model) != before);
 }
 
@@ -271,17 +275,9 @@ fn scaling_saves_gradients_that_fp16_would_lose() {
     let lost = [1.0, 4096.0].map(|scale| {
         let (model, census) = (model(), Arc::new(GradientCensus::default()));
         let lowering: Arc<dyn Lowering> = Arc::new(Autocast::emulated(FP16).counted(census.clone()));
-        let pass = |_| Pass::train(1, 0).lowered(Some(lowering.clone()));
+        let pass = Pass::train(1, 0).lowered(Some(lowering.clone()));
         let mut scaler = GradScaler::new(DynamicScaler::new(scale, 2000).unwrap());
-        let micro = [batch()];
-        scaled_step(
-            &model,
-            &mut *sgd(&model),
-            &micro,
-            &options(&pass, 0.0),
-            Some(&mut scaler),
-        )
-        .unwrap();
+        step(&model, &mut *sgd(&model), vec![pass], 0.0, Some(&mut scaler));
         let counts = census.take();
         assert_eq!(counts.overflowed, 0);
         counts.lost_share()

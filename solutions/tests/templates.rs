@@ -97,7 +97,7 @@ fn a_dry_look_quotes_what_it_would_run_and_runs_nothing() {
     );
     let said = look("ranks.sbatch", &["4", "runs/r", "--epochs", "2"]);
     assert!(
-        said.ends_with("train --ranks 4 --processes --out runs/r --epochs 2\n"),
+        said.ends_with("train --ranks 4 --out runs/r --epochs 2\n"),
         "{said}"
     );
     fs::create_dir_all(dir.path().join("lessons/lesson04")).unwrap();

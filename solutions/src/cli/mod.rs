@@ -14,11 +14,12 @@ macro_rules! say {
 mod bench;
 mod data;
 mod eval;
+mod find_lr;
+mod launcher;
 mod monitor;
 mod options;
 mod plan;
 mod predict;
-mod processes;
 mod profile;
 mod profiling;
 mod roofline;
@@ -58,6 +59,8 @@ enum Command {
     Train(Box<train::Args>),
     /// Score a trained model on a data set
     Eval(eval::Args),
+    /// Find a learning rate: raise it step by step until training diverges
+    FindLr(Box<find_lr::Args>),
     /// Measure how fast it is here
     Bench(bench::Args),
     /// Say what memory a training step needs, and the largest batch that fits
@@ -86,6 +89,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Train(args) => train::run(*args),
         Command::Eval(args) => eval::run(&args),
+        Command::FindLr(args) => find_lr::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Profile(args) => profile::run(&args),

@@ -60,22 +60,25 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accumulate: Option<usize>,
-    /// Share each batch among N ranks: threads of this process unless --processes is given, each with a copy of the model,
-    /// its gradients averaged over all while the backward walk goes on. The steps are those of one rank but for rounding.
-    /// Under srun, mpirun and torchrun the processes that they started are the ranks, and N is how many. On a GPU
-    /// ranks meet in host memory; threads share one, of a launcher's processes each takes the GPU of its number on the node
+    /// Share each batch among N ranks: threads of this process, each with a copy of the model; their gradients are averaged
+    /// while the backward pass goes on. The steps equal those of one rank except for rounding [default: 1]
     #[arg(long, value_name = "N", help_heading = "Ranks")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<usize>,
-    /// With --ranks: batch normalisation over the whole batch; false: over each rank's share, as without
-    /// synchronisation in other frameworks
+    /// With --ranks: synchronise batch normalisation over the whole batch; false: each rank normalises by its own share
+    /// [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = "Ranks")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync_bn: Option<bool>,
-    /// With --ranks: one that gives no sign for so many seconds ends the run
+    /// With --ranks: end the run if a rank gives no sign of life for S seconds [default: 60]
     #[arg(long, value_name = "S", help_heading = "Ranks")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank_deadline: Option<f64>,
+    /// With --ranks: check every N steps that all ranks have the same parameters; 0: at the end of each epoch and at
+    /// checkpoints only [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Ranks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compare_ranks_every: Option<u64>,
     /// Seeds initial values, order, sampling, augmentation, dropout, split
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,6 +190,11 @@ pub struct Options {
     #[arg(long, value_name = "SCALE", help_heading = "Precision")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_scale: Option<String>,
+    /// With bf16 or fp16: keep the model's weights rounded to the format, and update them through fp32 copies (master
+    /// weights) [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = "Precision")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub master_weights: Option<bool>,
     /// Plain candle operators instead of the fused ones
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = "Machine")]
     #[serde(skip_serializing_if = "Option::is_none")]

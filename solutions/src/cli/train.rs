@@ -9,9 +9,8 @@ use anyhow::{Result, ensure};
 
 use super::{
     data::open,
-    monitor,
+    launcher, monitor,
     options::Options,
-    processes::{self, Company},
     profiling::{self, Profiling},
     stop,
 };
@@ -19,9 +18,7 @@ use crate::{
     device,
     profile::monitor::Log,
     train::{
-        BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name,
-        ranks::processes::{Followed, Guest, follow},
-        summary,
+        BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, ranks::Pieces, summary,
     },
 };
 
@@ -37,9 +34,7 @@ Examples:
   canopy train --config run.toml --epochs 100
   canopy train --epochs 2 --profile         where does the time go?
   canopy train --precision fp16 --points 128 --width 4
-  canopy train --ranks 2
-  canopy train --ranks 2 --processes        the same, a process each
-  srun --ntasks=4 canopy train              four ranks; so with mpirun and torchrun
+  canopy train --ranks 2 --precision fp16 --accumulate 2
   canopy train --resume runs/quick")]
 pub struct Args {
     /// Settings to start from: quick (two minutes on two cores) or full (the best there is)
@@ -51,23 +46,15 @@ pub struct Args {
     /// Folder for the run; otherwise a new one in runs/
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with the run in this folder, exactly where it stopped
+    /// Resume the run in this folder, exactly where it stopped
     #[arg(long, value_name = "RUN", conflicts_with = "preset")]
     resume: Option<PathBuf>,
     /// Print the scores as JSON on standard output
     #[arg(long)]
     json: bool,
-    /// Log how busy the machine is to monitor.csv in the run's folder, a look every so many seconds
+    /// Log the machine's utilisation to monitor.csv in the run's folder; sampling interval in seconds
     #[arg(long, value_name = "S", help_heading = "Profiling")]
     monitor: Option<f64>,
-    /// Make the ranks processes of this machine instead of threads: the same steps to the last bit, and one that is killed
-    /// takes none of the others' memory along. Ctrl-C, SIGTERM and SIGUSR1 go to any of them
-    #[arg(long, help_heading = "Ranks")]
-    processes: bool,
-    /// Where rank 0 waits for the other processes that srun, mpirun or torchrun started, if the environment does not say,
-    /// or says wrong: MASTER_ADDR and MASTER_PORT, or the job's number and node
-    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Ranks")]
-    rendezvous: Option<String>,
     #[command(flatten)]
     profiling: Profiling,
     #[command(flatten)]
@@ -79,12 +66,18 @@ pub struct Args {
 /// # Errors
 /// Whatever broke, with what to do.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let company = Company::find(args.processes, args.rendezvous.as_deref())?;
-    if let Some(guest) = company.guest() {
-        return Ok(as_guest(&args, &company, &guest));
-    }
     let stop = stop::flag()?;
-    let mut trainer = trainer(&args, &company)?;
+    let mut trainer = match &args.resume {
+        Some(path) => resume(path, &args)?,
+        None => start(&args)?,
+    };
+    trainer.pieces = Pieces {
+        rank_0_is_stuck: |why| {
+            eprintln!("error: {why}");
+            std::process::exit(1);
+        },
+        ..Pieces::default()
+    };
     let path = trainer.folder.path().display().to_string();
     let folder = trainer.folder.path().to_owned();
     let monitor = args.monitor.map(|s| -> Result<_> {
@@ -92,10 +85,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     });
     let monitor = monitor.transpose()?;
     let recording = args.profiling.start(trainer.device())?;
-    let others = company.gather(&mut trainer)?;
-    let outcome = trainer.run(&stop);
-    others.end();
-    let outcome = outcome?;
+    let outcome = trainer.run(&stop)?;
     profiling::finish(recording, &folder.join("profile"), &path)?;
     drop(monitor);
     if outcome == Outcome::Stopped {
@@ -115,51 +105,17 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a rank does that is not rank 0: it takes part in the steps, and writes nothing.
-fn as_guest(args: &Args, company: &Company, guest: &Guest) -> ExitCode {
-    let rank = guest.rank;
-    processes::end_with_parent(rank);
-    let followed = || -> Result<Followed> {
-        let stop = stop::quiet_flag()?;
-        follow(trainer(args, company)?, guest, &stop)
-    };
-    match followed() {
-        // Also where all stopped: a launcher may end rank 0 as soon as another ends with anything but 0.
-        Ok(Followed::Well(_)) => return ExitCode::SUCCESS,
-        Ok(Followed::Told) => {}
-        Ok(Followed::Untold(error)) | Err(error) => eprintln!("rank {rank}: error: {error:#}"),
-    }
-    ExitCode::FAILURE
-}
-
-fn trainer(args: &Args, company: &Company) -> Result<Trainer> {
-    let mut trainer = match &args.resume {
-        Some(path) => resume(path, args, company)?,
-        None => start(args, company)?,
-    };
-    trainer.rank_threads = company.threads();
-    Ok(trainer)
-}
-
-fn start(args: &Args, company: &Company) -> Result<Trainer> {
+fn start(args: &Args) -> Result<Trainer> {
     let preset = args.preset.as_deref().unwrap_or("quick");
     let mut config = Config::preset(preset)?;
-    let mut ranks = None;
     if let Some(file) = &args.config {
-        let options = Options::from_file(file)?;
-        config = options.over(&config)?;
-        ranks = options.ranks;
+        config = Options::from_file(file)?.over(&config)?;
     }
     config = args.options.over(&config)?;
-    config.ranks = company.ranks(args.options.ranks.or(ranks), config.ranks)?;
     config.validate()?;
-    let chosen = device::choose(&company.device(&config.device)?)?;
+    let chosen = device::choose(&launcher::device(launcher::place()?.as_ref(), &config.device)?)?;
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
-    if company.guest().is_some() {
-        let nowhere = RunFolder::of_another(Path::new(""));
-        return Trainer::new(config, data, split, chosen, nowhere);
-    }
     let name = match config.data.as_str() {
         BUILTIN => preset.to_owned(),
         _ => format!("{}-{preset}", data.name),
@@ -175,28 +131,21 @@ fn start(args: &Args, company: &Company) -> Result<Trainer> {
     Trainer::new(config, data, split, chosen, folder)
 }
 
-fn resume(path: &Path, args: &Args, company: &Company) -> Result<Trainer> {
+fn resume(path: &Path, args: &Args) -> Result<Trainer> {
     let nothing = toml::Table::try_from(&args.options)?.is_empty();
     ensure!(
         nothing,
         "--resume goes on with the run's own settings: leave the others out, or start a new run"
     );
-    let guest = company.guest().is_some();
-    let folder = match guest {
-        true => RunFolder::of_another(path),
-        false => RunFolder::open(path)?,
-    };
+    let folder = RunFolder::open(path)?;
     let checkpoint = checkpoint::load(&folder.last())?;
     let config = checkpoint.progress.config.clone();
-    company.held_to(config.ranks, "the run's ranks are")?;
-    let chosen = device::choose(&company.device(&config.device)?)?;
+    let chosen = device::choose(&launcher::device(launcher::place()?.as_ref(), &config.device)?)?;
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
-    if !guest {
-        introduce(&config, &data, &split, &chosen, &folder);
-        let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
-        eprintln!("going on after {epoch} epochs and {batch} batches");
-    }
+    introduce(&config, &data, &split, &chosen, &folder);
+    let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
+    eprintln!("resuming after {epoch} epochs and {batch} batches");
     Trainer::resume(checkpoint, data, split, chosen, folder)
 }
 

@@ -1,7 +1,7 @@
-//! A fused operator as a candle `CustomOp`, for those who mix it with candle's own operators.
+//! A fused operator as a candle `CustomOp`, so that it can be mixed with candle's own operators.
 //!
-//! The same kernels run; only who walks backward differs. candle's operators take three tensors at most, so
-//! the parameters go in as one flat tensor, and candle's graph takes their gradient apart again.
+//! The kernels are the same; the backward pass is candle's. candle's operators have three inputs at most, so
+//! the parameters are concatenated into one flat tensor, whose gradient candle's graph splits again.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use candle_core::{CpuStorage, CustomOp1, CustomOp2, Layout, Result, Shape, Tenso
 use super::tape::Backward;
 use super::values::Values;
 
-/// An operator whose output is there already, and its backward pass.
+/// An operator whose output is already computed, and its backward pass.
 struct Fused {
     output: Mutex<Option<Vec<f32>>>,
     shape: Vec<usize>,

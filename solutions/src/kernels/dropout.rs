@@ -4,14 +4,14 @@ use candle_core::{Result, Tensor};
 use canopy_data::Philox;
 
 use super::values::{Values, fused};
-use super::{Operator, Pass, plain};
+use super::{Operator, Pass};
 
 /// Drops each value with probability `p` and scales the rest by 1/(1−p) (Srivastava et al. 2014).
-/// The mask is Philox's at (seed, step, layer, element): the same on every device, and for a rank's share of the rows the
-/// same as those rows have in the whole batch.
+/// The mask is a function of (seed, step, layer, element) by Philox: the same on every device, and a rank's share of the
+/// rows has the mask that those rows have in the whole batch.
 ///
 /// # Errors
-/// candle's.
+/// Returns candle's errors.
 pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
     if !pass.train || p <= 0.0 {
         return Ok(x.clone());
@@ -20,10 +20,10 @@ pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
 }
 
 fn dropped(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
-    if !fused(pass, &[x]) {
-        return plain::dropout(x, p, layer, pass);
-    }
     let mask = mask(x.dims(), p, layer, pass);
+    if !fused(pass, &[x]) {
+        return x * Tensor::from_vec(mask, x.shape(), x.device())?.to_dtype(x.dtype())?;
+    }
     let xc = x.contiguous()?;
     let y = Values::of(&xc)?.iter().zip(&mask).map(|(x, m)| x * m).collect();
     pass.record(&[x], y, x.dims(), || {
@@ -35,7 +35,7 @@ fn dropped(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
 }
 
 /// 0 or 1/(1−p) for each element of a tensor of shape `dims`.
-pub(super) fn mask(dims: &[usize], p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
+fn mask(dims: &[usize], p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
     let n: usize = dims.iter().product();
     let Some(share) = pass.share.as_ref().filter(|s| s.world_size > 1) else {
         return draws(0, n, p, layer, pass);
@@ -48,7 +48,7 @@ pub(super) fn mask(dims: &[usize], p: f32, layer: u64, pass: &Pass) -> Vec<f32> 
         .collect()
 }
 
-/// 0 or 1/(1−p) for `n` elements from element `first` on.
+/// 0 or 1/(1−p) for the `n` elements that begin with element `first`.
 fn draws(first: usize, n: usize, p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
     let scale = 1.0 / (1.0 - p);
     let stream = pass.step << 16 | layer;

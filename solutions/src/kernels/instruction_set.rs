@@ -1,15 +1,15 @@
-//! Which vector instructions the operators use: the widest that the machine has, or fewer when asked.
+//! Which vector instructions the operators use: the widest that the machine has, or narrower ones on request.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Sets up fewer instructions than the machine has: `base`, `avx2` or `avx512`.
+/// The environment variable that chooses narrower instructions than the machine has: `base`, `avx2` or `avx512`.
 pub const VARIABLE: &str = "CANOPY_INSTRUCTIONS";
 
-/// Vector instructions, each with those before it.
+/// Vector instructions; each set includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum InstructionSet {
-    /// What every machine of the kind has.
+    /// What every machine of the architecture has: SSE2 on x86-64, NEON on aarch64.
     Base = 1,
     /// AVX2 and fused multiply-add: x86-64-v3.
     Avx2 = 2,
@@ -59,8 +59,8 @@ impl InstructionSet {
         }
     }
 
-    /// Uses `self` from now on, or the widest that there is, if that is less; for tests and measurements. candle's
-    /// own operators are not told.
+    /// Uses `self` from now on, or the widest set of the machine if that is narrower; for tests and measurements. candle's
+    /// own operators do not change.
     pub fn choose(self) {
         CHOSEN.store(self.min(Self::widest()) as u8, Ordering::Relaxed);
     }
@@ -71,7 +71,7 @@ impl InstructionSet {
             Ok("avx2") => Self::Avx2,
             Ok("avx512") | Err(_) => Self::Avx512,
             Ok(other) => {
-                eprintln!("{VARIABLE}: expected base, avx2 or avx512, found '{other}': it is ignored");
+                eprintln!("{VARIABLE}: expected base, avx2 or avx512, found '{other}'; it is ignored");
                 Self::Avx512
             }
         }

@@ -1,17 +1,18 @@
-//! `x·wᵀ + b`, the last layer of a head.
+//! `x·wᵀ + b`, the last layer of a head; and `x·wᵀ` alone.
 
 use candle_core::{Result, Tensor, bail};
 
 use super::matmul::{Matrix, Sizes, matmul};
+use super::tape::{self, Backward};
 use super::values::{Values, is_fused};
-use super::{tape, vector};
+use super::{Pass, vector};
 
 /// `x·wᵀ + b`. x `[rows, in]`, w `[out, in]`, b `[out]` → `[rows, out]`.
 ///
 /// # Errors
-/// Shapes that do not fit, with what was expected.
+/// Returns an error if shapes do not match, with what was expected.
 pub fn linear(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let ([rows, k], [n, wk], [bn]) = (x.dims(), w.dims(), b.dims()) else {
+    let (&[rows, k], &[n, wk], &[bn]) = (x.dims(), w.dims(), b.dims()) else {
         bail!(
             "linear: expected x [rows, in], w [out, in], b [out], got {:?}, {:?}, {:?}",
             x.dims(),
@@ -19,8 +20,7 @@ pub fn linear(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
             b.dims()
         );
     };
-    let (rows, k, n) = (*rows, *k, *n);
-    if *wk != k || *bn != n {
+    if wk != k || bn != n {
         bail!(
             "linear: expected w [out, {k}] and b [out], got {:?} and {:?}",
             w.dims(),
@@ -30,53 +30,42 @@ pub fn linear(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     let Some(tape) = tape::Tape::of(&[x]).filter(|_| is_fused(w) && is_fused(b)) else {
         return x.matmul(&w.t()?)?.broadcast_add(b);
     };
-    let (xc, wc) = (x.contiguous()?, w.contiguous()?);
-    let sizes = Sizes {
-        rows,
-        depth: k,
-        columns: n,
-    };
-    let mut y = matmul(
-        sizes,
-        Matrix::dense(&Values::of(&xc)?, k),
-        Matrix::dense(&Values::of(&wc)?, k).t(),
-    );
+    let (mut y, backward) = multiply(x, w)?;
     let bc = b.contiguous()?;
     let bias = Values::of(&bc)?;
     y.chunks_exact_mut(n).for_each(|row| vector::add(row, &bias));
-    tape::record(Some(&tape), &[x, w, b], y, &[rows, n], || {
-        let (x, w) = (xc.detach(), wc.detach());
-        Box::new(move |g, wanted| {
-            let (x, w) = (Values::of(&x)?, Values::of(&w)?);
-            let g = Matrix::dense(&g, n);
-            let dx = || {
-                matmul(
-                    Sizes {
-                        rows,
-                        depth: n,
-                        columns: k,
-                    },
-                    g,
-                    Matrix::dense(&w, k),
-                )
-            };
-            let dw = || {
-                matmul(
-                    Sizes {
-                        rows: n,
-                        depth: rows,
-                        columns: k,
-                    },
-                    g.t(),
-                    Matrix::dense(&x, k),
-                )
-            };
-            let db = || {
+    tape::record(Some(&tape), &[x, w, b], y, &[rows, n], || backward)
+}
+
+/// x·wᵀ, its backward pass recorded by `pass`. x `[rows, in]`, w `[out, in]` → `[rows, out]`.
+pub(super) fn product(x: &Tensor, w: &Tensor, pass: &Pass) -> Result<Tensor> {
+    let (y, backward) = multiply(x, w)?;
+    pass.record(&[x, w], y, &[x.dim(0)?, w.dim(0)?], || backward)
+}
+
+/// x·wᵀ, and the gradients of x and w, and of a bias if there is a third input.
+fn multiply(x: &Tensor, w: &Tensor) -> Result<(Vec<f32>, Backward)> {
+    let ((rows, k), n) = (x.dims2()?, w.dim(0)?);
+    let sizes = |rows, depth, columns| Sizes { rows, depth, columns };
+    let (x, w) = (x.contiguous()?.detach(), w.contiguous()?.detach());
+    let y = matmul(
+        sizes(rows, k, n),
+        Matrix::dense(&Values::of(&x)?, k),
+        Matrix::dense(&Values::of(&w)?, k).t(),
+    );
+    let backward = move |g: Vec<f32>, wanted: &[bool]| {
+        let (x, w, g) = (Values::of(&x)?, Values::of(&w)?, Matrix::dense(&g, n));
+        let dx = || matmul(sizes(rows, n, k), g, Matrix::dense(&w, k));
+        let dw = || matmul(sizes(n, rows, k), g.t(), Matrix::dense(&x, k));
+        let mut gradients = vec![wanted[0].then(dx), wanted[1].then(dw)];
+        gradients.extend(wanted.get(2).map(|wanted| {
+            wanted.then(|| {
                 let mut sum = vec![0.0; n];
                 vector::column_sums(g.data, &mut sum);
                 sum
-            };
-            Ok(vec![wanted[0].then(dx), wanted[1].then(dw), wanted[2].then(db)])
-        })
-    })
+            })
+        }));
+        Ok(gradients)
+    };
+    Ok((y, Box::new(backward)))
 }

@@ -9,7 +9,7 @@ use super::values::Values;
 /// (Szegedy et al. 2016) and a weight for each class `[classes]` if given (PyTorch's weighted mean).
 ///
 /// # Errors
-/// Shapes that do not fit; a label that is no class.
+/// Returns an error if the shapes do not match, or if a label is not less than the number of classes.
 pub fn cross_entropy(
     logits: &Tensor,
     labels: &Tensor,
@@ -30,7 +30,7 @@ pub fn cross_entropy(
     let labels: Vec<u32> = labels.to_dtype(DType::U32)?.to_vec1()?;
     if let Some(row) = labels.iter().position(|&l| l as usize >= classes) {
         bail!(
-            "cross_entropy: label {} of row {row} is no class: there are {classes}",
+            "cross_entropy: label {} of row {row} is not a class: there are {classes} classes",
             labels[row]
         );
     }
@@ -71,7 +71,7 @@ fn plain(logits: &Tensor, labels: &Tensor, smoothing: f64, weights: Option<&Tens
         Some(w) => {
             let w = w.to_dtype(log_p.dtype())?;
             let of_row = w.index_select(labels, 0)?;
-            // Stays on the device: a step that reads a number waits for all that was asked before.
+            // Stays on the device: reading a value would wait for all queued work.
             let total = of_row.sum_all()?;
             ((hit * of_row)?, log_p.broadcast_mul(&w)?.sum(1)?, Some(total))
         }
@@ -86,7 +86,7 @@ fn plain(logits: &Tensor, labels: &Tensor, smoothing: f64, weights: Option<&Tens
 /// The sum of scalars, each times its factor: a loss and its penalties, or a loss and its scale.
 ///
 /// # Errors
-/// Terms that are not scalars, or none.
+/// Returns an error if a term is not a scalar, or if there are no terms.
 pub fn weighted_sum(terms: &[(&Tensor, f64)]) -> Result<Tensor> {
     if terms.is_empty() || terms.iter().any(|(t, _)| t.rank() != 0) {
         let shapes: Vec<_> = terms.iter().map(|(t, _)| t.dims()).collect();

@@ -1,4 +1,4 @@
-//! Operators in fewer bits: what a pass asks before and after each of its operators. `precision` answers.
+//! Operators in low precision: what a pass applies before and after each of its operators. `precision` implements it.
 
 use std::{fmt, sync::Arc};
 
@@ -6,7 +6,7 @@ use candle_core::{Result, Tensor};
 
 use super::Pass;
 
-/// Kinds of operators that a network is made of.
+/// The kinds of operators of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the field's names")]
 pub enum Operator {
@@ -32,30 +32,30 @@ pub enum Operator {
     MeanSquaredError,
 }
 
-/// Says what the operators of a pass compute in. Both functions must have a gradient that `pass` follows, as candle's
-/// operators have in a plain pass, and [`super::each`] in any.
+/// Decides in which precision the operators of a pass compute. Both functions must be differentiable in `pass`: candle's
+/// operators are in a plain pass, and [`super::each`] is in any.
 pub trait Lowering: fmt::Debug + Send + Sync {
-    /// What `operator` takes in the place of `x`.
+    /// Replaces the input `x` of `operator`.
     ///
     /// # Errors
-    /// candle's.
+    /// Returns candle's errors.
     fn input(&self, pass: &Pass, operator: Operator, x: &Tensor) -> Result<Tensor>;
 
-    /// What it hands on in the place of its result `y`: an fp32 tensor.
+    /// Replaces the output `y` of `operator` by an fp32 tensor.
     ///
     /// # Errors
-    /// candle's.
+    /// Returns candle's errors.
     fn output(&self, pass: &Pass, operator: Operator, y: Tensor) -> Result<Tensor>;
 
-    /// Whether it needs candle's own operators, in a number type that is no longer fp32.
+    /// Whether it needs candle's own operators, because their inputs are no longer fp32.
     fn is_plain(&self) -> bool {
         false
     }
 }
 
 impl Pass {
-    /// The same pass with its operators by `lowering`, if there is one. It then runs them one at a time: fused ones are
-    /// fp32 throughout.
+    /// The same pass with `lowering` applied to its operators, if there is one. It then runs them one at a time, because
+    /// fused ones are fp32 throughout.
     #[must_use]
     pub fn lowered(mut self, lowering: Option<Arc<dyn Lowering>>) -> Self {
         self.plain |= lowering.as_ref().is_some_and(|l| l.is_plain());
@@ -63,15 +63,15 @@ impl Pass {
         self
     }
 
-    /// Whether operators run in fewer bits.
+    /// Whether operators run in low precision.
     pub fn is_lowered(&self) -> bool {
         self.lowering.is_some()
     }
 
-    /// Runs one operator on `inputs`, as this pass's lowering has it.
+    /// Runs one operator on `inputs`, with this pass's lowering applied to inputs and output.
     ///
     /// # Errors
-    /// The lowering's, and those of `run`.
+    /// Returns the errors of the lowering and of `run`.
     pub fn operate<const N: usize>(
         &self,
         operator: Operator,

@@ -1,4 +1,4 @@
-//! Products of whole matrices by the `gemm` crate, cut into the same pieces whatever the number of threads.
+//! Products of whole matrices by the `gemm` crate, divided into pieces independently of the number of threads.
 
 use gemm::Parallelism;
 use rayon::prelude::*;
@@ -53,7 +53,7 @@ pub(super) struct Sizes {
     pub columns: usize,
 }
 
-/// Depth beyond which the sum is cut into parts that are added in order.
+/// Depth of the parts of a deep sum, which are added in order.
 const DEEP: usize = 4096;
 
 /// `a·b`, row by row.
@@ -94,7 +94,7 @@ pub(super) fn matmul(sizes: Sizes, a: Matrix, b: Matrix) -> Vec<f32> {
         });
         return c;
     }
-    // Few rows, many columns: pieces of columns, each made apart and then put in its place.
+    // Few rows, many columns: pieces of columns, each computed by itself and then copied to its place.
     let piece = columns.div_ceil(16).max(64);
     let starts: Vec<usize> = (0..columns).step_by(piece).collect();
     let parts: Vec<Vec<f32>> = starts
@@ -140,7 +140,7 @@ pub(super) fn one_thread(sizes: Sizes, a: Matrix, b: Matrix, c: &mut [f32], c_st
         |m: &Matrix, rows: usize, columns: usize| (rows - 1) * m.row_step + (columns - 1) * m.column_step;
     assert!(a.data.len() > last(&a, rows, depth) && b.data.len() > last(&b, depth, columns));
     assert!(c.len() > (rows - 1) * c_step + columns - 1);
-    // SAFETY: the operands reach their last elements (asserted), c is borrowed for this call alone.
+    // SAFETY: the operands contain their last elements (asserted), and c is borrowed for this call alone.
     unsafe {
         gemm::gemm(
             rows,

@@ -1,8 +1,8 @@
-/// One neuron: f(Σ wᵢxᵢ + b). A linear layer is many of them over many rows ([`super::linear`]); this is what each
-/// of its numbers is, in the open.
+/// One neuron: f(Σ wᵢxᵢ + b). A linear layer is many of them over many rows ([`super::linear`]), and each of its outputs
+/// is one of these.
 ///
 /// # Panics
-/// Where there are not as many weights as inputs.
+/// Panics if there are not as many weights as inputs.
 pub fn neuron(inputs: &[f32], weights: &[f32], bias: f32, activation: fn(f32) -> f32) -> f32 {
     assert_eq!(
         inputs.len(),

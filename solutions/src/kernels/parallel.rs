@@ -1,10 +1,10 @@
-//! Work cut into pieces that do not depend on the number of threads, so that the result does not either.
+//! Work divided into pieces independently of the number of threads, so that the result does not depend on it either.
 
 use rayon::prelude::*;
 
 use super::vector;
 
-/// Elements of a piece of element-wise work.
+/// Elements per piece of element-wise work.
 const PIECE: usize = 1 << 15;
 
 /// `sum += more`.

@@ -1,34 +1,17 @@
-//! The plain candle compositions: slow, simple, and what the fused operators are held to.
+//! The plain candle compositions: slow, simple, and the specification against which the fused operators are tested.
+
+use std::ops::Range;
 
 use candle_core::{Result, Tensor};
 
 use super::ranks::{sum_over_ranks, total};
-use super::{BatchNorm, Operator, Pass};
+use super::{BatchNorm, Pass};
 
-pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
-    // In fewer bits the two are not one operator: only the product is low.
-    if relu && !pass.train && !pass.is_lowered() {
-        let (w, b) = bn.folded(w)?;
-        // Of variables candle keeps a graph, and with it every layer's output; an evaluation needs the last alone.
-        return Ok(shared_layer(x, &w, &b)?.detach());
-    }
-    let y = pass.operate(Operator::Linear, [x, w], |[x, w]| x.matmul(&w.t()?))?;
-    let inputs = [&y, bn.gamma.as_tensor(), bn.beta.as_tensor()];
-    let y = pass.operate(Operator::BatchNorm, inputs, |[y, gamma, beta]| {
-        batch_norm(&y, (&gamma, &beta), bn, pass)
-    })?;
-    if relu {
-        pass.operate(Operator::Relu, [&y], |[y]| self::relu(&y))
-    } else {
-        Ok(y)
-    }
-}
-
-/// A layer of a shared MLP, batch norm folded into its weight: relu(w·p + b) for each point p, all of them in one
+/// A layer of a shared MLP with batch norm folded into its weight: relu(w·p + b) for each point p, all of them in one
 /// product of matrices. x `[…, in]`, w `[out, in]`, b `[out]` → `[…, out]`.
 ///
 /// # Errors
-/// Shapes that do not fit.
+/// Returns an error if the shapes do not match.
 pub fn shared_layer(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     let mut shape = x.dims().to_vec();
     let input = shape.pop().unwrap_or_default();
@@ -37,11 +20,13 @@ pub fn shared_layer(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     relu(&rows.matmul(&w.t()?)?.broadcast_add(b)?)?.reshape(shape)
 }
 
-/// candle's own ReLU has slope 1 at 0; PyTorch's, and this one, has 0. What is no number stays so.
+/// The slope at 0 is 0, as in PyTorch; candle's own ReLU has 1 there. NaN stays NaN.
 pub(super) fn relu(x: &Tensor) -> Result<Tensor> {
     x.detach().le(0.0)?.where_cond(&x.zeros_like()?, x)
 }
 
+/// Batch norm over the rows of x `[rows, channels]`: by the statistics of the batch, of all ranks if they are
+/// synchronised, which then update the running ones; in evaluation by the running ones.
 pub(super) fn batch_norm(
     x: &Tensor,
     (gamma, beta): (&Tensor, &Tensor),
@@ -52,25 +37,22 @@ pub(super) fn batch_norm(
         let mut rows = [x.dim(0)? as f64];
         total(pass.sums(), &mut rows)?;
         let [n] = rows;
-        let (mean, var) = match pass.sums() {
-            None => {
-                let mean = x.mean_keepdim(0)?;
-                let var = x.broadcast_sub(&mean)?.sqr()?.mean_keepdim(0)?;
-                (mean, var)
-            }
-            Some(sums) => {
-                let mean = (sum_over_ranks(&x.sum_keepdim(0)?, sums)? / n)?;
-                let squares = x.broadcast_sub(&mean)?.sqr()?.sum_keepdim(0)?;
-                (mean, (sum_over_ranks(&squares, sums)? / n)?)
-            }
+        let mean_of_rows = |x: &Tensor| {
+            let sum = x.sum_keepdim(0)?;
+            (match pass.sums() {
+                None => sum,
+                Some(sums) => sum_over_ranks(&sum, sums)?,
+            }) / n
         };
-        let keep = 1.0 - bn.momentum;
+        let mean = mean_of_rows(x)?;
+        let var = mean_of_rows(&x.broadcast_sub(&mean)?.sqr()?)?;
         let unbiased = if n > 1.0 { n / (n - 1.0) } else { 1.0 };
-        let (m, v) = (mean.detach().squeeze(0)?, (var.detach().squeeze(0)? * unbiased)?);
-        bn.mean
-            .set(&((bn.mean.as_tensor() * keep)? + (m * bn.momentum)?)?)?;
-        bn.var
-            .set(&((bn.var.as_tensor() * keep)? + (v * bn.momentum)?)?)?;
+        let update = |running: &candle_core::Var, batch: &Tensor, factor: f64| {
+            let batch = (batch.detach().squeeze(0)? * factor)?;
+            running.set(&((running.as_tensor() * (1.0 - bn.momentum))? + (batch * bn.momentum)?)?)
+        };
+        update(&bn.mean, &mean, 1.0)?;
+        update(&bn.var, &var, unbiased)?;
         (mean, var)
     } else {
         (
@@ -84,23 +66,27 @@ pub(super) fn batch_norm(
         .broadcast_add(beta)
 }
 
-/// The greatest value of each channel over a cloud's points: `[clouds, points, channels]` → `[clouds, channels]`.
-/// candle's `max` gives every tied point the whole gradient; gathering at the first arg-max gives it to one. And it
-/// passes over what is no number, unless that comes first; here, as in PyTorch, it counts as the greatest.
+/// The maximum of each channel over a cloud's points: `[clouds, points, channels]` → `[clouds, channels]`.
+/// candle's `max` gives every tied point the whole gradient; gathering at the first arg-max gives it to one. candle's
+/// `max` also ignores a NaN unless it comes first; here, as in PyTorch, NaN counts as the greatest value.
 ///
 /// # Errors
-/// Another shape; a cloud without points.
+/// Returns an error for another shape, or for a cloud without points.
 pub fn max_points(x: &Tensor) -> Result<Tensor> {
     let values = x.detach();
-    let lost = values.ne(&values)?;
-    let first = lost
+    let nan = values.ne(&values)?;
+    let first = nan
         .max_keepdim(1)?
-        .where_cond(&lost.argmax_keepdim(1)?, &values.argmax_keepdim(1)?)?;
+        .where_cond(&nan.argmax_keepdim(1)?, &values.argmax_keepdim(1)?)?;
     x.gather(&first, 1)?.squeeze(1)
 }
 
-pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
-    let mask = super::dropout::mask(x.dims(), p, layer, pass);
-    let mask = Tensor::from_vec(mask, x.shape(), x.device())?;
-    x * mask.to_dtype(x.dtype())?
+/// [`max_points`] of each of `clouds`: `[points of all clouds, channels]` → `[clouds, channels]`.
+pub(super) fn max_of_clouds(x: &Tensor, clouds: &[Range<usize>]) -> Result<Tensor> {
+    let (rows, channels) = x.dims2()?;
+    if clouds.iter().all(|c| c.len() == clouds[0].len()) {
+        return max_points(&x.reshape((clouds.len(), rows / clouds.len(), channels))?);
+    }
+    let of_cloud = |c: &Range<usize>| max_points(&x.narrow(0, c.start, c.len())?.unsqueeze(0)?);
+    Tensor::cat(&clouds.iter().map(of_cloud).collect::<Result<Vec<_>>>()?, 0)
 }

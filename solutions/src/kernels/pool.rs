@@ -1,16 +1,17 @@
-//! Large buffers kept for the next step: a fresh 16 MB costs 4,096 page faults, more than the sum it holds.
+//! Large buffers kept for the next step: a new buffer of 16 MB costs 4,096 page faults, more time than the sum that it
+//! holds.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Shorter buffers are the allocator's business.
+/// Shorter buffers are left to the allocator.
 const SMALL: usize = 1 << 16;
 
-/// No more than this many floats wait in the pool (1 GiB).
+/// The pool keeps no more than this many floats (1 GiB).
 const MOST: usize = 1 << 28;
 
 static FREE: Mutex<Vec<Vec<f32>>> = Mutex::new(Vec::new());
 
-/// A buffer of `len` floats whose content is not set: zeros, or what its last user left.
+/// A buffer of `len` floats with unspecified content: zeros, or the values of its last use.
 pub(super) fn take(len: usize) -> Vec<f32> {
     if len >= SMALL {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +40,7 @@ pub(super) fn zeros(len: usize) -> Vec<f32> {
     buffer
 }
 
-/// Gives `buffer` back.
+/// Returns `buffer` to the pool.
 pub(super) fn give(buffer: Vec<f32>) {
     if buffer.capacity() >= SMALL {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,12 +51,12 @@ pub(super) fn give(buffer: Vec<f32>) {
     }
 }
 
-/// Gives all buffers that wait for their next use back to the allocator: for who measures memory, or needs it elsewhere.
+/// Frees all buffers of the pool, to measure memory or to use it elsewhere.
 pub fn release_buffers() {
     FREE.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
-/// A buffer that goes back to the pool when it is dropped.
+/// A buffer that returns to the pool when it is dropped.
 #[derive(Debug)]
 pub(super) struct Pooled(Vec<f32>);
 

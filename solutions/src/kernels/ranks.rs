@@ -1,9 +1,9 @@
-//! A pass that several ranks make together, each over its share of the batch's clouds.
+//! A pass that several ranks run together, each over its share of the batch's clouds.
 //!
 //! Rank r of p has the clouds r, r + p, r + 2p, … of the batch. With [`Share::sums`] batch norm normalises by the
 //! statistics of the whole batch, as PyTorch's `SyncBatchNorm` does: its sums over rows are summed over the ranks, forward
-//! and backward, and everything else of the operators is as ever. What each rank then has of a weight's gradient is its
-//! own rows' part, and the parts add up to the gradient over the whole batch.
+//! and backward, and the operators are otherwise unchanged. Each rank then computes its own rows' part of a weight's
+//! gradient, and the parts add up to the gradient over the whole batch.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use std::sync::Arc;
 use candle_core::backend::{BackendDevice, BackendStorage};
 use candle_core::{CpuStorage, CudaStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, bail};
 
-/// Sums over all ranks. Every rank calls it in the same order with as many numbers, and gets the same bits.
+/// Sums over all ranks. Every rank calls it in the same order with equally many values, and gets bit-identical results.
 pub trait SumOverRanks: Debug + Send + Sync {
     /// Replaces `values` by their sums over all ranks.
     ///
     /// # Errors
-    /// Another rank ended or did not come in time.
+    /// Returns an error if another rank exited or did not arrive in time.
     fn sum(&self, values: &mut [f64]) -> Result<()>;
 }
 
-/// Which part of a batch a pass sees.
+/// Which part of a batch a pass runs on.
 #[derive(Clone, Debug)]
 pub struct Share {
     /// This rank, from 0.
     pub rank: usize,
     /// How many ranks there are.
     pub world_size: usize,
-    /// Synchronises batch norm; without, each rank normalises by its own rows.
+    /// Synchronises batch norm; without it, each rank normalises by its own rows.
     pub sums: Option<Arc<dyn SumOverRanks>>,
 }
 
-/// Sums over all ranks where there are any; else as they are.
+/// Sums `values` over all ranks, if there are several.
 pub(super) fn total(sums: Option<&Arc<dyn SumOverRanks>>, values: &mut [f64]) -> Result<()> {
     sums.map_or(Ok(()), |sums| sums.sum(values))
 }
 
-/// The sum of `x` over all ranks, on candle's graph: a rank's part has a say in every rank's loss, so its gradient is the
-/// sum of theirs.
+/// The sum of `x` over all ranks, on candle's graph. Every rank's loss depends on every rank's part, so the gradient is the
+/// sum over the ranks as well.
 pub(super) fn sum_over_ranks(x: &Tensor, sums: &Arc<dyn SumOverRanks>) -> Result<Tensor> {
     x.contiguous()?.apply_op1(Sum(sums.clone()))
 }
@@ -73,7 +73,7 @@ impl CustomOp1 for Sum {
         Ok((out, layout.shape().clone()))
     }
 
-    /// By way of the host: few numbers, and the ranks of one machine meet there.
+    /// On the host: the values are few, and the ranks of one machine exchange them there.
     fn cuda_fwd(&self, storage: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
         let (out, shape) = self.cpu_fwd(&storage.to_cpu_storage()?, layout)?;
         Ok((storage.device().storage_from_cpu_storage_owned(out)?, shape))

@@ -1,24 +1,25 @@
-//! The backward walk of the fused operators.
+//! The backward pass of the fused operators.
 //!
-//! candle keeps the graph to itself, starts every gradient from zeros and adds on one thread. A training
-//! pass therefore keeps a tape of its own: each fused operator leaves a node (its inputs, and a closure that
-//! turns the gradient of its output into those of its inputs), and `backward` walks the nodes from the last
-//! to the first. The first gradient of a tensor is moved in, later ones are added in place, and what a node
-//! saved is freed as soon as it is used.
+//! candle does not expose its graph, starts every gradient from zeros and adds on one thread. A training
+//! pass therefore has a tape of its own: each fused operator appends a node (its inputs, and a closure that
+//! turns the gradient of its output into those of its inputs), and `backward` visits the nodes from the last
+//! to the first. The first gradient of a tensor is moved in, later ones are added in place, and the tensors that a
+//! node saved are freed as soon as they have been used.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use candle_core::backprop::GradStore;
-use candle_core::{Device, Result, Tensor, TensorId, bail};
+use candle_core::{Device, Error, Tensor, TensorId};
 
 use super::Pass;
 use super::parallel::add_into;
 use super::pool;
 
-/// Turns the gradient of an output into the gradients of those inputs that are wanted.
-pub(super) type Backward = Box<dyn Fn(Vec<f32>, &[bool]) -> Result<Vec<Option<Vec<f32>>>> + Send + Sync>;
+/// Turns the gradient of an output into the gradients of the inputs that require one.
+pub(super) type Backward =
+    Box<dyn Fn(Vec<f32>, &[bool]) -> Result<Vec<Option<Vec<f32>>>, Error> + Send + Sync>;
 
 struct Node {
     output: Tensor,
@@ -27,13 +28,13 @@ struct Node {
     backward: Backward,
 }
 
-/// What the fused operators of one training pass left behind, in the order in which they ran.
+/// The nodes of one training pass's fused operators, in the order in which the operators ran.
 #[derive(Clone, Default)]
 pub(super) struct Tape(Arc<Mutex<Vec<Node>>>);
 
 type Owners = HashMap<TensorId, Weak<Mutex<Vec<Node>>>>;
 
-/// Which tape an operator's output is on: so an operator finds the tape by its inputs, as candle finds its graph.
+/// The tape that an operator's output is on. An operator finds the tape by its inputs, as candle finds its graph.
 static OWNERS: LazyLock<Mutex<Owners>> = LazyLock::new(Mutex::default);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -74,14 +75,14 @@ impl Drop for Tape {
     }
 }
 
-/// The output of an operator as a tensor, and on `tape` if any input needs a gradient.
+/// Returns the output of an operator as a tensor, and appends it to `tape` if any input requires a gradient.
 pub(super) fn record(
     tape: Option<&Tape>,
     inputs: &[&Tensor],
     output: Vec<f32>,
     shape: &[usize],
     backward: impl FnOnce() -> Backward,
-) -> Result<Tensor> {
+) -> Result<Tensor, Error> {
     let output = Tensor::from_vec(output, shape, &Device::Cpu)?;
     let Some(tape) = tape else {
         return Ok(output);
@@ -122,54 +123,57 @@ impl Gradients {
             .or_else(|| self.1.as_mut()?.remove(variable))
     }
 
-    /// Puts `gradient` in the place of what `variable` had.
+    /// Replaces the gradient of `variable`.
     pub fn insert(&mut self, variable: &Tensor, gradient: Tensor) {
         self.0.insert(variable.id(), gradient);
     }
 }
 
-/// The gradients of `loss`, a scalar, in every variable that the pass met. The pass's tape is used up.
+/// The gradients of `loss`, a scalar, with respect to every variable of the pass. It uses up the pass's tape.
 ///
 /// # Errors
-/// Where `loss` is not a scalar, or hangs neither on the pass's tape nor on candle's graph.
-pub fn backward(loss: &Tensor, pass: &Pass) -> Result<Gradients> {
+/// Returns an error if `loss` is not a scalar, or if it is neither on the pass's tape nor on candle's graph.
+pub fn backward(loss: &Tensor, pass: &Pass) -> Result<Gradients, Error> {
     backward_with(loss, pass, &mut |_, _| Ok(()))
 }
 
-/// `backward`, calling `ready(variable, gradient)` as soon as a variable's gradient is complete: from the
-/// last layer to the first, in the same order in every process. Data parallelism starts its sums here.
+/// As [`backward`], and calls `ready(variable, gradient)` as soon as a variable's gradient is complete: from the
+/// last layer to the first, in the same order in every process. Data parallelism starts its all-reduce here.
 ///
 /// # Errors
-/// As `backward`; and what `ready` returns.
-pub fn backward_with(
+/// As [`backward`]; and returns the errors of `ready`, unchanged.
+pub fn backward_with<E: From<Error>>(
     loss: &Tensor,
     pass: &Pass,
-    ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()>,
-) -> Result<Gradients> {
+    ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<(), E>,
+) -> Result<Gradients, E> {
     if loss.elem_count() != 1 {
-        bail!(
-            "backward starts from a scalar loss; this one has shape {:?}",
-            loss.shape()
-        );
+        let shape = loss.shape();
+        return Err(Error::msg(format!(
+            "backward starts from a scalar loss; this one has shape {shape:?}"
+        ))
+        .into());
     }
     let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
     if !nodes.iter().any(|n| n.output.id() == loss.id()) {
         return by_candle(loss, ready);
     }
-    let mut walk = Walk::new(&nodes);
-    walk.gradients.insert(loss.id(), vec![1.0]);
+    let mut sums = Sums::new(&nodes);
+    sums.partial.insert(loss.id(), vec![1.0]);
     for node in nodes.into_iter().rev() {
-        walk.step(node, ready)?;
+        sums.visit(node, ready)?;
     }
-    Ok(Gradients(walk.done, None))
+    Ok(Gradients(sums.complete, None))
 }
 
-/// candle's own walk: the plain operators hang on candle's graph.
-fn by_candle(loss: &Tensor, ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()>) -> Result<Gradients> {
+/// candle's backward pass: the plain operators are on candle's graph.
+fn by_candle<E: From<Error>>(
+    loss: &Tensor,
+    ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<(), E>,
+) -> Result<Gradients, E> {
     if !loss.track_op() {
-        bail!(
-            "the loss depends on no variable of this pass: was it computed in another pass, or is its tape used up?"
-        );
+        let e = "the loss depends on no variable of this pass: was it computed in another pass, or is its tape used up?";
+        return Err(Error::msg(e).into());
     }
     let store = loss.backward()?;
     for node in loss.sorted_nodes() {
@@ -180,43 +184,49 @@ fn by_candle(loss: &Tensor, ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()
     Ok(Gradients(HashMap::new(), Some(store)))
 }
 
-struct Walk {
+/// The gradients during a backward pass.
+struct Sums {
     /// Gradients still being summed.
-    gradients: HashMap<TensorId, Vec<f32>>,
+    partial: HashMap<TensorId, Vec<f32>>,
     /// How many nodes will still add to a variable's gradient.
     uses: HashMap<TensorId, usize>,
-    done: HashMap<TensorId, Tensor>,
+    complete: HashMap<TensorId, Tensor>,
 }
 
-impl Walk {
+impl Sums {
     fn new(nodes: &[Node]) -> Self {
         let mut uses = HashMap::new();
         for input in nodes.iter().flat_map(|n| &n.inputs).filter(|t| t.is_variable()) {
             *uses.entry(input.id()).or_insert(0) += 1;
         }
         Self {
-            gradients: HashMap::new(),
+            partial: HashMap::new(),
             uses,
-            done: HashMap::new(),
+            complete: HashMap::new(),
         }
     }
 
-    fn step(&mut self, node: Node, ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<()>) -> Result<()> {
+    fn visit<E: From<Error>>(
+        &mut self,
+        node: Node,
+        ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<(), E>,
+    ) -> Result<(), E> {
         let Node {
             output,
             inputs,
             wanted,
             backward,
         } = node;
-        let Some(gradient) = self.gradients.remove(&output.id()) else {
-            bail!(
-                "no gradient came back to a fused operator's output of shape {:?}: it was left unused, or changed by one \
-                 of candle's operators, which the tape cannot follow (`Pass::on_candle_graph` can)",
-                output.shape()
-            );
+        let Some(gradient) = self.partial.remove(&output.id()) else {
+            let shape = output.shape();
+            return Err(Error::msg(format!(
+                "a fused operator's output of shape {shape:?} received no gradient: it was not used, or one of candle's \
+                 operators changed it, which the tape does not record (use `Pass::on_candle_graph`)"
+            ))
+            .into());
         };
         let grads = backward(gradient, &wanted)?;
-        // What the operator saved goes before the next one asks for memory.
+        // Frees what the operator saved before the next one allocates.
         drop(backward);
         for (input, gradient) in inputs.iter().zip(grads) {
             if let Some(gradient) = gradient {
@@ -224,10 +234,10 @@ impl Walk {
             }
             if let Some(left) = self.uses.get_mut(&input.id()) {
                 *left -= 1;
-                if let (0, Some(sum)) = (*left, self.gradients.remove(&input.id())) {
+                if let (0, Some(sum)) = (*left, self.partial.remove(&input.id())) {
                     let sum = Tensor::from_vec(sum, input.shape(), input.device())?;
                     ready(input, &sum)?;
-                    self.done.insert(input.id(), sum);
+                    self.complete.insert(input.id(), sum);
                 }
             }
         }
@@ -235,9 +245,9 @@ impl Walk {
     }
 
     fn add(&mut self, id: TensorId, gradient: Vec<f32>) {
-        match self.gradients.get_mut(&id) {
+        match self.partial.get_mut(&id) {
             None => {
-                self.gradients.insert(id, gradient);
+                self.partial.insert(id, gradient);
             }
             Some(sum) => {
                 add_into(sum, &gradient);

@@ -1,48 +1,53 @@
-//! Each cloud's points times its own matrix, and what the T-Nets need around it.
+//! Each cloud's points times its own matrix, and the other operators that the T-Nets need.
+
+use std::ops::Range;
 
 use candle_core::{Result, Tensor, bail};
 use rayon::prelude::*;
 
+use super::clouds::{Clouds, split};
 use super::matmul::{Matrix, Sizes, one_thread};
 use super::tape;
 use super::tile::{LANES, Left, Product};
 use super::values::Values;
 
-/// Each cloud's points times its own matrix. x `[clouds × points, k]`, t `[clouds, k, k]` → like x.
+/// Multiplies each cloud's points by the cloud's matrix. x `[points of all clouds, k]`, t `[clouds, k, k]` → like x.
 ///
 /// # Errors
-/// Shapes that do not fit, with what was expected.
-pub fn transform(x: &Tensor, t: &Tensor) -> Result<Tensor> {
-    let (&[rows, k], &[clouds, k1, k2]) = (x.dims(), t.dims()) else {
+/// Returns an error if the shapes do not match, or if the rows do not divide into the clouds.
+pub fn transform(x: &Tensor, t: &Tensor, clouds: impl Into<Clouds>) -> Result<Tensor> {
+    let clouds = clouds.into();
+    let (&[rows, k], &[matrices, k1, k2]) = (x.dims(), t.dims()) else {
         bail!(
-            "transform: expected x [clouds × points, k] and t [clouds, k, k], got {:?} and {:?}",
+            "transform: expected x [points, k] and t [clouds, k, k], got {:?} and {:?}",
             x.dims(),
             t.dims()
         );
     };
-    if clouds == 0 || k == 0 || (k1, k2) != (k, k) || !rows.is_multiple_of(clouds) || rows == 0 {
+    if k == 0 || (k1, k2) != (k, k) || matrices != clouds.count() {
         bail!(
-            "transform: expected t [clouds, {k}, {k}], {rows} rows being a multiple of clouds, got t {:?}",
+            "transform: expected t [{}, {k}, {k}], got {:?}",
+            clouds.count(),
             t.dims()
         );
     }
-    let points = rows / clouds;
+    let ranges = clouds.of_rows(rows).map_err(|e| e.context("transform"))?;
     let Some(tape) = tape::Tape::of(&[x, t]) else {
-        return x.reshape((clouds, points, k))?.matmul(t)?.reshape((rows, k));
+        return plain_transform(x, t, &ranges);
     };
     let (xc, tc) = (x.contiguous()?, t.contiguous()?);
     let mut y = vec![0.0; rows * k];
-    each_cloud(&Values::of(&xc)?, &Values::of(&tc)?, k, points, &mut y);
+    each_cloud(&Values::of(&xc)?, &Values::of(&tc)?, k, &ranges, &mut y);
     tape::record(Some(&tape), &[x, t], y, &[rows, k], || {
         let (x, t) = (xc.detach(), tc.detach());
         Box::new(move |g, wanted| {
             let (x, t) = (Values::of(&x)?, Values::of(&t)?);
             let dx = wanted[0].then(|| {
                 let mut dx = vec![0.0; rows * k];
-                each_cloud(&g, &transposed(&t, k), k, points, &mut dx);
+                each_cloud(&g, &transposed(&t, k), k, &ranges, &mut dx);
                 dx
             });
-            let dt = wanted[1].then(|| matrix_gradient(&x, &g, k, points));
+            let dt = wanted[1].then(|| matrix_gradient(&x, &g, k, &ranges));
             Ok(vec![dx, dt])
         })
     })
@@ -51,15 +56,24 @@ pub fn transform(x: &Tensor, t: &Tensor) -> Result<Tensor> {
 /// Rows that one task takes.
 const BLOCK: usize = 256;
 
-fn each_cloud(x: &[f32], t: &[f32], k: usize, points: usize, y: &mut [f32]) {
-    y.par_chunks_mut(points * k).enumerate().for_each(|(cloud, y)| {
-        let t = &t[cloud * k * k..][..k * k];
-        let x = &x[cloud * points * k..][..points * k];
+fn plain_transform(x: &Tensor, t: &Tensor, clouds: &[Range<usize>]) -> Result<Tensor> {
+    let (rows, k) = x.dims2()?;
+    if clouds.iter().all(|c| c.len() == clouds[0].len()) {
+        let x = x.reshape((clouds.len(), rows / clouds.len(), k))?;
+        return x.matmul(t)?.reshape((rows, k));
+    }
+    let of_cloud = |(i, c): (usize, &Range<usize>)| x.narrow(0, c.start, c.len())?.matmul(&t.get(i)?);
+    let parts = clouds.iter().enumerate().map(of_cloud);
+    Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 0)
+}
+
+fn each_cloud(x: &[f32], t: &[f32], k: usize, clouds: &[Range<usize>], y: &mut [f32]) {
+    let parts: Vec<_> = split(y, clouds, k).into_iter().zip(clouds).enumerate().collect();
+    parts.into_par_iter().for_each(|(i, (y, cloud))| {
+        let t = &t[i * k * k..][..k * k];
         y.par_chunks_mut(BLOCK * k)
-            .zip(x.par_chunks(BLOCK * k))
-            .for_each(|(y, x)| {
-                multiply(x, t, k, y);
-            });
+            .zip(x[cloud.start * k..cloud.end * k].par_chunks(BLOCK * k))
+            .for_each(|(y, x)| multiply(x, t, k, y));
     });
 }
 
@@ -118,12 +132,12 @@ fn transposed(t: &[f32], k: usize) -> Vec<f32> {
 }
 
 /// dt = xᵀg of each cloud.
-fn matrix_gradient(x: &[f32], g: &[f32], k: usize, points: usize) -> Vec<f32> {
-    let clouds = x.len() / (points * k);
-    let mut dt = vec![0.0; clouds * k * k];
-    dt.par_chunks_mut(k * k).enumerate().for_each(|(cloud, dt)| {
-        let of = cloud * points * k..(cloud + 1) * points * k;
-        let (x, g) = (&x[of.clone()], &g[of]);
+fn matrix_gradient(x: &[f32], g: &[f32], k: usize, clouds: &[Range<usize>]) -> Vec<f32> {
+    let mut dt = vec![0.0; clouds.len() * k * k];
+    dt.par_chunks_mut(k * k).zip(clouds).for_each(|(dt, cloud)| {
+        let points = cloud.len();
+        let rows = cloud.start * k..cloud.end * k;
+        let (x, g) = (&x[rows.clone()], &g[rows]);
         if k.is_multiple_of(LANES) {
             let a = Left {
                 data: x,
@@ -155,10 +169,10 @@ fn matrix_gradient(x: &[f32], g: &[f32], k: usize, points: usize) -> Vec<f32> {
     dt
 }
 
-/// A T-Net's output as matrices, the identity added. x `[clouds, k·k]` → `[clouds, k, k]`.
+/// Turns a T-Net's output into matrices and adds the identity. x `[clouds, k·k]` → `[clouds, k, k]`.
 ///
 /// # Errors
-/// Another shape.
+/// Returns an error for another shape.
 pub fn add_identity(x: &Tensor, k: usize) -> Result<Tensor> {
     let &[clouds, width] = x.dims() else {
         bail!("add_identity: expected x [clouds, {}], got {:?}", k * k, x.dims());
@@ -184,7 +198,7 @@ pub fn add_identity(x: &Tensor, k: usize) -> Result<Tensor> {
 /// (Qi et al. 2017, equation 2).
 ///
 /// # Errors
-/// Matrices that are not square.
+/// Returns an error if the matrices are not square.
 pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
     let (clouds, k, width) = t.dims3()?;
     if k != width || clouds == 0 || k == 0 {

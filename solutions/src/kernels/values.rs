@@ -1,4 +1,4 @@
-//! Reading a tensor's numbers in place.
+//! Reading a tensor's values in place.
 
 use std::ops::{Deref, Range};
 
@@ -14,7 +14,7 @@ pub(super) struct Values<'a> {
 
 impl<'a> Values<'a> {
     /// # Errors
-    /// Another number type, another device, or gaps between the values.
+    /// Returns an error for another dtype, another device, or a tensor that is not contiguous.
     pub fn of(tensor: &'a Tensor) -> Result<Self> {
         let (storage, layout) = tensor.storage_and_layout();
         let Some((from, to)) = layout.contiguous_offsets() else {
@@ -33,7 +33,7 @@ impl<'a> Values<'a> {
         })
     }
 
-    /// Which storage it is: two tensors of one storage have the same.
+    /// The address of the storage: two tensors that share their storage have the same.
     pub fn home(&self) -> usize {
         std::ptr::from_ref(&*self.storage).addr()
     }
@@ -50,12 +50,18 @@ impl Deref for Values<'_> {
     }
 }
 
-/// Whether the fused form runs: f32 on the CPU, and not switched off. Elsewhere the plain form serves.
+/// A tensor's values, copied.
+pub(super) fn read(t: &Tensor) -> Result<Vec<f32>> {
+    let t = t.contiguous()?;
+    Ok(Values::of(&t)?.to_vec())
+}
+
+/// Whether the fused form runs: f32 on the CPU, and not switched off. Otherwise the plain form runs.
 pub(super) fn fused(pass: &Pass, tensors: &[&Tensor]) -> bool {
     !pass.plain && tensors.iter().all(|t| is_fused(t))
 }
 
-/// Whether a tensor is one that the fused operators take.
+/// Whether the fused operators accept a tensor.
 pub(super) fn is_fused(tensor: &Tensor) -> bool {
     tensor.device().is_cpu() && tensor.dtype() == DType::F32
 }

@@ -5,7 +5,7 @@ use candle_core::{Device, Result, Tensor, bail};
 /// Points `[clouds, longest, 3]` and mask `[clouds, longest]`, both f32: 1 where a point is, 0 where there is none. Padding
 /// is at the origin, behind each cloud's own points, which keep their order.
 ///
-/// What is computed of it must heed the mask: see `kernels::masked_max` and `kernels::masked_batch_norm`.
+/// `PointNet::forward_masked` removes the padding again before the first layer.
 ///
 /// # Errors
 /// A cloud without points, by its place; no cloud at all.

@@ -7,10 +7,10 @@ use crate::kernels::Pass;
 impl PointNet {
     /// The critical points of one cloud `[points, inputs]` (Qi et al. 2017, section 4.3): the indices, in
     /// order, of the points that at least one channel took its maximum from; of equal points the first.
-    /// A channel whose maximum is 0 took it from the ReLU, and counts for no point.
+    /// A channel whose maximum is 0 has it from the ReLU, and counts for no point.
     ///
     /// # Errors
-    /// A cloud of another shape; candle's.
+    /// Returns an error for a cloud of another shape, and candle's errors.
     pub fn critical_points(&self, cloud: &Tensor) -> Result<Vec<usize>> {
         ensure!(
             cloud.rank() == 2,
@@ -19,18 +19,19 @@ impl PointNet {
             cloud.dims()
         );
         let pass = Pass::eval();
-        let (x, _) = self.transformed(&cloud.unsqueeze(0)?, &pass)?;
+        let (rows, clouds) = self.rows(&cloud.unsqueeze(0)?)?;
+        let (x, _) = self.transformed(&rows, &clouds, &pass)?;
         let wide = layers::forward(self.after_transforms(), &x, &pass)?.detach();
         Ok(survivors(&wide)?)
     }
 }
 
-/// Which points survive the max over points: `[points, channels]` of values from a ReLU → the indices, in order and
+/// The points that survive the maximum over points: `[points, channels]` of values from a ReLU → the indices, in order and
 /// each once, of the points that at least one channel takes its greatest value from; of equal points the first. A
 /// channel whose greatest value is 0 got it from the ReLU, and counts for no point.
 ///
 /// # Errors
-/// Another shape; a cloud without points.
+/// Returns an error for another shape, or for a cloud without points.
 pub fn survivors(values: &Tensor) -> candle_core::Result<Vec<usize>> {
     let greatest: Vec<f64> = values.max(0)?.to_dtype(DType::F64)?.to_vec1()?;
     let from: Vec<u32> = values.argmax(0)?.to_vec1()?;

@@ -3,9 +3,9 @@
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy_data::Philox;
 
-use crate::kernels::{self, BatchNorm, MlpLayer, Operator, Pass};
+use crate::kernels::{self, BatchNorm, Clouds, MlpLayer, Operator, Pass};
 
-/// What new layers start from.
+/// How new layers are initialised.
 pub(super) struct Init<'a> {
     pub device: &'a Device,
     pub dtype: DType,
@@ -16,7 +16,7 @@ pub(super) struct Init<'a> {
 
 impl Init<'_> {
     /// PyTorch's default for `Linear` and `Conv1d`, weight and bias alike: uniform within ±1/√fan_in.
-    /// The stream is the tensor's name, so that a layer more or less changes no other's values.
+    /// The random stream is chosen by the tensor's name, so that adding a layer changes no other's values.
     fn uniform(&self, name: &str, shape: &[usize], fan_in: usize) -> Result<Var> {
         let bound = 1.0 / (fan_in as f64).sqrt();
         let mut random = Philox::new(self.seed, stream_of(name));
@@ -42,7 +42,7 @@ fn stream_of(name: &str) -> u64 {
     })
 }
 
-/// A named variable, as it stands in a file of weights.
+/// A variable with its name in a file of weights.
 pub(super) type Named = (String, Var);
 
 /// `relu(bn(x·wᵀ))`: a layer of a shared MLP over points, or of a head over clouds.
@@ -75,11 +75,6 @@ impl Dense {
             bn: &self.bn,
             relu: true,
         }
-    }
-
-    /// Over the real ones of rows `[rows, in]`; mask `[rows]`.
-    pub fn masked(&self, x: &Tensor, mask: &Tensor, pass: &Pass) -> Result<Tensor> {
-        kernels::masked_layer(x, &self.weight, &self.bn, mask, pass)
     }
 
     pub fn params(&self) -> [Named; 3] {
@@ -167,16 +162,12 @@ impl TNet {
         })
     }
 
-    /// `[clouds × points, k]` → `[clouds, k, k]`.
-    pub fn forward(&self, x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
-        self.matrices(&forward_max(&self.mlp, x, clouds, pass)?, pass)
-    }
-
-    /// The part behind the max: `[clouds, 1024]` → `[clouds, k, k]`.
-    pub fn matrices(&self, pooled: &Tensor, pass: &Pass) -> Result<Tensor> {
-        let hidden = forward(&self.fc, pooled, pass)?;
+    /// `[points of all clouds, k]` → `[clouds, k, k]`.
+    pub fn forward(&self, x: &Tensor, clouds: &Clouds, pass: &Pass) -> Result<Tensor> {
+        let pooled = forward_max(&self.mlp, x, clouds, pass)?;
+        let hidden = forward(&self.fc, &pooled, pass)?;
         let t = kernels::add_identity(&self.out.forward(&hidden, pass)?, self.k)?;
-        // What comes after would hang on it, and all of it be kept.
+        // In evaluation, candle's graph would keep every later tensor.
         Ok(if pass.train { t } else { t.detach() })
     }
 }
@@ -196,9 +187,9 @@ pub(super) fn forward(layers: &[Dense], x: &Tensor, pass: &Pass) -> Result<Tenso
     kernels::shared_mlp(x, &layers, pass)
 }
 
-/// Layer after layer, then the greatest value over each cloud's points:
-/// `[clouds × points, from]` → `[clouds, to]`.
-pub(super) fn forward_max(layers: &[Dense], x: &Tensor, clouds: usize, pass: &Pass) -> Result<Tensor> {
+/// Layer after layer, then the maximum over each cloud's points:
+/// `[points of all clouds, from]` → `[clouds, to]`.
+pub(super) fn forward_max(layers: &[Dense], x: &Tensor, clouds: &Clouds, pass: &Pass) -> Result<Tensor> {
     let layers: Vec<_> = layers.iter().map(Dense::as_layer).collect();
-    kernels::shared_mlp_max(x, &layers, clouds, pass)
+    kernels::shared_mlp_max(x, &layers, clouds.clone(), pass)
 }

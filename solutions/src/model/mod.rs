@@ -25,8 +25,8 @@
 
 mod config;
 mod critical;
+mod forward;
 mod layers;
-mod masked;
 mod pointnet;
 mod weights;
 

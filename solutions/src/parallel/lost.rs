@@ -2,18 +2,16 @@
 
 use std::{fmt, time::Duration};
 
-use serde::{Deserialize, Serialize};
-
-/// Why a message did not come, or could not be sent: the other rank has ended, or gives no sign.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Why a message did not arrive or could not be sent: the other rank has ended, or gives no sign of life.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// Who waits.
+    /// The rank that waits.
     pub by: usize,
-    /// For whom.
+    /// The rank that it waits for.
     pub rank: usize,
-    /// What that one said last.
+    /// What that rank said last that it was doing.
     pub doing: String,
-    /// It still ran but gave no sign for so long; none where it had ended.
+    /// How long it gave no sign of life although it still ran; none if it had ended.
     pub silent: Option<Duration>,
 }
 

@@ -1,25 +1,23 @@
-//! Many ranks, one model: messages between ranks, the collectives made of them, what they cost, and who does what.
+//! Data parallelism: messages between ranks, the collectives built on them, their cost, and each rank's share of the work.
 //!
-//! A rank is one worker with its own copy of the model. [`Collective`] is what training needs of a group of them. [`Rank`] is
-//! one with our own algorithms ([`ring`]) over a [`Transport`]: ranks are threads of this process ([`threads`]), or processes
-//! ([`sockets`]). MPI and NCCL, which bring algorithms of their own, fit behind [`Collective`] itself.
+//! A rank is one worker with its own copy of the model. [`Collective`] is what training needs of a group of ranks. [`Rank`]
+//! implements it with our own algorithms ([`ring`]) for ranks that are threads of this process ([`threads`]). Engines that
+//! bring their own algorithms, such as MPI and NCCL, implement [`Collective`] directly.
 
 mod algorithm;
 mod average;
+mod board;
 mod bucket;
 mod cost;
 mod lost;
 pub mod measure;
-mod meeting;
 mod naive;
 mod place;
 mod rank;
 mod reducer;
 pub mod ring;
 mod sampler;
-pub mod sockets;
 pub mod threads;
-mod transport;
 mod tree;
 
 use anyhow::Result;
@@ -31,7 +29,6 @@ pub use cost::{
     Cost, naive_seconds, ring_seconds, scaling_efficiency, strong_efficiency, tree_seconds, weak_efficiency,
 };
 pub use lost::Lost;
-pub use meeting::{meeting_place, threads_for, token};
 pub use naive::naive_all_reduce;
 pub use place::{Place, device_for, place_from};
 pub use rank::Rank;
@@ -39,10 +36,9 @@ pub(crate) use reducer::panic_message;
 pub use reducer::{Reduced, Reducer};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
 pub use sampler::{Share, share_of_batch, share_of_epoch};
-pub use transport::{Board, Missed, Transport};
 pub use tree::{tree_all_reduce, tree_broadcast};
 
-/// Messages from one rank to another, in order. What algorithms are made of.
+/// Messages from one rank to another, in order: the building block of the algorithms.
 pub trait Link {
     /// This rank, from 0.
     fn rank(&self) -> usize;
@@ -53,13 +49,14 @@ pub trait Link {
     /// Sends `data` to rank `to`; does not wait for it to be received.
     ///
     /// # Errors
-    /// The other rank has ended; what it was doing is told.
+    /// Returns an error if the other rank has ended; the error says what it was doing.
     fn send(&self, to: usize, data: &[f32]) -> Result<()>;
 
     /// Waits for the next message of rank `from`, of exactly the length of `into`.
     ///
     /// # Errors
-    /// The other rank has ended, sends nothing within the deadline, or sent another length; what it was doing is told.
+    /// Returns an error if the other rank has ended, sends nothing within the deadline, or sent another length; the error
+    /// says what the rank was doing.
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()>;
 }
 
@@ -71,22 +68,22 @@ pub trait Collective: Send {
     /// How many ranks there are.
     fn world_size(&self) -> usize;
 
-    /// Replaces `data` by its sum over all ranks, the same bits on each.
+    /// Replaces `data` by its sum over all ranks, bit-identical on each.
     ///
     /// # Errors
-    /// Another rank ended or did not come in time.
+    /// Returns an error if another rank ended or missed its deadline.
     fn all_reduce(&self, data: &mut [f32]) -> Result<()>;
 
-    /// The sum over all ranks of `data`, of which this rank gets its [`chunk`] in `mine`.
+    /// Sums `data` over all ranks and writes this rank's [`chunk`] of the sum to `mine`.
     ///
     /// # Errors
-    /// As [`Self::all_reduce`]; a `mine` of another length.
+    /// As [`Self::all_reduce`], and if `mine` has another length.
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()>;
 
     /// The [`chunk`]s of all ranks, joined into `whole`.
     ///
     /// # Errors
-    /// As [`Self::all_reduce`]; a `mine` that is not this rank's chunk of `whole`.
+    /// As [`Self::all_reduce`], and if `mine` is not as long as this rank's chunk of `whole`.
     fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()>;
 
     /// Replaces `data` by rank `root`'s.
@@ -95,28 +92,28 @@ pub trait Collective: Send {
     /// As [`Self::all_reduce`].
     fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()>;
 
-    /// Waits until every rank has come here.
+    /// Waits until every rank has called it.
     ///
     /// # Errors
     /// As [`Self::all_reduce`].
     fn barrier(&self) -> Result<()>;
 
-    /// To one rank. See [`Link::send`].
+    /// Sends to one rank. See [`Link::send`].
     ///
     /// # Errors
     /// Those of [`Link::send`].
     fn send(&self, to: usize, data: &[f32]) -> Result<()>;
 
-    /// From one rank. See [`Link::receive`].
+    /// Receives from one rank. See [`Link::receive`].
     ///
     /// # Errors
     /// Those of [`Link::receive`].
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()>;
 
-    /// What this rank has sent so far.
+    /// Messages and bytes that this rank has sent so far.
     fn traffic(&self) -> Traffic;
 
-    /// Says what this rank is about to do: told where others wait for it in vain.
+    /// Says what this rank is about to do: a sign of life, and part of the error of ranks that wait for it in vain.
     fn doing(&self, _what: &str) {}
 }
 

@@ -1,4 +1,4 @@
-//! One rank of a group: collectives, deadlines and counted traffic over whatever carries its messages.
+//! One rank of a group of threads: collectives, deadlines and counted traffic over channels.
 
 use std::{
     cell::Cell,
@@ -6,35 +6,44 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
-    AllReduce, Collective, Link, Lost, Missed, Traffic, Transport, chunk, ring_all_gather,
-    ring_reduce_scatter, transport::wait_awake, tree_all_reduce, tree_broadcast,
+    AllReduce, Collective, Link, Lost, Traffic,
+    board::{Board, wait_awake},
+    chunk, ring_all_gather, ring_reduce_scatter, tree_all_reduce, tree_broadcast,
 };
 
 /// One rank's end of a group.
 pub struct Rank {
     rank: usize,
     world_size: usize,
-    transport: Box<dyn Transport>,
+    channels: Channels,
     deadline: Duration,
     all_reduce: AllReduce,
     traffic: Cell<Traffic>,
 }
 
+/// One rank's channels to and from each rank; the board is shared by all.
+pub(super) struct Channels {
+    pub to: Vec<Sender<Vec<f32>>>,
+    pub from: Vec<Receiver<Vec<f32>>>,
+    pub board: Board,
+}
+
 impl Rank {
-    /// Rank `rank` of `world_size`. Waiting for another ends with an error, a [`Lost`], when that one has given no sign for
-    /// `deadline`: neither called a collective nor said what it does.
-    pub fn new(
+    /// Rank `rank` of `world_size`. Waiting for another rank ends with an error, a [`Lost`], if that rank gave no sign of
+    /// life for `deadline`: it neither called a collective nor said what it does.
+    pub(super) fn new(
         (rank, world_size): (usize, usize),
-        transport: Box<dyn Transport>,
+        channels: Channels,
         all_reduce: AllReduce,
         deadline: Duration,
     ) -> Self {
         Self {
             rank,
             world_size,
-            transport,
+            channels,
             deadline,
             all_reduce,
             traffic: Cell::default(),
@@ -42,14 +51,14 @@ impl Rank {
     }
 
     fn said(&self, rank: usize) -> (String, Instant) {
-        self.transport.board().said(rank)
+        self.channels.board.said(rank)
     }
 
     fn say(&self, what: &str) {
-        self.transport.board().say(self.rank, what);
+        self.channels.board.say(self.rank, what);
     }
 
-    /// That nothing comes from `rank` any more, and why.
+    /// The error that nothing comes from `rank` any more, and why.
     fn lost(&self, rank: usize, silent: Option<Duration>) -> anyhow::Error {
         let doing = self.said(rank).0;
         let lost = Lost {
@@ -61,7 +70,7 @@ impl Rank {
         lost.into()
     }
 
-    /// `what` while `call` runs, then what was said before.
+    /// Says `what` while `call` runs, then again what was said before.
     fn during<T>(&self, what: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = self.said(self.rank).0;
         self.say(&format!("{what}, after: {before}"));
@@ -103,7 +112,7 @@ impl Link for Rank {
 
     fn send(&self, to: usize, data: &[f32]) -> Result<()> {
         self.check(to)?;
-        if !self.transport.send(to, data) {
+        if self.channels.to[to].send(data.to_vec()).is_err() {
             return Err(self.lost(to, None));
         }
         let Traffic { messages, bytes } = self.traffic.get();
@@ -118,22 +127,24 @@ impl Link for Rank {
         self.check(from)?;
         let received = loop {
             let sign = self.said(from).1;
-            let found = wait_awake(self.deadline, |limit| match self.transport.receive(from, limit) {
-                Err(Missed::Late) => (self.said(from).1 > sign).then_some(None),
-                other => Some(Some(other)),
+            let found = wait_awake(self.deadline, |limit| {
+                match self.channels.from[from].recv_timeout(limit) {
+                    Err(RecvTimeoutError::Timeout) => (self.said(from).1 > sign).then_some(None),
+                    other => Some(Some(other)),
+                }
             });
             match found {
                 Some(Some(received)) => break received,
                 // A sign of life since then gives it more time.
                 Some(None) => {}
-                None => break Err(Missed::Late),
+                None => break Err(RecvTimeoutError::Timeout),
             }
         };
         match received {
             Ok(data) => {
                 ensure!(
                     data.len() == into.len(),
-                    "rank {} expected {} numbers of rank {from}, {} came: the ranks do not make the same calls",
+                    "rank {} expected {} numbers from rank {from} and received {}: the ranks do not make the same calls",
                     self.rank,
                     into.len(),
                     data.len()
@@ -141,8 +152,8 @@ impl Link for Rank {
                 into.copy_from_slice(&data);
                 Ok(())
             }
-            Err(Missed::Ended) => Err(self.lost(from, None)),
-            Err(Missed::Late) => Err(self.lost(from, Some(self.said(from).1.elapsed()))),
+            Err(RecvTimeoutError::Disconnected) => Err(self.lost(from, None)),
+            Err(RecvTimeoutError::Timeout) => Err(self.lost(from, Some(self.said(from).1.elapsed()))),
         }
     }
 }
@@ -165,7 +176,7 @@ impl Collective for Rank {
         let own = chunk(data.len(), self.rank, self.world_size);
         ensure!(
             mine.len() == own.len(),
-            "reduce-scatter: rank {}'s share of {} numbers is {}, room is for {}",
+            "reduce-scatter: rank {}'s share of {} numbers is {}, the output holds {}",
             self.rank,
             data.len(),
             own.len(),
@@ -181,7 +192,7 @@ impl Collective for Rank {
         let own = chunk(whole.len(), self.rank, self.world_size);
         ensure!(
             mine.len() == own.len(),
-            "all-gather: rank {}'s share of {} numbers is {}, it gives {}",
+            "all-gather: rank {}'s share of {} numbers is {}, the input holds {}",
             self.rank,
             whole.len(),
             own.len(),
@@ -220,6 +231,5 @@ impl Collective for Rank {
 
     fn doing(&self, what: &str) {
         self.say(what);
-        self.transport.tell();
     }
 }

@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Result, anyhow, ensure};
 
-use super::{Bucket, Collective, Traffic, transport::wait_awake};
+use super::{Bucket, Collective, Traffic, board::wait_awake};
 
 /// What a step's sums over the ranks were like.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -2,46 +2,17 @@
 
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use super::{Algorithm, AllReduce, Board, Missed, Rank, Transport};
+use super::{Algorithm, AllReduce, Rank, board::Board, rank::Channels};
 
-/// One thread's channels; the board is one for all.
-struct Channels {
-    to: Vec<Sender<Vec<f32>>>,
-    from: Vec<Receiver<Vec<f32>>>,
-    board: Board,
-}
-
-impl Transport for Channels {
-    fn send(&self, to: usize, data: &[f32]) -> bool {
-        self.to[to].send(data.to_vec()).is_ok()
-    }
-
-    fn receive(&self, from: usize, limit: Duration) -> Result<Vec<f32>, Missed> {
-        self.from[from].recv_timeout(limit).map_err(Missed::from)
-    }
-
-    fn board(&self) -> &Board {
-        &self.board
-    }
-}
-
-impl From<RecvTimeoutError> for Missed {
-    fn from(error: RecvTimeoutError) -> Self {
-        match error {
-            RecvTimeoutError::Timeout => Self::Late,
-            RecvTimeoutError::Disconnected => Self::Ended,
-        }
-    }
-}
-
-/// The ends of a group of `world_size` ranks, to be moved to a thread each; `deadline` as [`Rank::new`] takes it.
+/// The `world_size` ranks of a group, each to be moved to a thread of its own. Waiting for a rank that gave no sign of
+/// life for `deadline` is an error, a [`super::Lost`].
 pub fn group(world_size: usize, algorithm: Algorithm, deadline: Duration) -> Vec<Rank> {
     group_with(world_size, &algorithm.function(), deadline)
 }
 
-/// As [`group`], with an all-reduce of one's own.
+/// As [`group`], with another all-reduce.
 pub fn group_with(world_size: usize, all_reduce: &AllReduce, deadline: Duration) -> Vec<Rank> {
     let board = Board::new(world_size);
     // One channel for each pair, so that messages of different ranks cannot be mistaken for one another.
@@ -57,7 +28,7 @@ pub fn group_with(world_size: usize, all_reduce: &AllReduce, deadline: Duration)
     let ends = senders.into_iter().zip(receivers).enumerate();
     let rank = |(rank, (to, from))| {
         let board = board.clone();
-        let channels = Box::new(Channels { to, from, board });
+        let channels = Channels { to, from, board };
         Rank::new((rank, world_size), channels, all_reduce.clone(), deadline)
     };
     ends.map(rank).collect()

@@ -3,6 +3,15 @@
 
 use candle_core::{DType, Result, Tensor, Var};
 
+/// A function such as [`master_step`].
+pub type MasterStep = fn(
+    &[Var],
+    &[Var],
+    &[Tensor],
+    &mut dyn FnMut(&[Tensor]) -> Result<()>,
+    &dyn Fn(&Tensor) -> Result<Tensor>,
+) -> Result<()>;
+
 /// One step on fp32 `masters` for `weights` of fewer bits: `step` gets the gradients in fp32 and changes the masters;
 /// each weight is then its master as `low` rounds it. Masters, weights and gradients are in one order.
 ///

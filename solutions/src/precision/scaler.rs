@@ -53,7 +53,7 @@ pub fn found_inf(grads: &[Tensor]) -> candle_core::Result<bool> {
 }
 
 /// The number that a loss is multiplied by, and how it follows the gradients.
-pub trait LossScale {
+pub trait LossScale: Send {
     /// The factor for the coming step.
     fn scale(&self) -> f64;
 
@@ -65,11 +65,11 @@ pub trait LossScale {
 }
 
 /// PyTorch's order of calls: scale the loss, perhaps unscale (to clip), step, update; each once.
-#[derive(Clone, Debug)]
-pub struct GradScaler<S> {
-    rule: S,
+#[derive(Debug)]
+pub struct GradScaler<S: ?Sized> {
     stage: Stage,
     by: ScaledGradients,
+    rule: S,
 }
 
 /// A function such as [`scaled_gradients`].
@@ -83,42 +83,41 @@ enum Stage {
 }
 
 impl<S: LossScale> GradScaler<S> {
-    /// By the rule of `rule`.
+    /// Scales by `rule`.
     pub fn new(rule: S) -> Self {
         Self {
-            rule,
             stage: Stage::Ready,
             by: scaled_gradients,
+            rule,
         }
     }
 
-    /// With another function in the place of [`scaled_gradients`].
+    /// Uses another function in place of [`scaled_gradients`].
     #[must_use]
     pub fn by(mut self, by: ScaledGradients) -> Self {
         self.by = by;
         self
     }
 
-    /// The rule, where it stands.
+    /// The rule, in its current state.
     pub fn rule(&self) -> &S {
         &self.rule
     }
+}
 
-    /// The gradients of `loss`, scaled on the way and unscaled already. A step may ask for those of several
-    /// micro-batches, one after the other.
+impl<S: LossScale + ?Sized> GradScaler<S> {
+    /// The gradients of `loss` by way of the scaled loss, unscaled: one call a step.
     ///
     /// # Errors
-    /// The step was taken already; candle's, those of `walk`.
-    pub fn gradients(&mut self, loss: &Tensor, walk: Walk) -> Result<Vec<Tensor>> {
-        let before = match self.stage {
-            Stage::Ready => false,
-            Stage::Unscaled { found_inf } => found_inf,
-            Stage::Stepped { .. } => bail!("loss scale: step() was called already; call update() first"),
-        };
+    /// Returns an error if the gradients of this step were unscaled already; candle's, those of `walk`.
+    pub fn gradients(&mut self, loss: &Tensor, walk: Walk) -> candle_core::Result<Vec<Tensor>> {
+        if self.stage != Stage::Ready {
+            candle_core::bail!(
+                "loss scale: the gradients were unscaled in this step already; call update() after step()"
+            );
+        }
         let (grads, found_inf) = (self.by)(loss, self.rule.scale(), walk)?;
-        self.stage = Stage::Unscaled {
-            found_inf: before || found_inf,
-        };
+        self.stage = Stage::Unscaled { found_inf };
         Ok(grads)
     }
 

@@ -43,12 +43,14 @@ pub struct Config {
     pub batch: usize,
     /// Batches whose gradients make one optimizer step: it learns from `batch × accumulate` clouds.
     pub accumulate: usize,
-    /// Ranks that share each batch, threads or processes, each with a copy of the model.
+    /// Ranks that share each batch: threads, each with a copy of the model.
     pub ranks: usize,
     /// With ranks: batch normalisation sees the whole batch, not a rank's share.
     pub sync_bn: bool,
-    /// With ranks: one that gives no sign for so many seconds ends the run.
+    /// With ranks: the run ends if a rank gives no sign of life for this time, in seconds.
     pub rank_deadline: f64,
+    /// With ranks: compares their parameters every N steps; 0: at the end of each epoch and at checkpoints only.
+    pub compare_ranks_every: u64,
     /// Seeds initial values, order, sampling, augmentation, dropout, split.
     pub seed: u64,
     /// `adamw`, `adam`, `sgd`, `adagrad`, `rmsprop`, `adadelta`, `lars` or `lamb`. L-BFGS is none of them: it wants the
@@ -105,6 +107,8 @@ pub struct Config {
     pub precision: Precision,
     /// As [`LossScaler::parse`] takes it.
     pub loss_scale: String,
+    /// With bf16 or fp16: the model's weights are rounded to the format after each step, and updated through fp32 copies.
+    pub master_weights: bool,
     /// Plain candle operators instead of the fused ones.
     pub plain: bool,
     /// Divides the width of every hidden layer: 1 is the published model, more is a toy.
@@ -132,6 +136,7 @@ impl Default for Config {
             ranks: 1,
             sync_bn: true,
             rank_deadline: 60.0,
+            compare_ranks_every: 0,
             seed: 1,
             optimizer: "adamw".into(),
             learning_rate: 1e-3,
@@ -159,6 +164,7 @@ impl Default for Config {
             device: "auto".into(),
             precision: Precision::Fp32,
             loss_scale: "auto".into(),
+            master_weights: false,
             plain: false,
             width: 1,
             checkpoint_seconds: 15.0,
@@ -255,13 +261,11 @@ impl Config {
 
     fn validate_ranks(&self) -> Result<()> {
         ensure!(self.ranks >= 1, "ranks is 0: take 1 for a run without sharing");
-        let low = self.precision != Precision::Fp32
-            || LossScaler::parse(&self.loss_scale, self.precision)?.is_some();
+        let low = matches!(self.precision, Precision::Bf16 | Precision::Fp16);
         ensure!(
-            self.ranks == 1 || !low,
-            "precision is {} and ranks is {}: several ranks train in fp32, without a loss scale",
-            self.precision,
-            self.ranks
+            low || !self.master_weights,
+            "master-weights needs precision bf16 or fp16, and precision is {}: fp32 weights are their own masters",
+            self.precision
         );
         let least = if self.sync_bn { 1 } else { 2 };
         ensure!(

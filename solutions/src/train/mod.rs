@@ -1,12 +1,16 @@
 //! Puts the rooms together: step, evaluation, metrics, checkpoints, the run loop. The only room that knows
 //! them all.
 
+mod carrier;
 pub mod checkpoint;
 mod config;
 pub mod data;
 pub mod evaluate;
 mod folder;
+mod inputs;
+mod loss;
 pub(crate) mod machine;
+mod master;
 pub mod memory;
 pub mod metrics;
 mod on_device;
@@ -14,8 +18,9 @@ mod plan;
 pub mod profiled;
 mod progress;
 pub mod ranks;
+mod replica;
 mod run;
-mod scaled;
+mod running;
 mod search;
 pub mod short;
 mod step;
@@ -27,13 +32,17 @@ pub use checkpoint::{Checkpoint, Progress};
 pub use config::{BUILTIN, Config};
 pub use evaluate::{EvaluateOptions, Predictions};
 pub use folder::{RunFolder, free_name};
+pub use inputs::StepInputs;
+pub use loss::Loss;
+pub use master::{MasterWeights, Round};
 pub use on_device::{OnDevice, mean_loss};
 pub use plan::Plan;
 pub use progress::{Display, bar};
+use replica::Replica;
 pub use run::Outcome;
-pub use scaled::{Scaled, scaled_step};
+pub use running::{Figures, Running, SumOver};
 pub use search::{Failure, executable_batch};
-pub use step::{Loss, Running, StepOptions, accumulated_step, train_step};
+pub use step::{MicroBatch, RankShare, Reduce, Step, Stepped, train_step};
 pub use take_up::{Saved, take_up};
 pub use trainer::Trainer;
 

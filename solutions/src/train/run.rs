@@ -9,15 +9,13 @@ use std::{
 };
 
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor};
+use candle_core::Tensor;
 
 use super::{
-    Display, Loss, Running, Scaled, StepOptions, Trainer, checkpoint, plan,
-    ranks::{Job, Member},
-    scaled_step,
+    Display, Loss, Replica, Running, StepInputs, Trainer, checkpoint, plan,
+    ranks::{Job, Wishes},
 };
 use crate::{
-    kernels::Pass,
     loader::{Batch, Collate, Loader},
     precision::LossScale,
     profile::{self, Kind},
@@ -62,6 +60,7 @@ impl Trainer {
         let collate = Arc::new(self.train_collate());
         let mut loader = Loader::new(collate, self.config.workers, self.config.prefetch)?;
         let loss = self.loss()?;
+        let inputs = self.step_inputs(job.as_ref().map(|job| job.member.share()));
         let steps = self.steps_per_epoch();
         let mut events = EventWriter::create(self.folder.path())?;
         let mut display = Display::new(
@@ -71,7 +70,7 @@ impl Trainer {
         );
         self.clock = Instant::now();
         while self.progress.epoch < self.config.epochs {
-            if self.epoch(&mut loader, &loss, &mut display, stop, job)? == Outcome::Stopped {
+            if self.epoch(&mut loader, (&loss, &inputs), &mut display, stop, job)? == Outcome::Stopped {
                 display.finish();
                 return Ok(Outcome::Stopped);
             }
@@ -105,7 +104,7 @@ impl Trainer {
     fn epoch(
         &mut self,
         loader: &mut Loader,
-        loss: &Loss,
+        objective: (&Loss, &StepInputs),
         display: &mut Display,
         stop: &AtomicBool,
         job: &mut Option<Job>,
@@ -113,7 +112,7 @@ impl Trainer {
         let epoch = self.progress.epoch;
         let start = Instant::now();
         let todo = match self.todo.take() {
-            Some(taken_up) => plan::micro(&taken_up, self.config.batch),
+            Some(resumed) => plan::micro(&resumed, self.config.batch),
             None => self.plan().steps(epoch, self.progress.batch)?,
         };
         let clouds: usize = todo.iter().flatten().map(Vec::len).sum();
@@ -124,32 +123,42 @@ impl Trainer {
         let mut incoming = loader.epoch(epoch as u64, own.concat());
         for whole in &todo {
             let began = Instant::now();
-            let micro = profile::timed("next batch", Kind::Load, || {
+            let batches = profile::timed("next batch", Kind::Load, || {
                 incoming.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()
             })?;
-            let asked = stop.load(Ordering::Relaxed);
-            let asked = match job {
-                Some(job) => self.shared_step(&mut job.member, (whole, &micro), loss, asked)?,
-                None => {
-                    self.step(&micro, loss)?;
-                    stop.load(Ordering::Relaxed)
-                }
-            };
+            self.step((whole, &batches), objective, job.as_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
-            if display.step(epoch) {
-                self.running.read()?;
+            let mine = Wishes {
+                read: display.step(epoch),
+                save: self.last_save.elapsed() > Duration::from_secs_f64(self.config.checkpoint_seconds),
+                stop: stop.load(Ordering::Relaxed),
+            };
+            let wishes = match job {
+                Some(job) => job.member.agree(mine)?,
+                None => mine,
+            };
+            self.read(wishes, job.as_ref())?;
+            if wishes.read {
                 let rate = self.running.seen as f64 / start.elapsed().as_secs_f64();
                 display.figures(self.running.loss(), self.running.accuracy(), rate);
             }
-            if asked {
+            if wishes.save || wishes.stop {
                 self.save()?;
+            }
+            if wishes.stop {
                 return Ok(Outcome::Stopped);
             }
-            if self.last_save.elapsed() > Duration::from_secs_f64(self.config.checkpoint_seconds) {
-                self.save()?;
+            if let Some(job) = job {
+                job.member
+                    .doing(&format!("in step {}, loading", self.progress.step));
             }
         }
-        self.running.read()?;
+        let end = Wishes {
+            read: true,
+            save: true,
+            stop: false,
+        };
+        self.read(end, job.as_ref())?;
         let trained = start.elapsed().as_secs_f64();
         self.end_epoch(start, clouds as f64 / trained, display, job.as_ref())?;
         if let Some(job) = job {
@@ -158,64 +167,39 @@ impl Trainer {
         Ok(Outcome::Done)
     }
 
-    /// One optimizer step over the micro-batches of a batch; mostly it is one.
-    fn step(&mut self, micro: &[Batch], loss: &Loss) -> Result<()> {
-        let step = self.progress.step;
-        let _span = profile::span("step", Kind::Other);
-        let copying = profile::span("to device", Kind::Copy);
-        let tensors = micro
-            .iter()
-            .map(|batch| batch.to_device(&self.device))
-            .collect::<Result<Vec<_>>>()?;
-        drop(copying);
-        // Counted on, so that each micro-batch draws its own dropout; with one a step it is the step.
-        let (config, lowering) = (&self.config, &self.lowering);
-        let pass = |i: usize| {
-            let count = step * config.accumulate as u64 + i as u64;
-            Pass::train(config.seed, count)
-                .plain(config.plain)
-                .lowered(lowering.clone())
-        };
-        let rate = self.learning_rate(step)?;
-        let options = StepOptions {
-            loss,
-            pass: &pass,
-            learning_rate: rate,
-            clip: config.clip,
-        };
-        let (model, optimizer, scaler) = (&self.model, &mut *self.optimizer, self.scaler.as_mut());
-        let Scaled { figures, taken } = scaled_step(model, optimizer, &tensors, &options, scaler)?;
-        for ((value, correct), batch) in figures.into_iter().zip(micro) {
-            // A step that was left out may have a loss that is no number; that is no sign of a run come apart.
-            if taken || value.to_dtype(DType::F32)?.to_scalar::<f32>()?.is_finite() {
-                self.running.push(value, correct, batch.labels.len() as u64)?;
-            }
+    /// Reads loss and accuracy of the epoch so far if anything in `wishes` needs them; with ranks, of all of them.
+    fn read(&mut self, wishes: Wishes, job: Option<&Job>) -> Result<()> {
+        match job {
+            Some(job) => job
+                .member
+                .follow(wishes, &self.model, &mut self.running, self.progress.step),
+            None if wishes != Wishes::default() => self.running.read(&mut |_| Ok(())),
+            None => Ok(()),
         }
+    }
+
+    /// One optimizer step on `own`, rank 0's clouds of each micro-batch in `whole`.
+    fn step(
+        &mut self,
+        batches: (&[Vec<usize>], &[Batch]),
+        (loss, inputs): (&Loss, &StepInputs),
+        job: Option<&mut Job>,
+    ) -> Result<()> {
+        let now = (self.progress.step, self.learning_rate(self.progress.step)?);
+        let mut replica = Replica {
+            model: &self.model,
+            optimizer: &mut *self.optimizer,
+            scaler: self.scaler.as_mut(),
+            running: &mut self.running,
+            loss,
+            inputs,
+        };
+        let taken = replica.step(batches, now, job.map(|job| &mut job.member))?;
         self.progress.left_out.0 += u64::from(!taken);
         self.progress.left_out.1 += u64::from(!taken);
         self.progress.step += 1;
         self.progress.batch += 1;
         Ok(())
-    }
-
-    /// One optimizer step with the other ranks; whether it was the last because somebody asked to stop.
-    fn shared_step(
-        &mut self,
-        member: &mut Member,
-        (whole, own): (&[Vec<usize>], &[Batch]),
-        loss: &Loss,
-        stop: bool,
-    ) -> Result<bool> {
-        let step = self.progress.step;
-        let now = (step, self.learning_rate(step)?);
-        let met = member.step(&self.model, &mut *self.optimizer, (whole, own), loss, now, stop)?;
-        let [value, correct] = [met.loss, met.correct].map(|v| Tensor::new(v as f32, &Device::Cpu));
-        let clouds: usize = whole.iter().map(Vec::len).sum();
-        self.running.push(value?, correct?, clouds as u64)?;
-        self.progress.step += 1;
-        self.progress.batch += 1;
-        member.doing(&format!("in step {}, loading", self.progress.step));
-        Ok(met.stop)
     }
 
     fn learning_rate(&self, step: u64) -> Result<f64> {
@@ -296,7 +280,6 @@ impl Trainer {
 
     fn save(&mut self) -> Result<()> {
         let _span = profile::span("save", Kind::Other);
-        self.running.read()?;
         self.progress.loss_bits = self.running.loss_sum.to_bits();
         self.progress.correct = self.running.correct;
         self.progress.seen = self.running.seen;

@@ -1,16 +1,22 @@
 //! Short trainings that keep nothing on disk: what `canopy bench` and the lessons' experiments share.
 
-use anyhow::Result;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
 use candle_core::{DType, Device, Tensor};
 use canopy_data::{Dataset, builtin, cache_folder, split::Split};
 
-use super::{Config, EvaluateOptions, Loss, data, evaluate, train_step};
+use super::{
+    Config, EvaluateOptions, Loss, MicroBatch, OnDevice, Step, carrier::ErrorCarrier, data, evaluate,
+    mean_loss,
+};
 use crate::{
     device,
-    kernels::Pass,
+    kernels::{Lowering, Pass},
     loader::{Batch, Collate, batches, epoch_order},
     model::PointNet,
     optim::Optimizer,
+    precision::{GradScaler, LossScale},
 };
 
 /// Clouds of a batch where nothing is learnt.
@@ -95,6 +101,12 @@ impl Forest {
         self.collate().batch(records, epoch)
     }
 
+    /// The full training batches of `size` clouds of `epoch`, on the device.
+    pub fn epoch(&self, epoch: u64, size: usize) -> impl Iterator<Item = Result<(Tensor, Tensor)>> {
+        let records = batches(&self.order(epoch), size, true).into_iter();
+        records.map(move |records| self.batch(&records, epoch)?.to_device(&self.device))
+    }
+
     /// Records that train, in the order of `epoch`.
     pub fn order(&self, epoch: u64) -> Vec<usize> {
         let order = epoch_order(self.split.train.len(), self.config.seed, epoch);
@@ -141,26 +153,32 @@ impl Forest {
     }
 }
 
-/// A network that learns.
+/// A network under training, and how its steps are taken.
 pub struct Learner {
     /// The network.
     pub model: PointNet,
     /// Its optimizer.
     pub optimizer: Box<dyn Optimizer>,
-    /// What is to become small.
+    /// The objective.
     pub loss: Loss,
-    /// Greatest norm of a step's gradients; 0: as they are.
+    /// Maximum norm of a step's gradients; 0: not clipped.
     pub clip: f64,
-    /// Draws dropout.
+    /// Seeds dropout.
     pub seed: u64,
-    /// candle's operators in the place of the fused ones.
+    /// Plain candle operators instead of the fused ones.
     pub plain: bool,
-    /// Steps taken.
+    /// Low-precision formats of the operators; none in fp32.
+    pub lowering: Option<Arc<dyn Lowering>>,
+    /// Scales the loss, if it is scaled.
+    pub scaler: Option<Box<GradScaler<dyn LossScale>>>,
+    /// Steps, including those that were skipped.
     pub steps: u64,
+    /// Steps that were skipped because a gradient overflowed.
+    pub skipped: u64,
 }
 
 impl Learner {
-    /// Nothing is clipped, dropout drawn by seed 1.
+    /// Without clipping and loss scaling, in fp32, dropout seeded with 1.
     pub fn new(model: PointNet, optimizer: Box<dyn Optimizer>, loss: Loss) -> Self {
         Self {
             model,
@@ -169,27 +187,67 @@ impl Learner {
             clip: 0.0,
             seed: 1,
             plain: false,
+            lowering: None,
+            scaler: None,
             steps: 0,
+            skipped: 0,
         }
     }
 
-    /// The trainer's step on `[clouds, points, channels]` and `[clouds]`; its loss, still on the device.
+    /// The trainer's [`Step`] on `[clouds, points, channels]` and `[clouds]`. Returns its loss, still on the device.
     ///
     /// # Errors
-    /// Those of [`train_step`].
-    pub fn step(&mut self, (points, labels): (&Tensor, &Tensor), learning_rate: f64) -> Result<Tensor> {
-        let pass = Pass::train(self.seed, self.steps).plain(self.plain);
+    /// Those of [`Step::take`].
+    pub fn step(&mut self, batch: (&Tensor, &Tensor), learning_rate: f64) -> Result<Tensor> {
+        Ok(self.taken(batch, learning_rate)?.1)
+    }
+
+    /// As [`Self::step`]; also returns whether the step was taken or skipped.
+    fn taken(&mut self, (points, labels): (&Tensor, &Tensor), learning_rate: f64) -> Result<(bool, Tensor)> {
+        let pass = Pass::train(self.seed, self.steps)
+            .plain(self.plain)
+            .lowered(self.lowering.clone());
         self.steps += 1;
-        let (model, optimizer, data) = (&self.model, &mut *self.optimizer, (points, labels));
-        let (loss, _) = train_step(
-            model,
-            optimizer,
-            data,
-            &self.loss,
-            &pass,
-            learning_rate,
-            self.clip,
-        )?;
-        Ok(loss)
+        let mut step = Step {
+            clip: self.clip,
+            scaler: self.scaler.as_deref_mut(),
+            ..Step::new(&self.model, &mut *self.optimizer, &self.loss)
+        };
+        let micro = MicroBatch::new((points.clone(), labels.clone()), pass);
+        let stepped = step.take(&[micro], learning_rate)?;
+        self.skipped += u64::from(!stepped.taken);
+        let loss = stepped
+            .figures
+            .into_iter()
+            .next()
+            .context("a step without a loss")?
+            .loss;
+        Ok((stepped.taken, loss))
+    }
+
+    /// Takes a step on each of `batches`, at the learning rate that `rate` returns for its number. Returns the mean loss
+    /// over the clouds of the steps that were not skipped, read in one wait; 0 if there were none.
+    ///
+    /// # Errors
+    /// Those of `batches` and of [`Self::step`].
+    pub fn epoch(
+        &mut self,
+        batches: &mut dyn Iterator<Item = Result<(Tensor, Tensor)>>,
+        rate: &mut dyn FnMut(u64) -> f64,
+    ) -> Result<f64> {
+        let mut carrier = ErrorCarrier::default();
+        let mut steps = batches.filter_map(|batch| {
+            let step = batch.and_then(|(points, labels)| {
+                let (taken, loss) = self.taken((&points, &labels), rate(self.steps))?;
+                Ok((taken, OnDevice::new(&loss)?, labels.elem_count() as u64))
+            });
+            match carrier.keep(step) {
+                Ok((true, loss, clouds)) => Some(Ok((loss, clouds))),
+                Ok((false, ..)) => None,
+                Err(error) => Some(Err(error)),
+            }
+        });
+        let mean = mean_loss(&mut steps);
+        carrier.restore(mean)
     }
 }

@@ -1,57 +1,265 @@
-//! One training step, and figures that are read only when somebody looks.
+//! The training step that everyone takes: the run loop, ranks, short trainings, benchmarks.
+//!
+//! ```text
+//! micro-batches → forward, loss × scale → backward, "gradient i is complete" → accumulate → reduce over ranks
+//!   → unscale, found_inf → clip by the norm → optimizer, or skip → update the scale
+//! ```
+//!
+//! Nothing in it waits for the device, except that a loss scaler must know whether a gradient overflowed before the
+//! optimizer may step, as in PyTorch's `GradScaler`.
 
-use anyhow::{Result, bail};
-use candle_core::{DType, Tensor};
+use anyhow::{Result, ensure};
+use candle_core::{Device, Tensor};
 
-use super::OnDevice;
+use super::{Figures, Loss, carrier::ErrorCarrier};
 use crate::{
-    kernels::{self, Operator, Pass},
-    model::{PointNet, orthogonality},
+    kernels::{self, Pass},
+    model::PointNet,
     optim::{Optimizer, accumulated, clip_grad_norm},
+    precision::{GradScaler, LossScale},
     profile,
 };
 
-/// Loss and hits of each micro-batch, scalars still on the device.
-pub(super) type Figures = Vec<(Tensor, Tensor)>;
-
-/// Turns a loss of a pass into the model's gradients.
-pub(super) type Walk<'a> = &'a mut dyn FnMut(&Tensor, &Pass) -> Result<Vec<Tensor>>;
-
-/// What the loss is made of.
+/// A batch that is in memory at once, and how much it counts within the step.
 #[derive(Clone, Debug)]
-pub struct Loss {
-    /// Label smoothing.
-    pub smoothing: f64,
-    /// Weight of each class, `[classes]`.
-    pub class_weights: Option<Tensor>,
-    /// Weight of the orthogonality term.
-    pub orthogonality: f64,
+pub struct MicroBatch {
+    /// `[clouds, points, channels]`.
+    pub points: Tensor,
+    /// `[clouds]`.
+    pub labels: Tensor,
+    /// The pass over it: each micro-batch draws its own dropout.
+    pub pass: Pass,
+    /// Its clouds, by which the orthogonality term counts.
+    pub clouds: usize,
+    /// The sum of its labels' class weights, by which the cross-entropy counts; the clouds where classes weigh alike.
+    pub weight: f64,
 }
 
-impl Loss {
-    /// The cross-entropy alone.
-    pub const CROSS_ENTROPY: Self = Self {
-        smoothing: 0.0,
-        class_weights: None,
-        orthogonality: 0.0,
-    };
+impl MicroBatch {
+    /// A micro-batch whose clouds all count alike.
+    pub fn new((points, labels): (Tensor, Tensor), pass: Pass) -> Self {
+        let clouds = labels.elem_count();
+        Self {
+            points,
+            labels,
+            pass,
+            clouds,
+            weight: clouds as f64,
+        }
+    }
 }
 
-/// How a step over micro-batches is taken.
-pub struct StepOptions<'a> {
-    /// What is to become small.
+/// The part of a batch that one rank has.
+#[derive(Clone, Copy, Debug)]
+pub struct RankShare {
+    /// Ranks that share the batch.
+    pub world_size: usize,
+    /// Clouds of the whole batch.
+    pub clouds: usize,
+    /// Sum of the [`MicroBatch::weight`]s of the whole batch.
+    pub weight: f64,
+}
+
+/// Averages the gradients of a step over ranks.
+pub trait Reduce: Send {
+    /// This rank's share of the step's batch.
+    fn share(&self) -> RankShare;
+
+    /// Whether gradients are sent while the backward pass goes on: [`Reduce::ready`] is called then.
+    fn overlaps(&self) -> bool;
+
+    /// Takes the gradient of parameter `parameter`, which is complete on this rank.
+    ///
+    /// # Errors
+    /// Returns an error if another rank ended or missed its deadline.
+    fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()>;
+
+    /// The mean over the ranks of `own`, this rank's gradients in the order of the parameters.
+    ///
+    /// # Errors
+    /// As [`Reduce::ready`].
+    fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>>;
+}
+
+/// The outcome of a step.
+#[derive(Debug)]
+pub struct Stepped {
+    /// Loss (unscaled) and correct predictions of each micro-batch.
+    pub figures: Vec<Figures>,
+    /// Whether the optimizer stepped. Otherwise a gradient was infinite or NaN, and weights and optimizer are unchanged.
+    pub taken: bool,
+}
+
+/// A model, its optimizer, and how a step is taken.
+pub struct Step<'a> {
+    /// The model.
+    pub model: &'a PointNet,
+    /// Its optimizer.
+    pub optimizer: &'a mut dyn Optimizer,
+    /// The objective.
     pub loss: &'a Loss,
-    /// The pass of a micro-batch, by its number: each draws its own dropout.
-    pub pass: &'a dyn Fn(usize) -> Pass,
-    /// The optimizer's.
-    pub learning_rate: f64,
-    /// Greatest norm of all gradients; 0: as they are.
+    /// Maximum norm of all gradients together; 0: not clipped.
     pub clip: f64,
+    /// Scales the loss; none: it is not scaled.
+    pub scaler: Option<&'a mut GradScaler<dyn LossScale>>,
+    /// Averages the gradients over the ranks; none: there is one rank.
+    pub reduce: Option<&'a mut dyn Reduce>,
 }
 
-/// Forward, loss, backward, clip, optimizer step. Nothing here waits for the device.
+impl<'a> Step<'a> {
+    /// A step of one rank, without clipping and loss scaling.
+    pub fn new(model: &'a PointNet, optimizer: &'a mut dyn Optimizer, loss: &'a Loss) -> Self {
+        Self {
+            model,
+            optimizer,
+            loss,
+            clip: 0.0,
+            scaler: None,
+            reduce: None,
+        }
+    }
+
+    /// Takes one optimizer step on the gradients of the mean loss over `micro` and over all ranks. Batch normalisation
+    /// (and with it the orthogonality term) sees one micro-batch at a time.
+    ///
+    /// # Errors
+    /// No micro-batch; candle's; those of the ranks; a loss scale that cannot fall further.
+    pub fn take(&mut self, micro: &[MicroBatch], learning_rate: f64) -> Result<Stepped> {
+        ensure!(!micro.is_empty(), "a step needs at least one micro-batch");
+        let mut figures = Vec::with_capacity(micro.len());
+        // The scaler is taken out, so that the gradients can borrow the rest.
+        let mut scaler = self.scaler.take();
+        let grads = match &mut scaler {
+            None => self.gradients(micro, 1.0, &mut figures),
+            Some(scaler) => {
+                let mut carrier = ErrorCarrier::default();
+                // The loss's own gradient, 1, is what is scaled: it is on the host, so reading it waits for nothing.
+                let one = Tensor::new(1f32, &Device::Cpu)?;
+                let scaled = scaler.gradients(&one, &mut |seed| {
+                    let seed = f64::from(seed.to_scalar::<f32>()?);
+                    carrier.keep(self.gradients(micro, seed, &mut figures))
+                });
+                carrier.restore(scaled)
+            }
+        };
+        let result = grads.and_then(|grads| self.update(grads, scaler.as_deref_mut(), learning_rate));
+        self.scaler = scaler;
+        Ok(Stepped {
+            figures,
+            taken: result?,
+        })
+    }
+
+    /// Clips, then steps unless a gradient overflowed, then updates the scale. Returns whether it stepped.
+    fn update(
+        &mut self,
+        mut grads: Vec<Tensor>,
+        scaler: Option<&mut GradScaler<dyn LossScale>>,
+        learning_rate: f64,
+    ) -> Result<bool> {
+        if self.clip > 0.0 {
+            let _span = profile::work("clip");
+            clip_grad_norm(&mut grads, self.clip)?;
+        }
+        let _span = profile::work("optimizer");
+        let Some(scaler) = scaler else {
+            self.optimizer.step(&grads, learning_rate)?;
+            return Ok(true);
+        };
+        let taken = scaler.step(&mut grads, |grads| self.optimizer.step(grads, learning_rate))?;
+        scaler.update()?;
+        Ok(taken)
+    }
+
+    /// The gradients of `seed` × the mean loss over all micro-batches and ranks, in the order of the parameters.
+    fn gradients(
+        &mut self,
+        micro: &[MicroBatch],
+        seed: f64,
+        figures: &mut Vec<Figures>,
+    ) -> Result<Vec<Tensor>> {
+        let share = self.reduce.as_ref().map(|reduce| reduce.share());
+        let own_weight: f64 = micro.iter().map(|m| m.weight).sum();
+        let own_clouds: usize = micro.iter().map(|m| m.clouds).sum();
+        let count = micro.len() as f64;
+        // With ranks the weights must be in the losses: synchronised batch norm mixes gradients of several ranks.
+        let weights: Vec<f64> = match share {
+            None => micro.iter().map(|m| m.weight).collect(),
+            Some(_) => vec![1.0; micro.len()],
+        };
+        let factors = |m: &MicroBatch| match share {
+            None => (
+                1.0,
+                (m.clouds as f64 / own_clouds as f64) / (m.weight / own_weight),
+            ),
+            Some(s) => {
+                let ranks = count * s.world_size as f64;
+                (
+                    ranks * m.weight / s.weight,
+                    ranks * m.clouds as f64 / s.clouds as f64,
+                )
+            }
+        };
+        let counted = |m: &MicroBatch| match share {
+            None => m.clouds as f64,
+            Some(s) => s.clouds as f64 / (count * s.world_size as f64),
+        };
+        let (model, loss) = (self.model, self.loss);
+        let mut backward = |i: usize, ready: &mut dyn FnMut(usize, &Tensor) -> Result<()>| {
+            let m = &micro[i];
+            let (value, correct) = loss.forward(model, (&m.points, &m.labels), &m.pass, factors(m))?;
+            let _span = profile::work("backward");
+            let seeded = match seed {
+                1.0 => value.clone(),
+                _ => kernels::weighted_sum(&[(&value, seed)])?,
+            };
+            let grads = model.gradients_with(&seeded, &m.pass, ready)?;
+            figures.push(Figures {
+                loss: value.detach(),
+                correct,
+                clouds: m.clouds as u64,
+                weight: counted(m),
+            });
+            Ok(grads)
+        };
+        match &mut self.reduce {
+            Some(reduce) if reduce.overlaps() => {
+                let (last, before) = (micro.len() - 1, &weights[..micro.len() - 1]);
+                let held = match before.is_empty() {
+                    true => Vec::new(),
+                    false => accumulate(before, &mut |i| backward(i, &mut |_, _| Ok(())))?,
+                };
+                let (new, old) = (1.0 / count, (count - 1.0) / count);
+                let own = backward(last, &mut |parameter, gradient| match held.get(parameter) {
+                    Some(held) => reduce.ready(parameter, &((held * old)? + (gradient.detach() * new)?)?),
+                    None => reduce.ready(parameter, gradient),
+                })?;
+                reduce.finish(own)
+            }
+            reduce => {
+                let own = accumulate(&weights, &mut |i| backward(i, &mut |_, _| Ok(())))?;
+                match reduce {
+                    Some(reduce) => reduce.finish(own),
+                    None => Ok(own),
+                }
+            }
+        }
+    }
+}
+
+/// [`accumulated`], with errors that keep their context.
+fn accumulate(
+    weights: &[f64],
+    gradients: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>,
+) -> Result<Vec<Tensor>> {
+    let mut carrier = ErrorCarrier::default();
+    let sum = accumulated(weights, &mut |i| carrier.keep(gradients(i)));
+    carrier.restore(sum)
+}
+
+/// One [`Step`] on one batch: forward, loss, backward, clip, optimizer step, without a wait for the device.
 ///
-/// `points` `[clouds, points, channels]`, `labels` `[clouds]`. Returns the loss and how many were named rightly,
+/// `points` `[clouds, points, channels]`, `labels` `[clouds]`. Returns the loss and the number of correct predictions,
 /// both scalars still on the device.
 ///
 /// # Errors
@@ -65,226 +273,12 @@ pub fn train_step(
     learning_rate: f64,
     clip: f64,
 ) -> Result<(Tensor, Tensor)> {
-    let walk = &mut |total: &Tensor, pass: &Pass| model.gradients(total, pass);
-    let (total, correct, mut grads) = gradients(model, (points, labels), loss, pass, 1.0, walk)?;
-    update(optimizer, &mut grads, learning_rate, clip)?;
-    Ok((total, correct))
-}
-
-/// As [`train_step`], with the gradients of several micro-batches in one optimizer step: those of the mean loss over all
-/// of them, but that batch normalisation (and with it the feature transform's term) sees one at a time. Returns loss and
-/// hits of each.
-///
-/// # Errors
-/// candle's; no micro-batch.
-pub fn accumulated_step(
-    model: &PointNet,
-    optimizer: &mut dyn Optimizer,
-    micro: &[(Tensor, Tensor)],
-    options: &StepOptions,
-) -> Result<Vec<(Tensor, Tensor)>> {
-    let walk = &mut |total: &Tensor, pass: &Pass| model.gradients(total, pass);
-    let (figures, mut grads) = accumulated_gradients(model, micro, options.loss, options.pass, walk)?;
-    update(optimizer, &mut grads, options.learning_rate, options.clip)?;
-    Ok(figures)
-}
-
-/// Loss and hits of each micro-batch, and the gradients of all together.
-pub(super) fn accumulated_gradients(
-    model: &PointNet,
-    micro: &[(Tensor, Tensor)],
-    loss: &Loss,
-    pass: &dyn Fn(usize) -> Pass,
-    walk: Walk,
-) -> Result<(Figures, Vec<Tensor>)> {
-    // A weighted mean over a batch is divided by the weights of its labels; the orthogonality term by its clouds.
-    let clouds: Vec<f64> = micro
-        .iter()
-        .map(|(_, labels)| labels.elem_count() as f64)
-        .collect();
-    let weights = match &loss.class_weights {
-        // Of one batch the weight is divided by itself: not worth waiting for.
-        Some(of_class) if micro.len() > 1 => {
-            let of = |(_, labels): &(Tensor, Tensor)| {
-                of_class
-                    .index_select(labels, 0)?
-                    .sum_all()?
-                    .to_dtype(DType::F64)?
-                    .to_scalar()
-            };
-            micro.iter().map(of).collect::<candle_core::Result<Vec<f64>>>()?
-        }
-        _ => clouds.clone(),
+    let mut step = Step {
+        clip,
+        ..Step::new(model, optimizer, loss)
     };
-    let (all, all_clouds): (f64, f64) = (weights.iter().sum(), clouds.iter().sum());
-    let mut figures = Vec::with_capacity(micro.len());
-    let grads = accumulated(&weights, &mut |i| {
-        let (points, labels) = &micro[i];
-        let penalty = (clouds[i] / all_clouds) / (weights[i] / all);
-        let (total, correct, grads) = gradients(model, (points, labels), loss, &pass(i), penalty, walk)
-            .map_err(|e| candle_core::Error::Msg(format!("{e:#}")))?;
-        figures.push((total, correct));
-        Ok(grads)
-    })?;
-    Ok((figures, grads))
-}
-
-fn update(optimizer: &mut dyn Optimizer, grads: &mut [Tensor], learning_rate: f64, clip: f64) -> Result<()> {
-    if clip > 0.0 {
-        let _span = profile::work("clip");
-        clip_grad_norm(grads, clip)?;
-    }
-    let _span = profile::work("optimizer");
-    optimizer.step(grads, learning_rate)
-}
-
-/// Loss, hits and gradients of one batch; the orthogonality term's weight is multiplied by `penalty`.
-fn gradients(
-    model: &PointNet,
-    (points, labels): (&Tensor, &Tensor),
-    loss: &Loss,
-    pass: &Pass,
-    penalty: f64,
-    walk: Walk,
-) -> Result<(Tensor, Tensor, Vec<Tensor>)> {
-    let (total, correct) = forward_loss(model, (points, labels), loss, pass, (1.0, penalty))?;
-    let _span = profile::work("backward");
-    let grads = walk(&total, pass)?;
-    Ok((total.detach(), correct, grads))
-}
-
-/// Loss and hits of one batch: the cross-entropy and the orthogonality term, each multiplied by its factor.
-pub(super) fn forward_loss(
-    model: &PointNet,
-    (points, labels): (&Tensor, &Tensor),
-    loss: &Loss,
-    pass: &Pass,
-    (factor, penalty): (f64, f64),
-) -> Result<(Tensor, Tensor)> {
-    let span = profile::work("forward");
-    let output = model.forward(points, pass)?;
-    drop(span);
-    let span = profile::work("loss");
-    let mut total = pass.operate(Operator::CrossEntropy, [&output.logits], |[logits]| {
-        kernels::cross_entropy(&logits, labels, loss.smoothing, loss.class_weights.as_ref())
-    })?;
-    if let Some(transform) = output.feature_transform.filter(|_| loss.orthogonality > 0.0) {
-        total = kernels::weighted_sum(&[
-            (&total, factor),
-            (&orthogonality(&transform)?, loss.orthogonality * penalty),
-        ])?;
-    } else if factor != 1.0 {
-        total = kernels::weighted_sum(&[(&total, factor)])?;
-    }
-    let correct = output
-        .logits
-        .detach()
-        .argmax(1)?
-        .eq(labels)?
-        .to_dtype(DType::F32)?
-        .sum_all()?;
-    drop(span);
-    Ok((total, correct))
-}
-
-/// Sums loss and hits of an epoch. Values stay on the device until `read`, so that no step waits.
-#[derive(Debug, Default)]
-pub struct Running {
-    /// Sum of loss × clouds over what was read.
-    pub loss_sum: f64,
-    /// Clouds named rightly, of what was read.
-    pub correct: u64,
-    /// Clouds seen, of what was read.
-    pub seen: u64,
-    losses: Vec<OnDevice>,
-    hits: Vec<OnDevice>,
-    clouds: Vec<u64>,
-}
-
-impl Running {
-    /// Notes a step over `clouds` clouds, and waits for nothing.
-    ///
-    /// # Errors
-    /// Where loss or hits are not one number each.
-    pub fn push(&mut self, loss: Tensor, correct: Tensor, clouds: u64) -> Result<()> {
-        self.losses.push(OnDevice::new(&loss)?);
-        self.hits.push(OnDevice::new(&correct)?);
-        self.clouds.push(clouds);
-        Ok(())
-    }
-
-    /// Reads what is pending, in one wait; adds in the order of the steps, so the sum is the same whenever it is read.
-    ///
-    /// # Errors
-    /// A loss that is not a finite number, which no further step can mend; or candle's.
-    pub fn read(&mut self) -> Result<()> {
-        let _span = profile::span("read figures", profile::Kind::Wait);
-        let steps = self.clouds.len();
-        self.losses.append(&mut self.hits);
-        let read = OnDevice::read_all(&self.losses)?;
-        self.losses.clear();
-        let (losses, hits) = read.split_at(steps);
-        for ((&loss, &hits), clouds) in losses.iter().zip(hits).zip(self.clouds.drain(..)) {
-            if !loss.is_finite() {
-                bail!(
-                    "the loss became {loss}: training has come apart. Go on from the last checkpoint with a lower --learning-rate or with --clip 1"
-                );
-            }
-            self.loss_sum += loss * clouds as f64;
-            self.correct += hits as u64;
-            self.seen += clouds;
-        }
-        Ok(())
-    }
-
-    /// Mean loss of what was read.
-    pub fn loss(&self) -> f64 {
-        self.loss_sum / self.seen.max(1) as f64
-    }
-
-    /// Share named rightly, of what was read.
-    pub fn accuracy(&self) -> f64 {
-        self.correct as f64 / self.seen.max(1) as f64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use candle_core::Device;
-
-    use super::*;
-
-    #[test]
-    fn noting_steps_does_not_wait_and_reading_waits_once() {
-        let number = |v: f32| Tensor::new(v, &Device::Cpu).unwrap();
-        let mut running = Running::default();
-        let before = OnDevice::waits();
-        for step in 0..50u8 {
-            let hits = f32::from(step % 3);
-            running
-                .push(number(f32::from(step) / 7.0), number(hits), 4)
-                .unwrap();
-        }
-        assert_eq!(OnDevice::waits(), before);
-        running.read().unwrap();
-        assert_eq!(OnDevice::waits(), before + 1);
-        let sum = |range: std::ops::Range<u8>| -> f64 {
-            range.map(|step| f64::from(f32::from(step) / 7.0) * 4.0).sum()
-        };
-        assert_eq!(
-            (running.loss_sum, running.correct, running.seen),
-            (sum(0..50), 49, 200)
-        );
-        running.read().unwrap();
-        assert_eq!(OnDevice::waits(), before + 1, "nothing was pending");
-    }
-
-    #[test]
-    fn a_loss_that_is_no_number_ends_the_run_when_it_is_read() {
-        let number = |v: f32| Tensor::new(v, &Device::Cpu).unwrap();
-        let mut running = Running::default();
-        running.push(number(f32::NAN), number(0.0), 4).unwrap();
-        let said = running.read().unwrap_err().to_string();
-        assert!(said.contains("come apart"), "{said}");
-    }
+    let micro = MicroBatch::new((points.clone(), labels.clone()), pass.clone());
+    let mut stepped = step.take(&[micro], learning_rate)?;
+    let figures = stepped.figures.remove(0);
+    Ok((figures.loss, figures.correct))
 }

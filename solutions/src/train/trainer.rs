@@ -9,7 +9,8 @@ use canopy_data::{Dataset, split::Split};
 use super::{
     Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved, checkpoint,
     evaluate,
-    ranks::{Pieces, RankStats, processes::Others},
+    master::build_optimizer,
+    ranks::{Pieces, RankStats},
     take_up,
 };
 use crate::{
@@ -39,11 +40,7 @@ pub struct Trainer {
     pub rows: Vec<EpochRow>,
     /// What the ranks of a run with several do with batches and gradients.
     pub pieces: Pieces,
-    /// Where the other ranks of a run with several are; processes come to one call of [`Trainer::run`] only.
-    pub others: Others,
-    /// Threads for each rank's arithmetic; an equal part of this process's unless it is said.
-    pub rank_threads: Option<usize>,
-    /// What the ranks' meeting cost rank 0.
+    /// What working with the other ranks cost rank 0.
     pub rank_stats: RankStats,
     /// Seconds of the fastest step so far, with its waiting for the loader; infinite before the first.
     pub fastest_step: f64,
@@ -87,7 +84,7 @@ impl Trainer {
             DType::F32,
             config.seed,
         )?;
-        let optimizer = config.optim()?.build(model.params())?;
+        let optimizer = build_optimizer(&config, &model)?;
         let lowering = config.precision.lowering(&device);
         let scaler = LossScaler::parse(&config.loss_scale, config.precision)?.map(GradScaler::new);
         let progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
@@ -101,8 +98,6 @@ impl Trainer {
             progress,
             rows: Vec::new(),
             pieces: Pieces::default(),
-            others: Others::default(),
-            rank_threads: None,
             rank_stats: RankStats::default(),
             fastest_step: f64::INFINITY,
             device,

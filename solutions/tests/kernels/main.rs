@@ -6,6 +6,7 @@
 mod common;
 mod edges;
 mod multi_tensor;
+mod padding;
 mod shared_mlp;
 mod transforms;
 mod walk;

@@ -16,13 +16,13 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
     let w = var(&random(71, &[k * k, 24]), dtype);
     let b = var(&random(72, &[k * k]), dtype);
     let y = kernels::shared_mlp(&x, &as_mlp(&first), &pass)?;
-    let pooled = kernels::linear_bn_max(&y, &deep[0].w, &deep[0].bn, true, clouds, &pass)?;
+    let pooled = kernels::shared_mlp_max(&y, &as_mlp(&deep), clouds, &pass)?;
     let hidden = kernels::linear_bn(&pooled, &head[0].w, &head[0].bn, true, &pass)?;
     let hidden = kernels::dropout(&hidden, 0.3, 2, &pass)?;
     let t = kernels::add_identity(&kernels::linear(&hidden, &w, &b)?, k)?;
-    let z = kernels::transform(&y, &t)?;
+    let z = kernels::transform(&y, &t, clouds)?;
     let last = build(&[layer(73, k, 5, false)], dtype);
-    let logits = kernels::linear_bn_max(&z, &last[0].w, &last[0].bn, false, clouds, &pass)?;
+    let logits = kernels::shared_mlp_max(&z, &as_mlp(&last), clouds, &pass)?;
     let labels = Tensor::new(&[1u32, 4, 0], &Device::Cpu)?;
     let loss = kernels::cross_entropy(&logits, &labels, 0.0, None)?;
     let loss = kernels::weighted_sum(&[(&loss, 1.0), (&kernels::orthogonality(&t)?, 0.001)])?;

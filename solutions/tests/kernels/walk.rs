@@ -33,7 +33,10 @@ fn hostile_shapes_are_errors() {
         ([6, 3], [0, 3, 3]),
         ([0, 3], [2, 3, 3]),
     ] {
-        refused(kernels::transform(&t(&x), &t(&matrices)), "transform: expected");
+        refused(
+            kernels::transform(&t(&x), &t(&matrices), matrices[0]),
+            "transform",
+        );
     }
     for (x, k) in [(&[2, 8][..], 3), (&[2, 0], 0), (&[9], 3)] {
         refused(kernels::add_identity(&t(x), k), "add_identity: expected");
@@ -95,7 +98,7 @@ fn on_candles_graph_the_gradients_are_the_same() {
         // candle's own operator in between, which the tape cannot follow.
         let y = if graph { (y * 1.0).unwrap() } else { y };
         let y = kernels::dropout(&y, 0.3, 1, &pass).unwrap();
-        let y = kernels::linear_bn_max(&y, &layers[1].w, &layers[1].bn, true, 10, &pass).unwrap();
+        let y = kernels::shared_mlp_max(&y, &as_mlp(&layers)[1..], 10, &pass).unwrap();
         let labels = Tensor::from_vec((0..10u32).collect::<Vec<_>>(), 10, &Device::Cpu).unwrap();
         let loss = kernels::cross_entropy(&y, &labels, 0.0, None).unwrap();
         let grads = kernels::backward(&loss, &pass).unwrap();

@@ -136,12 +136,19 @@ fn a_cloud_that_cannot_be_read_is_named_with_its_rank() {
 }
 
 #[test]
-fn ranks_that_come_apart_are_found_out_at_once() {
-    let said = error(config(2), Shapes::default(), faulty(1, |_| {}));
-    assert!(
-        said.contains("parameters of rank 1 and of rank 0 differ"),
-        "{said}"
-    );
+fn ranks_whose_parameters_differ_are_named_at_the_end_of_the_epoch_or_at_once_if_asked() {
+    // Five steps an epoch; the fault comes in the third, among seven buckets a step.
+    for (every, step) in [(0, "after 5 steps"), (1, "after 3 steps")] {
+        let config = Config {
+            compare_ranks_every: every,
+            ..config(2)
+        };
+        let said = error(config, Shapes::default(), faulty(1, |_| {}));
+        assert!(
+            said.contains(step) && said.contains("parameters of rank 1 and of rank 0 differ"),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use canopy::{
     device,
     model::Kind,
     parallel::{Link, ring_all_reduce},
+    precision::Precision,
     train::{Config, Outcome, RunFolder, Trainer, ranks::Pieces},
 };
 use canopy_data::split::Split;
@@ -97,6 +98,93 @@ fn neither_species_weights_nor_accumulation_nor_the_way_of_sending_changes_the_s
     }
 }
 
+/// Low precision, loss scaling, accumulation, ranks and overlap combine: gradients are averaged while they are scaled, and all
+/// ranks find the same overflow and the same norm.
+#[test]
+fn ranks_in_low_precision_with_accumulation_take_the_steps_of_one() {
+    // One step of 40 clouds: over several, rounding to few bits makes runs differ by itself.
+    for (precision, loss_scale) in [
+        (Precision::Bf16, "off"),
+        (Precision::Fp16, "1024"),
+        (Precision::Fp16, "deepspeed"),
+    ] {
+        for overlap in [true, false] {
+            let all = |ranks| Config {
+                precision,
+                loss_scale: loss_scale.into(),
+                accumulate: 2,
+                batch: 20,
+                clip: 0.5,
+                epochs: 1,
+                ..sgd(ranks)
+            };
+            let pieces = Pieces { overlap, ..pieces() };
+            let one = run(all(1), Shapes::default(), Pieces::default()).unwrap();
+            let two = run(all(2), Shapes::default(), pieces).unwrap();
+            let dir = tempfile::tempdir().unwrap();
+            let start = trainer(dir.path(), all(1), Shapes::default(), Pieces::default());
+            let (found, moved) = (off(&one, &two), off(&one, &start));
+            println!("{precision} {loss_scale} overlap {overlap}: {found} of {moved}");
+            assert_eq!(one.progress.left_out, two.progress.left_out);
+            assert!(found <= 0.01 * moved, "{found} of {moved}");
+        }
+    }
+}
+
+/// A gradient that overflows on one rank alone makes all ranks skip the step and halve the scale.
+#[test]
+fn an_overflow_on_one_rank_makes_all_skip() {
+    let config = |ranks| Config {
+        precision: Precision::Fp16,
+        loss_scale: "1024".into(),
+        epochs: 2,
+        ..sgd(ranks)
+    };
+    let calls = AtomicU32::new(0);
+    let overflowing = Pieces {
+        overlap: false,
+        average: canopy::parallel::average_gradients,
+        all_reduce: Arc::new(move |link: &dyn Link, data: &mut [f32]| {
+            if link.rank() == 1 && calls.fetch_add(1, SeqCst) == 3 {
+                data[0] = f32::INFINITY;
+            }
+            ring_all_reduce(link, data)
+        }),
+        ..pieces()
+    };
+    let fine = run(config(2), Shapes::default(), pieces()).unwrap();
+    let skipped = run(config(2), Shapes::default(), overflowing).unwrap();
+    assert_eq!((fine.progress.left_out.1, skipped.progress.left_out.1), (0, 1));
+}
+
+/// Master weights: the model's weights have eight significant bits after each step, on one rank and on two.
+#[test]
+fn master_weights_keep_the_model_rounded_and_train_on_ranks() {
+    let config = |ranks| Config {
+        precision: Precision::Bf16,
+        master_weights: true,
+        epochs: 2,
+        ..sgd(ranks)
+    };
+    for ranks in [1, 2] {
+        let trained = run(config(ranks), Shapes::default(), pieces()).unwrap();
+        let all = numbers(&trained, false);
+        assert!(all.iter().all(|v| v.to_bits() & 0xffff == 0), "{ranks} ranks");
+        assert!(trained.rows.last().unwrap().train_loss < trained.rows[0].train_loss);
+    }
+    let refused = Config {
+        precision: Precision::Fp32,
+        ..config(1)
+    };
+    assert!(
+        refused
+            .validate()
+            .unwrap_err()
+            .to_string()
+            .contains("bf16 or fp16")
+    );
+}
+
 #[test]
 fn plain_operators_synchronise_batch_norm_too() {
     let plain = |ranks| Config {
@@ -163,7 +251,7 @@ fn what_cannot_be_shared_is_refused() {
 }
 
 #[test]
-fn a_run_that_is_stopped_goes_on_with_the_same_bits() {
+fn a_run_that_is_stopped_resumes_bit_identically() {
     let dir = tempfile::tempdir().unwrap();
     let whole = run(config(2), Shapes::default(), pieces()).unwrap();
     // A signal in the middle of the fourth step.

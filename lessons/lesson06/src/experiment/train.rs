@@ -5,20 +5,20 @@ use std::sync::Arc;
 use anyhow::Result;
 use candle_core::Tensor;
 use canopy::{
-    kernels::{Lowering, Pass},
+    kernels::Lowering,
     loader::{Batch, batches},
     model::PointNet,
     optim::{OptimConfig, Optimizer, SgdConfig},
-    precision::{Autocast, Counts, DynamicScaler, Format, GradScaler, GradientCensus},
+    precision::{Autocast, BF16, Counts, DynamicScaler, Format, GradScaler, GradientCensus},
     train::{
-        Config, Loss, StepOptions, scaled_step,
-        short::{self, Forest},
+        Config, Loss, MasterWeights,
+        short::{self, Forest, Learner},
     },
 };
 use lesson06::Lesson06;
 
 use super::{
-    pieces::{Bf16Weights, SCALED, Scale, followed},
+    pieces::{RoundedWeights, Scale, rounded},
     ways::{Scaling, Way, Weights},
 };
 
@@ -64,34 +64,24 @@ pub fn drawn(forest: &Forest) -> Result<Vec<Vec<Batch>>> {
 /// Trains [`EPOCHS`] epochs one way.
 pub fn train(forest: &Forest, answer: &Lesson06, way: &Way, epochs: &[Vec<Batch>]) -> Result<Trained> {
     let model = forest.model()?;
-    let mut optimizer = optimizer(answer, way, &model)?;
     let census = Arc::new(GradientCensus::default());
-    let lowering = way
-        .format
-        .map(|format| lowering(answer, way, format, census.clone()));
-    let mut scaler = scaler(answer, way.scaling);
-    let (mut step, mut left_out, mut losses) = (0, 0, Vec::new());
+    let format = way.format;
+    let mut learner = Learner {
+        seed: forest.config.seed,
+        lowering: format.map(|format| lowering(answer, way, format, census.clone())),
+        scaler: scaler(answer, way.scaling).map(|scaler| Box::new(scaler) as Box<_>),
+        ..Learner::new(
+            model.clone(),
+            optimizer(answer, way, &model)?,
+            Loss::CROSS_ENTROPY,
+        )
+    };
+    let mut losses = Vec::new();
     for (epoch, rate) in epochs.iter().zip(RATES) {
-        let (mut sum, mut taken) = (0.0, 0);
-        for batch in epoch {
-            let micro = [batch.to_device(&forest.device)?];
-            let options = StepOptions {
-                loss: &Loss::CROSS_ENTROPY,
-                pass: &|_| Pass::train(forest.config.seed, step).lowered(lowering.clone()),
-                learning_rate: rate,
-                clip: 0.0,
-            };
-            let done = scaled_step(&model, &mut *optimizer, &micro, &options, scaler.as_mut())?;
-            step += 1;
-            if done.taken {
-                sum += number(&done.figures[0].0)?;
-                taken += 1;
-            } else {
-                left_out += 1;
-            }
-        }
-        losses.push(sum / f64::from(taken));
-        if !sum.is_finite() {
+        let mut batches = epoch.iter().map(|batch| batch.to_device(&forest.device));
+        let loss = learner.epoch(&mut batches, &mut |_| rate)?;
+        losses.push(loss);
+        if !loss.is_finite() {
             break;
         }
     }
@@ -103,9 +93,9 @@ pub fn train(forest: &Forest, answer: &Lesson06, way: &Way, epochs: &[Vec<Batch>
             None
         },
         losses,
-        steps: step,
-        left_out,
-        scale: scaler.map_or(1.0, |s| s.scale()),
+        steps: learner.steps,
+        left_out: learner.skipped,
+        scale: learner.scaler.map_or(1.0, |s| s.scale()),
         gradients: census.take(),
     })
 }
@@ -136,29 +126,24 @@ fn scaler(answer: &Lesson06, scaling: Scaling) -> Option<GradScaler<Scale>> {
         interval: 50,
         ..DynamicScaler::default()
     };
-    SCALED.get_or_init(|| answer.scaled_gradients);
-    Some(GradScaler::new(Scale { state, update }).by(followed))
+    Some(GradScaler::new(Scale { state, update }).by(answer.scaled_gradients))
 }
 
 /// SGD with momentum, whose steps grow with the gradients; the weights by exercise 6.5.
 fn optimizer(answer: &Lesson06, way: &Way, model: &PointNet) -> Result<Box<dyn Optimizer>> {
-    let build = |params| {
+    let sgd = |params| {
         let config = SgdConfig {
             momentum: 0.9,
             ..SgdConfig::default()
         };
         OptimConfig::Sgd(config).build(params)
     };
+    let round = answer.round_to;
+    let low = Box::new(move |t: &Tensor| rounded(t, round, BF16));
     let params = model.params();
-    match way.weights {
-        Weights::Full => build(params),
-        low => {
-            let masters = low == Weights::Bf16WithMasters;
-            Ok(Box::new(Bf16Weights::new(*answer, &params, masters, build)?))
-        }
-    }
-}
-
-fn number(loss: &Tensor) -> Result<f64> {
-    Ok(f64::from(loss.to_scalar::<f32>()?))
+    Ok(match way.weights {
+        Weights::Full => sgd(params)?,
+        Weights::Bf16WithMasters => Box::new(MasterWeights::new(params, low, sgd)?.by(answer.master_step)),
+        Weights::Bf16 => Box::new(RoundedWeights::new(&params, low, sgd(params.clone())?)?),
+    })
 }

@@ -6,7 +6,6 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use crate::{
-    loader::batches,
     report::svg::{LinePlot, Series},
     schedule::scaled_warmup,
     train::{
@@ -134,11 +133,8 @@ fn trained(
     };
     let warmup = warmup * (forest.split.train.len() / batch).max(1) as u64;
     for epoch in 0..args.epochs as u64 {
-        for records in batches(&forest.order(epoch), batch, true) {
-            let (points, labels) = forest.batch(&records, epoch)?.to_device(&forest.device)?;
-            let rate = scaled_warmup(learner.steps, warmup, rate, sizes.0, sizes.1);
-            learner.step((&points, &labels), rate)?;
-        }
+        let mut rate = |step| scaled_warmup(step, warmup, rate, sizes.0, sizes.1);
+        learner.epoch(&mut forest.epoch(epoch, batch), &mut rate)?;
     }
     forest.measure_statistics(&learner.model)?;
     let accuracy = forest.accuracy(&learner.model, &forest.split.test)?;

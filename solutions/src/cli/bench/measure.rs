@@ -8,10 +8,12 @@ use candle_core::{DType, Device, Tensor};
 use canopy_data::{Cloud, CloudSource, Dataset, Philox, TreeRecord};
 
 use super::Options;
-use crate::kernels::{self, Pass};
+use crate::kernels::Pass;
 use crate::loader::{Augment, Collate, Features, Frame, Loader};
-use crate::model::{PointNet, PointNetConfig, orthogonality};
-use crate::optim::{OptimConfig, Optimizer};
+use crate::model::{PointNet, PointNetConfig};
+use crate::optim::OptimConfig;
+use crate::profile;
+use crate::train::{Loss, short::Learner};
 
 /// Milliseconds of each timed step, by part.
 #[derive(Debug, Default)]
@@ -51,8 +53,7 @@ impl CloudSource for MadeUp {
 pub struct Bench {
     train: bool,
     options: Options,
-    model: PointNet,
-    optimizer: Box<dyn Optimizer>,
+    learner: Learner,
     loader: Loader,
     step: u64,
 }
@@ -66,6 +67,11 @@ impl Bench {
         };
         let model = PointNet::new(&config, &Device::Cpu, DType::F32, 1)?;
         let optimizer = OptimConfig::adamw().build(model.params())?;
+        let loss = Loss {
+            smoothing: 0.1,
+            class_weights: None,
+            orthogonality: 0.001,
+        };
         let record = |i: usize| TreeRecord {
             tree: format!("tree {i}"),
             species: i % options.classes,
@@ -89,8 +95,10 @@ impl Bench {
         Ok(Self {
             train,
             options: options.clone(),
-            model,
-            optimizer,
+            learner: Learner {
+                plain: options.plain,
+                ..Learner::new(model, optimizer, loss)
+            },
             loader: Loader::new(Arc::new(collate), options.workers, 2)?,
             step: 0,
         })
@@ -107,11 +115,11 @@ impl Bench {
             let (points, labels) = batch.to_device(&Device::Cpu)?;
             let loaded = start.elapsed();
             let parts = if self.train {
-                let pass = Pass::train(1, self.step).plain(self.options.plain);
-                train(&self.model, self.optimizer.as_mut(), &points, &labels, &pass)?
+                train(&mut self.learner, &points, &labels)?
             } else {
                 let start = Instant::now();
-                self.model
+                self.learner
+                    .model
                     .forward(&points, &Pass::eval().plain(self.options.plain))?;
                 [ms(start), 0.0, 0.0]
             };
@@ -136,25 +144,14 @@ fn ms(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// Milliseconds of forward, backward and optimizer.
-fn train(
-    model: &PointNet,
-    optimizer: &mut dyn Optimizer,
-    points: &Tensor,
-    labels: &Tensor,
-    pass: &Pass,
-) -> Result<[f64; 3]> {
-    let start = Instant::now();
-    let output = model.forward(points, pass)?;
-    let mut loss = kernels::cross_entropy(&output.logits, labels, 0.1, None)?;
-    if let Some(t) = &output.feature_transform {
-        loss = kernels::weighted_sum(&[(&loss, 1.0), (&orthogonality(t)?, 0.001)])?;
-    }
-    let forward = ms(start);
-    let start = Instant::now();
-    let grads = model.gradients(&loss, pass)?;
-    let backward = ms(start);
-    let start = Instant::now();
-    optimizer.step(&grads, 1e-3)?;
-    Ok([forward, backward, ms(start)])
+/// Milliseconds of forward, backward and optimizer of one step of the trainer.
+fn train(learner: &mut Learner, points: &Tensor, labels: &Tensor) -> Result<[f64; 3]> {
+    let recording = profile::start(profile::Options::of(&Device::Cpu))?;
+    learner.step((points, labels), 1e-3)?;
+    let timeline = profile::stop(recording)?;
+    let ms = |names: &[&str]| -> f64 {
+        let of = timeline.spans.iter().filter(|span| names.contains(&&*span.name));
+        of.map(|span| span.duration() as f64 / 1e6).sum()
+    };
+    Ok([ms(&["forward", "loss"]), ms(&["backward"]), ms(&["optimizer"])])
 }

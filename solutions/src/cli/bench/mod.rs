@@ -1,6 +1,5 @@
 //! `canopy bench`: how fast the trainer is on this machine, by part, and beside PyTorch.
 
-mod apart;
 mod batch;
 mod data;
 mod measure;

@@ -6,7 +6,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::{apart, scaling::Work};
+use super::scaling::Work;
 use crate::{
     parallel::{
         Algorithm, Cost,
@@ -22,9 +22,7 @@ use crate::{
 #[command(after_help = "\
 Each rank has one thread, so more ranks than cores show what sharing a core costs, not what a further machine would gain.
 With --alpha and --beta the predictions are of another network than this machine's memory:
-  canopy bench parallel --alpha 5e-6 --beta 1e-10
-The same with a process for each rank, beside the threads:
-  canopy bench parallel --ranks 1,2 --processes")]
+  canopy bench parallel --alpha 5e-6 --beta 1e-10")]
 pub struct Args {
     /// Ranks to measure, the first being what the others are compared with
     #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
@@ -50,9 +48,6 @@ pub struct Args {
     /// … and so many seconds a byte
     #[arg(long, value_name = "SECONDS", requires = "alpha")]
     beta: Option<f64>,
-    /// Measure ranks that are processes of this machine, too
-    #[arg(long)]
-    processes: bool,
     /// Write the plot, an SVG, here
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -69,16 +64,13 @@ struct Found {
     points: usize,
     gradient_bytes: usize,
     #[serde(flatten)]
-    threads: Measured,
+    measured: Measured,
     /// What the predictions take: measured, or as asked.
     assumed: Cost,
     predicted: Vec<Predicted>,
-    /// The same of processes, if they were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    processes: Option<Measured>,
 }
 
-/// What was measured of ranks of one kind.
+/// What was measured here.
 #[derive(Debug, Serialize)]
 struct Measured {
     weak: Vec<Row>,
@@ -114,7 +106,7 @@ struct Predicted {
     ranks: usize,
     ring_ms: f64,
     tree_ms: f64,
-    /// Weak, nothing hidden behind the backward walk, and as much as can be.
+    /// Weak, nothing hidden behind the backward pass, and as much as can be.
     efficiency: f64,
     efficiency_hidden: f64,
 }
@@ -124,10 +116,6 @@ struct Predicted {
 /// # Errors
 /// Options out of range; the trainer's; a plot that cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    if let Some(work) = apart::Work::of_this_process()? {
-        work.take_part(&|ranks, batch| Work::open(args)?.of(ranks, batch))?;
-        return Ok(ExitCode::SUCCESS);
-    }
     ensure!(
         !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p)),
         "--ranks: at least one, each from 1 to 64"
@@ -156,42 +144,34 @@ const SIZES: [usize; 6] = [1, 256, 1 << 12, 1 << 15, 1 << 18, 1 << 20];
 
 fn collect(args: &Args) -> Result<Found> {
     let work = Work::open(args)?;
-    let (threads, numbers) = measure(args, &work, false)?;
-    let processes = args.processes.then(|| measure(args, &work, true));
+    let (measured, numbers) = measure(args, &work)?;
     let bytes = numbers * size_of::<f32>();
     let assumed = match (args.alpha, args.beta) {
         (Some(alpha), Some(beta)) => Cost { alpha, beta },
-        _ => threads.measured,
+        _ => measured.measured,
     };
-    let of_one = threads.weak[0].step_ms / 1e3;
+    let of_one = measured.weak[0].step_ms / 1e3;
     Ok(Found {
         bench: "parallel",
         processor: machine::processor(),
         model: args.model.clone(),
         points: args.points,
         gradient_bytes: bytes,
-        threads,
+        measured,
         assumed,
         predicted: (1..=12)
             .map(|i| predict(1 << i, of_one, bytes as f64, assumed))
             .collect(),
-        processes: processes.transpose()?.map(|(found, _)| found),
     })
 }
 
-/// All that is measured of ranks that are threads, or `processes`; and how many numbers the gradients are.
-fn measure(args: &Args, work: &Work, processes: bool) -> Result<(Measured, usize)> {
-    let [weak, strong] = work.runs(args, processes)?;
+/// Measures the ranks of this machine; also returns how many numbers the gradients are.
+fn measure(args: &Args, work: &Work) -> Result<(Measured, usize)> {
+    let [weak, strong] = work.runs(args)?;
     let numbers = weak[0].params.len();
-    let messages = match processes {
-        true => apart::messages(&SIZES, 40)?,
-        false => messages(&SIZES, 40)?,
-    };
+    let messages = messages(&SIZES, 40)?;
     let measured = Cost::fit(&messages)?;
-    let seconds = |which: Algorithm, p: usize| match processes {
-        true => apart::all_reduce_seconds(p, numbers, which, 20),
-        false => all_reduce_seconds(p, numbers, &which.function(), 20),
-    };
+    let seconds = |which: Algorithm, p: usize| all_reduce_seconds(p, numbers, &which.function(), 20);
     let found = Measured {
         weak: weak_rows(args, &weak),
         strong: strong_rows(args, &strong),
@@ -274,11 +254,7 @@ fn print(found: &Found) {
         found.gradient_bytes as f64 / 1e6,
         found.processor
     );
-    print_measured(&found.threads);
-    if let Some(p) = &found.processes {
-        say!("\nranks that are processes");
-        print_measured(p);
-    }
+    print_measured(&found.measured);
     let Cost { alpha, beta } = found.assumed;
     say!(
         "\npredicted with α = {:.1} µs, β = {:.3} ns a byte{:>9}{:>12}{:>14}",
@@ -353,7 +329,7 @@ fn plot(found: &Found) -> LinePlot {
             found.predicted.iter().map(|p| (p.ranks as f64, y(p))).collect(),
         )
     };
-    let measured = found.threads.weak.iter().map(|r| (r.ranks as f64, r.efficiency));
+    let measured = found.measured.weak.iter().map(|r| (r.ranks as f64, r.efficiency));
     let mut plot = LinePlot::new("Weak scaling, measured and predicted", "ranks", "efficiency")
         .with(Series::new("measured here", measured.collect()))
         .with(line("ring, all hidden", |p| p.efficiency_hidden))

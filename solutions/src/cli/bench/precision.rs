@@ -8,15 +8,16 @@ use candle_core::{DType, Device};
 use serde::Serialize;
 
 use crate::{
-    kernels::Pass,
-    loader::batches,
     model::PointNet,
     precision::{
         BF16, FP8_E4M3, FP16, FP32, GradScaler, LossScaler, Precision, Product, TF32, bytes_per_parameter,
         eligibility,
     },
     report::svg::{LinePlot, Series},
-    train::{Config, Loss, Scaled, StepOptions, scaled_step, short::Forest},
+    train::{
+        Config, Loss,
+        short::{Forest, Learner},
+    },
 };
 
 /// Options of `canopy bench precision`.
@@ -122,43 +123,28 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 fn trained(args: &Args, forest: &Forest, (precision, loss_scale): (Precision, &'static str)) -> Result<Row> {
     let (device, base) = (&forest.device, &forest.config);
     let model = forest.model()?;
-    let mut optimizer = base.optim()?.build(model.params())?;
-    let lowering = precision.lowering(device);
-    let mut scaler = LossScaler::parse(loss_scale, precision)?.map(GradScaler::new);
+    let optimizer = base.optim()?.build(model.params())?;
     let loss = Loss {
         smoothing: base.smoothing,
         ..Loss::CROSS_ENTROPY
     };
-    let (mut step, mut left_out, mut losses) = (0, 0, Vec::new());
-    for epoch in 0..args.epochs as u64 {
-        let (mut sum, mut taken) = (0.0, 0);
-        for records in batches(&forest.order(epoch), base.batch, true) {
-            let micro = [forest.batch(&records, epoch)?.to_device(device)?];
-            let options = StepOptions {
-                loss: &loss,
-                pass: &|_| Pass::train(base.seed, step).lowered(lowering.clone()),
-                learning_rate: base.learning_rate,
-                clip: base.clip,
-            };
-            let Scaled { figures, taken: good } =
-                scaled_step(&model, &mut *optimizer, &micro, &options, scaler.as_mut())?;
-            step += 1;
-            if good {
-                sum += f64::from(figures[0].0.to_scalar::<f32>()?);
-                taken += 1;
-            } else {
-                left_out += 1;
-            }
-        }
-        losses.push(sum / f64::from(taken));
-    }
+    let scaler = LossScaler::parse(loss_scale, precision)?.map(GradScaler::new);
+    let mut learner = Learner {
+        clip: base.clip,
+        seed: base.seed,
+        lowering: precision.lowering(device),
+        scaler: scaler.map(|scaler| Box::new(scaler) as Box<_>),
+        ..Learner::new(model, optimizer, loss)
+    };
+    let epoch = |epoch| learner.epoch(&mut forest.epoch(epoch, base.batch), &mut |_| base.learning_rate);
+    let losses = (0..args.epochs as u64).map(epoch).collect::<Result<_>>()?;
     Ok(Row {
         precision,
         loss_scale,
         emulated: precision.is_emulated(device),
         losses,
-        accuracy: forest.accuracy(&model, &forest.split.test)?,
-        steps_left_out: left_out,
+        accuracy: forest.accuracy(&learner.model, &forest.split.test)?,
+        steps_left_out: learner.skipped,
     })
 }
 

@@ -3,15 +3,14 @@
 use anyhow::Result;
 use canopy_data::Dataset;
 
-use super::{apart, parallel::Args};
+use super::parallel::Args;
 use crate::{
     model::Kind,
     train::{
         Config,
         ranks::{
             Pieces,
-            measure::{ShortRun, short_run_with},
-            processes::Others,
+            measure::{ShortRun, short_run},
         },
         short::Forest,
     },
@@ -53,15 +52,6 @@ impl Work {
         })
     }
 
-    /// A short run of one batch size, to be taken part in.
-    ///
-    /// # Errors
-    /// A batch that cannot be shared.
-    pub fn of(self, ranks: usize, batch: usize) -> Result<apart::Short> {
-        let (config, records) = self.short(ranks, batch)?;
-        Ok((config, self.forest, records))
-    }
-
     /// Two epochs of so many steps on `ranks` ranks.
     fn short(&self, ranks: usize, batch: usize) -> Result<(Config, Vec<usize>)> {
         let config = Config {
@@ -78,17 +68,11 @@ impl Work {
     ///
     /// # Errors
     /// The trainer's.
-    pub fn runs(&self, args: &Args, processes: bool) -> Result<[Vec<ShortRun>; 2]> {
+    pub fn runs(&self, args: &Args) -> Result<[Vec<ShortRun>; 2]> {
         let most = args.ranks.iter().copied().max().unwrap_or(1);
         let one = |ranks: usize, batch: usize| -> Result<ShortRun> {
             let (config, records) = self.short(ranks, batch)?;
-            let run = |others: Others| {
-                short_run_with(&config, &self.forest, &records, Pieces::default(), false, others)
-            };
-            match processes && ranks > 1 {
-                true => apart::steps(ranks, batch, run),
-                false => run(Others::Threads),
-            }
+            short_run(&config, &self.forest, &records, Pieces::default(), false)
         };
         let weak = args.ranks.iter().map(|&p| one(p, args.batch * p));
         let strong = args.ranks.iter().map(|&p| one(p, args.batch * most));

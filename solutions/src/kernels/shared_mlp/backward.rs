@@ -2,7 +2,8 @@
 //!
 //! Of a stored layer, with g the gradient after the ReLU, x̂ the normalised product, u = γ/σ, M rows:
 //! dβ = Σg, dγ = Σg·x̂, dy = u·(g − dβ/M − x̂·dγ/M), dW = dyᵀA, dA = dy·W. Each layer's pass over the rows
-//! makes dy in the cache, adds to dW, and leaves dA already masked and summed for the layer before it.
+//! computes dy in the cache, adds to dW, and stores dA already masked and summed for the layer before it. A layer that is
+//! batch norm alone has no dW, and dA = dy.
 
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
@@ -16,7 +17,7 @@ use crate::kernels::tile::Product;
 use crate::kernels::values::Values;
 use crate::kernels::{ranks, vector};
 
-/// What the forward pass left.
+/// What the forward pass saved.
 pub struct Saved {
     pub x: Tensor,
     pub rows: usize,
@@ -67,8 +68,8 @@ impl Saved {
         Ok(out)
     }
 
-    /// A layer's dβ and dγ over the rows of all ranks: what its batch norm's statistics answer for. Its parameters get
-    /// their rank's own part.
+    /// A layer's dβ and dγ over the rows of all ranks, which the gradient of the statistics depends on. The parameters
+    /// get their rank's own part.
     pub fn of_all(&self, own: &Sums) -> Result<Sums> {
         let mut sums: Vec<f64> = own.beta.iter().chain(&own.gamma).map(|&v| f64::from(v)).collect();
         ranks::total(self.batch.sums.as_ref(), &mut sums)?;
@@ -94,27 +95,24 @@ impl Saved {
         Some(dense)
     }
 
-    /// Puts the gradients of one layer's parameters, without padding.
+    /// Writes the gradients of one layer's parameters to their places among the inputs, without padding.
     fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, dw: Vec<f32>, sums: Sums) {
         let l = &self.layers[level];
-        let dw = if l.k == l.kp {
-            let mut dw = dw;
-            dw.truncate(l.n * l.k);
-            dw
-        } else {
-            dw.chunks_exact(l.kp)
-                .take(l.n)
-                .flat_map(|row| &row[..l.k])
-                .copied()
-                .collect()
-        };
-        let cut = |mut v: Vec<f32>| {
-            v.truncate(l.n);
+        let cut = |mut v: Vec<f32>, len: usize| {
+            v.truncate(len);
             v
         };
-        out[1 + 3 * level] = Some(dw);
-        out[2 + 3 * level] = Some(cut(sums.gamma));
-        out[3 + 3 * level] = Some(cut(sums.beta));
+        let at = out.len() - 3 * (self.layers.len() - level);
+        if l.is_linear() {
+            out[at] = Some(if l.k == l.kp {
+                cut(dw, l.n * l.k)
+            } else {
+                let rows = dw.chunks_exact(l.kp).take(l.n);
+                rows.flat_map(|row| &row[..l.k]).copied().collect()
+            });
+        }
+        out[at + 1] = Some(cut(sums.gamma, l.n));
+        out[at + 2] = Some(cut(sums.beta, l.n));
     }
 
     /// The operator's own gradient, masked and summed for the last layer.
@@ -165,7 +163,7 @@ impl Saved {
         source(x, &self.layers[..level], self.layers[level].k)
     }
 
-    /// One stored layer: dW, and what goes on below.
+    /// One stored layer: dW, and the gradient for the layer below.
     fn stored(
         &self,
         x: &[f32],
@@ -189,7 +187,7 @@ impl Saved {
             .map_init(
                 || (Vec::new(), Vec::new()),
                 |(scratch, dy), (g, down)| {
-                    let mut dw = Pooled::new(np * kp);
+                    let mut dw = Pooled::new(l.weight.len());
                     dw.fill(0.0);
                     let mut sums = Sums::zeros(if deeper { kp } else { 0 });
                     let end = self.rows.min((g + 1) * group);
@@ -207,35 +205,41 @@ impl Saved {
                             &a,
                             &b,
                         );
-                        Product {
-                            rows: np,
-                            depth: rows,
-                            columns: kp,
-                            a: transpose(dy, np),
-                            b: source.block(from, to, scratch),
-                            b_step: kp,
-                            c: &mut dw,
-                            c_step: kp,
-                            add: true,
-                            upper: false,
-                        }
-                        .run();
-                        if deeper {
-                            let offset = (from - g * group) * kp;
-                            let down = &mut down[offset..offset + rows * kp];
+                        if l.is_linear() {
                             Product {
-                                rows,
-                                depth: np,
+                                rows: np,
+                                depth: rows,
                                 columns: kp,
-                                a: dense(dy, np),
-                                b: &l.weight,
+                                a: transpose(dy, np),
+                                b: source.block(from, to, scratch),
                                 b_step: kp,
-                                c: down,
+                                c: &mut dw,
                                 c_step: kp,
-                                add: false,
+                                add: true,
                                 upper: false,
                             }
                             .run();
+                        }
+                        if deeper {
+                            let offset = (from - g * group) * kp;
+                            let down = &mut down[offset..offset + rows * kp];
+                            if l.is_linear() {
+                                Product {
+                                    rows,
+                                    depth: np,
+                                    columns: kp,
+                                    a: dense(dy, np),
+                                    b: &l.weight,
+                                    b_step: kp,
+                                    c: down,
+                                    c_step: kp,
+                                    add: false,
+                                    upper: false,
+                                }
+                                .run();
+                            } else {
+                                down.copy_from_slice(dy);
+                            }
                             if level > 0 {
                                 self.mask(level - 1, from, down, &mut sums);
                             }

@@ -1,6 +1,6 @@
-//! The backward pass of the layer under the max, in closed form.
+//! The backward pass of the layer under the maximum, in closed form.
 //!
-//! Of the layer under a max, whose g is nonzero at one row a cloud and channel, with q = u·dγ/(σ·M),
+//! The gradient g of this layer is nonzero at one row per cloud and channel. So, with q = u·dγ/(σ·M),
 //! p = u·dβ/M, Ac the centred input and S = AcᵀAc:
 //! dW = (u·g)ᵀAc − diag(q)·W·S, dA = (u·g)·W − 1pᵀW − Ac·(Wᵀdiag(q)W).
 
@@ -14,7 +14,7 @@ use crate::kernels::tile::Product;
 use crate::kernels::{pool, vector};
 
 impl Saved {
-    /// The layer under the max: dW, its sums, and what goes on below.
+    /// The layer under the maximum: dW, its sums, and the gradient for the layer below.
     pub fn under_max(
         &self,
         x: &[f32],
@@ -27,7 +27,7 @@ impl Saved {
         let (n, kp) = (l.n, l.kp);
         let source = self.source(x, level);
         let mut sums = Sums::zeros(n);
-        // u·g, and 0 where the ReLU was shut.
+        // u·g, and 0 where the ReLU was closed.
         let mut ug = vec![0.0; gradient.len()];
         for (i, (&g, &xhat)) in gradient.iter().zip(&widest.xhat).enumerate() {
             let c = i % n;
@@ -48,7 +48,7 @@ impl Saved {
         dw.par_chunks_mut(kp)
             .enumerate()
             .for_each_init(Vec::new, |scratch, (c, dw)| {
-                for cloud in 0..widest.clouds {
+                for cloud in 0..widest.clouds.len() {
                     let i = cloud * n + c;
                     if ug[i] != 0.0 {
                         let row = widest.at[i] as usize;
@@ -91,7 +91,7 @@ impl Saved {
             .run();
         });
 
-        let tiles = tiles(widest.clouds, widest.points);
+        let tiles = tiles(&widest.clouds);
         let mut down = pool::take(self.rows * kp);
         let mut rest = &mut down[..];
         let mut parts = Vec::with_capacity(tiles.len());

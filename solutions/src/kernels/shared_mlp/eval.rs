@@ -1,6 +1,8 @@
 //! Inference: each tile of rows goes through all layers while it is in the cache, batch norm folded into a
 //! scale and a shift, and nothing between the layers is stored.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::layer::{BLOCK, Layer, dense, input_block};
@@ -8,7 +10,12 @@ use super::widest::{self, Blocks};
 use crate::kernels::tile::Product;
 use crate::kernels::vector;
 
-pub fn forward(x: &[f32], rows: usize, layers: &[Layer], clouds: Option<usize>) -> (Vec<f32>, Vec<usize>) {
+pub fn forward(
+    x: &[f32],
+    rows: usize,
+    layers: &[Layer],
+    clouds: Option<&[Range<usize>]>,
+) -> (Vec<f32>, Vec<usize>) {
     let (before, last) = match clouds {
         None => (layers, &layers[layers.len() - 1]),
         Some(_) => (&layers[..layers.len() - 1], &layers[layers.len() - 1]),
@@ -33,17 +40,17 @@ pub fn forward(x: &[f32], rows: usize, layers: &[Layer], clouds: Option<usize>) 
         );
         return (output, vec![rows, n]);
     };
-    let (mut output, _) = widest::greatest(&through, clouds, rows / clouds, last);
+    let (mut output, _) = widest::greatest(&through, clouds, last);
     for row in output.chunks_exact_mut(n) {
         for (c, v) in row.iter_mut().enumerate() {
             let y = *v * last.scale[c] + last.shift[c];
             *v = if last.relu && y < 0.0 { 0.0 } else { y };
         }
     }
-    (output, vec![clouds, n])
+    (output, vec![clouds.len(), n])
 }
 
-/// Rows after all of `layers`, made when they are asked for.
+/// Rows after all of `layers`, computed on demand.
 struct Through<'a> {
     x: &'a [f32],
     k: usize,

@@ -1,5 +1,7 @@
 //! The forward pass in training.
 
+use std::ops::Range;
+
 use candle_core::Result;
 use rayon::prelude::*;
 
@@ -11,12 +13,12 @@ use crate::kernels::ranks::total;
 use crate::kernels::tile::Product;
 use crate::kernels::vector;
 
-/// The output, its shape, and what the max kept.
+/// The output, its shape, and what the backward pass of the maximum needs.
 pub fn forward(
     x: &[f32],
     batch: &Batch,
     layers: &mut [Layer],
-    clouds: Option<usize>,
+    clouds: Option<Vec<Range<usize>>>,
 ) -> Result<(Vec<f32>, Vec<usize>, Option<Widest>)> {
     let rows = batch.rows;
     let stored = layers.len() - usize::from(clouds.is_some());
@@ -32,8 +34,9 @@ pub fn forward(
         Some(clouds) => {
             let (before, rest) = layers.split_at_mut(stored);
             let source = source(x, before, rest[0].k);
+            let count = clouds.len();
             let (output, widest) = widest::forward(source, batch, clouds, &mut rest[0])?;
-            (output, vec![clouds, rest[0].n], Some(widest))
+            (output, vec![count, rest[0].n], Some(widest))
         }
     })
 }
@@ -54,7 +57,7 @@ struct Moments {
     near: Vec<f32>,
 }
 
-/// The product `y` of one layer, and the statistics of its columns while they are in the cache.
+/// Computes the product `y` of one layer, and the statistics of its columns while they are in the cache.
 fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
     let (k, np, rows) = (layer.k, layer.np, batch.rows);
     let weight = layer.transposed();
@@ -75,19 +78,23 @@ fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
                 let from = g * group + b * BLOCK;
                 let rows = y.len() / np;
                 let a = source.block(from, from + rows, &mut scratch);
-                Product {
-                    rows,
-                    depth: k,
-                    columns: np,
-                    a: dense(a, a.len() / rows),
-                    b: &weight,
-                    b_step: np,
-                    c: y,
-                    c_step: np,
-                    add: false,
-                    upper: false,
+                if layer.is_linear() {
+                    Product {
+                        rows,
+                        depth: k,
+                        columns: np,
+                        a: dense(a, a.len() / rows),
+                        b: &weight,
+                        b_step: np,
+                        c: y,
+                        c_step: np,
+                        add: false,
+                        upper: false,
+                    }
+                    .run();
+                } else {
+                    y.copy_from_slice(a);
                 }
-                .run();
                 vector::column_sums(y, &mut m.sum);
                 if b == 0 {
                     m.near = m.sum.iter().map(|s| s / rows as f32).collect();
@@ -110,7 +117,7 @@ impl Batch {
             return Ok((mean, var));
         }
         let (own, all) = (self.rows as f64, self.all_rows);
-        // Mean square over the rows; the square of the mean is taken off again in f64, of which 48 bits come across.
+        // The sum of squares about 0: in f64 the square of the mean can be subtracted again.
         let squares = mean.iter().zip(&var).map(|(m, v)| own * (v + m * m));
         let mut sums: Vec<f64> = mean.iter().map(|m| own * m).chain(squares).collect();
         total(self.sums.as_ref(), &mut sums)?;

@@ -2,17 +2,16 @@
 
 use candle_core::{Device, Result, Tensor};
 
-use super::MlpLayer;
 use crate::kernels::BatchNorm;
 use crate::kernels::pool::Pooled;
 use crate::kernels::tile::{Left, padded};
-use crate::kernels::values::Values;
+use crate::kernels::values::{Values, read};
 use crate::kernels::vector;
 
 /// Rows of a block: with 128 channels 96 KiB, so that a block of each operand fits a core's L2 cache.
 pub const BLOCK: usize = 192;
 
-/// Greatest number of groups of blocks: each sums its own gradients, and the groups are added in order.
+/// Maximum number of groups of blocks: each sums its own gradients, and the groups are added in order.
 const GROUPS: usize = 64;
 
 /// Rows of a group, a multiple of [`BLOCK`].
@@ -26,11 +25,11 @@ pub struct Layer {
     pub n: usize,
     pub np: usize,
     pub relu: bool,
-    /// `[np, kp]`.
+    /// `[np, kp]`; empty if the layer is batch norm alone.
     pub weight: Vec<f32>,
     pub gamma: Vec<f32>,
     pub beta: Vec<f32>,
-    /// Of the batch in training, else the running ones; `[np]` as all below.
+    /// Of the batch in training, otherwise the running ones; `[np]`, as all below.
     pub mean: Vec<f32>,
     pub var: Vec<f32>,
     pub rstd: Vec<f32>,
@@ -38,50 +37,61 @@ pub struct Layer {
     pub scale: Vec<f32>,
     pub shift: Vec<f32>,
     pub eps: f64,
-    /// The product before batch norm, `[rows, np]`; in training, but for a layer under a max.
+    /// The product before batch norm, `[rows, np]`; in training, except of a layer under a maximum.
     pub y: Option<Pooled>,
 }
 
 impl Layer {
-    pub fn new(layer: &MlpLayer) -> Result<Self> {
-        let (n, k) = layer.weight.dims2()?;
+    /// Without a weight the layer normalises its input.
+    pub fn new(
+        weight: Option<&Tensor>,
+        [gamma, beta]: [&Tensor; 2],
+        bn: &BatchNorm,
+        relu: bool,
+    ) -> Result<Self> {
+        let n = gamma.dim(0)?;
+        let k = weight.map_or(Ok(n), |w| w.dim(1))?;
         let (np, kp) = (padded(n), padded(k));
         let pad = |t: &Tensor| -> Result<Vec<f32>> {
-            let t = t.contiguous()?;
-            let mut v = Values::of(&t)?.to_vec();
+            let mut v = read(t)?;
             v.resize(np, 0.0);
             Ok(v)
         };
-        let mut weight = vec![0.0; np * kp];
-        let source = layer.weight.contiguous()?;
-        for (to, from) in weight
-            .chunks_exact_mut(kp)
-            .zip(Values::of(&source)?.chunks_exact(k))
-        {
-            to[..k].copy_from_slice(from);
+        let mut padded_weight = Vec::new();
+        if let Some(weight) = weight {
+            padded_weight.resize(np * kp, 0.0);
+            let rows = padded_weight.chunks_exact_mut(kp);
+            for (to, from) in rows.zip(read(weight)?.chunks_exact(k)) {
+                to[..k].copy_from_slice(from);
+            }
         }
-        let mut made = Self {
+        let mut new = Self {
             k,
             kp,
             n,
             np,
-            relu: layer.relu,
-            weight,
-            gamma: pad(layer.bn.gamma.as_tensor())?,
-            beta: pad(layer.bn.beta.as_tensor())?,
-            mean: pad(layer.bn.mean.as_tensor())?,
-            var: pad(layer.bn.var.as_tensor())?,
+            relu,
+            weight: padded_weight,
+            gamma: pad(gamma)?,
+            beta: pad(beta)?,
+            mean: pad(bn.mean.as_tensor())?,
+            var: pad(bn.var.as_tensor())?,
             rstd: vec![0.0; np],
             scale: vec![0.0; np],
             shift: vec![0.0; np],
-            eps: layer.bn.eps,
+            eps: bn.eps,
             y: None,
         };
-        made.fold();
-        Ok(made)
+        new.fold();
+        Ok(new)
     }
 
-    /// Takes the batch's statistics.
+    /// Whether the layer multiplies by a weight before it normalises.
+    pub fn is_linear(&self) -> bool {
+        !self.weight.is_empty()
+    }
+
+    /// Sets the batch's statistics.
     pub fn set_statistics(&mut self, mean: &[f64], var: &[f64]) {
         for c in 0..self.n {
             self.mean[c] = mean[c] as f32;
@@ -118,8 +128,11 @@ impl Layer {
         update(&bn.var, &self.var, unbiased)
     }
 
-    /// The transposed weight, `[k, np]`, the right operand of the forward product.
+    /// The transposed weight, `[k, np]`, the right operand of the forward product; empty if there is none.
     pub fn transposed(&self) -> Vec<f32> {
+        if !self.is_linear() {
+            return Vec::new();
+        }
         let mut t = vec![0.0; self.k * self.np];
         for c in 0..self.n {
             for i in 0..self.k {
@@ -130,8 +143,8 @@ impl Layer {
     }
 }
 
-/// Where a layer reads its input: the operator's own input, or the layer before, whose batch norm and ReLU
-/// are applied while reading.
+/// What a layer reads: the operator's own input, or the layer before, whose batch norm and ReLU are applied while
+/// reading.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
     Input { x: &'a [f32], k: usize },
@@ -139,7 +152,7 @@ pub enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// Rows `from..to` as a dense matrix with padded rows, in `scratch` where it cannot be read in place.
+    /// Rows `from..to` as a dense matrix with padded rows, in `scratch` if it cannot be read in place.
     pub fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut Vec<f32>) -> &'b [f32] {
         match *self {
             Source::Input { x, k } => input_block(x, k, from, to, scratch),
@@ -153,7 +166,7 @@ impl Source<'_> {
     }
 }
 
-/// Rows `from..to` of a matrix with rows of `k` values, padded to whole vectors: in place where they are.
+/// Rows `from..to` of a matrix with rows of `k` values, padded to whole vectors: in place if they are already.
 pub fn input_block<'a>(
     x: &'a [f32],
     k: usize,

@@ -1,9 +1,9 @@
-//! Layers of linear+BN+ReLU that every point goes through by itself, fused into one operator, with or
-//! without the greatest value over the points of each cloud at its end.
+//! The fused form: layers of linear+BN+ReLU over rows as one operator, with or without the maximum over the points of each
+//! cloud at the end.
 //!
-//! Between two layers only the product before batch norm is kept; normalising and the ReLU are done again
-//! wherever a block of rows is read, in the cache, which costs less than reading a stored copy. The last
-//! layer before a max is never stored at all (`widest`).
+//! Between two layers only the product before batch norm is stored. Batch norm and ReLU are applied again whenever a block
+//! of rows is read, in the cache, which costs less than reading a stored copy. The last layer before a maximum is never
+//! stored at all (`widest`).
 
 mod backward;
 mod backward_max;
@@ -12,23 +12,14 @@ mod forward;
 mod layer;
 mod widest;
 
-use candle_core::{Device, Result, Tensor, bail};
+use std::ops::Range;
+
+use candle_core::{Device, Result, Tensor};
 
 use super::ranks::{SumOverRanks, total};
 use super::values::Values;
-use super::{BatchNorm, Operator, Pass, plain, separate, values};
+use super::{BatchNorm, MlpLayer, Pass};
 use layer::Layer;
-
-/// One layer of a shared MLP: `relu(bn(x·wᵀ))`, or without the ReLU.
-#[derive(Clone, Copy, Debug)]
-pub struct MlpLayer<'a> {
-    /// `[out, in]`.
-    pub weight: &'a Tensor,
-    /// Over the `out` channels.
-    pub bn: &'a BatchNorm,
-    /// Whether a ReLU ends the layer.
-    pub relu: bool,
-}
 
 /// The rows of a training pass: this rank's, and all that batch norm averages over.
 struct Batch {
@@ -37,43 +28,42 @@ struct Batch {
     sums: Option<std::sync::Arc<dyn SumOverRanks>>,
 }
 
-/// Layer after layer over each row. x `[rows, in]` → `[rows, out of the last layer]`.
-///
-/// # Errors
-/// Shapes that do not fit, with what was expected; no rows; no layers.
-pub fn shared_mlp(x: &Tensor, layers: &[MlpLayer], pass: &Pass) -> Result<Tensor> {
-    run(x, layers, None, pass)
+/// Applies `layers` to the rows of x. `inputs` is x and then each layer's weight, γ and β, all of them checked.
+pub(super) fn layers(
+    inputs: &[&Tensor],
+    layers: &[MlpLayer],
+    clouds: Option<Vec<Range<usize>>>,
+    pass: &Pass,
+) -> Result<Tensor> {
+    let new = |l: &MlpLayer| {
+        let norm = [l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()];
+        Layer::new(Some(l.weight), norm, l.bn, l.relu)
+    };
+    let steps = layers.iter().map(new).collect::<Result<Vec<_>>>()?;
+    if pass.train {
+        let norms: Vec<&BatchNorm> = layers.iter().map(|l| l.bn).collect();
+        return train(inputs, steps, &norms, clouds, pass);
+    }
+    let x = inputs[0].contiguous()?;
+    let (output, shape) = eval::forward(&Values::of(&x)?, x.dim(0)?, &steps, clouds.as_deref());
+    Tensor::from_vec(output, shape, &Device::Cpu)
 }
 
-/// Layer after layer over each row, then the greatest value over the points of each cloud.
-/// x `[clouds × points, in]` → `[clouds, out]`; of equal points the first takes the gradient.
-///
-/// # Errors
-/// As `shared_mlp`; rows that are not a multiple of `clouds`.
-pub fn shared_mlp_max(x: &Tensor, layers: &[MlpLayer], clouds: usize, pass: &Pass) -> Result<Tensor> {
-    run(x, layers, Some(clouds), pass)
+/// Batch norm alone, in training: y `[rows, channels]`, γ and β `[channels]` → like y.
+pub(super) fn batch_norm(inputs: [&Tensor; 3], bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
+    let layer = Layer::new(None, [inputs[1], inputs[2]], bn, false)?;
+    train(&inputs, vec![layer], &[bn], None, pass)
 }
 
-fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>, pass: &Pass) -> Result<Tensor> {
-    check(x, layers, clouds)?;
-    let mut inputs = vec![x];
-    for l in layers {
-        inputs.extend([l.weight, l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()]);
-    }
-    if values::fused(pass, &inputs) && pass.is_lowered() && pass.train {
-        return separate::layers(x, layers, clouds, pass);
-    }
-    if !values::fused(pass, &inputs) || pass.is_lowered() {
-        return by_candle(x, layers, clouds, pass);
-    }
-    let source = x.contiguous()?;
-    let rows = source.dim(0)?;
-    let mut steps = layers.iter().map(Layer::new).collect::<Result<Vec<_>>>()?;
-    if !pass.train {
-        let (output, shape) = eval::forward(&Values::of(&source)?, rows, &steps, clouds);
-        return Tensor::from_vec(output, shape, &Device::Cpu);
-    }
-    // Of all ranks, if they make the pass together.
+fn train(
+    inputs: &[&Tensor],
+    mut layers: Vec<Layer>,
+    norms: &[&BatchNorm],
+    clouds: Option<Vec<Range<usize>>>,
+    pass: &Pass,
+) -> Result<Tensor> {
+    let x = inputs[0].contiguous()?;
+    let rows = x.dim(0)?;
     let mut all_rows = [rows as f64];
     total(pass.sums(), &mut all_rows)?;
     let batch = Batch {
@@ -81,82 +71,18 @@ fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>, pass: &Pass) -> R
         all_rows: all_rows[0],
         sums: pass.sums().cloned(),
     };
-    let (output, shape, widest) = forward::forward(&Values::of(&source)?, &batch, &mut steps, clouds)?;
-    for (step, l) in steps.iter().zip(layers) {
-        step.update_running(l.bn, batch.all_rows)?;
+    let (output, shape, widest) = forward::forward(&Values::of(&x)?, &batch, &mut layers, clouds)?;
+    for (layer, bn) in layers.iter().zip(norms) {
+        layer.update_running(bn, batch.all_rows)?;
     }
-    pass.record(&inputs, output, &shape, || {
+    pass.record(inputs, output, &shape, || {
         let saved = backward::Saved {
-            x: source.detach(),
+            x: x.detach(),
             rows,
             batch,
-            layers: steps,
+            layers,
             widest,
         };
         Box::new(move |gradient, wanted| saved.backward(gradient, wanted))
     })
-}
-
-fn by_candle(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>, pass: &Pass) -> Result<Tensor> {
-    let mut y = x.clone();
-    for l in layers {
-        y = plain::linear_bn(&y, l.weight, l.bn, l.relu, pass)?;
-    }
-    match clouds {
-        None => Ok(y),
-        Some(clouds) => {
-            let (rows, channels) = y.dims2()?;
-            let y = y.reshape((clouds, rows / clouds, channels))?;
-            pass.operate(Operator::Max, [&y], |[y]| plain::max_points(&y))
-        }
-    }
-}
-
-fn check(x: &Tensor, layers: &[MlpLayer], clouds: Option<usize>) -> Result<()> {
-    let [rows, mut width] = *x.dims() else {
-        bail!("expected x of shape [rows, channels], got {:?}", x.dims());
-    };
-    if rows == 0 || width == 0 || layers.is_empty() {
-        bail!(
-            "expected at least one row, one channel and one layer, got x {:?} and {} layers",
-            x.dims(),
-            layers.len()
-        );
-    }
-    if clouds.is_some_and(|c| c == 0 || !rows.is_multiple_of(c)) {
-        bail!(
-            "expected rows to be a multiple of the clouds, got {rows} rows and {} clouds",
-            clouds.unwrap_or(0)
-        );
-    }
-    for (i, l) in layers.iter().enumerate() {
-        let [out, input] = *l.weight.dims() else {
-            bail!(
-                "layer {i}: expected a weight of shape [out, in], got {:?}",
-                l.weight.dims()
-            );
-        };
-        if input != width || out == 0 {
-            bail!(
-                "layer {i}: expected a weight of shape [out, {width}], got {:?}",
-                l.weight.dims()
-            );
-        }
-        let bn = [
-            ("gamma", &l.bn.gamma),
-            ("beta", &l.bn.beta),
-            ("mean", &l.bn.mean),
-            ("var", &l.bn.var),
-        ];
-        for (name, v) in bn {
-            if v.dims() != [out] {
-                bail!(
-                    "layer {i}: expected batch norm's {name} of shape [{out}], got {:?}",
-                    v.dims()
-                );
-            }
-        }
-        width = out;
-    }
-    Ok(())
 }

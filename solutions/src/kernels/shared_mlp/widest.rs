@@ -1,8 +1,10 @@
-//! The last layer under a max: its activation, the widest of the network, is never stored.
+//! The last layer under a maximum: its activation, the widest of the network, is never stored.
 //!
 //! Its statistics come from the input's covariance S = AcᵀAc: the mean of channel c is w_c·ā, its variance
-//! w_cᵀ(S/M)w_c. The product is made tile by tile, of which only the greatest value of each channel (the
-//! least where γ < 0) and its row stay. The backward pass needs no more (the closed form stands there).
+//! w_cᵀ(S/M)w_c. The product is computed tile by tile, and only the greatest value of each channel (the
+//! least if γ < 0) and its row are kept. The backward pass needs no more (see `backward_max`).
+
+use std::ops::Range;
 
 use candle_core::Result;
 use rayon::prelude::*;
@@ -13,10 +15,10 @@ use crate::kernels::ranks::total;
 use crate::kernels::tile::{Greatest, PANEL, Product, TALL, pack_rows};
 use crate::kernels::vector;
 
-/// What the backward pass needs of the max.
+/// What the backward pass of the maximum needs.
 pub struct Widest {
-    pub clouds: usize,
-    pub points: usize,
+    /// The rows of each cloud.
+    pub clouds: Vec<Range<usize>>,
     /// Normalised value at the arg-max, `[clouds, n]`.
     pub xhat: Vec<f32>,
     /// Row of the arg-max, counted over the whole batch, `[clouds, n]`.
@@ -27,7 +29,7 @@ pub struct Widest {
     pub mean: Vec<f32>,
 }
 
-/// Rows of a layer's input, dense and padded, made or read when they are asked for.
+/// Rows of a layer's input, dense and padded, computed or read on demand.
 pub trait Blocks: Sync {
     fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32];
 }
@@ -44,20 +46,19 @@ pub fn tile_rows(points: usize) -> usize {
 }
 
 /// The tiles of all clouds, as (cloud, first row, end row).
-pub fn tiles(clouds: usize, points: usize) -> Vec<(usize, usize, usize)> {
-    let tile = tile_rows(points);
-    (0..clouds)
-        .flat_map(|c| {
-            let starts = (0..points).step_by(tile);
-            starts.map(move |p| (c, c * points + p, c * points + points.min(p + tile)))
-        })
-        .collect()
+pub fn tiles(clouds: &[Range<usize>]) -> Vec<(usize, usize, usize)> {
+    let of_cloud = |(c, rows): (usize, &Range<usize>)| {
+        let (tile, end) = (tile_rows(rows.len()), rows.end);
+        let starts = rows.clone().step_by(tile);
+        starts.map(move |from| (c, from, end.min(from + tile)))
+    };
+    clouds.iter().enumerate().flat_map(of_cloud).collect()
 }
 
 pub fn forward(
     source: Source,
     batch: &Batch,
-    clouds: usize,
+    clouds: Vec<Range<usize>>,
     layer: &mut Layer,
 ) -> Result<(Vec<f32>, Widest)> {
     let (n, kp, rows) = (layer.n, layer.kp, batch.rows);
@@ -80,9 +81,9 @@ pub fn forward(
     vars.iter_mut().for_each(|v| *v /= batch.all_rows);
     layer.set_statistics(&means, &vars);
 
-    let (best, at) = greatest(&source, clouds, rows / clouds, layer);
+    let (best, at) = greatest(&source, &clouds, layer);
     let mut xhat = best;
-    let mut output = vec![0.0; clouds * n];
+    let mut output = vec![0.0; clouds.len() * n];
     for (cloud, (xhat, output)) in xhat
         .chunks_exact_mut(n)
         .zip(output.chunks_exact_mut(n))
@@ -101,10 +102,8 @@ pub fn forward(
             output[c] = if layer.relu && v < 0.0 { 0.0 } else { v };
         }
     }
-    let points = rows / clouds;
     let widest = Widest {
         clouds,
-        points,
         xhat,
         at,
         ws,
@@ -135,16 +134,16 @@ fn about_the_mean_of_all(batch: &Batch, (own, mut s): (Vec<f32>, Vec<f32>)) -> R
     Ok((mean.into_iter().map(|m| m as f32).collect(), s))
 }
 
-/// The greatest product w_c·a of each cloud and channel (the least where γ < 0, that of the first row where
-/// γ = 0), and its row: of equal ones the first. What is no number counts as the greatest, as in PyTorch: it must
-/// not vanish behind the other points.
-pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Layer) -> (Vec<f32>, Vec<u32>) {
+/// The greatest product w_c·a of each cloud and channel (the least if γ < 0, that of the first row if
+/// γ = 0), and its row: of equal ones the first. NaN counts as the greatest, as in PyTorch, so that it does not vanish
+/// behind the other points.
+pub fn greatest(source: &impl Blocks, clouds: &[Range<usize>], layer: &Layer) -> (Vec<f32>, Vec<u32>) {
     let (n, k) = (layer.n, layer.k);
     let columns = n.next_multiple_of(PANEL);
     let panels = packed(layer, columns);
-    let tiles = tiles(clouds, points);
+    let tiles = tiles(clouds);
     let widest = size(&panels);
-    let found: Vec<(Vec<f32>, Vec<f32>)> = tiles
+    let of_tiles: Vec<(Vec<f32>, Vec<f32>)> = tiles
         .par_iter()
         .map_init(
             Default::default,
@@ -153,9 +152,17 @@ pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Laye
                 let step = a.len() / (to - from);
                 let mut best = vec![f32::NEG_INFINITY; columns];
                 let mut at = vec![0.0; columns];
-                // No sum of such products can leave the numbers; so the fast way need not look for one that did.
+                // Below this bound no sum of products can overflow, so the fast loop need not check for infinity or NaN.
                 if size(a) * widest * k as f64 >= f64::from(f32::MAX) || (size(a) * widest).is_nan() {
-                    careful(a, step, k, &panels, &mut best, &mut at, from - cloud * points);
+                    careful(
+                        a,
+                        step,
+                        k,
+                        &panels,
+                        &mut best,
+                        &mut at,
+                        from - clouds[cloud].start,
+                    );
                     return (best, at);
                 }
                 pack_rows(a, step, k, packed);
@@ -165,21 +172,21 @@ pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Laye
                     b: &panels,
                     best: &mut best,
                     at: &mut at,
-                    first_row: from - cloud * points,
+                    first_row: from - clouds[cloud].start,
                 }
                 .run();
                 (best, at)
             },
         )
         .collect();
-    let mut best = vec![f32::NEG_INFINITY; clouds * n];
-    let mut at = vec![0; clouds * n];
-    for ((cloud, ..), (tops, rows)) in tiles.into_iter().zip(found) {
+    let mut best = vec![f32::NEG_INFINITY; clouds.len() * n];
+    let mut at = vec![0; clouds.len() * n];
+    for ((cloud, ..), (tops, rows)) in tiles.into_iter().zip(of_tiles) {
         for c in 0..n {
             let i = cloud * n + c;
             if exceeds(tops[c], best[i]) {
                 best[i] = tops[c];
-                at[i] = (cloud * points) as u32 + rows[c] as u32;
+                at[i] = clouds[cloud].start as u32 + rows[c] as u32;
             }
         }
     }
@@ -187,24 +194,24 @@ pub fn greatest(source: &impl Blocks, clouds: usize, points: usize, layer: &Laye
         if layer.gamma[i % n] < 0.0 {
             *b = -*b;
         }
-        at[i] = at[i].max((i / n * points) as u32);
+        at[i] = at[i].max(clouds[i / n].start as u32);
     }
     (best, at)
 }
 
-/// Whether `v` takes the place of `best`.
+/// Whether `v` replaces `best`.
 fn exceeds(v: f32, best: f32) -> bool {
     v > best || (v.is_nan() && !best.is_nan())
 }
 
-/// The greatest size of any value; NaN where one is no number.
+/// The greatest magnitude of any value; NaN if one is NaN.
 fn size(values: &[f32]) -> f64 {
     let mut top = 0;
     vector::greatest_size(values, &mut top);
     f64::from(f32::from_bits(top))
 }
 
-/// What [`Greatest`] finds, slowly, where a value may be infinite or no number.
+/// What [`Greatest`] computes, slowly, for values that may be infinite or NaN.
 fn careful(
     rows: &[f32],
     step: usize,
@@ -254,17 +261,17 @@ fn at_row(source: Source, row: usize, w: &[f32]) -> f32 {
     a.iter().zip(w).map(|(a, w)| a * w).sum()
 }
 
-/// Sums of one group of rows: of products of channels, and of channels.
+/// Sums over one group of rows: of products of channels, and of channels.
 struct Products {
     s: Vec<f32>,
     sum: Vec<f32>,
 }
 
-/// The mean of each input channel, and S, the sum over rows of the products of what is above the mean, `[kp, kp]`.
+/// The mean of each input channel, and S, the sum over rows of the products of the deviations from the mean, `[kp, kp]`.
 fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
     let mut scratch = Vec::new();
     let first = source.block(0, rows.min(BLOCK), &mut scratch);
-    // Taken off before squaring, so that a mean far from 0 costs no digits.
+    // Subtracted before squaring, so that a mean far from 0 costs no digits.
     let mut near = vec![0.0; kp];
     vector::column_sums(first, &mut near);
     let count = (first.len() / kp) as f32;

@@ -1,4 +1,4 @@
-//! The links for all but gradients: batch norm's sums, and what is compared after each step.
+//! The link between ranks for everything except gradients: batch norm's sums, flags, digests, loss and accuracy.
 
 use std::{
     fmt,
@@ -12,10 +12,10 @@ use crate::{
     parallel::{Collective, Rank},
 };
 
-/// The link for all but gradients.
+/// The link for everything except gradients.
 pub struct Control {
     link: Mutex<Rank>,
-    /// An error that has to pass through candle, which keeps only its words.
+    /// The error of a sum within a pass: candle would keep only its text.
     fault: Mutex<Option<anyhow::Error>>,
 }
 
@@ -33,7 +33,7 @@ impl Control {
         }
     }
 
-    /// The error that broke a pass off, if it was a sum's.
+    /// The error of a sum that ended a pass, if there was one.
     pub fn fault(&self) -> Option<anyhow::Error> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -42,7 +42,7 @@ impl Control {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `mine` of all ranks, one after another.
+    /// `mine` of all ranks, in the order of the ranks.
     pub fn gather(&self, mine: &[f32]) -> Result<Vec<f32>> {
         let link = self.link();
         let mut whole = vec![0.0; mine.len() * Collective::world_size(&*link)];
@@ -51,22 +51,29 @@ impl Control {
     }
 }
 
-impl SumOverRanks for Control {
-    /// In the order of the ranks, in f64; each number travels as two of f32, with 48 of its 53 bits.
-    fn sum(&self, values: &mut [f64]) -> candle_core::Result<()> {
+impl Control {
+    /// Replaces `values` by their sums over all ranks, in the order of the ranks, in f64. Each number travels as two f32,
+    /// which hold 48 of its 53 bits.
+    pub fn sum_f64(&self, values: &mut [f64]) -> Result<()> {
         let halves = |&v: &f64| [v as f32, (v - f64::from(v as f32)) as f32];
         let mine: Vec<f32> = values.iter().flat_map(halves).collect();
-        let whole = self.gather(&mine).map_err(|error| {
-            let said = candle_core::Error::Msg(format!("{error:#}"));
-            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            said
-        })?;
+        let whole = self.gather(&mine)?;
         values.fill(0.0);
-        for rank in whole.chunks_exact(mine.len()) {
+        for rank in whole.chunks_exact(mine.len().max(1)) {
             for (sum, part) in values.iter_mut().zip(rank.chunks_exact(2)) {
                 *sum += f64::from(part[0]) + f64::from(part[1]);
             }
         }
         Ok(())
+    }
+}
+
+impl SumOverRanks for Control {
+    fn sum(&self, values: &mut [f64]) -> candle_core::Result<()> {
+        self.sum_f64(values).map_err(|error| {
+            let text = candle_core::Error::msg(format!("{error:#}"));
+            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            text
+        })
     }
 }

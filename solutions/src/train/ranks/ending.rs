@@ -1,4 +1,4 @@
-//! How the ranks of a run end, and whose fault it was.
+//! How the ranks of a run ended, and which rank caused an error.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -6,29 +6,23 @@ use std::{
 };
 
 use anyhow::{Error, Result, anyhow};
-use serde::{Deserialize, Serialize};
 
-use crate::parallel::{
-    Lost,
-    sockets::{Farewell, Witness},
-};
+use crate::parallel::Lost;
 
 /// How one rank ended.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 enum End {
     Well,
-    /// It waited for another in vain.
+    /// It waited for another rank in vain.
     Lost(Lost),
-    /// It broke by itself.
+    /// It failed by itself.
     Failed(String),
-    /// Its process ended, and said nothing.
-    Died,
 }
 
-/// A time in which the others find out that one has failed.
-pub const GRACE: Duration = Duration::from_secs(1);
+/// The time in which the other ranks notice that one has failed.
+const GRACE: Duration = Duration::from_secs(1);
 
-/// What the ranks do, and how they ended: all of them write here.
+/// What each rank is doing and how it ended, shared by all ranks.
 #[derive(Clone, Debug)]
 pub struct Reports(Arc<Shared>);
 
@@ -36,15 +30,13 @@ pub struct Reports(Arc<Shared>);
 struct Shared {
     ranks: Mutex<Ranks>,
     ended: Condvar,
-    /// How other processes hear of the end of this one's rank.
-    farewell: Mutex<Option<Farewell>>,
 }
 
 #[derive(Debug)]
 struct Ranks {
     doing: Vec<String>,
     ends: Vec<Option<End>>,
-    /// Ranks that broke by themselves, the first one first.
+    /// Ranks that failed by themselves, in order.
     failed: Vec<usize>,
 }
 
@@ -58,33 +50,19 @@ impl Reports {
         Self(Arc::new(Shared {
             ranks: Mutex::new(ranks),
             ended: Condvar::new(),
-            farewell: Mutex::default(),
         }))
-    }
-
-    /// The ranks are processes: the others are to hear of this one's end by `farewell`.
-    pub fn say_farewell_by(&self, farewell: Farewell) {
-        *self.0.farewell.lock().unwrap_or_else(PoisonError::into_inner) = Some(farewell);
-    }
-
-    /// The others' reports, as they come to the process of rank `own`.
-    pub fn of_others(&self, own: usize) -> OfOthers {
-        OfOthers {
-            own,
-            reports: self.clone(),
-        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Ranks> {
         self.0.ranks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What rank `rank` is about to do.
+    /// Records what rank `rank` is about to do.
     pub fn doing(&self, rank: usize, what: &str) {
         what.clone_into(&mut self.lock().doing[rank]);
     }
 
-    /// Rank `rank` has ended.
+    /// Records how rank `rank` ended.
     pub fn leave<T>(&self, rank: usize, result: &Result<T>) {
         let end = match result {
             Ok(_) => End::Well,
@@ -93,20 +71,6 @@ impl Reports {
                 None => End::Failed(format!("{error:#}")),
             },
         };
-        let words = serde_json::to_string(&(&self.lock().doing[rank], &end)).unwrap_or_default();
-        self.ended(rank, end);
-        let farewell = self
-            .0
-            .farewell
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(farewell) = farewell {
-            farewell.say(&words, GRACE);
-        }
-    }
-
-    fn ended(&self, rank: usize, end: End) {
         let mut ranks = self.lock();
         if matches!(end, End::Failed(_)) {
             ranks.failed.push(rank);
@@ -115,15 +79,7 @@ impl Reports {
         self.0.ended.notify_all();
     }
 
-    /// Whether rank 0 has ended and could say how.
-    pub fn rank_0_has_told(&self) -> bool {
-        matches!(
-            &self.lock().ends[0],
-            Some(End::Well | End::Lost(_) | End::Failed(_))
-        )
-    }
-
-    /// Waits until all ranks have ended: for `limit`, or a short time where one has failed.
+    /// Waits until all ranks have ended: at most `limit`, or a short time if one has failed.
     pub fn wait(&self, limit: Duration, failed: bool) {
         let limit = if failed { GRACE } else { limit };
         let all = |ranks: &Ranks| ranks.ends.iter().all(Option::is_some);
@@ -143,13 +99,13 @@ impl Reports {
         }
     }
 
-    /// Whether rank `rank` has ended because rank 0 gave no sign, and rank 0 has not ended `patience` later.
+    /// Whether rank `rank` ended because rank 0 gave no sign of life, and rank 0 has not ended `patience` later.
     pub fn rank_0_is_stuck(&self, rank: usize, patience: Duration) -> bool {
         let silent = matches!(&self.lock().ends[rank], Some(End::Lost(lost)) if lost.rank == 0 && lost.silent.is_some());
         silent && !self.wait_for(patience, |ranks| ranks.ends[0].is_some())
     }
 
-    /// Whose fault the end was and what that rank was doing; none where all is well, or rank 0's own error says it.
+    /// Which rank caused the end, and what it was doing; none if all is well, or if rank 0's own error says it.
     pub fn fault(&self) -> Option<Error> {
         let ranks = self.lock();
         let Ranks { doing, ends, failed } = &*ranks;
@@ -166,13 +122,7 @@ impl Reports {
                 _ => None,
             })
             .collect();
-        if let Some(rank) = ends.iter().position(|end| matches!(end, Some(End::Died))) {
-            return Some(anyhow!(
-                "rank {rank} died without a word (killed, or out of memory?); it was last seen {}",
-                doing[rank]
-            ));
-        }
-        // Who waits in vain for somebody who himself waits in vain is not told of.
+        // The cause is a rank that others wait for and that waits for nobody.
         let silent = lost.iter().find(|l| ends[l.rank].is_none());
         let lost = silent.or(lost.first())?;
         Some(match lost.silent {
@@ -184,31 +134,5 @@ impl Reports {
             ),
             None => anyhow!("{lost}"),
         })
-    }
-}
-
-/// What comes from other processes goes into the reports of this one.
-#[derive(Debug)]
-pub struct OfOthers {
-    own: usize,
-    reports: Reports,
-}
-
-impl Witness for OfOthers {
-    fn says(&self, rank: usize, what: &str) {
-        self.reports.doing(rank, what);
-    }
-
-    fn ended(&self, rank: usize, words: Option<&str>) {
-        // Of those who close the connections because this rank has left, nothing more is wanted to be known.
-        let left = self.reports.lock().ends[self.own].is_some();
-        match words.and_then(|words| serde_json::from_str::<(String, End)>(words).ok()) {
-            Some((doing, end)) => {
-                self.reports.doing(rank, &doing);
-                self.reports.ended(rank, end);
-            }
-            None if !left => self.reports.ended(rank, End::Died),
-            None => {}
-        }
     }
 }

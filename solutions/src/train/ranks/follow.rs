@@ -1,24 +1,25 @@
-//! What every rank but rank 0 does: the plan's steps, and nothing else.
+//! What every rank except rank 0 does: the steps of the run, and nothing else.
 
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Result, anyhow};
 use candle_core::{DType, Tensor};
 
-use super::{Meeting, Member, Pieces, ending::Reports};
+use super::{Links, Member, Pieces, Wishes, ending::Reports};
 use crate::{
     loader::{Collate, Loader},
     model::PointNet,
-    parallel::{Rank, panic_message},
-    train::{Loss, Outcome, Plan, Trainer, trainer::to_device},
+    parallel::panic_message,
+    precision::{GradScaler, LossScaler},
+    train::{
+        Config, Loss, Outcome, Plan, Replica, Running, StepInputs, Trainer, master::build_optimizer,
+        trainer::to_device,
+    },
 };
 
 /// All that a rank starts with.
@@ -26,59 +27,67 @@ pub struct Follower {
     pub rank: usize,
     pub reports: Reports,
     pub pieces: Pieces,
-    meeting: Meeting,
+    config: Config,
+    inputs: StepInputs,
     collate: Collate,
     train: Vec<usize>,
     loss: Loss,
     classes: usize,
+    threads: usize,
     optimizer: HashMap<String, Tensor>,
+    scaler: Option<LossScaler>,
     /// Epochs, steps of the epoch, and steps in all that are done.
     done: (usize, usize, u64),
 }
 
 impl Follower {
     /// Rank `rank` of `trainer`'s run.
-    pub fn new(trainer: &Trainer, rank: usize, reports: Reports) -> Result<Self> {
+    pub fn new(trainer: &Trainer, rank: usize, threads: usize, reports: Reports) -> Result<Self> {
         let progress = &trainer.progress;
         Ok(Self {
             rank,
             reports,
             pieces: trainer.pieces.clone(),
-            meeting: trainer.meeting(),
+            config: trainer.config.clone(),
+            inputs: trainer.step_inputs(None),
             collate: trainer.train_collate(),
             train: trainer.split.train.clone(),
             loss: trainer.loss()?,
             classes: trainer.data.species.len(),
+            threads,
             optimizer: trainer.optimizer.state()?.into_iter().collect(),
+            scaler: trainer.scaler.as_ref().map(|s| s.rule().clone()),
             done: (progress.epoch, progress.batch, progress.step),
         })
     }
 
     pub fn deadline(&self) -> Duration {
-        Duration::from_secs_f64(self.meeting.config.rank_deadline)
+        Duration::from_secs_f64(self.config.rank_deadline)
     }
 
-    /// To the end of the run, or until the ranks agree to stop, which `stop` asks them for; a panic is an error. The others
-    /// hear how it ended.
-    pub fn run(self, control: Rank, gradients: Rank, stop: &AtomicBool) -> Result<Outcome> {
+    /// Runs to the end, or until the ranks agree to stop. A panic is an error. The other ranks hear how it ended.
+    pub fn run(self, links: Links) {
         let (rank, reports) = (self.rank, self.reports.clone());
-        let ended = catch_unwind(AssertUnwindSafe(|| self.steps(control, gradients, stop)));
+        let ended = catch_unwind(AssertUnwindSafe(|| self.steps(links)));
         let result = ended.unwrap_or_else(|panic| Err(anyhow!("it panicked: {}", panic_message(&*panic))));
         reports.leave(rank, &result);
-        result
     }
 
-    fn steps(self, control: Rank, gradients: Rank, stop: &AtomicBool) -> Result<Outcome> {
-        let config = self.meeting.config.clone();
-        let device = self.meeting.device.clone();
-        let model = PointNet::new(&config.network(self.classes), &device, DType::F32, config.seed)?;
-        let mut optimizer = config.optim()?.build(model.params())?;
-        optimizer.load_state(&to_device(self.optimizer, &device)?)?;
-        let mut member = Member::new(self.meeting, &model, control, gradients, self.reports)?;
+    fn steps(self, links: Links) -> Result<Outcome> {
+        let (config, device) = (&self.config, &self.inputs.device);
+        let model = PointNet::new(&config.network(self.classes), device, DType::F32, config.seed)?;
+        let mut member = Member::new(links, config, &self.pieces, &model, self.threads)?;
         member.broadcast(&model)?;
+        let mut optimizer = build_optimizer(config, &model)?;
+        optimizer.load_state(&to_device(self.optimizer, device)?)?;
+        let mut scaler = self.scaler.map(GradScaler::new);
+        let inputs = StepInputs {
+            share: Some(member.share()),
+            ..self.inputs.clone()
+        };
         let mut loader = Loader::new(Arc::new(self.collate), config.workers, config.prefetch)?;
         let plan = Plan {
-            config: &config,
+            config,
             train: &self.train,
         };
         let (first, mut skipped, mut step) = self.done;
@@ -88,23 +97,34 @@ impl Follower {
             let own = self.pieces.shares(&todo, self.rank, config.ranks)?;
             member.doing(&format!("in step {step}, loading"));
             let mut batches = loader.epoch(epoch as u64, own.concat());
+            let mut running = Running::default();
             for whole in &todo {
-                let micro = batches.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()?;
-                let rate = plan.learning_rate(step)?;
-                let met = member.step(
-                    &model,
-                    &mut *optimizer,
-                    (whole, &micro),
-                    &self.loss,
-                    (step, rate),
-                    stop.load(Ordering::Relaxed),
-                )?;
-                if met.stop {
+                let batches = batches.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()?;
+                let mut replica = Replica {
+                    model: &model,
+                    optimizer: &mut *optimizer,
+                    scaler: scaler.as_mut(),
+                    running: &mut running,
+                    loss: &self.loss,
+                    inputs: &inputs,
+                };
+                let now = (step, plan.learning_rate(step)?);
+                replica.step((whole, &batches), now, Some(&mut member))?;
+                step += 1;
+                // Rank 0 alone is asked to read, save or stop.
+                let all = member.agree(Wishes::default())?;
+                member.follow(all, &model, &mut running, step)?;
+                if all.stop {
                     return Ok(Outcome::Stopped);
                 }
-                step += 1;
                 member.doing(&format!("in step {step}, loading"));
             }
+            let end = Wishes {
+                read: true,
+                save: true,
+                stop: false,
+            };
+            member.follow(end, &model, &mut running, step)?;
             member.barrier()?;
         }
         Ok(Outcome::Done)

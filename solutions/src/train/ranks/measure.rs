@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use candle_core::Var;
 use canopy_data::{Dataset, split::Split};
 
-use super::{Pieces, RankStats, processes::Others};
+use super::{Pieces, RankStats};
 use crate::{
     device::Chosen,
     train::{Config, RunFolder, Trainer},
@@ -38,8 +38,8 @@ impl ShortRun {
     }
 }
 
-/// Trains on `records` as `config` says, each rank on one core, and keeps nothing on disk. With `other_bits` it begins with
-/// the last bit of each parameter changed: what rounding alone makes of a run.
+/// Trains on `records` as `config` says, on the CPU, each rank on one core, and keeps nothing on disk. With `other_bits` the
+/// last bit of each parameter is changed at the start: the effect of rounding alone on a run.
 ///
 /// # Errors
 /// The trainer's.
@@ -50,14 +50,8 @@ pub fn short_run(
     pieces: Pieces,
     other_bits: bool,
 ) -> Result<ShortRun> {
-    short_run_with(config, data, records, pieces, other_bits, Others::Threads)
-}
-
-/// What each rank of [`short_run_with`] begins with: on the CPU, training on `records` alone.
-///
-/// # Errors
-/// The trainer's.
-pub fn short_trainer(config: &Config, data: &Dataset, records: &[usize], run: RunFolder) -> Result<Trainer> {
+    let folder = tempfile::tempdir().context("a folder for a short run could not be made")?;
+    let run = RunFolder::create(&folder.path().join("run"))?;
     let split = Split {
         train: records.to_vec(),
         ..Split::default()
@@ -67,26 +61,8 @@ pub fn short_trainer(config: &Config, data: &Dataset, records: &[usize], run: Ru
         name: "cpu".into(),
         reason: None,
     };
-    Trainer::new(config.clone(), data.clone(), split, chosen, run)
-}
-
-/// As [`short_run`], the other ranks being `others`.
-///
-/// # Errors
-/// The trainer's.
-pub fn short_run_with(
-    config: &Config,
-    data: &Dataset,
-    records: &[usize],
-    pieces: Pieces,
-    other_bits: bool,
-    others: Others,
-) -> Result<ShortRun> {
-    let folder = tempfile::tempdir().context("a folder for a short run could not be made")?;
-    let run = RunFolder::create(&folder.path().join("run"))?;
-    let mut trainer = short_trainer(config, data, records, run)?;
+    let mut trainer = Trainer::new(config.clone(), data.clone(), split, chosen, run)?;
     trainer.pieces = pieces;
-    trainer.others = others;
     for (_, var) in trainer.model.params().iter().filter(|_| other_bits) {
         let changed = |v: f32| f32::from_bits(v.to_bits() ^ u32::from(v != 0.0));
         let other = super::weights::numbers(var)?.into_iter().map(changed);

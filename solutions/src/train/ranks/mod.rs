@@ -1,39 +1,39 @@
-//! A run of several ranks: threads of this process, or processes, that share each batch, each with its own copy of the model.
+//! A run of several ranks: threads of this process that share each batch, each with its own copy of the model.
 //!
-//! Rank 0 is the thread that called [`super::Trainer::run`]: it alone evaluates, saves and tells. The others follow: they
-//! go through the same plan, take their share of each batch, and meet rank 0 in batch norm, in the gradients, and after
-//! each step. Two groups of links carry this, so that gradients may be under way while batch norm sums.
+//! Rank 0 is the thread that called [`super::Trainer::run`]: it alone evaluates, saves and reports. The other ranks follow:
+//! they go through the same plan, take their share of each batch, and meet rank 0 in batch norm, in the gradients, and
+//! after each step. Two groups of links carry this, so that gradients may be sent while batch norm sums.
 
+mod activity;
+mod average;
 mod control;
 mod ending;
 mod follow;
 pub mod measure;
 mod member;
-pub mod processes;
 mod weights;
 
-use std::{
-    sync::{Arc, atomic::AtomicBool},
-    thread,
-    time::Duration,
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use candle_core::Tensor;
 
-use super::{Plan, Trainer};
-use crate::parallel::{
-    Algorithm, AllReduce, Bucket, BucketSizes, Collective, Kind, Rank, average_gradients, buckets,
-    ring_all_reduce, share_of_batch, share_of_epoch,
-    threads::{group, group_with},
+use super::{Plan, StepInputs, Trainer};
+use crate::{
+    kernels::Share,
+    parallel::{
+        Algorithm, AllReduce, Bucket, BucketSizes, Collective, Kind, Rank, average_gradients, buckets,
+        ring_all_reduce, share_of_batch, share_of_epoch,
+        threads::{group, group_with},
+    },
 };
 use ending::Reports;
 use follow::Follower;
 pub use member::RankStats;
-pub(super) use member::{Meeting, Member};
-use processes::{Links, Others};
+pub(super) use member::{Member, Wishes};
 
-/// What the ranks do with batches and gradients. The lesson's experiment puts a student's functions here.
+/// The functions by which ranks share batches and average gradients. The lesson's experiment puts a student's functions
+/// here.
 #[derive(Clone)]
 #[allow(clippy::type_complexity, reason = "a signature is clearest written out")]
 pub struct Pieces {
@@ -47,10 +47,10 @@ pub struct Pieces {
     pub all_reduce: AllReduce,
     /// Without overlap: how all gradients are averaged at once, as [`average_gradients`].
     pub average: fn(&dyn Collective, &mut [Tensor]) -> Result<()>,
-    /// Sends a bucket while the backward walk goes on; else all gradients after its end.
+    /// Sends a bucket while the backward pass goes on; otherwise all gradients after its end.
     pub overlap: bool,
-    /// Called with the reason where rank 0 itself gives no sign: it is the program's own thread, and nobody waits for the
-    /// others. Ends the program unless told otherwise.
+    /// Called with the reason if rank 0 itself gives no sign of life: it is the caller's thread, which no other thread can
+    /// end. Does nothing by default; a program may print the reason and exit.
     pub rank_0_is_stuck: fn(&str),
 }
 
@@ -63,10 +63,7 @@ impl Default for Pieces {
             all_reduce: Arc::new(ring_all_reduce),
             average: average_gradients,
             overlap: true,
-            rank_0_is_stuck: |why| {
-                eprintln!("error: {why}");
-                std::process::exit(1);
-            },
+            rank_0_is_stuck: |_| {},
         }
     }
 }
@@ -99,7 +96,14 @@ impl Pieces {
     }
 }
 
-/// The ranks of a run under way, as rank 0 sees them.
+/// One rank's links to the others.
+pub(super) struct Links {
+    control: Rank,
+    gradients: Rank,
+    reports: Reports,
+}
+
+/// The ranks of a run, as rank 0 sees them.
 pub(super) struct Job {
     pub member: Member,
     reports: Reports,
@@ -107,26 +111,14 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Starts the other ranks where `trainer` stands, or waits for them, and gives them its weights.
-    pub fn start(trainer: &mut Trainer) -> Result<Self> {
+    /// Starts the other ranks of `trainer`'s run, as threads, and gives them its weights.
+    pub fn start(trainer: &Trainer) -> Result<Self> {
         let deadline = Duration::from_secs_f64(trainer.config.rank_deadline);
-        let links = match std::mem::take(&mut trainer.others) {
-            Others::Threads => threads(trainer, deadline)?,
-            Others::Processes(mut host) => host.gather(trainer)?,
-        };
-        let Links {
-            control,
-            gradients,
-            reports,
-        } = links;
-        let member = Member::new(
-            trainer.meeting(),
-            &trainer.model,
-            control,
-            gradients,
-            reports.clone(),
-        )?;
-        let mut job = Self {
+        let threads = (rayon::current_num_threads() / trainer.config.ranks).max(1);
+        let links = start_followers(trainer, threads, deadline)?;
+        let reports = links.reports.clone();
+        let member = Member::new(links, &trainer.config, &trainer.pieces, &trainer.model, threads)?;
+        let job = Self {
             member,
             reports,
             deadline,
@@ -137,7 +129,7 @@ impl Job {
         }
     }
 
-    /// As [`Self::end`], of an error.
+    /// [`Self::end`] of an error.
     pub fn blame(self, error: anyhow::Error) -> anyhow::Error {
         match self.end(Err::<(), _>(error)) {
             Err(error) => error,
@@ -145,7 +137,7 @@ impl Job {
         }
     }
 
-    /// Waits for the others' end, and says whose fault it was where `result` or theirs is an error.
+    /// Waits until the other ranks have ended. If one of them failed, its error comes in the place of `result`.
     pub fn end<T>(self, result: Result<T>) -> Result<T> {
         let Self {
             member,
@@ -153,7 +145,7 @@ impl Job {
             deadline,
         } = self;
         reports.leave(0, &result);
-        // Its links close, and whoever waits for it knows.
+        // Its links close, so ranks that wait for it notice.
         drop(member);
         reports.wait(deadline + Duration::from_secs(1), result.is_err());
         match reports.fault() {
@@ -163,40 +155,32 @@ impl Job {
     }
 }
 
-/// Starts a thread for each other rank of `trainer`'s run.
-fn threads(trainer: &Trainer, deadline: Duration) -> Result<Links> {
+/// Starts a thread for each rank except rank 0, whose links it returns.
+fn start_followers(trainer: &Trainer, threads: usize, deadline: Duration) -> Result<Links> {
     let world = trainer.config.ranks;
-    let mut ends: Vec<(Rank, Rank)> = group(world, Algorithm::Ring, deadline)
+    let reports = Reports::new(world);
+    let mut links = group(world, Algorithm::Ring, deadline)
         .into_iter()
         .zip(group_with(world, &trainer.pieces.all_reduce, deadline))
-        .collect();
-    let reports = Reports::new(world);
-    // From the last on, so that rank 0's ends are left.
-    while ends.len() > 1 {
-        let Some((control, gradients)) = ends.pop() else {
-            break;
-        };
-        let follower = Follower::new(trainer, ends.len(), reports.clone())?;
-        spawn(follower, control, gradients)?;
+        .map(|(control, gradients)| Links {
+            control,
+            gradients,
+            reports: reports.clone(),
+        });
+    let own = links.next().context("a group without ranks")?;
+    for (rank, links) in (1..).zip(links) {
+        spawn(Follower::new(trainer, rank, threads, reports.clone())?, links)?;
     }
-    let (control, gradients) = ends.pop().context("a group without ranks")?;
-    Ok(Links {
-        control,
-        gradients,
-        reports,
-    })
+    Ok(own)
 }
 
-/// A thread for a rank that is not rank 0. It is not waited for: one that stalls must not stall the job.
-fn spawn(follower: Follower, control: Rank, gradients: Rank) -> Result<()> {
+/// A thread for a rank other than rank 0. It is not joined: a rank that stalls must not stall the job.
+fn spawn(follower: Follower, links: Links) -> Result<()> {
     let rank = follower.rank;
     let body = move || {
         let reports = follower.reports.clone();
         let (stuck, deadline) = (follower.pieces.rank_0_is_stuck, follower.deadline());
-        // Rank 0 alone is asked to stop.
-        let never = AtomicBool::new(false);
-        // Who waits for this rank reads its report.
-        let _ = follower.run(control, gradients, &never);
+        follower.run(links);
         if reports.rank_0_is_stuck(rank, deadline)
             && let Some(fault) = reports.fault()
         {
@@ -211,18 +195,15 @@ fn spawn(follower: Follower, control: Rank, gradients: Rank) -> Result<()> {
 }
 
 impl Trainer {
-    /// How the ranks of this run meet.
-    fn meeting(&self) -> Meeting {
-        Meeting {
+    /// How batches become micro-batches, on the rank that has `share` of each.
+    pub(super) fn step_inputs(&self, share: Option<Share>) -> StepInputs {
+        StepInputs {
             config: self.config.clone(),
-            pieces: self.pieces.clone(),
+            device: self.device.clone(),
+            lowering: self.lowering.clone(),
             class_weights: self.class_weights(),
             species: self.data.records.iter().map(|r| r.species).collect(),
-            device: self.device.clone(),
-            threads: self.rank_threads.unwrap_or_else(|| {
-                let all = rayon::current_num_threads();
-                (all / self.config.ranks).max(1)
-            }),
+            share,
         }
     }
 

@@ -1,4 +1,4 @@
-//! A model's numbers as they travel between ranks.
+//! A model's numbers as ranks send them.
 
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor, Var};
@@ -6,15 +6,7 @@ use rayon::prelude::*;
 
 use crate::model::PointNet;
 
-/// `gradient` and what is held of parameter `p`.
-pub fn added(held: &[Vec<f32>], p: usize, gradient: &Tensor) -> Result<Vec<f32>> {
-    let mut own: Vec<f32> = gradient.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
-    if let Some(held) = held.get(p) {
-        own.iter_mut().zip(held).for_each(|(own, held)| *own += held);
-    }
-    Ok(own)
-}
-
+/// The numbers of `var`, in f32 on the host.
 pub fn numbers(var: &Var) -> Result<Vec<f32>> {
     Ok(var
         .as_detached_tensor()
@@ -23,11 +15,12 @@ pub fn numbers(var: &Var) -> Result<Vec<f32>> {
         .to_vec1()?)
 }
 
+/// Sets `var` to `numbers`.
 pub fn set(var: &Var, numbers: Vec<f32>) -> Result<()> {
     Ok(var.set(&like(var, numbers)?)?)
 }
 
-/// `numbers` with the shape, the type and the place of `param`.
+/// A tensor of `numbers` with the shape, dtype and device of `param`.
 pub fn like(param: &Var, numbers: Vec<f32>) -> Result<Tensor> {
     let made = Tensor::from_vec(numbers, param.shape(), &Device::Cpu)?;
     Ok(made.to_dtype(param.dtype())?.to_device(param.device())?)

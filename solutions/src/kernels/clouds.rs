@@ -1,0 +1,149 @@
+//! How the rows of a matrix are divided into clouds.
+
+use std::{ops::Range, sync::Arc};
+
+use candle_core::{DType, Result, Tensor, bail};
+
+use super::Pass;
+use super::values::{Values, fused};
+
+/// How the rows of a `[points, channels]` matrix are divided into clouds. The rows of one cloud follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Clouds {
+    /// This many clouds of equal length.
+    Equal(usize),
+    /// Clouds of these lengths, one after the other.
+    Lengths(Arc<[usize]>),
+}
+
+impl From<usize> for Clouds {
+    fn from(count: usize) -> Self {
+        Self::Equal(count)
+    }
+}
+
+impl Clouds {
+    /// The number of clouds.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Equal(count) => *count,
+            Self::Lengths(lengths) => lengths.len(),
+        }
+    }
+
+    /// The rows of each cloud, of `rows` in all.
+    ///
+    /// # Errors
+    /// Returns an error if there is no cloud, if a cloud is empty, or if the clouds do not add up to `rows`.
+    pub(super) fn of_rows(&self, rows: usize) -> Result<Vec<Range<usize>>> {
+        let lengths: Vec<usize> = match self {
+            Self::Equal(count) => {
+                if *count == 0 || rows == 0 || !rows.is_multiple_of(*count) {
+                    bail!("expected rows to be a multiple of the clouds, got {rows} rows and {count} clouds");
+                }
+                vec![rows / count; *count]
+            }
+            Self::Lengths(lengths) => lengths.to_vec(),
+        };
+        if lengths.contains(&0) || lengths.iter().sum::<usize>() != rows || rows == 0 {
+            bail!(
+                "expected clouds of at least one point and {rows} points in all, got the lengths {lengths:?}"
+            );
+        }
+        let mut end = 0;
+        let range = |length: usize| {
+            end += length;
+            end - length..end
+        };
+        Ok(lengths.into_iter().map(range).collect())
+    }
+}
+
+/// Splits a matrix of rows of `width` values into the parts of the clouds.
+pub(super) fn split<'a>(
+    mut rows: &'a mut [f32],
+    clouds: &[Range<usize>],
+    width: usize,
+) -> Vec<&'a mut [f32]> {
+    let part = |range: &Range<usize>| {
+        let (part, rest) = std::mem::take(&mut rows).split_at_mut(range.len() * width);
+        rows = rest;
+        part
+    };
+    clouds.iter().map(part).collect()
+}
+
+/// Takes the padding out of a batch of clouds of different lengths: points `[clouds, longest, k]` of which mask
+/// `[clouds, longest]` is not 0 at the real ones → the real points `[points, k]`, cloud after cloud, and their division.
+/// The gradient of a padded point is 0. The mask is read on the host: with a mask on a GPU, that waits for the GPU.
+///
+/// # Errors
+/// Returns an error if the shapes do not match, or if a cloud has no real point.
+pub fn without_padding(points: &Tensor, mask: &Tensor, pass: &Pass) -> Result<(Tensor, Clouds)> {
+    let (&[clouds, longest, k], &[mask_clouds, mask_longest]) = (points.dims(), mask.dims()) else {
+        bail!(
+            "expected points [clouds, longest, k] and mask [clouds, longest], got {:?} and {:?}",
+            points.dims(),
+            mask.dims()
+        );
+    };
+    if (mask_clouds, mask_longest) != (clouds, longest) {
+        bail!(
+            "expected a mask of shape [{clouds}, {longest}] for points {:?}, got {:?}",
+            points.dims(),
+            mask.dims()
+        );
+    }
+    let mask = mask.to_dtype(DType::F32)?.to_vec2::<f32>()?;
+    let lengths: Vec<usize> = mask
+        .iter()
+        .map(|m| m.iter().filter(|v| **v != 0.0).count())
+        .collect();
+    if let Some(empty) = lengths.iter().position(|&n| n == 0) {
+        bail!("cloud {empty} of the batch has no real point: leave it out of the batch");
+    }
+    let real = mask.iter().flatten().enumerate().filter(|(_, v)| **v != 0.0);
+    let index: Vec<u32> = real.map(|(i, _)| i as u32).collect();
+    let clouds_of_rows = Clouds::Lengths(lengths.into());
+    let count = index.len();
+    if !fused(pass, &[points]) {
+        let index = Tensor::from_vec(index, count, points.device())?;
+        let rows = points.reshape((clouds * longest, k))?.index_select(&index, 0)?;
+        return Ok((rows, clouds_of_rows));
+    }
+    let pc = points.contiguous()?;
+    let values = Values::of(&pc)?;
+    let row = |&i: &u32| &values[i as usize * k..][..k];
+    let rows: Vec<f32> = index.iter().flat_map(row).copied().collect();
+    let rows = pass.record(&[points], rows, &[count, k], || {
+        Box::new(move |g, _| {
+            let mut gradient = vec![0.0; clouds * longest * k];
+            for (&i, g) in index.iter().zip(g.chunks_exact(k)) {
+                gradient[i as usize * k..][..k].copy_from_slice(g);
+            }
+            Ok(vec![Some(gradient)])
+        })
+    })?;
+    Ok((rows, clouds_of_rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_must_add_up_to_the_rows() {
+        let lengths = |l: &[usize]| Clouds::Lengths(l.into());
+        assert_eq!(lengths(&[2, 1]).of_rows(3).unwrap(), [0..2, 2..3]);
+        assert_eq!(Clouds::Equal(2).of_rows(6).unwrap(), [0..3, 3..6]);
+        for bad in [
+            lengths(&[2, 2]),
+            lengths(&[3, 0]),
+            lengths(&[]),
+            2.into(),
+            0.into(),
+        ] {
+            assert!(bad.of_rows(3).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Layers of linear+BN+ReLU: checks the shapes, and chooses the fused form or the one that runs operator by operator.
+
+use candle_core::{Result, Tensor};
+
+use super::layer::check;
+use super::values::fused;
+use super::{BatchNorm, Clouds, MlpLayer, Pass, operators, shared_mlp as fused_form};
+
+/// Applies layer after layer to each row. x `[rows, in]` → `[rows, out of the last layer]`.
+///
+/// # Errors
+/// Returns an error if there are no rows or no layers, or if shapes do not match, with what was expected.
+pub fn shared_mlp(x: &Tensor, layers: &[MlpLayer], pass: &Pass) -> Result<Tensor> {
+    run(x, layers, None, pass)
+}
+
+/// Applies layer after layer to each row, then takes the maximum over the points of each cloud.
+/// x `[points of all clouds, in]` → `[clouds, out]`; of equal points the first takes the gradient.
+///
+/// # Errors
+/// As [`shared_mlp`]; returns an error if the rows do not divide into the clouds.
+pub fn shared_mlp_max(
+    x: &Tensor,
+    layers: &[MlpLayer],
+    clouds: impl Into<Clouds>,
+    pass: &Pass,
+) -> Result<Tensor> {
+    run(x, layers, Some(&clouds.into()), pass)
+}
+
+/// `relu(bn(x·wᵀ))`, or without the ReLU. x `[rows, in]`, w `[out, in]` → `[rows, out]`.
+///
+/// # Errors
+/// As [`shared_mlp`].
+pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
+    shared_mlp(x, &[MlpLayer { weight: w, bn, relu }], pass)
+}
+
+fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<&Clouds>, pass: &Pass) -> Result<Tensor> {
+    check(x, layers)?;
+    let ranges = clouds.map(|c| c.of_rows(x.dim(0)?)).transpose()?;
+    let mut inputs = vec![x];
+    for l in layers {
+        inputs.extend([l.weight, l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()]);
+    }
+    if fused(pass, &inputs) && !pass.is_lowered() {
+        fused_form::layers(&inputs, layers, ranges, pass)
+    } else {
+        operators::layers(x, layers, ranges, pass)
+    }
+}

@@ -1,0 +1,129 @@
+//! Layers of linear+BN+ReLU one operator at a time. By candle's operators this is the plain form, the specification of the
+//! fused one. A pass with a [`super::Lowering`] runs here as well, because it rounds between the operators; on the CPU in
+//! f32 its operators are on the pass's tape.
+
+use std::ops::Range;
+
+use candle_core::{Result, Tensor};
+use rayon::prelude::*;
+
+use super::values::{fused, read};
+use super::{MlpLayer, Operator, Pass, linear, plain, shared_mlp};
+
+/// Applies layer after layer to the rows, then takes the maximum over the points of each cloud if there are `clouds`.
+pub(super) fn layers(
+    x: &Tensor,
+    layers: &[MlpLayer],
+    clouds: Option<Vec<Range<usize>>>,
+    pass: &Pass,
+) -> Result<Tensor> {
+    let mut y = x.clone();
+    for l in layers {
+        y = layer(&y, l, pass)?;
+    }
+    match clouds {
+        None => Ok(y),
+        Some(clouds) => pass.operate(Operator::Max, [&y], |[y]| max(&y, &clouds, pass)),
+    }
+}
+
+fn layer(x: &Tensor, l: &MlpLayer, pass: &Pass) -> Result<Tensor> {
+    let w = l.weight;
+    // Under a lowering the two cannot be one operator: only the product is in low precision.
+    if l.relu && !pass.train && !pass.is_lowered() {
+        let (w, b) = l.bn.folded(w)?;
+        // candle keeps the graph of variables, and with it every layer's output. An evaluation does not need it.
+        return Ok(plain::shared_layer(x, &w, &b)?.detach());
+    }
+    let y = pass.operate(Operator::Linear, [x, w], |[x, w]| {
+        if on_tape(&x, pass) {
+            linear::product(&x, &w, pass)
+        } else {
+            x.matmul(&w.t()?)
+        }
+    })?;
+    let inputs = [&y, l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()];
+    let y = pass.operate(Operator::BatchNorm, inputs, |[y, gamma, beta]| {
+        if on_tape(&y, pass) {
+            shared_mlp::batch_norm([&y, &gamma, &beta], l.bn, pass)
+        } else {
+            plain::batch_norm(&y, (&gamma, &beta), l.bn, pass)
+        }
+    })?;
+    if !l.relu {
+        return Ok(y);
+    }
+    pass.operate(Operator::Relu, [&y], |[y]| {
+        if on_tape(&y, pass) {
+            relu(&y, pass)
+        } else {
+            plain::relu(&y)
+        }
+    })
+}
+
+/// Whether the backward pass of an operator over `x` is ours. An evaluation has none.
+fn on_tape(x: &Tensor, pass: &Pass) -> bool {
+    pass.train && fused(pass, &[x])
+}
+
+/// Applies `forward` to the values of `x`, and `backward` to the gradients that come back.
+///
+/// # Errors
+/// Returns an error if `x` is not f32 on the CPU.
+pub fn each(
+    x: &Tensor,
+    pass: &Pass,
+    forward: impl FnOnce(&mut [f32]),
+    backward: impl Fn(&mut [f32]) + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let mut y = read(x)?;
+    forward(&mut y);
+    pass.record(&[x], y, x.dims(), || {
+        Box::new(move |mut g, _| {
+            backward(&mut g);
+            Ok(vec![Some(g)])
+        })
+    })
+}
+
+/// The slope at 0 is 0, and NaN stays NaN.
+fn relu(x: &Tensor, pass: &Pass) -> Result<Tensor> {
+    let values = read(x)?;
+    let forward = |y: &mut [f32]| y.iter_mut().filter(|v| **v <= 0.0).for_each(|v| *v = 0.0);
+    each(x, pass, forward, move |g| {
+        let closed = g.iter_mut().zip(&values).filter(|(_, v)| **v <= 0.0);
+        closed.for_each(|(g, _)| *g = 0.0);
+    })
+}
+
+/// The maximum of each channel over each cloud's points, the first of equals; NaN is the greatest.
+/// `[points of all clouds, channels]` → `[clouds, channels]`.
+fn max(x: &Tensor, clouds: &[Range<usize>], pass: &Pass) -> Result<Tensor> {
+    if !on_tape(x, pass) {
+        return plain::max_of_clouds(x, clouds);
+    }
+    let ((rows, n), values) = (x.dims2()?, read(x)?);
+    let of_cloud = |cloud: &Range<usize>| {
+        let mut best: Vec<(usize, f32)> = vec![(cloud.start, f32::NEG_INFINITY); n];
+        for (row, values) in cloud.clone().zip(values[cloud.start * n..].chunks_exact(n)) {
+            for (best, &v) in best.iter_mut().zip(values) {
+                if v > best.1 || (v.is_nan() && !best.1.is_nan()) {
+                    *best = (row, v);
+                }
+            }
+        }
+        best
+    };
+    let best: Vec<(usize, f32)> = clouds.par_iter().flat_map_iter(of_cloud).collect();
+    let y = best.iter().map(|b| b.1).collect();
+    pass.record(&[x], y, &[clouds.len(), n], || {
+        Box::new(move |g, _| {
+            let mut dx = vec![0.0; rows * n];
+            for (i, (g, (row, _))) in g.iter().zip(&best).enumerate() {
+                dx[row * n + i % n] = *g;
+            }
+            Ok(vec![Some(dx)])
+        })
+    })
+}

@@ -1,0 +1,121 @@
+//! How a rank's gradients become the mean over all ranks.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use candle_core::{DType, Tensor, Var};
+
+use super::{Pieces, activity::Activity, member::RankStats, weights::like};
+use crate::{
+    model::PointNet,
+    parallel::{Collective, Rank, Reducer},
+    train::{RankShare, Reduce},
+};
+
+enum Engine {
+    /// In buckets, while the backward pass goes on.
+    Overlapped(Reducer),
+    /// All at once, after it.
+    AtOnce(Rank, fn(&dyn Collective, &mut [Tensor]) -> Result<()>),
+}
+
+/// Averages gradients over the ranks.
+pub struct GradientAverage {
+    engine: Engine,
+    params: Vec<Var>,
+    activity: Activity,
+    share: RankShare,
+    /// What averaging cost so far.
+    pub stats: RankStats,
+}
+
+impl GradientAverage {
+    /// For the parameters of `model`, over `link`. A bucket must come back within `patience`.
+    ///
+    /// # Errors
+    /// Those of [`Reducer::new`].
+    pub fn new(
+        model: &PointNet,
+        link: Rank,
+        pieces: &Pieces,
+        activity: Activity,
+        patience: Duration,
+    ) -> Result<Self> {
+        let params: Vec<Var> = model.params().into_iter().map(|(_, var)| var).collect();
+        let sizes: Vec<usize> = params.iter().map(|p| p.elem_count()).collect();
+        let engine = if pieces.overlap {
+            let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
+            let buckets = (pieces.buckets)(&bytes, pieces.sizes);
+            Engine::Overlapped(Reducer::new(Box::new(link), sizes, buckets, patience)?)
+        } else {
+            Engine::AtOnce(link, pieces.average)
+        };
+        let share = RankShare {
+            world_size: 1,
+            clouds: 1,
+            weight: 1.0,
+        };
+        Ok(Self {
+            engine,
+            params,
+            activity,
+            share,
+            stats: RankStats::default(),
+        })
+    }
+
+    /// Prepares step `step`, of whose batch this rank has `share`.
+    pub fn begin_step(&mut self, step: u64, share: RankShare) {
+        self.activity.begin_step(step);
+        self.share = share;
+    }
+}
+
+impl Reduce for GradientAverage {
+    fn share(&self) -> RankShare {
+        self.share
+    }
+
+    fn overlaps(&self) -> bool {
+        matches!(self.engine, Engine::Overlapped(_))
+    }
+
+    fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()> {
+        match &mut self.engine {
+            Engine::Overlapped(reducer) => {
+                let numbers: Vec<f32> = gradient.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
+                reducer.ready(parameter, &numbers)
+            }
+            Engine::AtOnce(..) => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, mut own: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        self.activity.within_step("at the sums of gradients");
+        let began = Instant::now();
+        let stats = &mut self.stats;
+        let means = match &mut self.engine {
+            Engine::Overlapped(reducer) => {
+                let (means, reduced) = reducer.finish()?;
+                stats.communicating += reduced.communicating.as_secs_f64();
+                stats.waited += reduced.waited.as_secs_f64();
+                stats.gradients.messages += reduced.traffic.messages;
+                stats.gradients.bytes += reduced.traffic.bytes;
+                let pairs = self.params.iter().zip(means);
+                pairs
+                    .map(|(param, mean)| like(param, mean))
+                    .collect::<Result<_>>()?
+            }
+            Engine::AtOnce(link, average) => {
+                average(link, &mut own)?;
+                let took = began.elapsed().as_secs_f64();
+                stats.communicating += took;
+                stats.waited += took;
+                stats.gradients = link.traffic();
+                own
+            }
+        };
+        self.activity.within_step("at the optimizer");
+        Ok(means)
+    }
+}
