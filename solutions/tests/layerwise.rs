@@ -1,4 +1,4 @@
-//! LARS and LAMB against their papers' equations in f64; `goldens/make_optimizers.py` made what they are held to.
+//! LARS and LAMB against their papers' equations in f64; `goldens/make_optimizers.py` made the expected values.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod more_golden;
@@ -36,7 +36,7 @@ fn gradients(golden: &HashMap<String, Tensor>, t: usize, dtype: DType) -> Vec<Te
 }
 
 #[test]
-fn lars_and_lamb_are_their_papers() {
+fn lars_and_lamb_match_their_papers() {
     let golden = golden();
     for (dtype, limit) in [(DType::F64, 1e-12), (DType::F32, 2e-6)] {
         for (kind, config, lr) in [("lars", lars(), 0.3), ("lamb", OptimConfig::Lamb(LAMB), 0.02)] {
@@ -71,7 +71,7 @@ fn the_function_and_the_optimizer_take_the_same_step() {
 }
 
 #[test]
-fn both_go_on_from_their_state_with_the_same_bits() {
+fn both_continue_bit_identically_from_their_state() {
     let golden = golden();
     for config in [lars(), OptimConfig::Lamb(LAMB)] {
         let params = start(&golden, DType::F32);
@@ -96,12 +96,12 @@ fn both_go_on_from_their_state_with_the_same_bits() {
 }
 
 #[test]
-fn what_has_no_length_is_not_scaled() {
+fn a_norm_of_zero_does_not_scale_the_step() {
     assert_eq!(trust_ratio(0.0, 2.0, 0.1, 0.001), 1.0);
     assert_eq!(trust_ratio(2.0, 0.0, 0.1, 0.001), 1.0);
     assert!((trust_ratio(2.0, 3.0, 0.5, 0.001) - 0.001 * 2.0 / 4.0).abs() < 1e-18);
     for dtype in [DType::F32, DType::F64] {
-        // Weights of no length, and a direction of none.
+        // Weights with norm 0, and a direction with norm 0.
         for (start, slope, end) in [(0.0, 1.0, -0.1), (2.0, 0.0, 2.0)] {
             let all = |value: f64| Tensor::full(value, (2, 2), &Device::Cpu)?.to_dtype(dtype);
             let w = Var::from_tensor(&all(start).unwrap()).unwrap();
@@ -119,7 +119,7 @@ fn what_has_no_length_is_not_scaled() {
 }
 
 #[test]
-fn settings_out_of_range_are_refused() {
+fn settings_out_of_range_are_errors() {
     let build = |config: OptimConfig| {
         let w = Var::zeros(3, DType::F32, &Device::Cpu).unwrap();
         config.build(vec![("w".into(), w)]).err().map(|e| e.to_string())

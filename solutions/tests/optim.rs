@@ -1,10 +1,13 @@
-//! Optimizers go on from a saved state with the same bits, refuse what does not fit, and clip as told.
+//! Optimizers continue bit-identically from a saved state and return errors for what does not fit; gradient clipping.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::HashMap;
 
 use candle_core::{DType, Device, Tensor, Var};
-use canopy::optim::{AdamWConfig, OptimConfig, SgdConfig, clip_grad_norm};
+use canopy::optim::{
+    AdamConfig, AdamState, AdamWConfig, OptimConfig, SgdConfig, adam_step, clip_grad_norm, momentum_step,
+    sgd_step,
+};
 use canopy_data::Philox;
 use proptest::prelude::*;
 
@@ -59,8 +62,8 @@ fn error(result: anyhow::Result<impl Sized>) -> String {
 }
 
 #[test]
-fn long_and_strided_gradients_step_as_short_ones_do() {
-    // Long: several tasks of threads. Strided: candle's operators serve instead of the CPU's one pass.
+fn long_and_strided_gradients_take_the_step_of_short_ones() {
+    // Long gradients are split among threads. Strided ones take the path of candle's operators instead of the kernel.
     let values = random(&[300, 200], 4, 1.0);
     let grad = random(&[300, 200], 5, 1.0);
     for config in all() {
@@ -89,7 +92,7 @@ fn long_and_strided_gradients_step_as_short_ones_do() {
 }
 
 #[test]
-fn a_saved_state_goes_on_with_the_same_bits() {
+fn training_continues_bit_identically_from_a_saved_state() {
     for config in all() {
         let unbroken = params(1);
         let mut optimizer = config.build(unbroken.clone()).unwrap();
@@ -105,7 +108,7 @@ fn a_saved_state_goes_on_with_the_same_bits() {
         for step in 3..6 {
             optimizer.step(&grads(step), 0.01).unwrap();
         }
-        // Written after the steps: a state that shared the live moments would be wrong here.
+        // Written after the steps, so that a state that shared memory with the optimizer would be wrong here.
         candle_core::safetensors::save(&state, file.path()).unwrap();
 
         let mut resumed = config.build(middle.clone()).unwrap();
@@ -119,7 +122,42 @@ fn a_saved_state_goes_on_with_the_same_bits() {
 }
 
 #[test]
-fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
+fn sgd_and_adam_take_the_steps_of_their_functions() {
+    let vars = |params: &Params| params.iter().map(|(_, var)| var.clone()).collect::<Vec<_>>();
+    let zeros = |params: &Params| -> Vec<Var> {
+        let zero = |(_, p): &(String, Var)| Var::zeros(p.shape(), p.dtype(), p.device()).unwrap();
+        params.iter().map(zero).collect()
+    };
+    let sgd = |momentum| {
+        OptimConfig::Sgd(SgdConfig {
+            momentum,
+            ..SgdConfig::default()
+        })
+    };
+    let configs = [sgd(0.0), sgd(0.8), OptimConfig::adam(), OptimConfig::adamw()];
+    for (kind, config) in configs.iter().enumerate() {
+        let (own, theirs) = (params(1), params(1));
+        let mut optimizer = config.build(theirs.clone()).unwrap();
+        let velocities = zeros(&own);
+        let mut state = AdamState::zeros_like(&velocities).unwrap();
+        for step in 0..4 {
+            let grads = grads(step);
+            optimizer.step(&grads, 0.01).unwrap();
+            let own = vars(&own);
+            match kind {
+                0 => sgd_step(&own, &grads, 0.01),
+                1 => momentum_step(&own, &grads, &velocities, 0.01, 0.8),
+                2 => adam_step(&own, &grads, &mut state, 0.01, &AdamConfig::default()),
+                _ => adam_step(&own, &grads, &mut state, 0.01, &AdamWConfig::default().into()),
+            }
+            .unwrap();
+        }
+        assert_eq!(bits(&own), bits(&theirs), "{config:?}");
+    }
+}
+
+#[test]
+fn a_state_that_does_not_fit_is_an_error_and_changes_nothing() {
     let trained = |config: &OptimConfig| {
         let mut optimizer = config.build(params(1)).unwrap();
         optimizer.step(&grads(1), 0.1).unwrap();
@@ -171,7 +209,7 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn gradients_that_do_not_fit_are_refused_and_change_nothing() {
+fn gradients_that_do_not_fit_are_errors_and_change_nothing() {
     for config in all() {
         let params = params(1);
         let before = bits(&params);
@@ -189,7 +227,7 @@ fn gradients_that_do_not_fit_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn settings_out_of_range_are_refused() {
+fn settings_out_of_range_are_errors() {
     let sgd = |momentum, nesterov| {
         OptimConfig::Sgd(SgdConfig {
             momentum,
@@ -228,7 +266,7 @@ fn settings_are_written_and_read_as_toml() {
 }
 
 #[test]
-fn a_plain_adamw_in_toml_decays_as_pytorchs() {
+fn adamw_without_settings_has_pytorchs_weight_decay() {
     let plain: OptimConfig = toml::from_str("kind = \"adamw\"").unwrap();
     assert_eq!(plain, OptimConfig::adamw());
 }
@@ -254,7 +292,7 @@ proptest! {
 }
 
 #[test]
-fn clipping_zero_and_nothing_is_defined() {
+fn zero_gradients_are_not_clipped_and_bad_arguments_are_errors() {
     let mut zero = vec![Tensor::zeros(3, DType::F32, &Device::Cpu).unwrap()];
     let norm = clip_grad_norm(&mut zero, 1.0).unwrap();
     assert_eq!(norm.to_scalar::<f32>().unwrap(), 0.0);
@@ -265,7 +303,7 @@ fn clipping_zero_and_nothing_is_defined() {
 }
 
 #[test]
-fn a_gradient_that_is_no_number_is_not_hidden_by_clipping() {
+fn clipping_does_not_hide_a_gradient_of_nan() {
     let mut grads = vec![Tensor::new(&[1f32, f32::NAN], &Device::Cpu).unwrap()];
     let norm = clip_grad_norm(&mut grads, 1.0).unwrap();
     assert!(norm.to_scalar::<f32>().unwrap().is_nan());

@@ -1,4 +1,4 @@
-//! Adagrad, RMSprop, Adadelta and L-BFGS against PyTorch; `goldens/make_optimizers.py` made what they are held to.
+//! Adagrad, RMSprop, Adadelta and L-BFGS against PyTorch; `goldens/make_optimizers.py` made the expected values.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod more_golden;
@@ -16,7 +16,7 @@ fn named(kind: &str) -> OptimConfig {
 const ADAPTIVE: [(&str, f64); 3] = [("adagrad", 0.1), ("rmsprop", 0.01), ("adadelta", 1.0)];
 
 #[test]
-fn adaptive_optimizers_are_pytorchs() {
+fn adaptive_optimizers_match_pytorch() {
     let golden = golden();
     for (dtype, limit) in [(DType::F64, 1e-12), (DType::F32, 1e-6)] {
         for (kind, lr) in ADAPTIVE {
@@ -47,7 +47,7 @@ fn lbfgs(golden: &HashMap<String, Tensor>) -> (Var, Box<dyn Optimizer>) {
 }
 
 #[test]
-fn lbfgs_is_pytorchs() {
+fn lbfgs_matches_pytorch() {
     let golden = golden();
     let (w, mut optimizer) = lbfgs(&golden);
     for _ in 0..20 {
@@ -58,7 +58,7 @@ fn lbfgs_is_pytorchs() {
 }
 
 #[test]
-fn lbfgs_goes_on_from_its_state_with_the_same_bits() {
+fn lbfgs_continues_bit_identically_from_its_state() {
     let golden = golden();
     for before in [0, 1, 2, 9] {
         let (w, mut optimizer) = lbfgs(&golden);
@@ -78,7 +78,7 @@ fn lbfgs_goes_on_from_its_state_with_the_same_bits() {
 }
 
 #[test]
-fn another_optimizers_state_is_refused() {
+fn the_state_of_another_optimizer_is_an_error() {
     let golden = golden();
     let state_of = |config: &OptimConfig| -> HashMap<String, Tensor> {
         let w = Var::from_tensor(&golden["start"]).unwrap();
@@ -92,7 +92,7 @@ fn another_optimizers_state_is_refused() {
             let w = Var::from_tensor(&golden["start"]).unwrap();
             let mut optimizer = taker.build(vec![("w".into(), w)]).unwrap();
             let refused = optimizer.load_state(&state_of(giver)).is_err();
-            assert!(refused, "optimizer {i} took the state of {j}");
+            assert!(refused, "optimizer {i} loaded the state of {j}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Every schedule is PyTorch's or DeepSpeed's, step by step; `goldens/make_schedules.py` made the file.
+//! Every schedule against PyTorch's or DeepSpeed's, step by step; `goldens/make_schedules.py` made the expected values.
 
 use canopy::schedule::{
     Course, OneCycle, Rise, Warmup, cosine_with_warmup, exponential, lambda, multi_step, range_test_linear,
@@ -16,7 +16,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     list.iter().map(|v| v.as_f64().expect("a number")).collect()
 }
 
-/// The rate of `step`, and the momentum where the schedule moves it.
+/// The learning rate of `step`, and the momentum if the schedule changes it.
 fn ours(name: &str, step: u64, lr: f64, get: &dyn Fn(&str) -> f64, milestones: &[u64]) -> (f64, Option<f64>) {
     let whole = |key| get(key) as u64;
     let up = |rise| Warmup {
@@ -73,7 +73,7 @@ fn ours(name: &str, step: u64, lr: f64, get: &dyn Fn(&str) -> f64, milestones: &
 }
 
 #[test]
-fn every_schedule_is_the_libraries_own_at_every_step() {
+fn every_schedule_matches_its_library_at_every_step() {
     let cases = cases();
     assert_eq!(cases.len(), 15);
     for case in &cases {
