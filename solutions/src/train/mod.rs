@@ -15,6 +15,8 @@ pub mod memory;
 pub mod metrics;
 mod on_device;
 mod plan;
+mod points;
+pub mod points_setting;
 pub mod profiled;
 mod progress;
 pub mod ranks;
@@ -29,7 +31,7 @@ mod take_up;
 mod trainer;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use config::{BUILTIN, Config, points_setting};
+pub use config::{BUILTIN, Config};
 pub use evaluate::{EvaluateOptions, Predictions};
 pub use folder::{RunFolder, free_name};
 pub use inputs::StepInputs;
