@@ -11,7 +11,7 @@ use std::{fs, path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result};
 use canopy::{
-    profile::{chrome, speedscope},
+    profile::chrome,
     train::profiled::{flame_plot, roofline_plot},
 };
 use experiment::{
@@ -100,10 +100,6 @@ fn write(out: &Path, found: &Found, answer: &Lesson05) -> Result<()> {
         let (from, to) = part(&case.sick, 8);
         let timeline = &case.sick.timeline.window(from, to);
         files.push((format!("{letter}.trace.json"), chrome(timeline).to_string()));
-        files.push((
-            format!("{letter}.speedscope.json"),
-            speedscope(timeline, &format!("trainer {letter}")).to_string(),
-        ));
         files.push((
             format!("{letter}.kernels.csv"),
             csv(&kernel_table(answer, &few_spans(&case.sick))),
