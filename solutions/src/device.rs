@@ -1,4 +1,4 @@
-//! Chooses a device by name, and says why where the choice is not the one asked for.
+//! Chooses a device by name.
 
 use anyhow::{Result, anyhow};
 use candle_core::Device;
@@ -8,28 +8,28 @@ use candle_core::Device;
 pub struct Chosen {
     /// The device.
     pub device: Device,
-    /// Its name for people: `cpu, 2 threads`, `cuda:0`.
+    /// Its name in messages: `cpu, 2 threads`, `cuda:0`.
     pub name: String,
-    /// Why this one, where `auto` had to settle for it.
+    /// Why `auto` chose the CPU, if it did.
     pub reason: Option<String>,
 }
 
-/// What a name comes to once the devices were asked.
+/// The result of [`choose_device`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
-    /// The CUDA device's number; none: the CPU.
+    /// The CUDA device's number; None for the CPU.
     pub cuda: Option<usize>,
-    /// Why it is the CPU, where a CUDA device was hoped for.
+    /// Why it is the CPU, if `auto` could not open a CUDA device.
     pub reason: Option<String>,
 }
 
-/// Which device `auto`, `cpu`, `cuda` or `cuda:N` means here. `open(N)` opens CUDA device N, or says why it cannot.
+/// The device that `auto`, `cpu`, `cuda` or `cuda:N` selects. `open(N)` opens CUDA device N, or returns why it cannot.
 ///
-/// `auto` takes the first CUDA device, and the CPU where that does not open. A device asked for by name never falls back:
-/// who asked for a GPU would not notice, and wait for days.
+/// `auto` selects the first CUDA device, or the CPU if that does not open. A device that is named never falls back to the
+/// CPU, because the user might not notice and wait for days.
 ///
 /// # Errors
-/// An unknown name, with those that are known; a named device that does not open, with its own words.
+/// Returns an error for an unknown name, with the known ones, and the error of a named device that does not open.
 pub fn choose_device(
     name: &str,
     open: &mut dyn FnMut(usize) -> Result<(), String>,
@@ -47,7 +47,7 @@ pub fn choose_device(
             });
         }
         "cuda" => Some(0),
-        // `parse` alone would take `cuda:+1` as well.
+        // `parse` alone would accept `cuda:+1` as well.
         other => other
             .strip_prefix("cuda:")
             .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
@@ -55,7 +55,7 @@ pub fn choose_device(
     };
     let Some(ordinal) = ordinal else {
         return Err(format!(
-            "no device is called '{name}': take auto, cpu, cuda or cuda:N"
+            "there is no device '{name}': choose auto, cpu, cuda or cuda:N"
         ));
     };
     open(ordinal).map_err(|why| format!("cuda:{ordinal} cannot be used: {why}"))?;
@@ -68,7 +68,7 @@ pub fn choose_device(
 /// The device named `auto`, `cpu`, `cuda` or `cuda:N`, opened; see [`choose_device`].
 ///
 /// # Errors
-/// Those of [`choose_device`], with what to do.
+/// As [`choose_device`].
 pub fn choose(name: &str) -> Result<Chosen> {
     let mut opened = None;
     let settled = choose_device(name, &mut |ordinal| {
@@ -99,17 +99,17 @@ fn cpu(reason: Option<String>) -> Chosen {
 /// Opens CUDA device `ordinal`.
 ///
 /// # Errors
-/// Why it cannot, in words.
+/// Returns why it cannot be opened.
 pub fn open(ordinal: usize) -> Result<Device, String> {
     if !cfg!(feature = "cuda") {
         return Err("this program was built without `--features cuda`".into());
     }
-    // A stream of its own: the per-thread default stream that `new_cuda` takes orders nothing between threads.
+    // A stream of its own, because the per-thread default stream of `new_cuda` does not order work between threads.
     Device::new_cuda_with_stream(ordinal).map_err(|e| {
-        // Where backtraces are asked for, candle's words go on with one.
+        // With RUST_BACKTRACE, candle's message continues with a backtrace.
         let words = e.to_string();
         let cause = words.lines().next().unwrap_or_default();
-        format!("{cause}. `nvidia-smi` tells which devices the driver sees")
+        format!("{cause}. `nvidia-smi` lists the devices that the driver sees")
     })
 }
 
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpu_is_always_there() {
+    fn cpu_always_opens() {
         assert!(choose("cpu").unwrap().device.is_cpu());
     }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_asked_for_by_name_never_falls_back() {
+    fn a_named_device_never_falls_back() {
         let mut asked = Vec::new();
         let mut broken = |n: usize| {
             asked.push(n);

@@ -1,9 +1,9 @@
 //! canopy against PyTorch: forward, loss, every gradient, running statistics, ten steps of each optimizer.
 //!
 //! `goldens/make_goldens.py` computed the goldens in f64, with batch norm in training, dropout off, equal
-//! points in every cloud (ties in the max) and some γ negative. An error is the greatest difference in a
+//! points in every cloud (ties in the maximum) and some γ negative. An error is the greatest difference in a
 //! tensor over the greatest value in it. In f32 it must stay under 1e-5 (PyTorch's own is up to 5e-6, see
-//! `goldens/README.md`); in f64 under 1e-12, which shows that what is left in f32 is rounding.
+//! `goldens/README.md`); in f64 under 1e-12, which shows that the error in f32 is rounding.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::{BTreeMap, HashMap};
@@ -70,8 +70,8 @@ impl Compared {
         }
     }
 
-    /// Prints the table, then holds it to the limit.
-    fn hold(self) {
+    /// Prints the table, then compares it with the limit.
+    fn check(self) {
         println!("{}", self.title);
         for (group, (error, key)) in &self.worst {
             println!("  {group:20} {error:.1e}   {key}");
@@ -178,8 +178,8 @@ impl Case {
         }
     }
 
-    /// Which of equal points takes the gradient of a max is free, their sum is not. Only candle's graph leads
-    /// back to the points: the fused operators give gradients of parameters.
+    /// Which of several equal points takes the gradient of a maximum is not specified, but their sum is. Only candle's
+    /// graph has gradients of the points: the fused operators have those of the parameters.
     fn gradient_of_points(&mut self, points: &Var, loss: &Tensor) {
         let grads = loss.backward().unwrap();
         let summed = |grad: &Tensor| {
@@ -259,34 +259,34 @@ fn optimizers(eps: f64) -> [(&'static str, OptimConfig); 4] {
     ]
 }
 
-fn hold_to_pytorch(dtype: DType, plain: bool) {
+fn matches_pytorch(dtype: DType, plain: bool) {
     for kind in ["full", "vanilla"] {
         let mut case = Case::new(kind, dtype, plain);
         case.one_pass();
         for (name, config) in optimizers(1e-4) {
             case.ten_steps(name, &config);
         }
-        case.compared.hold();
+        case.compared.check();
     }
 }
 
 #[test]
-fn plain_form_is_pytorchs_in_f32() {
-    hold_to_pytorch(DType::F32, true);
+fn plain_form_matches_pytorch_in_f32() {
+    matches_pytorch(DType::F32, true);
 }
 
 #[test]
-fn fused_form_is_pytorchs_in_f32() {
-    hold_to_pytorch(DType::F32, false);
+fn fused_form_matches_pytorch_in_f32() {
+    matches_pytorch(DType::F32, false);
 }
 
 #[test]
-fn plain_form_is_pytorchs_in_f64_far_closer() {
-    hold_to_pytorch(DType::F64, true);
+fn plain_form_matches_pytorch_in_f64_much_closer() {
+    matches_pytorch(DType::F64, true);
 }
 
 #[test]
-fn optimizers_are_pytorchs_on_gradients_of_all_sizes() {
+fn optimizers_match_pytorch_on_gradients_of_all_sizes() {
     for (dtype, limit) in [(DType::F64, 1e-12), (DType::F32, 1e-6)] {
         let golden = golden("optimizers.golden");
         let get = |key: &str| golden[key].to_dtype(dtype).unwrap();
@@ -306,7 +306,7 @@ fn optimizers_are_pytorchs_on_gradients_of_all_sizes() {
             }
             compared.with(&format!("alone.{name}"), &w);
         }
-        compared.hold();
+        compared.check();
     }
 }
 
@@ -334,7 +334,7 @@ fn pytorch_reads_what_canopy_writes() {
     for kind in ["full", "vanilla"] {
         let case = Case::new(kind, DType::F32, true);
         let model = case.model();
-        // One training pass moves the running statistics away from PyTorch's own.
+        // One training pass changes the running statistics from PyTorch's initial ones.
         case.whole_loss(&model, &case.pass(true));
         model.save(&weights).unwrap();
         let logits = model.forward(&case.points, &case.pass(false)).unwrap().logits;

@@ -1,8 +1,8 @@
-//! Every path of the operators that this machine can run, held to the plain form in f64 and to each other.
+//! Every instruction set that this machine can run, tested against the plain form in f64 and against each other.
 //!
-//! One test, as the choice holds for the whole process.
+//! One test, because the choice applies to the whole process.
 
-#![allow(clippy::unwrap_used)] // a test that fails on an error says where
+#![allow(clippy::unwrap_used)] // a test may panic
 
 #[allow(dead_code)]
 #[path = "kernels/common.rs"]
@@ -11,7 +11,7 @@ mod common;
 use candle_core::DType;
 use canopy::kernels::InstructionSet;
 use canopy::optim::OptimConfig;
-use common::{flat, hold, layer, outcome, random, var};
+use common::{flat, layer, matches_plain, outcome, random, var};
 
 /// Weights after three steps of AdamW.
 fn stepped() -> Vec<f64> {
@@ -27,7 +27,7 @@ fn stepped() -> Vec<f64> {
 }
 
 #[test]
-fn every_instruction_set_gives_the_plain_forms_values_and_the_wide_ones_the_same_bits() {
+fn every_instruction_set_matches_plain_and_the_wide_ones_are_bit_identical() {
     let layers = [
         layer(20, 3, 19, true),
         layer(23, 19, 40, true),
@@ -43,8 +43,8 @@ fn every_instruction_set_gives_the_plain_forms_values_and_the_wide_ones_the_same
         }
         set.choose();
         assert_eq!(InstructionSet::current(), set);
-        hold(&x, &layers, None, 1e-4);
-        hold(&x, &layers, Some(3), 1e-4);
+        matches_plain(&x, &layers, None, 1e-4);
+        matches_plain(&x, &layers, Some(3), 1e-4);
         adam.push((set, stepped()));
         // The base set rounds each product before it adds it; the others do not, and add in the same order.
         if set > InstructionSet::Base {

@@ -1,4 +1,4 @@
-//! What a PointNet must hold whatever its weights: order of points, odd clouds, refused input.
+//! Properties of a PointNet with any weights: order of points, unusual clouds, refused input.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod tiny_models;
@@ -52,7 +52,7 @@ proptest! {
 }
 
 #[test]
-fn parameters_are_as_many_as_published() {
+fn parameter_counts_are_as_published() {
     let count = |kind| {
         let config = PointNetConfig {
             kind,
@@ -74,7 +74,7 @@ fn parameters_are_as_many_as_published() {
 }
 
 #[test]
-fn initial_values_are_pytorchs_and_the_seeds() {
+fn initial_values_follow_pytorchs_bounds_and_the_seed() {
     let (a, b, c) = (model(Kind::Full, 1), model(Kind::Full, 1), model(Kind::Full, 2));
     for (((name, a), (_, b)), (_, c)) in a.params().iter().zip(b.params()).zip(c.params()) {
         let values = flat(a);
@@ -101,7 +101,7 @@ fn initial_values_are_pytorchs_and_the_seeds() {
 }
 
 #[test]
-fn a_new_t_net_transforms_nothing() {
+fn a_new_t_net_is_the_identity() {
     let x = tensor(&points(3, 20, 1), 3);
     let out = model(Kind::Full, 4).forward(&x, &pass(false, true)).unwrap();
     let t = out.feature_transform.unwrap();
@@ -124,7 +124,7 @@ fn orthogonality_is_the_squared_frobenius_norm_and_its_mean() {
 }
 
 #[test]
-fn gradients_are_finite_for_odd_clouds() {
+fn gradients_are_finite_for_unusual_clouds() {
     let equal = vec![0.5f32; 4 * 30 * 3];
     let zero = vec![0f32; 4 * 30 * 3];
     let one_point = points(4, 1, 2);
@@ -156,7 +156,7 @@ fn one_cloud_is_enough_to_evaluate_and_too_few_to_train() {
             let logits = model.forward(&x, &pass(false, plain)).unwrap().logits;
             assert!(flat(&logits).iter().all(|v| v.is_finite()));
         }
-        // The fused form gives gradients in training only.
+        // The fused form has gradients in training only.
         let (loss, grads) = loss_and_gradients(&model, &x, &pass(false, true));
         assert!(loss.is_finite() && grads.iter().all(|g| flat(g).iter().all(|v| v.is_finite())));
         let said = error(model.forward(&x, &pass(true, false)));
@@ -173,7 +173,7 @@ fn one_cloud_is_enough_to_evaluate_and_too_few_to_train() {
 }
 
 #[test]
-fn points_of_another_shape_are_an_error_that_says_which() {
+fn points_of_another_shape_are_an_error_that_names_it() {
     let model = model(Kind::Vanilla, 1);
     for shape in [vec![4usize, 3], vec![2, 5, 4], vec![2, 0, 3], vec![0, 5, 3]] {
         let x = Tensor::zeros(shape.as_slice(), DType::F32, &Device::Cpu).unwrap();
@@ -184,7 +184,7 @@ fn points_of_another_shape_are_an_error_that_says_which() {
 }
 
 #[test]
-fn settings_out_of_range_are_an_error_that_says_which() {
+fn settings_out_of_range_are_an_error_that_names_them() {
     type Spoil = fn(&mut PointNetConfig);
     let bad: [(&str, Spoil); 7] = [
         ("classes", |c| c.classes = 0),
@@ -218,7 +218,7 @@ fn four_channels() -> Tensor {
 }
 
 #[test]
-fn a_fourth_channel_counts_and_the_fused_pass_agrees_with_the_plain_one() {
+fn a_fourth_channel_changes_the_result_and_fused_matches_plain() {
     let model = PointNet::new(&with_intensity(), &Device::Cpu, DType::F32, 3).unwrap();
     assert_eq!(model.params()[0].1.dims(), [4, 4]);
     let x = four_channels();
@@ -238,7 +238,7 @@ fn a_fourth_channel_counts_and_the_fused_pass_agrees_with_the_plain_one() {
 }
 
 #[test]
-fn channels_that_do_not_fit_are_refused_with_what_would() {
+fn channels_that_do_not_fit_are_refused_with_those_that_do() {
     let full = PointNetConfig {
         inputs: 4,
         ..config(Kind::Full)
@@ -254,12 +254,12 @@ fn channels_that_do_not_fit_are_refused_with_what_would() {
 }
 
 #[test]
-fn an_evaluation_in_candles_operators_keeps_no_graph_of_its_layers() {
+fn a_plain_evaluation_keeps_no_graph_of_its_layers() {
     for kind in KINDS {
         let model = shaken(kind, 4);
         let cloud = tensor(&points(3, 20, 4), 3);
         let logits = |train: bool| model.forward(&cloud, &pass(train, true)).unwrap().logits;
-        // The last linear layer's weight and bias alone; in training every layer hangs on it.
+        // The last linear layer's weight and bias alone; in training every layer is on the graph.
         let (kept, trained) = (
             logits(false).sorted_nodes().len(),
             logits(true).sorted_nodes().len(),

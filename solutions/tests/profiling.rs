@@ -1,4 +1,4 @@
-//! `--profile`, `canopy profile` and `canopy monitor`, as they are typed.
+//! `--profile`, `canopy profile` and `canopy monitor` on the command line.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -27,7 +27,7 @@ fn weights(run: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_profiled_run_learns_the_same_and_leaves_files_that_can_be_shown_again() {
+fn a_profiled_run_trains_the_same_weights_and_writes_files_that_can_be_read_again() {
     let dir = tempfile::tempdir().unwrap();
     let data = program::tiny_forest(dir.path(), 36);
     let (plain, profiled) = (dir.path().join("plain"), dir.path().join("profiled"));
@@ -39,7 +39,7 @@ fn a_profiled_run_learns_the_same_and_leaves_files_that_can_be_shown_again() {
     assert_eq!(
         weights(&plain),
         weights(&profiled),
-        "profiling changes what is learnt"
+        "profiling changes the weights"
     );
     assert!(!plain.join("profile").exists());
 
@@ -55,13 +55,7 @@ fn a_profiled_run_learns_the_same_and_leaves_files_that_can_be_shown_again() {
         assert_eq!(count(name, Kind::Kernel), steps, "{name}");
     }
     assert!(count("next batch", Kind::Load) > steps && count("evaluate", Kind::Other) >= 1);
-    for file in [
-        "speedscope.json",
-        "flame.svg",
-        "timeline.svg",
-        "summary.json",
-        "summary.txt",
-    ] {
+    for file in ["flame.svg", "timeline.svg", "summary.json", "summary.txt"] {
         assert!(profiled.join("profile").join(file).is_file(), "{file}");
     }
     let log = fs::read_to_string(profiled.join("monitor.csv")).unwrap();
@@ -112,8 +106,8 @@ fn a_profiled_run_learns_the_same_and_leaves_files_that_can_be_shown_again() {
 }
 
 #[test]
-fn a_window_within_a_span_keeps_who_holds_whom() {
-    // As guards end them: the innermost first. Cut to the window, both take the very same time.
+fn a_window_within_a_span_keeps_the_nesting() {
+    // In the order in which guards end them: the innermost first. Within the window, both have the same start and end.
     let spans = vec![
         Span::new("next batch", Kind::Load, 0, 10, 90),
         Span::new("step", Kind::Other, 0, 0, 100),
@@ -134,7 +128,7 @@ fn a_window_within_a_span_keeps_who_holds_whom() {
 }
 
 #[test]
-fn a_kernel_table_is_summed_up_and_a_damaged_one_named() {
+fn a_kernel_table_is_summarised_and_a_damaged_one_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("kernels.csv");
     fs::write(
@@ -163,7 +157,7 @@ fn a_kernel_table_is_summed_up_and_a_damaged_one_named() {
 }
 
 #[test]
-fn a_monitor_counts_its_looks_and_never_overwrites() {
+fn a_monitor_takes_count_samples_and_never_overwrites() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("use.csv");
     let looks = |json: bool| {
@@ -177,8 +171,8 @@ fn a_monitor_counts_its_looks_and_never_overwrites() {
         command.output().unwrap()
     };
     let out = looks(true);
-    if !out.status.success() && text(&out.stderr).contains("nothing to watch") {
-        println!("not run, because there is nothing to watch here");
+    if !out.status.success() && text(&out.stderr).contains("nothing to monitor") {
+        println!("not run, because there is nothing to monitor here");
         return;
     }
     let lines: Vec<Value> = text(&out.stdout)
@@ -194,7 +188,7 @@ fn a_monitor_counts_its_looks_and_never_overwrites() {
     let again = looks(false);
     assert_eq!(again.status.code(), Some(1));
     assert!(
-        text(&again.stderr).contains("there already"),
+        text(&again.stderr).contains("exists already"),
         "{}",
         text(&again.stderr)
     );
@@ -202,7 +196,7 @@ fn a_monitor_counts_its_looks_and_never_overwrites() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_ends_a_monitor_with_a_whole_file() {
+fn ctrl_c_ends_a_monitor_with_a_complete_file() {
     use std::{process::Stdio, time::Duration};
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("use.csv");
@@ -226,9 +220,9 @@ fn ctrl_c_ends_a_monitor_with_a_whole_file() {
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     let status = child.wait().unwrap();
     if written() == 0 {
-        println!("not run, because there is nothing to watch here");
+        println!("not run, because there is nothing to monitor here");
         return;
     }
-    assert!(status.success(), "Ctrl-C is how it is meant to end: {status}");
+    assert!(status.success(), "Ctrl-C is the normal way to end it: {status}");
     assert!(fs::read_to_string(&path).unwrap().ends_with('\n'));
 }

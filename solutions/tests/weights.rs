@@ -1,4 +1,4 @@
-//! Weights through files: same bits back, PyTorch's forms read, everything else refused by name.
+//! Weights in files: bit-identical after a round trip, PyTorch's forms accepted, everything else refused with its name.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod tiny_models;
@@ -21,7 +21,7 @@ fn assert_same(a: &PointNet, b: &PointNet) {
 }
 
 #[test]
-fn weights_written_and_read_are_the_same_to_the_bit() {
+fn weights_round_trip_bit_identically() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("weights.safetensors");
     for kind in KINDS {
@@ -45,7 +45,7 @@ fn weights_written_and_read_are_the_same_to_the_bit() {
 }
 
 #[test]
-fn settings_that_tensors_do_not_show_come_back_from_the_header() {
+fn settings_that_tensors_do_not_show_are_read_from_the_header() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("weights.safetensors");
     let unusual = PointNetConfig {
@@ -61,7 +61,7 @@ fn settings_that_tensors_do_not_show_come_back_from_the_header() {
 }
 
 #[test]
-fn a_map_of_weights_stays_as_it_was_while_the_model_trains() {
+fn a_map_of_weights_does_not_change_while_the_model_trains() {
     let model = shaken(Kind::Vanilla, 8);
     let map = map_of(&model);
     let before = flat(&map["mlp.0.bn.running_mean"]);
@@ -73,7 +73,7 @@ fn a_map_of_weights_stays_as_it_was_while_the_model_trains() {
 }
 
 #[test]
-fn weights_of_another_model_are_refused_by_name_and_change_nothing() {
+fn weights_of_another_model_are_refused_and_change_nothing() {
     let full = shaken(Kind::Full, 1);
     let before = map_of(&full);
     let refuse = |map: HashMap<String, Tensor>, words: &[&str]| {
@@ -135,7 +135,7 @@ fn broken_files_of_weights_are_errors_that_name_the_file() {
 }
 
 #[test]
-fn a_bias_before_batch_norm_is_folded_and_a_convolution_is_a_matrix() {
+fn a_bias_before_batch_norm_is_folded_and_a_convolution_is_read_as_a_matrix() {
     let written = shaken(Kind::Full, 5);
     let x = tensor(&points(2, 30, 1), 2);
     let logits = |model: &PointNet| flat(&model.forward(&x, &pass(false, true)).unwrap().logits);
@@ -164,7 +164,7 @@ fn a_bias_before_batch_norm_is_folded_and_a_convolution_is_a_matrix() {
 }
 
 #[test]
-fn the_channels_of_a_point_come_back_from_the_tensors() {
+fn the_channels_of_a_point_are_inferred_from_the_tensors() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("weights.safetensors");
     let wide = PointNetConfig {

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use canopy::{
-    profile::{chrome, speedscope},
+    profile::chrome,
     train::profiled::{flame_plot, roofline_plot},
 };
 use experiment::{
@@ -90,10 +90,6 @@ fn files(report: &mut Report, cases: &[Case], answer: &Lesson05) {
         let (from, to) = part(&case.slow, 8);
         let timeline = &case.slow.timeline.window(from, to);
         report.file(format!("{letter}.trace.json"), chrome(timeline).to_string());
-        report.file(
-            format!("{letter}.speedscope.json"),
-            speedscope(timeline, &format!("trainer {letter}")).to_string(),
-        );
         let kernels = kernel_table(answer, &few_spans(&case.slow));
         report.file(format!("{letter}.kernels.csv"), csv(&kernels));
         if case.trainer == Trainer::Synchronisation {

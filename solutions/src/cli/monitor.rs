@@ -17,21 +17,21 @@ use crate::profile::monitor::{Log, Sample, Watch, lines, pause};
 /// Options of `canopy monitor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-On a terminal it shows a live screen; elsewhere, or with --json, it prints a line a look and device. Ctrl-C ends it.
+On a terminal it shows a live screen; otherwise, or with --json, it prints a line per sample and device. Ctrl-C ends it.
 
 Examples:
-  canopy monitor                                  watch
-  canopy monitor --out use.csv                    watch, and log
-  canopy monitor --interval 0.5 --count 20 --json twenty looks as JSON lines
-  canopy train --monitor 1                        log beside a run, into its folder")]
+  canopy monitor                                  show utilisation
+  canopy monitor --out use.csv                    show it and write a log
+  canopy monitor --interval 0.5 --count 20 --json twenty samples as JSON lines
+  canopy train --monitor 1                        write a log into the run's folder")]
 pub struct Args {
-    /// Seconds between looks
+    /// Sampling interval in seconds
     #[arg(long, default_value_t = 1.0, value_name = "S")]
     interval: f64,
-    /// End after so many looks; otherwise at Ctrl-C
+    /// Exit after this many samples; otherwise at Ctrl-C
     #[arg(long, value_name = "N")]
     count: Option<u64>,
-    /// Log to this CSV file, a new one
+    /// Write a log to this CSV file, which must not exist
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print JSON lines
@@ -39,27 +39,27 @@ pub struct Args {
     json: bool,
 }
 
-/// Watches until it is asked to stop.
+/// Takes samples until Ctrl-C.
 ///
 /// # Errors
-/// There is nothing to watch; a file that cannot be written.
+/// Returns an error if there is nothing to monitor, or if the log cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let interval = interval(args.interval)?;
     let stop = stop::quiet_flag()?;
     let mut log = args.out.as_deref().map(|p| Log::open(p, false)).transpose()?;
     let mut watch = Watch::new()?;
     if let Some(reason) = &watch.no_gpu {
-        eprintln!("no card: {reason}; the processor is watched");
+        eprintln!("no GPU: {reason}; monitoring the CPU");
     }
     let live = !args.json && std::io::stdout().is_terminal();
     let mut screen = Screen::default();
     let mut header = true;
-    let mut looks = 0;
-    // The processor's use is over the time since the look before: the first one needs a moment.
+    let mut taken = 0;
+    // CPU utilisation is over the time since the sample before, so the first sample needs some time.
     pause(Instant::now() + interval.min(Duration::from_millis(100)), &stop);
-    while !stop.load(Ordering::Relaxed) && args.count.is_none_or(|n| looks < n) {
+    while !stop.load(Ordering::Relaxed) && args.count.is_none_or(|n| taken < n) {
         let next = Instant::now() + interval;
-        let samples = watch.look();
+        let samples = watch.sample();
         if let Some(log) = &mut log {
             log.add(&samples)?;
         }
@@ -76,37 +76,37 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             );
             header = false;
         }
-        looks += 1;
-        if args.count != Some(looks) {
+        taken += 1;
+        if args.count != Some(taken) {
             pause(next, &stop);
         }
     }
     if let Some(path) = &args.out {
-        eprintln!("{looks} looks written to {}", path.display());
+        eprintln!("{taken} samples written to {}", path.display());
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Seconds as a duration that makes sense.
+/// A sampling interval of this many seconds.
 ///
 /// # Errors
-/// Too short, too long, or no number.
+/// Returns an error if it is out of range, or NaN.
 pub fn interval(seconds: f64) -> Result<Duration> {
     ensure!(
         (0.01..=86_400.0).contains(&seconds),
-        "an interval of {seconds} s: take 0.01 to 86400"
+        "an interval of {seconds} s is out of range: choose 0.01 to 86400"
     );
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// The live screen: of each device a line of numbers, and its use over the last minute.
+/// The live screen: for each device a line of values, and its utilisation over the last samples.
 #[derive(Default)]
 struct Screen {
     past: Vec<VecDeque<f64>>,
     drawn: usize,
 }
 
-/// Looks that are shown.
+/// Samples that are shown.
 const WIDTH: usize = 60;
 
 impl Screen {
@@ -122,7 +122,7 @@ impl Screen {
             if past.len() > WIDTH {
                 past.pop_front();
             }
-            for line in [title(sample), figures(sample), format!("  {}", course(past))] {
+            for line in [title(sample), figures(sample), format!("  {}", bars_of(past))] {
                 text += &format!("\x1b[2K{line}\n");
                 self.drawn += 1;
             }
@@ -161,8 +161,8 @@ fn figures(s: &Sample) -> String {
     format!("  {}", parts.join(" · "))
 }
 
-/// Use as a row of little bars.
-fn course(past: &VecDeque<f64>) -> String {
+/// Utilisation as a row of bars.
+fn bars_of(past: &VecDeque<f64>) -> String {
     let bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let bar = |u: &f64| bars[((u / 100.0 * 8.0) as usize).min(7)];
     past.iter().map(bar).collect()
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_screen_shows_what_is_known() {
+    fn a_screen_shows_the_values_that_a_device_reports() {
         let sample = Sample {
             bus_id: "cpu".into(),
             use_percent: Some(50.0),
@@ -183,11 +183,11 @@ mod tests {
         };
         assert_eq!(figures(&sample), "  use  50.0 % · memory 100 of 200 MiB");
         assert_eq!(figures(&Sample::default()), "  use unknown");
-        assert_eq!(course(&[0.0, 50.0, 100.0, 250.0].into()), "▁▅██");
+        assert_eq!(bars_of(&[0.0, 50.0, 100.0, 250.0].into()), "▁▅██");
     }
 
     #[test]
-    fn intervals_are_held_to_their_range() {
+    fn intervals_out_of_range_are_refused() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
             assert!(interval(bad).is_err(), "{bad}");
         }

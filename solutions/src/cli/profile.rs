@@ -21,13 +21,13 @@ use crate::{
 #[command(after_help = "\
 Examples:
   canopy train --profile                        record a run; the files are in runs/quick/profile
-  canopy profile runs/quick                     its summary again
+  canopy profile runs/quick                     print its summary again
   canopy profile trace.json --from 100 --to 250 --out part/
-                                                a part of a trace, with pictures; PyTorch's traces too
-  canopy profile kernels.csv                    what nsys or nvprof measured:
+                                                a part of a trace, with pictures; also of PyTorch's traces
+  canopy profile kernels.csv                    the kernel table of nsys or nvprof:
       nsys profile -o run canopy train --profile --nvtx
       nsys stats --report cuda_gpu_sum,cuda_gpu_mem_size_sum --format csv run.nsys-rep > kernels.csv
-  canopy profile --roofline --out roofline/     this machine's limits, and PointNet's layers under them")]
+  canopy profile --roofline --out roofline/     this machine's roofline, and PointNet's layers under it")]
 pub struct Args {
     /// Folder of a profiled run, a trace in Chrome's format, or a kernel table of nsys or nvprof
     #[arg(required_unless_present = "roofline")]
@@ -35,16 +35,16 @@ pub struct Args {
     /// Measure the machine's roofline and PointNet's layers under it
     #[arg(long, conflicts_with_all = ["file", "from", "to"])]
     roofline: bool,
-    /// Of a trace the part from here, milliseconds
+    /// Start of the part of a trace, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     from: f64,
-    /// Of a trace the part up to here, milliseconds
+    /// End of the part of a trace, milliseconds [default: the end of the trace]
     #[arg(long, value_name = "MS")]
     to: Option<f64>,
     /// Rows of the table
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
-    /// Folder for pictures and files
+    /// Write pictures and files into this folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print JSON
@@ -52,10 +52,10 @@ pub struct Args {
     json: bool,
 }
 
-/// Says what a recording, or a profiler's table, shows.
+/// Prints the summary of a recording or of a profiler's table.
 ///
 /// # Errors
-/// A file that is none of these, with what is wrong in it.
+/// Returns an error with what is wrong if the file is neither.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let Some(file) = args.file.as_deref().filter(|_| !args.roofline) else {
         return roofline::run(args.out.as_deref(), args.json);
@@ -77,12 +77,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The trace that `--profile` left in a run's folder.
+/// The trace of `--profile` in a run's folder.
 fn in_run(folder: &Path) -> Result<PathBuf> {
     let names = ["profile/trace.json", "trace.json"];
     let Some(path) = names.iter().map(|n| folder.join(n)).find(|p| p.is_file()) else {
         bail!(
-            "{} holds no profile: record one with `canopy train --profile`",
+            "{} contains no profile: record one with `canopy train --profile`",
             folder.display()
         );
     };
@@ -94,7 +94,7 @@ fn show_trace(args: &Args, path: &Path, whole: &Timeline) -> Result<()> {
     let timeline = whole.window(ns(args.from), args.to.map_or(whole.wall, ns).min(whole.wall));
     if timeline.spans.is_empty() {
         bail!(
-            "no span lies between --from and --to: the trace ends at {:.3} ms",
+            "there is no span between --from and --to: the trace ends at {:.3} ms",
             whole.wall as f64 / 1e6
         );
     }
@@ -152,7 +152,7 @@ fn show_table(args: &Args, table: &KernelTable) -> Result<()> {
         }
     }
     if let Some(out) = &args.out {
-        fs::create_dir_all(out).with_context(|| format!("the folder {} cannot be made", out.display()))?;
+        fs::create_dir_all(out).with_context(|| format!("the folder {} cannot be created", out.display()))?;
         let mut text = String::from("name,activity,calls,ns\n");
         for r in &rows {
             let name = r.name.replace('"', "\"\"");

@@ -6,34 +6,34 @@ use anyhow::Result;
 use candle_core::Device;
 
 use crate::{
-    profile::{self, Ranges, Recording, Summary},
+    profile::{self, Recording, Summary},
     train::profiled,
 };
 
 /// Options of a command that can be profiled.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Profiling {
-    /// Record where the time goes: trace, flame graph, timeline and summary into the run's folder, under `profile`
+    /// Record where the time goes: writes a trace, flame graph, timeline and summary into `profile` in the run's folder
     #[arg(long, help_heading = "Profiling")]
     profile: bool,
-    /// Give each span to nsys as an NVTX range as well
+    /// Show each span in nsys as an NVTX range as well; needs a build with `--features nvtx`
     #[arg(long, requires = "profile", help_heading = "Profiling")]
     nvtx: bool,
 }
 
 impl Profiling {
-    /// Begins to record, if that was asked for.
+    /// Starts a recording if the option is set.
     ///
     /// # Errors
-    /// The device's.
+    /// Returns the device's errors.
     pub fn start(&self, device: &Device) -> Result<Option<Recording>> {
         if !self.profile {
             return Ok(None);
         }
         let mut options = profile::Options::of(device);
         if self.nvtx {
-            match Ranges::open() {
-                Ok(ranges) => options.ranges = Some(ranges),
+            match profile::nvtx_available() {
+                Ok(()) => options.ranges = true,
                 Err(e) => eprintln!("no NVTX ranges: {e:#}"),
             }
         }
@@ -41,10 +41,10 @@ impl Profiling {
     }
 }
 
-/// Ends a recording, writes its files into `folder` and tells the summary on standard error.
+/// Stops a recording, writes its files into `folder` and prints the summary to standard error.
 ///
 /// # Errors
-/// The device's; a file that cannot be written.
+/// Returns the device's errors, and an error if a file cannot be written.
 pub fn finish(recording: Option<Recording>, folder: &Path, name: &str) -> Result<()> {
     let Some(recording) = recording else {
         return Ok(());
@@ -53,7 +53,7 @@ pub fn finish(recording: Option<Recording>, folder: &Path, name: &str) -> Result
     profiled::write(folder, &timeline, name)?;
     eprintln!("\n{}", Summary::of(&timeline).text(12));
     eprintln!(
-        "written: {}. trace.json opens in https://ui.perfetto.dev, speedscope.json in https://www.speedscope.app",
+        "written: {}. trace.json opens in https://ui.perfetto.dev or https://www.speedscope.app",
         folder.display()
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! `canopy profile --roofline`: this machine's two limits, and PointNet's layers under them.
+//! `canopy profile --roofline`: this machine's roofline, and PointNet's layers under it.
 
 use std::{path::Path, process::ExitCode};
 
@@ -13,17 +13,17 @@ use crate::{
     train::profiled::roofline_plot,
 };
 
-/// PointNet's shared layers (vanilla), inputs to outputs, without the one that is there twice.
+/// The vanilla PointNet's shared layers, inputs to outputs, each shape once.
 const LAYERS: [(usize, usize); 4] = [(3, 64), (64, 64), (64, 128), (128, 1024)];
-/// Points of a batch: 32 clouds of 1,024.
+/// Points in a batch: 32 clouds of 1,024.
 const ROWS: usize = 32 * 1024;
-/// Times each is measured; the best one counts.
+/// Number of runs; the fastest one counts.
 const RUNS: usize = 15;
 
 /// Measures on the CPU, prints a table and, with `out`, draws `roofline.svg`.
 ///
 /// # Errors
-/// candle's; a file that cannot be written.
+/// Returns candle's errors, and an error if a file cannot be written.
 pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
     let mut machine = measure()?;
     let mut measured = Vec::new();
@@ -37,7 +37,7 @@ pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
         let seconds = product_seconds(&product)?;
         let reached = 2.0 * (ROWS * inner * columns) as f64 / seconds;
         let bytes = 4.0 * (ROWS * (inner + columns) + inner * columns) as f64;
-        // No product is faster than the roof: where one is, the roof was measured too low.
+        // No product is faster than the roofline. If one is, the roofline was measured too low.
         machine.flops = machine.flops.max(reached);
         machine.bytes = machine.bytes.max(bytes / seconds);
         measured.push((product, reached));
@@ -58,7 +58,7 @@ pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
         );
     } else {
         say!(
-            "arithmetic {:.0} GFLOP/s (matrix product in f32), memory {:.1} GB/s (copy), ridge at {:.1} operations a byte, {} threads\n",
+            "arithmetic {:.0} GFLOP/s (matrix product in f32), memory {:.1} GB/s (copy), ridge at {:.1} operations per byte, {} threads\n",
             machine.flops / 1e9,
             machine.bytes / 1e9,
             machine.ridge(),
@@ -85,7 +85,7 @@ pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
     }
     if let Some(out) = out {
         std::fs::create_dir_all(out)
-            .with_context(|| format!("the folder {} cannot be made", out.display()))?;
+            .with_context(|| format!("the folder {} cannot be created", out.display()))?;
         let path = out.join("roofline.svg");
         atomic::write(&path, roofline_plot(&machine, &kernels).svg().as_bytes())?;
         eprintln!("written: {}", path.display());
@@ -93,7 +93,7 @@ pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A large product for the arithmetic, a large copy for the memory: each byte is read once and written once.
+/// Measures a large product for the arithmetic, and a large copy for the memory: each byte is read once and written once.
 fn measure() -> Result<Machine> {
     let n = 1536;
     let large = MatMul {
@@ -103,7 +103,7 @@ fn measure() -> Result<Machine> {
         width: 4,
     };
     let flops = 2.0 * (n as f64).powi(3) / product_seconds(&large)?;
-    // 256 MiB: more than any cache holds.
+    // 256 MiB: larger than any cache.
     let from = vec![1f32; 1 << 26];
     let mut to = vec![0f32; 1 << 26];
     let times = time_device(&Device::Cpu, 1, RUNS, &mut || {
@@ -116,7 +116,7 @@ fn measure() -> Result<Machine> {
     Ok(Machine { flops, bytes })
 }
 
-/// Seconds of candle's product on the CPU.
+/// Seconds of candle's matrix product on the CPU.
 fn product_seconds(product: &MatMul) -> Result<f64> {
     let make = |rows, columns| Tensor::ones((rows, columns), DType::F32, &Device::Cpu);
     let (left, right) = (

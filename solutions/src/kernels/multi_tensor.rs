@@ -1,5 +1,5 @@
-//! Optimizer steps over all parameters at once: one pass over the numbers, threaded, the pieces the same
-//! whatever the number of threads. f32 on the CPU, contiguous.
+//! Optimizer steps over all parameters at once: one threaded pass over the values, divided into pieces independently of the
+//! number of threads. For contiguous f32 tensors on the CPU.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -10,40 +10,40 @@ use rayon::prelude::*;
 use super::values::Values;
 use super::vector;
 
-/// Numbers of a piece.
+/// Values per piece.
 const PIECE: usize = 1 << 15;
 
-/// What Adam, AdamW and LAMB take besides tensors.
+/// The settings of one step of Adam, AdamW or LAMB.
 #[derive(Clone, Copy, Debug)]
 pub struct AdamStep {
     /// Learning rate.
     pub lr: f64,
-    /// Share of the mean of gradients that is kept.
+    /// Decay rate of the first moment.
     pub beta1: f64,
-    /// Share of the mean of squared gradients that is kept.
+    /// Decay rate of the second moment.
     pub beta2: f64,
-    /// Added to the root of the second moment.
+    /// Added to the square root of the second moment.
     pub eps: f64,
     /// Weight decay.
     pub weight_decay: f64,
-    /// AdamW's decay of the weight itself, else Adam's, as part of the gradient.
+    /// Whether the decay applies to the weight itself, as in AdamW, or is added to the gradient, as in Adam.
     pub decoupled: bool,
-    /// Number of this step, from 1.
+    /// Number of this step, starting at 1.
     pub step: u64,
     /// Multiplies every gradient as it is read: clipping's factor, or 1 over the loss scale.
     pub gradient_factor: f32,
 }
 
-/// What SGD takes besides tensors.
+/// The settings of one step of SGD.
 #[derive(Clone, Copy, Debug)]
 pub struct SgdStep {
     /// Learning rate.
     pub lr: f64,
-    /// Share of the buffer that is kept.
+    /// Momentum.
     pub momentum: f64,
-    /// Added to the gradient times the weight.
+    /// Weight decay: this times the weight is added to the gradient.
     pub weight_decay: f64,
-    /// Nesterov's form.
+    /// Whether to use Nesterov momentum.
     pub nesterov: bool,
     /// Multiplies every gradient as it is read.
     pub gradient_factor: f32,
@@ -52,7 +52,8 @@ pub struct SgdStep {
 /// Adam (Kingma and Ba 2015) or AdamW (Loshchilov and Hutter 2019): one step of all `params`.
 ///
 /// # Errors
-/// Lists of unequal length or shapes, one memory given twice to be changed, or one that is not contiguous f32 on the CPU.
+/// Returns an error if lists differ in length or shapes, if two tensors to change share memory, or if a tensor is not
+/// contiguous f32 on the CPU.
 pub fn adam(
     params: &[&Tensor],
     grads: &[&Tensor],
@@ -82,8 +83,8 @@ pub fn sgd(params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdSte
     })
 }
 
-/// LAMB (You et al. 2020): Adam's direction with decay, each tensor's step scaled by ‖w‖/‖direction‖, 1 where
-/// either is 0.
+/// LAMB (You et al. 2020): Adam's direction with decay, each tensor's step scaled by ‖w‖/‖direction‖, or by 1
+/// if either is 0.
 ///
 /// # Errors
 /// As `adam`.
@@ -130,7 +131,7 @@ pub fn lamb(
 /// The 2-norm of all tensors together, summed in f64.
 ///
 /// # Errors
-/// A tensor that is not contiguous f32 on the CPU.
+/// Returns an error for a tensor that is not contiguous f32 on the CPU.
 pub fn global_norm(tensors: &[&Tensor]) -> Result<f64> {
     let values = tensors
         .iter()
@@ -149,7 +150,7 @@ pub fn global_norm(tensors: &[&Tensor]) -> Result<f64> {
     Ok(sums.iter().sum::<f64>().sqrt())
 }
 
-/// Each tensor times `factor`, as new tensors.
+/// New tensors: each of `tensors` times `factor`.
 ///
 /// # Errors
 /// As `global_norm`.
@@ -166,7 +167,7 @@ pub fn scaled(tensors: &[&Tensor], factor: f32) -> Result<Vec<Tensor>> {
     tensors.iter().map(one).collect()
 }
 
-/// Whether these functions take a tensor: contiguous f32 on the CPU.
+/// Whether these functions accept a tensor: contiguous f32 on the CPU.
 pub fn serves(tensor: &Tensor) -> bool {
     tensor.device().is_cpu() && tensor.dtype() == DType::F32 && tensor.is_contiguous()
 }
@@ -238,13 +239,15 @@ fn over<const N: usize>(
     let mut own = HashSet::new();
     for tensor in &changed {
         if !own.insert(Values::of(tensor)?.home()) {
-            bail!("multi-tensor step: a tensor is given twice");
+            bail!("multi-tensor step: two of the tensors to change share memory");
         }
     }
     let read = grads.iter().map(|&g| Values::of(g)).collect::<Result<Vec<_>>>()?;
-    // Locks are a storage's: one held for reading and wanted for writing would wait for itself.
+    // The lock is per storage: to write to a storage that is locked for reading would deadlock.
     if read.iter().any(|g| own.contains(&g.home())) {
-        bail!("multi-tensor step: a gradient lies in the memory of what is to change: copy it first");
+        bail!(
+            "multi-tensor step: a gradient shares memory with a tensor that the step changes: copy it first"
+        );
     }
     let read: Vec<&[f32]> = read.iter().map(|v| &**v).collect();
     borrow(&changed, &RefCell::new(Vec::new()), &|spans| {
@@ -254,8 +257,8 @@ fn over<const N: usize>(
             .collect();
         pieces.into_par_iter().for_each(|(t, p)| {
             let range = p * PIECE..spans[t].len.min((p + 1) * PIECE);
-            // SAFETY: no two pieces share a (tensor, range), no tensor is listed twice, and `borrow` holds
-            // every tensor's lock for writing.
+            // SAFETY: no two pieces share a (tensor, range), no memory is listed twice, and `borrow` has locked
+            // every tensor for writing.
             unsafe {
                 let w = spans[t].slice(range.clone());
                 let states = std::array::from_fn(|s| spans[(s + 1) * n + t].slice(range.clone()));
@@ -265,13 +268,13 @@ fn over<const N: usize>(
     })
 }
 
-/// Numbers of one tensor, whose lock is held for writing.
+/// The values of one tensor that is locked for writing.
 struct Span {
     start: *mut f32,
     len: usize,
 }
 
-// SAFETY: a span is only an address; who makes slices of it sees to it that they do not overlap.
+// SAFETY: a span is only an address; the caller of `slice` guarantees that slices do not overlap.
 unsafe impl Sync for Span {}
 
 impl Span {
@@ -282,8 +285,8 @@ impl Span {
     }
 }
 
-/// candle lends a tensor's numbers for writing only to an operator, one at a time: so each operator calls
-/// the next, and the last has them all.
+/// candle gives write access to a tensor's values only to an operator, to one tensor at a time. So each operator calls
+/// the next, and the last one has access to all.
 struct Borrow<'a> {
     rest: &'a [&'a Tensor],
     spans: &'a RefCell<Vec<Span>>,

@@ -1,14 +1,16 @@
-//! Products of small matrices that stay in the caches, on one thread: the loop that everything else waits for.
+//! Products of small matrices that stay in the caches, on one thread: the innermost loop, which takes most of the time.
 //!
-//! The register tile is 6 rows × 4 vectors (AVX-512: 24 of 32 registers hold sums) or 6 × 2 (AVX2). The left
-//! operand is read value by value, so it may be a matrix or its transpose; the right one row by row. `pulp`
+//! The register tile is 6 rows × 4 vectors on machines of 32 vector registers (AVX-512 and NEON: 24 of them are sums, 4
+//! the right operand, 1 the left one), and 6 × 2 on machines of 16 (AVX2). On NEON the shape follows from the number of
+//! registers and was not measured. Every sum adds in the order of the depth, so the shape changes no bit of it. The left
+//! operand is read value by value, so it may be a matrix or its transpose; the right one is read row by row. `pulp`
 //! chooses the instruction set at run time.
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::instruction_set::InstructionSet;
 
-/// Channels of a padded matrix are a multiple of this: whole vectors on every machine.
+/// The channels of a padded matrix are a multiple of this: whole vectors on every machine.
 pub(super) const LANES: usize = 16;
 
 /// `channels`, rounded up to whole vectors.
@@ -16,7 +18,7 @@ pub(super) fn padded(channels: usize) -> usize {
     channels.next_multiple_of(LANES)
 }
 
-/// Runs `op` with the vectors that are chosen.
+/// Runs `op` with the current instruction set.
 fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     match InstructionSet::current() {
         InstructionSet::Avx512 => Arch::new().dispatch(op),
@@ -53,7 +55,7 @@ pub(super) struct Product<'a> {
     pub c: &'a mut [f32],
     pub c_step: usize,
     pub add: bool,
-    /// Only what is on or right of the diagonal is wanted.
+    /// Only the values on or right of the diagonal are needed.
     pub upper: bool,
 }
 
@@ -90,7 +92,7 @@ impl WithSimd for Product<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         // SAFETY: `run` has checked the operands against the sizes.
         unsafe {
-            if S::F32_LANES >= 16 {
+            if S::REGISTER_COUNT >= 32 {
                 columns::<S, 4>(simd, self);
             } else {
                 columns::<S, 2>(simd, self);
@@ -194,11 +196,11 @@ unsafe fn sums<S: Simd, const H: usize, const W: usize>(
     sums
 }
 
-/// The greatest of each column of `a·b` and the first row that has it, without storing the product.
-/// Continues from what `best` and `at` hold; `at` counts rows from `first_row`.
+/// The greatest value of each column of `a·b` and the first row that has it, without storing the product.
+/// Continues from the content of `best` and `at`; `at` counts rows from `first_row`.
 pub(super) struct Greatest<'a> {
     pub depth: usize,
-    /// Blocks of [`TALL`] rows as [`pack_rows`] makes them.
+    /// Blocks of [`TALL`] rows, from [`pack_rows`].
     pub a: &'a [f32],
     /// Panels of [`PANEL`] columns one after the other, each `depth × PANEL`.
     pub b: &'a [f32],
@@ -213,8 +215,8 @@ pub(super) const PANEL: usize = 32;
 /// Rows of a packed block.
 pub(super) const TALL: usize = 12;
 
-/// Rows of `depth` values out of a matrix with rows of `step`, in blocks of [`TALL`], column by column. The last
-/// block is filled up with its last row, which changes no maximum and no first row of one.
+/// Packs rows of `depth` values of a matrix with rows of `step` into blocks of [`TALL`], column by column. The last
+/// block is filled up with its last row, which changes neither a maximum nor its first row.
 pub(super) fn pack_rows(rows: &[f32], step: usize, depth: usize, packed: &mut Vec<f32>) {
     packed.resize((rows.len() / step).next_multiple_of(TALL) * depth, 0.0);
     for (block, rows) in packed
@@ -263,8 +265,14 @@ impl WithSimd for Greatest<'_> {
                 let row = first_row + i * TALL;
                 // SAFETY: `run` has checked the operands against the sizes.
                 unsafe {
+                    // The same number of sums as above; a panel has two vectors of 16 lanes.
                     if S::F32_LANES >= 16 {
                         greatest::<S, TALL, 2>(simd, depth, a, b, best, at, row, 0, 0);
+                    } else if S::REGISTER_COUNT >= 32 {
+                        for from in (0..PANEL).step_by(4 * S::F32_LANES) {
+                            greatest::<S, 6, 4>(simd, depth, a, b, best, at, row, 0, from);
+                            greatest::<S, 6, 4>(simd, depth, a, b, best, at, row, 6, from);
+                        }
                     } else {
                         for from in (0..PANEL).step_by(2 * S::F32_LANES) {
                             greatest::<S, 6, 2>(simd, depth, a, b, best, at, row, 0, from);

@@ -1,5 +1,5 @@
-//! Loops over channels of a block of rows, compiled for AVX-512, AVX2 and the base instruction set, and
-//! chosen at run time. Each is written without fused multiply-add, so all three give the same bits.
+//! Loops over the channels of a block of rows, compiled for AVX-512, AVX2 and the base instruction set, and
+//! chosen at run time. They use no fused multiply-add, so the results of all three are bit-identical.
 
 /// Declares a function whose body is compiled once for each instruction set.
 macro_rules! for_each_instruction_set {
@@ -18,7 +18,7 @@ macro_rules! for_each_instruction_set {
                 fn avx2($($arg: $ty),*) { body($($arg),*) }
 
                 match InstructionSet::current() {
-                    // SAFETY: the machine has what the function is compiled for.
+                    // SAFETY: the machine has the instructions for which the function is compiled.
                     InstructionSet::Avx512 => return unsafe { avx512($($arg),*) },
                     // SAFETY: as above.
                     InstructionSet::Avx2 => return unsafe { avx2($($arg),*) },
@@ -80,7 +80,7 @@ for_each_instruction_set! {
         }
     }
 
-    /// `sum` += the sum of squares, in eight sums side by side.
+    /// `sum` += the sum of squares, in eight parallel sums.
     fn sum_of_squares(values: &[f32], sum: &mut f64) {
         let mut sums = [0.0_f64; 8];
         let chunks = values.chunks_exact(8);
@@ -95,8 +95,8 @@ for_each_instruction_set! {
         *sum += sums.iter().sum::<f64>();
     }
 
-    /// The greatest of `top` and the values' sizes, all as bits: an infinity is greater than any number, and
-    /// what is no number is greater than both.
+    /// The greatest of `top` and the magnitudes of the values, all as bits: infinity is greater than any number, and
+    /// NaN is greater than infinity.
     fn greatest_size(values: &[f32], top: &mut u32) {
         *top = values.iter().fold(*top, |top, v| top.max(v.to_bits() & 0x7fff_ffff));
     }
@@ -177,7 +177,7 @@ for_each_instruction_set! {
         }
     }
 
-    /// `square[c]` += the sum of (x − mean)² of the column.
+    /// `square[c]` += the column's sum of (x − mean)².
     fn column_squares(rows: &[f32], mean: &[f32], square: &mut [f32]) {
         let channels = square.len();
         let mean = &mean[..channels];
@@ -189,7 +189,7 @@ for_each_instruction_set! {
         }
     }
 
-    /// Zeroes the gradient where the ReLU was shut (`y · scale + shift` not above 0), and adds up
+    /// Zeroes the gradient where the ReLU was closed (`y · scale + shift` not above 0), and adds up
     /// `sum[c] += g` and `dot[c] += g · (y − mean) · rstd`.
     fn mask_and_sum(g: &mut [f32], y: &[f32], scale: &[f32], shift: &[f32], mean: &[f32], rstd: &[f32], relu: bool, sum: &mut [f32], dot: &mut [f32]) {
         let n = sum.len();

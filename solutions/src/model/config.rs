@@ -21,7 +21,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// What a PointNet is made of; weights fit only a model of the same `kind`, `inputs`, `classes` and `width`.
+/// The configuration of a PointNet. Weights fit only a model of the same `kind`, `inputs`, `classes` and `width`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PointNetConfig {
@@ -31,13 +31,13 @@ pub struct PointNetConfig {
     pub inputs: usize,
     /// Number of classes, at least 1.
     pub classes: usize,
-    /// Divides the width of every hidden layer; 1 is the published model, 16 a toy for tests.
+    /// Divides the width of every hidden layer: 1 is the published model, 16 a small one for tests.
     pub width: usize,
-    /// Probability to drop a value after each hidden layer of the head.
+    /// Dropout probability after each hidden layer of the head.
     pub dropout: f32,
-    /// Share of the new batch in the running statistics.
+    /// Weight of the new batch in the running statistics.
     pub bn_momentum: f64,
-    /// Added to the variance under the root.
+    /// Added to the variance under the square root.
     pub bn_eps: f64,
 }
 
@@ -56,37 +56,37 @@ impl Default for PointNetConfig {
 }
 
 impl PointNetConfig {
-    /// Holds the numbers to what the model can be built with.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// The first number that does not fit, and what would.
+    /// Names the first setting out of range, and the range.
     pub fn check(&self) -> Result<()> {
         ensure!(
             self.inputs == 3 || (self.inputs > 3 && self.kind == Kind::Vanilla),
-            "model: {} channels a point do not go with the {} model: vanilla takes x, y, z and what follows, full \
-             only x, y, z, for its input T-Net turns these; take --model vanilla, or --features xyz",
+            "model: the {1} model does not accept {0} channels a point. vanilla accepts x, y, z and more; full accepts \
+             only x, y, z, because its input T-Net transforms these. Use --model vanilla, or --features xyz",
             self.inputs,
             self.kind
         );
         ensure!(self.classes >= 1, "model: classes is 0, expected at least 1");
         ensure!(
             self.width >= 1 && 64 % self.width == 0,
-            "model: width divides the layers' 64 to 1024 channels, so it must be 1, 2, 4, 8, 16, 32 or 64; it is {}",
+            "model: width divides the layers' 64 to 1024 channels, so it must be 1, 2, 4, 8, 16, 32 or 64; got {}",
             self.width
         );
         ensure!(
             (0.0..1.0).contains(&self.dropout),
-            "model: dropout is a probability, expected 0 or more and less than 1; it is {}",
+            "model: dropout is a probability, expected at least 0 and less than 1, got {}",
             self.dropout
         );
         ensure!(
             self.bn_momentum > 0.0 && self.bn_momentum <= 1.0,
-            "model: bn_momentum is a share, expected above 0 and at most 1; it is {}",
+            "model: bn_momentum: expected above 0 and at most 1, got {}",
             self.bn_momentum
         );
         ensure!(
             self.bn_eps > 0.0 && self.bn_eps.is_finite(),
-            "model: bn_eps must be above 0; it is {}",
+            "model: bn_eps: expected above 0, got {}",
             self.bn_eps
         );
         Ok(())

@@ -1,48 +1,48 @@
-//! Weights in and out of safetensors files, canopy's and PyTorch's.
+//! Reads and writes weights as safetensors files, canopy's and PyTorch's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::{Device, Tensor};
+use canopy_data::atomic;
 use safetensors::SafeTensors;
 
 use super::layers::Named;
 use super::{Kind, PointNet, PointNetConfig};
 
-/// Under this key a file's header holds the configuration, as JSON.
+/// The key of the configuration in a file's header, as JSON.
 const CONFIG_KEY: &str = "canopy.pointnet";
 
-/// PyTorch's batch norm counts its batches; nothing here needs it.
+/// PyTorch's batch norm counts its batches; this count is not used here.
 const IGNORED_SUFFIX: &str = ".num_batches_tracked";
 
 impl PointNet {
     /// A copy of every parameter and buffer by name; later steps do not change it.
     ///
     /// # Errors
-    /// candle's.
+    /// Returns candle's errors.
     pub fn to_map(&self) -> Result<BTreeMap<String, Tensor>> {
         self.named()
             .map(|(name, var)| Ok((name, var.as_detached_tensor().copy()?)))
             .collect()
     }
 
-    /// Sets every parameter and buffer. `source` says in errors where the tensors come from.
+    /// Sets every parameter and buffer. `source` is the origin of the tensors, for error messages.
     ///
-    /// Reads what PyTorch writes as well: the number type is converted, a `Conv1d`'s `[out, in, 1]` is
-    /// taken for `[out, in]`, the bias of a layer with batch norm is folded into the running mean.
+    /// Accepts PyTorch's tensors as well: the dtype is converted, a `Conv1d`'s `[out, in, 1]` is
+    /// read as `[out, in]`, the bias of a layer with batch norm is folded into the running mean.
     ///
     /// # Errors
-    /// Tensors of another model (both are named), one missing, unknown or of another shape. The model is
-    /// then as it was.
+    /// Returns an error if the tensors are of another model (it describes both), or if one is missing, unknown or of another
+    /// shape. The model is then unchanged.
     pub fn from_map(&self, map: &HashMap<String, Tensor>, source: &str) -> Result<()> {
         let file = infer(map).with_context(|| source.to_owned())?;
         let own = &self.config();
         ensure!(
             (file.kind, file.inputs, file.classes, file.width)
                 == (own.kind, own.inputs, own.classes, own.width),
-            "{source}: holds a {}, but the model is a {}; make the model with the file's settings, or open the \
+            "{source}: contains a {}, but the model is a {}; create the model with the file's settings, or open the \
              file on its own",
             describe(&file),
             describe(own)
@@ -59,34 +59,34 @@ impl PointNet {
         Ok(())
     }
 
-    /// Writes every parameter and buffer, and the configuration in the header. The file appears whole or
-    /// not at all.
+    /// Writes every parameter and buffer, and the configuration in the header. The file is written completely or not at
+    /// all.
     ///
     /// # Errors
-    /// The disk's, with the path.
+    /// Returns an error with the path if it cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let header = HashMap::from([
             ("format".to_owned(), "pt".to_owned()),
             (CONFIG_KEY.to_owned(), serde_json::to_string(self.config())?),
         ]);
         let bytes = safetensors::serialize(self.to_map()?, Some(header))?;
-        write_whole(path, &bytes).with_context(|| format!("cannot write weights to {}", path.display()))
+        atomic::write(path, &bytes).with_context(|| format!("cannot write weights to {}", path.display()))
     }
 
     /// Sets every parameter and buffer from a file, by [`Self::from_map`].
     ///
     /// # Errors
-    /// A file that is none or not safetensors; those of [`Self::from_map`].
+    /// Returns an error if the file does not exist or is not safetensors, and those of [`Self::from_map`].
     pub fn load(&self, path: &Path) -> Result<()> {
         let (map, _) = read(path, &self.device())?;
         self.from_map(&map, &path.display().to_string())
     }
 
-    /// The network that a file holds. Kind, inputs, classes and width come from its tensors; dropout and batch
-    /// norm's settings from its header, or PyTorch's defaults where another program wrote it.
+    /// Reads a network from a file. Kind, inputs, classes and width come from its tensors; dropout and batch
+    /// norm's settings come from its header, or are PyTorch's defaults if another program wrote it.
     ///
     /// # Errors
-    /// Those of [`Self::load`].
+    /// As [`Self::load`].
     pub fn open(path: &Path, device: &Device) -> Result<Self> {
         let (map, header) = read(path, device)?;
         let shape = infer(&map).with_context(|| path.display().to_string())?;
@@ -116,7 +116,7 @@ impl PointNet {
             .min();
         match unknown {
             None => Ok(()),
-            Some(name) => bail!("tensor {name}: this model has none of that name"),
+            Some(name) => bail!("tensor {name}: this model has no tensor of that name"),
         }
     }
 
@@ -151,7 +151,7 @@ fn fetch(name: &str, expected: &[usize], map: &HashMap<String, Tensor>) -> Resul
     Ok(tensor)
 }
 
-/// Kind, inputs, classes and width of the model that the tensors are of.
+/// Kind, inputs, classes and width of the model that the tensors belong to.
 fn infer(map: &HashMap<String, Tensor>) -> Result<PointNetConfig> {
     let out = |name: &str| {
         let tensor = map.get(name).with_context(|| {
@@ -212,21 +212,4 @@ fn read(path: &Path, device: &Device) -> Result<Contents> {
         Ok((map, config))
     };
     parse().with_context(|| format!("cannot read weights from {}", path.display()))
-}
-
-/// Writes beside `path`, then renames.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let builder = &mut tempfile::Builder::new();
-    // A temporary file is its owner's alone; weights are a file like any other.
-    #[cfg(unix)]
-    let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -1,26 +1,25 @@
-//! How much faster the whole becomes when a part of it does.
+//! How much faster a run becomes if a part of it becomes faster.
 
-/// What making a part faster can bring.
+/// The limit of making a part faster, and the speed-up that the part needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amdahl {
-    /// How many times as fast the whole would be if the part took no time; infinite where the part is all of it.
+    /// How many times as fast the whole would be if the part took no time; infinite if the part is all of it.
     pub limit: f64,
-    /// How many times as fast the part must become for the whole to be as fast as wanted; None: no part is fast enough.
+    /// How many times as fast the part must become for the whole to be as fast as `wanted`; None if it cannot be.
     pub needed: Option<f64>,
 }
 
-/// Amdahl's law (1967): of a run, `share` (0 to 1) is the part that becomes faster; the whole is to be `wanted` times as
-/// fast.
+/// Amdahl's law (1967). `share` (0 to 1) of a run becomes faster, and the whole run should become `wanted` times as fast.
 ///
-/// The limit is 1/(1 − share). The part must be share/(1/wanted − (1 − share)) times as fast. That is None where `wanted`
-/// is at the limit or above; where `wanted` is 1 or less, nothing has to be done: 1.
+/// The limit is 1/(1 − share). The part must become share/(1/wanted − (1 − share)) times as fast. That is None if `wanted`
+/// is at the limit or above, and 1 if `wanted` is at most 1.
 pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
     let rest = 1.0 - share;
     let needed = if wanted <= 1.0 {
         Some(1.0)
     } else {
-        let room = 1.0 / wanted - rest;
-        (room > 0.0).then(|| share / room)
+        let time_left = 1.0 / wanted - rest;
+        (time_left > 0.0).then(|| share / time_left)
     };
     Amdahl {
         limit: 1.0 / rest,
@@ -33,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_needed_factor_gives_the_wanted_whole() {
+    fn the_needed_speed_up_reaches_the_wanted_one() {
         for (share, wanted) in [(0.5, 1.5), (0.9, 4.0), (0.25, 1.3), (1.0, 7.0)] {
             let factor = amdahl(share, wanted).needed.unwrap();
             let whole = 1.0 / (1.0 - share + share / factor);
@@ -42,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_at_the_limit_or_above_is_never_reached() {
+    fn a_speed_up_at_the_limit_or_above_cannot_be_reached() {
         assert_eq!(
             amdahl(0.5, 2.0),
             Amdahl {
@@ -62,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_wanted_is_nothing_needed() {
+    fn no_wanted_speed_up_needs_none() {
         assert_eq!(amdahl(0.0, 1.0).needed, Some(1.0));
         assert_eq!(amdahl(0.6, 0.5).needed, Some(1.0));
     }

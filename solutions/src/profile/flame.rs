@@ -1,24 +1,24 @@
-//! Spans put together by who called whom, as a flame graph shows them.
+//! Spans grouped by their call stack, as a flame graph shows them.
 
 use super::{Kind, Span, totals::parents};
 
-/// All spans of one name below the same spans.
+/// All spans of one name with the same call stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Their name.
     pub name: String,
-    /// What their time goes to: that of the first.
+    /// The kind of the first one.
     pub kind: Kind,
-    /// How many.
+    /// The number of spans.
     pub calls: usize,
-    /// Nanoseconds in all.
+    /// Total time in nanoseconds.
     pub total: u64,
-    /// What lies directly within, by name.
+    /// The spans directly within, by name.
     pub children: Vec<Frame>,
 }
 
-/// The frames of one lane's spans that lie in no other, by name. Where a frame stands says nothing of when it was: width
-/// alone counts (Gregg 2016).
+/// The outermost frames of one lane's spans, by name. The order of frames says nothing about time; only their width has a
+/// meaning (Gregg 2016).
 pub fn flame(spans: &[Span]) -> Vec<Frame> {
     let parents = parents(spans);
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); spans.len()];
@@ -32,7 +32,7 @@ pub fn flame(spans: &[Span]) -> Vec<Frame> {
     merged(spans, &below, &roots)
 }
 
-/// Frames that lie deeper are left out: no picture shows them, and the stack would end.
+/// Deeper frames are left out: no picture shows them, and the recursion would overflow the stack.
 const DEEPEST: usize = 200;
 
 fn merged(spans: &[Span], below: &[Vec<usize>], level: &[usize]) -> Vec<Frame> {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_of_one_name_below_the_same_are_one_frame() {
+    fn spans_of_one_name_and_stack_are_one_frame() {
         let span = |name: &'static str, start, end| Span::new(name, Kind::Other, 0, start, end);
         let spans = [
             span("step", 0, 50),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_very_deep_stack_does_not_end_the_program() {
+    fn a_very_deep_stack_does_not_overflow() {
         let deep: Vec<Span> = (0..5000)
             .map(|i| Span::new("f", Kind::Other, 0, i, 20_000 - i))
             .collect();

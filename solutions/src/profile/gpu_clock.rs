@@ -1,29 +1,29 @@
-//! When a CUDA device did what it was given: events on its stream, read only at the end, so that no step waits.
+//! When a CUDA device ran its work: events on its stream, read only at the end, so that no step waits.
 //!
-//! Two events around a piece of work bound it from outside. Where the device has nothing queued, the second one comes only
-//! when the host gives it, and the stretch between them is as long as the launching: such a piece kept pace with the host
-//! and says nothing of how long its kernels took. nsys tells kernel by kernel.
+//! Two events around a piece of work are an upper bound of its time. If the queue of the device is empty, the second event is
+//! reached only when the host has launched it, and the time between them is that of the launching: the device kept pace with
+//! the host, and the time of its kernels is unknown. nsys measures kernel by kernel.
 
 use anyhow::Result;
 use candle_core::Device;
 
 use super::{Kind, Span};
 
-/// A piece of work as the host gave it, nanoseconds.
+/// A piece of work that the host launched; times in nanoseconds.
 pub struct Given {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// When the host had given all of it.
+    /// When the host had launched all of it.
     pub end: u64,
-    /// Around it, on the device.
+    /// The events before and after it on the device.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub marks: (Mark, Mark),
 }
 
-/// A device's end within so many nanoseconds of the host's means that its queue was empty.
+/// If the device ends within this many nanoseconds of the host, its queue was empty.
 const PACE: f64 = 20_000.0;
 
-/// From what the device measured to spans in `lane`: `times` are milliseconds from `origin` on the host's clock.
+/// Turns the device's times into spans of `lane`: `times` are milliseconds from `origin` on the host's clock.
 fn spans_of(given: &[Given], times: &[(f64, f64)], origin: u64, lane: usize) -> Vec<Span> {
     let span = |(given, &(start, end)): (&Given, &(f64, f64))| {
         let ns = |ms: f64| (origin as f64 + ms * 1e6).max(0.0);
@@ -42,7 +42,7 @@ mod cuda {
 
     use super::*;
 
-    /// A place in the device's queue.
+    /// A position in the device's queue.
     pub type Mark = Arc<CudaEvent>;
 
     /// The device's stream and an event whose time on the host's clock is known.
@@ -53,7 +53,7 @@ mod cuda {
     }
 
     impl GpuClock {
-        /// None for a device without a clock of its own.
+        /// Returns None for a device without a clock of its own.
         pub fn of(device: &Device, now: &dyn Fn() -> u64) -> Result<Option<Self>> {
             let Ok(cuda) = device.as_cuda_device() else {
                 return Ok(None);
@@ -75,9 +75,9 @@ mod cuda {
             event.ok().map(Arc::new)
         }
 
-        /// Waits for the last of `given`, and gives all as spans of the device.
+        /// Waits for the last of `given`, and returns all as spans of the device.
         pub fn spans(&self, given: &[Given], lane: usize) -> Result<Vec<Span>> {
-            // From event to event: a time since the first would soon lose its microseconds in an f32.
+            // From event to event: an f32 would soon lose the microseconds of a time since the first one.
             let (mut at, mut last) = (0.0, self.first.clone());
             let mut step = |to: &Mark| -> Result<f64> {
                 at += f64::from(last.elapsed_ms(to)?);
@@ -97,10 +97,10 @@ mod cuda {
 mod cuda {
     use super::*;
 
-    /// There is none.
+    /// Does not exist without CUDA.
     pub enum Mark {}
 
-    /// There is none.
+    /// Does not exist without CUDA.
     pub enum GpuClock {}
 
     impl GpuClock {

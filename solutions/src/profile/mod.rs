@@ -1,8 +1,8 @@
-//! Where the time goes: spans of a run, what they add up to, which pattern they show, and what the hardware allows.
+//! Where the time goes: spans of a run, their sums, the pattern that they show, and the limits of the hardware.
 //!
-//! A run records [`Span`]s where somebody asked for it ([`start`], [`span()`], [`stop`]); off, a span costs one relaxed load.
-//! [`Timeline`] holds them; [`totals()`], [`name_pattern`] and [`Summary`] say what they mean; `trace` writes them for
-//! Chrome's tracing page, Perfetto and speedscope. [`KernelTable`] reads what nsys and nvprof measured.
+//! While a recording runs ([`start`], [`stop`]), each [`span()`] becomes a [`Span`] of its [`Timeline`]; otherwise it costs one
+//! relaxed load. [`totals()`], [`name_pattern`] and [`Summary`] evaluate a timeline; [`chrome`] writes it for Chrome's tracing
+//! page, Perfetto and speedscope. [`KernelTable`] reads the tables of nsys and nvprof.
 
 mod amdahl;
 mod flame;
@@ -21,7 +21,7 @@ mod trace;
 
 pub use amdahl::{Amdahl, amdahl};
 pub use flame::{Frame, flame};
-pub use nvtx::Ranges;
+pub use nvtx::nvtx_available;
 pub use pattern::{COMPUTE_BOUND, Pattern, Shares, name_pattern};
 pub use recorder::{Guard, Options, Recording, lane, span, start, started, stop, timed, work};
 pub use roofline::{Machine, MatMul, Roof, matmul_roof};
@@ -30,4 +30,4 @@ pub use stream::{Stream, time_device};
 pub use summary::{Copies, Summary};
 pub use table::{Activity, KernelRow, KernelTable, Transfer, copy_share};
 pub use totals::{Total, pieces, totals};
-pub use trace::{chrome, from_chrome, speedscope};
+pub use trace::{chrome, from_chrome};

@@ -1,4 +1,4 @@
-//! Which of four patterns a timeline shows.
+//! The pattern of a timeline, one of four.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use super::{Kind, Span, Timeline, pieces};
 
-/// What a run is bound by.
+/// What limits the speed of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
-    /// The device computes nearly always.
+    /// The device computes nearly all the time.
     Compute,
-    /// The device has to wait for the host to give it work.
+    /// The device waits for the host to launch work.
     Launch,
-    /// The host waits for the device again and again, and then the device for the host.
+    /// The host waits for the device again and again, and then the device waits for the host.
     Synchronisation,
     /// The host waits for data.
     Input,
@@ -24,23 +24,23 @@ impl Pattern {
     /// All, in the order in which they are taught.
     pub const ALL: [Self; 4] = [Self::Compute, Self::Launch, Self::Synchronisation, Self::Input];
 
-    /// What to do about it.
+    /// How to speed up such a run.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Compute => {
-                "The hardware is at work. Do less (a smaller or a fused network, lower precision), or take faster or more of \
-                 it. The roofline says what a kernel could reach."
+                "The hardware is busy. Do less (a smaller or a fused network, lower precision), or use faster or more \
+                 hardware. The roofline shows what a kernel could reach."
             }
             Self::Launch => {
-                "Give more work at once: larger batches, fused operators, a multi-tensor optimizer, CUDA graphs."
+                "Launch more work at once: larger batches, fused operators, a multi-tensor optimizer, CUDA graphs."
             }
             Self::Synchronisation => {
-                "Read values less often: keep losses on the device and read them once an epoch, leave out checks after \
+                "Read values less often: keep losses on the device and read them once per epoch, remove checks after \
                  each operator, copy without blocking."
             }
             Self::Input => {
                 "Prepare batches ahead: more workers (--workers), more prefetch, shards instead of text (canopy data \
-                 export), heavy work done once before training."
+                 export), expensive work done once before training."
             }
         }
     }
@@ -57,15 +57,15 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The share of the time from which on a device that computes is called busy.
+/// The share of the time for which the device must compute for a run to be compute bound.
 pub const COMPUTE_BOUND: f64 = 0.8;
 
-/// The pattern of `spans` over `wall` nanoseconds; None where there is nothing to go by.
+/// The pattern of `spans` over `wall` nanoseconds; None if there is no span to decide by.
 ///
-/// Kernels may overlap; a moment with several counts once. Where they cover at least [`COMPUTE_BOUND`] of the time, it is
-/// compute. Elsewhere it is what the host spends most of its time with: loading and copying together (input), waiting
-/// (synchronisation), or launching. Of equal ones the first of these three counts. The host's spans must not overlap each
-/// other; see [`pieces`].
+/// Kernels may overlap; time with several counts once. If they cover at least [`COMPUTE_BOUND`] of the time, the run is
+/// compute bound. Otherwise the pattern is what the host spends most of its time on: loading and copying together (input),
+/// waiting (synchronisation), or launching. Of equal ones the first of these three counts. The host's spans must not overlap
+/// each other; see [`pieces`].
 pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {
     let busy = covered(spans.iter().filter(|s| s.kind == Kind::Kernel));
     if busy as f64 >= COMPUTE_BOUND * wall as f64 && busy > 0 {
@@ -101,25 +101,25 @@ pub(super) fn covered<'a>(spans: impl Iterator<Item = &'a Span>) -> u64 {
     sum
 }
 
-/// The evidence: of the time, how much went where. On the host by the innermost span.
+/// The evidence: shares of the time by kind. On the host the innermost span counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
-    /// A kernel runs.
+    /// A kernel ran.
     pub kernel: f64,
-    /// The host gives work.
+    /// The host launched work.
     pub launch: f64,
-    /// The host waits for the device.
+    /// The host waited for the device.
     pub wait: f64,
-    /// The host waits for data, or makes it.
+    /// The host waited for data, or prepared it.
     pub load: f64,
-    /// The host copies.
+    /// The host copied.
     pub copy: f64,
-    /// The host does something else that was named.
+    /// The host ran another span.
     pub other: f64,
 }
 
 impl Timeline {
-    /// What patterns are told from: the first lane's spans flat, and those of the device.
+    /// The spans that a pattern is decided by: those of the first lane without overlaps, and those of the device.
     pub fn flat(&self) -> Vec<Span> {
         let device = |s: &&Span| self.lanes.get(s.lane).is_some_and(|l| l.device);
         let mut flat = pieces(&self.of(0));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_does_most_names_the_rest() {
+    fn below_the_threshold_the_hosts_main_activity_decides() {
         let mut spans = vec![
             span(Kind::Kernel, 1, 0, 40),
             span(Kind::Launch, 0, 0, 30),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_pattern() {
+    fn no_spans_have_no_pattern() {
         assert_eq!(name_pattern(&[], 100), None);
         assert_eq!(name_pattern(&[span(Kind::Other, 0, 0, 9)], 0), None);
     }

@@ -1,4 +1,4 @@
-//! The program's one recording: on or off, any thread may add to it.
+//! The program's one recording. Any thread may add to it while it runs.
 
 use std::{
     cell::Cell,
@@ -13,27 +13,28 @@ use anyhow::{Result, ensure};
 use candle_core::Device;
 
 use super::{
-    Kind, Lane, Ranges, Span, Stream, Timeline,
+    Kind, Lane, Span, Stream, Timeline,
     gpu_clock::{Given, GpuClock, Mark},
+    nvtx::Range,
 };
 
 /// How a recording is made.
 #[derive(Debug)]
 pub struct Options {
-    /// Where the work runs; on a CUDA device its own times are kept as well.
+    /// The device of the work. On a CUDA device its own times are recorded as well.
     pub device: Device,
-    /// Pushes each span as an NVTX range, for nsys.
-    pub ranges: Option<Ranges>,
-    /// Spans that find room; later ones are only counted.
+    /// Opens an NVTX range for each span, for nsys; see [`super::nvtx_available`].
+    pub ranges: bool,
+    /// Maximum number of spans; later ones are only counted.
     pub limit: usize,
 }
 
 impl Options {
-    /// Room for two million spans, no ranges.
+    /// Two million spans at most, no ranges.
     pub fn of(device: &Device) -> Self {
         Self {
             device: device.clone(),
-            ranges: None,
+            ranges: false,
             limit: 2_000_000,
         }
     }
@@ -48,7 +49,7 @@ struct State {
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
-/// Counts recordings, so that a thread knows whether its lane is of this one.
+/// Counts recordings, so that a thread knows whether its lane belongs to the current one.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 static STATE: LazyLock<Mutex<Option<State>>> = LazyLock::new(Mutex::default);
 
@@ -69,7 +70,7 @@ pub fn started() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// A recording that runs until it is given to [`stop`], or dropped.
+/// A recording. It runs until [`stop`] takes it, or until it is dropped.
 #[derive(Debug)]
 pub struct Recording(());
 
@@ -80,10 +81,10 @@ impl Drop for Recording {
     }
 }
 
-/// Begins to record. The thread that calls is the first lane, the one that the recording is about.
+/// Starts a recording. The calling thread is its first lane, the main one.
 ///
 /// # Errors
-/// Another recording runs; the device's.
+/// Returns an error if another recording runs, and the device's errors.
 pub fn start(options: Options) -> Result<Recording> {
     let mut state = state();
     ensure!(
@@ -115,10 +116,10 @@ pub fn start(options: Options) -> Result<Recording> {
     Ok(Recording(()))
 }
 
-/// Ends the recording and gives what it holds. Waits for the device.
+/// Stops the recording and returns its timeline. Waits for the device.
 ///
 /// # Errors
-/// The device's.
+/// Returns the device's errors.
 pub fn stop(recording: Recording) -> Result<Timeline> {
     ON.store(false, Ordering::SeqCst);
     let taken = state().take();
@@ -141,7 +142,7 @@ pub fn stop(recording: Recording) -> Result<Timeline> {
     Ok(timeline)
 }
 
-/// Names the calling thread's lane in the recording that runs, if one does; `device` where the thread plays the device.
+/// Names the calling thread's lane in the current recording, if there is one; `device` if the thread simulates a device.
 pub fn lane(name: &str, device: bool) {
     if let (true, Some(state)) = (started(), &mut *state()) {
         let lane = lane_of(state);
@@ -177,44 +178,44 @@ struct Open {
     kind: Kind,
     start: u64,
     mark: Option<Mark>,
+    _range: Option<Range>,
 }
 
-/// Begins a span that ends with the guard. Off, it costs one relaxed load.
+/// Starts a span that ends with the guard. Without a recording it costs one relaxed load.
 #[inline]
 pub fn span(name: &'static str, kind: Kind) -> Guard {
     Guard(started().then(|| open(name, kind, false)))
 }
 
-/// What `run` gives, in a span.
+/// Runs `run` in a span and returns its result.
 #[inline]
 pub fn timed<T>(name: &'static str, kind: Kind, run: impl FnOnce() -> T) -> T {
     let _span = span(name, kind);
     run()
 }
 
-/// As [`span`], of work for the device: without a device of its own the host computes there and then, and it is a
-/// [`Kind::Kernel`]; on a CUDA device it is a [`Kind::Launch`], and the device's own time becomes a span of its lane.
+/// As [`span`], for work of the device. On the CPU the host computes at once, and the span is a [`Kind::Kernel`]. On a CUDA
+/// device it is a [`Kind::Launch`], and the device's own time becomes a span of the device's lane.
 #[inline]
 pub fn work(name: &'static str) -> Guard {
     Guard(started().then(|| open(name, Kind::Kernel, true)))
 }
 
 fn open(name: &'static str, kind: Kind, work: bool) -> Open {
-    let (mut kind, mut mark) = (kind, None);
+    let (mut kind, mut mark, mut range) = (kind, None, None);
     if let Some(state) = &*state() {
         if let (true, Some(clock)) = (work, &state.clock) {
             kind = Kind::Launch;
             mark = clock.mark();
         }
-        if let Some(ranges) = &state.options.ranges {
-            ranges.push(name);
-        }
+        range = state.options.ranges.then(|| Range::open(name)).flatten();
     }
     Open {
         name,
         kind,
         start: now(),
         mark,
+        _range: range,
     }
 }
 
@@ -228,9 +229,6 @@ impl Drop for Guard {
         let Some(state) = &mut *state else {
             return;
         };
-        if let Some(ranges) = &state.options.ranges {
-            ranges.pop();
-        }
         if open.start < state.began {
             return;
         }
@@ -256,9 +254,9 @@ impl Drop for Guard {
 mod tests {
     use super::*;
 
-    /// One recording at a time: what is held of it stands in one test.
+    /// There is one recording at a time, so one test covers all of it.
     #[test]
-    fn a_recording_holds_the_spans_of_all_threads_until_it_stops() {
+    fn a_recording_contains_the_spans_of_all_threads_until_it_stops() {
         drop(span("before", Kind::Other));
         let recording = start(Options {
             limit: 4,
@@ -275,7 +273,7 @@ mod tests {
         other.join().unwrap();
         let cut_off = span("cut off", Kind::Other);
         drop(span("fits", Kind::Other));
-        drop(span("finds no room", Kind::Other));
+        drop(span("over the limit", Kind::Other));
         let timeline = stop(recording).unwrap();
         drop(cut_off);
         assert!(!started());
@@ -298,7 +296,7 @@ mod tests {
         assert!(timeline.spans.iter().all(|s| s.end <= timeline.wall));
         let (forward, step) = (&timeline.spans[0], &timeline.spans[1]);
         assert!(step.start <= forward.start && forward.end <= step.end);
-        // The next one begins empty, and one that is dropped leaves nothing behind.
+        // The next recording starts empty, also after one that was dropped.
         drop(start(Options::of(&Device::Cpu)).unwrap());
         let again = start(Options::of(&Device::Cpu)).unwrap();
         assert!(stop(again).unwrap().spans.is_empty());

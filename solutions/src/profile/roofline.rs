@@ -1,23 +1,23 @@
-//! What a kernel can reach at best (Williams, Waterman and Patterson 2009).
+//! The roofline: the maximum performance of a kernel (Williams, Waterman and Patterson 2009).
 
 use serde::Serialize;
 
 /// A machine's two limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Machine {
-    /// Floating-point operations a second at best.
+    /// Peak floating-point operations per second.
     pub flops: f64,
-    /// Bytes a second between memory and arithmetic at best.
+    /// Peak memory bandwidth, bytes per second.
     pub bytes: f64,
 }
 
 impl Machine {
-    /// The arithmetic intensity from which on the arithmetic is the limit, operations a byte.
+    /// The arithmetic intensity above which the arithmetic is the limit, operations per byte.
     pub(crate) fn ridge(&self) -> f64 {
         self.flops / self.bytes
     }
 
-    /// Operations a second at `intensity` operations a byte, at best.
+    /// Maximum operations per second at `intensity` operations per byte.
     pub(crate) fn attainable(&self, intensity: f64) -> f64 {
         self.flops.min(intensity * self.bytes)
     }
@@ -32,24 +32,24 @@ pub struct MatMul {
     pub inner: usize,
     /// Columns of the right matrix and of the result.
     pub columns: usize,
-    /// Bytes of a number: 4 of an f32.
+    /// Bytes per value: 4 for f32.
     pub width: usize,
 }
 
-/// Where a kernel stands under the roof.
+/// A kernel under the roofline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Roof {
     /// Floating-point operations; a multiplication and an addition are two.
     pub flops: f64,
     /// Bytes that must move: each matrix once.
     pub bytes: f64,
-    /// Operations a byte.
+    /// Operations per byte.
     pub intensity: f64,
-    /// Operations a second that the machine allows at that intensity.
+    /// Operations per second that the machine can reach at that intensity.
     pub attainable: f64,
-    /// The least time, seconds.
+    /// The minimum time, seconds.
     pub seconds: f64,
-    /// Whether memory is the limit, not arithmetic.
+    /// Whether memory is the limit, and not arithmetic.
     pub memory_bound: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is recorded: who did what, from when to when.
+//! The content of a recording: spans of time, by lane.
 
 use std::borrow::Cow;
 
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use super::totals::in_order;
 
-/// What the time of a span goes to.
+/// What the time of a span is used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// The host, with anything that is none of the others.
+    /// The host: anything else.
     #[default]
     Other,
-    /// The host, waiting for the loader's next batch or making it itself.
+    /// The host waits for the loader's next batch, or prepares it.
     Load,
-    /// The host, moving numbers to the device or back; or the device's copy engine.
+    /// The host copies data to the device or back, or the device's copy engine does.
     Copy,
-    /// The host, giving work to the device.
+    /// The host launches work on the device.
     Launch,
-    /// The host, waiting until the device is done.
+    /// The host waits until the device has finished.
     Wait,
-    /// The device, computing; without a device of its own, the host, computing.
+    /// The device computes; without a device, the host does.
     Kernel,
 }
 
@@ -36,7 +36,7 @@ impl Kind {
         Self::Other,
     ];
 
-    /// Its name, as a trace has it.
+    /// Its name in a trace.
     pub fn name(self) -> &'static str {
         match self {
             Self::Other => "other",
@@ -49,18 +49,18 @@ impl Kind {
     }
 }
 
-/// Something that took from `start` to `end`.
+/// A named piece of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// What it is called; spans of one name are added up.
+    /// Its name; spans of one name are added up.
     pub name: Cow<'static, str>,
-    /// What its time goes to.
+    /// What its time is used for.
     pub kind: Kind,
-    /// The thread, or the device's stream, that did it: an index into [`Timeline::lanes`].
+    /// Its thread, or the device's stream: an index into [`Timeline::lanes`].
     pub lane: usize,
     /// Nanoseconds since the recording began.
     pub start: u64,
-    /// Likewise, not before `start`.
+    /// Likewise; not less than `start`.
     pub end: u64,
 }
 
@@ -87,20 +87,20 @@ impl Span {
 pub struct Lane {
     /// `main`, `loader-0`, `device`.
     pub name: String,
-    /// Whether it is a device's: its spans do not nest.
+    /// Whether it belongs to a device; its spans do not nest.
     pub device: bool,
 }
 
-/// All that was recorded.
+/// A recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// Who did something. The first is the host thread that the run is about.
+    /// Threads and streams. The first is the main thread.
     pub lanes: Vec<Lane>,
-    /// What they did; those of a thread nest. In no order.
+    /// Their spans, in no particular order; those of a thread nest.
     pub spans: Vec<Span>,
     /// Length of the recording, nanoseconds.
     pub wall: u64,
-    /// Spans that found no room.
+    /// Spans over the limit, which were not recorded.
     pub dropped: u64,
 }
 

@@ -1,22 +1,22 @@
-//! Timing work that a device does later than it is asked for.
+//! Timing of work that a device runs after it was launched.
 
 use std::{sync::LazyLock, time::Instant};
 
 use candle_core::{Device, Result};
 
-/// A device that takes work in order and does it when it can, and the clock of the host that gives it.
+/// A device that runs queued work in order, and the clock of the host.
 pub trait Stream {
     /// Nanoseconds on the host's clock.
     fn now(&self) -> u64;
 
-    /// Returns when all work given so far is done. An error of that work surfaces here.
+    /// Returns when all queued work has finished. An error of that work is returned here.
     ///
     /// # Errors
-    /// The device's, also of work given long before.
+    /// Returns the device's errors, also of work that was queued long before.
     fn wait(&self) -> Result<()>;
 }
 
-/// Where this program's clock begins.
+/// The start of this program's clock.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 impl Stream for Device {
@@ -24,18 +24,19 @@ impl Stream for Device {
         BEGAN.elapsed().as_nanos() as u64
     }
 
-    /// On the CPU there is nothing to wait for: work is done when the call returns.
+    /// On the CPU there is nothing to wait for: work has finished when its call returns.
     fn wait(&self) -> Result<()> {
         self.synchronize()
     }
 }
 
-/// How long the device takes for each of `runs` calls of `work`, nanoseconds, after `warm_up` calls that are not timed.
+/// The time that the device takes for each of `runs` calls of `work`, in nanoseconds, after `warm_up` calls that are not
+/// timed.
 ///
-/// Waits before the clock is first read, so that what was given earlier is not counted, and before each later reading.
+/// Waits for the device before the clock is first read, so that earlier work is not counted, and before each later reading.
 ///
 /// # Errors
-/// The work's, and the device's.
+/// Returns the errors of the work and of the device.
 pub fn time_device(
     device: &dyn Stream,
     warm_up: usize,
@@ -94,17 +95,17 @@ mod tests {
     }
 
     #[test]
-    fn neither_older_work_nor_the_warm_up_is_counted() {
+    fn neither_earlier_work_nor_the_warm_up_is_counted() {
         assert_eq!(timed(-1).unwrap(), [105, 105, 105]);
     }
 
     #[test]
-    fn an_error_that_surfaces_late_is_given() {
+    fn an_error_that_surfaces_late_is_returned() {
         assert!(timed(3).unwrap_err().to_string().contains("illegal address"));
     }
 
     #[test]
-    fn the_cpu_is_a_stream_that_is_always_done() {
+    fn work_on_the_cpu_is_timed() {
         let times = time_device(&Device::Cpu, 1, 2, &mut || {
             std::thread::sleep(std::time::Duration::from_millis(1));
             Ok(())

@@ -1,4 +1,4 @@
-//! What a recording says, for people.
+//! The summary of a recording, as text and as JSON.
 
 use std::fmt::Write;
 
@@ -12,31 +12,31 @@ use super::{COMPUTE_BOUND, Kind, Pattern, Shares, Timeline, Total, amdahl, name_
 pub struct Copies {
     /// Nanoseconds.
     pub ns: u64,
-    /// Of the time that kernels and copies take together.
+    /// Share of the time that kernels and copies take together.
     pub share: f64,
 }
 
-/// A recording in numbers.
+/// A summary of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// Nanoseconds.
     pub wall: u64,
-    /// What it is bound by, if there is something to go by.
+    /// The pattern, if there are spans to decide by.
     pub pattern: Option<Pattern>,
     /// The evidence.
     pub shares: Shares,
     /// Copies.
     pub copies: Copies,
-    /// By name, the greatest self time first; of the first lane and of the device.
+    /// Times of the first lane and of the device by name, the greatest self time first.
     pub totals: Vec<Total>,
-    /// How much faster the run would be if kernels alone took time.
+    /// How many times as fast the run would be if only kernels took time.
     pub limit: f64,
-    /// Spans that found no room.
+    /// Spans over the limit, which were not recorded.
     pub dropped: u64,
 }
 
 impl Summary {
-    /// Of a recording.
+    /// Summarises a recording.
     pub fn of(timeline: &Timeline) -> Self {
         let shares = timeline.shares();
         let own: Vec<_> = timeline
@@ -65,7 +65,10 @@ impl Summary {
     /// The pattern with its evidence, then a table of `rows` names.
     pub fn text(&self, rows: usize) -> String {
         let mut out = String::new();
-        let pattern = self.pattern.map_or("nothing to go by".into(), |p| p.to_string());
+        let pattern = self.pattern.map_or(
+            "no pattern, because there are no spans to decide by".into(),
+            |p| p.to_string(),
+        );
         let _ = writeln!(out, "profile of {}: {pattern}", duration(self.wall));
         let s = &self.shares;
         for (what, share) in [
@@ -80,7 +83,7 @@ impl Summary {
         }
         let _ = writeln!(
             out,
-            "  compute bound from {:.0} % on; if kernels alone took time: {:.2} × as fast; copies {:.1} % of the device's time",
+            "  compute bound means {:.0} % kernels or more; if only kernels took time: {:.2} × as fast; copies: {:.1} % of the device's time",
             100.0 * COMPUTE_BOUND,
             self.limit,
             100.0 * self.copies.share
@@ -89,7 +92,11 @@ impl Summary {
             let _ = writeln!(out, "  {}", pattern.advice());
         }
         if self.dropped > 0 {
-            let _ = writeln!(out, "  {} later spans found no room", self.dropped);
+            let _ = writeln!(
+                out,
+                "  {} later spans were over the limit and not recorded",
+                self.dropped
+            );
         }
         let width = self.totals.iter().take(rows).map(|t| t.name.chars().count());
         let width = width.max().unwrap_or(4).clamp(4, 48);
@@ -128,7 +135,7 @@ impl Summary {
     }
 }
 
-/// Nanoseconds for people: `12.3 s`, `4.56 ms`, `7.89 µs`.
+/// Formats nanoseconds: `12.3 s`, `4.56 ms`, `7.89 µs`.
 pub(crate) fn duration(ns: u64) -> String {
     let (value, unit) = match ns as f64 {
         n if n >= 1e9 => (n / 1e9, "s"),
@@ -150,7 +157,7 @@ mod tests {
     use crate::profile::{Lane, Span};
 
     #[test]
-    fn a_summary_names_the_pattern_its_evidence_and_what_to_do() {
+    fn a_summary_contains_the_pattern_its_evidence_and_advice() {
         let lane = |name: &str, device| Lane {
             name: name.into(),
             device,

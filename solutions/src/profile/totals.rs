@@ -1,26 +1,26 @@
-//! From spans to times by name.
+//! Total and self time of spans by name.
 
 use std::collections::HashMap;
 
 use super::Span;
 
-/// What the spans of one name add up to.
+/// The sums over the spans of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     /// Their name.
     pub name: String,
-    /// How many there are.
+    /// Their number.
     pub calls: usize,
-    /// Nanoseconds from their start to their end. A span within another of its name adds nothing.
+    /// Total time: nanoseconds from start to end. A span within another of the same name adds nothing.
     pub total: u64,
-    /// Self time: nanoseconds in them and in no span within them.
+    /// Self time: nanoseconds in these spans, without the spans within them.
     pub own: u64,
 }
 
-/// Calls, total and self time of each name, the greatest self time first; of equal ones by name.
+/// Calls, total and self time of each name, the greatest self time first; equal ones by name.
 ///
-/// Spans of one `lane` nest: each lies within another or beside it. Of two over the very same time the first in the list
-/// holds the other. Lanes are added up.
+/// Spans of one `lane` nest: of two that overlap, one contains the other. Of two with the same start and end the first in
+/// the list contains the other. Lanes are added up.
 pub fn totals(spans: &[Span]) -> Vec<Total> {
     let mut by_name: HashMap<&str, Total> = HashMap::new();
     let parents = parents(spans);
@@ -40,7 +40,7 @@ pub fn totals(spans: &[Span]) -> Vec<Total> {
     }
     for (i, span) in spans.iter().enumerate() {
         if let Some(of) = parents[i].and_then(|j| by_name.get_mut(&*spans[j].name)) {
-            // Never below 0 where spans nest; where they do not, nothing is made of it.
+            // Cannot become negative if spans nest; 0 if they do not.
             of.own = of.own.saturating_sub(span.duration());
         }
     }
@@ -53,7 +53,7 @@ pub fn totals(spans: &[Span]) -> Vec<Total> {
     totals
 }
 
-/// The innermost span around each, if there is one.
+/// The innermost span around each span, if there is one.
 pub(super) fn parents(spans: &[Span]) -> Vec<Option<usize>> {
     let mut parents = vec![None; spans.len()];
     let mut open: Vec<usize> = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn parents(spans: &[Span]) -> Vec<Option<usize>> {
         let span = &spans[i];
         while open.last().is_some_and(|&top| {
             let top = &spans[top];
-            // A span of no length at the very end of another lies within it.
+            // An empty span at the end of another is within it.
             top.lane != span.lane || top.end < span.end || (top.end <= span.start && span.duration() > 0)
         }) {
             open.pop();
@@ -72,7 +72,7 @@ pub(super) fn parents(spans: &[Span]) -> Vec<Option<usize>> {
     parents
 }
 
-/// Lane by lane, by start, the longer one first.
+/// The spans' indices by lane, then by start, the longer one first.
 pub(super) fn in_order(spans: &[Span]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     order.sort_by(|&a, &b| {
@@ -82,13 +82,13 @@ pub(super) fn in_order(spans: &[Span]) -> Vec<usize> {
     order
 }
 
-/// The same time as spans that do not overlap: each stretch bears name and kind of the innermost span over it.
+/// The same time as spans that do not overlap: each piece has the name and kind of the innermost span over it.
 pub fn pieces(spans: &[Span]) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let (mut at, mut lane) = (0, None);
     let parents = parents(spans);
-    // Closes spans down to `parent`, each with the stretch since the last border.
+    // Closes spans up to `parent`, each with the piece since the last border.
     let close = |open: &mut Vec<usize>, parent: Option<usize>, at: &mut u64, out: &mut Vec<Span>| {
         while let Some(&top) = open.last() {
             if Some(top) == parent {
@@ -111,7 +111,7 @@ pub fn pieces(spans: &[Span]) -> Vec<Span> {
                 out.push(Span::new(s.name.clone(), s.kind, s.lane, at, span.start));
             }
         }
-        // In another lane time begins anew; within one, spans that do not nest take turns.
+        // Another lane starts again; in one lane, spans that do not nest follow each other.
         at = if lane == Some(span.lane) {
             at.max(span.start)
         } else {

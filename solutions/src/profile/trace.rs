@@ -1,14 +1,14 @@
-//! Recordings as files that other programs open, and back.
+//! Recordings in Chrome's trace event format, written and read.
 
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::{Kind, Lane, Span, Timeline, totals::parents};
+use super::{Kind, Lane, Span, Timeline};
 
-/// Chrome's trace event format, which `chrome://tracing`, Perfetto and speedscope open: complete events (`X`) with times in
-/// microseconds, and the lanes' names as metadata.
+/// Writes Chrome's trace event format, which `chrome://tracing`, Perfetto and speedscope open: complete events (`X`) with
+/// times in microseconds, and the lanes' names as metadata.
 pub fn chrome(timeline: &Timeline) -> Value {
     let mut events =
         vec![json!({ "ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": { "name": "canopy" } })];
@@ -31,70 +31,8 @@ pub fn chrome(timeline: &Timeline) -> Value {
     })
 }
 
-/// speedscope's own format: for each lane an evented profile in nanoseconds, over one list of frames.
-pub fn speedscope(timeline: &Timeline, name: &str) -> Value {
-    let mut frames: Vec<&str> = Vec::new();
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    let mut profiles = Vec::new();
-    for (number, lane) in timeline.lanes.iter().enumerate() {
-        let spans: Vec<&Span> = timeline.spans.iter().filter(|s| s.lane == number).collect();
-        if spans.is_empty() {
-            continue;
-        }
-        for s in &spans {
-            numbers.entry(&s.name).or_insert_with(|| {
-                frames.push(&s.name);
-                frames.len() - 1
-            });
-        }
-        let events = events(&timeline.of(number), &|s| {
-            numbers.get(&*s.name).copied().unwrap_or(0)
-        });
-        profiles.push(json!({
-            "type": "evented", "name": lane.name, "unit": "nanoseconds",
-            "startValue": 0, "endValue": timeline.wall.max(spans.iter().map(|s| s.end).max().unwrap_or(0)),
-            "events": events,
-        }));
-    }
-    let frames: Vec<Value> = frames.iter().map(|name| json!({ "name": name })).collect();
-    json!({
-        "$schema": "https://www.speedscope.app/file-format-schema.json",
-        "shared": { "frames": frames },
-        "profiles": profiles,
-        "name": name,
-        "activeProfileIndex": 0,
-        "exporter": concat!("canopy@", env!("CARGO_PKG_VERSION")),
-    })
-}
-
-/// Openings and closings of one lane, in time and properly nested.
-fn events(spans: &[Span], frame: &dyn Fn(&Span) -> usize) -> Vec<Value> {
-    let parents = parents(spans);
-    let mut order: Vec<usize> = (0..spans.len()).collect();
-    order.sort_by_key(|&i| (spans[i].start, u64::MAX - spans[i].end, i));
-    let mut events = Vec::with_capacity(2 * spans.len());
-    let (mut open, mut at): (Vec<usize>, u64) = (Vec::new(), 0);
-    let mut push = |kind: &str, i: usize, time: u64, at: &mut u64| {
-        // Where a device's spans overlap, each begins when the one before it has ended.
-        *at = time.max(*at);
-        events.push(json!({ "type": kind, "at": *at, "frame": frame(&spans[i]) }));
-    };
-    for i in order {
-        while open.last().copied() != parents[i] {
-            let Some(top) = open.pop() else { break };
-            push("C", top, spans[top].end, &mut at);
-        }
-        push("O", i, spans[i].start, &mut at);
-        open.push(i);
-    }
-    while let Some(top) = open.pop() {
-        push("C", top, spans[top].end, &mut at);
-    }
-    events
-}
-
-/// A timeline out of Chrome's trace event format: ours, or another program's with complete events or pairs of begin and
-/// end. What PyTorch's profiler calls kernels, copies, launches and waits is taken as such.
+/// Reads a timeline in Chrome's trace event format: ours, or another program's with complete events or pairs of begin and
+/// end. The categories of PyTorch's profiler become kernels, copies, launches and waits.
 ///
 /// # Errors
 /// Names the event and what is wrong with it.
@@ -112,7 +50,7 @@ pub fn from_chrome(text: &str) -> Result<Timeline> {
     for (i, event) in events.iter().enumerate() {
         read.take(event).with_context(|| format!("event {}", i + 1))?;
     }
-    ensure!(!read.spans.is_empty(), "the trace holds no span");
+    ensure!(!read.spans.is_empty(), "the trace contains no span");
     let wall = value.pointer("/otherData/wall_ns").and_then(Value::as_u64);
     Ok(read.finish(wall))
 }
@@ -126,7 +64,7 @@ struct Reader {
     begun: HashMap<usize, Vec<(String, Kind, f64)>>,
 }
 
-/// Microseconds of 30 years: a later time is no time of a run, and sums of earlier ones fit.
+/// 30 years in microseconds: later times cannot be of a run, and sums of earlier ones do not overflow.
 const LATEST: f64 = 1e15;
 
 impl Reader {
@@ -189,7 +127,7 @@ impl Reader {
         let first = self.spans.iter().map(|s| s.3).fold(f64::INFINITY, f64::min);
         let origin = if own { 0.0 } else { first };
         let ns = |us: f64| ((us - origin) * 1e3).round() as u64;
-        // The lane that the trace is about comes first: ours does; of others', the host's with most spans.
+        // The main lane comes first. In our traces it already does; in others it is the host's lane with most spans.
         let mut counts = vec![0; self.lanes.len()];
         self.spans.iter().for_each(|s| counts[s.2] += 1);
         let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&i| counts[i] > 0 || own).collect();

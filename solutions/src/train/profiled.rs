@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use canopy_data::atomic;
 
 use crate::{
-    profile::{Frame, Kind, Machine, Roof, Summary, Timeline, chrome, flame, speedscope},
+    profile::{Frame, Kind, Machine, Roof, Summary, Timeline, chrome, flame},
     report::svg::{LinePlot, Rect, RectPlot, Series},
 };
 
@@ -142,7 +142,7 @@ pub fn roofline_plot(machine: &Machine, kernels: &[(String, Roof, f64)]) -> Line
     plot
 }
 
-/// Writes `trace.json`, `speedscope.json`, `flame.svg`, `timeline.svg`, `summary.json` and `summary.txt` into `folder`, each
+/// Writes `trace.json`, `flame.svg`, `timeline.svg`, `summary.json` and `summary.txt` into `folder`, each
 /// whole or not at all.
 ///
 /// # Errors
@@ -152,7 +152,6 @@ pub fn write(folder: &Path, timeline: &Timeline, name: &str) -> Result<Vec<PathB
     let summary = Summary::of(timeline);
     let files = [
         ("trace.json", chrome(timeline).to_string()),
-        ("speedscope.json", speedscope(timeline, name).to_string()),
         (
             "flame.svg",
             flame_plot(timeline, &format!("Where {name} spends its time")).svg(),
@@ -194,7 +193,7 @@ mod tests {
     fn a_recording_leaves_files_that_can_be_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let written = write(&dir.path().join("profile"), &made(), "a run").unwrap();
-        assert_eq!(written.len(), 6);
+        assert_eq!(written.len(), 5);
         let trace = fs::read_to_string(dir.path().join("profile/trace.json")).unwrap();
         assert_eq!(from_chrome(&trace).unwrap(), made());
         let flame = fs::read_to_string(dir.path().join("profile/flame.svg")).unwrap();

@@ -1,10 +1,10 @@
-//! Layers with numbers by seed, and the comparison with the plain composition in f64.
+//! Layers with random values by seed, and the comparison with the plain composition in f64.
 
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy::kernels::{self, BatchNorm, MlpLayer, Pass};
 use canopy_data::Philox;
 
-/// Numbers by seed, uniform within ±1.
+/// Random values by seed, uniform within ±1.
 pub fn random(seed: u64, shape: &[usize]) -> Tensor {
     let mut r = Philox::new(seed, 0);
     let n = shape.iter().product();
@@ -131,8 +131,8 @@ pub fn outcome(
     Ok(out)
 }
 
-/// Fails with the first place where the two part by more than `tolerance` of the tensor's greatest value.
-pub fn hold(x: &Tensor, layers: &[Values], clouds: Option<usize>, tolerance: f64) {
+/// Compares fused with plain in f64; fails at the first difference above `tolerance` times the tensor's greatest value.
+pub fn matches_plain(x: &Tensor, layers: &[Values], clouds: Option<usize>, tolerance: f64) {
     for train in [true, false] {
         let fused = outcome(x, layers, clouds, DType::F32, train).unwrap();
         let plain = outcome(x, layers, clouds, DType::F64, train).unwrap();

@@ -1,4 +1,4 @@
-//! What is no number, or infinite, comes out of the fused operators where it comes out of the plain ones.
+//! The fused operators return NaN and infinities where the plain ones do.
 
 use candle_core::{DType, Device, Result, Tensor};
 use canopy::kernels::{self, Pass};
@@ -18,14 +18,14 @@ fn forward(x: &Tensor, layers: &[Values], clouds: Option<usize>, pass: &Pass) ->
     Ok(flat(&y))
 }
 
-/// `x` with `value` at one place.
+/// `x` with `value` at one position.
 fn with(x: &Tensor, place: usize, value: f64) -> Tensor {
     let mut values = flat(x);
     values[place] = value;
     Tensor::from_vec(values, x.dims(), &Device::Cpu).unwrap()
 }
 
-fn hold_same(fused: &[f64], plain: &[f64], what: &str) {
+fn assert_same(fused: &[f64], plain: &[f64], what: &str) {
     assert_eq!(fused.len(), plain.len());
     for (i, (f, p)) in fused.iter().zip(plain).enumerate() {
         let same = f == p || (f.is_nan() && p.is_nan()) || (f - p).abs() <= 1e-4 * (1.0 + p.abs());
@@ -34,7 +34,7 @@ fn hold_same(fused: &[f64], plain: &[f64], what: &str) {
 }
 
 #[test]
-fn odd_values_of_one_point_come_through_the_layers_as_in_the_plain_form() {
+fn non_finite_values_of_one_point_propagate_as_in_the_plain_form() {
     let layers = [layer(20, 4, 19, true), layer(23, 19, 33, true)];
     let x = random(3, &[2 * 300, 4]);
     for value in ODD {
@@ -46,9 +46,15 @@ fn odd_values_of_one_point_come_through_the_layers_as_in_the_plain_form() {
                     let fused = forward(&x, of, clouds, &Pass::eval()).unwrap();
                     let plain = forward(&x, of, clouds, &Pass::eval().plain(true)).unwrap();
                     let what = format!("{value} at {place}, {count} layers, clouds {clouds:?}");
-                    hold_same(&fused, &plain, &what);
-                    assert!(fused.iter().any(|v| !v.is_finite()), "{what}: it vanished");
-                    assert!(fused.iter().any(|v| v.is_finite()), "{what}: it spread too far");
+                    assert_same(&fused, &plain, &what);
+                    assert!(
+                        fused.iter().any(|v| !v.is_finite()),
+                        "{what}: no output is non-finite"
+                    );
+                    assert!(
+                        fused.iter().any(|v| v.is_finite()),
+                        "{what}: every output is non-finite"
+                    );
                 }
             }
         }
@@ -56,7 +62,7 @@ fn odd_values_of_one_point_come_through_the_layers_as_in_the_plain_form() {
 }
 
 #[test]
-fn odd_values_in_training_spoil_the_statistics_as_in_the_plain_form() {
+fn non_finite_values_in_training_make_all_outputs_nan_as_in_the_plain_form() {
     let layers = [layer(20, 4, 19, true), layer(23, 19, 33, true)];
     let x = random(3, &[2 * 300, 4]);
     for value in ODD {
@@ -65,25 +71,25 @@ fn odd_values_in_training_spoil_the_statistics_as_in_the_plain_form() {
             let fused = forward(&x, &layers, clouds, &Pass::train(1, 0)).unwrap();
             let plain = forward(&x, &layers, clouds, &Pass::train(1, 0).plain(true)).unwrap();
             assert!(plain.iter().all(|v| v.is_nan()));
-            hold_same(&fused, &plain, &format!("{value}, clouds {clouds:?}"));
+            assert_same(&fused, &plain, &format!("{value}, clouds {clouds:?}"));
         }
     }
 }
 
 #[test]
-fn an_infinite_weight_is_not_passed_over() {
+fn an_infinite_weight_is_not_ignored() {
     let mut l = layer(30, 4, 19, true);
     l.w = with(&l.w, 7, f64::INFINITY);
     let x = random(3, &[40, 4]);
     let layers = [l];
     let fused = forward(&x, &layers, Some(2), &Pass::eval()).unwrap();
     let plain = forward(&x, &layers, Some(2), &Pass::eval().plain(true)).unwrap();
-    hold_same(&fused, &plain, "an infinite weight");
+    assert_same(&fused, &plain, "an infinite weight");
     assert!(fused.iter().any(|v| !v.is_finite()));
 }
 
 #[test]
-fn a_logit_that_is_no_number_makes_the_loss_none() {
+fn a_non_finite_logit_makes_the_loss_non_finite() {
     let labels = Tensor::new(&[0u32, 2], &Device::Cpu).unwrap();
     for value in ODD {
         for place in [0, 4] {
@@ -97,7 +103,7 @@ fn a_logit_that_is_no_number_makes_the_loss_none() {
             };
             let fused = loss(&Pass::train(1, 0));
             let plain = loss(&Pass::train(1, 0).plain(true));
-            hold_same(&fused, &plain, &format!("logit {value} at {place}"));
+            assert_same(&fused, &plain, &format!("logit {value} at {place}"));
             assert!(!fused[0].is_finite());
         }
     }

@@ -106,7 +106,7 @@ fn multi_tensor_steps_follow_their_formulas() {
 }
 
 #[test]
-fn one_gradient_serves_two_parameters_and_a_parameter_is_no_gradient() {
+fn two_parameters_may_share_a_gradient_but_not_memory_with_one() {
     use candle_core::Var;
     use canopy::kernels::multi_tensor::{SgdStep, global_norm, scaled, sgd};
     let step = SgdStep {
@@ -125,14 +125,14 @@ fn one_gradient_serves_two_parameters_and_a_parameter_is_no_gradient() {
     let half: Vec<f64> = flat(&g).iter().map(|v| v - 0.5 * v).collect();
     assert_eq!(flat(&a), half);
     assert_eq!(flat(&b), half);
-    // A detached view has a name of its own, but the parameter's memory.
+    // A detached view has an id of its own, but the parameter's memory.
     let view = a.as_detached_tensor();
     let error = sgd(&[&a], &[&view], &[&first], &step).unwrap_err().to_string();
     assert!(error.contains("copy it first"), "{error}");
     let error = sgd(&[&a, &view], &[&g, &g], &[&first, &second], &step)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("given twice"), "{error}");
+    assert!(error.contains("share memory"), "{error}");
     let norm = global_norm(&[&g]).unwrap();
     let quarter = scaled(&[&g], 0.25).unwrap();
     assert_eq!(global_norm(&[&quarter[0]]).unwrap(), 0.25 * norm);

@@ -5,7 +5,7 @@ use candle_core::{DType, Device, Tensor};
 use crate::common::*;
 
 #[test]
-fn one_layer_is_the_plain_composition_at_odd_sizes() {
+fn one_layer_matches_plain_at_odd_sizes() {
     for (rows, k, n) in [
         (600, 3, 64),
         (513, 64, 128),
@@ -13,32 +13,32 @@ fn one_layer_is_the_plain_composition_at_odd_sizes() {
         (1000, 17, 16),
         (40, 100, 130),
     ] {
-        hold(&random(1, &[rows, k]), &[layer(5, k, n, true)], None, 3e-5);
+        matches_plain(&random(1, &[rows, k]), &[layer(5, k, n, true)], None, 3e-5);
     }
-    // Of two rows the variance may be next to nothing, and 1/σ multiplies the rounding.
-    hold(&random(1, &[2, 5]), &[layer(5, 5, 7, true)], None, 1e-3);
+    // The variance of two rows may be close to 0, and 1/σ multiplies the rounding error.
+    matches_plain(&random(1, &[2, 5]), &[layer(5, 5, 7, true)], None, 1e-3);
 }
 
 #[test]
-fn a_layer_without_relu_is_the_plain_composition() {
-    hold(&random(2, &[700, 9]), &[layer(6, 9, 19, false)], None, 3e-5);
-    hold(&random(2, &[30, 9]), &[layer(6, 9, 19, false)], None, 3e-5);
-    hold(&random(3, &[640, 9]), &[layer(6, 9, 19, false)], Some(5), 3e-5);
+fn a_layer_without_relu_matches_plain() {
+    matches_plain(&random(2, &[700, 9]), &[layer(6, 9, 19, false)], None, 3e-5);
+    matches_plain(&random(2, &[30, 9]), &[layer(6, 9, 19, false)], None, 3e-5);
+    matches_plain(&random(3, &[640, 9]), &[layer(6, 9, 19, false)], Some(5), 3e-5);
 }
 
 #[test]
-fn three_layers_are_the_plain_composition() {
+fn three_layers_match_plain() {
     let layers = [
         layer(11, 3, 64, true),
         layer(14, 64, 50, true),
         layer(17, 50, 128, true),
     ];
-    hold(&random(3, &[1000, 3]), &layers, None, 1e-4);
-    hold(&random(3, &[1000, 3]), &layers, Some(4), 1e-4);
+    matches_plain(&random(3, &[1000, 3]), &layers, None, 1e-4);
+    matches_plain(&random(3, &[1000, 3]), &layers, Some(4), 1e-4);
 }
 
 #[test]
-fn the_max_is_the_plain_composition_at_odd_sizes() {
+fn the_maximum_matches_plain_at_odd_sizes() {
     for (clouds, points, k, n) in [
         (3, 300, 20, 70),
         (1, 259, 16, 64),
@@ -46,7 +46,7 @@ fn the_max_is_the_plain_composition_at_odd_sizes() {
         (2, 1030, 64, 200),
         (7, 6, 3, 5),
     ] {
-        hold(
+        matches_plain(
             &random(4, &[clouds * points, k]),
             &[layer(21, k, n, true)],
             Some(clouds),
@@ -56,17 +56,17 @@ fn the_max_is_the_plain_composition_at_odd_sizes() {
 }
 
 #[test]
-fn gamma_of_zero_and_below_takes_the_same_points() {
+fn gamma_of_zero_and_below_selects_the_same_points() {
     let mut l = layer(31, 12, 48, true);
     let gamma: Vec<f64> = (0..48).map(|c| [0.0, -0.7, 0.9][c % 3]).collect();
     l.gamma = Tensor::from_vec(gamma, 48, &Device::Cpu).unwrap();
-    hold(&random(5, &[900, 12]), std::slice::from_ref(&l), Some(3), 5e-5);
-    hold(&random(5, &[900, 12]), &[l], None, 5e-5);
+    matches_plain(&random(5, &[900, 12]), std::slice::from_ref(&l), Some(3), 5e-5);
+    matches_plain(&random(5, &[900, 12]), &[l], None, 5e-5);
 }
 
 #[test]
 fn of_tied_points_the_first_takes_the_gradient() {
-    // Every point of a cloud stands there twice.
+    // Every point of a cloud is there twice.
     let half = random(6, &[1, 100, 8]);
     let x = Tensor::cat(&[&half, &half], 1)
         .unwrap()
@@ -76,7 +76,7 @@ fn of_tied_points_the_first_takes_the_gradient() {
         gamma: random(33, &[24]).abs().unwrap(),
         ..layer(32, 8, 24, true)
     };
-    hold(&x, std::slice::from_ref(&l), Some(1), 5e-5);
+    matches_plain(&x, std::slice::from_ref(&l), Some(1), 5e-5);
     let grads = outcome(&x, &[l], Some(1), DType::F32, true).unwrap();
     let (_, dx) = grads.iter().find(|(name, _)| name == "x").unwrap();
     let halves = dx.split_at(800);
@@ -84,9 +84,9 @@ fn of_tied_points_the_first_takes_the_gradient() {
 }
 
 #[test]
-fn constant_channels_stay_finite_and_far_means_keep_their_digits() {
+fn constant_channels_stay_finite_and_a_mean_far_from_zero_costs_no_digits() {
     let x = (random(7, &[600, 6]) + 50.0).unwrap();
-    hold(&x, &[layer(41, 6, 32, true)], None, 2e-2);
+    matches_plain(&x, &[layer(41, 6, 32, true)], None, 2e-2);
     let constant = Tensor::ones((600, 6), DType::F64, &Device::Cpu).unwrap();
     for clouds in [None, Some(4)] {
         for (name, values) in outcome(&constant, &[layer(42, 6, 32, true)], clouds, DType::F32, true).unwrap()
@@ -97,7 +97,7 @@ fn constant_channels_stay_finite_and_far_means_keep_their_digits() {
 }
 
 #[test]
-fn threads_do_not_change_a_bit() {
+fn results_are_bit_identical_on_any_number_of_threads() {
     let layers = [
         layer(51, 3, 64, true),
         layer(54, 64, 128, true),

@@ -1,11 +1,11 @@
-//! T-Net glue, transform, orthogonality and dropout.
+//! The T-Nets' operators: transform, identity, orthogonality; and dropout.
 
 use candle_core::{DType, Device, Result, Tensor};
 use canopy::kernels::{self, Pass};
 
 use crate::common::*;
 
-/// T-Net glue, transform, orthogonality, dropout and two uses of one tensor.
+/// Loss, logits and gradients of the T-Nets' operators, dropout and two uses of one tensor.
 fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec<f64>)>> {
     let clouds = 3;
     let pass = Pass::train(5, 9).plain(dtype == DType::F64);
@@ -48,7 +48,7 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
 }
 
 #[test]
-fn transforms_and_their_penalty_are_the_plain_composition() {
+fn transforms_and_their_penalty_match_plain() {
     for (k, points) in [(3, 300), (16, 200), (7, 301)] {
         let (fused, plain) = (
             transformed(DType::F32, k, points).unwrap(),

@@ -1,4 +1,4 @@
-//! The processor and the main memory, by Linux's `/proc`.
+//! CPU and main memory, from Linux's `/proc`.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::Sample;
 
-/// The processor, as it was at the last look.
+/// The CPU's counters at the last sample.
 pub struct Cpu {
     busy: u64,
     all: u64,
@@ -21,7 +21,7 @@ impl Cpu {
         Ok(Self { busy, all, name })
     }
 
-    pub fn look(&mut self, base: &Sample) -> Result<Sample> {
+    pub fn sample(&mut self, base: &Sample) -> Result<Sample> {
         let (busy, all) = ticks(&read("/proc/stat")?)?;
         let (more, passed) = (busy.saturating_sub(self.busy), all.saturating_sub(self.all));
         (self.busy, self.all) = (busy, all);
@@ -34,7 +34,7 @@ impl Cpu {
         Ok(Sample {
             bus_id: "cpu".into(),
             name: self.name.clone(),
-            // Right after the first look nothing has passed.
+            // No time has passed directly after the first sample.
             use_percent: (passed > 0).then(|| (1000.0 * more as f64 / passed as f64).round() / 10.0),
             memory_used_mib: total.zip(free).map(|(t, f)| (t - f).max(0.0)),
             memory_total_mib: total,
@@ -48,11 +48,11 @@ fn read(path: &str) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("{path} cannot be read"))
 }
 
-/// Ticks at work and in all, since the system began. Idle ones and those waiting for a disk are no work.
+/// Busy ticks and all ticks since the system started. Idle ticks and those waiting for a disk are not busy.
 fn ticks(stat: &str) -> Result<(u64, u64)> {
     let line = stat.lines().find_map(|l| l.strip_prefix("cpu "));
     let line = line.context("/proc/stat has no line 'cpu'")?;
-    // user nice system idle iowait irq softirq steal; what follows is in `user` already.
+    // user nice system idle iowait irq softirq steal; the fields that follow are included in `user`.
     let ticks: Vec<u64> = line
         .split_whitespace()
         .take(8)
@@ -64,14 +64,14 @@ fn ticks(stat: &str) -> Result<(u64, u64)> {
     Ok((all - idle, all))
 }
 
-/// The mean over the cores.
+/// The mean clock of the cores.
 fn clock(info: &str) -> Option<f64> {
     let of = |l: &str| -> Option<f64> { l.strip_prefix("cpu MHz")?.split(':').nth(1)?.trim().parse().ok() };
     let all: Vec<f64> = info.lines().filter_map(of).collect();
     (!all.is_empty()).then(|| (all.iter().sum::<f64>() / all.len() as f64).round())
 }
 
-/// What stands behind `key:` on its first line.
+/// The value after `key:` in its first line.
 fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let line = text.lines().find(|l| l.starts_with(key))?;
     Some(line.split_once(':')?.1.trim())
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_of_waiting_are_no_work() {
+    fn ticks_spent_waiting_are_not_busy() {
         let stat = "cpu  100 5 50 800 40 1 4 0 7 0\ncpu0 1 1 1 1\n";
         assert_eq!(ticks(stat).unwrap(), (160, 1000));
         for broken in ["", "cpu  1 2\n", "cpu  a b c d\n", "cpus 1 2 3 4\n"] {

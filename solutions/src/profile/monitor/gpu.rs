@@ -1,4 +1,4 @@
-//! NVIDIA cards, by the driver's own library (NVML), which is loaded at run time.
+//! NVIDIA GPUs, through the driver's library (NVML), which is loaded at run time.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use nvml_wrapper::{
@@ -8,7 +8,7 @@ use nvml_wrapper::{
 
 use super::Sample;
 
-/// All cards of the machine.
+/// All GPUs of the machine.
 pub struct Gpus {
     nvml: Nvml,
     count: u32,
@@ -17,37 +17,37 @@ pub struct Gpus {
 impl Gpus {
     pub fn new() -> Result<Self> {
         let nvml = Nvml::init().map_err(|e| {
-            // Each error of the chain says again what its source says.
+            // Each error of the chain repeats its source.
             let e = anyhow::Error::new(e);
-            anyhow!("no NVIDIA driver answers: {}", e.root_cause())
+            anyhow!("the NVIDIA driver is not available: {}", e.root_cause())
         })?;
         let count = nvml
             .device_count()
-            .context("the NVIDIA driver tells of no card")?;
-        ensure!(count > 0, "the NVIDIA driver has no card");
+            .context("the NVIDIA driver does not report its GPUs")?;
+        ensure!(count > 0, "the NVIDIA driver reports no GPU");
         Ok(Self { nvml, count })
     }
 
-    pub fn look(&self, base: &Sample) -> Vec<Sample> {
-        let cards = (0..self.count).filter_map(|i| self.nvml.device_by_index(i).ok());
-        cards.map(|card| of_card(&card, base)).collect()
+    pub fn sample(&self, base: &Sample) -> Vec<Sample> {
+        let gpus = (0..self.count).filter_map(|i| self.nvml.device_by_index(i).ok());
+        gpus.map(|gpu| of_gpu(&gpu, base)).collect()
     }
 }
 
-/// What a card refuses to tell (a slice of a card tells no use) stays absent.
-fn of_card(card: &Device, base: &Sample) -> Sample {
+/// Values that a GPU does not report (a MIG slice does not report its utilisation) stay absent.
+fn of_gpu(gpu: &Device, base: &Sample) -> Sample {
     let mib = |bytes: u64| (bytes as f64 / f64::from(1 << 20)).round();
-    let memory = card.memory_info().ok();
+    let memory = gpu.memory_info().ok();
     Sample {
-        bus_id: card.pci_info().map(|p| p.bus_id).unwrap_or_default(),
-        name: card.name().unwrap_or_default(),
-        use_percent: card.utilization_rates().ok().map(|u| f64::from(u.gpu)),
+        bus_id: gpu.pci_info().map(|p| p.bus_id).unwrap_or_default(),
+        name: gpu.name().unwrap_or_default(),
+        use_percent: gpu.utilization_rates().ok().map(|u| f64::from(u.gpu)),
         memory_used_mib: memory.as_ref().map(|m| mib(m.used)),
         memory_total_mib: memory.as_ref().map(|m| mib(m.total)),
-        power_w: card.power_usage().ok().map(|mw| f64::from(mw) / 1000.0),
-        clock_mhz: card.clock_info(Clock::SM).ok().map(f64::from),
-        memory_clock_mhz: card.clock_info(Clock::Memory).ok().map(f64::from),
-        temperature_c: card.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
+        power_w: gpu.power_usage().ok().map(|mw| f64::from(mw) / 1000.0),
+        clock_mhz: gpu.clock_info(Clock::SM).ok().map(f64::from),
+        memory_clock_mhz: gpu.clock_info(Clock::Memory).ok().map(f64::from),
+        temperature_c: gpu.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
         ..base.clone()
     }
 }

@@ -1,4 +1,4 @@
-//! Looks as a CSV file that is whole after every look.
+//! Samples in a CSV file that is complete after every sample.
 
 use std::{
     fs::{File, OpenOptions},
@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{Sample, Watch};
 
-/// A CSV file of looks; a header and a line a look and device.
+/// A CSV file of samples: a header, and a line per sample and device.
 pub struct Log {
     path: PathBuf,
     file: File,
@@ -24,14 +24,14 @@ pub struct Log {
 }
 
 impl Log {
-    /// A new file; with `goes_on` an existing one is added to.
+    /// Creates a file; with `append` it adds to an existing one.
     ///
     /// # Errors
-    /// Names the file: it is there already, or cannot be made.
-    pub fn open(path: &Path, goes_on: bool) -> Result<Self> {
+    /// Names the file if it exists already, or if it cannot be created.
+    pub fn open(path: &Path, append: bool) -> Result<Self> {
         let mut options = OpenOptions::new();
         options.append(true);
-        if goes_on {
+        if append {
             options.create(true);
         } else {
             options.create_new(true);
@@ -39,7 +39,7 @@ impl Log {
         let file = match options.open(path) {
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                 bail!(
-                    "{} is there already: name another file with --out",
+                    "{} exists already: choose another file with --out",
                     path.display()
                 )
             }
@@ -53,7 +53,7 @@ impl Log {
         })
     }
 
-    /// Adds `samples` in one write: whoever reads, or ends the program, finds whole lines.
+    /// Adds `samples` in one write, so that the file has whole lines whenever it is read or the program exits.
     ///
     /// # Errors
     /// Names the file.
@@ -64,10 +64,10 @@ impl Log {
         written.with_context(|| format!("{} cannot be written to", self.path.display()))
     }
 
-    /// Looks every `interval` on a thread of its own, until the handle is dropped.
+    /// Adds samples every `interval` on a thread of its own, until the handle is dropped.
     ///
     /// # Errors
-    /// There is nothing to watch, or no thread to be had.
+    /// Returns an error if there is nothing to monitor, or if the thread cannot start.
     pub fn in_background(mut self, interval: Duration) -> Result<Background> {
         let mut watch = Watch::new()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -77,8 +77,8 @@ impl Log {
             .spawn(move || {
                 while !asked.load(Ordering::Relaxed) {
                     let next = Instant::now() + interval;
-                    if let Err(e) = self.add(&watch.look()) {
-                        eprintln!("monitor: {e:#}; no more is written");
+                    if let Err(e) = self.add(&watch.sample()) {
+                        eprintln!("monitor: {e:#}; the log ends here");
                         return;
                     }
                     pause(next, &asked);
@@ -113,7 +113,7 @@ pub fn pause(next: Instant, stop: &AtomicBool) {
     }
 }
 
-/// A log that is written beside a run.
+/// A log that is written during a run.
 pub struct Background {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_one_header_and_whole_lines_after_every_look() {
+    fn a_file_has_one_header_and_whole_lines_after_every_sample() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log.csv");
         let mut log = Log::open(&path, false).unwrap();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_not_overwritten() {
+    fn an_existing_file_is_not_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log.csv");
         std::fs::write(&path, "precious").unwrap();
@@ -182,7 +182,7 @@ mod tests {
             .unwrap()
             .in_background(Duration::from_millis(1))
         else {
-            println!("not run, because there is nothing to watch here");
+            println!("not run, because there is nothing to monitor here");
             return;
         };
         std::thread::sleep(Duration::from_millis(20));

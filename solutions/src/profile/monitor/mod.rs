@@ -1,4 +1,4 @@
-//! How busy the machine is: of each NVIDIA card what its driver says, and of the processor what the system says.
+//! Utilisation of the machine: of each NVIDIA GPU by its driver, and of the CPU by the operating system.
 
 mod cpu;
 mod gpu;
@@ -11,38 +11,38 @@ use serde::{Deserialize, Serialize};
 
 pub use log::{Background, Log, lines, pause};
 
-/// A look at one device. What the device does not tell is absent.
+/// One sample of one device. Values that the device does not report are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When, UTC: `2026-11-21T10:00:00.123Z`.
+    /// Time, UTC: `2026-11-21T10:00:00.123Z`.
     pub timestamp: String,
-    /// Seconds since watching began.
+    /// Seconds since monitoring started.
     pub seconds: f64,
-    /// The card's PCI bus id; `cpu` for the processor.
+    /// The GPU's PCI bus id; `cpu` for the CPU.
     pub bus_id: String,
     /// Its name.
     pub name: String,
-    /// Per cent of the time since the last look in which it was at work.
+    /// Utilisation since the last sample, per cent.
     pub use_percent: Option<f64>,
-    /// Bytes of its memory in use, in MiB.
+    /// Memory in use, MiB.
     pub memory_used_mib: Option<f64>,
-    /// Of how many.
+    /// Total memory, MiB.
     pub memory_total_mib: Option<f64>,
-    /// Watts.
+    /// Power, watts.
     pub power_w: Option<f64>,
-    /// Of the multiprocessors, or of the processor's cores on average.
+    /// Clock of the GPU's multiprocessors, or the average of the CPU's cores.
     pub clock_mhz: Option<f64>,
-    /// Of its memory.
+    /// Clock of its memory.
     pub memory_clock_mhz: Option<f64>,
-    /// Degrees Celsius.
+    /// Temperature, degrees Celsius.
     pub temperature_c: Option<f64>,
 }
 
-/// Looks at all devices, time and again.
+/// Takes samples of all devices.
 pub struct Watch {
     began: Instant,
     gpus: Option<gpu::Gpus>,
-    /// Why there are no cards to look at.
+    /// Why no GPU can be monitored.
     pub no_gpu: Option<String>,
     cpu: Option<cpu::Cpu>,
 }
@@ -51,7 +51,7 @@ impl Watch {
     /// Loads the NVIDIA driver's library, if there is one.
     ///
     /// # Errors
-    /// There is nothing that could be watched.
+    /// Returns an error if there is nothing to monitor.
     pub fn new() -> Result<Self> {
         let (gpus, no_gpu) = match gpu::Gpus::new() {
             Ok(gpus) => (Some(gpus), None),
@@ -60,7 +60,7 @@ impl Watch {
         let cpu = cpu::Cpu::new().ok();
         ensure!(
             gpus.is_some() || cpu.is_some(),
-            "nothing to watch: {}; and the processor's use is told by Linux only (/proc)",
+            "nothing to monitor: {}; and CPU utilisation is available on Linux only (/proc)",
             no_gpu.unwrap_or_default()
         );
         Ok(Self {
@@ -71,15 +71,15 @@ impl Watch {
         })
     }
 
-    /// A look at each: the cards first, then the processor.
-    pub fn look(&mut self) -> Vec<Sample> {
+    /// A sample of each device: the GPUs first, then the CPU.
+    pub fn sample(&mut self) -> Vec<Sample> {
         let base = Sample {
             timestamp: now(),
             seconds: (self.began.elapsed().as_secs_f64() * 1e3).round() / 1e3,
             ..Sample::default()
         };
-        let mut samples = self.gpus.as_ref().map(|g| g.look(&base)).unwrap_or_default();
-        samples.extend(self.cpu.as_mut().and_then(|cpu| cpu.look(&base).ok()));
+        let mut samples = self.gpus.as_ref().map(|g| g.sample(&base)).unwrap_or_default();
+        samples.extend(self.cpu.as_mut().and_then(|cpu| cpu.sample(&base).ok()));
         samples
     }
 }
@@ -96,15 +96,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_has_a_time_and_what_the_system_says() {
+    fn a_sample_has_a_time_and_the_systems_values() {
         let Ok(mut watch) = Watch::new() else {
-            println!("not run, because this system tells nothing of its processor");
+            println!("not run, because this system does not report CPU utilisation");
             return;
         };
-        let samples = watch.look();
+        let samples = watch.sample();
         let cpu = samples.iter().find(|s| s.bus_id == "cpu");
         let Some(cpu) = cpu else {
-            println!("not run, because this system tells nothing of its processor");
+            println!("not run, because this system does not report CPU utilisation");
             return;
         };
         assert!(cpu.memory_used_mib <= cpu.memory_total_mib && cpu.memory_total_mib > Some(1.0));

@@ -1,4 +1,4 @@
-//! nvprof's log as it is printed: columns for people, each number with its unit.
+//! nvprof's log as it prints it: aligned columns, each value with its unit.
 
 use anyhow::{Context, Result};
 
@@ -25,7 +25,7 @@ pub(super) fn read(text: &str) -> Result<KernelTable> {
             continue;
         }
         host = (host || line.contains("API calls:")) && !line.starts_with("GPU activities:");
-        // Of a line that begins a part, the row stands behind the colon.
+        // In a line that begins a part, the row follows the colon.
         let row = ["GPU activities:", "API calls:", "OpenACC (excl):"]
             .iter()
             .find_map(|p| line.strip_prefix(p))
@@ -69,11 +69,11 @@ fn of_row(row: &str) -> Result<KernelRow> {
     let ns = number
         .zip(nanoseconds(unit))
         .map(|(n, unit)| n * unit)
-        .with_context(|| format!("'{time}' is no time such as 97.765ms"))?;
+        .with_context(|| format!("'{time}' is not a time such as 97.765ms"))?;
     let calls = calls
         .parse()
         .ok()
-        .with_context(|| format!("'{calls}' is no number of calls"))?;
+        .with_context(|| format!("'{calls}' is not a number of calls"))?;
     anyhow::ensure!(!name.is_empty(), "the name is missing");
     Ok(KernelRow {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What nsys and nvprof say of a program's kernels and copies.
+//! The tables of kernels and copies that nsys and nvprof write.
 
 mod log;
 mod read;
@@ -9,14 +9,14 @@ use anyhow::{Context, Result, ensure};
 
 pub use read::copy_share;
 
-/// What the device did.
+/// An activity of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// A kernel.
     Kernel,
     /// A copy between host and device, or within the device.
     Copy,
-    /// Memory was set to one value.
+    /// Setting memory to one value.
     Set,
 }
 
@@ -39,11 +39,11 @@ impl Activity {
 pub struct KernelRow {
     /// The kernel's name, or the operation's.
     pub name: String,
-    /// What it is.
+    /// Its activity.
     pub activity: Activity,
-    /// How often it ran.
+    /// Number of calls.
     pub calls: u64,
-    /// Nanoseconds in all.
+    /// Total time, nanoseconds.
     pub ns: f64,
 }
 
@@ -52,27 +52,27 @@ pub struct KernelRow {
 pub struct Transfer {
     /// `[CUDA memcpy Host-to-Device]`.
     pub name: String,
-    /// How many there were.
+    /// Number of transfers.
     pub count: u64,
-    /// Bytes in all.
+    /// Total bytes.
     pub bytes: f64,
 }
 
-/// All that a file says.
+/// The content of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KernelTable {
-    /// What took time on the device.
+    /// Kernels and operations of the device.
     pub rows: Vec<KernelRow>,
-    /// What was moved.
+    /// Sizes of the transfers.
     pub transfers: Vec<Transfer>,
 }
 
 impl KernelTable {
-    /// Reads what `nsys stats --format csv` writes for `cuda_gpu_kern_sum`, `cuda_gpu_mem_time_sum`, `cuda_gpu_sum` and
-    /// `cuda_gpu_mem_size_sum`, one or several after each other; or what `nvprof` writes, with `--csv` or without.
+    /// Reads the output of `nsys stats --format csv` for `cuda_gpu_kern_sum`, `cuda_gpu_mem_time_sum`, `cuda_gpu_sum` and
+    /// `cuda_gpu_mem_size_sum`, one or several; or the output of `nvprof`, with `--csv` or without.
     ///
     /// # Errors
-    /// Names the line and what is wrong there; or that there is no such table.
+    /// Names the line and what is wrong in it, or says that there is no such table.
     pub fn parse(text: &str) -> Result<Self> {
         let table = if log::is_log(text) {
             log::read(text)?
@@ -81,7 +81,7 @@ impl KernelTable {
         };
         ensure!(
             !table.rows.is_empty() || !table.transfers.is_empty(),
-            "no table of kernels: expected the CSV of `nsys stats --report cuda_gpu_kern_sum --format csv FILE`, or what nvprof prints"
+            "no table of kernels: expected the CSV of `nsys stats --report cuda_gpu_kern_sum --format csv FILE`, or the output of nvprof"
         );
         Ok(table)
     }
@@ -101,7 +101,7 @@ impl KernelTable {
         of.map(|r| r.ns).sum()
     }
 
-    /// Of the time that the device was at something, the share that it copied; None where it did nothing.
+    /// The share of copies in the device's busy time; None if it was never busy.
     pub fn copy_share(&self) -> Option<f64> {
         let all: f64 = self.rows.iter().map(|r| r.ns).sum();
         (all > 0.0).then(|| self.time(Activity::Copy) / all)

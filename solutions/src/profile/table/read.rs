@@ -1,26 +1,26 @@
-//! From cells to rows.
+//! Reads the cells of a CSV file.
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{Activity, KernelRow, KernelTable, Transfer};
 
-/// Of the time that the device was at something, the share that it copied, by the cells of a profiler's CSV file; None
-/// where there is no table of times, or no time in it.
+/// The share of copies in the device's busy time, from the cells of a profiler's CSV file; None if there is no table of
+/// times, or no time in it.
 ///
 /// A table begins with the line that names its columns. nsys: `Time (%)`, `Total Time (ns)` and, in the last column, `Name`
-/// or `Operation`; all numbers in nanoseconds. nvprof: `Type`, `Time(%)`, `Time`, … `Name`; the next line holds the units,
-/// and each of Time's may be `s`, `ms`, `us` or `ns`; rows whose `Type` is not `GPU activities` are of the host and do not
+/// or `Operation`; all times in nanoseconds. nvprof: `Type`, `Time(%)`, `Time`, … `Name`; the next line contains the units,
+/// and that of Time may be `s`, `ms`, `us` or `ns`; rows whose `Type` is not `GPU activities` are of the host and do not
 /// count. Several tables may follow each other. Copies are the rows whose name begins with `[CUDA memcpy`; `[CUDA memset]`
-/// is none, and counts as time.
+/// is not a copy, and counts as busy time.
 pub fn copy_share(cells: &[Vec<String>]) -> Option<f64> {
     read(cells).ok()?.copy_share()
 }
 
-/// The columns of the table that a line begins.
+/// The columns of a table, from its first line.
 enum Header {
     Times {
         time: usize,
-        /// Nanoseconds of its unit; None: the next line says.
+        /// Nanoseconds of its unit; None if the next line contains it.
         unit: Option<f64>,
         calls: Option<usize>,
         name: usize,
@@ -156,7 +156,7 @@ fn of_line(line: &[String]) -> Result<Option<Header>> {
     }))
 }
 
-/// The column whose name begins so, and what stands in its brackets.
+/// The column whose name begins with `begins`, and the text in its brackets.
 fn with_unit<'a>(line: &'a [String], begins: &str) -> Option<(usize, &'a str)> {
     let of = |(i, c): (usize, &'a String)| Some((i, c.strip_prefix(begins)?.strip_suffix(')')?));
     line.iter().enumerate().find_map(of)
@@ -183,10 +183,10 @@ fn number(line: &[String], column: usize) -> Result<f64> {
         .replace(',', "")
         .parse()
         .ok()
-        .with_context(|| format!("'{text}' is no number"))?;
+        .with_context(|| format!("'{text}' is not a number"))?;
     ensure!(
         number.is_finite() && number >= 0.0,
-        "'{text}' is no time, number or size"
+        "'{text}' is not a time, count or size"
     );
     Ok(number)
 }

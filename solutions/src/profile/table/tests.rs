@@ -1,4 +1,4 @@
-//! Tables in the documented columns of both tools, made up here, and damaged ones.
+//! Tables with the documented columns of both tools, invented for these tests, and damaged ones.
 
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ const LOG: &str = "\
 ";
 
 #[test]
-fn nsys_tables_after_each_other_are_one() {
+fn several_nsys_tables_are_read_as_one() {
     let table = KernelTable::parse(NSYS).unwrap();
     assert_eq!(table.rows.len(), 5);
     assert_eq!(
@@ -61,11 +61,11 @@ fn nsys_tables_after_each_other_are_one() {
 }
 
 #[test]
-fn nvprof_says_the_same_as_csv_and_as_a_log() {
+fn nvprofs_csv_and_log_agree() {
     let csv = KernelTable::parse(NVPROF).unwrap();
     let log = KernelTable::parse(LOG).unwrap();
     for table in [&csv, &log] {
-        assert_eq!(table.rows.len(), 2, "the host's calls are no work of the device");
+        assert_eq!(table.rows.len(), 2, "the host's calls are not work of the device");
         assert!((table.copy_share().unwrap() - 0.2).abs() < 1e-12);
         assert_eq!(table.rows[1].calls, 60);
     }
@@ -90,12 +90,12 @@ Time(%),Time,Calls,Avg,Min,Max,Name
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place() {
+fn errors_name_the_row() {
     let said = |text: &str| format!("{:#}", KernelTable::parse(text).unwrap_err());
     assert!(said("").contains("nsys stats"));
     assert!(said("a,b,c\n1,2,3\n").contains("no table of kernels"));
     let e = said(&NSYS.replace("600000", "many"));
-    assert!(e.contains("row 4") && e.contains("'many' is no number"), "{e}");
+    assert!(e.contains("row 4") && e.contains("'many' is not a number"), "{e}");
     let e = said(&NVPROF.replace(",%,ms,", ",%,fortnights,"));
     assert!(e.contains("row 4") && e.contains("fortnights"), "{e}");
     let e = said(&LOG.replace("800.00us", "800.00xs"));
@@ -108,7 +108,7 @@ fn what_is_wrong_is_named_with_its_place() {
 
 proptest! {
     #[test]
-    fn no_file_brings_the_reader_down(text in "(?s).{0,300}", cut in 0usize..900, at in 0usize..900, byte: u8) {
+    fn no_file_panics_the_reader(text in "(?s).{0,300}", cut in 0usize..900, at in 0usize..900, byte: u8) {
         let _ = KernelTable::parse(&text);
         for whole in [NSYS, NVPROF, LOG] {
             let mut bytes = whole.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Errors, and the two walks backward.
+//! Errors, and the two backward passes.
 
 use candle_core::{DType, Device, Tensor, Var};
 use canopy::kernels::{self, Pass};
@@ -6,7 +6,7 @@ use canopy::kernels::{self, Pass};
 use crate::common::*;
 
 #[test]
-fn hostile_shapes_are_errors() {
+fn shapes_that_do_not_match_are_errors() {
     let layers = build(&[layer(81, 4, 6, true)], DType::F32);
     let mlp = as_mlp(&layers);
     let t = |shape: &[usize]| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap();
@@ -57,7 +57,7 @@ fn hostile_shapes_are_errors() {
 }
 
 #[test]
-fn a_walk_without_its_tape_is_an_error() {
+fn a_backward_pass_without_its_tape_is_an_error() {
     let layers = build(&[layer(82, 4, 6, true)], DType::F32);
     let pass = Pass::train(1, 1);
     let y = kernels::shared_mlp(

@@ -1,0 +1,89 @@
+//! `--nvtx`, against a profiler's side of NVTX that writes down the ranges: a library that the program loads by
+//! NVTX_INJECTION64_PATH, as Nsight Systems has it loaded.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod program;
+
+use std::{fs, path::Path};
+
+const INJECTION: &str = r#"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef void (*Function)(void);
+typedef struct {
+    size_t size;
+    int (*table_of)(int module, Function ***table, unsigned *size);
+} Callbacks;
+
+static FILE *list;
+static int push(const char *name) { return fprintf(list, "push %s\n", name); }
+static int pop(void) { fprintf(list, "pop\n"); return fflush(list); }
+
+int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t)) {
+    const Callbacks *callbacks = export_table(1);
+    Function **core;
+    unsigned size;
+    list = fopen(getenv("LIST_OF_RANGES"), "w");
+    if (!list || !callbacks->table_of(1, &core, &size) || size <= 11) return 0;
+    *core[9] = (Function)push;
+    *core[11] = (Function)pop;
+    return 1;
+}
+"#;
+
+/// The library, if there is a compiler for it.
+fn compiled(folder: &Path) -> Option<std::path::PathBuf> {
+    let (source, library) = (folder.join("injection.c"), folder.join("libinjection.so"));
+    fs::write(&source, INJECTION).unwrap();
+    let mut gcc = std::process::Command::new("gcc");
+    let out = gcc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+    let out = out.output().ok()?;
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    Some(library)
+}
+
+#[test]
+fn spans_are_nvtx_ranges_of_a_profiler() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = program::tiny_forest(dir.path(), 18);
+    let (list, run) = (dir.path().join("ranges"), dir.path().join("run"));
+    let mut train = program::canopy();
+    train.args([
+        "train", "--epochs", "2", "--batch", "4", "--points", "48", "--width", "16",
+    ]);
+    train.args(["--device", "cpu", "--profile", "--nvtx", "--data"]);
+    train.arg(&data).arg("--out").arg(&run);
+    if cfg!(not(feature = "nvtx")) {
+        let said = train.output().unwrap();
+        assert!(said.status.success());
+        let said = String::from_utf8_lossy(&said.stderr);
+        assert!(said.contains("--features nvtx"), "{said}");
+        return;
+    }
+    let Some(library) = compiled(dir.path()).filter(|_| cfg!(target_os = "linux")) else {
+        println!("not run, because it needs gcc on Linux");
+        return;
+    };
+    train
+        .env("NVTX_INJECTION64_PATH", library)
+        .env("LIST_OF_RANGES", &list);
+    let said = train.output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+
+    let trace = fs::read_to_string(run.join("profile/trace.json")).unwrap();
+    let spans = canopy::profile::from_chrome(&trace).unwrap().spans;
+    let list = fs::read_to_string(list).unwrap();
+    let pushed = |name: &str| list.lines().filter(|l| *l == format!("push {name}")).count();
+    for name in ["step", "forward", "backward"] {
+        let count = spans.iter().filter(|s| s.name == name).count();
+        assert!(
+            count > 0 && pushed(name) == count,
+            "{name}: {count} spans\n{list}"
+        );
+    }
+    let pops = list.lines().filter(|l| *l == "pop").count();
+    assert_eq!(2 * pops, list.lines().count(), "each range ends");
+}
