@@ -1,6 +1,6 @@
-//! Fewer points of a cloud: at random, one a voxel, or the farthest each time. All the same from the same seed.
+//! Subsampling: random, one point per voxel, or farthest points. The same seed gives the same points.
 //!
-//! Each returns indices into the points it was given.
+//! Each function returns indices into its points.
 
 mod farthest;
 mod method;
@@ -18,7 +18,7 @@ pub use voxel::{voxel, voxel_to};
 const RANDOM: u64 = 0x5a_0001;
 const START: u64 = 0x5a_0002;
 
-/// `n` of `0..len` without repetition, in random order; all of them where `n` is `len` or more.
+/// `n` of `0..len` without repetition, in random order; all if `n` is at least `len`.
 ///
 /// Takes time and memory for `n`, not for `len` (Floyd's sampling; Bentley and Floyd 1987, "A sample of
 /// brilliance").
