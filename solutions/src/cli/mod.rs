@@ -66,7 +66,7 @@ enum Command {
     Profile(profile::Args),
     /// Watch and log how busy graphics cards and processor are
     Monitor(monitor::Args),
-    /// Name the species of clouds
+    /// Predict the species of clouds
     Predict(predict::Args),
     /// Fetch, import, convert, split and look at data
     #[command(subcommand)]
