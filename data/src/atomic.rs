@@ -1,40 +1,45 @@
-//! Files that are either the old ones or the new ones, never half of each.
+//! Atomic writes: a reader finds the old file or the new one, never a part of either.
 
 use std::{fs, io::Write, path::Path};
 
 use anyhow::{Context, Result};
 use tempfile::NamedTempFile;
 
-/// A temporary file beside `path`, on the same disk so that it can be renamed to it, and with the
-/// permissions of any new file. Dropped without `persist`, it is gone.
+/// Creates a temporary file in the folder of `path`, with the permissions of any new file. `persist` renames it to
+/// `path`; if it is dropped before, it is deleted.
 ///
 /// # Errors
-/// The system's: no such folder, read-only, full.
+/// Returns the operating system's error: no such folder, read-only, disk full.
 pub fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
     let folder = path
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
+    let prefix = prefix(path);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".writing-").suffix(".tmp");
-    // A temporary file is its owner's alone unless told otherwise; what it becomes is a file like any other.
+    builder.prefix(&prefix).suffix(".tmp");
+    // By default only its owner could read it.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)
 }
 
-/// Writes `bytes` to `path` so that a reader, or a machine that loses power, finds the old file or the new
-/// one whole.
+/// How the names of temporary files for `path` begin. A process that is killed while it writes leaves one.
+pub fn prefix(path: &Path) -> String {
+    format!(".{}-", path.file_stem().unwrap_or_default().to_string_lossy())
+}
+
+/// Writes `bytes` to `path` atomically: a reader finds the old file or the whole new one, also after a power failure.
 ///
 /// # Errors
-/// Names the file, with the system's reason (disk full, read-only); the old file is untouched then.
+/// Names the file and the operating system's reason (disk full, read-only). The old file is then unchanged.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let attempt = || -> Result<()> {
         let mut file = beside(path)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(path)?;
-        // The rename itself must reach the disk too; where folders cannot be synced this is best effort.
+        // The rename must reach the disk too. Not every system can sync a folder.
         if let Some(folder) = path.parent().and_then(|p| fs::File::open(p).ok()) {
             let _ = folder.sync_all();
         }
@@ -42,7 +47,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     };
     attempt().with_context(|| {
         format!(
-            "{} could not be written; what stood there before is unharmed",
+            "{} could not be written; an older file of this name is unchanged",
             path.display()
         )
     })
@@ -53,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_whole_and_nothing_else_is_left() {
+    fn a_file_is_replaced_and_no_other_file_remains() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.txt");
         write(&path, b"old").unwrap();
@@ -63,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_named() {
+    fn a_missing_folder_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let e = format!("{:#}", write(&dir.path().join("no/a.txt"), b"").unwrap_err());
         assert!(e.contains("a.txt") && e.contains("could not be written"), "{e}");

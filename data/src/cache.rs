@@ -1,4 +1,4 @@
-//! Where sets that were made or imported are kept between runs.
+//! The folder in which generated and imported sets are kept.
 
 use std::path::PathBuf;
 

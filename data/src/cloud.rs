@@ -2,27 +2,27 @@
 
 use anyhow::{Result, ensure};
 
-/// Which of a pulse's returns a point is (LAS: both count from 1).
+/// Which of a pulse's returns a point is; both numbers count from 1, as in LAS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Return {
-    /// This return's number, 1 being the first the pulse met.
+    /// This return's number; the first is 1.
     pub number: u8,
-    /// How many returns the pulse gave.
+    /// How many returns the pulse had.
     pub of: u8,
 }
 
 /// Points in metres, z up, with the attributes that the file had.
 ///
 /// Coordinates are `f32` relative to `origin`, so that map coordinates (hundreds of kilometres) keep
-/// their millimetres. An attribute that the file lacks is an empty vector; one that it has is as long as `xyz`.
+/// millimetres. An attribute that the file lacks is an empty vector; the others are as long as `xyz`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cloud {
-    /// Added to each point of `xyz`, gives the coordinates of the file, in metres.
+    /// The file's coordinates are this plus `xyz`, metres.
     pub origin: [f64; 3],
-    /// The points, metres from `origin`.
+    /// The points, metres relative to `origin`.
     pub xyz: Vec<[f32; 3]>,
-    /// Strength of the echo, in the scanner's own unit.
+    /// Intensity of the return, in the scanner's own unit.
     pub intensity: Vec<u16>,
     /// ASPRS class: 2 ground, 5 high vegetation, 7 and 18 noise.
     pub class: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct Cloud {
     pub returns: Vec<Return>,
 }
 
-/// An axis-aligned box around a cloud, metres from its origin.
+/// The axis-aligned bounding box of a cloud, metres relative to its origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Least x, y, z.
@@ -58,7 +58,7 @@ impl Cloud {
         self.xyz.is_empty()
     }
 
-    /// The box around the points; none for an empty cloud.
+    /// The bounding box; `None` for an empty cloud.
     pub fn bounds(&self) -> Option<Bounds> {
         let first = *self.xyz.first()?;
         let mut b = Bounds {
@@ -77,7 +77,7 @@ impl Cloud {
     /// The points at `indices`, in that order, with their attributes.
     ///
     /// # Panics
-    /// Where an index is out of range.
+    /// Panics if an index is out of range.
     pub fn select(&self, indices: &[usize]) -> Self {
         fn pick<T: Copy>(from: &[T], indices: &[usize]) -> Vec<T> {
             if from.is_empty() {
@@ -95,7 +95,19 @@ impl Cloud {
         }
     }
 
-    /// Holds that every attribute is absent or complete and every coordinate finite.
+    /// Adds the points of `other`, which must have the origin and attributes of this cloud unless this one is empty.
+    pub fn append(&mut self, mut other: Self) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        self.xyz.append(&mut other.xyz);
+        self.intensity.append(&mut other.intensity);
+        self.class.append(&mut other.class);
+        self.returns.append(&mut other.returns);
+    }
+
+    /// Checks that every attribute is absent or complete and every coordinate finite.
     ///
     /// # Errors
     /// Names the first point or attribute that is wrong.
@@ -109,10 +121,7 @@ impl Cloud {
             ensure!(len == 0 || len == n, "{name} has {len} values for {n} points");
         }
         if let Some(i) = self.xyz.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
-            anyhow::bail!(
-                "point {i} is {:?}: a coordinate that is not a number",
-                self.xyz[i]
-            );
+            anyhow::bail!("point {i} is {:?}: expected finite coordinates", self.xyz[i]);
         }
         Ok(())
     }

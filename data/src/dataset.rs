@@ -1,4 +1,4 @@
-//! Labelled trees: what the trainer sees of a data set, whatever it was imported from.
+//! Labelled trees: a data set for the trainer, independent of its file format.
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -18,7 +18,7 @@ pub enum Scan {
     Uls,
     /// From an aeroplane.
     Als,
-    /// Not known.
+    /// Unknown.
     #[default]
     Unknown,
 }
@@ -26,19 +26,19 @@ pub enum Scan {
 /// One scan of one tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreeRecord {
-    /// The tree. Two scans of one tree bear the same name, and never part in a split.
+    /// The tree. Scans of one tree have the same name and are in the same part of a split.
     pub tree: String,
     /// Index into the data set's species.
     pub species: usize,
-    /// The plot or site it grew on: what splits are made by.
+    /// The plot or site, by which sets are split.
     pub plot: String,
     /// How it was scanned.
     pub scan: Scan,
-    /// Where the cloud comes from, for messages: a file, or a shard and its place.
+    /// Where the cloud comes from, for messages.
     pub source: String,
 }
 
-/// Where clouds are fetched from: shards on disk, files of a folder, memory.
+/// A source of clouds: shards on disk, files of a folder, memory.
 pub trait CloudSource: Send + Sync + Debug {
     /// The cloud of record `index`.
     ///
@@ -47,7 +47,7 @@ pub trait CloudSource: Send + Sync + Debug {
     fn cloud(&self, index: usize) -> Result<Cloud>;
 }
 
-/// A set of labelled scans. Cheap to clone; clouds are read when asked for.
+/// A set of labelled scans. Cheap to clone; clouds are read on request.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     /// Its name: `builtin`, `stpctls`, a folder's name.
@@ -56,7 +56,7 @@ pub struct Dataset {
     pub species: Vec<String>,
     /// The scans.
     pub records: Arc<Vec<TreeRecord>>,
-    /// SHA-256 over species, records and clouds, in hex: two sets with one digest train the same.
+    /// SHA-256 over species, records and clouds, in hex. Training on two sets with the same digest gives the same model.
     pub digest: String,
     source: Arc<dyn CloudSource>,
 }
@@ -112,12 +112,12 @@ impl CloudSource for Subset {
 }
 
 impl Dataset {
-    /// Only the named species (all where none is named), in that order, and of them only clouds with at
-    /// least `min_points` points. Reads every cloud once where `min_points` is above 1.
+    /// Only the named species (all if `species` is empty), in that order, and of them only clouds with at
+    /// least `min_points` points. Reads every cloud once if `min_points` is above 1.
     ///
     /// # Errors
-    /// A species that the set does not have, with those that it has; a cloud that cannot be read; or
-    /// nothing left.
+    /// Returns an error if the set lacks a species (lists those that it has), a cloud cannot be read, or no cloud is
+    /// left.
     pub fn subset(&self, species: &[String], min_points: usize) -> Result<Self> {
         if species.is_empty() && min_points <= 1 {
             return Ok(self.clone());
@@ -153,7 +153,7 @@ impl Dataset {
         }
         ensure!(
             !kept.is_empty(),
-            "nothing is left of {}: no cloud of {} has {min_points} points",
+            "no cloud of {} is left: none of {} has {min_points} points",
             self.name,
             names.join(", ")
         );
@@ -168,10 +168,10 @@ impl Dataset {
 }
 
 impl Dataset {
-    /// The same clouds under the labels of `species`, as a model knows them.
+    /// The same clouds with the label numbers of `species`, those of a model.
     ///
     /// # Errors
-    /// A species of this set that `species` lacks.
+    /// Returns an error if `species` lacks a species of this set.
     pub fn relabel(&self, species: &[String]) -> Result<Self> {
         let number = |name: &String| {
             let at = species.iter().position(|s| s == name);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn relabelled_clouds_bear_the_models_numbers() {
+    fn relabelled_clouds_have_the_models_numbers() {
         let model = ["oak", "elm", "ash", "beech"].map(String::from);
         let labels: Vec<usize> = set()
             .relabel(&model)
@@ -258,12 +258,6 @@ mod tests {
     fn an_unknown_species_and_an_empty_rest_are_errors() {
         let e = set().subset(&["elm".into()], 1).unwrap_err().to_string();
         assert!(e.contains("'elm'") && e.contains("ash, beech, oak"), "{e}");
-        assert!(
-            set()
-                .subset(&[], 99)
-                .unwrap_err()
-                .to_string()
-                .contains("nothing is left")
-        );
+        assert!(set().subset(&[], 99).unwrap_err().to_string().contains("is left"));
     }
 }

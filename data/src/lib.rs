@@ -1,7 +1,7 @@
 //! Laser-scanned trees: file formats, data sets as they are downloaded, and a virtual forest.
 //!
-//! The ground floor of Canopy. It knows nothing of tensors: a [`Cloud`] is points in metres with what
-//! the scanner said of each, a [`Dataset`] is labelled clouds with the plot that each grew on.
+//! The lowest layer of Canopy, without tensors. A [`Cloud`] is points in metres with their attributes; a [`Dataset`] is
+//! labelled clouds with the plot of each.
 
 pub mod atomic;
 pub mod builtin;

@@ -1,4 +1,4 @@
-//! Opens whatever data set lies at a path.
+//! Opens a data set of any kind.
 
 use std::{
     fmt::Write as _,
@@ -16,27 +16,28 @@ use crate::{
     shard,
 };
 
-/// Clouds of more points are thinned at random when a set is opened as downloaded, so that an epoch does not
-/// read gigabytes: 32 times what a batch draws of a cloud. `canopy data import` keeps every point.
+/// Clouds with more points are thinned at random when a set is opened as downloaded, so that an epoch does not
+/// read gigabytes. It is 32 times what a batch draws of a cloud. `canopy data import` keeps every point.
 pub const MOST_POINTS: usize = 32_768;
 
-/// How [`open`] imports a set that is not in shards yet.
+/// How [`open`] imports a set that is not in shards.
 pub struct Opening<'a> {
-    /// What to take of it.
+    /// What to import.
     pub options: Options,
-    /// Where the import is kept.
+    /// Folder in which the import is kept.
     pub cache: PathBuf,
-    /// Called with what the user should know, a line each time.
+    /// Called with each line for the user.
     pub tell: &'a mut dyn FnMut(&str),
-    /// Called as trees are read; its error stops the import.
+    /// Called as trees are read. Its error stops the import.
     pub progress: &'a mut dyn FnMut(Progress) -> Result<()>,
 }
 
-/// The data set at `path`: a folder of shards, or a layout that [`import::detect`] knows, which is imported once
-/// and kept in the opening's cache.
+/// Opens the data set at `path`: a folder of shards, or a layout that [`import::detect`] knows, which is imported once
+/// and kept in the cache.
 ///
 /// # Errors
-/// Nothing recognised (says what was expected); damaged files, each by name; what the progress gives.
+/// Returns an error if no layout is recognised (with what was expected) or files are damaged (each by name), or the error
+/// of `progress`.
 pub fn open(path: &Path, opening: Opening) -> Result<Dataset> {
     if is_shards(path) {
         return shard::open(path);
@@ -53,7 +54,7 @@ pub fn open(path: &Path, opening: Opening) -> Result<Dataset> {
     if is_shards(&kept) {
         match shard::open(&kept) {
             Ok(data) => return Ok(data),
-            Err(e) => tell(&format!("{}: imported again, for {e:#}", path.display())),
+            Err(e) => tell(&format!("{}: imported again because {e:#}", path.display())),
         }
     }
     tell(&format!(
@@ -79,7 +80,7 @@ fn is_shards(path: &Path) -> bool {
     path.join("dataset.json").is_file()
 }
 
-/// Changes where the files, their sizes or times, or the options change; so a cache never shows old data.
+/// A key that changes with the files, their sizes and times, and the options, so that the cache is never outdated.
 fn key(path: &Path, kind: Kind, plan: &Plan, options: &Options) -> String {
     let mut hash = Sha256::new();
     let home = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -92,7 +93,7 @@ fn key(path: &Path, kind: Kind, plan: &Plan, options: &Options) -> String {
         let time = time.and_then(|t| t.duration_since(UNIX_EPOCH).ok());
         hash.update(format!("{file:?} {:?} {time:?}", meta.map(|m| m.len())));
     }
-    // What a table or a shapefile said, which no point file's time tells.
+    // Labels of tables and shapefiles, which may change while no point file does.
     for record in plan.records() {
         hash.update(format!("{record:?}"));
     }

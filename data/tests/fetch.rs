@@ -219,7 +219,7 @@ fn a_break_without_an_end_keeps_what_came_and_the_next_run_goes_on() {
     ]);
     let error = t.run().unwrap_err();
     assert!(
-        error.contains("given up after 3 attempts; 70000 bytes are kept"),
+        error.contains("gave up after 3 attempts; 70000 bytes are kept"),
         "{error}"
     );
     assert!(!t.to.exists());
@@ -330,7 +330,7 @@ fn another_file_of_that_name_is_not_touched() {
     let t = trial(&[Act::Serve]);
     fs::write(&t.to, "mine").unwrap();
     let error = t.run().unwrap_err();
-    assert!(error.contains("here already"), "{error}");
+    assert!(error.contains("exists already"), "{error}");
     assert_eq!(fs::read(&t.to).unwrap(), b"mine");
     assert!(t.ranges().is_empty());
 }
@@ -363,5 +363,5 @@ fn nobody_listening_is_told() {
         ranges: Arc::default(),
     };
     let error = Trial { server, ..t }.run().unwrap_err();
-    assert!(error.contains("given up after 3 attempts"), "{error}");
+    assert!(error.contains("gave up after 3 attempts"), "{error}");
 }

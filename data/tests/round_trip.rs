@@ -112,7 +112,7 @@ proptest! {
     #[test]
     fn every_format_gives_back_what_it_was_given(cloud in clouds(300)) {
         let home = tempfile::tempdir().unwrap();
-        for name in ["a.las", "a.laz", "a.ply", "a.xyz", "a.csv", "a.canopy"] {
+        for name in ["a.las", "a.laz", "a.ply", "a.xyz", "a.csv", "a.safetensors"] {
             there_and_back(&cloud, &home.path().join(name), &Options::default())?;
         }
         let ascii = Options { ascii: true, ..Options::default() };
@@ -122,7 +122,7 @@ proptest! {
     #[test]
     fn pieces_put_together_are_the_whole(cloud in clouds(400), chunk in 1usize..150) {
         let home = tempfile::tempdir().unwrap();
-        for name in ["a.las", "a.laz", "a.ply", "a.xyz", "a.canopy"] {
+        for name in ["a.las", "a.laz", "a.ply", "a.xyz", "a.safetensors"] {
             let path = home.path().join(name);
             formats::write(&path, &cloud, &Options::default()).unwrap();
             let whole = formats::read(&path).unwrap();
@@ -158,15 +158,73 @@ fn large() -> Cloud {
     c
 }
 
+fn convert(from: &Path, to: &Path, options: &Options) -> u64 {
+    let mut reader = formats::open(from).unwrap();
+    formats::convert(&mut reader, to, options, &mut |_| Ok(())).unwrap()
+}
+
+/// A LAZ file with steps of 0.1 mm, by the `las` crate.
+fn fine_laz(path: &Path) -> Vec<f64> {
+    let mut builder = las::Builder::from((1, 4));
+    builder.point_format = las::point::Format::new(6).unwrap();
+    builder.point_format.is_compressed = true;
+    let axis = |offset| las::Transform { scale: 1e-4, offset };
+    builder.transforms = las::Vector {
+        x: axis(432_000.0),
+        y: axis(5_403_000.5),
+        z: las::Transform {
+            scale: 0.0005,
+            offset: 0.0,
+        },
+    };
+    let mut writer = las::Writer::from_path(path, builder.into_header().unwrap()).unwrap();
+    let x: Vec<f64> = (0..500).map(|i| 432_120.0 + f64::from(i) * 0.0373).collect();
+    for &x in &x {
+        let (y, z) = (5_403_210.123_4, 12.0105);
+        writer
+            .write_point(las::Point {
+                x,
+                y,
+                z,
+                gps_time: Some(0.0),
+                ..Default::default()
+            })
+            .unwrap();
+    }
+    writer.close().unwrap();
+    x
+}
+
+#[test]
+fn laz_to_laz_keeps_scale_offset_and_coordinates() {
+    let home = tempfile::tempdir().unwrap();
+    let (from, to) = (home.path().join("a.laz"), home.path().join("b.laz"));
+    let x = fine_laz(&from);
+    convert(&from, &to, &Options::default());
+    let grid = |path: &Path| formats::open(path).unwrap().grid().unwrap();
+    assert_eq!(grid(&to), grid(&from));
+    let written = las::Reader::from_path(&to).unwrap().read_all().unwrap();
+    for ((a, b), y) in written.x().zip(&x).zip(written.y()) {
+        assert!(
+            (a - b).abs() < 1e-6 && (y - 5_403_210.123_4).abs() < 1e-6,
+            "{a} {b} {y}"
+        );
+    }
+    // A resolution that was asked for is used.
+    let options = Options {
+        resolution: Some(0.01),
+        ..Options::default()
+    };
+    convert(&from, &to, &options);
+    assert_eq!(grid(&to).scale, [0.01; 3]);
+}
+
 #[test]
 fn laz_of_many_chunks_reads_as_the_las_it_came_from() {
     let home = tempfile::tempdir().unwrap();
     let (las, laz) = (home.path().join("a.las"), home.path().join("a.laz"));
     formats::write(&las, &large(), &Options::default()).unwrap();
-    assert_eq!(
-        formats::convert(&las, &laz, &Options::default()).unwrap(),
-        230_000
-    );
+    assert_eq!(convert(&las, &laz, &Options::default()), 230_000);
     let (a, b) = (formats::read(&las).unwrap(), formats::read(&laz).unwrap());
     assert_eq!(a, b);
     // Pieces smaller than a LAZ chunk, that do not divide it.
@@ -221,7 +279,7 @@ fn a_file_appears_whole_or_not_at_all() {
         e.contains("a.laz") && e.contains("point 1") && e.contains("resolution"),
         "{e}"
     );
-    // What stood there stands there still, and nothing lies beside it.
+    // The older file is unchanged, and there is no other.
     assert_eq!(formats::read(&path).unwrap().xyz, cloud.xyz);
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1);
 }
@@ -245,7 +303,7 @@ fn a_folder_that_is_missing_or_a_name_without_a_format_is_told() {
 #[test]
 fn an_empty_cloud_and_a_single_point_are_files_too() {
     let home = tempfile::tempdir().unwrap();
-    for name in ["a.las", "a.laz", "a.ply", "a.canopy"] {
+    for name in ["a.las", "a.laz", "a.ply", "a.safetensors"] {
         let path = home.path().join(name);
         for cloud in [Cloud::default(), Cloud::from_points(vec![[1.0, 2.0, 3.0]])] {
             formats::write(&path, &cloud, &Options::default()).unwrap();
@@ -258,7 +316,7 @@ fn an_empty_cloud_and_a_single_point_are_files_too() {
 #[test]
 fn info_tells_what_a_file_holds() {
     let home = tempfile::tempdir().unwrap();
-    for name in ["a.las", "a.laz", "a.ply", "a.csv", "a.canopy"] {
+    for name in ["a.las", "a.laz", "a.ply", "a.csv", "a.safetensors"] {
         let path = home.path().join(name);
         let mut c = large();
         c.origin = [500_000.0, 5_400_000.0, 0.0];

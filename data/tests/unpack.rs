@@ -49,7 +49,7 @@ fn files_and_folders_come_out_as_they_went_in() {
     assert_eq!(fs::read(to.join("train/LAS/a.las")).unwrap(), b"points");
     assert_eq!(fs::read(to.join("train/b ä.csv")).unwrap(), b"1,2");
     assert!(fs::read(to.join("empty.txt")).unwrap().is_empty());
-    assert!(run(&path, &to).unwrap_err().contains("here already"));
+    assert!(run(&path, &to).unwrap_err().contains("exists already"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn every_format_reads_the_same_number_of_points_and_nothing_is_left_behind() {
     let files: Vec<&str> = read.iter().map(|r| r["file"].as_str().unwrap()).collect();
     assert_eq!(
         files,
-        ["tree.laz", "tree.las", "tree.xyz", "tree.ply", "tree.canopy"]
+        ["tree.laz", "tree.las", "tree.xyz", "tree.ply", "tree.safetensors"]
     );
     for r in read {
         assert_eq!(r["points"], 5000, "{r}");

@@ -94,7 +94,7 @@ fn a_folder_becomes_shards_is_described_split_and_written_out_again() {
     let again = json(d, &["import", "csv", "out/labels.csv", "--out", "set2", "--json"]);
     assert_eq!((&again["trees"], &again["points"]), (&24.into(), &4_800.into()));
     let error = fails(d, &["convert", "set", "out"], 1);
-    assert!(error.contains("out is here already"), "{error}");
+    assert!(error.contains("out exists already"), "{error}");
 }
 
 #[test]
@@ -129,6 +129,49 @@ fn a_file_is_converted_sampled_and_shown() {
 }
 
 #[test]
+fn info_says_what_was_decoded_and_check_decodes() {
+    let dir = scans();
+    let d = dir.path();
+    let path = "scans/oak/p0/t0.laz";
+    assert_eq!(json(d, &["info", path, "--json"])[0]["decoded"], false);
+    assert!(done(d, &["info", path]).contains("--check"));
+    let checked = &json(d, &["info", path, "--check", "--json"])[0];
+    assert_eq!(
+        (&checked["decoded"], &checked["points"]),
+        (&true.into(), &200.into())
+    );
+    assert_eq!(json(d, &["info", "scans", "--json"])[0]["decoded"], false);
+    assert_eq!(
+        json(d, &["info", "scans", "--check", "--json"])[0]["points"],
+        4_800
+    );
+
+    // Damaged behind its header: only --check can find that.
+    let mut bytes = fs::read(d.join(path)).unwrap();
+    let points = u32::from_le_bytes(bytes[96..100].try_into().unwrap()) as usize;
+    bytes[points + 40..points + 60].fill(0xff);
+    fs::write(d.join(path), bytes).unwrap();
+    done(d, &["info", path]);
+    assert!(fails(d, &["info", path, "--check"], 1).contains("t0.laz"));
+    assert!(fails(d, &["info", "scans", "--check"], 1).contains("t0.laz"));
+}
+
+#[test]
+fn points_that_are_not_finite_are_left_out_on_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let d = dir.path();
+    fs::write(d.join("a.xyz"), "1 2 3\nnan 0 0\n4 5 6\n").unwrap();
+    let error = fails(d, &["convert", "a.xyz", "a.laz"], 1);
+    assert!(
+        error.contains("line 2") && error.contains("--drop-invalid"),
+        "{error}"
+    );
+    let said = done(d, &["convert", "a.xyz", "a.laz", "--drop-invalid"]);
+    assert!(said.contains("2 points, 1 left out"), "{said}");
+    assert_eq!(formats::read(&d.join("a.laz")).unwrap().len(), 2);
+}
+
+#[test]
 fn the_forest_is_grown_into_shards_and_files() {
     let dir = tempfile::tempdir().unwrap();
     let d = dir.path();
@@ -148,7 +191,7 @@ fn the_forest_is_grown_into_shards_and_files() {
 fn what_cannot_be_done_says_so_and_leaves_nothing() {
     let dir = scans();
     let d = dir.path();
-    assert!(fails(d, &["import", "folder", "nowhere"], 1).contains("nothing here"));
+    assert!(fails(d, &["import", "folder", "nowhere"], 1).contains("no such file"));
     assert!(fails(d, &["import", "folder", "scans", "--species", "yew"], 1).contains("ash, oak"));
     fs::write(d.join("scans/oak/p0/broken.laz"), "LASF").unwrap();
     assert!(fails(d, &["import", "folder", "scans", "--out", "set"], 1).contains("broken.laz"));

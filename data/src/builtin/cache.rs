@@ -1,16 +1,15 @@
-//! The built-in set on disk: one file, written whole or not at all, checked whenever it is read.
+//! The built-in set on disk: one file, written atomically and checked when it is read.
 //!
 //! ```text
 //! 8 bytes   "CANOPYF1"
 //! u32       length of the header, little-endian like all that follows
 //! header    JSON: configuration, species, records
-//! payload   a scan after the other: x, y, z as f32; intensity as u16; return number and number of returns as u8
+//! payload   the scans' points: x, y, z as f32; intensity as u16; return number and number of returns as u8
 //! 32 bytes  SHA-256 of header and payload
 //! ```
 
 use std::{
     fs::{self, File},
-    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -18,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Cloud, Return, TreeRecord};
+use crate::{Cloud, Return, TreeRecord, atomic};
 
 use super::{Config, GENERATOR, make::Made, species_names};
 
@@ -34,7 +33,7 @@ struct Header {
     records: Vec<TreeRecord>,
 }
 
-/// The set as the bytes of its file, and where its clouds lie in them.
+/// The set as the bytes of its file.
 #[derive(Debug)]
 pub struct Packed {
     bytes: Vec<u8>,
@@ -53,7 +52,7 @@ pub fn path(config: &Config, dir: &Path) -> PathBuf {
 }
 
 impl Packed {
-    /// Packs a set that was just made.
+    /// Packs a generated set.
     pub fn pack(config: &Config, made: Made) -> Result<Self> {
         let header = Header {
             generator: GENERATOR,
@@ -97,32 +96,32 @@ impl Packed {
     /// Reads the set of `config` from `path`.
     ///
     /// # Errors
-    /// Where the file is missing, cut short, damaged, or of another configuration.
+    /// Returns an error if the file is missing, truncated, damaged, or of another configuration.
     pub fn read(config: &Config, path: &Path) -> Result<Self> {
         let bytes = fs::read(path).with_context(|| format!("{}: cannot read", path.display()))?;
-        Self::parse(config, bytes).with_context(|| format!("{}: not a sound cache", path.display()))
+        Self::parse(config, bytes).with_context(|| format!("{}: the cache is damaged", path.display()))
     }
 
     fn parse(config: &Config, bytes: Vec<u8>) -> Result<Self> {
         ensure!(
             bytes.len() > 12 + DIGEST && &bytes[..8] == MAGIC,
-            "it does not begin as one"
+            "expected the first bytes of a built-in set"
         );
         let length = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize;
         let end = bytes.len() - DIGEST;
         ensure!(
             length <= end - 12,
-            "its header of {length} bytes goes beyond its end"
+            "its header of {length} bytes is longer than the file"
         );
         let digest = Sha256::digest(&bytes[12..end]);
         ensure!(
             digest[..] == bytes[end..],
-            "its digest is another than that of its content"
+            "its digest does not match its content"
         );
         let header: Header = serde_json::from_slice(&bytes[12..12 + length])?;
         ensure!(
             header.generator == GENERATOR && header.config == *config && header.species == species_names(),
-            "it holds another set: {:?}",
+            "it has another set: {:?}",
             header.config
         );
         let payload = 12 + length;
@@ -142,20 +141,9 @@ impl Packed {
         })
     }
 
-    /// Writes the set to `path`: to a temporary file beside it, synced, then renamed.
+    /// Writes the set to `path` atomically.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let dir = path.parent().unwrap_or(Path::new("."));
-        let write = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new()
-                .prefix(&leftover_prefix(path))
-                .suffix(".tmp")
-                .tempfile_in(dir)?;
-            file.write_all(&self.bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(path).map_err(|e| e.error)?;
-            Ok(())
-        };
-        write().with_context(|| format!("{}: cannot write", path.display()))
+        atomic::write(path, &self.bytes)
     }
 
     /// The cloud of record `index`.
@@ -181,29 +169,24 @@ impl Packed {
     }
 }
 
-/// Holds the lock of `path` while it lives, so that two programs do not make the same set side by side.
-/// Where the file system knows no locks both make it: wasted time, but the file is whole all the same.
+/// Locks `path` until the result is dropped, so that two programs do not generate the same set at the same time. On a
+/// file system without locks both do, which wastes time only.
 pub fn lock(path: &Path) -> Option<File> {
     let file = File::create(path.with_extension("lock")).ok()?;
     file.lock().ok()?;
     Some(file)
 }
 
-/// Removes what a program left behind that was killed while it wrote `path`. Call it with the lock held.
+/// Removes the temporary files of programs that were killed while they wrote `path`. Requires the lock.
 pub fn sweep(path: &Path) {
-    let prefix = leftover_prefix(path);
+    let prefix = atomic::prefix(path);
     let entries = path.parent().and_then(|dir| fs::read_dir(dir).ok());
     for entry in entries.into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(&prefix) {
-            // It is only litter: where it cannot be removed, it may stay.
+            // A file that cannot be removed does no harm.
             let _ = fs::remove_file(entry.path());
         }
     }
-}
-
-fn leftover_prefix(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default();
-    format!(".{}-", stem.to_string_lossy())
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! Grows and scans the planned trees.
+//! Generates and scans the planned trees.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
@@ -15,13 +15,13 @@ use super::{
     plan::{self, Planned, Stream, stream},
 };
 
-/// Points of a full-resolution scan, at least.
+/// Least number of points of a full-resolution scan.
 const FULL: usize = 1_000_000;
 
 /// A set in memory: its records, and for each its cloud.
 #[derive(Debug)]
 pub struct Made {
-    /// The scans' records, in an order that has nothing to do with species.
+    /// The scans' records, in an order that is independent of species.
     pub records: Vec<TreeRecord>,
     /// The clouds, in the records' order.
     pub clouds: Vec<Cloud>,
@@ -34,7 +34,7 @@ struct Job {
     scan: usize,
 }
 
-/// Grows and scans every tree of `config`, on all threads; `progress` hears of (scans done, scans in all).
+/// Generates and scans every tree of `config` on all threads. `progress` is called with (scans done, all scans).
 pub fn make(config: &Config, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Made> {
     let planned: Vec<Planned> = (0..config.trees).map(|i| plan::tree(config.seed, i)).collect();
     let mut jobs: Vec<Job> = planned
@@ -78,7 +78,7 @@ fn scene(seed: u64, index: usize, planned: &Planned) -> Scene {
     Scene::new(&tree, &species.habit, &neighbours)
 }
 
-/// A scan of the tree by a stream of random numbers that is its own.
+/// A scan of the tree, with its own stream of random numbers.
 fn stream_of_scan(seed: u64, index: usize, scan: usize) -> Philox {
     stream(seed, Stream::Scan, index * 4 + scan)
 }
@@ -111,7 +111,7 @@ fn at_least(scene: &Scene, scan: Scan, points: usize, rng: impl Fn() -> Philox) 
         if cloud.len() >= points {
             return Ok(cloud);
         }
-        // As many as should be needed, by what came, and some more.
+        // As many as the last scan suggests, and some more.
         let needed = 1.2 * pulses as f64 * points as f64 / cloud.len().max(points / 20 + 1) as f64;
         pulses = needed as usize + 1;
     }

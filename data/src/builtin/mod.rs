@@ -1,6 +1,6 @@
-//! The built-in set: a forest of seven species on fourteen plots, grown and scanned by this program.
+//! The built-in set: a forest of seven species on fourteen plots, generated and scanned by this program.
 //!
-//! It needs no download, and it is the same, byte for byte, from the same seed on every machine.
+//! It needs no download. The same seed gives a bit-identical set on every machine.
 
 mod cache;
 mod make;
@@ -19,17 +19,17 @@ use crate::{Cloud, CloudSource, Dataset, species::SPECIES};
 
 use cache::Packed;
 
-/// Number of the generator. It grows with any change to what is made, so that no old cache is taken for new.
+/// Version of the generator. Any change of its output increments it, so that old caches are not used.
 pub const GENERATOR: u32 = 3;
 
-/// What set to make.
+/// Which set to generate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
-    /// Another seed, another forest.
+    /// Seed of the forest.
     pub seed: u64,
     /// How many trees; some are scanned twice, so there are more scans.
     pub trees: usize,
-    /// Points stored for each scan: every scan has as many.
+    /// Points per scan.
     pub points: usize,
 }
 
@@ -43,21 +43,21 @@ impl Default for Config {
     }
 }
 
-/// A set, and what went amiss with its cache without harm to the set.
+/// A set, and whether it could be cached.
 #[derive(Debug)]
 pub struct Loaded {
     /// The set.
     pub dataset: Dataset,
-    /// Why the set could not be kept on disk: say it to the user, the next run will make the set anew.
+    /// Warning for the user if the set could not be cached: the next run generates it again.
     pub warning: Option<String>,
     /// Whether the set came from the cache.
     pub cached: bool,
 }
 
-/// How much of a tree's scan to give.
+/// How many points of a tree's scan to return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// So many points, drawn at random.
+    /// This many points, drawn at random.
     Sampled(usize),
     /// Every point: more than a million.
     Full,
@@ -69,10 +69,10 @@ impl CloudSource for Packed {
     }
 }
 
-/// The set of `config`, from the cache in `cache_dir` or made anew; `progress` hears of (scans done, in all).
+/// The set of `config`, from the cache in `cache_dir` or generated. `progress` is called with (scans done, all scans).
 ///
 /// # Errors
-/// Where `config` asks for nothing. A cache that cannot be used is no error: see [`load`] for its warning.
+/// Returns an error if `config` has no trees or points. An unusable cache is not an error: see the warning of [`load`].
 pub fn dataset(
     config: &Config,
     cache_dir: &Path,
@@ -81,17 +81,17 @@ pub fn dataset(
     Ok(load(config, cache_dir, progress)?.dataset)
 }
 
-/// As [`dataset`], and says what became of the cache.
+/// As [`dataset`], with information on the cache.
 ///
-/// A cache that is damaged or of another generator is made anew and replaced. One that cannot be written
-/// (read-only or full disk) leaves the set in memory with a warning. Safe where several programs start at once.
+/// A cache that is damaged or of another generator is replaced. If it cannot be written (read-only or full disk), the set
+/// stays in memory and there is a warning. Several programs may do this at the same time.
 ///
 /// # Errors
-/// Where `config` asks for nothing.
+/// Returns an error if `config` has no trees or points, or too many.
 pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Loaded> {
     ensure!(
         config.trees > 0 && config.points > 0,
-        "a set of {config:?} is empty: ask for trees and points"
+        "a set of {config:?} is empty: expected at least one tree and one point"
     );
     ensure!(
         config.trees <= 1_000_000 && config.points <= 100_000,
@@ -102,9 +102,9 @@ pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) 
         return Ok(loaded(packed, None, true));
     }
     let made_dir =
-        fs::create_dir_all(cache_dir).with_context(|| format!("{}: cannot make", cache_dir.display()));
+        fs::create_dir_all(cache_dir).with_context(|| format!("{}: cannot create", cache_dir.display()));
     let lock = cache::lock(&path);
-    // Another program may have made it while this one waited for the lock.
+    // Another program may have written it while this one waited for the lock.
     if let Ok(packed) = Packed::read(config, &path) {
         return Ok(loaded(packed, None, true));
     }
@@ -112,10 +112,9 @@ pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) 
         cache::sweep(&path);
     }
     let packed = Packed::pack(config, make::make(config, progress)?)?;
-    let warning = made_dir
-        .and_then(|()| packed.write(&path))
-        .err()
-        .map(|e| format!("the built-in set is not kept on disk, so the next run will make it anew: {e:#}"));
+    let warning = made_dir.and_then(|()| packed.write(&path)).err().map(|e| {
+        format!("the built-in set is not kept on disk, so the next run will generate it again: {e:#}")
+    });
     drop(lock);
     Ok(loaded(packed, warning, false))
 }
@@ -136,10 +135,10 @@ fn loaded(packed: Packed, warning: Option<String>, cached: bool) -> Loaded {
     }
 }
 
-/// Tree `index` of the forest of `seed`, its first scan; heights are metres above its foot.
+/// The first scan of tree `index` of the forest of `seed`; heights are metres above its foot.
 ///
 /// # Errors
-/// Where a scan gives too few points, which would be a fault of the scanner.
+/// Returns an error if a scan has too few points, which would be a bug of the scanner.
 pub fn tree(seed: u64, index: usize, resolution: Resolution) -> Result<Cloud> {
     match resolution {
         Resolution::Sampled(points) => make::one(seed, index, Some(points)),
@@ -147,7 +146,7 @@ pub fn tree(seed: u64, index: usize, resolution: Resolution) -> Result<Cloud> {
     }
 }
 
-/// What stands at `index` of the forest of `seed`.
+/// The plan of tree `index` of the forest of `seed`.
 pub fn planned(seed: u64, index: usize) -> Planned {
     plan::tree(seed, index)
 }

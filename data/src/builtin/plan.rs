@@ -1,4 +1,4 @@
-//! The forest's plan: which tree of which species stands on which plot, how it grew up, and how it was scanned.
+//! The plan of the forest: species, plot, growing conditions and scans of each tree.
 //!
 //! Everything about tree `index` follows from (seed, index), so a longer plan begins with a shorter one.
 

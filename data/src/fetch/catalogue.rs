@@ -1,23 +1,23 @@
-//! The data sets that are known.
+//! The known public data sets.
 
 use anyhow::{Context, Result};
 
-/// A data set that others published.
+/// A published data set.
 #[derive(Debug)]
 pub struct Entry {
     /// Its name on the command line; also the layout to import it as.
     pub name: &'static str,
-    /// What it is.
+    /// A description.
     pub title: &'static str,
-    /// Who made it: to cite.
+    /// How to cite it.
     pub citation: &'static str,
-    /// Its page, for people.
+    /// Its web page.
     pub page: &'static str,
-    /// The licence of the data, as its page names it; empty where it is to be read there.
+    /// The licence of the data as its page names it; empty: see the page.
     pub licence: &'static str,
     /// Its files.
     pub files: &'static [File],
-    /// What must be done by hand; empty where nothing must.
+    /// What the user must do by hand; empty: nothing.
     pub by_hand: &'static str,
 }
 
@@ -26,15 +26,15 @@ pub struct Entry {
 pub struct File {
     /// Its name.
     pub name: &'static str,
-    /// Where it is; `None` where no direct address is known.
+    /// Its address; `None` if no direct address is known.
     pub url: Option<&'static str>,
-    /// Its length, where published.
+    /// Its length in bytes, if published.
     pub bytes: Option<u64>,
     /// Its MD5, in hex, as published.
     pub md5: &'static str,
 }
 
-/// Every data set that is known.
+/// Every known data set.
 pub fn catalogue() -> &'static [Entry] {
     &ENTRIES
 }

@@ -1,4 +1,4 @@
-//! One file over HTTP: resumed from a `.part` file, held to its length and MD5, renamed only when whole.
+//! Downloads a file over HTTP: resumed from a `.part` file, checked by length and MD5, and renamed when complete.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use md5::{Digest, Md5};
 
-/// What is known of a file before it is fetched.
+/// Known properties of a file, which are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Expect<'a> {
     /// Its length in bytes.
@@ -20,14 +20,14 @@ pub struct Expect<'a> {
     pub md5: &'a str,
 }
 
-/// How often to try again, and how long to wait.
+/// How often to retry, and how long to wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Attempts in a row that bring no byte before giving up.
+    /// Consecutive attempts without a byte before giving up.
     pub attempts: u32,
-    /// Wait after the first; doubled each time, up to 30 s.
+    /// Wait after the first attempt; doubled each time, up to 30 s.
     pub wait: Duration,
-    /// Longest silence of the server.
+    /// Timeout for a server that sends nothing.
     pub silence: Duration,
 }
 
@@ -42,22 +42,22 @@ impl Default for Patience {
 }
 
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// Kept free on the disk beyond the file itself.
+/// Bytes that must stay free on the disk.
 const SPARE: u64 = 64 << 20;
 
 /// Why an attempt ended.
 enum Failure {
-    /// Try again: the network's or the server's mood.
+    /// A temporary failure of network or server: try again.
     Passing(anyhow::Error),
-    /// No use in trying again.
+    /// Another attempt would fail too.
     Final(anyhow::Error),
 }
 
-/// Fetches `url` to `to`. What came is kept in `to` + `.part` and resumed by the next attempt or the next run.
-/// `progress` is called with bytes so far and in all (if known); its error stops the download, resumable.
+/// Downloads `url` to `to`. The part so far is kept in `to` + `.part`; the next attempt or run resumes it.
+/// `progress` is called with the bytes so far and in all (if known). Its error stops the download.
 ///
 /// # Errors
-/// A file of another content at `to`; a refusing server; a wrong length or MD5; a full disk.
+/// Returns an error if `to` has other content, the server refuses, length or MD5 are wrong, or the disk is full.
 pub fn download(
     url: &str,
     to: &Path,
@@ -67,10 +67,10 @@ pub fn download(
 ) -> Result<()> {
     if to.exists() {
         return verify(to, expect)
-            .with_context(|| format!("{} is here already; remove it to fetch it anew", to.display()));
+            .with_context(|| format!("{} exists already; remove it to download it again", to.display()));
     }
     let folder = to.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let part = part_of(to);
     check_space(folder, expect.bytes, length(&part))?;
     let mut resumed = length(&part) > 0;
@@ -81,7 +81,7 @@ pub fn download(
         match outcome {
             Ok(()) => match verify(&part, expect) {
                 Ok(()) => break,
-                // A part of an older file, continued with a newer one: once from the start tells.
+                // The part may be of an older version of the file: try once more from the start.
                 Err(_) if resumed => {
                     remove(&part)?;
                     resumed = false;
@@ -90,7 +90,7 @@ pub fn download(
                 Err(e) => {
                     remove(&part)?;
                     return Err(e.context(format!(
-                        "{url}: what came is not the published file, and was removed"
+                        "{url}: the download is not the published file and was removed"
                     )));
                 }
             },
@@ -100,7 +100,7 @@ pub fn download(
                 fails = if length(&part) > before { 1 } else { fails + 1 };
                 if fails >= patience.attempts {
                     return Err(e.context(format!(
-                        "{url}: given up after {fails} attempts; {} bytes are kept in {}, run again to go on",
+                        "{url}: gave up after {fails} attempts; {} bytes are kept in {}; run the command again to resume",
                         length(&part),
                         part.display()
                     )));
@@ -117,7 +117,7 @@ pub fn download(
     fs::rename(&part, to).with_context(|| format!("cannot rename {} to {}", part.display(), to.display()))
 }
 
-/// One request: appends to `part` what it lacks.
+/// One request, which appends the missing bytes to `part`.
 fn attempt(
     url: &str,
     part: &Path,
@@ -185,7 +185,7 @@ fn attempt(
         .map_err(Failure::Final)?;
     match all {
         Some(all) if done < all => Err(passing(anyhow::anyhow!(
-            "the server ended at byte {done} of {all}"
+            "the server closed the connection at byte {done} of {all}"
         ))),
         _ => Ok(()),
     }
@@ -244,7 +244,7 @@ fn copy(
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => {
                 return Err(Failure::Passing(
-                    anyhow::Error::from(e).context(format!("broke off at byte {at}")),
+                    anyhow::Error::from(e).context(format!("the connection broke at byte {at}")),
                 ));
             }
         };
@@ -319,7 +319,7 @@ pub fn free_space(folder: &Path) -> Result<u64> {
         .find(|p| p.exists())
         .unwrap_or(Path::new("."));
     fs4::available_space(there)
-        .with_context(|| format!("{}: its disk does not say what is free", there.display()))
+        .with_context(|| format!("{}: cannot determine the free space of its disk", there.display()))
 }
 
 fn check_space(folder: &Path, bytes: Option<u64>, have: u64) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Unpacks a zip that a stranger may have made.
+//! Unpacks a zip, which may be hostile.
 
 use std::{
     collections::HashSet,
@@ -12,36 +12,36 @@ use zip::ZipArchive;
 
 use super::free_space;
 
-/// A zip that grows more than this is no scan: LAS shrinks to a tenth at best.
+/// The largest accepted ratio of unpacked to packed size. LAS shrinks to a tenth at best.
 const GREATEST_RATIO: u64 = 100;
-/// Small zips may grow this far whatever their ratio.
+/// Up to this size, any ratio is accepted.
 const ALWAYS_ALLOWED: u64 = 64 << 20;
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// Unpacks `archive` into the folder `to`, which must not exist and takes its name when all is there.
-/// `progress` is called with bytes so far and in all; its error stops, and nothing is left.
+/// Unpacks `archive` into the folder `to`, which must not exist and gets its name when all is written.
+/// `progress` is called with the bytes so far and in all. Its error stops the unpacking, and no file is left.
 ///
 /// # Errors
-/// Entries that lead out of `to` (`..`, absolute names, drives), links, two entries of one name, encryption, a size that
-/// betrays a bomb, a damaged archive, a full disk.
+/// Returns an error for entries outside `to` (`..`, absolute names, drives), links, two entries of one name, encryption,
+/// a size that only a zip bomb has, a damaged archive, and a full disk.
 pub fn unpack(archive: &Path, to: &Path, progress: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()> {
     ensure!(
         !to.exists(),
-        "{} is here already; remove it to unpack anew",
+        "{} exists already; remove it to unpack again",
         to.display()
     );
     let at = || archive.display().to_string();
     let file = File::open(archive).with_context(at)?;
     let packed = file.metadata().with_context(at)?.len();
-    let mut zip =
-        ZipArchive::new(BufReader::new(file)).with_context(|| format!("{}: not a whole zip", at()))?;
+    let mut zip = ZipArchive::new(BufReader::new(file))
+        .with_context(|| format!("{}: not a zip, or truncated", at()))?;
     let (paths, total) = survey(&mut zip, packed).with_context(at)?;
 
     let parent = to
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     let free = free_space(parent)?;
     ensure!(
         free > total,
@@ -59,11 +59,11 @@ pub fn unpack(archive: &Path, to: &Path, progress: &mut dyn FnMut(u64, u64) -> R
         let name = path.display();
         let mut entry = zip.by_index(index).with_context(|| format!("{}: {name}", at()))?;
         if entry.is_dir() {
-            fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
+            fs::create_dir_all(&target).with_context(|| format!("cannot create {}", target.display()))?;
             continue;
         }
         if let Some(folder) = target.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         }
         let size = entry.size();
         let mut out =

@@ -1,4 +1,4 @@
-//! Which format a file is in: by its first bytes where they tell, else by its name.
+//! Which format a file has: from its first bytes if they identify one, else from its name.
 
 use std::{fmt, path::Path};
 
@@ -11,11 +11,11 @@ pub enum Format {
     Las,
     /// LAS compressed by LASzip; COPC files too.
     Laz,
-    /// Stanford's polygon format, ASCII or binary.
+    /// The Stanford polygon format, ASCII or binary.
     Ply,
-    /// Numbers in lines: XYZ, PTS, TXT, CSV, ASC.
+    /// A point per line: XYZ, PTS, TXT, CSV, ASC.
     Text,
-    /// One of our shards: see [`crate::shard`].
+    /// Clouds in safetensors: see [`crate::shard`].
     Shard,
 }
 
@@ -23,7 +23,7 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; 5] = [Self::Las, Self::Laz, Self::Ply, Self::Text, Self::Shard];
 
-    /// The format that the name of `path` stands for, if any.
+    /// The format of the extension of `path`, if any.
     pub fn from_path(path: &Path) -> Option<Self> {
         let ext = path.extension()?.to_str()?.to_ascii_lowercase();
         Self::ALL
@@ -31,18 +31,18 @@ impl Format {
             .find(|f| f.extensions().contains(&ext.as_str()))
     }
 
-    /// File name extensions, in lower case, the usual one first.
+    /// File name extensions in lower case, the usual one first.
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Las => &["las"],
             Self::Laz => &["laz"],
             Self::Ply => &["ply"],
             Self::Text => &["xyz", "pts", "txt", "csv", "asc"],
-            Self::Shard => &["canopy"],
+            Self::Shard => &["safetensors"],
         }
     }
 
-    /// Its name for people.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Las => "LAS",
@@ -53,10 +53,10 @@ impl Format {
         }
     }
 
-    /// The format of a file named `path` that begins with `head` (a few hundred bytes, or all it has).
+    /// The format of a file named `path` that begins with `head` (its first 1024 bytes, or all).
     ///
     /// # Errors
-    /// Where neither tells, or the name says a format whose first bytes are others.
+    /// Returns an error if neither identifies a format, or the first bytes contradict the name.
     pub(super) fn detect(path: &Path, head: &[u8]) -> Result<Self> {
         ensure!(
             !head.is_empty(),
@@ -73,12 +73,16 @@ impl Format {
         if head.starts_with(b"ply\n") || head.starts_with(b"ply\r") {
             return Ok(Self::Ply);
         }
-        if head.starts_with(&crate::shard::MAGIC) {
+        // The length of safetensors' header, at most 100 MB, then the header: a JSON object.
+        if head
+            .get(3..9)
+            .is_some_and(|b| b[0] < 6 && b[1..5] == [0; 4] && b[5] == b'{')
+        {
             return Ok(Self::Shard);
         }
         ensure!(
             !head.starts_with(&[0xff, 0xfe]) && !head.starts_with(&[0xfe, 0xff]),
-            "text in UTF-16: save it as UTF-8 or plain text"
+            "text in UTF-16: save it as UTF-8"
         );
         let by_name = Self::from_path(path);
         if by_name == Some(Self::Text) && !head.contains(&0) || super::text::looks_numeric(head) {
@@ -94,10 +98,12 @@ impl Format {
                 bail!("byte 0: expected \"ply\", found \"{found}\": not a PLY file, or damaged")
             }
             Some(Self::Shard) => {
-                bail!("byte 0: expected a shard, found \"{found}\": not one, damaged, or never finished")
+                bail!("byte 0: expected a safetensors header, found \"{found}\": not a shard, or damaged")
             }
-            Some(Self::Text) => bail!("expected lines of numbers, found \"{found}\": it is a binary file"),
-            None => bail!("begins with \"{found}\": not LAS, LAZ, COPC, PLY, a shard, or lines of x y z"),
+            Some(Self::Text) => bail!("expected lines of numbers, found \"{found}\": this is a binary file"),
+            None => {
+                bail!("begins with \"{found}\": expected LAS, LAZ, COPC, PLY, a shard, or lines of x y z")
+            }
         }
     }
 }
@@ -113,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_bytes_go_before_the_name() {
+    fn first_bytes_have_precedence_over_the_name() {
         let of = |name: &str, head: &[u8]| Format::detect(Path::new(name), head).ok();
         assert_eq!(of("a.txt", b"ply\nformat ascii 1.0\n"), Some(Format::Ply));
         assert_eq!(of("a", b"LASF\0\0"), Some(Format::Las));
@@ -123,12 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cloud_is_refused_with_what_it_begins_with() {
-        let told = |name: &str, head: &[u8]| Format::detect(Path::new(name), head).unwrap_err().to_string();
-        assert!(told("a.laz", b"\x89PNG").contains("expected \"LASF\", found \"\\x89PNG\""));
-        assert!(told("a.txt", b"\0\0").contains("binary"));
-        assert!(told("a.las", b"").contains("empty"));
-        assert!(told("a.jpeg", b"\xff\xd8\xff").contains("not LAS"));
-        assert!(told("a.txt", b"\xff\xfe1\0 \0").contains("UTF-16"));
+    fn other_files_are_refused_with_their_first_bytes() {
+        let error = |name: &str, head: &[u8]| Format::detect(Path::new(name), head).unwrap_err().to_string();
+        assert!(error("a.laz", b"\x89PNG").contains("expected \"LASF\", found \"\\x89PNG\""));
+        assert!(error("a.txt", b"\0\0").contains("binary"));
+        assert!(error("a.las", b"").contains("empty"));
+        assert!(error("a.jpeg", b"\xff\xd8\xff").contains("expected LAS"));
+        assert!(error("a.txt", b"\xff\xfe1\0 \0").contains("UTF-16"));
     }
 }

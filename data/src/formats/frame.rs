@@ -1,19 +1,19 @@
-//! From a file's coordinates (f64) to a cloud's: an origin in whole metres and f32 offsets.
+//! From a file's coordinates (f64) to those of a cloud: an origin in whole metres and f32 offsets.
 
 use anyhow::{Result, bail};
 
-use super::Invalid;
+use super::source::Invalid;
 
-/// Coordinates smaller than this keep the origin 0: an f32 holds them to 0.03 mm, and what was written comes back
-/// bit for bit.
+/// Coordinates below this keep the origin 0: an f32 represents them to 0.03 mm, and what was written is read back
+/// bit-identical.
 const NEAR: f64 = 1000.0;
 
-/// The origin that suits a cloud with the point `p`: 0, or whole metres where `p` is far from 0 along an axis.
+/// The origin for a cloud with the point `p`: along each axis 0, or whole metres if `p` is far from 0.
 pub fn origin_of(p: [f64; 3]) -> [f64; 3] {
     p.map(|c| if c.abs() < NEAR { 0.0 } else { c.floor() })
 }
 
-/// Turns a file's coordinates into a cloud's, and deals with those that are not numbers.
+/// Turns a file's coordinates into those of a cloud, and handles coordinates that are not finite.
 #[derive(Debug)]
 pub struct Frame {
     origin: Option<[f64; 3]>,
@@ -31,15 +31,15 @@ impl Frame {
         }
     }
 
-    /// The origin: that of the first point that was placed; 0 before.
+    /// The origin, which the first placed point determines; 0 before.
     pub fn origin(&self) -> [f64; 3] {
         self.origin.unwrap_or_default()
     }
 
-    /// `p` relative to the origin, or none where it is to be dropped. `place` says where it stands in the file.
+    /// `p` relative to the origin, or `None` if it is dropped. `place` names its place in the file.
     ///
     /// # Errors
-    /// Where a coordinate is not a finite number and is not to be dropped.
+    /// Returns an error if a coordinate is not finite and such points are not dropped.
     pub fn place(&mut self, p: [f64; 3], place: impl FnOnce() -> String) -> Result<Option<[f32; 3]>> {
         if p.iter().all(|c| c.is_finite()) {
             let o = *self.origin.get_or_insert_with(|| origin_of(p));
@@ -50,7 +50,7 @@ impl Frame {
         }
         if self.invalid == Invalid::Error {
             bail!(
-                "{}: expected finite coordinates, found {p:?}; mend it, or read with such points dropped",
+                "{}: expected finite coordinates, found {p:?}; correct it, or remove such points with `canopy data convert --drop-invalid`",
                 place()
             );
         }

@@ -1,8 +1,8 @@
-//! Point clouds in files: LAS, LAZ, COPC, PLY, text and our shards.
+//! Point clouds in files: LAS, LAZ, COPC, PLY, text, and shards in safetensors.
 //!
-//! [`read`] gives a file as one [`Cloud`], [`open`] gives it piece by piece, so that a file larger than memory can be
-//! converted or sampled. [`write`](fn@write) and [`Writer`] go the other way. What is damaged, cut short or hostile ends in an error
-//! that names the file and the place; nothing that a file claims is believed before its length was looked at.
+//! [`read`] returns a file as one [`Cloud`]. [`open`] reads it in pieces, so that a file larger than memory can be
+//! converted or sampled. [`write`](fn@write) and [`Writer`] write. A damaged, truncated or hostile file ends in an
+//! error that names the file and the place. Sizes that a file claims are checked against its length before they are used.
 //!
 //! ```
 //! use canopy_data::{Cloud, formats};
@@ -28,25 +28,15 @@ mod ply;
 mod reader;
 mod sample;
 mod shard;
+mod sink;
+mod source;
 mod text;
 mod writer;
 
 pub use format::Format;
-pub use info::{Info, info};
-pub use reader::{Invalid, ReadOptions, Reader, open, open_with, read, read_with};
+pub use info::{Info, check, info};
+pub use reader::{ReadOptions, Reader, open, open_with, read, read_with};
 pub use sample::{sample, thin};
-pub use writer::{Options, Writer, convert, write};
-
-use crate::Cloud;
-
-/// Adds the points of `chunk` to `into`. Both come from one reader, so their origins and attributes agree.
-fn append(into: &mut Cloud, mut chunk: Cloud) {
-    if into.is_empty() {
-        *into = chunk;
-        return;
-    }
-    into.xyz.append(&mut chunk.xyz);
-    into.intensity.append(&mut chunk.intensity);
-    into.class.append(&mut chunk.class);
-    into.returns.append(&mut chunk.returns);
-}
+pub use sink::{Grid, Options};
+pub use source::Invalid;
+pub use writer::{Writer, convert, write};

@@ -1,6 +1,6 @@
-//! What a column or property is, by the names that programs give it.
+//! The meaning of columns and properties, from the names that programs give them.
 
-/// What a column holds.
+/// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// x, y or z: 0, 1, 2.
@@ -12,7 +12,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// What a column called `name` holds: `X`, `"x [m]"`, `//X`, `scalar_Intensity`, `Classification`, …
+    /// The meaning of a column named `name`: `X`, `"x [m]"`, `//X`, `scalar_Intensity`, `Classification`, …
     pub fn of(name: &str) -> Option<Self> {
         let bare = name.split(['[', '(']).next().unwrap_or(name);
         let mut key: String = bare.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -31,12 +31,12 @@ impl Role {
     }
 }
 
-/// A number from a text or float column as a `u16`: rounded, and held within 0 and 65535. Not a number is 0.
+/// A number from a text or float column as a `u16`: rounded and clamped; NaN becomes 0.
 pub fn to_u16(v: f64) -> u16 {
     v.round() as u16
 }
 
-/// A number from a text or float column as a `u8`: rounded, and held within 0 and 255. Not a number is 0.
+/// A number from a text or float column as a `u8`: rounded and clamped; NaN becomes 0.
 pub fn to_u8(v: f64) -> u8 {
     v.round() as u8
 }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_outside_a_range_are_held_at_its_ends() {
+    fn numbers_outside_a_range_are_clamped() {
         assert_eq!(
             [to_u16(-3.0), to_u16(7.6), to_u16(1e9), to_u16(f64::NAN)],
             [0, 8, 65535, 0]

@@ -1,4 +1,4 @@
-//! Reading any file, whole or piece by piece.
+//! Reading a file of any format, whole or in pieces.
 
 use std::{
     fmt,
@@ -9,25 +9,20 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Format, append, las, ply, shard, text};
+use super::{
+    Format, las, ply, shard,
+    sink::Grid,
+    source::{Invalid, Opened, Source},
+    text,
+};
 use crate::Cloud;
-
-/// What to do with a point whose coordinates are not finite numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Invalid {
-    /// The file is refused.
-    #[default]
-    Error,
-    /// The point is left out, and counted: [`Reader::dropped`].
-    Drop,
-}
 
 /// How to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// What to do with coordinates that are not finite numbers.
+    /// What to do with coordinates that are not finite.
     pub invalid: Invalid,
-    /// The most points that a piece holds.
+    /// The most points per piece.
     pub chunk: usize,
 }
 
@@ -40,25 +35,14 @@ impl Default for ReadOptions {
     }
 }
 
-/// What reads one format. Errors say where in the file; the reader adds which.
-pub(super) trait Source: Send {
-    /// Adds at most `max` points to `out`, and sets its origin, the same each time. Gives the number of points that
-    /// were taken from the file, dropped ones too; 0 at its end.
-    fn fill(&mut self, out: &mut Cloud, max: usize) -> Result<usize>;
-
-    /// How many points were dropped.
-    fn dropped(&self) -> u64 {
-        0
-    }
-}
-
-/// A file being read: an iterator over clouds of at most [`ReadOptions::chunk`] points, in the file's order.
+/// An open file: an iterator over clouds of at most [`ReadOptions::chunk`] points, in the file's order.
 ///
-/// All have one origin and the same attributes. After an error it ends.
+/// All clouds have the same origin and attributes. The iterator ends after an error.
 pub struct Reader {
     path: PathBuf,
     format: Format,
     count: Option<u64>,
+    grid: Option<Grid>,
     chunk: usize,
     source: Box<dyn Source>,
     ended: bool,
@@ -70,10 +54,15 @@ impl Reader {
         self.format
     }
 
-    /// How many points the file says it has; none for text without a count line. A claim: what comes may be less, and
-    /// then ends in an error, so let no allocation rest on it.
+    /// How many points the file claims to have; `None` for text without a count line. If it has fewer, reading ends in
+    /// an error, so do not allocate memory for this number.
     pub fn count(&self) -> Option<u64> {
         self.count
+    }
+
+    /// The integer grid of the coordinates, in LAS and LAZ files.
+    pub fn grid(&self) -> Option<Grid> {
+        self.grid
     }
 
     /// How many points were dropped so far: see [`Invalid::Drop`].
@@ -81,7 +70,7 @@ impl Reader {
         self.source.dropped()
     }
 
-    /// Reads what is left, as one cloud.
+    /// Reads the remaining points as one cloud.
     ///
     /// # Errors
     /// Names the file and the place that could not be read.
@@ -116,7 +105,7 @@ impl Iterator for Reader {
             let mut cloud = Cloud::default();
             match self.fill(&mut cloud, self.chunk) {
                 Ok(0) => self.ended = true,
-                // All of them were dropped.
+                // All points of this piece were dropped.
                 Ok(_) if cloud.is_empty() => {}
                 Ok(_) => return Some(Ok(cloud)),
                 Err(e) => {
@@ -129,46 +118,47 @@ impl Iterator for Reader {
     }
 }
 
-/// Opens the file at `path` to read it piece by piece.
+/// Opens the file at `path` to read it in pieces.
 ///
 /// # Errors
-/// Where it cannot be opened, or its header is damaged; names the file and the place.
+/// Returns an error if the file cannot be opened or its header is damaged. Names the file and the place.
 pub fn open(path: &Path) -> Result<Reader> {
     open_with(path, &ReadOptions::default())
 }
 
-/// [`open`], told how.
+/// [`open`] with options.
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Reader> {
-    ensure!(options.chunk > 0, "a piece of 0 points: ask for at least 1");
+    ensure!(options.chunk > 0, "pieces of 0 points: expected at least 1");
     let named = || path.display().to_string();
     let (mut file, head, len) = peek(path).with_context(named)?;
     let format = Format::detect(path, &head).with_context(named)?;
     file.seek(SeekFrom::Start(0)).with_context(named)?;
-    let (count, source): (Option<u64>, Box<dyn Source>) = match format {
+    let Opened { count, grid, source } = match format {
         Format::Las | Format::Laz => las::open(file, len).with_context(named)?,
-        Format::Ply => ply::open(file, len, options.invalid).with_context(named)?,
+        Format::Ply => ply::open(file, options.invalid).with_context(named)?,
         Format::Text => text::open(file, options.invalid).with_context(named)?,
-        // Names the file itself.
+        // Its errors have the file's name.
         Format::Shard => shard::open(path)?,
     };
     Ok(Reader {
         path: path.to_owned(),
         format,
         count,
+        grid,
         chunk: options.chunk,
         source,
         ended: false,
     })
 }
 
-/// The file, its first bytes, and its length.
+/// Returns the file, its first bytes, and its length.
 pub(super) fn peek(path: &Path) -> Result<(File, Vec<u8>, u64)> {
     let mut file = File::open(path).context("cannot open it")?;
     let meta = file.metadata()?;
-    ensure!(!meta.is_dir(), "is a folder, where a point cloud was expected");
+    ensure!(!meta.is_dir(), "is a folder, expected a point cloud");
     let mut head = Vec::new();
     (&mut file)
         .take(1024)
@@ -177,15 +167,15 @@ pub(super) fn peek(path: &Path) -> Result<(File, Vec<u8>, u64)> {
     Ok((file, head, meta.len()))
 }
 
-/// Reads the file at `path`, in whatever format.
+/// Reads the file at `path` in any format.
 ///
 /// # Errors
-/// Names the file and the place that could not be read, what was expected there and what came.
+/// Names the file and the place that could not be read, what was expected there and what was found.
 pub fn read(path: &Path) -> Result<Cloud> {
     open(path)?.read_all()
 }
 
-/// [`read`], told how; with the number of points that were dropped.
+/// [`read`] with options. Returns the number of dropped points too.
 ///
 /// # Errors
 /// As [`read`].
@@ -193,7 +183,7 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<(Cloud, u64)> {
     let mut reader = open_with(path, options)?;
     let mut cloud = Cloud::default();
     for chunk in &mut reader {
-        append(&mut cloud, chunk?);
+        cloud.append(chunk?);
     }
     Ok((cloud, reader.dropped()))
 }

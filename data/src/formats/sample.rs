@@ -1,30 +1,30 @@
-//! A few points of a file of any size, without holding it all.
+//! A few points of a file that may be larger than memory.
 
 use std::{collections::HashSet, path::Path};
 
 use anyhow::{Result, ensure};
 
-use super::{append, open};
+use super::open;
 use crate::{Cloud, Philox};
 
-/// `n` points of the file at `path`, each as likely as any other, in the file's order; all where it has no more than `n`.
-/// The same for the same `seed`.
+/// Draws `n` points of the file at `path` with equal probability, in the file's order; all if it has at most `n`. The
+/// same `seed` draws the same points.
 ///
 /// Reservoir sampling (Vitter 1985, "Random sampling with a reservoir", algorithm R): memory for `n` points.
 ///
 /// # Errors
 /// Names the file and the place that could not be read.
 pub fn sample(path: &Path, n: usize, seed: u64) -> Result<Cloud> {
-    ensure!(n > 0, "a sample of 0 points: ask for at least 1");
+    ensure!(n > 0, "a sample of 0 points: expected at least 1");
     let mut random = Philox::new(seed, 0);
     let mut kept = Cloud::default();
-    // Where each kept point stood in the file.
+    // The index of each kept point in the file.
     let mut places: Vec<usize> = Vec::new();
     let mut seen = 0usize;
     for chunk in open(path)? {
         let chunk = chunk?;
         let fills = chunk.len().min(n - kept.len());
-        append(&mut kept, chunk.select(&(0..fills).collect::<Vec<_>>()));
+        kept.append(chunk.select(&(0..fills).collect::<Vec<_>>()));
         places.extend(seen..seen + fills);
         for i in fills..chunk.len() {
             let slot = random.below(seen + i + 1);
@@ -47,7 +47,7 @@ pub fn sample(path: &Path, n: usize, seed: u64) -> Result<Cloud> {
 pub fn thin(path: &Path, size: f32) -> Result<Cloud> {
     ensure!(
         size.is_finite() && size > 0.0,
-        "a voxel of {size} m: expected a length above 0"
+        "voxels of {size} m: expected a length above 0"
     );
     let mut taken = HashSet::new();
     let mut kept = Cloud::default();
@@ -57,13 +57,13 @@ pub fn thin(path: &Path, size: f32) -> Result<Cloud> {
             .filter(|&i| taken.insert(chunk.xyz[i].map(|c| (c / size).floor() as i64)))
             .collect();
         if !first.is_empty() {
-            append(&mut kept, chunk.select(&first));
+            kept.append(chunk.select(&first));
         }
     }
     Ok(kept)
 }
 
-/// Puts point `i` of `from` in place of point `slot` of `to`.
+/// Replaces point `slot` of `to` by point `i` of `from`.
 fn replace(to: &mut Cloud, slot: usize, from: &Cloud, i: usize) {
     to.xyz[slot] = from.xyz[i];
     if let Some(v) = to.intensity.get_mut(slot) {

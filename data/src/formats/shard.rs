@@ -1,13 +1,19 @@
-//! A shard file as one cloud: all that it holds, one after another.
+//! A shard file as one cloud: all its clouds, concatenated.
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
 
-use super::reader::Source;
-use crate::{Cloud, shard::Shard};
+use super::{
+    sink,
+    source::{Opened, Source},
+};
+use crate::{
+    Cloud,
+    shard::{Shard, ShardWriter},
+};
 
-/// Reads the clouds of a shard as if they were one. An attribute that not all of them have is left out.
+/// Reads the clouds of a shard as if they were one. Attributes that some of them do not have are left out.
 struct Clouds {
     shard: Shard,
     origin: [f64; 3],
@@ -19,14 +25,15 @@ struct Clouds {
 }
 
 /// Opens the shard at `path`.
-pub fn open(path: &Path) -> Result<(Option<u64>, Box<dyn Source>)> {
+pub fn open(path: &Path) -> Result<Opened> {
     let shard = Shard::open(path)?;
-    let count = shard.entries().iter().map(|e| e.count).sum();
-    let keep = [0, 1, 2].map(|a| shard.entries().iter().all(|e| e.has(a)));
+    let count = shard.entries().iter().map(|e| e.points.len() as u64).sum();
+    let keep = [1, 2, 3].map(|column| shard.entries().iter().all(|e| e.has(column)));
     let origin = shard.entries().first().map_or([0.0; 3], |e| e.origin);
-    Ok((
-        Some(count),
-        Box::new(Clouds {
+    Ok(Opened {
+        count: Some(count),
+        grid: None,
+        source: Box::new(Clouds {
             shard,
             origin,
             keep,
@@ -34,7 +41,7 @@ pub fn open(path: &Path) -> Result<(Option<u64>, Box<dyn Source>)> {
             current: Cloud::default(),
             at: 0,
         }),
-    ))
+    })
 }
 
 impl Source for Clouds {
@@ -52,23 +59,14 @@ impl Source for Clouds {
         let range = self.at..self.at + max.min(c.len() - self.at);
         self.at = range.end;
         let shift = [0, 1, 2].map(|a| (c.origin[a] - self.origin[a]) as f32);
-        out.xyz.extend(
-            c.xyz[range.clone()]
-                .iter()
-                .map(|p| [0, 1, 2].map(|a| p[a] + shift[a])),
-        );
-        if out
-            .xyz
-            .iter()
-            .rev()
-            .take(range.len())
-            .any(|p| p.iter().any(|c| !c.is_finite()))
-        {
-            return Err(anyhow::anyhow!(
-                "cloud {}: its points lie out of reach of the first cloud's",
+        for p in &c.xyz[range.clone()] {
+            let moved = [0, 1, 2].map(|a| p[a] + shift[a]);
+            ensure!(
+                moved.iter().all(|v| v.is_finite()),
+                "cloud {} is too far from the first one: the clouds of this shard cannot be read as one",
                 self.next - 1
-            ))
-            .context("clouds of one shard cannot be read as one");
+            );
+            out.xyz.push(moved);
         }
         if self.keep[0] {
             out.intensity.extend(&c.intensity[range.clone()]);
@@ -80,5 +78,25 @@ impl Source for Clouds {
             out.returns.extend(&c.returns[range.clone()]);
         }
         Ok(range.len())
+    }
+}
+
+/// Writes clouds as one shard.
+pub struct Sink(ShardWriter);
+
+impl Sink {
+    /// Begins the shard at `path`.
+    pub fn new(path: &Path) -> Result<Self> {
+        ShardWriter::new(path).map(Self)
+    }
+}
+
+impl sink::Sink for Sink {
+    fn write(&mut self, cloud: &Cloud) -> Result<()> {
+        self.0.push(cloud)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.0.finish().map(drop)
     }
 }

@@ -1,56 +1,29 @@
-//! Writing any file: beside its name first, and under it only when whole.
+//! Writing a file of any format: under a temporary name until it is complete.
 
 use std::{
     fmt,
     fs::File,
-    io::{BufWriter, Write},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, ensure};
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
-use super::{Format, las, open, ply, text};
-use crate::{Cloud, shard::ShardWriter};
+use super::{
+    Format, Reader, las, ply, shard,
+    sink::{Options, Sink},
+    text,
+};
+use crate::{Cloud, atomic};
 
-/// How to write.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// The format; where none is given, the one that the name stands for.
-    pub format: Option<Format>,
-    /// Step of the coordinates in LAS and LAZ, in metres.
-    pub resolution: f64,
-    /// Whether PLY is written as text.
-    pub ascii: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            format: None,
-            resolution: 0.001,
-            ascii: false,
-        }
-    }
-}
-
-/// What writes one format.
-pub(super) trait Sink: Send {
-    /// Adds the points of `cloud`, which is valid and not empty.
-    fn write(&mut self, cloud: &Cloud) -> Result<()>;
-
-    /// Writes what can be written only at the end.
-    fn finish(self: Box<Self>) -> Result<()>;
-}
-
-/// A file being written. It takes its name at [`Writer::finish`]: until then what stood there stays, and a writer that
-/// is dropped leaves nothing behind.
+/// Writes a file, which gets its name in [`Writer::finish`]. An older file of that name is kept until then, and a writer
+/// that is dropped leaves no file.
 pub struct Writer {
     path: PathBuf,
     format: Format,
     options: Options,
-    temp: NamedTempFile,
-    /// Begun with the first cloud, whose origin and attributes the header needs.
+    temp: TempPath,
+    /// Created with the first cloud, because the header needs its origin and attributes.
     sink: Option<Box<dyn Sink>>,
     points: u64,
 }
@@ -59,7 +32,7 @@ impl Writer {
     /// Begins the file `path`.
     ///
     /// # Errors
-    /// Where the name stands for no format, or the folder cannot be written in.
+    /// Returns an error if the name's extension is of no known format, or the folder is not writable.
     pub fn create(path: &Path, options: &Options) -> Result<Self> {
         let format = options
             .format
@@ -67,21 +40,19 @@ impl Writer {
             .with_context(|| {
                 let known: Vec<_> = Format::ALL.iter().flat_map(|f| f.extensions()).collect();
                 format!(
-                    "{}: its name stands for no format that can be written; end it in one of {known:?}",
+                    "{}: no format has this extension; expected one of {known:?}",
                     path.display()
                 )
             })?;
-        let r = options.resolution;
-        ensure!(
-            r.is_finite() && r > 0.0,
-            "a resolution of {r} m: expected a length above 0"
-        );
-        let folder = match path.parent() {
-            Some(p) if !p.as_os_str().is_empty() => p,
-            _ => Path::new("."),
-        };
-        let temp =
-            new_file(folder).with_context(|| format!("{}: cannot write in its folder", path.display()))?;
+        if let Some(r) = options.resolution {
+            ensure!(
+                r.is_finite() && r > 0.0,
+                "a resolution of {r} m: expected a length above 0"
+            );
+        }
+        let temp = atomic::beside(path)
+            .with_context(|| format!("{}: cannot write in its folder", path.display()))?
+            .into_temp_path();
         Ok(Self {
             path: path.to_owned(),
             format,
@@ -95,7 +66,7 @@ impl Writer {
     /// Adds the points of `cloud`. All clouds must have the attributes of the first.
     ///
     /// # Errors
-    /// Where the cloud is not valid, does not fit the format, or the disk refuses it.
+    /// Returns an error if the cloud is not valid, does not fit the format, or cannot be written.
     pub fn write(&mut self, cloud: &Cloud) -> Result<()> {
         self.add(cloud)
             .with_context(|| format!("cannot write {}", self.path.display()))
@@ -117,7 +88,7 @@ impl Writer {
     }
 
     fn begin(&self, first: &Cloud) -> Result<Box<dyn Sink>> {
-        let file = self.temp.as_file().try_clone()?;
+        let file = File::options().write(true).open(&self.temp)?;
         let csv = self
             .path
             .extension()
@@ -127,14 +98,14 @@ impl Writer {
             Format::Laz => Box::new(las::Sink::new(file, first, &self.options, true)?),
             Format::Ply => Box::new(ply::Sink::new(file, first, &self.options)?),
             Format::Text => Box::new(text::Sink::new(file, first, csv)?),
-            Format::Shard => Box::new(Shards(ShardWriter::new(BufWriter::new(file))?)),
+            Format::Shard => Box::new(shard::Sink::new(&self.temp)?),
         })
     }
 
-    /// Completes the file, and gives it its name; how many points it has.
+    /// Completes the file and renames it. Returns how many points it has.
     ///
     /// # Errors
-    /// Where the disk refuses it; what stood under the name before is then untouched.
+    /// Returns an error if it cannot be written; an older file of this name is then unchanged.
     pub fn finish(mut self) -> Result<u64> {
         let named = || format!("cannot write {}", self.path.display());
         let sink = match self.sink.take() {
@@ -157,46 +128,10 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// Writes coordinate `v` of a cloud with `origin` along that axis as text.
-pub(super) fn write_coordinate(out: &mut impl Write, origin: f64, v: f32) -> std::io::Result<()> {
-    if origin == 0.0 {
-        // The shortest digits that come back as the same f32.
-        write!(out, "{v}")
-    } else {
-        // To the micrometre, finer than an f32 far from its origin.
-        write!(out, "{:.6}", origin + f64::from(v))
-    }
-}
-
-/// A temporary file with the mode of an ordinary one: it becomes one.
-fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".canopy-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
-}
-
-/// A cloud or more as one shard.
-struct Shards(ShardWriter<BufWriter<File>>);
-
-impl Sink for Shards {
-    fn write(&mut self, cloud: &Cloud) -> Result<()> {
-        self.0.push(cloud)
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        self.0.finish().map(drop)
-    }
-}
-
-/// Writes `cloud` to `path`, in the format that the options or the name say.
+/// Writes `cloud` to `path`, in the format of the options or of the name's extension.
 ///
 /// # Errors
-/// Names the file and what could not be written; what stood there before is then untouched.
+/// Names the file and what could not be written; an older file of this name is then unchanged.
 pub fn write(path: &Path, cloud: &Cloud, options: &Options) -> Result<()> {
     let mut writer = Writer::create(path, options)?;
     writer.write(cloud)?;
@@ -204,14 +139,22 @@ pub fn write(path: &Path, cloud: &Cloud, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Writes the points of `from` to `to`, piece by piece; how many there were.
+/// Writes the points of `reader` to `to` in pieces, on the source's grid unless the options give a resolution. `progress`
+/// is called with the number of points after each piece. Returns how many points there were.
 ///
 /// # Errors
-/// Names the file that could not be read or written.
-pub fn convert(from: &Path, to: &Path, options: &Options) -> Result<u64> {
-    let mut writer = Writer::create(to, options)?;
-    for chunk in open(from)? {
+/// Names the file that could not be read or written; returns the error of `progress`.
+pub fn convert(
+    reader: &mut Reader,
+    to: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<u64> {
+    let grid = options.grid.or(reader.grid());
+    let mut writer = Writer::create(to, &Options { grid, ..*options })?;
+    for chunk in reader {
         writer.write(&chunk?)?;
+        progress(writer.points)?;
     }
     writer.finish()
 }

@@ -1,4 +1,4 @@
-//! Where branches stand on their axis, and how they go: each species' arrangement, angles and lengths.
+//! Arrangement, angles and lengths of branches for each species.
 
 use std::f64::consts::{PI, TAU};
 
@@ -12,23 +12,23 @@ use super::{
 /// The golden angle, 137.5°: the turn from one leaf to the next in spiral phyllotaxis.
 const GOLDEN: f64 = 2.399_963_229_728_653;
 
-/// Where a branch springs.
+/// The origin of a branch.
 struct Spot {
     node: u32,
     /// The parent's direction there.
     direction: Vec3,
     /// Azimuth about the parent.
     around: f64,
-    /// On the stem, depth in the crown; on a branch, what is left of it: 0 top or tip, 1 base.
+    /// On the stem, depth in the crown; on a branch, its remaining fraction: 0 top or tip, 1 base.
     place: f64,
-    /// What is left of the parent, metres.
+    /// Remaining length of the parent, metres.
     rest: f64,
-    /// Whether it stands between whorls, where branches stay short.
+    /// Whether it is between whorls, where branches are short.
     weak: bool,
 }
 
 impl Grower<'_> {
-    /// The branches of `axis`, whose order is `order`, and theirs; foliage where there are no more.
+    /// The branches of `axis`, whose order is `order`, and their branches; foliage on the last order.
     pub(super) fn branches(&mut self, axis: &Axis, order: usize) {
         let Some(&branching) = self.habit.orders.get(order) else {
             return self.bear_leaves(axis, self.habit.foliage.outer);
@@ -73,7 +73,7 @@ impl Grower<'_> {
         }
     }
 
-    /// How many branches stand at one node, and between it and the next.
+    /// How many branches are at one node, and between it and the next.
     fn count_at_node(&mut self, order: usize, gap: f64) -> (usize, usize) {
         match (self.habit.arrangement, order) {
             (Arrangement::Whorled { count, between }, 0) => {
@@ -106,7 +106,7 @@ impl Grower<'_> {
                 };
                 *turn + jitter
             }
-            // Branches of branches: a comb to both sides where flat, all round where not.
+            // Branches of branches: to both sides if flat, otherwise all round.
             _ => {
                 *turn += if k == 0 { GOLDEN } else { PI };
                 let left = if pairs { k == 0 } else { libm::sin(*turn) > 0.0 };
@@ -126,14 +126,14 @@ impl Grower<'_> {
         ((self.size.height - z) / self.size.crown_length()).clamp(0.0, 1.0)
     }
 
-    /// The node of `axis` next above `along`, and the direction there.
+    /// The first node of `axis` above `along`, and the direction there.
     fn on(&self, axis: &Axis, along: f64) -> (u32, Vec3) {
         let k = ((along / axis.step) as usize).min(axis.nodes.len() - 2);
         let (a, b) = (axis.nodes[k], axis.nodes[k + 1]);
         (b, (self.nodes[b as usize].at - self.nodes[a as usize].at).unit())
     }
 
-    /// One branch, and what grows on it.
+    /// One branch, with its own branches.
     fn branch(&mut self, b: &Branching, order: usize, spot: &Spot) {
         let between = |ends: [f64; 2]| ends[0] + (ends[1] - ends[0]) * spot.place;
         let angle = (between(b.angle) + 7.0 * self.rng.normal()).to_radians();
@@ -164,7 +164,7 @@ impl Grower<'_> {
         }
     }
 
-    /// Marks the outer share of `axis` as bearing foliage.
+    /// Marks the outer part of `axis` as leafy.
     fn bear_leaves(&mut self, axis: &Axis, outer: f64) {
         let n = axis.nodes.len();
         for (k, &id) in axis.nodes.iter().enumerate().skip(1) {

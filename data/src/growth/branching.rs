@@ -1,8 +1,8 @@
-//! Grows the skeleton: axes of a first order bear axes of the next, each species by its habit.
+//! Grows the skeleton: axes of one order have axes of the next, according to the species' habit.
 //!
 //! The recursion over orders with an angle, a length and a taper for each is Honda's (1971, "Description of
 //! the form of trees by the parameters of the tree-like body") and Weber and Penn's (1995, "Creation and
-//! rendering of realistic trees"), whose pruning by an outline it takes over too.
+//! rendering of realistic trees"), as is the pruning by an outline.
 
 use std::f64::consts::TAU;
 
@@ -15,7 +15,7 @@ use super::{
     vec3::Vec3,
 };
 
-/// A run of nodes that grew as one.
+/// Consecutive nodes of one axis.
 pub(super) struct Axis {
     pub nodes: Vec<u32>,
     pub step: f64,
@@ -38,13 +38,13 @@ pub(super) struct Course {
     pub wander: f64,
     /// Bend towards the sky, per metre.
     pub lift: f64,
-    /// It ends outside the outline times this.
+    /// It ends outside the outline scaled by this.
     pub slack: f64,
     /// 0 stem and leaders, 1 their branches, and so on.
     pub order: u8,
 }
 
-/// A tree while it grows.
+/// A growing tree.
 pub struct Grower<'a> {
     pub(super) habit: &'a Habit,
     pub(super) size: &'a Size,
@@ -52,7 +52,7 @@ pub struct Grower<'a> {
     envelope: Envelope,
     pub(super) rng: &'a mut Philox,
     pub(super) nodes: Vec<Node>,
-    /// Nodes stand this much farther apart on a large tree.
+    /// Factor on the distance of nodes, for large trees.
     pub(super) stretch: f64,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Grower<'a> {
         self.nodes
     }
 
-    /// The stem and, where it forks, its leaders.
+    /// The stem and, if it forks, its leaders.
     fn stems(&mut self) -> Vec<Axis> {
         let (habit, size) = (self.habit, self.size);
         let most = if habit.conifer && self.standing.age < 0.6 {
@@ -149,7 +149,7 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// One axis from node `start`, until its length is grown or the outline reached.
+    /// One axis from node `start` to its length or the outline.
     pub(super) fn axis(&mut self, start: u32, direction: Vec3, course: &Course) -> Axis {
         let count = libm::ceil(course.length / course.step).max(1.0);
         let step = course.length / count;

@@ -1,4 +1,4 @@
-//! The outline that a crown fills: what light and neighbours leave to it.
+//! The outline of a crown, which light and neighbours limit.
 
 use std::f64::consts::TAU;
 
@@ -23,12 +23,12 @@ pub struct Envelope {
     lobes: [(f64, f64); 3],
     /// Relative amplitude and phase of the outline's change with height.
     waves: (f64, f64),
-    /// Where the crown's middle stands over the foot, metres sideways for each metre of height.
+    /// Offset of the crown's middle from the foot, metres sideways per metre of height.
     lean: Vec3,
 }
 
 impl Envelope {
-    /// The outline of a tree of `habit` and `size`: pressed trees lean to one side, old ones are lobed and blunt.
+    /// The outline of a tree of `habit` and `size`: suppressed trees lean to one side, old ones are lobed and blunt.
     pub fn draw(habit: &Habit, size: &Size, standing: &Standing, rng: &mut Philox) -> Self {
         let mut profile = habit.profile;
         let vary = |rng: &mut Philox, by: f64| libm::exp(by * rng.normal().clamp(-2.0, 2.0));
@@ -79,7 +79,7 @@ impl Envelope {
         self.radius * outline * factor.clamp(0.4, 1.7)
     }
 
-    /// Whether `p` lies inside the outline enlarged by `slack`.
+    /// Whether `p` is inside the outline enlarged by `slack`.
     pub fn holds(&self, p: Vec3, slack: f64) -> bool {
         let p = p - self.lean * p.z;
         p.horizontal() <= self.reach(p.z, libm::atan2(p.y, p.x)) * slack + 0.05

@@ -17,12 +17,12 @@ pub struct Leaf {
     pub short: Vec3,
 }
 
-/// Area of an element where the crown does not need more of them than `MOST`, m².
+/// Area of an element if the crown needs at most `MOST` of them, m².
 const ELEMENT: f64 = 0.013;
 const MOST: usize = 12_000;
 
-/// Leaves for a crown of `radius`: as much area over its projection as the species bears, spread over the
-/// leafy segments of `nodes` by their weight.
+/// Leaves for a crown of `radius`, with the species' leaf area per projected area, distributed over the leafy segments
+/// of `nodes` by their weight.
 pub fn leaves(nodes: &[Node], foliage: &Foliage, radius: f64, rng: &mut Philox) -> Vec<Leaf> {
     let area = foliage.area_index * PI * radius * radius * rng.range(0.75, 1.25);
     let count = ((area / ELEMENT) as usize).clamp(800, MOST);
@@ -33,7 +33,7 @@ pub fn leaves(nodes: &[Node], foliage: &Foliage, radius: f64, rng: &mut Philox) 
     let size = (area / count as f64 / PI).sqrt();
     let (half_long, half_short) = (size * foliage.aspect.sqrt(), size / foliage.aspect.sqrt());
 
-    // Systematic sampling: one walk over the segments, each bearing its share to within one.
+    // Systematic sampling: the number of elements of each segment is within one of its share.
     let pitch = total / count as f64;
     let mut due = pitch * rng.uniform_f64();
     let (mut passed, mut leaves) = (0.0, Vec::with_capacity(count + 1));

@@ -1,4 +1,4 @@
-//! Growth: from a species and its standing to wood and foliage in metres.
+//! Growth: from a species and the conditions of a tree to wood and foliage in metres.
 
 mod branches;
 mod branching;
@@ -30,9 +30,9 @@ pub struct Segment {
 pub struct Tree {
     /// Stem and branches.
     pub wood: Vec<Segment>,
-    /// Leaves or needles; none on a broad-leaf in winter.
+    /// Leaves or needles; none on a broad-leaved tree in winter.
     pub leaves: Vec<Leaf>,
-    /// What it was meant to measure.
+    /// Its intended size.
     pub size: Size,
 }
 
@@ -50,7 +50,7 @@ pub fn grow(species: &Species, standing: &Standing, rng: &mut Philox) -> Tree {
     };
     let wood = nodes.iter().skip(1).map(|n| {
         let parent = &nodes[n.parent as usize];
-        // A branch starts with its own radius, not with that of the stem it stands on.
+        // A branch starts with its own radius, not with that of the stem.
         let start = if parent.order == n.order {
             parent.radius
         } else {

@@ -2,18 +2,18 @@
 
 use crate::{Philox, species::Habit};
 
-/// What the place gives a tree: the plot's site and the tree's own standing in it.
+/// The conditions of a tree: the plot's site and the tree's neighbourhood.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
     /// Diameter at breast height (1.3 m), cm.
     pub diameter: f64,
     /// Site quality: factor on the height of Petterson's curve.
     pub site: f64,
-    /// Crowding: 0 free-standing, 1 hard pressed.
+    /// Crowding: 0 free-standing, 1 suppressed.
     pub crowding: f64,
     /// Age relative to the species' maturity: 0 young, 1 old. Old crowns round off and grow irregular.
     pub age: f64,
-    /// Whether it bears leaves; needles stay.
+    /// Whether it has leaves; needles stay in winter.
     pub leaves: bool,
 }
 
@@ -35,7 +35,7 @@ impl Size {
     ///
     /// Height: Petterson's form of Näslund's height curve, h = 1.3 + (d / (a + b d))³. Crown width: the
     /// allometric form w = c dᵉ, as Pretzsch uses it for crowns ("Forest Dynamics, Growth and Yield", 2009);
-    /// pressed trees are slender, with a short and narrow crown. Every coefficient is of our choosing.
+    /// suppressed trees are slender, with a short and narrow crown. The coefficients are chosen.
     pub fn draw(habit: &Habit, standing: &Standing, rng: &mut Philox) -> Self {
         let d = standing.diameter;
         let [a, b] = habit.petterson;

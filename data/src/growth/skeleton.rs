@@ -2,16 +2,16 @@
 
 use super::vec3::Vec3;
 
-/// A place on an axis. The segment to its parent is wood.
+/// A point on an axis. The segment to its parent is wood.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// Where it is, metres from the foot of the stem.
+    /// Its position, metres from the foot of the stem.
     pub at: Vec3,
     /// The node that it grew from, always an earlier one; the foot is its own parent.
     pub parent: u32,
     /// 0 stem and leaders, 1 their branches, and so on.
     pub order: u8,
-    /// How much foliage its segment bears, relative to the others.
+    /// Foliage of its segment, relative to the others.
     pub leafy: f32,
     /// Radius of the wood here, metres.
     pub radius: f64,
@@ -20,8 +20,8 @@ pub struct Node {
 /// Gives every node its radius by the pipe model: rⁿ of a parent is the sum of rⁿ over its children.
 ///
 /// Shinozaki et al. 1964 ("A quantitative analysis of plant form: the pipe model theory") has n = 2, as
-/// Leonardo da Vinci's rule; measured trees lie about 2 to 2.5. Scaled so that the stem has `diameter` at
-/// 1.3 m; taper of the bare bole and the flare of its foot are of our choosing.
+/// Leonardo da Vinci's rule; measured trees have about 2 to 2.5. Scaled so that the stem has `diameter` at
+/// 1.3 m. The taper of the bare bole and the flare of its foot are chosen.
 pub fn give_radii(nodes: &mut [Node], exponent: f64, diameter: f64, height: f64) {
     let mut pipes = vec![0.0; nodes.len()];
     for i in (1..nodes.len()).rev() {

@@ -1,4 +1,4 @@
-//! Vectors in metres, x east, y north, z up. `f64` and `libm` throughout: the same bits on every machine.
+//! Vectors in metres, x east, y north, z up. `f64` and `libm` only: bit-identical on every machine.
 
 use std::ops::{Add, AddAssign, Mul, Sub};
 
@@ -54,13 +54,13 @@ impl Vec3 {
         self.dot(self).sqrt()
     }
 
-    /// Its direction; straight up where it has none.
+    /// Its direction; straight up for a vector of length 0.
     pub fn unit(self) -> Self {
         let l = self.length();
         if l > 1e-9 { self * (1.0 / l) } else { Self::UP }
     }
 
-    /// Two unit vectors that stand on `self` (a unit vector) and on each other.
+    /// Two unit vectors orthogonal to `self` (a unit vector) and to each other.
     pub fn sides(self) -> (Self, Self) {
         let other = if self.z.abs() < 0.9 {
             Self::UP

@@ -92,7 +92,7 @@ impl Crown {
         })
     }
 
-    /// Whether (x, y) lies in the crown; a box holds its edges.
+    /// Whether (x, y) is in the crown, whose edges belong to it if it is a box.
     pub fn contains(&self, x: f64, y: f64) -> bool {
         let [west, south, east, north] = self.bounds;
         let in_box = x >= west && x <= east && y >= south && y <= north;

@@ -1,4 +1,4 @@
-//! Which layout lies at a path.
+//! Which layout a path has.
 
 use std::path::Path;
 
@@ -6,22 +6,22 @@ use anyhow::{Context, Result, bail};
 
 use super::{Kind, for_species, idtrees, stpctls, table, walk};
 
-/// Recognises a layout by what is there.
+/// Recognises the layout of `path`.
 ///
 /// # Errors
-/// Says what is there, and what each layout needs.
+/// Lists what the path has, and what each layout needs.
 pub fn detect(path: &Path) -> Result<Kind> {
     if path.is_file() {
         if table::is_table(path) {
             return Ok(Kind::Csv);
         }
         bail!(
-            "{}: is one file, and not a table of labelled files; expected {}",
+            "{}: is one file and not a table of labelled files; expected {}",
             path.display(),
             expected()
         );
     }
-    let folders = walk::folders(path).with_context(|| format!("{}: no data set here", path.display()))?;
+    let folders = walk::folders(path).with_context(|| format!("{}: no data set", path.display()))?;
     if idtrees::home(path).is_some() {
         return Ok(Kind::Idtrees);
     }

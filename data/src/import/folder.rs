@@ -60,7 +60,7 @@ pub fn by_species(root: &Path, name: String, label: impl Fn(&str) -> Result<Stri
     Ok(plan)
 }
 
-/// Refuses a file that lies, byte for byte, under two labels: one of them must be wrong.
+/// Refuses files with the same bytes and different labels: one label must be wrong.
 fn one_label_each(files: &[Labelled]) -> Result<()> {
     let mut by_size: HashMap<u64, Vec<&Labelled>> = HashMap::new();
     for file in files {
@@ -75,7 +75,7 @@ fn one_label_each(files: &[Labelled]) -> Result<()> {
     {
         let mut seen: HashMap<[u8; 32], &Labelled> = HashMap::new();
         for file in same {
-            // A file that cannot be read is told of when its cloud is.
+            // A file that cannot be read is reported when its cloud is read.
             let Ok(digest) = digest(&file.path) else { continue };
             let first = *seen.entry(digest).or_insert(file);
             ensure!(

@@ -1,4 +1,4 @@
-//! FOR-species20K (Puliti et al. 2025, Zenodo 13255198): `dev/` and its metadata; `test/` bears no labels.
+//! FOR-species20K (Puliti et al. 2025, Zenodo 13255198): `dev/` and its metadata; `test/` has no labels.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -9,8 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::{
-    Damaged,
-    plan::{Labelled, Plan},
+    plan::{Damaged, Labelled, Plan},
     walk,
 };
 use crate::Scan;
@@ -69,7 +68,7 @@ pub fn plan(root: &Path) -> Result<Plan> {
         let Some(paths) = by_stem.get(&stem) else {
             missing.push(Damaged {
                 path: home.join("dev").join(format!("{stem}.las")),
-                why: format!("is not here (.las or .laz), but {METADATA} line {line} names it"),
+                why: format!("does not exist (.las or .laz), but {METADATA} line {line} lists it"),
             });
             continue;
         };

@@ -1,7 +1,7 @@
 //! IDTReeS 2020 (Zenodo 3934932): airborne plots, crown outlines, species from the field.
 //!
-//! A crown is clipped from the plot that sees most of it, without noise; its heights become heights above the
-//! ground, and what lies low is dropped, for it is ground and shrubs.
+//! A crown is clipped from the plot that covers most of it. Noise is left out, and so are points close to the ground,
+//! which are ground and shrubs. Heights become heights above the ground.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -15,38 +15,20 @@ use super::{
     Options,
     crowns::{self, Crown},
     ground::Ground,
-    plan::{Job, Plan, natural},
-    run::read_cloud,
+    plan::{CrownJob, Damaged, Job, Plan, PlotJob, natural},
     walk,
 };
-use crate::{Cloud, Scan, TreeRecord};
+use crate::{Cloud, Scan, TreeRecord, formats};
 
-/// ASPRS classes of points that no surface gave back.
+/// ASPRS classes of noise.
 const NOISE: [u8; 2] = [7, 18];
 const GROUND: u8 = 2;
 /// Plots that share more than this area, m², are one plot: their trees are neighbours.
 const SHARED: f64 = 20.0;
-/// A plot must cover this share of a tree's outlines: a sliver at the plot's edge is not a tree.
+/// A plot must cover this share of a tree's outlines, because a part at the plot's edge is not a tree.
 const COVERED: f64 = 0.5;
 
-/// A plot and the crowns to clip from it.
-#[derive(Debug)]
-pub struct PlotJob {
-    /// The plot's LAS file.
-    pub path: PathBuf,
-    /// Crowns that it sees best.
-    pub crowns: Vec<CrownJob>,
-}
-
-/// A crown to clip.
-#[derive(Debug)]
-pub struct CrownJob {
-    crown: Crown,
-    /// What it becomes.
-    pub record: TreeRecord,
-}
-
-/// The folder that holds `RemoteSensing/LAS`, `ITC` and `Field`: `root`, or one below (the zip has `train/`).
+/// The folder with `RemoteSensing/LAS`, `ITC` and `Field`: `root`, or one below (the zip has `train/`).
 pub fn home(root: &Path) -> Option<PathBuf> {
     let is_home = |p: &Path| p.join("RemoteSensing/LAS").is_dir() && p.join("ITC").is_dir();
     if is_home(root) {
@@ -125,63 +107,59 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
     Ok(plan)
 }
 
-impl PlotJob {
-    /// The crowns' clouds: origin at the middle of the crown on the ground, z the height above ground, metres.
-    ///
-    /// # Errors
-    /// A plot that cannot be read or has no ground points.
-    pub fn read(&self, min_height: f32) -> Result<Vec<(TreeRecord, Cloud)>> {
-        let file = || self.path.display().to_string();
-        let cloud = read_cloud(&self.path)?;
-        ensure!(
-            !cloud.class.is_empty(),
-            "{}: its points bear no classes, so ground cannot be told from trees",
-            file()
-        );
-        let world =
-            |i: usize| -> [f64; 3] { std::array::from_fn(|a| cloud.origin[a] + f64::from(cloud.xyz[i][a])) };
-        let ground = (0..cloud.len())
-            .filter(|&i| cloud.class[i] == GROUND)
-            .map(world)
-            .collect();
-        let ground = Ground::new(ground).with_context(file)?;
-        Ok(self
-            .crowns
-            .par_iter()
-            .map(|job| {
-                let [west, south, east, north] = job.crown.bounds;
-                let origin = [(west + east) / 2.0, (south + north) / 2.0, 0.0];
-                let (mut kept, mut xyz) = (Vec::new(), Vec::new());
-                for i in 0..cloud.len() {
-                    let [x, y, z] = world(i);
-                    if NOISE.contains(&cloud.class[i]) || !job.crown.contains(x, y) {
-                        continue;
-                    }
-                    let height = (z - ground.height(x, y)) as f32;
-                    if height > min_height {
-                        kept.push(i);
-                        xyz.push([(x - origin[0]) as f32, (y - origin[1]) as f32, height]);
-                    }
-                }
-                let mut tree = cloud.select(&kept);
-                (tree.origin, tree.xyz) = (origin, xyz);
-                (job.record.clone(), tree)
-            })
-            .collect())
-    }
+/// Clips the crowns of `plot`. A cloud's origin is the middle of the crown on the ground; z is the height above ground,
+/// metres.
+///
+/// # Errors
+/// Returns an error if the plot cannot be read or has no ground points.
+pub fn read(plot: &PlotJob, min_height: f32) -> Result<Vec<(TreeRecord, Cloud)>> {
+    let file = || plot.path.display().to_string();
+    let cloud = formats::read(&plot.path)?;
+    ensure!(
+        !cloud.class.is_empty(),
+        "{}: its points have no classes, which are needed to separate ground and trees",
+        file()
+    );
+    let world =
+        |i: usize| -> [f64; 3] { std::array::from_fn(|a| cloud.origin[a] + f64::from(cloud.xyz[i][a])) };
+    let ground = (0..cloud.len())
+        .filter(|&i| cloud.class[i] == GROUND)
+        .map(world)
+        .collect();
+    let ground = Ground::new(ground).with_context(file)?;
+    let clip = |job: &CrownJob| {
+        let [west, south, east, north] = job.crown.bounds;
+        let origin = [(west + east) / 2.0, (south + north) / 2.0, 0.0];
+        let (mut kept, mut xyz) = (Vec::new(), Vec::new());
+        for i in 0..cloud.len() {
+            let [x, y, z] = world(i);
+            if NOISE.contains(&cloud.class[i]) || !job.crown.contains(x, y) {
+                continue;
+            }
+            let height = (z - ground.height(x, y)) as f32;
+            if height > min_height {
+                kept.push(i);
+                xyz.push([(x - origin[0]) as f32, (y - origin[1]) as f32, height]);
+            }
+        }
+        let mut tree = cloud.select(&kept);
+        (tree.origin, tree.xyz) = (origin, xyz);
+        (job.record.clone(), tree)
+    };
+    Ok(plot.crowns.par_iter().map(clip).collect())
 }
 
 struct PlotFile {
     path: PathBuf,
     name: String,
-    /// The plot it counts as: itself, or the first that it overlaps.
+    /// The plot that it counts as: itself, or the first that it overlaps.
     place: String,
-    /// Its points without noise, or why it cannot be read.
+    /// Its points without noise, or the error.
     points: Result<Vec<[f64; 2]>>,
     bounds: [f64; 4],
 }
 
-/// The plots of a folder with their points' places.
+/// The plots of a folder with x and y of their points.
 fn plots(folder: &Path) -> Result<Vec<PlotFile>> {
     let mut paths: Vec<PathBuf> = walk::entries(folder)?;
     paths.retain(|p| walk::has_ending(p, &["las", "laz"]));
@@ -199,7 +177,7 @@ fn plots(folder: &Path) -> Result<Vec<PlotFile>> {
 
 fn plot_file(path: PathBuf) -> PlotFile {
     let name = walk::stem(&path);
-    let points = read_cloud(&path).map(|c| {
+    let points = formats::read(&path).map(|c| {
         let noise = |i: usize| c.class.get(i).is_some_and(|k| NOISE.contains(k));
         let place = |i: usize| [0, 1].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
         (0..c.len()).filter(|&i| !noise(i)).map(place).collect::<Vec<_>>()
@@ -227,16 +205,16 @@ fn shared(a: [f64; 4], b: [f64; 4]) -> f64 {
     side(0) * side(1)
 }
 
-/// For each tree, which plot and which of its outlines hold most points (the first of equals), of plots that
-/// cover most of the tree; and the plots that could not be read.
+/// For each tree the plot and the outline with the most points (the first of equals) among the plots that cover most of
+/// the tree; and the plots that could not be read.
 fn best_views(
     plots: &[PlotFile],
     crowns: &BTreeMap<String, Vec<Crown>>,
-) -> (HashMap<String, (usize, usize)>, Vec<super::Damaged>) {
+) -> (HashMap<String, (usize, usize)>, Vec<Damaged>) {
     let damaged = plots.iter().filter_map(|p| {
         let why = format!("{:#}", p.points.as_ref().err()?);
         let path = p.path.clone();
-        Some(super::Damaged { path, why })
+        Some(Damaged { path, why })
     });
     let best = crowns.par_iter().filter_map(|(id, outlines)| {
         let mut best = (0, 0, 0);
@@ -259,7 +237,7 @@ fn best_views(
     (best.collect(), damaged.collect())
 }
 
-/// Outlines of each tree: a crown that a road or a neighbour parts has several.
+/// Outlines of each tree. A crown that a road or a neighbour divides has several.
 fn crowns_of(folder: &Path) -> Result<BTreeMap<String, Vec<Crown>>> {
     let mut out: BTreeMap<String, Vec<Crown>> = BTreeMap::new();
     for path in walk::entries(folder)? {
@@ -273,7 +251,7 @@ fn crowns_of(folder: &Path) -> Result<BTreeMap<String, Vec<Crown>>> {
     Ok(out)
 }
 
-/// Species code of each tree. A tree stands once for each year that it was measured.
+/// Species code of each tree. The table has a row for each year that a tree was measured.
 fn field(path: &Path) -> Result<HashMap<String, String>> {
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)

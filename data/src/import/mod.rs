@@ -1,8 +1,8 @@
 //! Data sets as they are downloaded, read into labelled trees.
 //!
-//! An importer first makes a [`Plan`]: which files there are, what each is, where it stood. It reads no
-//! cloud yet, so a wrong folder or label is told at once. [`run()`] then reads the clouds in parallel, a few at
-//! a time, and hands them on in the plan's order.
+//! An importer first creates a [`Plan`]: the files with their labels and plots. It reads no cloud yet, so that a wrong
+//! folder or label is reported at once. [`run()`] then reads the clouds in parallel, a few at a time, and passes them on
+//! in the plan's order.
 
 mod crowns;
 mod detect;
@@ -26,12 +26,12 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 pub use detect::detect;
-pub use plan::Plan;
-pub use run::{Damaged, Progress, Report, Sink, run};
+pub use plan::{Damaged, Plan};
+pub use run::{Progress, Report, Sink, run};
 pub use shards::to_shards;
 pub use table::is_table;
 
-/// The layouts that are known.
+/// The known layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Seidel et al. 2021, doi 10.25625/FOHUJM: one folder a species, with German names.
@@ -40,14 +40,14 @@ pub enum Kind {
     ForSpecies20k,
     /// IDTReeS 2020, Zenodo 3934932: airborne plots, crown shapefiles, field CSV.
     Idtrees,
-    /// Any folder of one sub-folder a species (and, below it, one a plot).
+    /// Any folder with one sub-folder per species (and, below it, one per plot).
     Folder,
     /// Any CSV of file and label.
     Csv,
 }
 
 impl Kind {
-    /// Every kind, in the order in which they are looked for.
+    /// Every kind, in the order in which they are tried.
     pub const ALL: [Self; 5] = [
         Self::Idtrees,
         Self::ForSpecies20k,
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// What must lie at the path.
+    /// What the path must have.
     pub fn expects(self) -> &'static str {
         match self {
             Self::Stpctls => {
@@ -78,7 +78,7 @@ impl Kind {
             }
             Self::Idtrees => "RemoteSensing/LAS/*.las, ITC/*.shp and Field/train_data.csv",
             Self::Folder => {
-                "a folder of one sub-folder a species, with point files (or one sub-folder a plot) in each"
+                "a folder with one sub-folder per species, with point files (or one sub-folder per plot) in each"
             }
             Self::Csv => "a CSV with a column for the file and one for its label",
         }
@@ -106,13 +106,13 @@ impl FromStr for Kind {
 /// What to import, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Only these labels; all where empty.
+    /// Only these labels; empty: all.
     pub species: Vec<String>,
     /// Leaves out clouds with fewer points.
     pub min_points: usize,
-    /// Thins clouds with more points, at random by the tree's name; `None` keeps every point.
+    /// Thins clouds with more points at random; the seed is the tree's name. `None` keeps every point.
     pub max_points: Option<usize>,
-    /// Goes on past files that cannot be read, and counts them.
+    /// Skips files that cannot be read, and counts them.
     pub skip_damaged: bool,
     /// IDTReeS: keeps points higher than this above the ground, metres.
     pub min_height: f32,
@@ -133,7 +133,7 @@ impl Default for Options {
     }
 }
 
-/// Names of a table's columns; where `None`, the usual names are looked for.
+/// Names of a table's columns; `None`: the usual names are tried.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     /// The point file, relative to the CSV.
@@ -142,26 +142,26 @@ pub struct Columns {
     pub label: Option<String>,
     /// The plot.
     pub plot: Option<String>,
-    /// The tree, where a tree has several scans.
+    /// The tree, if a tree has several scans.
     pub tree: Option<String>,
 }
 
-/// Every file below `folder` whose name ends like a point file's, sorted.
+/// Returns every file below `folder` with the extension of a point file, sorted.
 ///
 /// # Errors
-/// A folder that cannot be listed.
+/// Returns an error if a folder cannot be listed.
 pub fn point_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(walk::point_files(folder)?.0)
 }
 
-/// Looks at `path` as a `kind` and lists what is there, without reading clouds.
+/// Lists the trees of `path`, a data set of `kind`, without reading clouds.
 ///
 /// # Errors
-/// Says what is missing, which label is unknown, which file has two labels.
+/// Names what is missing, a label that is unknown, or a file that has two labels.
 pub fn plan(kind: Kind, path: &Path, options: &Options) -> Result<Plan> {
     ensure!(
         path.exists(),
-        "{}: there is nothing here; a {kind} data set needs {}",
+        "{}: no such file or folder; expected {kind}: {}",
         path.display(),
         kind.expects()
     );

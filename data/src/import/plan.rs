@@ -1,22 +1,45 @@
-//! What an import will read: labelled files and crowns, before any cloud is read.
+//! The files and crowns that an import will read.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::idtrees::PlotJob;
+use super::crowns::Crown;
 use crate::{Scan, TreeRecord};
+
+/// A file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
 
 /// A file of one tree.
 #[derive(Debug)]
 pub struct FileJob {
-    /// Where it lies.
     pub path: PathBuf,
-    /// What it is.
     pub record: TreeRecord,
 }
 
-/// What is read at one go.
+/// A plot and the crowns to clip from it.
+#[derive(Debug)]
+pub struct PlotJob {
+    /// The plot's LAS file.
+    pub path: PathBuf,
+    /// Crowns that this plot covers best.
+    pub crowns: Vec<CrownJob>,
+}
+
+/// A crown to clip.
+#[derive(Debug)]
+pub struct CrownJob {
+    pub crown: Crown,
+    pub record: TreeRecord,
+}
+
+/// One file to read.
 #[derive(Debug)]
 pub enum Job {
     /// One file, one tree.
@@ -25,35 +48,35 @@ pub enum Job {
     Plot(PlotJob),
 }
 
-/// Labelled trees that an importer found.
+/// The labelled trees of a data set.
 #[derive(Debug)]
 pub struct Plan {
     /// Name of the data set.
     pub name: String,
     /// Labels, sorted.
     pub species: Vec<String>,
-    /// What the user should know: what was left out, and why.
+    /// Notes for the user: what was left out, and why.
     pub notes: Vec<String>,
-    /// Files that are named but not there.
-    pub missing: Vec<super::Damaged>,
+    /// Files that are listed but do not exist.
+    pub missing: Vec<Damaged>,
     pub(super) jobs: Vec<Job>,
 }
 
-/// A file with its label in words, as the importers find them.
+/// A file and the name of its label.
 #[derive(Debug)]
 pub struct Labelled {
     pub path: PathBuf,
-    /// Path relative to the data set: names the cloud in messages and digests.
+    /// Path relative to the data set, for messages and digests.
     pub source: String,
     pub label: String,
     pub tree: String,
-    /// `None` where the set does not say: the tree is then its own plot.
+    /// `None` if unknown: the tree is then a plot of its own.
     pub plot: Option<String>,
     pub scan: Scan,
 }
 
 impl Plan {
-    /// A plan of files, labels numbered in alphabetical order.
+    /// A plan of files; labels are numbered in alphabetical order.
     pub(super) fn of_files(name: String, mut files: Vec<Labelled>) -> Self {
         files.sort_by_cached_key(|f| natural(&f.source));
         let species: Vec<String> = files
@@ -87,7 +110,7 @@ impl Plan {
         }
     }
 
-    /// Trees to read. Some may later prove to have too few points.
+    /// How many trees there are to read. Some may have too few points.
     pub fn trees(&self) -> usize {
         self.jobs
             .iter()
@@ -114,7 +137,7 @@ impl Plan {
         })
     }
 
-    /// Drops labels that no tree bears.
+    /// Drops labels that no tree has.
     pub(super) fn drop_absent_species(&mut self) {
         let mut used = BTreeSet::new();
         for job in &self.jobs {
@@ -133,7 +156,7 @@ impl Plan {
     /// Keeps only trees of the species in `wanted`, in alphabetical order.
     ///
     /// # Errors
-    /// Names a wanted species that the set lacks, and those that it has.
+    /// Returns an error if the set lacks a wanted species; lists those that it has.
     pub(super) fn keep_species(&mut self, wanted: &[String]) -> Result<()> {
         for w in wanted {
             if !self.species.contains(w) {
@@ -171,7 +194,7 @@ impl Plan {
     }
 }
 
-/// Sorts `tree_2` before `tree_10`: runs of digits compare as numbers.
+/// A sort key that puts `tree_2` before `tree_10`: digits compare as numbers.
 pub fn natural(text: &str) -> Vec<(String, u64, String)> {
     let mut out = Vec::new();
     let mut rest = text;

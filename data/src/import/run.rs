@@ -1,31 +1,28 @@
-//! Reads a plan's clouds in parallel, a few at a time, and hands them on in order.
+//! Reads a plan's clouds in parallel, a few at a time, and passes them on in order.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use rayon::prelude::*;
 
 use super::{
-    Options,
-    plan::{Job, Plan},
+    Options, idtrees,
+    plan::{Damaged, Job, Plan},
 };
-use crate::{Cloud, TreeRecord, sample};
+use crate::{Cloud, TreeRecord, formats, sample};
 
-/// Files read at one go hold at most this many bytes together (or are one file): bounds the memory.
+/// Files that are read in parallel have at most this many bytes together (or are one file): bounds the memory.
 const BYTES_AT_ONCE: u64 = 64 << 20;
 const JOBS_AT_ONCE: usize = 64;
-/// So many damaged files are named in an error; the rest are counted.
+/// An error names this many damaged files and counts the others.
 const NAMED: usize = 10;
 
-/// Takes the trees of an import, in order.
+/// Receives the trees of an import, in order.
 pub trait Sink {
-    /// Keeps one tree.
+    /// Receives one tree.
     ///
     /// # Errors
-    /// A disk that is full or may not be written to.
+    /// Returns an error if it cannot be stored.
     fn push(&mut self, record: TreeRecord, cloud: Cloud) -> Result<()>;
 }
 
@@ -36,45 +33,35 @@ impl Sink for Vec<(TreeRecord, Cloud)> {
     }
 }
 
-/// A file that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damaged {
-    /// The file.
-    pub path: PathBuf,
-    /// What was wrong.
-    pub why: String,
-}
-
-/// How far an import is.
+/// Progress of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Trees done.
+    /// Trees read so far.
     pub done: usize,
-    /// Of so many.
+    /// All trees.
     pub total: usize,
 }
 
-/// What an import did.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Trees handed on.
+    /// Trees passed on.
     pub trees: usize,
     /// Their points.
     pub points: u64,
-    /// Trees left out because they have fewer points than asked.
+    /// Trees left out because they have fewer than `min_points`.
     pub sparse: usize,
-    /// Clouds thinned to the most points asked.
+    /// Clouds thinned to `max_points`.
     pub thinned: usize,
     /// Files left out because they could not be read (with `skip_damaged`).
     pub damaged: Vec<Damaged>,
 }
 
-/// Reads the clouds of `plan` into `sink`. `progress` is called after each handful, and stops the import with
-/// its error.
+/// Reads the clouds of `plan` into `sink`. `progress` is called after each group of files; its error stops the import.
 ///
 /// # Errors
-/// Damaged files, all of them together at the end, unless `skip_damaged`; what `sink` or `progress` say; no
-/// tree left.
+/// Returns an error if files are damaged (all in one error, at the end) unless `skip_damaged`, if no tree is left, or
+/// the error of `sink` or `progress`.
 pub fn run(
     plan: &Plan,
     options: &Options,
@@ -87,7 +74,7 @@ pub fn run(
     };
     let total = plan.trees();
     let mut done = 0;
-    for jobs in handfuls(&plan.jobs) {
+    for jobs in groups(&plan.jobs) {
         let read: Vec<_> = jobs.par_iter().map(|job| (job, read(job, options))).collect();
         for (job, outcome) in read {
             done += job.trees();
@@ -115,11 +102,11 @@ pub fn run(
     Ok(report)
 }
 
-/// Names the first damaged files, counts them all, and says how to go on.
+/// Names the first damaged files, counts them all, and says what to do.
 fn damaged_text(damaged: &[Damaged], name: &str) -> String {
     let mut text = format!("'{name}': {} file(s) could not be read:", damaged.len());
     for d in damaged.iter().take(NAMED) {
-        // The reader's own message mostly names the file already.
+        // Most messages of the readers name the file.
         let path = d.path.display().to_string();
         if d.why.contains(&path) {
             text += &format!("\n  {}", d.why);
@@ -130,7 +117,7 @@ fn damaged_text(damaged: &[Damaged], name: &str) -> String {
     if damaged.len() > NAMED {
         text += &format!("\n  and {} more", damaged.len() - NAMED);
     }
-    text + "\nfetch them again, or leave them out with `canopy data import … --skip-damaged`"
+    text + "\ndownload them again, or leave them out with `canopy data import … --skip-damaged`"
 }
 
 fn keep(
@@ -157,7 +144,7 @@ fn keep(
     Ok(())
 }
 
-/// The same on every machine and in every order: a cloud is thinned by its own name (FNV-1a).
+/// Seed for thinning a cloud, from its name (FNV-1a): the same on every machine and in every order.
 fn name_seed(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| {
         (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
@@ -167,19 +154,12 @@ fn name_seed(name: &str) -> u64 {
 fn read(job: &Job, options: &Options) -> Result<Vec<(TreeRecord, Cloud)>> {
     match job {
         Job::File(file) => {
-            let cloud = read_cloud(&file.path)?;
-            ensure!(!cloud.is_empty(), "{}: holds no points", file.path.display());
+            let cloud = formats::read(&file.path)?;
+            ensure!(!cloud.is_empty(), "{}: has no points", file.path.display());
             Ok(vec![(file.record.clone(), cloud)])
         }
-        Job::Plot(plot) => plot.read(options.min_height),
+        Job::Plot(plot) => idtrees::read(plot, options.min_height),
     }
-}
-
-/// A file's cloud, whole and finite.
-pub fn read_cloud(path: &Path) -> Result<Cloud> {
-    let cloud = crate::formats::read(path)?;
-    cloud.validate().with_context(|| path.display().to_string())?;
-    Ok(cloud)
 }
 
 impl Job {
@@ -198,8 +178,8 @@ impl Job {
     }
 }
 
-/// Cuts `jobs` into runs of bounded size.
-fn handfuls(jobs: &[Job]) -> Vec<&[Job]> {
+/// Divides `jobs` into groups of bounded size.
+fn groups(jobs: &[Job]) -> Vec<&[Job]> {
     let mut out = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (i, job) in jobs.iter().enumerate() {

@@ -38,7 +38,7 @@ pub fn plan(root: &Path) -> Result<Plan> {
     })?;
     for job in &mut plan.jobs {
         if let Job::File(file) = job {
-            // The set tells no plots; the folders below a species, if any, are not plots either.
+            // The set does not name plots; folders below a species, if any, are not plots.
             file.record.plot.clone_from(&file.record.tree);
             file.record.scan = Scan::Tls;
         }

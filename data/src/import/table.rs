@@ -1,4 +1,4 @@
-//! Any CSV of file and label, with a plot and a tree if there are such columns.
+//! A CSV of file and label, with optional columns for plot and tree.
 
 use std::{
     collections::HashMap,
@@ -8,8 +8,8 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{
-    Damaged, Options,
-    plan::{Labelled, Plan},
+    Options,
+    plan::{Damaged, Labelled, Plan},
     walk,
 };
 use crate::Scan;
@@ -19,7 +19,7 @@ const LABEL: [&str; 5] = ["label", "species", "class", "taxon", "taxonid"];
 const PLOT: [&str; 3] = ["plot", "site", "plotid"];
 const TREE: [&str; 4] = ["tree", "treeid", "tree_id", "tree_name"];
 
-/// Where each column stands.
+/// The index of each column.
 struct Places {
     file: usize,
     label: usize,
@@ -68,13 +68,13 @@ pub fn plan(table: &Path, options: &Options) -> Result<Plan> {
                 "with two labels"
             };
             bail!(
-                "{}: {file} stands {what}, '{other}' in line {first} and '{label}' in line {line}",
+                "{}: {file} is listed {what}, '{other}' in line {first} and '{label}' in line {line}",
                 table.display()
             );
         }
         if !path.is_file() {
             missing.push(Damaged {
-                why: format!("is not here, but {} line {line} names it", table.display()),
+                why: format!("does not exist, but {} line {line} lists it", table.display()),
                 path,
             });
             continue;
@@ -91,12 +91,12 @@ pub fn plan(table: &Path, options: &Options) -> Result<Plan> {
     }
     ensure!(
         !files.is_empty() || !missing.is_empty(),
-        "{}: has a header, but no rows",
+        "{}: has a header but no rows",
         table.display()
     );
     ensure!(
         !files.is_empty(),
-        "{}: none of its {} files is here (paths are relative to the CSV), first {}",
+        "{}: none of its {} files exists (paths are relative to the CSV), first {}",
         table.display(),
         missing.len(),
         missing[0].path.display()
@@ -132,13 +132,13 @@ fn find(path: &Path) -> Result<PathBuf> {
     let labels = path.join("labels.csv");
     ensure!(
         labels.is_file(),
-        "{}: is a folder without labels.csv; give the CSV itself",
+        "{}: is a folder without labels.csv; expected the path of a CSV",
         path.display()
     );
     Ok(labels)
 }
 
-/// Whether `path` starts with a header that names a file and a label.
+/// Whether the first line of `path` names columns for file and label.
 pub fn is_table(path: &Path) -> bool {
     let header = || -> Result<csv::StringRecord> {
         Ok(csv::ReaderBuilder::new()
@@ -151,7 +151,7 @@ pub fn is_table(path: &Path) -> bool {
     path.is_file() && header().is_ok_and(|h| places(&h, &Options::default()).is_ok())
 }
 
-/// The separator that the first line has most of.
+/// The most frequent separator of the first line.
 fn delimiter(path: &Path) -> Result<u8> {
     use std::io::{BufRead, BufReader, Read};
     let file = std::fs::File::open(path).with_context(|| path.display().to_string())?;

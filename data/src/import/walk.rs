@@ -7,12 +7,12 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-/// Endings of files that hold points.
+/// Extensions of point files.
 pub const POINT_FILES: [&str; 8] = ["las", "laz", "ply", "xyz", "pts", "txt", "csv", "asc"];
-/// Deeper than any data set is; stops a circle of links.
+/// Deeper than any data set; ends a cycle of links.
 const DEEPEST: usize = 16;
 
-/// Entries of `folder` in the order of their names, without hidden ones.
+/// Entries of `folder` in the order of their names, without hidden files.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for entry in
@@ -34,7 +34,7 @@ pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries(folder)?.into_iter().filter(|p| p.is_dir()).collect())
 }
 
-/// Point files in `folder` and below, and how many other files there are.
+/// Point files in `folder` and below, and the number of other files.
 pub fn point_files(folder: &Path) -> Result<(Vec<PathBuf>, usize)> {
     let (mut found, mut others) = (Vec::new(), 0);
     walk(folder, 0, &mut found, &mut others)?;
@@ -44,7 +44,7 @@ pub fn point_files(folder: &Path) -> Result<(Vec<PathBuf>, usize)> {
 fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, others: &mut usize) -> Result<()> {
     ensure!(
         depth < DEEPEST,
-        "{}: folders are nested more than {DEEPEST} deep (a link that leads back?)",
+        "{}: folders are nested more than {DEEPEST} deep (a cycle of links?)",
         folder.display()
     );
     for path in entries(folder)? {
@@ -59,13 +59,13 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, others: &mut usiz
     Ok(())
 }
 
-/// Whether the file's ending is one of `endings`, in any case.
+/// Whether the file's extension is one of `endings`, in any case.
 pub fn has_ending(path: &Path, endings: &[&str]) -> bool {
     path.extension()
         .is_some_and(|e| endings.iter().any(|x| e.eq_ignore_ascii_case(x)))
 }
 
-/// The last part of a path, letters that are not Unicode replaced.
+/// The last part of a path; characters that are not Unicode are replaced.
 pub fn name(path: &Path) -> String {
     path.file_name()
         .unwrap_or_default()
@@ -73,7 +73,7 @@ pub fn name(path: &Path) -> String {
         .into_owned()
 }
 
-/// The file's name without its ending (`.copc.laz` is one ending).
+/// The file's name without its extension (`.copc.laz` is one extension).
 pub fn stem(path: &Path) -> String {
     let stem = path
         .file_stem()
@@ -83,7 +83,7 @@ pub fn stem(path: &Path) -> String {
     stem.strip_suffix(".copc").map(str::to_owned).unwrap_or(stem)
 }
 
-/// `path` below `root`, with `/` on every system.
+/// `path` relative to `root`, with `/` on every system.
 pub fn below(root: &Path, path: &Path) -> String {
     let rest = path.strip_prefix(root).unwrap_or(path);
     let parts: Vec<_> = rest

@@ -1,9 +1,9 @@
 //! Farthest-point sampling (Eldar et al. 1997; Gonzalez 1985): each next point is the one farthest from all
 //! chosen so far.
 //!
-//! Exact, and equal to the plain double loop to the last index: points lie in a k-d tree's buckets, and a bucket is looked at again
-//! only when the new point is nearer to its box than its own farthest point is to the chosen ones (after Han
-//! et al. 2023, "QuickFPS").
+//! Exact, with the same indices as the plain double loop. Points are in the buckets of a k-d tree, and a bucket is updated
+//! only if the new point is nearer to its box than its farthest point is to the chosen ones (Han et al. 2023,
+//! "QuickFPS").
 
 use anyhow::{Result, ensure};
 
@@ -12,11 +12,11 @@ use crate::Purpose;
 /// Points of a bucket, at most.
 const BUCKET: usize = 512;
 
-/// `n` points of the cloud in the order of their choice, the first by seed; all of them where there are no
-/// more. Of equally far points the first in the cloud is taken.
+/// `n` points of the cloud in the order in which they are chosen, the first by seed; all if there are at most `n`. Of
+/// equally far points the first in the cloud is chosen.
 ///
 /// # Errors
-/// A coordinate that is not finite.
+/// Returns an error if a coordinate is not finite.
 pub fn farthest(points: &[[f32; 3]], n: usize, seed: u64) -> Result<Vec<usize>> {
     if let Some(i) = points.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
         anyhow::bail!("point {i} is {:?}: not finite", points[i]);
@@ -34,10 +34,10 @@ pub fn farthest(points: &[[f32; 3]], n: usize, seed: u64) -> Result<Vec<usize>> 
     Ok(farthest_from(points, n, first))
 }
 
-/// As [`farthest`], from the point at `first` on. Finite coordinates are the caller's to see to.
+/// As [`farthest`], beginning with the point at `first`. The caller ensures that coordinates are finite.
 ///
 /// # Panics
-/// Where there is no point at `first`.
+/// Panics if there is no point at `first`.
 pub fn farthest_from(points: &[[f32; 3]], n: usize, first: usize) -> Vec<usize> {
     assert!(
         first < points.len(),
@@ -154,7 +154,7 @@ fn buckets(points: &[[f32; 3]]) -> Vec<Bucket> {
     out
 }
 
-/// The axis along which the points spread most; none where they are all one.
+/// The axis with the largest extent; `None` if all points are equal.
 fn widest_axis(points: &[[f32; 3]], index: &[u32]) -> Option<usize> {
     let mut low = [f32::INFINITY; 3];
     let mut high = [f32::NEG_INFINITY; 3];

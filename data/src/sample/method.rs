@@ -1,4 +1,4 @@
-//! The ways of taking fewer points, chosen by a value.
+//! Subsampling methods as values.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use super::{farthest, random, voxel, voxel_to};
 use crate::{Cloud, CloudSource, Dataset};
 
-/// What is to be left of a cloud.
+/// How to subsample a cloud, and to how many points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subsample {
-    /// So many points at random.
+    /// This many points at random.
     Random(usize),
-    /// One point of each cube with edges so long, metres, that holds any.
+    /// One point of each occupied cube with edges of this length, metres.
     Voxel(f32),
-    /// So many points, each the farthest from all before it.
+    /// This many points, each the farthest from all before it.
     Farthest(usize),
 }
 
-/// Indices of the points that `what` leaves, no index twice; the same for the same seed.
+/// Indices of the points that `what` keeps, without repetition. The same seed gives the same points.
 ///
 /// # Errors
-/// A coordinate that is not finite; a voxel whose edge is no positive number.
+/// Returns an error if a coordinate is not finite or the edge of a voxel is not positive.
 pub fn subsample(points: &[[f32; 3]], what: Subsample, seed: u64) -> Result<Vec<usize>> {
     match what {
         Subsample::Random(n) => Ok(random(points.len(), n, seed)),
@@ -31,23 +31,23 @@ pub fn subsample(points: &[[f32; 3]], what: Subsample, seed: u64) -> Result<Vec<
     }
 }
 
-/// How a number of points is taken of a cloud.
+/// A subsampling method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// At random: as dense as the scan.
+    /// Random: keeps the density of the scan.
     #[default]
     Random,
-    /// Each from another voxel: evenly in space, by chance within a voxel.
+    /// One per voxel: even in space, random within a voxel.
     Voxel,
-    /// By farthest points: as evenly as can be, and with every outlier.
+    /// Farthest points: as even as possible, with every outlier.
     Farthest,
 }
 
-/// `n` of the points by `method`, no index twice; all of them where there are no more.
+/// `n` of the points by `method`, without repetition; all if there are at most `n`.
 ///
 /// # Errors
-/// A coordinate that is not finite.
+/// Returns an error if a coordinate is not finite.
 pub fn to(points: &[[f32; 3]], n: usize, method: Method, seed: u64) -> Result<Vec<usize>> {
     match method {
         Method::Random => subsample(points, Subsample::Random(n), seed),
@@ -56,7 +56,7 @@ pub fn to(points: &[[f32; 3]], n: usize, method: Method, seed: u64) -> Result<Ve
     }
 }
 
-/// Clouds thinned to a number of points as they are read.
+/// Clouds that are subsampled when they are read.
 #[derive(Debug)]
 struct Sampled {
     whole: Dataset,
@@ -75,10 +75,10 @@ impl CloudSource for Sampled {
 }
 
 impl Method {
-    /// `cloud` with at most `n` points left by this method; at random it is left as it is, for whoever draws from it.
+    /// At most `n` points of `cloud` by this method. [`Method::Random`] keeps all, because the loader draws points itself.
     ///
     /// # Errors
-    /// A coordinate that is not finite.
+    /// Returns an error if a coordinate is not finite.
     pub fn thin(self, cloud: Cloud, n: usize, seed: u64) -> Result<Cloud> {
         if self == Self::Random || cloud.len() <= n {
             return Ok(cloud);
@@ -88,8 +88,8 @@ impl Method {
 }
 
 impl Dataset {
-    /// The same set, its clouds thinned by `method` as they are read: the same points each time. At random it is the set
-    /// itself, for the loader draws by itself.
+    /// The same set with clouds that are subsampled by `method` when they are read, to the same points each time. With
+    /// [`Method::Random`] it is the set itself, because the loader draws points itself.
     pub fn sampled(&self, method: Method, points: usize, seed: u64) -> Self {
         if method == Method::Random {
             return self.clone();

@@ -1,6 +1,6 @@
-//! Fewer points of a cloud: at random, one a voxel, or the farthest each time. All the same from the same seed.
+//! Subsampling: random, one point per voxel, or farthest points. The same seed gives the same points.
 //!
-//! Each returns indices into the points it was given.
+//! Each function returns indices into its points.
 
 mod farthest;
 mod method;
@@ -19,7 +19,7 @@ const RANDOM: u64 = 1;
 const FARTHEST: u64 = 2;
 const VOXEL: u64 = 3;
 
-/// `n` of `0..len` without repetition, in random order; all of them where `n` is `len` or more.
+/// `n` of `0..len` without repetition, in random order; all if `n` is at least `len`.
 ///
 /// Takes time and memory for `n`, not for `len` (Floyd's sampling; Bentley and Floyd 1987, "A sample of
 /// brilliance").

@@ -1,4 +1,4 @@
-//! One point of each voxel: evens out a density that falls with distance from the scanner.
+//! One point per voxel, which evens out a density that falls with the distance from the scanner.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,8 @@ use crate::{Philox, Purpose};
 /// One point of each cube of `edge` metres, chosen at random, in order of the cloud.
 ///
 /// # Errors
-/// An edge that is not a positive number, a coordinate that is not finite, more than 2⁶³ cubes along an axis.
+/// Returns an error if the edge is not positive, a coordinate is not finite, or there are more than 2⁶³ cubes along an
+/// axis.
 pub fn voxel(points: &[[f32; 3]], edge: f32, seed: u64) -> Result<Vec<usize>> {
     ensure!(
         edge.is_finite() && edge > 0.0,
@@ -33,11 +34,11 @@ pub fn voxel(points: &[[f32; 3]], edge: f32, seed: u64) -> Result<Vec<usize>> {
     Ok(out)
 }
 
-/// `n` points, each of another voxel, by the largest edge that leaves so many (within 1 %); all of them
-/// where there are no more.
+/// `n` points of different voxels, with the largest edge that leaves that many (within 1 %); all if there are at most
+/// `n`.
 ///
 /// # Errors
-/// A coordinate that is not finite.
+/// Returns an error if a coordinate is not finite.
 pub fn voxel_to(points: &[[f32; 3]], n: usize, seed: u64) -> Result<Vec<usize>> {
     let mut kept: Vec<usize> = (0..points.len()).collect();
     if n < points.len() {

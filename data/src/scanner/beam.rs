@@ -1,4 +1,4 @@
-//! A laser's pulse: a few rays within its beam, and the returns that a receiver makes of their echoes.
+//! A laser pulse: a few rays within its beam, and the returns that a receiver detects in their echoes.
 
 use crate::{Philox, Return, growth::Vec3};
 
@@ -7,29 +7,29 @@ use super::{
     shape::{Ray, Surface},
 };
 
-/// How a scanner's beam and receiver behave.
+/// Properties of a scanner's beam and receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Optics {
-    /// Rays that stand for the beam.
+    /// Rays that sample the beam.
     pub rays: usize,
     /// Half the beam's divergence, radians.
     pub divergence: f64,
-    /// Radius of the beam where it leaves the scanner, metres.
+    /// Radius of the beam at the scanner, metres.
     pub exit_radius: f64,
-    /// Echoes nearer than this melt into one return, metres.
+    /// Echoes nearer than this merge into one return, metres.
     pub resolution: f32,
     /// Standard deviation of a range, metres.
     pub range_noise: f64,
     /// Range at which intensity is on scale, metres.
     pub reference_range: f64,
-    /// Weakest echo that is told from noise: share of the pulse's light.
+    /// Weakest echo that is detected, as a fraction of the pulse's light.
     pub threshold: f32,
 }
 
-/// A point that the receiver made.
+/// A point that the receiver detects.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo {
-    /// Where it seems to lie.
+    /// Its measured position.
     pub at: Vec3,
     /// Strength at reference range, 0 to 1.
     pub energy: f32,
@@ -37,7 +37,7 @@ pub struct Echo {
     pub range: f64,
     /// Its number.
     pub ret: Return,
-    /// Whether it is of the scanned tree.
+    /// Whether it is on the scanned tree.
     pub own: bool,
 }
 

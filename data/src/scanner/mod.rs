@@ -1,7 +1,7 @@
 //! A virtual laser scanner: pulses against wood and foliage, with occlusion, noise and returns.
 //!
-//! What comes out is what a segmented tree of a real survey looks like: the near side dense, the far side in
-//! shadow, the top thin from the ground and the stem thin from the air.
+//! The result resembles a segmented tree of a real survey: the near side is dense, the far side occluded; the top is
+//! sparse from the ground and the stem is sparse from the air.
 
 mod beam;
 mod bvh;
@@ -32,7 +32,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// `tree` of `habit`, with what stands around it.
+    /// `tree` of `habit` with its neighbours.
     pub fn new(tree: &Tree, habit: &Habit, neighbours: &Neighbours) -> Self {
         let bark = Surface {
             reflectance: habit.bark as f32,
@@ -67,14 +67,13 @@ impl Scene {
         }
     }
 
-    /// Scans with about `pulses` pulses and gives the points that a segmentation would call this tree's.
+    /// Scans with about `pulses` pulses and returns the points that a segmentation would assign to this tree.
     pub fn scan(&self, scan: Scan, pulses: usize, rng: &mut Philox) -> Cloud {
         let pulses = survey::pulses(scan, &self.target, pulses, rng);
         self.cast(scan, &pulses, rng)
     }
 
-    /// Casts `pulses` and keeps what is called this tree's: its own points above the undergrowth that was
-    /// cut away, and a few strays.
+    /// Casts `pulses` and keeps the points of this tree above the undergrowth, and a few stray points.
     fn cast(&self, scan: Scan, pulses: &[Pulse], rng: &mut Philox) -> Cloud {
         let optics = survey::optics(scan);
         let cut = match scan {
@@ -109,7 +108,7 @@ impl Scene {
     }
 }
 
-/// The echo in the scanner's unit: falls with the square of range, with speckle.
+/// Intensity in the scanner's unit: falls with the square of the range, with speckle.
 fn strength(e: &Echo, gain: f64, reference: f64, rng: &mut Philox) -> u16 {
     let fall = reference / e.range.max(1.0);
     let value = gain * f64::from(e.energy) * fall * fall * libm::exp(0.15 * rng.normal());

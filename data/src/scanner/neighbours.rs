@@ -1,4 +1,4 @@
-//! What stands around a tree: stems and crowns that hide parts of it and leave a few stray points.
+//! The neighbours of a tree: stems and crowns that occlude parts of it and leave a few stray points.
 
 use std::f64::consts::TAU;
 
@@ -9,7 +9,7 @@ use crate::{
 
 use super::shape::{Shape, Surface};
 
-/// Neighbours, coarsely: a bole each, and a crown of large leaves.
+/// Coarse neighbours: each has a bole and a crown of large leaves.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     boles: Vec<Segment>,
@@ -20,7 +20,7 @@ pub struct Neighbours {
 const LEAVES: usize = 50;
 
 impl Neighbours {
-    /// Neighbours of a tree of `size`, the more and the closer the more it is crowded; 0 none, 1 pressed.
+    /// Neighbours of a tree of `size`: more and closer ones with more crowding; 0 none, 1 suppressed.
     pub fn draw(size: &Size, crowding: f64, rng: &mut Philox) -> Self {
         let count = (5.0 * crowding + rng.uniform_f64()) as usize;
         let first = rng.range(0.0, TAU);
@@ -56,12 +56,12 @@ impl Neighbours {
         all
     }
 
-    /// How many shapes they are.
+    /// Their number of shapes.
     pub fn len(&self) -> usize {
         self.boles.len() + self.crowns.len()
     }
 
-    /// Whether the tree stands alone.
+    /// Whether the tree has no neighbours.
     pub fn is_empty(&self) -> bool {
         self.boles.is_empty()
     }

@@ -1,11 +1,11 @@
-//! What a ray can meet: tapered wood and flat foliage. `f32`, with rays that start close by.
+//! Surfaces that a ray can hit: tapered wood and flat foliage. `f32`, with rays that start close by.
 
 use crate::growth::{Leaf, Segment, Vec3};
 
-/// What a hit surface is, and whose.
+/// Properties of a surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface {
-    /// Share of light thrown back at normal incidence.
+    /// Fraction of light reflected at normal incidence.
     pub reflectance: f32,
     /// Whether it belongs to the tree that is scanned, not to a neighbour.
     pub own: bool,
@@ -15,7 +15,7 @@ pub struct Surface {
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     kind: Kind,
-    /// What it is made of.
+    /// Its properties.
     pub surface: Surface,
 }
 
@@ -59,7 +59,7 @@ impl Ray {
     }
 }
 
-/// Where a ray met a surface.
+/// A hit of a ray on a surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit {
     /// Distance along the ray, metres.

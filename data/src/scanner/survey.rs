@@ -1,4 +1,4 @@
-//! Where a scanner stands or flies, and where its pulses go.
+//! Positions of a scanner and directions of its pulses.
 
 use std::f64::consts::{PI, TAU};
 
@@ -15,7 +15,7 @@ pub struct Target {
     pub radius: f64,
 }
 
-/// One pulse: from where, whither (unit vector), and how far it may go unseen before the target.
+/// One pulse: origin, direction (unit vector), and the distance before the target that is skipped.
 #[derive(Clone, Copy, Debug)]
 pub struct Pulse {
     pub origin: Vec3,
@@ -25,7 +25,7 @@ pub struct Pulse {
     pub station: usize,
 }
 
-/// How the scanners of `scan` behave; an unknown scan counts as terrestrial.
+/// The scanners of `scan`; an unknown scan counts as terrestrial.
 pub fn optics(scan: Scan) -> Optics {
     match scan {
         Scan::Tls | Scan::Unknown => Optics {
@@ -77,7 +77,7 @@ pub fn pulses(scan: Scan, target: &Target, count: usize, rng: &mut Philox) -> Ve
     }
 }
 
-/// So many tripods about the tree, one regular angular grid for all; the first may stand anywhere.
+/// This many tripods about the tree with one regular angular grid; the first is at a random azimuth.
 pub fn tripods(target: &Target, stations: usize, count: usize, rng: &mut Philox) -> Vec<Pulse> {
     struct Window {
         origin: Vec3,

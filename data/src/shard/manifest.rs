@@ -1,4 +1,4 @@
-//! `dataset.json`: what a folder of shards holds, in words that a person can read.
+//! `dataset.json`: the species, records and shards of a set.
 
 use std::{fs::File, io::BufReader, path::Path};
 
@@ -9,19 +9,19 @@ use crate::TreeRecord;
 
 /// The manifest's file name.
 pub const FILE: &str = "dataset.json";
-const FORMAT: &str = "canopy-dataset-1";
+const FORMAT: &str = "canopy-dataset-2";
 
-/// What a writer must know of a set before its first tree.
+/// The fields that are known before the first cloud is written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     /// The set's name: `builtin`, `stpctls`, a folder's name.
     pub name: String,
     /// Species, in the order of their labels.
     pub species: Vec<String>,
-    /// Licence of the data: `CC-BY-4.0`; empty where not known.
+    /// Licence of the data, such as `CC-BY-4.0`; empty if unknown.
     #[serde(default)]
     pub licence: String,
-    /// Where the data come from and how to cite them, in words.
+    /// Where the data come from and how to cite them.
     #[serde(default)]
     pub source: String,
 }
@@ -31,15 +31,15 @@ pub struct Meta {
 pub struct ShardInfo {
     /// Its name within the folder.
     pub file: String,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// How many clouds it holds.
+    /// How many clouds it has.
     pub clouds: usize,
-    /// CRC-32 of its table, which holds the CRC-32 of each cloud.
+    /// CRC-32 of its tensor `cloud_crc32`, which has the CRC-32 of each cloud.
     pub table_crc32: u32,
 }
 
-/// All that `dataset.json` says.
+/// The content of `dataset.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     format: String,
@@ -48,7 +48,7 @@ pub struct Manifest {
     pub meta: Meta,
     /// SHA-256 over species, records and clouds, in hex.
     pub digest: String,
-    /// The shard files; their clouds, one after another, are those of `records`.
+    /// The shard files; their clouds, concatenated, are those of `records`.
     pub shards: Vec<ShardInfo>,
     /// The scans, in the order of their clouds.
     pub records: Vec<TreeRecord>,
@@ -66,7 +66,7 @@ impl Manifest {
         }
     }
 
-    /// Reads the manifest of the set in `dir`, and holds what it says together.
+    /// Reads and checks the manifest of the set in `dir`.
     ///
     /// # Errors
     /// Names the file, and the line or record that is wrong.
@@ -74,7 +74,7 @@ impl Manifest {
         let path = dir.join(FILE);
         let file = File::open(&path).with_context(|| {
             format!(
-                "cannot open {}: a set of shards is a folder with {FILE} in it",
+                "cannot open {}: expected a folder of shards, which has a {FILE}",
                 path.display()
             )
         })?;
@@ -91,7 +91,7 @@ impl Manifest {
     fn check(&self) -> Result<()> {
         ensure!(
             self.format == FORMAT,
-            "expected format {FORMAT}, found {}",
+            "expected format {FORMAT}, found {}: written by another release; import the set again",
             self.format
         );
         let n = self.meta.species.len();
@@ -109,11 +109,11 @@ impl Manifest {
             .try_fold(0usize, |sum, s| sum.checked_add(s.clouds));
         ensure!(
             clouds == Some(self.records.len()),
-            "{} records, but the shards hold {clouds:?} clouds",
+            "{} records, but the shards have {clouds:?} clouds",
             self.records.len()
         );
         for s in &self.shards {
-            // A manifest from elsewhere must not lead out of its folder.
+            // A manifest from elsewhere must not name files outside its folder.
             ensure!(
                 Path::new(&s.file).file_name() == Some(s.file.as_ref()),
                 "shard {:?} is not a file name",

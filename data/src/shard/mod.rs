@@ -1,7 +1,33 @@
-//! Our own binary form of a labelled set: a folder of memory-mapped shards with a manifest.
+//! A labelled set as a folder of shards: safetensors files and a manifest, `dataset.json`.
 //!
-//! [`Writer`] makes one, [`open`] gives it back as a [`Dataset`]. A cloud is read by its number, in any order and from
-//! any thread, and is held against its checksum each time.
+//! [`Writer`] writes one and [`open`] returns it as a [`Dataset`]. Clouds are read from a memory map, in any order and
+//! from any thread; each is compared with its checksum when it is read.
+//!
+//! Any program that reads safetensors can read the shards. In Python, cloud `i` of a shard is
+//!
+//! ```python
+//! from safetensors.numpy import load_file
+//!
+//! shard = load_file("set/shard-0000.safetensors")
+//! begin, end = shard["cloud_start"][i : i + 2]
+//! points = shard["xyz"][begin:end] + shard["cloud_origin"][i]  # metres, [points, 3]
+//! ```
+//!
+//! The shards' tensors are:
+//!
+//! | tensor | dtype | shape | |
+//! |---|---|---|---|
+//! | `xyz` | F32 | `[points, 3]` | metres relative to the cloud's origin |
+//! | `intensity` | U16 | `[points]` | in the scanner's unit |
+//! | `class` | U8 | `[points]` | ASPRS class |
+//! | `returns` | U8 | `[points, 2]` | number of the return, number of returns of its pulse |
+//! | `cloud_start` | I64 | `[clouds + 1]` | cloud i has the points `cloud_start[i]..cloud_start[i + 1]` |
+//! | `cloud_origin` | F64 | `[clouds, 3]` | metres |
+//! | `cloud_attributes` | U8 | `[clouds]` | sum of 1 (has intensity), 2 (class), 4 (returns) |
+//! | `cloud_crc32` | I64 | `[clouds]` | CRC-32 of the cloud's origin, attributes and points |
+//!
+//! `intensity`, `class` and `returns` are absent if no cloud has them, and 0 for clouds that do not have them. Cloud `i`
+//! of the whole set is `records[i]` of `dataset.json`, in the order of its `shards`.
 //!
 //! ```
 //! use canopy_data::{Cloud, Scan, TreeRecord, shard};
@@ -21,7 +47,8 @@
 //! # }
 //! ```
 
-mod file;
+mod file_reader;
+mod file_writer;
 mod layout;
 mod manifest;
 #[cfg(test)]
@@ -32,19 +59,19 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 
-pub use file::{Shard, ShardWriter};
+pub(crate) use file_reader::Shard;
+pub(crate) use file_writer::ShardWriter;
 pub(crate) use layout::attributes;
-pub use layout::{Entry, Header, MAGIC};
 pub use manifest::{Manifest, Meta, ShardInfo};
 pub use writer::{Digest, Writer};
 
 use crate::{Cloud, CloudSource, Dataset};
 
-/// The clouds of a set's shards, mapped.
+/// The mapped shards of a set.
 #[derive(Debug)]
 struct Shards {
     files: Vec<Shard>,
-    /// For each cloud its shard, and its number there.
+    /// For each cloud its shard and its index there.
     places: Vec<(usize, usize)>,
 }
 
@@ -58,10 +85,10 @@ impl CloudSource for Shards {
     }
 }
 
-/// Opens the set of shards in the folder `dir`. The clouds stay on disk until they are asked for.
+/// Opens the set of shards in the folder `dir`. The clouds stay on disk until they are read.
 ///
 /// # Errors
-/// Names the file that is missing, damaged, of another length or of another set.
+/// Names the file that is missing, damaged or of another set.
 pub fn open(dir: &Path) -> Result<Dataset> {
     let manifest = Manifest::read(dir)?;
     let mut shards = Shards {
@@ -71,15 +98,16 @@ pub fn open(dir: &Path) -> Result<Dataset> {
     for (i, info) in manifest.shards.iter().enumerate() {
         let path = dir.join(&info.file);
         let shard = Shard::open(&path)?;
+        let found = (shard.entries().len(), shard.table_crc32());
         ensure!(
-            shard.header().clouds as usize == info.clouds && shard.header().table_crc == info.table_crc32,
-            "{} is not the file that {} was written with: expected {} clouds and table checksum {:08x}, found {} and {:08x}; import the set again",
+            found == (info.clouds, info.table_crc32),
+            "{} is not the file that {} describes: expected {} clouds and table checksum {:08x}, found {} and {:08x}; import the set again",
             path.display(),
             manifest::FILE,
             info.clouds,
             info.table_crc32,
-            shard.header().clouds,
-            shard.header().table_crc
+            found.0,
+            found.1
         );
         shards.files.push(shard);
         shards.places.extend((0..info.clouds).map(|c| (i, c)));
@@ -93,7 +121,7 @@ pub fn open(dir: &Path) -> Result<Dataset> {
     ))
 }
 
-/// The digest of `set`, from its clouds as they are now. Equal to `set.digest` where nothing has changed.
+/// Computes the digest of `set` from its clouds. It equals `set.digest` if nothing has changed.
 ///
 /// # Errors
 /// Names the first cloud that cannot be read.

@@ -2,7 +2,7 @@ use std::fs;
 
 use anyhow::Result;
 
-use super::{Meta, Shard, Writer, digest, open};
+use super::{Meta, Writer, digest, open};
 use crate::{Cloud, Return, Scan, TreeRecord};
 
 fn meta() -> Meta {
@@ -48,7 +48,7 @@ fn write(dir: &std::path::Path, n: usize) -> Result<String> {
 }
 
 #[test]
-fn a_set_comes_back_as_it_was_written() {
+fn a_set_is_read_back_as_written() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
     let said = write(&dir, 7).unwrap();
@@ -66,18 +66,7 @@ fn a_set_comes_back_as_it_was_written() {
 }
 
 #[test]
-fn points_are_borrowed_without_a_copy() {
-    let home = tempfile::tempdir().unwrap();
-    let dir = home.path().join("set");
-    write(&dir, 3).unwrap();
-    let shard = Shard::open(&dir.join("shard-0000.canopy")).unwrap();
-    for i in 0..3 {
-        assert_eq!(shard.points(i).unwrap(), cloud(i).xyz);
-    }
-}
-
-#[test]
-fn the_digest_sees_labels_and_points_but_not_where_files_lay() {
+fn the_digest_depends_on_labels_and_points_but_not_on_sources() {
     let home = tempfile::tempdir().unwrap();
     let digest_of = |r: TreeRecord, c: Cloud| {
         let dir = home.path().join("set");
@@ -107,7 +96,7 @@ fn the_digest_sees_labels_and_points_but_not_where_files_lay() {
 }
 
 #[test]
-fn two_that_write_one_set_at_once_both_succeed() {
+fn concurrent_writers_of_one_set_all_succeed() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
     let digests: Vec<String> = std::thread::scope(|s| {
@@ -120,7 +109,7 @@ fn two_that_write_one_set_at_once_both_succeed() {
 }
 
 #[test]
-fn a_folder_with_other_files_is_left_alone() {
+fn a_folder_with_other_files_is_unchanged() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("thesis.txt"), "years of work").unwrap();
     let e = Writer::create(home.path(), meta()).unwrap_err().to_string();
@@ -129,29 +118,29 @@ fn a_folder_with_other_files_is_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_trained_on_is_refused_by_name() {
+fn unusable_records_and_clouds_are_refused_by_name() {
     let home = tempfile::tempdir().unwrap();
     let mut w = Writer::create(&home.path().join("set"), meta()).unwrap();
-    let told = |e: anyhow::Error| format!("{e:#}");
+    let error = |e: anyhow::Error| format!("{e:#}");
     let wrong = TreeRecord {
         species: 2,
         ..record(4)
     };
-    assert!(told(w.push(&wrong, &cloud(0)).unwrap_err()).contains("tree t4 from t4.laz: species 2 of 2"));
-    assert!(told(w.push(&record(1), &Cloud::default()).unwrap_err()).contains("no point"));
+    assert!(error(w.push(&wrong, &cloud(0)).unwrap_err()).contains("tree t4 from t4.laz: species 2 of 2"));
+    assert!(error(w.push(&record(1), &Cloud::default()).unwrap_err()).contains("no point"));
     let mut nan = cloud(0);
     nan.xyz[2][1] = f32::NAN;
-    assert!(told(w.push(&record(1), &nan).unwrap_err()).contains("point 2"));
-    assert!(told(w.finish().unwrap_err()).contains("no tree"));
+    assert!(error(w.push(&record(1), &nan).unwrap_err()).contains("point 2"));
+    assert!(error(w.finish().unwrap_err()).contains("no tree"));
     assert!(!home.path().join("set").exists());
 }
 
 #[test]
-fn every_damaged_byte_and_every_truncation_is_noticed() {
+fn every_damaged_byte_and_every_truncation_is_detected() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
     write(&dir, 4).unwrap();
-    let path = dir.join("shard-0000.canopy");
+    let path = dir.join("shard-0000.safetensors");
     let whole = fs::read(&path).unwrap();
     let all = || (0..4).try_for_each(|i| open(&dir)?.cloud(i).map(drop));
     for at in 0..whole.len() {
@@ -159,8 +148,8 @@ fn every_damaged_byte_and_every_truncation_is_noticed() {
         bad[at] ^= 0x10;
         fs::write(&path, &bad).unwrap();
         match all() {
-            Err(e) => assert!(format!("{e:#}").contains("shard-0000.canopy"), "{e:#}"),
-            // What no checksum covers is the padding between clouds, and no one reads it.
+            Err(e) => assert!(format!("{e:#}").contains("shard-0000.safetensors"), "{e:#}"),
+            // A change that is not noticed must not change a cloud.
             Ok(()) => (0..4).for_each(|i| assert_eq!(open(&dir).unwrap().cloud(i).unwrap(), cloud(i))),
         }
     }
@@ -171,23 +160,23 @@ fn every_damaged_byte_and_every_truncation_is_noticed() {
 }
 
 #[test]
-fn a_damaged_manifest_is_told_from_a_missing_one() {
+fn a_damaged_manifest_is_distinguished_from_a_missing_one() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
     assert!(format!("{:#}", open(&dir).unwrap_err()).contains("dataset.json"));
     write(&dir, 4).unwrap();
     let path = dir.join("dataset.json");
     let text = fs::read_to_string(&path).unwrap();
-    for (from, to, told) in [
+    for (from, to, expected) in [
         ("\"species\": 1", "\"species\": 9", "species 9 of 2"),
         ("\"clouds\": 4", "\"clouds\": 3", "4 records"),
-        ("canopy-dataset-1", "canopy-dataset-7", "canopy-dataset-7"),
-        ("shard-0000.canopy", "../../etc/passwd", "not a file name"),
+        ("canopy-dataset-2", "canopy-dataset-7", "canopy-dataset-7"),
+        ("shard-0000.safetensors", "../../etc/passwd", "not a file name"),
     ] {
         assert!(text.contains(from));
         fs::write(&path, text.replacen(from, to, 1)).unwrap();
         let e = format!("{:#}", open(&dir).unwrap_err());
-        assert!(e.contains(told) && e.contains("dataset.json"), "{e}");
+        assert!(e.contains(expected) && e.contains("dataset.json"), "{e}");
     }
     fs::write(&path, &text[..text.len() / 2]).unwrap();
     assert!(format!("{:#}", open(&dir).unwrap_err()).contains("dataset.json"));

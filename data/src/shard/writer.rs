@@ -1,9 +1,7 @@
-//! Writing a labelled set: shards and their manifest, in a folder that appears whole or not at all.
+//! Writing a labelled set: shards and their manifest, in a folder that appears complete or not at all.
 
 use std::{
-    fmt,
-    fs::{self, File},
-    io::BufWriter,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
@@ -12,18 +10,18 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use super::{
-    file::ShardWriter,
+    file_writer::ShardWriter,
     layout::{attributes, parts},
     manifest::{self, Manifest, Meta, ShardInfo},
 };
 use crate::{Cloud, TreeRecord};
 
-/// A shard that has grown past this many bytes is closed and another begun.
+/// The next shard begins when one has more bytes than this.
 const SHARD_BYTES: u64 = 256 << 20;
 
-/// SHA-256 over species, records and clouds, in hex. Two sets with one digest train the same.
+/// SHA-256 over species, records and clouds, in hex. Training on two sets with the same digest gives the same model.
 ///
-/// [`TreeRecord::source`] and the set's name are left out: a set is the same wherever its files lay.
+/// [`TreeRecord::source`] and the set's name are not part of it, so that it does not depend on where the files were.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Digest(String);
 
@@ -45,7 +43,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Gathers a [`Digest`]: species first, then each record with its cloud.
+/// Computes a [`Digest`]: species first, then each record with its cloud.
 #[derive(Clone, Debug)]
 pub(super) struct Digester(Sha256);
 
@@ -64,7 +62,7 @@ impl Digester {
         self.number(record.scan as usize);
         cloud.origin.iter().for_each(|o| self.0.update(o.to_le_bytes()));
         self.number(cloud.len());
-        self.number(attributes(cloud) as usize);
+        self.number(usize::from(attributes(cloud)));
         parts(cloud).into_iter().for_each(|p| self.0.update(p));
     }
 
@@ -72,7 +70,7 @@ impl Digester {
         Digest(self.0.finalize().iter().map(|b| format!("{b:02x}")).collect())
     }
 
-    // Lengths go before texts, so that "ab" + "c" and "a" + "bc" differ.
+    // Lengths precede texts, so that "ab" + "c" and "a" + "bc" differ.
     fn text(&mut self, s: &str) {
         self.number(s.len());
         self.0.update(s.as_bytes());
@@ -85,8 +83,8 @@ impl Digester {
 
 /// Writes a labelled set to a folder.
 ///
-/// All is written to a folder beside it, that takes its name at [`Writer::finish`]. So a set is whole or absent, and
-/// two processes that write the same set at once both succeed.
+/// Everything is written to a temporary folder beside it, which [`Writer::finish`] renames. So a set is complete or
+/// absent, and two processes that write the same set at the same time both succeed.
 #[derive(Debug)]
 pub struct Writer {
     dir: PathBuf,
@@ -95,19 +93,19 @@ pub struct Writer {
     digester: Digester,
     records: Vec<TreeRecord>,
     shards: Vec<ShardInfo>,
-    open: Option<ShardWriter<BufWriter<File>>>,
+    open: Option<ShardWriter>,
 }
 
 impl Writer {
-    /// Begins the set `meta` in the folder `dir`, which must be absent, empty, or hold a set of shards.
+    /// Begins the set `meta` in the folder `dir`, which must be absent, empty, or a set of shards.
     ///
     /// # Errors
-    /// Where `dir` holds something else, or cannot be made.
+    /// Returns an error if `dir` has other files or cannot be created.
     pub fn create(dir: &Path, meta: Meta) -> Result<Self> {
         ensure!(!meta.species.is_empty(), "the set {} has no species", meta.name);
         if !replaceable(dir)? {
             bail!(
-                "{} holds files that are not a canopy data set: choose another folder, or empty it",
+                "{} has files that are not a canopy data set: choose another folder, or empty it",
                 dir.display()
             );
         }
@@ -115,7 +113,7 @@ impl Writer {
             Some(p) if !p.as_os_str().is_empty() => p,
             _ => Path::new("."),
         };
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
         let temp = tempfile::Builder::new()
             .prefix(".canopy-")
             .tempdir_in(parent)
@@ -134,7 +132,7 @@ impl Writer {
     /// Adds one scan of one tree.
     ///
     /// # Errors
-    /// Where the label is not one of the species, the cloud is empty or not valid, or the disk refuses it.
+    /// Returns an error if the label is not one of the species, or the cloud is empty, not valid or cannot be written.
     pub fn push(&mut self, record: &TreeRecord, cloud: &Cloud) -> Result<()> {
         self.add(record, cloud)
             .with_context(|| format!("tree {} from {}", record.tree, record.source))
@@ -172,12 +170,12 @@ impl Writer {
         self.records.is_empty()
     }
 
-    /// Writes the manifest, and gives the folder its name.
+    /// Writes the manifest and renames the folder.
     ///
-    /// Where another process has put the same set there meanwhile, that one stays; another set is replaced.
+    /// If another process has written the same set meanwhile, that one is kept; another set is replaced.
     ///
     /// # Errors
-    /// Where the set is empty, or the disk refuses it.
+    /// Returns an error if the set is empty or cannot be written.
     pub fn finish(mut self) -> Result<Digest> {
         ensure!(!self.records.is_empty(), "the set {} has no tree", self.meta.name);
         self.close_shard()?;
@@ -191,44 +189,47 @@ impl Writer {
         Ok(digest)
     }
 
-    fn next_shard(&self) -> Result<ShardWriter<BufWriter<File>>> {
+    fn next_shard(&self) -> Result<ShardWriter> {
         let path = self.temp.path().join(shard_name(self.shards.len()));
-        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        ShardWriter::new(BufWriter::with_capacity(1 << 20, file))
+        ShardWriter::new(&path).with_context(|| format!("cannot write {}", path.display()))
     }
 
     fn close_shard(&mut self) -> Result<()> {
         let Some(shard) = self.open.take() else {
             return Ok(());
         };
-        let (_, header) = shard.finish()?;
+        let file = shard_name(self.shards.len());
+        let path = self.temp.path().join(&file);
+        let (clouds, table_crc32) = shard
+            .finish()
+            .with_context(|| format!("cannot write {}", path.display()))?;
         self.shards.push(ShardInfo {
-            file: shard_name(self.shards.len()),
-            bytes: header.table + header.clouds * super::layout::BLOCK as u64,
-            clouds: header.clouds as usize,
-            table_crc32: header.table_crc,
+            file,
+            bytes: fs::metadata(&path)?.len(),
+            clouds,
+            table_crc32,
         });
         Ok(())
     }
 }
 
 fn shard_name(index: usize) -> String {
-    format!("shard-{index:04}.canopy")
+    format!("shard-{index:04}.safetensors")
 }
 
-/// Whether `dir` may be taken: absent, empty, or a set of ours.
+/// Whether `dir` may be replaced: it is absent, empty, or a set of shards.
 fn replaceable(dir: &Path) -> Result<bool> {
     match fs::read_dir(dir) {
         Ok(mut entries) => Ok(dir.join(manifest::FILE).is_file() || entries.next().is_none()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(true),
-        Err(e) => Err(e).with_context(|| format!("cannot look into {}", dir.display())),
+        Err(e) => Err(e).with_context(|| format!("cannot list {}", dir.display())),
     }
 }
 
-/// Gives `temp` the name `dir`.
+/// Renames `temp` to `dir`.
 fn install(temp: TempDir, dir: &Path, digest: &Digest) -> Result<()> {
     open_to_others(temp.path())?;
-    // Another process may take the name between our look and our rename: look again, a few times.
+    // Another process may create `dir` between the check and the rename: try a few times.
     let mut last = None;
     for _ in 0..8 {
         if Manifest::read(dir).is_ok_and(|m| m.digest == digest.0) {
@@ -236,24 +237,24 @@ fn install(temp: TempDir, dir: &Path, digest: &Digest) -> Result<()> {
         }
         ensure!(
             replaceable(dir)?,
-            "{} was filled by something else meanwhile: nothing was written there",
+            "another program wrote other files to {} meanwhile: nothing was written there",
             dir.display()
         );
-        // The old set steps aside, and comes back should the new one fail to take its place.
+        // The old set is moved away, and back if the new one cannot be renamed.
         let old = tempfile::Builder::new()
             .prefix(".canopy-old-")
             .tempdir_in(temp.path().parent().unwrap_or(Path::new(".")))?;
         let aside = old.path().join("set");
-        let stepped = fs::rename(dir, &aside).is_ok();
+        let moved = fs::rename(dir, &aside).is_ok();
         match fs::rename(temp.path(), dir) {
             Ok(()) => {
-                // The folder has moved; there is nothing left for the guard to remove.
+                // The folder has another name now: there is nothing left to remove.
                 let _ = temp.keep();
                 return Ok(());
             }
             Err(e) => {
-                // Where this fails another process has taken the name, and its set stands there.
-                if stepped {
+                // If this fails, another process has put its set there.
+                if moved {
                     let _ = fs::rename(&aside, dir);
                 }
                 last = Some(e);
@@ -261,10 +262,10 @@ fn install(temp: TempDir, dir: &Path, digest: &Digest) -> Result<()> {
         }
     }
     Err(last.map_or_else(|| anyhow::anyhow!("gave up"), Into::into))
-        .with_context(|| format!("cannot give the finished set its name {}", dir.display()))
+        .with_context(|| format!("cannot rename the finished set to {}", dir.display()))
 }
 
-/// A temporary folder is its owner's alone; the finished set is as open as any folder.
+/// Only the owner can read a temporary folder; the finished set gets the usual mode of a folder.
 #[cfg(unix)]
 fn open_to_others(dir: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;

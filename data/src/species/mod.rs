@@ -77,9 +77,9 @@ pub struct Foliage {
     pub spread: f64,
     /// How level the elements lie: 0 at random, 1 level.
     pub level: f64,
-    /// How much elements hang: 0 along the twig, 1 straight down.
+    /// How much elements droop: 0 along the twig, 1 straight down.
     pub hang: f64,
-    /// Share of each twig, from its tip, that bears foliage.
+    /// Fraction of each twig, from its tip, with foliage.
     pub outer: f64,
     /// Reflectance at the scanner's wavelength, near infrared.
     pub reflectance: f64,
@@ -94,7 +94,7 @@ pub struct Habit {
     pub petterson: [f64; 2],
     /// c and e of the crown's width w = c dᵉ, d in cm, w in m (allometric form; coefficients chosen).
     pub crown_width: [f64; 2],
-    /// Crown length over height of a free-standing and of a hard-pressed tree.
+    /// Crown length over height of a free-standing and of a suppressed tree.
     pub crown_ratio: [f64; 2],
     /// Outline of the crown.
     pub profile: Profile,

@@ -1,12 +1,12 @@
-//! Which group goes to which part: local search from random starts, all by seed.
+//! Assigns groups to parts by local search from random starts, which the seed determines.
 
 use super::groups::{Group, Groups};
 use crate::{Philox, Purpose};
 
-/// A species that a part lacks outweighs any unevenness; one that training lacks, still more.
+/// A missing species costs more than any deviation from the shares, and most in the training part.
 const LACKING: f64 = 100.0;
 const LACKING_IN_TRAINING: f64 = 1_000.0;
-/// Above this many groups, moves alone come close enough, and pairs would be too many to try.
+/// With more groups than this, pairs are too many to try, and moves alone are close enough.
 const MOST_FOR_SWAPS: usize = 128;
 const MOST_STARTS: u64 = 32;
 
@@ -42,7 +42,7 @@ pub fn assign(groups: &Groups, shares: &[f64], training: Option<usize>, seed: u6
     best.map(|(_, part_of)| part_of).unwrap_or_default()
 }
 
-/// A species on g groups must be lacking in at least parts − g parts.
+/// A species in g groups is missing in at least parts − g parts.
 fn fewest_lacking(groups: &Groups, parts: usize) -> usize {
     let mut homes = vec![0; groups.species];
     for group in &groups.list {
@@ -102,7 +102,7 @@ impl<'a> State<'a> {
         self.part_of[group] = to;
     }
 
-    /// How far one species, in one part, is from its share.
+    /// Deviation of one species in one part from its share.
     fn cell(&self, part: usize, s: usize) -> f64 {
         let held = self.held[part][s];
         let off = held / self.totals[s] - self.shares[part];
@@ -128,7 +128,7 @@ impl<'a> State<'a> {
             .sum()
     }
 
-    /// The cost of what `groups` touch in parts `a` and `b`.
+    /// The cost of the species of `groups` in parts `a` and `b`.
     fn local(&self, groups: &[usize], a: usize, b: usize) -> f64 {
         let mut touched: Vec<usize> = groups
             .iter()

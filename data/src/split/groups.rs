@@ -1,4 +1,4 @@
-//! What a split may not tear apart: plots, and trees that were scanned on several.
+//! Groups that a split must not divide: plots, and trees that were scanned on several plots.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 
 use crate::Dataset;
 
-/// Records that stay together.
+/// Records that must be in the same part.
 #[derive(Debug)]
 pub struct Group {
     /// Indices of records, ascending.
@@ -15,7 +15,7 @@ pub struct Group {
     pub counts: Vec<(usize, usize)>,
 }
 
-/// All of them.
+/// All groups of a set.
 #[derive(Debug)]
 pub struct Groups {
     /// In order of their first record.
@@ -26,10 +26,10 @@ pub struct Groups {
     pub species: usize,
 }
 
-/// The groups of `data`, at least `parts` of them, and a warning where they had to be trees.
+/// The groups of `data`, at least `parts` of them, and a warning if they had to be trees.
 ///
 /// # Errors
-/// An empty set, a label without species, too few groups.
+/// Returns an error for an empty set, a label without species, or too few groups.
 pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> {
     ensure!(
         !data.is_empty(),
@@ -81,7 +81,7 @@ pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> 
     Ok((Groups { list, unit, species }, warnings))
 }
 
-/// Records of one tree, and records that `key` names alike, as groups.
+/// Groups of records with the same tree or the same `key`.
 fn merge<'a>(data: &'a Dataset, key: impl Fn(usize) -> Option<&'a str>) -> Vec<Group> {
     let trees: Vec<&str> = data.records.iter().map(|r| r.tree.as_str()).collect();
     let plots: Vec<&str> = (0..data.len()).map(|i| key(i).unwrap_or("")).collect();
@@ -101,8 +101,8 @@ fn merge<'a>(data: &'a Dataset, key: impl Fn(usize) -> Option<&'a str>) -> Vec<G
     list
 }
 
-/// The group of each record: records of one tree stay together, and so do records of one plot, and whatever hangs together
-/// over several steps. An empty plot is no plot. Groups are numbered from 0, in the order of their first record.
+/// The group of each record: the connected components of records that share a tree or a plot. An empty plot name is not a
+/// plot. Groups are numbered from 0 in the order of their first record.
 ///
 /// By union-find (Galler and Fischer 1964, "An improved equivalence algorithm").
 pub fn together(trees: &[&str], plots: &[&str]) -> Vec<usize> {

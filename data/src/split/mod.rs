@@ -2,7 +2,7 @@
 //!
 //! Trees of one plot share site, season and scanner, so a model tested on its own plots looks better than
 //! it is (Roberts et al. 2017, "Cross-validation strategies for data with temporal, spatial, hierarchical,
-//! or phylogenetic structure"). A plot, and all scans of a tree, stand on one side only.
+//! or phylogenetic structure"). All scans of a plot, and of a tree, are in the same part.
 
 mod assign;
 mod groups;
@@ -15,12 +15,12 @@ use crate::Dataset;
 pub use groups::together;
 use groups::{Groups, groups_of};
 
-/// The shares of records that leave training.
+/// The fractions of records that are not for training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
     /// For validation.
     pub validation: f64,
-    /// For the test that is run once, at the end; 0 leaves that part empty.
+    /// For the test at the end; 0 leaves this part empty.
     pub test: f64,
 }
 
@@ -33,21 +33,21 @@ impl Default for Shares {
     }
 }
 
-/// Record indices of each part, ascending. No plot and no tree stands in two of them.
+/// Record indices of each part, ascending. No plot and no tree is in two parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// To learn from.
+    /// For training.
     pub train: Vec<usize>,
-    /// To choose by.
+    /// For model selection.
     pub validation: Vec<usize>,
-    /// To report.
+    /// For the reported result.
     pub test: Vec<usize>,
-    /// What the split could not hold, in words for the user; empty where all is well.
+    /// Warnings for the user, such as a species that a part lacks.
     pub warnings: Vec<String>,
 }
 
 impl Split {
-    /// The parts that are asked for, by name.
+    /// The parts and their names.
     pub fn parts(&self) -> [(&'static str, &[usize]); 3] {
         [
             ("train", self.train.as_slice()),
@@ -58,12 +58,12 @@ impl Split {
 }
 
 /// Splits by plot so that each species' share in each part is as near to `shares` as whole plots allow,
-/// and each species occurs in every part where it grows on enough plots.
+/// and each species occurs in every part if it grows on enough plots.
 ///
-/// Where the set names no plots, or one only, it splits by tree and says so in `warnings`.
+/// If the set has no plots, or only one, it splits by tree and says so in `warnings`.
 ///
 /// # Errors
-/// Shares outside 0..1, and fewer plots or trees than parts.
+/// Returns an error for shares outside 0..1 and for fewer plots or trees than parts.
 pub fn by_plot(data: &Dataset, shares: Shares, seed: u64) -> Result<Split> {
     let Shares { validation, test } = shares;
     let train = 1.0 - validation - test;
@@ -91,10 +91,11 @@ pub fn by_plot(data: &Dataset, shares: Shares, seed: u64) -> Result<Split> {
     Ok(split)
 }
 
-/// Fold `fold` of `k`: that fold's plots validate, the others train. The same seed gives the same folds.
+/// Fold `fold` of `k`: that fold's plots are for validation, the others for training. The same seed gives the same folds.
 ///
 /// # Errors
-/// `k` below 2 or above the number of plots (of trees, where the set names no plots), `fold` not below `k`.
+/// Returns an error if `k` is below 2 or above the number of plots (of trees, if the set has no plots), or `fold` is not
+/// below `k`.
 pub fn folds(data: &Dataset, k: usize, fold: usize, seed: u64) -> Result<Split> {
     ensure!(
         k >= 2,
@@ -154,7 +155,7 @@ fn collect(groups: &Groups, part_of: &[usize], parts: usize) -> Vec<Vec<usize>> 
     out
 }
 
-/// Says of each species which part lacks it, and why.
+/// Warns of each species that a part lacks, with the reason.
 fn missing(data: &Dataset, groups: &Groups, split: &Split, with_test: bool) -> Vec<String> {
     let asked = if with_test { 3 } else { 2 };
     let counts: Vec<_> = split.parts()[..asked]

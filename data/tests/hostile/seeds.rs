@@ -52,7 +52,7 @@ fn ours() -> Vec<Seed> {
         ("b.ply", true),
         ("a.xyz", false),
         ("a.csv", false),
-        ("a.canopy", false),
+        ("a.safetensors", false),
     ] {
         let path = home.path().join(name);
         formats::write(

@@ -239,7 +239,7 @@ fn empty_and_absent_folders_say_what_was_expected() {
         assert!(error.contains(kind.name()), "{error}");
         let error = fails(kind, &d.path().join("absent"));
         assert!(
-            error.contains("nothing here") && error.contains(kind.expects()),
+            error.contains("no such file or folder") && error.contains(kind.expects()),
             "{error}"
         );
     }
@@ -299,8 +299,8 @@ fn a_table_with_two_labels_or_none_or_files_that_are_not_there_is_told_by_line()
     );
     assert!(told("a.xyz,oak,1\na.xyz,oak,1\n").contains("twice"));
     assert!(told("a.xyz,,1\n").contains("line 2: a.xyz has no label"));
-    assert!(told("b.xyz,oak,1\n").contains("none of its 1 files is here"));
-    assert!(told("a.xyz,oak,1\nb.xyz,oak,2\n").contains("line 3 names it"));
+    assert!(told("b.xyz,oak,1\n").contains("none of its 1 files exists"));
+    assert!(told("a.xyz,oak,1\nb.xyz,oak,2\n").contains("line 3 lists it"));
     assert!(told("").contains("no rows"));
     assert!(told("a.xyz,oak\n").contains("t.csv"));
 }

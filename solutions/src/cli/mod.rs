@@ -72,7 +72,7 @@ enum Command {
     Monitor(monitor::Args),
     /// Measure how sharply the loss rises around a trained model's weights
     Sharpness(sharpness::Args),
-    /// Name the species of clouds
+    /// Predict the species of clouds
     Predict(predict::Args),
     /// Fetch, import, convert, split and look at data
     #[command(subcommand)]

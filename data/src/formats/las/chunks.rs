@@ -1,4 +1,4 @@
-//! Where the chunks of a LAZ file lie: its chunk table, held against the file, or what can be found without it.
+//! The byte ranges of a LAZ file's chunks: from its chunk table, or without one from the chunks themselves.
 
 use std::{
     fs::File,
@@ -10,42 +10,45 @@ use laz::{LazItemType, LazVlr, laszip::ChunkTable};
 
 use super::{Header, read_at};
 
-/// A run of points that is compressed on its own.
+/// Points that are compressed on their own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chunk {
-    /// Byte at which it begins.
+    /// Offset of its first byte in the file.
     pub at: u64,
     /// Its length in bytes.
     pub bytes: u64,
-    /// How many points it holds.
+    /// How many points it has.
     pub points: u64,
 }
 
-/// Finds the chunks of a file of `len` bytes. None where it has no table and its chunks must be read in order.
+/// Finds the chunks of a file of `len` bytes. Returns `None` if there is no table, so that the chunks must be read in
+/// order.
 ///
 /// # Errors
-/// Where the table does not fit the file or the number of points.
+/// Returns an error if the table does not fit the file or the number of points.
 pub fn find(file: &mut File, len: u64, header: &Header, vlr: &LazVlr) -> Result<Option<Vec<Chunk>>> {
     let start = u64::from(header.raw.offset_to_point_data);
     let Some(table) = table_place(file, start, len)? else {
         let variable = vlr.uses_variable_size_chunks();
-        return match header.layout.format {
+        return match header.layout.number {
             6.. => walk(file, start + 8, len, header, vlr).map(Some),
-            _ if variable => bail!(
-                "the chunk table is missing, and without it chunks of varying size cannot be told apart"
-            ),
+            _ if variable => {
+                bail!("the chunk table is missing, and chunks of varying size cannot be separated without it")
+            }
             _ => Ok(None),
         };
     };
+    // The points begin with the 8 bytes that say where the table is.
+    let first = start + 8;
     ensure!(
-        table > start && table.saturating_add(8) <= len,
-        "byte {start}: the chunk table is said to lie at byte {table} of a file of {len}: it is truncated, copy or download it again"
+        table >= first && table.saturating_add(8) <= len,
+        "byte {start}: expected a chunk table between byte {first} and the file's end at {len}, found byte {table}: the file is truncated or damaged, copy or download it again"
     );
     let mut number = [0; 4];
     read_at(file, table + 4, &mut number)?;
     let number = u64::from(u32::from_le_bytes(number));
-    // Every chunk begins with one point as it is, so this many fit at most. `laz` would allocate whatever is said.
-    let most = (table - start - 8) / header.layout.len as u64;
+    // Every chunk begins with one uncompressed point. `laz` allocates entries for whatever number is claimed.
+    let most = (table - first) / header.layout.len as u64;
     ensure!(
         number <= most,
         "byte {}: expected a table of at most {most} chunks, found {number}: the file is damaged",
@@ -55,16 +58,16 @@ pub fn find(file: &mut File, len: u64, header: &Header, vlr: &LazVlr) -> Result<
     let mut from = BufReader::new(file);
     let entries = ChunkTable::read(&mut &mut from, vlr.uses_variable_size_chunks())
         .with_context(|| format!("byte {table}: the chunk table is truncated"))?;
-    lay_out(&entries, start + 8, table, header.count, vlr).map(Some)
+    lay_out(&entries, first, table, header.count, vlr).map(Some)
 }
 
-/// Byte of the chunk table: said in the first 8 bytes of the points, or by a writer that could not go back, in the
-/// file's last 8.
+/// Offset of the chunk table: from the first 8 bytes of the points or, if the writer could not seek, from the file's
+/// last 8.
 fn table_place(file: &mut File, start: u64, len: u64) -> Result<Option<u64>> {
     for at in [start, len.saturating_sub(8)] {
-        let mut said = [0; 8];
-        read_at(file, at, &mut said)?;
-        let place = i64::from_le_bytes(said);
+        let mut bytes = [0; 8];
+        read_at(file, at, &mut bytes)?;
+        let place = i64::from_le_bytes(bytes);
         if place > start as i64 && (at == start || place as u64 <= len) {
             return Ok(Some(place as u64));
         }
@@ -106,7 +109,7 @@ fn lay_out(entries: &ChunkTable, start: u64, end: u64, count: u64, vlr: &LazVlr)
     Ok(chunks)
 }
 
-/// How many layers point formats 6 to 10 have.
+/// How many layers a chunk of point formats 6 to 10 has.
 pub fn layers(vlr: &LazVlr) -> usize {
     let of = |t| match t {
         LazItemType::Point14 => 9,
@@ -117,8 +120,8 @@ pub fn layers(vlr: &LazVlr) -> usize {
     vlr.items().iter().map(|i| of(i.item_type())).sum()
 }
 
-/// Finds the chunks of a layered file from the lengths that each begins with: a point, the number of points, and the
-/// length of every layer.
+/// Finds the chunks of a layered file without its table. Each begins with a record, its number of points and the
+/// length of each layer.
 fn walk(file: &mut File, mut at: u64, len: u64, header: &Header, vlr: &LazVlr) -> Result<Vec<Chunk>> {
     let mut left = header.count;
     let mut chunks = Vec::new();
@@ -137,7 +140,7 @@ fn walk(file: &mut File, mut at: u64, len: u64, header: &Header, vlr: &LazVlr) -
     Ok(chunks)
 }
 
-/// Points and bytes of the layered chunk that begins with `head`: a record, the number of points, the layers' lengths.
+/// Points and bytes of the layered chunk that begins with `head`: a record, the number of points, the layer lengths.
 pub fn layered_size(head: &[u8], record: usize) -> (u64, u64) {
     let u32_at = |b: &[u8]| u64::from(u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     let layers: u64 = head[record + 4..].chunks_exact(4).map(u32_at).sum();

@@ -1,4 +1,4 @@
-//! A LAS file's header and variable length records, held against the file's length.
+//! A LAS file's header and variable length records, checked against the file's length.
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
@@ -8,22 +8,22 @@ use las::raw;
 
 use super::record::Layout;
 
-/// Extra bytes a point that are read from compressed files.
+/// The most extra bytes per point that are accepted in compressed files.
 const MOST_EXTRA: u16 = 512;
 
 /// A header whose numbers fit the file.
 #[derive(Debug)]
 pub struct Header {
-    /// As it stands in the file.
+    /// The fields as they are in the file.
     pub raw: raw::Header,
     /// How many points there are.
     pub count: u64,
-    /// How the records lie.
+    /// The format of the records.
     pub layout: Layout,
-    /// How they are compressed, if they are.
+    /// How they are compressed; `None` if they are not.
     pub laszip: Option<LazVlr>,
     chunked: bool,
-    /// The coordinate reference system, as far as the records tell.
+    /// The coordinate reference system, if a record has it.
     pub crs: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Header {
     /// Reads the header of a file of `len` bytes, from its start.
     ///
     /// # Errors
-    /// Names the byte or field, what was expected and what came.
+    /// Names the byte or field, what was expected and what was found.
     pub fn read<R: Read + Seek>(file: &mut R, len: u64) -> Result<Self> {
         let mut from = BufReader::new(&mut *file);
         let raw = raw::Header::read_from(&mut from).context(
@@ -45,7 +45,7 @@ impl Header {
         let start = u64::from(raw.offset_to_point_data);
         ensure!(
             start >= u64::from(raw.header_size) && start <= len,
-            "byte 96: points are said to begin at byte {start}, after a header of {} in a file of {len}: it is truncated or damaged",
+            "byte 96: expected points after the header of {} bytes and within the file of {len}, found byte {start}: the file is truncated or damaged",
             raw.header_size
         );
         let layout = Layout::new(&raw)?;
@@ -62,19 +62,19 @@ impl Header {
         Ok(header)
     }
 
-    /// Whether compressed points come in chunks, not in one run.
+    /// Whether compressed points are in chunks, not in one run.
     pub fn chunked(&self) -> bool {
         self.chunked
     }
 
-    /// Looks through the variable length records for LASzip's and for the reference system.
+    /// Searches the variable length records for LASzip's and for the coordinate reference system.
     fn read_records<R: Read + Seek>(&mut self, file: &mut R) -> Result<()> {
         let begin = u64::from(self.raw.header_size);
         file.seek(SeekFrom::Start(begin))?;
         let room = u64::from(self.raw.offset_to_point_data) - begin;
         let mut records = BufReader::new(file).take(room);
         for i in 0..self.raw.number_of_variable_length_records {
-            // A record's length is a u16, so no record can ask for much.
+            // A record's length is a u16, so none needs much memory.
             let vlr = raw::Vlr::read_from(&mut records, false).with_context(|| {
                 format!(
                     "variable length record {i} of {} does not fit before the points at byte {}: the file is damaged",
@@ -102,7 +102,7 @@ impl Header {
         let compressed = self.raw.point_data_record_format & 0x80 != 0;
         ensure!(
             !compressed || self.laszip.is_some(),
-            "the points are compressed, but the record that says how (laszip encoded, 22204) is missing: the file is damaged"
+            "the points are compressed, but the record that describes how (laszip encoded, 22204) is missing: the file is damaged"
         );
         if !compressed && self.laszip.is_none() {
             let room = len - u64::from(self.raw.offset_to_point_data);
@@ -119,7 +119,7 @@ impl Header {
     }
 }
 
-/// The number of points. The old 32-bit field goes first where it is not 0, as LAS 1.4 R15 tells readers to.
+/// The number of points. The old 32-bit field has precedence if it is not 0, as LAS 1.4 R15 requires of readers.
 fn count(raw: &raw::Header) -> u64 {
     match (raw.number_of_point_records, raw.large_file) {
         (0, Some(large)) => large.number_of_point_records,
@@ -127,13 +127,13 @@ fn count(raw: &raw::Header) -> u64 {
     }
 }
 
-/// LASzip's record, held against the point format, because `laz` panics on one that does not fit.
+/// LASzip's record, checked against the point format because `laz` panics on one that does not fit.
 fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
     use ::laz::LazItemType::{
         Byte, Byte14, GpsTime, Point10, Point14, RGB12, RGB14, RGBNIR14, WavePacket13, WavePacket14,
     };
     let vlr = LazVlr::from_buffer(data).context("the LASzip record is damaged")?;
-    let layered = layout.format >= 6;
+    let layered = layout.number >= 6;
     let mut size = 0usize;
     let mut kinds = Vec::new();
     for (i, item) in vlr.items().iter().enumerate() {
@@ -154,13 +154,13 @@ fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
             "the LASzip record is damaged: item {i} is {:?} of {} bytes in point format {}",
             item.item_type(),
             item.size(),
-            layout.format
+            layout.number
         );
-        // `laz` makes some 16 KiB of models for each extra byte, and all of an item's anew for each item.
+        // `laz` allocates some 16 KiB of models for each extra byte, and again for each item.
         let kind = std::mem::discriminant(&item.item_type());
         ensure!(
             !kinds.contains(&kind) && (known <= MOST_EXTRA),
-            "the LASzip record holds {:?} twice, or more than {MOST_EXTRA} extra bytes a point: the file is damaged, or write it as LAS",
+            "the LASzip record has {:?} twice, or more than {MOST_EXTRA} extra bytes per point: the file is damaged; if it is not, convert it to LAS",
             item.item_type()
         );
         kinds.push(kind);
@@ -168,7 +168,7 @@ fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
     }
     ensure!(
         size == layout.len,
-        "the LASzip record is damaged: its items make {size} bytes, a point has {}",
+        "the LASzip record is damaged: its items add up to {size} bytes, a point has {}",
         layout.len
     );
     let expected = if layered {
@@ -180,13 +180,13 @@ fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
     ensure!(
         compressor == expected as u16 || (!layered && compressor == CompressorType::PointWise as u16),
         "the LASzip record is damaged: compressor {compressor} for point format {}, expected {}",
-        layout.format,
+        layout.number,
         expected as u16
     );
     Ok(vlr)
 }
 
-/// The compressor's number: the first two bytes of LASzip's record. `LazVlr` reads it but does not show it.
+/// The compressor's number: the first two bytes of LASzip's record, which `LazVlr` does not expose.
 fn compressor(data: &[u8]) -> u16 {
     u16::from_le_bytes([data[0], data[1]])
 }
@@ -199,7 +199,7 @@ fn epsg(data: &[u8]) -> Option<String> {
         .collect();
     let key = |id: u16| {
         let mut keys = shorts.get(4..)?.chunks_exact(4);
-        // A key that stands in another record (location not 0) is no code.
+        // A key whose value is in another record (location not 0) is not a code.
         keys.find(|k| k[0] == id && k[1] == 0 && k[3] != 32767)
             .map(|k| k[3])
     };

@@ -1,4 +1,4 @@
-//! Compressed points: chunks decoded in parallel, or in order where the file has no chunk table.
+//! Compressed points: chunks are decoded in parallel, or in order if the file has no chunk table.
 
 use std::{
     fs::File,
@@ -14,10 +14,9 @@ use laz::{
 use rayon::prelude::*;
 
 use super::{
-    super::{append, reader::Source},
+    super::source::Source,
     Header,
     chunks::{self, Chunk, layered_size},
-    point14::Points,
     read_at,
     record::Layout,
 };
@@ -25,7 +24,7 @@ use crate::Cloud;
 
 /// Records that are decoded at once: small enough for the cache.
 const BLOCK: usize = 1024;
-/// Points whose chunks are decoded in parallel before they are put together.
+/// Chunks with this many points in all are decoded in parallel, then concatenated.
 const GROUP: u64 = 4_000_000;
 
 /// Opens the points of a compressed file of `len` bytes.
@@ -33,7 +32,7 @@ pub fn open(mut file: File, len: u64, header: Header) -> Result<Box<dyn Source>>
     let vlr = header.laszip.clone().context("no LASzip record")?;
     let start = u64::from(header.raw.offset_to_point_data);
     let mut first = vec![0; header.layout.len];
-    // One point alone (compressor 1) begins at once; chunks follow the place of their table.
+    // Chunks follow the 8-byte offset of their table; a file that is one chunk (compressor 1) has no such offset.
     let found = if header.chunked() {
         chunks::find(&mut file, len, &header, &vlr)?
     } else {
@@ -62,7 +61,7 @@ pub fn open(mut file: File, len: u64, header: Header) -> Result<Box<dyn Source>>
     }))
 }
 
-/// Chunks whose places are known.
+/// Reads chunks whose byte ranges are known.
 struct Chunked {
     file: File,
     layout: Layout,
@@ -70,7 +69,7 @@ struct Chunked {
     origin: [f64; 3],
     chunks: Vec<Chunk>,
     next: usize,
-    /// Points of a chunk that was larger than what was asked for.
+    /// A chunk with more points than were requested, and how many of them were returned.
     ready: Cloud,
     given: usize,
 }
@@ -107,7 +106,7 @@ impl Source for Chunked {
 }
 
 impl Chunked {
-    /// The next chunks that hold at most `max` points together.
+    /// The next chunks with at most `max` points in all.
     fn group(&self, max: u64) -> std::ops::Range<usize> {
         let mut points = 0;
         let fits = |c: &&Chunk| {
@@ -124,7 +123,7 @@ impl Chunked {
         let (Some(first), Some(last)) = (chunks.first(), chunks.last()) else {
             return Ok(());
         };
-        // Chunks lie one after another within the file, so this is never longer than it.
+        // Chunks are consecutive and within the file, so this is never longer than the file.
         let mut bytes = vec![0; (last.at + last.bytes - first.at) as usize];
         read_at(&mut self.file, first.at, &mut bytes)?;
         let decoded: Vec<Result<Cloud>> = chunks
@@ -139,28 +138,20 @@ impl Chunked {
         let decoded = decoded.into_iter().collect::<Result<Vec<_>>>()?;
         out.xyz.reserve(decoded.iter().map(Cloud::len).sum());
         for cloud in decoded {
-            append(out, cloud);
+            out.append(cloud);
         }
         Ok(())
     }
 }
 
-/// Decodes one chunk. What it allocates grows with what is decoded, not with what is claimed.
-pub(super) fn decode_chunk(
-    data: &[u8],
-    points: u64,
-    vlr: &LazVlr,
-    layout: &Layout,
-    origin: [f64; 3],
-) -> Result<Cloud> {
+/// Decodes one chunk. Memory grows with the points that were decoded, not with those that are claimed.
+fn decode_chunk(data: &[u8], points: u64, vlr: &LazVlr, layout: &Layout, origin: [f64; 3]) -> Result<Cloud> {
     let mut cloud = Cloud {
         origin,
         ..Cloud::default()
     };
-    if layout.format >= 6 {
+    if layout.number >= 6 {
         check_layers(data, points, vlr, layout)?;
-        decode_layers(data, points, vlr, layout, &mut cloud)?;
-        return Ok(cloud);
     }
     guarded(|| {
         let mut decoder = decompressor(Cursor::new(data), vlr)?;
@@ -169,7 +160,7 @@ pub(super) fn decode_chunk(
     Ok(cloud)
 }
 
-/// Layers say their lengths, and `laz` would allocate whatever they say.
+/// Checks the lengths of a chunk's layers, because `laz` allocates whatever they claim.
 fn check_layers(data: &[u8], points: u64, vlr: &LazVlr, layout: &Layout) -> Result<()> {
     let head = data.get(..layout.len + 4 + 4 * chunks::layers(vlr));
     let head =
@@ -183,25 +174,9 @@ fn check_layers(data: &[u8], points: u64, vlr: &LazVlr, layout: &Layout) -> Resu
     Ok(())
 }
 
-/// Decodes the layers of formats 6 to 10 that a cloud holds.
-fn decode_layers(data: &[u8], points: u64, vlr: &LazVlr, layout: &Layout, cloud: &mut Cloud) -> Result<()> {
-    let mut from = Points::new(data, layout.len, chunks::layers(vlr))?;
-    let mut block = Vec::with_capacity(BLOCK.min(points as usize));
-    let mut left = points;
-    while left > 0 {
-        let n = left.min(BLOCK as u64) as usize;
-        block.clear();
-        from.decode(n, |p| block.push(p))
-            .with_context(|| format!("within the last {left} of {points} points"))?;
-        layout.place(&block, cloud);
-        left -= n as u64;
-    }
-    Ok(())
-}
+type Decompressor<'a, R> = Box<dyn RecordDecompressor<R> + Send + 'a>;
 
-pub(super) type Decompressor<'a, R> = Box<dyn RecordDecompressor<R> + Send + 'a>;
-
-pub(super) fn decompressor<'a, R>(from: R, vlr: &LazVlr) -> Result<Decompressor<'a, R>>
+fn decompressor<'a, R>(from: R, vlr: &LazVlr) -> Result<Decompressor<'a, R>>
 where
     R: std::io::Read + Seek + Send + Sync + 'a,
 {
@@ -216,30 +191,33 @@ where
     Ok(d)
 }
 
-pub(super) fn decode_points<R>(
+fn decode_points<R>(
     decoder: &mut (dyn RecordDecompressor<R> + Send + '_),
     points: u64,
     layout: &Layout,
     out: &mut Cloud,
 ) -> Result<()> {
-    let mut buffer = vec![0; BLOCK.min(points as usize) * layout.len];
+    let mut records = layout.buffer();
     let mut left = points;
     while left > 0 {
-        let n = left.min(BLOCK as u64) as usize;
-        let records = &mut buffer[..n * layout.len];
-        decoder.decompress_many(records).with_context(|| {
-            format!("within the last {left} of {points} points: the compressed data are damaged or truncated")
-        })?;
-        layout.decode(records, out);
-        left -= n as u64;
+        let n = left.min(BLOCK as u64);
+        decoder
+            .decompress_many(records.resize_for(n as usize))
+            .with_context(|| {
+                format!(
+                    "within the last {left} of {points} points: the compressed data are damaged or truncated"
+                )
+            })?;
+        layout.append(&records, out);
+        left -= n;
     }
     Ok(())
 }
 
-/// Runs a decoder of `laz`, and turns its panic into an error.
+/// Runs a decoder of `laz` and turns its panic into an error.
 ///
-/// The headers were held against the file before, but damaged bytes within a chunk can lead the arithmetic decoder
-/// to an index out of range, and nothing short of decoding could tell: this is the last resort.
+/// The headers were checked before. But damaged bytes within a chunk can lead the arithmetic decoder to an index out
+/// of range or to an overflow, and only decoding can find that.
 fn guarded(decode: impl FnOnce() -> Result<()>) -> Result<()> {
     catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| {
         Err(anyhow!(
@@ -248,14 +226,14 @@ fn guarded(decode: impl FnOnce() -> Result<()>) -> Result<()> {
     })
 }
 
-/// Points that can be decoded only one after another: a single run, or chunks without a table.
+/// Reads points that can be decoded only in order: one chunk, or chunks without a table.
 struct InOrder {
     layout: Layout,
     vlr: LazVlr,
     origin: [f64; 3],
     decoder: Decompressor<'static, BufReader<File>>,
     left: u64,
-    /// Points before the decoder must begin anew.
+    /// Points left in this chunk; then the decoder is reset.
     chunk_left: u64,
 }
 

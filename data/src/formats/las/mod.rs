@@ -1,18 +1,13 @@
-//! LAS and LAZ (ASPRS LAS 1.4 R15; LASzip, Isenburg 2013), COPC included: a COPC file is a LAZ file.
+//! LAS and LAZ (ASPRS LAS 1.4 R15; LASzip, Isenburg 2013). COPC files are LAZ files.
 //!
-//! The header and its records are read by `las`, compressed points of the older formats by `laz`, layered ones by
-//! `point14`, faster; raw records become a [`Cloud`] here, straight from a small buffer. Both crates trust a header's numbers, so these are
-//! held against the file's length first.
+//! The crate `las` parses headers and point records, the crate `laz` decompresses. Both trust the sizes that a file
+//! claims, so every claim is compared with the file's length before either crate sees it.
 
-mod arithmetic;
 mod chunks;
 mod header;
 mod laz;
 mod plain;
-mod point14;
 mod record;
-#[cfg(test)]
-mod tests;
 mod write;
 
 use std::{
@@ -25,12 +20,12 @@ use anyhow::{Context, Result};
 pub use header::Header;
 pub use write::Sink;
 
-use super::reader::Source;
+use super::source::{Opened, Source};
 
-/// Opens a LAS or LAZ file of `len` bytes: how many points it has, and what reads them.
-pub fn open(mut file: File, len: u64) -> Result<(Option<u64>, Box<dyn Source>)> {
+/// Opens a LAS or LAZ file of `len` bytes.
+pub fn open(mut file: File, len: u64) -> Result<Opened> {
     let header = Header::read(&mut file, len)?;
-    let count = Some(header.count);
+    let (count, grid) = (Some(header.count), Some(header.layout.grid));
     let source: Box<dyn Source> = if header.count == 0 {
         Box::new(Nothing)
     } else if header.laszip.is_some() {
@@ -38,7 +33,7 @@ pub fn open(mut file: File, len: u64) -> Result<(Option<u64>, Box<dyn Source>)> 
     } else {
         Box::new(plain::Plain::new(file, &header)?)
     };
-    Ok((count, source))
+    Ok(Opened { count, grid, source })
 }
 
 /// A file without points.

@@ -3,8 +3,9 @@
 use std::{fs::File, io::Read};
 
 use anyhow::{Context, Result};
+use las::PointData;
 
-use super::{super::reader::Source, Header, read_at, record::Layout};
+use super::{super::source::Source, Header, read_at, record::Layout};
 use crate::Cloud;
 
 /// Records that are read and decoded at once.
@@ -16,7 +17,7 @@ pub struct Plain {
     layout: Layout,
     origin: [f64; 3],
     left: u64,
-    buffer: Vec<u8>,
+    buffer: PointData,
 }
 
 impl Plain {
@@ -30,7 +31,7 @@ impl Plain {
             layout: header.layout,
             origin: header.layout.origin(&first),
             left: header.count,
-            buffer: Vec::new(),
+            buffer: header.layout.buffer(),
         })
     }
 }
@@ -42,14 +43,14 @@ impl Source for Plain {
         let mut done = 0;
         while done < n {
             let block = BLOCK.min(n - done);
-            self.buffer.resize(block * self.layout.len, 0);
-            self.file.read_exact(&mut self.buffer).with_context(|| {
+            let read = self.file.read_exact(self.buffer.resize_for(block));
+            read.with_context(|| {
                 format!(
-                    "{} points before the end: the file was cut short while it was read",
+                    "{} points before the end: another program truncated the file while it was read",
                     self.left
                 )
             })?;
-            self.layout.decode(&self.buffer, out);
+            self.layout.append(&self.buffer, out);
             self.left -= block as u64;
             done += block;
         }

@@ -1,115 +1,98 @@
-//! Raw point records, and how they become a cloud.
+//! Point records, and how they become a cloud.
 
 use ::laz::DecompressionSelection;
-use anyhow::{Result, ensure};
-use las::raw;
+use anyhow::{Context, Result, ensure};
+use las::{PointData, PointDataBuilder, point::Format, raw};
 
-use super::{super::frame::origin_of, point14::Point};
+use super::super::{frame::origin_of, sink::Grid};
 use crate::{Cloud, Return};
 
-/// Bytes of a record of point formats 0 to 10, without extra bytes (LAS 1.4 R15, tables 7 to 17).
-const SIZES: [usize; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
-
-/// How records lie, and how their integers become metres.
+/// The format of a file's records, and the grid of their coordinates.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Point format, 0 to 10.
-    pub format: u8,
-    /// Bytes a record.
+    /// Point format 0 to 10.
+    pub number: u8,
+    /// Bytes per record.
     pub len: usize,
-    scale: [f64; 3],
-    offset: [f64; 3],
+    /// From the integers of a record to metres.
+    pub grid: Grid,
+    format: Format,
 }
 
 impl Layout {
-    /// The layout that `raw` tells of.
+    /// The layout that `raw` describes.
     ///
     /// # Errors
-    /// Where a field is out of its range.
+    /// Returns an error if a field is out of its range.
     pub fn new(raw: &raw::Header) -> Result<Self> {
         // Bits 6 and 7 mark compression.
-        let format = raw.point_data_record_format & 0x3f;
-        let len = usize::from(raw.point_data_record_length);
-        let least = SIZES.get(usize::from(format));
+        let number = raw.point_data_record_format & 0x3f;
         ensure!(
-            least.is_some(),
-            "byte 104: expected a point format from 0 to 10, found {format}"
+            number <= 10,
+            "byte 104: expected a point format from 0 to 10, found {number}"
         );
-        ensure!(
-            least.is_some_and(|&l| len >= l),
-            "byte 105: expected records of at least {least:?} bytes in point format {format}, found {len}"
-        );
-        let scale = [raw.x_scale_factor, raw.y_scale_factor, raw.z_scale_factor];
-        let offset = [raw.x_offset, raw.y_offset, raw.z_offset];
-        for a in 0..3 {
-            // So large that every i32 stays a finite f32, whatever the origin.
-            let reach = scale[a].abs() * 2f64.powi(33) + offset[a].abs();
+        let mut format = Format::new(number)?;
+        let extra = raw.point_data_record_length.checked_sub(format.len());
+        format.extra_bytes = extra.with_context(|| {
+            format!(
+                "byte 105: expected records of at least {} bytes in point format {number}, found {}",
+                format.len(),
+                raw.point_data_record_length
+            )
+        })?;
+        let grid = Grid {
+            scale: [raw.x_scale_factor, raw.y_scale_factor, raw.z_scale_factor],
+            offset: [raw.x_offset, raw.y_offset, raw.z_offset],
+        };
+        for (scale, offset) in grid.scale.into_iter().zip(grid.offset) {
+            // Then every i32 gives a finite f32, whatever the origin.
+            let reach = scale.abs() * 2f64.powi(33) + offset.abs();
             ensure!(
-                reach < 1e30 && scale[a] != 0.0,
-                "byte 131: expected scale factors and offsets in metres, found scale {scale:?} and offset {offset:?}: the header is damaged"
+                reach < 1e30 && scale != 0.0,
+                "byte 131: expected scale factors and offsets in metres, found {grid:?}: the header is damaged"
             );
         }
+        let len = usize::from(raw.point_data_record_length);
         Ok(Self {
-            format,
+            number,
             len,
-            scale,
-            offset,
+            grid,
+            format,
         })
+    }
+
+    /// An empty buffer of records.
+    pub fn buffer(&self) -> PointData {
+        PointDataBuilder::new().with_format(self.format).build()
     }
 
     /// The origin for a cloud whose first record is `record`.
     pub fn origin(&self, record: &[u8]) -> [f64; 3] {
-        origin_of([0, 1, 2].map(|a| f64::from(i32_at(record, 4 * a)) * self.scale[a] + self.offset[a]))
+        let integer = |a: usize| i32::from_le_bytes([0, 1, 2, 3].map(|i| record[4 * a + i]));
+        origin_of([0, 1, 2].map(|a| f64::from(integer(a)) * self.grid.scale[a] + self.grid.offset[a]))
     }
 
-    /// Adds `records` to `out`, relative to its origin.
-    pub fn decode(&self, records: &[u8], out: &mut Cloud) {
-        // One attribute after another: the block of records stays in the cache, and each loop is simple.
-        let records = || records.chunks_exact(self.len);
-        let (scale, shift) = (self.scale, [0, 1, 2].map(|a| self.offset[a] - out.origin[a]));
-        out.xyz.extend(
-            records().map(|r| [0, 1, 2].map(|a| (f64::from(i32_at(r, 4 * a)) * scale[a] + shift[a]) as f32)),
-        );
-        out.intensity
-            .extend(records().map(|r| u16::from_le_bytes([r[12], r[13]])));
-        if self.format < 6 {
-            // The upper three bits of the class are flags.
-            out.class.extend(records().map(|r| r[15] & 31));
-            out.returns.extend(records().map(|r| Return {
-                number: r[14] & 7,
-                of: r[14] >> 3 & 7,
-            }));
-        } else {
-            out.class.extend(records().map(|r| r[16]));
-            out.returns.extend(records().map(|r| Return {
-                number: r[14] & 15,
-                of: r[14] >> 4,
-            }));
-        }
+    /// Adds `records` to `out`, relative to the origin of `out`.
+    pub fn append(&self, records: &PointData, out: &mut Cloud) {
+        let scale = self.grid.scale;
+        let shift = [0, 1, 2].map(|a| self.grid.offset[a] - out.origin[a]);
+        let metres = |a: usize, v: i32| (f64::from(v) * scale[a] + shift[a]) as f32;
+        let integers = records.x_raw().zip(records.y_raw()).zip(records.z_raw());
+        out.xyz.reserve(records.len());
+        out.xyz
+            .extend(integers.map(|((x, y), z)| [metres(0, x), metres(1, y), metres(2, z)]));
+        out.intensity.extend(records.intensity());
+        out.class.extend(records.classification());
+        let returns = records.return_number().zip(records.number_of_returns());
+        out.returns
+            .extend(returns.map(|(number, of)| Return { number, of }));
     }
 
-    /// Adds `points` to `out`, relative to its origin.
-    pub fn place(&self, points: &[Point], out: &mut Cloud) {
-        let (scale, shift) = (self.scale, [0, 1, 2].map(|a| self.offset[a] - out.origin[a]));
-        let metres = |p: &Point| [0, 1, 2].map(|a| (f64::from(p.xyz[a]) * scale[a] + shift[a]) as f32);
-        out.xyz.extend(points.iter().map(metres));
-        out.intensity.extend(points.iter().map(|p| p.intensity));
-        out.class.extend(points.iter().map(|p| p.class));
-        out.returns.extend(points.iter().map(|p| Return {
-            number: p.number,
-            of: p.of,
-        }));
-    }
-
-    /// What must be decompressed of formats 6 to 10, whose fields lie in layers of their own; the rest is skipped.
+    /// The fields to decompress. Formats 6 to 10 store each in a layer of its own, and the other layers are skipped.
     pub fn selection() -> DecompressionSelection {
         DecompressionSelection::xy_returns_channel()
             .decompress_z()
             .decompress_classification()
             .decompress_intensity()
     }
-}
-
-fn i32_at(r: &[u8], at: usize) -> i32 {
-    i32::from_le_bytes([r[at], r[at + 1], r[at + 2], r[at + 3]])
 }

@@ -9,14 +9,14 @@ use anyhow::{Context, Result, ensure};
 use las::{Version, raw};
 use laz::{LazVlr, LazVlrBuilder, ParLasZipCompressor};
 
-use super::super::writer::{self, Options};
+use super::super::sink::{self, Grid, Options};
 use crate::{Cloud, Return};
 
-/// Bytes of a record of point format 6.
+/// Bytes per record of point format 6.
 const RECORD: usize = 30;
 /// Bytes of the header of LAS 1.4.
 const HEADER: u16 = 375;
-/// Records that are made at once.
+/// Records that are encoded at once.
 const BLOCK: usize = 200_000;
 
 enum Out {
@@ -26,11 +26,12 @@ enum Out {
 
 /// Writes clouds to a LAS or LAZ file.
 ///
-/// LAS cannot say that an attribute is absent: a cloud without returns becomes first returns of one, one without
-/// intensity gets 0, one without classes gets 0 (never classified).
+/// LAS has no way to say that an attribute is absent. A cloud without returns becomes single returns, one without
+/// intensity gets 0, and one without classes gets 0 (never classified).
 pub struct Sink {
     out: Out,
     header: raw::Header,
+    grid: Grid,
     count: u64,
     by_return: [u64; 15],
     min: [i32; 3],
@@ -38,26 +39,27 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Begins a file with the origin of `first` as its offset.
+    /// Begins a file on the grid that suits `options` and the origin of `first`.
     pub fn new(file: File, first: &Cloud, options: &Options, pack: bool) -> Result<Self> {
+        let grid = options.grid_for(first.origin);
         let packed = pack
             .then(|| LazVlrBuilder::default().with_point_format(6, 0))
             .transpose()?
             .map(LazVlrBuilder::build);
         let mut header = raw::Header {
             version: Version::new(1, 4),
-            // Point formats from 6 on demand that a reference system is in WKT, even where there is none.
+            // Point formats 6 and later require this bit (coordinate systems are in WKT), even without such a system.
             global_encoding: 1 << 4,
             header_size: HEADER,
             offset_to_point_data: u32::from(HEADER),
             point_data_record_format: 6,
             point_data_record_length: RECORD as u16,
-            x_scale_factor: options.resolution,
-            y_scale_factor: options.resolution,
-            z_scale_factor: options.resolution,
-            x_offset: first.origin[0],
-            y_offset: first.origin[1],
-            z_offset: first.origin[2],
+            x_scale_factor: grid.scale[0],
+            y_scale_factor: grid.scale[1],
+            z_scale_factor: grid.scale[2],
+            x_offset: grid.offset[0],
+            y_offset: grid.offset[1],
+            z_offset: grid.offset[2],
             large_file: Some(raw::header::LargeFile::default()),
             ..raw::Header::default()
         };
@@ -78,6 +80,7 @@ impl Sink {
                 None => Out::Plain(out),
             },
             header,
+            grid,
             count: 0,
             by_return: [0; 15],
             min: [i32::MAX; 3],
@@ -86,15 +89,16 @@ impl Sink {
     }
 
     fn record(&mut self, cloud: &Cloud, i: usize, into: &mut Vec<u8>) -> Result<()> {
-        let h = &self.header;
-        let (scale, offset) = (h.x_scale_factor, [h.x_offset, h.y_offset, h.z_offset]);
-        for (a, offset) in offset.into_iter().enumerate() {
-            let metres = f64::from(cloud.xyz[i][a]) + (cloud.origin[a] - offset);
-            let steps = (metres / scale).round();
+        let Grid { scale, offset } = self.grid;
+        for a in 0..3 {
+            let metres = f64::from(cloud.xyz[i][a]) + (cloud.origin[a] - offset[a]);
+            let steps = (metres / scale[a]).round();
             ensure!(
                 steps.abs() <= f64::from(i32::MAX),
-                "point {}: {metres} m from the first cloud's origin is out of reach of LAS at a resolution of {scale} m; write with a coarser one",
-                self.count
+                "point {}: {metres} m from the offset {} m is out of the range of LAS with a step of {} m; choose a larger --resolution",
+                self.count,
+                offset[a],
+                scale[a]
             );
             let steps = steps as i32;
             self.min[a] = self.min[a].min(steps);
@@ -113,14 +117,14 @@ impl Sink {
         }
         into.extend(intensity.to_le_bytes());
         into.extend([number | of << 4, 0, cloud.class.get(i).copied().unwrap_or(0)]);
-        // User data, scan angle, source, and GPS time: not known.
+        // User data, scan angle, source and GPS time are not known.
         into.extend([0; 13]);
         self.count += 1;
         Ok(())
     }
 }
 
-impl writer::Sink for Sink {
+impl sink::Sink for Sink {
     fn write(&mut self, cloud: &Cloud) -> Result<()> {
         let mut records = Vec::with_capacity(BLOCK.min(cloud.len()) * RECORD);
         for begin in (0..cloud.len()).step_by(BLOCK) {
@@ -150,20 +154,15 @@ impl writer::Sink for Sink {
             number_of_points_by_return: self.by_return,
         });
         if self.count > 0 {
-            let at = |steps: i32, scale: f64, offset: f64| f64::from(steps) * scale + offset;
-            let h = &mut header;
-            (h.min_x, h.max_x) = (
-                at(self.min[0], h.x_scale_factor, h.x_offset),
-                at(self.max[0], h.x_scale_factor, h.x_offset),
-            );
-            (h.min_y, h.max_y) = (
-                at(self.min[1], h.y_scale_factor, h.y_offset),
-                at(self.max[1], h.y_scale_factor, h.y_offset),
-            );
-            (h.min_z, h.max_z) = (
-                at(self.min[2], h.z_scale_factor, h.z_offset),
-                at(self.max[2], h.z_scale_factor, h.z_offset),
-            );
+            // A negative scale swaps least and greatest.
+            let ends = |a: usize| {
+                let metres = |steps: i32| f64::from(steps) * self.grid.scale[a] + self.grid.offset[a];
+                let (p, q) = (metres(self.min[a]), metres(self.max[a]));
+                (p.min(q), p.max(q))
+            };
+            (header.min_x, header.max_x) = ends(0);
+            (header.min_y, header.max_y) = ends(1);
+            (header.min_z, header.max_z) = ends(2);
         }
         out.seek(SeekFrom::Start(0))?;
         header.write_to(&mut out)?;

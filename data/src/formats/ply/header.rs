@@ -1,235 +1,136 @@
 //! A PLY file's header.
 
-use std::io::{BufRead, Read};
+use std::{
+    collections::HashSet,
+    io::{BufRead, ErrorKind, Read},
+};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
+use ply_rs_bw::{
+    parser::{Parser, Reader},
+    ply::{ElementDef, Encoding, PropertyDef, PropertyType},
+};
 
-/// A longer header is no header.
+use super::{super::names::Role, read::Vertex};
+
+/// The longest header that is read, bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// How values stand in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    Ascii,
-    Little,
-    Big,
-}
-
-/// A number's type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    F32,
-    F64,
-}
-
-impl Type {
-    fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "char" | "int8" => Self::I8,
-            "uchar" | "uint8" => Self::U8,
-            "short" | "int16" => Self::I16,
-            "ushort" | "uint16" => Self::U16,
-            "int" | "int32" => Self::I32,
-            "uint" | "uint32" => Self::U32,
-            "float" | "float32" => Self::F32,
-            "double" | "float64" => Self::F64,
-            _ => return None,
-        })
-    }
-
-    /// Bytes a number.
-    pub fn size(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::F64 => 8,
-        }
-    }
-
-    /// The number in the first bytes of `b`.
-    pub fn value(self, b: &[u8], big: bool) -> f64 {
-        fn take<const N: usize>(b: &[u8], big: bool) -> [u8; N] {
-            let mut v = [0; N];
-            v.copy_from_slice(&b[..N]);
-            if big {
-                v.reverse();
-            }
-            v
-        }
-        match self {
-            Self::I8 => f64::from(b[0] as i8),
-            Self::U8 => f64::from(b[0]),
-            Self::I16 => f64::from(i16::from_le_bytes(take(b, big))),
-            Self::U16 => f64::from(u16::from_le_bytes(take(b, big))),
-            Self::I32 => f64::from(i32::from_le_bytes(take(b, big))),
-            Self::U32 => f64::from(u32::from_le_bytes(take(b, big))),
-            Self::F32 => f64::from(f32::from_le_bytes(take(b, big))),
-            Self::F64 => f64::from_le_bytes(take(b, big)),
-        }
-    }
-}
-
-/// A property: one number, or a list.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Property {
-    pub name: String,
-    /// The type of its length, where it is a list.
-    pub list: Option<Type>,
-    /// The type of its number or numbers.
-    pub of: Type,
-}
-
-/// A run of alike things: vertices, faces.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Element {
-    pub name: String,
-    pub count: u64,
-    pub properties: Vec<Property>,
-}
-
-impl Element {
-    /// Bytes that each takes in a binary file; none where it has lists.
-    pub fn stride(&self) -> Option<usize> {
-        self.properties
-            .iter()
-            .map(|p| p.list.is_none().then(|| p.of.size()))
-            .sum()
-    }
-}
-
-/// What the header says.
-#[derive(Clone, Debug, PartialEq)]
+/// The elements that precede the vertices, and the vertices.
 pub struct Header {
     pub encoding: Encoding,
-    pub elements: Vec<Element>,
-    /// Its length in bytes: where values begin.
-    pub bytes: u64,
-    /// Its length in lines.
-    pub lines: u64,
+    pub before: Vec<ElementDef>,
+    pub vertex: ElementDef,
+    /// Length of the header in lines.
+    pub lines: usize,
 }
 
 impl Header {
-    /// Reads the header; `from` is left at the first value.
+    /// Reads the header and leaves `from` at the first value.
     ///
     /// # Errors
-    /// Names the line, what was expected and what came.
+    /// Names the line, what was expected and what was found.
     pub fn read(from: &mut impl BufRead) -> Result<Self> {
-        let mut from = from.take(LONGEST);
-        let mut header = Self {
-            encoding: Encoding::Ascii,
-            elements: Vec::new(),
-            bytes: 0,
-            lines: 0,
-        };
-        let mut encoding = None;
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let n = from.read_until(b'\n', &mut line)?;
-            ensure!(
-                n > 0,
+        let lines = Lines::read(from)?;
+        let parsed = Parser::<Vertex>::new().read_header(&mut Reader::new(lines.plain.as_bytes()));
+        let parsed = parsed.map_err(|e| match (e.kind(), e.line()) {
+            (ErrorKind::UnexpectedEof, _) => anyhow!(
                 "line {}: expected more of the header, found the end of the file, or 1 MiB without end_header",
-                header.lines + 1
-            );
-            header.bytes += n as u64;
-            header.lines += 1;
-            let text = String::from_utf8_lossy(&line);
-            let mut words = text.split_ascii_whitespace();
-            match words.next() {
-                Some("end_header") => break,
-                Some("format") => {
-                    encoding = Some(self::encoding(words.next()).with_context(|| header.at(&text))?)
-                }
-                Some("element") => header.element(words).with_context(|| header.at(&text))?,
-                Some("property") => header.property(words).with_context(|| header.at(&text))?,
-                Some("ply") if header.lines == 1 => {}
-                Some("comment" | "obj_info") | None => {}
-                Some(other) => bail!(
-                    "line {}: expected format, element, property or end_header, found {other:?}",
-                    header.lines
-                ),
-            }
+                lines.quoted.len() + 1
+            ),
+            (_, Some(n)) if n <= lines.quoted.len() => anyhow!(
+                "line {n}: {:?}: expected `format`, `element` with name and count, `property` with type and name, or `end_header`",
+                lines.quoted[n - 1]
+            ),
+            _ => anyhow!("{e}"),
+        })?;
+        let mut elements: Vec<ElementDef> = parsed.elements.into_values().collect();
+        for (element, name) in elements.iter_mut().zip(&lines.elements) {
+            name.clone_into(&mut element.name);
         }
-        header.encoding = encoding.context("the header has no line `format`")?;
-        Ok(header)
-    }
-
-    fn at(&self, line: &str) -> String {
-        format!(
-            "line {}: {:?}",
-            self.lines,
-            line.trim_end().chars().take(60).collect::<String>()
-        )
-    }
-
-    fn element<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) -> Result<()> {
-        let name = words.next().context("expected the element's name")?;
-        let count = words.next().and_then(|n| n.parse().ok());
-        self.elements.push(Element {
-            name: name.to_owned(),
-            count: count.context("expected how many there are")?,
-            properties: Vec::new(),
-        });
-        Ok(())
-    }
-
-    fn property<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) -> Result<()> {
-        let element = self
-            .elements
-            .last_mut()
-            .context("a property before any element")?;
-        let mut number = || {
-            let word = words.next().unwrap_or_default();
-            if word == "list" {
-                return Ok((None, words.next().unwrap_or_default()));
-            }
-            let t = Type::parse(word)
-                .with_context(|| format!("expected a type such as float or uchar, found {word:?}"))?;
-            Ok::<_, anyhow::Error>((Some(t), ""))
-        };
-        let (of, length) = number()?;
-        let property = match of {
-            Some(of) => Property {
-                list: None,
-                of,
-                name: words.next().context("expected the property's name")?.to_owned(),
-            },
-            None => {
-                let list = Type::parse(length)
-                    .with_context(|| format!("expected the type of the list's length, found {length:?}"))?;
-                ensure!(
-                    !matches!(list, Type::F32 | Type::F64),
-                    "a list's length cannot be of type {length}"
-                );
-                let of = words.next().unwrap_or_default();
-                Property {
-                    list: Some(list),
-                    of: Type::parse(of)
-                        .with_context(|| format!("expected the type of the list's numbers, found {of:?}"))?,
-                    name: words.next().context("expected the property's name")?.to_owned(),
-                }
-            }
-        };
-        element.properties.push(property);
-        Ok(())
+        let is_vertex = |name: &String| matches!(name.as_str(), "vertex" | "point" | "vertices");
+        let at = lines.elements.iter().position(is_vertex);
+        let at = at.with_context(|| format!("expected an element `vertex`, found {:?}", lines.elements))?;
+        elements.truncate(at + 1);
+        let mut vertex = elements.pop().context("no vertex")?;
+        let first: usize = elements.iter().map(|e| e.properties.len()).sum();
+        assign_roles(&mut vertex, &lines.properties[first..])?;
+        Ok(Self {
+            encoding: parsed.encoding,
+            before: elements,
+            vertex,
+            lines: lines.quoted.len(),
+        })
     }
 }
 
-fn encoding(word: Option<&str>) -> Result<Encoding> {
-    match word {
-        Some("ascii") => Ok(Encoding::Ascii),
-        Some("binary_little_endian") => Ok(Encoding::Little),
-        Some("binary_big_endian") => Ok(Encoding::Big),
-        other => bail!(
-            "expected ascii, binary_little_endian or binary_big_endian, found {:?}",
-            other.unwrap_or_default()
-        ),
+/// A header as ply-rs-bw expects it: without comments, which may not be UTF-8, and with other names of elements and
+/// properties. It refuses names such as `scalar_Roughness_(0.1)`, and merges those that occur twice.
+#[derive(Default)]
+struct Lines {
+    plain: String,
+    /// Each line as it was, for messages.
+    quoted: Vec<String>,
+    elements: Vec<String>,
+    properties: Vec<String>,
+}
+
+impl Lines {
+    fn read(from: &mut impl BufRead) -> Result<Self> {
+        let mut from = from.take(LONGEST);
+        let mut lines = Self::default();
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            // The parser reports that `end_header` is missing.
+            if from.read_until(b'\n', &mut line)? == 0 {
+                return Ok(lines);
+            }
+            let text = String::from_utf8_lossy(&line);
+            let mut words: Vec<&str> = text.split_ascii_whitespace().collect();
+            lines.quoted.push(text.trim_end().chars().take(60).collect());
+            let unique;
+            match words.as_mut_slice() {
+                [] | ["comment" | "obj_info", ..] => words = vec!["comment"],
+                ["element", name, _] => {
+                    unique = format!("e{}", lines.elements.len());
+                    lines.elements.push((*name).to_owned());
+                    *name = &unique;
+                }
+                ["property", .., name] => {
+                    unique = format!("p{}", lines.properties.len());
+                    lines.properties.push((*name).to_owned());
+                    *name = &unique;
+                }
+                _ => {}
+            }
+            lines.plain += &words.join(" ");
+            lines.plain.push('\n');
+            if words == ["end_header"] {
+                return Ok(lines);
+            }
+        }
     }
+}
+
+/// Gives the properties of `vertex` their `names`, and those that are known the keys that [`Vertex`] expects.
+fn assign_roles(vertex: &mut ElementDef, names: &[String]) -> Result<()> {
+    let mut seen = HashSet::new();
+    let properties = std::mem::take(&mut vertex.properties);
+    for ((key, p), name) in properties.into_iter().zip(names) {
+        let scalar = matches!(p.data_type, PropertyType::Scalar(_));
+        let known = Role::of(name)
+            .map(Vertex::key)
+            .filter(|k| scalar && seen.insert(*k));
+        let key = known.map_or(key, str::to_owned);
+        let property = PropertyDef::new(name.clone(), p.data_type);
+        vertex.properties.insert(key, property);
+    }
+    for axis in ["x", "y", "z"] {
+        ensure!(
+            seen.contains(axis),
+            "expected vertices with properties x, y and z, found {names:?} and no {axis}"
+        );
+    }
+    Ok(())
 }

@@ -1,8 +1,7 @@
-//! PLY, Stanford's polygon format, ASCII and binary of either byte order.
+//! PLY, the Stanford polygon format: ASCII and binary of either byte order.
 //!
-//! Of a file's elements only `vertex` is read; its properties may be of any type and in any order, and lists, there or
-//! in other elements, are passed over. The crates for PLY hold a whole file in memory, element by element with a map of
-//! names; trees of hundreds of millions of points need a stream, so it is written here.
+//! Only the element `vertex` is used. Its properties may have any type and order; lists and other elements are skipped.
+//! ply-rs-bw parses header lines and binary values. Files are read vertex by vertex, so they may be larger than memory.
 
 mod header;
 mod read;

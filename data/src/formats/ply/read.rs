@@ -2,256 +2,209 @@
 
 use std::{
     fs::File,
-    io::{BufRead, BufReader, Read, Seek},
+    io::{BufRead, BufReader, Read},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use ply_rs_bw::{
+    parser::Parser,
+    ply::{ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType},
+};
 
 use super::{
     super::{
         frame::Frame,
         names::{Role, to_u8, to_u16},
-        reader::{Invalid, Source},
+        source::{Invalid, Opened, Source},
     },
-    header::{Element, Encoding, Header},
+    header::Header,
 };
 use crate::{Cloud, Return};
 
-/// A longer line is no line of numbers.
+/// The longest line that is read, bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Reads vertices one after another.
-pub struct Vertices {
+/// The properties of a vertex that a cloud can have.
+#[derive(Default)]
+pub struct Vertex {
+    xyz: [f64; 3],
+    intensity: Option<u16>,
+    class: Option<u8>,
+    returns: Option<Return>,
+}
+
+impl Vertex {
+    /// The property key under which [`Vertex`] expects the values of `role`.
+    pub fn key(role: Role) -> &'static str {
+        match role {
+            Role::Axis(a) => ["x", "y", "z"][a],
+            Role::Intensity => "i",
+            Role::Class => "c",
+            Role::ReturnNumber => "r",
+            Role::ReturnCount => "n",
+        }
+    }
+
+    fn set(&mut self, key: &str, v: f64) {
+        match key.as_bytes() {
+            b"x" => self.xyz[0] = v,
+            b"y" => self.xyz[1] = v,
+            b"z" => self.xyz[2] = v,
+            b"i" => self.intensity = Some(to_u16(v)),
+            b"c" => self.class = Some(to_u8(v)),
+            b"r" => self.returns.get_or_insert_default().number = to_u8(v),
+            b"n" => self.returns.get_or_insert_default().of = to_u8(v),
+            _ => {}
+        }
+    }
+
+    /// Parses a line of numbers. ply-rs-bw refuses `nan` and `.5`, which other programs write.
+    fn parse(line: &str, element: &ElementDef) -> Result<Self> {
+        let mut vertex = Self::default();
+        let mut words = line.split_ascii_whitespace();
+        for (key, property) in &element.properties {
+            let number = words.next().and_then(|w| w.parse::<f64>().ok());
+            let v = number.with_context(|| format!("expected a number for {}", property.name))?;
+            if let PropertyType::List(..) = property.data_type {
+                ensure!(
+                    v >= 0.0 && v.fract() == 0.0,
+                    "expected the length of list {}, found {v}",
+                    property.name
+                );
+                ensure!(
+                    words.by_ref().take(v as usize).count() as f64 == v,
+                    "expected {v} numbers in list {}",
+                    property.name
+                );
+            } else {
+                vertex.set(key, v);
+            }
+        }
+        Ok(vertex)
+    }
+}
+
+impl PropertyAccess for Vertex {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn set_property(&mut self, key: &str, property: Property) -> PropertyAccessResult {
+        let v = match property {
+            Property::Char(v) => v.into(),
+            Property::UChar(v) => v.into(),
+            Property::Short(v) => v.into(),
+            Property::UShort(v) => v.into(),
+            Property::Int(v) => v.into(),
+            Property::UInt(v) => v.into(),
+            Property::Float(v) => v.into(),
+            Property::Double(v) => v,
+            _ => return PropertyAccessResult::Ignored,
+        };
+        self.set(key, v);
+        PropertyAccessResult::Set
+    }
+}
+
+/// Reads vertices in order.
+struct Vertices {
     from: BufReader<File>,
     encoding: Encoding,
-    element: Element,
-    /// What each property is, if it is known.
-    roles: Vec<Option<Role>>,
-    has_return: bool,
-    next: u64,
+    parser: Parser<Vertex>,
+    element: ElementDef,
+    next: usize,
     frame: Frame,
-    /// One vertex, as bytes or as a line.
-    row: Vec<u8>,
-    line: u64,
+    line: Vec<u8>,
+    number: usize,
 }
 
-/// Opens a PLY file of `len` bytes: how many vertices it has, and what reads them.
-pub fn open(file: File, len: u64, invalid: Invalid) -> Result<(Option<u64>, Box<dyn Source>)> {
+/// Opens a PLY file.
+pub fn open(file: File, invalid: Invalid) -> Result<Opened> {
     let mut from = BufReader::with_capacity(1 << 18, file);
-    let mut header = Header::read(&mut from)?;
-    let names: Vec<_> = header.elements.iter().map(|e| e.name.clone()).collect();
-    let at = header
-        .elements
-        .iter()
-        .position(|e| matches!(e.name.as_str(), "vertex" | "point" | "vertices"));
-    let at = at.with_context(|| format!("expected an element `vertex`, found {names:?}"))?;
-    let element = header.elements.swap_remove(at);
-    let roles = roles(&element)?;
+    let header = Header::read(&mut from)?;
+    let count = header.vertex.count as u64;
     let mut vertices = Vertices {
+        from,
         encoding: header.encoding,
-        has_return: roles
-            .iter()
-            .flatten()
-            .any(|r| matches!(r, Role::ReturnNumber | Role::ReturnCount)),
-        roles,
+        parser: Parser::new(),
+        element: header.vertex,
         next: 0,
         frame: Frame::new(invalid),
-        row: Vec::new(),
-        line: header.lines,
-        from,
-        element,
+        line: Vec::new(),
+        number: header.lines,
     };
-    // `swap_remove` put the last element at `at`; those before it are untouched.
-    for before in &header.elements[..at] {
-        vertices
-            .skip(before, len)
-            .with_context(|| format!("element {}", before.name))?;
+    for element in header.before {
+        // Elements without properties have no bytes in a binary file.
+        let empty = element.properties.is_empty() && vertices.encoding != Encoding::Ascii;
+        for i in 0..if empty { 0 } else { element.count } {
+            vertices
+                .read(&element)
+                .with_context(|| format!("{} {i} of {}", element.name, element.count))?;
+        }
     }
-    vertices.check_room(len)?;
-    Ok((Some(vertices.element.count), Box::new(vertices)))
-}
-
-fn roles(vertex: &Element) -> Result<Vec<Option<Role>>> {
-    let mut roles: Vec<Option<Role>> = Vec::new();
-    for p in &vertex.properties {
-        let role = Role::of(&p.name).filter(|r| p.list.is_none() && !roles.contains(&Some(*r)));
-        roles.push(role);
-    }
-    for (a, axis) in ["x", "y", "z"].iter().enumerate() {
-        let names: Vec<_> = vertex.properties.iter().map(|p| &p.name).collect();
-        ensure!(
-            roles.contains(&Some(Role::Axis(a))),
-            "expected vertices with properties x, y and z, found {names:?}, and no {axis}"
-        );
-    }
-    Ok(roles)
+    Ok(Opened {
+        count: Some(count),
+        grid: None,
+        source: Box::new(vertices),
+    })
 }
 
 impl Vertices {
-    /// Refuses a count that the rest of the file cannot hold.
-    fn check_room(&mut self, len: u64) -> Result<()> {
-        let left = len.saturating_sub(self.from.stream_position()?);
-        let least = match self.encoding {
-            // A digit and a blank or line end for each; the last line may lack its end.
-            Encoding::Ascii => 2 * self.element.properties.len() as u64,
-            _ => self
-                .element
-                .properties
-                .iter()
-                .map(|p| p.list.unwrap_or(p.of).size() as u64)
-                .sum(),
-        };
-        let holds = (left + 1) / least.max(1);
-        ensure!(
-            self.element.count <= holds,
-            "the header says {} vertices, the {left} bytes after it hold at most {holds}: the file is truncated, copy or download it again",
-            self.element.count
-        );
-        Ok(())
-    }
-
-    /// Passes over an element that stands before the vertices.
-    fn skip(&mut self, element: &Element, len: u64) -> Result<()> {
-        if self.encoding != Encoding::Ascii
-            && let Some(stride) = element.stride()
-        {
-            let bytes = element.count.checked_mul(stride as u64);
-            let left = len.saturating_sub(self.from.stream_position()?);
-            let bytes = bytes.filter(|&b| b <= left);
-            let bytes = bytes.with_context(|| {
-                format!(
-                    "{} times {stride} bytes do not fit into the {left} that are left: the file is truncated",
-                    element.count
-                )
-            })?;
-            self.from.seek_relative(bytes as i64)?;
-            return Ok(());
-        }
-        for i in 0..element.count {
-            self.read_row(element)
-                .with_context(|| format!("number {i} of {}", element.count))?;
-        }
-        Ok(())
-    }
-
-    /// Reads one thing into `row`: its line, or the bytes of its single numbers with lists left out.
-    fn read_row(&mut self, element: &Element) -> Result<()> {
-        self.row.clear();
-        if self.encoding == Encoding::Ascii {
-            let n = (&mut self.from).take(LONGEST).read_until(b'\n', &mut self.row)?;
-            self.line += 1;
-            ensure!(
-                n > 0,
-                "line {}: expected numbers, found the end of the file: it is truncated",
-                self.line
-            );
-            ensure!(
-                (n as u64) < LONGEST,
-                "line {}: longer than {LONGEST} bytes",
-                self.line
-            );
-            return Ok(());
-        }
-        for p in &element.properties {
-            let at = self.row.len();
-            self.row.resize(at + p.list.unwrap_or(p.of).size(), 0);
-            self.from
-                .read_exact(&mut self.row[at..])
-                .context("the file is truncated")?;
-            if let Some(length) = p.list {
-                let n = length.value(&self.row[at..], self.encoding == Encoding::Big);
-                ensure!(n >= 0.0, "expected the length of list {}, found {n}", p.name);
-                self.row.truncate(at);
-                let bytes = n as u64 * p.of.size() as u64;
-                let passed = std::io::copy(&mut (&mut self.from).take(bytes), &mut std::io::sink())?;
+    /// Reads one `element`. The values of others than vertices are ignored.
+    fn read(&mut self, element: &ElementDef) -> Result<Vertex> {
+        let truncated = "the file is truncated or damaged";
+        match self.encoding {
+            Encoding::Ascii => {
+                self.line.clear();
+                self.number += 1;
+                let n = (&mut self.from).take(LONGEST).read_until(b'\n', &mut self.line)?;
                 ensure!(
-                    passed == bytes,
-                    "list {} of {n} does not fit into the file: it is truncated or damaged",
-                    p.name
+                    n > 0,
+                    "line {}: expected numbers, found the end: {truncated}",
+                    self.number
                 );
+                ensure!(
+                    (n as u64) < LONGEST,
+                    "line {}: longer than {LONGEST} bytes",
+                    self.number
+                );
+                let text = String::from_utf8_lossy(&self.line);
+                Vertex::parse(&text, element).with_context(|| {
+                    let quoted: String = text.trim_end().chars().take(60).collect();
+                    format!("line {}: {quoted:?}", self.number)
+                })
             }
+            Encoding::BinaryLittleEndian => self
+                .parser
+                .read_little_endian_element(&mut self.from, element)
+                .context(truncated),
+            Encoding::BinaryBigEndian => self
+                .parser
+                .read_big_endian_element(&mut self.from, element)
+                .context(truncated),
         }
-        Ok(())
-    }
-
-    fn take_vertex(&mut self, out: &mut Cloud) -> Result<()> {
-        let mut p = [0.0; 3];
-        let (mut intensity, mut class, mut back) = (None, None, Return::default());
-        let mut take = |role: Option<Role>, v: f64| match role {
-            Some(Role::Axis(a)) => p[a] = v,
-            Some(Role::Intensity) => intensity = Some(to_u16(v)),
-            Some(Role::Class) => class = Some(to_u8(v)),
-            Some(Role::ReturnNumber) => back.number = to_u8(v),
-            Some(Role::ReturnCount) => back.of = to_u8(v),
-            None => {}
-        };
-        let properties = self.element.properties.iter().zip(&self.roles);
-        if self.encoding == Encoding::Ascii {
-            let text = std::str::from_utf8(&self.row).unwrap_or_default();
-            let mut words = text.split_ascii_whitespace();
-            for (property, &role) in properties {
-                let mut number = || words.next().and_then(|w| w.parse::<f64>().ok());
-                let Some(v) = number() else {
-                    bail!(
-                        "line {}: expected a number for {}, found {:?}",
-                        self.line,
-                        property.name,
-                        text.trim_end().chars().take(60).collect::<String>()
-                    );
-                };
-                if property.list.is_some() {
-                    ensure!(
-                        v >= 0.0 && v.fract() == 0.0,
-                        "line {}: expected the length of list {}, found {v}",
-                        self.line,
-                        property.name
-                    );
-                    ensure!(
-                        words.by_ref().take(v as usize).count() as f64 == v,
-                        "line {}: list {} ends early",
-                        self.line,
-                        property.name
-                    );
-                } else {
-                    take(role, v);
-                }
-            }
-        } else {
-            let mut at = 0;
-            for (property, &role) in properties.filter(|(p, _)| p.list.is_none()) {
-                if role.is_some() {
-                    take(
-                        role,
-                        property.of.value(&self.row[at..], self.encoding == Encoding::Big),
-                    );
-                }
-                at += property.of.size();
-            }
-        }
-        let next = self.next;
-        if let Some(q) = self.frame.place(p, || format!("vertex {next}"))? {
-            out.xyz.push(q);
-            out.intensity.extend(intensity);
-            out.class.extend(class);
-            out.returns.extend(self.has_return.then_some(back));
-        }
-        Ok(())
     }
 }
 
 impl Source for Vertices {
     fn fill(&mut self, out: &mut Cloud, max: usize) -> Result<usize> {
-        let n = (self.element.count - self.next).min(max as u64);
+        let n = (self.element.count - self.next).min(max);
         let element = self.element.clone();
         for _ in 0..n {
             let next = self.next;
-            self.read_row(&element)
+            let vertex = self
+                .read(&element)
                 .with_context(|| format!("vertex {next} of {}", element.count))?;
-            self.take_vertex(out)?;
+            if let Some(p) = self.frame.place(vertex.xyz, || format!("vertex {next}"))? {
+                out.xyz.push(p);
+                out.intensity.extend(vertex.intensity);
+                out.class.extend(vertex.class);
+                out.returns.extend(vertex.returns);
+            }
             self.next += 1;
         }
         out.origin = self.frame.origin();
-        Ok(n as usize)
+        Ok(n)
     }
 
     fn dropped(&self) -> u64 {

@@ -7,17 +7,17 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::super::writer::{self, Options};
+use super::super::sink::{self, Options, write_coordinate};
 use crate::{Cloud, shard::attributes};
 
-/// Writes vertices: binary little endian, or ASCII where asked.
+/// Writes vertices in binary (little endian) or ASCII.
 ///
-/// Coordinates are `float` where the cloud's origin is 0, so that they come back bit for bit, and `double` elsewhere.
+/// Coordinates are `float` if the cloud's origin is 0, so that they are read back bit-identical, and `double` otherwise.
 pub struct Sink {
     out: BufWriter<File>,
     ascii: bool,
     double: bool,
-    attributes: u32,
+    attributes: u8,
     count: u64,
 }
 
@@ -36,8 +36,8 @@ impl Sink {
         Ok(sink)
     }
 
-    /// The header for as many vertices as were written. It is as long for any number of them, so that it can be
-    /// written again at the end.
+    /// The header for the vertices so far. Its length does not depend on their number, so that it can be overwritten at
+    /// the end.
     fn header(&self) -> String {
         let encoding = if self.ascii {
             "ascii"
@@ -71,7 +71,7 @@ impl Sink {
             if a > 0 {
                 write!(self.out, " ")?;
             }
-            writer::write_coordinate(&mut self.out, cloud.origin[a], v)?;
+            write_coordinate(&mut self.out, cloud.origin[a], v)?;
         }
         if let Some(v) = cloud.intensity.get(i) {
             write!(self.out, " {v}")?;
@@ -109,11 +109,11 @@ impl Sink {
     }
 }
 
-impl writer::Sink for Sink {
+impl sink::Sink for Sink {
     fn write(&mut self, cloud: &Cloud) -> Result<()> {
         ensure!(
             attributes(cloud) == self.attributes && (self.double || cloud.origin == [0.0; 3]),
-            "vertex {}: its cloud has other attributes, or another origin, than the first one of the file",
+            "vertex {}: its cloud has other attributes, or another origin, than the first cloud of the file",
             self.count
         );
         for i in 0..cloud.len() {

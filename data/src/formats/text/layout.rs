@@ -1,23 +1,23 @@
-//! What the first lines tell of the rest: the separator, the decimal sign, which column is what.
+//! The layout of a text file, from its first lines: separator, decimal sign, meaning of the columns.
 
 use super::super::names::Role;
 
-/// What stands between two fields.
+/// What separates two fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// Spaces and tabs, any number.
     Blank,
-    /// One comma or semicolon: two in a row hold an empty field between them.
+    /// One comma or semicolon; two in a row have an empty field between them.
     One(u8),
     /// Any number of spaces, tabs, commas and semicolons.
     Any,
 }
 
-/// How lines are to be read.
+/// How lines are parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     pub separator: Separator,
-    /// Whether numbers have a comma for their point.
+    /// Whether the decimal sign is a comma.
     pub decimal_comma: bool,
     /// Columns of x, y and z.
     pub axes: [usize; 3],
@@ -28,11 +28,11 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a file whose first line of numbers is `line`, after the line `header`, if there was one. None
-    /// where `line` does not have three numbers where they should be.
+    /// The layout of a file whose first line of numbers is `line`, after the line `header`, if there is one. `None` if
+    /// the columns for x, y and z of `line` are not numbers.
     pub fn new(line: &[u8], header: Option<&[u8]>) -> Option<Self> {
         let (usual, decimal_comma) = separator(line);
-        // "1,,2,,3", "1, 2 3": several signs may stand for one, unless names say which column is empty.
+        // "1,,2,,3", "1, 2 3": several signs may be one separator, unless a header names a column that is empty.
         let named = header.is_some_and(|h| has_axes(&roles(&split(strip_comment_sign(h), usual))));
         let candidates = if named {
             &[usual][..]
@@ -59,7 +59,7 @@ impl Layout {
     fn name_columns(&mut self, header: &[u8]) {
         let header = strip_comment_sign(header);
         let usual = roles(&split(header, self.separator));
-        // "X Y Z" may stand above "1,2,3".
+        // "X Y Z" may be the header of "1,2,3".
         let columns = if has_axes(&usual) {
             usual
         } else {
@@ -80,7 +80,7 @@ impl Layout {
         self.width = last.unwrap_or(2) + 1;
     }
 
-    /// The fields of `line`, up to a comment behind them.
+    /// The fields of `line` before a comment.
     pub fn fields<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
         split(line, self.separator)
     }
@@ -91,7 +91,7 @@ impl Layout {
     }
 }
 
-/// Whether `names` has x, y and z, each once.
+/// Whether `names` has x, y and z once each.
 fn has_axes(names: &[Option<Role>]) -> bool {
     (0..3).all(|a| names.iter().filter(|r| **r == Some(Role::Axis(a))).count() == 1)
 }
@@ -151,7 +151,7 @@ fn split(line: &[u8], separator: Separator) -> Vec<&[u8]> {
     fields
 }
 
-/// The number in `field`: `nan` and `inf` too, for the reader to deal with. Quotes around it are taken off.
+/// The number in `field`, without quotes. `nan` and `inf` are numbers here; the reader handles them.
 fn number(field: &[u8], decimal_comma: bool) -> Option<f64> {
     let mut field = field;
     if let [b'"', inner @ .., b'"'] = field {
@@ -178,7 +178,17 @@ fn strip_comment_sign(line: &[u8]) -> &[u8] {
     line[sign..].trim_ascii()
 }
 
-/// The number in a line that has nothing else: how many points a PTS file says that it has.
+/// The column, 2 or 3, of the only value that is not a number among the first three of `line`.
+pub fn bad_column(line: &[u8]) -> Option<usize> {
+    let (separator, decimal_comma) = separator(line);
+    let fields = split(line, separator);
+    let bad = |i: &usize| number(fields[*i], decimal_comma).is_none();
+    let mut columns = (0..3.min(fields.len())).filter(bad);
+    let first = columns.next().filter(|&c| c > 0 && fields.len() >= 3)?;
+    columns.next().is_none().then_some(first + 1)
+}
+
+/// The number in a line that has nothing else: the number of points in a PTS file.
 pub fn count_line(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(line).ok()?.parse().ok()
 }

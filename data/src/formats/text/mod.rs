@@ -1,6 +1,6 @@
-//! Text: a point a line, as XYZ, PTS, TXT, CSV and ASC files have it.
+//! Text with a point per line: XYZ, PTS, TXT, CSV and ASC files.
 //!
-//! Separators, a header, a count line, comments and decimal commas are found out from the first lines.
+//! Separators, a header, a count line, comments and decimal commas are recognised from the first lines.
 
 mod layout;
 mod read;

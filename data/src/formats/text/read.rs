@@ -11,15 +11,15 @@ use super::{
     super::{
         frame::Frame,
         names::{Role, to_u8, to_u16},
-        reader::{Invalid, Source},
+        source::{Invalid, Opened, Source},
     },
-    layout::{Layout, count_line, is_comment, names_axes},
+    layout::{Layout, bad_column, count_line, is_comment, names_axes},
 };
 use crate::{Cloud, Return};
 
-/// A longer line is no line of numbers; and nothing longer is ever held.
+/// The longest line that is read, bytes.
 const LONGEST: u64 = 64 << 10;
-/// Lines that may stand before the numbers.
+/// The most lines before the numbers.
 const MOST_HEADERS: usize = 32;
 
 /// Reads the lines of a text file.
@@ -29,15 +29,15 @@ pub struct Lines {
     number: u64,
     layout: Layout,
     frame: Frame,
-    /// The first line of numbers, already read, waits in `line`.
+    /// Whether `line` has the first line of numbers, which is not used yet.
     waiting: bool,
-    /// Points that count lines promised, and points that came.
-    promised: u64,
+    /// The number of points in count lines, and the number of points found.
+    announced: u64,
     found: u64,
 }
 
-/// Opens a text file: how many points its count line promises, and what reads them.
-pub fn open(file: File, invalid: Invalid) -> Result<(Option<u64>, Box<dyn Source>)> {
+/// Opens a text file.
+pub fn open(file: File, invalid: Invalid) -> Result<Opened> {
     let mut lines = Lines {
         from: BufReader::with_capacity(1 << 18, file),
         line: Vec::new(),
@@ -45,16 +45,20 @@ pub fn open(file: File, invalid: Invalid) -> Result<(Option<u64>, Box<dyn Source
         layout: Layout::new(b"0 0 0", None).context("no layout")?,
         frame: Frame::new(invalid),
         waiting: true,
-        promised: 0,
+        announced: 0,
         found: 0,
     };
     lines.find_layout()?;
-    let count = (lines.promised > 0).then_some(lines.promised);
-    Ok((count, Box::new(lines)))
+    let count = (lines.announced > 0).then_some(lines.announced);
+    Ok(Opened {
+        count,
+        grid: None,
+        source: Box::new(lines),
+    })
 }
 
 impl Lines {
-    /// Reads up to the first line of numbers, and learns from what comes before it.
+    /// Reads up to the first line of numbers, and finds the layout.
     fn find_layout(&mut self) -> Result<()> {
         let mut header: Option<Vec<u8>> = None;
         let mut first: Option<String> = None;
@@ -64,7 +68,7 @@ impl Lines {
             if is_comment(line) {
                 header = Some(line.clone());
             } else if let Some(n) = count_line(line) {
-                self.promised = n;
+                self.announced = n;
             } else if let Some(layout) = Layout::new(line, header.as_deref()) {
                 self.layout = layout;
                 return Ok(());
@@ -74,6 +78,10 @@ impl Lines {
                     "{}: expected numbers in the columns that the header calls x, y and z",
                     self.quote()
                 );
+                // Two numbers of three: a point with a bad value, not the names of columns.
+                if let Some(column) = bad_column(line) {
+                    bail!("{}: expected a number in column {column}", self.quote());
+                }
                 header = Some(line.clone());
                 headers += 1;
                 first.get_or_insert_with(|| self.quote());
@@ -93,7 +101,7 @@ impl Lines {
         }
     }
 
-    /// Reads the next line that is not empty into `line`, without blanks around it; false at the end.
+    /// Reads the next line that is not empty into `line`, without blanks around it. Returns false at the end.
     fn next_line(&mut self) -> Result<bool> {
         loop {
             self.line.clear();
@@ -120,25 +128,25 @@ impl Lines {
         }
     }
 
-    /// The line, as a message shows it.
+    /// The line for a message.
     fn quote(&self) -> String {
         let text: String = String::from_utf8_lossy(&self.line).chars().take(60).collect();
         format!("line {}: {text:?}", self.number)
     }
 
-    /// Takes the point in `line`, if it has one.
+    /// Adds the point in `line`, if it has one.
     fn take_point(&mut self, out: &mut Cloud) -> Result<bool> {
         let fields = self.layout.fields(&self.line);
         if fields.len() == 1
             && let Some(n) = count_line(&self.line)
         {
-            // A PTS file may hold several scans, each with its own count.
-            self.promised = self.promised.saturating_add(n);
+            // A PTS file may have several scans, each with its own count.
+            self.announced = self.announced.saturating_add(n);
             return Ok(false);
         }
         ensure!(
             fields.len() >= self.layout.width,
-            "{}: expected {} columns, found {}; is the file cut short?",
+            "{}: expected {} columns, found {}; is the file truncated?",
             self.quote(),
             self.layout.width,
             fields.len()
@@ -186,11 +194,11 @@ impl Source for Lines {
         while n < max {
             if !std::mem::take(&mut self.waiting) && !self.next_line()? {
                 ensure!(
-                    self.found >= self.promised,
-                    "line {}: the file ends after {} points, its count line promised {}: it is truncated, copy or download it again",
+                    self.found >= self.announced,
+                    "line {}: the file ends after {} points, its count line says {}: it is truncated, copy or download it again",
                     self.number,
                     self.found,
-                    self.promised
+                    self.announced
                 );
                 break;
             }

@@ -7,20 +7,20 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::super::writer;
+use super::super::sink::{self, write_coordinate};
 use crate::{Cloud, shard::attributes};
 
-/// Writes `x y z`, then intensity, class, return number and number of returns where the cloud has them, under a line
-/// that names them.
+/// Writes `x y z`, then intensity, class, return number and number of returns if the cloud has them, below a line
+/// of column names.
 pub struct Sink {
     out: BufWriter<File>,
-    attributes: u32,
+    attributes: u8,
     separator: char,
     points: u64,
 }
 
 impl Sink {
-    /// Begins a file with the attributes of `first`; `csv` takes commas and a plain header line.
+    /// Begins a file with the attributes of `first`; `csv`: commas and a header line without `#`.
     pub fn new(file: File, first: &Cloud, csv: bool) -> Result<Self> {
         let mut out = BufWriter::with_capacity(1 << 18, file);
         let mut names = vec!["x", "y", "z"];
@@ -33,7 +33,7 @@ impl Sink {
         if !first.returns.is_empty() {
             names.extend(["return_number", "number_of_returns"]);
         }
-        // Bare x y z needs no names, and some programs stumble over them.
+        // Some programs cannot read column names, and x y z does not need them.
         if csv {
             writeln!(out, "{}", names.join(","))?;
         } else if names.len() > 3 {
@@ -48,11 +48,11 @@ impl Sink {
     }
 }
 
-impl writer::Sink for Sink {
+impl sink::Sink for Sink {
     fn write(&mut self, cloud: &Cloud) -> Result<()> {
         ensure!(
             attributes(cloud) == self.attributes,
-            "point {}: its cloud has other attributes than the first one of the file",
+            "point {}: its cloud has other attributes than the first cloud of the file",
             self.points
         );
         let s = self.separator;
@@ -61,7 +61,7 @@ impl writer::Sink for Sink {
                 if a > 0 {
                     write!(self.out, "{s}")?;
                 }
-                writer::write_coordinate(&mut self.out, cloud.origin[a], v)?;
+                write_coordinate(&mut self.out, cloud.origin[a], v)?;
             }
             if let Some(v) = cloud.intensity.get(i) {
                 write!(self.out, "{s}{v}")?;

@@ -8,9 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use canopy::loader::{Augment, Collate, Features, Frame, Points};
-use canopy_data::{
-    Cloud, CloudSource, Dataset, Scan, TreeRecord, builtin, formats, sample::Subsample, shard,
-};
+use canopy_data::{Cloud, CloudSource, Dataset, Scan, TreeRecord, builtin, formats, sample::Subsample};
 use grader::experiment::{Report, json};
 use lesson03::Lesson03;
 
@@ -36,18 +34,11 @@ impl Files {
             ("text", "tree.xyz"),
             ("LAZ", "tree.laz"),
             ("LAS", "tree.las"),
-            ("shard", "tree.canopy"),
+            ("shard", "tree.safetensors"),
         ]
         .map(|(format, name)| (format, home.join(name)));
-        for (format, path) in &paths {
-            if *format == "shard" {
-                let file = fs::File::create(path).with_context(|| path.display().to_string())?;
-                let mut writer = shard::ShardWriter::new(std::io::BufWriter::new(file))?;
-                writer.push(&cloud)?;
-                std::io::Write::flush(&mut writer.finish()?.0)?;
-            } else {
-                formats::write(path, &cloud, &formats::Options::default())?;
-            }
+        for (_, path) in &paths {
+            formats::write(path, &cloud, &formats::Options::default())?;
         }
         Ok(Self { paths, points })
     }

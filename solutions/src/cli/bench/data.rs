@@ -1,4 +1,4 @@
-//! `canopy bench data`: how fast clouds are read, by format, and how long the trainer waits for them.
+//! `canopy bench data`: how fast clouds of each format are read, and how long training waits for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use canopy_data::{Cloud, builtin, formats, shard};
+use canopy_data::{Cloud, builtin, formats};
 use serde::{Deserialize, Serialize};
 
 use super::median;
 use super::sampling::{Stored, Thinned, stored, thinned};
-use super::waiting::{Loading, STORED, Training, loading, training, write_set};
+use super::waiting::{Batches, Loading, STORED, Training, loading, training, write_set};
 use crate::cli::data::progress::{Progress, Unit};
 use crate::loader::{Augment, Collate, Features, Frame, Points};
 
@@ -21,29 +21,29 @@ const SCRIPT: &str = include_str!("peer_laspy.py");
 /// Options of `canopy bench data`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files to read instead of trees grown for it
+    /// Files to read [default: generated trees in every format]
     files: Vec<PathBuf>,
-    /// Points of the grown trees, all together
+    /// Points of the generated trees in all
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     points: usize,
-    /// Times that each file is read, after one that is not timed
+    /// Timed readings per file, after an untimed one
     #[arg(long, default_value_t = 3, value_name = "N")]
     repeats: usize,
-    /// Training steps over which the trainer's waiting is measured
+    /// Training steps over which waiting is measured
     #[arg(long, default_value_t = 30, value_name = "N")]
-    pub(super) steps: usize,
-    /// Clouds of a batch
+    steps: usize,
+    /// Clouds per batch
     #[arg(long, default_value_t = 32, value_name = "N")]
-    pub(super) batch: usize,
-    /// A Python with laspy and lazrs, to read LAS and LAZ beside
+    batch: usize,
+    /// A Python with laspy and lazrs, for comparison on LAS and LAZ
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
-    /// Print one JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// One file, read; times are medians.
+/// Reading one file; times are medians.
 #[derive(Debug, Serialize)]
 struct Read {
     file: String,
@@ -54,7 +54,7 @@ struct Read {
     points_per_second: f64,
     mb_per_second: f64,
     laspy_seconds: Option<f64>,
-    /// laspy's time over ours.
+    /// laspy's time divided by ours.
     laspy_ratio: Option<f64>,
 }
 
@@ -77,10 +77,10 @@ struct Peer {
     seconds: Vec<f64>,
 }
 
-/// Runs the bench and prints what it found.
+/// Runs the benchmark and prints its results.
 ///
 /// # Errors
-/// A file that cannot be read; options out of range; laspy's own words where its side fails.
+/// Returns an error if a file cannot be read, an option is out of range, or laspy fails (with its message).
 pub fn run(args: &Args) -> Result<ExitCode> {
     for (name, value, least) in [
         ("--points", args.points, 1),
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn collect(args: &Args) -> Result<Found> {
-    // Dropped, and so removed, on every way out of here.
+    // Deleted when it is dropped.
     let home = tempfile::Builder::new().prefix("canopy-bench-").tempdir()?;
     let mut progress = Progress::new("measuring", Unit::Things);
     progress.at(0, None)?;
@@ -142,8 +142,12 @@ fn collect(args: &Args) -> Result<Found> {
         },
         seed: 1,
     });
+    let batches = Batches {
+        steps: args.steps,
+        size: args.batch,
+    };
     let loader = (1..=4)
-        .map(|workers| loading(&collate, workers, args, &mut progress))
+        .map(|workers| loading(&collate, workers, batches, &mut progress))
         .collect::<Result<Vec<_>>>()?;
     Ok(Found {
         bench: "data",
@@ -154,11 +158,11 @@ fn collect(args: &Args) -> Result<Found> {
         clouds: collate.data.len(),
         points_of_a_cloud: STORED,
         loader,
-        training: training(&collate, args, &mut progress)?,
+        training: training(&collate, batches, &mut progress)?,
     })
 }
 
-/// Trees of the built-in forest with every point of their scans, `points` in all, in each format.
+/// Writes trees of the built-in forest with `points` points in all in each format.
 fn write_tree(points: usize, home: &Path, progress: &mut Progress) -> Result<Vec<PathBuf>> {
     let mut cloud = Cloud::default();
     let mut index = 0;
@@ -178,18 +182,12 @@ fn write_tree(points: usize, home: &Path, progress: &mut Progress) -> Result<Vec
     let first: Vec<usize> = (0..points).collect();
     let cloud = cloud.select(&first);
     let mut files = Vec::new();
-    for name in ["tree.laz", "tree.las", "tree.xyz", "tree.ply"] {
+    for name in ["tree.laz", "tree.las", "tree.xyz", "tree.ply", "tree.safetensors"] {
         let path = home.join(name);
         formats::write(&path, &cloud, &formats::Options::default())?;
         files.push(path);
         progress.at(files.len() as u64, None)?;
     }
-    let path = home.join("tree.canopy");
-    let mut writer = shard::ShardWriter::new(std::io::BufWriter::new(fs::File::create(&path)?))?;
-    writer.push(&cloud)?;
-    let (mut out, _) = writer.finish()?;
-    std::io::Write::flush(&mut out)?;
-    files.push(path);
     Ok(files)
 }
 
@@ -246,7 +244,7 @@ fn read_file(
     })
 }
 
-/// One turn of laspy: one reading that is not timed, as ours has, and one that is.
+/// One turn of laspy: an untimed reading, as ours has, and a timed one.
 fn laspy(python: &Path, file: &Path, home: &Path) -> Result<Peer> {
     let script = home.join("peer_laspy.py");
     fs::write(&script, SCRIPT)?;
@@ -258,7 +256,7 @@ fn laspy(python: &Path, file: &Path, home: &Path) -> Result<Peer> {
         .with_context(|| format!("starting {}", python.display()))?;
     ensure!(
         output.status.success(),
-        "laspy's side failed ({}); {} must have laspy and lazrs:\n{}",
+        "laspy failed ({}); {} must have laspy and lazrs:\n{}",
         output.status,
         python.display(),
         String::from_utf8_lossy(&output.stderr)
@@ -266,7 +264,7 @@ fn laspy(python: &Path, file: &Path, home: &Path) -> Result<Peer> {
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().last().unwrap_or_default();
     serde_json::from_str(last)
-        .with_context(|| format!("laspy's side printed '{last}', expected one JSON object"))
+        .with_context(|| format!("laspy's script printed '{last}', expected one JSON object"))
 }
 
 fn print(found: &Found) {

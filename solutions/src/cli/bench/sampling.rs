@@ -1,4 +1,4 @@
-//! How long it takes to thin one cloud, and how fast the loader gives batches out of files of each format.
+//! How long it takes to subsample a cloud, and how many clouds per second the loader reads from files of each format.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::median;
 use crate::cli::data::progress::Progress;
 use crate::loader::{Augment, Collate, Features, Frame, Loader, Points, batches};
 
-/// One cloud, thinned on one thread.
+/// Subsampling of one cloud on one thread.
 #[derive(Debug, Serialize)]
 pub struct Thinned {
     pub method: Method,
@@ -24,7 +24,7 @@ pub struct Thinned {
     pub seconds: f64,
 }
 
-/// `cloud` to 1,024 points by each method; medians.
+/// Subsamples `cloud` to 1,024 points by each method; times are medians.
 pub fn thinned(cloud: &Cloud, repeats: usize, progress: &mut Progress) -> Result<Vec<Thinned>> {
     let mut rows = Vec::new();
     for method in [Method::Random, Method::Voxel, Method::Farthest] {
@@ -45,7 +45,7 @@ pub fn thinned(cloud: &Cloud, repeats: usize, progress: &mut Progress) -> Result
     Ok(rows)
 }
 
-/// The loader over files of one format.
+/// The loader's throughput on files of one format.
 #[derive(Debug, Serialize)]
 pub struct Stored {
     pub file: String,
@@ -53,7 +53,7 @@ pub struct Stored {
     pub clouds_per_second: f64,
 }
 
-/// The same file again and again, as a data set of unpacked files reads it.
+/// A data set that is one file, repeated.
 #[derive(Debug)]
 struct File(PathBuf);
 
@@ -63,7 +63,7 @@ impl CloudSource for File {
     }
 }
 
-/// `count` clouds out of `file`, in batches of 2, by two workers.
+/// Reads `count` clouds from `file` in batches of 2 with two workers.
 pub fn stored(file: &Path, count: usize, progress: &mut Progress) -> Result<Stored> {
     let record = TreeRecord {
         tree: "t".into(),

@@ -1,4 +1,4 @@
-//! How fast the loader gives batches, and how long a training step waits for them.
+//! How many clouds per second the loader returns, and how long training waits for batches.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use candle_core::{DType, Device};
 use canopy_data::{Dataset, Scan, TreeRecord, builtin, shard};
 use serde::Serialize;
 
-use super::data::Args;
 use crate::cli::data::progress::Progress;
 use crate::loader::{Collate, Loader};
 use crate::model::{Kind, PointNet, PointNetConfig};
@@ -27,13 +26,23 @@ pub struct Training {
     pub workers: usize,
     pub steps: usize,
     pub step_ms: f64,
-    /// Share of the time that the trainer waited for batches, the first one's included.
+    /// Fraction of the time that training waited for batches, including the first one.
     pub waited_share: f64,
 }
 
-/// Points of each cloud in the shard set, as many as the built-in set stores.
+/// Points per cloud of the shards, as in the built-in set.
 pub const STORED: usize = 2048;
 
+/// The batches over which times are measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Batches {
+    /// How many.
+    pub steps: usize,
+    /// Clouds per batch.
+    pub size: usize,
+}
+
+/// Writes a data set of `clouds` equal clouds as shards.
 pub fn write_set(home: &Path, clouds: usize, progress: &mut Progress) -> Result<Dataset> {
     let dir = home.join("set");
     let meta = shard::Meta {
@@ -58,33 +67,35 @@ pub fn write_set(home: &Path, clouds: usize, progress: &mut Progress) -> Result<
     shard::open(&dir)
 }
 
-/// `steps` batches over the whole set, again and again.
-fn plan(collate: &Collate, args: &Args) -> Vec<Vec<usize>> {
+/// The records of each batch; the set is repeated.
+fn plan(collate: &Collate, batches: Batches) -> Vec<Vec<usize>> {
     let n = collate.data.len();
-    let batch = |s: usize| (0..args.batch).map(|i| (s * args.batch + i) % n).collect();
-    (0..args.steps).map(batch).collect()
+    let batch = |s: usize| (0..batches.size).map(|i| (s * batches.size + i) % n).collect();
+    (0..batches.steps).map(batch).collect()
 }
 
+/// Measures the loader alone.
 pub fn loading(
     collate: &Arc<Collate>,
     workers: usize,
-    args: &Args,
+    batches: Batches,
     progress: &mut Progress,
 ) -> Result<Loading> {
     let loader = Loader::new(collate.clone(), workers, 2);
     let start = Instant::now();
-    for batch in loader.epoch(0, plan(collate, args)) {
+    for batch in loader.epoch(0, plan(collate, batches)) {
         batch?;
         progress.at(0, None)?;
     }
-    let clouds = (args.steps * args.batch) as f64;
+    let clouds = (batches.steps * batches.size) as f64;
     Ok(Loading {
         workers,
         clouds_per_second: clouds / start.elapsed().as_secs_f64(),
     })
 }
 
-pub fn training(collate: &Arc<Collate>, args: &Args, progress: &mut Progress) -> Result<Training> {
+/// Trains on the batches and measures the waiting.
+pub fn training(collate: &Arc<Collate>, batches: Batches, progress: &mut Progress) -> Result<Training> {
     let workers = 4;
     let config = PointNetConfig {
         kind: Kind::Vanilla,
@@ -99,17 +110,17 @@ pub fn training(collate: &Arc<Collate>, args: &Args, progress: &mut Progress) ->
     };
     let loader = Loader::new(collate.clone(), workers, 2);
     let start = Instant::now();
-    let mut batches = loader.epoch(0, plan(collate, args));
-    for batch in batches.by_ref() {
+    let mut epoch = loader.epoch(0, plan(collate, batches));
+    for batch in epoch.by_ref() {
         let (points, labels) = batch?.to_device(&Device::Cpu)?;
         learner.step((&points, &labels), 1e-3)?;
-        progress.at(learner.steps, Some(args.steps as u64))?;
+        progress.at(learner.steps, Some(batches.steps as u64))?;
     }
     let all = start.elapsed().as_secs_f64();
     Ok(Training {
         workers,
-        steps: args.steps,
-        step_ms: all / args.steps as f64 * 1e3,
-        waited_share: batches.waited().as_secs_f64() / all,
+        steps: batches.steps,
+        step_ms: all / batches.steps as f64 * 1e3,
+        waited_share: epoch.waited().as_secs_f64() / all,
     })
 }

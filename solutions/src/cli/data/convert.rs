@@ -4,54 +4,58 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use canopy_data::{
-    formats::{self, Format, Options},
+    formats::{self, Format, Invalid, Options, ReadOptions, Reader},
     import, shard,
 };
 
 use super::{
     export,
-    progress::{Progress, Unit},
+    progress::{Progress, Stopped, Unit},
     table::thousands,
 };
 
 /// Options of `canopy data convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A file is read and written piece by piece, so it may be larger than memory. A folder of point files becomes
-a folder with the same names; a folder of shards becomes SPECIES/PLOT/TREE files. Kept of a point are its
-place, intensity, class and returns; colour, GPS time and the coordinate system are not.
+Files are read and written in pieces, so they may be larger than memory. A folder of point files becomes a \
+folder with the same names; a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
+class and returns are kept; colour, GPS time and the coordinate system are not. From LAS or LAZ to LAS or \
+LAZ, coordinates keep their scale and offset unless --resolution is given.
 
 Examples:
   canopy data convert tree.laz tree.ply
   canopy data convert scans/ as-laz/ --to laz
   canopy data convert stpctls/ trees/ --to las")]
 pub struct Args {
-    /// A point file, a folder of such, or a folder of shards
+    /// A point file, a folder of point files, or a folder of shards
     input: PathBuf,
     /// The file or folder to write
     output: PathBuf,
-    /// Format: las, laz, ply, xyz or canopy; otherwise as the output's name says, laz for a folder
-    #[arg(long, value_parser = ["las", "laz", "ply", "xyz", "canopy"])]
+    /// Output format [default: that of the output's extension; laz for a folder]
+    #[arg(long, value_name = "FORMAT", value_parser = ["las", "laz", "ply", "xyz", "safetensors"])]
     to: Option<String>,
-    /// Step of the coordinates in LAS and LAZ, metres
-    #[arg(long, default_value_t = 0.001, value_name = "M")]
-    resolution: f64,
+    /// Step of the coordinates in LAS and LAZ, metres [default: that of the input, or 0.001]
+    #[arg(long, value_name = "M")]
+    resolution: Option<f64>,
     /// Write PLY as text
     #[arg(long)]
     ascii: bool,
-    /// Replace files that are there
+    /// Replace files that exist
     #[arg(long)]
     force: bool,
-    /// Go on past files that cannot be read
+    /// Skip files that cannot be read
     #[arg(long)]
     skip_damaged: bool,
+    /// Leave out points whose coordinates are not finite
+    #[arg(long)]
+    drop_invalid: bool,
 }
 
 /// Converts files.
 pub fn run(args: &Args) -> Result<()> {
     ensure!(
         args.input.exists(),
-        "{}: there is nothing here",
+        "{}: no such file or folder",
         args.input.display()
     );
     let ending = args.to.clone().unwrap_or_else(|| "laz".into());
@@ -63,11 +67,21 @@ pub fn run(args: &Args) -> Result<()> {
         format,
         resolution: args.resolution,
         ascii: args.ascii,
+        ..Options::default()
     };
     if args.input.is_file() {
         free(&args.output, args.force)?;
-        let points = one(&args.input, &args.output, &options)?;
-        say!("{}: {} points", args.output.display(), thousands(points));
+        let mut progress = Progress::new("converting", Unit::Things);
+        let (points, dropped) = one(args, &args.input, &args.output, &options, &mut |done, total| {
+            progress.at(done, total)
+        })?;
+        progress.clear();
+        say!(
+            "{}: {} points{}",
+            args.output.display(),
+            thousands(points),
+            left_out(dropped)
+        );
         return Ok(());
     }
     if args.input.join("dataset.json").is_file() {
@@ -84,26 +98,40 @@ pub fn run(args: &Args) -> Result<()> {
     folder(args, &ending, &options)
 }
 
-/// One file, piece by piece, with a progress in points: it may be larger than memory.
-fn one(from: &Path, to: &Path, options: &Options) -> Result<u64> {
-    let mut progress = Progress::new("converting", Unit::Things);
-    let mut writer = formats::Writer::create(to, options)?;
-    let reader = formats::open(from)?;
-    let (mut points, total) = (0, formats::Reader::count(&reader));
-    for chunk in reader {
-        let chunk = chunk?;
-        writer.write(&chunk)?;
-        points += chunk.len() as u64;
-        progress.at(points, total)?;
+/// Converts one file in pieces. Returns how many points were written and how many were dropped.
+fn one(
+    args: &Args,
+    from: &Path,
+    to: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
+) -> Result<(u64, u64)> {
+    let invalid = match args.drop_invalid {
+        true => Invalid::Drop,
+        false => Invalid::Error,
+    };
+    let read = ReadOptions {
+        invalid,
+        ..ReadOptions::default()
+    };
+    let mut reader = formats::open_with(from, &read)?;
+    let total = Reader::count(&reader);
+    let points = formats::convert(&mut reader, to, options, &mut |done| progress(done, total))?;
+    Ok((points, reader.dropped()))
+}
+
+fn left_out(dropped: u64) -> String {
+    match dropped {
+        0 => String::new(),
+        n => format!(", {} left out", thousands(n)),
     }
-    writer.finish()
 }
 
 fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
     let mut files = import::point_files(&args.input)?;
-    // A table of labels is no cloud.
+    // Tables of labels are not clouds.
     files.retain(|f| !import::is_table(f));
-    ensure!(!files.is_empty(), "{}: no point files here", args.input.display());
+    ensure!(!files.is_empty(), "{}: no point files", args.input.display());
     let mut pairs = Vec::with_capacity(files.len());
     for from in files {
         let to = args
@@ -117,14 +145,19 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
         pairs.push((from, to));
     }
     let mut progress = Progress::new("converting", Unit::Things);
-    let (mut points, mut failed) = (0, Vec::new());
+    let (mut points, mut dropped, mut failed) = (0, 0, Vec::new());
     for (done, (from, to)) in pairs.iter().enumerate() {
-        progress.at(done as u64, Some(pairs.len() as u64))?;
         if let Some(parent) = to.parent() {
-            std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+            std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
         }
-        match formats::convert(from, to, options) {
-            Ok(n) => points += n,
+        match one(args, from, to, options, &mut |_, _| {
+            progress.at(done as u64, Some(pairs.len() as u64))
+        }) {
+            Ok((written, left)) => {
+                points += written;
+                dropped += left;
+            }
+            Err(e) if e.is::<Stopped>() => return Err(e),
             Err(e) => {
                 eprintln!("error: {e:#}");
                 failed.push(from);
@@ -133,14 +166,15 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
     }
     progress.clear();
     say!(
-        "{}: {} files, {} points",
+        "{}: {} files, {} points{}",
         args.output.display(),
         pairs.len() - failed.len(),
-        thousands(points)
+        thousands(points),
+        left_out(dropped)
     );
     ensure!(
         failed.is_empty() || args.skip_damaged,
-        "{} of {} files could not be converted, named above; the others were",
+        "{} of {} files could not be converted (named above); the others were",
         failed.len(),
         pairs.len()
     );
@@ -150,7 +184,7 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
 fn free(path: &Path, force: bool) -> Result<()> {
     ensure!(
         force || !path.exists(),
-        "{} is here already; replace it with --force",
+        "{} exists already; replace it with --force",
         path.display()
     );
     Ok(())

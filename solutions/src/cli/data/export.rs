@@ -1,4 +1,4 @@
-//! A labelled set as point files, that any program reads.
+//! Writes a labelled set as point files, which other programs can read.
 
 use std::{
     collections::HashMap,
@@ -12,22 +12,22 @@ use rayon::prelude::*;
 
 use super::progress::{Progress, Unit};
 
-/// Clouds written between two looks at Ctrl-C.
+/// Clouds that are written between two checks for Ctrl-C.
 const AT_ONCE: usize = 32;
 
-/// Writes `SPECIES/PLOT/TREE.ending` for each record, and `labels.csv`, into the new folder `out`, which takes
-/// its name when all is there; how many points there were.
+/// Writes `SPECIES/PLOT/TREE.ending` for each record, and `labels.csv`, into the folder `out`, which gets its name when
+/// all is written. Returns the number of points.
 pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Options) -> Result<u64> {
     ensure!(
         !out.exists() || fs::read_dir(out).is_ok_and(|mut d| d.next().is_none()),
-        "{} is here already, and not an empty folder; choose another",
+        "{} exists already and is not an empty folder; choose another",
         out.display()
     );
     let parent = out
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     let temp = tempfile::Builder::new()
         .prefix(".canopy-")
         .tempdir_in(parent)
@@ -43,7 +43,7 @@ pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Option
                 let path = temp.path().join(&names[i]);
                 if let Some(folder) = path.parent() {
                     fs::create_dir_all(folder)
-                        .with_context(|| format!("cannot make {}", folder.display()))?;
+                        .with_context(|| format!("cannot create {}", folder.display()))?;
                 }
                 let cloud = data.cloud(i)?;
                 formats::write(&path, &cloud, options)?;
@@ -65,7 +65,7 @@ pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Option
     Ok(points)
 }
 
-/// A path for each record; a number is added where two would share one.
+/// A path for each record; a number is added if two would have the same path.
 fn names(data: &Dataset, ending: &str) -> Vec<PathBuf> {
     let mut seen: HashMap<PathBuf, usize> = HashMap::new();
     let names = data.records.iter().map(|r| {
@@ -83,7 +83,7 @@ fn names(data: &Dataset, ending: &str) -> Vec<PathBuf> {
     names.collect()
 }
 
-/// Text as one piece of a path on any system.
+/// Text as one component of a path on any system.
 fn piece(text: &str) -> String {
     let clean = |c: char| {
         if c.is_alphanumeric() || " -_.#".contains(c) {

@@ -18,7 +18,7 @@ use super::{
 /// Options of `canopy data fetch`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without a NAME it lists what is known. A download that breaks off is resumed by the same command.
+Without a NAME it lists the known data sets. The same command resumes an interrupted download.
 
 Examples:
   canopy data fetch
@@ -27,16 +27,16 @@ Examples:
 pub struct Args {
     /// The data set
     name: Option<String>,
-    /// Folder for its files; otherwise its name
+    /// Folder for its files [default: its name]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Agree to the data set's licence without being asked
+    /// Agree to the data set's licence without a question
     #[arg(long)]
     agree: bool,
     /// Do not unpack
     #[arg(long)]
     keep_packed: bool,
-    /// Print what is known as JSON, and fetch nothing
+    /// Print the known data as JSON and fetch nothing
     #[arg(long)]
     json: bool,
 }
@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<()> {
         let unpacked = to.with_extension("");
         let packed = to.extension().is_some_and(|e| e == "zip");
         if packed && unpacked.is_dir() && !args.keep_packed {
-            say!("{} is here already", unpacked.display());
+            say!("{} exists already", unpacked.display());
             continue;
         }
         let mut progress = Progress::new(file.name, Unit::Bytes);
@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result<()> {
             progress.at(now, all)
         })?;
         progress.clear();
-        say!("{}: fetched, length and MD5 are right", to.display());
+        say!("{}: fetched; length and MD5 are correct", to.display());
         if packed && !args.keep_packed {
             let mut progress = Progress::new(&format!("unpacking {}", file.name), Unit::Bytes);
             fetch::unpack(&to, &unpacked, &mut |now, all| progress.at(now, Some(all)))?;
@@ -134,7 +134,7 @@ fn show(entry: &Entry) {
         say!("  page     {}", entry.page);
     }
     let licence = if entry.licence.is_empty() {
-        "not known here: read it on the page"
+        "unknown: see the page"
     } else {
         entry.licence
     };
@@ -150,7 +150,7 @@ fn show(entry: &Entry) {
     }
 }
 
-/// Says what to do by hand, and checks the files that are here already.
+/// Prints what to do by hand, and checks the files that exist.
 fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
     say!("\n{}", entry.by_hand);
     let mut missing = Vec::new();
@@ -165,11 +165,11 @@ fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
             md5: file.md5,
         };
         fetch::verify(&path, expect)?;
-        say!("{}: length and MD5 are right", path.display());
+        say!("{}: length and MD5 are correct", path.display());
     }
     ensure!(
         missing.is_empty() && !entry.files.is_empty(),
-        "'{}' cannot be fetched from here: download it by hand, as said above",
+        "'{}' cannot be fetched by this command: download it by hand, as described above",
         entry.name
     );
     Ok(())

@@ -14,7 +14,7 @@ use super::{
 /// Options of `canopy data grow`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The same bytes from the same seed on every machine.
+The same seed gives bit-identical clouds on every machine.
 
 Examples:
   canopy data grow --out forest
@@ -23,16 +23,16 @@ pub struct Args {
     /// Folder to write
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Trees to grow; some are scanned twice
+    /// Number of trees; some are scanned twice [default: 840]
     #[arg(long, value_name = "N")]
     trees: Option<usize>,
-    /// Points of each scan
+    /// Points per scan [default: 2048]
     #[arg(long, value_name = "N")]
     points: Option<usize>,
-    /// Another seed, another forest
+    /// Seed of the forest [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// shards, or a file a scan: las, laz, ply or xyz
+    /// Shards, or one file per scan
     #[arg(long, default_value = "shards", value_parser = ["shards", "las", "laz", "ply", "xyz"])]
     format: String,
 }

@@ -21,9 +21,9 @@ Kinds:
   idtrees         RemoteSensing/LAS, ITC and Field, as in the IDTReeS 2020 zip
   for-species20k  tree_metadata_dev.csv beside dev/
   stpctls         folders Buche, Douglasie, Eiche, Esche, Fichte, Kiefer, Roteiche
-  folder          one sub-folder a species; a further level of sub-folders is the plot
-  csv             a table of file and label, and plot and tree if there are such columns
-  auto            whatever of these is found
+  folder          one sub-folder per species; a further level of sub-folders is the plot
+  csv             a table of file and label, with optional columns for plot and tree
+  auto            the first of these that matches
 
 Examples:
   canopy data import idtrees IDTREES/ --min-points 64 --species QURU,ACRU,QUAL,PIPA2,QUCO2 --out five
@@ -33,39 +33,39 @@ pub struct Args {
     /// Layout of the data
     #[arg(value_parser = ["auto", "idtrees", "for-species20k", "stpctls", "folder", "csv"])]
     kind: String,
-    /// Where the data lie
+    /// The data set
     path: PathBuf,
-    /// Folder for the shards; otherwise the data set's name
+    /// Folder for the shards [default: the data set's name]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Only these species, comma-separated
+    /// Only these species, comma-separated [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     species: Vec<String>,
     /// Leave out clouds with fewer points
     #[arg(long, default_value_t = 1, value_name = "N")]
     min_points: usize,
-    /// Thin clouds with more points, at random; otherwise every point is kept
+    /// Thin clouds with more points at random [default: keep every point]
     #[arg(long, value_name = "N")]
     max_points: Option<usize>,
-    /// Go on past files that cannot be read
+    /// Skip files that cannot be read
     #[arg(long)]
     skip_damaged: bool,
     /// idtrees: keep points higher than this above the ground, metres
     #[arg(long, default_value_t = 2.0, value_name = "M")]
     min_height: f32,
-    /// csv: column of the file, relative to the table
+    /// csv: column of the file, relative to the table [default: file, filename, path, cloud or file_name]
     #[arg(long, value_name = "NAME")]
     file_column: Option<String>,
-    /// csv: column of the species
+    /// csv: column of the species [default: label, species, class, taxon or taxonid]
     #[arg(long, value_name = "NAME")]
     label_column: Option<String>,
-    /// csv: column of the plot
+    /// csv: column of the plot [default: plot, site or plotid]
     #[arg(long, value_name = "NAME")]
     plot_column: Option<String>,
-    /// csv: column of the tree, where trees have several scans
+    /// csv: column of the tree, if trees have several scans [default: tree, treeid, tree_id or tree_name]
     #[arg(long, value_name = "NAME")]
     tree_column: Option<String>,
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

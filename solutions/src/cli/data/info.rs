@@ -7,9 +7,9 @@ use std::{
 
 use anyhow::{Result, bail};
 use canopy_data::{
-    Dataset, TreeRecord,
+    Cloud, Dataset, TreeRecord,
     formats::{self, Info},
-    import::{self, Kind, Options},
+    import::{self, Kind, Options, Plan, Report, Sink},
     shard,
 };
 use rayon::prelude::*;
@@ -20,44 +20,51 @@ use super::{
     table::{Table, thousands},
 };
 
-/// A table of species by plots is shown up to this many of each.
+/// Up to this many plots and species, a table of species by plots is shown.
 const MOST_PLOTS: usize = 40;
 const MOST_SPECIES: usize = 12;
-/// Clouds counted between two looks at the clock.
+/// Clouds that are read between two updates of the progress.
 const AT_ONCE: usize = 256;
 
 /// Options of `canopy data info`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Of LAS and LAZ files only the header is read, and of data sets as downloaded only names and tables. --check \
+decodes all points; the exit code is 1 if any cannot be decoded.
+
 Examples:
   canopy data info tree.laz
+  canopy data info --check scans/*.laz       decode every point
   canopy data info stpctls
   canopy data info scans/*.las --json")]
 pub struct Args {
     /// Point files, folders of shards, data sets as downloaded
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Print as JSON: one object a path, in an array
+    /// Decode all points
+    #[arg(long)]
+    check: bool,
+    /// Print as JSON: an array with one object per path
     #[arg(long)]
     json: bool,
 }
 
 /// Describes files and data sets.
 pub fn run(args: &Args) -> Result<()> {
-    let mut told = Vec::new();
+    let mut values = Vec::new();
     let mut failed = 0;
     for path in &args.paths {
-        match one(path, args.json) {
-            Ok(value) => told.push(value),
+        match one(path, args) {
+            Ok(value) => values.push(value),
             Err(e) => {
                 failed += 1;
                 eprintln!("error: {e:#}");
-                told.push(json!({"path": path, "error": format!("{e:#}")}));
+                values.push(json!({"path": path, "error": format!("{e:#}")}));
             }
         }
     }
     if args.json {
-        say!("{:#}", json!(told));
+        say!("{:#}", json!(values));
     }
     if failed > 0 {
         bail!("{failed} of {} could not be read", args.paths.len());
@@ -65,15 +72,20 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn one(path: &Path, quiet: bool) -> Result<Value> {
+fn one(path: &Path, args: &Args) -> Result<Value> {
+    let quiet = args.json;
     if path.join("dataset.json").is_file() {
         return set(path, &shard::open(path)?, quiet);
     }
     if path.is_file() && import::detect(path).is_err() {
-        return file(path, &formats::info(path)?, quiet);
+        let info = match args.check {
+            true => formats::check(path)?,
+            false => formats::info(path)?,
+        };
+        return file(path, &info, quiet);
     }
     let kind = import::detect(path)?;
-    layout(path, kind, quiet)
+    layout(path, kind, args)
 }
 
 fn file(path: &Path, info: &Info, quiet: bool) -> Result<Value> {
@@ -100,6 +112,11 @@ fn file(path: &Path, info: &Info, quiet: bool) -> Result<Value> {
         }
         say!("  attributes  {}", info.attributes.join(", "));
         say!("  bytes       {}", thousands(info.bytes));
+        let decoded = match info.decoded {
+            true => "all points",
+            false => "no points: the above is from the header; --check decodes them",
+        };
+        say!("  decoded     {decoded}");
         if let Some(crs) = &info.crs {
             say!("  crs         {crs}");
         }
@@ -107,11 +124,11 @@ fn file(path: &Path, info: &Info, quiet: bool) -> Result<Value> {
     Ok(
         json!({"path": path, "format": info.format.name(), "version": info.version,
         "point_format": info.point_format, "points": info.count, "bounds": info.bounds,
-        "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs}),
+        "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs, "decoded": info.decoded}),
     )
 }
 
-/// A set of shards: all of it is known.
+/// A set of shards. All clouds are decoded.
 fn set(path: &Path, data: &Dataset, quiet: bool) -> Result<Value> {
     let mut progress = Progress::new("counting points", Unit::Things);
     let mut points: Vec<u64> = Vec::with_capacity(data.len());
@@ -152,11 +169,13 @@ fn set(path: &Path, data: &Dataset, quiet: bool) -> Result<Value> {
     value["name"] = json!(data.name);
     value["points"] = json!({"total": total, "least": least, "median": middle, "most": most});
     value["digest"] = json!(data.digest);
+    value["decoded"] = json!(true);
     Ok(value)
 }
 
-/// A set as downloaded: what its files and tables say, without reading clouds.
-fn layout(path: &Path, kind: Kind, quiet: bool) -> Result<Value> {
+/// A set as downloaded, from its file names and tables; with `--check` its clouds are decoded too.
+fn layout(path: &Path, kind: Kind, args: &Args) -> Result<Value> {
+    let quiet = args.json;
     let plan = import::plan(kind, path, &Options::default())?;
     let records: Vec<TreeRecord> = plan.records().cloned().collect();
     let mut value = labels(
@@ -170,11 +189,22 @@ fn layout(path: &Path, kind: Kind, quiet: bool) -> Result<Value> {
         for d in &plan.missing {
             say!("not readable: {}: {}", d.path.display(), d.why);
         }
-        say!(
-            "points and digest are known after: canopy data import {kind} {}",
-            path.display()
-        );
     }
+    let report = match args.check {
+        true => Some(decode(&plan)?),
+        false => None,
+    };
+    if !quiet {
+        match &report {
+            Some(r) => say!("decoded: {} trees, {} points", r.trees, thousands(r.points)),
+            None => say!(
+                "no points were decoded (--check decodes them); for all numbers: canopy data import {kind} {}",
+                path.display()
+            ),
+        }
+    }
+    value["decoded"] = json!(report.is_some());
+    value["points"] = json!(report.map(|r| r.points));
     value["path"] = json!(path);
     value["kind"] = json!(kind.name());
     value["notes"] = json!(plan.notes);
@@ -187,7 +217,23 @@ fn layout(path: &Path, kind: Kind, quiet: bool) -> Result<Value> {
     Ok(value)
 }
 
-/// Species, trees and plots of records: printed, and as JSON.
+/// Decodes all clouds of `plan`.
+fn decode(plan: &Plan) -> Result<Report> {
+    struct Nowhere;
+    impl Sink for Nowhere {
+        fn push(&mut self, _: TreeRecord, _: Cloud) -> Result<()> {
+            Ok(())
+        }
+    }
+    let mut progress = Progress::new("decoding", Unit::Things);
+    let report = import::run(plan, &Options::default(), &mut Nowhere, &mut |p| {
+        progress.at(p.done as u64, Some(p.total as u64))
+    });
+    progress.clear();
+    report
+}
+
+/// Species, trees and plots of records, as JSON and printed if `print`.
 fn labels(species: &[String], records: &[TreeRecord], print: bool, title: &str) -> Value {
     let mut grid: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut trees = vec![BTreeSet::new(); species.len()];

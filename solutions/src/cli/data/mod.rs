@@ -1,4 +1,4 @@
-//! `canopy data`: data sets and point files, from the network to a page.
+//! `canopy data`: commands for data sets and point files.
 
 mod convert;
 mod export;
@@ -18,31 +18,31 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-/// What to do with data.
+/// The data commands.
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
-    /// Read a data set as downloaded into shards that train fast
+    /// Import a data set as downloaded into shards, which training reads fast
     Import(import::Args),
-    /// Download a public data set, after showing its licence
+    /// Download a public data set after showing its licence
     Fetch(fetch::Args),
-    /// Tell what a file or a data set is
+    /// Describe files and data sets
     Info(info::Args),
-    /// Turn point files into another format, one or a folder of them
+    /// Convert point files to another format
     Convert(convert::Args),
-    /// Show how a data set would be split by plots
+    /// Show the split of a data set by plots
     Split(split::Args),
-    /// Draw fewer points of a file
+    /// Subsample a point file
     Sample(sample::Args),
-    /// Make a web page that shows clouds in 3D
+    /// Write a web page that shows clouds in 3D
     View(view::Args),
-    /// Grow the built-in forest and write it out
+    /// Generate the built-in forest and write it
     Grow(grow::Args),
 }
 
 /// Runs a data command.
 ///
 /// # Errors
-/// What went wrong, by file and place; nothing half-written is left under a final name.
+/// Names the file and the place. No incomplete file has its final name.
 pub fn run(command: DataCommand) -> Result<ExitCode> {
     let done = match command {
         DataCommand::Import(args) => import::run(&args),

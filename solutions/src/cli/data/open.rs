@@ -1,4 +1,4 @@
-//! Opens any data set with a progress.
+//! Opens any data set and shows the progress.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub fn any(path: &Path) -> Result<Dataset> {
     )
 }
 
-/// The built-in forest, from the cache or grown now.
+/// The built-in forest, from the cache or generated.
 pub fn grown(config: &builtin::Config) -> Result<Dataset> {
     let bar = crate::train::bar(0, "growing the forest");
     let loaded = builtin::load(config, &cache_folder(), &|done, total| {

@@ -1,4 +1,4 @@
-//! A bar on a terminal, a line now and then elsewhere; both on standard error, and only for what takes long.
+//! Progress of a long operation on standard error: a bar on a terminal, otherwise a line every 10 s.
 
 use std::{
     io::{IsTerminal, stderr},
@@ -14,23 +14,23 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use crate::cli::stop;
 
-/// What is done sooner shows no progress.
+/// Operations that take less show no progress.
 const QUIET: Duration = Duration::from_secs(2);
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// Ctrl-C was pressed.
+/// The error after Ctrl-C.
 #[derive(Debug)]
 pub struct Stopped;
 
 impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("stopped; nothing half-written bears a final name")
+        f.write_str("stopped; no incomplete file has its final name")
     }
 }
 
 impl std::error::Error for Stopped {}
 
-/// What is counted.
+/// The unit of the progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Trees, files, scans.
@@ -39,7 +39,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// How far something is, and whether Ctrl-C asks to end it.
+/// Progress of an operation, which Ctrl-C stops.
 pub struct Progress {
     what: String,
     unit: Unit,
@@ -50,7 +50,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of something called `what`: "importing".
+    /// Of an operation named `what`, such as "importing".
     pub fn new(what: &str, unit: Unit) -> Self {
         Self {
             what: what.to_owned(),
@@ -62,10 +62,10 @@ impl Progress {
         }
     }
 
-    /// Says that `done` of `total` are done.
+    /// Reports that `done` of `total` are done.
     ///
     /// # Errors
-    /// Where Ctrl-C was pressed.
+    /// Returns [`Stopped`] after Ctrl-C.
     pub fn at(&mut self, done: u64, total: Option<u64>) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             self.clear();
@@ -89,7 +89,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -110,8 +110,7 @@ impl Drop for Progress {
     }
 }
 
-/// One flag for all that a command does. Where Ctrl-C cannot be caught it ends the program, and what is
-/// unfinished bears no final name.
+/// The flag that Ctrl-C sets. If it cannot be caught, Ctrl-C ends the program; incomplete files have no final name.
 fn stop_flag() -> Arc<AtomicBool> {
     stop::flag().unwrap_or_default()
 }

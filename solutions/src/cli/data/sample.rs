@@ -14,8 +14,8 @@ use super::table::thousands;
 /// Options of `canopy data sample`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-random draws every point with the same chance, and reads files of any size piece by piece; voxel takes one point of
-each cube; farthest takes the point farthest from all taken so far, which covers thin tops.
+random draws points with equal probability and reads files larger than memory in pieces; voxel keeps one point of \
+each cube; farthest repeatedly adds the point farthest from all chosen ones, which covers sparse tops.
 
 Examples:
   canopy data sample tree.laz small.laz --points 1024
@@ -29,28 +29,28 @@ pub struct Args {
     /// Points to keep
     #[arg(long, value_name = "N", required_unless_present = "edge")]
     points: Option<usize>,
-    /// How to choose them; otherwise random, or voxel where --edge is given
+    /// How to choose them [default: random; voxel with --edge]
     #[arg(long, value_parser = ["random", "voxel", "farthest"])]
     method: Option<String>,
-    /// voxel: edge of the cubes, metres, instead of a number of points
+    /// voxel: edge of the cubes in metres, instead of a number of points
     #[arg(long, value_name = "M", conflicts_with = "points")]
     edge: Option<f32>,
-    /// Another seed, other points
+    /// Seed of the random choices
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
-    /// Replace the output if it is there
+    /// Replace the output if it exists
     #[arg(long)]
     force: bool,
 }
 
-/// Draws fewer points of a file.
+/// Writes a sample of a file's points.
 pub fn run(args: &Args) -> Result<()> {
     ensure!(
         args.force || !args.output.exists(),
-        "{} is here already; replace it with --force",
+        "{} exists already; replace it with --force",
         args.output.display()
     );
-    ensure!(args.points != Some(0), "--points 0: ask for at least 1");
+    ensure!(args.points != Some(0), "--points 0: expected at least 1");
     let cloud = drawn(args)?;
     formats::write(&args.output, &cloud, &Options::default())?;
     say!(
@@ -64,10 +64,7 @@ pub fn run(args: &Args) -> Result<()> {
 fn drawn(args: &Args) -> Result<Cloud> {
     if let Some(edge) = args.edge {
         let method = args.method.as_deref().unwrap_or("voxel");
-        ensure!(
-            method == "voxel",
-            "--edge belongs to --method voxel, not {method}"
-        );
+        ensure!(method == "voxel", "--edge is for --method voxel, not {method}");
         let cloud = formats::read(&args.input)?;
         return Ok(cloud.select(&sample::voxel(&cloud.xyz, edge, args.seed)?));
     }

@@ -17,8 +17,8 @@ use super::{open, table::Table};
 /// Options of `canopy data split`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A plot stands on one side only, and so do all scans of a tree. `canopy train` makes the same split from the same
-seed, shares and folds.
+All scans of a plot, and all scans of a tree, are in the same part. `canopy train` makes the same split from the \
+same seed, shares and folds.
 
 Examples:
   canopy data split builtin
@@ -27,7 +27,7 @@ Examples:
 pub struct Args {
     /// A data set: shards or as downloaded, or `builtin`
     path: PathBuf,
-    /// Another seed, another split
+    /// Seed of the split
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
     /// Share of the scans for validation
@@ -36,16 +36,16 @@ pub struct Args {
     /// Share of the scans for the test
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     test: f64,
-    /// So many folds instead of parts
+    /// Number of folds, instead of parts
     #[arg(long, value_name = "K", conflicts_with_all = ["validation", "test"])]
     folds: Option<usize>,
-    /// Only these species, comma-separated
+    /// Only these species, comma-separated [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     species: Vec<String>,
     /// Leave out clouds with fewer points
     #[arg(long, default_value_t = 1, value_name = "N")]
     min_points: usize,
-    /// Write a table of scan and part
+    /// Write a table of scans and their parts
     #[arg(long, value_name = "CSV")]
     out: Option<PathBuf>,
     /// Print as JSON

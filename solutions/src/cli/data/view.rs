@@ -11,13 +11,13 @@ use super::{
 };
 use crate::report::{ColorBy, ViewCloud, view_page};
 
-/// Clouds of a data set that a page shows, an even share of each species.
+/// Clouds of a data set that a page shows, the same number of each species.
 const OF_A_SET: usize = 24;
 
 /// Options of `canopy data view`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The page holds all it needs, and opens in any browser without a network.
+The page is self-contained: it opens in any browser without a network.
 
 Examples:
   canopy data view tree.laz
@@ -30,10 +30,10 @@ pub struct Args {
     /// The page to write
     #[arg(long, default_value = "view.html", value_name = "HTML")]
     out: PathBuf,
-    /// What the colours say
+    /// Attribute that the colours show
     #[arg(long, default_value = "height", value_parser = ["height", "intensity", "species"])]
     color: String,
-    /// Most points shown of a cloud
+    /// Most points per cloud
     #[arg(long, default_value_t = 200_000, value_name = "N")]
     points: usize,
 }
@@ -46,13 +46,13 @@ struct Shown {
 
 /// Writes the page.
 pub fn run(args: &Args) -> Result<()> {
-    ensure!(args.points > 0, "--points 0: ask for at least 1");
+    ensure!(args.points > 0, "--points 0: expected at least 1");
     let mut shown = Vec::new();
     for path in &args.paths {
         let is_cloud = path.is_file() && import::detect(path).is_err();
         if is_cloud {
             let cloud = formats::sample(path, args.points, 0)?;
-            ensure!(!cloud.is_empty(), "{}: holds no points", path.display());
+            ensure!(!cloud.is_empty(), "{}: has no points", path.display());
             let title = path
                 .file_name()
                 .unwrap_or_default()

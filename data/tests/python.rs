@@ -1,0 +1,72 @@
+//! A shard that canopy-data wrote, read by Python's safetensors.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::process::Command;
+
+use canopy_data::{Cloud, Return, Scan, TreeRecord, shard};
+
+/// Prints what the documentation of [`shard`] computes, for every cloud.
+const SCRIPT: &str = r#"
+import sys
+from safetensors.numpy import load_file
+
+shard = load_file(sys.argv[1])
+for i in range(len(shard["cloud_origin"])):
+    begin, end = shard["cloud_start"][i : i + 2]
+    points = shard["xyz"][begin:end] + shard["cloud_origin"][i]
+    print([round(float(v), 3) for p in points for v in p], shard["intensity"][begin:end].tolist(), shard["returns"][begin:end].tolist())
+"#;
+
+#[test]
+fn python_reads_a_shard() {
+    let python = std::env::var("CANOPY_PYTHON").unwrap_or_else(|_| "python3".into());
+    let has = Command::new(&python)
+        .args(["-c", "import numpy, safetensors"])
+        .output();
+    if !has.is_ok_and(|o| o.status.success()) {
+        println!(
+            "not run, because {python} does not have numpy and safetensors: set CANOPY_PYTHON to one that does"
+        );
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("set");
+    let meta = shard::Meta {
+        name: "two".into(),
+        species: vec!["ash".into()],
+        ..Default::default()
+    };
+    let mut writer = shard::Writer::create(&dir, meta).unwrap();
+    let mut bare = Cloud::from_points(vec![[1.0, 2.0, 3.5], [4.0, 5.0, 6.0]]);
+    bare.origin = [432_100.0, 5_403_200.0, 0.0];
+    let full = Cloud {
+        xyz: vec![[0.5, 0.25, 7.0]],
+        intensity: vec![900],
+        returns: vec![Return { number: 1, of: 2 }],
+        ..Cloud::default()
+    };
+    for (i, cloud) in [bare, full].iter().enumerate() {
+        let record = TreeRecord {
+            tree: format!("t{i}"),
+            species: 0,
+            plot: "p".into(),
+            scan: Scan::Tls,
+            source: String::new(),
+        };
+        writer.push(&record, cloud).unwrap();
+    }
+    writer.finish().unwrap();
+    let output = Command::new(&python)
+        .args(["-c", SCRIPT])
+        .arg(dir.join("shard-0000.safetensors"))
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "[432101.0, 5403202.0, 3.5, 432104.0, 5403205.0, 6.0] [0, 0] [[0, 0], [0, 0]]\n\
+         [0.5, 0.25, 7.0] [900] [[1, 2]]\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

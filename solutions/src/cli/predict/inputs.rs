@@ -1,0 +1,120 @@
+//! The clouds that `canopy predict` reads: point files, and the scans of data sets.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context, Result, ensure};
+use canopy_data::{
+    Cloud, Dataset,
+    formats::{self, Format},
+    import::{self, Kind},
+};
+
+use crate::{cli::data::open, train::BUILTIN};
+
+/// One cloud.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Its file, or its source within a data set.
+    pub name: String,
+    /// Its species, if it is from a data set.
+    pub label: Option<String>,
+    from: Location,
+}
+
+#[derive(Clone, Debug)]
+enum Location {
+    File(PathBuf),
+    Record(Arc<Dataset>, usize),
+}
+
+impl Input {
+    /// Reads the cloud.
+    ///
+    /// # Errors
+    /// Names the file and the place that could not be read.
+    pub fn cloud(&self) -> Result<Cloud> {
+        match &self.from {
+            Location::File(path) => formats::read(path),
+            Location::Record(data, index) => data.cloud(*index),
+        }
+    }
+}
+
+/// The clouds of all `paths`, in their order.
+///
+/// # Errors
+/// Returns an error for a folder without clouds, and for a data set that cannot be opened. A file that cannot be read is
+/// found only when its cloud is read.
+pub fn all(paths: &[PathBuf]) -> Result<Vec<Input>> {
+    let mut inputs = Vec::new();
+    for path in paths {
+        if is_set(path)? {
+            inputs.extend(of_set(open::any(path)?));
+            continue;
+        }
+        let files = match path.is_dir() {
+            true => point_files(path)?,
+            false => vec![path.clone()],
+        };
+        ensure!(
+            !files.is_empty(),
+            "{}: expected a data set, or a folder of .las, .laz, .ply, .xyz, .pts, .txt, .csv or .asc files",
+            path.display()
+        );
+        inputs.extend(files.into_iter().map(|file| Input {
+            name: file.display().to_string(),
+            label: None,
+            from: Location::File(file),
+        }));
+    }
+    Ok(inputs)
+}
+
+/// Whether `path` is a data set that `canopy train --data` takes.
+fn is_set(path: &Path) -> Result<bool> {
+    if path == Path::new(BUILTIN) || path.join("dataset.json").is_file() {
+        return Ok(true);
+    }
+    if path.is_file() {
+        let of_set = path.with_file_name("dataset.json");
+        ensure!(
+            Format::from_path(path) != Some(Format::Shard) || !of_set.is_file(),
+            "{}: is one of the shards of a data set; give the folder instead",
+            path.display()
+        );
+        return Ok(import::is_table(path));
+    }
+    // Point files directly in a folder are scans to predict, whatever its sub-folders are.
+    Ok(match import::detect(path) {
+        Ok(Kind::Folder) => point_files(path)?.is_empty(),
+        Ok(_) => true,
+        Err(_) => false,
+    })
+}
+
+/// The point files directly in `folder`, sorted.
+fn point_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let list =
+        fs::read_dir(folder).with_context(|| format!("{}: cannot list this folder", folder.display()))?;
+    let mut files: Vec<PathBuf> = list.map(|e| e.map(|e| e.path())).collect::<io::Result<_>>()?;
+    files.retain(|p| p.is_file() && Format::from_path(p).is_some() && !import::is_table(p));
+    files.sort();
+    Ok(files)
+}
+
+fn of_set(data: Dataset) -> Vec<Input> {
+    let data = Arc::new(data);
+    let input = |(i, record): (usize, &canopy_data::TreeRecord)| Input {
+        name: match record.source.as_str() {
+            "" => record.tree.clone(),
+            source => source.to_owned(),
+        },
+        label: Some(data.species[record.species].clone()),
+        from: Location::Record(data.clone(), i),
+    };
+    data.records.iter().enumerate().map(input).collect()
+}
