@@ -12,7 +12,7 @@ use std::{fs, path::Path, process::ExitCode, time::Instant};
 use anyhow::{Context, Result};
 use canopy::{
     profile::{chrome, speedscope},
-    train::profiled::{flame_plot, roofline_plot},
+    report::profiled::{flame_plot, roofline_plot},
 };
 use experiment::{
     draw::{part, side_by_side},

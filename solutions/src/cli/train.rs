@@ -18,6 +18,7 @@ use super::{
 use crate::{
     device,
     profile::monitor::Log,
+    report,
     train::{
         BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name,
         ranks::processes::{Followed, Guest, follow},
@@ -107,10 +108,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let command = command_line(&trainer.config);
     let report = summary::finish(&mut trainer, &command)?;
+    report::write(&folder, &report)?;
     if args.json {
         say!("{}", serde_json::to_string_pretty(&report.evaluation)?);
     } else {
-        print!("{}", summary::text(&report, &path));
+        say!("{}", summary::text(&report, &path).trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -148,10 +150,10 @@ fn start(args: &Args, company: &Company) -> Result<Trainer> {
     if let Some(file) = &args.config {
         let options = Options::from_file(file)?;
         config = options.over(&config)?;
-        ranks = options.ranks;
+        ranks = options.ranks();
     }
     config = args.options.over(&config)?;
-    config.ranks = company.ranks(args.options.ranks.or(ranks), config.ranks)?;
+    config.ranks = company.ranks(args.options.ranks().or(ranks), config.ranks)?;
     config.validate()?;
     let chosen = device::choose(&company.device(&config.device)?)?;
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
@@ -176,9 +178,8 @@ fn start(args: &Args, company: &Company) -> Result<Trainer> {
 }
 
 fn resume(path: &Path, args: &Args, company: &Company) -> Result<Trainer> {
-    let nothing = toml::Table::try_from(&args.options)?.is_empty();
     ensure!(
-        nothing,
+        args.options.is_empty(),
         "--resume goes on with the run's own settings: leave the others out, or start a new run"
     );
     let guest = company.guest().is_some();

@@ -1,6 +1,6 @@
-//! Puts the rooms together: step, evaluation, metrics, checkpoints, the run loop. The only room that knows
-//! them all.
+//! Training: step, evaluation, metrics, checkpoints, the run loop. The only module that uses all those below it.
 
+mod build;
 pub mod checkpoint;
 mod config;
 pub mod data;
@@ -11,9 +11,9 @@ pub mod memory;
 pub mod metrics;
 mod on_device;
 mod plan;
-pub mod profiled;
 mod progress;
 pub mod ranks;
+mod results;
 mod run;
 mod scaled;
 mod search;
@@ -21,6 +21,7 @@ pub mod short;
 mod step;
 pub mod summary;
 mod take_up;
+pub mod tensorboard;
 mod trainer;
 
 pub use checkpoint::{Checkpoint, Progress};
@@ -30,6 +31,7 @@ pub use folder::{RunFolder, free_name};
 pub use on_device::{OnDevice, mean_loss};
 pub use plan::Plan;
 pub use progress::{Display, bar};
+pub use results::{ClassRow, CriticalPoints, EpochRow, Evaluation, RunReport, WrongTree};
 pub use run::Outcome;
 pub use scaled::{Scaled, scaled_step};
 pub use search::{Failure, executable_batch};

@@ -12,16 +12,16 @@ use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 
 use super::{
-    Display, Loss, Running, Scaled, StepOptions, Trainer, checkpoint, plan,
+    Display, EpochRow, Loss, Running, Scaled, StepOptions, Trainer, checkpoint, plan,
     ranks::{Job, Member},
     scaled_step,
+    tensorboard::EventWriter,
 };
 use crate::{
     kernels::Pass,
     loader::{Batch, Collate, Loader},
     precision::LossScale,
     profile::{self, Kind},
-    report::{EpochRow, tensorboard::EventWriter},
 };
 
 /// How a call of [`Trainer::run`] ended.

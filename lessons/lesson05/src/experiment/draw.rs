@@ -2,7 +2,7 @@
 
 use canopy::{
     report::svg::{Rect, RectPlot},
-    train::profiled::timeline_plot,
+    report::profiled::timeline_plot,
 };
 
 use super::sick::{Run, Trainer};
