@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Five folds by plot of IDTReeS 2020's five commonest species, and the accuracy over all of them.
+# Cross-validation by plot, with five folds, on the five most frequent species of IDTReeS 2020.
 # usage: solutions/results/idtrees.sh DATA [SEED] [OPTIONS of canopy train]
-# DATA: the folder of RemoteSensing, ITC and Field. CANOPY: the program, otherwise it is built by cargo.
+# DATA: the folder that contains RemoteSensing, ITC and Field. CANOPY: the program (default: built by cargo).
 set -euo pipefail
 data=${1:?usage: $0 DATA [SEED] [OPTIONS]}
 seed=${2:-1}
@@ -18,18 +18,18 @@ for fold in 0 1 2 3 4; do
 done
 python3 - "$out" <<'PYTHON'
 import json, sys
-names, right, all_, per = None, 0, 0, []
+correct, all_, per = 0, 0, []
 print("fold  trees  accuracy  balanced")
 for fold in range(5):
     e = json.load(open(f"{sys.argv[1]}/{fold}.json"))
     m = e["confusion"]
     n = sum(map(sum, m))
-    hits = sum(m[i][i] for i in range(len(m)))
-    right, all_ = right + hits, all_ + n
+    correct_here = sum(m[i][i] for i in range(len(m)))
+    correct, all_ = correct + correct_here, all_ + n
     per.append(m)
     print(f"{fold:>4}  {n:>5}  {e['accuracy']:.3f}     {e['balanced_accuracy']:.3f}")
-print(f" all  {all_:>5}  {right / all_:.3f}     {right} right")
-print("confusion over all folds, rows the truth, in the order of --species:")
+print(f" all  {all_:>5}  {correct / all_:.3f}     {correct} correct")
+print("confusion matrix over all folds, rows are true species, in the order of --species:")
 for i in range(len(per[0])):
     print(" ".join(f"{sum(m[i][j] for m in per):4}" for j in range(len(per[0]))))
 PYTHON

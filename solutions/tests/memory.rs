@@ -1,4 +1,4 @@
-//! What the planner counts is near what a real step takes, and the search stops where memory does.
+//! The estimates of `canopy plan` are near the memory of a real step, and its search respects a memory limit.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,7 +18,7 @@ fn plan(arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn what_is_counted_is_near_what_a_real_step_takes() {
+fn the_estimate_is_near_the_memory_of_a_real_step() {
     let fused = ["--batch", "16", "--points", "512"];
     let small = ["--batch", "4", "--points", "256", "--plain"];
     for (options, model) in [
@@ -41,7 +41,7 @@ fn what_is_counted_is_near_what_a_real_step_takes() {
 }
 
 #[test]
-fn the_largest_batch_of_a_budget_is_the_one_that_is_counted_for_it() {
+fn the_largest_batch_of_a_budget_fits_and_the_next_one_does_not() {
     let found = plan(&["--budget", "0.25"]);
     let batch = found["largest"][0].as_u64().unwrap();
     let whole = |n: u64| plan(&["--batch", &n.to_string()])["total"].as_u64().unwrap();
@@ -50,10 +50,10 @@ fn the_largest_batch_of_a_budget_is_the_one_that_is_counted_for_it() {
     assert!(found["largest"].is_null());
 }
 
-/// The real limit: the system gives no more address space, and the attempt dies of it.
+/// A limit of the system: it refuses more address space, and the attempt is aborted.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_search_under_a_limit_of_memory_halves_until_a_real_step_runs() {
+fn a_search_under_a_memory_limit_halves_until_a_real_step_runs() {
     let limited = |kib: u32, options: &str| {
         let line = format!(
             "ulimit -v {kib}; exec \"$CANOPY\" --threads 2 plan --json --plain --width 4 --points 128 {options}"
@@ -72,7 +72,7 @@ fn a_search_under_a_limit_of_memory_halves_until_a_real_step_runs() {
     assert!([200, 100, 50, 25, 12].contains(&batch), "{batch}: {said}");
     assert!(said.contains("batch 400: out of memory"), "{said}");
     assert!(said.contains(&format!("batch {batch}: fits")), "{said}");
-    // Another failure is told, and not taken for a lack of memory.
+    // Another failure is reported, and not mistaken for a lack of memory.
     let output = limited(700_000, "--search 8 --optimizer lion");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("lion"), "{said}");

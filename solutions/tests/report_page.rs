@@ -1,13 +1,16 @@
-//! The run's page holds whatever a run may leave, and stays one well-formed file.
+//! The page of a run is well-formed and honest, whatever the run's results are.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod made_run;
 
-use canopy::report::{ColorBy, Evaluation, RunReport, ViewCloud, run_page, view_page, write};
+use canopy::{
+    report::{ColorBy, ViewCloud, run_page, view_page, write},
+    train::{ClassRow, Evaluation, RunReport, metrics},
+};
 use made_run::{HOSTILE, run, seven, tree};
 
-/// Holds that every element that is opened is closed, in order, and gives the number of elements.
+/// Checks that all elements are closed, in order, and returns their number.
 fn balanced(html: &str) -> usize {
     const VOID: [&str; 5] = ["meta", "link", "input", "br", "img"];
     let (mut open, mut count, mut rest) = (Vec::new(), 0, html);
@@ -48,13 +51,13 @@ fn balanced(html: &str) -> usize {
     count
 }
 
-/// Addresses that only name a vocabulary or a source in a comment; the browser asks for none of them.
-fn without_names(html: &str) -> String {
+/// Removes the namespace of SVG, which browsers do not request.
+fn without_namespaces(html: &str) -> String {
     html.replace("http://www.w3.org/2000/svg", "")
 }
 
 #[test]
-fn a_page_is_well_formed_small_and_says_what_counts() {
+fn a_page_is_well_formed_and_small_and_states_the_result() {
     let page = run_page(&run(&seven(), 30, 17, false));
     assert!(balanced(&page) > 300);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
@@ -63,27 +66,24 @@ fn a_page_is_well_formed_small_and_says_what_counts() {
     }
     for said in [
         "lang=\"en\"",
-        "<title>A made-up run",
+        "<title>A synthetic run",
         "balanced",
         "canopy train --preset quick",
         "kind = &quot;vanilla&quot;",
     ] {
         assert!(page.contains(said), "{said}");
     }
-    assert!(
-        !page.contains(">NaN") && !page.contains(" NaN"),
-        "a value slipped through unsaid"
-    );
+    assert!(!page.contains(">NaN") && !page.contains(" NaN"), "NaN is shown");
 }
 
 #[test]
-fn a_page_asks_the_network_for_nothing() {
+fn a_page_makes_no_requests() {
     let page = run_page(&run(&seven(), 3, 2, false));
     let view = view_page(&[cloud(&tree(1, 100))], ColorBy::Height).unwrap();
     for html in [page, view] {
-        let html = without_names(&html);
-        for asked in ["src=\"", "url(", "@import", "href=\"http", "href=\"/"] {
-            assert!(!html.contains(asked), "{asked}");
+        let html = without_namespaces(&html);
+        for request in ["src=\"", "url(", "@import", "href=\"http", "href=\"/"] {
+            assert!(!html.contains(request), "{request}");
         }
         assert!(html.contains("default-src 'none'") && html.contains("script-src 'sha256-"));
     }
@@ -99,7 +99,7 @@ fn cloud(points: &[[f32; 3]]) -> ViewCloud<'_> {
 }
 
 #[test]
-fn hostile_names_stay_text_everywhere() {
+fn hostile_names_are_escaped_everywhere() {
     let names: Vec<String> = (0..3).map(|i| format!("{HOSTILE}{i}")).collect();
     let mut hostile = run(&names, 4, 5, false);
     for field in [
@@ -111,21 +111,21 @@ fn hostile_names_stay_text_everywhere() {
     ] {
         *field = HOSTILE.into();
     }
-    hostile.evaluation.part = HOSTILE.into();
+    hostile.evaluation.as_mut().unwrap().part = HOSTILE.into();
     hostile.facts = vec![(HOSTILE.into(), HOSTILE.into())];
     hostile.wrong[0].tree = HOSTILE.into();
     let view = view_page(&[cloud(&tree(2, 50))], ColorBy::Species).unwrap();
     for html in [run_page(&hostile), view] {
         assert!(
             !html.contains("<script>document") && !html.contains("<img"),
-            "markup came through"
+            "a name became markup"
         );
         balanced(&html);
     }
 }
 
 #[test]
-fn the_sizes_of_a_run_do_not_matter() {
+fn runs_of_any_size_are_drawn() {
     let many: Vec<String> = (0..33).map(|i| format!("Genus number {i}")).collect();
     for (names, epochs, wrong) in [
         (&seven()[..], 0, 0),
@@ -143,13 +143,14 @@ fn the_sizes_of_a_run_do_not_matter() {
 }
 
 #[test]
-fn tables_that_do_not_fit_each_other_do_not_panic() {
+fn inconsistent_tables_do_not_panic() {
     let mut odd = run(&seven(), 3, 3, true);
-    odd.evaluation.confusion.pop();
-    odd.evaluation.confusion[0].truncate(2);
-    odd.evaluation.confusion[1].extend([5; 9]);
-    odd.evaluation.classes[2].recall = None;
-    odd.evaluation.classes[3].precision = None;
+    let evaluation = odd.evaluation.as_mut().unwrap();
+    evaluation.confusion.pop();
+    evaluation.confusion[0].truncate(2);
+    evaluation.confusion[1].extend([5; 9]);
+    evaluation.classes[2].recall = None;
+    evaluation.classes[3].precision = None;
     odd.wrong[0].points = vec![[f32::NAN; 3]; 4];
     odd.wrong[1].points.clear();
     odd.wrong[2].probability = f32::NAN;
@@ -158,12 +159,89 @@ fn tables_that_do_not_fit_each_other_do_not_panic() {
     balanced(&page);
     assert!(page.contains("–: undefined"));
     balanced(&run_page(&RunReport {
-        evaluation: Evaluation {
+        evaluation: Some(Evaluation {
             confusion: vec![vec![1]],
             ..Default::default()
-        },
+        }),
         ..odd
     }));
+}
+
+/// A run over `truth` and `predicted` labels of three species.
+fn scored(truth: &[u32], predicted: &[u32]) -> RunReport {
+    let mut scored = run(&seven()[..3], 8, 0, false);
+    let names = &seven()[..3];
+    let scores = metrics::scores(truth, predicted, 3);
+    scored.evaluation = Some(Evaluation {
+        part: "test".into(),
+        accuracy: scores.accuracy,
+        balanced_accuracy: scores.balanced_accuracy,
+        classes: metrics::class_rows(&scores.confusion, names),
+        confusion: scores.confusion,
+        ..Evaluation::default()
+    });
+    scored
+}
+
+#[test]
+fn few_trees_are_shown_as_a_count_with_a_wide_interval() {
+    // One of the three species has one tree, which is classified correctly.
+    let page = run_page(&scored(
+        &[0, 1, 1, 1, 1, 2, 2, 2, 2],
+        &[0, 1, 1, 0, 2, 2, 2, 1, 0],
+    ));
+    assert!(
+        page.contains("<p class=\"big\">5 of 9</p>"),
+        "the count is the headline"
+    );
+    assert!(!page.contains("Standard error"));
+    let e = scored(&[0, 1, 1, 1, 1, 2, 2, 2, 2], &[0, 1, 1, 0, 2, 2, 2, 1, 0])
+        .evaluation
+        .unwrap();
+    let (low, high) = metrics::balanced_interval(&e.classes).unwrap();
+    assert!(low < 0.4 && high > 0.8, "{low} to {high}");
+    let said = format!("interval {:.0} to {:.0}\u{a0}%", 100.0 * low, 100.0 * high);
+    assert!(page.contains(&said), "{said}");
+    // The interval of the species of one tree.
+    assert!(page.contains("<td>21 to 100\u{a0}%</td>"));
+}
+
+#[test]
+fn a_run_without_a_test_set_says_so() {
+    let mut all = run(&seven(), 4, 0, false);
+    all.evaluation = None;
+    all.epochs
+        .iter_mut()
+        .for_each(|r| (r.val_loss, r.val_accuracy, r.val_balanced) = (None, None, None));
+    let page = run_page(&all);
+    balanced(&page);
+    assert!(page.contains("There is no test set, so this run has no scores."));
+    assert!(page.contains("<dt>Best epoch</dt><dd>4, the last one</dd>"));
+    assert!(!page.contains("class=\"big\"") && !page.contains("Confusion matrix"));
+    let validated = Evaluation {
+        part: "validation".into(),
+        classes: vec![ClassRow {
+            support: 40,
+            recall: Some(0.9),
+            ..ClassRow::default()
+        }],
+        ..Evaluation::default()
+    };
+    all.evaluation = Some(validated);
+    assert!(run_page(&all).contains("There is no test set: these plots also chose the epoch"));
+}
+
+#[test]
+fn the_epoch_that_is_marked_is_the_one_that_was_kept() {
+    // Of the tied epochs 2 and 6 the run kept the later one.
+    let mut tied = run(&seven(), 8, 0, false);
+    for row in &mut tied.epochs {
+        row.val_balanced = Some(if row.epoch % 4 == 2 { 0.8 } else { 0.5 });
+    }
+    tied.best_epoch = Some(6);
+    let page = run_page(&tied);
+    assert!(page.contains("80.0\u{a0}% at epoch 6") && !page.contains("at epoch 2<"));
+    assert!(page.contains("<dt>Best epoch</dt><dd>6</dd>"));
 }
 
 #[test]
@@ -186,7 +264,7 @@ fn a_large_critical_cloud_is_thinned_but_keeps_its_critical_points() {
 }
 
 #[test]
-fn writing_replaces_the_page_as_a_whole_or_not_at_all() {
+fn a_page_is_replaced_atomically() {
     let dir = tempfile::tempdir().unwrap();
     let first = write(dir.path(), &run(&seven(), 1, 0, false)).unwrap();
     let second = write(dir.path(), &run(&seven(), 2, 1, false)).unwrap();
@@ -198,7 +276,7 @@ fn writing_replaces_the_page_as_a_whole_or_not_at_all() {
     assert_eq!(
         std::fs::read_dir(dir.path()).unwrap().count(),
         1,
-        "nothing else is left"
+        "a temporary file is left"
     );
     let error = write(&dir.path().join("absent"), &RunReport::default()).unwrap_err();
     assert!(format!("{error:#}").contains("report.html"), "{error:#}");

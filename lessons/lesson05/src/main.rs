@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use canopy::{
     profile::chrome,
-    train::profiled::{flame_plot, roofline_plot},
+    report::profiled::{flame_plot, roofline_plot},
 };
 use experiment::{
     bottlenecks::{self, Trainer},

@@ -23,26 +23,27 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  canopy eval runs/quick                      the plots kept for the test
+  canopy eval runs/quick                      the run's test set
   canopy eval runs/quick --part validation
   canopy eval runs/quick --data other/ --part all --json
+  canopy eval runs/quick --weights runs/quick/last.safetensors
   canopy eval runs/quick --weights pytorch.safetensors")]
 pub struct Args {
-    /// Folder of a run
+    /// Folder of a run, or a checkpoint file
     run: PathBuf,
     /// Another data set than the run's own; its species must be among the run's
     #[arg(long, value_name = "PATH")]
     data: Option<String>,
-    /// Which part of the data
+    /// Part of the data
     #[arg(long, default_value = "test", value_parser = ["train", "validation", "test", "all"])]
     part: String,
-    /// Other weights than the run's best: a safetensors file, PyTorch's too
+    /// Other weights than the run's best ones: a checkpoint, or a safetensors file of PyTorch
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-    /// Samples of a cloud whose probabilities are averaged; otherwise the run's number
+    /// Test-time augmentation: average the probabilities over N samples of each cloud [default: the run's]
     #[arg(long, value_name = "N")]
     votes: Option<usize>,
-    /// auto, cpu, cuda or cuda:N; otherwise the run's
+    /// auto, cpu, cuda or cuda:N [default: the run's]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// Print the scores as JSON
@@ -55,23 +56,25 @@ pub struct Args {
 /// Scores a model and prints the table.
 ///
 /// # Errors
-/// Whatever is missing or does not fit.
+/// Names what is missing or does not fit.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let best = best_of(&args.run)?;
     let saved = checkpoint::load(&best)?;
+    let species = saved.progress.species;
     let config = Config {
         data: args.data.clone().unwrap_or(saved.progress.config.data.clone()),
         ..saved.progress.config
     };
     let chosen = device::choose(args.device.as_ref().unwrap_or(&config.device))?;
-    let network = config.network(saved.progress.species.len());
+    let network = config.network(species.len());
     let model = PointNet::new(&network, &chosen.device, DType::F32, 0)?;
-    match &args.weights {
-        Some(path) => model.load(path)?,
-        None => model.from_map(&saved.model, &best.display().to_string())?,
-    }
+    let (weights, source) = match &args.weights {
+        Some(path) => (checkpoint::weights(path, &species)?, path),
+        None => (saved.model, &best),
+    };
+    model.from_map(&weights, &source.display().to_string())?;
     let whole = open::any(Path::new(&config.data))?;
-    let data = data::choose(&config, &whole)?.relabel(&saved.progress.species)?;
+    let data = data::choose(&config, &whole)?.relabel(&species)?;
     let records = match args.part.as_str() {
         "all" => (0..data.len()).collect(),
         part => {
@@ -85,7 +88,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     ensure!(
         !records.is_empty(),
-        "the part '{}' holds no cloud: take another with --part",
+        "the run has no {} set: choose another part of the data with --part",
         args.part
     );
     let lengths = lengths(&data, config.cloud_points())?;
@@ -112,20 +115,23 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         say!("{}", serde_json::to_string_pretty(&scores)?);
     } else {
-        print!("{}", summary::scores_text(&scores));
+        say!("{}", summary::scores_text(&scores).trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The best weights of a run, given its folder or the file itself.
-pub fn best_of(run: &std::path::Path) -> Result<PathBuf> {
+///
+/// # Errors
+/// Names the folder, if it has no such file.
+pub fn best_of(run: &Path) -> Result<PathBuf> {
     if run.is_file() {
         return Ok(run.to_owned());
     }
     let best = run.join(RunFolder::BEST);
     ensure!(
         best.is_file(),
-        "{} holds no {}: is it the folder of a run that has finished an epoch?",
+        "{} contains no {}: is it the folder of a run that has completed an evaluation?",
         run.display(),
         RunFolder::BEST
     );

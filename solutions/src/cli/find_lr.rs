@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         });
         say!("{json:#}");
     } else {
-        print(&found);
+        print(&found)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -144,7 +144,7 @@ fn found(forest: &Forest, test: &RangeTest) -> Result<RangeFound> {
     found
 }
 
-fn print(found: &RangeFound) {
+fn print(found: &RangeFound) -> Result<()> {
     say!("{:>13}{:>16}", "learning rate", "smoothed loss");
     let every = found.rates.len().div_ceil(20).max(1);
     for (rate, loss) in found.rates.iter().zip(&found.losses).step_by(every) {
@@ -158,6 +158,7 @@ fn print(found: &RangeFound) {
         Some(rate) => say!("suggestion: --learning-rate {rate:.1e}"),
         None => say!("no suggestion: the loss never fell"),
     }
+    Ok(())
 }
 
 fn plot(found: &RangeFound) -> LinePlot {

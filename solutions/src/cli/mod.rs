@@ -1,13 +1,10 @@
 //! The program's commands, one file each.
 
-/// As `println!`, but where nobody reads on (`| head`) the program ends quietly.
+/// Prints a line to standard output, or returns an [`OutputError`] from the enclosing function.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        if let Err(e) = writeln!(std::io::stdout(), $($text)*) {
-            let quiet = e.kind() == std::io::ErrorKind::BrokenPipe;
-            std::process::exit(i32::from(!quiet));
-        }
+        writeln!(std::io::stdout(), $($text)*).map_err($crate::cli::OutputError)?;
     }};
 }
 
@@ -27,15 +24,15 @@ mod sharpness;
 mod stop;
 mod train;
 
-use std::process::ExitCode;
+use std::{fmt, io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-/// Tells tree species apart from laser scans.
+/// Classifies tree species from laser scans.
 #[derive(Debug, Parser)]
 #[command(name = "canopy", version, max_term_width = 90, after_help = EXAMPLES)]
 struct Cli {
-    /// Threads for the arithmetic; 0: as many as there are cores
+    /// CPU threads; 0: one per core
     #[arg(long, global = true, default_value_t = 0, value_name = "N")]
     threads: usize,
 
@@ -45,14 +42,13 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  canopy train                              train on the built-in forest, two minutes
-  canopy train --data clouds/ --preset full train on a folder with one sub-folder a species
-  canopy eval runs/quick                    how good is it, on plots it never saw
-  canopy predict runs/quick scans/*.laz     which species are these
+  canopy train                              train on the built-in forest
+  canopy train --data clouds/ --preset full train on a folder with one sub-folder per species
+  canopy eval runs/quick                    score the model on the test set
+  canopy predict runs/quick scans/*.laz     predict the species of scans
 
-Exit codes: 0 done, 1 failed, 2 wrong usage. All is saved and --resume goes on:
-75 after SIGUSR1, for the scheduler to queue the job again, 130 after Ctrl-C or
-SIGTERM.";
+Exit codes: 0 success, 1 error, 2 wrong usage. Saved, to be continued with --resume:
+75 after SIGUSR1 (the scheduler may requeue the job), 130 after Ctrl-C or SIGTERM.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -62,29 +58,41 @@ enum Command {
     Eval(eval::Args),
     /// Find a learning rate: raise it step by step until training diverges
     FindLr(Box<find_lr::Args>),
-    /// Measure how fast it is here
+    /// Measure the speed on this machine
     Bench(bench::Args),
-    /// Say what memory a training step needs, and the largest batch that fits
+    /// Estimate the memory of a training step, and the largest batch that fits
     Plan(plan::Args),
-    /// Where the time goes: show a recorded profile, a profiler's kernel table, the machine's roofline
+    /// Show a recorded profile, a profiler's kernel table or the machine's roofline
     Profile(profile::Args),
-    /// Watch and log how busy graphics cards and processor are
+    /// Show and log the utilisation of GPUs and CPU
     Monitor(monitor::Args),
     /// Measure how sharply the loss rises around a trained model's weights
     Sharpness(sharpness::Args),
     /// Predict the species of clouds
     Predict(predict::Args),
-    /// Fetch, import, convert, split and look at data
+    /// Fetch, import, convert, split and view data
     #[command(subcommand)]
     Data(data::DataCommand),
 }
 
+/// Standard output cannot be written to.
+#[derive(Debug)]
+pub struct OutputError(io::Error);
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "standard output cannot be written to: {}", self.0)
+    }
+}
+
+impl std::error::Error for OutputError {}
+
 /// Runs the program.
 pub fn main() -> ExitCode {
-    tell_panics_of_others_once();
+    hide_panics_of_the_laz_decoder();
     let cli = Cli::parse();
     if cli.threads > 0 {
-        // Fails only where a pool is there already, and none is before this line.
+        // Fails only if the pool exists already, and nothing above creates it.
         let _ = rayon::ThreadPoolBuilder::new()
             .num_threads(cli.threads)
             .build_global();
@@ -106,14 +114,19 @@ pub fn main() -> ExitCode {
             eprintln!("{e}");
             return ExitCode::from(stop::STOPPED);
         }
+        let closed = |o: &OutputError| o.0.kind() == io::ErrorKind::BrokenPipe;
+        if e.downcast_ref().is_some_and(closed) {
+            // The reader, such as `head`, has read enough.
+            return ExitCode::SUCCESS;
+        }
         eprintln!("error: {e:#}");
         ExitCode::FAILURE
     })
 }
 
-/// Damaged bytes within a LAZ chunk can make its decoder panic; the reader catches that and gives an error that names
-/// the file, so the panic's own words are left out. All other panics are told as ever.
-fn tell_panics_of_others_once() {
+/// Damaged bytes in a LAZ chunk can make its decoder panic. The reader catches the panic and returns an error that names the
+/// file, so the panic's own message is not printed. All other panics are printed as usual.
+fn hide_panics_of_the_laz_decoder() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let of_decoder = |l: &std::panic::Location| {

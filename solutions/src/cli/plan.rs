@@ -1,4 +1,4 @@
-//! `canopy plan`: what memory a training step needs, and the largest batch that fits.
+//! `canopy plan`: the memory of a training step, and the largest batch that fits.
 
 use std::process::{Command, ExitCode};
 
@@ -20,46 +20,46 @@ use crate::{
 /// Options of `canopy plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What is counted are parameters, gradients, optimizer state, activations; not the program itself, the data, the loader.
+The estimate counts parameters, gradients, optimizer state and activations, not the program itself, the data or the loader.
 
 Examples:
   canopy plan --model full --batch 32               one step, by part and layer
   canopy plan --budget 8                            the largest batch in 8 GiB
   canopy plan --plain --format bf16 --budget 80     on a GPU with 80 GiB
-  canopy plan --batch 32 --measure                  beside a real step on the CPU
-  (ulimit -v 2000000; canopy plan --search 512)     halve until a real step runs")]
+  canopy plan --batch 32 --measure                  compare with a real step on the CPU
+  (ulimit -v 2000000; canopy plan --search 512)     halve the batch until a real step runs")]
 pub struct Args {
     /// PointNet with T-Nets (full) or without (vanilla)
     #[arg(long, default_value = "vanilla", value_parser = ["vanilla", "full"])]
     model: String,
-    /// Points of a cloud
+    /// Points per cloud
     #[arg(long, default_value_t = 1024, value_name = "N")]
     points: usize,
     /// Classes of the head
     #[arg(long, default_value_t = 7, value_name = "N")]
     classes: usize,
-    /// Divide the width of every hidden layer
+    /// Divide the width of every hidden layer by N
     #[arg(long, default_value_t = 1, value_name = "N")]
     width: usize,
-    /// Clouds of a batch
+    /// Clouds per batch
     #[arg(long, default_value_t = 32, value_name = "N")]
     batch: usize,
-    /// Optimizer, as `canopy train` takes it
+    /// Optimizer, as in canopy train
     #[arg(long, default_value = "adamw", value_name = "NAME")]
     optimizer: String,
-    /// Number type of weights, gradients and activations; below fp32 with fp32 copies of the weights
+    /// dtype of weights, gradients and activations; bf16 and fp16 with fp32 master weights
     #[arg(long, default_value = "fp32", value_parser = ["fp32", "bf16", "fp16"])]
     format: String,
-    /// candle's operators, as on a GPU, instead of the fused ones
+    /// Plain candle operators, as on a GPU, instead of the fused ones
     #[arg(long)]
     plain: bool,
-    /// Memory that a step may take, GiB; otherwise what is free here
+    /// Memory available to a step, GiB [default: what is free on this machine]
     #[arg(long, value_name = "GIB")]
     budget: Option<f64>,
-    /// Take two real steps on the CPU, and say what memory they took
+    /// Run two real steps on the CPU, and report their peak memory
     #[arg(long)]
     measure: bool,
-    /// Take real steps, each in a process of its own, with N clouds, N/2, N/4, … until one fits
+    /// Run real steps, each in its own process, with N clouds, N/2, N/4, … until one fits
     #[arg(long, value_name = "N", conflicts_with = "measure")]
     search: Option<usize>,
     /// Print one JSON object
@@ -78,9 +78,9 @@ struct Found {
     total: u64,
     layers: Vec<Row>,
     budget: u64,
-    /// Clouds of the largest batch, and its bytes; none where not even two fit.
+    /// Clouds of the largest batch, and its bytes; `None` if not even two clouds fit.
     largest: Option<(u64, u64)>,
-    /// Most bytes that two real steps held, above what was held before.
+    /// Peak of the bytes allocated in two real steps, minus those allocated before.
     measured: Option<u64>,
     /// The batch that a real step ran with.
     searched: Option<usize>,
@@ -93,12 +93,15 @@ struct Row {
     passing: u64,
 }
 
-/// Counts, measures where asked to, and prints.
+/// Estimates, measures if requested, and prints.
 ///
 /// # Errors
-/// Options out of range; a real step that fails for another reason than memory.
+/// Returns an error if an option is out of range, or if a real step fails for another reason than memory.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    ensure!(args.points >= 1, "--points is 0");
+    ensure!(
+        args.points >= 1,
+        "--points is 0: a cloud needs at least one point"
+    );
     ensure!(
         args.batch >= 2,
         "--batch is {}: a step needs at least 2 clouds",
@@ -140,13 +143,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         say!("{}", serde_json::to_string_pretty(&found)?);
     } else {
-        print(&found);
+        print(&found)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn form(args: &Args) -> Form {
-    // The fused operators know f32 alone.
+    // The fused operators are implemented for f32 only.
     if args.plain || args.format != "fp32" {
         Form::Plain
     } else {
@@ -179,21 +182,21 @@ fn size(args: &Args) -> Result<StepSize> {
         "fp16" => FP16,
         _ => FP32,
     };
-    // All it keeps but the step's number is fp32 and as long as the parameters.
+    // Apart from the step count, its state is fp32 tensors of the parameters' shapes.
     let state = config(args).optim()?.build(model.params())?.state()?;
     let kept: usize = state.iter().map(|(_, t)| t.elem_count()).sum();
     let moments = (kept / model.param_count()) as u32;
     Ok(StepSize::of(&model, args.points, form(args), format, moments))
 }
 
-/// Two steps: the optimizer's state is there in both, and what the first gives back serves the second.
+/// The peak of two steps: the second reuses memory that the first freed, and both have the optimizer's state.
 fn real_steps(args: &Args) -> Result<u64> {
     ensure!(
         args.format == "fp32",
-        "--measure takes its steps on the CPU in fp32; --format {} is not run here",
+        "--measure runs its steps on the CPU in fp32, so --format {} cannot be measured",
         args.format
     );
-    let before = memory::held().context("this build does not count its memory")?;
+    let before = memory::held().context("this build does not count its allocations")?;
     let (done, peak) = memory::measured(|| two_steps(args));
     done?;
     Ok(peak.unwrap_or(0).saturating_sub(before))
@@ -224,9 +227,9 @@ fn two_steps(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Each attempt in a process of its own: where memory ends on the CPU, the process ends.
+/// Each attempt is a process of its own, because a process that runs out of CPU memory is killed.
 fn search(args: &Args, start: usize) -> Result<usize> {
-    let program = std::env::current_exe().context("the program cannot name itself")?;
+    let program = std::env::current_exe().context("the path of the program is unknown")?;
     let (points, classes, width) = (
         args.points.to_string(),
         args.classes.to_string(),
@@ -254,14 +257,14 @@ fn search(args: &Args, start: usize) -> Result<usize> {
         eprintln!("batch {batch}: {said}");
         result
     });
-    found.map_err(|why| anyhow!("no batch from {start} down to 2 clouds runs here: {why}"))
+    found.map_err(|why| anyhow!("no batch from {start} down to 2 clouds runs on this machine: {why}"))
 }
 
-fn print(found: &Found) {
+fn print(found: &Found) -> Result<()> {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let form = match found.form {
         Form::Fused => "fused",
-        Form::Plain => "candle's",
+        Form::Plain => "plain candle",
     };
     say!(
         "a training step of the {} PointNet, {} clouds × {} points, {}, {form} operators",
@@ -270,7 +273,7 @@ fn print(found: &Found) {
         found.points,
         found.format
     );
-    say!("\n{:<28}{:>12}{:>16}", "layer", "kept MiB", "passing MiB");
+    say!("\n{:<28}{:>12}{:>16}", "layer", "saved MiB", "temporary MiB");
     for row in &found.layers {
         say!(
             "{:<28}{:>12.2}{:>16.2}",
@@ -284,16 +287,16 @@ fn print(found: &Found) {
         ("parameters", found.bytes.parameters),
         ("gradients", found.bytes.gradients),
         ("optimizer", found.bytes.optimizer),
-        ("activations, kept", found.bytes.activations),
-        ("backward, the widest layer", found.bytes.passing),
-        ("all", found.total),
+        ("activations, saved", found.bytes.activations),
+        ("backward pass, widest layer", found.bytes.passing),
+        ("total", found.total),
     ] {
         say!("{name:<28}{:>12.1}", mib(bytes));
     }
     if let Some(bytes) = found.measured {
         let share = 100.0 * found.total as f64 / bytes as f64;
         say!(
-            "{:<28}{:>12.1}   counted: {share:.0} % of it",
+            "{:<28}{:>12.1}   the estimate is {share:.0} % of it",
             "measured, two real steps",
             mib(bytes)
         );
@@ -303,10 +306,11 @@ fn print(found: &Found) {
     }
     match found.largest {
         Some((batch, bytes)) => say!(
-            "\nin {:.1} MiB the largest batch is {batch} clouds, {:.1} MiB",
+            "\nthe largest batch in {:.1} MiB is {batch} clouds, {:.1} MiB",
             mib(found.budget),
             mib(bytes)
         ),
-        None => say!("\nin {:.1} MiB not even two clouds fit", mib(found.budget)),
+        None => say!("\nnot even two clouds fit in {:.1} MiB", mib(found.budget)),
     }
+    Ok(())
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::roofline;
 use crate::{
     profile::{Activity, KernelTable, Summary, Timeline, from_chrome},
-    train::profiled,
+    report::profiled,
 };
 
 /// Options of `canopy profile`.

@@ -7,7 +7,7 @@ use candle_core::Device;
 
 use crate::{
     profile::{self, Recording, Summary},
-    train::profiled,
+    report::profiled,
 };
 
 /// Options of a command that can be profiled.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     profile::{Machine, MatMul, Roof, matmul_roof, time_device},
-    train::profiled::roofline_plot,
+    report::profiled::roofline_plot,
 };
 
 /// The vanilla PointNet's shared layers, inputs to outputs, each shape once.

@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         say!("{}", serde_json::to_string_pretty(&landscape)?);
     } else {
-        print(&landscape);
+        print(&landscape)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -176,7 +176,7 @@ fn measure(args: &Args, model: &PointNet, batches: &[Batch], plain: bool) -> Res
     })
 }
 
-fn print(found: &Landscape) {
+fn print(found: &Landscape) -> Result<()> {
     let count = found.losses.len();
     say!(
         "The loss of {} clouds ({}) along {count} random directions\n",
@@ -198,4 +198,5 @@ fn print(found: &Landscape) {
         "\nsharpness {:.4}: the mean rise of the loss at α = ±{reach}",
         found.sharpness
     );
+    Ok(())
 }

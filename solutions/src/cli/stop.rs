@@ -1,70 +1,83 @@
-//! Ctrl-C and the scheduler's signals: the first Ctrl-C asks, the second ends.
+//! Ctrl-C and the scheduler's signals. The first signal requests a stop, the second one kills the process.
 //!
-//! | signal | who sends it | exit code after saving |
+//! | signal | sent by | exit code after saving |
 //! |---|---|---|
-//! | SIGUSR1 | Slurm with `--signal=B:USR1@120`, through the job script, before the time is up | [`REQUEUE`] |
-//! | SIGINT, SIGTERM, SIGHUP | Ctrl-C; `scancel`, preemption, shutting down | [`STOPPED`] |
+//! | SIGUSR1 | Slurm with `--signal=B:USR1@120`, through the job script, before the time limit | [`REQUEUE`] |
+//! | SIGINT, SIGTERM, SIGHUP | Ctrl-C; `scancel`, preemption, shutdown | [`STOPPED`] |
 //!
-//! The two differ because a job that was cancelled must not come back by itself.
+//! The two exit codes differ because a cancelled job must not be requeued.
 
-use std::{
-    process::exit,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering},
 };
 
 use anyhow::{Context, Result};
 
-/// The exit code of a run that was stopped and can go on.
+/// The exit code of a run that was stopped and can be resumed.
 pub const STOPPED: u8 = 130;
 
-/// The exit code of a run that the scheduler asked to make room: the job is to be put back into the queue. It is
-/// sysexits' EX_TEMPFAIL, "the user is invited to retry".
+/// The exit code of a run that the scheduler stopped: the job should be requeued. It is EX_TEMPFAIL of sysexits.h, "the user
+/// is invited to retry".
 pub const REQUEUE: u8 = 75;
 
-/// The exit code of a run that has stopped and saved.
+/// The exit code of a run after it stopped and saved.
 pub fn code() -> u8 {
     if requeue::asked() { REQUEUE } else { STOPPED }
 }
 
-/// The program's one flag that Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 set. A second one, but for SIGUSR1, ends the program at
-/// once; what is on disk is whole at every moment.
+/// The program's one flag that Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 set. A second signal, except SIGUSR1, kills the process;
+/// files are written atomically, so none is damaged then.
 ///
 /// # Errors
-/// The system's, where it takes no handler.
+/// Returns the system's error if the handlers cannot be installed.
 pub fn flag() -> Result<Arc<AtomicBool>> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(flag) = FLAG.get() {
         return Ok(flag.clone());
     }
-    let flag = caught("\nstopping as soon as all is saved; press Ctrl-C again to stop at once")?;
+    let flag = install("\nsaving, then stopping; press Ctrl-C again to stop without saving")?;
     Ok(FLAG.get_or_init(|| flag).clone())
 }
 
-/// As [`flag`], for a command whose usual end is Ctrl-C: nothing is said. Not both in one program.
+/// As [`flag`], for a command that usually ends by Ctrl-C: no message is printed. A program must not call both.
 ///
 /// # Errors
-/// The system's, where it takes no handler.
+/// Returns the system's error if the handlers cannot be installed.
 pub fn quiet_flag() -> Result<Arc<AtomicBool>> {
-    caught("")
+    install("")
 }
 
-fn caught(say: &'static str) -> Result<Arc<AtomicBool>> {
+fn install(message: &'static str) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let set = stop.clone();
     ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::Relaxed) {
-            exit(i32::from(STOPPED));
-        }
-        if !say.is_empty() {
-            eprintln!("{say}");
+        let again = set.swap(true, Ordering::Relaxed);
+        kill_at_the_next(again);
+        if !message.is_empty() {
+            eprintln!("{message}");
         }
     })
-    .context("Ctrl-C cannot be caught here")?;
+    .context("the handler of Ctrl-C cannot be installed")?;
     requeue::catch(&stop)?;
     Ok(stop)
+}
+
+/// Restores the default action of the signals, which kills the process.
+#[cfg(unix)]
+fn kill_at_the_next(_again: bool) {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the default action needs no handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// Windows has no default action to restore while a handler is installed.
+#[cfg(not(unix))]
+fn kill_at_the_next(again: bool) {
+    if again {
+        std::process::exit(i32::from(STOPPED));
+    }
 }
 
 #[cfg(unix)]
@@ -78,7 +91,7 @@ mod requeue {
         ASKED.load(Ordering::Relaxed)
     }
 
-    /// Sets two flags, which is all that may be done within a signal.
+    /// Sets two flags: a signal handler may do little else.
     extern "C" fn note(_: libc::c_int) {
         ASKED.store(true, Ordering::Relaxed);
         if let Some(stop) = STOP.get() {
@@ -89,16 +102,17 @@ mod requeue {
     pub fn catch(stop: &Arc<AtomicBool>) -> Result<()> {
         STOP.get_or_init(|| stop.clone());
         let handler: extern "C" fn(libc::c_int) = note;
-        // SAFETY: the handler only loads and stores atomics, and the set-up value was stored before.
+        // SAFETY: the handler only loads and stores atomics, and STOP was set before.
         let before = unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
         if before == libc::SIG_ERR {
-            return Err(std::io::Error::last_os_error()).context("SIGUSR1 cannot be caught here");
+            return Err(std::io::Error::last_os_error())
+                .context("the handler of SIGUSR1 cannot be installed");
         }
         Ok(())
     }
 }
 
-/// Slurm runs on Linux; elsewhere nobody sends the signal.
+/// Slurm runs on Linux only.
 #[cfg(not(unix))]
 mod requeue {
     use super::*;

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     device,
     profile::monitor::Log,
+    report,
     train::{
         BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, ranks::Pieces, summary,
     },
@@ -97,10 +98,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let command = command_line(&trainer.config);
     let report = summary::finish(&mut trainer, &command)?;
+    report::write(&folder, &report)?;
     if args.json {
         say!("{}", serde_json::to_string_pretty(&report.evaluation)?);
     } else {
-        print!("{}", summary::text(&report, &path));
+        say!("{}", summary::text(&report, &path).trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -132,9 +134,8 @@ fn start(args: &Args) -> Result<Trainer> {
 }
 
 fn resume(path: &Path, args: &Args) -> Result<Trainer> {
-    let nothing = toml::Table::try_from(&args.options)?.is_empty();
     ensure!(
-        nothing,
+        args.options.is_empty(),
         "--resume goes on with the run's own settings: leave the others out, or start a new run"
     );
     let folder = RunFolder::open(path)?;

@@ -1,11 +1,11 @@
-//! Pieces that both pages share: escaping, numbers in words, the shell around a page's body.
+//! What both pages share: escaping, the format of numbers, the frame around a page's body.
 
 use std::fmt::Write;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
-/// Text as HTML shows it, in elements and in double-quoted attributes alike; control characters become `�`.
+/// Escapes text for HTML elements and double-quoted attributes; control characters become `�`.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -15,7 +15,7 @@ pub(super) fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // Marks that turn the reading direction would let a name change the look of what stands beside it.
+            // Characters that change the reading direction would let a name change the text around it.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
             c if c.is_control() && c != '\n' && c != '\t' => out.push('\u{fffd}'),
             c => out.push(c),
@@ -24,7 +24,7 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// A share as `87.3 %`; `–` where it is undefined.
+/// A share as `87.3 %`; `–` if it is not finite.
 pub(super) fn percent(share: f64) -> String {
     if share.is_finite() {
         format!("{:.1}\u{a0}%", 100.0 * share)
@@ -33,20 +33,12 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// A count with commas: `1,024`.
-pub(super) fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + 6);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
+/// An interval of shares as `35 to 80 %`.
+pub(super) fn whole_percents((low, high): (f64, f64)) -> String {
+    format!("{:.0} to {:.0}\u{a0}%", 100.0 * low, 100.0 * high)
 }
 
-/// Seconds in the words of a clock: `8.4 s`, `1 min 52 s`, `3 h 05 min`.
+/// Seconds as `8.4 s`, `1 min 52 s`, `3 h 05 min`.
 pub(super) fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "–".into();
@@ -62,23 +54,23 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
-/// What stands in a page's shell.
+/// A page.
 pub(super) struct Page<'a> {
     pub title: &'a str,
     pub css: &'a str,
     /// Markup, already escaped.
     pub body: &'a str,
-    /// Scripts that run, in order; nothing else may.
+    /// The page's scripts, in order; no other script may run.
     pub scripts: &'a [&'a str],
-    /// Said in the head as a comment: whose work is in the scripts.
+    /// A comment in the head: the licence of the scripts.
     pub notice: &'a str,
 }
 
 impl Page<'_> {
     /// The whole document.
     ///
-    /// Its policy forbids every request and every script but these, named by their digests: a tree's name that
-    /// slipped through as markup could still do nothing.
+    /// Its content security policy allows no request, and no script except these, by their digests: markup in the name of a
+    /// tree could do nothing even if it were not escaped.
     pub fn html(&self) -> String {
         let mut allowed = String::new();
         for script in self.scripts {
@@ -124,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_text_stays_text() {
+    fn hostile_text_is_escaped() {
         assert_eq!(
             escape("<script>alert('x')</script> & \"\u{0}\u{202e}"),
             "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &quot;\u{fffd}\u{fffd}"
@@ -132,10 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_read_as_a_person_writes_them() {
-        assert_eq!(thousands(0), "0");
-        assert_eq!(thousands(999), "999");
-        assert_eq!(thousands(1_234_567), "1,234,567");
+    fn numbers_are_formatted_for_readers() {
+        assert_eq!(whole_percents((0.207, 1.0)), "21 to 100\u{a0}%");
         assert_eq!(percent(0.8734), "87.3\u{a0}%");
         assert_eq!(percent(f64::NAN), "–");
         assert_eq!(duration(8.44), "8.4\u{a0}s");

@@ -1,16 +1,14 @@
-//! What a run leaves to look at: the web page, pictures, TensorBoard files.
+//! What a run's results look like: the web page, plots, profiles.
 //!
-//! This room reads what a run left and knows nothing of how it came about. A page is one file that asks the
-//! network for nothing: what it draws with stands in it, and its content security policy lets nothing else run.
+//! This module reads results and knows nothing about how they are produced. A page is one self-contained file: its content
+//! security policy allows no network request and no script except its own.
 
 mod html;
 mod page;
 mod points;
+pub mod profiled;
 pub mod svg;
-pub mod tensorboard;
-mod types;
 mod view;
 
 pub use page::{run_page, write};
-pub use types::{ClassRow, CriticalPoints, EpochRow, Evaluation, RunReport, WrongTree};
 pub use view::{ColorBy, ViewCloud, view_page};

@@ -1,4 +1,4 @@
-//! Clouds small enough for a page: 16 bits a coordinate, and still pictures for paper.
+//! Clouds for pages: 16 bits per coordinate, and static pictures for print.
 
 use std::fmt::Write;
 
@@ -6,17 +6,17 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::html::escape;
 
-/// A cloud on a grid of 65,536 steps along its longest side.
+/// A cloud quantised to 65,536 steps along its longest side.
 ///
-/// A 40 m tree keeps 0.6 mm, finer than a scanner's noise. Points that are not finite are left out.
+/// A step of a 40 m tree is 0.6 mm, less than the noise of a scanner. Non-finite points are left out.
 pub(super) struct Grid {
-    /// Steps from the least corner.
+    /// Steps from the corner with the smallest coordinates.
     pub steps: Vec<[u16; 3]>,
-    /// Metres a step.
+    /// Metres per step.
     pub metre: f64,
-    /// Greatest step of each axis.
+    /// Largest step along each axis.
     pub top: [u16; 3],
-    /// Which point of the cloud each came from.
+    /// The index of each point in the cloud.
     pub index: Vec<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Grid {
         self.top.map(|t| f64::from(t) * self.metre)
     }
 
-    /// The steps as base64 of little-endian `u16`, x y z a point.
+    /// The steps as base64 of little-endian `u16`: x, y, z of each point.
     pub fn base64(&self) -> String {
         let bytes: Vec<u8> = self
             .steps
@@ -71,10 +71,10 @@ impl Grid {
         STANDARD.encode(bytes)
     }
 
-    /// One SVG picture, seen from the side (x to the right, z up), `width` × `height` pixels, in layers.
+    /// An SVG picture from the side (x to the right, z up), `width` × `height` pixels, in layers.
     ///
-    /// `label` is read to those who do not see it. `layer` says for the k-th kept point in which path it stands; a path's class is `layer` and its number,
-    /// and later ones cover earlier ones. One path a layer keeps a point at about eight bytes.
+    /// `label` is for screen readers. `layer(k)` is the layer of the k-th point; later layers cover earlier ones. A layer is
+    /// one path with the class `layerN`, so that a point takes about eight bytes.
     pub fn still(
         &self,
         width: f64,
@@ -83,7 +83,7 @@ impl Grid {
         layers: usize,
         layer: impl Fn(usize) -> usize,
     ) -> String {
-        // Tenths of a pixel as whole numbers.
+        // The unit is a tenth of a pixel, so that coordinates are integers.
         let (width, height) = (10.0 * width, 10.0 * height);
         const MARGIN: f64 = 40.0;
         let [w, _, h] = self.top.map(f64::from);
@@ -92,7 +92,7 @@ impl Grid {
         for (k, s) in self.steps.iter().enumerate() {
             let x = width / 2.0 + (f64::from(s[0]) - w / 2.0) * scale;
             let y = height - MARGIN - f64::from(s[2]) * scale;
-            // `h0` draws a dot, the line's round cap, at no length.
+            // `h0` draws a line of length 0: a dot, because line ends are round.
             let _ = write!(paths[layer(k).min(layers - 1)], "M{x:.0} {y:.0}h0");
         }
         let mut out = format!(
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_coordinate_returns_within_half_a_step() {
+    fn quantisation_changes_coordinates_by_half_a_step_at_most() {
         let points: Vec<[f32; 3]> = (0..500)
             .map(|i| [i as f32 * 0.01, -3.0, 40.0 - i as f32 * 0.08])
             .collect();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_clouds_do_not_panic() {
+    fn degenerate_clouds_do_not_panic() {
         let nan = [f32::NAN, 0.0, 1.0];
         assert!(Grid::new(&[], 10).steps.is_empty());
         assert!(Grid::new(&[nan, [f32::INFINITY; 3]], 10).steps.is_empty());

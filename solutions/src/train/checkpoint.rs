@@ -1,56 +1,63 @@
-//! Checkpoints: one safetensors file with weights, optimizer state, and all else a run goes on from.
+//! Checkpoints: one safetensors file with weights, optimizer state, and everything else that a run resumes from.
 //!
-//! Tensors bear the model's own names; the optimizer's stand under `optimizer.`. The header's metadata
-//! holds one entry, `canopy`: a JSON text of [`Progress`]. There is no random state to keep, because
-//! every draw is a function of (seed, epoch or step, place).
+//! The model's tensors keep their names; those of the optimizer start with `optimizer.`. The header's metadata has one entry,
+//! `canopy`: [`Progress`] as JSON, behind a checksum. There is no random state to save, because every random draw is a
+//! function of the seed, the epoch or step, and an index.
+//!
+//! The checksum is a CRC-32C of the entry and of all tensors (TensorFlow's checkpoints use the same one). It finds every
+//! flipped bit; it is no protection against somebody who wants to deceive. Files of layout version 1 have none. They are
+//! still read, unverified, because refusing them would lose trained models; the next save writes one.
 
 use std::{collections::HashMap, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::{Device, Tensor};
 use canopy_data::atomic;
-use safetensors::SafeTensors;
+use crc32c::crc32c_append;
+use safetensors::{SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
-use super::Config;
+use super::{Config, RunFolder};
 use crate::precision::LossScaler;
 
-/// The layout's version; another one is refused.
-const VERSION: u32 = 1;
+/// The layout version that is written. Version 1 differs only by its lack of a checksum.
+const VERSION: u32 = 2;
 const KEY: &str = "canopy";
 const OPTIMIZER: &str = "optimizer.";
+/// The entry `canopy` starts with this and the checksum's eight hexadecimal digits; the rest of the JSON follows.
+const CHECKSUM: &str = "{\"crc32c\":\"";
 
-/// Where a run stands, beside its tensors.
+/// How far a run has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// The layout's version.
+    /// The layout version of the checkpoint.
     pub version: u32,
     /// The run's configuration.
     pub config: Config,
     /// Species, in the order of their labels.
     pub species: Vec<String>,
-    /// The data set's digest: a run goes on only with the same data.
+    /// The data set's digest: a run is resumed only with the same data.
     pub data_digest: String,
-    /// Epochs done.
+    /// Epochs completed.
     pub epoch: usize,
-    /// Batches done of the epoch under way.
+    /// Batches completed of the current epoch.
     pub batch: usize,
-    /// Optimizer steps done.
+    /// Optimizer steps taken.
     pub step: u64,
-    /// Sum of losses × clouds of the epoch under way, as the bits of an f64: JSON would round it.
+    /// Sum of loss × clouds of the current epoch, as the bits of an f64, because JSON would round it.
     pub loss_bits: u64,
-    /// Clouds named rightly in the epoch under way.
+    /// Clouds classified correctly in the current epoch.
     pub correct: u64,
-    /// Clouds seen in the epoch under way.
+    /// Clouds seen in the current epoch.
     pub seen: u64,
-    /// Best balanced accuracy on the validation plots so far, as bits, and its epoch.
+    /// The best balanced accuracy on the validation set so far, as bits, and its epoch.
     pub best: Option<(u64, usize)>,
-    /// Wall time spent so far, seconds.
+    /// Wall time so far, seconds.
     pub seconds: f64,
-    /// How the loss is scaled; none where it is not.
+    /// State of the loss scaling; `None` without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaler: Option<LossScaler>,
-    /// Steps left out because a gradient overflowed: in the epoch under way, and in all.
+    /// Steps skipped because a gradient overflowed: in the current epoch, and in total.
     #[serde(default)]
     pub left_out: (u64, u64),
 }
@@ -77,88 +84,160 @@ impl Progress {
     }
 }
 
-/// What a checkpoint file holds.
+/// The contents of a checkpoint.
 #[derive(Debug)]
 pub struct Checkpoint {
-    /// Where the run stands.
+    /// How far the run has come.
     pub progress: Progress,
     /// The model's tensors by name.
     pub model: HashMap<String, Tensor>,
-    /// The optimizer's tensors by name; empty in a file kept for its weights only.
+    /// The optimizer's tensors by name; empty if only the weights were saved.
     pub optimizer: HashMap<String, Tensor>,
 }
 
 /// Writes a checkpoint atomically.
 ///
 /// # Errors
-/// Names the file; the old checkpoint is unharmed then.
+/// Names the file; an older checkpoint of this name is unchanged then.
 pub fn save(
     path: &Path,
     progress: &Progress,
     model: &[(String, Tensor)],
     optimizer: &[(String, Tensor)],
 ) -> Result<()> {
-    let tensors = model
+    let optimizer = optimizer
         .iter()
-        .map(|(name, t)| (name.clone(), t))
-        .chain(
-            optimizer
-                .iter()
-                .map(|(name, t)| (format!("{OPTIMIZER}{name}"), t)),
-        )
+        .map(|(name, t)| (format!("{OPTIMIZER}{name}"), t));
+    let tensors = model.iter().map(|(name, t)| (name.clone(), t)).chain(optimizer);
+    let mut tensors = tensors
         .map(|(name, t)| Ok((name, t.to_device(&Device::Cpu)?.contiguous()?)))
         .collect::<Result<Vec<_>>>()?;
-    let meta = HashMap::from([(KEY.to_owned(), serde_json::to_string(progress)?)]);
-    let views = tensors.iter().map(|(name, t)| (name, t));
-    let bytes = safetensors::serialize(views, Some(meta)).context("the checkpoint could not be laid out")?;
+    let text = serde_json::to_string(progress)?;
+    let text = format!("{CHECKSUM}{}\",{}", checksum(&text, &mut tensors), &text[1..]);
+    let bytes = safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), text)])))
+        .context("the checkpoint could not be serialised")?;
     atomic::write(path, &bytes)
 }
 
-/// Reads a checkpoint.
+/// Reads and verifies a checkpoint. If a run's `config.toml` is in the same folder, the checkpoint must be of that run.
 ///
 /// # Errors
-/// Names the file and says whether it is missing, damaged, or another program's.
+/// Names the file, and says whether it is missing, damaged, of another run or of another program.
 pub fn load(path: &Path) -> Result<Checkpoint> {
-    let bytes = fs::read(path).with_context(|| format!("no checkpoint can be read at {}", path.display()))?;
-    parse(&bytes).with_context(|| {
-        format!(
-            "{} is not a checkpoint that canopy can go on from",
+    let checkpoint = match read(path)? {
+        (Some(progress), tensors) => split(progress, tensors),
+        (None, _) => bail!(
+            "{} is not a checkpoint of canopy: its header has no entry '{KEY}', so another program wrote it. `canopy eval \
+             --weights` reads such weights",
             path.display()
-        )
-    })
+        ),
+    };
+    let config = path.with_file_name(RunFolder::CONFIG);
+    if let Ok(text) = fs::read_to_string(&config) {
+        let folder: Config = toml::from_str(&text).with_context(|| config.display().to_string())?;
+        let differences = checkpoint.progress.config.differences(&folder);
+        ensure!(
+            differences.is_empty(),
+            "{} belongs to another run than {} beside it ({}): restore this run's own file, or move the checkpoint to \
+             another folder",
+            path.display(),
+            RunFolder::CONFIG,
+            differences.join(", ")
+        );
+    }
+    Ok(checkpoint)
 }
 
-fn parse(bytes: &[u8]) -> Result<Checkpoint> {
-    let (_, header) = SafeTensors::read_metadata(bytes).context("the file is damaged or cut off")?;
-    let Some(text) = header.metadata().as_ref().and_then(|m| m.get(KEY)) else {
-        bail!(
-            "its header has no entry '{KEY}': it was written by another program (weights alone are read by `canopy eval --weights`)"
-        );
+/// The model's tensors of a safetensors file: a checkpoint, which is verified, or weights that another program wrote.
+/// `species` are those of the run, in the order of their labels.
+///
+/// # Errors
+/// Names the file, and says whether it is missing, damaged, or a checkpoint for other species.
+pub fn weights(path: &Path, species: &[String]) -> Result<HashMap<String, Tensor>> {
+    match read(path)? {
+        (None, tensors) => Ok(tensors),
+        (Some(progress), tensors) => {
+            ensure!(
+                progress.species == species,
+                "{} is a checkpoint for the species {}, and the run's are {}",
+                path.display(),
+                progress.species.join(", "),
+                species.join(", ")
+            );
+            Ok(split(progress, tensors).model)
+        }
+    }
+}
+
+fn split(progress: Progress, tensors: HashMap<String, Tensor>) -> Checkpoint {
+    let (mut model, mut optimizer) = (HashMap::new(), HashMap::new());
+    for (name, tensor) in tensors {
+        match name.strip_prefix(OPTIMIZER) {
+            Some(name) => optimizer.insert(name.to_owned(), tensor),
+            None => model.insert(name, tensor),
+        };
+    }
+    Checkpoint {
+        progress,
+        model,
+        optimizer,
+    }
+}
+
+/// All tensors of a safetensors file, and the progress if it is a checkpoint.
+fn read(path: &Path) -> Result<(Option<Progress>, HashMap<String, Tensor>)> {
+    let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let parse = || -> Result<_> {
+        let (_, header) = SafeTensors::read_metadata(&bytes).context("the file is damaged or truncated")?;
+        let entry = header.metadata().as_ref().and_then(|m| m.get(KEY));
+        let progress = entry.map(|text| verified(text, &bytes)).transpose()?;
+        let tensors =
+            candle_core::safetensors::load_buffer(&bytes, &Device::Cpu).context("a tensor is damaged")?;
+        Ok((progress, tensors))
     };
+    parse().with_context(|| format!("{} is not a usable checkpoint", path.display()))
+}
+
+/// The progress of a checkpoint with the entry `text`, whose checksum is compared.
+fn verified(text: &str, bytes: &[u8]) -> Result<Progress> {
     #[derive(Deserialize)]
     struct Version {
         version: u32,
     }
     let Version { version } = serde_json::from_str(text).context("its entry 'canopy' has no version")?;
     ensure!(
-        version == VERSION,
-        "it has layout version {version}, and this program reads version {VERSION}"
+        (1..=VERSION).contains(&version),
+        "it has layout version {version}, and this program reads versions 1 to {VERSION}"
     );
-    let progress =
-        serde_json::from_str(text).context("its entry 'canopy' does not say where the run stands")?;
-    let all = candle_core::safetensors::load_buffer(bytes, &Device::Cpu).context("a tensor is damaged")?;
-    let (mut model, mut optimizer) = (HashMap::new(), HashMap::new());
-    for (name, tensor) in all {
-        match name.strip_prefix(OPTIMIZER) {
-            Some(name) => optimizer.insert(name.to_owned(), tensor),
-            None => model.insert(name, tensor),
-        };
+    if version > 1 {
+        let rest = text
+            .strip_prefix(CHECKSUM)
+            .and_then(|rest| rest.split_once("\","));
+        let (expected, rest) = rest.context("its entry 'canopy' has no checksum: the file is damaged")?;
+        let mut tensors = SafeTensors::deserialize(bytes)?.tensors();
+        let actual = checksum(&format!("{{{rest}"), &mut tensors);
+        ensure!(
+            actual == expected,
+            "its contents have the checksum {actual}, and {expected} was saved: the file is damaged. Use another copy, or \
+             another checkpoint of the run"
+        );
     }
-    Ok(Checkpoint {
-        progress,
-        model,
-        optimizer,
+    let progress: Progress = serde_json::from_str(text).context("its entry 'canopy' cannot be read")?;
+    Ok(Progress {
+        version: VERSION,
+        ..progress
     })
+}
+
+/// CRC-32C of `text` and of each tensor's name, dtype, shape and bytes, in the order of their names, as hexadecimal digits.
+fn checksum(text: &str, tensors: &mut [(String, impl View)]) -> String {
+    tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    let of_tensor = |crc, (name, tensor): &(String, _)| {
+        let description = format!("\n{name} {:?} {:?}\n", View::dtype(tensor), View::shape(tensor));
+        crc32c_append(crc32c_append(crc, description.as_bytes()), &View::data(tensor))
+    };
+    let crc = tensors.iter().fold(crc32c::crc32c(text.as_bytes()), of_tensor);
+    format!("{crc:08x}")
 }
 
 #[cfg(test)]
@@ -174,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_comes_back_bit_for_bit() {
+    fn a_saved_checkpoint_is_loaded_bit_identical() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("last.safetensors");
         let (progress, tensors) = sample();
@@ -182,44 +261,86 @@ mod tests {
         let back = load(&path).unwrap();
         assert_eq!(back.progress, progress);
         for map in [&back.model, &back.optimizer] {
-            let bits: Vec<u32> = map["w"]
-                .to_vec1::<f32>()
-                .unwrap()
-                .iter()
-                .map(|v| v.to_bits())
-                .collect();
+            let values = map["w"].to_vec1::<f32>().unwrap();
             assert_eq!(
-                bits,
-                [1f32.to_bits(), (-0f32).to_bits(), f32::MIN_POSITIVE.to_bits()]
+                values.iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
+                [1f32, -0.0, f32::MIN_POSITIVE].map(f32::to_bits)
             );
         }
+        assert_eq!(weights(&path, &progress.species).unwrap().len(), 1);
+        let e = weights(&path, &["oak".into()]).unwrap_err().to_string();
+        assert!(e.contains("beech") && e.contains("oak"), "{e}");
     }
 
     #[test]
-    fn a_file_cut_off_anywhere_is_an_error_and_never_a_panic() {
+    fn every_flipped_bit_and_every_truncation_is_an_error_that_names_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("last.safetensors");
         let (progress, tensors) = sample();
         save(&path, &progress, &tensors, &tensors).unwrap();
         let whole = fs::read(&path).unwrap();
+        let refused = |bytes: &[u8], what: &str| {
+            fs::write(&path, bytes).unwrap();
+            let e = format!("{:#}", load(&path).expect_err(what));
+            assert!(e.contains("last.safetensors"), "{what}: {e}");
+        };
         for end in 0..whole.len() {
-            fs::write(&path, &whole[..end]).unwrap();
-            let e = format!("{:#}", load(&path).unwrap_err());
-            assert!(e.contains("last.safetensors"), "{e}");
+            refused(&whole[..end], &format!("truncated at byte {end}"));
+        }
+        for bit in 0..8 * whole.len() {
+            let mut damaged = whole.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            refused(&damaged, &format!("bit {bit} flipped"));
         }
     }
 
     #[test]
-    fn a_checkpoint_that_cannot_be_written_leaves_the_old_one() {
+    fn a_checkpoint_without_a_checksum_is_read_if_it_is_of_version_1() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("last.safetensors");
+        let (progress, tensors) = sample();
+        for (version, read) in [(1, true), (2, false), (3, false)] {
+            let text = serde_json::to_string(&Progress {
+                version,
+                ..progress.clone()
+            });
+            let meta = HashMap::from([(KEY.to_owned(), text.unwrap())]);
+            let bytes = safetensors::serialize(tensors.clone(), Some(meta)).unwrap();
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(load(&path).is_ok(), read, "version {version}");
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_of_another_run_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let (progress, tensors) = sample();
-        let e = save(
-            &dir.path().join("missing/last.safetensors"),
-            &progress,
-            &tensors,
-            &[],
-        )
-        .unwrap_err();
+        let path = dir.path().join(RunFolder::BEST);
+        save(&path, &progress, &tensors, &[]).unwrap();
+        let mut config = progress.config;
+        let write = |config: &Config| {
+            fs::write(
+                dir.path().join(RunFolder::CONFIG),
+                toml::to_string(config).unwrap(),
+            )
+        };
+        write(&config).unwrap();
+        load(&path).unwrap();
+        config.seed = 7;
+        write(&config).unwrap();
+        let e = load(&path).unwrap_err().to_string();
+        assert!(
+            e.contains("best.safetensors") && e.contains("seed: 1 instead of 7"),
+            "{e}"
+        );
+    }
+
+    #[test]
+    fn an_error_says_that_a_checkpoint_could_not_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let (progress, tensors) = sample();
+        let path = dir.path().join("missing/last.safetensors");
+        let e = save(&path, &progress, &tensors, &[]).unwrap_err();
         assert!(format!("{e:#}").contains("could not be written"), "{e:#}");
     }
 }

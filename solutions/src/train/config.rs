@@ -1,127 +1,205 @@
-//! Everything that decides a run, as one flat table: what a TOML file may say, what a checkpoint keeps.
+//! The configuration of a run: one flat table that is at once the options of `canopy train`, the settings of a TOML file, and
+//! a part of each checkpoint.
 
 use anyhow::{Result, bail, ensure};
-use canopy_data::{Dataset, sample::Method};
-use serde::{Deserialize, Serialize};
-
-use crate::{
-    loader::{Augment, Collate, Features, Frame},
-    model::{Kind, PointNetConfig},
-    optim::{AdamConfig, AdamWConfig, LambConfig, LarsConfig, OptimConfig, SgdConfig},
-    precision::{LossScaler, Precision},
-    schedule::Schedule,
+use canopy_data::sample::Method;
+use clap::{
+    ArgAction::Set,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IntoDeserializer, value},
 };
 
-/// The name that stands for the trees that canopy grows itself.
+use crate::{
+    loader::{Features, Frame},
+    model::Kind,
+    precision::{LossScaler, Precision},
+};
+
+/// The data set that canopy grows itself.
 pub const BUILTIN: &str = "builtin";
 
-/// A run's configuration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The optimizers that [`Config::optim`] builds.
+pub(super) const OPTIMIZERS: [&str; 8] = [
+    "adamw", "adam", "sgd", "adagrad", "rmsprop", "adadelta", "lars", "lamb",
+];
+
+/// A run's configuration. The doc comments of its fields are the help texts of `canopy train`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
-    /// `builtin`, or where a data set lies.
+    /// Data set: a folder of shards, a folder with one sub-folder per species, a CSV of file and label, a public data set as
+    /// downloaded, or `builtin`
+    #[arg(long, value_name = "PATH", default_value_t = quick().data)]
     pub data: String,
-    /// Only these species, as the data set spells them; empty: all.
+    /// Only these species, comma-separated, as the data set spells them [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub species: Vec<String>,
-    /// Leaves out clouds with fewer points.
+    /// Leave out clouds with fewer points
+    #[arg(long, value_name = "N", default_value_t = quick().min_points)]
     pub min_points: usize,
-    /// Which PointNet.
+    /// PointNet with T-Nets (full) or without (vanilla)
+    #[arg(long, value_parser = choice::<Kind>(&["vanilla", "full"]), default_value = "vanilla")]
     pub model: Kind,
-    /// Points sampled from each cloud; 0, written `all`: all points, in batches of clouds of similar length.
+    /// Points sampled from each cloud, anew in each epoch; all: every point, in batches of clouds of similar length
+    #[arg(long, value_name = "N|all", value_parser = super::points_setting::parse, default_value = "1024")]
     #[serde(with = "super::points_setting")]
     pub points: usize,
-    /// With all points: from a cloud that has more than this many, this many are sampled. It bounds the memory of a batch.
+    /// With --points all: from a cloud with more than N points, N are sampled, which bounds the memory of a batch
+    #[arg(long, value_name = "N", default_value_t = quick().max_points)]
     pub max_points: usize,
-    /// The frame that clouds are seen in.
+    /// Normalise clouds to the unit sphere, or keep them in metres (z is then the height above ground)
+    #[arg(long, value_parser = choice::<Frame>(&["sphere", "metric"]), default_value = "sphere")]
     pub frame: Frame,
-    /// What the network is told of a point; runs from before there was a choice: the coordinates.
-    #[serde(default)]
+    /// Channels of a point: x, y, z; also its intensity; or also its return number (echo)
+    #[arg(long, value_parser = choice::<Features>(&["xyz", "intensity", "echo"]), default_value = "xyz")]
     pub features: Features,
-    /// Thins clouds that have more points, the same way each time they are read: at random is no thinning, for the loader
-    /// draws anew each time.
+    /// Thin clouds at random, anew each epoch; to one point per voxel; or to the farthest points (more even, slower, the same
+    /// points each time)
+    #[arg(long, value_parser = choice::<Method>(&["random", "voxel", "farthest"]), default_value = "random")]
     pub sample: Method,
-    /// Passes over the training clouds.
+    /// Passes over the training clouds
+    #[arg(long, value_name = "N", default_value_t = quick().epochs)]
     pub epochs: usize,
-    /// Clouds of a batch that is in memory at once; batch normalisation sees these.
+    /// Clouds per batch; batch normalisation uses the statistics of these
+    #[arg(long, value_name = "N", default_value_t = quick().batch)]
     pub batch: usize,
-    /// Batches whose gradients make one optimizer step: it learns from `batch × accumulate` clouds.
+    /// Gradient accumulation: one optimizer step per N batches, in the memory of one batch. Batch normalisation still sees
+    /// single batches
+    #[arg(long, value_name = "N", default_value_t = quick().accumulate)]
     pub accumulate: usize,
-    /// Ranks that share each batch: threads, each with a copy of the model.
+    /// Data parallelism: N ranks, threads of this process, share each batch, each with a copy of the model. Gradients are
+    /// averaged during the backward pass. The steps equal those of one rank except for rounding
+    #[arg(long, value_name = "N", default_value_t = quick().ranks, help_heading = "Ranks")]
     pub ranks: usize,
-    /// With ranks: batch normalisation sees the whole batch, not a rank's share.
+    /// Synchronised batch normalisation: statistics over the whole batch; false: over each rank's share
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().sync_bn, action = Set, help_heading = "Ranks")]
     pub sync_bn: bool,
-    /// With ranks: the run ends if a rank gives no sign of life for this time, in seconds.
+    /// With --ranks: end the run if a rank gives no sign of life for S seconds
+    #[arg(long, value_name = "S", default_value_t = quick().rank_deadline, help_heading = "Ranks")]
     pub rank_deadline: f64,
-    /// With ranks: compares their parameters every N steps; 0: at the end of each epoch and at checkpoints only.
+    /// With --ranks: check every N steps that all ranks have the same parameters; 0: at the end of each epoch and at
+    /// checkpoints only
+    #[arg(long, value_name = "N", default_value_t = quick().compare_ranks_every, help_heading = "Ranks")]
     pub compare_ranks_every: u64,
-    /// Seeds initial values, order, sampling, augmentation, dropout, split.
+    /// Seed of initial values, order, sampling, augmentation, dropout and split
+    #[arg(long, value_name = "N", default_value_t = quick().seed)]
     pub seed: u64,
-    /// `adamw`, `adam`, `sgd`, `adagrad`, `rmsprop`, `adadelta`, `lars` or `lamb`. L-BFGS is none of them: it wants the
-    /// same batch again.
+    /// Optimizer. L-BFGS is not among them because it evaluates the same batch several times
+    #[arg(long, value_parser = PossibleValuesParser::new(OPTIMIZERS), default_value_t = quick().optimizer, help_heading = "Optimization")]
     pub optimizer: String,
-    /// The schedule's greatest learning rate.
+    /// Peak learning rate
+    #[arg(long, value_name = "RATE", default_value_t = quick().learning_rate, help_heading = "Optimization")]
     pub learning_rate: f64,
-    /// Weight decay: decoupled in AdamW, part of the measured direction in LAMB, added to the gradient in Adam, SGD and
-    /// LARS; the others have none.
+    /// Weight decay: decoupled in adamw, part of the update direction in lamb, added to the gradient in adam, sgd and lars;
+    /// the others have none
+    #[arg(long, value_name = "X", default_value_t = quick().weight_decay, help_heading = "Optimization")]
     pub weight_decay: f64,
-    /// Momentum of SGD and LARS.
+    /// Momentum of sgd and lars
+    #[arg(long, value_name = "X", default_value_t = quick().momentum, help_heading = "Optimization")]
     pub momentum: f64,
-    /// Greatest norm of all gradients together; 0: not clipped.
+    /// Clip the global gradient norm to this; 0: no clipping
+    #[arg(long, value_name = "NORM", default_value_t = quick().clip, help_heading = "Optimization")]
     pub clip: f64,
-    /// As [`Schedule::parse`] takes it, after the warm-up.
+    /// Learning rate schedule after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
+    /// exponential:GAMMA, onecycle[:RISING]
+    #[arg(long, value_name = "FORM", default_value_t = quick().schedule, help_heading = "Optimization")]
     pub schedule: String,
-    /// Epochs in which the learning rate rises from 0.
+    /// Warm-up: epochs in which the learning rate rises linearly from 0
+    #[arg(long, value_name = "EPOCHS", default_value_t = quick().warmup, help_heading = "Optimization")]
     pub warmup: f64,
-    /// Label smoothing, 0 to 1.
+    /// Label smoothing, 0 to 1
+    #[arg(long, value_name = "X", default_value_t = quick().smoothing, help_heading = "Optimization")]
     pub smoothing: f64,
-    /// Weighs each species by its scarcity.
+    /// Weight the loss by inverse class frequency
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().class_weights, action = Set, help_heading = "Optimization")]
     pub class_weights: bool,
-    /// Weight of the feature transform's orthogonality term (full model).
+    /// Weight of the orthogonality term of the feature transform (full model)
+    #[arg(long, value_name = "X", default_value_t = quick().orthogonality, help_heading = "Optimization")]
     pub orthogonality: f64,
-    /// Share of the head's values dropped.
+    /// Dropout probability in the classification head
+    #[arg(long, value_name = "P", default_value_t = quick().dropout, help_heading = "Optimization")]
     pub dropout: f32,
-    /// Augmentation: turn about the trunk.
+    /// Rotate clouds about the trunk
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().turn, action = Set, help_heading = "Augmentation")]
     pub turn: bool,
-    /// Augmentation: noise on coordinates, in units of the unit sphere.
+    /// Standard deviation of the noise on coordinates, in units of the unit sphere
+    #[arg(long, value_name = "X", default_value_t = quick().jitter, help_heading = "Augmentation")]
     pub jitter: f32,
-    /// Augmentation: scale by 1 ± this.
+    /// Scale clouds by a factor of 1 ± this
+    #[arg(long, value_name = "X", default_value_t = quick().scale, help_heading = "Augmentation")]
     pub scale: f32,
-    /// Augmentation: drop up to this share of the points.
+    /// Drop up to this share of the points
+    #[arg(long, value_name = "X", default_value_t = quick().point_dropout, help_heading = "Augmentation")]
     pub point_dropout: f32,
-    /// Share of the plots that choose the best epoch.
+    /// Share of the plots in the validation set, which chooses the best epoch; 0: the last epoch is kept
+    #[arg(long, value_name = "X", default_value_t = quick().validation, help_heading = "Evaluation")]
     pub validation: f64,
-    /// Share of the plots that the run's result is measured on.
+    /// Share of the plots in the test set, which the final scores are measured on; 0: no test set
+    #[arg(long, value_name = "X", default_value_t = quick().test, help_heading = "Evaluation")]
     pub test: f64,
-    /// Cross-validation: the number of folds; 0: none, `validation` and `test` count.
+    /// Cross-validation by plots with K folds; 0: none, --validation and --test apply
+    #[arg(long, value_name = "K", default_value_t = quick().folds, help_heading = "Evaluation")]
     pub folds: usize,
-    /// Cross-validation: which fold is tested, from 0.
+    /// Cross-validation: the fold to test on, from 0
+    #[arg(long, value_name = "I", default_value_t = quick().fold, help_heading = "Evaluation")]
     pub fold: usize,
-    /// Evaluates on the validation plots each so many epochs, and at the end.
+    /// Evaluate on the validation set every N epochs, and after the last one
+    #[arg(long, value_name = "N", default_value_t = quick().evaluate_every, help_heading = "Evaluation")]
     pub evaluate_every: usize,
-    /// In evaluation, each cloud is seen through so many samples and its probabilities are averaged.
+    /// Test-time augmentation: average the probabilities over N samples of each test cloud
+    #[arg(long, value_name = "N", default_value_t = quick().votes, help_heading = "Evaluation")]
     pub votes: usize,
-    /// Loader threads.
+    /// Data loader threads
+    #[arg(long, value_name = "N", default_value_t = quick().workers, help_heading = "Machine")]
     pub workers: usize,
-    /// Batches under way for each loader thread.
+    /// Batches prefetched per worker
+    #[arg(long, value_name = "N", default_value_t = quick().prefetch, help_heading = "Machine")]
     pub prefetch: usize,
-    /// `auto`, `cpu`, `cuda` or `cuda:N`.
+    /// auto, cpu, cuda or cuda:N
+    #[arg(long, value_name = "NAME", default_value_t = quick().device, help_heading = "Machine")]
     pub device: String,
-    /// What products are computed in while training; on the CPU all but fp32 is emulated.
+    /// Format of the matrix products in training; everything else, and every evaluation, is fp32. On the CPU the other
+    /// formats are emulated, to show their accuracy, not their speed
+    #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32", help_heading = "Precision")]
     pub precision: Precision,
-    /// As [`LossScaler::parse`] takes it.
+    /// Loss scaling, which keeps small gradients from underflowing in fp16: dynamic (PyTorch's rule), deepspeed
+    /// (DeepSpeed's), off, a constant, or auto (dynamic for fp16, otherwise off)
+    #[arg(long, value_name = "SCALE", default_value_t = quick().loss_scale, help_heading = "Precision")]
     pub loss_scale: String,
-    /// With bf16 or fp16: the model's weights are rounded to the format after each step, and updated through fp32 copies.
+    /// Master weights, with bf16 or fp16: round the model's weights to the format after each step, and update them through
+    /// fp32 copies
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().master_weights, action = Set, help_heading = "Precision")]
     pub master_weights: bool,
-    /// Plain candle operators instead of the fused ones.
+    /// Plain candle operators instead of the fused ones
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().plain, action = Set, help_heading = "Machine")]
     pub plain: bool,
-    /// Divides the width of every hidden layer: 1 is the published model, more is a toy.
+    /// Divide the width of every hidden layer by N; 1 is the published model
+    #[arg(long, value_name = "N", default_value_t = quick().width, help_heading = "Machine")]
     pub width: usize,
-    /// Saves where the run stands at least so often, seconds.
+    /// Save a checkpoint at least every S seconds
+    #[arg(long, value_name = "S", default_value_t = quick().checkpoint_seconds, help_heading = "Machine")]
     pub checkpoint_seconds: f64,
 }
 
-/// The preset `quick`. A checkpoint from before a setting existed goes on with its default, so the default
-/// of a new setting must be what the program did before.
+/// The defaults of the options.
+fn quick() -> Config {
+    Config::default()
+}
+
+/// Parses one of `names` as serde does.
+fn choice<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    let parse = |name: String| T::deserialize(IntoDeserializer::<value::Error>::into_deserializer(name));
+    PossibleValuesParser::new(names).try_map(parse)
+}
+
+/// The preset `quick`. A checkpoint that is older than a setting is resumed with the setting's default, so the default of a
+/// new setting must be what the program did before.
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -177,10 +255,10 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The preset `quick` (two minutes on two cores) or `full` (the best this program does).
+    /// The preset `quick` (one to two minutes on two cores) or `full` (best accuracy).
     ///
     /// # Errors
-    /// An unknown name.
+    /// Returns an error if the name is unknown.
     pub fn preset(name: &str) -> Result<Self> {
         let quick = Self::default();
         match name {
@@ -192,14 +270,14 @@ impl Config {
                 votes: 4,
                 ..quick
             }),
-            _ => bail!("no preset is called '{name}': take quick or full"),
+            _ => bail!("there is no preset '{name}': choose quick or full"),
         }
     }
 
-    /// Holds every number to its range.
+    /// Checks that every value is in its range.
     ///
     /// # Errors
-    /// Names the first value that is out of range and what it may be.
+    /// Names the first value that is out of range, and the range.
     pub fn validate(&self) -> Result<()> {
         self.validate_points()?;
         ensure!(
@@ -209,14 +287,14 @@ impl Config {
         );
         ensure!(
             self.accumulate >= 1,
-            "accumulate is 0: take 1 for a step after each batch"
+            "accumulate is 0: 1 means one step per batch"
         );
         self.validate_ranks()?;
-        ensure!(self.epochs >= 1, "epochs is 0: there would be nothing to train");
-        ensure!(self.votes >= 1, "votes is 0: a cloud must be seen at least once");
+        ensure!(self.epochs >= 1, "epochs is 0: at least one is needed");
+        ensure!(self.votes >= 1, "votes is 0: at least one is needed");
         ensure!(
             self.evaluate_every >= 1,
-            "evaluate-every is 0: take 1 for every epoch"
+            "evaluate-every is 0: 1 means every epoch"
         );
         for (name, value) in [
             ("learning-rate", self.learning_rate),
@@ -229,7 +307,7 @@ impl Config {
         ] {
             ensure!(
                 value.is_finite() && value >= 0.0,
-                "{name} is {value}: it must be a number of at least 0"
+                "{name} is {value}: it must be finite and at least 0"
             );
         }
         for (name, value) in [
@@ -243,17 +321,20 @@ impl Config {
         ] {
             ensure!(
                 (0.0..1.0).contains(&value),
-                "{name} is {value}: it must be at least 0 and under 1"
+                "{name} is {value}: it must be at least 0 and below 1"
             );
         }
         ensure!(
             self.validation + self.test < 1.0,
-            "validation and test together leave nothing to train on"
+            "validation and test add up to 1 or more: nothing is left to train on"
         );
-        ensure!(self.folds != 1, "folds is 1: take 0 for none, or at least 2");
+        ensure!(
+            self.folds != 1,
+            "folds is 1: cross-validation needs at least 2; 0 means none"
+        );
         ensure!(
             self.folds == 0 || self.fold < self.folds,
-            "fold is {}: folds count from 0 to {}",
+            "fold is {}: folds are numbered from 0 to {}",
             self.fold,
             self.folds.saturating_sub(1)
         );
@@ -264,7 +345,7 @@ impl Config {
     }
 
     fn validate_ranks(&self) -> Result<()> {
-        ensure!(self.ranks >= 1, "ranks is 0: take 1 for a run without sharing");
+        ensure!(self.ranks >= 1, "ranks is 0: 1 means no data parallelism");
         let low = matches!(self.precision, Precision::Bf16 | Precision::Fp16);
         ensure!(
             low || !self.master_weights,
@@ -274,97 +355,35 @@ impl Config {
         let least = if self.sync_bn { 1 } else { 2 };
         ensure!(
             self.ranks == 1 || self.batch >= least * self.ranks,
-            "batch is {}: {} ranks need at least {}, {least} for each",
+            "batch is {}: {} ranks need at least {} clouds, {least} each",
             self.batch,
             self.ranks,
             least * self.ranks
         );
         ensure!(
             self.rank_deadline.is_finite() && self.rank_deadline > 0.0 && self.rank_deadline < 1e6,
-            "rank-deadline is {}: it must be a number of seconds above 0",
+            "rank-deadline is {}: it must be a number of seconds, above 0 and below 1e6",
             self.rank_deadline
         );
         Ok(())
     }
 
-    /// The network for `classes` species.
-    pub fn network(&self, classes: usize) -> PointNetConfig {
-        let (kind, width, dropout) = (self.model, self.width, self.dropout);
-        PointNetConfig {
-            kind,
-            inputs: self.features.channels(),
-            classes,
-            width,
-            dropout,
-            ..PointNetConfig::default()
-        }
+    /// The settings in which two configurations differ, with both values: `model: vanilla instead of full`.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let table = |config| toml::Table::try_from(config).unwrap_or_default();
+        let others = table(other);
+        let differing = table(self).into_iter().filter_map(|(key, value)| {
+            let other = others.get(&key)?;
+            (!same(&value, other)).then(|| format!("{key}: {value} instead of {other}"))
+        });
+        differing.collect()
     }
+}
 
-    /// How a training record becomes points.
-    pub fn collate(&self, data: Dataset) -> Collate {
-        Collate {
-            data,
-            points: self.cloud_points(),
-            frame: self.frame,
-            features: self.features,
-            augment: self.augment(),
-            seed: self.seed,
-        }
-    }
-
-    /// What is done to a training cloud.
-    pub fn augment(&self) -> Augment {
-        Augment {
-            turn: self.turn,
-            jitter: self.jitter,
-            scale: self.scale,
-            point_dropout: self.point_dropout,
-        }
-    }
-
-    /// The optimizer.
-    ///
-    /// # Errors
-    /// An unknown name.
-    pub fn optim(&self) -> Result<OptimConfig> {
-        let (weight_decay, momentum) = (self.weight_decay, self.momentum);
-        Ok(match self.optimizer.as_str() {
-            "adamw" => OptimConfig::AdamW(AdamWConfig {
-                weight_decay,
-                ..Default::default()
-            }),
-            "adam" => OptimConfig::Adam(AdamConfig {
-                weight_decay,
-                ..Default::default()
-            }),
-            "sgd" => OptimConfig::Sgd(SgdConfig {
-                weight_decay,
-                momentum,
-                ..Default::default()
-            }),
-            "adagrad" => OptimConfig::Adagrad(Default::default()),
-            "rmsprop" => OptimConfig::Rmsprop(Default::default()),
-            "adadelta" => OptimConfig::Adadelta(Default::default()),
-            "lars" => OptimConfig::Lars(LarsConfig {
-                weight_decay,
-                momentum,
-                ..Default::default()
-            }),
-            "lamb" => OptimConfig::Lamb(LambConfig {
-                weight_decay,
-                ..Default::default()
-            }),
-            other => bail!(
-                "no optimizer is called '{other}': take adamw, adam, sgd, adagrad, rmsprop, adadelta, lars or lamb"
-            ),
-        })
-    }
-
-    /// The learning rate over the run's steps.
-    ///
-    /// # Errors
-    /// Those of [`Schedule::parse`].
-    pub fn schedule(&self) -> Result<Schedule> {
-        Schedule::parse(&self.schedule, self.warmup)
+/// JSON may change the last bit of a number.
+fn same(a: &toml::Value, b: &toml::Value) -> bool {
+    match (a.as_float(), b.as_float()) {
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-12 * a.abs(),
+        _ => a == b,
     }
 }

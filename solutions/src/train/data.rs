@@ -8,38 +8,59 @@ use canopy_data::{
 
 use super::Config;
 
-/// What a run is about, out of the whole data set.
+/// The part of the data set that the configuration selects.
 ///
 /// # Errors
-/// Fewer than two species.
+/// Returns an error if it has fewer than two species.
 pub fn choose(config: &Config, whole: &Dataset) -> Result<Dataset> {
     let data = whole.subset(&config.species, config.min_points)?;
     let species = data.species.len();
     ensure!(
         species >= 2,
-        "{} has {species} species: telling apart needs at least 2",
+        "{} has {species} species: a classifier needs at least 2",
         data.name
     );
     Ok(data.sampled(config.sample, config.most_points(), config.seed))
 }
 
-/// Which records train, choose and test: by plots, never a tree on two sides.
+/// Training, validation and test set: split by plots, so that all scans of a tree are in the same set.
 ///
 /// # Errors
-/// A data set that cannot be split so.
+/// Returns an error if the data set cannot be split so.
 pub fn split(config: &Config, data: &Dataset) -> Result<Split> {
     if config.folds > 0 {
-        // The fold tests and nothing chooses an epoch: a score on plots that also chose would flatter.
-        let fold = split::folds(data, config.folds, config.fold, config.seed)?;
-        return Ok(Split {
-            test: [fold.test, fold.validation].concat(),
-            validation: Vec::new(),
-            ..fold
-        });
+        return Ok(tested(split::folds(
+            data,
+            config.folds,
+            config.fold,
+            config.seed,
+        )?));
     }
-    let shares = Shares {
-        validation: config.validation,
-        test: config.test,
-    };
-    split::by_plot(data, shares, config.seed)
+    let Config { validation, test, .. } = *config;
+    match (validation > 0.0, test > 0.0) {
+        (false, false) => Ok(Split {
+            train: (0..data.len()).collect(),
+            ..Split::default()
+        }),
+        (false, true) => {
+            let shares = Shares {
+                validation: test,
+                test: 0.0,
+            };
+            Ok(tested(split::by_plot(data, shares, config.seed)?))
+        }
+        (true, _) => split::by_plot(data, Shares { validation, test }, config.seed),
+    }
+}
+
+/// The same split with the validation set as test set. No epoch is chosen then: scores on plots that also chose the epoch
+/// would be too high.
+fn tested(split: Split) -> Split {
+    let warnings = split.warnings.iter();
+    Split {
+        warnings: warnings.map(|w| w.replace("validation", "test")).collect(),
+        train: split.train,
+        test: split.validation,
+        validation: Vec::new(),
+    }
 }

@@ -1,4 +1,4 @@
-//! What the model says of clouds it does not learn from. No graph is kept.
+//! Predictions of a model, without gradients.
 
 use std::sync::Arc;
 
@@ -6,30 +6,30 @@ use anyhow::Result;
 use candle_core::{DType, Tensor};
 use canopy_data::Dataset;
 
-use super::metrics;
+use super::{Evaluation, metrics};
 use crate::{
     kernels::Pass,
     loader::{Augment, Batch, Collate, Features, Frame, Loader, Points, batches, batches_by_length},
     model::PointNet,
     profile::{self, Kind},
-    report::Evaluation,
 };
 
-/// What a model said of some records.
+/// A model's predictions for some records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Predictions {
-    /// The records, in the order asked for.
+    /// The records, in the order of the call.
     pub records: Vec<usize>,
-    /// Their species' numbers.
+    /// Their labels.
     pub truth: Vec<u32>,
-    /// `[records][classes]`, each row sums to 1.
+    /// `[records][classes]`; each row sums to 1.
     pub probabilities: Vec<Vec<f32>>,
 }
 
-/// Probabilities `[clouds, classes]` of points `[clouds, points, channels]`, by running statistics and without dropout.
+/// Probabilities `[clouds, classes]` for points `[clouds, points, channels]`, in evaluation mode: running statistics, no
+/// dropout.
 ///
 /// # Errors
-/// candle's.
+/// Returns candle's.
 pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<Tensor> {
     softmax(&model.forward(points, &Pass::eval().plain(plain))?.logits)
 }
@@ -62,7 +62,7 @@ fn softmax(logits: &Tensor) -> Result<Tensor> {
     )?)
 }
 
-/// How an evaluation runs.
+/// Options of an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluateOptions<'a> {
     /// How many points of each cloud the network sees.
@@ -70,24 +70,24 @@ pub struct EvaluateOptions<'a> {
     /// Points of the cloud of every record of the data set ([`lengths`](crate::loader::lengths)); empty if all clouds have
     /// the same number of points.
     pub lengths: &'a [usize],
-    /// The frame they are seen in.
+    /// Their frame.
     pub frame: Frame,
-    /// What is told of a point.
+    /// The channels of a point.
     pub features: Features,
-    /// Clouds of a batch.
+    /// Clouds per batch.
     pub batch: usize,
-    /// Samples of each cloud whose probabilities are averaged.
+    /// Samples of each cloud, whose probabilities are averaged.
     pub votes: usize,
-    /// Loader threads.
+    /// Data loader threads.
     pub workers: usize,
     /// Plain candle operators.
     pub plain: bool,
 }
 
-/// The seed of every evaluation: the same samples whatever seed the run had.
+/// The seed of every evaluation: all runs are evaluated on the same samples.
 const SEED: u64 = 0;
 
-/// How an evaluation turns a record into points: without augmentation, the same for every model.
+/// The collation of an evaluation: no augmentation, the same for every model.
 pub fn collate(data: &Dataset, points: Points, frame: Frame, features: Features) -> Collate {
     Collate {
         data: data.clone(),
@@ -99,10 +99,11 @@ pub fn collate(data: &Dataset, points: Points, frame: Frame, features: Features)
     }
 }
 
-/// What `model` says of `records`; `each` is told after every batch how many clouds were seen, and may end it by an error.
+/// The predictions of `model` for `records`. After every batch, `each` gets the number of clouds so far, and may end the
+/// evaluation by an error.
 ///
 /// # Errors
-/// The loader's, candle's, `each`'s.
+/// Returns those of the loader, candle and `each`.
 pub fn predict(
     model: &PointNet,
     data: &Dataset,
@@ -150,15 +151,15 @@ pub fn predict(
 }
 
 impl Predictions {
-    /// The most probable species of each.
-    pub fn named(&self) -> Vec<u32> {
+    /// The most probable species of each record.
+    pub fn species(&self) -> Vec<u32> {
         self.probabilities
             .iter()
             .map(|row| metrics::argmax(row) as u32)
             .collect()
     }
 
-    /// Mean cross-entropy, nats; probabilities under 1e-12 count as that.
+    /// Mean cross-entropy, nats; probabilities below 1e-12 count as 1e-12.
     pub fn loss(&self) -> f64 {
         let each = self.truth.iter().zip(&self.probabilities);
         let sum: f64 = each
@@ -167,9 +168,9 @@ impl Predictions {
         sum / self.truth.len().max(1) as f64
     }
 
-    /// All scores, under the name of the part of the data.
+    /// All scores; `part` is the name of the part of the data.
     pub fn scores(&self, part: &str, species: &[String]) -> Evaluation {
-        let scores = metrics::scores(&self.truth, &self.named(), species.len());
+        let scores = metrics::scores(&self.truth, &self.species(), species.len());
         Evaluation {
             part: part.to_owned(),
             accuracy: scores.accuracy,

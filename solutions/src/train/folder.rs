@@ -1,73 +1,79 @@
-//! A run's folder: what lies in it, and that only one program writes there at a time.
+//! A run's folder: its files, and a lock so that only one process writes to it.
 //!
 //! ```text
 //! config.toml               the effective configuration
-//! metrics.jsonl             a line an epoch
+//! metrics.jsonl             one line per epoch
 //! events.out.tfevents.*     the same for TensorBoard
-//! last.safetensors          where the run stands; what `--resume` goes on from
+//! last.safetensors          the latest checkpoint, which `--resume` continues from
 //! best.safetensors          the weights of the best epoch
-//! evaluation.json           scores on the plots kept for the test
-//! predictions.csv           a line a test cloud
+//! evaluation.json           scores on the test set
+//! predictions.csv           one line per test cloud
 //! report.html               all of it as one page
 //! ```
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::Write,
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail};
-
 use canopy_data::atomic;
 
-use crate::report::EpochRow;
+use super::{EpochRow, tensorboard};
 
-/// An open run folder; locked until dropped, but for [`RunFolder::of_another`].
+/// An open run folder, locked until dropped, except [`RunFolder::of_another`].
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// None where another program writes: this one does not.
+    /// `None` if another process writes to the folder, and this one does not.
     lock: Option<File>,
 }
 
 impl RunFolder {
-    /// The file that holds the best weights.
+    /// The file with the best weights.
     pub const BEST: &str = "best.safetensors";
+    /// The file with the effective configuration.
+    pub const CONFIG: &str = "config.toml";
 
-    /// Makes a new folder for a run. An existing one must be empty.
+    /// Creates the folder of a new run. An existing folder must not contain a checkpoint. What a run left that ended before
+    /// its first checkpoint, for example because the disk was full, is removed: it cannot be resumed.
     ///
     /// # Errors
-    /// Names the folder: it holds a run, another program writes there, it cannot be made.
+    /// Names the folder: it contains a run, another process writes to it, or it cannot be created.
     pub fn create(path: &Path) -> Result<Self> {
-        fs::create_dir_all(path)
-            .with_context(|| format!("the run folder {} cannot be made", path.display()))?;
+        let named = || format!("the run folder {} cannot be created", path.display());
+        fs::create_dir_all(path).with_context(named)?;
         let folder = Self::lock(path)?;
-        if folder.last().exists() || folder.metrics().exists() {
+        if folder.last().exists() {
             bail!(
-                "{} holds a run already: go on with it by `canopy train --resume {}`, or name another folder with --out",
+                "{} already contains a run: resume it with `canopy train --resume {}`, or choose another folder with --out",
                 path.display(),
                 path.display()
             );
         }
+        match fs::remove_file(folder.metrics()) {
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            removed => {
+                removed.with_context(named)?;
+                tensorboard::remove_files(path).with_context(named)?;
+            }
+        }
         Ok(folder)
     }
 
-    /// Opens the folder of a run to go on with.
+    /// Opens the folder of a run to resume it.
     ///
     /// # Errors
-    /// Names the folder: it is not there, or another program writes there.
+    /// Names the folder: it does not exist, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self> {
         if !path.is_dir() {
-            bail!(
-                "there is no run folder {}: `ls runs` shows those that are",
-                path.display()
-            );
+            bail!("there is no run folder {}: `ls runs` lists runs", path.display());
         }
         Self::lock(path)
     }
 
-    /// The folder of a run that another process writes to, rank 0's: this one only reads.
+    /// The folder of a run that another process, rank 0, writes to: this process only reads.
     pub fn of_another(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -82,7 +88,7 @@ impl RunFolder {
             .truncate(false)
             .write(true)
             .open(&name)
-            .with_context(|| format!("{} cannot be written to", path.display()))?;
+            .with_context(|| format!("{} is not writable", path.display()))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self {
                 path: path.to_owned(),
@@ -90,11 +96,11 @@ impl RunFolder {
             }),
             Err(fs::TryLockError::WouldBlock) => {
                 bail!(
-                    "another canopy is writing in {}: wait for it, or name another folder with --out",
+                    "another canopy writes to {}: wait until it exits, or choose another folder with --out",
                     path.display()
                 )
             }
-            // Some network file systems know no locks: better unguarded than not at all.
+            // Some network file systems have no locks: training without one is better than not training.
             Err(fs::TryLockError::Error(_)) => Ok(Self {
                 path: path.to_owned(),
                 lock: Some(lock),
@@ -129,7 +135,7 @@ impl RunFolder {
         atomic::write(&self.path.join(name), text.as_bytes())
     }
 
-    /// Adds a line to `metrics.jsonl`.
+    /// Appends a line to `metrics.jsonl`.
     ///
     /// # Errors
     /// Names the file.
@@ -143,28 +149,28 @@ impl RunFolder {
                 .open(&path)?
                 .write_all(line.as_bytes())
         };
-        write().with_context(|| format!("{} cannot be added to", path.display()))
+        write().with_context(|| format!("{} cannot be appended to", path.display()))
     }
 
-    /// The epochs written down so far, up to `epoch`; later ones, and a line cut off by a kill, are
-    /// dropped from the file, because the run goes on from `epoch` and will write them again.
+    /// The epochs logged so far, up to `epoch`. Later ones, and a line that a kill truncated, are removed from the file,
+    /// because the resumed run will write them again.
     ///
     /// # Errors
-    /// Names the file and the line that is not a row.
+    /// Names the file and the line that cannot be parsed.
     pub fn rewind(&self, epoch: usize) -> Result<Vec<EpochRow>> {
         let path = self.metrics();
         let text = match fs::read_to_string(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.with_context(|| format!("{} cannot be read", path.display()))?,
         };
-        // Lines are kept as they stand: reading a number and writing it again may change its last digit.
+        // Lines are copied as text: parsing a number and printing it may change its last digit.
         let (mut rows, mut kept) = (Vec::new(), String::new());
         for (i, line) in text.split_inclusive('\n').enumerate() {
             if !line.ends_with('\n') {
                 break;
             }
             let row: EpochRow = serde_json::from_str(line)
-                .with_context(|| format!("{}, line {}: not an epoch's row", path.display(), i + 1))?;
+                .with_context(|| format!("{}, line {}: not the row of an epoch", path.display(), i + 1))?;
             if row.epoch <= epoch {
                 rows.push(row);
                 kept.push_str(line);
@@ -177,7 +183,7 @@ impl RunFolder {
     }
 }
 
-/// A name for a new run that is not taken yet: `parent/name`, `parent/name-2`, …
+/// The first path of `parent/name`, `parent/name-2`, … that does not exist.
 pub fn free_name(parent: &Path, name: &str) -> PathBuf {
     let first = parent.join(name);
     let numbered = (2..).map(|i| parent.join(format!("{name}-{i}")));
@@ -200,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn rewinding_drops_later_epochs_and_a_line_cut_off() {
+    fn rewinding_removes_later_epochs_and_a_truncated_line() {
         let dir = tempfile::tempdir().unwrap();
         let run = RunFolder::create(&dir.path().join("r")).unwrap();
         (1..=5).for_each(|e| run.append(&row(e)).unwrap());
@@ -212,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_row_is_named_by_its_line() {
+    fn an_error_names_the_line_of_a_damaged_row() {
         let dir = tempfile::tempdir().unwrap();
         let run = RunFolder::create(&dir.path().join("r")).unwrap();
         fs::write(run.metrics(), "nonsense\n").unwrap();
@@ -221,12 +227,12 @@ mod tests {
     }
 
     #[test]
-    fn two_runs_in_one_folder_are_refused() {
+    fn a_locked_folder_and_a_folder_with_a_checkpoint_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let first = RunFolder::create(dir.path()).unwrap();
         let e = RunFolder::create(dir.path()).unwrap_err().to_string();
-        assert!(e.contains("another canopy is writing"), "{e}");
-        first.append(&row(1)).unwrap();
+        assert!(e.contains("another canopy writes"), "{e}");
+        fs::write(first.last(), b"").unwrap();
         drop(first);
         let e = RunFolder::create(dir.path()).unwrap_err().to_string();
         assert!(e.contains("--resume"), "{e}");
@@ -234,10 +240,23 @@ mod tests {
     }
 
     #[test]
-    fn free_names_count_up() {
+    fn a_free_name_is_numbered_from_2() {
         let dir = tempfile::tempdir().unwrap();
         assert!(free_name(dir.path(), "quick").ends_with("quick"));
         fs::create_dir(dir.path().join("quick")).unwrap();
         assert!(free_name(dir.path(), "quick").ends_with("quick-2"));
+    }
+
+    #[test]
+    fn a_run_without_a_checkpoint_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = RunFolder::create(dir.path()).unwrap();
+        first.append(&row(1)).unwrap();
+        tensorboard::EventWriter::create(dir.path()).unwrap();
+        drop(first);
+        let second = RunFolder::create(dir.path()).unwrap();
+        assert_eq!(second.rewind(9).unwrap(), []);
+        let names = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name());
+        assert_eq!(names.collect::<Vec<_>>(), [".lock"]);
     }
 }

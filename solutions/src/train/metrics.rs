@@ -1,21 +1,21 @@
 //! From predictions to scores. All scores are functions of the confusion matrix.
 
-use crate::report::ClassRow;
+use super::ClassRow;
 
 /// The scores of a list of predictions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scores {
-    /// `confusion[truth][named]`: how often each was named so, `[classes][classes]`.
+    /// `confusion[truth][prediction]`, counts, `[classes][classes]`.
     pub confusion: Vec<Vec<u64>>,
-    /// Share named rightly; 0 where there is nothing.
+    /// Share classified correctly; 0 if there is no prediction.
     pub accuracy: f64,
-    /// Mean recall over the classes that occur; 0 where none does.
+    /// Mean recall over the classes that occur; 0 if none does.
     pub balanced_accuracy: f64,
-    /// Mean F1 over the classes that occur; 0 where none does.
+    /// Mean F1 over the classes that occur; 0 if none does.
     pub macro_f1: f64,
 }
 
-/// All scores of `named` against `truth`.
+/// All scores of the predictions `named` against `truth`.
 ///
 /// # Panics
 /// As [`confusion_matrix`].
@@ -29,12 +29,12 @@ pub fn scores(truth: &[u32], named: &[u32], classes: usize) -> Scores {
     }
 }
 
-/// `matrix[truth][named]`: how often each was named so. `[classes][classes]`.
+/// `matrix[truth][prediction]`: counts, `[classes][classes]`.
 ///
 /// # Panics
-/// Where the lists differ in length or a label is not below `classes`.
+/// Panics if the lists differ in length or a label is not below `classes`.
 pub fn confusion_matrix(truth: &[u32], named: &[u32], classes: usize) -> Vec<Vec<u64>> {
-    assert_eq!(truth.len(), named.len(), "one name for each truth");
+    assert_eq!(truth.len(), named.len(), "one prediction for each label");
     let mut matrix = vec![vec![0; classes]; classes];
     for (&t, &n) in truth.iter().zip(named) {
         matrix[t as usize][n as usize] += 1;
@@ -42,38 +42,38 @@ pub fn confusion_matrix(truth: &[u32], named: &[u32], classes: usize) -> Vec<Vec
     matrix
 }
 
-/// Share named rightly; 0 where there is nothing.
+/// Share classified correctly; 0 if there is no prediction.
 pub fn accuracy(confusion: &[Vec<u64>]) -> f64 {
-    let right: u64 = (0..confusion.len()).map(|i| confusion[i][i]).sum();
+    let correct: u64 = (0..confusion.len()).map(|i| confusion[i][i]).sum();
     let all: u64 = confusion.iter().flatten().sum();
-    ratio(right, all).unwrap_or(0.0)
+    ratio(correct, all).unwrap_or(0.0)
 }
 
-/// Mean recall over the classes that occur (Brodersen et al. 2010); 0 where none does.
+/// Mean recall over the classes that occur (Brodersen et al. 2010); 0 if none does.
 pub fn balanced_accuracy(confusion: &[Vec<u64>]) -> f64 {
     mean((0..confusion.len()).filter_map(|i| ratio(confusion[i][i], confusion[i].iter().sum())))
 }
 
-/// Mean F1 over the classes that occur; 0 where none does.
+/// Mean F1 over the classes that occur; 0 if none does.
 pub fn macro_f1(confusion: &[Vec<u64>]) -> f64 {
     mean((0..confusion.len()).filter_map(|i| class_scores(confusion, i).2))
 }
 
-/// Precision, recall and F1 of class `i`. Precision is none where nothing was named so, recall and F1
-/// where it does not occur. F1 = 2·hits / (occurs + named), so it is 0 where it occurs and was never found.
+/// Precision, recall and F1 of class `i`. Precision is `None` if the class was never predicted, recall and F1 if it does not
+/// occur. F1 = 2 · correct / (occurring + predicted), so it is 0 if the class occurs and was never predicted correctly.
 pub fn class_scores(confusion: &[Vec<u64>], i: usize) -> (Option<f64>, Option<f64>, Option<f64>) {
-    let hits = confusion[i][i];
+    let correct = confusion[i][i];
     let occurs: u64 = confusion[i].iter().sum();
-    let named: u64 = confusion.iter().map(|row| row[i]).sum();
+    let predicted: u64 = confusion.iter().map(|row| row[i]).sum();
     let f1 = if occurs > 0 {
-        ratio(2 * hits, occurs + named)
+        ratio(2 * correct, occurs + predicted)
     } else {
         None
     };
-    (ratio(hits, named), ratio(hits, occurs), f1)
+    (ratio(correct, predicted), ratio(correct, occurs), f1)
 }
 
-/// The per-class table. `species` in label order.
+/// The table of classes. `species` in the order of their labels.
 pub fn class_rows(confusion: &[Vec<u64>], species: &[String]) -> Vec<ClassRow> {
     let row = |(i, name): (usize, &String)| {
         let (precision, recall, f1) = class_scores(confusion, i);
@@ -88,7 +88,39 @@ pub fn class_rows(confusion: &[Vec<u64>], species: &[String]) -> Vec<ClassRow> {
     species.iter().enumerate().map(row).collect()
 }
 
-/// The index of the greatest value, the first of equal ones; 0 for an empty row. NaN is never greatest.
+/// The 97.5th percentile of the standard normal distribution.
+const Z: f64 = 1.959_964;
+
+/// The 95 % Wilson score interval of a share of which `correct` of `all` were observed (Wilson 1927). It is never of width 0:
+/// one tree of one is 21 % to 100 %. Brown, Cai and DasGupta (2001) recommend it for few observations. `None` without any.
+pub fn wilson(correct: u64, all: u64) -> Option<(f64, f64)> {
+    let share = ratio(correct, all)?;
+    let n = all as f64;
+    let scale = 1.0 + Z * Z / n;
+    let middle = (share + Z * Z / (2.0 * n)) / scale;
+    let half = Z / scale * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    Some(((middle - half).max(0.0), (middle + half).min(1.0)))
+}
+
+/// A 95 % interval of the balanced accuracy: the Wilson intervals of the species' recalls, combined by the MOVER (Zou, Huang
+/// and Zhang 2009). The trees count as independent. `None` if nothing was evaluated.
+pub fn balanced_interval(classes: &[ClassRow]) -> Option<(f64, f64)> {
+    let (mut count, mut sum, mut below, mut above) = (0.0, 0.0, 0.0, 0.0);
+    for class in classes {
+        let Some(recall) = class.recall else { continue };
+        let correct = (recall * class.support as f64).round() as u64;
+        let Some((low, high)) = wilson(correct, class.support) else {
+            continue;
+        };
+        count += 1.0;
+        sum += recall;
+        below += (recall - low).powi(2);
+        above += (high - recall).powi(2);
+    }
+    (count > 0.0).then(|| ((sum - below.sqrt()) / count, (sum + above.sqrt()) / count))
+}
+
+/// The index of the largest value, the first one of equals; 0 for an empty row. NaN is never the largest.
 pub fn argmax(row: &[f32]) -> usize {
     let mut best = 0;
     for (i, v) in row.iter().enumerate() {
@@ -113,8 +145,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_are_those_worked_out_by_hand() {
-        // truth 0: 3 right, 1 called 1; truth 1: 1 right, 1 called 0; truth 2 never occurs, once named.
+    fn scores_match_a_calculation_by_hand() {
+        // Class 0: 3 correct, 1 taken for class 1. Class 1: 1 correct, 1 taken for class 0, 1 for class 2. Class 2 never occurs.
         let m = confusion_matrix(&[0, 0, 0, 0, 1, 1, 1], &[0, 0, 0, 1, 1, 0, 2], 3);
         assert_eq!(m, [[3, 1, 0], [1, 1, 1], [0, 0, 0]]);
         assert_eq!(accuracy(&m), 4.0 / 7.0);
@@ -126,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_is_never_found_has_f1_zero() {
+    fn f1_is_zero_if_a_class_is_never_predicted_correctly() {
         let m = confusion_matrix(&[0, 1], &[1, 1], 2);
         assert_eq!(class_scores(&m, 0), (None, Some(0.0), Some(0.0)));
     }
 
     #[test]
-    fn nothing_evaluated_scores_zero_not_nan() {
+    fn scores_of_no_predictions_are_zero() {
         let m = confusion_matrix(&[], &[], 2);
         assert_eq!(
             (accuracy(&m), balanced_accuracy(&m), macro_f1(&m)),
@@ -141,9 +173,45 @@ mod tests {
     }
 
     #[test]
-    fn argmax_takes_the_first_of_equals_and_passes_over_nan() {
+    fn argmax_returns_the_first_of_equals_and_skips_nan() {
         assert_eq!(argmax(&[1.0, 3.0, 3.0]), 1);
         assert_eq!(argmax(&[f32::NAN, 0.5, f32::NAN]), 1);
         assert_eq!(argmax(&[]), 0);
+    }
+
+    #[test]
+    fn wilson_matches_published_values() {
+        // Newcombe (1998), Statistics in Medicine 17, table I, method 3.
+        for (correct, all, low, high) in [
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0, 0.1611),
+            (1, 29, 0.0061, 0.1718),
+        ] {
+            let (l, h) = wilson(correct, all).unwrap();
+            assert!(
+                (l - low).abs() < 5e-5 && (h - high).abs() < 5e-5,
+                "{correct}/{all}: {l} {h}"
+            );
+        }
+        assert_eq!(wilson(0, 0), None);
+    }
+
+    #[test]
+    fn the_interval_of_few_trees_is_wide() {
+        let row = |support, recall| ClassRow {
+            support,
+            recall,
+            ..ClassRow::default()
+        };
+        // Three species of one tree, all correct: that is not certainty.
+        let (low, high) = balanced_interval(&vec![row(1, Some(1.0)); 3]).unwrap();
+        assert!(low < 0.6 && high == 1.0, "{low} {high}");
+        let (low, high) = balanced_interval(&[row(1000, Some(0.5)), row(0, None)]).unwrap();
+        assert!(
+            low > 0.46 && high < 0.54 && low < 0.5 && high > 0.5,
+            "{low} {high}"
+        );
+        assert_eq!(balanced_interval(&[row(0, None)]), None);
     }
 }

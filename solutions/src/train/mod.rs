@@ -1,6 +1,6 @@
-//! Puts the rooms together: step, evaluation, metrics, checkpoints, the run loop. The only room that knows
-//! them all.
+//! Training: step, evaluation, metrics, checkpoints, the run loop. The only module that uses all those below it.
 
+mod build;
 mod carrier;
 pub mod checkpoint;
 mod config;
@@ -17,10 +17,10 @@ mod on_device;
 mod plan;
 mod points;
 pub mod points_setting;
-pub mod profiled;
 mod progress;
 pub mod ranks;
 mod replica;
+mod results;
 mod run;
 mod running;
 mod search;
@@ -28,6 +28,7 @@ pub mod short;
 mod step;
 pub mod summary;
 mod take_up;
+pub mod tensorboard;
 mod trainer;
 
 pub use checkpoint::{Checkpoint, Progress};
@@ -41,6 +42,7 @@ pub use on_device::{OnDevice, mean_loss};
 pub use plan::Plan;
 pub use progress::{Display, bar};
 use replica::Replica;
+pub use results::{ClassRow, CriticalPoints, EpochRow, Evaluation, RunReport, WrongTree};
 pub use run::Outcome;
 pub use running::{Figures, Running, SumOver};
 pub use search::{Failure, executable_batch};

@@ -1,4 +1,4 @@
-//! What a run shows while it goes: a bar on a terminal, a line an epoch elsewhere.
+//! Progress of a run: a bar on a terminal, otherwise one line per epoch.
 
 use std::{
     io::IsTerminal,
@@ -7,12 +7,12 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::report::EpochRow;
+use super::EpochRow;
 
-/// How often figures are read back from the device for the bar.
+/// How often the bar reads loss and accuracy back from the device.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// The display of a run.
+/// The progress display of a run.
 pub struct Display {
     bar: ProgressBar,
     epochs: usize,
@@ -21,7 +21,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// A display for `steps` steps in `epochs` epochs, of which `done` are done.
+    /// A display for `steps` steps in `epochs` epochs, after `done` steps.
     pub fn new(steps: u64, epochs: usize, done: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(5))
             .with_position(done);
@@ -35,7 +35,7 @@ impl Display {
         }
     }
 
-    /// After a step; true where it is time to read the figures for `figures`.
+    /// Call after a step. Returns true if it is time to call [`Self::figures`].
     pub fn step(&mut self, epoch: usize) -> bool {
         self.bar
             .set_prefix(format!("epoch {}/{}", epoch + 1, self.epochs));
@@ -47,7 +47,7 @@ impl Display {
         due
     }
 
-    /// Shows the figures of the epoch under way.
+    /// Shows loss, accuracy and clouds per second of the current epoch.
     pub fn figures(&self, loss: f64, accuracy: f64, rate: f64) {
         self.bar.set_message(format!(
             "loss {loss:.3} acc {:.1}% {rate:.0}/s{}",
@@ -56,7 +56,7 @@ impl Display {
         ));
     }
 
-    /// After an epoch. Lines go to standard error, so that `--json` has standard output to itself.
+    /// Call after an epoch. Lines go to standard error, because standard output may be JSON.
     pub fn epoch(&mut self, row: &EpochRow) {
         if let Some(v) = row.val_balanced {
             self.validated = format!(" val {:.1}%", 100.0 * v);
@@ -67,7 +67,7 @@ impl Display {
             .unwrap_or_default();
         let scale = row.loss_scale.map(|scale| match row.left_out {
             0 => format!(", loss scale {scale}"),
-            n => format!(", loss scale {scale}, {n} steps left out"),
+            n => format!(", loss scale {scale}, {n} steps skipped"),
         });
         let scale = scale.unwrap_or_default();
         if !std::io::stderr().is_terminal() {
@@ -83,13 +83,13 @@ impl Display {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// A bar for `total` things of one kind, shown on a terminal only.
+/// A bar over `total` items, shown on a terminal only.
 pub fn bar(total: u64, what: &str) -> ProgressBar {
     let bar = ProgressBar::new(total).with_message(what.to_owned());
     bar.set_style(style("{msg} {bar:24.green} {pos}/{len} · {eta} left"));

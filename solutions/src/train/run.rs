@@ -12,14 +12,14 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 use super::{
-    Display, Loss, Replica, Running, StepInputs, Trainer, checkpoint, plan,
+    Display, EpochRow, Loss, Replica, Running, StepInputs, Trainer, checkpoint, plan,
     ranks::{Job, Wishes},
+    tensorboard::EventWriter,
 };
 use crate::{
     loader::{Batch, Collate, Loader},
     precision::LossScale,
     profile::{self, Kind},
-    report::{EpochRow, tensorboard::EventWriter},
 };
 
 /// How a call of [`Trainer::run`] ended.

@@ -1,4 +1,4 @@
-//! Taking up a run where it was broken off, to the last bit.
+//! Resuming a run: it continues bit-identical to a run that was never interrupted.
 
 use std::collections::HashMap;
 
@@ -11,26 +11,26 @@ use crate::{
     optim::Optimizer,
 };
 
-/// What a run goes on from, whatever file it came out of.
+/// The state that a run is resumed from.
 #[derive(Clone, Debug)]
 pub struct Saved {
     /// Weights and running statistics by name ([`PointNet::to_map`]).
     pub model: HashMap<String, Tensor>,
-    /// What the optimizer remembers, by name ([`Optimizer::state`]).
+    /// The optimizer's state by name ([`Optimizer::state`]).
     pub optimizer: HashMap<String, Tensor>,
-    /// Seeds the order of each epoch.
+    /// The seed of each epoch's order.
     pub seed: u64,
-    /// The epoch under way, from 0.
+    /// The current epoch, from 0.
     pub epoch: usize,
-    /// Its batches that are done.
+    /// Batches of it that are completed.
     pub batch: usize,
 }
 
-/// Puts model and optimizer back, and gives the batches of the epoch under way that are still to do: record numbers, `records`
-/// in the order of that epoch, cut into batches of `size`, the last left out where it is not full.
+/// Restores model and optimizer, and returns the remaining batches of the current epoch: record numbers, `records` in the
+/// order of that epoch, split into batches of `size`. A last batch that is not full is dropped.
 ///
 /// # Errors
-/// Tensors of another model or optimizer; `source` says in them where the tensors come from.
+/// Returns an error if the tensors are of another model or optimizer. The error names `source`, where the tensors come from.
 pub fn take_up(
     saved: &Saved,
     model: &PointNet,
@@ -46,10 +46,10 @@ pub fn take_up(
     remaining(records, size, saved.seed, (saved.epoch, saved.batch))
 }
 
-/// The batches of epoch `at.0` that come after its first `at.1`.
+/// The batches of epoch `at.0` after its first `at.1`.
 ///
 /// # Errors
-/// A size of 0.
+/// Returns an error if `size` is 0.
 pub(super) fn remaining(
     records: &[usize],
     size: usize,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_done_and_what_remains_are_the_epoch() {
+    fn completed_and_remaining_batches_are_the_epoch() {
         let records: Vec<usize> = (100..123).collect();
         let whole = remaining(&records, 5, 3, (2, 0)).unwrap();
         assert_eq!(whole.len(), 4);

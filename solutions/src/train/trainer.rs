@@ -7,8 +7,8 @@ use candle_core::{DType, Device, Tensor};
 use canopy_data::{Dataset, split::Split};
 
 use super::{
-    Checkpoint, Config, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved, checkpoint,
-    evaluate,
+    Checkpoint, Config, EpochRow, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved,
+    checkpoint, evaluate,
     master::build_optimizer,
     ranks::{Pieces, RankStats},
     take_up,
@@ -20,7 +20,6 @@ use crate::{
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale, LossScaler},
-    report::EpochRow,
 };
 
 /// A model under training, with all that it needs.

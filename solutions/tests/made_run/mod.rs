@@ -1,11 +1,11 @@
-//! A made-up run to draw pages from. Its numbers and trees come from formulas and mean nothing.
+//! A synthetic run to draw pages from. Its numbers and trees come from formulas and mean nothing.
 
-use canopy::report::{ClassRow, CriticalPoints, EpochRow, Evaluation, RunReport, WrongTree};
+use canopy::train::{ClassRow, CriticalPoints, EpochRow, Evaluation, RunReport, WrongTree};
 
-/// Mark of what is hostile: none of it may reach the page as markup.
+/// Hostile text: none of it may reach the page as markup.
 pub const HOSTILE: &str = "<script>document.title='owned'</script>\"'><img src=x onerror=alert(1)>";
 
-/// A small generator, so that every run draws the same (Knuth's MMIX constants).
+/// A small random generator, so that every test sees the same values (Knuth's MMIX constants).
 struct Draw(u64);
 
 impl Draw {
@@ -18,7 +18,7 @@ impl Draw {
     }
 }
 
-/// A cone or an egg on a stem: no more than something to turn.
+/// A cone or an ellipsoid on a stem.
 pub fn tree(seed: u64, points: usize) -> Vec<[f32; 3]> {
     let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 7);
     let height = 12.0 + 18.0 * draw.unit();
@@ -41,7 +41,7 @@ pub fn tree(seed: u64, points: usize) -> Vec<[f32; 3]> {
         .collect()
 }
 
-/// A run of so many species, epochs and wrong trees, with odd values where `odd`.
+/// A run with these species and these numbers of epochs and wrongly classified trees; with non-finite values if `odd`.
 pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunReport {
     let k = names.len();
     let mut draw = Draw(3);
@@ -60,7 +60,7 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
         .collect();
     let classes: Vec<ClassRow> = (0..k).map(|c| class_row(&names[c], c, &confusion)).collect();
     let total: u64 = confusion.iter().flatten().sum();
-    let right: u64 = (0..k).map(|c| confusion[c][c]).sum();
+    let correct: u64 = (0..k).map(|c| confusion[c][c]).sum();
     let rows = (1..=epochs)
         .map(|e| epoch_row(e, epochs, odd, &mut draw))
         .collect();
@@ -69,7 +69,7 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
         .filter(|&i| i % 6 != 0 && cloud[i][0].hypot(cloud[i][1]) > 2.2)
         .collect();
     RunReport {
-        title: "A made-up run, to draw the page from".into(),
+        title: "A synthetic run, to draw the page from".into(),
         command: "canopy train --preset quick --seed 1 --data 'my trees'".into(),
         version: "0.0.0".into(),
         started: "2000-01-01T00:00:00Z".into(),
@@ -80,15 +80,16 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
         ],
         config: "[model]\nkind = \"vanilla\"\npoints = 1024\n".into(),
         epochs: rows,
-        evaluation: Evaluation {
+        best_epoch: Some(epochs),
+        evaluation: Some(Evaluation {
             part: "test".into(),
-            accuracy: right as f64 / total.max(1) as f64,
+            accuracy: correct as f64 / total.max(1) as f64,
             balanced_accuracy: classes.iter().filter_map(|c| c.recall).sum::<f64>() / k.max(1) as f64,
             macro_f1: classes.iter().filter_map(|c| c.f1).sum::<f64>() / k.max(1) as f64,
             loss: if odd { f64::NAN } else { 0.412 },
             classes,
             confusion,
-        },
+        }),
         training_counts: names.iter().map(|n| (n.clone(), 80)).collect(),
         wrong: (0..wrong).map(|i| wrong_tree(i, names)).collect(),
         critical: (k > 0).then(|| CriticalPoints {
@@ -102,15 +103,15 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
 
 fn class_row(species: &str, c: usize, confusion: &[Vec<u64>]) -> ClassRow {
     let support: u64 = confusion[c].iter().sum();
-    let named: u64 = confusion.iter().map(|row| row[c]).sum();
-    let right = confusion[c][c] as f64;
-    let share = |of: u64| (of > 0).then(|| right / of as f64);
+    let predicted: u64 = confusion.iter().map(|row| row[c]).sum();
+    let correct = confusion[c][c] as f64;
+    let share = |of: u64| (of > 0).then(|| correct / of as f64);
     ClassRow {
         species: species.into(),
         support,
-        precision: share(named),
+        precision: share(predicted),
         recall: share(support),
-        f1: (support + named > 0).then(|| 2.0 * right / (support + named) as f64),
+        f1: (support + predicted > 0).then(|| 2.0 * correct / (support + predicted) as f64),
     }
 }
 
@@ -147,13 +148,13 @@ fn wrong_tree(i: usize, names: &[String]) -> WrongTree {
     WrongTree {
         tree: format!("plot {}, tree {i}", i % 10),
         truth: names[i % names.len()].clone(),
-        named: names[(i + 1) % names.len()].clone(),
+        predicted: names[(i + 1) % names.len()].clone(),
         probability: 0.99 / (1.0 + 0.03 * i as f32),
         points: tree(i as u64, 1024),
     }
 }
 
-/// The seven species of the built-in set.
+/// The seven species of the built-in data set.
 pub fn seven() -> Vec<String> {
     [
         "European beech",

@@ -112,8 +112,8 @@ fn folders(parent: &str) -> Vec<String> {
     names
 }
 
-/// The rooms that only `train` and `cli` know together.
-const LOWER: [&str; 10] = [
+/// The modules below `train`.
+const LOWER: [&str; 9] = [
     "device",
     "kernels",
     "loader",
@@ -122,18 +122,19 @@ const LOWER: [&str; 10] = [
     "parallel",
     "precision",
     "profile",
-    "report",
     "schedule",
 ];
 
-/// Which rooms of canopy a room may use. Rooms on the ground floor know candle, canopy-data and kernels.
+/// The modules of canopy that a module may use, apart from itself.
 fn may_use(room: &str) -> Option<Vec<&'static str>> {
     Some(match room {
-        "device" | "kernels" | "schedule" | "report" => Vec::new(),
+        "device" | "kernels" | "schedule" => Vec::new(),
         "loader" | "optim" | "precision" | "profile" | "parallel" => vec!["kernels"],
         "model" => vec!["kernels"],
         "train" => LOWER.to_vec(),
-        "cli" => [&LOWER[..], &["train"]].concat(),
+        // It reads what a run or a recording left.
+        "report" => vec!["profile", "train"],
+        "cli" => [&LOWER[..], &["train", "report"]].concat(),
         _ => return None,
     })
 }

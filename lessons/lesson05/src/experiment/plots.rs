@@ -1,8 +1,8 @@
 //! Plots of the runs.
 
 use canopy::{
+    report::profiled::timeline_plot,
     report::svg::{Rect, RectPlot},
-    train::profiled::timeline_plot,
 };
 
 use super::bottlenecks::{Run, Trainer};

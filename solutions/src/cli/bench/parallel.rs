@@ -135,7 +135,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         say!("{}", serde_json::to_string_pretty(&found)?);
     } else {
-        print(&found);
+        print(&found)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -246,7 +246,7 @@ fn predict(ranks: usize, of_one: f64, bytes: f64, cost: Cost) -> Predicted {
     }
 }
 
-fn print(found: &Found) {
+fn print(found: &Found) -> Result<()> {
     say!(
         "bench parallel: {} PointNet, {} points, {:.2} MB of gradients;\n{}; each rank has one thread",
         found.model,
@@ -254,7 +254,7 @@ fn print(found: &Found) {
         found.gradient_bytes as f64 / 1e6,
         found.processor
     );
-    print_measured(&found.measured);
+    print_measured(&found.measured)?;
     let Cost { alpha, beta } = found.assumed;
     say!(
         "\npredicted with α = {:.1} µs, β = {:.3} ns a byte{:>9}{:>12}{:>14}",
@@ -278,9 +278,10 @@ fn print(found: &Found) {
             100.0 * p.efficiency_hidden
         );
     }
+    Ok(())
 }
 
-fn print_measured(found: &Measured) {
+fn print_measured(found: &Measured) -> Result<()> {
     for (name, rows) in [("weak scaling", &found.weak), ("strong scaling", &found.strong)] {
         say!(
             "\n{name:<16}{:>6}{:>11}{:>11}{:>11}{:>12}{:>10}",
@@ -320,6 +321,7 @@ fn print_measured(found: &Measured) {
         alpha * 1e6,
         beta * 1e9
     );
+    Ok(())
 }
 
 fn plot(found: &Found) -> LinePlot {

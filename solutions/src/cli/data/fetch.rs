@@ -44,7 +44,7 @@ pub struct Args {
 /// Downloads, verifies and unpacks a data set.
 pub fn run(args: &Args) -> Result<()> {
     let Some(name) = &args.name else {
-        list(args.json);
+        list(args.json)?;
         return Ok(());
     };
     let entry = fetch::find(name)?;
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(entry.name));
-    show(entry);
+    show(entry)?;
     if entry.files.iter().all(|f| f.url.is_none()) {
         return by_hand(entry, &out);
     }
@@ -92,11 +92,11 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn list(as_json_too: bool) {
+fn list(as_json_too: bool) -> Result<()> {
     if as_json_too {
         let all: Vec<_> = fetch::catalogue().iter().map(as_json).collect();
         say!("{:#}", json!(all));
-        return;
+        return Ok(());
     }
     let mut table = Table::new(["name", "licence", "size"]);
     for entry in fetch::catalogue() {
@@ -113,8 +113,9 @@ fn list(as_json_too: bool) {
         };
         table.row([entry.name, licence, &size]);
     }
-    table.print();
+    table.print()?;
     say!("\nfetch one: canopy data fetch NAME");
+    Ok(())
 }
 
 fn as_json(entry: &Entry) -> serde_json::Value {
@@ -127,7 +128,7 @@ fn as_json(entry: &Entry) -> serde_json::Value {
         "licence": entry.licence, "files": files, "by_hand": entry.by_hand})
 }
 
-fn show(entry: &Entry) {
+fn show(entry: &Entry) -> Result<()> {
     say!("{}", entry.title);
     say!("  cite     {}", entry.citation);
     if !entry.page.is_empty() {
@@ -148,6 +149,7 @@ fn show(entry: &Entry) {
         say!("    size     {size}");
         say!("    md5      {}", file.md5);
     }
+    Ok(())
 }
 
 /// Prints what to do by hand, and checks the files that exist.

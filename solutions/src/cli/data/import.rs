@@ -135,7 +135,7 @@ pub fn run(args: &Args) -> Result<()> {
     for (name, count) in data.species.iter().zip(&counts) {
         table.row([name.clone(), count.to_string()]);
     }
-    table.print();
+    table.print()?;
     say!(
         "{} trees, {} points in {}; left out: {} sparse, {} damaged",
         report.trees,

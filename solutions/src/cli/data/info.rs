@@ -154,7 +154,7 @@ fn set(path: &Path, data: &Dataset, quiet: bool) -> Result<Value> {
             data.len(),
             thousands(total)
         ),
-    );
+    )?;
     points.sort_unstable();
     let middle = points.get(points.len() / 2).copied().unwrap_or(0);
     let (least, most) = (
@@ -183,9 +183,11 @@ fn layout(path: &Path, kind: Kind, args: &Args) -> Result<Value> {
         &records,
         !quiet,
         &format!("{}: recognised as {kind}, {} trees", path.display(), plan.trees()),
-    );
+    )?;
     if !quiet {
-        plan.notes.iter().for_each(|note| say!("note: {note}"));
+        for note in &plan.notes {
+            say!("note: {note}");
+        }
         for d in &plan.missing {
             say!("not readable: {}: {}", d.path.display(), d.why);
         }
@@ -234,7 +236,7 @@ fn decode(plan: &Plan) -> Result<Report> {
 }
 
 /// Species, trees and plots of records, as JSON and printed if `print`.
-fn labels(species: &[String], records: &[TreeRecord], print: bool, title: &str) -> Value {
+fn labels(species: &[String], records: &[TreeRecord], print: bool, title: &str) -> Result<Value> {
     let mut grid: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut trees = vec![BTreeSet::new(); species.len()];
     let mut scans = vec![0; species.len()];
@@ -252,7 +254,7 @@ fn labels(species: &[String], records: &[TreeRecord], print: bool, title: &str) 
                 table.row(std::iter::once((*plot).to_owned()).chain(row.iter().map(ToString::to_string)));
             }
             table.row(std::iter::once("scans".to_owned()).chain(scans.iter().map(ToString::to_string)));
-            table.print();
+            table.print()?;
         } else {
             let mut table = Table::new(["species", "scans", "trees", "plots"]);
             for (s, name) in species.iter().enumerate() {
@@ -263,7 +265,7 @@ fn labels(species: &[String], records: &[TreeRecord], print: bool, title: &str) 
                     plots_of(s).to_string(),
                 ]);
             }
-            table.print();
+            table.print()?;
         }
     }
     let rows: Vec<Value> = species
@@ -271,6 +273,8 @@ fn labels(species: &[String], records: &[TreeRecord], print: bool, title: &str) 
         .enumerate()
         .map(|(s, name)| json!({"species": name, "scans": scans[s], "trees": trees[s].len(), "plots": plots_of(s)}))
         .collect();
-    json!({"scans": records.len(), "plots": grid.len(), "species": rows,
-        "grid": grid.iter().map(|(plot, row)| json!({"plot": plot, "scans": row})).collect::<Vec<_>>()})
+    Ok(
+        json!({"scans": records.len(), "plots": grid.len(), "species": rows,
+        "grid": grid.iter().map(|(plot, row)| json!({"plot": plot, "scans": row})).collect::<Vec<_>>()}),
+    )
 }

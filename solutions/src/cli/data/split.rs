@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     table.row(row("scans", &|p| p.1.len()));
     table.row(row("plots", &|p| plots(&data, &p.1).len()));
-    table.print();
+    table.print()?;
     Ok(())
 }
 

@@ -15,7 +15,10 @@ impl Table {
     }
 
     /// Prints it to standard output.
-    pub fn print(&self) {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn print(&self) -> anyhow::Result<()> {
         let columns = self.0.iter().map(Vec::len).max().unwrap_or(0);
         let wide = |c: usize| {
             self.0
@@ -36,6 +39,7 @@ impl Table {
                 });
             say!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
         }
+        Ok(())
     }
 }
 

@@ -1,35 +1,33 @@
-//! How the run went: loss, accuracy and learning rate over the epochs.
+//! Loss, accuracy and learning rate over the epochs.
 
 use std::fmt::Write;
 
-use crate::report::html::{duration, percent, thousands};
-use crate::report::svg::{LinePlot, Mark, Series};
-use crate::report::types::{EpochRow, RunReport};
+use indicatif::HumanCount;
 
-/// Rows of the table of epochs; a longer run's first ones are in `metrics.jsonl` only.
+use crate::report::html::{duration, percent};
+use crate::report::svg::{LinePlot, Mark, Series};
+use crate::train::{EpochRow, RunReport};
+
+/// Rows of the table of epochs; the first epochs of longer runs are in `metrics.jsonl` only.
 const MOST_ROWS: usize = 500;
 
 pub(super) fn section(out: &mut String, run: &RunReport) {
     out.push_str("<section aria-labelledby=\"curves\">\n<h2 id=\"curves\">How it learned</h2>\n");
     if run.epochs.is_empty() {
-        out.push_str("<p>No epoch was finished yet.</p>\n</section>\n");
+        out.push_str("<p>No epoch is completed yet.</p>\n</section>\n");
         return;
     }
     out.push_str("<div class=\"plots\">\n");
-    for plot in [
-        loss(&run.epochs),
-        accuracy(&run.epochs),
-        learning_rate(&run.epochs),
-    ] {
+    for plot in [loss(&run.epochs), accuracy(run), learning_rate(&run.epochs)] {
         let _ = writeln!(out, "<figure>{}</figure>", plot.svg());
     }
-    out.push_str("</div>\n<p class=\"note\">Training values are taken while the model learns: on augmented clouds, with dropout.</p>\n");
+    out.push_str("</div>\n<p class=\"note\">Training values are measured in training mode: on augmented clouds, with dropout.</p>\n");
     table(out, &run.epochs);
     out.push_str("</section>\n");
 }
 
 fn line(epochs: &[EpochRow], name: &str, value: impl Fn(&EpochRow) -> Option<f64>) -> Series {
-    // Epochs that were not evaluated are bridged; what is not finite breaks the line.
+    // The line bridges epochs that were not evaluated; a non-finite value interrupts it.
     Series::new(
         name,
         epochs
@@ -39,7 +37,7 @@ fn line(epochs: &[EpochRow], name: &str, value: impl Fn(&EpochRow) -> Option<f64
     )
 }
 
-/// Plots of three a row on a wide screen, one on a phone.
+/// A plot of a size for three per row on a wide screen and one on a phone.
 fn plot(title: &str, y_label: &str) -> LinePlot {
     LinePlot {
         size: (380.0, 290.0),
@@ -51,37 +49,35 @@ fn plot(title: &str, y_label: &str) -> LinePlot {
 fn loss(epochs: &[EpochRow]) -> LinePlot {
     plot("Loss", "cross-entropy, nats")
         .with(line(epochs, "training", |r| Some(r.train_loss)))
-        .with(line(epochs, "held-out plots", |r| r.val_loss))
+        .with(line(epochs, "validation", |r| r.val_loss))
 }
 
-fn accuracy(epochs: &[EpochRow]) -> LinePlot {
-    let mut plot = plot("Accuracy", "share of trees named rightly")
+fn accuracy(run: &RunReport) -> LinePlot {
+    let epochs = &run.epochs;
+    let mut plot = plot("Accuracy", "share of trees classified correctly")
         .with(line(epochs, "training", |r| Some(r.train_accuracy)))
-        .with(line(epochs, "held-out", |r| r.val_accuracy))
+        .with(line(epochs, "validation", |r| r.val_accuracy))
         .with(line(epochs, "balanced", |r| r.val_balanced));
     plot.percent = true;
     plot.y_range = Some((0.0, 1.0));
-    let finite = epochs
-        .iter()
-        .filter_map(|r| Some((r.epoch as f64, r.val_balanced.filter(|v| v.is_finite())?)));
-    // The first of the highest.
-    let best = finite.fold(None, |best: Option<(f64, f64)>, p| {
-        if best.is_some_and(|b| b.1 >= p.1) {
-            best
-        } else {
-            Some(p)
-        }
-    });
-    plot.marks.extend(best.map(|at| Mark {
-        at,
-        label: format!("{} at epoch {}", percent(at.1), at.0),
-    }));
+    let best = epochs.iter().find(|r| Some(r.epoch) == run.best_epoch);
+    plot.marks = best
+        .and_then(|r| {
+            let y = r.val_balanced?;
+            Some(Mark {
+                at: (r.epoch as f64, y),
+                label: format!("{} at epoch {}", percent(y), r.epoch),
+            })
+        })
+        .into_iter()
+        .collect();
     plot
 }
 
 fn learning_rate(epochs: &[EpochRow]) -> LinePlot {
-    let mut plot = plot("Learning rate", "at the epoch’s end")
-        .with(line(epochs, "learning rate", |r| Some(r.learning_rate)));
+    let mut plot =
+        plot("Learning rate", "at the end of the epoch")
+            .with(line(epochs, "learning rate", |r| Some(r.learning_rate)));
     plot.y_range = Some((0.0, 0.0));
     plot
 }
@@ -93,13 +89,13 @@ fn table(out: &mut String, epochs: &[EpochRow]) {
         let _ = writeln!(
             out,
             "<p class=\"note\">The first {} are in metrics.jsonl.</p>",
-            thousands(hidden as u64)
+            HumanCount(hidden as u64)
         );
     }
     out.push_str(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Epochs\"><table class=\"numbers\">\n<thead><tr>\
-         <th scope=\"col\">epoch</th><th scope=\"col\">loss, training</th><th scope=\"col\">loss, held-out</th>\
-         <th scope=\"col\">accuracy, training</th><th scope=\"col\">accuracy, held-out</th><th scope=\"col\">balanced</th>\
+         <th scope=\"col\">epoch</th><th scope=\"col\">loss, training</th><th scope=\"col\">loss, validation</th>\
+         <th scope=\"col\">accuracy, training</th><th scope=\"col\">accuracy, validation</th><th scope=\"col\">balanced</th>\
          <th scope=\"col\">learning rate</th><th scope=\"col\">time</th></tr></thead>\n<tbody>\n",
     );
     let some = |v: Option<f64>, text: fn(f64) -> String| v.map_or("–".into(), text);

@@ -1,4 +1,4 @@
-//! `report.html`: one page a run, to be shown, printed or sent as it is.
+//! `report.html`: the page of a run, to show, print or send.
 
 mod curves;
 mod summary;
@@ -10,16 +10,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::html::{Page, escape};
-use super::types::RunReport;
+use crate::train::RunReport;
 
-/// The page of a run: one HTML file that opens from a folder, without a network.
+/// The page of a run: one HTML file that needs no network.
 ///
-/// All that it says stands in it without scripts too; the one script lets trees turn and copies the command.
+/// It is complete without scripts; its one script rotates trees and copies the command.
 pub fn run_page(run: &RunReport) -> String {
     let mut body = String::from("<main>\n");
     summary::section(&mut body, run);
     curves::section(&mut body, run);
-    tables::confusion(&mut body, &run.evaluation);
+    if let Some(evaluation) = &run.evaluation {
+        tables::confusion(&mut body, evaluation);
+    }
     tables::classes(&mut body, run);
     trees::wrong(&mut body, run);
     trees::critical(&mut body, run);
@@ -40,17 +42,17 @@ pub fn run_page(run: &RunReport) -> String {
     page.html()
 }
 
-/// Writes `report.html` into `run_dir` and gives its path; who opens it meanwhile sees the old page or the new, never half.
+/// Writes `report.html` into `run_dir` atomically, and returns its path.
 ///
 /// # Errors
-/// Where the folder cannot be written; the old page then stays.
+/// Names the file; an older page is unchanged then.
 pub fn write(run_dir: &Path, run: &RunReport) -> Result<PathBuf> {
     let path = run_dir.join("report.html");
     canopy_data::atomic::write(&path, run_page(run).as_bytes())?;
     Ok(path)
 }
 
-/// How to get the same run again.
+/// The command that repeats the run.
 fn repeat(body: &mut String, run: &RunReport) {
     body.push_str("<section aria-labelledby=\"repeat\">\n<h2 id=\"repeat\">Repeat it</h2>\n");
     if !run.command.is_empty() {

@@ -1,4 +1,4 @@
-// Lets the trees turn and copies the command; the page says all it has to say without this.
+// Rotates the trees and copies the command; the page is complete without it.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -20,7 +20,7 @@
     });
   }
 
-  // Base64 of little-endian u16 → points with the trunk's axis at 0, 0 and the longest side about 1.
+  // Base64 of little-endian u16 → points with the centre of their bounding box at the origin, in steps.
   const decode = (text) => {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     const view = new DataView(bytes.buffer);
@@ -101,13 +101,13 @@
 
   let turning = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   const buttons = [...document.querySelectorAll("button.turn")];
-  const say = () => buttons.forEach((b) => { b.hidden = false; b.textContent = turning ? "Hold still" : "Let them turn"; });
+  const say = () => buttons.forEach((b) => { b.hidden = false; b.textContent = turning ? "Stop rotation" : "Rotate"; });
   buttons.forEach((b) => b.addEventListener("click", () => { turning = !turning; say(); if (turning) requestAnimationFrame(frame); }));
   say();
 
   let last = 0;
   const frame = (now) => {
-    // Thirty pictures a second are enough for a slow turn.
+    // Thirty frames per second are enough for a slow rotation.
     if (now - last > 30) {
       const step = Math.min(now - last, 100) / 1000 * 0.5;
       last = now;

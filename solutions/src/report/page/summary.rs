@@ -1,9 +1,14 @@
-//! The top of the page: the one number that counts, in plain words, and the facts.
+//! The top of the page: the main result, and facts about the run.
 
 use std::fmt::Write;
 
-use crate::report::html::{duration, escape, percent, thousands};
-use crate::report::types::{Evaluation, RunReport};
+use indicatif::HumanCount;
+
+use crate::report::html::{duration, escape, percent, whole_percents};
+use crate::train::{Evaluation, RunReport, metrics::balanced_interval};
+
+/// With fewer trees than this the headline is a count, because a percentage would look more precise than it is.
+const FEW_TREES: u64 = 30;
 
 pub(super) fn section(out: &mut String, run: &RunReport) {
     let title = if run.title.is_empty() {
@@ -23,93 +28,85 @@ pub(super) fn section(out: &mut String, run: &RunReport) {
         kicker.join(" · "),
         escape(title)
     );
-    headline(out, &run.evaluation);
+    match run.evaluation.as_ref().filter(|e| e.clouds() > 0) {
+        Some(evaluation) => headline(out, evaluation),
+        None => out.push_str(
+            "<div class=\"result\"><div><p class=\"lead\">There is no test set, so this run has no scores.</p>\n\
+             <p>All clouds were used for training. To estimate how well such a model classifies other trees, train once more \
+             with the same settings and a test set.</p></div></div>\n",
+        ),
+    }
     out.push_str("</header>\n");
     facts(out, run);
 }
 
-/// Trees that the evaluation counted.
-pub(super) fn evaluated(evaluation: &Evaluation) -> u64 {
-    evaluation.classes.iter().map(|c| c.support).sum()
-}
-
 fn headline(out: &mut String, e: &Evaluation) {
-    let trees = evaluated(e);
-    if trees == 0 {
-        out.push_str("<p class=\"lead\">This run has not been evaluated on held-out plots yet.</p>\n");
-        return;
-    }
+    let trees = e.clouds();
     let species = e.classes.iter().filter(|c| c.support > 0).count();
-    let plots = match e.part.as_str() {
-        "test" => "on plots the model never saw",
-        "validation" => "on plots the model did not learn from",
-        _ => "in this part of the data",
+    let (place, caution) = match e.part.as_str() {
+        "test" => ("on plots that the model never saw", ""),
+        "validation" => (
+            "on plots that the model was not trained on",
+            " There is no test set: these plots also chose the epoch that was kept, so other trees may score a little lower.",
+        ),
+        _ => ("in this part of the data", ""),
     };
+    let (big, lead) = if trees < FEW_TREES {
+        let big = format!("{} of {trees}", e.correct());
+        (big, format!("trees classified correctly, {place}."))
+    } else {
+        let lead = format!(
+            "mean recall: of each species’ trees, this share is classified correctly, on average, {place}."
+        );
+        (percent(e.balanced_accuracy), lead)
+    };
+    let few = if trees < FEW_TREES {
+        " Too few trees for more than a rough estimate."
+    } else {
+        ""
+    };
+    let interval = balanced_interval(&e.classes).map_or(String::new(), |interval| {
+        format!(" (95\u{a0}% interval {})", whole_percents(interval))
+    });
     let _ = write!(
         out,
-        "<div class=\"result\"><p class=\"big\">{}</p>\n<div><p class=\"lead\">of each species’ trees named rightly, \
-         on average, {plots}.</p>\n<p>Balanced accuracy over {} trees of {species} species (part: {}). \
-         Guessing would reach {}.{}{}</p></div></div>\n",
+        "<div class=\"result\"><p class=\"big\">{big}</p>\n<div><p class=\"lead\">{lead}</p>\n\
+         <p>Balanced accuracy {}{interval} over {} trees of {species} species, {} set; guessing would reach {}.{few}{caution}</p></div></div>\n",
         percent(e.balanced_accuracy),
-        thousands(trees),
+        HumanCount(trees),
         escape(&e.part),
         percent(1.0 / species as f64),
-        standard_error(e)
-            .map(|s| format!(" Standard error {:.1} points.", 100.0 * s))
-            .unwrap_or_default(),
-        if e.part == "validation" {
-            " These plots also chose which epoch was kept, so trees elsewhere may fare a little worse."
-        } else {
-            ""
-        }
     );
 }
 
-/// Of the mean recall, each species' trees taken as independent draws: √(Σ r(1−r)/n) / species.
-fn standard_error(e: &Evaluation) -> Option<f64> {
-    let occurring: Vec<(f64, f64)> = e
-        .classes
-        .iter()
-        .filter(|c| c.support > 0)
-        .filter_map(|c| c.recall.map(|r| (r, c.support as f64)))
-        .collect();
-    let variance: f64 = occurring.iter().map(|(r, n)| r * (1.0 - r) / n).sum();
-    let error = variance.max(0.0).sqrt() / occurring.len().max(1) as f64;
-    (error > 0.0).then_some(error)
-}
-
 fn facts(out: &mut String, run: &RunReport) {
-    let e = &run.evaluation;
     let mut rows: Vec<(String, String)> = Vec::new();
-    if evaluated(e) > 0 {
+    if let Some(e) = run.evaluation.as_ref().filter(|e| e.clouds() > 0) {
         rows.push(("Overall accuracy".into(), percent(e.accuracy)));
         rows.push(("Macro F1".into(), format!("{:.3}", e.macro_f1)));
-        rows.push((
-            "Cross-entropy".into(),
-            if e.loss.is_finite() {
-                format!("{:.3}\u{a0}nats", e.loss)
-            } else {
-                "not finite".into()
-            },
-        ));
+        let loss = if e.loss.is_finite() {
+            format!("{:.3}\u{a0}nats", e.loss)
+        } else {
+            "not finite".into()
+        };
+        rows.push(("Cross-entropy".into(), loss));
     }
     rows.push(("Wall time".into(), duration(run.seconds)));
-    rows.push(("Epochs".into(), thousands(run.epochs.len() as u64)));
+    rows.push(("Epochs".into(), run.epochs.len().to_string()));
+    if let Some(best) = run.best_epoch {
+        let validated = run.epochs.iter().any(|r| r.val_balanced.is_some());
+        let why = if validated { "" } else { ", the last one" };
+        rows.push(("Best epoch".into(), format!("{best}{why}")));
+    }
     if let Some(last) = run.epochs.last() {
-        let mut rates: Vec<f64> = run
-            .epochs
-            .iter()
-            .map(|r| r.clouds_per_second)
-            .filter(|r| r.is_finite())
-            .collect();
+        let rates = run.epochs.iter().map(|r| r.clouds_per_second);
+        let mut rates: Vec<f64> = rates.filter(|r| r.is_finite()).collect();
         rates.sort_by(f64::total_cmp);
         if let Some(&median) = rates.get(rates.len() / 2) {
-            rows.push((
-                "Clouds a second".into(),
-                format!("{}, median", thousands(median.round() as u64)),
-            ));
+            let median = HumanCount(median.round() as u64);
+            rows.push(("Clouds per second".into(), format!("{median}, median")));
         }
-        rows.push(("Optimizer steps".into(), thousands(last.step)));
+        rows.push(("Optimizer steps".into(), HumanCount(last.step).to_string()));
     }
     rows.extend(run.facts.iter().cloned());
     out.push_str("<section aria-labelledby=\"facts\">\n<h2 id=\"facts\" class=\"quiet\">Facts</h2>\n<dl class=\"facts\">\n");

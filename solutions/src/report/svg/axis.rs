@@ -1,23 +1,23 @@
-//! Where an axis begins and ends, and which of its values get a tick.
+//! Axes: their ranges and ticks.
 
-/// One axis: values along it go to shares from 0 to 1.
+/// An axis, which maps values to positions from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// Value at its beginning.
+    /// Its smallest value.
     pub low: f64,
-    /// Value at its end, above `low`.
+    /// Its largest value, above `low`.
     pub high: f64,
-    /// Powers of ten.
+    /// Logarithmic.
     pub log: bool,
-    /// Values to mark, rising, all within.
+    /// Values with a tick, ascending.
     pub ticks: Vec<f64>,
 }
 
 impl Axis {
-    /// An axis from the least to the greatest of `values` with about `count` round ticks.
+    /// An axis that covers `values`, with about `count` round ticks.
     ///
-    /// Values that are not finite are left out, and on a logarithmic axis those not above zero. `tight` ends it at
-    /// the values themselves; otherwise at the next tick outwards.
+    /// Non-finite values are ignored, on a logarithmic axis also those not above zero. A `tight` axis ends at the values,
+    /// others at the next tick outwards.
     pub fn over(values: impl Iterator<Item = f64>, log: bool, tight: bool, count: usize) -> Self {
         let usable = values.filter(|v| v.is_finite() && (!log || *v > 0.0));
         let (mut low, mut high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
@@ -88,19 +88,19 @@ impl Axis {
         }
     }
 
-    /// How far along the axis `value` stands: 0 at `low`, 1 at `high`.
+    /// The position of `value`: 0 at `low`, 1 at `high`.
     pub fn share(&self, value: f64) -> f64 {
         let (v, l, h) = if self.log {
             (value.log10(), self.low.log10(), self.high.log10())
         } else {
             (value, self.low, self.high)
         };
-        // Halves, so that a span over the whole of f64 stays finite.
+        // Halves, so that a range over all of f64 stays finite.
         (v / 2.0 - l / 2.0) / (h / 2.0 - l / 2.0)
     }
 }
 
-/// The next of 1, 2, 5 times a power of ten that is at least `about`.
+/// The smallest of 1, 2, 5 times a power of ten that is at least `about`.
 fn nice_step(about: f64) -> f64 {
     let power = 10f64.powf(about.max(1e-300).log10().floor());
     let round = [1.0, 2.0, 5.0]
@@ -109,7 +109,7 @@ fn nice_step(about: f64) -> f64 {
     round.unwrap_or(10.0) * power
 }
 
-/// A tick's value, short: `0.25`, `1,500`, `2e-5`.
+/// The label of a tick: `0.25`, `1,500`, `2e-5`.
 pub fn tick_label(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_run_from_zero_to_one_also_at_the_ends_of_f64() {
+    fn positions_are_from_zero_to_one_for_all_finite_values() {
         for axis in [
             Axis::over([-1e308, 1e308].into_iter(), false, false, 5),
             Axis::over([5e-324, 1e308].into_iter(), true, false, 5),

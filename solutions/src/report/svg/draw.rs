@@ -1,20 +1,23 @@
-//! From a plot's values to the text of its SVG.
+//! Draws a line plot.
 
 use std::fmt::Write;
 
-use super::{Axis, LinePlot, Series, tick_label};
+use super::{
+    LinePlot, Series,
+    axis::{Axis, tick_label},
+};
 use crate::report::html::escape;
 
-/// Okabe and Ito's colours, told apart by colour-blind eyes; a lighter cut for dark pages.
+/// Colours after Okabe and Ito, which colour-blind readers can tell apart; lighter ones for dark pages.
 pub(super) const STYLE: &str = "<style>.cp{--i:#1c2420;--m:#5a655f;--g:#dfe4e0;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d;font:13px system-ui,-apple-system,\"Segoe UI\",Roboto,sans-serif;max-width:100%;height:auto}.cp text{fill:var(--m)}.cp .t{fill:var(--i);font-weight:600;font-size:15px}.cp .g{stroke:var(--g);stroke-width:1;fill:none}.cp .a{stroke:var(--m);stroke-width:1;fill:none}.cp .l{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}.cp .d{stroke-dasharray:6 5}.cp .o{stroke-width:3.4}.cp .m{stroke:var(--m);stroke-dasharray:2 3}.cp .k{fill:var(--p);stroke:var(--i);stroke-width:2}.cp .kt{fill:var(--i);paint-order:stroke;stroke:var(--p);stroke-width:4px;stroke-linejoin:round}@media (prefers-color-scheme:dark){.cp{--i:#e8eeea;--m:#a3b0a9;--g:#2d3732;--p:#151b18;--c0:#56b4e9;--c1:#f08a3c;--c2:#3fcf9f;--c3:#e39ac6;--c4:#e6c84f;--c5:#9ad0f0;--c6:#b5b5b5;--c7:#c79be8}}@media print{.cp{--i:#000;--m:#333;--g:#ddd;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d}}</style>";
-/// So many distinct colours.
+/// Number of distinct colours.
 const COLOURS: usize = 8;
-/// Points of a line that are drawn at most; more than pixels across cannot be seen.
+/// Points per line that are drawn, at most: a plot is not wider than this in pixels.
 const MOST_POINTS: usize = 1200;
-/// Up to so many points, each gets a dot with its value to hover over.
+/// A line of at most this many points has a dot with a tooltip at each of them.
 const MOST_DOTS: usize = 60;
 
-/// The plot's frame on the picture, pixels.
+/// The frame of the plot, pixels.
 struct Frame<'a> {
     plot: &'a LinePlot,
     x: Axis,
@@ -44,7 +47,7 @@ impl Frame<'_> {
 }
 
 impl<'a> Frame<'a> {
-    /// Axes over all that the plot shows, and room for their labels.
+    /// Axes that cover everything shown, with space for their labels.
     fn new(plot: &'a LinePlot) -> Self {
         let shown = || {
             plot.series
@@ -79,27 +82,31 @@ impl<'a> Frame<'a> {
     }
 }
 
-pub(super) fn draw(plot: &LinePlot) -> String {
-    let (width, height) = plot.size;
-    let mut out = format!(
-        "<svg class=\"cp\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" role=\"img\" aria-label=\"{}\">{STYLE}<text class=\"t\" x=\"2\" y=\"16\">{}</text>",
-        escape(&describe(plot)),
-        escape(&plot.title)
-    );
-    let frame = Frame::new(plot);
-    draw_legend(&mut out, plot);
-    draw_axes(&mut out, &frame);
-    for (i, series) in plot.series.iter().enumerate() {
-        draw_series(&mut out, &frame, series, i % COLOURS);
+impl LinePlot {
+    /// The picture: an `<svg>` element for a page, or a whole file.
+    pub fn svg(&self) -> String {
+        let plot = self;
+        let (width, height) = plot.size;
+        let mut out = format!(
+            "<svg class=\"cp\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\" role=\"img\" aria-label=\"{}\">{STYLE}<text class=\"t\" x=\"2\" y=\"16\">{}</text>",
+            escape(&describe(plot)),
+            escape(&plot.title)
+        );
+        let frame = Frame::new(plot);
+        draw_legend(&mut out, plot);
+        draw_axes(&mut out, &frame);
+        for (i, series) in plot.series.iter().enumerate() {
+            draw_series(&mut out, &frame, series, i % COLOURS);
+        }
+        draw_marks(&mut out, &frame);
+        draw_note(&mut out, &frame);
+        out.push_str("</svg>");
+        out
     }
-    draw_marks(&mut out, &frame);
-    draw_note(&mut out, &frame);
-    out.push_str("</svg>");
-    out
 }
 
-/// Says that nothing is there, or how much could not be drawn.
+/// Notes that there is nothing to draw, or how many values could not be drawn.
 fn draw_note(out: &mut String, f: &Frame) {
     let all = f.plot.series.iter().flat_map(|s| &s.points);
     let (total, lost) = all.fold((0, 0), |(n, lost), &p| {
@@ -118,7 +125,7 @@ fn draw_note(out: &mut String, f: &Frame) {
     );
 }
 
-/// The plot in a sentence, for those who do not see it.
+/// The plot as a sentence, for screen readers.
 fn describe(plot: &LinePlot) -> String {
     let mut text = format!("{}: {} over {}.", plot.title, plot.y_label, plot.x_label);
     for s in &plot.series {
@@ -208,7 +215,7 @@ fn draw_axes(out: &mut String, f: &Frame) {
     );
 }
 
-/// Dots as stretches of no length, whose round ends are all there is of them.
+/// Draws dots as lines of length 0 with round ends.
 fn draw_dots(out: &mut String, f: &Frame, series: &Series, colour: usize) {
     let shown = series.points.iter().filter(|&&p| f.plot.shown(p));
     let path: String = shown
@@ -249,7 +256,7 @@ fn draw_series(out: &mut String, f: &Frame, series: &Series, colour: usize) {
             "<path class=\"l{dash}\" stroke=\"var(--c{colour})\" d=\"{path}\"/>"
         );
     }
-    // Dots to hover over; of a longer line only the points that stand alone, which no line shows.
+    // Dots with tooltips. A long line has them only at isolated points, which no line shows.
     let all = series.points.len() <= MOST_DOTS && !series.dashed;
     let dots = if all {
         series
@@ -287,7 +294,7 @@ fn draw_marks(out: &mut String, f: &Frame) {
         } else {
             ("start", -3.0)
         };
-        // Across the plot from the point, where lines are rare, with a leader to it.
+        // The label is at the opposite edge of the plot, where there are few lines, with a leader to the point.
         let text = if y < (f.top + f.bottom) / 2.0 {
             f.bottom - 12.0
         } else {
@@ -304,7 +311,7 @@ fn draw_marks(out: &mut String, f: &Frame) {
     }
 }
 
-/// At most [`MOST_POINTS`] of the points: of each stretch of them the first, the least, the greatest and the last.
+/// At most [`MOST_POINTS`] of the points: the first, the smallest, the largest and the last of each segment.
 fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     if points.len() <= MOST_POINTS {
         return points.to_vec();

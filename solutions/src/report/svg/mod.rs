@@ -1,4 +1,7 @@
-//! Line plots as SVG: for the run's page, for a lesson's experiment, for a file of their own.
+//! Plots as SVG, for pages and for files: line plots, timelines and flame graphs.
+//!
+//! Plotting crates such as plotters write fixed colours and need font metrics. These plots use CSS variables instead, so one
+//! picture suits light and dark pages and print, and each value can be read in a tooltip.
 //!
 //! ```
 //! use canopy::report::svg::{LinePlot, Series};
@@ -19,16 +22,16 @@ pub use rects::{Rect, RectPlot};
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
-    /// x and y. A value that is not finite (or, on a logarithmic axis, not above zero) breaks the line.
+    /// x and y. A non-finite value interrupts the line, and so does one that is not above zero on a logarithmic axis.
     pub points: Vec<(f64, f64)>,
-    /// Drawn in dashes, as limits and references are.
+    /// Dashed, for limits and references.
     pub dashed: bool,
-    /// Drawn as dots that no line joins, as the points of a cloud are.
+    /// Dots without a line, for the points of a cloud.
     pub dots: bool,
 }
 
 impl Series {
-    /// An unbroken line through `points`.
+    /// A solid line through `points`.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self {
             name: name.into(),
@@ -51,37 +54,37 @@ impl Series {
     }
 }
 
-/// A point to point at.
+/// A marked point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Where, in the units of the axes.
+    /// Its position, in the units of the axes.
     pub at: (f64, f64),
-    /// What is said of it.
+    /// Its label.
     pub label: String,
 }
 
-/// Lines over two axes. Colours follow the reader's light or dark theme, and differ to a colour-blind eye.
+/// Lines over two axes. The colours follow the reader's light or dark theme, and colour-blind readers can tell them apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinePlot {
-    /// Above the plot.
+    /// The title, above the plot.
     pub title: String,
-    /// Under the x axis, with its unit.
+    /// The label of the x axis, with its unit.
     pub x_label: String,
-    /// Above the y axis, with its unit.
+    /// The label of the y axis, with its unit.
     pub y_label: String,
-    /// The lines, at most eight of distinct colour.
+    /// The lines; there are eight distinct colours.
     pub series: Vec<Series>,
-    /// Powers of ten along x.
+    /// Logarithmic x axis.
     pub log_x: bool,
-    /// Powers of ten along y.
+    /// Logarithmic y axis.
     pub log_y: bool,
-    /// Ticks along x at whole numbers only, as epochs want.
+    /// Ticks on the x axis at integers only, for epochs.
     pub whole_x: bool,
-    /// Least and greatest y to show at least, such as 0 and 1 for a share.
+    /// The y axis includes these values, such as 0 and 1 for a share.
     pub y_range: Option<(f64, f64)>,
-    /// y as per cent of one.
+    /// Labels y as a percentage of 1.
     pub percent: bool,
-    /// Points to point at.
+    /// Marked points.
     pub marks: Vec<Mark>,
     /// Width and height in pixels; it scales with the page.
     pub size: (f64, f64),
@@ -111,12 +114,7 @@ impl LinePlot {
         self
     }
 
-    /// The picture: an `<svg>` element that can stand in a page or in a file of its own.
-    pub fn svg(&self) -> String {
-        draw::draw(self)
-    }
-
-    /// Points that the axes can show.
+    /// Whether the axes can show a point.
     fn shown(&self, (x, y): (f64, f64)) -> bool {
         x.is_finite() && y.is_finite() && (!self.log_x || x > 0.0) && (!self.log_y || y > 0.0)
     }
@@ -127,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_are_not_finite_break_the_line_and_are_counted() {
+    fn non_finite_values_interrupt_the_line_and_are_counted() {
         let points = vec![
             (1.0, 2.0),
             (2.0, f64::NAN),
@@ -141,12 +139,12 @@ mod tests {
             .svg();
         assert!(svg.contains("2 values cannot be drawn"), "{svg}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-        // Of the three stretches, two are of one point and one is a line.
+        // Of the three segments, two have one point and one is a line.
         assert_eq!(svg.matches('L').count(), 1, "{svg}");
     }
 
     #[test]
-    fn any_shape_of_data_draws() {
+    fn data_of_any_shape_are_drawn() {
         let shapes: [Vec<(f64, f64)>; 6] = [
             vec![],
             vec![(1.0, 0.5)],
@@ -169,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_thinned_but_keeps_its_peaks() {
+    fn a_long_line_is_thinned_and_keeps_its_peaks() {
         let mut points: Vec<(f64, f64)> = (0..100_000).map(|i| (f64::from(i), 1.0)).collect();
         points[54_321].1 = 9.0;
         let plot = LinePlot::new("t", "x", "y").with(Series::new("s", points.clone()));
@@ -186,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_are_not_joined() {
+    fn dots_have_no_line() {
         let points = vec![(0.0, 0.0), (1.0, 2.0), (f64::NAN, 0.0), (2.0, 1.0)];
         let svg = LinePlot::new("tree", "x", "z")
             .with(Series::new("points", points).dots())

@@ -2,56 +2,59 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use super::{Axis, draw::STYLE, tick_label};
+use super::{
+    axis::{Axis, tick_label},
+    draw::STYLE,
+};
 use crate::report::html::escape;
 
 /// One rectangle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rect {
-    /// Its row, the uppermost being 0.
+    /// Its row; 0 is at the top.
     pub row: usize,
-    /// Where it begins, in the units of the x axis.
+    /// Its left end, in the units of the x axis.
     pub from: f64,
-    /// Where it ends.
+    /// Its right end.
     pub to: f64,
-    /// One of the eight colours.
+    /// Its colour, 0 to 7.
     pub colour: usize,
-    /// Written in it, where there is room.
+    /// Its label, which is drawn if there is space.
     pub label: String,
-    /// Told where a pointer rests on it.
+    /// Its tooltip.
     pub hover: String,
 }
 
-/// Rectangles in rows over one axis. Colours follow the reader's light or dark theme.
+/// Rectangles in rows over one axis. The colours follow the reader's light or dark theme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RectPlot {
-    /// Above the plot.
+    /// The title, above the plot.
     pub title: String,
-    /// Under the x axis, with its unit; empty: no axis is drawn.
+    /// The label of the x axis, with its unit; empty: no axis.
     pub x_label: String,
-    /// Names at the left of the rows; empty: none.
+    /// Names of the rows; empty: none.
     pub rows: Vec<String>,
-    /// What is drawn.
+    /// The rectangles.
     pub rects: Vec<Rect>,
-    /// What each colour means.
+    /// The meaning of each colour.
     pub legend: Vec<(usize, String)>,
-    /// Least and greatest x.
+    /// Smallest and largest x.
     pub x_range: (f64, f64),
-    /// Width of the picture, pixels; it scales with the page.
+    /// Width in pixels; it scales with the page.
     pub width: f64,
-    /// The plot in a sentence, for those who do not see it.
+    /// The plot as a sentence, for screen readers.
     pub describe: String,
 }
 
 /// Height of a row, pixels.
 const ROW: f64 = 24.0;
-/// Rectangles thinner than this, pixels, are put together.
+/// Rectangles thinner than this, pixels, are merged.
 const COLUMN: f64 = 3.0;
-/// A letter's width, pixels, in small print.
+/// Width of a letter of the labels, pixels.
 const LETTER: f64 = 6.2;
 
 impl RectPlot {
-    /// The picture: an `<svg>` element that can stand in a page or in a file of its own.
+    /// The picture: an `<svg>` element for a page, or a whole file.
     pub fn svg(&self) -> String {
         let widest = self.rows.iter().map(|r| r.chars().count()).max().unwrap_or(0);
         let left = if widest == 0 {
@@ -156,13 +159,13 @@ impl RectPlot {
     }
 }
 
-/// Rectangles too thin to be told apart: within each column a stripe of each colour, as wide as all of that colour there.
+/// Draws rectangles that are too thin to see: in each column one stripe per colour, as wide as all of that colour together.
 fn draw_thin(out: &mut String, thin: &[(f64, f64, &Rect)], top: f64) {
     let mut columns: BTreeMap<(usize, i64), BTreeMap<usize, f64>> = BTreeMap::new();
     for (from, to, r) in thin {
         let column = (from / COLUMN).floor() as i64;
         let end = (column + 1) as f64 * COLUMN;
-        // One that reaches into the next column is cut there.
+        // A rectangle that extends into the next column is split.
         let mut add = |column: i64, width: f64| {
             let stripes = columns.entry((r.row, column)).or_default();
             *stripes.entry(r.colour % 8).or_default() += width;
@@ -228,28 +231,28 @@ mod tests {
     }
 
     #[test]
-    fn thousands_of_thin_rectangles_become_few() {
+    fn thousands_of_thin_rectangles_are_merged() {
         let thin = (0..20_000).map(|i| rect(f64::from(i) * 0.005, f64::from(i) * 0.005 + 0.004, 0));
         let svg = plot(thin.collect()).svg();
         assert!(svg.len() < 40_000, "{}", svg.len());
         assert!(
             svg.contains("width=\"2."),
-            "as much is coloured as the spans cover: {svg}"
+            "the coloured width is that of the spans: {svg}"
         );
-        // Of another colour between them, each stays.
+        // Rectangles with another colour between them are not merged.
         let svg = plot(vec![rect(0.0, 30.0, 0), rect(30.0, 60.0, 1), rect(60.0, 90.0, 0)]).svg();
         assert_eq!(svg.matches("class=\"r\"").count(), 3);
     }
 
     #[test]
-    fn labels_are_escaped_and_written_where_there_is_room() {
+    fn labels_are_escaped_and_drawn_if_there_is_space() {
         let svg = plot(vec![rect(0.0, 90.0, 0), rect(90.0, 91.0, 1)]).svg();
         assert_eq!(svg.matches("forward &lt;1&gt;</text>").count(), 1, "{svg}");
         assert!(svg.contains("a &amp; b"), "{svg}");
     }
 
     #[test]
-    fn any_numbers_draw() {
+    fn any_numbers_are_drawn() {
         for (from, to) in [(f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e308, 1e308), (5.0, 5.0)] {
             let svg = plot(vec![rect(from, to, 9)]).svg();
             assert!(

@@ -1,4 +1,4 @@
-// The colours of heights, echoes and species, on a light page and on a dark one.
+// The colours of height, intensity and species, on light and dark pages.
 "use strict";
 const colors = (kinds, isDark) => {
   const rgb = (hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255);

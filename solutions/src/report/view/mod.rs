@@ -1,65 +1,66 @@
-//! A page with clouds turning in 3D: `canopy data view`.
+//! A page with rotating clouds in 3D: `canopy data view`.
 
 use std::fmt::Write;
 
 use anyhow::{Result, ensure};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use indicatif::HumanCount;
 use serde::Serialize;
 
-use super::html::{Page, escape, thousands};
+use super::html::{Page, escape};
 use super::points::Grid;
 
-/// Points that a page carries; of larger clouds an even share of each is shown, and the page says so.
+/// Points per page, at most. Of larger clouds a sample is shown, and the page says so.
 const MOST_POINTS: usize = 1_500_000;
-/// Clouds whose still picture stands in for the 3D view where there is none, and points of each.
+/// Clouds with a static picture, for browsers without WebGL, and points of each.
 const STILLS: usize = 8;
 const STILL_POINTS: usize = 2_500;
 
-/// What a point's colour says when the page opens; its reader can choose another.
+/// The colour of points when the page opens; the reader can change it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColorBy {
-    /// Metres above the cloud's lowest point.
+    /// By height above the cloud's lowest point.
     #[default]
     Height,
-    /// Strength of the echo; by height where a cloud has none.
+    /// By the intensity of the return; by height if a cloud has none.
     Intensity,
-    /// One colour a species.
+    /// One colour per species.
     Species,
 }
 
 /// A cloud to show.
 #[derive(Clone, Debug)]
 pub struct ViewCloud<'a> {
-    /// Its name in the page's list.
+    /// Its name on the page.
     pub title: String,
-    /// Its species, where known.
+    /// Its species, if known.
     pub species: Option<String>,
-    /// Its points, metres, z up. Those that are not finite are left out.
+    /// Its points, metres, z up. Non-finite points are left out.
     pub points: &'a [[f32; 3]],
-    /// Strength of the echo of each point, in the scanner's unit; empty where unknown.
+    /// Intensity of each point, in the scanner's unit; empty if unknown.
     pub intensity: &'a [u16],
 }
 
-/// What the page's script is told of a cloud.
+/// The data of a cloud for the page's script.
 #[derive(Serialize)]
 struct Meta<'a> {
     title: &'a str,
     species: Option<&'a str>,
     shown: usize,
     of: usize,
-    /// Metres that 65,535 steps span.
+    /// Length of 65,535 steps, metres.
     span: f64,
-    /// Metres along x, y and z.
+    /// Size along x, y and z, metres.
     size: [f64; 3],
-    /// Second and ninety-eighth percentile.
+    /// 2nd and 98th percentile.
     intensity: Option<[u16; 2]>,
 }
 
-/// The page: self-contained, opens from a folder; turned by mouse, finger or keys.
+/// The page: self-contained, needs no network, rotated by mouse, touch or keys.
 ///
 /// # Errors
-/// Where there is no cloud, one has no finite point, or its intensities are not as many as its points.
+/// Returns an error if there is no cloud, a cloud has no finite point, or the numbers of intensities and points differ.
 pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
     ensure!(!clouds.is_empty(), "there is no cloud to show");
     let total: usize = clouds.iter().map(|c| c.points.len()).sum();
@@ -81,7 +82,7 @@ pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
         let grid = Grid::new(cloud.points, share.max(1));
         ensure!(
             !grid.steps.is_empty(),
-            "{}: none of its {n} points is finite, nothing to show",
+            "{}: none of its {n} points is finite",
             cloud.title
         );
         let _ = writeln!(
@@ -102,11 +103,11 @@ pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
             intensity: middle(cloud.intensity),
         });
     }
-    // `<` would end the element that holds it.
+    // `<` could end the script element.
     let json = serde_json::to_string(&(color_by, metas))?.replace('<', "\\u003c");
     let title = match clouds {
         [one] => one.title.clone(),
-        many => format!("{} clouds", thousands(many.len() as u64)),
+        many => format!("{} clouds", HumanCount(many.len() as u64)),
     };
     let body = include_str!("body.html").replace("{stills}", &stills);
     let body = format!("{body}<script type=\"application/json\" id=\"clouds\">{json}</script>\n{data}");
@@ -129,10 +130,10 @@ pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
     Ok(page.html())
 }
 
-/// Little-endian `u16`: x, y, z, intensity a point, the vertex layout that the page hands to the GPU.
+/// Little-endian `u16`: x, y, z, intensity of each point, the vertex layout of the page's shaders.
 ///
-/// In strides that visit every point once, so that any first part is an even sample: what a slow machine draws
-/// while the cloud turns.
+/// The order has a stride that visits every point once, so that any prefix is an even sample. Slow machines draw a prefix
+/// while the cloud rotates.
 fn encode(grid: &Grid, intensity: &[u16]) -> String {
     let n = grid.steps.len();
     let stride = ((n as f64 * 0.618) as usize + 1..)
@@ -157,7 +158,7 @@ fn coprime(a: usize, b: usize) -> bool {
     a == 1
 }
 
-/// Second and ninety-eighth percentile: a few mirror-like echoes must not darken all others.
+/// 2nd and 98th percentile: a few very strong returns must not darken all others.
 fn middle(intensity: &[u16]) -> Option<[u16; 2]> {
     let mut counts = vec![0usize; 65_536];
     for &v in intensity {
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn clouds_that_cannot_be_shown_are_errors_that_say_why() {
+    fn errors_say_why_a_cloud_cannot_be_shown() {
         let error = |clouds: &[ViewCloud]| view_page(clouds, ColorBy::Height).unwrap_err().to_string();
         assert!(error(&[]).contains("no cloud"));
         assert!(error(&[cloud(&[], &[])]).contains("none of its 0 points"));
@@ -212,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_title_opens_no_element() {
+    fn a_hostile_title_is_escaped() {
         let html = view_page(&[cloud(&[[0.0; 3]], &[])], ColorBy::Species).unwrap();
         assert!(!html.contains("<b>") && html.contains("\\u003c/script>"));
     }
 
     #[test]
-    fn every_point_is_encoded_once_with_its_own_intensity() {
+    fn every_point_is_encoded_once_with_its_intensity() {
         for n in [1, 2, 6, 97, 1000] {
             let points: Vec<[f32; 3]> = (0..n).map(|i| [i as f32, 0.0, 0.0]).collect();
             let intensity: Vec<u16> = (0..n as u16).collect();
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_of_intensities_ignores_mirrors() {
+    fn percentiles_ignore_outliers() {
         let mut values: Vec<u16> = (0..1000).collect();
         values[999] = 65_535;
         assert_eq!(middle(&values), Some([19, 979]));

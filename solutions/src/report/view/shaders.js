@@ -1,7 +1,7 @@
-// What the GPU runs for each point, and for each line of the grid.
+// The shaders of points and of the grid's lines.
 "use strict";
 const shaders = {
-  // a_point: place on the cloud's grid and strength of the echo, each from 0 to 1.
+  // a_point: position on the cloud's grid and intensity, each from 0 to 1.
   points: [`
     attribute vec4 a_point;
     uniform mat4 u_camera; uniform vec3 u_at; uniform float u_span; uniform float u_grain; uniform float u_least;

@@ -1,4 +1,4 @@
-// The 3D view: one vertex buffer a cloud, drawn with twgl; the camera circles a target, z up.
+// The 3D view: one vertex buffer per cloud, drawn with twgl; the camera orbits a target, z up.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -76,7 +76,7 @@
   fillList();
 
   if (!gl) {
-    $("message").textContent = "This browser gives no WebGL, so the clouds cannot turn. These are still pictures.";
+    $("message").textContent = "This browser has no WebGL, which the 3D view needs. These are static pictures.";
     arrange = describe;
     describe();
     root.dataset.ready = "still";
@@ -201,13 +201,13 @@
   function reset() {
     const [px, py, qx, qy] = scene.ground;
     const half = [(qx - px) / 2, (qy - py) / 2, scene.high[2] / 2];
-    // One cloud turns about its own middle.
+    // A single cloud rotates about its own centre.
     camera.target = scene.places.length > 1 ? [px + half[0], py + half[1], half[2]]
       : [0, 1, 2].map((a) => (scene.low[a] + scene.high[a]) / 2);
     camera.yaw = scene.places.length > 1 ? -0.12 : -0.5;
     camera.pitch = scene.places.length > 8 ? 0.5 : 0.16;
     const ratio = (canvas.clientWidth || 1) / (canvas.clientHeight || 1);
-    // Far enough for what the turn sweeps, with room for the legend.
+    // Far enough for the whole rotation, with space for the legend.
     const reach = scene.places.length > 1 ? half[0] + half[1] * 0.2 : Math.hypot(half[0], half[1]);
     camera.distance = Math.max(half[2] * 1.25, reach * 1.06 / ratio, 1e-3) / Math.tan(FIELD / 2) + (scene.places.length > 1 ? half[1] : reach);
     paint();
@@ -351,7 +351,7 @@
     else return;
     e.preventDefault();
   });
-  const say = () => { $("turn").textContent = state.turning ? "Hold still" : "Let it turn"; };
+  const say = () => { $("turn").textContent = state.turning ? "Stop rotation" : "Rotate"; };
   function toggle() { state.turning = !state.turning; say(); paint(); }
   $("turn").addEventListener("click", toggle);
   $("reset").addEventListener("click", reset);
@@ -361,7 +361,7 @@
   darkQuery.addEventListener("change", () => { legend(); paint(); });
   canvas.addEventListener("webglcontextlost", () => {
     document.body.classList.remove("live");
-    $("message").textContent = "The graphics card took the 3D view away; load the page again. These are still pictures.";
+    $("message").textContent = "The GPU context was lost; reload the page. These are static pictures.";
   });
 
   arrange = () => { place(); legend(); describe(); reset(); };

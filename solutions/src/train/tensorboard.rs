@@ -1,8 +1,8 @@
-//! TensorBoard event files: scalars that `tensorboard --logdir` draws.
+//! TensorBoard event files: scalars that `tensorboard --logdir` plots.
 //!
-//! A file is a row of TFRecords: `length: u64`, `masked_crc(length): u32`, `data`, `masked_crc(data): u32`, all little
-//! endian (TensorFlow, `lib/io/record_writer.h`). Each `data` is an `Event` of `event.proto`, whose few fields that
-//! scalars need are encoded here by hand. The check is CRC-32C (Castagnoli), turned and shifted as `lib/hash/crc32c.h` says.
+//! A file is a sequence of TFRecords: `length: u64`, `masked_crc(length): u32`, `data`, `masked_crc(data): u32`, all little
+//! endian (TensorFlow, `lib/io/record_writer.h`). Each `data` is an `Event` of `event.proto`; the few fields that scalars
+//! need are encoded here by hand. The checksum is CRC-32C (Castagnoli), masked as in `lib/hash/crc32c.h`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -11,9 +11,26 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
-/// Writes one event file; a resumed run makes a further one, and TensorBoard joins them by step.
+/// The beginning of an event file's name, which TensorBoard looks for.
+const PREFIX: &str = "events.out.tfevents.";
+
+/// Removes all event files in `dir`.
 ///
-/// Dropping it writes what is buffered, but only [`flush`](Self::flush) reports an error.
+/// # Errors
+/// Returns the system's.
+pub fn remove_files(dir: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes one event file. A resumed run writes another one, and TensorBoard joins them by step.
+///
+/// Dropping it writes the buffer, but only [`flush`](Self::flush) reports an error.
 #[derive(Debug)]
 pub struct EventWriter {
     file: BufWriter<File>,
@@ -21,18 +38,18 @@ pub struct EventWriter {
 }
 
 impl EventWriter {
-    /// Makes a new event file in `dir` (and the folder, where it is missing); never opens one that is there.
+    /// Creates a new event file in `dir`, and `dir` if it does not exist. It never opens an existing file.
     ///
     /// # Errors
-    /// Where the folder or the file cannot be made.
+    /// Returns an error if the folder or the file cannot be created.
     pub fn create(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir)
-            .with_context(|| format!("make the folder {} for TensorBoard", dir.display()))?;
+            .with_context(|| format!("cannot create the folder {} for TensorBoard", dir.display()))?;
         let now = seconds_since_epoch();
         // TensorBoard reads a folder's files in the order of their names: seconds first, then a count.
         for count in 0..10_000 {
             let name = format!(
-                "events.out.tfevents.{:010}.canopy.{}.{count:04}",
+                "{PREFIX}{:010}.canopy.{}.{count:04}",
                 now as u64,
                 std::process::id()
             );
@@ -51,11 +68,11 @@ impl EventWriter {
                     return Ok(writer);
                 }
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => continue,
-                Err(e) => return Err(e).with_context(|| format!("make {}", path.display())),
+                Err(e) => return Err(e).with_context(|| format!("cannot create {}", path.display())),
             }
         }
         bail!(
-            "{} holds 10,000 event files of this second: give the run another folder",
+            "{} contains 10,000 event files of this second: choose another folder",
             dir.display()
         )
     }
@@ -65,12 +82,12 @@ impl EventWriter {
         &self.path
     }
 
-    /// Adds one value of the curve `tag` (`loss/train`) at `step`; `wall_time` is seconds since 1970, UTC.
+    /// Adds one value of the curve `tag` (`loss/train`) at `step`; `wall_time` is in seconds since 1970, UTC.
     ///
-    /// Values that are not finite are written too: TensorBoard marks them.
+    /// Non-finite values are written too: TensorBoard marks them.
     ///
     /// # Errors
-    /// Where the disk is full or gone.
+    /// Names the file.
     pub fn scalar(&mut self, tag: &str, step: u64, value: f32, wall_time: f64) -> Result<()> {
         let mut scalar = Vec::with_capacity(tag.len() + 8);
         put_bytes(&mut scalar, 1, tag.as_bytes());
@@ -89,19 +106,19 @@ impl EventWriter {
     /// [`scalar`](Self::scalar) at the time of the call.
     ///
     /// # Errors
-    /// Where the disk is full or gone.
+    /// Names the file.
     pub fn scalar_now(&mut self, tag: &str, step: u64, value: f32) -> Result<()> {
         self.scalar(tag, step, value, seconds_since_epoch())
     }
 
-    /// Hands what is buffered to the file, so that a TensorBoard that is watching sees it.
+    /// Writes the buffer to the file, so that a running TensorBoard sees it.
     ///
     /// # Errors
-    /// Where the disk is full or gone.
+    /// Names the file.
     pub fn flush(&mut self) -> Result<()> {
         self.file
             .flush()
-            .with_context(|| format!("write {}", self.path.display()))
+            .with_context(|| format!("cannot write to {}", self.path.display()))
     }
 
     fn record(&mut self, data: &[u8]) -> Result<()> {
@@ -113,11 +130,11 @@ impl EventWriter {
         frame.extend_from_slice(&masked_crc(data).to_le_bytes());
         self.file
             .write_all(&frame)
-            .with_context(|| format!("write {}", self.path.display()))
+            .with_context(|| format!("cannot write to {}", self.path.display()))
     }
 }
 
-/// CRC-32C, turned right by 15 bits and shifted, so that a check of data that holds checks stays strong.
+/// CRC-32C, rotated right by 15 bits, plus a constant, so that checksums of data that contains checksums stay strong.
 fn masked_crc(data: &[u8]) -> u32 {
     crc32c::crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -128,7 +145,7 @@ fn seconds_since_epoch() -> f64 {
         .map_or(0.0, |d| d.as_secs_f64())
 }
 
-/// Protocol buffers: seven bits a byte, least first, the top bit saying that more follow.
+/// Protocol buffers' variable-length integer: seven bits per byte, lowest first; the top bit says that more bytes follow.
 fn put_varint(to: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         to.push(value as u8 | 0x80);
@@ -157,7 +174,7 @@ fn put_bytes(to: &mut Vec<u8>, field: u64, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Splits a file into the data of its records, holding both checks of each.
+    /// Splits a file into the data of its records, and verifies both checksums of each.
     fn records(bytes: &[u8]) -> Vec<Vec<u8>> {
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         let (mut at, mut out) = (0, Vec::new());
@@ -166,13 +183,13 @@ mod tests {
             assert_eq!(
                 word(at + 8),
                 masked_crc(&bytes[at..at + 8]),
-                "check of the length at byte {at}"
+                "checksum of the length at byte {at}"
             );
             let data = &bytes[at + 12..at + 12 + length];
             assert_eq!(
                 word(at + 12 + length),
                 masked_crc(data),
-                "check of the data at byte {}",
+                "checksum of the data at byte {}",
                 at + 12
             );
             out.push(data.to_vec());
@@ -182,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn crc_is_castagnolis_and_masked_as_tensorflow_does() {
-        // RFC 3720, B.4: 32 bytes of zeros; the mask worked out by hand.
+    fn crc_matches_rfc_3720_and_tensorflows_mask() {
+        // RFC 3720, B.4: 32 bytes of zeros; the mask is calculated by hand.
         assert_eq!(crc32c::crc32c(&[0; 32]), 0x8a91_36aa);
         assert_eq!(masked_crc(&[0; 32]), 0x0fd7_fffa);
     }
 
     #[test]
-    fn a_scalar_is_the_bytes_that_protobuf_says() {
+    fn a_scalar_is_encoded_as_protobuf() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = EventWriter::create(dir.path()).unwrap();
         writer.scalar("loss", 300, 0.5, 2.0).unwrap();
@@ -216,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_an_error_that_names_it() {
+    fn an_error_names_the_folder_that_cannot_be_created() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("taken");
         fs::write(&file, "").unwrap();

@@ -1,4 +1,4 @@
-//! A recording as files and pictures.
+//! Plots and files of a profile.
 
 use std::{
     fs,
@@ -8,12 +8,10 @@ use std::{
 use anyhow::{Context, Result};
 use canopy_data::atomic;
 
-use crate::{
-    profile::{Frame, Kind, Machine, Roof, Summary, Timeline, chrome, flame},
-    report::svg::{LinePlot, Rect, RectPlot, Series},
-};
+use super::svg::{LinePlot, Rect, RectPlot, Series};
+use crate::profile::{Frame, Kind, Machine, Roof, Summary, Timeline, chrome, flame};
 
-/// The colour of each kind, the same in every picture.
+/// The colour of each kind, the same in all plots.
 fn colour(kind: Kind) -> usize {
     match kind {
         Kind::Kernel => 0,
@@ -31,7 +29,7 @@ fn legend(timeline: &Timeline) -> Vec<(usize, String)> {
     kinds.map(|k| (colour(k), k.name().to_owned())).collect()
 }
 
-/// Every lane in a row, milliseconds along x. Of spans within each other the innermost shows.
+/// The timeline: one row per lane, milliseconds on the x axis. Of nested spans, the innermost is visible.
 pub fn timeline_plot(timeline: &Timeline, title: &str) -> RectPlot {
     let mut rects = Vec::new();
     for row in 0..timeline.lanes.len() {
@@ -68,7 +66,7 @@ pub fn timeline_plot(timeline: &Timeline, title: &str) -> RectPlot {
     }
 }
 
-/// The first lane's time as a flame graph: width is share, the whole below, what it calls above it.
+/// The first lane's time as a flame graph: width is the share of the time, callers are below their callees.
 pub fn flame_plot(timeline: &Timeline, title: &str) -> RectPlot {
     let frames = flame(&timeline.of(0));
     let all: u64 = frames.iter().map(|f| f.total).sum();
@@ -78,7 +76,7 @@ pub fn flame_plot(timeline: &Timeline, title: &str) -> RectPlot {
         lay(frame, 0, at, all, &mut rects);
         at += frame.total;
     }
-    // Flames grow upwards.
+    // Row 0 is at the top, and the outermost frame belongs at the bottom.
     let highest = rects.iter().map(|r| r.row).max().unwrap_or(0);
     rects.iter_mut().for_each(|r| r.row = highest - r.row);
     RectPlot {
@@ -102,7 +100,7 @@ fn percent(part: u64, all: u64) -> f64 {
 
 fn lay(frame: &Frame, row: usize, at: u64, all: u64, rects: &mut Vec<Rect>) {
     let share = percent(frame.total, all);
-    // What is thinner than a twentieth of a per cent is no pixel.
+    // Less than 0.05 % is less than a pixel.
     if share < 0.05 {
         return;
     }
@@ -126,15 +124,15 @@ fn lay(frame: &Frame, row: usize, at: u64, all: u64, rects: &mut Vec<Rect>) {
     }
 }
 
-/// A roofline with kernels under it: name, its roof, and what it reached, operations a second.
+/// The roofline with `kernels` under it: name, roof, and achieved operations per second.
 pub fn roofline_plot(machine: &Machine, kernels: &[(String, Roof, f64)]) -> LinePlot {
     let ridge = machine.flops / machine.bytes;
     let reach =
         |pick: fn(f64, f64) -> f64, start: f64| kernels.iter().map(|k| k.1.intensity).fold(start, pick);
     let (low, high) = (reach(f64::min, ridge) / 2.0, reach(f64::max, ridge) * 2.0);
     let roof = [low, ridge, high].map(|i| (i, machine.flops.min(i * machine.bytes) / 1e9));
-    let mut plot = LinePlot::new("Roofline", "operations a byte", "GFLOP/s");
-    plot = plot.with(Series::new("the machine's limit", roof.to_vec()));
+    let mut plot = LinePlot::new("Roofline", "operations per byte", "GFLOP/s");
+    plot = plot.with(Series::new("limit of the machine", roof.to_vec()));
     for (name, roof, reached) in kernels {
         plot = plot.with(Series::new(name, vec![(roof.intensity, reached / 1e9)]));
     }
@@ -143,12 +141,13 @@ pub fn roofline_plot(machine: &Machine, kernels: &[(String, Roof, f64)]) -> Line
 }
 
 /// Writes `trace.json`, `flame.svg`, `timeline.svg`, `summary.json` and `summary.txt` into `folder`, each
-/// whole or not at all.
+/// atomically.
 ///
 /// # Errors
 /// Names the file.
 pub fn write(folder: &Path, timeline: &Timeline, name: &str) -> Result<Vec<PathBuf>> {
-    fs::create_dir_all(folder).with_context(|| format!("the folder {} cannot be made", folder.display()))?;
+    fs::create_dir_all(folder)
+        .with_context(|| format!("the folder {} cannot be created", folder.display()))?;
     let summary = Summary::of(timeline);
     let files = [
         ("trace.json", chrome(timeline).to_string()),
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_leaves_files_that_can_be_read_again() {
+    fn the_files_of_a_profile_can_be_read() {
         let dir = tempfile::tempdir().unwrap();
         let written = write(&dir.path().join("profile"), &made(), "a run").unwrap();
         assert_eq!(written.len(), 5);
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_stands_above_what_calls_it() {
+    fn a_frame_is_drawn_above_its_caller() {
         let plot = flame_plot(&made(), "t");
         let row = |name: &str| plot.rects.iter().find(|r| r.label == name).unwrap().row;
         assert!(row("forward") < row("step"));
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_roof_bends_at_the_ridge() {
+    fn the_roofline_has_its_corner_at_the_ridge() {
         let machine = Machine {
             flops: 1e11,
             bytes: 1e10,

@@ -1,0 +1,146 @@
+//! What a run produces: the rows of its log, its scores, and what its page shows.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One line of `metrics.jsonl`: an epoch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EpochRow {
+    /// The epoch, counted from 1.
+    pub epoch: usize,
+    /// Optimizer steps since the start of the run.
+    pub step: u64,
+    /// Learning rate of the epoch's last step.
+    pub learning_rate: f64,
+    /// Mean loss over the training clouds, in training mode (augmented, with dropout).
+    pub train_loss: f64,
+    /// Accuracy on the training clouds, in training mode (augmented, with dropout).
+    pub train_accuracy: f64,
+    /// Mean loss over the validation clouds; `None` if this epoch was not evaluated.
+    pub val_loss: Option<f64>,
+    /// Accuracy on the validation clouds.
+    pub val_accuracy: Option<f64>,
+    /// Balanced accuracy (mean recall over species) on the validation clouds.
+    pub val_balanced: Option<f64>,
+    /// Wall time of the epoch, seconds.
+    pub seconds: f64,
+    /// Training throughput, clouds per second.
+    pub clouds_per_second: f64,
+    /// The loss scale at the end of the epoch; `None` without loss scaling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_scale: Option<f64>,
+    /// Steps that were skipped because a gradient overflowed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Precision, recall and F1 of one species.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassRow {
+    /// The species' name.
+    pub species: String,
+    /// Clouds of this species in the evaluated set.
+    pub support: u64,
+    /// Share of the clouds predicted to be of this species that are; `None` if there is no such prediction.
+    pub precision: Option<f64>,
+    /// Share of the clouds of this species that are predicted to be; `None` if there is no such cloud.
+    pub recall: Option<f64>,
+    /// Harmonic mean of precision and recall; 0 if it is undefined but the species occurs.
+    pub f1: Option<f64>,
+}
+
+/// The scores of a model on one part of the data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// The part of the data: `train`, `validation`, `test`, `all`.
+    pub part: String,
+    /// Share of clouds classified correctly.
+    pub accuracy: f64,
+    /// Mean recall over the species that occur.
+    pub balanced_accuracy: f64,
+    /// Mean F1 over the species that occur.
+    pub macro_f1: f64,
+    /// Mean cross-entropy, nats.
+    pub loss: f64,
+    /// One row per species.
+    pub classes: Vec<ClassRow>,
+    /// `confusion[truth][prediction]`, counts.
+    pub confusion: Vec<Vec<u64>>,
+}
+
+impl Evaluation {
+    /// Clouds that were evaluated.
+    pub fn clouds(&self) -> u64 {
+        self.classes.iter().map(|c| c.support).sum()
+    }
+
+    /// Clouds that were classified correctly.
+    pub fn correct(&self) -> u64 {
+        let diagonal = self.confusion.iter().enumerate();
+        diagonal.filter_map(|(i, row)| row.get(i)).sum()
+    }
+}
+
+/// A tree that the model classified wrongly, with the points that the model saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WrongTree {
+    /// The tree's name in its data set.
+    pub tree: String,
+    /// Its species.
+    pub truth: String,
+    /// The species that the model predicted.
+    pub predicted: String,
+    /// The predicted probability of that species.
+    pub probability: f32,
+    /// Points, metres, z up.
+    pub points: Vec<[f32; 3]>,
+}
+
+/// The points of one tree that survive the max (Qi et al. 2017, section 4.3).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CriticalPoints {
+    /// The tree's name in its data set.
+    pub tree: String,
+    /// Its species.
+    pub species: String,
+    /// Points, metres, z up.
+    pub points: Vec<[f32; 3]>,
+    /// Indices of the points that are the maximum of at least one channel.
+    pub critical: Vec<usize>,
+}
+
+/// Everything that the page of a run shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// Headline: model and data set.
+    pub title: String,
+    /// The command that repeats the run.
+    pub command: String,
+    /// canopy's version.
+    pub version: String,
+    /// When the run started, RFC 3339, UTC.
+    pub started: String,
+    /// Wall time of the whole run, seconds.
+    pub seconds: f64,
+    /// Names and values, in the order to show: device, threads, clouds, plots, parameters, digest.
+    pub facts: Vec<(String, String)>,
+    /// The effective configuration, as TOML.
+    pub config: String,
+    /// The epochs.
+    pub epochs: Vec<EpochRow>,
+    /// The epoch whose weights were kept, counted from 1.
+    pub best_epoch: Option<usize>,
+    /// Scores of the best weights on the test set, or on the validation set if there is no test set; `None` if there is neither.
+    pub evaluation: Option<Evaluation>,
+    /// Training clouds of each species.
+    pub training_counts: BTreeMap<String, u64>,
+    /// Trees that were classified wrongly, the most confident mistake first.
+    pub wrong: Vec<WrongTree>,
+    /// Critical points of one tree.
+    pub critical: Option<CriticalPoints>,
+}
