@@ -1,8 +1,8 @@
 //! Pictures of the runs.
 
 use canopy::{
-    report::svg::{Rect, RectPlot},
     report::profiled::timeline_plot,
+    report::svg::{Rect, RectPlot},
 };
 
 use super::sick::{Run, Trainer};
