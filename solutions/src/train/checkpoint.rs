@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_and_every_truncation_is_an_error_that_names_the_file() {
+    fn a_flipped_bit_in_any_byte_and_any_truncation_is_an_error_that_names_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("last.safetensors");
         let (progress, tensors) = sample();
@@ -287,10 +287,10 @@ mod tests {
         for end in 0..whole.len() {
             refused(&whole[..end], &format!("truncated at byte {end}"));
         }
-        for bit in 0..8 * whole.len() {
+        for (i, byte) in whole.iter().enumerate() {
             let mut damaged = whole.clone();
-            damaged[bit / 8] ^= 1 << (bit % 8);
-            refused(&damaged, &format!("bit {bit} flipped"));
+            damaged[i] = byte ^ (1 << (i % 8));
+            refused(&damaged, &format!("a bit of byte {i} flipped"));
         }
     }
 

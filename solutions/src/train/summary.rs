@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use anyhow::Result;
+use indicatif::HumanCount;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
@@ -113,7 +114,10 @@ fn facts(trainer: &Trainer) -> Vec<(String, String)> {
         ("Validation set", plots(&split.validation)),
         ("Test set", plots(&split.test)),
         ("Points per cloud", trainer.config.points_text()),
-        ("Parameters", trainer.model.param_count().to_string()),
+        (
+            "Parameters",
+            HumanCount(trainer.model.param_count() as u64).to_string(),
+        ),
     ];
     facts.extend(trainer.precision_told().map(|told| ("Precision", told)));
     facts.extend([

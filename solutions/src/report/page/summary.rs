@@ -55,9 +55,7 @@ fn headline(out: &mut String, e: &Evaluation) {
         let big = format!("{} of {trees}", e.correct());
         (big, format!("trees classified correctly, {place}."))
     } else {
-        let lead = format!(
-            "mean recall: of each species’ trees, this share is classified correctly, on average, {place}."
-        );
+        let lead = format!("of each species’ trees classified correctly, on average, {place}.");
         (percent(e.balanced_accuracy), lead)
     };
     let few = if trees < FEW_TREES {
@@ -103,8 +101,8 @@ fn facts(out: &mut String, run: &RunReport) {
         let mut rates: Vec<f64> = rates.filter(|r| r.is_finite()).collect();
         rates.sort_by(f64::total_cmp);
         if let Some(&median) = rates.get(rates.len() / 2) {
-            let median = HumanCount(median.round() as u64);
-            rows.push(("Clouds per second".into(), format!("{median}, median")));
+            let median = HumanCount(median.round() as u64).to_string();
+            rows.push(("Clouds/s, median".into(), median));
         }
         rows.push(("Optimizer steps".into(), HumanCount(last.step).to_string()));
     }

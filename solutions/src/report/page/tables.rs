@@ -116,7 +116,7 @@ pub(super) fn classes(out: &mut String, run: &RunReport) {
     out.push_str(
         "<section aria-labelledby=\"species\">\n<h2 id=\"species\">Scores by species</h2>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Species\">\n<table class=\"numbers bars\">\n<thead><tr>\
-         <th scope=\"col\">species</th><th scope=\"col\">precision</th><th scope=\"col\">recall</th><th scope=\"col\">95\u{a0}% of recall</th>\
+         <th scope=\"col\">species</th><th scope=\"col\">precision</th><th scope=\"col\">recall</th><th scope=\"col\">recall, 95\u{a0}% interval</th>\
          <th scope=\"col\">F1</th><th scope=\"col\">trees</th><th scope=\"col\">trained on</th></tr></thead>\n<tbody>\n",
     );
     for (i, c) in e.classes.iter().enumerate() {
