@@ -82,11 +82,8 @@ fn copy(to: &Path) {
     // The same package with another lesson: under its own name, so that neither makes cargo build the other again.
     let manifest = to.join("tests/proof/Cargo.toml");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(
-        manifest,
-        text.replace("name = \"proof\"", "name = \"proof-of-new\""),
-    )
-    .unwrap();
+    let text = text.replace("name = \"proof\"", "name = \"proof-of-new\"");
+    fs::write(manifest, text + "\n[lib]\nname = \"proof\"\n").unwrap();
 }
 
 #[test]
