@@ -24,4 +24,4 @@ pub use cache::cache_folder;
 pub use cloud::{Bounds, Cloud, Return};
 pub use dataset::{CloudSource, Dataset, Scan, TreeRecord};
 pub use open::{MOST_POINTS, Opening, open};
-pub use random::Philox;
+pub use random::{Philox, Purpose};

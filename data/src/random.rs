@@ -3,6 +3,62 @@
 //! A draw is a function of (seed, stream, counter) alone, so it is the same on every machine, in every
 //! thread order, on CPU and GPU.
 
+/// What the random numbers of a run are drawn for.
+///
+/// Each purpose has a Philox key of its own, derived from the run's seed as `jax.random.fold_in` derives one. So two
+/// purposes never read the same numbers under one seed, whatever streams they number. The trees of the built-in forest
+/// belong to no run: `builtin` draws them from the forest's seed itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The random starts of the search for a split. Stream: the start.
+    Split = 1,
+    /// The order in which an epoch visits the records. Stream: the epoch.
+    EpochOrder = 2,
+    /// The order of an epoch's batches when they are formed by length. Stream: the epoch.
+    BatchOrder = 3,
+    /// The points drawn of a cloud each time it is loaded. Stream: epoch and record.
+    Sample = 4,
+    /// Augmentation of a training cloud. Stream: epoch and record.
+    Augment = 5,
+    /// The points that a cloud is thinned to once. Stream: the method.
+    Thin = 6,
+    /// Initial weights. Stream: a hash of the tensor's name.
+    Init = 7,
+    /// Dropout masks. Stream: step and layer.
+    Dropout = 8,
+    /// Random directions in the space of weights. Stream: the tensor.
+    Direction = 9,
+}
+
+/// The stream that keys are derived from; nothing else draws from it.
+const KEYS: u64 = u64::MAX;
+
+impl Purpose {
+    /// All purposes.
+    pub const ALL: [Self; 9] = [
+        Self::Split,
+        Self::EpochOrder,
+        Self::BatchOrder,
+        Self::Sample,
+        Self::Augment,
+        Self::Thin,
+        Self::Init,
+        Self::Dropout,
+        Self::Direction,
+    ];
+
+    /// The Philox key of this purpose in a run with `seed`.
+    pub fn key(self, seed: u64) -> u64 {
+        let [low, high, ..] = Philox::at(seed, KEYS, self as u64);
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    /// The stream numbered `stream` of this purpose in a run with `seed`.
+    pub fn stream(self, seed: u64, stream: u64) -> Philox {
+        Philox::new(self.key(seed), stream)
+    }
+}
+
 /// A stream of random numbers. Streams with another `seed` or `stream` are independent.
 #[derive(Clone, Debug)]
 pub struct Philox {
@@ -66,7 +122,7 @@ impl Philox {
     /// Uniform in 0..n, without bias (Lemire 2019).
     ///
     /// # Panics
-    /// Where `n` is 0.
+    /// Panics if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         assert!(n > 0, "below(0): there is no number under 0");
         let n = n as u64;
@@ -114,6 +170,8 @@ fn rounds(mut c: [u32; 4], mut k: [u32; 2]) -> [u32; 4] {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -128,6 +186,31 @@ mod tests {
             Philox::at(ones, ones, ones),
             [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]
         );
+    }
+
+    #[test]
+    fn no_two_purposes_share_a_stream() {
+        let mut seen = HashSet::new();
+        let mut streams = 0;
+        for seed in 0..40 {
+            // What a caller draws who uses the seed itself, as the built-in forest does.
+            let of_seed = |stream| Philox::new(seed, stream);
+            let of_purposes = |stream| Purpose::ALL.map(|purpose| purpose.stream(seed, stream));
+            for stream in [0, 1, 2, 1 << 16, 1 << 32, 1 << 63, u64::MAX - 1] {
+                for mut random in of_purposes(stream).into_iter().chain([of_seed(stream)]) {
+                    streams += 1;
+                    assert!(seen.insert(random.next_u64()), "seed {seed}, stream {stream}");
+                }
+            }
+        }
+        assert_eq!(seen.len(), streams);
+    }
+
+    #[test]
+    fn every_purpose_is_listed_once() {
+        for (i, purpose) in Purpose::ALL.into_iter().enumerate() {
+            assert_eq!(purpose as usize, i + 1);
+        }
     }
 
     #[test]

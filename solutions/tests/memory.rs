@@ -4,8 +4,6 @@
 
 mod program;
 
-use std::process::Command;
-
 use serde_json::Value;
 
 fn plan(arguments: &[&str]) -> Value {
@@ -60,7 +58,7 @@ fn a_search_under_a_limit_of_memory_halves_until_a_real_step_runs() {
         let line = format!(
             "ulimit -v {kib}; exec \"$CANOPY\" --threads 2 plan --json --plain --width 4 --points 128 {options}"
         );
-        Command::new("sh")
+        std::process::Command::new("sh")
             .args(["-c", &line])
             .env("CANOPY", env!("CARGO_BIN_EXE_canopy"))
             .output()

@@ -7,7 +7,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::Philox;
+use crate::Purpose;
 
 /// Points of a bucket, at most.
 const BUCKET: usize = 512;
@@ -30,7 +30,7 @@ pub fn farthest(points: &[[f32; 3]], n: usize, seed: u64) -> Result<Vec<usize>> 
     if points.is_empty() {
         return Ok(Vec::new());
     }
-    let first = Philox::new(seed, super::START).below(points.len());
+    let first = Purpose::Thin.stream(seed, super::FARTHEST).below(points.len());
     Ok(farthest_from(points, n, first))
 }
 
@@ -173,6 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Philox;
 
     /// The definition, in two loops.
     fn plain(points: &[[f32; 3]], n: usize, first: usize) -> Vec<usize> {

@@ -8,15 +8,16 @@ mod voxel;
 
 use std::collections::HashSet;
 
-use crate::Philox;
+use crate::Purpose;
 
 pub use farthest::{farthest, farthest_from};
 pub use method::{Method, Subsample, subsample, to};
 pub use voxel::{voxel, voxel_to};
 
-/// Streams of the generator, so that no two of its uses see the same numbers.
-const RANDOM: u64 = 0x5a_0001;
-const START: u64 = 0x5a_0002;
+/// The streams of [`Purpose::Thin`], one for each method.
+const RANDOM: u64 = 1;
+const FARTHEST: u64 = 2;
+const VOXEL: u64 = 3;
 
 /// `n` of `0..len` without repetition, in random order; all of them where `n` is `len` or more.
 ///
@@ -24,7 +25,7 @@ const START: u64 = 0x5a_0002;
 /// brilliance").
 pub fn random(len: usize, n: usize, seed: u64) -> Vec<usize> {
     let n = n.min(len);
-    let mut rng = Philox::new(seed, RANDOM);
+    let mut rng = Purpose::Thin.stream(seed, RANDOM);
     let mut seen = HashSet::with_capacity(n);
     let mut out = Vec::with_capacity(n);
     for last in len - n..len {

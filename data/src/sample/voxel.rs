@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Result, ensure};
 
 use super::random;
-use crate::Philox;
+use crate::{Philox, Purpose};
 
 /// One point of each cube of `edge` metres, chosen at random, in order of the cloud.
 ///
@@ -17,11 +17,12 @@ pub fn voxel(points: &[[f32; 3]], edge: f32, seed: u64) -> Result<Vec<usize>> {
         "a voxel's edge of {edge} m: it must be above 0"
     );
     // The point with the least draw of its voxel stays: no order of points is favoured.
+    let key = Purpose::Thin.key(seed);
     let mut best: HashMap<[i64; 3], (u64, usize)> = HashMap::new();
     for (i, p) in points.iter().enumerate() {
         ensure!(p.iter().all(|c| c.is_finite()), "point {i} is {p:?}: not finite");
         let cell = p.map(|c| (f64::from(c) / f64::from(edge)).floor() as i64);
-        let [a, b, ..] = Philox::at(seed, super::RANDOM, i as u64);
+        let [a, b, ..] = Philox::at(key, super::VOXEL, i as u64);
         let draw = (u64::from(a) << 32 | u64::from(b), i);
         best.entry(cell)
             .and_modify(|kept| *kept = draw.min(*kept))

@@ -1,7 +1,7 @@
 //! Which group goes to which part: local search from random starts, all by seed.
 
 use super::groups::{Group, Groups};
-use crate::Philox;
+use crate::{Philox, Purpose};
 
 /// A species that a part lacks outweighs any unevenness; one that training lacks, still more.
 const LACKING: f64 = 100.0;
@@ -28,7 +28,7 @@ pub fn assign(groups: &Groups, shares: &[f64], training: Option<usize>, seed: u6
     let unavoidable = fewest_lacking(groups, shares.len());
     let mut best: Option<(f64, Vec<usize>)> = None;
     for start in 0..MOST_STARTS {
-        let mut state = State::random(groups, shares, training, &mut Philox::new(seed, start));
+        let mut state = State::random(groups, shares, training, &mut Purpose::Split.stream(seed, start));
         state.climb();
         let cost = state.cost();
         let done = state.lacking() <= unavoidable;

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     device,
+    loader::lengths,
     model::PointNet,
     train::{Config, EvaluateOptions, RunFolder, bar, checkpoint, data, evaluate, summary},
 };
@@ -87,15 +88,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "the part '{}' holds no cloud: take another with --part",
         args.part
     );
+    let lengths = lengths(&data, config.cloud_points())?;
     let options = EvaluateOptions {
-        points: config.points,
+        points: config.cloud_points(),
+        lengths: &lengths,
         frame: config.frame,
         features: config.features,
         batch: config.batch,
         votes: args.votes.unwrap_or(config.votes).max(1),
         workers: config.workers,
         plain: config.plain,
-        device: &chosen.device,
     };
     let recording = args.profiling.start(&chosen.device)?;
     let bar = bar((records.len() * options.votes) as u64, "evaluating");

@@ -66,6 +66,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     config = args.options.over(&config)?;
     config.validate()?;
+    ensure!(
+        config.points > 0,
+        "points is all: the range test needs clouds of one length, set --points to a number"
+    );
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
     let forest = Forest {

@@ -23,6 +23,7 @@ mod predict;
 mod profile;
 mod profiling;
 mod roofline;
+mod sharpness;
 mod stop;
 mod train;
 
@@ -69,6 +70,8 @@ enum Command {
     Profile(profile::Args),
     /// Watch and log how busy graphics cards and processor are
     Monitor(monitor::Args),
+    /// Measure how sharply the loss rises around a trained model's weights
+    Sharpness(sharpness::Args),
     /// Name the species of clouds
     Predict(predict::Args),
     /// Fetch, import, convert, split and look at data
@@ -94,6 +97,7 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Profile(args) => profile::run(&args),
         Command::Monitor(args) => monitor::run(&args),
+        Command::Sharpness(args) => sharpness::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Data(command) => data::run(command),
     };

@@ -6,7 +6,20 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::train::Config;
+use crate::train::{Config, points_setting};
+
+/// The setting `points`; 0 is `all`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PointsSetting(#[serde(with = "points_setting")] usize);
+
+impl std::str::FromStr for PointsSetting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        points_setting::parse(text).map(Self)
+    }
+}
 
 /// One field for each of [`Config`]'s, absent where it was not said.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
@@ -30,10 +43,14 @@ pub struct Options {
     #[arg(long, value_parser = ["vanilla", "full"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Points drawn of each cloud
+    /// Points sampled from each cloud, anew in each epoch; all: every point, in batches of clouds of similar length
+    #[arg(long, value_name = "N|all")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<PointsSetting>,
+    /// With --points all: from a cloud that has more than N points, N are sampled, which bounds the memory of a batch
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub points: Option<usize>,
+    pub max_points: Option<usize>,
     /// See clouds in the unit sphere, or in metres (z being height above ground)
     #[arg(long, value_parser = ["sphere", "metric"])]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,8 +8,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use candle_core::{DType, Tensor};
-use canopy_data::{Philox, formats};
+use candle_core::DType;
+use canopy_data::formats;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde_json::json;
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     device,
-    loader::{Augment, prefetched, prepare},
+    loader::{Augment, Batch, prefetched, prepare},
     model::PointNet,
     profile::{self, Kind},
     train::{Config, bar, checkpoint, evaluate, metrics},
@@ -124,34 +124,26 @@ fn show(answers: Vec<Answer>, bar: &ProgressBar, printer: &mut Printer, failed: 
     Ok(())
 }
 
-fn samples(files: &[PathBuf], config: &Config, votes: usize) -> Vec<Result<Vec<f32>>> {
+fn samples(files: &[PathBuf], config: &Config, votes: usize) -> Vec<Result<Vec<Vec<f32>>>> {
     files.par_iter().map(|file| sample(file, config, votes)).collect()
 }
 
 fn predict(
     model: &PointNet,
     files: &[PathBuf],
-    samples: Vec<Result<Vec<f32>>>,
+    samples: Vec<Result<Vec<Vec<f32>>>>,
     config: &Config,
     votes: usize,
 ) -> Result<Vec<Answer>> {
-    let channels = config.features.channels();
-    let good: Vec<f32> = samples.iter().flatten().flatten().copied().collect();
-    let clouds = good.len() / (channels * config.points);
+    let good: Vec<Vec<f32>> = samples.iter().flatten().flatten().cloned().collect();
     let mut rows = Vec::new();
-    if clouds > 0 {
-        let shape = (clouds, config.points, channels);
-        let input = profile::timed("to device", Kind::Copy, || {
-            Tensor::from_vec(good, shape, &model.device())
-        })?;
-        let said = {
-            let _span = profile::work("infer");
-            evaluate::probabilities(model, &input, false)?
-        };
-        rows = profile::timed("read", Kind::Wait, || said.to_vec2::<f32>())?;
+    if !good.is_empty() {
+        let (channels, unknown) = (config.features.channels(), vec![0; good.len()]);
+        let batch = Batch::new(&good, channels, config.cloud_points(), unknown, Vec::new())?;
+        rows = evaluate::batch_probabilities(model, &batch, false)?;
     }
     let mut means = rows.chunks(votes).map(mean);
-    let answer = |(file, sample): (&PathBuf, Result<Vec<f32>>)| {
+    let answer = |(file, sample): (&PathBuf, Result<Vec<Vec<f32>>>)| {
         (
             file.clone(),
             sample.and_then(|_| means.next().context("the model gave no answer")),
@@ -167,24 +159,13 @@ fn mean(rows: &[Vec<f32>]) -> Vec<f32> {
         .collect()
 }
 
-/// `votes` samples of a file, `[votes × points × channels]`.
-fn sample(file: &Path, config: &Config, votes: usize) -> Result<Vec<f32>> {
-    let cloud = config
-        .sample
-        .thin(formats::read(file)?, config.points, config.seed)?;
-    let mut flat = Vec::with_capacity(votes * config.points * config.features.channels());
-    for vote in 0..votes {
-        let mut random = Philox::new(0, vote as u64);
-        flat.extend(prepare(
-            &cloud,
-            config.points,
-            config.frame,
-            config.features,
-            &Augment::NONE,
-            &mut random,
-        )?);
-    }
-    Ok(flat)
+/// `votes` samples of a file, `[points, channels]` each.
+fn sample(file: &Path, config: &Config, votes: usize) -> Result<Vec<Vec<f32>>> {
+    let (most, points) = (config.most_points(), config.cloud_points());
+    let cloud = config.sample.thin(formats::read(file)?, most, config.seed)?;
+    let (frame, features) = (config.frame, config.features);
+    let of = |vote| prepare(&cloud, points, frame, features, &Augment::NONE, 0, vote);
+    (0..votes as u64).map(of).collect()
 }
 
 /// The files named, and the clouds in the folders named, sorted within each.

@@ -163,7 +163,9 @@ fn introduce(
     };
     eprintln!(
         "{} PointNet, {} points of a cloud · {}{ranks}",
-        config.model, config.points, chosen.name
+        config.model,
+        config.points_text(),
+        chosen.name
     );
     eprintln!(
         "{}: {} scans of {} species ({} train, {} validation, {} test)",

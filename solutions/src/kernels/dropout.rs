@@ -1,7 +1,7 @@
 //! Dropout by a counter-based generator: the mask is a function of (seed, step, layer, element) alone.
 
 use candle_core::{Result, Tensor};
-use canopy_data::Philox;
+use canopy_data::{Philox, Purpose};
 
 use super::values::{Values, fused};
 use super::{Operator, Pass};
@@ -51,11 +51,11 @@ fn mask(dims: &[usize], p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
 /// 0 or 1/(1−p) for the `n` elements that begin with element `first`.
 fn draws(first: usize, n: usize, p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
     let scale = 1.0 / (1.0 - p);
-    let stream = pass.step << 16 | layer;
+    let (key, stream) = (Purpose::Dropout.key(pass.seed), pass.step << 16 | layer);
     let skipped = first % 4;
     let mut mask = Vec::with_capacity(n + 6);
     for block in (first / 4) as u64..(first + n).div_ceil(4) as u64 {
-        mask.extend(Philox::at(pass.seed, stream, block).map(|bits| {
+        mask.extend(Philox::at(key, stream, block).map(|bits| {
             if (bits >> 8) as f32 * (1.0 / 16_777_216.0) < p {
                 0.0
             } else {

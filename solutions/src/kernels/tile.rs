@@ -19,20 +19,18 @@ pub(super) fn padded(channels: usize) -> usize {
 /// Runs `op` with the vectors that are chosen.
 fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     match InstructionSet::current() {
-        InstructionSet::Avx512 => return Arch::new().dispatch(op),
+        InstructionSet::Avx512 => Arch::new().dispatch(op),
         #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx2 => {
-            if let Some(avx2) = pulp::x86::V3::try_new() {
-                return Simd::vectorize(avx2, op);
-            }
-        }
-        // Elsewhere the base has vectors of its own.
+        InstructionSet::Avx2 => match pulp::x86::V3::try_new() {
+            Some(avx2) => Simd::vectorize(avx2, op),
+            None => Simd::vectorize(pulp::Scalar::new(), op),
+        },
+        #[cfg(target_arch = "x86_64")]
+        InstructionSet::Base => Simd::vectorize(pulp::Scalar::new(), op),
+        // Other architectures have vectors in their base set: NEON on aarch64.
         #[cfg(not(target_arch = "x86_64"))]
-        _ => return Arch::new().dispatch(op),
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Base => {}
+        _ => Arch::new().dispatch(op),
     }
-    Simd::vectorize(pulp::Scalar::new(), op)
 }
 
 /// A left operand: element (row, column) of `data` at `row · row_step + column · column_step`.

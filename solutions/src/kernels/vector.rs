@@ -30,6 +30,7 @@ macro_rules! for_each_instruction_set {
     )*};
 }
 
+#[cfg(target_arch = "x86_64")]
 use super::instruction_set::InstructionSet;
 use super::multi_tensor::AdamFactors;
 

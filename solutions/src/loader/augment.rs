@@ -1,24 +1,24 @@
-//! Changes a cloud in ways that do not change its species.
+//! Augmentation: changes of a cloud that do not change its species.
 
 use canopy_data::Philox;
 use serde::{Deserialize, Serialize};
 
-/// What is done to a training cloud, after it was normalised.
+/// The augmentation of a training cloud, applied after it was normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Augment {
-    /// Turns about the trunk (the z axis) by any angle.
+    /// Rotate about the trunk (the z axis) by a random angle.
     pub turn: bool,
-    /// Standard deviation of the noise on each coordinate, in units of the unit sphere; cut at 5 of them.
+    /// Standard deviation of the noise on each coordinate, in units of the frame; the noise is cut off at 5 of them.
     pub jitter: f32,
-    /// Scales by a factor in [1 − scale, 1 + scale], the height by another factor than the width.
+    /// Scale height and width, each by a random factor in [1 − scale, 1 + scale].
     pub scale: f32,
-    /// Replaces up to this share of the points by the first one (Qi et al. 2017's point dropout).
+    /// Replace up to this fraction of the points by the first one (the point dropout of Qi et al. 2017).
     pub point_dropout: f32,
 }
 
 impl Augment {
-    /// No change.
+    /// No augmentation.
     pub const NONE: Self = Self {
         turn: false,
         jitter: 0.0,
@@ -26,8 +26,8 @@ impl Augment {
         point_dropout: 0.0,
     };
 
-    /// Changes `points` in place by the draws of `random`. `echo` holds their other channels, row after row;
-    /// a point that is dropped takes the first one's.
+    /// Changes `points` in place. `echo` contains their other channels, row after row; a dropped point takes those of the
+    /// first one.
     pub fn apply(&self, points: &mut [[f32; 3]], echo: &mut [f32], random: &mut Philox) {
         if self.turn {
             turn(points, random.uniform_f64() * std::f64::consts::TAU);
@@ -55,16 +55,17 @@ impl Augment {
     }
 }
 
-/// Turns `points` about the trunk, which is the z axis: by `angle`, radians, counter-clockwise seen from above.
+/// Rotates `points` about the trunk, which is the z axis, by `angle` radians, counter-clockwise seen from above.
 pub fn turn(points: &mut [[f32; 3]], angle: f64) {
-    // libm: the same bits on every machine, which the system's sine does not promise.
+    // libm is bit-identical on every machine; the system's sine is not.
     let (sin, cos) = (libm::sin(angle) as f32, libm::cos(angle) as f32);
     for p in points {
         *p = [cos * p[0] - sin * p[1], sin * p[0] + cos * p[1], p[2]];
     }
 }
 
-/// Adds noise of the standard deviation `deviation` to each coordinate, cut at 5 of them. Without noise nothing is drawn.
+/// Adds normal noise with standard deviation `deviation` to each coordinate, cut off at 5 of them. A deviation of 0 draws no
+/// random numbers.
 pub fn jitter(points: &mut [[f32; 3]], deviation: f32, random: &mut Philox) {
     if deviation > 0.0 {
         for c in points.iter_mut().flatten() {
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn turning_keeps_height_and_distance_from_the_trunk() {
+    fn rotation_keeps_height_and_distance_from_the_trunk() {
         let (before, mut after) = (cloud(), cloud());
         Augment {
             turn: true,
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_draw_decides_and_none_changes_nothing() {
+    fn augmentation_is_a_function_of_the_stream_and_none_changes_nothing() {
         let run = |seed| {
             let mut c = cloud();
             ALL.apply(&mut c, &mut [], &mut Philox::new(seed, 1));
@@ -120,11 +121,15 @@ mod tests {
         assert_eq!(same, cloud());
         let (mut asked, mut untouched) = (Philox::new(1, 1), Philox::new(1, 1));
         jitter(&mut same, 0.0, &mut asked);
-        assert_eq!(asked.next_u64(), untouched.next_u64(), "jitter of nothing drew");
+        assert_eq!(
+            asked.next_u64(),
+            untouched.next_u64(),
+            "a deviation of 0 drew numbers"
+        );
     }
 
     #[test]
-    fn dropped_points_stand_where_the_first_one_stands() {
+    fn dropped_points_move_to_the_first_one() {
         let mut c = cloud();
         Augment {
             point_dropout: 0.9,
@@ -132,7 +137,7 @@ mod tests {
         }
         .apply(&mut c, &mut [], &mut Philox::new(8, 8));
         let gone = c.iter().filter(|&&p| p == c[0]).count();
-        assert!((2..200).contains(&gone), "{gone} points stand at the first");
+        assert!((2..200).contains(&gone), "{gone} points are at the first");
         let kept = cloud();
         assert!(c.iter().zip(&kept).all(|(a, b)| a == b || *a == c[0]));
     }

@@ -1,17 +1,102 @@
-//! Batches of clouds that are about equally long, so that little is padded.
+//! Batches of clouds of similar length, so that little is padded.
 
-/// Cuts an epoch's `order` into batches of records of about one length.
+use anyhow::{Context, Result};
+use canopy_data::{Dataset, Purpose};
+use rayon::prelude::*;
+
+use super::order::epoch_order;
+use super::sample::Points;
+
+/// The lengths up to which clouds share a bucket; each is twice the one before, so at most half of a batch is padding.
+const BOUNDS: [usize; 11] = [
+    64,
+    128,
+    256,
+    512,
+    1 << 10,
+    1 << 11,
+    1 << 12,
+    1 << 13,
+    1 << 14,
+    1 << 15,
+    1 << 16,
+];
+
+/// The number of points of each record's cloud that the network sees, if clouds keep their length; empty if all clouds have
+/// the same number of points. Reads every cloud once.
 ///
-/// A record goes into the first bucket whose bound is at least its length (`lengths[record]`), one longer than every
-/// bound into a bucket of its own kind after the last. A bucket that has `size` records is a batch at once. At the end of the
-/// order what is left in each bucket is a batch, from the shortest bucket to the longest. `bounds` ascend.
+/// # Errors
+/// Returns an error that names the record if its cloud cannot be read.
+pub fn lengths(data: &Dataset, points: Points) -> Result<Vec<usize>> {
+    let Points::All { max } = points else {
+        return Ok(Vec::new());
+    };
+    let of = |r: usize| {
+        let record = &data.records[r];
+        let cloud = data
+            .cloud(r)
+            .with_context(|| format!("tree {} ({})", record.tree, record.source))?;
+        Ok(cloud.len().min(max))
+    };
+    (0..data.len()).into_par_iter().map(of).collect()
+}
+
+/// The batches of epoch `epoch` over `records`, each of up to `size` clouds of similar length, in random order: a function
+/// of the arguments alone, and of the same number in every epoch. Buckets in which a single record is left give a batch
+/// together, because batch normalisation needs two clouds; a record that is still alone is dropped.
+pub fn epoch_by_length(
+    records: &[usize],
+    lengths: &[usize],
+    size: usize,
+    (seed, epoch): (u64, u64),
+) -> Vec<Vec<usize>> {
+    let order = epoch_order(records.len(), seed, epoch);
+    let order: Vec<usize> = order.into_iter().map(|i| records[i]).collect();
+    let cut = length_buckets(lengths, &order, &BOUNDS, size);
+    let (single, mut batches): (Vec<_>, Vec<_>) = cut.into_iter().partition(|batch| batch.len() == 1);
+    let together = single.concat();
+    batches.extend(
+        together
+            .chunks(size)
+            .filter(|batch| batch.len() > 1)
+            .map(<[usize]>::to_vec),
+    );
+    Purpose::BatchOrder.stream(seed, epoch).shuffle(&mut batches);
+    batches
+}
+
+/// The number of batches of [`epoch_by_length`].
+pub fn iterations_by_length(records: &[usize], lengths: &[usize], size: usize) -> usize {
+    let mut counts = [0; BOUNDS.len() + 1];
+    for &record in records {
+        counts[bucket(&BOUNDS, lengths[record])] += 1;
+    }
+    let full_or_shared = |n: usize| n / size + usize::from(n % size > 1);
+    let single = counts.iter().filter(|&n| n % size == 1).count();
+    full_or_shared(single) + counts.into_iter().map(full_or_shared).sum::<usize>()
+}
+
+/// The bucket of a cloud: the first whose bound is at least its length, or one more after the last.
+fn bucket(bounds: &[usize], length: usize) -> usize {
+    bounds.partition_point(|&bound| bound < length)
+}
+
+/// Batches of up to `size` clouds of similar length, by their places in `lengths`: for evaluation, so none is dropped.
+pub fn batches_by_length(lengths: &[usize], size: usize) -> Vec<Vec<usize>> {
+    let order: Vec<usize> = (0..lengths.len()).collect();
+    length_buckets(lengths, &order, &BOUNDS, size)
+}
+
+/// Cuts an epoch's `order` into batches of records of similar length.
 ///
-/// So a batch comes about when its last record does: the order's chance is the batches' chance.
+/// A record goes into the first bucket whose bound is at least its length (`lengths[record]`), and into one more bucket if
+/// it is longer than all `bounds`, which ascend. As soon as a bucket has `size` records, they are the next batch. At the
+/// end of the order the rest of each bucket is a batch, from the shortest bucket to the longest.
 pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size: usize) -> Vec<Vec<usize>> {
     let mut filling = vec![Vec::new(); bounds.len() + 1];
     let mut batches = Vec::new();
     for &record in order {
-        let bucket = bounds.partition_point(|&bound| bound < lengths[record]);
+        let bucket = bucket(bounds, lengths[record]);
         filling[bucket].push(record);
         if filling[bucket].len() >= size {
             batches.push(std::mem::take(&mut filling[bucket]));
@@ -21,7 +106,7 @@ pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size
     batches
 }
 
-/// The share of the points of `batches` that are padding, where each batch is as long as its longest record; 0 to 1.
+/// The fraction of the points of `batches` that is padding if each batch is padded to its longest record.
 pub fn padded_share(lengths: &[usize], batches: &[Vec<usize>]) -> f64 {
     let (mut real, mut all) = (0, 0);
     for batch in batches {
@@ -59,13 +144,44 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_comes_when_it_is_full_and_the_rest_at_the_end() {
+    fn full_buckets_are_batches_at_once_and_the_rest_at_the_end() {
         let lengths = [5, 50, 10, 11, 900, 7, 50];
         let order = [6, 0, 2, 4, 1, 3, 5];
         assert_eq!(
             length_buckets(&lengths, &order, &[10, 100], 2),
             [vec![0, 2], vec![6, 1], vec![5], vec![3], vec![4]]
         );
+    }
+
+    #[test]
+    fn epochs_by_length_differ_in_order_and_have_the_same_number_of_batches() {
+        let mut random = Philox::new(3, 3);
+        let lengths: Vec<usize> = (0..200).map(|_| 1 + random.below(5000)).collect();
+        let records: Vec<usize> = (0..200).filter(|r| r % 3 > 0).collect();
+        let of = |epoch| epoch_by_length(&records, &lengths, 8, (5, epoch));
+        for size in [2, 3, 8, 50] {
+            for some in [&records[..], &records[..7], &records[..2], &[]] {
+                let batches = epoch_by_length(some, &lengths, size, (5, 1));
+                assert_eq!(batches.len(), iterations_by_length(some, &lengths, size));
+            }
+        }
+        assert_eq!(of(1), of(1));
+        let mut firsts = Vec::new();
+        for epoch in 0..6 {
+            let batches = of(epoch);
+            assert_eq!(batches.len(), of(0).len());
+            assert!(batches.iter().all(|batch| (2..=8).contains(&batch.len())));
+            let mut all = batches.concat();
+            all.sort_unstable();
+            assert!(all.len() >= records.len() - 1 && all.iter().all(|r| records.contains(r)));
+            all.dedup();
+            assert_eq!(all.len(), batches.concat().len(), "a record is in two batches");
+            firsts.push(batches[0].clone());
+        }
+        firsts.dedup();
+        assert!(firsts.len() > 3, "{firsts:?}");
+        // Three buckets of one record each: one batch.
+        assert_eq!(epoch_by_length(&[0, 1, 2], &[10, 100, 1000], 8, (5, 0)).len(), 1);
     }
 
     #[test]

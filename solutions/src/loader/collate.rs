@@ -1,10 +1,14 @@
-//! Reads, samples, normalises and augments records, and lays them side by side.
+//! Reads, samples, normalises and augments clouds, and puts them side by side in a batch.
 
 use anyhow::{Context, Result, ensure};
 use candle_core::{Device, Tensor};
-use canopy_data::{Cloud, Dataset, Philox};
+use canopy_data::{Cloud, Dataset, Purpose};
 
-use super::{Augment, Features, Frame, random_sample, sample::random_indices, to_device};
+use super::augment::Augment;
+use super::features::Features;
+use super::ragged::ragged;
+use super::sample::{Frame, Points};
+use super::staging::to_device;
 
 /// One batch in host memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,128 +17,185 @@ pub struct Batch {
     pub points: Vec<f32>,
     /// Channels of a point: see [`Features`].
     pub channels: usize,
-    /// `[clouds]`: the species' numbers.
+    /// `[clouds]`: the labels, numbers of species.
     pub labels: Vec<u32>,
-    /// `[clouds]`: which records of the data set these are.
+    /// `[clouds]`: the record of each cloud in the data set.
     pub records: Vec<usize>,
+    /// `[clouds, points]`: 1 for a point, 0 for padding; `None` if all clouds have the same number of points.
+    pub mask: Option<Vec<f32>>,
 }
 
 impl Batch {
-    /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`.
+    /// A batch of `clouds`, `[points, channels]` each: padded with a mask if `points` allows different lengths.
     ///
     /// # Errors
-    /// candle's, if the device is out of memory.
+    /// Returns an error if clouds of different lengths have no points or an unknown number of channels.
+    pub fn new(
+        clouds: &[Vec<f32>],
+        channels: usize,
+        points: Points,
+        labels: Vec<u32>,
+        records: Vec<usize>,
+    ) -> Result<Self> {
+        let (points, mask) = match points {
+            Points::Fixed(_) => (clouds.concat(), None),
+            Points::All { .. } => {
+                let (points, mask) = ragged(clouds, channels)?;
+                (points, Some(mask))
+            }
+        };
+        Ok(Self {
+            points,
+            channels,
+            labels,
+            records,
+            mask,
+        })
+    }
+
+    /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`. If the batch has a mask, see
+    /// [`Self::mask_tensor`], the model needs it as well.
+    ///
+    /// # Errors
+    /// Returns an error if the device is out of memory.
     pub fn to_device(&self, device: &Device) -> Result<(Tensor, Tensor)> {
         let clouds = self.labels.len();
-        let points = self.points.len() / (self.channels * clouds.max(1));
         Ok((
-            to_device(&self.points, (clouds, points, self.channels), device)?,
+            to_device(&self.points, (clouds, self.width(), self.channels), device)?,
             Tensor::from_slice(&self.labels, clouds, device)?,
         ))
     }
+
+    /// The mask `[clouds, points]` (f32) on the CPU, where a model reads it, if the batch has one.
+    ///
+    /// # Errors
+    /// Returns an error if the mask does not fit the batch.
+    pub fn mask_tensor(&self) -> Result<Option<Tensor>> {
+        let shape = (self.labels.len(), self.width());
+        let tensor = |mask: &Vec<f32>| Tensor::from_slice(mask, shape, &Device::Cpu);
+        Ok(self.mask.as_ref().map(tensor).transpose()?)
+    }
+
+    /// Points of each cloud, with padding.
+    fn width(&self) -> usize {
+        self.points.len() / (self.channels * self.labels.len().max(1))
+    }
 }
 
-/// How a record becomes `points` points.
+/// How records become batches.
 #[derive(Clone, Debug)]
 pub struct Collate {
-    /// Where clouds come from.
+    /// The data set that the records belong to.
     pub data: Dataset,
-    /// Points of each cloud.
-    pub points: usize,
-    /// The frame they are seen in.
+    /// How many points of each cloud the network sees.
+    pub points: Points,
+    /// The coordinate frame of the points.
     pub frame: Frame,
-    /// What is told of a point.
+    /// The channels of a point.
     pub features: Features,
-    /// What is done to them; `Augment::NONE` for evaluation.
+    /// Augmentation; `Augment::NONE` for evaluation.
     pub augment: Augment,
-    /// Seeds sampling and augmentation together with epoch and record.
+    /// Seeds sampling and augmentation, together with epoch and record.
     pub seed: u64,
 }
 
-/// Streams of chance that other parts draw from lie below; the loader's begin here.
-const STREAM: u64 = 1 << 63;
-
 impl Collate {
-    /// The batch of `records` in epoch `epoch`: the same whoever asks, whenever.
+    /// The batch of `records` in epoch `epoch`: a function of the arguments and of `self` alone, on whatever thread.
     ///
     /// # Errors
-    /// Names the record and file that could not be read, or that holds no usable point.
+    /// Returns an error that names the record and its file if it cannot be read or has no usable point.
     pub fn batch(&self, records: &[usize], epoch: u64) -> Result<Batch> {
-        let mut batch = Batch {
-            points: Vec::with_capacity(records.len() * self.points * self.features.channels()),
-            channels: self.features.channels(),
-            labels: Vec::with_capacity(records.len()),
-            records: records.to_vec(),
-        };
+        let (mut clouds, mut labels) = (Vec::new(), Vec::new());
         for &r in records {
-            let record = &self.data.records[r];
-            let points = self
+            let record = self.data.records.get(r).with_context(|| {
+                let (name, len) = (&self.data.name, self.data.len());
+                format!("there is no record {r}: the data set {name} has {len}, counted from 0")
+            })?;
+            let cloud = self
                 .cloud(r, epoch)
                 .with_context(|| format!("tree {} ({})", record.tree, record.source))?;
-            batch.points.extend(points);
-            batch.labels.push(record.species as u32);
+            clouds.push(cloud);
+            labels.push(record.species as u32);
         }
-        Ok(batch)
+        let channels = self.features.channels();
+        Batch::new(&clouds, channels, self.points, labels, records.to_vec())
     }
 
     fn cloud(&self, record: usize, epoch: u64) -> Result<Vec<f32>> {
+        let cloud = self.data.cloud(record)?;
+        let (features, stream) = (self.features, stream(record, epoch));
         prepare(
-            &self.data.cloud(record)?,
+            &cloud,
             self.points,
             self.frame,
-            self.features,
+            features,
             &self.augment,
-            &mut self.random(record, epoch),
+            self.seed,
+            stream,
         )
     }
 
-    /// The points that epoch `epoch` draws of a record, in metres, before they are normalised and augmented.
+    /// The points that epoch `epoch` samples of a record, in metres, before they are normalised and augmented.
     ///
     /// # Errors
-    /// The cloud's.
+    /// Returns an error if the cloud cannot be read.
     pub fn drawn(&self, record: usize, epoch: u64) -> Result<Vec<[f32; 3]>> {
-        Ok(random_sample(
-            &self.data.cloud(record)?.xyz,
-            self.points,
-            &mut self.random(record, epoch),
-        ))
+        let cloud = self.data.cloud(record)?;
+        let random = &mut Purpose::Sample.stream(self.seed, stream(record, epoch));
+        let indices = self.points.indices(cloud.len(), random);
+        Ok(indices.into_iter().map(|i| cloud.xyz[i]).collect())
     }
 
-    fn random(&self, record: usize, epoch: u64) -> Philox {
-        Philox::new(self.seed, STREAM | epoch << 32 | record as u64)
+    /// The names of the trees of `records`, for messages.
+    pub(super) fn trees(&self, records: &[usize]) -> String {
+        let name = |&r: &usize| {
+            self.data
+                .records
+                .get(r)
+                .map_or("?", |record| record.tree.as_str())
+        };
+        records.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// `n` points of `cloud` in their frame, then augmented: what the network sees. `[n, channels]`.
+/// The random stream of a record in an epoch.
+fn stream(record: usize, epoch: u64) -> u64 {
+    epoch << 32 | record as u64
+}
+
+/// What the network sees of `cloud`: points sampled, moved into their frame, augmented. `[points, channels]`.
+///
+/// The numbers that it draws are those of `stream` under `seed`, sampling and augmentation each by its own key.
 ///
 /// # Errors
-/// A cloud without points, or with coordinates that are not finite numbers, or one that lacks
-/// what `features` asks for.
+/// Returns an error if the cloud has no points, no extent or a coordinate that is not finite, or if it lacks a channel
+/// of `features`.
 pub fn prepare(
     cloud: &Cloud,
-    n: usize,
+    points: Points,
     frame: Frame,
     features: Features,
     augment: &Augment,
-    random: &mut Philox,
+    seed: u64,
+    stream: u64,
 ) -> Result<Vec<f32>> {
     ensure!(
         !cloud.is_empty(),
-        "the cloud has no points: leave it out, or scan it again"
+        "the cloud has no points: remove it from the data set, or scan the tree again"
     );
     ensure!(
         cloud.xyz.iter().any(|p| *p != cloud.xyz[0]),
-        "all of the cloud's {} points stand in one place: a tree has some extent, so leave it out or scan it again",
+        "all of the cloud's {} points are at the same place, but a tree has some extent: remove it from the data set, or scan the tree again",
         cloud.len()
     );
-    let indices = random_indices(cloud.len(), n, random);
+    let indices = points.indices(cloud.len(), &mut Purpose::Sample.stream(seed, stream));
     let mut points: Vec<[f32; 3]> = indices.iter().map(|&i| cloud.xyz[i]).collect();
     let mut echo = features.of_echo(cloud, &indices)?;
     if let Some(p) = points.iter().find(|p| p.iter().any(|c| !c.is_finite())) {
-        anyhow::bail!("the cloud holds a point at {p:?}: a coordinate that is no finite number");
+        anyhow::bail!("the cloud has a point at {p:?}: a coordinate that is not finite");
     }
     frame.apply(&mut points, cloud.origin[2]);
-    augment.apply(&mut points, &mut echo, random);
+    augment.apply(&mut points, &mut echo, &mut Purpose::Augment.stream(seed, stream));
     if echo.is_empty() {
         return Ok(points.into_flattened());
     }
@@ -149,26 +210,17 @@ pub fn prepare(
 mod tests {
     use super::*;
 
-    fn said(xyz: Vec<[f32; 3]>) -> String {
-        let cloud = Cloud::from_points(xyz);
-        let mut random = Philox::new(1, 1);
-        prepare(
-            &cloud,
-            8,
-            Frame::Sphere,
-            Features::Xyz,
-            &Augment::NONE,
-            &mut random,
-        )
-        .unwrap_err()
-        .to_string()
+    fn message(xyz: Vec<[f32; 3]>) -> String {
+        let (cloud, points) = (Cloud::from_points(xyz), Points::Fixed(8));
+        let prepared = prepare(&cloud, points, Frame::Sphere, Features::Xyz, &Augment::NONE, 1, 1);
+        prepared.unwrap_err().to_string()
     }
 
     #[test]
-    fn clouds_that_show_no_tree_are_errors() {
-        assert!(said(vec![]).contains("no points"));
-        assert!(said(vec![[3.0, 1.0, 2.0]]).contains("all of the cloud's 1 points"));
-        assert!(said(vec![[3.0, 1.0, 2.0]; 70]).contains("one place"));
-        assert!(said(vec![[3.0, 1.0, 2.0], [f32::NAN; 3]]).contains("no finite number"));
+    fn clouds_without_extent_or_with_bad_coordinates_are_errors() {
+        assert!(message(vec![]).contains("no points"));
+        assert!(message(vec![[3.0, 1.0, 2.0]]).contains("all of the cloud's 1 points"));
+        assert!(message(vec![[3.0, 1.0, 2.0]; 70]).contains("same place"));
+        assert!(message(vec![[3.0, 1.0, 2.0], [f32::NAN; 3]]).contains("not finite"));
     }
 }

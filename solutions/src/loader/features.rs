@@ -1,4 +1,4 @@
-//! What the network is told of a point besides where it is.
+//! The channels of a point besides its coordinates.
 
 use anyhow::{Result, ensure};
 use canopy_data::Cloud;
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 /// The channels of a point.
 ///
-/// Those of the echo are functions of the point alone, with no number fitted to the data. Intensity is in the
-/// scanner's own unit and fades with range, so a model that sees it holds for its own scanner and survey, and may
-/// know a site by its level of intensity.
+/// The channels of the echo are functions of the point alone; none of their constants is fitted to the data. Intensity is
+/// in the scanner's own unit and falls with range, so a model that uses it is valid for its scanner and survey only, and it
+/// may recognise a site by its level of intensity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Features {
     /// x, y, z: 3 channels.
     #[default]
     Xyz,
-    /// x, y, z and log₁₀(1 + intensity)/2: 4 channels. Leaves reflect near infrared by species.
+    /// x, y, z and log₁₀(1 + intensity)/2: 4 channels. How much near infrared leaves reflect depends on the species.
     Intensity,
-    /// Those and the return's number as a share of its pulse's returns, and their number by 5: 6 channels. How
-    /// a pulse is split tells how open a crown is.
+    /// These four, the return number divided by the pulse's number of returns, and that number divided by 5: 6 channels.
+    /// The number of returns of a pulse grows with the openness of the crown.
     Echo,
 }
 
 impl Features {
-    /// Channels of a point, 3 of them coordinates.
+    /// The number of channels, 3 of which are coordinates.
     pub fn channels(self) -> usize {
         match self {
             Self::Xyz => 3,
@@ -32,23 +32,23 @@ impl Features {
         }
     }
 
-    /// The channels besides coordinates of the points at `indices`, row after row.
+    /// The channels besides the coordinates of the points at `indices`, row after row.
     ///
     /// # Errors
-    /// A cloud that lacks what is asked for.
+    /// Returns an error if the cloud lacks a channel.
     pub(super) fn of_echo(self, cloud: &Cloud, indices: &[usize]) -> Result<Vec<f32>> {
         ensure!(
             self == Self::Xyz || !cloud.intensity.is_empty(),
-            "the cloud has no intensity: without it only --features xyz can be had"
+            "the cloud has no intensity: use --features xyz"
         );
         ensure!(
             self != Self::Echo || !cloud.returns.is_empty(),
-            "the cloud has no return numbers: without them take --features intensity or xyz"
+            "the cloud has no return numbers: use --features intensity or xyz"
         );
         let mut rows = Vec::with_capacity(indices.len() * (self.channels() - 3));
         for &i in indices {
             if self != Self::Xyz {
-                // libm: the same bits on every machine.
+                // libm is bit-identical on every machine.
                 rows.push(libm::log10(1.0 + f64::from(cloud.intensity[i])) as f32 / 2.0);
             }
             if self == Self::Echo {
@@ -62,9 +62,9 @@ impl Features {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Augment, Frame, prepare};
     use super::*;
-    use canopy_data::{Philox, Return};
+    use crate::loader::{Augment, Frame, Points, prepare};
+    use canopy_data::Return;
 
     /// The intensity of point i is i, its return 1 of 1 + i mod 4; x is i as well.
     fn cloud(n: usize) -> Cloud {
@@ -81,14 +81,7 @@ mod tests {
     }
 
     fn seen(cloud: &Cloud, features: Features, augment: &Augment) -> Result<Vec<f32>> {
-        prepare(
-            cloud,
-            32,
-            Frame::Metric,
-            features,
-            augment,
-            &mut Philox::new(3, 1),
-        )
+        prepare(cloud, Points::Fixed(32), Frame::Metric, features, augment, 3, 1)
     }
 
     #[test]
@@ -112,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_echo_changes_nothing_of_the_coordinates() {
+    fn the_echo_does_not_change_the_coordinates() {
         let augment = Augment {
             turn: true,
             jitter: 0.01,
@@ -131,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cloud_without_the_echo_is_refused_and_says_what_can_be_had() {
+    fn a_cloud_without_the_echo_is_an_error_that_names_other_features() {
         let bare = Cloud::from_points(cloud(9).xyz);
         let said = |c: &Cloud, f| format!("{:#}", seen(c, f, &Augment::NONE).unwrap_err());
         assert!(said(&bare, Features::Intensity).contains("no intensity"));

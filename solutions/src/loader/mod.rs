@@ -1,7 +1,7 @@
-//! From records to batches: epoch order, sub-sampling, augmentation, collate, worker threads.
+//! From records to batches: epoch order, sampling, augmentation, collation, worker threads.
 //!
-//! All chance is a function of (seed, epoch, record), so a batch is the same whatever the number of
-//! workers, and an epoch can be taken up at any batch.
+//! All random numbers are functions of (seed, epoch, record). So a batch does not depend on the number of workers, and an
+//! epoch can be resumed at any batch.
 
 mod augment;
 mod buckets;
@@ -15,12 +15,14 @@ mod staging;
 mod workers;
 
 pub use augment::{Augment, jitter, turn};
-pub use buckets::{length_buckets, padded_share};
+pub use buckets::{
+    batches_by_length, epoch_by_length, iterations_by_length, length_buckets, lengths, padded_share,
+};
 pub use collate::{Batch, Collate, prepare};
 pub use features::Features;
 pub use order::{batches, epoch_order, iterations, micro_batches};
-pub use prefetch::prefetched;
+pub use prefetch::{Panicked, prefetched};
 pub use ragged::collate_ragged;
-pub use sample::{Frame, normalise, random_sample};
+pub use sample::{Frame, Points, normalise, random_sample};
 pub use staging::to_device;
 pub use workers::{EpochBatches, Loader};

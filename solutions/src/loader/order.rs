@@ -1,21 +1,21 @@
-//! In which order an epoch visits the records.
+//! The order in which an epoch visits the records, and how it is cut into batches.
 
-use canopy_data::Philox;
+use canopy_data::Purpose;
 
-/// The order of epoch `epoch`: 0..n, each once, a function of (n, seed, epoch) alone.
+/// The order in which epoch `epoch` visits the records: a permutation of 0..n, a function of (n, seed, epoch) alone.
 ///
-/// Because nothing is remembered, an epoch broken off at batch k goes on at batch k.
+/// Because it depends on no other state, an epoch that was interrupted after batch k continues with batch k + 1.
 pub fn epoch_order(n: usize, seed: u64, epoch: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
-    Philox::new(seed, epoch).shuffle(&mut order);
+    Purpose::EpochOrder.stream(seed, epoch).shuffle(&mut order);
     order
 }
 
-/// Training steps of an epoch over `n` records in batches of `size`. With `drop_last`, a last batch that is
-/// not full is left out, unless it is the only one: so there is always something to learn from.
+/// The number of batches of an epoch over `n` records in batches of `size`. With `drop_last`, a last batch that is not full
+/// is dropped, unless it is the only one: an epoch over some records is never empty.
 ///
 /// # Panics
-/// Where `size` is 0.
+/// Panics if `size` is 0.
 pub fn iterations(n: usize, size: usize, drop_last: bool) -> usize {
     if drop_last && n >= size {
         n / size
@@ -27,17 +27,17 @@ pub fn iterations(n: usize, size: usize, drop_last: bool) -> usize {
 /// Cuts an order into its [`iterations`] batches.
 ///
 /// # Panics
-/// Where `size` is 0.
+/// Panics if `size` is 0.
 pub fn batches(order: &[usize], size: usize, drop_last: bool) -> Vec<Vec<usize>> {
     let kept = iterations(order.len(), size, drop_last);
     order.chunks(size).take(kept).map(<[usize]>::to_vec).collect()
 }
 
-/// Cuts a batch into micro-batches of at most `size`, as equal as can be, for gradients that are accumulated. None has a
-/// single record where the batch has more, whatever `size`: batch normalisation needs two.
+/// Cuts a batch into micro-batches of at most `size` records and nearly equal length, for gradient accumulation. A batch of
+/// several records gives no micro-batch of one, whatever `size`: batch normalisation needs two.
 ///
 /// # Panics
-/// Where `size` is 0.
+/// Panics if `size` is 0.
 pub fn micro_batches(batch: &[usize], size: usize) -> Vec<Vec<usize>> {
     let n = batch.len();
     let count = n.div_ceil(size).min(n / 2).max(1);
@@ -60,7 +60,7 @@ mod tests {
         }
 
         #[test]
-        fn batches_keep_order_and_lose_only_the_last(n in 0usize..200, size in 1usize..40) {
+        fn batches_keep_the_order_and_drop_only_the_last(n in 0usize..200, size in 1usize..40) {
             let order: Vec<usize> = (0..n).rev().collect();
             prop_assert_eq!(batches(&order, size, false).concat(), order.clone());
             let kept = batches(&order, size, true).concat();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn micro_batches_are_of_one_size_and_never_of_one_record() {
+    fn micro_batches_are_nearly_equal_and_never_of_one_record() {
         let sizes = |n: usize, size: usize| -> Vec<usize> {
             let batch: Vec<usize> = (0..n).collect();
             let cut = micro_batches(&batch, size);

@@ -1,8 +1,9 @@
-//! Things made ahead by threads and taken in order, for one pass over them. The trainer's [`super::Loader`] keeps its threads
-//! from epoch to epoch; here they live as long as the call.
+//! Results computed ahead by worker threads and delivered in order.
 
 use std::{
+    any::Any,
     collections::HashMap,
+    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     thread,
 };
@@ -10,14 +11,12 @@ use std::{
 use anyhow::{Result, anyhow};
 use crossbeam_channel::{bounded, unbounded};
 
-use super::workers::message;
-
-/// Makes `make(0)`, `make(1)`, … `make(count − 1)` on `workers` threads, and gives each to `take` in this order, on the
-/// thread of the caller, until there are no more or `take` says false.
+/// Computes `make(0)`, `make(1)`, … `make(count − 1)` on `workers` threads and passes each result to `take` in this order,
+/// on the caller's thread, until there are no more or `take` returns false.
 ///
-/// At most `ahead` are begun and not yet given to `take`, so memory is bounded. An error is given in its place, a panic
-/// of `make` as an error that repeats its words; what comes after follows. No thread is left when it returns, also where
-/// `take` panics. `workers` and `ahead` count at least 1.
+/// At most `ahead` results are begun but not yet passed to `take`, so memory is bounded. An error is passed in its place, a
+/// panic of `make` as a [`Panicked`] error; the results after it follow. When `prefetched` returns, all its threads have
+/// ended, also if `take` panics. `workers` and `ahead` count as at least 1.
 pub fn prefetched<T: Send>(
     count: usize,
     workers: usize,
@@ -27,35 +26,40 @@ pub fn prefetched<T: Send>(
 ) {
     let ahead = ahead.max(1);
     let (jobs, todo) = unbounded::<usize>();
-    // Room for all that can be under way, so that no worker ever waits to hand over.
+    // It has room for every result that can be under way, so a worker never waits to deliver.
     let (finished, done) = bounded(ahead);
     thread::scope(|scope| {
-        for _ in 0..workers.clamp(1, ahead) {
+        for worker in 0..workers.clamp(1, ahead) {
             let (todo, finished) = (todo.clone(), finished.clone());
-            scope.spawn(move || {
+            let work = move || {
                 for i in todo {
-                    let made = catch_unwind(AssertUnwindSafe(|| make(i))).unwrap_or_else(|panic| {
-                        Err(anyhow!("making batch {i} panicked: {}", message(panic)))
-                    });
+                    let made = catch_unwind(AssertUnwindSafe(|| make(i)))
+                        .unwrap_or_else(|panic| Err(Panicked::new(i, panic).into()));
                     if finished.send((i, made)).is_err() {
                         return;
                     }
                 }
-            });
+            };
+            // If the system grants fewer threads, those that there are do the work.
+            let _ = thread::Builder::new()
+                .name(format!("prefetch-{worker}"))
+                .spawn_scoped(scope, work);
         }
-        // Owned by this closure: dropped on every way out of it, which ends the workers that the scope waits for.
+        // The workers hold the only senders now: if there are none, `recv` returns an error instead of waiting.
+        drop(finished);
+        // Moved into this closure, so that every way out of it drops them, which ends the workers.
         let (jobs, todo, done) = (jobs, todo, done);
         let (mut begun, mut early) = (0, HashMap::new());
         for i in 0..count {
             while begun < count.min(i + ahead) {
-                // Cannot fail: `todo` is still here.
+                // Cannot fail, because `todo` still exists.
                 let _ = jobs.send(begun);
                 begun += 1;
             }
             while !early.contains_key(&i) {
                 match done.recv() {
                     Ok((at, made)) => drop(early.insert(at, made)),
-                    Err(_) => drop(early.insert(i, Err(anyhow!("no thread is left to make batch {i}")))),
+                    Err(_) => drop(early.insert(i, Err(anyhow!("there is no thread to prepare batch {i}")))),
                 }
             }
             if let Some(made) = early.remove(&i)
@@ -64,11 +68,41 @@ pub fn prefetched<T: Send>(
                 break;
             }
         }
-        // What was asked for and is not begun needs no more work.
+        // Requested but not begun: no longer needed.
         drop(jobs);
         todo.try_iter().for_each(drop);
     });
 }
+
+/// The error in place of a result whose computation panicked.
+#[derive(Debug)]
+pub struct Panicked {
+    index: usize,
+    message: String,
+}
+
+impl Panicked {
+    /// Dropping a panic's payload may panic in its turn. That must not end the worker: its result would never arrive.
+    fn new(index: usize, panic: Box<dyn Any + Send>) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let message = text
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message")
+            .to_owned();
+        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            std::mem::forget(again);
+        }
+        Self { index, message }
+    }
+}
+
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "preparing batch {} panicked: {}", self.index, self.message)
+    }
+}
+
+impl std::error::Error for Panicked {}
 
 #[cfg(test)]
 mod tests {
@@ -77,17 +111,27 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
+    /// A panic payload that panics when it is dropped.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("dropped"));
+        }
+    }
+
     #[test]
-    fn order_is_kept_and_errors_and_panics_come_in_their_place() {
+    fn order_is_kept_and_errors_and_panics_arrive_in_their_place() {
         for (workers, ahead) in [(1, 1), (3, 2), (4, 9), (0, 0)] {
             let mut got = Vec::new();
             let make = |i: usize| {
                 thread::sleep(Duration::from_micros(200 * (7 * i % 5) as u64));
                 ensure!(i != 4, "four");
-                if i == 6 {
-                    std::panic::resume_unwind(Box::new("six"));
+                match i {
+                    6 => std::panic::resume_unwind(Box::new("six")),
+                    7 => std::panic::resume_unwind(Box::new(Bomb)),
+                    i => Ok(i),
                 }
-                Ok(i)
             };
             prefetched(20, workers, ahead, &make, &mut |made: Result<usize>| {
                 got.push(made.map_err(|e| e.to_string()));
@@ -96,7 +140,8 @@ mod tests {
             let expected: Vec<Result<usize, String>> = (0..20)
                 .map(|i| match i {
                     4 => Err("four".into()),
-                    6 => Err("making batch 6 panicked: six".into()),
+                    6 => Err("preparing batch 6 panicked: six".into()),
+                    7 => Err("preparing batch 7 panicked: no message".into()),
                     i => Ok(i),
                 })
                 .collect();
@@ -105,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_asked_is_begun_ahead_and_nothing_after_the_end() {
+    fn no_more_than_ahead_is_begun_and_nothing_after_the_end() {
         let (begun, mut taken, most) = (AtomicUsize::new(0), 0, AtomicUsize::new(0));
         let make = |i: usize| {
             begun.fetch_max(i + 1, Ordering::SeqCst);
@@ -123,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_end_where_taking_panics() {
+    fn threads_end_if_take_panics() {
         let live = AtomicUsize::new(0);
         let make = |i: usize| {
             live.fetch_add(1, Ordering::SeqCst);
@@ -141,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_make_is_no_trouble() {
-        prefetched(0, 2, 2, &|_| Ok(()), &mut |_| panic!("there is nothing"));
+    fn a_count_of_zero_takes_nothing() {
+        prefetched(0, 2, 2, &|_| Ok(()), &mut |_| panic!("there is nothing to take"));
     }
 }

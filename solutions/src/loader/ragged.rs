@@ -1,32 +1,47 @@
-//! Clouds of different lengths side by side: padded to the longest, with a mask that says what is real.
+//! Clouds of different lengths in one batch: padded to the longest, with a mask that marks the real points.
 
 use candle_core::{Device, Result, Tensor, bail};
 
-/// Points `[clouds, longest, 3]` and mask `[clouds, longest]`, both f32: 1 where a point is, 0 where there is none. Padding
-/// is at the origin, behind each cloud's own points, which keep their order.
+/// Points `[clouds, longest, C]` and mask `[clouds, longest]`, both f32: the mask is 1 for a point and 0 for padding. Each
+/// cloud's points come first in its row, in their order; all channels of the padding are 0.
 ///
 /// `PointNet::forward_masked` removes the padding again before the first layer.
 ///
 /// # Errors
-/// A cloud without points, by its place; no cloud at all.
-pub fn collate_ragged(clouds: &[Vec<[f32; 3]>], device: &Device) -> Result<(Tensor, Tensor)> {
+/// Returns an error if a cloud has no points, with its place in the batch, or if there is no cloud.
+pub fn collate_ragged<const C: usize>(clouds: &[Vec<[f32; C]>], device: &Device) -> Result<(Tensor, Tensor)> {
     if let Some(empty) = clouds.iter().position(Vec::is_empty) {
-        bail!("cloud {empty} of the batch has no points: leave it out, there is nothing to learn from it");
+        bail!("cloud {empty} of the batch has no points: remove it from the data set");
     }
     let Some(longest) = clouds.iter().map(Vec::len).max() else {
-        bail!("a batch of no clouds: there must be at least one");
+        bail!("the batch has no clouds: it needs at least one");
     };
-    let mut points = vec![0f32; clouds.len() * longest * 3];
+    let mut points = vec![0f32; clouds.len() * longest * C];
     let mut mask = vec![0f32; clouds.len() * longest];
     for (i, cloud) in clouds.iter().enumerate() {
         let from = i * longest;
-        points[3 * from..3 * (from + cloud.len())].copy_from_slice(cloud.as_flattened());
+        points[C * from..C * (from + cloud.len())].copy_from_slice(cloud.as_flattened());
         mask[from..from + cloud.len()].fill(1.0);
     }
     Ok((
-        Tensor::from_vec(points, (clouds.len(), longest, 3), device)?,
+        Tensor::from_vec(points, (clouds.len(), longest, C), device)?,
         Tensor::from_vec(mask, (clouds.len(), longest), device)?,
     ))
+}
+
+/// Points and mask of [`collate_ragged`] in host memory, of clouds of `channels` channels, `[points, channels]` each.
+pub(super) fn ragged(clouds: &[Vec<f32>], channels: usize) -> Result<(Vec<f32>, Vec<f32>)> {
+    fn of<const C: usize>(clouds: &[Vec<f32>]) -> Result<(Tensor, Tensor)> {
+        let clouds: Vec<Vec<[f32; C]>> = clouds.iter().map(|c| c.as_chunks().0.to_vec()).collect();
+        collate_ragged(&clouds, &Device::Cpu)
+    }
+    let (points, mask) = match channels {
+        3 => of::<3>(clouds),
+        4 => of::<4>(clouds),
+        6 => of::<6>(clouds),
+        _ => bail!("{channels} channels: points have 3, 4 or 6"),
+    }?;
+    Ok((points.flatten_all()?.to_vec1()?, mask.flatten_all()?.to_vec1()?))
 }
 
 #[cfg(test)]
@@ -44,9 +59,21 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_cloud_is_named_by_its_place() {
-        let said = |clouds: &[Vec<[f32; 3]>]| collate_ragged(clouds, &Device::Cpu).unwrap_err().to_string();
-        assert!(said(&[vec![[1.0; 3]], vec![]]).contains("cloud 1"));
-        assert!(said(&[]).contains("no clouds"));
+    fn rows_of_any_number_of_channels_are_padded() {
+        for channels in [3, 4, 6] {
+            let clouds = [vec![1.0; 2 * channels], vec![2.0; channels]];
+            let (points, mask) = ragged(&clouds, channels).unwrap();
+            let expected = [vec![1.0; 2 * channels], vec![2.0; channels], vec![0.0; channels]].concat();
+            assert_eq!((points, mask), (expected, vec![1.0, 1.0, 1.0, 0.0]));
+        }
+        assert!(ragged(&[vec![1.0; 5]], 5).is_err());
+    }
+
+    #[test]
+    fn an_empty_cloud_is_an_error_that_names_its_place() {
+        let message =
+            |clouds: &[Vec<[f32; 3]>]| collate_ragged(clouds, &Device::Cpu).unwrap_err().to_string();
+        assert!(message(&[vec![[1.0; 3]], vec![]]).contains("cloud 1"));
+        assert!(message(&[]).contains("no clouds"));
     }
 }

@@ -1,17 +1,39 @@
-//! A fixed number of points from any cloud, in a frame of the cloud's own.
+//! Points sampled from a cloud, and the coordinate frame that they are seen in.
 
 use canopy_data::Philox;
 use serde::{Deserialize, Serialize};
 
-/// `n` points drawn without putting back; where the cloud has fewer, each at least ⌊n/len⌋ times.
-/// An empty cloud gives an empty sample.
+/// How many points of a cloud the network sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Points {
+    /// This many, sampled anew each time; from a cloud with fewer, some points are taken several times.
+    Fixed(usize),
+    /// All of them, in clouds of different lengths; of a cloud with more than `max`, `max` are sampled.
+    All {
+        /// The maximum, which bounds the memory of a batch.
+        max: usize,
+    },
+}
+
+impl Points {
+    /// The indices of the sampled points of a cloud of `len` points.
+    pub(super) fn indices(self, len: usize, random: &mut Philox) -> Vec<usize> {
+        match self {
+            Self::All { max } if len <= max => (0..len).collect(),
+            Self::Fixed(n) | Self::All { max: n } => random_indices(len, n, random),
+        }
+    }
+}
+
+/// `n` points sampled without replacement; if the cloud has fewer, each is taken at least ⌊n/len⌋ times.
+/// The sample of an empty cloud is empty.
 pub fn random_sample(points: &[[f32; 3]], n: usize, random: &mut Philox) -> Vec<[f32; 3]> {
     let indices = random_indices(points.len(), n, random);
     indices.into_iter().map(|i| points[i]).collect()
 }
 
 /// The indices of [`random_sample`]'s points among `len`.
-pub(super) fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<usize> {
+fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<usize> {
     if len == 0 {
         return Vec::new();
     }
@@ -19,7 +41,7 @@ pub(super) fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<u
     while n - sample.len() >= len {
         sample.extend(0..len);
     }
-    // Fisher and Yates over a sparse table: as much work as there are points to draw, not points to draw from.
+    // Fisher and Yates over a sparse table: time and memory grow with the sample, not with the cloud.
     let mut moved = std::collections::HashMap::new();
     for i in 0..n - sample.len() {
         let j = i + random.below(len - i);
@@ -30,8 +52,8 @@ pub(super) fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<u
     sample
 }
 
-/// Moves the centroid to the origin and scales the farthest point to distance 1, in place. "Up" stays up.
-/// Points that all stand in one place end at the origin.
+/// Moves the centroid to the origin and scales the farthest point to distance 1, in place. The z axis stays vertical.
+/// Points that are all at one place end at the origin.
 pub fn normalise(points: &mut [[f32; 3]]) {
     let n = points.len().max(1) as f64;
     let mut centre = [0f64; 3];
@@ -53,23 +75,23 @@ pub fn normalise(points: &mut [[f32; 3]]) {
     }
 }
 
-/// In which frame the network sees a cloud.
+/// The coordinate frame in which the network sees a cloud.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Frame {
-    /// Centroid at the origin, farthest point at distance 1: shape alone counts. See [`normalise`].
+    /// Centroid at the origin, farthest point at distance 1: only the shape counts. See [`normalise`].
     #[default]
     Sphere,
-    /// Size counts too: the centroid's x and y at the origin, z as it is, all in units of 20 m. For clouds
-    /// whose z is height above ground.
+    /// Size counts as well: the centroid's x and y at the origin, z unchanged, all in units of 20 m. For clouds whose
+    /// z is the height above ground.
     Metric,
 }
 
-/// Metres that [`Frame::Metric`] takes for 1: about a grown tree's height.
+/// The unit of [`Frame::Metric`] in metres: about the height of a grown tree.
 const METRES: f64 = 20.0;
 
 impl Frame {
-    /// Moves `points` into the frame, in place. `origin_z` is the height of the cloud's origin, metres.
+    /// Moves `points` into the frame, in place. `origin_z` is the height of the cloud's origin in metres.
     pub fn apply(self, points: &mut [[f32; 3]], origin_z: f64) {
         match self {
             Self::Sphere => normalise(points),
@@ -101,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sample_has_n_points_as_evenly_as_can_be(len in 1usize..60, n in 0usize..200, seed: u64) {
+        fn a_sample_takes_all_points_equally_often(len in 1usize..60, n in 0usize..200, seed: u64) {
             let points: Vec<[f32; 3]> = (0..len).map(|i| [i as f32, 0.0, 0.0]).collect();
             let sample = random_sample(&points, n, &mut Philox::new(seed, 1));
             prop_assert_eq!(sample.len(), n);
@@ -111,7 +133,7 @@ mod tests {
         }
 
         #[test]
-        fn normalised_clouds_sit_in_the_unit_sphere(len in 2usize..60, seed: u64) {
+        fn normalised_clouds_are_in_the_unit_sphere(len in 2usize..60, seed: u64) {
             let mut points = cloud(len, seed);
             normalise(&mut points);
             let norms = points.iter().map(|p| p.iter().map(|c| c * c).sum::<f32>().sqrt());
@@ -131,7 +153,17 @@ mod tests {
     }
 
     #[test]
-    fn equal_points_and_empty_clouds_are_no_trouble() {
+    fn all_points_of_a_cloud_are_seen_up_to_the_maximum() {
+        let of = |points: Points, len| points.indices(len, &mut Philox::new(1, 1));
+        let all = Points::All { max: 5 };
+        assert_eq!(of(all, 5), [0, 1, 2, 3, 4]);
+        assert_eq!(of(all, 2), [0, 1]);
+        assert_eq!(of(all, 6), of(Points::Fixed(5), 6));
+        assert_eq!(of(Points::Fixed(4), 2).len(), 4);
+    }
+
+    #[test]
+    fn equal_points_and_empty_clouds_stay_finite() {
         let mut same = vec![[3.0, -2.0, 9.0]; 5];
         normalise(&mut same);
         assert_eq!(same, vec![[0.0; 3]; 5]);

@@ -1,15 +1,15 @@
-//! The way of a batch to the device.
+//! Copies a batch to the device.
 //!
-//! On the CPU it is a copy. On CUDA the batch is first put into pinned memory, which the card reads by itself, and the copy is
-//! only queued: the host goes on, and the kernels behind it in the stream wait for it. A plain slice would be
-//! copied by the driver through a buffer of its own while the host waits.
+//! For CUDA the batch is first copied into pinned memory, from which the GPU reads by itself. The copy to the device is only
+//! queued on the stream, so the host does not wait and later kernels of the stream do. The driver would copy pageable
+//! memory through a buffer of its own while the host waits.
 
 use candle_core::{Device, Result, Shape, Tensor};
 
 /// `values` as a tensor of `shape` on `device`.
 ///
 /// # Errors
-/// candle's: a shape that does not fit, a device out of memory.
+/// Returns an error if the shape does not fit the values or if the device is out of memory.
 pub fn to_device(values: &[f32], shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
     #[cfg(feature = "cuda")]
     if let Device::Cuda(cuda) = device
@@ -30,7 +30,7 @@ mod pinned {
         op::BackpropOp,
     };
 
-    /// One is filled while the card still reads the other.
+    /// One is filled while the GPU still reads the other.
     const BUFFERS: usize = 2;
 
     #[derive(Default)]
@@ -40,7 +40,7 @@ mod pinned {
     }
 
     thread_local! {
-        /// The trainer's thread alone copies: loader threads fill host memory only.
+        /// Only the trainer's thread copies: the loader's threads fill host memory.
         static STAGING: RefCell<Staging> = RefCell::default();
     }
 
@@ -54,7 +54,7 @@ mod pinned {
             staging.next += 1;
             let fits = |b: &PinnedHostSlice<f32>| b.len() == values.len() && b.context() == stream.context();
             if !staging.buffers.get(at).is_some_and(fits) {
-                // SAFETY: filled below before anything reads it.
+                // SAFETY: it is filled below before anything reads it.
                 let fresh = unsafe { stream.context().alloc_pinned::<f32>(values.len()) }.w()?;
                 if at < staging.buffers.len() {
                     staging.buffers[at] = fresh;
@@ -63,7 +63,7 @@ mod pinned {
                 }
             }
             let buffer = &mut staging.buffers[at];
-            // Waits until the copy before last, which read this buffer, is done: by its own event.
+            // Waits, by its event, for the copy before last, which read this buffer.
             buffer.as_mut_slice().w()?.copy_from_slice(values);
             // SAFETY: the copy, queued on the same stream before any reader, writes all of it.
             let mut slice = unsafe { device.alloc::<f32>(values.len()) }?;

@@ -1,7 +1,7 @@
 //! The layers: a shared MLP layer, the T-Net, the last linear layer.
 
 use candle_core::{DType, Device, Result, Tensor, Var};
-use canopy_data::Philox;
+use canopy_data::Purpose;
 
 use crate::kernels::{self, BatchNorm, Clouds, MlpLayer, Operator, Pass};
 
@@ -19,7 +19,7 @@ impl Init<'_> {
     /// The random stream is chosen by the tensor's name, so that adding a layer changes no other's values.
     fn uniform(&self, name: &str, shape: &[usize], fan_in: usize) -> Result<Var> {
         let bound = 1.0 / (fan_in as f64).sqrt();
-        let mut random = Philox::new(self.seed, stream_of(name));
+        let mut random = Purpose::Init.stream(self.seed, stream_of(name));
         let values: Vec<f64> = (0..shape.iter().product())
             .map(|_| random.range(-bound, bound))
             .collect();

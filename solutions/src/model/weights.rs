@@ -220,7 +220,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
+    let builder = &mut tempfile::Builder::new();
     // A temporary file is its owner's alone; weights are a file like any other.
     #[cfg(unix)]
     let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

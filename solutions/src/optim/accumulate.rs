@@ -1,16 +1,16 @@
-//! The gradient of a large batch, from small ones that fit into memory.
+//! Gradient accumulation: the gradient of a large batch, computed from micro-batches that fit into memory.
 
 use candle_core::{Result, Tensor, bail};
 
-/// The gradients of the mean loss over a large batch that is seen in micro-batches. `weights` says how much each counts:
-/// its number of records, or the sum of their weights. `gradients(i)` gives those of micro-batch i's own mean loss, one
-/// for each parameter; it is called once for each, in order, and only one set is held beside the sum.
+/// The gradients of the mean loss over a large batch that is processed in micro-batches: Σᵢ weightᵢ·gᵢ / Σᵢ weightᵢ.
 ///
-/// Micro-batches of one weight count alike; a smaller last one counts less: Σᵢ weightᵢ·gᵢ / Σᵢ weightᵢ. A single one's
-/// gradients come back as they are.
+/// The weight of a micro-batch is its number of records, or the sum of their weights. `gradients(i)` returns the gradients
+/// of micro-batch i's own mean loss, one for each parameter. It is called once for each micro-batch, in order; only one
+/// set of gradients is in memory besides the sum. The gradients of a single micro-batch are returned as they are.
 ///
 /// # Errors
-/// No micro-batch, or weights that add up to nothing; sets of gradients that differ in number; those of `gradients`.
+/// Returns an error if there is no micro-batch, if the weights do not add up to more than 0, if the number of gradients
+/// differs between micro-batches, or if `gradients` fails.
 pub fn accumulated(
     weights: &[f64],
     gradients: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>,
@@ -49,14 +49,14 @@ mod tests {
     use candle_core::Device;
 
     #[test]
-    fn a_smaller_last_batch_counts_less() {
+    fn micro_batches_count_by_their_weight() {
         let of = |i: usize| Tensor::new(&[[1.0f32, 4.0][i], 2.0], &Device::Cpu).map(|g| vec![g]);
         let sum = accumulated(&[4.0, 2.0], &mut |i| of(i)).unwrap();
         assert_eq!(sum[0].to_vec1::<f32>().unwrap(), [2.0, 2.0]);
     }
 
     #[test]
-    fn what_cannot_be_added_up_is_refused() {
+    fn bad_weights_and_unequal_gradients_are_errors() {
         let one = |_| Tensor::new(&[1.0f32], &Device::Cpu).map(|g| vec![g]);
         for weights in [&[][..], &[0.0, 0.0], &[f64::NAN], &[f64::INFINITY]] {
             assert!(accumulated(weights, &mut { one }).is_err(), "{weights:?}");

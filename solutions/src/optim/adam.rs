@@ -1,25 +1,25 @@
-use std::collections::HashMap;
-
 use anyhow::{Result, ensure};
 use candle_core::{Tensor, Var, bail};
 use serde::{Deserialize, Serialize};
 
-use super::Optimizer;
-use super::state::{self, Moments, Params};
+use super::state::{self, Moments, Rule};
 use crate::kernels::multi_tensor::{self, AdamStep};
 
-/// Settings of [`Adam`].
+/// Settings of Adam.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdamConfig {
-    /// Share of the running mean of gradients that is kept.
+    /// β₁: decay rate of the running mean of the gradients.
     pub beta1: f64,
-    /// Share of the running mean of squared gradients that is kept.
+    /// β₂: decay rate of the running mean of the squared gradients.
     pub beta2: f64,
-    /// Added to the root of the second moment.
+    /// ε: added to the root of the second moment.
     pub eps: f64,
-    /// Times the parameter, added to its gradient.
+    /// λ: λ times the parameter is added to its gradient.
     pub weight_decay: f64,
+    /// AdamW's decay instead: each step multiplies the parameter by 1 − lr·λ. [`AdamWConfig`] sets it.
+    #[serde(skip)]
+    pub decoupled: bool,
 }
 
 impl Default for AdamConfig {
@@ -29,21 +29,22 @@ impl Default for AdamConfig {
             beta2: 0.999,
             eps: 1e-8,
             weight_decay: 0.0,
+            decoupled: false,
         }
     }
 }
 
-/// Settings of [`Adam::decoupled`].
+/// Settings of AdamW.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdamWConfig {
-    /// As Adam's.
+    /// As in [`AdamConfig`].
     pub beta1: f64,
-    /// As Adam's.
+    /// As in [`AdamConfig`].
     pub beta2: f64,
-    /// As Adam's.
+    /// As in [`AdamConfig`].
     pub eps: f64,
-    /// Times the learning rate, the share of a parameter that each step takes off.
+    /// λ: each step multiplies the parameter by 1 − lr·λ.
     pub weight_decay: f64,
 }
 
@@ -61,6 +62,57 @@ impl Default for AdamWConfig {
     }
 }
 
+impl From<AdamWConfig> for AdamConfig {
+    fn from(config: AdamWConfig) -> Self {
+        let AdamWConfig {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+        } = config;
+        Self {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+            decoupled: true,
+        }
+    }
+}
+
+impl AdamConfig {
+    /// Checks that every setting is in its range.
+    pub(super) fn check(&self) -> Result<()> {
+        for (name, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
+            ensure!(
+                (0.0..1.0).contains(&beta),
+                "optimizer: {name} must be at least 0 and less than 1; it is {beta}"
+            );
+        }
+        for (name, value) in [("eps", self.eps), ("weight_decay", self.weight_decay)] {
+            ensure!(
+                value >= 0.0,
+                "optimizer: {name} must be at least 0; it is {value}"
+            );
+        }
+        Ok(())
+    }
+
+    /// The settings of a step; its number is added by [`AdamState::advance`].
+    pub(super) fn step(&self, lr: f64) -> AdamStep {
+        AdamStep {
+            lr,
+            beta1: self.beta1,
+            beta2: self.beta2,
+            eps: self.eps,
+            weight_decay: self.weight_decay,
+            decoupled: self.decoupled,
+            step: 0,
+            gradient_factor: 1.0,
+        }
+    }
+}
+
 /// What Adam remembers of the steps so far.
 #[derive(Clone, Debug)]
 pub struct AdamState {
@@ -73,11 +125,11 @@ pub struct AdamState {
 }
 
 impl AdamState {
-    /// No step taken, both means at zero.
+    /// The state before the first step: both means are zero.
     ///
     /// # Errors
-    /// candle's.
-    pub fn zeros_like<'a>(params: impl Iterator<Item = &'a Var> + Clone) -> Result<Self> {
+    /// Returns an error if the device is out of memory.
+    pub fn zeros_like<'a>(params: impl IntoIterator<Item = &'a Var> + Clone) -> Result<Self> {
         Ok(Self {
             step: 0,
             mean: state::zeros_like(params.clone())?,
@@ -85,30 +137,21 @@ impl AdamState {
         })
     }
 
-    /// As they are kept.
-    pub(super) fn moments(&self) -> [Moments<'_>; 2] {
-        [
-            Moments {
-                kind: "exp_avg",
-                vars: &self.mean,
-            },
-            Moments {
-                kind: "exp_avg_sq",
-                vars: &self.square,
-            },
-        ]
+    /// The state as it is saved, named as in PyTorch.
+    pub(super) fn moments(&self) -> Vec<Moments<'_>> {
+        vec![("exp_avg", &self.mean), ("exp_avg_sq", &self.square)]
     }
 
-    /// One pass by `fused` over all that `multi_tensor` takes; `rest` serves the others, one by one. Counts the step.
-    pub(super) fn advance<'a>(
+    /// Takes one step and counts it: `fused` takes all parameters that the multi-tensor kernels serve in one pass,
+    /// `plain` takes the others one by one.
+    pub(super) fn advance(
         &mut self,
-        params: impl Iterator<Item = &'a Var>,
+        params: &[Var],
         grads: &[Tensor],
         step: AdamStep,
         fused: Fused,
-        rest: One,
+        plain: Plain,
     ) -> candle_core::Result<()> {
-        let params: Vec<&Var> = params.collect();
         let (means, squares) = (&self.mean, &self.square);
         let n = params.len();
         if [grads.len(), means.len(), squares.len()] != [n; 3] {
@@ -120,58 +163,29 @@ impl AdamState {
             ..step
         };
         let of = |i: usize| [params[i].as_tensor(), &grads[i], &means[i], &squares[i]];
-        let (one_pass, others): (Vec<_>, Vec<_>) =
+        let (served, others): (Vec<_>, Vec<_>) =
             (0..n).partition(|&i| of(i).into_iter().all(multi_tensor::serves));
-        let [w, g, m, v] = std::array::from_fn(|k| one_pass.iter().map(|&i| of(i)[k]).collect::<Vec<_>>());
+        let [w, g, m, v] = std::array::from_fn(|k| served.iter().map(|&i| of(i)[k]).collect::<Vec<_>>());
         fused(&w, &g, &m, &v, &step)?;
         for i in others {
-            rest(params[i], &grads[i], &means[i], &squares[i], &step)?;
+            plain(&params[i], &grads[i], [&means[i], &squares[i]], &step)?;
         }
         self.step += 1;
         Ok(())
     }
 }
 
-/// A step of weights by gradients, means and squares, all at once.
+/// A step of many weights by their gradients, means and squares.
 pub(super) type Fused =
     fn(&[&Tensor], &[&Tensor], &[&Tensor], &[&Tensor], &AdamStep) -> candle_core::Result<()>;
 
-/// The step of one weight.
-pub(super) type One = fn(&Var, &Tensor, &Var, &Var, &AdamStep) -> candle_core::Result<()>;
-
-impl AdamConfig {
-    /// Holds the settings to their ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        for (name, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
-            ensure!(
-                (0.0..1.0).contains(&beta),
-                "optimizer: {name} must be 0 or more and less than 1; it is {beta}"
-            );
-        }
-        for (name, value) in [("eps", self.eps), ("weight_decay", self.weight_decay)] {
-            ensure!(value >= 0.0, "optimizer: {name} must be 0 or more; it is {value}");
-        }
-        Ok(())
-    }
-
-    pub(super) fn step(&self, lr: f64, decoupled: bool) -> AdamStep {
-        AdamStep {
-            lr,
-            beta1: self.beta1,
-            beta2: self.beta2,
-            eps: self.eps,
-            weight_decay: self.weight_decay,
-            decoupled,
-            step: 0,
-            gradient_factor: 1.0,
-        }
-    }
-}
+/// The step of one weight by its gradient, mean and square.
+pub(super) type Plain = fn(&Var, &Tensor, [&Var; 2], &AdamStep) -> candle_core::Result<()>;
 
 /// One step of Adam (Kingma and Ba 2015, algorithm 1) on each of `params` by its gradient.
 ///
 /// # Errors
-/// candle's, on gradients that do not fit.
+/// Returns an error if gradients or state do not fit the parameters.
 pub fn adam_step(
     params: &[Var],
     grads: &[Tensor],
@@ -179,95 +193,72 @@ pub fn adam_step(
     lr: f64,
     config: &AdamConfig,
 ) -> candle_core::Result<()> {
-    let step = config.step(lr, false);
-    state.advance(params.iter(), grads, step, multi_tensor::adam, plain)
+    state.advance(params, grads, config.step(lr), multi_tensor::adam, plain)
 }
 
-/// Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019), as PyTorch's.
-pub struct Adam {
-    params: Params,
+/// Both running means of a gradient g after one more step: m ← m + (1−β₁)(g − m) and v ← β₂v + (1−β₂)g².
+pub(super) fn new_moments(
+    [mean, square]: [&Var; 2],
+    g: &Tensor,
+    s: &AdamStep,
+) -> candle_core::Result<[Tensor; 2]> {
+    let m = mean.as_detached_tensor();
+    let m = (&m + ((g - &m)? * (1.0 - s.beta1))?)?;
+    let v = ((square.as_detached_tensor() * s.beta2)? + (g.sqr()? * (1.0 - s.beta2))?)?;
+    mean.set(&m)?;
+    square.set(&v)?;
+    Ok([m, v])
+}
+
+/// The bias corrections of both means, which start at zero: 1 − β₁ᵗ and 1 − β₂ᵗ.
+pub(super) fn corrections(s: &AdamStep) -> [f64; 2] {
+    [s.beta1, s.beta2].map(|beta| 1.0 - beta.powf(s.step as f64))
+}
+
+/// The step in candle's operators, for every device and dtype: the specification of the kernel.
+fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_core::Result<()> {
+    let (keep, decay) = match s.decoupled {
+        true => (1.0 - s.lr * s.weight_decay, 0.0),
+        false => (1.0, s.weight_decay),
+    };
+    let w = (param.as_detached_tensor() * keep)?;
+    let g = (grad.detach() + (&w * decay)?)?;
+    let [m, v] = new_moments(state, &g, s)?;
+    let [first, second] = corrections(s);
+    let below = ((v.sqrt()? / second.sqrt())? + s.eps)?;
+    param.set(&(w - ((m / below)? * (s.lr / first))?)?)
+}
+
+/// Adam (Kingma and Ba 2015), and AdamW (Loshchilov and Hutter 2019) if the decay is decoupled; both as in PyTorch.
+pub(super) struct Adam {
     state: AdamState,
     config: AdamConfig,
-    decoupled: bool,
 }
 
 impl Adam {
-    /// Adam over `params`, its moments at zero.
+    /// Both means start at zero.
     ///
     /// # Errors
-    /// A setting out of range; candle's.
-    pub fn new(params: Vec<(String, Var)>, config: AdamConfig) -> Result<Self> {
-        Self::build(params, config, false)
-    }
-
-    /// AdamW over `params`: the decay acts on the parameter, not through the moments.
-    ///
-    /// # Errors
-    /// Those of [`Self::new`].
-    pub fn decoupled(params: Vec<(String, Var)>, config: AdamWConfig) -> Result<Self> {
-        let AdamWConfig {
-            beta1,
-            beta2,
-            eps,
-            weight_decay,
-        } = config;
-        let config = AdamConfig {
-            beta1,
-            beta2,
-            eps,
-            weight_decay,
-        };
-        Self::build(params, config, true)
-    }
-
-    fn build(params: Vec<(String, Var)>, config: AdamConfig, decoupled: bool) -> Result<Self> {
+    /// Returns an error if a setting is out of range.
+    pub fn new(params: &[Var], config: AdamConfig) -> Result<Self> {
         config.check()?;
         Ok(Self {
-            state: AdamState::zeros_like(state::vars(&params))?,
-            params,
+            state: AdamState::zeros_like(params)?,
             config,
-            decoupled,
         })
     }
 }
 
-/// The step in candle's operators, for every device and number type.
-fn plain(param: &Var, grad: &Tensor, mean: &Var, square: &Var, s: &AdamStep) -> candle_core::Result<()> {
-    let (keep, decay) = if s.decoupled {
-        (1.0 - s.lr * s.weight_decay, 0.0)
-    } else {
-        (1.0, s.weight_decay)
-    };
-    // Both moments start at zero; these two undo it.
-    let size = s.lr / (1.0 - s.beta1.powf(s.step as f64));
-    let root = (1.0 - s.beta2.powf(s.step as f64)).sqrt();
-    let w = (param.as_detached_tensor() * keep)?;
-    let g = (grad.detach() + (&w * decay)?)?;
-    let m = mean.as_detached_tensor();
-    let m = (&m + ((&g - &m)? * (1.0 - s.beta1))?)?;
-    let v = ((square.as_detached_tensor() * s.beta2)? + (g.sqr()? * (1.0 - s.beta2))?)?;
-    let below = ((v.sqrt()? / root)? + s.eps)?;
-    param.set(&(w - ((&m / below)? * size)?)?)?;
-    mean.set(&m)?;
-    square.set(&v)
-}
-
-impl Optimizer for Adam {
-    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
-        state::check_grads(&self.params, grads)?;
-        let params = state::vars(&self.params);
-        let step = self.config.step(lr, self.decoupled);
-        self.state
-            .advance(params, grads, step, multi_tensor::adam, plain)?;
-        Ok(())
+impl Rule for Adam {
+    fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
+        adam_step(params, grads, &mut self.state, lr, &self.config)
     }
 
-    fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        state::collect(self.state.step, &self.params, &self.state.moments())
+    fn moments(&self) -> Vec<Moments<'_>> {
+        self.state.moments()
     }
 
-    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.state.step = state::restore(state, &self.params, &self.state.moments())?;
-        Ok(())
+    fn resume_at(&mut self, steps: u64) {
+        self.state.step = steps;
     }
 }

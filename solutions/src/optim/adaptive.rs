@@ -1,21 +1,18 @@
-//! Optimizers that scale each number's step by the gradients it has had: Adagrad, RMSprop, Adadelta.
+//! Optimizers that scale the step of each weight by its past gradients: Adagrad, RMSprop, Adadelta.
 //!
-//! They are here to be compared with; training runs on AdamW. So they are composed of candle's operators.
-
-use std::collections::HashMap;
+//! They are here for comparison and consist of candle's operators; no kernel serves them.
 
 use anyhow::{Result, ensure};
 use candle_core::{Tensor, Var};
 use serde::{Deserialize, Serialize};
 
-use super::Optimizer;
-use super::state::{self, Moments, Params};
+use super::state::{self, Moments, Rule};
 
 /// Settings of Adagrad (Duchi, Hazan and Singer 2011): s ← s + g², w ← w − lr·g/(√s + ε).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdagradConfig {
-    /// Added to the root.
+    /// ε: added to the root.
     pub eps: f64,
 }
 
@@ -29,9 +26,9 @@ impl Default for AdagradConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RmspropConfig {
-    /// Share of the running mean that is kept.
+    /// α: decay rate of the running mean of the squared gradients.
     pub alpha: f64,
-    /// Added to the root.
+    /// ε: added to the root.
     pub eps: f64,
 }
 
@@ -44,14 +41,14 @@ impl Default for RmspropConfig {
     }
 }
 
-/// Settings of Adadelta (Zeiler 2012): the step is g·√(d + ε)/√(s + ε), with running means s of g² and d of the
-/// squared steps; lr multiplies it, and is 1 in the paper.
+/// Settings of Adadelta (Zeiler 2012): w ← w − lr·g·√(d + ε)/√(s + ε), with running means s of g² and d of the squared
+/// steps. In the paper lr is 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdadeltaConfig {
-    /// Share of both running means that is kept.
+    /// ρ: decay rate of both running means.
     pub rho: f64,
-    /// Added under both roots.
+    /// ε: added under both roots.
     pub eps: f64,
 }
 
@@ -62,14 +59,14 @@ impl Default for AdadeltaConfig {
 }
 
 #[derive(Clone, Debug)]
-enum Rule {
+pub(super) enum Formula {
     Adagrad(AdagradConfig),
     Rmsprop(RmspropConfig),
     Adadelta(AdadeltaConfig),
 }
 
-impl Rule {
-    /// Names of what is remembered for each parameter, as PyTorch's.
+impl Formula {
+    /// The kinds of state of each parameter, named as in PyTorch.
     fn kinds(&self) -> &'static [&'static str] {
         match self {
             Self::Adagrad(_) => &["sum"],
@@ -78,7 +75,8 @@ impl Rule {
         }
     }
 
-    /// What is taken off the parameter, lr times; `kept` are its variables in the order of [`Self::kinds`].
+    /// The step of a parameter before it is multiplied by lr. Updates the parameter's state `kept`, which is in the order of
+    /// [`Self::kinds`].
     fn change(&self, grad: &Tensor, kept: &[&Var]) -> candle_core::Result<Tensor> {
         let running = |var: &Var, new: &Tensor, keep: f64| {
             (var.as_detached_tensor() * keep)? + (new.sqr()? * (1.0 - keep))?
@@ -103,80 +101,48 @@ impl Rule {
     }
 }
 
-/// One of the three.
-pub struct Adaptive {
-    params: Params,
-    rule: Rule,
+/// Adagrad, RMSprop or Adadelta.
+pub(super) struct Adaptive {
+    formula: Formula,
     kept: Vec<Vec<Var>>,
-    step: u64,
 }
 
 impl Adaptive {
-    /// Adagrad over `params`.
+    /// All state starts at zero.
     ///
     /// # Errors
-    /// A setting out of range; candle's.
-    pub fn adagrad(params: Vec<(String, Var)>, config: AdagradConfig) -> Result<Self> {
-        Self::build(params, config.eps, 0.0, Rule::Adagrad(config))
-    }
-
-    /// RMSprop over `params`.
-    ///
-    /// # Errors
-    /// A setting out of range; candle's.
-    pub fn rmsprop(params: Vec<(String, Var)>, config: RmspropConfig) -> Result<Self> {
-        Self::build(params, config.eps, config.alpha, Rule::Rmsprop(config))
-    }
-
-    /// Adadelta over `params`.
-    ///
-    /// # Errors
-    /// A setting out of range; candle's.
-    pub fn adadelta(params: Vec<(String, Var)>, config: AdadeltaConfig) -> Result<Self> {
-        Self::build(params, config.eps, config.rho, Rule::Adadelta(config))
-    }
-
-    fn build(params: Params, eps: f64, keep: f64, rule: Rule) -> Result<Self> {
+    /// Returns an error if a setting is out of range.
+    pub fn new(params: &[Var], formula: Formula) -> Result<Self> {
+        let (name, rate, eps) = match &formula {
+            Formula::Adagrad(c) => ("", 0.0, c.eps),
+            Formula::Rmsprop(c) => ("alpha", c.alpha, c.eps),
+            Formula::Adadelta(c) => ("rho", c.rho, c.eps),
+        };
         ensure!(
-            (0.0..1.0).contains(&keep),
-            "optimizer: the share that is kept must be 0 or more and less than 1; it is {keep}"
+            (0.0..1.0).contains(&rate),
+            "optimizer: {name} must be at least 0 and less than 1; it is {rate}"
         );
-        ensure!(eps >= 0.0, "optimizer: eps must be 0 or more; it is {eps}");
-        let kinds = rule.kinds().iter();
+        ensure!(eps >= 0.0, "optimizer: eps must be at least 0; it is {eps}");
+        let zeros = formula.kinds().iter().map(|_| state::zeros_like(params));
         Ok(Self {
-            kept: kinds
-                .map(|_| state::zeros_like(state::vars(&params)))
-                .collect::<Result<_>>()?,
-            params,
-            rule,
-            step: 0,
+            kept: zeros.collect::<Result<_>>()?,
+            formula,
         })
-    }
-
-    fn moments(&self) -> Vec<Moments<'_>> {
-        let pairs = self.rule.kinds().iter().zip(&self.kept);
-        pairs.map(|(kind, vars)| Moments { kind, vars }).collect()
     }
 }
 
-impl Optimizer for Adaptive {
-    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
-        state::check_grads(&self.params, grads)?;
-        for (i, ((_, param), grad)) in self.params.iter().zip(grads).enumerate() {
+impl Rule for Adaptive {
+    fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
+        for (i, (param, grad)) in params.iter().zip(grads).enumerate() {
             let kept: Vec<&Var> = self.kept.iter().map(|vars| &vars[i]).collect();
-            let change = self.rule.change(&grad.detach(), &kept)?;
+            let change = self.formula.change(&grad.detach(), &kept)?;
             param.set(&(param.as_detached_tensor() - (change * lr)?)?)?;
         }
-        self.step += 1;
         Ok(())
     }
 
-    fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        state::collect(self.step, &self.params, &self.moments())
-    }
-
-    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.step = state::restore(state, &self.params, &self.moments())?;
-        Ok(())
+    fn moments(&self) -> Vec<Moments<'_>> {
+        let pairs = self.formula.kinds().iter().zip(&self.kept);
+        pairs.map(|(&kind, vars)| (kind, vars.as_slice())).collect()
     }
 }

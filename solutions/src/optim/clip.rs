@@ -3,20 +3,20 @@ use candle_core::{DType, Tensor};
 
 use crate::kernels::multi_tensor;
 
-/// Added to the norm, as PyTorch does.
+/// Added to the norm, as in PyTorch.
 const EPS: f64 = 1e-6;
 
 /// Scales all gradients by min(1, max_norm/(‖g‖ + 1e-6)), ‖g‖ being the 2-norm over all of them together
-/// (Pascanu et al. 2013), and gives ‖g‖ as a tensor of one number, f64 of f64 gradients, else f32.
+/// (Pascanu et al. 2013). Returns ‖g‖ as a scalar tensor: f64 if the gradients are f64, otherwise f32.
 ///
-/// On a GPU the factor is applied even where it is 1, and the norm is not read back: nothing waits.
+/// On a GPU the factor is applied even if it is 1, and the norm is not read back, so the host does not wait.
 ///
 /// # Errors
-/// A `max_norm` that is not above 0; candle's.
+/// Returns an error if `max_norm` is not above 0 or if there are no gradients.
 pub fn clip_grad_norm(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
     ensure!(
         max_norm > 0.0,
-        "clip: the greatest norm must be above 0; it is {max_norm}"
+        "clip: the maximum norm must be above 0; it is {max_norm}"
     );
     ensure!(!grads.is_empty(), "clip: there are no gradients");
     if grads.iter().all(multi_tensor::serves) {
@@ -27,7 +27,7 @@ pub fn clip_grad_norm(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
 }
 
 fn plain(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
-    // Squares of half-precision gradients leave their range.
+    // Squares of half-precision gradients would overflow.
     let wide = match grads[0].dtype() {
         DType::F64 => DType::F64,
         _ => DType::F32,
@@ -48,7 +48,7 @@ fn on_cpu(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
     let all: Vec<&Tensor> = grads.iter().collect();
     let norm = multi_tensor::global_norm(&all)?;
     let factor = (max_norm / (norm + EPS)) as f32;
-    // A norm that is NaN must reach the gradients.
+    // A norm of NaN must reach the gradients.
     if factor < 1.0 || factor.is_nan() {
         let scaled = multi_tensor::scaled(&all, factor)?;
         grads.clone_from_slice(&scaled);
@@ -62,7 +62,7 @@ mod tests {
     use candle_core::Device;
 
     #[test]
-    fn the_cpu_pass_is_the_plain_one() {
+    fn fused_clipping_matches_the_plain_one() {
         for scale in [0.001f32, 10.0] {
             let one = |n: usize| (0..n).map(|i| scale * (i as f32 * 0.7).sin()).collect::<Vec<_>>();
             let grads = [one(3), one(40_000)].map(|v| Tensor::new(v, &Device::Cpu).unwrap());

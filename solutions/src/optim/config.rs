@@ -1,12 +1,15 @@
 use candle_core::Var;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AdadeltaConfig, AdagradConfig, Adam, AdamConfig, AdamWConfig, Adaptive, Lamb, LambConfig, Lars,
-    LarsConfig, Lbfgs, LbfgsConfig, Optimizer, RmspropConfig, Sgd, SgdConfig,
-};
+use super::adam::{Adam, AdamConfig, AdamWConfig};
+use super::adaptive::{AdadeltaConfig, AdagradConfig, Adaptive, Formula, RmspropConfig};
+use super::layerwise::{Lamb, LambConfig, Lars, LarsConfig};
+use super::lbfgs::{Lbfgs, LbfgsConfig};
+use super::optimizer::Optimizer;
+use super::sgd::{Sgd, SgdConfig};
+use super::state::{Params, Ruled};
 
-/// Which optimizer, and its settings; the learning rate comes with each step.
+/// Which optimizer, and its settings; the learning rate is an argument of each step.
 ///
 /// In TOML: `kind = "adamw"`, `weight_decay = 0.01`, ….
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,7 +17,7 @@ use super::{
 pub enum OptimConfig {
     /// Stochastic gradient descent with momentum.
     Sgd(SgdConfig),
-    /// Adam, its weight decay part of the gradient.
+    /// Adam, with weight decay added to the gradient.
     Adam(AdamConfig),
     /// Adam with decoupled weight decay.
     AdamW(AdamWConfig),
@@ -22,13 +25,13 @@ pub enum OptimConfig {
     Adagrad(AdagradConfig),
     /// Steps divided by the root of a running mean of squared gradients.
     Rmsprop(RmspropConfig),
-    /// RMSprop with a step length of its own.
+    /// RMSprop that sets the length of its steps itself.
     Adadelta(AdadeltaConfig),
-    /// SGD with momentum, each tensor's rate by its trust ratio.
+    /// SGD with momentum, each tensor's learning rate scaled by its trust ratio.
     Lars(LarsConfig),
-    /// AdamW, each tensor's step by its trust ratio.
+    /// AdamW, each tensor's step scaled by its trust ratio.
     Lamb(LambConfig),
-    /// Quasi-Newton, for a loss that is not drawn anew each step.
+    /// L-BFGS, a quasi-Newton method, for a loss over the whole data set.
     Lbfgs(LbfgsConfig),
 }
 
@@ -54,21 +57,24 @@ impl OptimConfig {
         Self::AdamW(AdamWConfig::default())
     }
 
-    /// The optimizer over `params`.
+    /// The optimizer of the named `params`, at its start.
     ///
     /// # Errors
-    /// A setting out of range; candle's.
+    /// Returns an error if a setting is out of range.
     pub fn build(&self, params: Vec<(String, Var)>) -> anyhow::Result<Box<dyn Optimizer>> {
-        Ok(match self {
-            Self::Sgd(config) => Box::new(Sgd::new(params, config.clone())?),
-            Self::Adam(config) => Box::new(Adam::new(params, config.clone())?),
-            Self::AdamW(config) => Box::new(Adam::decoupled(params, config.clone())?),
-            Self::Adagrad(config) => Box::new(Adaptive::adagrad(params, config.clone())?),
-            Self::Rmsprop(config) => Box::new(Adaptive::rmsprop(params, config.clone())?),
-            Self::Adadelta(config) => Box::new(Adaptive::adadelta(params, config.clone())?),
-            Self::Lars(config) => Box::new(Lars::new(params, config.clone())?),
-            Self::Lamb(config) => Box::new(Lamb::new(params, config.clone())?),
-            Self::Lbfgs(config) => Box::new(Lbfgs::new(params, config.clone())?),
+        let params = Params::from(params);
+        let vars = params.vars.clone();
+        let adaptive = |formula| Adaptive::new(&vars, formula);
+        Ok(match self.clone() {
+            Self::Sgd(config) => Box::new(Ruled::new(params, Sgd::new(&vars, config)?)),
+            Self::Adam(config) => Box::new(Ruled::new(params, Adam::new(&vars, config)?)),
+            Self::AdamW(config) => Box::new(Ruled::new(params, Adam::new(&vars, config.into())?)),
+            Self::Adagrad(config) => Box::new(Ruled::new(params, adaptive(Formula::Adagrad(config))?)),
+            Self::Rmsprop(config) => Box::new(Ruled::new(params, adaptive(Formula::Rmsprop(config))?)),
+            Self::Adadelta(config) => Box::new(Ruled::new(params, adaptive(Formula::Adadelta(config))?)),
+            Self::Lars(config) => Box::new(Ruled::new(params, Lars::new(&vars, config)?)),
+            Self::Lamb(config) => Box::new(Ruled::new(params, Lamb::new(&vars, config)?)),
+            Self::Lbfgs(config) => Box::new(Lbfgs::new(params, config)?),
         })
     }
 }

@@ -1,16 +1,16 @@
-//! The loss around where training stands, along a random direction (Li et al. 2018, "Visualizing the Loss Landscape of
-//! Neural Nets"): a sharp minimum rises soon, a flat one late.
+//! The loss around the current weights, along a random direction (Li et al. 2018, "Visualizing the Loss Landscape of
+//! Neural Nets"): around a sharp minimum it rises steeply, around a flat one slowly.
 
 use candle_core::{Result, Tensor, Var, bail};
-use canopy_data::Philox;
+use canopy_data::Purpose;
 
-/// A direction for each of `params`, of normal numbers: the same for the same seed.
+/// A random direction: a tensor of standard normal numbers for each of `params`. It is a function of `seed`.
 ///
 /// # Errors
-/// candle's.
+/// Returns an error if the device is out of memory.
 pub fn random_directions(params: &[Var], seed: u64) -> Result<Vec<Tensor>> {
     let of = |(stream, param): (usize, &Var)| {
-        let mut random = Philox::new(seed, stream as u64);
+        let mut random = Purpose::Direction.stream(seed, stream as u64);
         let numbers: Vec<f32> = (0..param.elem_count()).map(|_| random.normal() as f32).collect();
         Tensor::from_vec(numbers, param.shape(), param.device())?.to_dtype(param.dtype())
     };
@@ -18,14 +18,15 @@ pub fn random_directions(params: &[Var], seed: u64) -> Result<Vec<Tensor>> {
 }
 
 /// The loss at w + αd for each α of `alphas`, w being the values of `params` and d their `directions`, filter-normalised:
-/// each filter of d (a row of a weight matrix, with all further axes) is stretched to the length of w's, so that networks
-/// whose weights are small and large alike can be compared; biases and the scales of batch norm (one axis or none) stay.
-/// A filter of d without length stays as it is.
+/// each filter of d (a row of a weight matrix with all further axes) is scaled to the norm of w's filter, so that networks
+/// with small and with large weights can be compared. Biases and the scales of batch norm (one axis or none) do not change.
+/// A filter of d with norm 0 stays 0.
 ///
-/// Afterwards the parameters have the bits that they had before, also where `loss` fails.
+/// `loss` returns the loss at the current values of `params`. Afterwards the parameters are bit-identical to what they were,
+/// also if `loss` fails.
 ///
 /// # Errors
-/// Directions that do not fit; those of `loss`.
+/// Returns an error if the directions do not fit the parameters or if `loss` fails.
 pub fn loss_along(
     params: &[Var],
     directions: &[Tensor],
@@ -34,7 +35,7 @@ pub fn loss_along(
 ) -> Result<Vec<f64>> {
     if params.len() != directions.len() {
         bail!(
-            "landscape: {} parameters, {} directions",
+            "loss along a direction: {} parameters, but {} directions",
             params.len(),
             directions.len()
         );
@@ -60,16 +61,16 @@ pub fn loss_along(
     losses
 }
 
-/// `direction` with each filter as long as that of `weight`; zeros for a weight without filters.
+/// `direction` with each filter scaled to the norm of that of `weight`; zeros if the weight has no filters.
 fn filter_normalised(weight: &Tensor, direction: &Tensor) -> Result<Tensor> {
     if weight.rank() < 2 {
         return direction.zeros_like();
     }
-    let lengths = |t: &Tensor| t.flatten_from(1)?.sqr()?.sum_keepdim(1)?.sqrt();
-    let (long, own) = (lengths(weight)?, lengths(direction)?);
-    // A filter without length is divided by 1.
+    let norms = |t: &Tensor| t.flatten_from(1)?.sqr()?.sum_keepdim(1)?.sqrt();
+    let (wanted, own) = (norms(weight)?, norms(direction)?);
+    // A filter with norm 0 is divided by 1.
     let own = (&own + own.eq(0.0)?.to_dtype(own.dtype())?)?;
-    let flat = direction.flatten_from(1)?.broadcast_mul(&(long / own)?)?;
+    let flat = direction.flatten_from(1)?.broadcast_mul(&(wanted / own)?)?;
     flat.reshape(direction.shape())
 }
 
@@ -79,7 +80,7 @@ mod tests {
     use candle_core::Device;
 
     #[test]
-    fn directions_hang_on_the_seed_alone() {
+    fn directions_are_a_function_of_the_seed() {
         let params = [Var::zeros((40, 50), candle_core::DType::F32, &Device::Cpu).unwrap()];
         let of = |seed| {
             random_directions(&params, seed).unwrap()[0]
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_come_back_also_after_an_error() {
+    fn parameters_are_restored_after_an_error() {
         let w = [0.1f32, -0.3, 0.7, 1e-20];
         let params = [Var::from_slice(&w, (2, 2), &Device::Cpu).unwrap()];
         let directions = random_directions(&params, 1).unwrap();

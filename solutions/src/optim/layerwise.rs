@@ -1,27 +1,25 @@
-//! Optimizers for large batches: each tensor's step is measured by the size of its weights.
-
-use std::collections::HashMap;
+//! Optimizers for large batches: each tensor's step is scaled by the norm of its weights.
 
 use anyhow::{Result, ensure};
-use candle_core::{DType, Tensor, Var};
+use candle_core::{DType, Tensor, Var, bail};
 use serde::{Deserialize, Serialize};
 
-use super::state::{self, Moments, Params};
-use super::{AdamConfig, AdamState, Optimizer};
+use super::adam::{AdamConfig, AdamState, corrections, new_moments};
+use super::state::{self, Moments, Rule};
 use crate::kernels::multi_tensor::{self, AdamStep};
 
-/// Settings of [`Lars`].
+/// Settings of LARS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LarsConfig {
-    /// Share of the last direction that is kept.
+    /// Fraction μ of the velocity that is kept from step to step.
     pub momentum: f64,
-    /// Times the weight, added to its gradient.
+    /// λ: λ times the weight is added to its gradient.
     pub weight_decay: f64,
-    /// η: how far a tensor may go in one step at rate 1, as a share of its norm.
+    /// η, the trust coefficient: the length of a tensor's step at learning rate 1, as a fraction of its norm.
     pub trust: f64,
-    /// Whether biases and the scales of batch norm (tensors of one axis or none) are scaled and decayed as well. Most
-    /// who use LARS leave them out.
+    /// Whether biases and the scales of batch norm (tensors with one axis or none) are scaled and decayed as well.
+    /// Most implementations leave them out.
     pub vectors: bool,
 }
 
@@ -36,8 +34,8 @@ impl Default for LarsConfig {
     }
 }
 
-/// LARS's local rate η‖w‖/(‖g‖ + λ‖w‖) (You, Gitman and Ginsburg 2017, equation 6), λ being the weight decay; 1 where
-/// the weights or the gradient have no length.
+/// LARS's local learning rate η‖w‖/(‖g‖ + λ‖w‖) (You, Gitman and Ginsburg 2017, equation 6), λ being the weight decay; 1
+/// if the norm of the weights or of the gradient is 0.
 pub fn trust_ratio(weight_norm: f64, grad_norm: f64, weight_decay: f64, trust: f64) -> f64 {
     if weight_norm == 0.0 || grad_norm == 0.0 {
         return 1.0;
@@ -45,57 +43,12 @@ pub fn trust_ratio(weight_norm: f64, grad_norm: f64, weight_decay: f64, trust: f
     trust * weight_norm / (grad_norm + weight_decay * weight_norm)
 }
 
-/// LARS (You, Gitman and Ginsburg 2017, algorithm 1): v ← μv + lr·ratio·(g + λw), w ← w − v, the ratio being the
-/// tensor's own [`trust_ratio`].
-pub struct Lars {
-    params: Params,
-    buffers: Vec<Var>,
-    config: LarsConfig,
-    step: u64,
-}
-
-impl Lars {
-    /// Over `params`, at rest.
-    ///
-    /// # Errors
-    /// A setting out of range; candle's.
-    pub fn new(params: Vec<(String, Var)>, config: LarsConfig) -> Result<Self> {
-        ensure!(
-            (0.0..1.0).contains(&config.momentum),
-            "optimizer: momentum must be 0 or more and less than 1; it is {}",
-            config.momentum
-        );
-        ensure!(
-            config.weight_decay >= 0.0,
-            "optimizer: weight_decay must be 0 or more; it is {}",
-            config.weight_decay
-        );
-        ensure!(
-            config.trust > 0.0,
-            "optimizer: trust must be above 0; it is {}",
-            config.trust
-        );
-        Ok(Self {
-            buffers: state::zeros_like(state::vars(&params))?,
-            params,
-            config,
-            step: 0,
-        })
-    }
-
-    fn moments(&self) -> [Moments<'_>; 1] {
-        [Moments {
-            kind: "momentum_buffer",
-            vars: &self.buffers,
-        }]
-    }
-}
-
-/// One step of LARS on each of `params`: see [`Lars`]. `velocities` has one variable like each parameter, at zero
+/// One step of LARS (You, Gitman and Ginsburg 2017, algorithm 1) on each of `params`: v ← μv + lr·ratio·(g + λw),
+/// w ← w − v, the ratio being the tensor's own [`trust_ratio`]. `velocities` has one variable like each parameter, zero
 /// before the first step.
 ///
 /// # Errors
-/// candle's, on gradients that do not fit.
+/// Returns an error if gradients or velocities do not fit the parameters.
 pub fn lars_step(
     params: &[Var],
     grads: &[Tensor],
@@ -103,10 +56,17 @@ pub fn lars_step(
     lr: f64,
     config: &LarsConfig,
 ) -> candle_core::Result<()> {
+    if [grads.len(), velocities.len()] != [params.len(); 2] {
+        let (g, v) = (grads.len(), velocities.len());
+        bail!(
+            "lars: {} parameters with {g} gradients and {v} velocities",
+            params.len()
+        );
+    }
     for ((param, grad), velocity) in params.iter().zip(grads).zip(velocities) {
         let (w, g) = (param.as_detached_tensor(), grad.detach());
         let (ratio, decay) = if config.vectors || w.rank() > 1 {
-            let ratio = trust_ratio(length(&w)?, length(&g)?, config.weight_decay, config.trust);
+            let ratio = trust_ratio(norm(&w)?, norm(&g)?, config.weight_decay, config.trust);
             (ratio, config.weight_decay)
         } else {
             (1.0, 0.0)
@@ -119,8 +79,8 @@ pub fn lars_step(
     Ok(())
 }
 
-/// The 2-norm, summed in f64 on the CPU.
-fn length(tensor: &Tensor) -> candle_core::Result<f64> {
+/// The 2-norm. On the CPU the squares are summed in f64.
+fn norm(tensor: &Tensor) -> candle_core::Result<f64> {
     if multi_tensor::serves(tensor) {
         return multi_tensor::global_norm(&[tensor]);
     }
@@ -128,36 +88,61 @@ fn length(tensor: &Tensor) -> candle_core::Result<f64> {
     wide.sqr()?.sum_all()?.sqrt()?.to_scalar()
 }
 
-impl Optimizer for Lars {
-    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
-        state::check_grads(&self.params, grads)?;
-        let params: Vec<Var> = state::vars(&self.params).cloned().collect();
-        lars_step(&params, grads, &self.buffers, lr, &self.config)?;
-        self.step += 1;
-        Ok(())
-    }
+/// LARS: see [`lars_step`].
+pub(super) struct Lars {
+    velocities: Vec<Var>,
+    config: LarsConfig,
+}
 
-    fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        state::collect(self.step, &self.params, &self.moments())
-    }
-
-    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.step = state::restore(state, &self.params, &self.moments())?;
-        Ok(())
+impl Lars {
+    /// All velocities start at zero.
+    ///
+    /// # Errors
+    /// Returns an error if a setting is out of range.
+    pub fn new(params: &[Var], config: LarsConfig) -> Result<Self> {
+        ensure!(
+            (0.0..1.0).contains(&config.momentum),
+            "optimizer: momentum must be at least 0 and less than 1; it is {}",
+            config.momentum
+        );
+        ensure!(
+            config.weight_decay >= 0.0,
+            "optimizer: weight_decay must be at least 0; it is {}",
+            config.weight_decay
+        );
+        ensure!(
+            config.trust > 0.0,
+            "optimizer: trust must be above 0; it is {}",
+            config.trust
+        );
+        Ok(Self {
+            velocities: state::zeros_like(params)?,
+            config,
+        })
     }
 }
 
-/// Settings of [`Lamb`].
+impl Rule for Lars {
+    fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
+        lars_step(params, grads, &self.velocities, lr, &self.config)
+    }
+
+    fn moments(&self) -> Vec<Moments<'_>> {
+        vec![("momentum_buffer", &self.velocities)]
+    }
+}
+
+/// Settings of LAMB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LambConfig {
-    /// Share of the running mean of gradients that is kept.
+    /// β₁: decay rate of the running mean of the gradients.
     pub beta1: f64,
-    /// Share of the running mean of squared gradients that is kept.
+    /// β₂: decay rate of the running mean of the squared gradients.
     pub beta2: f64,
-    /// Added to the root of the second moment.
+    /// ε: added to the root of the second moment.
     pub eps: f64,
-    /// λ: times the weight, added to the direction.
+    /// λ: λ times the weight is added to the direction.
     pub weight_decay: f64,
 }
 
@@ -172,11 +157,24 @@ impl Default for LambConfig {
     }
 }
 
+impl LambConfig {
+    /// The same settings as Adam's. The decay is not decoupled there: LAMB adds it to its direction.
+    fn adam(&self) -> AdamConfig {
+        AdamConfig {
+            beta1: self.beta1,
+            beta2: self.beta2,
+            eps: self.eps,
+            weight_decay: self.weight_decay,
+            decoupled: false,
+        }
+    }
+}
+
 /// One step of LAMB (You et al. 2020, algorithm 2) on each of `params`: with Adam's corrected moments m̂ and v̂,
-/// r = m̂/(√v̂ + ε) + λw and w ← w − lr·(‖w‖/‖r‖)·r; the ratio is 1 where either norm is 0.
+/// r = m̂/(√v̂ + ε) + λw and w ← w − lr·(‖w‖/‖r‖)·r; the ratio is 1 if either norm is 0.
 ///
 /// # Errors
-/// candle's, on gradients that do not fit.
+/// Returns an error if gradients or state do not fit the parameters.
 pub fn lamb_step(
     params: &[Var],
     grads: &[Tensor],
@@ -184,81 +182,54 @@ pub fn lamb_step(
     lr: f64,
     config: &LambConfig,
 ) -> candle_core::Result<()> {
-    state.advance(params.iter(), grads, config.step(lr), multi_tensor::lamb, plain)
+    state.advance(params, grads, config.adam().step(lr), multi_tensor::lamb, plain)
 }
 
-impl LambConfig {
-    /// The same numbers as Adam's. The decay is not decoupled there: LAMB's direction adds it itself.
-    fn adam(&self) -> AdamConfig {
-        AdamConfig {
-            beta1: self.beta1,
-            beta2: self.beta2,
-            eps: self.eps,
-            weight_decay: self.weight_decay,
-        }
-    }
-
-    fn step(&self, lr: f64) -> AdamStep {
-        self.adam().step(lr, false)
-    }
-}
-
-/// The step in candle's operators, for every device and number type.
-fn plain(param: &Var, grad: &Tensor, mean: &Var, square: &Var, s: &AdamStep) -> candle_core::Result<()> {
-    let (w, g) = (param.as_detached_tensor(), grad.detach());
-    let m = ((mean.as_detached_tensor() * s.beta1)? + (&g * (1.0 - s.beta1))?)?;
-    let v = ((square.as_detached_tensor() * s.beta2)? + (g.sqr()? * (1.0 - s.beta2))?)?;
-    let [first, second] = [s.beta1, s.beta2].map(|beta| 1.0 - beta.powf(s.step as f64));
-    let adam = ((&m / first)? / ((&v / second)?.sqrt()? + s.eps)?)?;
+/// The step in candle's operators, for every device and dtype: the specification of the kernel.
+fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_core::Result<()> {
+    let w = param.as_detached_tensor();
+    let [m, v] = new_moments(state, &grad.detach(), s)?;
+    let [first, second] = corrections(s);
+    let adam = ((m / first)? / ((v / second)?.sqrt()? + s.eps)?)?;
     let direction = (adam + (&w * s.weight_decay)?)?;
-    let (long, short) = (length(&w)?, length(&direction)?);
-    let ratio = if long > 0.0 && short > 0.0 {
-        long / short
-    } else {
-        1.0
+    let norms = [norm(&w)?, norm(&direction)?];
+    let ratio = match norms.iter().all(|&norm| norm > 0.0) {
+        true => norms[0] / norms[1],
+        false => 1.0,
     };
-    param.set(&(w - (direction * (s.lr * ratio))?)?)?;
-    mean.set(&m)?;
-    square.set(&v)
+    param.set(&(w - (direction * (s.lr * ratio))?)?)
 }
 
-/// LAMB (You et al. 2020): see [`lamb_step`].
-pub struct Lamb {
-    params: Params,
+/// LAMB: see [`lamb_step`].
+pub(super) struct Lamb {
     state: AdamState,
     config: LambConfig,
 }
 
 impl Lamb {
-    /// Over `params`, its moments at zero.
+    /// Both means start at zero.
     ///
     /// # Errors
-    /// A setting out of range; candle's.
-    pub fn new(params: Vec<(String, Var)>, config: LambConfig) -> Result<Self> {
+    /// Returns an error if a setting is out of range.
+    pub fn new(params: &[Var], config: LambConfig) -> Result<Self> {
         config.adam().check()?;
         Ok(Self {
-            state: AdamState::zeros_like(state::vars(&params))?,
-            params,
+            state: AdamState::zeros_like(params)?,
             config,
         })
     }
 }
 
-impl Optimizer for Lamb {
-    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
-        state::check_grads(&self.params, grads)?;
-        let params = state::vars(&self.params);
-        self.state
-            .advance(params, grads, self.config.step(lr), multi_tensor::lamb, plain)?;
-        Ok(())
+impl Rule for Lamb {
+    fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
+        lamb_step(params, grads, &mut self.state, lr, &self.config)
     }
 
-    fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        state::collect(self.state.step, &self.params, &self.state.moments())
+    fn moments(&self) -> Vec<Moments<'_>> {
+        self.state.moments()
     }
 
-    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.state.step = state::restore(state, &self.params, &self.state.moments())?;
-        Ok(())
+    fn resume_at(&mut self, steps: u64) {
+        self.state.step = steps;
     }
 }

@@ -1,17 +1,17 @@
 use std::collections::{HashMap, VecDeque};
 
 use anyhow::{Context, Result, ensure};
-use candle_core::{DType, Device, Tensor, Var};
+use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::Optimizer;
+use super::optimizer::Optimizer;
 use super::state::{self, Params};
 
-/// Settings of [`Lbfgs`].
+/// Settings of L-BFGS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LbfgsConfig {
-    /// Steps that are remembered, each by two vectors as long as all parameters together.
+    /// Number of past steps that are stored, each as two vectors as long as all parameters together.
     pub history: usize,
 }
 
@@ -23,24 +23,24 @@ impl Default for LbfgsConfig {
 
 /// L-BFGS (Nocedal 1980) without line search, one gradient a step: PyTorch's with `max_iter=1`.
 ///
-/// It guesses the curvature from how gradients changed along past steps. So it wants gradients of one function, the
-/// loss over the whole data: between the batches of SGD they change for other reasons. Its work is in f64.
-pub struct Lbfgs {
+/// It estimates the curvature from how the gradient changed along past steps. So all gradients must be of one function,
+/// the loss over the whole data set: from batch to batch they would change for other reasons. It computes in f64.
+pub(super) struct Lbfgs {
     params: Params,
     config: LbfgsConfig,
     step: u64,
-    /// Past steps and changes of the gradient along them, the oldest first.
+    /// Past steps and the changes of the gradient along them, the oldest first.
     past: VecDeque<(Vec<f64>, Vec<f64>)>,
-    /// The gradient and the move of the last step.
+    /// The gradient and the change of the parameters of the last step.
     last: Option<(Vec<f64>, Vec<f64>)>,
 }
 
 impl Lbfgs {
-    /// Over `params`, knowing nothing of the curvature.
+    /// The first step is along the gradient.
     ///
     /// # Errors
-    /// A history of 0.
-    pub fn new(params: Vec<(String, Var)>, config: LbfgsConfig) -> Result<Self> {
+    /// Returns an error if the history is 0.
+    pub fn new(params: Params, config: LbfgsConfig) -> Result<Self> {
         ensure!(
             config.history > 0,
             "optimizer: L-BFGS needs a history of at least 1"
@@ -54,7 +54,7 @@ impl Lbfgs {
         })
     }
 
-    /// Minus the gradient times the inverse curvature, by the two loops of Nocedal's paper.
+    /// Minus the inverse Hessian times the gradient, by the two-loop recursion of Nocedal's paper.
     fn direction(&self, grad: &[f64]) -> Vec<f64> {
         let mut d: Vec<f64> = grad.iter().map(|g| -g).collect();
         let mut shares = Vec::with_capacity(self.past.len());
@@ -96,12 +96,12 @@ fn flat(tensors: &[Tensor]) -> Result<Vec<f64>> {
 
 impl Optimizer for Lbfgs {
     fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
-        state::check_grads(&self.params, grads)?;
+        self.params.check(grads)?;
         let grad = flat(grads)?;
         self.step += 1;
         if let Some((before, moved)) = self.last.take() {
             let change: Vec<f64> = grad.iter().zip(&before).map(|(g, b)| g - b).collect();
-            // Where the slope did not rise along the step there is no curvature to learn.
+            // A pair is stored only if the slope rose along the step: otherwise the curvature would not be positive.
             if dot(&change, &moved) > 1e-10 {
                 if self.past.len() == self.config.history {
                     self.past.pop_front();
@@ -117,7 +117,7 @@ impl Optimizer for Lbfgs {
         };
         let moved: Vec<f64> = direction.iter().map(|d| d * length).collect();
         let mut rest = moved.as_slice();
-        for (_, param) in &self.params {
+        for param in &self.params.vars {
             let (own, others) = rest.split_at(param.elem_count());
             let by = Tensor::from_slice(own, param.shape(), &Device::Cpu)?;
             let by = by.to_dtype(param.dtype())?.to_device(param.device())?;
@@ -146,11 +146,11 @@ impl Optimizer for Lbfgs {
 
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
         let step = state::scalar(state, "step")?;
-        let count: usize = self.params.iter().map(|(_, p)| p.elem_count()).sum();
+        let count: usize = self.params.vars.iter().map(|p| p.elem_count()).sum();
         let one = |i: usize, which: usize| -> Result<Vec<f64>> {
             let name = format!("lbfgs.{i}.{which}");
             let tensor = state.get(&name).with_context(|| {
-                format!("optimizer state: tensor {name} is missing: it is another optimizer's")
+                format!("optimizer state: tensor {name} is missing: the state belongs to another optimizer")
             })?;
             ensure!(
                 tensor.dims() == [count] && tensor.dtype() == DType::F64,
@@ -164,7 +164,7 @@ impl Optimizer for Lbfgs {
         let mut past = pairs.collect::<Result<VecDeque<_>>>()?;
         ensure!(
             state.len() == 1 + 2 * past.len() && past.len() <= self.config.history + 1,
-            "optimizer state: {} tensors are no L-BFGS of history {}",
+            "optimizer state: {} tensors are not a state of L-BFGS with history {}",
             state.len(),
             self.config.history
         );

@@ -1,22 +1,19 @@
-use std::collections::HashMap;
-
 use anyhow::{Result, ensure};
-use candle_core::{Tensor, Var};
+use candle_core::{Tensor, Var, bail};
 use serde::{Deserialize, Serialize};
 
-use super::Optimizer;
-use super::state::{self, Moments, Params};
+use super::state::{self, Moments, Rule};
 use crate::kernels::multi_tensor::{self, SgdStep};
 
-/// Settings of [`Sgd`].
+/// Settings of SGD.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SgdConfig {
-    /// Share of the last direction that is kept; 0 keeps no state.
+    /// Fraction μ of the velocity that is kept from step to step; with 0 no velocity is stored.
     pub momentum: f64,
-    /// Look ahead by the momentum (Sutskever et al. 2013).
+    /// Nesterov's momentum (Sutskever et al. 2013).
     pub nesterov: bool,
-    /// Times the parameter, added to its gradient.
+    /// λ: λ times the parameter is added to its gradient.
     pub weight_decay: f64,
 }
 
@@ -33,16 +30,15 @@ impl Default for SgdConfig {
 /// One step of gradient descent: w ← w − lr·g for each of `params` and its gradient.
 ///
 /// # Errors
-/// candle's, on gradients that do not fit.
+/// Returns an error if the gradients do not fit the parameters.
 pub fn sgd_step(params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
-    let mut pairs = params.iter().zip(grads);
-    pairs.try_for_each(|(param, grad)| descend(param, grad, lr))
+    descend(params, grads, &[], &plain_step(lr, 0.0))
 }
 
 /// One step with momentum: v ← μv + g, w ← w − lr·v for each of `params`, its gradient and its velocity.
 ///
 /// # Errors
-/// candle's, on gradients or velocities that do not fit.
+/// Returns an error if the gradients or the velocities do not fit the parameters.
 pub fn momentum_step(
     params: &[Var],
     grads: &[Tensor],
@@ -50,128 +46,128 @@ pub fn momentum_step(
     lr: f64,
     momentum: f64,
 ) -> candle_core::Result<()> {
-    for ((param, grad), velocity) in params.iter().zip(grads).zip(velocities) {
-        descend(param, &accumulate(velocity, grad, momentum)?, lr)?;
+    if velocities.len() != params.len() {
+        bail!(
+            "sgd: {} parameters with {} velocities",
+            params.len(),
+            velocities.len()
+        );
     }
-    Ok(())
+    descend(params, grads, velocities, &plain_step(lr, momentum))
 }
 
-fn descend(param: &Var, direction: &Tensor, lr: f64) -> candle_core::Result<()> {
-    param.set(&(param.as_detached_tensor() - (direction.detach() * lr)?)?)
+/// A step without weight decay and without Nesterov's momentum.
+fn plain_step(lr: f64, momentum: f64) -> SgdStep {
+    SgdStep {
+        lr,
+        momentum,
+        weight_decay: 0.0,
+        nesterov: false,
+        gradient_factor: 1.0,
+    }
 }
 
-fn accumulate(velocity: &Var, grad: &Tensor, momentum: f64) -> candle_core::Result<Tensor> {
-    let next = ((velocity.as_detached_tensor() * momentum)? + grad.detach())?;
-    velocity.set(&next)?;
-    Ok(next)
+/// One step of SGD in any form; without momentum there are no velocities. The multi-tensor kernel takes the parameters
+/// that it serves in one pass, [`plain`] takes the others.
+fn descend(params: &[Var], grads: &[Tensor], velocities: &[Var], step: &SgdStep) -> candle_core::Result<()> {
+    if grads.len() != params.len() {
+        bail!("sgd: {} parameters with {} gradients", params.len(), grads.len());
+    }
+    let serves = |&i: &usize| {
+        velocities.get(i).is_some_and(|velocity| {
+            [params[i].as_tensor(), &grads[i], velocity]
+                .into_iter()
+                .all(multi_tensor::serves)
+        })
+    };
+    let (fused, others): (Vec<_>, Vec<_>) = (0..params.len()).partition(serves);
+    let w: Vec<&Tensor> = fused.iter().map(|&i| params[i].as_tensor()).collect();
+    let g: Vec<&Tensor> = fused.iter().map(|&i| &grads[i]).collect();
+    let v: Vec<&Tensor> = fused.iter().map(|&i| velocities[i].as_tensor()).collect();
+    multi_tensor::sgd(&w, &g, &v, step)?;
+    others
+        .into_iter()
+        .try_for_each(|i| plain(&params[i], &grads[i], velocities.get(i), step))
 }
 
-/// SGD with momentum as PyTorch's, without dampening: v ← μv + (g + λw), w ← w − lr·v; with Nesterov
-/// w ← w − lr·(g + λw + μv). The learning rate is outside the buffer, so a change of it acts at once.
-pub struct Sgd {
-    params: Params,
-    buffers: Vec<Var>,
+/// The step of one parameter in candle's operators, for every device and dtype: the specification of the kernel.
+fn plain(param: &Var, grad: &Tensor, velocity: Option<&Var>, s: &SgdStep) -> candle_core::Result<()> {
+    let w = param.as_detached_tensor();
+    let mut direction = grad.detach();
+    if s.weight_decay > 0.0 {
+        direction = (direction + (&w * s.weight_decay)?)?;
+    }
+    if let Some(velocity) = velocity {
+        let next = ((velocity.as_detached_tensor() * s.momentum)? + &direction)?;
+        velocity.set(&next)?;
+        direction = match s.nesterov {
+            true => (direction + (next * s.momentum)?)?,
+            false => next,
+        };
+    }
+    param.set(&(w - (direction * s.lr)?)?)
+}
+
+/// SGD with momentum as in PyTorch, without dampening: v ← μv + (g + λw), w ← w − lr·v; with Nesterov's momentum
+/// w ← w − lr·(g + λw + μv). The learning rate is not part of the velocity, so a change of it acts at once.
+pub(super) struct Sgd {
+    velocities: Vec<Var>,
     config: SgdConfig,
-    step: u64,
 }
 
 impl Sgd {
-    /// Over `params`, at rest.
+    /// All velocities start at zero.
     ///
     /// # Errors
-    /// A setting out of range; candle's.
-    pub fn new(params: Vec<(String, Var)>, config: SgdConfig) -> Result<Self> {
+    /// Returns an error if a setting is out of range.
+    pub fn new(params: &[Var], config: SgdConfig) -> Result<Self> {
         ensure!(
             (0.0..1.0).contains(&config.momentum),
-            "optimizer: momentum must be 0 or more and less than 1; it is {}",
+            "optimizer: momentum must be at least 0 and less than 1; it is {}",
             config.momentum
         );
         ensure!(
             !config.nesterov || config.momentum > 0.0,
-            "optimizer: Nesterov needs a momentum above 0"
+            "optimizer: Nesterov's momentum needs a momentum above 0"
         );
         ensure!(
             config.weight_decay >= 0.0,
-            "optimizer: weight_decay must be 0 or more; it is {}",
+            "optimizer: weight_decay must be at least 0; it is {}",
             config.weight_decay
         );
-        let buffers = if config.momentum > 0.0 {
-            state::zeros_like(state::vars(&params))?
-        } else {
-            Vec::new()
-        };
+        let with_velocity = if config.momentum > 0.0 { params } else { &[] };
         Ok(Self {
-            params,
-            buffers,
+            velocities: state::zeros_like(with_velocity)?,
             config,
-            step: 0,
         })
     }
-
-    fn moments(&self) -> Vec<Moments<'_>> {
-        let kept = (!self.buffers.is_empty()).then_some(Moments {
-            kind: "momentum_buffer",
-            vars: &self.buffers,
-        });
-        kept.into_iter().collect()
-    }
 }
 
-impl SgdConfig {
-    fn plain(&self, param: &Var, grad: &Tensor, buffer: Option<&Var>, lr: f64) -> candle_core::Result<()> {
-        let w = param.as_detached_tensor();
-        let grad = (grad.detach() + (w * self.weight_decay)?)?;
-        match buffer {
-            None => descend(param, &grad, lr),
-            Some(buffer) if self.nesterov => {
-                let velocity = accumulate(buffer, &grad, self.momentum)?;
-                descend(param, &(grad + (velocity * self.momentum)?)?, lr)
-            }
-            Some(buffer) => descend(param, &accumulate(buffer, &grad, self.momentum)?, lr),
-        }
-    }
-}
-
-impl Optimizer for Sgd {
-    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
-        state::check_grads(&self.params, grads)?;
-        let params: Vec<&Var> = state::vars(&self.params).collect();
-        // Without momentum there is no buffer, and no pass for it.
-        let serves = |&i: &usize| {
-            let buffer = self.buffers.get(i).map(Var::as_tensor);
-            let all = [Some(params[i].as_tensor()), Some(&grads[i]), buffer];
-            all.iter().all(|t| t.is_some_and(multi_tensor::serves))
-        };
-        let (one_pass, rest): (Vec<_>, Vec<_>) = (0..params.len()).partition(serves);
+impl Rule for Sgd {
+    fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
         let SgdConfig {
             momentum,
             nesterov,
             weight_decay,
         } = self.config;
-        let step = SgdStep {
-            lr,
-            momentum,
-            weight_decay,
-            nesterov,
-            gradient_factor: 1.0,
-        };
-        let w: Vec<&Tensor> = one_pass.iter().map(|&i| params[i].as_tensor()).collect();
-        let g: Vec<&Tensor> = one_pass.iter().map(|&i| &grads[i]).collect();
-        let kept: Vec<&Tensor> = one_pass.iter().map(|&i| self.buffers[i].as_tensor()).collect();
-        multi_tensor::sgd(&w, &g, &kept, &step)?;
-        for i in rest {
-            self.config.plain(params[i], &grads[i], self.buffers.get(i), lr)?;
+        if nesterov || weight_decay > 0.0 {
+            let step = SgdStep {
+                weight_decay,
+                nesterov,
+                ..plain_step(lr, momentum)
+            };
+            descend(params, grads, &self.velocities, &step)
+        } else if momentum > 0.0 {
+            momentum_step(params, grads, &self.velocities, lr, momentum)
+        } else {
+            sgd_step(params, grads, lr)
         }
-        self.step += 1;
-        Ok(())
     }
 
-    fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        state::collect(self.step, &self.params, &self.moments())
-    }
-
-    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.step = state::restore(state, &self.params, &self.moments())?;
-        Ok(())
+    fn moments(&self) -> Vec<Moments<'_>> {
+        if self.velocities.is_empty() {
+            return Vec::new();
+        }
+        vec![("momentum_buffer", &self.velocities)]
     }
 }

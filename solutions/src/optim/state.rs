@@ -1,87 +1,136 @@
-//! What the optimizers share: one moment per parameter, its name, and loading it back.
+//! What all optimizers share: named parameters, the state of each, saving it and loading it back.
 
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Device, Tensor, Var};
 
-pub(super) type Params = Vec<(String, Var)>;
+use super::optimizer::Optimizer;
 
-/// One variable like each parameter, at zero.
-pub(super) fn zeros_like<'a>(params: impl Iterator<Item = &'a Var>) -> Result<Vec<Var>> {
+/// The parameters of an optimizer, in the order of the gradients that it is given.
+pub(super) struct Params {
+    pub names: Vec<String>,
+    pub vars: Vec<Var>,
+}
+
+impl From<Vec<(String, Var)>> for Params {
+    fn from(named: Vec<(String, Var)>) -> Self {
+        let (names, vars) = named.into_iter().unzip();
+        Self { names, vars }
+    }
+}
+
+impl Params {
+    /// Checks that there is one gradient of the same shape and dtype for each parameter.
+    pub fn check(&self, grads: &[Tensor]) -> Result<()> {
+        ensure!(
+            self.vars.len() == grads.len(),
+            "optimizer: expected {} gradients, one for each parameter in its order, got {}",
+            self.vars.len(),
+            grads.len()
+        );
+        for ((name, param), grad) in self.names.iter().zip(&self.vars).zip(grads) {
+            ensure!(
+                param.dims() == grad.dims() && param.dtype() == grad.dtype(),
+                "gradient of {name}: expected shape {:?} of {:?}, got {:?} of {:?}",
+                param.dims(),
+                param.dtype(),
+                grad.dims(),
+                grad.dtype()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// One variable like each parameter, filled with zeros.
+pub(super) fn zeros_like<'a>(params: impl IntoIterator<Item = &'a Var>) -> Result<Vec<Var>> {
     params
+        .into_iter()
         .map(|p| Ok(Var::zeros(p.shape(), p.dtype(), p.device())?))
         .collect()
 }
 
-/// The variables without their names.
-pub(super) fn vars(params: &Params) -> impl Iterator<Item = &Var> + Clone {
-    params.iter().map(|(_, var)| var)
+/// One kind of state: a variable for each parameter, saved under the name `KIND.PARAMETER`.
+pub(super) type Moments<'a> = (&'static str, &'a [Var]);
+
+/// How an optimizer changes its parameters, and what it remembers between two steps.
+pub(super) trait Rule: Send {
+    /// Takes one step. The gradients have been checked against the parameters.
+    fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()>;
+
+    /// The state of all parameters.
+    fn moments(&self) -> Vec<Moments<'_>>;
+
+    /// Called when a saved state has been loaded that had taken `steps` steps.
+    fn resume_at(&mut self, _steps: u64) {}
 }
 
-pub(super) fn check_grads(params: &Params, grads: &[Tensor]) -> Result<()> {
-    ensure!(
-        params.len() == grads.len(),
-        "optimizer: expected {} gradients, one for each parameter in its order, got {}",
-        params.len(),
-        grads.len()
-    );
-    for ((name, param), grad) in params.iter().zip(grads) {
+/// An optimizer that follows a [`Rule`].
+pub(super) struct Ruled<R> {
+    params: Params,
+    steps: u64,
+    rule: R,
+}
+
+impl<R: Rule> Ruled<R> {
+    pub fn new(params: Params, rule: R) -> Self {
+        Self {
+            params,
+            steps: 0,
+            rule,
+        }
+    }
+}
+
+impl<R: Rule> Optimizer for Ruled<R> {
+    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
+        self.params.check(grads)?;
+        self.rule.apply(&self.params.vars, grads, lr)?;
+        self.steps += 1;
+        Ok(())
+    }
+
+    fn state(&self) -> Result<Vec<(String, Tensor)>> {
+        let step = Tensor::new(self.steps as i64, &Device::Cpu)?;
+        let mut state = vec![("step".to_owned(), step)];
+        for (kind, vars) in self.rule.moments() {
+            for (name, var) in self.params.names.iter().zip(vars) {
+                state.push((format!("{kind}.{name}"), var.as_detached_tensor().copy()?));
+            }
+        }
+        Ok(state)
+    }
+
+    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
+        let step = scalar(state, "step")?;
+        // All tensors are checked before the first is set.
+        let mut loaded = Vec::new();
+        for (kind, vars) in self.rule.moments() {
+            for (name, var) in self.params.names.iter().zip(vars) {
+                loaded.push((fetch(state, &format!("{kind}.{name}"), var)?, var));
+            }
+        }
         ensure!(
-            param.dims() == grad.dims() && param.dtype() == grad.dtype(),
-            "gradient of {name}: expected shape {:?} of {:?}, got {:?} of {:?}",
-            param.dims(),
-            param.dtype(),
-            grad.dims(),
-            grad.dtype()
+            state.len() == 1 + loaded.len(),
+            "optimizer state: expected {} tensors, got {}: it belongs to another optimizer or another model",
+            1 + loaded.len(),
+            state.len()
         );
-    }
-    Ok(())
-}
-
-/// The moments of one kind, named `KIND.PARAMETER`.
-pub(super) struct Moments<'a> {
-    pub kind: &'static str,
-    pub vars: &'a [Var],
-}
-
-/// Copies of the moments, and the step count.
-pub(super) fn collect(step: u64, params: &Params, moments: &[Moments]) -> Result<Vec<(String, Tensor)>> {
-    let mut state = vec![("step".to_owned(), Tensor::new(step as i64, &Device::Cpu)?)];
-    for moment in moments {
-        for ((name, _), var) in params.iter().zip(moment.vars) {
-            let copy = var.as_detached_tensor().copy()?;
-            state.push((format!("{}.{name}", moment.kind), copy));
+        for (value, var) in loaded {
+            var.set(&value)?;
         }
+        self.steps = step;
+        self.rule.resume_at(step);
+        Ok(())
     }
-    Ok(state)
-}
-
-/// Sets the moments, all or none, and gives the step count.
-pub(super) fn restore(state: &HashMap<String, Tensor>, params: &Params, moments: &[Moments]) -> Result<u64> {
-    let expected = 1 + moments.len() * params.len();
-    let step = scalar(state, "step")?;
-    let mut values = Vec::with_capacity(expected);
-    for moment in moments {
-        for ((name, _), var) in params.iter().zip(moment.vars) {
-            let name = format!("{}.{name}", moment.kind);
-            values.push((fetch(state, &name, var)?, var));
-        }
-    }
-    ensure!(
-        state.len() == expected,
-        "optimizer state: expected {expected} tensors, got {}: it is another optimizer's or another model's",
-        state.len()
-    );
-    for (value, var) in values {
-        var.set(&value)?;
-    }
-    Ok(step)
 }
 
 fn fetch(state: &HashMap<String, Tensor>, name: &str, like: &Var) -> Result<Tensor> {
     let tensor = state.get(name).with_context(|| {
-        format!("optimizer state: tensor {name} is missing: it is another optimizer's or another model's")
+        format!(
+            "optimizer state: tensor {name} is missing: the state belongs to another optimizer or another model"
+        )
     })?;
     ensure!(
         tensor.dims() == like.dims() && tensor.dtype() == like.dtype(),
@@ -94,16 +143,16 @@ fn fetch(state: &HashMap<String, Tensor>, name: &str, like: &Var) -> Result<Tens
     Ok(tensor.to_device(like.device())?)
 }
 
-/// The whole number of that name.
+/// The integer of that name.
 pub(super) fn scalar(state: &HashMap<String, Tensor>, name: &str) -> Result<u64> {
     let tensor = state
         .get(name)
         .with_context(|| format!("optimizer state: tensor {name} is missing"))?;
     ensure!(
         tensor.rank() == 0 && tensor.dtype() == DType::I64,
-        "optimizer state: tensor {name}: expected one number of I64, got {:?} of {:?}",
+        "optimizer state: tensor {name}: expected a scalar of I64, got shape {:?} of {:?}",
         tensor.dims(),
         tensor.dtype()
     );
-    u64::try_from(tensor.to_scalar::<i64>()?).context("optimizer state: step is negative")
+    u64::try_from(tensor.to_scalar::<i64>()?).with_context(|| format!("optimizer state: {name} is negative"))
 }

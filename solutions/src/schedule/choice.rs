@@ -1,4 +1,4 @@
-//! A schedule by its name, as `--schedule` takes it.
+//! A schedule by its name, as in `--schedule`.
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -7,7 +7,7 @@ use super::{Decay, OneCycle, cosine_with_warmup, decayed};
 /// A schedule over a run's epochs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// Epochs in which the rate rises in a straight line; one cycle has its own.
+    /// Epochs of linear warm-up; one cycle has a warm-up of its own.
     warmup: f64,
     kind: Kind,
 }
@@ -20,16 +20,16 @@ enum Kind {
     OneCycle { rising: f64 },
 }
 
-/// How a schedule is written.
+/// The forms of a schedule, for error messages.
 const FORMS: &str = "constant, cosine, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH,…:GAMMA, exponential:GAMMA or \
                      onecycle[:RISING]";
 
 impl Schedule {
     /// `constant`, `cosine`, `step:20:0.7`, `multistep:30,60:0.1`, `exponential:0.97`, `onecycle` or `onecycle:0.3`,
-    /// each but the last after `warmup` epochs of warm-up.
+    /// each after `warmup` epochs of warm-up, except one cycle.
     ///
     /// # Errors
-    /// Another name; numbers missing, too many or out of range.
+    /// Returns an error if the name is unknown, or if a number is missing, superfluous or out of range.
     pub fn parse(text: &str, warmup: f64) -> Result<Self> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
@@ -53,15 +53,16 @@ impl Schedule {
             ("onecycle", [rising]) => Kind::OneCycle {
                 rising: factor(text, rising)?,
             },
-            _ => bail!("there is no schedule '{text}': take {FORMS}"),
+            _ => bail!("there is no schedule '{text}': use {FORMS}"),
         };
         Ok(Self { warmup, kind })
     }
 
-    /// The rate of `step`, from 0, of `total` steps, `base` being the greatest; an epoch has `epoch_steps`.
+    /// The learning rate of `step`, counted from 0, of `total` steps; `base` is the peak learning rate, and an epoch has
+    /// `epoch_steps` steps.
     ///
     /// # Errors
-    /// One cycle: a step past its end, or a run of one step.
+    /// Returns an error for one cycle if the step is past its end or if the run has a single step.
     pub fn rate(&self, step: u64, epoch_steps: u64, total: u64, base: f64) -> Result<f64> {
         if let Kind::OneCycle { rising } = self.kind {
             let cycle = OneCycle {
@@ -84,12 +85,12 @@ impl Schedule {
 }
 
 fn whole(text: &str, part: &str) -> Result<u64> {
-    let number: u64 = part
-        .parse()
-        .with_context(|| format!("schedule '{text}': '{part}' is no whole number of epochs; take {FORMS}"))?;
+    let number: u64 = part.parse().with_context(|| {
+        format!("schedule '{text}': '{part}' is not a whole number of epochs; use {FORMS}")
+    })?;
     ensure!(
         number > 0,
-        "schedule '{text}': epochs are counted from 1, here is a 0"
+        "schedule '{text}': a number of epochs is 0; it must be at least 1"
     );
     Ok(number)
 }
@@ -97,10 +98,10 @@ fn whole(text: &str, part: &str) -> Result<u64> {
 fn factor(text: &str, part: &str) -> Result<f64> {
     let number: f64 = part
         .parse()
-        .with_context(|| format!("schedule '{text}': '{part}' is no number; take {FORMS}"))?;
+        .with_context(|| format!("schedule '{text}': '{part}' is not a number; use {FORMS}"))?;
     ensure!(
         (0.0..=1.0).contains(&number),
-        "schedule '{text}': {part} must lie between 0 and 1"
+        "schedule '{text}': {part} must be between 0 and 1"
     );
     Ok(number)
 }
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_count_steps() {
+    fn decays_count_epochs_of_steps() {
         assert_eq!(
             rates("step:2:0.5", 0.0, 6..10),
             [1.0, 1.0, 0.5, 0.5],
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_warm_up_stands_before_every_schedule_but_one_cycle() {
+    fn every_schedule_except_one_cycle_begins_with_the_warm_up() {
         for text in [
             "constant",
             "cosine",
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schedule_is_refused_with_the_forms() {
+    fn an_unknown_schedule_is_an_error_that_lists_the_forms() {
         for text in [
             "",
             "cos",

@@ -1,7 +1,7 @@
 /// Linear warm-up, then half a cosine (Loshchilov and Hutter 2017), at step `step` counted from 0:
 ///
-/// - `step < warmup`: `base·(step + 1)/warmup`, so the first step moves and the last of the warm-up is at `base`;
-/// - then from `base` toward `floor`, which it would reach at `step = total`, and stays there.
+/// - for `step < warmup`, `base·(step + 1)/warmup`: the first learning rate is above 0, the last of the warm-up is `base`;
+/// - then half a cosine from `base` to `floor`, which it reaches at `step = total` and keeps.
 ///
 /// ```
 /// use canopy::schedule::cosine_with_warmup;
@@ -31,7 +31,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rate_rises_then_falls_and_stays_in_range(
+        fn rate_rises_then_falls_within_its_range(
             warmup in 0u64..50, rest in 0u64..200, base in 1e-6f64..1.0, share in 0.0f64..1.0,
         ) {
             let (total, floor) = (warmup + rest, base * share);
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_all_warmup_ends_at_the_floor() {
+    fn a_run_of_warm_up_only_ends_at_the_floor() {
         assert_eq!(cosine_with_warmup(9, 10, 10, 0.5, 0.1), 0.5);
         assert_eq!(cosine_with_warmup(10, 10, 10, 0.5, 0.1), 0.1);
     }

@@ -1,6 +1,6 @@
-//! Learning rates: pure functions from the step to the rate, and [`Schedule`], which the trainer chooses one by.
+//! Learning-rate schedules: pure functions from the step to the learning rate, and [`Schedule`], by which a run names one.
 //!
-//! The functions are held to PyTorch's and DeepSpeed's schedulers, step by step (`solutions/tests/schedules.rs`).
+//! `solutions/tests/schedules.rs` tests the functions against PyTorch's and DeepSpeed's schedulers, step by step.
 
 mod choice;
 mod cosine;

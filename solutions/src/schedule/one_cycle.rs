@@ -1,11 +1,12 @@
-//! One cycle (Smith and Topin 2017, "Super-convergence"): up to a rate that would not do for long, down far below the
-//! first, the momentum going the other way. Number for number PyTorch's OneCycleLR with its two phases.
+//! The one-cycle policy (Smith and Topin 2017, "Super-convergence"): the learning rate rises to a peak that would be too
+//! high for a whole run, then falls far below its first value, while the momentum does the opposite. Numerically as
+//! PyTorch's OneCycleLR with two phases.
 
 use std::f64::consts::PI;
 
 use anyhow::{Context, Result, ensure};
 
-/// The course between the turning points.
+/// The shape of the schedule between its turning points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Course {
     /// Half a cosine.
@@ -18,26 +19,27 @@ pub enum Course {
 /// A cycle's settings; [`OneCycle::new`] has PyTorch's defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneCycle {
-    /// The greatest rate.
+    /// The peak learning rate.
     pub max: f64,
     /// Steps of the whole cycle, at least 2.
     pub total: u64,
-    /// Share of the steps that go up, 0 to 1.
+    /// Fraction of the steps in which the learning rate rises, 0 to 1.
     pub rising: f64,
-    /// The first rate is `max/first_divisor`.
+    /// The first learning rate is `max/first_divisor`.
     pub first_divisor: f64,
-    /// The last rate is the first over this.
+    /// The last learning rate is the first divided by this.
     pub last_divisor: f64,
-    /// The momentum where the rate is greatest.
+    /// The momentum at the peak learning rate.
     pub least_momentum: f64,
     /// The momentum at both ends.
     pub greatest_momentum: f64,
-    /// Between the turning points.
+    /// The shape between the turning points.
     pub course: Course,
 }
 
 impl OneCycle {
-    /// Up over 30 % of `total` steps from `max`/25, down to 1/10,000 of that; momentum 0.95, 0.85, 0.95.
+    /// From `max`/25 up to `max` in 30 % of the `total` steps, then down to 1/10,000 of the first learning rate; the momentum
+    /// is 0.95, then 0.85 at the peak, then 0.95.
     pub fn new(max: f64, total: u64) -> Self {
         Self {
             max,
@@ -51,39 +53,40 @@ impl OneCycle {
         }
     }
 
-    /// The rate and the momentum of `step`, from 0. The rising phase ends at step `rising·total − 1`, which need be no
-    /// whole number, the falling one at `total − 1`.
+    /// The learning rate and the momentum of `step`, counted from 0. The rising phase ends at step `rising·total − 1`, which
+    /// may be fractional, the falling phase at `total − 1`.
     ///
     /// # Errors
-    /// A step past the cycle's end; a cycle of less than two steps; a `rising` or divisor out of range.
+    /// Returns an error if the step is past the cycle's end, if the cycle has less than two steps, or if `rising` or a
+    /// divisor is out of range.
     pub fn at(&self, step: u64) -> Result<(f64, f64)> {
         ensure!(
             self.total >= 2,
-            "one cycle: {} steps, at least 2 are needed",
+            "one cycle: it has {} steps and needs at least 2",
             self.total
         );
         ensure!(
             (0.0..=1.0).contains(&self.rising),
-            "one cycle: the rising share must be 0 to 1, it is {}",
+            "one cycle: the rising fraction must be 0 to 1; it is {}",
             self.rising
         );
         ensure!(
             self.first_divisor > 0.0 && self.last_divisor > 0.0,
-            "one cycle: both divisors must be above 0, they are {} and {}",
+            "one cycle: both divisors must be above 0; they are {} and {}",
             self.first_divisor,
             self.last_divisor
         );
         ensure!(
             step < self.total,
-            "one cycle: step {step} lies past its end, it has {} steps from 0",
+            "one cycle: step {step} is past its end; it has {} steps, counted from 0",
             self.total
         );
         one_cycle(self, step).context("one cycle: no such step")
     }
 }
 
-/// The rate and the momentum of `step`, from 0, of a cycle whose settings are in range; none past its end. See
-/// [`OneCycle::at`].
+/// The learning rate and the momentum of `step`, counted from 0, of a cycle whose settings are in range; `None` past its
+/// end. See [`OneCycle::at`].
 pub fn one_cycle(cycle: &OneCycle, step: u64) -> Option<(f64, f64)> {
     if step >= cycle.total {
         return None;

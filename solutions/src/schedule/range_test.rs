@@ -1,32 +1,32 @@
-//! The range test (Smith 2015, "Cyclical Learning Rates", section 3.3): raise the rate step by step, watch the loss,
-//! and see where it falls fastest and where it breaks.
+//! The learning-rate range test (Smith 2015, "Cyclical Learning Rates", section 3.3): raise the learning rate step by
+//! step, and see where the loss falls fastest and where training diverges.
 
 use anyhow::{Result, ensure};
 
-/// Rates of DeepSpeed's LRRangeTest: `least·(1 + rate·i)`, i being `(step + 1)/size`, rounded down as a staircase if
-/// asked. A `size` of 0 counts as 1.
+/// The learning rates of DeepSpeed's LRRangeTest: `least·(1 + rate·i)` with i = `(step + 1)/size`, rounded down if
+/// `staircase` is set. A `size` of 0 counts as 1.
 pub fn range_test_linear(step: u64, least: f64, size: u64, rate: f64, staircase: bool) -> f64 {
     let interval = (step + 1) as f64 / size.max(1) as f64;
     least * (1.0 + rate * if staircase { interval.floor() } else { interval })
 }
 
-/// Settings of a test whose rate grows by a constant factor.
+/// Settings of a range test whose learning rate grows by a constant factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeTest {
-    /// The first rate.
+    /// The first learning rate.
     pub first: f64,
-    /// The last rate.
+    /// The last learning rate.
     pub last: f64,
     /// Steps, at least 2.
     pub steps: u64,
-    /// Share of the smoothed loss that is kept each step, 0 to less than 1.
+    /// Decay rate of the running mean of the loss, at least 0 and less than 1.
     pub smoothing: f64,
-    /// The test ends where the smoothed loss is above this many times the least so far.
+    /// The test ends when the smoothed loss exceeds this multiple of its minimum so far.
     pub breaks: f64,
 }
 
 impl Default for RangeTest {
-    /// From 1e-7 to 10 in 100 steps, stopped at four times the least loss.
+    /// From 1e-7 to 10 in 100 steps; it ends at four times the minimum loss.
     fn default() -> Self {
         Self {
             first: 1e-7,
@@ -38,40 +38,40 @@ impl Default for RangeTest {
     }
 }
 
-/// What a range test found.
+/// The result of a range test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeFound {
-    /// Rate of each step that was taken.
+    /// The learning rate of each step that was taken.
     pub rates: Vec<f64>,
-    /// The smoothed loss after each.
+    /// The smoothed loss after each step.
     pub losses: Vec<f64>,
-    /// A rate well on the way down: see [`valley`].
+    /// A learning rate at which the loss falls: see [`valley`].
     pub suggestion: Option<f64>,
-    /// Whether the loss broke before the last rate.
+    /// Whether training diverged before the last learning rate.
     pub broke: bool,
 }
 
 impl RangeTest {
-    /// The rate of `step`, from 0: `first·(last/first)^(step/steps)`.
+    /// The learning rate of `step`, counted from 0: `first·(last/first)^(step/steps)`.
     pub fn rate(&self, step: u64) -> f64 {
         self.first * (self.last / self.first).powf(step as f64 / self.steps as f64)
     }
 
-    /// Takes a step at each rate in turn by `train`, which gives its loss, until the loss breaks. Putting model and
-    /// optimizer back as they were is the caller's.
+    /// Calls `train` with each learning rate in turn until training diverges. `train` takes one training step and returns its
+    /// loss. The caller restores model and optimizer afterwards.
     ///
     /// # Errors
-    /// A setting out of range; those of `train`.
+    /// Returns an error if a setting is out of range or if `train` fails.
     pub fn run(&self, mut train: impl FnMut(f64) -> Result<f64>) -> Result<RangeFound> {
         ensure!(
             self.first > 0.0 && self.last > self.first,
-            "range test: rates from {} to {}; the first must be above 0 and below the last",
+            "range test: the learning rates go from {} to {}; the first must be above 0 and below the last",
             self.first,
             self.last
         );
         ensure!(
             self.steps >= 2 && (0.0..1.0).contains(&self.smoothing) && self.breaks > 1.0,
-            "range test: it needs at least 2 steps, a smoothing of 0 to less than 1, a break above 1; they are {}, {}, {}",
+            "range test: it needs at least 2 steps, a smoothing of at least 0 and less than 1, and a limit above 1; they are {}, {} and {}",
             self.steps,
             self.smoothing,
             self.breaks
@@ -89,8 +89,9 @@ impl RangeTest {
     }
 }
 
-/// Takes a step at each of `rates` in turn by `train`, which gives its loss, until the loss breaks: until its smoothed
-/// mean is no number, or above `breaks` times the least so far. The step that broke is not part of what was found.
+/// Calls `train` with each of `rates` in turn until training diverges: until the smoothed loss is not finite or exceeds
+/// `breaks` times its minimum so far. `train` takes one training step and returns its loss. The step that diverged is not
+/// part of the result.
 pub fn range_test(
     rates: &[f64],
     smoothing: f64,
@@ -116,7 +117,7 @@ pub fn range_test(
     }
 }
 
-/// A running mean with its bias taken out: m ← βm + (1−β)x, shown as m/(1−βᵗ), as Adam's.
+/// A running mean with bias correction, as in Adam: m ← βm + (1−β)x, returned as m/(1−βᵗ).
 #[derive(Clone, Debug)]
 pub struct Smoothed {
     kept: f64,
@@ -125,7 +126,7 @@ pub struct Smoothed {
 }
 
 impl Smoothed {
-    /// Keeps the share `kept` each time.
+    /// A mean with decay rate β = `kept`.
     pub fn new(kept: f64) -> Self {
         Self {
             kept,
@@ -134,7 +135,7 @@ impl Smoothed {
         }
     }
 
-    /// The mean with `value` in it.
+    /// Adds `value` and returns the mean.
     pub fn push(&mut self, value: f64) -> f64 {
         self.mean = self.kept * self.mean + (1.0 - self.kept) * value;
         self.weight = self.kept * self.weight + (1.0 - self.kept);
@@ -142,8 +143,9 @@ impl Smoothed {
     }
 }
 
-/// Where to take the rate: on the longest run of falling `losses`, of length L from `start`, the index
-/// `start + ⌊L/3⌋ + ⌊L/6⌋`, about its middle. None without a fall; of runs of one length the first counts.
+/// The index of the suggested learning rate: `start + ⌊L/3⌋ + ⌊L/6⌋`, about the middle of the longest run of falling
+/// `losses`, which has length L and begins at `start`. Of runs of equal length the first counts. `None` if the losses never
+/// fall.
 pub fn valley(losses: &[f64]) -> Option<usize> {
     let (mut start, mut best) = (0, (0, 1));
     for i in 1..losses.len() {
@@ -161,8 +163,8 @@ pub fn valley(losses: &[f64]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Loss of one weight from 1 under w ← w − lr·w: falls until the rate passes 2, then grows.
-    fn of_a_bowl() -> RangeFound {
+    /// The loss w² of one weight, from 1 on, under w ← w − lr·w: it falls until the learning rate passes 2, then grows.
+    fn of_a_parabola() -> RangeFound {
         let mut w: f64 = 1.0;
         let test = RangeTest {
             first: 0.1,
@@ -200,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn a_bowl_breaks_and_the_suggestion_lies_where_it_falls() {
-        let found = of_a_bowl();
+    fn a_parabola_diverges_and_the_suggestion_is_where_it_falls() {
+        let found = of_a_parabola();
         assert!(found.broke);
         let rate = found.suggestion.expect("a valley");
         assert!((0.1..2.0).contains(&rate), "{rate}");
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_is_no_number_breaks_at_once() {
+    fn a_loss_of_nan_diverges_at_once() {
         let found = RangeTest::default()
             .run(|_| Ok(f64::NAN))
             .expect("settings in range");
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_out_of_range_are_refused() {
+    fn settings_out_of_range_are_errors() {
         for test in [
             RangeTest {
                 first: 0.0,

@@ -1,27 +1,27 @@
-//! Warm-up, alone and before a decay: DeepSpeed's WarmupLR, WarmupDecayLR and WarmupCosineLR, step by step.
-//! `step` is the number of steps already taken, from 0 (DeepSpeed's `last_batch_iteration`).
+//! Warm-up, alone and before a decay: numerically as DeepSpeed's WarmupLR, WarmupDecayLR and WarmupCosineLR. `step` is the
+//! number of steps already taken (DeepSpeed's `last_batch_iteration`).
 
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-/// How the rate rises.
+/// How the learning rate rises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rise {
-    /// Quickly, then slowly: ln(t + 1)/ln W. DeepSpeed's default.
+    /// Logarithmically: ln(t + 1)/ln W. DeepSpeed's default.
     #[default]
     Log,
-    /// In a straight line: t/W.
+    /// Linearly: t/W.
     Linear,
 }
 
-/// What stands before or after a warm-up: its length W, at least 2 as DeepSpeed takes it, and how it rises.
+/// A warm-up: its length W, which counts as at least 2, as in DeepSpeed, and how the learning rate rises.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Warmup {
     /// Steps of the warm-up.
     pub steps: u64,
-    /// How the rate rises.
+    /// How the learning rate rises.
     pub rise: Rise,
 }
 
@@ -30,7 +30,7 @@ impl Warmup {
         self.steps.max(2)
     }
 
-    /// The share of the way up, 0 to 1, after `step` steps; 1 once the warm-up is over.
+    /// The progress of the warm-up after `step` steps, 0 to 1; 1 once it is over.
     pub fn share(self, step: u64) -> f64 {
         let length = self.length();
         if step >= length {
@@ -43,12 +43,12 @@ impl Warmup {
     }
 }
 
-/// From `least` to `greatest`, and there it stays.
+/// From `least` to `greatest`, and constant after that.
 pub fn warmup(step: u64, warmup: Warmup, least: f64, greatest: f64) -> f64 {
     least + (greatest - least) * warmup.share(step)
 }
 
-/// From `least` to `greatest`, then in a straight line to `least` again at `total` steps.
+/// From `least` to `greatest`, then linearly back to `least` at `total` steps.
 pub fn warmup_decay(step: u64, up: Warmup, total: u64, least: f64, greatest: f64) -> f64 {
     if step < up.length() {
         return warmup(step, up, least, greatest);
@@ -57,8 +57,8 @@ pub fn warmup_decay(step: u64, up: Warmup, total: u64, least: f64, greatest: f64
     least + (greatest - least) * left
 }
 
-/// From `first·base` up to `base`, then along half a cosine to `last·base` at `total` steps. DeepSpeed's `first` is 0,
-/// its `last` 1e-4.
+/// From `first·base` up to `base`, then along half a cosine to `last·base` at `total` steps. DeepSpeed's defaults are
+/// `first` = 0 and `last` = 1e-4.
 pub fn warmup_cosine(step: u64, up: Warmup, total: u64, base: f64, first: f64, last: f64) -> f64 {
     if step < up.length() {
         return base * (first + up.share(step) * (1.0 - first));

@@ -5,7 +5,7 @@ use canopy_data::{Dataset, sample::Method};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    loader::{Augment, Collate, Features, Frame},
+    loader::{Augment, Collate, Features, Frame, Points},
     model::{Kind, PointNetConfig},
     optim::{AdamConfig, AdamWConfig, LambConfig, LarsConfig, OptimConfig, SgdConfig},
     precision::{LossScaler, Precision},
@@ -14,6 +14,56 @@ use crate::{
 
 /// The name that stands for the trees that canopy grows itself.
 pub const BUILTIN: &str = "builtin";
+
+/// How the setting `points` is written: a number above 0, or `all`, which is 0 in [`Config`].
+pub mod points_setting {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    const ALL: &str = "all";
+
+    /// Reads the setting as it is written on the command line.
+    ///
+    /// # Errors
+    /// Returns an error if it is neither `all` nor a number above 0.
+    pub fn parse(text: &str) -> Result<usize, String> {
+        match text.parse() {
+            _ if text == ALL => Ok(0),
+            Ok(n) if n > 0 => Ok(n),
+            _ => Err(format!(
+                "points is '{text}': it must be a number above 0, or {ALL}"
+            )),
+        }
+    }
+
+    /// Writes the setting.
+    ///
+    /// # Errors
+    /// Returns the serializer's error.
+    pub fn serialize<S: Serializer>(points: &usize, serializer: S) -> Result<S::Ok, S::Error> {
+        match points {
+            0 => serializer.serialize_str(ALL),
+            n => serializer.serialize_u64(*n as u64),
+        }
+    }
+
+    /// Reads the setting.
+    ///
+    /// # Errors
+    /// As [`parse`].
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(i64),
+            Word(String),
+        }
+        let text = match Written::deserialize(deserializer)? {
+            Written::Number(n) => n.to_string(),
+            Written::Word(word) => word,
+        };
+        parse(&text).map_err(D::Error::custom)
+    }
+}
 
 /// A run's configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,8 +77,11 @@ pub struct Config {
     pub min_points: usize,
     /// Which PointNet.
     pub model: Kind,
-    /// Points drawn of each cloud.
+    /// Points sampled from each cloud; 0, written `all`: all points, in batches of clouds of similar length.
+    #[serde(with = "points_setting")]
     pub points: usize,
+    /// With all points: from a cloud that has more than this many, this many are sampled. It bounds the memory of a batch.
+    pub max_points: usize,
     /// The frame that clouds are seen in.
     pub frame: Frame,
     /// What the network is told of a point; runs from before there was a choice: the coordinates.
@@ -127,6 +180,7 @@ impl Default for Config {
             min_points: 1,
             model: Kind::Vanilla,
             points: 1024,
+            max_points: 4096,
             frame: Frame::Sphere,
             features: Features::Xyz,
             sample: Method::Random,
@@ -197,7 +251,7 @@ impl Config {
     /// # Errors
     /// Names the first value that is out of range and what it may be.
     pub fn validate(&self) -> Result<()> {
-        ensure!(self.points >= 1, "points is 0: a cloud needs at least one");
+        self.validate_points()?;
         ensure!(
             self.batch >= 2,
             "batch is {}: batch normalisation needs at least 2 clouds",
@@ -259,6 +313,19 @@ impl Config {
         self.schedule().map(drop)
     }
 
+    fn validate_points(&self) -> Result<()> {
+        ensure!(
+            self.max_points >= 1,
+            "max-points is 0: a cloud needs at least one point"
+        );
+        ensure!(
+            self.points > 0 || self.ranks == 1,
+            "points is all and ranks is {}: clouds of different lengths are trained by one rank",
+            self.ranks
+        );
+        Ok(())
+    }
+
     fn validate_ranks(&self) -> Result<()> {
         ensure!(self.ranks >= 1, "ranks is 0: take 1 for a run without sharing");
         let low = matches!(self.precision, Precision::Bf16 | Precision::Fp16);
@@ -296,11 +363,34 @@ impl Config {
         }
     }
 
+    /// How many points of a cloud the network sees.
+    pub fn cloud_points(&self) -> Points {
+        match self.points {
+            0 => Points::All { max: self.max_points },
+            n => Points::Fixed(n),
+        }
+    }
+
+    /// The largest number of points of a cloud that the network sees.
+    pub fn most_points(&self) -> usize {
+        match self.cloud_points() {
+            Points::Fixed(n) | Points::All { max: n } => n,
+        }
+    }
+
+    /// The number of points of a cloud, for people.
+    pub fn points_text(&self) -> String {
+        match self.cloud_points() {
+            Points::Fixed(n) => n.to_string(),
+            Points::All { max } => format!("all, at most {max}"),
+        }
+    }
+
     /// How a training record becomes points.
     pub fn collate(&self, data: Dataset) -> Collate {
         Collate {
             data,
-            points: self.points,
+            points: self.cloud_points(),
             frame: self.frame,
             features: self.features,
             augment: self.augment(),

@@ -20,7 +20,7 @@ pub fn choose(config: &Config, whole: &Dataset) -> Result<Dataset> {
         "{} has {species} species: telling apart needs at least 2",
         data.name
     );
-    Ok(data.sampled(config.sample, config.points, config.seed))
+    Ok(data.sampled(config.sample, config.most_points(), config.seed))
 }
 
 /// Which records train, choose and test: by plots, never a tree on two sides.

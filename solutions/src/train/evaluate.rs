@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Tensor};
 use canopy_data::Dataset;
 
 use super::metrics;
 use crate::{
     kernels::Pass,
-    loader::{Augment, Collate, Features, Frame, Loader, batches},
+    loader::{Augment, Batch, Collate, Features, Frame, Loader, Points, batches, batches_by_length},
     model::PointNet,
     profile::{self, Kind},
     report::Evaluation,
@@ -31,7 +31,31 @@ pub struct Predictions {
 /// # Errors
 /// candle's.
 pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<Tensor> {
-    let logits = model.forward(points, &Pass::eval().plain(plain))?.logits;
+    softmax(&model.forward(points, &Pass::eval().plain(plain))?.logits)
+}
+
+/// The rows of [`probabilities`] for a batch, of clouds of one length or of different lengths, on the host.
+///
+/// # Errors
+/// Returns an error if the batch does not fit the model or if the device is out of memory.
+pub fn batch_probabilities(model: &PointNet, batch: &Batch, plain: bool) -> Result<Vec<Vec<f32>>> {
+    let copying = profile::span("to device", Kind::Copy);
+    let (points, _) = batch.to_device(&model.device())?;
+    drop(copying);
+    let span = profile::work("infer");
+    let rows = match batch.mask_tensor()? {
+        None => probabilities(model, &points, plain)?,
+        Some(mask) => softmax(
+            &model
+                .forward_masked(&points, &mask, &Pass::eval().plain(plain))?
+                .logits,
+        )?,
+    };
+    drop(span);
+    Ok(profile::timed("read", Kind::Wait, || rows.to_vec2())?)
+}
+
+fn softmax(logits: &Tensor) -> Result<Tensor> {
     Ok(candle_nn::ops::softmax(
         &logits.detach().to_dtype(DType::F32)?,
         1,
@@ -41,8 +65,11 @@ pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<T
 /// How an evaluation runs.
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluateOptions<'a> {
-    /// Points drawn of each cloud.
-    pub points: usize,
+    /// How many points of each cloud the network sees.
+    pub points: Points,
+    /// Points of the cloud of every record of the data set ([`lengths`](crate::loader::lengths)); empty if all clouds have
+    /// the same number of points.
+    pub lengths: &'a [usize],
     /// The frame they are seen in.
     pub frame: Frame,
     /// What is told of a point.
@@ -55,15 +82,13 @@ pub struct EvaluateOptions<'a> {
     pub workers: usize,
     /// Plain candle operators.
     pub plain: bool,
-    /// Where the model is.
-    pub device: &'a Device,
 }
 
 /// The seed of every evaluation: the same samples whatever seed the run had.
 const SEED: u64 = 0;
 
 /// How an evaluation turns a record into points: without augmentation, the same for every model.
-pub fn collate(data: &Dataset, points: usize, frame: Frame, features: Features) -> Collate {
+pub fn collate(data: &Dataset, points: Points, frame: Frame, features: Features) -> Collate {
     Collate {
         data: data.clone(),
         points,
@@ -85,30 +110,35 @@ pub fn predict(
     options: &EvaluateOptions,
     each: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Predictions> {
-    let mut loader = Loader::new(
+    let loader = Loader::new(
         Arc::new(collate(data, options.points, options.frame, options.features)),
         options.workers,
         2,
-    )?;
+    );
     let classes = data.species.len();
     let mut sums = vec![vec![0f32; classes]; records.len()];
+    // Places in `records`: batches of clouds of similar length come in another order.
+    let places = match options.points {
+        Points::Fixed(_) => batches(&Vec::from_iter(0..records.len()), options.batch, false),
+        Points::All { .. } => {
+            let lengths: Vec<usize> = records.iter().map(|&r| options.lengths[r]).collect();
+            batches_by_length(&lengths, options.batch)
+        }
+    };
+    let of_places = |batch: &Vec<usize>| batch.iter().map(|&place| records[place]).collect();
     for vote in 0..options.votes {
-        let mut at = 0;
-        let mut incoming = loader.epoch(vote as u64, batches(records, options.batch, false));
+        let mut done = 0;
+        let mut order = places.iter().flatten();
+        let mut incoming = loader.epoch(vote as u64, places.iter().map(of_places).collect());
         while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
             let batch = batch?;
-            let (points, _) = profile::timed("to device", Kind::Copy, || batch.to_device(options.device))?;
-            let span = profile::work("infer");
-            let rows = probabilities(model, &points, options.plain)?;
-            drop(span);
-            for row in profile::timed("read", Kind::Wait, || rows.to_vec2::<f32>())? {
-                sums[at]
-                    .iter_mut()
-                    .zip(row)
-                    .for_each(|(s, p)| *s += p / options.votes as f32);
-                at += 1;
+            let rows = batch_probabilities(model, &batch, options.plain)?;
+            for (row, &place) in rows.into_iter().zip(&mut order) {
+                let sums = sums[place].iter_mut().zip(row);
+                sums.for_each(|(s, p)| *s += p / options.votes as f32);
+                done += 1;
             }
-            each(vote * records.len() + at)?;
+            each(vote * records.len() + done)?;
         }
     }
     let truth = records.iter().map(|&r| data.records[r].species as u32).collect();

@@ -39,6 +39,7 @@ impl StepInputs {
         let micro = |(i, batch): (usize, &Batch)| {
             Ok(MicroBatch {
                 weight: self.weight(&batch.records),
+                mask: batch.mask_tensor()?,
                 ..MicroBatch::new(batch.to_device(&self.device)?, self.pass(step, i))
             })
         };

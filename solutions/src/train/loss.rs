@@ -37,12 +37,15 @@ impl Loss {
     pub(super) fn forward(
         &self,
         model: &PointNet,
-        (points, labels): (&Tensor, &Tensor),
+        (points, mask, labels): (&Tensor, Option<&Tensor>, &Tensor),
         pass: &Pass,
         (factor, penalty): (f64, f64),
     ) -> Result<(Tensor, Tensor)> {
         let span = profile::work("forward");
-        let output = model.forward(points, pass)?;
+        let output = match mask {
+            None => model.forward(points, pass)?,
+            Some(mask) => model.forward_masked(points, mask, pass)?,
+        };
         drop(span);
         let _span = profile::work("loss");
         let mut total = pass.operate(Operator::CrossEntropy, [&output.logits], |[logits]| {

@@ -29,7 +29,7 @@ mod take_up;
 mod trainer;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use config::{BUILTIN, Config};
+pub use config::{BUILTIN, Config, points_setting};
 pub use evaluate::{EvaluateOptions, Predictions};
 pub use folder::{RunFolder, free_name};
 pub use inputs::StepInputs;

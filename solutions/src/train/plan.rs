@@ -1,40 +1,64 @@
-//! Which clouds each step of a run learns from, and at what rate: the same for every rank.
+//! Which clouds each step of a run learns from, and at what learning rate: the same for every rank.
 
 use anyhow::Result;
 
 use super::{Config, remaining};
-use crate::loader::{iterations, micro_batches};
+use crate::loader::{Points, epoch_by_length, iterations, iterations_by_length, micro_batches};
 
-/// A run's steps.
+/// The steps of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// The run's configuration.
     pub config: &'a Config,
     /// The records that train.
     pub train: &'a [usize],
+    /// Points of every record's cloud if they keep their length ([`lengths`](crate::loader::lengths)); otherwise empty.
+    pub lengths: &'a [usize],
 }
 
 impl Plan<'_> {
-    /// Training steps of an epoch.
-    pub fn steps_per_epoch(&self) -> u64 {
-        let size = self.config.batch * self.config.accumulate;
-        iterations(self.train.len(), size, true) as u64
+    /// Clouds of a step.
+    fn size(&self) -> usize {
+        self.config.batch * self.config.accumulate
     }
 
-    /// Records of each micro-batch of each step of epoch `epoch`, but for the first `done` steps.
+    /// Training steps of an epoch.
+    pub fn steps_per_epoch(&self) -> u64 {
+        let steps = match self.config.cloud_points() {
+            Points::Fixed(_) => iterations(self.train.len(), self.size(), true),
+            Points::All { .. } => iterations_by_length(self.train, self.lengths, self.size()),
+        };
+        steps as u64
+    }
+
+    /// The records of each step of epoch `epoch` except the first `done`.
     ///
     /// # Errors
-    /// Batches of 0 clouds.
+    /// Returns an error if a batch would have 0 clouds.
+    pub fn batches(&self, epoch: usize, done: usize) -> Result<Vec<Vec<usize>>> {
+        let seed = self.config.seed;
+        Ok(match self.config.cloud_points() {
+            Points::Fixed(_) => remaining(self.train, self.size(), seed, (epoch, done))?,
+            Points::All { .. } => {
+                let now = (seed, epoch as u64);
+                let mut all = epoch_by_length(self.train, self.lengths, self.size(), now);
+                all.split_off(done.min(all.len()))
+            }
+        })
+    }
+
+    /// The records of each micro-batch of each step of epoch `epoch` except the first `done` steps.
+    ///
+    /// # Errors
+    /// As [`Plan::batches`].
     pub fn steps(&self, epoch: usize, done: usize) -> Result<Vec<Vec<Vec<usize>>>> {
-        let size = self.config.batch * self.config.accumulate;
-        let todo = remaining(self.train, size, self.config.seed, (epoch, done))?;
-        Ok(micro(&todo, self.config.batch))
+        Ok(micro(&self.batches(epoch, done)?, self.config.batch))
     }
 
     /// The learning rate of step `step`.
     ///
     /// # Errors
-    /// The schedule's.
+    /// Returns the schedule's error.
     pub fn learning_rate(&self, step: u64) -> Result<f64> {
         let steps = self.steps_per_epoch();
         let total = steps * self.config.epochs as u64;
@@ -43,7 +67,7 @@ impl Plan<'_> {
     }
 }
 
-/// Each batch in micro-batches of at most `size` records.
+/// Each batch cut into micro-batches of at most `size` records.
 pub(super) fn micro(todo: &[Vec<usize>], size: usize) -> Vec<Vec<Vec<usize>>> {
     todo.iter().map(|batch| micro_batches(batch, size)).collect()
 }

@@ -58,7 +58,7 @@ impl Trainer {
 
     fn epochs(&mut self, stop: &AtomicBool, job: &mut Option<Job>) -> Result<Outcome> {
         let collate = Arc::new(self.train_collate());
-        let mut loader = Loader::new(collate, self.config.workers, self.config.prefetch)?;
+        let loader = Loader::new(collate, self.config.workers, self.config.prefetch);
         let loss = self.loss()?;
         let inputs = self.step_inputs(job.as_ref().map(|job| job.member.share()));
         let steps = self.steps_per_epoch();
@@ -70,7 +70,7 @@ impl Trainer {
         );
         self.clock = Instant::now();
         while self.progress.epoch < self.config.epochs {
-            if self.epoch(&mut loader, (&loss, &inputs), &mut display, stop, job)? == Outcome::Stopped {
+            if self.epoch(&loader, (&loss, &inputs), &mut display, stop, job)? == Outcome::Stopped {
                 display.finish();
                 return Ok(Outcome::Stopped);
             }
@@ -103,7 +103,7 @@ impl Trainer {
 
     fn epoch(
         &mut self,
-        loader: &mut Loader,
+        loader: &Loader,
         objective: (&Loss, &StepInputs),
         display: &mut Display,
         stop: &AtomicBool,

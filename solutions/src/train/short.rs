@@ -8,12 +8,12 @@ use canopy_data::{Dataset, builtin, cache_folder, split::Split};
 
 use super::{
     Config, EvaluateOptions, Loss, MicroBatch, OnDevice, Step, carrier::ErrorCarrier, data, evaluate,
-    mean_loss,
+    mean_loss, train_step,
 };
 use crate::{
     device,
     kernels::{Lowering, Pass},
-    loader::{Batch, Collate, batches, epoch_order},
+    loader::{Batch, Collate, Points, batches, epoch_order},
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale},
@@ -124,14 +124,14 @@ impl Forest {
     /// The data set's, or candle's.
     pub fn accuracy(&self, model: &PointNet, records: &[usize]) -> Result<f64> {
         let options = EvaluateOptions {
-            points: self.config.points,
+            points: Points::Fixed(self.config.points),
+            lengths: &[],
             frame: self.config.frame,
             features: self.config.features,
             batch: LOOKED_AT,
             votes: 1,
             workers: 1,
             plain: false,
-            device: &self.device,
         };
         let said = evaluate::predict(model, &self.data, records, &options, &mut |_| Ok(()))?;
         Ok(said.scores("unseen", &self.data.species).accuracy)
@@ -208,10 +208,16 @@ impl Learner {
             .plain(self.plain)
             .lowered(self.lowering.clone());
         self.steps += 1;
+        let (model, optimizer, clip) = (&self.model, &mut *self.optimizer, self.clip);
+        let Some(scaler) = self.scaler.as_deref_mut() else {
+            let batch = (points, labels);
+            let (loss, _) = train_step(model, optimizer, batch, &self.loss, &pass, learning_rate, clip)?;
+            return Ok((true, loss));
+        };
         let mut step = Step {
-            clip: self.clip,
-            scaler: self.scaler.as_deref_mut(),
-            ..Step::new(&self.model, &mut *self.optimizer, &self.loss)
+            clip,
+            scaler: Some(scaler),
+            ..Step::new(model, optimizer, &self.loss)
         };
         let micro = MicroBatch::new((points.clone(), labels.clone()), pass);
         let stepped = step.take(&[micro], learning_rate)?;

@@ -25,6 +25,8 @@ use crate::{
 pub struct MicroBatch {
     /// `[clouds, points, channels]`.
     pub points: Tensor,
+    /// `[clouds, points]` on the CPU, not 0 for the real points, if clouds have different lengths.
+    pub mask: Option<Tensor>,
     /// `[clouds]`.
     pub labels: Tensor,
     /// The pass over it: each micro-batch draws its own dropout.
@@ -41,6 +43,7 @@ impl MicroBatch {
         let clouds = labels.elem_count();
         Self {
             points,
+            mask: None,
             labels,
             pass,
             clouds,
@@ -207,7 +210,12 @@ impl<'a> Step<'a> {
         let (model, loss) = (self.model, self.loss);
         let mut backward = |i: usize, ready: &mut dyn FnMut(usize, &Tensor) -> Result<()>| {
             let m = &micro[i];
-            let (value, correct) = loss.forward(model, (&m.points, &m.labels), &m.pass, factors(m))?;
+            let (value, correct) = loss.forward(
+                model,
+                (&m.points, m.mask.as_ref(), &m.labels),
+                &m.pass,
+                factors(m),
+            )?;
             let _span = profile::work("backward");
             let seeded = match seed {
                 1.0 => value.clone(),

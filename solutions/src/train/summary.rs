@@ -116,7 +116,7 @@ fn facts(trainer: &Trainer) -> Vec<(String, String)> {
         ("Training", plots(&split.train)),
         ("Validation", plots(&split.validation)),
         ("Test", plots(&split.test)),
-        ("Points of a cloud", trainer.config.points.to_string()),
+        ("Points of a cloud", trainer.config.points_text()),
         ("Parameters", trainer.model.param_count().to_string()),
         ("Device", trainer.device_name().to_owned()),
         ("Processor", machine::processor()),

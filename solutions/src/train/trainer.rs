@@ -16,6 +16,7 @@ use super::{
 use crate::{
     device::Chosen,
     kernels::Lowering,
+    loader::{Points, lengths},
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale, LossScaler},
@@ -44,6 +45,8 @@ pub struct Trainer {
     pub rank_stats: RankStats,
     /// Seconds of the fastest step so far, with its waiting for the loader; infinite before the first.
     pub fastest_step: f64,
+    /// Points of every record's cloud if they keep their length ([`lengths`]); otherwise empty.
+    pub(super) lengths: Vec<usize>,
     pub(super) device: Device,
     pub(super) device_name: String,
     pub(super) optimizer: Box<dyn Optimizer>,
@@ -90,6 +93,7 @@ impl Trainer {
         let progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
         let now = Instant::now();
         Ok(Self {
+            lengths: lengths(&data, config.cloud_points())?,
             config,
             data,
             split,
@@ -146,14 +150,11 @@ impl Trainer {
         };
         let size = this.config.batch * this.config.accumulate;
         let (model, optimizer) = (&this.model, this.optimizer.as_mut());
-        this.todo = Some(take_up(
-            &saved,
-            model,
-            optimizer,
-            &this.split.train,
-            size,
-            &source,
-        )?);
+        let todo = take_up(&saved, model, optimizer, &this.split.train, size, &source)?;
+        this.todo = Some(match this.config.cloud_points() {
+            Points::Fixed(_) => todo,
+            Points::All { .. } => this.plan().batches(progress.epoch, progress.batch)?,
+        });
         this.rows = this.folder.rewind(progress.epoch)?;
         this.running.loss_sum = f64::from_bits(progress.loss_bits);
         this.running.correct = progress.correct;
@@ -212,14 +213,14 @@ impl Trainer {
         each: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Predictions> {
         let options = EvaluateOptions {
-            points: self.config.points,
+            points: self.config.cloud_points(),
+            lengths: &self.lengths,
             frame: self.config.frame,
             features: self.config.features,
             batch: self.config.batch,
             votes,
             workers: self.config.workers,
             plain: self.config.plain,
-            device: &self.device,
         };
         evaluate::predict(&self.model, &self.data, records, &options, each)
     }
@@ -247,13 +248,8 @@ impl Trainer {
 
     /// How an evaluation turns a record into points.
     fn collate(&self) -> crate::loader::Collate {
-        let Config {
-            points,
-            frame,
-            features,
-            ..
-        } = self.config;
-        evaluate::collate(&self.data, points, frame, features)
+        let Config { frame, features, .. } = self.config;
+        evaluate::collate(&self.data, self.config.cloud_points(), frame, features)
     }
 
     /// Indices of the points of [`Self::seen_points`] that survive the max.

@@ -82,6 +82,7 @@ fn a_rank_that_stalls_ends_the_run_at_the_deadline() {
     let plan = canopy::train::Plan {
         config: &short,
         train: &(0..40).collect::<Vec<_>>(),
+        lengths: &[],
     };
     let all = plan.steps(0, 0).unwrap().concat().concat();
     let place = all.iter().position(|&r| r == 4).unwrap();
@@ -115,6 +116,7 @@ fn a_stall_of_rank_0_is_told_by_another_rank() {
     let plan = canopy::train::Plan {
         config: &short,
         train: &(0..40).collect::<Vec<_>>(),
+        lengths: &[],
     };
     let slow = Shapes {
         slow: Some(plan.steps(0, 0).unwrap()[2][0][0]),

@@ -24,6 +24,7 @@ impl Shapes {
         let plan = Plan {
             config: &config(3),
             train: &(0..40).collect::<Vec<_>>(),
+            lengths: &[],
         };
         // The second cloud of a batch is rank 1's.
         let record = plan.steps(0, 0).unwrap()[1][0][1];

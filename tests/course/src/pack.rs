@@ -17,6 +17,7 @@ use grader::{
 use crate::{
     late,
     lessons::Lesson,
+    marks::put,
     submission::{ALL_BYTES, FILE_BYTES, FILES, Packed, SCHEMA, Submission, digest, sha256},
     version,
 };
@@ -68,10 +69,7 @@ pub fn run(root: &Path, lessons: &[Lesson], options: &Options) -> Result<()> {
     );
     let about = about(root, &files)?;
     let archive = archive(&files, &toml::to_string(&about)?)?;
-    let next = out.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&next, &archive)
-        .and_then(|()| fs::rename(&next, out))
-        .with_context(|| format!("{} cannot be written", out.display()))?;
+    put(out, &archive)?;
     let summary = summary(&about, &chosen, &Progress::load(), &warnings, Ink::auto());
     print!("{summary}");
     println!("\n{}: {} bytes. Hand in this file.", out.display(), archive.len());

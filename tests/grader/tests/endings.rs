@@ -1,9 +1,8 @@
 //! However a student's function ends, its check ends, and says so.
 
-use std::{
-    sync::{Mutex, mpsc},
-    time::Duration,
-};
+#[cfg(unix)]
+use std::sync::{Mutex, mpsc};
+use std::time::Duration;
 
 use grader::{Draw, Outcome, Verdict, draw, given, not_run, run};
 

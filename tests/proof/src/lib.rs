@@ -1,9 +1,27 @@
 //! The proof: its tests hold that the house is as its plan says (see `tests/`).
 
-use std::path::{Path, PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// The folder of the whole house.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+/// Cargo in the root folder, with the environment of a user. `cargo test` sets variables about this package, with which
+/// build scripts that read them (as ring's does) would run again, and everything that depends on ring would be rebuilt.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo.current_dir(root());
+    cargo
 }

@@ -4,13 +4,9 @@
 //! each set of features. These tests ask cargo which units each command would build (`--unit-graph` builds nothing), and
 //! fail if a unit has other features in one command than in another. `tests/workspace-hack` makes them the same.
 
-use std::{
-    collections::BTreeMap,
-    env,
-    process::{Command, Output},
-};
+use std::{collections::BTreeMap, process::Output};
 
-use proof::root;
+use proof::cargo;
 use serde_json::Value;
 
 /// A unit without its features: package, target and profile.
@@ -18,48 +14,44 @@ type Unit = String;
 /// Features of a unit, each with the first command that chose them.
 type Features = BTreeMap<String, String>;
 
-/// Runs cargo as a user would, without what `cargo test` set for this process.
-fn cargo(arguments: &[String]) -> Output {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
-    for (name, _) in env::vars_os() {
-        if name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME" {
-            command.env_remove(name);
-        }
-    }
-    // `--unit-graph` is unstable, and its output is used here alone: if a new cargo changes it, this test fails.
-    command.env("RUSTC_BOOTSTRAP", "1").current_dir(root());
-    command
-        .args(arguments)
-        .arg("--offline")
-        .output()
-        .expect("cargo starts")
+/// Runs cargo with the arguments of `line`.
+fn output(line: &str) -> Output {
+    let mut command = cargo();
+    // `--unit-graph` is unstable: if a new cargo changes its output, these tests fail and nothing else does.
+    command.env("RUSTC_BOOTSTRAP", "1");
+    let line = command.args(line.split_whitespace()).arg("--offline");
+    line.output().expect("cargo starts")
 }
 
-fn words(line: &str) -> Vec<String> {
-    line.split_whitespace().map(str::to_owned).collect()
-}
-
-/// The selections of packages that README and book use, and those of a contributor.
+/// Commands for all packages together, and `cargo run` and `cargo test` for each package that has a program or tests.
 fn commands() -> Vec<String> {
-    let output = cargo(&words("metadata --no-deps --format-version 1"));
+    let output = output("metadata --no-deps --format-version 1");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON");
     let packages = metadata["packages"].as_array().expect("a list of packages");
     let each = packages.iter().flat_map(|package| {
+        let targets = package["targets"].as_array().expect("a list of targets");
+        let runs = targets.iter().any(|target| target["kind"][0] == "bin");
+        let tests = targets.iter().any(|target| target["test"] == true);
         let name = package["name"].as_str().expect("a name");
-        [format!("build -p {name}"), format!("test -p {name}")]
+        let commands = [(runs, "build"), (tests, "test")]
+            .into_iter()
+            .filter(|(has, _)| *has);
+        commands.map(move |(_, command)| format!("{command} -p {name}"))
     });
     let all = [
         "test",
         "build",
         "test --workspace",
         "build --workspace --all-targets",
+        "check --workspace --all-targets",
+        "doc --workspace --no-deps",
     ];
     all.map(str::to_owned).into_iter().chain(each).collect()
 }
 
 /// The units that `command` would build, with their features; an error if the sources of a package are missing.
 fn units(command: &str) -> Result<Vec<(Unit, String)>, String> {
-    let output = cargo(&words(&format!("{command} --unit-graph -Zunstable-options")));
+    let output = output(&format!("{command} --unit-graph -Zunstable-options"));
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }

@@ -21,6 +21,7 @@ fn numbered(i: usize) -> Batch {
         channels: 3,
         labels: Vec::new(),
         records: vec![i],
+        mask: None,
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use canopy::loader::{Augment, Collate, Features, Frame};
+use canopy::loader::{Augment, Collate, Features, Frame, Points};
 use canopy_data::{
     Cloud, CloudSource, Dataset, Scan, TreeRecord, builtin, formats, sample::Subsample, shard,
 };
@@ -98,7 +98,7 @@ impl Files {
                 String::new(),
                 Arc::new(source),
             ),
-            points: WANTED,
+            points: Points::Fixed(WANTED),
             frame: Frame::Sphere,
             features: Features::Xyz,
             augment: Augment {

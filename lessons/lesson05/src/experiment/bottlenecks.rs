@@ -117,7 +117,7 @@ pub fn run(trainer: Trainer, fixed: bool, sources: &Sources) -> Result<Run> {
         names: names(&rows),
     };
     if trainer == Trainer::Input && fixed {
-        let mut loader = Loader::new(Arc::new(collate), 1, 4)?;
+        let loader = Loader::new(Arc::new(collate), 1, 4);
         let mut ahead = loader.epoch(0, order);
         return steps.all(&mut |_| match ahead.next() {
             Some(batch) => batch,

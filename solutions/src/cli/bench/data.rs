@@ -14,7 +14,7 @@ use super::median;
 use super::sampling::{Stored, Thinned, stored, thinned};
 use super::waiting::{Loading, STORED, Training, loading, training, write_set};
 use crate::cli::data::progress::{Progress, Unit};
-use crate::loader::{Augment, Collate, Features, Frame};
+use crate::loader::{Augment, Collate, Features, Frame, Points};
 
 const SCRIPT: &str = include_str!("peer_laspy.py");
 
@@ -131,7 +131,7 @@ fn collect(args: &Args) -> Result<Found> {
     let data = write_set(home.path(), 4 * args.batch, &mut progress)?;
     let collate = Arc::new(Collate {
         data,
-        points: 1024,
+        points: Points::Fixed(1024),
         frame: Frame::Sphere,
         features: Features::Xyz,
         augment: Augment {

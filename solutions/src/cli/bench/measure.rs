@@ -9,7 +9,7 @@ use canopy_data::{Cloud, CloudSource, Dataset, Philox, TreeRecord};
 
 use super::Options;
 use crate::kernels::Pass;
-use crate::loader::{Augment, Collate, Features, Frame, Loader};
+use crate::loader::{Augment, Collate, Features, Frame, Loader, Points};
 use crate::model::{PointNet, PointNetConfig};
 use crate::optim::OptimConfig;
 use crate::profile;
@@ -86,7 +86,7 @@ impl Bench {
         let records = (0..options.batch).map(record).collect();
         let collate = Collate {
             data: Dataset::new("bench".into(), species, records, String::new(), source),
-            points: options.points,
+            points: Points::Fixed(options.points),
             frame: Frame::Sphere,
             features: Features::Xyz,
             augment: Augment::NONE,
@@ -99,7 +99,7 @@ impl Bench {
                 plain: options.plain,
                 ..Learner::new(model, optimizer, loss)
             },
-            loader: Loader::new(Arc::new(collate), options.workers, 2)?,
+            loader: Loader::new(Arc::new(collate), options.workers, 2),
             step: 0,
         })
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::median;
 use crate::cli::data::progress::Progress;
-use crate::loader::{Augment, Collate, Features, Frame, Loader, batches};
+use crate::loader::{Augment, Collate, Features, Frame, Loader, Points, batches};
 
 /// One cloud, thinned on one thread.
 #[derive(Debug, Serialize)]
@@ -82,14 +82,14 @@ pub fn stored(file: &Path, count: usize, progress: &mut Progress) -> Result<Stor
     );
     let collate = Arc::new(Collate {
         data,
-        points: 1024,
+        points: Points::Fixed(1024),
         frame: Frame::Sphere,
         features: Features::Xyz,
         augment: Augment::NONE,
         seed: 1,
     });
     let workers = 2;
-    let mut loader = Loader::new(collate, workers, 2)?;
+    let loader = Loader::new(collate, workers, 2);
     let all: Vec<usize> = (0..count).collect();
     let start = Instant::now();
     for batch in loader.epoch(0, batches(&all, 2, false)) {

@@ -71,7 +71,7 @@ pub fn loading(
     args: &Args,
     progress: &mut Progress,
 ) -> Result<Loading> {
-    let mut loader = Loader::new(collate.clone(), workers, 2)?;
+    let loader = Loader::new(collate.clone(), workers, 2);
     let start = Instant::now();
     for batch in loader.epoch(0, plan(collate, args)) {
         batch?;
@@ -97,7 +97,7 @@ pub fn training(collate: &Arc<Collate>, args: &Args, progress: &mut Progress) ->
         clip: 1.0,
         ..Learner::new(model, optimizer, Loss::CROSS_ENTROPY)
     };
-    let mut loader = Loader::new(collate.clone(), workers, 2)?;
+    let loader = Loader::new(collate.clone(), workers, 2);
     let start = Instant::now();
     let mut batches = loader.epoch(0, plan(collate, args));
     for batch in batches.by_ref() {

@@ -85,10 +85,11 @@ impl Follower {
             share: Some(member.share()),
             ..self.inputs.clone()
         };
-        let mut loader = Loader::new(Arc::new(self.collate), config.workers, config.prefetch)?;
+        let loader = Loader::new(Arc::new(self.collate), config.workers, config.prefetch);
         let plan = Plan {
             config,
             train: &self.train,
+            lengths: &[],
         };
         let (first, mut skipped, mut step) = self.done;
         for epoch in first..config.epochs {

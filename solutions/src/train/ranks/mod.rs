@@ -211,6 +211,7 @@ impl Trainer {
         Plan {
             config: &self.config,
             train: &self.split.train,
+            lengths: &self.lengths,
         }
     }
 }

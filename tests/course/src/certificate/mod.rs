@@ -23,7 +23,7 @@ use grader::{
 use seal::Sealed;
 use statement::{Statement, Won};
 
-use crate::{late, lessons::Lesson};
+use crate::{late, lessons::Lesson, marks::put};
 
 /// Options of `cargo course certificate`.
 #[derive(clap::Args)]
@@ -134,25 +134,12 @@ fn won(grade: &Grade, manifests: &[&Manifest], chosen: &[String]) -> Result<Resu
 
 fn write(out: &Path, sealed: &Sealed, statement: &Statement, key: &ed25519_dalek::SigningKey) -> Result<()> {
     fs::create_dir_all(out).with_context(|| format!("{} cannot be created", out.display()))?;
-    let put = |name: &str, bytes: &[u8]| {
-        let path = out.join(name);
-        let next = path.with_extension(format!("{}.tmp", std::process::id()));
-        fs::write(&next, bytes)
-            .and_then(|()| fs::rename(&next, &path))
-            .with_context(|| format!("{} cannot be written", path.display()))?;
-        println!("{}", path.display());
-        anyhow::Ok(())
-    };
-    put(
-        "certificate.json",
-        (serde_json::to_string_pretty(sealed)? + "\n").as_bytes(),
-    )?;
+    let (json, page) = (out.join("certificate.json"), out.join("certificate.html"));
+    put(&json, serde_json::to_string_pretty(sealed)? + "\n")?;
     let html = page::html(sealed, statement)?;
-    put("certificate.html", &seal::closed(html.into_bytes(), key))?;
+    put(&page, seal::closed(html.into_bytes(), key))?;
+    println!("{}\n{}", json.display(), page.display());
     println!("\nsigned by  {}", key::public(key));
-    println!(
-        "verify     cargo course verify {} --public KEY",
-        out.join("certificate.html").display()
-    );
+    println!("verify     cargo course verify {} --public KEY", page.display());
     Ok(())
 }

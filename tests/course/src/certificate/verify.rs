@@ -87,10 +87,10 @@ pub fn verdict(bytes: &[u8], public: &VerifyingKey) -> Result<Verdict> {
             "Its statement is not the one that was signed: the digest differs",
         ));
     }
-    if !sealed.require(public) {
+    if !sealed.holds(public) {
         let other = key::read_public(&sealed.key).ok().filter(|_| sealed.key != given);
         return Ok(match other {
-            Some(other) if sealed.require(&other) => Verdict::OtherKey(sealed.key),
+            Some(other) if sealed.holds(&other) => Verdict::OtherKey(sealed.key),
             _ => Verdict::Changed("Its signature does not belong to its statement"),
         });
     }

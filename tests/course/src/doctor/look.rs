@@ -220,8 +220,6 @@ fn lock(root: &Path) -> Item {
     )
 }
 
-const GIB: f64 = (1u64 << 30) as f64;
-
 /// A build of everything takes about 4 GiB.
 const DISK: f64 = 5.0;
 
@@ -258,7 +256,7 @@ fn free(path: &Path) -> Option<f64> {
         let mut stat: libc::statvfs = std::mem::zeroed();
         let done = libc::statvfs(name.as_ptr(), &mut stat) == 0;
         #[allow(clippy::unnecessary_cast, reason = "their types differ by system")]
-        done.then(|| stat.f_bavail as f64 * stat.f_frsize as f64 / GIB)
+        done.then(|| stat.f_bavail as f64 * stat.f_frsize as f64 / (1u64 << 30) as f64)
     }
 }
 

@@ -76,7 +76,7 @@ struct Dependency {
 }
 
 fn cargo(root: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    let mut command = crate::cargo::command();
     command.current_dir(root);
     command
 }

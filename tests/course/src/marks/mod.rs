@@ -212,9 +212,9 @@ fn print_or_write(options: &Options, text: &str) -> Result<()> {
 }
 
 /// Writes a file atomically.
-fn put(path: &Path, text: &str) -> Result<()> {
+pub fn put(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     let next = path.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&next, text)
+    fs::write(&next, bytes)
         .and_then(|()| fs::rename(&next, path))
         .with_context(|| format!("{} cannot be written", path.display()))
 }

@@ -22,7 +22,7 @@ use std::{
 
 use answers::{DEEDS, STOPPED, after, source};
 use grader::grades::{Grade, Status};
-use proof::root;
+use proof::{cargo, root};
 
 /// What the one run left.
 struct Run {
@@ -60,18 +60,8 @@ fn snapshot(folders: &[PathBuf]) -> Files {
 
 /// The program `course`, built where it is not.
 fn course() -> PathBuf {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    // What `cargo test` tells of this package would make build scripts that look at it run again, and half the house
-    // be built anew.
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy();
-        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            cargo.env_remove(&*name);
-        }
-    }
-    let built = cargo
+    let built = cargo()
         .args(["build", "--quiet", "-p", "course", "--message-format=json"])
-        .current_dir(root())
         .output()
         .unwrap();
     assert!(
