@@ -1,11 +1,11 @@
-//! What grading a submission leaves: one `grade.json` a submission, from which every table, page and export is made.
+//! The result of grading: one `grade.json` for each submission, from which all tables, pages and exports are created.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// The number that a file's `schema` must have.
+/// The required value of a file's `schema`.
 pub const SCHEMA: u32 = 1;
 
 /// The grade of one submission.
@@ -15,27 +15,27 @@ pub struct Grade {
     pub schema: u32,
     /// The submission's name: that of its folder or archive, without its ending.
     pub submission: String,
-    /// When it was handed in, in seconds since 1970 UTC, where that is known.
+    /// When it was handed in, in seconds since 1970 UTC, if known.
     pub submitted: Option<u64>,
-    /// SHA-256 of what was taken from it.
+    /// SHA-256 of the files that were taken from it.
     pub digest: String,
     /// The course's version, and the SHA-256 of the tree it was graded in.
     pub course: Course,
-    /// What became of it as a whole.
+    /// The outcome of the submission as a whole.
     pub status: Status,
-    /// Why, where the status is not [`Status::Graded`]; for a student to read.
+    /// The reason if the status is not [`Status::Graded`], for a student to read.
     pub reason: Option<String>,
-    /// What was left out of it, and why: files that may not be handed in.
+    /// Files that were ignored because they may not be handed in, with reasons.
     pub left_out: Vec<String>,
     /// Lesson by lesson.
     pub lessons: Vec<LessonGrade>,
-    /// What is taken off for being late, if it is.
+    /// The deduction for a late submission.
     pub late: Option<Late>,
     /// The seed of the checks' inputs.
     pub seed: u64,
     /// How long grading took, in seconds.
     pub seconds: f64,
-    /// What held it in: `landlock`, `no network`, `1024 MiB of memory`; and what this machine could not grant.
+    /// The sandbox: `landlock`, `no network`, `1024 MiB of memory`; and what this machine could not provide.
     pub sandbox: Sandbox,
 }
 
@@ -48,7 +48,7 @@ pub struct Course {
     pub digest: String,
 }
 
-/// What became of a submission.
+/// The outcome of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
@@ -60,20 +60,20 @@ pub enum Status {
     Refused,
 }
 
-/// Of one lesson.
+/// The grade of one lesson.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LessonGrade {
     /// `01`.
     pub lesson: String,
     /// Its title.
     pub title: String,
-    /// What stopped the whole lesson: it does not compile, it ended the process, it ran out of time.
+    /// Why the whole lesson stopped: it does not compile, it exited the process, it ran out of time.
     pub stopped: Option<String>,
     /// Exercise by exercise.
     pub exercises: Vec<ExerciseGrade>,
 }
 
-/// Of one exercise. Its points are won whole: when each of its checks is right.
+/// The grade of one exercise. Its points count only if all of its checks are right.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExerciseGrade {
     /// `1.2`.
@@ -88,32 +88,32 @@ pub struct ExerciseGrade {
     pub checks: Vec<CheckGrade>,
 }
 
-/// Of one check.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckGrade {
     /// `stays_finite_for_huge_logits`.
     pub name: String,
     /// `right`, `wrong`, `to do`, `not run`.
     pub word: String,
-    /// What the student is told, without colour.
+    /// The report for the student, without colour.
     pub told: String,
 }
 
 /// A late submission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Late {
-    /// By so many seconds.
+    /// Seconds after the due time.
     pub seconds: u64,
-    /// Per cent taken off the points.
+    /// Per cent deducted from the points.
     pub percent: f64,
 }
 
-/// What held a submission in.
+/// The sandbox of a submission.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sandbox {
-    /// What was granted.
+    /// Restrictions that were active.
     pub held: Vec<String>,
-    /// What was not, and why.
+    /// Restrictions that were not available, and why.
     pub missing: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ impl Grade {
         self.exercises().map(|e| e.of).sum()
     }
 
-    /// The mark: points less what lateness takes.
+    /// The mark: points minus the deduction for lateness.
     pub fn mark(&self) -> f64 {
         let kept = self.late.as_ref().map_or(1.0, |l| 1.0 - l.percent / 100.0);
         f64::from(self.points()) * kept.clamp(0.0, 1.0)

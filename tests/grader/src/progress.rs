@@ -1,5 +1,5 @@
-//! What a student has done, as runs have shown it: one small file, `.course/progress.toml`. Lost or damaged, what can
-//! still be read of it is kept, and the next runs fill it again.
+//! The progress of a student, as recorded by runs in one small file, `.course/progress.toml`. If it is damaged, the readable
+//! part is kept, and the next runs fill in the rest.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::paths;
 
-/// The number that the file's `schema` has. One of a later version of the course is left as it is.
+/// The value of the file's `schema`. A file of a later version of the course is not changed.
 pub const SCHEMA: u32 = 1;
 
-/// All of the file.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
@@ -22,16 +22,16 @@ pub struct Progress {
     pub schema: u32,
     /// Exercises whose solution was shown before they were right.
     pub given_up: BTreeSet<String>,
-    /// Hints seen of each exercise.
+    /// The number of hints shown for each exercise.
     pub hints: BTreeMap<String, usize>,
-    /// Of each exercise, each check's last word: `right`, `wrong`, `to do`, `not run`.
+    /// For each exercise, the last result of each check: `right`, `wrong`, `to do`, `not run`.
     pub checks: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Why the file says less than it should.
+/// Why the file could not be read completely.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trouble {
-    /// It cannot be read whole: the reader's own words.
+    /// It is damaged: the message of the parser.
     Damaged(String),
     /// It was written by a later version of the course.
     Newer(u32),
@@ -53,12 +53,12 @@ impl fmt::Display for Trouble {
 const FILE: &str = ".course/progress.toml";
 
 impl Progress {
-    /// As it is kept, or what can be read of it.
+    /// Loads the progress, or the readable part of it.
     pub fn load() -> Self {
         Self::look().0
     }
 
-    /// As it is kept, and what is wrong with it, if anything is.
+    /// Loads the progress, and what is wrong with the file, if anything.
     pub fn look() -> (Self, Option<Trouble>) {
         path().map_or_else(Default::default, |path| Self::read(&path))
     }
@@ -95,7 +95,7 @@ impl Progress {
         (Self::salvaged(text), Some(Trouble::Damaged(why)))
     }
 
-    /// What stands before the damage: the most lines from the beginning that can be read.
+    /// The part before the damage: the most lines from the beginning that can be parsed.
     fn salvaged(text: &str) -> Self {
         let lines: Vec<&str> = text.lines().collect();
         (0..lines.len())
@@ -104,7 +104,7 @@ impl Progress {
             .unwrap_or_default()
     }
 
-    /// Keeps it: whole or not at all.
+    /// Saves it atomically.
     fn save(&mut self, path: &Path) -> io::Result<()> {
         self.schema = SCHEMA;
         let text = toml::to_string(self).map_err(io::Error::other)?;
@@ -113,7 +113,7 @@ impl Progress {
         fs::rename(next, path)
     }
 
-    /// The state of an exercise: `right` only where every check was, `to do` where nothing is known.
+    /// The state of an exercise: `right` only if every check was, `to do` if nothing is known.
     pub fn state(&self, exercise: &str) -> &'static str {
         let Some(checks) = self.checks.get(exercise).filter(|c| !c.is_empty()) else {
             return "to do";
@@ -125,10 +125,10 @@ impl Progress {
     }
 }
 
-/// Reads, changes and keeps it; another process that does the same waits meanwhile. A damaged file is kept beside it.
+/// Loads, changes and saves it, under a lock against other processes. A copy of a damaged file is kept next to it.
 ///
 /// # Errors
-/// Those of the file system; a file of a later version, which is not changed.
+/// Those of the file system, and a file of a later version, which is not changed.
 pub fn change<T>(by: impl FnOnce(&mut Progress) -> T) -> io::Result<T> {
     match path() {
         Some(path) => change_at(&path, by),
@@ -166,8 +166,8 @@ fn path() -> Option<PathBuf> {
     paths::root().map(|root| root.join(FILE))
 }
 
-/// Keeps what a run showed: (exercise, check, word). `all` are the lesson's checks: of an exercise that the run
-/// touched, those that it left out keep their last word, and those that no longer exist are forgotten.
+/// Records the results of a run: (exercise, check, result). `all` are the checks of the lesson. For an exercise of the run,
+/// checks that did not run keep their last result, and checks that no longer exist are removed.
 ///
 /// # Errors
 /// Those of [`change`].

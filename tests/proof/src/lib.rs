@@ -1,4 +1,4 @@
-//! The proof: its tests hold that the house is as its plan says (see `tests/`).
+//! The proof: tests that course, graders, book and repository agree (see `tests/`).
 
 use std::{
     env,
@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-/// The folder of the whole house.
+/// The root folder of the repository.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()

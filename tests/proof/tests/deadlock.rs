@@ -1,4 +1,4 @@
-//! An answer that waits for ever ends at its check's deadline, and the student is told where it waits.
+//! An answer that waits forever ends at the deadline of its check, and the report says where it waits.
 
 use std::{sync::mpsc, thread, time::Duration};
 
@@ -10,7 +10,7 @@ fn a_deadlock_between_threads_is_stuck_and_not_a_hang() {
     let answer = Lesson03 {
         prefetched: |_, _, _, _, _| {
             let (jobs, todo) = mpsc::channel::<usize>();
-            // `jobs` lives on, so `recv` never ends, and the scope waits for its thread.
+            // `jobs` is not dropped, so `recv` never returns, and the scope waits for its thread.
             thread::scope(|scope| drop(scope.spawn(move || todo.recv().is_ok())));
             drop(jobs);
         },

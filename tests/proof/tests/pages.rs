@@ -1,7 +1,7 @@
-//! The pages draw in a real browser, without an error and without the network.
+//! The HTML pages draw in a real browser, without errors and without network access.
 //!
-//! Needs Chromium or Chrome (`apt-get install chromium`); `CANOPY_CHROMIUM` may name it. With `CANOPY_PAGES` set to a
-//! folder, the pages and pictures of them are left there to look at.
+//! Needs Chromium or Chrome (`apt-get install chromium`); `CANOPY_CHROMIUM` may contain its path. With
+//! `CANOPY_PAGES` set to a folder, the pages and screenshots of them are written there.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -31,7 +31,7 @@ fn browser() -> Option<PathBuf> {
         .find(|p| p.is_file())
 }
 
-/// Opens `page` and gives the document as the browser had it after its scripts ran, with what the console said.
+/// Opens `page` and returns the document after its scripts ran, and the output of the console.
 fn open(browser: &Path, page: &Path, extra: &[&str]) -> (String, String) {
     let profile = tempfile::tempdir().expect("a folder for the browser");
     let output = Command::new(browser)
@@ -59,7 +59,7 @@ fn open(browser: &Path, page: &Path, extra: &[&str]) -> (String, String) {
         .output()
         .expect("the browser starts");
     let log = String::from_utf8_lossy(&output.stderr);
-    // The software GL remarks on its own speed when the browser takes a picture.
+    // The software GL warns about its speed when the browser takes a screenshot.
     let said = log
         .lines()
         .filter(|l| l.contains("CONSOLE") && !l.contains("GL Driver Message (OpenGL, Performance"));
@@ -67,7 +67,7 @@ fn open(browser: &Path, page: &Path, extra: &[&str]) -> (String, String) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), console)
 }
 
-/// Holds that `html` draws its first frame, says nothing on the console and shows no hostile markup.
+/// Tests that `html` draws its first frame, writes nothing to the console and shows no hostile markup.
 fn draws(name: &str, html: &str, gl: &[&str], ready: &str) {
     let Some(browser) = browser() else {
         println!("not run, because no Chromium or Chrome is on the PATH (apt-get install chromium)");
@@ -80,7 +80,7 @@ fn draws(name: &str, html: &str, gl: &[&str], ready: &str) {
     let page = dir.join(format!("{name}.html"));
     std::fs::write(&page, html).expect("the page is written");
     let mark = format!("data-ready=\"{ready}\"");
-    // A browser without a screen may give the document before its first frame; what never draws never has the mark.
+    // A headless browser may return the document before its first frame. A page that never draws never has the mark.
     let (mut dom, mut console) = open(&browser, &page, &[gl, &["--dump-dom"]].concat());
     for _ in 0..2 {
         if !dom.contains(&mark) {
@@ -111,7 +111,7 @@ fn draws(name: &str, html: &str, gl: &[&str], ready: &str) {
     }
 }
 
-/// WebGL without a graphics card.
+/// WebGL without a GPU.
 const SOFTWARE_GL: [&str; 3] = [
     "--use-gl=angle",
     "--use-angle=swiftshader",

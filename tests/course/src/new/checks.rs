@@ -25,9 +25,9 @@ fn check_iterations(
 pub fn counts_the_last_batch(answer: &Lesson__NN__) -> Verdict {
     let mut draw = draw();
     let (batch, full) = (draw.whole(5, 40), draw.whole(2, 30));
-    check_iterations(answer, (0, batch), false, 0)?;
     check_iterations(answer, (batch * full, batch), false, full)?;
-    check_iterations(answer, (batch * full + 1, batch), false, full + 1)
+    check_iterations(answer, (batch * full + 1, batch), false, full + 1)?;
+    check_iterations(answer, (0, batch), false, 0)
 }
 
 pub fn drops_the_last_batch(answer: &Lesson__NN__) -> Verdict {
