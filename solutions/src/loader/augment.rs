@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct Augment {
     /// Rotate about the trunk (the z axis) by a random angle.
     pub turn: bool,
-    /// Standard deviation of the noise on each coordinate, in units of the frame; the noise is cut off at 5 of them.
+    /// Standard deviation of the noise on each coordinate, in units of the frame. Noise beyond 5 standard deviations is
+    /// clamped.
     pub jitter: f32,
-    /// Scale height and width, each by a random factor in [1 − scale, 1 + scale].
+    /// Multiply the width (x and y) and the height (z) each by a random factor in [1 − scale, 1 + scale].
     pub scale: f32,
-    /// Replace up to this fraction of the points by the first one (the point dropout of Qi et al. 2017).
+    /// Maximum dropout probability of a point (Qi et al. 2017): each cloud draws a probability between 0 and this
+    /// value, and each of its points is replaced by the first one with that probability.
     pub point_dropout: f32,
 }
 
@@ -26,7 +28,7 @@ impl Augment {
         point_dropout: 0.0,
     };
 
-    /// Changes `points` in place. `echo` contains their other channels, row after row; a dropped point takes those of the
+    /// Changes `points` in place. `echo` contains their other channels, row by row; a dropped point takes those of the
     /// first one.
     pub fn apply(&self, points: &mut [[f32; 3]], echo: &mut [f32], random: &mut Philox) {
         if self.turn {
@@ -64,8 +66,8 @@ pub fn turn(points: &mut [[f32; 3]], angle: f64) {
     }
 }
 
-/// Adds normal noise with standard deviation `deviation` to each coordinate, cut off at 5 of them. A deviation of 0 draws no
-/// random numbers.
+/// Adds normal noise with standard deviation `deviation` to each coordinate, clamped to 5 standard deviations. If
+/// `deviation` is 0, no random numbers are drawn.
 pub fn jitter(points: &mut [[f32; 3]], deviation: f32, random: &mut Philox) {
     if deviation > 0.0 {
         for c in points.iter_mut().flatten() {

@@ -1,4 +1,4 @@
-//! Batches of clouds of similar length, so that little is padded.
+//! Batches of clouds of similar length, which need little padding.
 
 use anyhow::{Context, Result};
 use canopy_data::{Dataset, Purpose};
@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use super::order::epoch_order;
 use super::sample::Points;
 
-/// The lengths up to which clouds share a bucket; each is twice the one before, so at most half of a batch is padding.
+/// The upper bounds of the buckets' lengths. Each is twice the one before, so in a bucket between two bounds, less than
+/// half of each batch is padding.
 const BOUNDS: [usize; 11] = [
     64,
     128,
@@ -22,8 +23,8 @@ const BOUNDS: [usize; 11] = [
     1 << 16,
 ];
 
-/// The number of points of each record's cloud that the network sees, if clouds keep their length; empty if all clouds have
-/// the same number of points. Reads every cloud once.
+/// With [`Points::All`], reads every cloud once and returns for each record how many of its points the network sees.
+/// With [`Points::Fixed`], returns an empty list.
 ///
 /// # Errors
 /// Returns an error that names the record if its cloud cannot be read.
@@ -41,9 +42,10 @@ pub fn lengths(data: &Dataset, points: Points) -> Result<Vec<usize>> {
     (0..data.len()).into_par_iter().map(of).collect()
 }
 
-/// The batches of epoch `epoch` over `records`, each of up to `size` clouds of similar length, in random order: a function
-/// of the arguments alone, and of the same number in every epoch. Buckets in which a single record is left give a batch
-/// together, because batch normalisation needs two clouds; a record that is still alone is dropped.
+/// The batches of epoch `epoch` over `records`, each of up to `size` clouds of similar length, in random order. They
+/// are a function of the arguments alone, and every epoch has equally many. Batch normalisation needs two clouds, so
+/// the records that are left alone in their buckets are put together into batches. A record that is still alone is
+/// dropped.
 pub fn epoch_by_length(
     records: &[usize],
     lengths: &[usize],
@@ -76,12 +78,14 @@ pub fn iterations_by_length(records: &[usize], lengths: &[usize], size: usize) -
     full_or_shared(single) + counts.into_iter().map(full_or_shared).sum::<usize>()
 }
 
-/// The bucket of a cloud: the first whose bound is at least its length, or one more after the last.
+/// The index of a cloud's bucket: that of the first bound that is at least `length`, or `bounds.len()` if there is
+/// none.
 fn bucket(bounds: &[usize], length: usize) -> usize {
     bounds.partition_point(|&bound| bound < length)
 }
 
-/// Batches of up to `size` clouds of similar length, by their places in `lengths`: for evaluation, so none is dropped.
+/// Batches of up to `size` clouds of similar length, as indices into `lengths`. No cloud is dropped: evaluation needs
+/// all.
 pub fn batches_by_length(lengths: &[usize], size: usize) -> Vec<Vec<usize>> {
     let order: Vec<usize> = (0..lengths.len()).collect();
     length_buckets(lengths, &order, &BOUNDS, size)
@@ -89,9 +93,10 @@ pub fn batches_by_length(lengths: &[usize], size: usize) -> Vec<Vec<usize>> {
 
 /// Cuts an epoch's `order` into batches of records of similar length.
 ///
-/// A record goes into the first bucket whose bound is at least its length (`lengths[record]`), and into one more bucket if
-/// it is longer than all `bounds`, which ascend. As soon as a bucket has `size` records, they are the next batch. At the
-/// end of the order the rest of each bucket is a batch, from the shortest bucket to the longest.
+/// `bounds` must ascend. A record goes into the first bucket whose bound is at least its length (`lengths[record]`); if
+/// it is longer than all bounds, it goes into one more bucket. As soon as a bucket has `size` records, they become the
+/// next batch. At the end of the order, the records left in each bucket become a batch, the bucket of the shortest
+/// clouds first.
 pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size: usize) -> Vec<Vec<usize>> {
     let mut filling = vec![Vec::new(); bounds.len() + 1];
     let mut batches = Vec::new();

@@ -13,11 +13,11 @@ use super::staging::to_device;
 /// One batch in host memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// `[clouds, points, channels]`, row after row.
+    /// `[clouds, points, channels]`, row by row.
     pub points: Vec<f32>,
     /// Channels of a point: see [`Features`].
     pub channels: usize,
-    /// `[clouds]`: the labels, numbers of species.
+    /// `[clouds]`: the labels, indices into the data set's species.
     pub labels: Vec<u32>,
     /// `[clouds]`: the record of each cloud in the data set.
     pub records: Vec<usize>,
@@ -29,7 +29,7 @@ impl Batch {
     /// A batch of `clouds`, `[points, channels]` each: padded with a mask if `points` allows different lengths.
     ///
     /// # Errors
-    /// Returns an error if clouds of different lengths have no points or an unknown number of channels.
+    /// With [`Points::All`], returns an error if a cloud has no points, or if `channels` is not 3, 4 or 6.
     pub fn new(
         clouds: &[Vec<f32>],
         channels: usize,
@@ -53,8 +53,8 @@ impl Batch {
         })
     }
 
-    /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`. If the batch has a mask, see
-    /// [`Self::mask_tensor`], the model needs it as well.
+    /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`. If the batch has a mask, the
+    /// model also needs [`Self::mask_tensor`].
     ///
     /// # Errors
     /// Returns an error if the device is out of memory.
@@ -66,7 +66,7 @@ impl Batch {
         ))
     }
 
-    /// The mask `[clouds, points]` (f32) on the CPU, where a model reads it, if the batch has one.
+    /// The mask `[clouds, points]` (f32), if the batch has one. It is on the CPU, because the model reads it there.
     ///
     /// # Errors
     /// Returns an error if the mask does not fit the batch.
@@ -76,13 +76,13 @@ impl Batch {
         Ok(self.mask.as_ref().map(tensor).transpose()?)
     }
 
-    /// Points of each cloud, with padding.
+    /// The number of points of each cloud, padding included.
     fn width(&self) -> usize {
         self.points.len() / (self.channels * self.labels.len().max(1))
     }
 }
 
-/// How records become batches.
+/// Settings and data from which a batch is prepared.
 #[derive(Clone, Debug)]
 pub struct Collate {
     /// The data set that the records belong to.
@@ -100,10 +100,10 @@ pub struct Collate {
 }
 
 impl Collate {
-    /// The batch of `records` in epoch `epoch`: a function of the arguments and of `self` alone, on whatever thread.
+    /// The batch of `records` in epoch `epoch`. It depends on the arguments and on `self` alone, not on the thread.
     ///
     /// # Errors
-    /// Returns an error that names the record and its file if it cannot be read or has no usable point.
+    /// Returns an error that names the tree and its file if a cloud cannot be read or if [`prepare`] refuses it.
     pub fn batch(&self, records: &[usize], epoch: u64) -> Result<Batch> {
         let (mut clouds, mut labels) = (Vec::new(), Vec::new());
         for &r in records {
@@ -163,13 +163,14 @@ fn stream(record: usize, epoch: u64) -> u64 {
     epoch << 32 | record as u64
 }
 
-/// What the network sees of `cloud`: points sampled, moved into their frame, augmented. `[points, channels]`.
+/// What the network sees of `cloud`: its points are sampled, moved into the frame and augmented. Returns
+/// `[points, channels]`.
 ///
-/// The numbers that it draws are those of `stream` under `seed`, sampling and augmentation each by its own key.
+/// All random numbers come from the stream `stream` under `seed`; sampling and augmentation have separate keys.
 ///
 /// # Errors
-/// Returns an error if the cloud has no points, no extent or a coordinate that is not finite, or if it lacks a channel
-/// of `features`.
+/// Returns an error if the cloud has no points, if all points are at the same place, if a coordinate is not finite, or
+/// if the cloud lacks a channel of `features`.
 pub fn prepare(
     cloud: &Cloud,
     points: Points,

@@ -1,4 +1,4 @@
-//! The channels of a point besides its coordinates.
+//! Which channels the network sees of a point: its coordinates, alone or with the echo of the laser pulse.
 
 use anyhow::{Result, ensure};
 use canopy_data::Cloud;
@@ -6,19 +6,20 @@ use serde::{Deserialize, Serialize};
 
 /// The channels of a point.
 ///
-/// The channels of the echo are functions of the point alone; none of their constants is fitted to the data. Intensity is
-/// in the scanner's own unit and falls with range, so a model that uses it is valid for its scanner and survey only, and it
-/// may recognise a site by its level of intensity.
+/// The channels of the echo (intensity, return number, number of returns) are functions of the point alone: no constant
+/// in them is fitted to the data. Intensity is in the scanner's own unit and falls with range. So a model that uses it
+/// is valid for its scanner and survey only, and it may recognise a site by its level of intensity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Features {
     /// x, y, z: 3 channels.
     #[default]
     Xyz,
-    /// x, y, z and log₁₀(1 + intensity)/2: 4 channels. How much near infrared leaves reflect depends on the species.
+    /// x, y, z and log₁₀(1 + intensity)/2: 4 channels. How much near-infrared light leaves reflect depends on the
+    /// species.
     Intensity,
-    /// These four, the return number divided by the pulse's number of returns, and that number divided by 5: 6 channels.
-    /// The number of returns of a pulse grows with the openness of the crown.
+    /// 6 channels: those of [`Self::Intensity`], the return number divided by the pulse's number of returns, and the
+    /// number of returns divided by 5. A pulse has more returns in a more open crown.
     Echo,
 }
 
@@ -32,7 +33,7 @@ impl Features {
         }
     }
 
-    /// The channels besides the coordinates of the points at `indices`, row after row.
+    /// Returns the echo channels, without the coordinates, of the points at `indices`, row by row.
     ///
     /// # Errors
     /// Returns an error if the cloud lacks a channel.

@@ -11,8 +11,8 @@ pub fn epoch_order(n: usize, seed: u64, epoch: u64) -> Vec<usize> {
     order
 }
 
-/// The number of batches of an epoch over `n` records in batches of `size`. With `drop_last`, a last batch that is not full
-/// is dropped, unless it is the only one: an epoch over some records is never empty.
+/// The number of batches of an epoch over `n` records in batches of `size`. With `drop_last`, a last batch that is not
+/// full is dropped, unless it is the only one. So an epoch over at least one record has at least one batch.
 ///
 /// # Panics
 /// Panics if `size` is 0.
@@ -33,8 +33,9 @@ pub fn batches(order: &[usize], size: usize, drop_last: bool) -> Vec<Vec<usize>>
     order.chunks(size).take(kept).map(<[usize]>::to_vec).collect()
 }
 
-/// Cuts a batch into micro-batches of at most `size` records and nearly equal length, for gradient accumulation. A batch of
-/// several records gives no micro-batch of one, whatever `size`: batch normalisation needs two.
+/// Cuts a batch into micro-batches of at most `size` records and nearly equal length, for gradient accumulation. Every
+/// micro-batch of a batch of several records has at least two, even if `size` is 1, because batch normalisation needs
+/// two.
 ///
 /// # Panics
 /// Panics if `size` is 0.

@@ -11,12 +11,12 @@ use std::{
 use anyhow::{Result, anyhow};
 use crossbeam_channel::{bounded, unbounded};
 
-/// Computes `make(0)`, `make(1)`, … `make(count − 1)` on `workers` threads and passes each result to `take` in this order,
+/// Computes `make(0)`, `make(1)`, … `make(count − 1)` on `workers` threads. Passes the results to `take` in this order,
 /// on the caller's thread, until there are no more or `take` returns false.
 ///
-/// At most `ahead` results are begun but not yet passed to `take`, so memory is bounded. An error is passed in its place, a
-/// panic of `make` as a [`Panicked`] error; the results after it follow. When `prefetched` returns, all its threads have
-/// ended, also if `take` panics. `workers` and `ahead` count as at least 1.
+/// Memory is bounded: at most `ahead` results have been begun and not yet been passed to `take`. An error is a result
+/// like any other, and a panic of `make` becomes a [`Panicked`] error; the results after it follow. When `prefetched`
+/// returns, all its threads have exited, even if `take` panics. `workers` and `ahead` count as at least 1.
 pub fn prefetched<T: Send>(
     count: usize,
     workers: usize,
@@ -26,7 +26,7 @@ pub fn prefetched<T: Send>(
 ) {
     let ahead = ahead.max(1);
     let (jobs, todo) = unbounded::<usize>();
-    // It has room for every result that can be under way, so a worker never waits to deliver.
+    // The channel has room for every result that can be in preparation, so `send` never blocks a worker.
     let (finished, done) = bounded(ahead);
     thread::scope(|scope| {
         for worker in 0..workers.clamp(1, ahead) {
@@ -40,14 +40,14 @@ pub fn prefetched<T: Send>(
                     }
                 }
             };
-            // If the system grants fewer threads, those that there are do the work.
+            // If the system refuses to start a thread, the other workers do its work.
             let _ = thread::Builder::new()
                 .name(format!("prefetch-{worker}"))
                 .spawn_scoped(scope, work);
         }
         // The workers hold the only senders now: if there are none, `recv` returns an error instead of waiting.
         drop(finished);
-        // Moved into this closure, so that every way out of it drops them, which ends the workers.
+        // They are moved into this closure, so that they are dropped when it returns or panics. Then the workers exit.
         let (jobs, todo, done) = (jobs, todo, done);
         let (mut begun, mut early) = (0, HashMap::new());
         for i in 0..count {
@@ -68,7 +68,7 @@ pub fn prefetched<T: Send>(
                 break;
             }
         }
-        // Requested but not begun: no longer needed.
+        // Jobs that no worker has begun are no longer needed.
         drop(jobs);
         todo.try_iter().for_each(drop);
     });
@@ -82,7 +82,8 @@ pub struct Panicked {
 }
 
 impl Panicked {
-    /// Dropping a panic's payload may panic in its turn. That must not end the worker: its result would never arrive.
+    /// Dropping a panic's payload may panic as well. This second panic must not end the worker, because then the result
+    /// would never arrive.
     fn new(index: usize, panic: Box<dyn Any + Send>) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let message = text

@@ -2,13 +2,13 @@
 
 use candle_core::{Device, Result, Tensor, bail};
 
-/// Points `[clouds, longest, C]` and mask `[clouds, longest]`, both f32: the mask is 1 for a point and 0 for padding. Each
-/// cloud's points come first in its row, in their order; all channels of the padding are 0.
+/// Returns the points `[clouds, longest, C]` and the mask `[clouds, longest]`, both f32. The mask is 1 for a point and
+/// 0 for padding. Each row starts with the points of its cloud in their order; all channels of the padding are 0.
 ///
 /// `PointNet::forward_masked` removes the padding again before the first layer.
 ///
 /// # Errors
-/// Returns an error if a cloud has no points, with its place in the batch, or if there is no cloud.
+/// Returns an error if there is no cloud, or if a cloud has no points; the message then contains the cloud's index.
 pub fn collate_ragged<const C: usize>(clouds: &[Vec<[f32; C]>], device: &Device) -> Result<(Tensor, Tensor)> {
     if let Some(empty) = clouds.iter().position(Vec::is_empty) {
         bail!("cloud {empty} of the batch has no points: remove it from the data set");
@@ -29,7 +29,7 @@ pub fn collate_ragged<const C: usize>(clouds: &[Vec<[f32; C]>], device: &Device)
     ))
 }
 
-/// Points and mask of [`collate_ragged`] in host memory, of clouds of `channels` channels, `[points, channels]` each.
+/// [`collate_ragged`] for clouds `[points, channels]`, with 3, 4 or 6 channels. Returns points and mask in host memory.
 pub(super) fn ragged(clouds: &[Vec<f32>], channels: usize) -> Result<(Vec<f32>, Vec<f32>)> {
     fn of<const C: usize>(clouds: &[Vec<f32>]) -> Result<(Tensor, Tensor)> {
         let clouds: Vec<Vec<[f32; C]>> = clouds.iter().map(|c| c.as_chunks().0.to_vec()).collect();

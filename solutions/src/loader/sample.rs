@@ -1,4 +1,4 @@
-//! Points sampled from a cloud, and the coordinate frame that they are seen in.
+//! Points sampled from a cloud, and the coordinate frame in which the network sees them.
 
 use canopy_data::Philox;
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 /// How many points of a cloud the network sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Points {
-    /// This many, sampled anew each time; from a cloud with fewer, some points are taken several times.
+    /// This many, sampled anew each time. If a cloud has fewer points, some are taken several times.
     Fixed(usize),
-    /// All of them, in clouds of different lengths; of a cloud with more than `max`, `max` are sampled.
+    /// All points, so that clouds have different lengths. If a cloud has more than `max` points, `max` of them are
+    /// sampled.
     All {
         /// The maximum, which bounds the memory of a batch.
         max: usize,
@@ -25,14 +26,14 @@ impl Points {
     }
 }
 
-/// `n` points sampled without replacement; if the cloud has fewer, each is taken at least ⌊n/len⌋ times.
-/// The sample of an empty cloud is empty.
+/// `n` points sampled without replacement. If the cloud has only `len` < `n` points, each is taken ⌊n/len⌋ or ⌈n/len⌉
+/// times. The sample of an empty cloud is empty.
 pub fn random_sample(points: &[[f32; 3]], n: usize, random: &mut Philox) -> Vec<[f32; 3]> {
     let indices = random_indices(points.len(), n, random);
     indices.into_iter().map(|i| points[i]).collect()
 }
 
-/// The indices of [`random_sample`]'s points among `len`.
+/// The indices of the points that [`random_sample`] takes from a cloud of `len` points.
 fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<usize> {
     if len == 0 {
         return Vec::new();
@@ -41,7 +42,8 @@ fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<usize> {
     while n - sample.len() >= len {
         sample.extend(0..len);
     }
-    // Fisher and Yates over a sparse table: time and memory grow with the sample, not with the cloud.
+    // A Fisher-Yates shuffle that stores only the positions that were swapped: time and memory grow with the sample,
+    // not with the cloud.
     let mut moved = std::collections::HashMap::new();
     for i in 0..n - sample.len() {
         let j = i + random.below(len - i);
@@ -53,7 +55,7 @@ fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<usize> {
 }
 
 /// Moves the centroid to the origin and scales the farthest point to distance 1, in place. The z axis stays vertical.
-/// Points that are all at one place end at the origin.
+/// If all points are at the same place, they all move to the origin.
 pub fn normalise(points: &mut [[f32; 3]]) {
     let n = points.len().max(1) as f64;
     let mut centre = [0f64; 3];
@@ -82,8 +84,8 @@ pub enum Frame {
     /// Centroid at the origin, farthest point at distance 1: only the shape counts. See [`normalise`].
     #[default]
     Sphere,
-    /// Size counts as well: the centroid's x and y at the origin, z unchanged, all in units of 20 m. For clouds whose
-    /// z is the height above ground.
+    /// Size counts as well: x and y are relative to the centroid, z is the height above 0 (the cloud's origin
+    /// included), and all are in units of 20 m. For clouds whose z is the height above ground.
     Metric,
 }
 

@@ -1,12 +1,12 @@
 //! Copies a batch to the device.
 //!
-//! For CUDA the batch is first copied into pinned memory, from which the GPU reads by itself. The copy to the device is only
-//! queued on the stream, so the host does not wait and later kernels of the stream do. The driver would copy pageable
-//! memory through a buffer of its own while the host waits.
+//! For CUDA the batch is first copied into pinned memory, from which the GPU reads by itself. The copy to the device is
+//! only queued on the stream: the host does not wait for it, but later kernels on the stream do. From pageable memory,
+//! the driver would copy through a buffer of its own while the host waits.
 
 use candle_core::{Device, Result, Shape, Tensor};
 
-/// `values` as a tensor of `shape` on `device`.
+/// Copies `values` to `device`, as a tensor of `shape`.
 ///
 /// # Errors
 /// Returns an error if the shape does not fit the values or if the device is out of memory.
@@ -54,7 +54,7 @@ mod pinned {
             staging.next += 1;
             let fits = |b: &PinnedHostSlice<f32>| b.len() == values.len() && b.context() == stream.context();
             if !staging.buffers.get(at).is_some_and(fits) {
-                // SAFETY: it is filled below before anything reads it.
+                // SAFETY: the buffer is filled below before anything reads it.
                 let fresh = unsafe { stream.context().alloc_pinned::<f32>(values.len()) }.w()?;
                 if at < staging.buffers.len() {
                     staging.buffers[at] = fresh;
@@ -63,9 +63,10 @@ mod pinned {
                 }
             }
             let buffer = &mut staging.buffers[at];
-            // Waits, by its event, for the copy before last, which read this buffer.
+            // `as_mut_slice` waits on the buffer's event until the copy before last, which read this buffer, has
+            // finished.
             buffer.as_mut_slice().w()?.copy_from_slice(values);
-            // SAFETY: the copy, queued on the same stream before any reader, writes all of it.
+            // SAFETY: the copy below writes the whole slice, and it is queued on the same stream before any reader.
             let mut slice = unsafe { device.alloc::<f32>(values.len()) }?;
             device.memcpy_htod(buffer, &mut slice)?;
             let storage = CudaStorage::wrap_cuda_slice(slice, device.clone());

@@ -21,7 +21,7 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// A loader with `workers` threads (at least one) and up to `prefetch` batches (at least one) in preparation for each.
+    /// A loader with `workers` threads and up to `prefetch` batches in preparation per thread, both at least one.
     pub fn new(collate: Arc<Collate>, workers: usize, prefetch: usize) -> Self {
         let workers = workers.max(1);
         Self {
@@ -31,14 +31,16 @@ impl Loader {
         }
     }
 
-    /// The batches of epoch `epoch`, in the order of `batches`. Their threads run until the iterator is dropped.
+    /// The batches of epoch `epoch`, in the order of `batches`. The threads exit after the last batch, or when the
+    /// iterator is dropped.
     pub fn epoch(&self, epoch: u64, batches: Vec<Vec<usize>>) -> EpochBatches {
-        // No capacity: a batch that the trainer has not received yet counts among those in preparation.
+        // Without capacity, `send` returns only when the trainer receives the batch. Until then, the batch counts as
+        // one of those in preparation.
         let (ready, incoming) = bounded(0);
         let left = batches.len();
         let (collate, workers, ahead) = (self.collate.clone(), self.workers, self.ahead);
         let deliver = move || prepare_all(&collate, epoch, &batches, (workers, ahead), &ready);
-        // Without a thread `ready` is dropped, and the first call of `next` reports it.
+        // If the thread cannot be started, `ready` is dropped, and the first call of `next` returns an error.
         let thread = thread::Builder::new().name("loader".into()).spawn(deliver).ok();
         EpochBatches {
             incoming,
@@ -62,7 +64,7 @@ fn prepare_all(
     prefetched(batches.len(), workers, ahead, &make, &mut |batch: Result<
         Batch,
     >| {
-        // A panic knows nothing of trees; other errors name theirs.
+        // The message of a panic does not name the trees of the batch; other errors name theirs.
         let named = batch.map_err(|e| match e.is::<Panicked>() {
             true => e.context(format!("the batch of {}", collate.trees(&batches[sent]))),
             false => e,
@@ -102,7 +104,8 @@ impl Iterator for EpochBatches {
         Some(received.unwrap_or_else(|_| {
             self.left = 0;
             Err(anyhow!(
-                "the loader's thread has ended: the system may have refused it or ended it"
+                "the loader's thread could not be started, or exited before its last batch: reduce --workers, or \
+                 end programs that use many threads"
             ))
         }))
     }
@@ -110,7 +113,7 @@ impl Iterator for EpochBatches {
 
 impl Drop for EpochBatches {
     fn drop(&mut self) {
-        // Without a receiver the loader's thread stops at its next batch.
+        // After the receiver is dropped, the loader's thread stops at its next `send`.
         self.incoming = crossbeam_channel::never();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -188,7 +191,7 @@ mod tests {
         }
     }
 
-    /// What an epoch delivers; fails if it has not ended after a minute.
+    /// All results of an epoch. Panics if the epoch has not ended after a minute.
     fn delivered(batches: Vec<Vec<usize>>) -> Vec<Result<Batch>> {
         let (sender, receiver) = bounded(1);
         thread::spawn(move || {

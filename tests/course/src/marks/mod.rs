@@ -235,7 +235,7 @@ fn each(class: &Class, out: &Path, name: &str, by: impl Fn(&Grade) -> Result<Str
 
 fn pages(class: &Class, out: &Path) -> Result<usize> {
     let written = each(class, out, "grade.html", |grade| Ok(page::student(grade)))?;
-    put(&out.join("index.html"), &page::class(class))?;
+    put(&out.join("index.html"), page::class(class))?;
     Ok(written + 1)
 }
 
