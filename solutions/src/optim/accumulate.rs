@@ -4,9 +4,10 @@ use candle_core::{Result, Tensor, bail};
 
 /// The gradients of the mean loss over a large batch that is processed in micro-batches: Σᵢ weightᵢ·gᵢ / Σᵢ weightᵢ.
 ///
-/// The weight of a micro-batch is its number of records, or the sum of their weights. `gradients(i)` returns the gradients
-/// of micro-batch i's own mean loss, one for each parameter. It is called once for each micro-batch, in order; only one
-/// set of gradients is in memory besides the sum. The gradients of a single micro-batch are returned as they are.
+/// The weight of a micro-batch is its number of records or, if the records have weights in the loss, the sum of these
+/// weights. `gradients(i)` returns the gradients of micro-batch i's own mean loss, one for each parameter. It is called
+/// once for each micro-batch, in order, so only one set of gradients is in memory besides the sum. If there is a single
+/// micro-batch, its gradients are returned unchanged.
 ///
 /// # Errors
 /// Returns an error if there is no micro-batch, if the weights do not add up to more than 0, if the number of gradients
@@ -27,7 +28,7 @@ pub fn accumulated(
         let grads = gradients(i)?;
         if i > 0 && grads.len() != sum.len() {
             bail!(
-                "accumulation: micro-batch {i} has {} gradients, those before it {}",
+                "accumulation: micro-batch {i} has {} gradients, but those before it have {} each",
                 grads.len(),
                 sum.len()
             );

@@ -17,7 +17,8 @@ pub struct AdamConfig {
     pub eps: f64,
     /// λ: λ times the parameter is added to its gradient.
     pub weight_decay: f64,
-    /// AdamW's decay instead: each step multiplies the parameter by 1 − lr·λ. [`AdamWConfig`] sets it.
+    /// Whether weight decay is decoupled, as in AdamW: each step then multiplies the parameter by 1 − lr·λ, and the
+    /// gradient does not change. [`AdamWConfig`] sets it.
     #[serde(skip)]
     pub decoupled: bool,
 }
@@ -98,7 +99,7 @@ impl AdamConfig {
         Ok(())
     }
 
-    /// The settings of a step; its number is added by [`AdamState::advance`].
+    /// The settings of a step. [`AdamState::advance`] sets the number of the step.
     pub(super) fn step(&self, lr: f64) -> AdamStep {
         AdamStep {
             lr,
@@ -113,7 +114,7 @@ impl AdamConfig {
     }
 }
 
-/// What Adam remembers of the steps so far.
+/// Adam's state: what is kept from one step to the next.
 #[derive(Clone, Debug)]
 pub struct AdamState {
     /// Steps taken.
@@ -137,13 +138,13 @@ impl AdamState {
         })
     }
 
-    /// The state as it is saved, named as in PyTorch.
+    /// The state of each parameter under its name in PyTorch, for saving and loading.
     pub(super) fn moments(&self) -> Vec<Moments<'_>> {
         vec![("exp_avg", &self.mean), ("exp_avg_sq", &self.square)]
     }
 
-    /// Takes one step and counts it: `fused` takes all parameters that the multi-tensor kernels serve in one pass,
-    /// `plain` takes the others one by one.
+    /// Takes one step and counts it. One call of `fused` updates all parameters that the multi-tensor kernels support;
+    /// `plain` updates the others one by one.
     pub(super) fn advance(
         &mut self,
         params: &[Var],
@@ -175,14 +176,14 @@ impl AdamState {
     }
 }
 
-/// A step of many weights by their gradients, means and squares.
+/// Takes one step for many weights. The arguments are weights, gradients, means, squares and settings.
 pub(super) type Fused =
     fn(&[&Tensor], &[&Tensor], &[&Tensor], &[&Tensor], &AdamStep) -> candle_core::Result<()>;
 
-/// The step of one weight by its gradient, mean and square.
+/// Takes one step for one weight. The arguments are the weight, its gradient, `[mean, square]` and the settings.
 pub(super) type Plain = fn(&Var, &Tensor, [&Var; 2], &AdamStep) -> candle_core::Result<()>;
 
-/// One step of Adam (Kingma and Ba 2015, algorithm 1) on each of `params` by its gradient.
+/// Takes one step of Adam (Kingma and Ba 2015, algorithm 1) for each of `params`.
 ///
 /// # Errors
 /// Returns an error if gradients or state do not fit the parameters.
@@ -196,7 +197,7 @@ pub fn adam_step(
     state.advance(params, grads, config.step(lr), multi_tensor::adam, plain)
 }
 
-/// Both running means of a gradient g after one more step: m ← m + (1−β₁)(g − m) and v ← β₂v + (1−β₂)g².
+/// Updates both running means with the gradient g and returns them: m ← m + (1−β₁)(g − m) and v ← β₂v + (1−β₂)g².
 pub(super) fn new_moments(
     [mean, square]: [&Var; 2],
     g: &Tensor,
@@ -215,7 +216,7 @@ pub(super) fn corrections(s: &AdamStep) -> [f64; 2] {
     [s.beta1, s.beta2].map(|beta| 1.0 - beta.powf(s.step as f64))
 }
 
-/// The step in candle's operators, for every device and dtype: the specification of the kernel.
+/// The step with candle's operators, for every device and dtype. It is the specification of the kernel.
 fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_core::Result<()> {
     let (keep, decay) = match s.decoupled {
         true => (1.0 - s.lr * s.weight_decay, 0.0),
@@ -229,7 +230,8 @@ fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_c
     param.set(&(w - ((m / below)? * (s.lr / first))?)?)
 }
 
-/// Adam (Kingma and Ba 2015), and AdamW (Loshchilov and Hutter 2019) if the decay is decoupled; both as in PyTorch.
+/// Adam (Kingma and Ba 2015), or AdamW (Loshchilov and Hutter 2019) if the weight decay is decoupled; both as in
+/// PyTorch.
 pub(super) struct Adam {
     state: AdamState,
     config: AdamConfig,

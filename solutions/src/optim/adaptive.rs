@@ -1,6 +1,6 @@
 //! Optimizers that scale the step of each weight by its past gradients: Adagrad, RMSprop, Adadelta.
 //!
-//! They are here for comparison and consist of candle's operators; no kernel serves them.
+//! They are here for comparison. They use candle's operators: there are no fused kernels for them.
 
 use anyhow::{Result, ensure};
 use candle_core::{Tensor, Var};
@@ -75,8 +75,8 @@ impl Formula {
         }
     }
 
-    /// The step of a parameter before it is multiplied by lr. Updates the parameter's state `kept`, which is in the order of
-    /// [`Self::kinds`].
+    /// Returns the step of a parameter before it is multiplied by lr. Updates the parameter's state `kept`, one
+    /// variable for each of [`Self::kinds`] in the same order.
     fn change(&self, grad: &Tensor, kept: &[&Var]) -> candle_core::Result<Tensor> {
         let running = |var: &Var, new: &Tensor, keep: f64| {
             (var.as_detached_tensor() * keep)? + (new.sqr()? * (1.0 - keep))?

@@ -6,8 +6,8 @@ use crate::kernels::multi_tensor;
 /// Added to the norm, as in PyTorch.
 const EPS: f64 = 1e-6;
 
-/// Scales all gradients by min(1, max_norm/(‖g‖ + 1e-6)), ‖g‖ being the 2-norm over all of them together
-/// (Pascanu et al. 2013). Returns ‖g‖ as a scalar tensor: f64 if the gradients are f64, otherwise f32.
+/// Scales all gradients by min(1, max_norm/(‖g‖ + 1e-6)), where ‖g‖ is the 2-norm of all gradients together (Pascanu et
+/// al. 2013). Returns ‖g‖ as a scalar tensor: f64 if the gradients are f64, otherwise f32.
 ///
 /// On a GPU the factor is applied even if it is 1, and the norm is not read back, so the host does not wait.
 ///
@@ -48,7 +48,7 @@ fn on_cpu(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
     let all: Vec<&Tensor> = grads.iter().collect();
     let norm = multi_tensor::global_norm(&all)?;
     let factor = (max_norm / (norm + EPS)) as f32;
-    // A norm of NaN must reach the gradients.
+    // If the norm is NaN, the gradients become NaN as well, as in PyTorch.
     if factor < 1.0 || factor.is_nan() {
         let scaled = multi_tensor::scaled(&all, factor)?;
         grads.clone_from_slice(&scaled);

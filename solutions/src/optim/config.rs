@@ -9,7 +9,7 @@ use super::optimizer::Optimizer;
 use super::sgd::{Sgd, SgdConfig};
 use super::state::{Params, Ruled};
 
-/// Which optimizer, and its settings; the learning rate is an argument of each step.
+/// The kind of optimizer and its settings. The learning rate is not among them: it is an argument of each step.
 ///
 /// In TOML: `kind = "adamw"`, `weight_decay = 0.01`, ….
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,15 +21,15 @@ pub enum OptimConfig {
     Adam(AdamConfig),
     /// Adam with decoupled weight decay.
     AdamW(AdamWConfig),
-    /// Steps divided by the root of all squared gradients so far.
+    /// Divides each step by the root of the sum of all squared gradients so far.
     Adagrad(AdagradConfig),
-    /// Steps divided by the root of a running mean of squared gradients.
+    /// Divides each step by the root of a running mean of the squared gradients.
     Rmsprop(RmspropConfig),
-    /// RMSprop that sets the length of its steps itself.
+    /// RMSprop that also multiplies each step by the root mean square of past steps, so that it needs no learning rate.
     Adadelta(AdadeltaConfig),
-    /// SGD with momentum, each tensor's learning rate scaled by its trust ratio.
+    /// SGD with momentum; each tensor's learning rate is multiplied by its trust ratio.
     Lars(LarsConfig),
-    /// AdamW, each tensor's step scaled by its trust ratio.
+    /// AdamW; each tensor's step is multiplied by its trust ratio.
     Lamb(LambConfig),
     /// L-BFGS, a quasi-Newton method, for a loss over the whole data set.
     Lbfgs(LbfgsConfig),
@@ -57,7 +57,7 @@ impl OptimConfig {
         Self::AdamW(AdamWConfig::default())
     }
 
-    /// The optimizer of the named `params`, at its start.
+    /// Creates the optimizer of the named `params`, before its first step.
     ///
     /// # Errors
     /// Returns an error if a setting is out of range.

@@ -4,7 +4,8 @@
 use candle_core::{Result, Tensor, Var, bail};
 use canopy_data::Purpose;
 
-/// A random direction: a tensor of standard normal numbers for each of `params`. It is a function of `seed`.
+/// A random direction: a tensor of standard normal numbers for each of `params`. The same `seed` gives the same
+/// numbers.
 ///
 /// # Errors
 /// Returns an error if the device is out of memory.
@@ -17,13 +18,13 @@ pub fn random_directions(params: &[Var], seed: u64) -> Result<Vec<Tensor>> {
     params.iter().enumerate().map(of).collect()
 }
 
-/// The loss at w + αd for each α of `alphas`, w being the values of `params` and d their `directions`, filter-normalised:
-/// each filter of d (a row of a weight matrix with all further axes) is scaled to the norm of w's filter, so that networks
-/// with small and with large weights can be compared. Biases and the scales of batch norm (one axis or none) do not change.
-/// A filter of d with norm 0 stays 0.
+/// The loss at w + αd for each α of `alphas`. w are the values of `params`, and d are the `directions`, normalised by
+/// filter: each filter of d (a row of a weight matrix with all further axes) is scaled to the norm of the same filter
+/// of w, so that networks with small and with large weights can be compared. A filter of d with norm 0 stays 0. Tensors
+/// with at most one axis (biases, γ and β of batch norm) do not change.
 ///
-/// `loss` returns the loss at the current values of `params`. Afterwards the parameters are bit-identical to what they were,
-/// also if `loss` fails.
+/// `loss` returns the loss at the current values of `params`. Afterwards the parameters are bit-identical to their
+/// values before the call, even if `loss` fails.
 ///
 /// # Errors
 /// Returns an error if the directions do not fit the parameters or if `loss` fails.
@@ -61,14 +62,15 @@ pub fn loss_along(
     losses
 }
 
-/// `direction` with each filter scaled to the norm of that of `weight`; zeros if the weight has no filters.
+/// `direction` with each filter scaled to the norm of the same filter of `weight`; zeros if `weight` has at most one
+/// axis.
 fn filter_normalised(weight: &Tensor, direction: &Tensor) -> Result<Tensor> {
     if weight.rank() < 2 {
         return direction.zeros_like();
     }
     let norms = |t: &Tensor| t.flatten_from(1)?.sqr()?.sum_keepdim(1)?.sqrt();
     let (wanted, own) = (norms(weight)?, norms(direction)?);
-    // A filter with norm 0 is divided by 1.
+    // Divide a filter with norm 0 by 1, not by 0.
     let own = (&own + own.eq(0.0)?.to_dtype(own.dtype())?)?;
     let flat = direction.flatten_from(1)?.broadcast_mul(&(wanted / own)?)?;
     flat.reshape(direction.shape())

@@ -16,10 +16,11 @@ pub struct LarsConfig {
     pub momentum: f64,
     /// λ: λ times the weight is added to its gradient.
     pub weight_decay: f64,
-    /// η, the trust coefficient: the length of a tensor's step at learning rate 1, as a fraction of its norm.
+    /// η, the trust coefficient: at learning rate 1 and without momentum, a tensor's step is about this fraction of the
+    /// norm of its weights.
     pub trust: f64,
-    /// Whether biases and the scales of batch norm (tensors with one axis or none) are scaled and decayed as well.
-    /// Most implementations leave them out.
+    /// Whether tensors with at most one axis (biases, γ and β of batch norm) get a trust ratio and weight decay as
+    /// well. Most implementations leave them out.
     pub vectors: bool,
 }
 
@@ -34,8 +35,8 @@ impl Default for LarsConfig {
     }
 }
 
-/// LARS's local learning rate η‖w‖/(‖g‖ + λ‖w‖) (You, Gitman and Ginsburg 2017, equation 6), λ being the weight decay; 1
-/// if the norm of the weights or of the gradient is 0.
+/// LARS's local learning rate η‖w‖/(‖g‖ + λ‖w‖) (You, Gitman and Ginsburg 2017, equation 6), where η is `trust` and λ
+/// is `weight_decay`. Returns 1 if the norm of the weights or of the gradient is 0.
 pub fn trust_ratio(weight_norm: f64, grad_norm: f64, weight_decay: f64, trust: f64) -> f64 {
     if weight_norm == 0.0 || grad_norm == 0.0 {
         return 1.0;
@@ -43,9 +44,9 @@ pub fn trust_ratio(weight_norm: f64, grad_norm: f64, weight_decay: f64, trust: f
     trust * weight_norm / (grad_norm + weight_decay * weight_norm)
 }
 
-/// One step of LARS (You, Gitman and Ginsburg 2017, algorithm 1) on each of `params`: v ← μv + lr·ratio·(g + λw),
-/// w ← w − v, the ratio being the tensor's own [`trust_ratio`]. `velocities` has one variable like each parameter, zero
-/// before the first step.
+/// Takes one step of LARS (You, Gitman and Ginsburg 2017, algorithm 1) for each of `params`: v ← μv + lr·ratio·(g +
+/// λw), w ← w − v, where ratio is the tensor's own [`trust_ratio`]. `velocities` has a variable of the same shape for
+/// each parameter; all are zero before the first step.
 ///
 /// # Errors
 /// Returns an error if gradients or velocities do not fit the parameters.
@@ -79,7 +80,7 @@ pub fn lars_step(
     Ok(())
 }
 
-/// The 2-norm. On the CPU the squares are summed in f64.
+/// The 2-norm; the squares are summed in f64.
 fn norm(tensor: &Tensor) -> candle_core::Result<f64> {
     if multi_tensor::serves(tensor) {
         return multi_tensor::global_norm(&[tensor]);
@@ -158,7 +159,7 @@ impl Default for LambConfig {
 }
 
 impl LambConfig {
-    /// The same settings as Adam's. The decay is not decoupled there: LAMB adds it to its direction.
+    /// The same settings for Adam. `decoupled` is false, because LAMB itself adds the weight decay to its direction.
     fn adam(&self) -> AdamConfig {
         AdamConfig {
             beta1: self.beta1,
@@ -170,8 +171,9 @@ impl LambConfig {
     }
 }
 
-/// One step of LAMB (You et al. 2020, algorithm 2) on each of `params`: with Adam's corrected moments m̂ and v̂,
-/// r = m̂/(√v̂ + ε) + λw and w ← w − lr·(‖w‖/‖r‖)·r; the ratio is 1 if either norm is 0.
+/// Takes one step of LAMB (You et al. 2020, algorithm 2) for each of `params`. With Adam's bias-corrected moments m̂
+/// and v̂, it computes r = m̂/(√v̂ + ε) + λw and w ← w − lr·(‖w‖/‖r‖)·r. The ratio ‖w‖/‖r‖ is replaced by 1 if either
+/// norm is 0.
 ///
 /// # Errors
 /// Returns an error if gradients or state do not fit the parameters.
@@ -185,7 +187,7 @@ pub fn lamb_step(
     state.advance(params, grads, config.adam().step(lr), multi_tensor::lamb, plain)
 }
 
-/// The step in candle's operators, for every device and dtype: the specification of the kernel.
+/// The step with candle's operators, for every device and dtype. It is the specification of the kernel.
 fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_core::Result<()> {
     let w = param.as_detached_tensor();
     let [m, v] = new_moments(state, &grad.detach(), s)?;

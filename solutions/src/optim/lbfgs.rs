@@ -21,10 +21,11 @@ impl Default for LbfgsConfig {
     }
 }
 
-/// L-BFGS (Nocedal 1980) without line search, one gradient a step: PyTorch's with `max_iter=1`.
+/// L-BFGS (Nocedal 1980) without line search and with one gradient per step, as PyTorch's `LBFGS` with `max_iter=1`.
 ///
 /// It estimates the curvature from how the gradient changed along past steps. So all gradients must be of one function,
-/// the loss over the whole data set: from batch to batch they would change for other reasons. It computes in f64.
+/// the loss over the whole data set: gradients of different batches also differ because the batches differ. All vectors
+/// are f64.
 pub(super) struct Lbfgs {
     params: Params,
     config: LbfgsConfig,
@@ -36,7 +37,7 @@ pub(super) struct Lbfgs {
 }
 
 impl Lbfgs {
-    /// The first step is along the gradient.
+    /// The first step goes against the gradient.
     ///
     /// # Errors
     /// Returns an error if the history is 0.
@@ -54,7 +55,7 @@ impl Lbfgs {
         })
     }
 
-    /// Minus the inverse Hessian times the gradient, by the two-loop recursion of Nocedal's paper.
+    /// Minus the estimated inverse Hessian times the gradient, by the two-loop recursion of Nocedal's paper.
     fn direction(&self, grad: &[f64]) -> Vec<f64> {
         let mut d: Vec<f64> = grad.iter().map(|g| -g).collect();
         let mut shares = Vec::with_capacity(self.past.len());
@@ -101,7 +102,8 @@ impl Optimizer for Lbfgs {
         self.step += 1;
         if let Some((before, moved)) = self.last.take() {
             let change: Vec<f64> = grad.iter().zip(&before).map(|(g, b)| g - b).collect();
-            // A pair is stored only if the slope rose along the step: otherwise the curvature would not be positive.
+            // A pair is stored only if the slope increased along the step, that is, if the curvature along it is
+            // positive.
             if dot(&change, &moved) > 1e-10 {
                 if self.past.len() == self.config.history {
                     self.past.pop_front();

@@ -1,8 +1,9 @@
-//! Optimizers and gradient clipping, numerically as in PyTorch.
+//! Optimizers and gradient clipping. Those that PyTorch has compute the same numbers as PyTorch, up to rounding.
 //!
-//! Each optimizer is a plain function over parameters, gradients and state (`sgd_step`, `adam_step`, `lamb_step`, …), and
-//! [`OptimConfig::build`] wraps it for the trainer. On the CPU in f32 the functions use the fused kernels of
-//! `kernels::multi_tensor`, elsewhere candle's operators.
+//! Most optimizers are plain functions over parameters, gradients and state (`sgd_step`, `adam_step`, `lamb_step`, …).
+//! [`OptimConfig::build`] wraps them for the trainer. On the CPU in f32, SGD with momentum, Adam, LAMB and the clipping
+//! use the fused kernels of `kernels::multi_tensor`. On other devices and with other dtypes, they use candle's
+//! operators.
 
 mod accumulate;
 mod adam;

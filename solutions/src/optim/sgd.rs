@@ -56,7 +56,7 @@ pub fn momentum_step(
     descend(params, grads, velocities, &plain_step(lr, momentum))
 }
 
-/// A step without weight decay and without Nesterov's momentum.
+/// The settings of a step without weight decay and without Nesterov's momentum.
 fn plain_step(lr: f64, momentum: f64) -> SgdStep {
     SgdStep {
         lr,
@@ -67,8 +67,8 @@ fn plain_step(lr: f64, momentum: f64) -> SgdStep {
     }
 }
 
-/// One step of SGD in any form; without momentum there are no velocities. The multi-tensor kernel takes the parameters
-/// that it serves in one pass, [`plain`] takes the others.
+/// One step of SGD in any form. `velocities` is empty if there is no momentum. One call of the multi-tensor kernel
+/// updates all parameters that it supports; [`plain`] updates the others, and all of them if there is no momentum.
 fn descend(params: &[Var], grads: &[Tensor], velocities: &[Var], step: &SgdStep) -> candle_core::Result<()> {
     if grads.len() != params.len() {
         bail!("sgd: {} parameters with {} gradients", params.len(), grads.len());
@@ -90,7 +90,8 @@ fn descend(params: &[Var], grads: &[Tensor], velocities: &[Var], step: &SgdStep)
         .try_for_each(|i| plain(&params[i], &grads[i], velocities.get(i), step))
 }
 
-/// The step of one parameter in candle's operators, for every device and dtype: the specification of the kernel.
+/// The step of one parameter with candle's operators, for every device and dtype. It is the specification of the
+/// kernel.
 fn plain(param: &Var, grad: &Tensor, velocity: Option<&Var>, s: &SgdStep) -> candle_core::Result<()> {
     let w = param.as_detached_tensor();
     let mut direction = grad.detach();
@@ -108,8 +109,9 @@ fn plain(param: &Var, grad: &Tensor, velocity: Option<&Var>, s: &SgdStep) -> can
     param.set(&(w - (direction * s.lr)?)?)
 }
 
-/// SGD with momentum as in PyTorch, without dampening: v ← μv + (g + λw), w ← w − lr·v; with Nesterov's momentum
-/// w ← w − lr·(g + λw + μv). The learning rate is not part of the velocity, so a change of it acts at once.
+/// SGD with momentum as in PyTorch, without dampening: v ← μv + (g + λw), w ← w − lr·v; with Nesterov's momentum w ← w
+/// − lr·(g + λw + μv). The velocity does not contain the learning rate, so a change of the learning rate takes effect
+/// at once.
 pub(super) struct Sgd {
     velocities: Vec<Var>,
     config: SgdConfig,

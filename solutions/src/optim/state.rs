@@ -1,4 +1,4 @@
-//! What all optimizers share: named parameters, the state of each, saving it and loading it back.
+//! What the optimizers share: named parameters, and saving and loading their state.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use candle_core::{DType, Device, Tensor, Var};
 
 use super::optimizer::Optimizer;
 
-/// The parameters of an optimizer, in the order of the gradients that it is given.
+/// The parameters of an optimizer. Its gradients come in the same order.
 pub(super) struct Params {
     pub names: Vec<String>,
     pub vars: Vec<Var>,
@@ -43,7 +43,7 @@ impl Params {
     }
 }
 
-/// One variable like each parameter, filled with zeros.
+/// A variable of zeros for each parameter, with the same shape, dtype and device.
 pub(super) fn zeros_like<'a>(params: impl IntoIterator<Item = &'a Var>) -> Result<Vec<Var>> {
     params
         .into_iter()
@@ -54,7 +54,7 @@ pub(super) fn zeros_like<'a>(params: impl IntoIterator<Item = &'a Var>) -> Resul
 /// One kind of state: a variable for each parameter, saved under the name `KIND.PARAMETER`.
 pub(super) type Moments<'a> = (&'static str, &'a [Var]);
 
-/// How an optimizer changes its parameters, and what it remembers between two steps.
+/// How an optimizer changes its parameters, and which state it keeps from one step to the next.
 pub(super) trait Rule: Send {
     /// Takes one step. The gradients have been checked against the parameters.
     fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()>;
@@ -62,7 +62,7 @@ pub(super) trait Rule: Send {
     /// The state of all parameters.
     fn moments(&self) -> Vec<Moments<'_>>;
 
-    /// Called when a saved state has been loaded that had taken `steps` steps.
+    /// Called after a saved state has been loaded. `steps` is the number of steps that it had taken.
     fn resume_at(&mut self, _steps: u64) {}
 }
 
@@ -143,7 +143,7 @@ fn fetch(state: &HashMap<String, Tensor>, name: &str, like: &Var) -> Result<Tens
     Ok(tensor.to_device(like.device())?)
 }
 
-/// The integer of that name.
+/// The scalar `name` of the state, as an integer that is not negative.
 pub(super) fn scalar(state: &HashMap<String, Tensor>, name: &str) -> Result<u64> {
     let tensor = state
         .get(name)

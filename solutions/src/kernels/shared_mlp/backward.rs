@@ -1,9 +1,10 @@
 //! The backward pass, from the last layer to the first.
 //!
-//! Of a stored layer, with g the gradient after the ReLU, x̂ the normalised product, u = γ/σ, M rows:
-//! dβ = Σg, dγ = Σg·x̂, dy = u·(g − dβ/M − x̂·dγ/M), dW = dyᵀA, dA = dy·W. Each layer's pass over the rows
-//! computes dy in the cache, adds to dW, and stores dA already masked and summed for the layer before it. A layer that is
-//! batch norm alone has no dW, and dA = dy.
+//! For a stored layer over M rows, let A be its input, y = A·Wᵀ, x̂ the normalised y and u = γ/σ. Let g be the gradient
+//! of the layer's output, set to 0 wherever the ReLU's output is 0 (masked). Then dβ = Σg, dγ = Σg·x̂, dy = u·(g − dβ/M
+//! − x̂·dγ/M), dW = dyᵀA and dA = dy·W. Each layer's pass over the rows computes dy in the cache and adds to dW. It
+//! stores dA masked by the ReLU of the layer before, and computes that layer's sums dβ and dγ at the same time. A layer
+//! that is batch norm alone has no dW, and dA = dy.
 
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
@@ -26,14 +27,14 @@ pub struct Saved {
     pub widest: Option<Widest>,
 }
 
-/// Sums over the rows of a layer's gradient: dβ and dγ.
+/// Sums over the rows of a layer: dβ and dγ.
 pub struct Sums {
     pub beta: Vec<f32>,
     pub gamma: Vec<f32>,
 }
 
-/// The gradient of a layer's activation, masked by its ReLU, with its sums; or, below the first layer, of
-/// the operator's input.
+/// The gradient of a layer's activation, masked by its ReLU, and its sums. Below the first layer, the gradient of the
+/// operator's input, without sums.
 pub struct Below {
     pub gradient: Vec<f32>,
     pub sums: Sums,
@@ -68,8 +69,8 @@ impl Saved {
         Ok(out)
     }
 
-    /// A layer's dβ and dγ over the rows of all ranks, which the gradient of the statistics depends on. The parameters
-    /// get their rank's own part.
+    /// A layer's dβ and dγ over the rows of all ranks, because the gradient through the batch statistics depends on
+    /// them. The gradients of the parameters β and γ are this rank's own sums.
     pub fn of_all(&self, own: &Sums) -> Result<Sums> {
         let mut sums: Vec<f64> = own.beta.iter().chain(&own.gamma).map(|&v| f64::from(v)).collect();
         ranks::total(self.batch.sums.as_ref(), &mut sums)?;
@@ -95,7 +96,7 @@ impl Saved {
         Some(dense)
     }
 
-    /// Writes the gradients of one layer's parameters to their places among the inputs, without padding.
+    /// Writes the gradients of one layer's parameters, without padding, to `out`, which is in the order of the inputs.
     fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, dw: Vec<f32>, sums: Sums) {
         let l = &self.layers[level];
         let cut = |mut v: Vec<f32>, len: usize| {
@@ -115,7 +116,7 @@ impl Saved {
         out[at + 2] = Some(cut(sums.beta, l.n));
     }
 
-    /// The operator's own gradient, masked and summed for the last layer.
+    /// The gradient of the operator's output, masked by the ReLU of the last layer, and its sums.
     fn top(&self, gradient: Vec<f32>, last: usize) -> Below {
         let l = &self.layers[last];
         let mut g = gradient;
@@ -142,7 +143,7 @@ impl Saved {
         }
     }
 
-    /// Masks the gradient of rows `from..` of layer `level`'s activation, and adds to its sums.
+    /// Masks `g`, the gradient of layer `level`'s activation from row `from` on, and adds to the layer's `sums`.
     pub fn mask(&self, level: usize, from: usize, g: &mut [f32], sums: &mut Sums) {
         let l = &self.layers[level];
         let y = &l.y.as_deref().unwrap_or_default()[from * l.np..][..g.len()];
@@ -163,7 +164,7 @@ impl Saved {
         source(x, &self.layers[..level], self.layers[level].k)
     }
 
-    /// One stored layer: dW, and the gradient for the layer below.
+    /// The backward pass of one stored layer: returns dW and, if `deeper`, the gradient for the layer below.
     fn stored(
         &self,
         x: &[f32],
@@ -258,7 +259,7 @@ impl Saved {
     }
 }
 
-/// u, a, b of `dy = u·g + a + b·(y − mean)`.
+/// The factors u, a and b of `dy = u·g + a + b·(y − mean)`.
 fn norm_factors(l: &Layer, sums: &Sums, m: f64) -> [Vec<f32>; 3] {
     let of = |f: &dyn Fn(usize) -> f64| (0..l.np).map(|c| f(c) as f32).collect::<Vec<f32>>();
     let a = of(&|c| -f64::from(l.scale[c]) * f64::from(sums.beta[c]) / m);
@@ -274,7 +275,7 @@ impl Sums {
         }
     }
 
-    /// The sum of the groups' sums in f64, in their order.
+    /// Adds the sums of the groups in f64, in the order of the groups.
     pub fn total(parts: &[Self]) -> Self {
         let channels = parts.first().map_or(0, |p| p.beta.len());
         let sum = |pick: fn(&Self) -> &[f32]| {
@@ -288,7 +289,7 @@ impl Sums {
     }
 }
 
-/// The sum of the groups' weight gradients, in their order.
+/// Adds the weight gradients of the groups, in the order of the groups.
 fn total(parts: &[Pooled]) -> Vec<f32> {
     let mut sum = vec![0.0; parts.first().map_or(0, |p| p.len())];
     sum.par_chunks_mut(1024).enumerate().for_each(|(i, sum)| {

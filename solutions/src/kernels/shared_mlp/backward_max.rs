@@ -1,8 +1,8 @@
-//! The backward pass of the layer under the maximum, in closed form.
+//! The backward pass of the layer before the maximum, in closed form.
 //!
-//! The gradient g of this layer is nonzero at one row per cloud and channel. So, with q = u·dγ/(σ·M),
-//! p = u·dβ/M, Ac the centred input and S = AcᵀAc:
-//! dW = (u·g)ᵀAc − diag(q)·W·S, dA = (u·g)·W − 1pᵀW − Ac·(Wᵀdiag(q)W).
+//! The gradient g of this layer is nonzero at one row per cloud and channel only. Let Ac be the centred input, S =
+//! AcᵀAc, u = γ/σ, and for each channel p = u·dβ/M and q = u·dγ/(σ·M). Then dW = (u·g)ᵀAc − diag(q)·W·S and dA =
+//! (u·g)·W − 1pᵀW − Ac·(Wᵀdiag(q)W).
 
 use candle_core::Result;
 use rayon::prelude::*;
@@ -14,7 +14,8 @@ use crate::kernels::tile::Product;
 use crate::kernels::{pool, vector};
 
 impl Saved {
-    /// The layer under the maximum: dW, its sums, and the gradient for the layer below.
+    /// The backward pass of the layer before the maximum: returns dW, the layer's sums and, if `deeper`, the gradient
+    /// for the layer below.
     pub fn under_max(
         &self,
         x: &[f32],
@@ -27,7 +28,7 @@ impl Saved {
         let (n, kp) = (l.n, l.kp);
         let source = self.source(x, level);
         let mut sums = Sums::zeros(n);
-        // u·g, and 0 where the ReLU was closed.
+        // u·g, or 0 if the ReLU's output is 0.
         let mut ug = vec![0.0; gradient.len()];
         for (i, (&g, &xhat)) in gradient.iter().zip(&widest.xhat).enumerate() {
             let c = i % n;

@@ -1,5 +1,5 @@
-//! Inference: each tile of rows goes through all layers while it is in the cache, batch norm folded into a
-//! scale and a shift, and nothing between the layers is stored.
+//! Inference: each block of rows passes through all layers while it is in the cache, and nothing between the layers is
+//! stored. Batch norm is a scale and a shift.
 
 use std::ops::Range;
 
@@ -50,12 +50,12 @@ pub fn forward(
     (output, vec![clouds.len(), n])
 }
 
-/// Rows after all of `layers`, computed on demand.
+/// The rows of x after all of `layers`, computed block by block when they are read.
 struct Through<'a> {
     x: &'a [f32],
     k: usize,
     layers: &'a [Layer],
-    /// Transposed.
+    /// The transposed weight of each layer.
     weights: Vec<Vec<f32>>,
 }
 

@@ -13,7 +13,7 @@ use crate::kernels::ranks::total;
 use crate::kernels::tile::Product;
 use crate::kernels::vector;
 
-/// The output, its shape, and what the backward pass of the maximum needs.
+/// Returns the output, its shape, and what the backward pass of the maximum needs.
 pub fn forward(
     x: &[f32],
     batch: &Batch,
@@ -48,16 +48,16 @@ pub fn source<'a>(x: &'a [f32], before: &'a [Layer], k: usize) -> Source<'a> {
     }
 }
 
-/// Sums of one group of rows, from which the batch's mean and variance come.
+/// Sums over one group of rows. The mean and the variance of the batch are computed from those of all groups.
 struct Moments {
     rows: usize,
     sum: Vec<f32>,
-    /// Sum of squared distances from `near`, which is close to the mean.
+    /// Sum of the squared differences from `near`, which is the mean of the group's first block.
     square: Vec<f32>,
     near: Vec<f32>,
 }
 
-/// Computes the product `y` of one layer, and the statistics of its columns while they are in the cache.
+/// Computes the product `y` of one layer block by block, and the sums for its statistics while a block is in the cache.
 fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
     let (k, np, rows) = (layer.k, layer.np, batch.rows);
     let weight = layer.transposed();
@@ -111,13 +111,14 @@ fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
 }
 
 impl Batch {
-    /// Mean and biased variance over all rows, from those of this rank's.
+    /// Mean and biased variance over the rows of all ranks, computed from those over this rank's rows.
     pub fn of_all(&self, (mean, var): (Vec<f64>, Vec<f64>)) -> Result<(Vec<f64>, Vec<f64>)> {
         if self.sums.is_none() {
             return Ok((mean, var));
         }
         let (own, all) = (self.rows as f64, self.all_rows);
-        // The sum of squares about 0: in f64 the square of the mean can be subtracted again.
+        // Sums of squares about 0. In f64, little precision is lost when the square of the mean is subtracted from
+        // them.
         let squares = mean.iter().zip(&var).map(|(m, v)| own * (v + m * m));
         let mut sums: Vec<f64> = mean.iter().map(|m| own * m).chain(squares).collect();
         total(self.sums.as_ref(), &mut sums)?;
@@ -128,7 +129,7 @@ impl Batch {
     }
 }
 
-/// Mean and biased variance of each column, in f64, the groups in order (Chan, Golub and LeVeque 1983).
+/// Mean and biased variance of each column, in f64. The groups are added in order (Chan, Golub and LeVeque 1983).
 fn combine(moments: &[Moments], rows: usize, channels: usize) -> (Vec<f64>, Vec<f64>) {
     let total = |c: usize| moments.iter().map(|m| f64::from(m.sum[c])).sum::<f64>();
     let mean: Vec<f64> = (0..channels).map(|c| total(c) / rows as f64).collect();
@@ -146,7 +147,7 @@ fn combine(moments: &[Moments], rows: usize, channels: usize) -> (Vec<f64>, Vec<
     (mean, var)
 }
 
-/// The activation of a layer as the next operator sees it, without padding.
+/// The activation of a stored layer, `[rows, n]`: the output of the operator, without padding.
 fn activation(layer: &Layer, rows: usize) -> Vec<f32> {
     let (n, np) = (layer.n, layer.np);
     let mut output = vec![0.0; rows * n];

@@ -1,4 +1,5 @@
-//! One layer's weights, padded to whole vectors, and its batch statistics; and a block of its input.
+//! A layer: its weights, padded to whole SIMD vectors, and its batch statistics. Also the blocks of rows that a layer
+//! reads.
 
 use candle_core::{Device, Result, Tensor};
 
@@ -8,10 +9,12 @@ use crate::kernels::tile::{Left, padded};
 use crate::kernels::values::{Values, read};
 use crate::kernels::vector;
 
-/// Rows of a block: with 128 channels 96 KiB, so that a block of each operand fits a core's L2 cache.
+/// Rows of a block. With 128 channels a block takes 96 KiB, so that a block of each operand fits into a core's L2
+/// cache.
 pub const BLOCK: usize = 192;
 
-/// Maximum number of groups of blocks: each sums its own gradients, and the groups are added in order.
+/// Maximum number of groups of blocks. Each group sums its own gradients, and then the sums of the groups are added in
+/// order.
 const GROUPS: usize = 64;
 
 /// Rows of a group, a multiple of [`BLOCK`].
@@ -20,16 +23,20 @@ pub fn group_rows(rows: usize) -> usize {
 }
 
 pub struct Layer {
+    /// Input channels.
     pub k: usize,
+    /// Input channels, padded to whole SIMD vectors.
     pub kp: usize,
+    /// Output channels.
     pub n: usize,
+    /// Output channels, padded to whole SIMD vectors.
     pub np: usize,
     pub relu: bool,
     /// `[np, kp]`; empty if the layer is batch norm alone.
     pub weight: Vec<f32>,
     pub gamma: Vec<f32>,
     pub beta: Vec<f32>,
-    /// Of the batch in training, otherwise the running ones; `[np]`, as all below.
+    /// Statistics of the batch in training, otherwise the running statistics; `[np]`, as all vectors below.
     pub mean: Vec<f32>,
     pub var: Vec<f32>,
     pub rstd: Vec<f32>,
@@ -37,12 +44,13 @@ pub struct Layer {
     pub scale: Vec<f32>,
     pub shift: Vec<f32>,
     pub eps: f64,
-    /// The product before batch norm, `[rows, np]`; in training, except of a layer under a maximum.
+    /// The product before batch norm, `[rows, np]`. It is stored in training only, and not for the layer before a
+    /// maximum.
     pub y: Option<Pooled>,
 }
 
 impl Layer {
-    /// Without a weight the layer normalises its input.
+    /// A layer without a weight only normalises its input.
     pub fn new(
         weight: Option<&Tensor>,
         [gamma, beta]: [&Tensor; 2],
@@ -91,7 +99,7 @@ impl Layer {
         !self.weight.is_empty()
     }
 
-    /// Sets the batch's statistics.
+    /// Sets the statistics of the batch, and the factors that follow from them.
     pub fn set_statistics(&mut self, mean: &[f64], var: &[f64]) {
         for c in 0..self.n {
             self.mean[c] = mean[c] as f32;
@@ -110,7 +118,8 @@ impl Layer {
         }
     }
 
-    /// Moves the running statistics toward the batch's, the variance unbiased.
+    /// Moves the running statistics toward those of the batch, with the unbiased variance. `rows` counts the rows of
+    /// all ranks.
     pub fn update_running(&self, bn: &BatchNorm, rows: f64) -> Result<()> {
         let unbiased = if rows > 1.0 { rows / (rows - 1.0) } else { 1.0 };
         let update = |running: &candle_core::Var, batch: &[f32], factor: f64| -> Result<()> {
@@ -143,8 +152,8 @@ impl Layer {
     }
 }
 
-/// What a layer reads: the operator's own input, or the layer before, whose batch norm and ReLU are applied while
-/// reading.
+/// What a layer reads: the operator's own input, or the product of the layer before it, to which batch norm and ReLU
+/// are applied during the read.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
     Input { x: &'a [f32], k: usize },
@@ -152,7 +161,8 @@ pub enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// Rows `from..to` as a dense matrix with padded rows, in `scratch` if it cannot be read in place.
+    /// Returns rows `from..to` as a dense matrix with padded rows. The rows are written to `scratch` unless they can be
+    /// read in place.
     pub fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut Vec<f32>) -> &'b [f32] {
         match *self {
             Source::Input { x, k } => input_block(x, k, from, to, scratch),
@@ -166,7 +176,8 @@ impl Source<'_> {
     }
 }
 
-/// Rows `from..to` of a matrix with rows of `k` values, padded to whole vectors: in place if they are already.
+/// Returns rows `from..to` of a matrix with rows of `k` values, padded to whole SIMD vectors. If `k` needs no padding,
+/// the rows are read in place, otherwise they are copied to `scratch`.
 pub fn input_block<'a>(
     x: &'a [f32],
     k: usize,
@@ -196,7 +207,7 @@ pub fn dense(data: &[f32], width: usize) -> Left<'_> {
     }
 }
 
-/// Its transpose.
+/// The transpose of a dense matrix with rows of `width` as a left operand.
 pub fn transpose(data: &[f32], width: usize) -> Left<'_> {
     Left {
         data,

@@ -1,9 +1,9 @@
-//! The fused form: layers of linear+BN+ReLU over rows as one operator, with or without the maximum over the points of each
-//! cloud at the end.
+//! The fused form: several layers of linear+BN+ReLU, applied to the rows of a matrix, are one operator. It may end with
+//! the maximum over the points of each cloud.
 //!
-//! Between two layers only the product before batch norm is stored. Batch norm and ReLU are applied again whenever a block
-//! of rows is read, in the cache, which costs less than reading a stored copy. The last layer before a maximum is never
-//! stored at all (`widest`).
+//! Between two layers only the product before batch norm is stored. Whenever a block of rows is read, batch norm and
+//! ReLU are applied to it again in the cache: this costs less than reading a stored copy. The output of the last layer
+//! before a maximum is not stored at all (see `widest`).
 
 mod backward;
 mod backward_max;
@@ -21,14 +21,16 @@ use super::values::Values;
 use super::{BatchNorm, MlpLayer, Pass};
 use layer::Layer;
 
-/// The rows of a training pass: this rank's, and all that batch norm averages over.
+/// The numbers of rows in a training pass: `rows` on this rank, and `all_rows` over all ranks, which batch norm
+/// averages over.
 struct Batch {
     rows: usize,
     all_rows: f64,
     sums: Option<std::sync::Arc<dyn SumOverRanks>>,
 }
 
-/// Applies `layers` to the rows of x. `inputs` is x and then each layer's weight, γ and β, all of them checked.
+/// Applies `layers` to the rows of x. `inputs` is x, then each layer's weight, γ and β; the caller has checked their
+/// shapes.
 pub(super) fn layers(
     inputs: &[&Tensor],
     layers: &[MlpLayer],
@@ -49,7 +51,8 @@ pub(super) fn layers(
     Tensor::from_vec(output, shape, &Device::Cpu)
 }
 
-/// Batch norm alone, in training: y `[rows, channels]`, γ and β `[channels]` → like y.
+/// Batch norm alone, in training. `inputs` is y `[rows, channels]`, then γ and β `[channels]`; the output has the shape
+/// of y.
 pub(super) fn batch_norm(inputs: [&Tensor; 3], bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
     let layer = Layer::new(None, [inputs[1], inputs[2]], bn, false)?;
     train(&inputs, vec![layer], &[bn], None, pass)

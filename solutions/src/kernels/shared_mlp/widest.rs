@@ -1,8 +1,9 @@
-//! The last layer under a maximum: its activation, the widest of the network, is never stored.
+//! The last layer before a maximum. Its activation, the widest of the network, is never stored.
 //!
-//! Its statistics come from the input's covariance S = AcᵀAc: the mean of channel c is w_c·ā, its variance
-//! w_cᵀ(S/M)w_c. The product is computed tile by tile, and only the greatest value of each channel (the
-//! least if γ < 0) and its row are kept. The backward pass needs no more (see `backward_max`).
+//! Let A be the layer's input with M rows, ā the mean of its rows, and Ac the input minus ā. The statistics of the
+//! product A·Wᵀ follow from S = AcᵀAc: channel c has mean w_c·ā and variance w_cᵀ(S/M)w_c, where w_c is row c of W. The
+//! product is computed tile by tile. Of each cloud and channel, only the greatest value (the least if γ < 0) and its
+//! row are kept. The backward pass needs no more (see `backward_max`).
 
 use std::ops::Range;
 
@@ -21,7 +22,7 @@ pub struct Widest {
     pub clouds: Vec<Range<usize>>,
     /// Normalised value at the arg-max, `[clouds, n]`.
     pub xhat: Vec<f32>,
-    /// Row of the arg-max, counted over the whole batch, `[clouds, n]`.
+    /// Row of the arg-max, counted from the first row of this rank's batch, `[clouds, n]`.
     pub at: Vec<u32>,
     /// W·S, `[np, kp]`.
     pub ws: Vec<f32>,
@@ -29,7 +30,7 @@ pub struct Widest {
     pub mean: Vec<f32>,
 }
 
-/// Rows of a layer's input, dense and padded, computed or read on demand.
+/// The rows of a layer's input, dense and padded. Rows `from..to` are read or computed when `block` is called.
 pub trait Blocks: Sync {
     fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32];
 }
@@ -40,7 +41,8 @@ impl Blocks for Source<'_> {
     }
 }
 
-/// Rows of a tile: the points of a cloud in equal parts of at most 264 (22 register tiles).
+/// The rows of a tile: the points of a cloud are divided into tiles of equal length, at most 264 rows (22 register
+/// tiles).
 pub fn tile_rows(points: usize) -> usize {
     points.div_ceil(points.div_ceil(264)).next_multiple_of(TALL)
 }
@@ -112,7 +114,8 @@ pub fn forward(
     Ok((output, widest))
 }
 
-/// The mean over the rows of all ranks, and this rank's S about it: S + M·d·dᵀ, d being how far its own mean is off.
+/// The mean over the rows of all ranks, and this rank's S about that mean: S + M·d·dᵀ, where M is the number of this
+/// rank's rows and d the difference between its own mean and that of all ranks.
 fn about_the_mean_of_all(batch: &Batch, (own, mut s): (Vec<f32>, Vec<f32>)) -> Result<(Vec<f32>, Vec<f32>)> {
     if batch.sums.is_none() {
         return Ok((own, s));
@@ -134,9 +137,9 @@ fn about_the_mean_of_all(batch: &Batch, (own, mut s): (Vec<f32>, Vec<f32>)) -> R
     Ok((mean.into_iter().map(|m| m as f32).collect(), s))
 }
 
-/// The greatest product w_c·a of each cloud and channel (the least if γ < 0, that of the first row if
-/// γ = 0), and its row: of equal ones the first. NaN counts as the greatest, as in PyTorch, so that it does not vanish
-/// behind the other points.
+/// The greatest product w_c·a of each cloud and channel, or the least if γ < 0, and its row: the first one if several
+/// are equal. If γ = 0, returns 0 and the cloud's first row. NaN counts as the greatest value, as in PyTorch, so that
+/// the maximum does not hide it.
 pub fn greatest(source: &impl Blocks, clouds: &[Range<usize>], layer: &Layer) -> (Vec<f32>, Vec<u32>) {
     let (n, k) = (layer.n, layer.k);
     let columns = n.next_multiple_of(PANEL);
@@ -211,7 +214,7 @@ fn size(values: &[f32]) -> f64 {
     f64::from(f32::from_bits(top))
 }
 
-/// What [`Greatest`] computes, slowly, for values that may be infinite or NaN.
+/// Computes the same as [`Greatest`], more slowly, for values that may be infinite or NaN.
 fn careful(
     rows: &[f32],
     step: usize,
@@ -232,7 +235,7 @@ fn careful(
     }
 }
 
-/// The weight times the sign of γ, in panels of [`PANEL`] columns.
+/// The weight times the sign of γ (−1, 0 or 1), in panels of [`PANEL`] columns.
 fn packed(layer: &Layer, columns: usize) -> Vec<f32> {
     let (k, kp) = (layer.k, layer.kp);
     let mut panels = vec![0.0; columns * k];
@@ -261,7 +264,7 @@ fn at_row(source: Source, row: usize, w: &[f32]) -> f32 {
     a.iter().zip(w).map(|(a, w)| a * w).sum()
 }
 
-/// Sums over one group of rows: of products of channels, and of channels.
+/// Sums over one group of rows: `s` for each product of two channels, `sum` for each channel.
 struct Products {
     s: Vec<f32>,
     sum: Vec<f32>,
@@ -271,7 +274,7 @@ struct Products {
 fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
     let mut scratch = Vec::new();
     let first = source.block(0, rows.min(BLOCK), &mut scratch);
-    // Subtracted before squaring, so that a mean far from 0 costs no digits.
+    // An estimate of the mean is subtracted before squaring, so that no digits are lost if the mean is far from 0.
     let mut near = vec![0.0; kp];
     vector::column_sums(first, &mut near);
     let count = (first.len() / kp) as f32;
