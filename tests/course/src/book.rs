@@ -54,11 +54,7 @@ fn chapter(lessons: &[Lesson], what: &str) -> Result<(String, String)> {
         let (lesson, exercise) = lessons::find(lessons, what)?;
         return Ok((page(lesson), format!("#{}", exercise.anchor())));
     }
-    let lesson = lessons
-        .iter()
-        .find(|l| l.manifest.lesson == format!("{what:0>2}"));
-    let lesson = lesson.with_context(|| format!("there is no lesson {what}; `cargo course` lists them"))?;
-    Ok((page(lesson), String::new()))
+    Ok((page(lessons::lesson(lessons, what)?), String::new()))
 }
 
 fn with_mdbook(mdbook: &Path, root: &Path, out: &Path) -> Result<()> {

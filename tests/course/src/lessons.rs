@@ -29,6 +29,13 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
     Ok(found)
 }
 
+/// Finds a lesson by its number, such as `01` or `1`.
+pub fn lesson<'a>(lessons: &'a [Lesson], number: &str) -> Result<&'a Lesson> {
+    let digits = format!("{:0>2}", number.trim());
+    let found = lessons.iter().find(|l| l.manifest.lesson == digits);
+    found.with_context(|| format!("there is no lesson {number}; `cargo course` lists them"))
+}
+
 /// Finds an exercise by its name, such as `1.2`.
 pub fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(&'a Lesson, &'a Exercise)> {
     for lesson in lessons {

@@ -25,7 +25,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use grader::{
     paths,
@@ -267,13 +267,7 @@ fn check(root: &Path, lessons: &[Lesson], what: Option<String>) -> Result<ExitCo
         }
         return Ok(code);
     }
-    match lessons
-        .iter()
-        .find(|l| l.manifest.lesson == format!("{what:0>2}"))
-    {
-        Some(lesson) => grade(root, &lesson.manifest.lesson, &[]),
-        None => bail!("there is no lesson {what}; `cargo course` lists them"),
-    }
+    grade(root, &lessons::lesson(lessons, &what)?.manifest.lesson, &[])
 }
 
 fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {

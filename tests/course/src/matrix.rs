@@ -8,24 +8,19 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{cargo, lessons::Lesson};
+use crate::{
+    cargo,
+    lessons::{self, Lesson},
+};
 
 const PAGE: &str = "book/src/kill-matrix.md";
 
 /// Returns the matrix of one lesson or of all, or with `write` the name of the file that was written.
 pub fn matrix(root: &Path, lessons: &[Lesson], one: Option<String>, write: bool) -> Result<String> {
-    let one = one.map(|name| format!("{name:0>2}"));
-    let wanted = |l: &&Lesson| one.as_ref().is_none_or(|name| *name == l.manifest.lesson);
-    let texts: Vec<String> = lessons
-        .iter()
-        .filter(wanted)
-        .map(|l| of(root, l))
-        .collect::<Result<_>>()?;
-    ensure!(
-        !texts.is_empty(),
-        "there is no lesson {}; `cargo course` lists them",
-        one.unwrap_or_default()
-    );
+    if let Some(number) = one {
+        return of(root, lessons::lesson(lessons, &number)?);
+    }
+    let texts: Vec<String> = lessons.iter().map(|l| of(root, l)).collect::<Result<_>>()?;
     if !write {
         return Ok(texts.concat());
     }

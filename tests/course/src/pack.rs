@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use flate2::{Compression, GzBuilder};
 use grader::{
     progress::Progress,
@@ -16,7 +16,7 @@ use grader::{
 
 use crate::{
     late,
-    lessons::Lesson,
+    lessons::{self, Lesson},
     marks::put,
     submission::{ALL_BYTES, FILE_BYTES, FILES, Packed, SCHEMA, Submission, digest, sha256},
     version,
@@ -80,15 +80,7 @@ fn chosen<'a>(lessons: &'a [Lesson], names: &[String]) -> Result<Vec<&'a Lesson>
     if names.is_empty() {
         return Ok(lessons.iter().collect());
     }
-    let mut found = Vec::new();
-    for name in names {
-        let digits = format!("{:0>2}", name.trim());
-        match lessons.iter().find(|l| l.manifest.lesson == digits) {
-            Some(lesson) => found.push(lesson),
-            None => bail!("there is no lesson {name}; `cargo course` lists them"),
-        }
-    }
-    Ok(found)
+    names.iter().map(|name| lessons::lesson(lessons, name)).collect()
 }
 
 /// Collects every `.rs` file below `folder`, without links, which could lead anywhere.

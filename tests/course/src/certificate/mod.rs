@@ -16,14 +16,15 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use grader::{
-    Manifest,
-    grades::{Grade, Status},
-};
+use grader::grades::{Grade, Status};
 use seal::Sealed;
 use statement::{Statement, Won};
 
-use crate::{late, lessons::Lesson, marks::put};
+use crate::{
+    late,
+    lessons::{self, Lesson},
+    marks::put,
+};
 
 /// Options of `cargo course certificate`.
 #[derive(clap::Args)]
@@ -64,8 +65,7 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<ExitCode> {
         (None, None) => bail!("name the folder of a graded submission, or its grade.json with --grade"),
     };
     let grade = Grade::load(&path)?;
-    let manifests: Vec<&Manifest> = lessons.iter().map(|l| &l.manifest).collect();
-    let won = match won(&grade, &manifests, &options.lessons)? {
+    let won = match won(&grade, lessons, &options.lessons)? {
         Ok(won) => won,
         Err(missing) => {
             eprintln!("No certificate, because points are missing:");
@@ -94,19 +94,16 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<ExitCode> {
 
 /// Returns the chosen lessons with their titles and points, or a line for each exercise that lacks points. The points of an
 /// exercise are those in the course, not those in the grade.
-fn won(grade: &Grade, manifests: &[&Manifest], chosen: &[String]) -> Result<Result<Vec<Won>, Vec<String>>> {
+fn won(grade: &Grade, lessons: &[Lesson], chosen: &[String]) -> Result<Result<Vec<Won>, Vec<String>>> {
     let (mut won, mut missing) = (Vec::new(), Vec::new());
     if grade.status != Status::Graded {
         return Ok(Err(vec!["the submission was not graded".into()]));
     }
     for name in chosen {
-        let digits = format!("{:0>2}", name.trim());
-        let manifest = manifests.iter().find(|m| m.lesson == digits);
-        let manifest =
-            manifest.with_context(|| format!("there is no lesson {name}; `cargo course` lists them"))?;
-        let twice = won.iter().any(|w: &Won| w.lesson == digits);
-        ensure!(!twice, "lesson {digits} is listed twice");
-        let graded = grade.lessons.iter().find(|l| l.lesson == digits);
+        let manifest = &lessons::lesson(lessons, name)?.manifest;
+        let twice = won.iter().any(|w: &Won| w.lesson == manifest.lesson);
+        ensure!(!twice, "lesson {name} is listed twice");
+        let graded = grade.lessons.iter().find(|l| l.lesson == manifest.lesson);
         for asked in &manifest.exercises {
             let found = graded.and_then(|l| l.exercises.iter().find(|e| e.id == asked.id));
             let points = found.map_or(0, |e| {
@@ -124,7 +121,7 @@ fn won(grade: &Grade, manifests: &[&Manifest], chosen: &[String]) -> Result<Resu
             }
         }
         won.push(Won {
-            lesson: digits,
+            lesson: manifest.lesson.clone(),
             title: manifest.title.clone(),
             points: manifest.points(),
         });

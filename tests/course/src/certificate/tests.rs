@@ -183,8 +183,11 @@ fn grade(points: [(u32, u32); 2]) -> Grade {
 
 #[test]
 fn only_all_points_of_a_lesson_are_certified() {
-    let manifest = Manifest::parse(LESSON).unwrap();
-    let ask = |grade: &Grade| won(grade, &[&manifest], &["1".into()]).unwrap();
+    let lessons = [Lesson {
+        manifest: grader::Manifest::parse(LESSON).unwrap(),
+        stubs: String::new(),
+    }];
+    let ask = |grade: &Grade| won(grade, &lessons, &["1".into()]).unwrap();
     assert_eq!(ask(&grade([(2, 2), (3, 3)])).unwrap()[0].points, 5);
     assert_eq!(
         ask(&grade([(2, 2), (0, 3)])).unwrap_err(),
@@ -202,8 +205,8 @@ fn only_all_points_of_a_lesson_are_certified() {
     refused.status = Status::Refused;
     assert!(ask(&refused).is_err());
     let full = grade([(2, 2), (3, 3)]);
-    assert!(won(&full, &[&manifest], &["07".into()]).is_err());
-    assert!(won(&full, &[&manifest], &["01".into(), "1".into()]).is_err());
+    assert!(won(&full, &lessons, &["07".into()]).is_err());
+    assert!(won(&full, &lessons, &["01".into(), "1".into()]).is_err());
 }
 
 #[test]

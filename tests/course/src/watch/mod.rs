@@ -36,12 +36,8 @@ use state::{Do, Event, Watch};
 
 /// Shows the screen until the user quits. Without a terminal it prints why, and the exit code is 2.
 pub fn watch(root: &Path, lessons: Vec<Lesson>, lesson: Option<String>) -> Result<ExitCode> {
-    let lesson = lesson.map(|l| format!("{l:0>2}"));
-    if let Some(wanted) = &lesson
-        && !lessons.iter().any(|l| l.manifest.lesson == *wanted)
-    {
-        bail!("there is no lesson {wanted}; `cargo course` lists them");
-    }
+    let lesson = lesson.map(|number| lessons::lesson(&lessons, &number).map(|l| l.manifest.lesson.clone()));
+    let lesson = lesson.transpose()?;
     let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
     if !stdout().is_terminal() || !stdin().is_terminal() || dumb {
         eprintln!(
