@@ -1,32 +1,32 @@
-//! The range test (Smith 2015, "Cyclical Learning Rates", section 3.3): raise the rate step by step, watch the loss,
-//! and see where it falls fastest and where it breaks.
+//! The learning rate range test (Smith 2015, "Cyclical Learning Rates", section 3.3): increase the learning rate step by
+//! step until training diverges, and suggest a rate at which the loss falls.
 
 use anyhow::{Result, ensure};
 
-/// Rates of DeepSpeed's LRRangeTest: `least·(1 + rate·i)`, i being `(step + 1)/size`, rounded down as a staircase if
-/// asked. A `size` of 0 counts as 1.
+/// Returns the learning rate of DeepSpeed's `LRRangeTest` at `step`: `least·(1 + rate·i)` with i = `(step + 1)/size`,
+/// rounded down if `staircase` is set. A `size` of 0 counts as 1.
 pub fn range_test_linear(step: u64, least: f64, size: u64, rate: f64, staircase: bool) -> f64 {
     let interval = (step + 1) as f64 / size.max(1) as f64;
     least * (1.0 + rate * if staircase { interval.floor() } else { interval })
 }
 
-/// Settings of a test whose rate grows by a constant factor.
+/// Settings of a test with a learning rate that grows by a constant factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeTest {
-    /// The first rate.
+    /// First learning rate.
     pub first: f64,
-    /// The last rate.
+    /// Last learning rate.
     pub last: f64,
-    /// Steps, at least 2.
+    /// Number of steps, at least 2.
     pub steps: u64,
-    /// Share of the smoothed loss that is kept each step, 0 to less than 1.
+    /// Decay of the running mean of the loss, from 0 to less than 1.
     pub smoothing: f64,
-    /// The test ends where the smoothed loss is above this many times the least so far.
+    /// The test ends when the smoothed loss exceeds this many times its minimum so far.
     pub breaks: f64,
 }
 
 impl Default for RangeTest {
-    /// From 1e-7 to 10 in 100 steps, stopped at four times the least loss.
+    /// From 1e-7 to 10 in 100 steps, with a decay of 0.98, until the loss exceeds four times its minimum.
     fn default() -> Self {
         Self {
             first: 1e-7,
@@ -38,30 +38,30 @@ impl Default for RangeTest {
     }
 }
 
-/// What a range test found.
+/// The result of a range test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeFound {
-    /// Rate of each step that was taken.
+    /// Learning rate of each step before the loss diverged.
     pub rates: Vec<f64>,
-    /// The smoothed loss after each.
+    /// Smoothed loss of each of these steps.
     pub losses: Vec<f64>,
-    /// A rate well on the way down: see [`valley`].
+    /// The suggested learning rate, by [`valley`]; `None` if the loss never decreased.
     pub suggestion: Option<f64>,
-    /// Whether the loss broke before the last rate.
+    /// Whether the loss diverged.
     pub broke: bool,
 }
 
 impl RangeTest {
-    /// The rate of `step`, from 0: `first·(last/first)^(step/steps)`.
+    /// Returns the learning rate of `step`, counted from 0: `first·(last/first)^(step/steps)`.
     pub fn rate(&self, step: u64) -> f64 {
         self.first * (self.last / self.first).powf(step as f64 / self.steps as f64)
     }
 
-    /// Takes a step at each rate in turn by `train`, which gives its loss, until the loss breaks. Putting model and
-    /// optimizer back as they were is the caller's.
+    /// Calls `train` with each learning rate in turn until the loss diverges; `train` takes a step and returns its loss.
+    /// The caller restores the model and the optimizer.
     ///
     /// # Errors
-    /// A setting out of range; those of `train`.
+    /// Returns an error if a setting is out of range, or if `train` fails.
     pub fn run(&self, mut train: impl FnMut(f64) -> Result<f64>) -> Result<RangeFound> {
         ensure!(
             self.first > 0.0 && self.last > self.first,
@@ -71,7 +71,8 @@ impl RangeTest {
         );
         ensure!(
             self.steps >= 2 && (0.0..1.0).contains(&self.smoothing) && self.breaks > 1.0,
-            "range test: it needs at least 2 steps, a smoothing of 0 to less than 1, a break above 1; they are {}, {}, {}",
+            "range test: expected at least 2 steps, a smoothing from 0 to less than 1 and a break factor above 1; they are \
+             {}, {}, {}",
             self.steps,
             self.smoothing,
             self.breaks
@@ -89,8 +90,9 @@ impl RangeTest {
     }
 }
 
-/// Takes a step at each of `rates` in turn by `train`, which gives its loss, until the loss breaks: until its smoothed
-/// mean is no number, or above `breaks` times the least so far. The step that broke is not part of what was found.
+/// Calls `train` with each of `rates` in turn until the loss diverges; `train` takes a step and returns its loss. The loss
+/// has diverged if its running mean with decay `smoothing` is not finite, or above `breaks` times its minimum so far. The
+/// step that diverged is not part of the result.
 pub fn range_test(
     rates: &[f64],
     smoothing: f64,
@@ -116,7 +118,7 @@ pub fn range_test(
     }
 }
 
-/// A running mean with its bias taken out: m ← βm + (1−β)x, shown as m/(1−βᵗ), as Adam's.
+/// An exponential moving average with bias correction, as in Adam: m ← βm + (1−β)x, returned as m/(1−βᵗ).
 #[derive(Clone, Debug)]
 pub struct Smoothed {
     kept: f64,
@@ -125,7 +127,7 @@ pub struct Smoothed {
 }
 
 impl Smoothed {
-    /// Keeps the share `kept` each time.
+    /// Creates a moving average with the decay β = `kept`.
     pub fn new(kept: f64) -> Self {
         Self {
             kept,
@@ -134,7 +136,7 @@ impl Smoothed {
         }
     }
 
-    /// The mean with `value` in it.
+    /// Adds `value` and returns the mean.
     pub fn push(&mut self, value: f64) -> f64 {
         self.mean = self.kept * self.mean + (1.0 - self.kept) * value;
         self.weight = self.kept * self.weight + (1.0 - self.kept);
@@ -142,8 +144,9 @@ impl Smoothed {
     }
 }
 
-/// Where to take the rate: on the longest run of falling `losses`, of length L from `start`, the index
-/// `start + ⌊L/3⌋ + ⌊L/6⌋`, about its middle. None without a fall; of runs of one length the first counts.
+/// Returns the index of the suggested learning rate: in the longest run of decreasing `losses`, with length L from index
+/// `start`, this is `start + ⌊L/3⌋ + ⌊L/6⌋`, about its middle. Of runs with equal length the first counts. Returns `None` if
+/// the losses never decrease.
 pub fn valley(losses: &[f64]) -> Option<usize> {
     let (mut start, mut best) = (0, (0, 1));
     for i in 1..losses.len() {
@@ -180,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_rise_by_one_factor_from_first_to_last() {
+    fn rates_grow_by_a_constant_factor_from_first_to_last() {
         let test = RangeTest {
             first: 1e-3,
             last: 10.0,
@@ -193,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_at_the_limit_is_not_above_it() {
+    fn a_loss_at_the_limit_has_not_diverged() {
         let mut losses = [1.0, 2.0, 2.5].into_iter();
         let found = range_test(&[0.1, 0.2, 0.3], 0.0, 2.0, &mut |_| losses.next().unwrap_or(0.0));
         assert_eq!((found.losses, found.broke), (vec![1.0, 2.0], true));
     }
 
     #[test]
-    fn a_bowl_breaks_and_the_suggestion_lies_where_it_falls() {
+    fn the_suggestion_for_a_quadratic_is_a_rate_that_converges() {
         let found = of_a_bowl();
         assert!(found.broke);
         let rate = found.suggestion.expect("a valley");
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_is_no_number_breaks_at_once() {
+    fn a_nan_loss_ends_the_test_at_once() {
         let found = RangeTest::default()
             .run(|_| Ok(f64::NAN))
             .expect("settings in range");
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_fall_is_the_valley() {
+    fn the_valley_is_in_the_longest_decrease() {
         assert_eq!(
             valley(&[3.0, 2.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.5, 9.0]),
             Some(2 + 2 + 1)

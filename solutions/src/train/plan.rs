@@ -1,40 +1,40 @@
-//! Which clouds each step of a run learns from, and at what rate: the same for every rank.
+//! The records and the learning rate of each step of a run, the same on every rank.
 
 use anyhow::Result;
 
 use super::{Config, remaining};
 use crate::loader::{iterations, micro_batches};
 
-/// A run's steps.
+/// The steps of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// The run's configuration.
     pub config: &'a Config,
-    /// The records that train.
+    /// The training records.
     pub train: &'a [usize],
 }
 
 impl Plan<'_> {
-    /// Training steps of an epoch.
+    /// Returns the number of optimizer steps per epoch.
     pub fn steps_per_epoch(&self) -> u64 {
         let size = self.config.batch * self.config.accumulate;
         iterations(self.train.len(), size, true) as u64
     }
 
-    /// Records of each micro-batch of each step of epoch `epoch`, but for the first `done` steps.
+    /// Returns the records of each micro-batch of each step of epoch `epoch`, without its first `done` steps.
     ///
     /// # Errors
-    /// Batches of 0 clouds.
+    /// Returns an error if the batch size is 0.
     pub fn steps(&self, epoch: usize, done: usize) -> Result<Vec<Vec<Vec<usize>>>> {
         let size = self.config.batch * self.config.accumulate;
         let todo = remaining(self.train, size, self.config.seed, (epoch, done))?;
         Ok(micro(&todo, self.config.batch))
     }
 
-    /// The learning rate of step `step`.
+    /// Returns the learning rate of step `step`.
     ///
     /// # Errors
-    /// The schedule's.
+    /// Returns an error if the schedule's settings are invalid.
     pub fn learning_rate(&self, step: u64) -> Result<f64> {
         let steps = self.steps_per_epoch();
         let total = steps * self.config.epochs as u64;
@@ -43,7 +43,7 @@ impl Plan<'_> {
     }
 }
 
-/// Each batch in micro-batches of at most `size` records.
+/// Splits each batch into micro-batches of at most `size` records.
 pub(super) fn micro(todo: &[Vec<usize>], size: usize) -> Vec<Vec<Vec<usize>>> {
     todo.iter().map(|batch| micro_batches(batch, size)).collect()
 }
