@@ -29,7 +29,7 @@ fn clouds(count: usize) -> (Tensor, Tensor) {
     (points, Tensor::new(labels, &Device::Cpu).unwrap())
 }
 
-/// Parameters after one step, that of `take`.
+/// Returns the parameters after the step that `take` takes.
 fn after(take: impl Fn(&PointNet, &mut dyn canopy::optim::Optimizer) -> Result<()>) -> Vec<f32> {
     let model = model();
     let sgd = SgdConfig {
@@ -42,7 +42,7 @@ fn after(take: impl Fn(&PointNet, &mut dyn canopy::optim::Optimizer) -> Result<(
     model.params().into_iter().flat_map(flat).collect()
 }
 
-/// A step over `batches` as micro-batches.
+/// Takes one step with `batches` as micro-batches.
 fn step(
     model: &PointNet,
     optimizer: &mut dyn canopy::optim::Optimizer,
@@ -85,9 +85,10 @@ fn one_micro_batch_is_bit_identical_to_a_step() {
     }
 }
 
-/// Batch norm sees the same in each micro-batch where each holds the same clouds: then the step is the large batch's.
+/// If all micro-batches hold the same clouds, batch norm has the same statistics in each, and the step matches that of the
+/// large batch.
 #[test]
-fn micro_batches_make_the_step_of_the_large_batch() {
+fn accumulated_micro_batches_match_the_large_batch() {
     let (points, labels) = clouds(6);
     let twice = |t: &Tensor| Tensor::cat(&[t, t], 0).unwrap();
     let (all, all_labels) = (twice(&points), twice(&labels));

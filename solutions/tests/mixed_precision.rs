@@ -1,4 +1,4 @@
-//! Training in fewer bits: the emulated operators are candle's real ones, scaled steps are plain ones or none at all.
+//! Mixed-precision training: emulated operators against candle's low-precision ones, and steps with loss scaling.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod program;
@@ -23,7 +23,7 @@ const LOSS: Loss = Loss {
     orthogonality: 1e-3,
 };
 
-/// A step over `passes.len()` times [`batch`].
+/// Takes a step with `passes.len()` micro-batches, each of them [`batch`].
 fn step(
     model: &PointNet,
     optimizer: &mut dyn Optimizer,
@@ -62,12 +62,12 @@ fn batch() -> (Tensor, Tensor) {
     )
 }
 
-/// Logits and all gradients, end to end, of a pass by `lowering`.
-fn walked(lowering: Option<Arc<dyn Lowering>>) -> (Vec<f32>, Vec<f32>) {
-    walked_by(Pass::train(1, 0).lowered(lowering))
+/// Returns the logits and the concatenated gradients of a pass with `lowering`.
+fn run_lowered(lowering: Option<Arc<dyn Lowering>>) -> (Vec<f32>, Vec<f32>) {
+    run_pass(Pass::train(1, 0).lowered(lowering))
 }
 
-fn walked_by(pass: Pass) -> (Vec<f32>, Vec<f32>) {
+fn run_pass(pass: Pass) -> (Vec<f32>, Vec<f32>) {
     let (model, (points, labels)) = (model(), batch());
     let logits = model.forward(&points, &pass).unwrap().logits;
     let loss = cross_entropy(&logits, &labels, 0.1, None).unwrap();
@@ -88,11 +88,11 @@ fn apart(a: &[f32], b: &[f32]) -> f64 {
 }
 
 #[test]
-fn the_emulated_pass_is_near_candles_real_one_and_nearer_than_fp32() {
-    let full = walked(None);
+fn emulation_is_closer_to_candles_low_precision_than_fp32_is() {
+    let full = run_lowered(None);
     for (format, dtype) in [(BF16, DType::BF16), (FP16, DType::F16)] {
-        let real = walked(Some(Arc::new(Autocast::real(dtype))));
-        let emulated = walked(Some(Arc::new(Autocast::emulated(format))));
+        let real = run_lowered(Some(Arc::new(Autocast::real(dtype))));
+        let emulated = run_lowered(Some(Arc::new(Autocast::emulated(format))));
         let (own, to_full) = (apart(&emulated.0, &real.0), apart(&full.0, &real.0));
         assert!(
             own < 0.5 * to_full,
@@ -104,13 +104,13 @@ fn the_emulated_pass_is_near_candles_real_one_and_nearer_than_fp32() {
 }
 
 #[test]
-fn the_emulated_pass_is_the_same_by_the_tape_by_candles_graph_and_by_plain_operators() {
+fn emulation_agrees_between_tape_candle_graph_and_plain_operators() {
     let lowering = || -> Option<Arc<dyn Lowering>> { Some(Arc::new(Autocast::emulated(FP16))) };
-    let (logits, grads) = walked(lowering());
-    let full = walked(None);
+    let (logits, grads) = run_lowered(lowering());
+    let full = run_lowered(None);
     let rounding = (apart(&logits, &full.0), apart(&grads, &full.1));
     for pass in [Pass::train(1, 0).on_candle_graph(), Pass::train(1, 0).plain(true)] {
-        let other = walked_by(pass.lowered(lowering()));
+        let other = run_pass(pass.lowered(lowering()));
         let off = (apart(&logits, &other.0), apart(&grads, &other.1));
         assert!(
             off.0 < 0.3 * rounding.0 && off.1 < 0.5 * rounding.1,
@@ -120,7 +120,7 @@ fn the_emulated_pass_is_the_same_by_the_tape_by_candles_graph_and_by_plain_opera
 }
 
 #[test]
-fn one_product_is_rounded_as_tensor_cores_round_it() {
+fn a_product_is_rounded_as_on_tensor_cores() {
     let numbers = |n: usize, f: f32| (0..n).map(|i| (i as f32 * f).sin()).collect::<Vec<f32>>();
     let x = Var::from_vec(numbers(12, 0.7), (3, 4), &Device::Cpu).unwrap();
     let w = Var::from_vec(numbers(20, 0.3), (5, 4), &Device::Cpu).unwrap();
@@ -131,7 +131,7 @@ fn one_product_is_rounded_as_tensor_cores_round_it() {
         Tensor::from_vec(rounded, t.shape(), t.device()).unwrap()
     };
     for format in [TF32, BF16, FP16] {
-        // tf32 comes out as fp32; the others as they went in.
+        // The output of tf32 is fp32; the other formats also round the output.
         let out = |t: Tensor| if format == TF32 { t } else { round(&t, format) };
         let pass = Pass::train(1, 0).plain(true);
         let pass = pass.lowered(Some(Arc::new(Autocast::emulated(format))));
@@ -171,7 +171,7 @@ impl Lowering for Seen {
 }
 
 #[test]
-fn every_operator_of_a_training_step_is_asked_about() {
+fn every_operator_of_a_training_step_is_lowered() {
     let (model, seen) = (model(), Arc::new(Seen::default()));
     let pass = Pass::train(1, 0).lowered(Some(seen.clone()));
     let mut sgd = sgd(&model);
@@ -191,23 +191,23 @@ fn every_operator_of_a_training_step_is_asked_about() {
 }
 
 #[test]
-fn a_rule_that_lowers_nothing_changes_nothing_and_one_that_lowers_all_does_worse() {
+fn the_autocast_policy_is_more_accurate_than_lowering_everything() {
     let of = |policy: fn(Operator) -> Casting| {
         let lowering = Autocast::emulated(BF16).by_policy(policy);
-        walked(Some(Arc::new(lowering))).1
+        run_lowered(Some(Arc::new(lowering))).1
     };
-    let full = walked(None).1;
+    let full = run_lowered(None).1;
     let none = apart(&of(|_| Casting::Full), &full);
     assert!(
         none < 1e-4,
-        "one at a time is as fused, but for the order of sums: {none}"
+        "unfused operators differ from fused ones only in the order of sums: {none}"
     );
     let (ours, all) = (apart(&of(autocast), &full), apart(&of(|_| Casting::Low), &full));
     assert!(ours < all, "{ours} and {all}");
 }
 
 #[test]
-fn an_fp8_product_keeps_small_numbers_by_a_scale_a_tensor() {
+fn fp8_scales_keep_small_values_from_underflow() {
     let numbers: Vec<f32> = (0..64).map(|i| 1e-4 * (i as f32 * 0.7).sin()).collect();
     let x = Tensor::from_vec(numbers, (8, 8), &Device::Cpu).unwrap();
     let product = |[a, b]: [Tensor; 2]| a.matmul(&b);
@@ -236,7 +236,7 @@ fn weights(model: &PointNet) -> Vec<u32> {
 }
 
 #[test]
-fn a_loss_scale_that_is_a_power_of_two_changes_no_step_in_fp32() {
+fn a_power_of_two_loss_scale_is_bit_identical_in_fp32() {
     let ends = [None, Some(1024.0)].map(|scale| {
         let model = model();
         let mut sgd = sgd(&model);
@@ -253,7 +253,7 @@ fn a_loss_scale_that_is_a_power_of_two_changes_no_step_in_fp32() {
 }
 
 #[test]
-fn a_step_that_overflows_changes_nothing_and_halves_the_scale() {
+fn an_overflow_skips_the_step_and_halves_the_scale() {
     let model = model();
     let mut sgd = sgd(&model);
     let before = weights(&model);
@@ -271,7 +271,7 @@ fn a_step_that_overflows_changes_nothing_and_halves_the_scale() {
 }
 
 #[test]
-fn scaling_saves_gradients_that_fp16_would_lose() {
+fn loss_scaling_reduces_underflow_in_fp16() {
     let lost = [1.0, 4096.0].map(|scale| {
         let (model, census) = (model(), Arc::new(GradientCensus::default()));
         let lowering: Arc<dyn Lowering> = Arc::new(Autocast::emulated(FP16).counted(census.clone()));
@@ -286,18 +286,21 @@ fn scaling_saves_gradients_that_fp16_would_lose() {
 }
 
 #[test]
-fn only_fewer_bits_on_the_cpu_are_emulated_and_told_so() {
+fn low_precision_is_emulated_on_the_cpu_and_its_description_says_so() {
     let cpu = Device::Cpu;
-    assert!(Precision::Fp32.lowering(&cpu).is_none() && Precision::Fp32.told(&cpu).is_none());
+    assert!(Precision::Fp32.lowering(&cpu).is_none() && Precision::Fp32.description(&cpu).is_none());
     for precision in [Precision::Tf32, Precision::Bf16, Precision::Fp16] {
         assert!(precision.lowering(&cpu).is_some());
-        let told = precision.told(&cpu).unwrap();
-        assert!(told.contains("emulated: shows accuracy, not speed"), "{told}");
+        let description = precision.description(&cpu).unwrap();
+        assert!(
+            description.contains("emulated: shows accuracy, not speed"),
+            "{description}"
+        );
     }
 }
 
 #[test]
-fn the_program_says_that_it_emulates_scales_the_loss_and_gives_up_clearly() {
+fn the_program_reports_emulation_and_endless_overflow() {
     let dir = tempfile::tempdir().unwrap();
     let data = program::tiny_forest(dir.path(), 40);
     let train = |name: &str, more: &[&str]| {
@@ -331,7 +334,7 @@ fn the_program_says_that_it_emulates_scales_the_loss_and_gives_up_clearly() {
     assert!(said.contains(", loss scale "), "{said}");
     let page = std::fs::read_to_string(dir.path().join("run/report.html")).unwrap();
     assert!(page.contains("emulated: shows accuracy, not speed"));
-    // Everything overflows: no step is taken, and the run ends.
+    // Every step overflows and is skipped, until the run fails.
     let said = program::stderr(&mut train("static", &["--epochs", "40", "--loss-scale", "1e38"]));
     assert!(said.contains("overflowed in 100 steps in a row"), "{said}");
     let said = program::stderr(&mut train("none", &["--loss-scale", "fast"]));
@@ -339,7 +342,7 @@ fn the_program_says_that_it_emulates_scales_the_loss_and_gives_up_clearly() {
 }
 
 #[test]
-fn the_bench_counts_bytes() {
+fn bench_precision_prints_the_memory_of_each_format() {
     let output = program::canopy()
         .args(["bench", "precision", "--bytes", "--json"])
         .output()

@@ -1,4 +1,4 @@
-//! Collectives over threads: their sums, their traffic, and their ends.
+//! Collectives over threads: their results, their traffic, and their errors.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::{thread, time::Duration};
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const ALL: [Algorithm; 3] = [Algorithm::Ring, Algorithm::Tree, Algorithm::Naive];
 const SHORT: Duration = Duration::from_secs(20);
 
-/// What `work` gives on each rank.
+/// Runs `work` on a thread for each rank, and returns the results.
 fn on_each<T: Send>(ranks: Vec<Rank>, work: impl Fn(Rank) -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
         let work = &work;
@@ -19,7 +19,7 @@ fn on_each<T: Send>(ranks: Vec<Rank>, work: impl Fn(Rank) -> T + Sync) -> Vec<T>
     })
 }
 
-/// Numbers of a rank, other on each, whose sums are exact.
+/// Numbers that differ between ranks, with exact sums.
 fn numbers(rank: usize, n: usize) -> Vec<f32> {
     (0..n).map(|i| (i * 3 + rank * 17 + 1) as f32).collect()
 }
@@ -32,7 +32,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn every_algorithm_sums_over_any_number_of_ranks_and_numbers(p in 1usize..8, n in 0usize..40) {
+    fn every_algorithm_sums_for_any_world_size_and_length(p in 1usize..8, n in 0usize..40) {
         for algorithm in ALL {
             let got = on_each(group(p, algorithm, SHORT), |rank| {
                 let mut data = numbers(Collective::rank(&rank), n);
@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn scatter_then_gather_is_the_whole(p in 1usize..8, n in 0usize..40) {
+    fn reduce_scatter_then_all_gather_is_an_all_reduce(p in 1usize..8, n in 0usize..40) {
         let got = on_each(group(p, Algorithm::Ring, SHORT), |rank| {
             let me = Collective::rank(&rank);
             let mut mine = vec![0.0; chunk(n, me, p).len()];
@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn a_broadcast_comes_from_any_root(p in 1usize..8, root in 0usize..8, n in 0usize..10) {
+    fn broadcast_works_from_any_root(p in 1usize..8, root in 0usize..8, n in 0usize..10) {
         let root = root % p;
         let got = on_each(group(p, Algorithm::Ring, SHORT), |rank| {
             let mut data = numbers(Collective::rank(&rank), n);
@@ -76,7 +76,7 @@ proptest! {
 }
 
 #[test]
-fn sums_that_round_are_the_same_bits_on_every_rank() {
+fn rounded_sums_are_bit_identical_on_every_rank() {
     for algorithm in ALL {
         let got = on_each(group(5, algorithm, SHORT), |rank| {
             let me = Collective::rank(&rank) as f32;
@@ -91,7 +91,7 @@ fn sums_that_round_are_the_same_bits_on_every_rank() {
 }
 
 #[test]
-fn each_algorithm_sends_what_it_is_known_to_send() {
+fn each_algorithm_has_its_known_traffic() {
     let (p, n) = (4u64, 1000u64);
     let bytes = |algorithm| {
         on_each(group(p as usize, algorithm, SHORT), |rank| {
@@ -114,7 +114,7 @@ fn each_algorithm_sends_what_it_is_known_to_send() {
     assert_eq!(
         bytes(Algorithm::Naive)[0].bytes,
         (p - 1) * n * 4,
-        "rank 0 answers all"
+        "rank 0 sends the sum to every other rank"
     );
     assert_eq!(
         bytes(Algorithm::Tree)[0].bytes,
@@ -132,7 +132,7 @@ fn errors(results: Vec<Result<()>>) -> Vec<String> {
 }
 
 #[test]
-fn a_rank_that_dies_ends_the_others_with_its_number_and_its_work() {
+fn the_exit_of_a_rank_is_an_error_with_its_last_activity() {
     let results = on_each(group(3, Algorithm::Ring, SHORT), |rank| {
         rank.doing(&format!("step {}", Collective::rank(&rank) + 7));
         if Collective::rank(&rank) == 1 {
@@ -151,11 +151,11 @@ fn a_rank_that_dies_ends_the_others_with_its_number_and_its_work() {
 }
 
 #[test]
-fn a_rank_that_stalls_is_told_at_the_deadline() {
+fn a_stalled_rank_is_an_error_at_the_deadline() {
     let results = on_each(group(2, Algorithm::Tree, Duration::from_millis(100)), |rank| {
         rank.doing("loading batch 3");
         if Collective::rank(&rank) == 1 {
-            // Longer than the deadline, and still there.
+            // Longer than the deadline, without exiting.
             thread::sleep(Duration::from_millis(600));
             return Ok(());
         }
@@ -171,12 +171,12 @@ fn a_rank_that_stalls_is_told_at_the_deadline() {
 }
 
 #[test]
-fn ranks_that_make_other_calls_are_told_so() {
+fn ranks_that_make_different_calls_get_an_error() {
     let results = on_each(group(2, Algorithm::Naive, SHORT), |rank| {
         let mut data = vec![1.0; 4 + Collective::rank(&rank)];
         rank.all_reduce(&mut data)
     });
-    assert!(errors(results).iter().any(|e| e.contains("the same calls")));
+    assert!(errors(results).iter().any(|e| e.contains("different calls")));
     let one = group(1, Algorithm::Ring, SHORT).remove(0);
     assert!(Collective::send(&one, 0, &[1.0]).is_err() && one.broadcast(3, &mut [1.0]).is_err());
 }

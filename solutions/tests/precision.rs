@@ -1,4 +1,4 @@
-//! Loss scaling is PyTorch's and DeepSpeed's, step by step; `goldens/make_scalers.py` made the file.
+//! Loss scaling against PyTorch's and DeepSpeed's, step by step. `goldens/make_scalers.py` created the reference.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use candle_core::{DType, Device, Tensor};
@@ -19,7 +19,7 @@ fn gradients(overflow: bool) -> Vec<Tensor> {
 }
 
 #[test]
-fn the_dynamic_scale_is_pytorchs_and_steps_are_left_out_where_it_leaves_them_out() {
+fn the_dynamic_scale_and_its_skipped_steps_match_pytorch() {
     let (overflows, cases) = golden();
     for case in cases.iter().filter(|c| c["rule"] == "pytorch") {
         let first = case["first"].as_f64().unwrap();
@@ -40,7 +40,7 @@ fn the_dynamic_scale_is_pytorchs_and_steps_are_left_out_where_it_leaves_them_out
 }
 
 #[test]
-fn deepspeeds_scale_is_deepspeeds_and_ends_where_it_ends() {
+fn the_deepspeed_scale_and_its_errors_match_deepspeed() {
     let (overflows, cases) = golden();
     let mut ended = 0;
     for case in cases.iter().filter(|c| c["rule"] == "deepspeed") {
@@ -58,17 +58,17 @@ fn deepspeeds_scale_is_deepspeeds_and_ends_where_it_ends() {
                 (Ok(()), Some(scale)) => assert_eq!(rule.scale(), scale, "{case}, step {t}"),
                 (Err(error), None) => {
                     ended += 1;
-                    assert!(error.to_string().contains("least scale"), "{error}");
+                    assert!(error.to_string().contains("minimum scale"), "{error}");
                 }
-                (got, expected) => panic!("{case}, step {t}: {got:?} where {expected:?} is expected"),
+                (got, expected) => panic!("{case}, step {t}: got {got:?}, expected {expected:?}"),
             }
         }
     }
-    assert!(ended > 0, "no case of the golden runs into the least scale");
+    assert!(ended > 0, "no case of the golden reaches the minimum scale");
 }
 
 #[test]
-fn each_call_comes_once_a_step() {
+fn each_method_is_called_once_per_step() {
     let mut scaler = GradScaler::new(DynamicScaler::default());
     let mut grads = gradients(false);
     assert!(scaler.update().is_err());
@@ -87,24 +87,24 @@ fn each_call_comes_once_a_step() {
 }
 
 #[test]
-fn unscaled_gradients_are_wide_and_divided() {
+fn fp16_gradients_are_unscaled_in_f32() {
     let half = Tensor::new(&[6f32, 1e-7], &Device::Cpu).unwrap();
     let mut grads = vec![half.to_dtype(DType::F16).unwrap()];
     assert!(!unscale(&mut grads, 4.0).unwrap());
     assert_eq!(grads[0].dtype(), DType::F32);
     let values: Vec<f32> = grads[0].to_vec1().unwrap();
     assert_eq!(values[0], 1.5);
-    assert!(values[1] > 0.0, "fp16 would have lost it");
+    assert!(values[1] > 0.0, "it would underflow in fp16");
 }
 
 #[test]
-fn infinities_and_nans_are_found_wherever_they_are() {
+fn found_inf_detects_infinity_and_nan_but_not_large_values() {
     assert!(!found_inf(&[]).unwrap());
     assert!(!found_inf(&gradients(false)).unwrap());
     assert!(found_inf(&gradients(true)).unwrap());
     let nan = Tensor::new(&[0f32, f32::NAN], &Device::Cpu).unwrap();
     assert!(found_inf(&[gradients(false).remove(0), nan]).unwrap());
-    // Sums of finite numbers may overflow where none of them did.
+    // The sum of finite values may overflow; the values themselves do not.
     let large = Tensor::full(f32::MAX, 64, &Device::Cpu).unwrap();
     assert!(!found_inf(&[large]).unwrap());
 }

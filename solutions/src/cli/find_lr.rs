@@ -25,8 +25,8 @@ use crate::{
 /// Options of `canopy find-lr`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each step has a higher learning rate than the one before, by a constant factor (Smith 2015). The suggestion is a rate well
-on the way down; the loss breaks where training diverges. Nothing is saved.
+The learning rate grows by a constant factor at each step (Smith 2015). The suggestion is a rate at which the loss falls
+steadily; the test ends when training diverges. No weights are saved.
 
 Examples:
   canopy find-lr
@@ -39,26 +39,26 @@ pub struct Args {
     /// Last learning rate
     #[arg(long, default_value_t = 10.0, value_name = "LR")]
     last: f64,
-    /// Steps from the first to the last rate
+    /// Number of steps from the first to the last learning rate
     #[arg(long, default_value_t = 100, value_name = "N")]
     steps: u64,
-    /// Write the plot, an SVG, here
+    /// Write the plot to this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// TOML file with settings of a run
+    /// TOML file with settings, named as the options below
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
     options: Options,
 }
 
-/// Runs the range test and prints what it found.
+/// Runs the range test and prints its results.
 ///
 /// # Errors
-/// Settings out of range; the data set's; a plot that cannot be written.
+/// Returns an error if a setting is out of range, the data cannot be read or the plot cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let mut config = Config::preset("quick")?;
     if let Some(file) = &args.config {
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         steps: args.steps,
         ..RangeTest::default()
     };
-    let found = found(&forest, &test)?;
+    let found = test_rates(&forest, &test)?;
     if let Some(path) = &args.plot {
         fs::write(path, plot(&found).svg()).with_context(|| path.display().to_string())?;
     }
@@ -102,8 +102,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes a step at each rate, on the training batches in their order, as often as needed.
-fn found(forest: &Forest, test: &RangeTest) -> Result<RangeFound> {
+/// Takes a training step at each rate, on as many epochs of training batches as needed.
+fn test_rates(forest: &Forest, test: &RangeTest) -> Result<RangeFound> {
     let Config {
         batch, seed, clip, ..
     } = forest.config;
@@ -124,7 +124,7 @@ fn found(forest: &Forest, test: &RangeTest) -> Result<RangeFound> {
     let clouds = forest.split.train.len();
     ensure!(
         clouds >= batch,
-        "there are {clouds} training clouds, and a batch holds {batch}: take a smaller --batch"
+        "there are {clouds} training clouds, fewer than the batch size {batch}: use a smaller --batch"
     );
     let stop = stop::flag()?;
     let bar = bar(test.steps + 1, "steps");
@@ -151,12 +151,12 @@ fn print(found: &RangeFound) -> Result<()> {
         say!("{rate:>13.2e}{loss:>16.4}");
     }
     match found.broke {
-        true => say!("then the loss broke: training diverges"),
-        false => say!("the loss did not break: the last rate may be too low"),
+        true => say!("training diverges at the next learning rate"),
+        false => say!("training did not diverge: the last learning rate may be too low"),
     }
     match found.suggestion {
         Some(rate) => say!("suggestion: --learning-rate {rate:.1e}"),
-        None => say!("no suggestion: the loss never fell"),
+        None => say!("no suggestion: the loss did not decrease"),
     }
     Ok(())
 }

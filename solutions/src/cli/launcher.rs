@@ -1,4 +1,4 @@
-//! What a launcher (srun, mpirun, torchrun) says of this process, and which GPU it may take.
+//! This process's rank and GPU as assigned by a launcher (srun, mpirun, torchrun).
 
 use std::env;
 
@@ -10,15 +10,15 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
-/// This process's place among those that a launcher started. An environment that contradicts itself counts as none.
+/// Returns this process's position among those that a launcher started. An inconsistent environment is ignored with a note.
 ///
 /// # Errors
-/// Returns an error if a launcher started several processes: each would train by itself, in the same folder.
+/// Returns an error if a launcher started several processes, because each would train alone in the same folder.
 pub fn place() -> Result<Option<Place>> {
     let place = match place_from(&variable) {
         Ok(place) => place,
         Err(error) => {
-            eprintln!("note: the environment of a launcher is ignored: {error:#}");
+            eprintln!("note: ignoring the launcher's environment variables: {error:#}");
             return Ok(None);
         }
     };
@@ -26,8 +26,8 @@ pub fn place() -> Result<Option<Place>> {
     let script = place.launcher == "Slurm" && variable("SLURM_STEP_ID").is_none();
     ensure!(
         place.world_size == 1 || script,
-        "{} started {} processes, and this is rank {}: canopy trains in one process. Start one, and give it ranks as \
-         threads with --ranks {}",
+        "{} started {} processes, and this is rank {}, but canopy trains in one process: start one process with --ranks {}, \
+         whose ranks are threads",
         place.launcher,
         place.world_size,
         place.rank,
@@ -36,10 +36,10 @@ pub fn place() -> Result<Option<Place>> {
     Ok((!script).then_some(place))
 }
 
-/// The device that `asked` means for the process at `place`: on a node with several GPUs, the one of its local rank.
+/// Resolves the requested device for the process at `place`: on a node with several GPUs, the GPU of its local rank.
 ///
 /// # Errors
-/// Those of [`device_for`].
+/// Returns the errors of [`device_for`].
 pub fn device(place: Option<&Place>, asked: &str) -> Result<String> {
     match place {
         Some(place) if cfg!(feature = "cuda") && ["auto", "cuda"].contains(&asked) => {
@@ -50,7 +50,7 @@ pub fn device(place: Option<&Place>, asked: &str) -> Result<String> {
     }
 }
 
-/// GPUs that this process sees.
+/// Returns the number of GPUs that this process sees.
 fn gpus() -> usize {
     let count = nvml_wrapper::Nvml::init().and_then(|nvml| nvml.device_count());
     let count = count.map_or(0, |n| n as usize);

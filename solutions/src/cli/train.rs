@@ -38,13 +38,13 @@ Examples:
   canopy train --ranks 2 --precision fp16 --accumulate 2
   canopy train --resume runs/quick")]
 pub struct Args {
-    /// Settings to start from: quick (two minutes on two cores) or full (the best there is)
+    /// Preset: quick (two minutes on two cores) or full (most accurate) [default: quick]
     #[arg(long, value_name = "NAME", value_parser = ["quick", "full"])]
     preset: Option<String>,
-    /// TOML file with any of the settings below
+    /// TOML file with settings, named as the options below
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     config: Option<PathBuf>,
-    /// Folder for the run; otherwise a new one in runs/
+    /// Folder of the run [default: a new one in runs/]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Resume the run in this folder, exactly where it stopped
@@ -62,10 +62,10 @@ pub struct Args {
     options: Options,
 }
 
-/// Trains, then writes the scores and the page.
+/// Trains, then prints the scores and writes the report page.
 ///
 /// # Errors
-/// Whatever broke, with what to do.
+/// Returns an error if a setting is invalid, the data cannot be read, training fails or a file cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
     let stop = stop::flag()?;
     let mut trainer = match &args.resume {
@@ -90,7 +90,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     profiling::finish(recording, &folder.join("profile"), &path)?;
     drop(monitor);
     if outcome == Outcome::Stopped {
-        eprintln!("stopped; everything is saved. Go on with\n  canopy train --resume {path}");
+        eprintln!("stopped; a checkpoint is saved. Resume with\n  canopy train --resume {path}");
         return Ok(ExitCode::from(stop::code()));
     }
     if let Some(line) = trainer.rank_stats.line() {
@@ -136,7 +136,7 @@ fn start(args: &Args) -> Result<Trainer> {
 fn resume(path: &Path, args: &Args) -> Result<Trainer> {
     ensure!(
         args.options.is_empty(),
-        "--resume goes on with the run's own settings: leave the others out, or start a new run"
+        "--resume uses the settings of the run: remove the other options, or start a new run"
     );
     let folder = RunFolder::open(path)?;
     let checkpoint = checkpoint::load(&folder.last())?;
@@ -163,7 +163,7 @@ fn introduce(
         (ranks, false) => format!(" · {ranks} ranks, each with its own batch norm"),
     };
     eprintln!(
-        "{} PointNet, {} points of a cloud · {}{ranks}",
+        "{} PointNet, {} points per cloud · {}{ranks}",
         config.model,
         config.points_text(),
         chosen.name
@@ -178,18 +178,18 @@ fn introduce(
         split.test.len(),
     );
     if let Some(reason) = &chosen.reason {
-        eprintln!("on the CPU: {reason}");
+        eprintln!("running on the CPU: {reason}");
     }
     for warning in &split.warnings {
         eprintln!("note: {warning}");
     }
-    if let Some(told) = config.precision.told(&chosen.device) {
-        eprintln!("precision: {told}");
+    if let Some(description) = config.precision.description(&chosen.device) {
+        eprintln!("precision: {description}");
     }
     eprintln!("writing to {}", folder.path().display());
 }
 
-/// The command that repeats the run: its settings that differ from the quick preset.
+/// Returns the command that repeats the run: the preset with the fewest differing settings, and those settings.
 fn command_line(config: &Config) -> String {
     let table = |c: &Config| toml::Table::try_from(c).unwrap_or_default();
     let presets = ["quick", "full"].map(|p| (p, Config::preset(p).map(|c| table(&c)).unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! The algorithms of an all-reduce, as a choice.
+//! Choosing the algorithm of an all-reduce.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Link, naive_all_reduce, ring_all_reduce, tree_all_reduce};
 
-/// Which algorithm all-reduce takes.
+/// An all-reduce algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
-    /// Around a ring.
+    /// [`ring_all_reduce`]: bandwidth-optimal, for long messages.
     #[default]
     Ring,
-    /// Up and down a tree.
+    /// [`tree_all_reduce`]: few steps, for short messages.
     Tree,
-    /// By way of rank 0.
+    /// [`naive_all_reduce`]: rank 0 sums for all.
     Naive,
 }
 
-/// An all-reduce of somebody's: replaces `data` by its sum over all ranks, by messages of `link`.
+/// An all-reduce function: replaces `data` by its sum over all ranks, using messages over the link.
 pub type AllReduce = Arc<dyn Fn(&dyn Link, &mut [f32]) -> Result<()> + Send + Sync>;
 
 impl Algorithm {
-    /// The algorithm as a function.
+    /// Returns the function that implements the algorithm.
     pub fn function(self) -> AllReduce {
         match self {
             Self::Ring => Arc::new(ring_all_reduce),

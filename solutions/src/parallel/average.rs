@@ -3,13 +3,14 @@ use candle_core::{DType, Device, Tensor};
 
 use super::Collective;
 
-/// Replaces each gradient by its mean over all ranks, the same bits on each: ranks whose parameters agreed before a step
-/// by these gradients agree after it.
+/// Replaces each gradient by its mean over all ranks. The means are bit-identical on every rank, so ranks with equal
+/// parameters still have equal parameters after an optimizer step.
 ///
-/// All of them go in one all-reduce, in f32: one message of many numbers costs less than many of few.
+/// All gradients are concatenated in f32 and sent in a single all-reduce, because one long message has less latency than
+/// many short ones.
 ///
 /// # Errors
-/// The collective's; candle's.
+/// Returns an error if the all-reduce fails or candle does.
 pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
     let mut flat: Vec<f32> = Vec::with_capacity(gradients.iter().map(Tensor::elem_count).sum());
     for gradient in gradients.iter() {
@@ -27,7 +28,7 @@ pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) 
     }
     ensure!(
         rest.is_empty(),
-        "gradients changed their sizes while they were averaged"
+        "the gradients changed size while they were averaged"
     );
     Ok(())
 }

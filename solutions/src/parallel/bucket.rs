@@ -1,31 +1,32 @@
-//! Gradients are sent in buckets (Li et al. 2020, "PyTorch Distributed", section 3.2): many small messages cost their
-//! latencies, one large one must wait for the last gradient.
+//! Gradient bucketing (Li et al. 2020, "PyTorch Distributed", section 3.2): many small messages add up their latencies,
+//! while one large message must wait for the last gradient.
 
-/// What may share a bucket with what: number type and device, as a name.
+/// The dtype and device of a gradient, as a name. Only gradients of the same kind share a bucket.
 pub type Kind = &'static str;
 
 /// Parameters whose gradients are sent together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Their indices in the model's order, in the order in which the backward walk is expected to make them.
+    /// Indices of the parameters in the model, in the order in which the backward pass is expected to compute their
+    /// gradients.
     pub params: Vec<usize>,
-    /// Bytes of all.
+    /// Total size of the gradients, in bytes.
     pub bytes: usize,
-    /// What they are.
+    /// Dtype and device of the gradients.
     pub kind: Kind,
 }
 
-/// How large buckets grow.
+/// Bucket sizes at which a bucket is closed, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketSizes {
-    /// The first one's bytes: small, so that sending begins early.
+    /// Size of the first bucket: small, so that communication starts early.
     pub first: usize,
-    /// The others'.
+    /// Size of the other buckets.
     pub others: usize,
 }
 
 impl Default for BucketSizes {
-    /// DDP's: 1 MiB, then 25 MiB.
+    /// The defaults of PyTorch's `DistributedDataParallel`: 1 MiB, then 25 MiB.
     fn default() -> Self {
         Self {
             first: 1 << 20,
@@ -34,10 +35,11 @@ impl Default for BucketSizes {
     }
 }
 
-/// Buckets for parameters of `(bytes, kind)`, in reverse order, as the backward walk makes gradients last layer first.
+/// Assigns parameters, given as `(bytes, kind)`, to buckets in reverse order, because the backward pass computes the
+/// gradients of the last layer first.
 ///
-/// A bucket is closed by the parameter that fills it, so it may be larger than its size by that one, and none is empty.
-/// The limit of the first bucket holds for the first of each kind.
+/// A bucket is closed by the parameter that reaches its size, so it may exceed that size by one parameter. No bucket is
+/// empty. [`BucketSizes::first`] applies to the first bucket of each kind.
 pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
     let mut done: Vec<Bucket> = Vec::new();
     let mut open: Vec<Bucket> = Vec::new();
@@ -58,7 +60,8 @@ pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
             done.push(open.swap_remove(at));
         }
     }
-    // The last ones hold the model's first parameters; in the order of their latest gradient, the same on every rank.
+    // The buckets that are still open hold the model's first parameters. They are sorted by their latest gradient, so that
+    // every rank sends them in the same order.
     open.sort_by_key(|b| std::cmp::Reverse(b.params.last().copied()));
     done.extend(open);
     done
@@ -79,20 +82,20 @@ mod tests {
     }
 
     #[test]
-    fn the_first_bucket_is_small_and_the_last_layers() {
+    fn the_first_bucket_is_small_and_holds_the_last_layers() {
         let params = [(60, "f32"), (60, "f32"), (60, "f32"), (4, "f32"), (8, "f32")];
         assert_eq!(indices(&params), [vec![4, 3], vec![2, 1], vec![0]]);
     }
 
     #[test]
-    fn number_types_do_not_mix() {
+    fn a_bucket_holds_one_dtype() {
         let params = [(4, "f32"), (4, "bf16"), (4, "f32"), (4, "bf16")];
         assert_eq!(indices(&params), [vec![3, 1], vec![2, 0]]);
     }
 
     proptest! {
         #[test]
-        fn every_parameter_is_in_one_bucket_and_later_ones_come_first(
+        fn every_parameter_is_in_one_bucket_in_reverse_order(
             sizes in prop::collection::vec(0usize..200, 0..40),
         ) {
             let params: Vec<(usize, Kind)> = sizes.iter().map(|&s| (s, "f32")).collect();

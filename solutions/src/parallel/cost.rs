@@ -1,27 +1,28 @@
-//! What a message costs (Hockney 1994; Thakur, Rabenseifner and Gropp 2005): α seconds to begin, β seconds a byte.
+//! The α–β model of communication (Hockney 1994; Thakur, Rabenseifner and Gropp 2005): a message of n bytes takes α + βn
+//! seconds.
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-/// A link's cost.
+/// Latency and inverse bandwidth of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// Seconds to begin a message.
+    /// Latency of a message, in seconds.
     pub alpha: f64,
-    /// Seconds a byte.
+    /// Inverse bandwidth, in seconds per byte.
     pub beta: f64,
 }
 
 impl Cost {
-    /// The least-squares line through messages of `(bytes, seconds)`, each weighed by 1/seconds², so that short messages
-    /// count as much as long ones; neither number under 0.
+    /// Fits a line through messages given as `(bytes, seconds)` by least squares. Each message is weighted by 1/seconds²,
+    /// so that short messages count as much as long ones. Both numbers are at least 0.
     ///
     /// # Errors
-    /// Fewer than two sizes, or times that are not above 0.
+    /// Returns an error if there are fewer than two sizes, or if a time is not above 0.
     pub fn fit(points: &[(f64, f64)]) -> Result<Self> {
         ensure!(
             points.iter().all(|&(b, s)| b >= 0.0 && s > 0.0 && s.is_finite()),
-            "cost: every message needs bytes of 0 or more and seconds above 0"
+            "cost: every message needs a size of at least 0 bytes and a finite time above 0"
         );
         let sizes = points.windows(2).any(|w| w[0].0 != w[1].0);
         ensure!(sizes, "cost: messages of at least two sizes are needed");
@@ -30,7 +31,7 @@ impl Cost {
         let (xx, xy) = (sum(&|b, _| b * b), sum(&|b, s| b * s));
         let beta = (n * xy - x * y) / (n * xx - x * x);
         let alpha = (y - beta * x) / n;
-        // At a bound of zero the other number is the best on its own.
+        // If one number is clamped to 0, the other is fitted alone.
         Ok(match (alpha < 0.0, beta < 0.0) {
             (true, _) => Self {
                 alpha: 0.0,
@@ -45,7 +46,7 @@ impl Cost {
     }
 }
 
-/// Seconds of a ring all-reduce of `bytes` over `p` ranks: 2(p − 1) messages of `bytes`/p.
+/// Returns the time of a ring all-reduce of `bytes` over `p` ranks, in seconds: 2(p − 1) messages of `bytes`/p.
 pub fn ring_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     if p < 2 {
         return 0.0;
@@ -54,31 +55,27 @@ pub fn ring_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     2.0 * (p - 1.0) * (cost.alpha + bytes / p * cost.beta)
 }
 
-/// Seconds of a tree all-reduce: 2⌈log₂ p⌉ messages of `bytes`, one after another.
+/// Returns the time of a tree all-reduce of `bytes` over `p` ranks, in seconds: 2⌈log₂ p⌉ messages of `bytes`, one after
+/// another.
 pub fn tree_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     let levels = p.max(1).next_power_of_two().trailing_zeros();
     2.0 * f64::from(levels) * (cost.alpha + bytes * cost.beta)
 }
 
-/// Seconds where one rank adds for all: 2(p − 1) messages of `bytes`, all of them its own.
+/// Returns the time of an all-reduce in which rank 0 sums for all, in seconds: rank 0 receives and sends 2(p − 1) messages
+/// of `bytes`.
 pub fn naive_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     2.0 * p.saturating_sub(1) as f64 * (cost.alpha + bytes * cost.beta)
 }
 
-/// How much of `ranks` machines' work is used: `rate` over `ranks` times the rate of one (weak and strong scaling alike,
-/// where rate counts records a second).
-pub fn scaling_efficiency(rate_of_one: f64, rate: f64, ranks: usize) -> f64 {
-    rate / (rate_of_one * ranks as f64)
-}
-
-/// Weak scaling: each rank's work stays the same as ranks are added, so the step should take as long as one rank's;
-/// `seconds_of_one`/`seconds`.
+/// Returns the efficiency of weak scaling, `seconds_of_one`/`seconds`. The work of each rank stays the same as ranks are
+/// added, so ideally a step takes as long as with one rank.
 pub fn weak_efficiency(seconds_of_one: f64, seconds: f64) -> f64 {
     seconds_of_one / seconds
 }
 
-/// Strong scaling: the same work is shared by more ranks, so the step should take the `ranks`-th part;
-/// `seconds_of_one`/(`ranks`·`seconds`).
+/// Returns the efficiency of strong scaling, `seconds_of_one`/(`ranks`·`seconds`). The ranks share the same work, so
+/// ideally a step takes 1/`ranks` of the time.
 pub fn strong_efficiency(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64 {
     seconds_of_one / (ranks as f64 * seconds)
 }
@@ -89,19 +86,19 @@ mod tests {
     use approx::assert_relative_eq;
 
     #[test]
-    fn a_line_is_found_again() {
+    fn fit_recovers_the_parameters_of_a_line() {
         let true_cost = Cost {
             alpha: 3e-6,
             beta: 1e-10,
         };
         let of = |b: f64| (b, true_cost.alpha + b * true_cost.beta);
-        let found = Cost::fit(&[of(8.0), of(4096.0), of(1e6), of(1e8)]).expect("four sizes");
-        assert_relative_eq!(found.alpha, true_cost.alpha, max_relative = 1e-9);
-        assert_relative_eq!(found.beta, true_cost.beta, max_relative = 1e-9);
+        let fitted = Cost::fit(&[of(8.0), of(4096.0), of(1e6), of(1e8)]).expect("four sizes");
+        assert_relative_eq!(fitted.alpha, true_cost.alpha, max_relative = 1e-9);
+        assert_relative_eq!(fitted.beta, true_cost.beta, max_relative = 1e-9);
     }
 
     #[test]
-    fn neither_number_falls_below_zero() {
+    fn fitted_parameters_are_not_negative() {
         let falling = Cost::fit(&[(1.0, 2.0), (2.0, 1.0)]).expect("two sizes");
         assert!(falling.alpha > 0.0 && falling.beta == 0.0);
         let steep = Cost::fit(&[(1.0, 1.0), (2.0, 4.0)]).expect("two sizes");
@@ -110,42 +107,23 @@ mod tests {
     }
 
     #[test]
-    fn efficiencies_agree_with_the_rates() {
-        // 3 ranks, 4 s where one took 10 s over the same work; 12 s where each has the work of one.
-        assert_relative_eq!(strong_efficiency(10.0, 4.0, 3), scaling_efficiency(0.1, 0.25, 3));
-        assert_relative_eq!(weak_efficiency(10.0, 12.0), scaling_efficiency(0.1, 0.25, 3));
+    fn efficiencies_are_the_used_share_of_the_ranks() {
+        // One rank takes 10 s. Three ranks that share its work take 4 s; with one rank's work each, they take 12 s.
+        assert_relative_eq!(strong_efficiency(10.0, 4.0, 3), 10.0 / 12.0);
+        assert_relative_eq!(weak_efficiency(10.0, 12.0), 10.0 / 12.0);
     }
 
     #[test]
-    fn the_ring_is_for_long_messages_and_the_tree_for_short_ones() {
+    fn the_ring_wins_for_long_messages_and_the_tree_for_short_ones() {
         let cost = Cost {
             alpha: 1e-5,
             beta: 1e-10,
         };
         assert!(ring_seconds(1024, 1e8, cost) < tree_seconds(1024, 1e8, cost));
         assert!(ring_seconds(1024, 1e3, cost) > tree_seconds(1024, 1e3, cost));
-        assert_relative_eq!(
-            ring_seconds(
-                4,
-                8.0,
-                Cost {
-                    alpha: 1.0,
-                    beta: 1.0
-                }
-            ),
-            6.0 * 3.0
-        );
-        assert_relative_eq!(
-            tree_seconds(
-                5,
-                8.0,
-                Cost {
-                    alpha: 1.0,
-                    beta: 1.0
-                }
-            ),
-            6.0 * 9.0
-        );
+        let (alpha, beta) = (1.0, 1.0);
+        assert_relative_eq!(ring_seconds(4, 8.0, Cost { alpha, beta }), 6.0 * 3.0);
+        assert_relative_eq!(tree_seconds(5, 8.0, Cost { alpha, beta }), 6.0 * 9.0);
         for seconds in [ring_seconds, tree_seconds, naive_seconds] {
             assert_eq!(seconds(1, 1e6, cost), 0.0);
         }

@@ -1,17 +1,17 @@
-//! A rank that others wait for in vain.
+//! The error of a rank that waits for another rank in vain.
 
 use std::{fmt, time::Duration};
 
-/// Why a message did not arrive or could not be sent: the other rank has ended, or gives no sign of life.
+/// A message that did not arrive or could not be sent, because the other rank has exited or has stalled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The rank that waits.
     pub by: usize,
     /// The rank that it waits for.
     pub rank: usize,
-    /// What that rank said last that it was doing.
+    /// The last activity that the other rank reported.
     pub doing: String,
-    /// How long it gave no sign of life although it still ran; none if it had ended.
+    /// How long the other rank has reported nothing although it still runs; `None` if it has exited.
     pub silent: Option<Duration>,
 }
 
@@ -21,7 +21,7 @@ impl fmt::Display for Lost {
         match self.silent {
             Some(silent) => write!(
                 f,
-                "rank {by} waits for rank {rank}, which gave no sign for {:.1} s and was last seen: {doing}",
+                "rank {by} waits for rank {rank}, which gave no sign of life for {:.1} s; its last activity: {doing}",
                 silent.as_secs_f64()
             ),
             None => write!(f, "rank {by} waits for rank {rank}, which {doing}"),

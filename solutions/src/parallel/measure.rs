@@ -1,4 +1,4 @@
-//! What messages between ranks take, measured.
+//! Measures messages and all-reduces between ranks that are threads.
 
 use std::{
     thread,
@@ -12,30 +12,27 @@ use super::{
     threads::{group, group_with},
 };
 
-/// Ranks that do nothing else answer well before this.
-pub const DEADLINE: Duration = Duration::from_secs(30);
+/// Much longer than any message that is measured here.
+const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Seconds of one message of each of `sizes` numbers from one thread to another: half of there and back, the median of
-/// `repeats`. Gives `(bytes, seconds)`, as [`super::Cost::fit`] takes them.
+/// Measures messages of each of `sizes` f32 numbers between two threads: half a round trip, the median of `repeats`.
+/// Returns `(bytes, seconds)` for each size, as [`super::Cost::fit`] expects them.
 ///
 /// # Errors
-/// The link's.
+/// Returns an error if a message cannot be sent or received.
 pub fn messages(sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
     let group = group(2, Algorithm::Ring, DEADLINE);
-    let times = on_ranks(group, |rank| messages_between(&rank, sizes, repeats))?;
+    let times = on_ranks(group, |rank| round_trips(&rank, sizes, repeats))?;
     Ok(times.into_iter().next().unwrap_or_default())
 }
 
-/// As [`messages`], between ranks 0 and 1 of any group; both call it.
-///
-/// # Errors
-/// The link's.
-pub fn messages_between(rank: &Rank, sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
+/// One rank's side of [`messages`].
+fn round_trips(rank: &Rank, sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
     let mut times = Vec::new();
     for &size in sizes {
         let mut data = vec![1.0; size];
         let mut of_size = Vec::new();
-        // One more, which is not counted: the first finds nothing in the caches.
+        // The first round trip warms up the caches and is not counted.
         for _ in 0..=repeats {
             let began = Instant::now();
             if Link::rank(rank) == 0 {
@@ -52,11 +49,11 @@ pub fn messages_between(rank: &Rank, sizes: &[usize], repeats: usize) -> Result<
     Ok(times)
 }
 
-/// Seconds of an all-reduce of `numbers` over `world` threads, the median of `repeats`: from a moment at which all are
-/// there, until the last has its sum.
+/// Returns the time of an all-reduce of `numbers` f32 numbers over `world` threads, in seconds: from a barrier until the
+/// last rank has the sum, the median of `repeats`.
 ///
 /// # Errors
-/// The all-reduce's.
+/// Returns an error if the all-reduce fails.
 pub fn all_reduce_seconds(
     world: usize,
     numbers: usize,
@@ -64,28 +61,22 @@ pub fn all_reduce_seconds(
     repeats: usize,
 ) -> Result<f64> {
     let group = group_with(world, all_reduce, DEADLINE);
-    let times = on_ranks(group, |rank| all_reduce_among(&rank, numbers, repeats))?;
+    let times = on_ranks(group, |rank| {
+        let mut data = vec![1.0; numbers];
+        let mut times = Vec::new();
+        for _ in 0..=repeats {
+            rank.barrier()?;
+            let began = Instant::now();
+            rank.all_reduce(&mut data)?;
+            rank.barrier()?;
+            times.push(began.elapsed().as_secs_f64());
+        }
+        Ok(median(&mut times[1..]))
+    })?;
     Ok(times.into_iter().fold(0.0, f64::max))
 }
 
-/// As [`all_reduce_seconds`], as this rank of any group sees it; all call it.
-///
-/// # Errors
-/// The all-reduce's.
-pub fn all_reduce_among(rank: &Rank, numbers: usize, repeats: usize) -> Result<f64> {
-    let mut data = vec![1.0; numbers];
-    let mut times = Vec::new();
-    for _ in 0..=repeats {
-        rank.barrier()?;
-        let began = Instant::now();
-        rank.all_reduce(&mut data)?;
-        rank.barrier()?;
-        times.push(began.elapsed().as_secs_f64());
-    }
-    Ok(median(&mut times[1..]))
-}
-
-/// What `work` gives on each rank.
+/// Runs `work` on a thread for each of `ranks`, and returns the results in the order of the ranks.
 fn on_ranks<T: Send>(ranks: Vec<Rank>, work: impl Fn(Rank) -> Result<T> + Sync) -> Result<Vec<T>> {
     thread::scope(|scope| {
         let work = &work;

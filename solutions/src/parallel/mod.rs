@@ -1,4 +1,4 @@
-//! Data parallelism: messages between ranks, the collectives built on them, their cost, and each rank's share of the work.
+//! Data parallelism: messages between ranks, the collectives built on them, their cost, and each rank's share of the data.
 //!
 //! A rank is one worker with its own copy of the model. [`Collective`] is what training needs of a group of ranks. [`Rank`]
 //! implements it with our own algorithms ([`ring`]) for ranks that are threads of this process ([`threads`]). Engines that
@@ -25,9 +25,7 @@ use anyhow::Result;
 pub use algorithm::{Algorithm, AllReduce};
 pub use average::average_gradients;
 pub use bucket::{Bucket, BucketSizes, Kind, buckets};
-pub use cost::{
-    Cost, naive_seconds, ring_seconds, scaling_efficiency, strong_efficiency, tree_seconds, weak_efficiency,
-};
+pub use cost::{Cost, naive_seconds, ring_seconds, strong_efficiency, tree_seconds, weak_efficiency};
 pub use lost::Lost;
 pub use naive::naive_all_reduce;
 pub use place::{Place, device_for, place_from};
@@ -60,7 +58,7 @@ pub trait Link {
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()>;
 }
 
-/// What training needs of a group of ranks. Every rank makes the same calls in the same order.
+/// The collective operations that training needs from a group of ranks. Every rank makes the same calls in the same order.
 pub trait Collective: Send {
     /// This rank, from 0.
     fn rank(&self) -> usize;
@@ -80,13 +78,13 @@ pub trait Collective: Send {
     /// As [`Self::all_reduce`], and if `mine` has another length.
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()>;
 
-    /// The [`chunk`]s of all ranks, joined into `whole`.
+    /// Gathers the [`chunk`]s of all ranks into `whole`.
     ///
     /// # Errors
     /// As [`Self::all_reduce`], and if `mine` is not as long as this rank's chunk of `whole`.
     fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()>;
 
-    /// Replaces `data` by rank `root`'s.
+    /// Replaces `data` by that of rank `root`.
     ///
     /// # Errors
     /// As [`Self::all_reduce`].
@@ -110,18 +108,19 @@ pub trait Collective: Send {
     /// Those of [`Link::receive`].
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()>;
 
-    /// Messages and bytes that this rank has sent so far.
+    /// Returns the messages and bytes that this rank has sent so far.
     fn traffic(&self) -> Traffic;
 
-    /// Says what this rank is about to do: a sign of life, and part of the error of ranks that wait for it in vain.
+    /// Reports what this rank is about to do. This is a sign of life, and appears in the error of ranks that wait for it in
+    /// vain.
     fn doing(&self, _what: &str) {}
 }
 
 /// Messages and bytes sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Bytes of numbers in them.
+    /// Size of their data, in bytes.
     pub bytes: u64,
 }

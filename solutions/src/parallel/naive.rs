@@ -2,11 +2,11 @@ use anyhow::Result;
 
 use super::Link;
 
-/// Replaces `data` by its sum over all ranks by way of rank 0, as a parameter server does: all send to it, it adds and
-/// sends back. Rank 0 carries 2(p − 1) times the data.
+/// Replaces `data` by its sum over all ranks, computed by rank 0 as a parameter server does: every rank sends its data to
+/// rank 0, which adds them up and sends the sum back. Rank 0 transfers 2(p − 1) times the data for p ranks.
 ///
 /// # Errors
-/// The link's.
+/// Returns an error if a message cannot be sent or received.
 pub fn naive_all_reduce(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     let p = link.world_size();
     if link.rank() != 0 {

@@ -1,22 +1,22 @@
-//! Who am I: rank, world size and device, from the environment that a launcher leaves.
+//! A process's rank, world size and device, from the environment variables that a launcher sets.
 
 use anyhow::{Context, Result, ensure};
 
-/// A process among others.
+/// The position of a process in a group of processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Among all, from 0.
+    /// Rank among all processes, from 0.
     pub rank: usize,
-    /// How many there are.
+    /// Number of processes.
     pub world_size: usize,
-    /// Among those of its node, from 0: the GPU that it takes.
+    /// Rank among the processes of its node, from 0; the index of its GPU.
     pub local_rank: usize,
-    /// Who said so: `Slurm`, `Open MPI`, `PMI`, `torchrun`, or `alone`.
+    /// The launcher that set the variables: `Slurm`, `Open MPI`, `PMI`, `torchrun`, or `alone` for none.
     pub launcher: &'static str,
 }
 
-/// Names of rank, world size and local rank; the innermost launcher first: under `mpirun` in a Slurm job both are set,
-/// and mpirun's are meant.
+/// The variables for rank, world size and local rank of each launcher, innermost launcher first: in `mpirun` within a Slurm
+/// job the variables of both are set, and those of `mpirun` count.
 const LAUNCHERS: [(&str, [&str; 3]); 4] = [
     ("torchrun", ["RANK", "WORLD_SIZE", "LOCAL_RANK"]),
     (
@@ -31,10 +31,12 @@ const LAUNCHERS: [(&str, [&str; 3]); 4] = [
     ("Slurm", ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"]),
 ];
 
-/// The place that `variable` tells of (`&|name| std::env::var(name).ok()`), or alone where no launcher left one.
+/// Reads the position of this process from the environment: `variable` returns the value of a variable
+/// (`&|name| std::env::var(name).ok()`). Without a launcher this is rank 0 of 1, launcher `alone`.
 ///
 /// # Errors
-/// Numbers that are none, a rank beyond the world, a variable missing beside its fellows; each by name.
+/// Returns an error, with the name of the variable, if a value is not a whole number, if one of the launcher's variables is
+/// missing, or if the rank is not below the world size.
 pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
     for (launcher, names) in LAUNCHERS {
         let [rank, world, local] = names;
@@ -47,7 +49,7 @@ pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
                 .parse()
                 .with_context(|| format!("{name} is '{text}', expected a whole number"))
         };
-        // PMI alone says nothing of the node.
+        // Not every PMI launcher sets a local rank.
         let local_rank = match variable(local) {
             None if launcher == "PMI" => 0,
             _ => number(local)?,
@@ -60,13 +62,13 @@ pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
         };
         ensure!(
             place.rank < place.world_size,
-            "{rank} is {}, but {world} is {}: ranks go from 0 to one less",
+            "{rank} is {}, but {world} is {}: a rank must be below the world size",
             place.rank,
             place.world_size
         );
         ensure!(
             place.local_rank <= place.rank,
-            "{local} is {}, more than {rank}, which is {}",
+            "{local} is {}, but {rank} is {}: a local rank cannot exceed the rank",
             place.local_rank,
             place.rank
         );
@@ -80,12 +82,12 @@ pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
     })
 }
 
-/// The device of a rank that sees `gpus` GPUs: `cpu` where it sees none; `cuda:0` where it sees one, for then the launcher
-/// gave each of its node's ranks its own (`--gpus-per-task=1`) or there is one rank a node; else `cuda:N`, N being its
-/// local rank.
+/// Returns the device of a rank that sees `gpus` GPUs: `cpu` if it sees none, `cuda:0` if it sees one, otherwise `cuda:N`
+/// with its local rank N. A rank sees a single GPU if the launcher assigned one to each rank (`--gpus-per-task=1`), or if
+/// its node has only one.
 ///
 /// # Errors
-/// More ranks on the node than GPUs: NCCL takes one rank a GPU.
+/// Returns an error if the node has more ranks than GPUs, because NCCL needs a GPU for each rank.
 pub fn device_for(place: &Place, gpus: usize) -> Result<String> {
     match gpus {
         0 => Ok("cpu".into()),
@@ -94,8 +96,8 @@ pub fn device_for(place: &Place, gpus: usize) -> Result<String> {
             let local = place.local_rank;
             ensure!(
                 local < gpus,
-                "rank {} is number {local} of its node, counted from 0, and sees {gpus} GPUs: start as many ranks a node \
-                 as it has GPUs",
+                "rank {} has local rank {local}, but sees only {gpus} GPUs: start at most as many ranks per node as it has \
+                 GPUs",
                 place.rank
             );
             Ok(format!("cuda:{local}"))
@@ -109,8 +111,8 @@ mod tests {
 
     fn place(set: &[(&str, &str)]) -> Result<Place> {
         place_from(&|name| {
-            let found = set.iter().find(|(n, _)| *n == name);
-            found.map(|(_, value)| (*value).to_owned())
+            let variable = set.iter().find(|(n, _)| *n == name);
+            variable.map(|(_, value)| (*value).to_owned())
         })
     }
 
@@ -121,32 +123,32 @@ mod tests {
     ];
 
     #[test]
-    fn slurm_tells_rank_world_and_device() {
-        let found = place(&SLURM).expect("a place");
-        assert_eq!((found.rank, found.world_size, found.local_rank), (5, 8, 1));
-        assert_eq!(found.launcher, "Slurm");
+    fn slurm_variables_are_read() {
+        let place = place(&SLURM).expect("valid variables");
+        assert_eq!((place.rank, place.world_size, place.local_rank), (5, 8, 1));
+        assert_eq!(place.launcher, "Slurm");
     }
 
     #[test]
-    fn mpirun_within_a_slurm_job_is_meant() {
+    fn mpirun_takes_precedence_over_slurm() {
         let mpi = [
             ("OMPI_COMM_WORLD_RANK", "2"),
             ("OMPI_COMM_WORLD_SIZE", "4"),
             ("OMPI_COMM_WORLD_LOCAL_RANK", "0"),
         ];
-        let found = place(&[&SLURM[..], &mpi].concat()).expect("a place");
-        assert_eq!((found.rank, found.world_size, found.launcher), (2, 4, "Open MPI"));
+        let place = place(&[&SLURM[..], &mpi].concat()).expect("valid variables");
+        assert_eq!((place.rank, place.world_size, place.launcher), (2, 4, "Open MPI"));
     }
 
     #[test]
-    fn without_a_launcher_one_is_alone() {
-        let found = place(&[]).expect("a place");
-        assert_eq!((found.rank, found.world_size, found.launcher), (0, 1, "alone"));
+    fn without_a_launcher_there_is_one_rank() {
+        let place = place(&[]).expect("no variables");
+        assert_eq!((place.rank, place.world_size, place.launcher), (0, 1, "alone"));
     }
 
     #[test]
-    fn contradictions_are_told_by_name() {
-        for (set, says) in [
+    fn errors_name_the_variable() {
+        for (set, expected) in [
             (
                 vec![("SLURM_PROCID", "0"), ("SLURM_LOCALID", "0")],
                 "SLURM_NTASKS",
@@ -157,7 +159,7 @@ mod tests {
                     ("SLURM_NTASKS", "8"),
                     ("SLURM_LOCALID", "0"),
                 ],
-                "ranks go from 0",
+                "SLURM_PROCID is 8, but SLURM_NTASKS is 8",
             ),
             (
                 vec![("RANK", "x"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "0")],
@@ -165,11 +167,11 @@ mod tests {
             ),
             (
                 vec![("RANK", "0"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "1")],
-                "more than RANK",
+                "LOCAL_RANK is 1, but RANK is 0",
             ),
         ] {
-            let error = place(&set).expect_err("a contradiction").to_string();
-            assert!(error.contains(says), "{error}");
+            let error = place(&set).expect_err("invalid variables").to_string();
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One rank of a group of threads: collectives, deadlines and counted traffic over channels.
+//! One rank of a group of threads: collectives over channels, with deadlines and traffic counters.
 
 use std::{
     cell::Cell,
@@ -14,7 +14,7 @@ use super::{
     chunk, ring_all_gather, ring_reduce_scatter, tree_all_reduce, tree_broadcast,
 };
 
-/// One rank's end of a group.
+/// One rank of a group of threads.
 pub struct Rank {
     rank: usize,
     world_size: usize,
@@ -24,7 +24,7 @@ pub struct Rank {
     traffic: Cell<Traffic>,
 }
 
-/// One rank's channels to and from each rank; the board is shared by all.
+/// One rank's channels to and from each rank, and the board that all ranks share.
 pub(super) struct Channels {
     pub to: Vec<Sender<Vec<f32>>>,
     pub from: Vec<Receiver<Vec<f32>>>,
@@ -32,8 +32,8 @@ pub(super) struct Channels {
 }
 
 impl Rank {
-    /// Rank `rank` of `world_size`. Waiting for another rank ends with an error, a [`Lost`], if that rank gave no sign of
-    /// life for `deadline`: it neither called a collective nor said what it does.
+    /// Creates rank `rank` of `world_size`. Waiting for another rank fails with [`Lost`] if that rank has neither called a
+    /// collective nor reported what it is doing for `deadline`.
     pub(super) fn new(
         (rank, world_size): (usize, usize),
         channels: Channels,
@@ -50,17 +50,17 @@ impl Rank {
         }
     }
 
-    fn said(&self, rank: usize) -> (String, Instant) {
-        self.channels.board.said(rank)
+    fn activity(&self, rank: usize) -> (String, Instant) {
+        self.channels.board.activity(rank)
     }
 
-    fn say(&self, what: &str) {
-        self.channels.board.say(self.rank, what);
+    fn report(&self, activity: &str) {
+        self.channels.board.report(self.rank, activity);
     }
 
-    /// The error that nothing comes from `rank` any more, and why.
+    /// Returns the [`Lost`] error for rank `rank`.
     fn lost(&self, rank: usize, silent: Option<Duration>) -> anyhow::Error {
-        let doing = self.said(rank).0;
+        let doing = self.activity(rank).0;
         let lost = Lost {
             by: self.rank,
             rank,
@@ -70,15 +70,16 @@ impl Rank {
         lost.into()
     }
 
-    /// Says `what` while `call` runs, then again what was said before.
-    fn during<T>(&self, what: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        let before = self.said(self.rank).0;
-        self.say(&format!("{what}, after: {before}"));
+    /// Reports `activity` while `call` runs, then the previous activity again.
+    fn during<T>(&self, activity: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        let before = self.activity(self.rank).0;
+        self.report(&format!("{activity}, after: {before}"));
         let result = call()?;
-        self.say(&before);
+        self.report(&before);
         Ok(result)
     }
 
+    /// Checks that `other` is another rank of the group.
     fn check(&self, other: usize) -> Result<()> {
         ensure!(
             other < self.world_size && other != self.rank,
@@ -97,7 +98,7 @@ impl Drop for Rank {
         } else {
             "ended"
         };
-        self.say(&format!("{end}, after: {}", self.said(self.rank).0));
+        self.report(&format!("{end}, after: {}", self.activity(self.rank).0));
     }
 }
 
@@ -126,16 +127,16 @@ impl Link for Rank {
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
         self.check(from)?;
         let received = loop {
-            let sign = self.said(from).1;
-            let found = wait_awake(self.deadline, |limit| {
+            let last_sign = self.activity(from).1;
+            let result = wait_awake(self.deadline, |limit| {
                 match self.channels.from[from].recv_timeout(limit) {
-                    Err(RecvTimeoutError::Timeout) => (self.said(from).1 > sign).then_some(None),
+                    Err(RecvTimeoutError::Timeout) => (self.activity(from).1 > last_sign).then_some(None),
                     other => Some(Some(other)),
                 }
             });
-            match found {
+            match result {
                 Some(Some(received)) => break received,
-                // A sign of life since then gives it more time.
+                // The other rank gave a sign of life: the deadline starts again.
                 Some(None) => {}
                 None => break Err(RecvTimeoutError::Timeout),
             }
@@ -144,7 +145,7 @@ impl Link for Rank {
             Ok(data) => {
                 ensure!(
                     data.len() == into.len(),
-                    "rank {} expected {} numbers from rank {from} and received {}: the ranks do not make the same calls",
+                    "rank {} expected {} numbers from rank {from} and received {}: the ranks make different calls",
                     self.rank,
                     into.len(),
                     data.len()
@@ -153,7 +154,7 @@ impl Link for Rank {
                 Ok(())
             }
             Err(RecvTimeoutError::Disconnected) => Err(self.lost(from, None)),
-            Err(RecvTimeoutError::Timeout) => Err(self.lost(from, Some(self.said(from).1.elapsed()))),
+            Err(RecvTimeoutError::Timeout) => Err(self.lost(from, Some(self.activity(from).1.elapsed()))),
         }
     }
 }
@@ -168,15 +169,15 @@ impl Collective for Rank {
     }
 
     fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
-        let what = format!("in an all-reduce of {} numbers", data.len());
-        self.during(&what, || (self.all_reduce)(self, data))
+        let activity = format!("in an all-reduce of {} numbers", data.len());
+        self.during(&activity, || (self.all_reduce)(self, data))
     }
 
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
         let own = chunk(data.len(), self.rank, self.world_size);
         ensure!(
             mine.len() == own.len(),
-            "reduce-scatter: rank {}'s share of {} numbers is {}, the output holds {}",
+            "reduce-scatter: rank {}'s chunk of {} numbers has {}, but the output has {}",
             self.rank,
             data.len(),
             own.len(),
@@ -192,7 +193,7 @@ impl Collective for Rank {
         let own = chunk(whole.len(), self.rank, self.world_size);
         ensure!(
             mine.len() == own.len(),
-            "all-gather: rank {}'s share of {} numbers is {}, the input holds {}",
+            "all-gather: rank {}'s chunk of {} numbers has {}, but the input has {}",
             self.rank,
             whole.len(),
             own.len(),
@@ -205,7 +206,7 @@ impl Collective for Rank {
     fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
         ensure!(
             root < self.world_size,
-            "broadcast: there is no rank {root}, only {} ranks",
+            "broadcast: the root is rank {root}, but there are only {} ranks",
             self.world_size
         );
         self.during("in a broadcast", || tree_broadcast(self, root, data))
@@ -230,6 +231,6 @@ impl Collective for Rank {
     }
 
     fn doing(&self, what: &str) {
-        self.say(what);
+        self.report(what);
     }
 }

@@ -1,7 +1,7 @@
-//! Gradients averaged over the ranks while the backward walk goes on (Li et al. 2020, "PyTorch Distributed", section 3.2).
+//! Averages gradients over the ranks during the backward pass (Li et al. 2020, "PyTorch Distributed", section 3.2).
 //!
-//! A bucket whose last gradient is there goes to the rank's communication thread, and the walk goes on to the layers
-//! before. Buckets are sent in their order, which is the same on every rank, whatever the order of the gradients.
+//! When all gradients of a bucket are complete, the bucket goes to the rank's communication thread, while the backward pass
+//! continues. Buckets are sent in the same order on every rank, whatever the order of the gradients.
 
 use std::{
     any::Any,
@@ -15,14 +15,14 @@ use anyhow::{Result, anyhow, ensure};
 
 use super::{Bucket, Collective, Traffic, board::wait_awake};
 
-/// What a step's sums over the ranks were like.
+/// Cost of averaging the gradients of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reduced {
-    /// Of this rank's gradients.
+    /// Messages that this rank sent.
     pub traffic: Traffic,
-    /// Time that the all-reduces took, waiting for other ranks included.
+    /// Time of the all-reduces, including the time spent waiting for other ranks.
     pub communicating: Duration,
-    /// Of that, what lay after the backward walk's end: the rest was hidden behind it.
+    /// The part of it after the end of the backward pass; the rest was hidden behind the backward pass.
     pub waited: Duration,
 }
 
@@ -33,11 +33,11 @@ struct Done {
     traffic: Traffic,
 }
 
-/// One rank's buckets, and the thread that sends them.
+/// One rank's gradient buckets, and the thread that all-reduces them.
 pub struct Reducer {
     buckets: Vec<Bucket>,
-    /// Of each parameter: its bucket, and where it begins there.
-    places: Vec<(usize, usize)>,
+    /// The bucket of each parameter, and its offset there.
+    positions: Vec<(usize, usize)>,
     sizes: Vec<usize>,
     world_size: usize,
     filled: Vec<Vec<f32>>,
@@ -46,43 +46,47 @@ pub struct Reducer {
     jobs: Option<Sender<(usize, Vec<f32>)>>,
     done: Receiver<Done>,
     thread: Option<JoinHandle<()>>,
-    patience: Duration,
+    timeout: Duration,
     traffic: Traffic,
 }
 
 impl Reducer {
-    /// For parameters of `sizes` numbers each, in `buckets`, which hold each once; `collective` is for the buckets alone,
-    /// so that no other message comes between. An all-reduce must come back within `patience`.
+    /// Creates a reducer for parameters with `sizes` numbers each, distributed over `buckets`. `collective` is used for the
+    /// buckets only, so that no other message comes between them. The all-reduce of a bucket must end within `timeout`.
     ///
     /// # Errors
-    /// Buckets that leave a parameter out, or hold one twice or one that there is not; the system's, where it grants no
-    /// thread.
+    /// Returns an error unless the buckets hold each parameter exactly once, or if the thread cannot be started.
     pub fn new(
         collective: Box<dyn Collective>,
         sizes: Vec<usize>,
         buckets: Vec<Bucket>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self> {
-        let mut places = vec![None; sizes.len()];
+        let mut positions = vec![None; sizes.len()];
         for (b, bucket) in buckets.iter().enumerate() {
             let mut at = 0;
             for &p in &bucket.params {
                 ensure!(
                     p < sizes.len(),
-                    "bucket {b} holds parameter {p}, and there are {}",
+                    "bucket {b} holds parameter {p}, but there are only {} parameters",
                     sizes.len()
                 );
                 ensure!(
-                    places[p].is_none(),
+                    positions[p].is_none(),
                     "parameter {p} is in two buckets, or twice in one"
                 );
-                places[p] = Some((b, at));
+                positions[p] = Some((b, at));
                 at += sizes[p];
             }
         }
-        let place =
-            |(p, place): (usize, Option<_>)| place.ok_or_else(|| anyhow!("parameter {p} is in no bucket"));
-        let places = places.into_iter().enumerate().map(place).collect::<Result<_>>()?;
+        let position = |(p, position): (usize, Option<_>)| {
+            position.ok_or_else(|| anyhow!("parameter {p} is in no bucket"))
+        };
+        let positions = positions
+            .into_iter()
+            .enumerate()
+            .map(position)
+            .collect::<Result<_>>()?;
         let world_size = collective.world_size();
         let (jobs, todo) = channel();
         let (finished, done) = channel();
@@ -92,7 +96,7 @@ impl Reducer {
             .spawn(move || send_all(&*collective, &todo, &finished))?;
         let mut this = Self {
             buckets,
-            places,
+            positions,
             sizes,
             world_size,
             filled: Vec::new(),
@@ -101,14 +105,14 @@ impl Reducer {
             jobs: Some(jobs),
             done,
             thread: Some(thread),
-            patience,
+            timeout,
             traffic: Traffic::default(),
         };
         this.reset();
         Ok(this)
     }
 
-    /// Numbers of a bucket.
+    /// Returns how many numbers a bucket holds.
     fn length(&self, bucket: usize) -> usize {
         self.buckets[bucket].params.iter().map(|&p| self.sizes[p]).sum()
     }
@@ -121,15 +125,15 @@ impl Reducer {
         self.next = 0;
     }
 
-    /// Parameter `index`'s gradient is complete. Sends what can be sent; does not wait.
+    /// Takes the complete gradient of parameter `index`, and sends the buckets that are complete. Does not wait.
     ///
     /// # Errors
-    /// A gradient of another size, or given twice; a communication thread that has ended.
+    /// Returns an error if the gradient has another size, or was passed before in this step.
     pub fn ready(&mut self, index: usize, gradient: &[f32]) -> Result<()> {
-        let (bucket, at) = self.places[index];
+        let (bucket, at) = self.positions[index];
         ensure!(
             gradient.len() == self.sizes[index] && self.missing[bucket] > 0,
-            "parameter {index}: {} numbers, expected {} of each parameter once a step",
+            "parameter {index}: got a gradient of {} numbers, expected one of {} numbers once per step",
             gradient.len(),
             self.sizes[index]
         );
@@ -141,7 +145,7 @@ impl Reducer {
     fn send(&mut self) -> Result<()> {
         while self.missing.get(self.next) == Some(&0) {
             let data = std::mem::take(&mut self.filled[self.next]);
-            // A thread that has ended left its error behind, and `finish` will find it.
+            // If the thread has exited, `finish` returns its error.
             if let Some(jobs) = &self.jobs {
                 let _ = jobs.send((self.next, data));
             }
@@ -150,11 +154,11 @@ impl Reducer {
         Ok(())
     }
 
-    /// Waits for all buckets, and gives the means over the ranks, parameter by parameter. A parameter that was not
-    /// [`Self::ready`] counts as zeros, as on every rank.
+    /// Waits for all buckets. Returns the mean gradient of each parameter over the ranks. The gradient of a parameter that
+    /// was not passed to [`Self::ready`] counts as zeros; this must be the same on every rank.
     ///
     /// # Errors
-    /// Another rank ended or did not come in time.
+    /// Returns an error if another rank ended or missed its deadline.
     pub fn finish(&mut self) -> Result<(Vec<Vec<f32>>, Reduced)> {
         self.missing.iter_mut().for_each(|missing| *missing = 0);
         self.send()?;
@@ -162,13 +166,13 @@ impl Reducer {
         let mut sums = vec![Vec::new(); self.buckets.len()];
         let mut reduced = Reduced::default();
         for _ in 0..self.buckets.len() {
-            let done = wait_awake(self.patience, |limit| match self.done.recv_timeout(limit) {
+            let done = wait_awake(self.timeout, |limit| match self.done.recv_timeout(limit) {
                 Err(RecvTimeoutError::Timeout) => None,
                 other => Some(other.ok()),
             });
             let done = done.flatten().ok_or_else(|| {
-                let seconds = self.patience.as_secs_f64();
-                anyhow!("the all-reduce of a bucket did not come back within {seconds:.1} s")
+                let seconds = self.timeout.as_secs_f64();
+                anyhow!("the all-reduce of a bucket did not finish within {seconds:.1} s")
             })?;
             sums[done.bucket] = done.sums?;
             reduced.communicating += done.took;
@@ -183,12 +187,12 @@ impl Reducer {
         let of = |(&(bucket, at), &size): (&(usize, usize), &usize)| {
             sums[bucket][at..at + size].iter().map(|v| v * share).collect()
         };
-        Ok((self.places.iter().zip(&self.sizes).map(of).collect(), reduced))
+        Ok((self.positions.iter().zip(&self.sizes).map(of).collect(), reduced))
     }
 }
 
 impl Drop for Reducer {
-    /// Does not wait for the thread where it may wait for another rank: it ends at its deadline.
+    /// Joins the thread only if it has finished. A thread that waits for another rank ends at its deadline.
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take().filter(JoinHandle::is_finished) {
@@ -216,7 +220,7 @@ fn send_all(collective: &dyn Collective, todo: &Receiver<(usize, Vec<f32>)>, fin
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())

@@ -1,5 +1,5 @@
-//! All-reduce around a ring (Patarasuk and Yuan 2009): each rank speaks only to its neighbours, and sends
-//! 2(p − 1)/p times the data, however many ranks p there are: no algorithm sends less.
+//! Ring all-reduce (Patarasuk and Yuan 2009). Each rank exchanges messages only with its neighbours and sends 2(p − 1)/p
+//! times the data for p ranks, which is the lower bound for any algorithm.
 
 use std::ops::Range;
 
@@ -7,19 +7,21 @@ use anyhow::{Result, ensure};
 
 use super::Link;
 
-/// Rank `rank`'s share of `length` numbers: all shares together are the whole, and they differ by one number at most.
+/// Returns the range of rank `rank`'s chunk of `length` numbers. The chunks of all ranks partition `0..length`; their
+/// lengths differ by one at most.
 pub fn chunk(length: usize, rank: usize, world_size: usize) -> Range<usize> {
     let start = |r: usize| r * length / world_size;
     start(rank)..start(rank + 1)
 }
 
-/// Sums `data` over all ranks such that each holds the sum of its own [`chunk`]; the rest of `data` is left in pieces.
+/// Sums `data` over all ranks so that each rank holds the complete sum of its own [`chunk`]. The rest of `data` holds
+/// partial sums afterwards.
 ///
-/// In p − 1 steps each rank sends a chunk to the next rank and adds what the rank before sends: chunk c starts at
-/// rank c + 1 and comes to rank c last.
+/// In each of p − 1 steps, every rank sends one chunk to the next rank and adds the chunk that it receives from the
+/// previous rank. Chunk c starts at rank c + 1 and reaches rank c last.
 ///
 /// # Errors
-/// The link's.
+/// Returns an error if a message cannot be sent or received.
 pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     let (rank, p) = (link.rank(), link.world_size());
     let (next, before) = ((rank + 1) % p, (rank + p - 1) % p);
@@ -37,10 +39,11 @@ pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     Ok(())
 }
 
-/// Joins the [`chunk`]s of all ranks: each rank's own stands in its place in `data`, the others come around the ring.
+/// Gathers the [`chunk`]s of all ranks into `data`. On entry each rank's own chunk is at its position in `data`; the other
+/// chunks arrive around the ring in p − 1 steps.
 ///
 /// # Errors
-/// The link's.
+/// Returns an error if a message cannot be sent or received.
 pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     let (rank, p) = (link.rank(), link.world_size());
     let (next, before) = ((rank + 1) % p, (rank + p - 1) % p);
@@ -53,15 +56,13 @@ pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     Ok(())
 }
 
-/// Replaces `data` by its sum over all ranks, bit for bit the same on each: a sum is made once and copied.
+/// Replaces `data` by its sum over all ranks. The sums are bit-identical on every rank, because each is computed once and
+/// then copied.
 ///
 /// # Errors
-/// The link's.
+/// Returns an error if the group has no ranks, or if a message cannot be sent or received.
 pub fn ring_all_reduce(link: &dyn Link, data: &mut [f32]) -> Result<()> {
-    ensure!(
-        link.world_size() > 0,
-        "a group without ranks has nothing to reduce"
-    );
+    ensure!(link.world_size() > 0, "all-reduce: the group has no ranks");
     ring_reduce_scatter(link, data)?;
     ring_all_gather(link, data)
 }

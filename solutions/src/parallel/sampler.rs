@@ -1,8 +1,10 @@
-/// Rank `rank`'s share of an epoch whose records come in `order`: every `world_size`-th, from its own place, as PyTorch's
-/// DistributedSampler. All shares are of one length, so that no rank waits for another's last batch: the order is padded
-/// by its own beginning, again and again if need be, or with `drop_tail` cut to what divides.
+/// Returns rank `rank`'s share of an epoch with its records in `order`, as PyTorch's `DistributedSampler` does: the records
+/// `rank`, `rank + world_size`, `rank + 2·world_size`, ….
 ///
-/// The order must be the same on every rank: seed it by the run's seed and the epoch, not by the rank.
+/// All shares have the same length, so that no rank takes more steps than another. If the length of `order` is no multiple
+/// of `world_size`, it is padded with its own beginning (repeatedly, if necessary), or truncated if `drop_tail` is set.
+///
+/// The order must be the same on every rank: its seed depends on the run's seed and the epoch, but not on the rank.
 pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail: bool) -> Vec<usize> {
     if order.is_empty() || world_size == 0 {
         return Vec::new();
@@ -16,13 +18,13 @@ pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail
     mine.collect()
 }
 
-/// A function as [`share_of_epoch`].
+/// A function with the signature of [`share_of_epoch`].
 pub type Share<'a> = &'a dyn Fn(&[usize], usize, usize, bool) -> Vec<usize>;
 
-/// Rank `rank`'s share of one batch, by `share`, an answer as [`share_of_epoch`]'s: every record of the batch is some
-/// rank's, once. What does not divide goes to the first ranks, one each, so shares differ by one record at most. The
-/// records are the batch's numbers rank, rank + world_size, …: where every batch divides, these are the batches of
-/// [`share_of_epoch`].
+/// Returns rank `rank`'s share of one batch, by `share`, which has the contract of [`share_of_epoch`]: the records `rank`,
+/// `rank + world_size`, …. Each record of the batch is in exactly one share. If the batch size is no multiple of
+/// `world_size`, the first ranks get one record more. If every batch size is a multiple, the shares of the batches are the
+/// batches of the share of the epoch.
 pub fn share_of_batch(batch: &[usize], rank: usize, world_size: usize, share: Share) -> Vec<usize> {
     let mut mine = share(batch, rank, world_size, true);
     let whole = batch.len() / world_size.max(1) * world_size;
@@ -37,7 +39,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_are_equal_and_hold_every_record(records in 1usize..60, world in 1usize..9, drop in any::<bool>()) {
+        fn shares_have_equal_lengths_and_cover_every_record(records in 1usize..60, world in 1usize..9, drop in any::<bool>()) {
             let order: Vec<usize> = (0..records).map(|i| (i * 7 + 3) % 60).collect();
             let shares: Vec<Vec<usize>> = (0..world).map(|r| share_of_epoch(&order, r, world, drop)).collect();
             prop_assert!(shares.iter().all(|s| s.len() == shares[0].len()));
@@ -55,7 +57,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_of_a_batch_hold_each_record_once_in_its_place(records in 0usize..60, world in 1usize..9) {
+        fn share_of_a_batch_strides_by_world_size(records in 0usize..60, world in 1usize..9) {
             let batch: Vec<usize> = (0..records).map(|i| i * 3 + 1).collect();
             for rank in 0..world {
                 let mine = share_of_batch(&batch, rank, world, &share_of_epoch);
@@ -65,7 +67,7 @@ mod tests {
         }
 
         #[test]
-        fn batches_that_divide_are_cut_from_the_share_of_the_epoch(
+        fn shares_of_divisible_batches_are_the_batches_of_the_share(
             batches in 1usize..6,
             each in 1usize..5,
             world in 1usize..6,
@@ -81,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_padding_is_the_orders_own_beginning() {
+    fn the_order_is_padded_with_its_beginning() {
         let order = [5, 6, 7, 8, 9];
         assert_eq!(share_of_epoch(&order, 0, 2, false), [5, 7, 9]);
         assert_eq!(share_of_epoch(&order, 1, 2, false), [6, 8, 5]);

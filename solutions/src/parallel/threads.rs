@@ -1,4 +1,4 @@
-//! Ranks as threads of this process: for learning, for tests, and for the cores of one machine.
+//! Ranks as threads of this process, connected by channels: for the cores of one machine, for tests and for lessons.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::{Algorithm, AllReduce, Rank, board::Board, rank::Channels};
 
-/// The `world_size` ranks of a group, each to be moved to a thread of its own. Waiting for a rank that gave no sign of
-/// life for `deadline` is an error, a [`super::Lost`].
+/// Creates the `world_size` ranks of a group. The caller moves each to a thread of its own. Waiting for a rank that gave
+/// no sign of life for `deadline` fails with [`super::Lost`].
 pub fn group(world_size: usize, algorithm: Algorithm, deadline: Duration) -> Vec<Rank> {
     group_with(world_size, &algorithm.function(), deadline)
 }
 
-/// As [`group`], with another all-reduce.
+/// Creates a group as [`group`] does, with an all-reduce of the caller's.
 pub fn group_with(world_size: usize, all_reduce: &AllReduce, deadline: Duration) -> Vec<Rank> {
     let board = Board::new(world_size);
-    // One channel for each pair, so that messages of different ranks cannot be mistaken for one another.
+    // One channel for each pair of ranks, so that a receiver knows the sender.
     let mut senders: Vec<Vec<Sender<Vec<f32>>>> = (0..world_size).map(|_| Vec::new()).collect();
     let mut receivers: Vec<Vec<Receiver<Vec<f32>>>> = (0..world_size).map(|_| Vec::new()).collect();
     for sends in &mut senders {

@@ -2,11 +2,11 @@ use anyhow::Result;
 
 use super::Link;
 
-/// Replaces `data` by its sum over all ranks: up a binomial tree to rank 0 and down again, in 2⌈log₂ p⌉ messages one
-/// after another. Few steps, but each carries all the data: for short messages.
+/// Replaces `data` by its sum over all ranks: a reduction up a binomial tree to rank 0, then a broadcast down the tree.
+/// This takes 2⌈log₂ p⌉ messages one after another for p ranks, each with all the data, so it suits short messages.
 ///
 /// # Errors
-/// The link's.
+/// Returns an error if a message cannot be sent or received.
 pub fn tree_all_reduce(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     let (rank, p) = (link.rank(), link.world_size());
     let mut incoming = vec![0.0; data.len()];
@@ -27,24 +27,24 @@ pub fn tree_all_reduce(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     tree_broadcast(link, 0, data)
 }
 
-/// Replaces `data` by rank `root`'s, down a binomial tree.
+/// Replaces `data` by that of rank `root`, sent down a binomial tree.
 ///
 /// # Errors
-/// The link's.
+/// Returns an error if a message cannot be sent or received.
 pub fn tree_broadcast(link: &dyn Link, root: usize, data: &mut [f32]) -> Result<()> {
     let p = link.world_size();
-    // Ranks counted from the root.
-    let place = (link.rank() + p - root) % p;
-    let rank_at = |place: usize| (place + root) % p;
+    // The rank relative to the root.
+    let relative = (link.rank() + p - root) % p;
+    let absolute = |relative: usize| (relative + root) % p;
     let mut distance = p.next_power_of_two();
     while distance > 1 {
         let half = distance / 2;
-        if place.is_multiple_of(distance) {
-            if place + half < p {
-                link.send(rank_at(place + half), data)?;
+        if relative.is_multiple_of(distance) {
+            if relative + half < p {
+                link.send(absolute(relative + half), data)?;
             }
-        } else if place % distance == half {
-            link.receive(rank_at(place - half), data)?;
+        } else if relative % distance == half {
+            link.receive(absolute(relative - half), data)?;
         }
         distance = half;
     }

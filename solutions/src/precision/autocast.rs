@@ -1,4 +1,4 @@
-//! Which number type an operator takes (PyTorch's list for CUDA autocast), and a pass's operators by that rule.
+//! Autocast: the dtype that each operator computes in (PyTorch's list for CUDA), applied to the operators of a pass.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::kernels::{Lowering, Pass};
 use super::emulate::{Border, Emulation};
 use super::{Format, GradientCensus};
 
-/// What an operator does with its inputs' types.
+/// How an operator's inputs are cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Casting {
-    /// All to the low type: products, which tensor cores take and whose sums they keep in fp32.
+    /// To the low-precision dtype: matrix products, which run on tensor cores with fp32 accumulation.
     Low,
-    /// All to fp32: long sums, and functions whose result outgrows their input.
+    /// To fp32: long sums, and functions whose result has a larger range than their input.
     Full,
-    /// All to the widest type that comes: several tensors meet and none may lose bits.
+    /// To the widest dtype among the inputs: operators that combine tensors without losing bits.
     Widest,
-    /// As it comes: comparisons, views, and what is safe in either.
+    /// Not cast: comparisons, views, and operators that are safe in any dtype.
     AsIs,
 }
 
-/// The rule for `operator`.
+/// Returns how autocast casts the inputs of `operator`.
 pub fn autocast(operator: Operator) -> Casting {
     use Operator::*;
     match operator {
@@ -35,8 +35,9 @@ pub fn autocast(operator: Operator) -> Casting {
     }
 }
 
-/// A pass under autocast. Weights stay fp32 and are cast where an operator takes them, so they are their own master
-/// copy; between operators tensors are fp32, of which those that a low operator gave hold low numbers.
+/// Runs the operators of a pass under autocast. Weights stay in fp32 and are cast as the input of an operator, so they are
+/// their own master weights. Between operators all tensors are fp32; the output of a low-precision operator holds values of
+/// the low-precision format.
 #[derive(Clone, Debug)]
 pub struct Autocast {
     policy: fn(Operator) -> Casting,
@@ -50,7 +51,7 @@ enum Low {
 }
 
 impl Autocast {
-    /// In a number type that the device has.
+    /// Uses a dtype that the device supports.
     pub fn real(dtype: DType) -> Self {
         Self {
             policy: autocast,
@@ -58,12 +59,12 @@ impl Autocast {
         }
     }
 
-    /// In fp32 arithmetic, rounded to `format` at the borders of each operator that is to run low: what it takes, what
-    /// it gives, and the gradients on both sides. Sums inside stay fp32, as tensor cores keep theirs. Shows accuracy,
-    /// not speed.
+    /// Emulates `format` in fp32 arithmetic: inputs, outputs and gradients of each low-precision operator are rounded to
+    /// the format. Sums within an operator stay in fp32, as on tensor cores. This shows the accuracy of a format, not its
+    /// speed.
     ///
-    /// tf32 rounds what a product takes and not what it gives. fp8 takes E4M3, and E5M2 in gradients, each tensor with
-    /// a scale of its own, and gives bf16.
+    /// tf32 rounds the inputs of a product only. fp8 rounds inputs to E4M3, incoming gradients to E5M2, each tensor with its
+    /// own scale, and outputs to bf16.
     pub fn emulated(format: Format) -> Self {
         Self {
             policy: autocast,
@@ -71,14 +72,14 @@ impl Autocast {
         }
     }
 
-    /// Another rule.
+    /// Uses another rule in place of [`autocast`].
     #[must_use]
     pub fn by_policy(mut self, policy: fn(Operator) -> Casting) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Another function that rounds, and one that finds a tensor's fp8 scale; of the emulated form only.
+    /// Rounds with `round` and computes the fp8 scale of a tensor with `scale`. Applies to emulation only.
     #[must_use]
     pub fn by_rounding(mut self, round: fn(f32, Format) -> f32, scale: fn(f32, Format, u32) -> f32) -> Self {
         if let Low::Emulated(emulation) = &mut self.low {
@@ -88,7 +89,7 @@ impl Autocast {
         self
     }
 
-    /// Notes the size of every gradient that is rounded; of the emulated form only.
+    /// Counts every gradient that is rounded in `census`. Applies to emulation only.
     #[must_use]
     pub fn counted(mut self, census: Arc<GradientCensus>) -> Self {
         if let Low::Emulated(emulation) = &mut self.low {

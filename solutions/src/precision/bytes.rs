@@ -1,31 +1,32 @@
-//! What a parameter costs while a network trains.
+//! Memory per parameter during training.
 
 use super::Format;
 
-/// Bytes that one parameter takes.
+/// Bytes per parameter, by purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytesPerParameter {
     /// The weight that the forward pass reads.
     pub weight: u32,
     /// Its gradient.
     pub gradient: u32,
-    /// The fp32 copy that the optimizer changes, where the weight is of a lower format.
+    /// The fp32 master weight; 0 if the weight itself is fp32.
     pub master: u32,
-    /// The optimizer's own numbers: two fp32 for Adam, one for momentum, none for plain SGD.
+    /// The optimizer's state: two fp32 numbers for Adam, one for momentum, none for plain SGD.
     pub optimizer: u32,
 }
 
 impl BytesPerParameter {
-    /// All of it.
+    /// Returns the total.
     pub fn total(self) -> u32 {
         self.weight + self.gradient + self.master + self.optimizer
     }
 }
 
-/// With weights and gradients of `format`, and an optimizer that keeps `moments` fp32 numbers a parameter
-/// (Rajbhandari et al. 2020, "ZeRO", section 3.1: 16 bytes with Adam, in fp32 and in mixed precision alike).
+/// Returns the bytes per parameter with weights and gradients in `format`, and an optimizer that keeps `moments` fp32
+/// numbers per parameter (Rajbhandari et al. 2020, "ZeRO", section 3.1: 16 bytes with Adam, both in fp32 and in mixed
+/// precision).
 pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
-    // tf32 is a way to multiply, not to store.
+    // tf32 is a format of products; tensors are stored in fp32.
     let stored = if format.bits() > 16 {
         4
     } else {

@@ -1,29 +1,30 @@
-//! How large gradients are, and what rounding makes of them.
+//! A histogram of gradient magnitudes, and counts of underflow and overflow by rounding.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-/// Counts gradients by their size as they are rounded; shared by all operators of a pass.
+/// Counts gradients by magnitude while they are rounded. All operators of a pass share it.
 #[derive(Debug, Default)]
 pub struct GradientCensus(Mutex<Counts>);
 
-/// What was counted.
+/// Counts of a [`GradientCensus`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Counts {
-    /// `sizes[i]`: gradients g with 2^(i − 160) ≤ |g| < 2^(i − 159), those of the last and first beyond as well.
+    /// `sizes[i]` counts gradients g with 2^(i − 160) ≤ |g| < 2^(i − 159). The first and the last bin also count those
+    /// beyond the range.
     pub sizes: Vec<u64>,
     /// Gradients that were 0 before rounding.
     pub zeros: u64,
-    /// Gradients that rounding made 0.
+    /// Gradients that were rounded to 0.
     pub lost: u64,
     /// Gradients that are infinite or NaN after rounding.
     pub overflowed: u64,
 }
 
-/// The power of two of `sizes[0]`.
+/// Exponent of the first bin.
 const LEAST: i32 = -160;
-/// And how many there are.
+/// Number of bins.
 const BINS: usize = 300;
 
 impl Default for Counts {
@@ -38,7 +39,7 @@ impl Default for Counts {
 }
 
 impl GradientCensus {
-    /// Notes gradients as they were and as they are.
+    /// Counts gradients by their values before and after rounding.
     pub fn note(&self, before: &[f32], after: &[f32]) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (&g, &rounded) in before.iter().zip(after) {
@@ -51,31 +52,31 @@ impl GradientCensus {
                 counts.lost += 1;
             }
             if g.is_finite() {
-                // As f64 every f32 is a normal number, whose exponent bits are its power of two.
+                // Every f32 is a normal f64, so the f64's exponent bits are its power of two.
                 let power = ((f64::from(g).to_bits() >> 52) & 0x7ff) as i32 - 1023;
                 counts.sizes[(power - LEAST).clamp(0, BINS as i32 - 1) as usize] += 1;
             }
         }
     }
 
-    /// What was counted so far, and begins anew.
+    /// Returns the counts and resets them.
     pub fn take(&self) -> Counts {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Counts {
-    /// Gradients that were not 0.
+    /// Returns the number of gradients that were not 0.
     pub fn seen(&self) -> u64 {
         self.sizes.iter().sum()
     }
 
-    /// Share of those that rounding made 0.
+    /// Returns the share of the nonzero gradients that were rounded to 0.
     pub fn lost_share(&self) -> f64 {
         self.lost as f64 / self.seen().max(1) as f64
     }
 
-    /// Power of two and share of the gradients of that size, from the smallest that occurs to the largest.
+    /// Returns the exponent and the share of each bin, from the smallest magnitude that occurs to the largest.
     pub fn shares(&self) -> Vec<(i32, f64)> {
         let all = self.seen().max(1) as f64;
         let first = self.sizes.iter().position(|&n| n > 0).unwrap_or(0);
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gradients_are_counted_by_their_power_of_two() {
+    fn gradients_are_counted_by_exponent() {
         let census = GradientCensus::default();
         census.note(
             &[0.0, 3.0, -0.25, 1e-9, 1e6, f32::NAN],

@@ -1,4 +1,4 @@
-//! What a run may choose: its number format, and how the loss is scaled.
+//! The precision and loss scaling that a run can choose.
 
 use std::{fmt, sync::Arc};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::kernels::Lowering;
 
-/// What products are computed in; the rest stays fp32.
+/// Number format of matrix products; all other operators stay in fp32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the field's names")]
@@ -30,10 +30,10 @@ impl fmt::Display for Precision {
 }
 
 impl Precision {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 4] = [Self::Fp32, Self::Tf32, Self::Bf16, Self::Fp16];
 
-    /// Its number format.
+    /// Returns the number format.
     pub fn format(self) -> Format {
         match self {
             Self::Fp32 => FP32,
@@ -43,14 +43,14 @@ impl Precision {
         }
     }
 
-    /// Whether `device` has no such arithmetic, so that it is emulated: on the CPU, in all but fp32.
+    /// Whether the format is emulated because `device` does not support it: on the CPU, all formats except fp32.
     pub fn is_emulated(self, device: &Device) -> bool {
         self != Self::Fp32 && device.is_cpu()
     }
 
-    /// How the operators of a training pass are to run on `device`; none where they stay as they are.
+    /// Returns how the operators of a training pass are lowered on `device`; `None` if they run in their own precision.
     ///
-    /// tf32 on a GPU is a switch of the whole program's, and this turns it.
+    /// tf32 on a GPU is a process-wide setting, which this function turns on.
     pub fn lowering(self, device: &Device) -> Option<Arc<dyn Lowering>> {
         if self.is_emulated(device) {
             return Some(Arc::new(Autocast::emulated(self.format())));
@@ -66,46 +66,47 @@ impl Precision {
         }
     }
 
-    /// What a person must know of it on `device`; nothing of fp32.
-    pub fn told(self, device: &Device) -> Option<String> {
+    /// Describes the precision on `device` for users; `None` for fp32.
+    pub fn description(self, device: &Device) -> Option<String> {
         match self {
             Self::Fp32 => None,
             _ if self.is_emulated(device) => Some(format!(
-                "{self}, emulated: shows accuracy, not speed (operators one at a time, rounded; slower than fp32)"
+                "{self}, emulated: shows accuracy, not speed (unfused, rounded operators; slower than fp32)"
             )),
             Self::Tf32 => Some("tf32 products".into()),
-            _ => Some(format!("{self} products, plain operators")),
+            _ => Some(format!("{self} products, unfused operators")),
         }
     }
 }
 
-/// The least loss scale: gradients that overflow without any scaling are not the scale's fault.
-const LEAST: f64 = 1.0;
-/// A scale that stays gives up after so many steps in a row that were left out.
-const PATIENCE: u32 = 100;
+/// The minimum of a dynamic loss scale. If gradients overflow without scaling, a smaller scale does not help.
+const MIN_SCALE: f64 = 1.0;
+/// A static scale fails after this many skipped steps in a row.
+const MAX_SKIPPED: u32 = 100;
 
-/// How the loss is scaled, and where that stands.
+/// A loss scaling rule with its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LossScaler {
-    /// PyTorch's rule.
+    /// Dynamic, as PyTorch's `GradScaler`.
     Dynamic(DynamicScaler),
-    /// DeepSpeed's rule.
+    /// Dynamic, as DeepSpeed's `DynamicLossScaler`.
     DeepSpeed(DeepSpeedScaler),
-    /// Always the same.
+    /// Constant.
     Static {
-        /// The factor.
+        /// The loss scale.
         scale: f64,
-        /// Steps left out in a row so far.
+        /// Steps skipped in a row so far.
         left_out: u32,
     },
 }
 
 impl LossScaler {
-    /// `auto` (dynamic for fp16, else off), `dynamic`, `deepspeed`, `off`, or a number that stays.
+    /// Parses `auto` (dynamic for fp16, otherwise off), `dynamic`, `deepspeed`, `off`, or a number for a static scale.
+    /// Returns `None` for no scaling.
     ///
     /// # Errors
-    /// Another word, or a number that is not above 0.
+    /// Returns an error for any other text, and for a number that is not above 0 or not finite in fp32.
     pub fn parse(text: &str, precision: Precision) -> Result<Option<Self>> {
         Ok(match text {
             "auto" if precision == Precision::Fp16 => Some(Self::Dynamic(DynamicScaler::default())),
@@ -114,11 +115,11 @@ impl LossScaler {
             "deepspeed" => Some(Self::DeepSpeed(DeepSpeedScaler::default())),
             number => {
                 let scale: f64 = number.parse().with_context(|| {
-                    format!("loss-scale is '{number}': take auto, dynamic, deepspeed, off, or a number")
+                    format!("loss-scale is '{number}', expected auto, dynamic, deepspeed, off, or a number")
                 })?;
                 ensure!(
                     scale > 0.0 && scale <= f64::from(f32::MAX),
-                    "loss-scale is {scale}: it must be above 0 and fit into fp32"
+                    "loss-scale is {scale}: it must be above 0 and finite in fp32"
                 );
                 Some(Self::Static { scale, left_out: 0 })
             }
@@ -135,16 +136,16 @@ impl LossScale for LossScaler {
         }
     }
 
-    /// As each rule has it. PyTorch's would go on for ever; here it ends under a scale of 1, and one that stays after
-    /// 100 steps in a row.
+    /// Updates the scale by the rule. Unlike PyTorch, returns an error if the dynamic scale falls below 1; a static scale
+    /// fails after 100 skipped steps in a row.
     fn update(&mut self, found_inf: bool) -> Result<()> {
         match self {
             Self::Dynamic(state) => {
                 update_scale(state, found_inf);
                 ensure!(
-                    state.scale >= LEAST,
-                    "the loss scale has fallen to its least, {LEAST}, and gradients overflow still: they are infinite or \
-                     NaN by themselves. Go on from the last checkpoint with a lower --learning-rate, or train with \
+                    state.scale >= MIN_SCALE,
+                    "gradients still overflow at the minimum loss scale, {MIN_SCALE}: they are infinite or NaN without \
+                     scaling, too. Resume from the last checkpoint with a lower --learning-rate, or train with \
                      --precision bf16"
                 );
                 Ok(())
@@ -153,8 +154,8 @@ impl LossScale for LossScaler {
             Self::Static { scale, left_out } => {
                 *left_out = if found_inf { *left_out + 1 } else { 0 };
                 ensure!(
-                    *left_out < PATIENCE,
-                    "gradients overflowed in {PATIENCE} steps in a row at the loss scale {scale}: take a smaller one, or \
+                    *left_out < MAX_SKIPPED,
+                    "gradients overflowed in {MAX_SKIPPED} steps in a row at loss scale {scale}: use a smaller one, or \
                      --loss-scale dynamic"
                 );
                 Ok(())
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loss_scales_are_parsed_and_what_is_none_is_refused() {
+    fn loss_scales_are_parsed_and_invalid_ones_are_refused() {
         let of = |text, precision| LossScaler::parse(text, precision);
         assert_eq!(of("auto", Precision::Bf16).unwrap(), None);
         assert_eq!(of("off", Precision::Fp16).unwrap(), None);
@@ -181,13 +182,13 @@ mod tests {
             assert_eq!(of(text, Precision::Fp16).unwrap().map(|s| s.scale()), Some(first));
         }
         for text in ["fast", "0", "-2", "inf", "NaN", "1e300", ""] {
-            let said = format!("{:#}", of(text, Precision::Fp16).unwrap_err());
-            assert!(said.contains("loss-scale"), "{said}");
+            let error = format!("{:#}", of(text, Precision::Fp16).unwrap_err());
+            assert!(error.contains("loss-scale"), "{error}");
         }
     }
 
     #[test]
-    fn each_scale_ends_where_it_cannot_help() {
+    fn endless_overflow_is_an_error() {
         for (text, steps) in [("dynamic", 17), ("deepspeed", 18), ("4", 100)] {
             let mut scaler = LossScaler::parse(text, Precision::Fp16).unwrap().unwrap();
             let ended = (1..=200).find(|_| scaler.update(true).is_err());

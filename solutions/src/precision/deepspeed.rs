@@ -3,23 +3,23 @@ use serde::{Deserialize, Serialize};
 
 use super::LossScale;
 
-/// DeepSpeed's rule: ×2 after a window of steps without an overflow, ×½ on an overflow once the hysteresis is used up,
-/// and an error where the least scale overflows still.
+/// Dynamic loss scaling as DeepSpeed's `DynamicLossScaler`: ×2 after a window of steps without an overflow, ×½ on an
+/// overflow once the hysteresis is used up, and an error if gradients overflow at the minimum scale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeepSpeedScaler {
     scale: f64,
     window: u64,
     hysteresis: u32,
     least: f64,
-    /// Overflows that are borne before the scale falls, and the last of them falls itself.
+    /// The scale falls at the `left`-th overflow from now.
     left: u32,
     step: u64,
-    /// The step after the last overflow.
+    /// The last step with an overflow, counted from 1; 0 before the first.
     since: u64,
 }
 
 impl Default for DeepSpeedScaler {
-    /// 2^16, a window of 1,000, a hysteresis of 2, at least 1.
+    /// DeepSpeed's defaults: an initial scale of 2^16, a window of 1,000 steps, a hysteresis of 2 and a minimum scale of 1.
     fn default() -> Self {
         Self {
             scale: 65536.0,
@@ -34,10 +34,11 @@ impl Default for DeepSpeedScaler {
 }
 
 impl DeepSpeedScaler {
-    /// From 2^`power`.
+    /// Creates a scaler with an initial scale of 2^`power` and a minimum of `least`. The scale doubles after `window` steps
+    /// without an overflow and halves at the `hysteresis`-th overflow.
     ///
     /// # Errors
-    /// A window or hysteresis of 0, a least scale not above 0 or above the first.
+    /// Returns an error if the window or the hysteresis is 0, or if the minimum is not above 0 or above the initial scale.
     pub fn new(power: u32, window: u64, hysteresis: u32, least: f64) -> Result<Self> {
         let scale = 2f64.powi(i32::try_from(power)?);
         ensure!(
@@ -46,7 +47,7 @@ impl DeepSpeedScaler {
         );
         ensure!(
             least > 0.0 && least <= scale,
-            "loss scale: the least must be above 0 and at most the first, {scale}; it is {least}"
+            "loss scale: the minimum is {least}; it must be above 0 and at most the initial scale, {scale}"
         );
         Ok(Self {
             scale,
@@ -74,13 +75,14 @@ impl LossScale for DeepSpeedScaler {
             }
             ensure!(
                 self.scale > self.least,
-                "loss scale: gradients overflow at the least scale, {}: the loss itself is infinite or NaN, or the rate too high",
+                "loss scale: gradients overflow at the minimum scale, {}: the loss itself is infinite or NaN, or the learning \
+                 rate is too high",
                 self.least
             );
             self.scale = (self.scale / 2.0).max(self.least);
             return Ok(());
         }
-        // Good steps before this one: the step that ends the window does not count itself.
+        // Steps without an overflow before this one: DeepSpeed does not count the step that ends the window.
         let good = self.step - 1 - self.since;
         if good > 0 && good.is_multiple_of(self.window) {
             self.left = self.hysteresis;

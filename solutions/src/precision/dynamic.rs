@@ -3,18 +3,18 @@ use serde::{Deserialize, Serialize};
 
 use super::LossScale;
 
-/// A loss scale that follows the gradients, and where it stands; PyTorch's `GradScaler`.
+/// Dynamic loss scaling with its state, as PyTorch's `GradScaler`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DynamicScaler {
-    /// The factor for the coming step.
+    /// Scale of the next step; initially 65,536.
     pub scale: f64,
-    /// It grows by this, 2.
+    /// Factor by which the scale grows; default 2.
     pub growth: f64,
-    /// It falls by this, ½.
+    /// Factor by which the scale falls after an overflow; default ½.
     pub backoff: f64,
-    /// It grows after so many good steps in a row, 2,000.
+    /// Number of steps in a row without an overflow after which the scale grows; default 2,000.
     pub interval: u32,
-    /// Good steps in a row so far, since it last changed.
+    /// Steps in a row without an overflow since the scale last changed.
     pub good: u32,
 }
 
@@ -31,14 +31,14 @@ impl Default for DynamicScaler {
 }
 
 impl DynamicScaler {
-    /// From `scale`, ×2 after `interval` good steps.
+    /// Creates a scaler with the initial scale `scale`, which doubles after `interval` steps without an overflow.
     ///
     /// # Errors
-    /// A scale not above 0, an interval of 0.
+    /// Returns an error if the scale is not finite and above 0, or if the interval is 0.
     pub fn new(scale: f64, interval: u32) -> Result<Self> {
         ensure!(
             scale > 0.0 && scale.is_finite() && interval > 0,
-            "loss scale: it starts at {scale} and grows every {interval} steps; both must be above 0"
+            "loss scale: the initial scale is {scale} and the growth interval {interval} steps; both must be above 0"
         );
         Ok(Self {
             scale,
@@ -48,8 +48,9 @@ impl DynamicScaler {
     }
 }
 
-/// PyTorch's rule after a step: ×backoff and the count at 0 on an overflow; ×growth and the count at 0 when `interval`
-/// good steps in a row are full. A scale that an f32 cannot hold is not taken.
+/// Updates the scale after a step, as PyTorch's `GradScaler.update` does. On an overflow it multiplies the scale by
+/// `backoff` and resets the count of good steps. After `interval` steps in a row without an overflow it multiplies the
+/// scale by `growth` and resets the count. The scale does not grow beyond the range of f32.
 pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
     if found_inf {
         state.scale *= state.backoff;

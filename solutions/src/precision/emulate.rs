@@ -1,5 +1,5 @@
-//! Operators of fewer bits, emulated: fp32 numbers, rounded where such an operator begins and ends, in the forward pass
-//! and in the backward one.
+//! Emulation of low-precision operators: fp32 values are rounded at the inputs and outputs of an operator, in the forward
+//! and in the backward pass.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use super::{BF16, FP8_E4M3, FP8_E5M2, Format, GradientCensus, Overflow, TF32, format::round_all, scale_for};
 use crate::kernels::{Pass, each};
 
-/// Numbers that one task rounds.
+/// How many numbers one task rounds.
 const BLOCK: usize = 1 << 14;
 
-/// Which side of an operator.
+/// The side of an operator at which values are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Border {
     Input,
@@ -23,7 +23,7 @@ pub enum Border {
 #[derive(Clone, Debug)]
 pub struct Emulation {
     format: Format,
-    /// In the place of canopy's own.
+    /// Used in place of [`round_all`].
     pub round: Option<fn(f32, Format) -> f32>,
     pub scale: fn(f32, Format, u32) -> f32,
     pub census: Option<Arc<GradientCensus>>,
@@ -39,11 +39,11 @@ impl Emulation {
         }
     }
 
-    /// What values become at a border, and what the gradients that come back over it do.
+    /// Returns the formats that values and their gradients are rounded to at a border; `None`: not rounded.
     fn formats(&self, border: Border) -> (Option<Format>, Option<Format>) {
         let low = Some(self.format);
         match (border, self.format.bits()) {
-            // A tensor core rounds what it takes to tf32, in either direction, and gives fp32.
+            // Tensor cores round inputs to tf32, in the forward and the backward pass, and return fp32.
             (Border::Input, _) if self.format == TF32 => (low, None),
             (Border::Output, _) if self.format == TF32 => (None, low),
             (Border::Input, ..=8) => (Some(FP8_E4M3.with(Overflow::Saturate)), Some(BF16)),
@@ -52,32 +52,32 @@ impl Emulation {
         }
     }
 
-    /// `x` over a border.
+    /// Rounds `x` at a border, and its gradient in the backward pass.
     pub fn border(self: &Arc<Self>, pass: &Pass, x: &Tensor, border: Border) -> Result<Tensor> {
         let (forward, backward) = self.formats(border);
         let emulation = self.clone();
-        let forth = |values: &mut [f32]| {
+        let round_values = |values: &mut [f32]| {
             if let Some(format) = forward {
-                self.rounded(values, format);
+                self.round_values(values, format);
             }
         };
-        each(x, pass, forth, move |gradients| {
+        each(x, pass, round_values, move |gradients| {
             if let Some(format) = backward {
-                emulation.rounded_back(gradients, format);
+                emulation.round_gradients(gradients, format);
             }
         })
     }
 
-    fn rounded_back(&self, gradients: &mut [f32], format: Format) {
+    fn round_gradients(&self, gradients: &mut [f32], format: Format) {
         let Some(census) = &self.census else {
-            return self.rounded(gradients, format);
+            return self.round_values(gradients, format);
         };
         let before = gradients.to_vec();
-        self.rounded(gradients, format);
+        self.round_values(gradients, format);
         census.note(&before, gradients);
     }
 
-    fn rounded(&self, values: &mut [f32], format: Format) {
+    fn round_values(&self, values: &mut [f32], format: Format) {
         let scale = if format.bits() > 8 {
             1.0
         } else {

@@ -2,43 +2,44 @@
 
 use half::slice::HalfFloatSliceExt;
 
-/// What becomes of a number beyond a format's greatest.
+/// The result of rounding a number beyond a format's largest finite value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// Infinity, as IEEE 754.
+    /// Infinity, as in IEEE 754.
     Infinity,
-    /// NaN, where the format has no infinity.
+    /// NaN, for a format without infinity.
     Nan,
-    /// The greatest number, as Transformer Engine casts to fp8.
+    /// The largest finite value, as when Transformer Engine casts to fp8.
     Saturate,
 }
 
-/// A binary floating-point format: one bit of sign, `exponent` bits with the bias 2^(exponent−1) − 1, `mantissa` bits.
+/// A binary floating-point format: a sign bit, `exponent` bits with the bias 2^(exponent−1) − 1, and `mantissa` bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Format {
     /// Its name.
     pub name: &'static str,
     /// Bits of the exponent.
     pub exponent: u32,
-    /// Bits of the mantissa, without the hidden one.
+    /// Bits of the mantissa, without the implicit leading bit.
     pub mantissa: u32,
-    /// The greatest finite number.
+    /// The largest finite value.
     pub max: f64,
-    /// What lies beyond it.
+    /// The result of rounding beyond it.
     pub overflow: Overflow,
 }
 
 /// IEEE 754 binary32.
 pub const FP32: Format = ieee("fp32", 8, 23);
-/// The inputs of a tensor core's fp32 product: fp32's range, fp16's mantissa.
+/// The input format of fp32 products on tensor cores: the range of fp32 with the mantissa of fp16.
 pub const TF32: Format = ieee("tf32", 8, 10);
 /// IEEE 754 binary16.
 pub const FP16: Format = ieee("fp16", 5, 10);
-/// The upper half of fp32.
+/// bfloat16: the upper half of an fp32.
 pub const BF16: Format = ieee("bf16", 8, 7);
 /// fp8 for gradients (Micikevicius et al. 2022, "FP8 formats for deep learning", table 1).
 pub const FP8_E5M2: Format = ieee("fp8 e5m2", 5, 2);
-/// fp8 for weights and activations: no infinity, and the top exponent is an ordinary one, so its greatest is 448.
+/// fp8 for weights and activations (same source): it has no infinity and uses the top exponent for finite values, so its
+/// largest value is 448.
 pub const FP8_E4M3: Format = Format {
     name: "fp8 e4m3",
     exponent: 4,
@@ -48,7 +49,7 @@ pub const FP8_E4M3: Format = Format {
 };
 
 const fn ieee(name: &'static str, exponent: u32, mantissa: u32) -> Format {
-    // (2 − 2^−mantissa)·2^bias, which f64 holds exactly.
+    // (2 − 2^−mantissa)·2^bias, which is exact in f64.
     let bias = (1u64 << (exponent - 1)) - 1;
     let whole = ((1u64 << (mantissa + 1)) - 1) as f64;
     Format {
@@ -60,42 +61,42 @@ const fn ieee(name: &'static str, exponent: u32, mantissa: u32) -> Format {
     }
 }
 
-/// 2^`n` as f64, for n of its normal numbers.
+/// Returns 2^`n`, for exponents of normal f64 numbers.
 const fn power_of_two(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }
 
 impl Format {
-    /// The exponent of the least normal number, 2^least.
+    /// Returns the exponent of the smallest normal number.
     pub const fn least_exponent(self) -> i32 {
         2 - (1 << (self.exponent - 1))
     }
 
-    /// The least number above 0: 2^(least exponent − mantissa bits), a subnormal one.
+    /// Returns the smallest number above 0, which is subnormal: 2^([`Self::least_exponent`] − mantissa bits).
     pub const fn least(self) -> f64 {
         power_of_two(self.least_exponent() - self.mantissa as i32)
     }
 
-    /// The distance from 1 to the next number.
+    /// Returns the distance from 1 to the next larger number.
     pub const fn epsilon(self) -> f64 {
         power_of_two(-(self.mantissa as i32))
     }
 
-    /// All its bits.
+    /// Returns the total number of bits.
     pub const fn bits(self) -> u32 {
         1 + self.exponent + self.mantissa
     }
 
-    /// The same format, another way with what is too large.
+    /// Returns the same format with another overflow behaviour.
     pub const fn with(self, overflow: Overflow) -> Self {
         Self { overflow, ..self }
     }
 }
 
-/// The number of `format` nearest to `x`; of two as near, the one whose last bit is 0.
+/// Rounds `x` to the nearest number of `format`, with ties to even.
 ///
-/// Subnormal numbers are kept. What would round beyond the greatest number is the format's [`Overflow`]; an infinity is
-/// one, too. NaN stays NaN, and a zero its sign.
+/// Subnormal numbers are supported. A number (or an infinity) that would round beyond the largest finite value becomes the
+/// format's [`Overflow`]. NaN stays NaN, and a zero keeps its sign.
 pub fn round_to(x: f32, format: Format) -> f32 {
     if x.is_nan() || x == 0.0 {
         return x;
@@ -119,7 +120,7 @@ pub fn round_to(x: f32, format: Format) -> f32 {
     rounded as f32
 }
 
-/// [`round_to`] for many numbers at once.
+/// Rounds all of `values` as [`round_to`] does, with faster code for the common formats.
 pub fn round_all(values: &mut [f32], format: Format) {
     if format == FP16 {
         let mut short = [half::f16::ZERO; 512];
@@ -129,7 +130,8 @@ pub fn round_all(values: &mut [f32], format: Format) {
             short.convert_to_f32_slice(values);
         }
     } else if format.exponent == 8 && format.mantissa < 23 && format.overflow == Overflow::Infinity {
-        // fp32's exponents: the bits past the mantissa go, subnormal or not, and a carry runs into the exponent.
+        // The format has the exponents of fp32: rounding drops the low bits of the mantissa, also of subnormal numbers, and
+        // a carry goes into the exponent.
         let past = 23 - format.mantissa;
         let half = (1 << (past - 1)) - 1;
         for v in values.iter_mut() {
@@ -149,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fp16_bf16_and_fp32_round_as_the_half_crate(bits in any::<u32>()) {
+        fn fp16_and_bf16_round_as_the_half_crate(bits in any::<u32>()) {
             let x = f32::from_bits(bits);
             for (format, expected) in [
                 (FP16, half::f16::from_f32(x).to_f32()),
@@ -162,7 +164,7 @@ mod tests {
         }
 
         #[test]
-        fn many_at_once_round_as_one_by_one(bits in proptest::collection::vec(any::<u32>(), 1..40)) {
+        fn round_all_matches_round_to(bits in proptest::collection::vec(any::<u32>(), 1..40)) {
             let values: Vec<f32> = bits.into_iter().map(f32::from_bits).collect();
             for format in [FP32, TF32, BF16, FP16, FP8_E4M3, FP8_E5M2, BF16.with(Overflow::Saturate)] {
                 let mut all = values.clone();
@@ -170,13 +172,13 @@ mod tests {
                 for (x, got) in values.iter().zip(all) {
                     let one = round_to(*x, format);
                     let same = got.to_bits() == one.to_bits() || (got.is_nan() && one.is_nan());
-                    prop_assert!(same, "{x:e} to {}: {got:e}, not {one:e}", format.name);
+                    prop_assert!(same, "{x:e} to {}: got {got:e}, expected {one:e}", format.name);
                 }
             }
         }
 
         #[test]
-        fn nothing_lies_nearer(bits in any::<u32>()) {
+        fn the_result_is_the_nearest_number(bits in any::<u32>()) {
             let x = f32::from_bits(bits);
             for format in [TF32, FP8_E4M3, FP8_E5M2] {
                 let got = round_to(x, format);
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_to_even_and_what_is_under_half_the_least_is_zero() {
+    fn ties_round_to_even_and_small_numbers_to_zero() {
         assert_eq!(round_to(2049.0, FP16), 2048.0);
         assert_eq!(round_to(2051.0, FP16), 2052.0);
         assert_eq!(round_to(2f32.powi(-25), FP16), 0.0);
@@ -222,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_greatest_each_format_has_its_own_way() {
+    fn each_format_has_its_overflow_behaviour() {
         assert_eq!(round_to(65519.0, FP16), 65504.0);
         assert_eq!(round_to(65520.0, FP16), f32::INFINITY);
         assert_eq!(round_to(-1e30, FP8_E5M2), f32::NEG_INFINITY);
         assert_eq!(round_to(464.0, FP8_E4M3), 448.0);
         assert!(round_to(465.0, FP8_E4M3).is_nan() && round_to(f32::INFINITY, FP8_E4M3).is_nan());
-        let kept = FP8_E4M3.with(Overflow::Saturate);
-        assert_eq!(round_to(-1e9, kept), -448.0);
-        assert_eq!(round_to(f32::INFINITY, kept), 448.0);
+        let saturating = FP8_E4M3.with(Overflow::Saturate);
+        assert_eq!(round_to(-1e9, saturating), -448.0);
+        assert_eq!(round_to(f32::INFINITY, saturating), 448.0);
     }
 }

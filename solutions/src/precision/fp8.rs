@@ -1,22 +1,22 @@
-//! Scales for fp8: each tensor is multiplied so that its greatest value meets the format's.
+//! Scales for fp8: each tensor is multiplied by a factor, so that its largest magnitude is near the format's largest value.
 
 use std::collections::VecDeque;
 
 use super::Format;
 
-/// The factor for a tensor whose greatest magnitude is `amax`: the format's greatest over it, down to a power of two so
-/// that scaling rounds nothing, and down once more for each of `margin`. 1 where `amax` is 0 or not finite.
+/// Returns the scale of a tensor with the largest magnitude `amax`: the format's largest value divided by `amax`, rounded
+/// down to a power of two so that scaling is exact, and halved `margin` times. Returns 1 if `amax` is 0 or not finite.
 pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
     if amax == 0.0 || !amax.is_finite() {
         return 1.0;
     }
     let exponent = (format.max / f64::from(amax)).log2().floor() as i32 - margin as i32;
-    // What an f32 factor can hold.
+    // The exponents of normal f32 numbers.
     2f32.powi(exponent.clamp(-126, 127))
 }
 
-/// A scale by the greatest magnitudes of steps gone by (Micikevicius et al. 2022, section 4): today's tensor need not
-/// be read twice.
+/// Delayed scaling (Micikevicius et al. 2022, section 4): the scale follows from the largest magnitudes of previous steps,
+/// so the current tensor is read only once.
 #[derive(Clone, Debug)]
 pub struct DelayedScale {
     format: Format,
@@ -26,7 +26,7 @@ pub struct DelayedScale {
 }
 
 impl DelayedScale {
-    /// By the last `length` steps, at least one.
+    /// Creates a scale for `format` from the last `length` steps (at least one), halved `margin` times.
     pub fn new(format: Format, length: usize, margin: u32) -> Self {
         Self {
             format,
@@ -36,13 +36,13 @@ impl DelayedScale {
         }
     }
 
-    /// The scale for the coming step.
+    /// Returns the scale for the next step.
     pub fn scale(&self) -> f32 {
         let amax = self.history.iter().copied().fold(0.0, f32::max);
         scale_for(amax, self.format, self.margin)
     }
 
-    /// Takes note of a step's greatest magnitude. One that is not finite is left out: it says nothing of the next.
+    /// Adds the largest magnitude of a step to the history. A value that is not finite is ignored.
     pub fn note(&mut self, amax: f32) {
         if !amax.is_finite() {
             return;
@@ -62,7 +62,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_greatest_value_fits_and_uses_the_upper_half(amax in 1e-30f32..1e30) {
+        fn scaled_values_reach_the_upper_half_of_the_range_without_overflow(amax in 1e-30f32..1e30) {
             for format in [FP8_E4M3, FP8_E5M2] {
                 let scaled = f64::from(amax * scale_for(amax, format, 0));
                 prop_assert!(scaled <= format.max && scaled > format.max / 2.0, "{scaled}");
@@ -72,14 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_size_is_not_scaled() {
+    fn zero_and_nonfinite_magnitudes_are_not_scaled() {
         for amax in [0.0, f32::INFINITY, f32::NAN] {
             assert_eq!(scale_for(amax, FP8_E4M3, 0), 1.0);
         }
     }
 
     #[test]
-    fn the_delayed_scale_forgets() {
+    fn the_delayed_scale_forgets_old_steps() {
         let mut scale = DelayedScale::new(FP8_E4M3, 2, 0);
         assert_eq!(scale.scale(), 1.0);
         scale.note(448.0);

@@ -1,9 +1,9 @@
-//! Master weights (Micikevicius et al. 2018, section 3.1): an update smaller than half a unit in a weight's last place is
-//! lost on a weight of few bits, and not on its fp32 copy.
+//! Master weights (Micikevicius et al. 2018, section 3.1): an update smaller than half a unit in the last place is lost in
+//! a low-precision weight, but not in its fp32 copy.
 
 use candle_core::{DType, Result, Tensor, Var};
 
-/// A function such as [`master_step`].
+/// A function with the signature of [`master_step`].
 pub type MasterStep = fn(
     &[Var],
     &[Var],
@@ -12,11 +12,12 @@ pub type MasterStep = fn(
     &dyn Fn(&Tensor) -> Result<Tensor>,
 ) -> Result<()>;
 
-/// One step on fp32 `masters` for `weights` of fewer bits: `step` gets the gradients in fp32 and changes the masters;
-/// each weight is then its master as `low` rounds it. Masters, weights and gradients are in one order.
+/// Takes an optimizer step on the fp32 `masters` of low-precision `weights`. `step` is called with the gradients in fp32 and
+/// updates the masters. Then each weight is set to its master, rounded by `low`. `masters`, `weights` and `grads` are in
+/// the same order.
 ///
 /// # Errors
-/// candle's, those of `step` and `low`; nothing is changed where `step` fails at once.
+/// Returns an error if `step`, `low` or candle fails. The weights are unchanged if `step` fails.
 pub fn master_step(
     masters: &[Var],
     weights: &[Var],
@@ -41,7 +42,7 @@ mod tests {
     use candle_core::Device;
 
     #[test]
-    fn steps_too_small_for_the_weight_add_up_in_its_master() {
+    fn small_updates_accumulate_in_the_master() {
         let weight = Var::new(&[1f32], &Device::Cpu).unwrap();
         let weight = Var::from_tensor(&weight.to_dtype(DType::BF16).unwrap()).unwrap();
         let master = Var::new(&[1f32], &Device::Cpu).unwrap();
@@ -50,7 +51,7 @@ mod tests {
             .to_dtype(DType::BF16)
             .unwrap();
         let low = |t: &Tensor| t.to_dtype(DType::BF16);
-        // bf16's spacing under 1 is 2^-8: a step of 2^-10 is nothing to it, four of them are one place.
+        // The spacing of bf16 below 1 is 2^-8: one update of 2^-10 is lost in bf16, four of them are one unit.
         for done in 1..=4 {
             master_step(
                 std::slice::from_ref(&master),

@@ -1,5 +1,5 @@
-//! Numbers of fewer bits: how they round, which operators bear them, how gradients are kept within their range, and
-//! what they save.
+//! Mixed precision: low-precision formats and rounding, autocast, loss scaling, master weights, fp8 scales, tensor cores,
+//! and memory per parameter.
 
 mod autocast;
 mod bytes;

@@ -1,29 +1,29 @@
-//! Loss scaling (Micikevicius et al. 2018, section 3.2): the loss is multiplied, so that small gradients do not vanish
-//! in fp16, and the gradients are divided before they are used.
+//! Loss scaling (Micikevicius et al. 2018, section 3.2): the loss is multiplied by a scale, so that small gradients do not
+//! underflow in fp16, and the gradients are divided by it before they are used.
 
 use anyhow::{Result, bail, ensure};
 use candle_core::{DType, Tensor};
 
 use crate::kernels;
 
-/// Walks backward from a loss: its gradients in the parameters, in their order.
+/// A backward pass: returns the gradients of a loss with respect to the parameters, in the order of the parameters.
 pub type Walk<'a> = &'a mut dyn FnMut(&Tensor) -> candle_core::Result<Vec<Tensor>>;
 
-/// The gradients of `loss` by way of the loss × `scale`, whose gradients `walk` gives; in fp32 at least, divided by the
-/// scale again, and whether one of them was infinite or NaN.
+/// Returns the gradients of `loss`, computed by the backward pass `walk` of `loss` × `scale` and unscaled, and whether any
+/// of them is infinite or NaN. The gradients are in f32, or in f64 if `walk` returns f64.
 ///
 /// # Errors
-/// candle's, those of `walk`.
+/// Returns an error if `walk` or candle fails.
 pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> candle_core::Result<(Vec<Tensor>, bool)> {
     let mut grads = walk(&kernels::weighted_sum(&[(loss, scale)])?)?;
     let found_inf = unscale(&mut grads, scale)?;
     Ok((grads, found_inf))
 }
 
-/// Divides all gradients by `scale`, in fp32 at least, and says whether one of them was infinite or NaN.
+/// Divides all gradients by `scale`, in f32 (f64 stays f64). Returns whether any of them is infinite or NaN.
 ///
 /// # Errors
-/// candle's.
+/// Returns an error if candle fails.
 pub fn unscale(grads: &mut [Tensor], scale: f64) -> candle_core::Result<bool> {
     for grad in grads.iter_mut() {
         let wide = match grad.dtype() {
@@ -35,10 +35,10 @@ pub fn unscale(grads: &mut [Tensor], scale: f64) -> candle_core::Result<bool> {
     found_inf(grads)
 }
 
-/// Whether a number of `grads` is infinite or NaN. One wait for all of them, not one each.
+/// Returns whether any value of `grads` is infinite or NaN. Waits for the device once for all tensors.
 ///
 /// # Errors
-/// candle's.
+/// Returns an error if candle fails.
 pub fn found_inf(grads: &[Tensor]) -> candle_core::Result<bool> {
     if grads.is_empty() {
         return Ok(false);
@@ -52,19 +52,20 @@ pub fn found_inf(grads: &[Tensor]) -> candle_core::Result<bool> {
     Ok(sum.is_nan())
 }
 
-/// The number that a loss is multiplied by, and how it follows the gradients.
+/// A rule for the loss scale.
 pub trait LossScale: Send {
-    /// The factor for the coming step.
+    /// Returns the scale for the next step.
     fn scale(&self) -> f64;
 
-    /// Takes note of a step, whether its gradients overflowed. A step that did must be left out.
+    /// Updates the scale after a step. `found_inf`: its gradients overflowed, and the step was skipped.
     ///
     /// # Errors
-    /// The scale cannot fall further.
+    /// Returns an error if gradients overflow and the scale cannot be reduced.
     fn update(&mut self, found_inf: bool) -> Result<()>;
 }
 
-/// PyTorch's order of calls: scale the loss, perhaps unscale (to clip), step, update; each once.
+/// Scales the loss of each step, with the calls of PyTorch's `GradScaler`: gradients of the scaled loss, unscaled (to clip
+/// them), step, update; each once per step.
 #[derive(Debug)]
 pub struct GradScaler<S: ?Sized> {
     stage: Stage,
@@ -72,7 +73,7 @@ pub struct GradScaler<S: ?Sized> {
     rule: S,
 }
 
-/// A function such as [`scaled_gradients`].
+/// A function with the signature of [`scaled_gradients`].
 pub type ScaledGradients = fn(&Tensor, f64, Walk) -> candle_core::Result<(Vec<Tensor>, bool)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +84,7 @@ enum Stage {
 }
 
 impl<S: LossScale> GradScaler<S> {
-    /// Scales by `rule`.
+    /// Creates a scaler with the rule `rule`.
     pub fn new(rule: S) -> Self {
         Self {
             stage: Stage::Ready,
@@ -99,21 +100,22 @@ impl<S: LossScale> GradScaler<S> {
         self
     }
 
-    /// The rule, in its current state.
+    /// Returns the rule with its state.
     pub fn rule(&self) -> &S {
         &self.rule
     }
 }
 
 impl<S: LossScale + ?Sized> GradScaler<S> {
-    /// The gradients of `loss` by way of the scaled loss, unscaled: one call a step.
+    /// Returns the gradients of `loss`, computed from the scaled loss by the backward pass `walk` and unscaled. Called once
+    /// per step.
     ///
     /// # Errors
-    /// Returns an error if the gradients of this step were unscaled already; candle's, those of `walk`.
+    /// Returns an error if the gradients of this step were unscaled before, or if `walk` or candle fails.
     pub fn gradients(&mut self, loss: &Tensor, walk: Walk) -> candle_core::Result<Vec<Tensor>> {
         if self.stage != Stage::Ready {
             candle_core::bail!(
-                "loss scale: the gradients were unscaled in this step already; call update() after step()"
+                "loss scale: the gradients of this step were unscaled already; call update() after step()"
             );
         }
         let (grads, found_inf) = (self.by)(loss, self.rule.scale(), walk)?;
@@ -121,37 +123,31 @@ impl<S: LossScale + ?Sized> GradScaler<S> {
         Ok(grads)
     }
 
-    /// The factor of this step.
+    /// Returns the scale of this step.
     pub fn scale(&self) -> f64 {
         self.rule.scale()
     }
 
-    /// The loss times the scale.
+    /// Divides the gradients by the scale. Gradients must be unscaled before they are clipped, because the scale changes
+    /// their norm.
     ///
     /// # Errors
-    /// candle's.
-    pub fn scaled(&self, loss: &Tensor) -> candle_core::Result<Tensor> {
-        loss * self.rule.scale()
-    }
-
-    /// Divides the gradients by the scale; before clipping, whose norm means nothing otherwise.
-    ///
-    /// # Errors
-    /// It was done in this step already; candle's.
+    /// Returns an error if the gradients of this step were unscaled before, or if candle fails.
     pub fn unscale(&mut self, grads: &mut [Tensor]) -> Result<()> {
         ensure!(
             self.stage == Stage::Ready,
-            "loss scale: the gradients were unscaled in this step already; call update() after step()"
+            "loss scale: the gradients of this step were unscaled already; call update() after step()"
         );
         let found_inf = unscale(grads, self.rule.scale())?;
         self.stage = Stage::Unscaled { found_inf };
         Ok(())
     }
 
-    /// Takes the optimizer's step by `step`, unless a gradient overflowed; says whether it was taken.
+    /// Calls the optimizer's `step`, unless a gradient overflowed. Unscales the gradients first if that was not done yet.
+    /// Returns whether the step was taken.
     ///
     /// # Errors
-    /// It was taken in this step already; those of `step`.
+    /// Returns an error if it was called before in this step, or if `step` fails.
     pub fn step(&mut self, grads: &mut [Tensor], step: impl FnOnce(&[Tensor]) -> Result<()>) -> Result<bool> {
         if self.stage == Stage::Ready {
             self.unscale(grads)?;
@@ -166,10 +162,10 @@ impl<S: LossScale + ?Sized> GradScaler<S> {
         Ok(!found_inf)
     }
 
-    /// Ends the step: the scale follows what was found.
+    /// Ends the step and updates the scale.
     ///
     /// # Errors
-    /// No step was taken or left out since the last time; the rule's.
+    /// Returns an error if [`Self::step`] was not called since the last update, or if the scale cannot be reduced.
     pub fn update(&mut self) -> Result<()> {
         let Stage::Stepped { found_inf } = self.stage else {
             bail!("loss scale: update() without a step() before it");

@@ -1,4 +1,4 @@
-//! Whether a product can run on tensor cores, and whether it is worth it.
+//! Whether a matrix product runs efficiently on tensor cores.
 
 use super::Format;
 
@@ -9,25 +9,25 @@ pub struct Product {
     pub m: usize,
     /// Columns of the right one: channels out.
     pub n: usize,
-    /// What is summed over: channels in.
+    /// The dimension that is summed over: channels in.
     pub k: usize,
 }
 
-/// How well tensor cores take a product.
+/// How well a product suits tensor cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorCores {
-    /// Whether they take the format at all: all but fp32.
+    /// Whether tensor cores support the format: all except fp32.
     pub served: bool,
-    /// The product with each side padded to whole pieces of 16 bytes: what they multiply, were it not for tiles.
+    /// The product with each dimension padded to a multiple of 16 bytes.
     pub padded: Product,
-    /// Whether every side is at least 128, so that multiplying takes longer than reading.
+    /// Whether every dimension is at least 128, so that the product is compute-bound.
     pub worth: bool,
 }
 
-/// What tensor cores make of a product of `format` (NVIDIA, "Matrix multiplication background", sections 3 and 4): each
-/// row in whole 16-byte pieces, so sides in multiples of 8 numbers of 16 bits, and no side under 128.
+/// Returns how well a product in `format` suits tensor cores (NVIDIA, "Matrix multiplication background", sections 3 and
+/// 4): dimensions should be multiples of 16 bytes (8 numbers of 16 bits) and at least 128.
 pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
-    // fp32 products take tensor cores as tf32, four bytes each.
+    // fp32 products use tensor cores as tf32, with four bytes per number.
     let bytes = match format.bits() {
         17.. => 4,
         bits => bits.div_ceil(8) as usize,
@@ -45,25 +45,25 @@ pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
     }
 }
 
-/// Why a product of `format` does badly on tensor cores, in words; empty where it does well.
+/// Returns the reasons why a product in `format` is inefficient on tensor cores; empty if it is efficient.
 pub fn eligibility(product: Product, format: Format) -> Vec<String> {
-    let found = tensor_cores(product, format);
+    let result = tensor_cores(product, format);
     let of = |p: Product| [("m", p.m), ("n", p.n), ("k", p.k)];
     let mut reasons = Vec::new();
-    if !found.served {
-        reasons.push("fp32 is multiplied by ordinary cores: allow tf32, or take 16 bits".into());
+    if !result.served {
+        reasons.push("tensor cores do not support fp32: allow tf32, or use a 16-bit format".into());
     }
-    for ((name, size), (_, padded)) in of(product).into_iter().zip(of(found.padded)) {
+    for ((name, size), (_, padded)) in of(product).into_iter().zip(of(result.padded)) {
         if size != padded {
             reasons.push(format!(
-                "{name} = {size} is no whole number of 16-byte pieces: pad it to {padded}"
+                "{name} = {size} is not a multiple of 16 bytes: pad it to {padded}"
             ));
         }
     }
     for (name, size) in of(product) {
         if size < 128 {
             reasons.push(format!(
-                "{name} = {size} is under 128: reading takes longer than multiplying"
+                "{name} = {size} is below 128: the product is memory-bound"
             ));
         }
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pointnets_widest_layer_is_eligible_and_its_first_is_not() {
+    fn the_widest_layer_is_eligible_and_the_first_is_not() {
         let widest = Product {
             m: 32 * 1024,
             n: 1024,
@@ -92,23 +92,26 @@ mod tests {
         assert!(
             reasons
                 .iter()
-                .any(|r| r.contains("k = 3 is no whole number of 16-byte pieces: pad it to 8")),
+                .any(|r| r.contains("k = 3 is not a multiple of 16 bytes: pad it to 8")),
             "{reasons:?}"
         );
         assert_eq!(reasons.len(), 3, "{reasons:?}");
     }
 
     #[test]
-    fn sides_are_padded_and_the_shortest_decides() {
+    fn dimensions_are_padded_and_the_smallest_decides() {
         let of = |m, n, k, format| tensor_cores(Product { m, n, k }, format);
-        let found = of(131, 128, 129, FP8_E4M3);
-        assert_eq!((found.padded.m, found.padded.n, found.padded.k), (144, 128, 144));
-        assert!(found.worth && found.served);
+        let result = of(131, 128, 129, FP8_E4M3);
+        assert_eq!(
+            (result.padded.m, result.padded.n, result.padded.k),
+            (144, 128, 144)
+        );
+        assert!(result.worth && result.served);
         assert!(!of(128, 127, 128, BF16).worth && !of(128, 128, 128, FP32).served);
     }
 
     #[test]
-    fn the_multiple_follows_the_bytes() {
+    fn the_padding_depends_on_the_bytes_per_number() {
         let of = |k| Product { m: 128, n: 128, k };
         assert!(eligibility(of(132), TF32).is_empty());
         assert_eq!(eligibility(of(132), BF16).len(), 1);

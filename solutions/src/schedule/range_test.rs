@@ -17,7 +17,7 @@ pub struct RangeTest {
     pub first: f64,
     /// The last learning rate.
     pub last: f64,
-    /// Steps, at least 2.
+    /// Number of steps, at least 2.
     pub steps: u64,
     /// Decay rate of the running mean of the loss, at least 0 and less than 1.
     pub smoothing: f64,
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_rise_by_one_factor_from_first_to_last() {
+    fn rates_grow_by_a_constant_factor_from_first_to_last() {
         let test = RangeTest {
             first: 1e-3,
             last: 10.0,
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_at_the_limit_is_not_above_it() {
+    fn a_loss_at_the_limit_has_not_diverged() {
         let mut losses = [1.0, 2.0, 2.5].into_iter();
         let found = range_test(&[0.1, 0.2, 0.3], 0.0, 2.0, &mut |_| losses.next().unwrap_or(0.0));
         assert_eq!((found.losses, found.broke), (vec![1.0, 2.0], true));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_fall_is_the_valley() {
+    fn the_valley_is_in_the_longest_decrease() {
         assert_eq!(
             valley(&[3.0, 2.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.5, 9.0]),
             Some(2 + 2 + 1)

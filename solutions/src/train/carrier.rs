@@ -1,15 +1,15 @@
 //! `anyhow` errors through interfaces that only return candle's.
 
-/// Keeps the first `anyhow` error of closures that may only return candle errors, of which candle would keep the text
-/// alone: afterwards the error comes back whole, with its context and its type.
+/// Keeps the first `anyhow` error of closures that may only return candle errors, which hold only its text. Afterwards
+/// [`ErrorCarrier::restore`] returns the error with its context and type.
 #[derive(Debug, Default)]
 pub struct ErrorCarrier(Option<anyhow::Error>);
 
 impl ErrorCarrier {
-    /// `result` as candle's, its error kept.
+    /// Converts `result` to a candle result and keeps its error.
     ///
     /// # Errors
-    /// The text of `result`'s error.
+    /// Returns the text of `result`'s error.
     pub fn keep<T>(&mut self, result: anyhow::Result<T>) -> candle_core::Result<T> {
         result.map_err(|error| {
             let text = candle_core::Error::msg(format!("{error:#}"));
@@ -18,10 +18,10 @@ impl ErrorCarrier {
         })
     }
 
-    /// `result` with the error that was kept, if that made it fail.
+    /// Returns `result`, with its error replaced by the one that was kept.
     ///
     /// # Errors
-    /// The kept error, else `result`'s own.
+    /// Returns the kept error, or `result`'s own if none was kept.
     pub fn restore<T, E: Into<anyhow::Error>>(self, result: Result<T, E>) -> anyhow::Result<T> {
         result.map_err(|error| self.0.unwrap_or_else(|| error.into()))
     }

@@ -1,4 +1,4 @@
-//! From a run's configuration to its data and split.
+//! The data set and the split of a run, from its configuration.
 
 use anyhow::{Result, ensure};
 use canopy_data::{

@@ -55,7 +55,7 @@ impl StepInputs {
         }
     }
 
-    /// By how much the cross-entropy of `records` counts.
+    /// Returns the weight of the cross-entropy of `records` within a step.
     fn weight(&self, records: &[usize]) -> f64 {
         match &self.class_weights {
             Some(of) => {
@@ -66,7 +66,7 @@ impl StepInputs {
         }
     }
 
-    /// The pass of micro-batch `micro`: counted on over the steps, so that each draws its own dropout.
+    /// Returns the pass of micro-batch `micro`. Passes are numbered over all steps, so that each draws its own dropout.
     fn pass(&self, step: u64, micro: usize) -> Pass {
         let count = step * self.config.accumulate as u64 + micro as u64;
         let pass = Pass::train(self.config.seed, count)

@@ -33,7 +33,7 @@ impl Loss {
     /// classified correctly; both are scalars still on the device.
     ///
     /// # Errors
-    /// Shapes that do not fit; candle's.
+    /// Returns an error if the shapes do not match or candle fails.
     pub(super) fn forward(
         &self,
         model: &PointNet,

@@ -13,7 +13,7 @@ use crate::{
     precision::{MasterStep, Precision, master_step},
 };
 
-/// Rounds a tensor to a low-precision format, and keeps its dtype.
+/// A function that rounds a tensor to a low-precision format and keeps its dtype.
 pub type Round = Box<dyn Fn(&Tensor) -> candle_core::Result<Tensor> + Send>;
 
 /// An optimizer that steps on fp32 masters and rounds them into the model's weights.
@@ -27,11 +27,11 @@ pub struct MasterWeights {
 }
 
 impl MasterWeights {
-    /// Rounds the weights `params` by `round`, after copying them to fp32 masters, over which `build` makes the
-    /// optimizer.
+    /// Copies the weights `params` to fp32 masters, rounds the weights by `round`, and builds the optimizer over the masters
+    /// with `build`.
     ///
     /// # Errors
-    /// candle's; those of `build`.
+    /// Returns an error if `build` or candle fails.
     pub fn new(
         params: Vec<(String, Var)>,
         round: Round,
@@ -98,10 +98,11 @@ impl Optimizer for MasterWeights {
     }
 }
 
-/// The optimizer of a run over `model`'s parameters, with master weights if `config` asks for them.
+/// Builds the optimizer of a run over `model`'s parameters, with master weights if configured.
 ///
 /// # Errors
-/// An unknown optimizer; candle's.
+/// Returns an error if the optimizer's settings are invalid, or if master weights are combined with another precision than
+/// bf16 or fp16.
 pub fn build_optimizer(config: &Config, model: &PointNet) -> Result<Box<dyn Optimizer>> {
     let optim = config.optim()?;
     if !config.master_weights {
@@ -111,7 +112,7 @@ pub fn build_optimizer(config: &Config, model: &PointNet) -> Result<Box<dyn Opti
         Precision::Bf16 => DType::BF16,
         Precision::Fp16 => DType::F16,
         other => bail!(
-            "master-weights with precision {other}: it is for bf16 and fp16, whose weights need fp32 copies"
+            "master-weights with precision {other}: expected bf16 or fp16, whose weights need fp32 copies"
         ),
     };
     let round: Round = Box::new(move |t| t.to_dtype(low)?.to_dtype(t.dtype()));

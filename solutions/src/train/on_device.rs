@@ -1,4 +1,4 @@
-//! Numbers that a device is still computing, and the one place where the trainer waits for them.
+//! Scalars that a device may still be computing, and the only place where the trainer waits for them.
 
 use std::cell::Cell;
 
@@ -8,50 +8,53 @@ thread_local! {
     static WAITS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// One number on a device, which may not be there yet: a loss, a count of hits.
+/// A scalar on a device that may not be computed yet, such as a loss or a number of correct predictions.
 ///
-/// A GPU works behind the program: an operator only asks for work. Sums and products of such numbers ask for more of it;
-/// reading one waits until all that was asked for before is done, and meanwhile nothing new is asked for.
+/// A GPU runs asynchronously: an operator only queues work, and so do sums and products of such scalars. Reading one waits
+/// until all queued work is done, and nothing new is queued meanwhile.
 #[derive(Clone, Debug)]
 pub struct OnDevice(Tensor);
 
 impl OnDevice {
-    /// The one number of `tensor`, of whatever shape; no graph is kept with it.
+    /// Wraps the only element of `tensor`, which may have any shape, detached from the graph.
     ///
     /// # Errors
-    /// More numbers than one, or none.
+    /// Returns an error unless the tensor has exactly one element.
     pub fn new(tensor: &Tensor) -> Result<Self> {
         if tensor.elem_count() != 1 {
-            bail!("expected one number, got a tensor of shape {:?}", tensor.dims());
+            bail!(
+                "expected a tensor with one element, got shape {:?}",
+                tensor.dims()
+            );
         }
         Ok(Self(tensor.detach().reshape(())?.to_dtype(DType::F32)?))
     }
 
-    /// The sum, without a wait.
+    /// Returns the sum, without waiting.
     ///
     /// # Errors
-    /// candle's, where the two are on different devices.
+    /// Returns an error if the two are on different devices.
     pub fn plus(&self, other: &Self) -> Result<Self> {
         Ok(Self((&self.0 + &other.0)?))
     }
 
-    /// The product with `factor`, without a wait.
+    /// Returns the product with `factor`, without waiting.
     ///
     /// # Errors
-    /// candle's.
+    /// Returns an error if candle fails.
     pub fn times(&self, factor: f64) -> Result<Self> {
         Ok(Self((&self.0 * factor)?))
     }
 
-    /// The number. Waits.
+    /// Waits for the device and returns the number.
     ///
     /// # Errors
-    /// candle's; on a GPU also the error of an operator before.
+    /// Returns an error if candle fails; on a GPU this may be the error of an earlier operator.
     pub fn read(&self) -> Result<f64> {
         Ok(Self::read_all(std::slice::from_ref(self))?[0])
     }
 
-    /// All of `numbers`, in their order, in a single wait; in none where there are none.
+    /// Returns all of `numbers` in their order, with a single wait, or with none if `numbers` is empty.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -66,17 +69,17 @@ impl OnDevice {
         Ok(read.into_iter().map(f64::from).collect())
     }
 
-    /// How often this thread has waited for such numbers so far.
+    /// Returns how often this thread has waited so far.
     pub fn waits() -> u64 {
         WAITS.get()
     }
 }
 
-/// The mean loss of `steps`: Σ clouds·loss / Σ clouds, 0 without any. Each item is a step taken when it is asked for, its
-/// loss still on the device, with its number of clouds; the losses are read in one wait, when all steps are asked for.
+/// Returns the mean loss of `steps`, Σ clouds·loss / Σ clouds; 0 without steps. Advancing the iterator takes a step and
+/// yields its loss, still on the device, and its number of clouds. All losses are read in one wait after the last step.
 ///
 /// # Errors
-/// A step's own, at once.
+/// Returns the first error of a step at once.
 pub fn mean_loss(steps: &mut dyn Iterator<Item = Result<(OnDevice, u64)>>) -> Result<f64> {
     let (mut losses, mut clouds) = (Vec::new(), Vec::new());
     for step in steps {
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_does_not_wait_and_reading_waits_once_for_all() {
+    fn arithmetic_does_not_wait_and_reading_waits_once() {
         let before = OnDevice::waits();
         let sum = number(1.5).plus(&number(2.0)).unwrap().times(2.0).unwrap();
         assert_eq!(OnDevice::waits(), before);
@@ -112,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_waits_once() {
+    fn mean_loss_waits_once() {
         let before = OnDevice::waits();
         let mut seen = Vec::new();
         let mut steps = [(2.0, 3), (1.0, 1)].into_iter().map(|(loss, clouds)| {
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensor_of_several_numbers_is_refused() {
+    fn a_tensor_with_several_elements_is_refused() {
         assert!(OnDevice::new(&Tensor::zeros(2, DType::F32, &Device::Cpu).unwrap()).is_err());
     }
 }

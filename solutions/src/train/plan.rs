@@ -10,7 +10,7 @@ use crate::loader::{Points, epoch_by_length, iterations, iterations_by_length, m
 pub struct Plan<'a> {
     /// The run's configuration.
     pub config: &'a Config,
-    /// The records that train.
+    /// The training records.
     pub train: &'a [usize],
     /// Points of every record's cloud if they keep their length ([`lengths`](crate::loader::lengths)); otherwise empty.
     pub lengths: &'a [usize],
@@ -55,7 +55,7 @@ impl Plan<'_> {
         Ok(micro(&self.batches(epoch, done)?, self.config.batch))
     }
 
-    /// The learning rate of step `step`.
+    /// Returns the learning rate of step `step`.
     ///
     /// # Errors
     /// Returns the schedule's error.

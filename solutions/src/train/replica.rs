@@ -1,4 +1,4 @@
-//! One rank's copy of all that a step changes.
+//! One rank's copy of the state that a step changes.
 
 use anyhow::Result;
 

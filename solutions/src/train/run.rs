@@ -22,20 +22,21 @@ use crate::{
     profile::{self, Kind},
 };
 
-/// How a call of [`Trainer::run`] ended.
+/// The outcome of [`Trainer::run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All epochs are done.
     Done,
-    /// It was asked to stop; the checkpoint says where to go on.
+    /// The run was stopped; the checkpoint holds its state.
     Stopped,
 }
 
 impl Trainer {
-    /// Trains to the end, or until `stop` is set: then the state is saved in the middle of the epoch.
+    /// Trains until all epochs are done or `stop` is set. If `stop` is set, saves a checkpoint in the middle of the epoch.
     ///
     /// # Errors
-    /// Whatever broke; the last checkpoint stands.
+    /// Returns an error if a cloud cannot be read, training diverges, a rank fails or a file cannot be written. The last
+    /// checkpoint remains.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<Outcome> {
         let mut job = match self.config.ranks {
             1 => None,
@@ -51,7 +52,7 @@ impl Trainer {
         }
     }
 
-    /// How a training record becomes points.
+    /// Returns how training records become batches.
     pub(super) fn train_collate(&self) -> Collate {
         self.config.collate(self.data.clone())
     }
@@ -82,10 +83,10 @@ impl Trainer {
         Ok(Outcome::Done)
     }
 
-    /// The weight of each species in the loss, if they are weighed.
+    /// Returns the weight of each species in the loss, if the loss is weighted.
     pub(super) fn class_weights(&self) -> Option<Vec<f32>> {
-        let weighed = self.config.class_weights;
-        weighed.then(|| canopy_data::split::class_weights(&self.training_counts()))
+        let weighted = self.config.class_weights;
+        weighted.then(|| canopy_data::split::class_weights(&self.training_counts()))
     }
 
     pub(super) fn loss(&self) -> Result<Loss> {
@@ -167,7 +168,7 @@ impl Trainer {
         Ok(Outcome::Done)
     }
 
-    /// Reads loss and accuracy of the epoch so far if anything in `wishes` needs them; with ranks, of all of them.
+    /// Reads loss and accuracy of the epoch so far, over all ranks, if anything in `wishes` needs them.
     fn read(&mut self, wishes: Wishes, job: Option<&Job>) -> Result<()> {
         match job {
             Some(job) => job
@@ -206,7 +207,7 @@ impl Trainer {
         self.plan().learning_rate(step)
     }
 
-    /// Evaluates if due, writes the row down, keeps the best weights, saves.
+    /// Ends an epoch: evaluates if due, keeps the best weights, appends a row to the metrics, saves a checkpoint.
     fn end_epoch(
         &mut self,
         start: Instant,
@@ -255,7 +256,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// Of equal epochs the later one is kept: it has learnt longer. Without validation plots the last is best.
+    /// Saves the weights if this epoch is the best so far. Of epochs with equal scores the later one is kept. Without a
+    /// validation set the last epoch is the best.
     fn keep_best(&mut self, row: &EpochRow, last: bool) -> Result<()> {
         let score = match row.val_balanced {
             Some(score) => score,

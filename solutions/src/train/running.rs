@@ -1,4 +1,4 @@
-//! Loss and accuracy of an epoch, read only when somebody looks.
+//! Loss and accuracy of an epoch, read from the device only on request.
 
 use anyhow::{Result, bail};
 use candle_core::Tensor;
@@ -133,7 +133,7 @@ mod tests {
         running.read(&mut |_| Ok(())).unwrap();
         assert_eq!((running.loss(), running.seen), (2.0, 4));
         running.push(&figures(f32::NAN, 0.0), true).unwrap();
-        let said = running.read(&mut |_| Ok(())).unwrap_err().to_string();
-        assert!(said.contains("training diverged"), "{said}");
+        let error = running.read(&mut |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("training diverged"), "{error}");
     }
 }

@@ -1,18 +1,18 @@
-//! The largest batch that runs, found by running it.
+//! Finds an executable batch size by trying, as Hugging Face Accelerate's `find_executable_batch_size`.
 
 use std::fmt;
 
-/// Why a step did not run.
+/// Why a step failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The device, or the machine, has too little memory for it.
+    /// The device or the host ran out of memory.
     OutOfMemory,
-    /// Anything else, in its own words: a smaller batch would not help.
+    /// Any other error, with its message: a smaller batch would not help.
     Other(String),
 }
 
 impl Failure {
-    /// What `words` of an error tell: CUDA's, candle's, or those of Rust's allocator on its way down.
+    /// Classifies an error message of CUDA, candle or Rust's allocator.
     pub fn of(words: &str) -> Self {
         let low = words.to_lowercase();
         let memory = [
@@ -40,10 +40,11 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The first of `start`, `start`/2, `start`/4, … (rounded down) with which `attempt` does not run out of memory.
+/// Returns the first batch size of `start`, `start`/2, `start`/4, … (rounded down) with which `attempt` does not run out of
+/// memory.
 ///
 /// # Errors
-/// Out of memory where the next would be below `least`; any other failure at once, for a smaller batch is no cure for it.
+/// Returns [`Failure::OutOfMemory`] if the next batch size is below `least`. Returns any other failure at once.
 pub fn executable_batch(
     start: usize,
     least: usize,
@@ -64,12 +65,12 @@ pub fn executable_batch(
 mod tests {
     use super::*;
 
-    /// What a search over a device with room for `room` clouds tries, and finds.
-    fn search(start: usize, least: usize, room: usize) -> (Vec<usize>, Result<usize, Failure>) {
+    /// The batch sizes that a search tries on a device with memory for `capacity` clouds, and its result.
+    fn search(start: usize, least: usize, capacity: usize) -> (Vec<usize>, Result<usize, Failure>) {
         let mut tried = Vec::new();
         let found = executable_batch(start, least, &mut |batch| {
             tried.push(batch);
-            if batch > room {
+            if batch > capacity {
                 Err(Failure::OutOfMemory)
             } else {
                 Ok(())
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_until_it_fits_and_no_further() {
+    fn halves_until_it_fits() {
         assert_eq!(search(100, 2, 30), (vec![100, 50, 25], Ok(25)));
         assert_eq!(search(100, 2, 100), (vec![100], Ok(100)));
         assert_eq!(search(9, 2, 2), (vec![9, 4, 2], Ok(2)));
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn another_failure_ends_it_at_once() {
+    fn another_failure_is_returned_at_once() {
         let mut tried = 0;
         let found = executable_batch(64, 2, &mut |_| {
             tried += 1;
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_an_allocator_are_known() {
+    fn allocation_errors_are_recognised() {
         for words in [
             "DriverError(CUDA_ERROR_OUT_OF_MEMORY, \"out of memory\")",
             "memory allocation of 16777216 bytes failed",

@@ -1,4 +1,4 @@
-//! Short trainings that keep nothing on disk: what `canopy bench` and the lessons' experiments share.
+//! Short trainings that write nothing to disk, for `canopy bench`, `canopy find-lr` and the lessons' experiments.
 
 use std::sync::Arc;
 
@@ -19,23 +19,24 @@ use crate::{
     precision::{GradScaler, LossScale},
 };
 
-/// Clouds of a batch where nothing is learnt.
+/// Batch size of evaluations.
 const LOOKED_AT: usize = 64;
 
-/// The built-in forest; says so where it has to grow first.
+/// Returns the built-in forest. Prints a message if it must be generated first.
 ///
 /// # Errors
-/// A cache that is damaged and cannot be written anew.
+/// Returns an error if the cache is damaged and cannot be written again.
 pub fn built_in() -> Result<Dataset> {
     let grown = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
         if done == 0 {
-            eprintln!("growing the forest, {total} scans (once; it is kept)");
+            eprintln!("generating the built-in forest of {total} scans (once; it is cached)");
         }
     })?;
     Ok(grown.dataset)
 }
 
-/// A quarter of the width, no dropout, no scaling of clouds: a network that learns trees within seconds.
+/// Returns the configuration of a small network that trains within seconds: a quarter of the width, no dropout, no random
+/// scaling.
 pub fn small(points: usize, seed: u64) -> Config {
     Config {
         points,
@@ -49,24 +50,24 @@ pub fn small(points: usize, seed: u64) -> Config {
     }
 }
 
-/// Trees of the built-in forest, split by plots as a run splits them.
+/// A data set, by default the built-in forest, split by plot as in a run.
 #[derive(Debug)]
 pub struct Forest {
-    /// What is trained, and how clouds become points.
+    /// Network, input and training settings.
     pub config: Config,
-    /// All trees.
+    /// All records.
     pub data: Dataset,
-    /// Which of them train.
+    /// Training, validation and test records.
     pub split: Split,
-    /// Where networks are made and trained: what the configuration asks for, by default a GPU where there is one.
+    /// The device of the networks, as configured; by default a GPU if there is one.
     pub device: Device,
 }
 
 impl Forest {
-    /// The forest that `config` asks for.
+    /// Opens the built-in forest with the settings of `config`.
     ///
     /// # Errors
-    /// Those of [`built_in`], [`data::choose`], [`data::split`] and [`device::choose`].
+    /// Returns the errors of [`built_in`], [`data::choose`], [`data::split`] and [`device::choose`].
     pub fn open(config: Config) -> Result<Self> {
         let data = data::choose(&config, &built_in()?)?;
         let split = data::split(&config, &data)?;
@@ -79,49 +80,49 @@ impl Forest {
         })
     }
 
-    /// A new network, the same for the same seed.
+    /// Returns a new network, initialised from the configured seed.
     ///
     /// # Errors
-    /// candle's.
+    /// Returns an error if candle fails.
     pub fn model(&self) -> Result<PointNet> {
         let network = self.config.network(self.data.species.len());
         PointNet::new(&network, &self.device, DType::F32, self.config.seed)
     }
 
-    /// How a tree that trains becomes points.
+    /// Returns how training records become batches.
     pub fn collate(&self) -> Collate {
         self.config.collate(self.data.clone())
     }
 
-    /// The clouds of `records`, as `epoch` sees them.
+    /// Returns the batch of `records`, sampled and augmented for `epoch`.
     ///
     /// # Errors
-    /// The data set's.
+    /// Returns an error if a cloud cannot be read.
     pub fn batch(&self, records: &[usize], epoch: u64) -> Result<Batch> {
         self.collate().batch(records, epoch)
     }
 
-    /// The full training batches of `size` clouds of `epoch`, on the device.
+    /// Returns the training batches of `epoch` with `size` clouds each, on the device. Drops the last, incomplete batch.
     pub fn epoch(&self, epoch: u64, size: usize) -> impl Iterator<Item = Result<(Tensor, Tensor)>> {
         let records = batches(&self.order(epoch), size, true).into_iter();
         records.map(move |records| self.batch(&records, epoch)?.to_device(&self.device))
     }
 
-    /// Records that train, in the order of `epoch`.
+    /// Returns the training records in the order of `epoch`.
     pub fn order(&self, epoch: u64) -> Vec<usize> {
         let order = epoch_order(self.split.train.len(), self.config.seed, epoch);
         order.into_iter().map(|i| self.split.train[i]).collect()
     }
 
-    /// Records that do not train: to test, then to choose an epoch by.
+    /// Returns the test records, then the validation records.
     pub fn unseen(&self) -> Vec<usize> {
         [self.split.test.clone(), self.split.validation.clone()].concat()
     }
 
-    /// Share of `records` that `model` names rightly, by its running statistics.
+    /// Returns the share of `records` that `model` classifies correctly, using its running statistics.
     ///
     /// # Errors
-    /// The data set's, or candle's.
+    /// Returns an error if a cloud cannot be read or candle fails.
     pub fn accuracy(&self, model: &PointNet, records: &[usize]) -> Result<f64> {
         let options = EvaluateOptions {
             points: Points::Fixed(self.config.points),
@@ -133,15 +134,15 @@ impl Forest {
             workers: 1,
             plain: false,
         };
-        let said = evaluate::predict(model, &self.data, records, &options, &mut |_| Ok(()))?;
-        Ok(said.scores("unseen", &self.data.species).accuracy)
+        let predictions = evaluate::predict(model, &self.data, records, &options, &mut |_| Ok(()))?;
+        Ok(predictions.scores("unseen", &self.data.species).accuracy)
     }
 
-    /// Batch norm's running statistics follow training slowly, and a large batch has few steps: they are measured anew
-    /// with the weights as they are, or evaluation would see those of an earlier network.
+    /// Recomputes the running statistics of batch norm with the current weights. With large batches there are too few steps
+    /// for the running averages to keep up with the weights.
     ///
     /// # Errors
-    /// The data set's, or candle's.
+    /// Returns an error if a cloud cannot be read or candle fails.
     pub fn measure_statistics(&self, model: &PointNet) -> Result<()> {
         for epoch in 0..4 {
             for records in batches(&self.order(epoch), LOOKED_AT, true) {
@@ -178,7 +179,7 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Without clipping and loss scaling, in fp32, dropout seeded with 1.
+    /// Creates a learner that trains in fp32 without clipping and loss scaling, with dropout seed 1.
     pub fn new(model: PointNet, optimizer: Box<dyn Optimizer>, loss: Loss) -> Self {
         Self {
             model,

@@ -20,7 +20,7 @@ use crate::{
     profile,
 };
 
-/// A batch that is in memory at once, and how much it counts within the step.
+/// A batch that goes through the network at once, and its weight within the step.
 #[derive(Clone, Debug)]
 pub struct MicroBatch {
     /// `[clouds, points, channels]`.
@@ -31,14 +31,15 @@ pub struct MicroBatch {
     pub labels: Tensor,
     /// The pass over it: each micro-batch draws its own dropout.
     pub pass: Pass,
-    /// Its clouds, by which the orthogonality term counts.
+    /// Number of clouds: the weight of the orthogonality term.
     pub clouds: usize,
-    /// The sum of its labels' class weights, by which the cross-entropy counts; the clouds where classes weigh alike.
+    /// Weight of the cross-entropy: the sum of the class weights of the labels, or the number of clouds without class
+    /// weights.
     pub weight: f64,
 }
 
 impl MicroBatch {
-    /// A micro-batch whose clouds all count alike.
+    /// Creates a micro-batch without class weights.
     pub fn new((points, labels): (Tensor, Tensor), pass: Pass) -> Self {
         let clouds = labels.elem_count();
         Self {
@@ -68,7 +69,7 @@ pub trait Reduce: Send {
     /// This rank's share of the step's batch.
     fn share(&self) -> RankShare;
 
-    /// Whether gradients are sent while the backward pass goes on: [`Reduce::ready`] is called then.
+    /// Whether gradients are sent during the backward pass, through [`Reduce::ready`].
     fn overlaps(&self) -> bool;
 
     /// Takes the gradient of parameter `parameter`, which is complete on this rank.
@@ -77,7 +78,7 @@ pub trait Reduce: Send {
     /// Returns an error if another rank ended or missed its deadline.
     fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()>;
 
-    /// The mean over the ranks of `own`, this rank's gradients in the order of the parameters.
+    /// Returns the mean over the ranks of `own`, this rank's gradients in the order of the parameters.
     ///
     /// # Errors
     /// As [`Reduce::ready`].
@@ -110,7 +111,7 @@ pub struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// A step of one rank, without clipping and loss scaling.
+    /// Creates a step of one rank, without clipping and loss scaling.
     pub fn new(model: &'a PointNet, optimizer: &'a mut dyn Optimizer, loss: &'a Loss) -> Self {
         Self {
             model,
@@ -126,7 +127,8 @@ impl<'a> Step<'a> {
     /// (and with it the orthogonality term) sees one micro-batch at a time.
     ///
     /// # Errors
-    /// No micro-batch; candle's; those of the ranks; a loss scale that cannot fall further.
+    /// Returns an error if `micro` is empty, candle fails, another rank fails, or gradients overflow at the minimum loss
+    /// scale.
     pub fn take(&mut self, micro: &[MicroBatch], learning_rate: f64) -> Result<Stepped> {
         ensure!(!micro.is_empty(), "a step needs at least one micro-batch");
         let mut figures = Vec::with_capacity(micro.len());
@@ -136,7 +138,7 @@ impl<'a> Step<'a> {
             None => self.gradients(micro, 1.0, &mut figures),
             Some(scaler) => {
                 let mut carrier = ErrorCarrier::default();
-                // The loss's own gradient, 1, is what is scaled: it is on the host, so reading it waits for nothing.
+                // The scale multiplies the seed of the backward pass, 1. It is on the host, so reading it does not wait.
                 let one = Tensor::new(1f32, &Device::Cpu)?;
                 let scaled = scaler.gradients(&one, &mut |seed| {
                     let seed = f64::from(seed.to_scalar::<f32>()?);
@@ -174,7 +176,7 @@ impl<'a> Step<'a> {
         Ok(taken)
     }
 
-    /// The gradients of `seed` × the mean loss over all micro-batches and ranks, in the order of the parameters.
+    /// Returns the gradients of `seed` × the mean loss over all micro-batches and ranks, in the order of the parameters.
     fn gradients(
         &mut self,
         micro: &[MicroBatch],
@@ -185,7 +187,7 @@ impl<'a> Step<'a> {
         let own_weight: f64 = micro.iter().map(|m| m.weight).sum();
         let own_clouds: usize = micro.iter().map(|m| m.clouds).sum();
         let count = micro.len() as f64;
-        // With ranks the weights must be in the losses: synchronised batch norm mixes gradients of several ranks.
+        // With ranks the weights are factors of the losses, because synchronised batch norm mixes gradients of the ranks.
         let weights: Vec<f64> = match share {
             None => micro.iter().map(|m| m.weight).collect(),
             Some(_) => vec![1.0; micro.len()],
@@ -265,13 +267,13 @@ fn accumulate(
     carrier.restore(sum)
 }
 
-/// One [`Step`] on one batch: forward, loss, backward, clip, optimizer step, without a wait for the device.
+/// Takes one [`Step`] on one batch: forward, loss, backward, clip, optimizer step. Does not wait for the device.
 ///
 /// `points` `[clouds, points, channels]`, `labels` `[clouds]`. Returns the loss and the number of correct predictions,
 /// both scalars still on the device.
 ///
 /// # Errors
-/// candle's.
+/// Returns an error if candle fails.
 pub fn train_step(
     model: &PointNet,
     optimizer: &mut dyn Optimizer,

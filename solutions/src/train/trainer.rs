@@ -1,4 +1,4 @@
-//! A model under training and all that belongs to it; `run` holds the loop over it.
+//! The state of a training run; its loop is in `run`.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -22,27 +22,27 @@ use crate::{
     precision::{GradScaler, LossScale, LossScaler},
 };
 
-/// A model under training, with all that it needs.
+/// A training run: configuration, data, model, optimizer and progress.
 pub struct Trainer {
     /// The run's configuration.
     pub config: Config,
-    /// All the data.
+    /// The data set.
     pub data: Dataset,
-    /// Which records train, choose and test.
+    /// Training, validation and test records.
     pub split: Split,
     /// The network.
     pub model: PointNet,
     /// The run's folder.
     pub folder: RunFolder,
-    /// Where the run stands.
+    /// Epochs and steps done so far.
     pub progress: Progress,
-    /// The epochs done.
+    /// Metrics of the epochs done.
     pub rows: Vec<EpochRow>,
-    /// What the ranks of a run with several do with batches and gradients.
+    /// How several ranks share batches and average gradients.
     pub pieces: Pieces,
-    /// What working with the other ranks cost rank 0.
+    /// Communication cost of rank 0.
     pub rank_stats: RankStats,
-    /// Seconds of the fastest step so far, with its waiting for the loader; infinite before the first.
+    /// Time of the fastest step so far, including the wait for the loader, in seconds; infinite before the first step.
     pub fastest_step: f64,
     /// Points of every record's cloud if they keep their length ([`lengths`]); otherwise empty.
     pub(super) lengths: Vec<usize>,
@@ -52,17 +52,17 @@ pub struct Trainer {
     pub(super) lowering: Option<Arc<dyn Lowering>>,
     pub(super) scaler: Option<GradScaler<LossScaler>>,
     pub(super) running: Running,
-    /// Batches of the epoch that was taken up in its middle.
+    /// The remaining batches of an epoch that was resumed in its middle.
     pub(super) todo: Option<Vec<Vec<usize>>>,
     pub(super) last_save: Instant,
     pub(super) clock: Instant,
 }
 
 impl Trainer {
-    /// A run at its start.
+    /// Creates a new run.
     ///
     /// # Errors
-    /// A configuration, split or data set that cannot be trained with.
+    /// Returns an error if there are fewer than two training records, or if a setting is invalid.
     pub fn new(
         config: Config,
         data: Dataset,
@@ -72,7 +72,7 @@ impl Trainer {
     ) -> Result<Self> {
         ensure!(
             split.train.len() >= 2,
-            "{} training clouds are too few: at least 2 are needed",
+            "there are {} training clouds, expected at least 2",
             split.train.len()
         );
         let Chosen {
@@ -115,10 +115,10 @@ impl Trainer {
         })
     }
 
-    /// A run taken up where `checkpoint` left it.
+    /// Resumes a run from `checkpoint`.
     ///
     /// # Errors
-    /// Other data than it was trained with, or tensors that do not fit.
+    /// Returns an error if the data set differs from that of the run, or if a tensor is missing or has another shape.
     pub fn resume(
         checkpoint: Checkpoint,
         data: Dataset,
@@ -133,7 +133,7 @@ impl Trainer {
         } = checkpoint;
         ensure!(
             progress.data_digest == data.digest,
-            "the run was trained on data with digest {}, and {} now has digest {}: going on would mix two data sets",
+            "the run was trained on data with digest {}, but {} now has digest {}: resuming would mix two data sets",
             progress.data_digest,
             progress.config.data,
             data.digest
@@ -165,33 +165,33 @@ impl Trainer {
         Ok(this)
     }
 
-    /// Where the model is.
+    /// Returns the device of the model.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The device's name for people.
+    /// Returns the name of the device for users.
     pub fn device_name(&self) -> &str {
         &self.device_name
     }
 
-    /// What a person must know of the run's number format; nothing of fp32 without a loss scale.
+    /// Describes the run's precision and loss scale for users; `None` for fp32 without a loss scale.
     pub fn precision_told(&self) -> Option<String> {
-        let format = self.config.precision.told(&self.device);
+        let format = self.config.precision.description(&self.device);
         let scale = self.scaler.as_ref().map(|s| {
-            let left_out = self.progress.left_out.1;
-            format!("loss scale {}, {left_out} steps left out", s.rule().scale())
+            let skipped = self.progress.left_out.1;
+            format!("loss scale {}, {skipped} steps skipped", s.rule().scale())
         });
         let parts: Vec<String> = format.into_iter().chain(scale).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// Training steps of an epoch.
+    /// Returns the number of optimizer steps per epoch.
     pub fn steps_per_epoch(&self) -> u64 {
         self.plan().steps_per_epoch()
     }
 
-    /// Training clouds of each species, in label order.
+    /// Returns the number of training clouds of each species, in label order.
     pub fn training_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.data.species.len()];
         self.split
@@ -201,10 +201,11 @@ impl Trainer {
         counts
     }
 
-    /// What the model says of `records` now.
+    /// Predicts `records` with the current weights, averaged over `votes` samples of each cloud. Calls `each` after every
+    /// batch with the number of clouds done.
     ///
     /// # Errors
-    /// The loader's or candle's.
+    /// Returns an error if a cloud cannot be read, if `each` returns one, or if candle fails.
     pub fn predict(
         &self,
         records: &[usize],
@@ -224,10 +225,10 @@ impl Trainer {
         evaluate::predict(&self.model, &self.data, records, &options, each)
     }
 
-    /// Puts the best epoch's weights into the model.
+    /// Loads the weights of the best epoch into the model.
     ///
     /// # Errors
-    /// The checkpoint's.
+    /// Returns an error if the checkpoint cannot be read or does not fit the model.
     pub fn load_best(&mut self) -> Result<()> {
         let best = self.folder.best();
         let checkpoint = checkpoint::load(&best)?;
@@ -237,24 +238,24 @@ impl Trainer {
         )
     }
 
-    /// The points of a record that an evaluation sees (the first vote's), in metres.
+    /// Returns the points of a record that an evaluation samples for its first vote, in metres.
     ///
     /// # Errors
-    /// The cloud's.
+    /// Returns an error if the cloud cannot be read.
     pub fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
         self.collate().drawn(record, 0)
     }
 
-    /// How an evaluation turns a record into points.
+    /// Returns how records become batches in an evaluation.
     fn collate(&self) -> crate::loader::Collate {
         let Config { frame, features, .. } = self.config;
         evaluate::collate(&self.data, self.config.cloud_points(), frame, features)
     }
 
-    /// Indices of the points of [`Self::seen_points`] that survive the max.
+    /// Returns the indices of the critical points among [`Self::seen_points`]: those with the maximum of some channel.
     ///
     /// # Errors
-    /// The cloud's or candle's.
+    /// Returns an error if the cloud cannot be read or candle fails.
     pub fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
         let (points, _) = self.collate().batch(&[record], 0)?.to_device(&self.device)?;
         self.model.critical_points(&points.squeeze(0)?)

@@ -1,4 +1,4 @@
-//! What the tests of the program share.
+//! Helpers for tests of the `canopy` program.
 #![allow(dead_code, missing_docs)] // each test file uses its part
 
 use std::{
@@ -15,15 +15,15 @@ pub fn canopy() -> Command {
     command
 }
 
-/// Runs a command that must fail with exit code 1, and returns what it said.
+/// Runs a command that must fail with exit code 1, and returns its standard error.
 pub fn stderr(command: &mut Command) -> String {
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    said
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    stderr
 }
 
-/// A shard folder of `n` clouds on 6 plots: spheres, cones and boxes, which are easily told apart.
+/// Writes a shard folder of `n` clouds on 6 plots: spheres, cones and boxes, which are easy to classify.
 pub fn tiny_forest(dir: &Path, n: usize) -> PathBuf {
     let path = dir.join("tiny");
     let meta = shard::Meta {
@@ -48,7 +48,7 @@ pub fn tiny_forest(dir: &Path, n: usize) -> PathBuf {
     path
 }
 
-/// 80 points of a shape: 0 a ball, 1 a cone, else a box.
+/// Returns 80 points of a shape: 0 is a ball, 1 a cone, any other a box.
 pub fn shape(kind: usize, seed: u64) -> Vec<[f32; 3]> {
     let mut r = Philox::new(seed, 77);
     let point = |_| {

@@ -1,4 +1,4 @@
-//! A rank that dies or stalls ends the run, with its number and what it was doing.
+//! A rank that fails or stalls ends the run with an error that names the rank and its activity.
 
 use std::{
     sync::{
@@ -43,41 +43,44 @@ fn faulty(rank: usize, fault: fn(&mut [f32])) -> Pieces {
 }
 
 #[test]
-fn a_rank_that_dies_ends_the_run_with_its_number_and_its_work() {
+fn a_panic_on_a_rank_ends_the_run_with_an_error_that_names_it() {
     for rank in [1, 2] {
-        let said = error(
+        let message = error(
             config(3),
             Shapes::default(),
             faulty(rank, |_| panic!("out of luck")),
         );
-        assert!(said.contains(&format!("rank {rank} failed, in step ")), "{said}");
-        assert!(said.contains("out of luck"), "{said}");
+        assert!(
+            message.contains(&format!("rank {rank} failed, in step ")),
+            "{message}"
+        );
+        assert!(message.contains("out of luck"), "{message}");
     }
-    let said = error(config(3), Shapes::default(), faulty(0, |_| panic!("out of luck")));
-    assert!(said.contains("out of luck"), "{said}");
+    let message = error(config(3), Shapes::default(), faulty(0, |_| panic!("out of luck")));
+    assert!(message.contains("out of luck"), "{message}");
 }
 
 #[test]
-fn a_rank_that_stalls_ends_the_run_at_the_deadline() {
+fn a_stalled_rank_ends_the_run_at_the_deadline() {
     let short = Config {
         rank_deadline: 0.5,
         ..config(3)
     };
-    // Record 4 is some rank's in the first epoch; whoever loads it says so.
+    // The rank that loads record 4 in the first epoch stalls.
     let slow = Shapes {
         slow: Some(4),
         ..Shapes::default()
     };
     let began = std::time::Instant::now();
     let stuck_in_sum = faulty(2, |_| thread::sleep(Duration::from_secs(4)));
-    let said = error(short.clone(), Shapes::default(), stuck_in_sum);
+    let message = error(short.clone(), Shapes::default(), stuck_in_sum);
     assert!(
-        said.contains("rank 2 ") && said.contains("in step 2, at the sums of gradients"),
-        "{said}"
+        message.contains("rank 2 ") && message.contains("in step 2, at the all-reduce of gradients"),
+        "{message}"
     );
     assert!(
         began.elapsed() < Duration::from_secs(4),
-        "it waited for the sleeper"
+        "the run waited for the stalled rank"
     );
     let plan = canopy::train::Plan {
         config: &short,
@@ -88,20 +91,20 @@ fn a_rank_that_stalls_ends_the_run_at_the_deadline() {
     let place = all.iter().position(|&r| r == 4).unwrap();
     let (batch, rank) = (place / 8, place % 8 % 3);
     if rank > 0 {
-        let said = error(short, slow, pieces());
+        let message = error(short, slow, pieces());
         let expected = format!("in step {batch}, loading");
         assert!(
-            said.contains(&format!("rank {rank} gave no sign")) && said.contains(&expected),
-            "{said}"
+            message.contains(&format!("rank {rank} gave no sign of life")) && message.contains(&expected),
+            "{message}"
         );
     } else {
-        panic!("take another record: this one is rank 0's");
+        panic!("record 4 belongs to rank 0: use another record");
     }
 }
 
 #[test]
-fn a_stall_of_rank_0_is_told_by_another_rank() {
-    static TOLD: AtomicBool = AtomicBool::new(false);
+fn a_stall_of_rank_0_is_reported_by_another_rank() {
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     let short = Config {
         rank_deadline: 0.3,
         ..config(2)
@@ -109,7 +112,7 @@ fn a_stall_of_rank_0_is_told_by_another_rank() {
     let pieces = Pieces {
         rank_0_is_stuck: |why| {
             assert!(why.contains("rank 0 gave no sign"), "{why}");
-            TOLD.store(true, SeqCst);
+            REPORTED.store(true, SeqCst);
         },
         ..pieces()
     };
@@ -123,38 +126,38 @@ fn a_stall_of_rank_0_is_told_by_another_rank() {
         ..Shapes::default()
     };
     error(short, slow, pieces);
-    assert!(TOLD.load(SeqCst));
+    assert!(REPORTED.load(SeqCst));
 }
 
 #[test]
-fn a_cloud_that_cannot_be_read_is_named_with_its_rank() {
+fn an_unreadable_cloud_is_an_error_that_names_it_and_its_rank() {
     let (record, source) = Shapes::one_unreadable();
-    let said = error(config(3), source, pieces());
-    assert!(said.contains("rank 1 failed, in step 1, loading"), "{said}");
+    let message = error(config(3), source, pieces());
+    assert!(message.contains("rank 1 failed, in step 1, loading"), "{message}");
     assert!(
-        said.contains(&format!("cloud {record}")) && said.contains("cannot be read"),
-        "{said}"
+        message.contains(&format!("cloud {record}")) && message.contains("cannot be read"),
+        "{message}"
     );
 }
 
 #[test]
-fn ranks_whose_parameters_differ_are_named_at_the_end_of_the_epoch_or_at_once_if_asked() {
-    // Five steps an epoch; the fault comes in the third, among seven buckets a step.
+fn differing_parameters_are_detected_at_the_end_of_the_epoch_or_every_n_steps() {
+    // An epoch has five steps, a step has seven buckets; the fault occurs in the third step.
     for (every, step) in [(0, "after 5 steps"), (1, "after 3 steps")] {
         let config = Config {
             compare_ranks_every: every,
             ..config(2)
         };
-        let said = error(config, Shapes::default(), faulty(1, |_| {}));
+        let message = error(config, Shapes::default(), faulty(1, |_| {}));
         assert!(
-            said.contains(step) && said.contains("parameters of rank 1 and of rank 0 differ"),
-            "{said}"
+            message.contains(step) && message.contains("parameters of rank 1 and of rank 0 differ"),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn an_evaluation_ends_by_an_error_of_who_is_told_of_it() {
+fn an_error_of_the_callback_ends_an_evaluation() {
     let dir = tempfile::tempdir().unwrap();
     let trainer = trainer(dir.path(), config(1), Shapes::default(), pieces());
     let records: Vec<usize> = (0..40).collect();

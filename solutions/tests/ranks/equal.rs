@@ -1,4 +1,4 @@
-//! Several ranks do what one does.
+//! A run of several ranks against a run of one.
 
 use std::sync::{
     Arc,
@@ -16,9 +16,9 @@ use canopy_data::split::Split;
 
 use crate::shapes::*;
 
-/// Greatest difference of any parameter between a run of one rank and one of several: of three seeds, the middle one. Where
-/// two points of a cloud are greatest within rounding, the max may take the other one, and from there on the runs differ:
-/// with a small network seldom, on another processor perhaps.
+/// Returns the largest difference of a parameter between a run of one rank and a run of several, the median of three seeds.
+/// If two points of a cloud attain a maximum within rounding, the max may select the other one, and the runs differ from
+/// there on. This is rare with a small network, but depends on the CPU.
 fn apart(one: &Config, several: &Config, pieces: &Pieces) -> f32 {
     let mut of_seed: Vec<f32> = (1..=3)
         .map(|seed| {
@@ -43,7 +43,7 @@ fn apart(one: &Config, several: &Config, pieces: &Pieces) -> f32 {
     of_seed[1]
 }
 
-/// Greatest difference of a parameter.
+/// Returns the largest absolute difference of a parameter.
 fn off(one: &Trainer, several: &Trainer) -> f32 {
     let (a, b) = (numbers(one, false), numbers(several, false));
     a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
@@ -58,8 +58,8 @@ fn sgd(ranks: usize) -> Config {
 }
 
 #[test]
-fn fifty_steps_of_several_ranks_are_those_of_one() {
-    // 8 clouds on 3 ranks: 3, 3 and 2. Dropout and augmentation are on: both are drawn by the cloud's place.
+fn fifty_steps_of_several_ranks_match_those_of_one() {
+    // 8 clouds on 3 ranks: 3, 3 and 2. Dropout and augmentation are on: both depend on the cloud's position in the batch.
     for model in [Kind::Full, Kind::Vanilla] {
         for ranks in [2, 3] {
             let of = |ranks| Config { model, ..sgd(ranks) };
@@ -69,10 +69,10 @@ fn fifty_steps_of_several_ranks_are_those_of_one() {
     }
 }
 
-/// Adam divides a gradient by its own size, also where it is nothing but rounding: of a weight behind a channel that is
-/// always the same. So parameters that change nothing differ, and losses do not.
+/// Adam normalises a gradient by its magnitude, even if the gradient is only rounding error, as that of a weight after a
+/// constant channel. Parameters without effect on the loss differ then, but the losses agree.
 #[test]
-fn with_adam_the_losses_are_those_of_one() {
+fn with_adam_the_losses_match_those_of_one() {
     let one = run(config(1), Shapes::default(), Pieces::default()).unwrap();
     let two = run(config(2), Shapes::default(), pieces()).unwrap();
     for (a, b) in one.rows.iter().zip(&two.rows) {
@@ -81,7 +81,7 @@ fn with_adam_the_losses_are_those_of_one() {
 }
 
 #[test]
-fn neither_species_weights_nor_accumulation_nor_the_way_of_sending_changes_the_steps() {
+fn class_weights_accumulation_and_overlap_do_not_change_the_steps() {
     let all = |ranks| Config {
         class_weights: true,
         accumulate: 2,
@@ -98,11 +98,11 @@ fn neither_species_weights_nor_accumulation_nor_the_way_of_sending_changes_the_s
     }
 }
 
-/// Low precision, loss scaling, accumulation, ranks and overlap combine: gradients are averaged while they are scaled, and all
-/// ranks find the same overflow and the same norm.
+/// Low precision, loss scaling, accumulation, ranks and overlap combine. Gradients are averaged while they are scaled, and
+/// all ranks detect the same overflow and compute the same norm.
 #[test]
-fn ranks_in_low_precision_with_accumulation_take_the_steps_of_one() {
-    // One step of 40 clouds: over several, rounding to few bits makes runs differ by itself.
+fn ranks_in_low_precision_with_accumulation_match_one_rank() {
+    // One step of 40 clouds, because low-precision rounding alone makes longer runs differ.
     for (precision, loss_scale) in [
         (Precision::Bf16, "off"),
         (Precision::Fp16, "1024"),
@@ -133,7 +133,7 @@ fn ranks_in_low_precision_with_accumulation_take_the_steps_of_one() {
 
 /// A gradient that overflows on one rank alone makes all ranks skip the step and halve the scale.
 #[test]
-fn an_overflow_on_one_rank_makes_all_skip() {
+fn an_overflow_on_one_rank_makes_all_ranks_skip_the_step() {
     let config = |ranks| Config {
         precision: Precision::Fp16,
         loss_scale: "1024".into(),
@@ -159,7 +159,7 @@ fn an_overflow_on_one_rank_makes_all_skip() {
 
 /// Master weights: the model's weights have eight significant bits after each step, on one rank and on two.
 #[test]
-fn master_weights_keep_the_model_rounded_and_train_on_ranks() {
+fn master_weights_keep_the_weights_in_bf16_on_one_and_two_ranks() {
     let config = |ranks| Config {
         precision: Precision::Bf16,
         master_weights: true,
@@ -211,12 +211,12 @@ fn without_synchronised_batch_norm_ranks_agree_with_each_other_but_not_with_one(
 }
 
 #[test]
-fn gradients_go_through_the_ring_and_no_further() {
+fn the_gradient_traffic_is_that_of_a_ring() {
     let trainer = run(config(4), Shapes::default(), pieces()).unwrap();
     let stats = trainer.rank_stats;
     let bytes = trainer.model.param_count() as f64 * 4.0;
     let sent = stats.gradients.bytes as f64 / stats.steps as f64;
-    // 2(p − 1)/p of the gradients, but for chunks that do not divide.
+    // 2(p − 1)/p of the gradients, except for chunks of unequal length.
     assert!((sent / (1.5 * bytes) - 1.0).abs() < 0.01, "{sent} of {bytes}");
     assert!(
         stats.waited <= stats.communicating + 0.5 * stats.seconds,
@@ -225,7 +225,7 @@ fn gradients_go_through_the_ring_and_no_further() {
 }
 
 #[test]
-fn what_cannot_be_shared_is_refused() {
+fn invalid_rank_settings_are_refused() {
     let few = Config {
         batch: 3,
         sync_bn: false,

@@ -1,4 +1,4 @@
-//! Runs of several ranks against the run of one, and how they end where a rank dies or stalls.
+//! Runs of several ranks: their results against a run of one rank, and their errors if a rank fails or stalls.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

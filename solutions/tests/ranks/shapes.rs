@@ -11,7 +11,7 @@ use canopy::{
 };
 use canopy_data::{Cloud, CloudSource, Dataset, Philox, Scan, TreeRecord, split::Split};
 
-/// Clouds that are told apart by their shape; one record cannot be read, or not for a while.
+/// Clouds whose class is their shape. One record may be unreadable or slow to read.
 #[derive(Debug, Default)]
 pub struct Shapes {
     pub unreadable: Option<usize>,
@@ -19,14 +19,14 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// A record of rank 1 of 3 in step 1 that cannot be read, and the clouds with it.
+    /// Returns a record of rank 1 of 3 in step 1, and clouds of which this one is unreadable.
     pub fn one_unreadable() -> (usize, Self) {
         let plan = Plan {
             config: &config(3),
             train: &(0..40).collect::<Vec<_>>(),
             lengths: &[],
         };
-        // The second cloud of a batch is rank 1's.
+        // The second cloud of a batch belongs to rank 1.
         let record = plan.steps(0, 0).unwrap()[1][0][1];
         let source = Self {
             unreadable: Some(record),
@@ -79,7 +79,7 @@ pub fn config(ranks: usize) -> Config {
     }
 }
 
-/// Many buckets, so that their order counts.
+/// Small, therefore many, buckets, so that their order matters.
 pub fn pieces() -> Pieces {
     Pieces {
         sizes: BucketSizes {

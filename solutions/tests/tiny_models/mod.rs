@@ -1,4 +1,4 @@
-//! What the tests of the model share.
+//! Small models and inputs for tests of the model.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use candle_core::{DType, Device, Tensor};
@@ -8,7 +8,7 @@ use canopy_data::Philox;
 
 pub const KINDS: [Kind; 2] = [Kind::Full, Kind::Vanilla];
 
-/// A sixteenth as wide, five classes.
+/// A network of a sixteenth of the width, with five classes.
 pub fn config(kind: Kind) -> PointNetConfig {
     PointNetConfig {
         kind,
@@ -22,7 +22,7 @@ pub fn model(kind: Kind, seed: u64) -> PointNet {
     PointNet::new(&config(kind), &Device::Cpu, DType::F32, seed).unwrap()
 }
 
-/// Every parameter away from where it starts, so that no gradient is zero by construction.
+/// A model with noise added to every parameter, so that no gradient is zero by construction.
 pub fn shaken(kind: Kind, seed: u64) -> PointNet {
     let model = model(kind, seed);
     let mut random = Philox::new(seed, 77);
@@ -41,7 +41,7 @@ pub fn pass(train: bool, plain: bool) -> Pass {
     pass.plain(plain)
 }
 
-/// Coordinates of normal points, cloud by cloud.
+/// Coordinates of normally distributed points, cloud by cloud.
 pub fn points(clouds: usize, points: usize, seed: u64) -> Vec<f32> {
     let mut random = Philox::new(seed, 5);
     (0..clouds * points * 3).map(|_| random.normal() as f32).collect()
@@ -57,7 +57,7 @@ pub fn flat(t: &Tensor) -> Vec<f32> {
     t.flatten_all().unwrap().to_vec1().unwrap()
 }
 
-/// Loss as the trainer's, and every gradient.
+/// Returns the trainer's loss and every gradient.
 pub fn loss_and_gradients(model: &PointNet, x: &Tensor, pass: &Pass) -> (f32, Vec<Tensor>) {
     let out = model.forward(x, pass).unwrap();
     let labels: Vec<u32> = (0..x.dim(0).unwrap() as u32).map(|i| i % 5).collect();
@@ -69,7 +69,7 @@ pub fn loss_and_gradients(model: &PointNet, x: &Tensor, pass: &Pass) -> (f32, Ve
     (loss.to_scalar().unwrap(), model.gradients(&loss, pass).unwrap())
 }
 
-/// The error's whole chain, as the program prints it.
+/// Returns the error with its chain of causes, as the program prints it.
 pub fn error(result: anyhow::Result<impl Sized>) -> String {
     match result {
         Ok(_) => panic!("expected an error"),

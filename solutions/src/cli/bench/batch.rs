@@ -1,4 +1,5 @@
-//! `canopy bench batch`: accuracy against batch size, with and without the cures, by short trainings on the built-in forest.
+//! `canopy bench batch`: accuracy against batch size, with and without learning rate scaling, warm-up, LARS and LAMB, by
+//! short trainings on the built-in forest.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -17,22 +18,22 @@ use crate::{
 /// Options of `canopy bench batch`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Batch sizes, the first being the one that the base rates belong to
+    /// Batch sizes; the base learning rates belong to the first
     #[arg(long, value_delimiter = ',', default_value = "16,64,256", value_name = "N,…")]
     batches: Vec<usize>,
     /// Epochs of each training
     #[arg(long, default_value_t = 12, value_name = "N")]
     epochs: usize,
-    /// Points of a cloud
+    /// Points per cloud
     #[arg(long, default_value_t = 128, value_name = "N")]
     points: usize,
     /// Divide the width of every hidden layer
     #[arg(long, default_value_t = 4, value_name = "N")]
     width: usize,
-    /// Seeds all chance
+    /// Random seed
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Write the plot, an SVG, here
+    /// Write the plot to this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Print one JSON object
@@ -40,7 +41,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Name, optimizer, base rate, whether the rate is scaled, epochs of warm-up.
+/// Name, optimizer, base learning rate, whether the rate is scaled with the batch size, epochs of warm-up.
 const WAYS: [(&str, &str, f64, bool, u64); 5] = [
     ("same rate", "sgd", 0.02, false, 0),
     ("scaled", "sgd", 0.02, true, 0),
@@ -57,16 +58,16 @@ struct Row {
     accuracy: f64,
 }
 
-/// Trains, and prints what it found.
+/// Trains with each method and batch size, and prints the accuracies.
 ///
 /// # Errors
-/// Options out of range; the trainer's; a plot that cannot be written.
+/// Returns an error if an option is out of range, training fails or the plot cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(
         !args.batches.is_empty() && args.batches.iter().all(|&b| b >= 2),
-        "--batches: at least one, each of at least 2 clouds"
+        "--batches: expected at least one batch size, each at least 2"
     );
-    ensure!(args.epochs >= 1, "--epochs is 0: there would be nothing to train");
+    ensure!(args.epochs >= 1, "--epochs must be at least 1, it is 0");
     let base = Config {
         points: args.points,
         width: args.width,
@@ -96,7 +97,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         .iter()
         .map(|b| format!("{:>11}", format!("batch {b}")))
         .collect();
-    say!("{:<18}{head}", "named rightly");
+    say!("{:<18}{head}", "accuracy");
     for (name, ..) in WAYS {
         let of = rows.iter().filter(|r| r.way == name);
         let cells: String = of.map(|r| format!("{:>9.1} %", 100.0 * r.accuracy)).collect();
@@ -124,7 +125,7 @@ fn trained(
             Loss::CROSS_ENTROPY,
         )
     };
-    // LARS and LAMB measure steps by the weights: their rates grow with the root, as You et al. (2020) have it.
+    // The learning rates of LARS and LAMB scale with the square root of the batch size (You et al. 2020).
     let root = |size: usize| (1e4 * size as f64).sqrt().round() as usize;
     let sizes = match (scaled, config.optimizer.as_str()) {
         (false, _) => (1, 1),
@@ -147,11 +148,7 @@ fn trained(
 }
 
 fn plot(rows: &[Row]) -> LinePlot {
-    let mut plot = LinePlot::new(
-        "Accuracy against batch size",
-        "clouds of a batch",
-        "named rightly",
-    );
+    let mut plot = LinePlot::new("Accuracy against batch size", "batch size", "accuracy");
     for (name, ..) in WAYS {
         let of = rows.iter().filter(|r| r.way == name);
         let points = of.map(|r| (r.batch as f64, r.accuracy)).collect();

@@ -1,4 +1,4 @@
-//! Our side: the real loader, network, loss and optimizer on clouds made up in memory.
+//! canopy's side of the benchmark: its loader, network, loss and optimizer on synthetic clouds in memory.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,13 +31,13 @@ impl Times {
     }
 }
 
-/// Clouds of four times the points that a sample takes, uniform in a box as high as a tree.
+/// Clouds with four times the points of a sample, uniform in a box as high as a tree.
 #[derive(Debug)]
-struct MadeUp {
+struct Synthetic {
     points: usize,
 }
 
-impl CloudSource for MadeUp {
+impl CloudSource for Synthetic {
     fn cloud(&self, index: usize) -> Result<Cloud> {
         let mut random = Philox::new(1, index as u64);
         let point = |r: &mut Philox| [r.uniform() * 8.0, r.uniform() * 8.0, r.uniform() * 25.0];
@@ -77,9 +77,9 @@ impl Bench {
             species: i % options.classes,
             plot: String::new(),
             scan: canopy_data::Scan::Unknown,
-            source: "made up".into(),
+            source: "synthetic".into(),
         };
-        let source = Arc::new(MadeUp {
+        let source = Arc::new(Synthetic {
             points: options.points,
         });
         let species = (0..options.classes).map(|c| format!("species {c}")).collect();
@@ -104,10 +104,10 @@ impl Bench {
         })
     }
 
-    /// One step that is not timed, then those that are.
+    /// Takes one untimed step, then the timed ones.
     pub fn round(&mut self, times: &mut Times) -> Result<()> {
         let all: Vec<usize> = (0..self.options.batch).collect();
-        // The loader runs ahead only as far as there are batches to make.
+        // The loader prefetches no more batches than the round has.
         let mut batches = self.loader.epoch(self.step, vec![all; self.options.repeats + 1]);
         for timed in 0..=self.options.repeats {
             let start = Instant::now();
@@ -125,7 +125,7 @@ impl Bench {
             };
             self.step += 1;
             if timed > 0 {
-                // Inference is the network alone, as PyTorch's side is.
+                // Inference times the network only, as PyTorch's side does.
                 times.loader.push(if self.train {
                     loaded.as_secs_f64() * 1e3
                 } else {
@@ -144,7 +144,7 @@ fn ms(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// Milliseconds of forward, backward and optimizer of one step of the trainer.
+/// Takes one training step. Returns the milliseconds of forward pass, backward pass and optimizer.
 fn train(learner: &mut Learner, points: &Tensor, labels: &Tensor) -> Result<[f64; 3]> {
     let recording = profile::start(profile::Options::of(&Device::Cpu))?;
     learner.step((points, labels), 1e-3)?;

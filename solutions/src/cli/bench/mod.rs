@@ -1,4 +1,4 @@
-//! `canopy bench`: how fast the trainer is on this machine, by part, and beside PyTorch.
+//! `canopy bench`: speed of the trainer on this machine, by part, and in comparison with PyTorch.
 
 mod batch;
 mod data;
@@ -31,57 +31,57 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// A training step: loader, forward, backward, optimizer
+    /// Speed of a training step: loader, forward pass, backward pass, optimizer
     Train(Options),
-    /// The forward pass with running statistics
+    /// Speed of inference: the forward pass with running statistics
     Infer(Options),
-    /// Reading files, thinning clouds, the loader, and how long the trainer waits for it
+    /// Speed of reading files, sampling clouds and the loader, and how long training waits for it
     Data(data::Args),
-    /// Accuracy against batch size, with and without scaled rates, warm-up, LARS and LAMB
+    /// Accuracy against batch size, with and without learning rate scaling, warm-up, LARS and LAMB
     Batch(batch::Args),
-    /// Accuracy in each number format, with and without a loss scale; bytes of each
+    /// Accuracy and memory of each number format, with and without loss scaling
     Precision(precision::Args),
-    /// Steps of several ranks, what their messages cost, and what that predicts of thousands
+    /// Scaling over ranks, the cost of their messages, and a prediction for thousands of ranks
     Parallel(parallel::Args),
 }
 
-/// What both benches take.
+/// Options of `canopy bench train` and `canopy bench infer`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
-With --python the same network runs in PyTorch, in turn with ours, with the same shapes and threads:
+With --python the same network also runs in PyTorch, in alternating rounds, with the same shapes and threads:
   canopy --threads 2 bench train --model full --python venv/bin/python --compiled")]
 pub struct Options {
-    /// full or vanilla
+    /// Network
     #[arg(long, default_value = "full", value_parser = ["full", "vanilla"])]
     model: String,
-    /// Points of a cloud
+    /// Points per cloud
     #[arg(long, default_value_t = 1024, value_name = "N")]
     points: usize,
-    /// Clouds of a batch
+    /// Clouds per batch
     #[arg(long, default_value_t = 32, value_name = "N")]
     batch: usize,
-    /// Classes of the head
+    /// Number of classes
     #[arg(long, default_value_t = 7, value_name = "N")]
     classes: usize,
-    /// Steps of a round that are timed, after one that is not
+    /// Timed steps per round, after one untimed step
     #[arg(long, default_value_t = 5, value_name = "N")]
     repeats: usize,
-    /// Rounds, in each of which everybody has a turn
+    /// Rounds; each runs canopy, then PyTorch
     #[arg(long, default_value_t = 2, value_name = "N")]
     rounds: usize,
-    /// Threads that load clouds
+    /// Loader threads
     #[arg(long, default_value_t = 2, value_name = "N")]
     workers: usize,
-    /// candle's own operators instead of the fused ones
+    /// Use candle's operators instead of the fused ones
     #[arg(long)]
     plain: bool,
-    /// A Python with torch, to run PyTorch beside
+    /// Python interpreter with torch, for the comparison with PyTorch
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
-    /// PyTorch by torch.compile too
+    /// Also measure PyTorch with torch.compile
     #[arg(long, requires = "python")]
     compiled: bool,
-    /// Seconds that PyTorch's side may warm up, compiling included, before its turn is given up
+    /// Time limit of PyTorch's warm-up, including compilation, in seconds
     #[arg(long, default_value_t = 300, value_name = "SECONDS", requires = "python")]
     compile_limit: usize,
     /// Print one JSON object
@@ -99,10 +99,10 @@ impl Options {
     }
 }
 
-/// Runs the bench and prints what it found.
+/// Runs the benchmark and prints its results.
 ///
 /// # Errors
-/// Options out of range; candle's; PyTorch's own words where its side fails.
+/// Returns an error if an option is out of range, or if candle or the PyTorch script fails.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let (train, options) = match &args.what {
         What::Train(options) => (true, options),
@@ -131,7 +131,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All that one bench found; times are medians in ms.
+/// Results of one benchmark; times are medians in ms.
 #[derive(Debug, Serialize)]
 struct Found {
     bench: &'static str,
@@ -149,10 +149,10 @@ struct Found {
     all_totals_ms: Vec<f64>,
     clouds_per_second: f64,
     peak_memory_mib: Option<f64>,
-    /// Arithmetic that the fused form needs, not what was done.
+    /// Arithmetic that the fused operators need, whichever operators ran.
     gflop: f64,
     gflop_per_second: f64,
-    /// Of candle's matrix product 32,768 × 128 × 1,024 on all threads, measured in this run.
+    /// Throughput of candle's matrix product 32,768 × 128 × 1,024 on all threads, measured in this run.
     matmul_gflop_per_second: f64,
     pytorch: Vec<Peer>,
 }
@@ -234,7 +234,7 @@ fn print(found: &Found) {
         "all", found.total_ms, found.clouds_per_second
     );
     println!(
-        "\n{:.1} GFLOP at {:.0} GFLOP/s, {:.0}% of the {:.0} of a matrix product here",
+        "\n{:.1} GFLOP at {:.0} GFLOP/s, {:.0}% of the {:.0} GFLOP/s of a matrix product",
         found.gflop,
         found.gflop_per_second,
         found.gflop_per_second / found.matmul_gflop_per_second * 100.0,
@@ -247,26 +247,22 @@ fn print(found: &Found) {
         let name = if peer.compiled { "torch.compile" } else { "eager" };
         let Some(warmup) = peer.warmup_s.filter(|_| !peer.total_ms.is_empty()) else {
             println!(
-                "\nPyTorch {} {name}: no figure, as it was not ready within the limit",
+                "\nPyTorch {} {name}: not measured, because its warm-up exceeded the limit",
                 peer.torch
             );
             continue;
         };
         let total = median(&peer.total_ms);
         print!(
-            "\nPyTorch {} {name}: {total:.1} ms, {:.2} times ours",
+            "\nPyTorch {} {name}: {total:.1} ms, {:.2} × canopy",
             peer.torch,
             total / found.total_ms
         );
         if let Some(ours) = found.peak_memory_mib {
-            print!(
-                "; {:.0} MiB, {:.2} times ours",
-                peer.peak_mib,
-                peer.peak_mib / ours
-            );
+            print!("; {:.0} MiB, {:.2} × canopy", peer.peak_mib, peer.peak_mib / ours);
         }
         if peer.compiled {
-            print!("; ready after {warmup:.0} s, not counted");
+            print!("; warm-up of {warmup:.0} s not counted");
         }
     }
     println!();

@@ -1,5 +1,5 @@
-//! `canopy bench parallel`: steps of 1, 2, … ranks on this machine, what their messages cost, and what that predicts of
-//! thousands.
+//! `canopy bench parallel`: scaling of a training step over ranks on this machine, the cost of their messages, and a
+//! prediction for thousands of ranks.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -20,35 +20,35 @@ use crate::{
 /// Options of `canopy bench parallel`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each rank has one thread, so more ranks than cores show what sharing a core costs, not what a further machine would gain.
-With --alpha and --beta the predictions are of another network than this machine's memory:
+Each rank has one thread, so with more ranks than cores the ranks share cores, and the efficiency falls for that reason.
+By default the predictions use the latency and bandwidth measured here; for another network, give --alpha and --beta:
   canopy bench parallel --alpha 5e-6 --beta 1e-10")]
 pub struct Args {
-    /// Ranks to measure, the first being what the others are compared with
+    /// Numbers of ranks to measure; the first is the baseline
     #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
     pub(super) ranks: Vec<usize>,
-    /// full or vanilla
+    /// Network
     #[arg(long, default_value = "vanilla", value_parser = ["full", "vanilla"])]
     pub(super) model: String,
-    /// Points of a cloud
+    /// Points per cloud
     #[arg(long, default_value_t = 256, value_name = "N")]
     pub(super) points: usize,
-    /// Clouds of each rank's share; in strong scaling, of the batch that all share, times the most ranks
+    /// Clouds per rank; in strong scaling, the batch size is this times the largest number of ranks
     #[arg(long, default_value_t = 8, value_name = "N")]
     pub(super) batch: usize,
     /// Divide the width of every hidden layer
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(super) width: usize,
-    /// Steps of each of two epochs; the fastest step counts
+    /// Steps in each of two epochs; the fastest step counts
     #[arg(long, default_value_t = 6, value_name = "N")]
     pub(super) steps: usize,
-    /// Predict for a network on which a message takes so many seconds to begin
+    /// Latency of a message for the prediction, in seconds [default: measured]
     #[arg(long, value_name = "SECONDS", requires = "beta")]
     alpha: Option<f64>,
-    /// … and so many seconds a byte
+    /// Inverse bandwidth for the prediction, in seconds per byte [default: measured]
     #[arg(long, value_name = "SECONDS", requires = "alpha")]
     beta: Option<f64>,
-    /// Write the plot, an SVG, here
+    /// Write the plot to this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Print one JSON object
@@ -65,12 +65,12 @@ struct Found {
     gradient_bytes: usize,
     #[serde(flatten)]
     measured: Measured,
-    /// What the predictions take: measured, or as asked.
+    /// The cost that the predictions use: measured, or from the options.
     assumed: Cost,
     predicted: Vec<Predicted>,
 }
 
-/// What was measured here.
+/// Measurements on this machine.
 #[derive(Debug, Serialize)]
 struct Measured {
     weak: Vec<Row>,
@@ -106,19 +106,19 @@ struct Predicted {
     ranks: usize,
     ring_ms: f64,
     tree_ms: f64,
-    /// Weak, nothing hidden behind the backward pass, and as much as can be.
+    /// Weak-scaling efficiency, without overlap and with full overlap of communication and backward pass.
     efficiency: f64,
     efficiency_hidden: f64,
 }
 
-/// Measures, and prints what it found.
+/// Measures, predicts, and prints the results.
 ///
 /// # Errors
-/// Options out of range; the trainer's; a plot that cannot be written.
+/// Returns an error if an option is out of range, training fails or the plot cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(
         !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p)),
-        "--ranks: at least one, each from 1 to 64"
+        "--ranks: expected at least one number, each from 1 to 64"
     );
     ensure!(
         [args.alpha, args.beta].iter().flatten().all(|v| *v >= 0.0),
@@ -165,7 +165,7 @@ fn collect(args: &Args) -> Result<Found> {
     })
 }
 
-/// Measures the ranks of this machine; also returns how many numbers the gradients are.
+/// Measures ranks on this machine. Also returns how many numbers the gradients hold.
 fn measure(args: &Args, work: &Work) -> Result<(Measured, usize)> {
     let [weak, strong] = work.runs(args)?;
     let numbers = weak[0].params.len();
@@ -208,7 +208,7 @@ fn row(run: &ShortRun, batch: usize, efficiency: f64) -> Row {
     }
 }
 
-/// All-reduces of `numbers` numbers, by each algorithm, as `measured` finds them.
+/// Returns the measured and predicted time of an all-reduce of `numbers` numbers, for each algorithm.
 fn sums(
     ranks: &[usize],
     numbers: usize,
@@ -219,7 +219,7 @@ fn sums(
     let algorithms: [(&str, Algorithm, Seconds); 3] = [
         ("ring", Algorithm::Ring, ring_seconds),
         ("tree", Algorithm::Tree, tree_seconds),
-        ("by rank 0", Algorithm::Naive, naive_seconds),
+        ("naive", Algorithm::Naive, naive_seconds),
     ];
     let mut found = Vec::new();
     for &ranks in ranks.iter().filter(|&&p| p > 1) {
@@ -248,7 +248,7 @@ fn predict(ranks: usize, of_one: f64, bytes: f64, cost: Cost) -> Predicted {
 
 fn print(found: &Found) -> Result<()> {
     say!(
-        "bench parallel: {} PointNet, {} points, {:.2} MB of gradients;\n{}; each rank has one thread",
+        "bench parallel: {} PointNet, {} points per cloud, {:.2} MB of gradients;\n{}; one thread per rank",
         found.model,
         found.points,
         found.gradient_bytes as f64 / 1e6,
@@ -257,12 +257,12 @@ fn print(found: &Found) -> Result<()> {
     print_measured(&found.measured)?;
     let Cost { alpha, beta } = found.assumed;
     say!(
-        "\npredicted with α = {:.1} µs, β = {:.3} ns a byte{:>9}{:>12}{:>14}",
+        "\npredicted with α = {:.1} µs, β = {:.3} ns/byte{:>10}{:>12}{:>14}",
         alpha * 1e6,
         beta * 1e9,
         "tree",
-        "efficient",
-        "all hidden"
+        "efficiency",
+        "overlapped"
     );
     for p in found
         .predicted
@@ -286,11 +286,11 @@ fn print_measured(found: &Measured) -> Result<()> {
         say!(
             "\n{name:<16}{:>6}{:>11}{:>11}{:>11}{:>12}{:>10}",
             "batch",
-            "a step",
-            "efficient",
+            "step",
+            "efficiency",
             "gradients",
             "batch norm",
-            "sums"
+            "all-reduce"
         );
         for r in rows {
             say!(
@@ -307,7 +307,7 @@ fn print_measured(found: &Measured) -> Result<()> {
     }
     say!(
         "\n{:<24}{:>11}{:>12}",
-        "sum of the gradients",
+        "all-reduce of gradients",
         "measured",
         "predicted"
     );
@@ -317,7 +317,7 @@ fn print_measured(found: &Measured) -> Result<()> {
     }
     let Cost { alpha, beta } = found.measured;
     say!(
-        "  measured: α = {:.1} µs, β = {:.3} ns a byte",
+        "  measured: α = {:.1} µs, β = {:.3} ns/byte",
         alpha * 1e6,
         beta * 1e9
     );
@@ -334,8 +334,8 @@ fn plot(found: &Found) -> LinePlot {
     let measured = found.measured.weak.iter().map(|r| (r.ranks as f64, r.efficiency));
     let mut plot = LinePlot::new("Weak scaling, measured and predicted", "ranks", "efficiency")
         .with(Series::new("measured here", measured.collect()))
-        .with(line("ring, all hidden", |p| p.efficiency_hidden))
-        .with(line("ring, nothing hidden", |p| p.efficiency));
+        .with(line("ring, overlapped", |p| p.efficiency_hidden))
+        .with(line("ring, no overlap", |p| p.efficiency));
     (plot.log_x, plot.percent, plot.y_range) = (true, true, Some((0.0, 1.0)));
     plot.size = (640.0, 360.0);
     plot

@@ -1,4 +1,4 @@
-//! PyTorch's side, by the script that lies beside the benches.
+//! PyTorch's side of the benchmark, which runs the script `benches/peer_pytorch.py`.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,14 +11,14 @@ use super::Options;
 
 const SCRIPT: &str = include_str!("../../../benches/peer_pytorch.py");
 
-/// What PyTorch needed.
+/// PyTorch's measurements.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Peer {
     /// PyTorch's version.
     pub torch: String,
-    /// By torch.compile, else eager.
+    /// Whether the network was compiled with `torch.compile`.
     pub compiled: bool,
-    /// Seconds of the steps before, that are not counted, with compiling; none where the limit was passed.
+    /// Seconds of the warm-up, compilation included; `None` if it exceeded the limit.
     pub warmup_s: Option<f64>,
     /// Milliseconds of each timed step.
     pub total_ms: Vec<f64>,
@@ -29,7 +29,7 @@ pub struct Peer {
     pub peak_mib: f64,
 }
 
-/// One turn, added to what the earlier ones found.
+/// Runs one round, and adds its measurements to `peers`.
 pub fn round(
     python: &Path,
     train: bool,
@@ -65,7 +65,7 @@ pub fn round(
         .with_context(|| format!("starting {}", python.display()))?;
     ensure!(
         output.status.success(),
-        "PyTorch's side failed ({}); {} must have torch:\n{}",
+        "the PyTorch script failed ({}); check that {} has torch installed:\n{}",
         output.status,
         python.display(),
         String::from_utf8_lossy(&output.stderr)
@@ -73,7 +73,7 @@ pub fn round(
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().last().unwrap_or_default();
     let turn: Peer = serde_json::from_str(last)
-        .with_context(|| format!("PyTorch's side printed '{last}', expected one JSON object"))?;
+        .with_context(|| format!("the PyTorch script printed '{last}', expected one JSON object"))?;
     match peers.iter_mut().find(|p| p.compiled == turn.compiled) {
         None => peers.push(turn),
         Some(peer) => {

@@ -1,5 +1,5 @@
-//! `canopy bench precision`: accuracy in each number format, with and without a loss scale, by short trainings on the
-//! built-in forest; and what a format costs in bytes.
+//! `canopy bench precision`: accuracy in each number format, with and without loss scaling, by short trainings on the
+//! built-in forest; and the memory that each format needs.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -26,22 +26,22 @@ pub struct Args {
     /// Epochs of each training
     #[arg(long, default_value_t = 8, value_name = "N")]
     epochs: usize,
-    /// Points of a cloud
+    /// Points per cloud
     #[arg(long, default_value_t = 64, value_name = "N")]
     points: usize,
     /// Divide the width of every hidden layer
     #[arg(long, default_value_t = 4, value_name = "N")]
     width: usize,
-    /// Clouds of a batch
+    /// Clouds per batch
     #[arg(long, default_value_t = 32, value_name = "N")]
     batch: usize,
-    /// Seeds all chance
+    /// Random seed
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Train nothing: show bytes of parameters and activations, and what tensor cores make of each layer
+    /// Do not train: print the memory of parameters and activations, and whether each layer suits tensor cores
     #[arg(long)]
     bytes: bool,
-    /// Write the loss curves, an SVG, here
+    /// Write the loss curves to this SVG file
     #[arg(long, value_name = "FILE", conflicts_with = "bytes")]
     plot: Option<PathBuf>,
     /// Print one JSON object
@@ -69,12 +69,12 @@ struct Row {
     steps_left_out: u64,
 }
 
-/// Trains, or counts, and prints what it found.
+/// Trains in each format, or computes the memory of each, and prints the results.
 ///
 /// # Errors
-/// Options out of range; the trainer's; a plot that cannot be written.
+/// Returns an error if an option is out of range, training fails or the plot cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    ensure!(args.epochs >= 1, "--epochs is 0: there would be nothing to train");
+    ensure!(args.epochs >= 1, "--epochs must be at least 1, it is 0");
     let base = Config {
         points: args.points,
         width: args.width,
@@ -99,20 +99,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         say!("{}", serde_json::to_string_pretty(&rows)?);
         return Ok(ExitCode::SUCCESS);
     }
-    say!("On the CPU all but fp32 is emulated: it shows accuracy, not speed.\n");
+    say!("On the CPU all formats except fp32 are emulated: this shows their accuracy, not their speed.\n");
     say!(
         "{:<8}{:>12}{:>12}{:>16}{:>11}",
         "format",
         "loss scale",
         "last loss",
-        "named rightly",
-        "left out"
+        "accuracy",
+        "skipped"
     );
     for r in &rows {
         let last = r.losses.last().copied().unwrap_or(f64::NAN);
-        let (name, named) = (r.precision.to_string(), format!("{:.1} %", 100.0 * r.accuracy));
+        let (name, accuracy) = (r.precision.to_string(), format!("{:.1} %", 100.0 * r.accuracy));
         say!(
-            "{name:<8}{:>12}{last:>12.3}{named:>16}{:>11}",
+            "{name:<8}{:>12}{last:>12.3}{accuracy:>16}{:>11}",
             r.loss_scale,
             r.steps_left_out
         );
@@ -149,7 +149,7 @@ fn trained(args: &Args, forest: &Forest, (precision, loss_scale): (Precision, &'
 }
 
 fn plot(rows: &[Row]) -> LinePlot {
-    let mut plot = LinePlot::new("Loss in training", "epoch", "mean loss");
+    let mut plot = LinePlot::new("Training loss", "epoch", "mean loss");
     for r in rows {
         let points = r.losses.iter().enumerate().map(|(i, &l)| (i as f64 + 1.0, l));
         let name = format!("{}, loss scale {}", r.precision, r.loss_scale);
@@ -159,7 +159,7 @@ fn plot(rows: &[Row]) -> LinePlot {
     plot
 }
 
-/// Each layer's name and product.
+/// Returns the name and the matrix product of each layer.
 fn products(model: &PointNet, args: &Args) -> Vec<(String, Product)> {
     let layer = |(name, var): (String, candle_core::Var)| {
         let (&[n, k], Some(layer)) = (var.dims(), name.strip_suffix(".weight")) else {
@@ -180,7 +180,8 @@ struct Bytes {
     activations_mb: f64,
 }
 
-/// Bytes of parameters with AdamW, and of what products take and give, kept for the backward pass.
+/// Prints the memory of the parameters with AdamW, and of the inputs and outputs of the products, which are kept for the
+/// backward pass.
 fn bytes(args: &Args, base: &Config) -> Result<ExitCode> {
     let model = PointNet::new(&base.network(7), &Device::Cpu, DType::F32, 1)?;
     let products = products(&model, args);
@@ -209,7 +210,7 @@ fn bytes(args: &Args, base: &Config) -> Result<ExitCode> {
     say!(
         "{:<10}{:>18}{:>16}{:>18}",
         "format",
-        "bytes a parameter",
+        "bytes/parameter",
         "parameters, MB",
         "activations, MB"
     );
@@ -222,18 +223,16 @@ fn bytes(args: &Args, base: &Config) -> Result<ExitCode> {
             r.activations_mb
         );
     }
-    say!(
-        "\nActivations: what the products take and give, as a program keeps them that stores them in the format."
-    );
+    say!("\nActivations: inputs and outputs of the matrix products, if they are stored in the format.");
     say!("\ntensor cores, bf16");
     for (name, product) in &products {
         let reasons = eligibility(*product, BF16);
-        let told = if reasons.is_empty() {
+        let verdict = if reasons.is_empty() {
             "good".into()
         } else {
             reasons.join("; ")
         };
-        say!("  {name}: {told}");
+        say!("  {name}: {verdict}");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What is trained.
+/// The network and the data of the trainings.
 pub struct Work {
     base: Config,
     forest: Dataset,
@@ -25,10 +25,10 @@ pub struct Work {
 }
 
 impl Work {
-    /// The network and the trees that `args` ask for.
+    /// Opens the built-in forest with the network of `args`.
     ///
     /// # Errors
-    /// The forest's.
+    /// Returns the errors of [`Forest::open`].
     pub fn open(args: &Args) -> Result<Self> {
         let base = Config {
             model: if args.model == "full" {
@@ -52,7 +52,7 @@ impl Work {
         })
     }
 
-    /// Two epochs of so many steps on `ranks` ranks.
+    /// Returns the configuration and the records for two epochs of `self.steps` steps on `ranks` ranks.
     fn short(&self, ranks: usize, batch: usize) -> Result<(Config, Vec<usize>)> {
         let config = Config {
             ranks,
@@ -64,10 +64,11 @@ impl Work {
         Ok((config, records.copied().collect()))
     }
 
-    /// For each number of ranks: a batch that grows with them, and one that they share.
+    /// Trains with each number of ranks: weak scaling, with a batch that grows with the ranks, then strong scaling, with a
+    /// fixed batch.
     ///
     /// # Errors
-    /// The trainer's.
+    /// Returns an error if a setting is invalid or training fails.
     pub fn runs(&self, args: &Args) -> Result<[Vec<ShortRun>; 2]> {
         let most = args.ranks.iter().copied().max().unwrap_or(1);
         let one = |ranks: usize, batch: usize| -> Result<ShortRun> {

@@ -1,4 +1,4 @@
-//! How much arithmetic a step needs, and how fast this machine multiplies.
+//! The arithmetic of a step, and the matrix product throughput of this machine.
 
 use std::time::Instant;
 
@@ -7,14 +7,14 @@ use candle_core::{DType, Device, Tensor};
 
 use crate::model::Kind;
 
-/// GFLOP that one cloud needs (a multiply-add is two). In training a layer costs its product three times,
-/// forward and for both gradients; one under the max costs it once, and twice its input's covariance
-/// (`kernels`, the closed form). A first layer over points that come from outside needs no gradient below.
+/// Returns the GFLOP per cloud (a multiply-add counts as two). In training a layer costs three times its matrix product:
+/// the forward pass and two gradients. A layer under the max costs one product and twice the covariance of its input (the
+/// closed form in `kernels`).
 pub fn gflop(kind: Kind, points: usize, classes: usize, train: bool) -> f64 {
     let times = if train { 3.0 } else { 1.0 };
     let product = |widths: &[usize]| widths.windows(2).map(|w| (w[0] * w[1]) as f64).sum::<f64>();
     let wide = 128.0 * 1024.0 + if train { 2.0 * 128.0 * 128.0 } else { 0.0 };
-    // Widths of the stored layers over points, and of the head over the cloud.
+    // `over`: widths of the layers over points. `head`: widths of the layers over clouds.
     let branch = |over: &[usize], head: &[usize]| {
         points as f64 * (times * product(over) + wide) + times * product(head)
     };
@@ -32,7 +32,7 @@ pub fn gflop(kind: Kind, points: usize, classes: usize, train: bool) -> f64 {
     2e-9 * macs
 }
 
-/// GFLOP/s of candle's product 32,768 × 128 × 1,024, the best of five.
+/// Returns the GFLOP/s of candle's matrix product 32,768 × 128 × 1,024, the best of five.
 pub fn matmul_ceiling() -> Result<f64> {
     let (m, k, n) = (32_768, 128, 1024);
     let a = Tensor::ones((m, k), DType::F32, &Device::Cpu)?;

@@ -1,16 +1,16 @@
-//! An allocator that counts: how much memory the tensors of a stretch of work took at their height.
+//! An allocator that tracks the current and peak memory of large blocks, such as tensors.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// Smaller blocks are not counted: tensors are larger, and small blocks come and go by the million in the readers.
+/// Smaller blocks are not counted: tensors are larger, and the readers allocate small blocks by the million.
 const COUNTED: usize = 16 << 10;
 
 static THERE: AtomicBool = AtomicBool::new(false);
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// The allocator `A`, its blocks of 16 KiB and more counted. A program makes it its `#[global_allocator]`.
+/// Wraps the allocator `A` and counts blocks of 16 KiB and more. A program declares it as its `#[global_allocator]`.
 #[derive(Debug, Default)]
 pub struct Counted<A>(pub A);
 
@@ -30,10 +30,10 @@ fn take(size: usize) {
     }
 }
 
-// SAFETY: every call goes to `A` as it came, and its answer back; besides only atomics are changed.
+// SAFETY: every call is forwarded to `A` unchanged, and so is its result; otherwise only atomics are changed.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Counted<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are A's.
+        // SAFETY: the caller upholds the contract of `A`.
         let block = unsafe { self.0.alloc(layout) };
         if !block.is_null() {
             add(layout.size());
@@ -67,12 +67,12 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Counted<A> {
     }
 }
 
-/// Bytes held now; none where [`Counted`] is not the program's allocator.
+/// Returns the bytes allocated now; `None` if [`Counted`] is not the program's allocator.
 pub fn held() -> Option<u64> {
     THERE.load(Relaxed).then(|| LIVE.load(Relaxed) as u64)
 }
 
-/// Runs `work`, and gives with its result the most bytes that were held during it, by all threads; none where [`Counted`]
+/// Runs `work`, and returns its result and the peak of the bytes allocated meanwhile by all threads; `None` if [`Counted`]
 /// is not the program's allocator.
 pub fn measured<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
     PEAK.store(LIVE.load(Relaxed), Relaxed);

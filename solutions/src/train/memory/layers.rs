@@ -1,4 +1,4 @@
-//! The layers of a PointNet as the planner sees them, read off the model itself.
+//! The memory of a PointNet's layers, derived from the model itself.
 
 use candle_core::Var;
 use serde::Serialize;
@@ -9,34 +9,34 @@ use crate::{
     precision::{Format, bytes_per_parameter},
 };
 
-/// Which operators run.
+/// Which implementation of the operators runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// canopy's own, on the CPU in f32.
+    /// canopy's fused operators, on the CPU in f32.
     Fused,
-    /// candle's, which keep every intermediate on their graph.
+    /// candle's operators, which keep every intermediate tensor on the graph.
     Plain,
 }
 
-/// Tensors of a layer's output size that candle holds of a linear layer with batch norm and ReLU until the loss is dropped:
-/// on its graph the product, twice its distance from the mean, that squared, divided, scaled, shifted, the zeros that the
-/// ReLU chooses from, the result; and in its store the gradient of those zeros, which nobody takes out.
+/// Number of tensors of a layer's output size that candle keeps for linear + batch norm + ReLU until the loss is dropped.
+/// On the graph: the product, the centred product (twice), its square, and the divided, scaled and shifted tensor, the zeros
+/// and the result of the ReLU. In the gradient store: the gradient of those zeros, which is never removed.
 const ON_GRAPH: u64 = 10;
 
-/// Those that candle's walk has besides while it goes back through the widest such layer. Measured, not counted (candle
-/// 0.11: 11.7 in the vanilla model, 12.0 in the full one): gradients of views are as wide as what they are views of.
-const WALKING: u64 = 12;
+/// Number of further tensors that candle's backward pass holds at the widest such layer. Measured with candle 0.11 (11.7 in
+/// the vanilla model, 12.0 in the full one): the gradient of a view is as large as the tensor that it views.
+const IN_BACKWARD: u64 = 12;
 
-/// Fused rows are padded to whole vectors of so many numbers.
+/// Rows of the fused operators are padded to a multiple of this many numbers.
 const LANES: u64 = 16;
 
-/// f32, the number type of the fused operators.
+/// Bytes of an f32, the dtype of the fused operators.
 const F32: u64 = 4;
 
 impl StepSize {
-    /// A step of `model` over clouds of `points` points, its numbers of `format`, with an optimizer that keeps `moments`
-    /// numbers a parameter.
+    /// Returns the size of a training step of `model` over clouds of `points` points, with tensors in `format` and an
+    /// optimizer that keeps `moments` numbers per parameter.
     pub fn of(model: &PointNet, points: usize, form: Form, format: Format, moments: u32) -> Self {
         let (points, wide) = (points as u64, u64::from(format.bits()).div_ceil(8).min(F32));
         let full = model.config().kind == Kind::Full;
@@ -64,7 +64,7 @@ impl StepSize {
     }
 }
 
-/// Name, outputs and inputs of the layer that a weight `[out, in]` belongs to.
+/// Returns name, outputs and inputs of the layer that a weight `[out, in]` belongs to.
 fn of_layer(name: &str, weight: &Var) -> Option<(String, u64, u64)> {
     match (name.strip_suffix(".weight"), weight.dims()) {
         (Some(name), &[out, input]) => Some((name.to_owned(), out as u64, input as u64)),
@@ -72,17 +72,17 @@ fn of_layer(name: &str, weight: &Var) -> Option<(String, u64, u64)> {
     }
 }
 
-/// Where in the network a layer is.
+/// The position of a layer in the network.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     OverPoints,
-    /// The last over points before a transform: its output is a tensor of its own.
+    /// The last layer over points before a transform: its output is a tensor of its own.
     BeforeTransform,
     UnderMax,
     OverClouds,
-    /// A last linear layer, without batch norm.
+    /// The last linear layer, without batch norm.
     Last,
-    /// One that gives each cloud a matrix.
+    /// The layer that computes a transform matrix for each cloud.
     Transform,
 }
 
@@ -109,25 +109,25 @@ fn layer(name: &str, rows: u64, kept: u64, passing: u64) -> LayerSize {
     }
 }
 
-/// The product before batch norm is kept, nothing else; under the max only each channel's greatest value and its place. The
-/// way back needs the gradients above and below the layer.
+/// Fused layers keep only the product before batch norm; under the max only each channel's maximum and its index. The
+/// backward pass needs the gradients of the layer's output and input.
 fn fused(name: &str, place: Place, points: u64, out: u64, input: u64) -> Vec<LayerSize> {
     let (high, low) = (out.next_multiple_of(LANES), input.next_multiple_of(LANES));
     match place {
         Place::OverPoints => vec![layer(name, points, F32 * high, F32 * (high + low))],
         Place::BeforeTransform => vec![layer(name, points, F32 * (high + out), F32 * (high + low))],
-        // Value, place and result of each channel; on the way back a row for each point.
+        // Maximum, index and result of each channel; in the backward pass a row for each point.
         Place::UnderMax => vec![layer(name, 1, 3 * F32 * out, points * F32 * low)],
-        // Product, result, dropout's mask and its result.
+        // Product, result, dropout mask and its result.
         Place::OverClouds => vec![layer(name, 1, 4 * F32 * out, 2 * F32 * out)],
         Place::Last => vec![layer(name, 1, F32 * out, F32 * input)],
         Place::Transform => transform(name, points, out, F32),
     }
 }
 
-/// Every intermediate is kept, as wide as the layer's output, and the ReLU's mask of a byte.
+/// Plain layers keep every intermediate tensor, as wide as the layer's output, and the ReLU's mask with a byte per value.
 fn plain(name: &str, place: Place, points: u64, out: u64, wide: u64) -> Vec<LayerSize> {
-    let (kept, passing) = ((ON_GRAPH * wide + 1) * out, WALKING * wide * out);
+    let (kept, passing) = ((ON_GRAPH * wide + 1) * out, IN_BACKWARD * wide * out);
     match place {
         Place::OverPoints | Place::BeforeTransform | Place::UnderMax => {
             vec![layer(name, points, kept, passing)]
@@ -138,7 +138,7 @@ fn plain(name: &str, place: Place, points: u64, out: u64, wide: u64) -> Vec<Laye
     }
 }
 
-/// k² numbers a cloud, and the turned points.
+/// A k × k matrix for each cloud, and the transformed points.
 fn transform(name: &str, points: u64, out: u64, wide: u64) -> Vec<LayerSize> {
     let k = out.isqrt();
     vec![

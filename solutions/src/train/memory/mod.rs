@@ -1,4 +1,4 @@
-//! What memory a training step needs: counted beforehand by layer, and measured.
+//! The memory of a training step: predicted by layer, and measured.
 
 mod counted;
 mod layers;
@@ -8,53 +8,53 @@ use crate::precision::BytesPerParameter;
 pub use counted::{Counted, held, measured};
 pub use layers::Form;
 
-/// What decides how many bytes a step needs.
+/// The sizes that determine the memory of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepSize {
-    /// Numbers that training changes.
+    /// Number of parameters.
     pub parameters: u64,
-    /// Bytes of each.
+    /// Bytes per parameter.
     pub each: BytesPerParameter,
     /// The layers of the network.
     pub layers: Vec<LayerSize>,
 }
 
-/// A layer's share.
+/// The memory of a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerSize {
     /// Its name in the model.
     pub name: String,
-    /// Rows that a cloud has here: its points, or 1 behind the max.
+    /// Rows per cloud: its points, or 1 after the max.
     pub rows: u64,
-    /// Bytes of a row that the forward pass keeps until the backward pass comes by.
+    /// Bytes per row that the forward pass keeps for the backward pass.
     pub kept: u64,
-    /// Bytes of a row that the backward pass needs while it is at this layer, and gives back.
+    /// Bytes per row that the backward pass needs temporarily at this layer.
     pub passing: u64,
 }
 
-/// Bytes that a step needs at its height.
+/// Peak memory of a step, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct StepBytes {
-    /// The weights, with their fp32 copies where they are of a lower format.
+    /// The weights, with their fp32 master weights in low-precision formats.
     pub parameters: u64,
-    /// Their gradients.
+    /// The gradients.
     pub gradients: u64,
-    /// What the optimizer remembers.
+    /// The optimizer's state.
     pub optimizer: u64,
-    /// What the forward pass keeps, of all layers together.
+    /// The activations that the forward pass keeps, of all layers.
     pub activations: u64,
-    /// What the backward pass needs besides, at the layer where that is most.
+    /// Temporary memory of the backward pass, at the layer where it is largest.
     pub passing: u64,
 }
 
 impl StepBytes {
-    /// All of it.
+    /// Returns the total.
     pub fn total(&self) -> u64 {
         self.parameters + self.gradients + self.optimizer + self.activations + self.passing
     }
 }
 
-/// Bytes of a step with batches of `batch` clouds.
+/// Returns the peak memory of a step with `batch` clouds.
 pub fn step_bytes(step: &StepSize, batch: u64) -> StepBytes {
     let of = |bytes: u32| step.parameters * u64::from(bytes);
     let layers = || step.layers.iter();
@@ -67,11 +67,11 @@ pub fn step_bytes(step: &StepSize, batch: u64) -> StepBytes {
     }
 }
 
-/// The fewest clouds that a step can learn from: batch norm behind the max needs two rows.
+/// The smallest batch size: batch norm after the max needs two rows.
 const LEAST: u64 = 2;
 
-/// The largest batch whose step needs no more than `budget` bytes, and those bytes; none where not even two clouds fit,
-/// for batch norm cannot learn from one. Layers that keep nothing leave the batch without an end: then it is none, too.
+/// Returns the largest batch size whose step needs at most `budget` bytes, and the memory of that step. Returns `None` if
+/// two clouds do not fit (batch norm cannot train on one), or if the memory does not depend on the batch size.
 pub fn largest_batch(step: &StepSize, budget: u64) -> Option<(u64, StepBytes)> {
     let fixed = step_bytes(step, 0).total();
     let each = step_bytes(step, 1).total() - fixed;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_are_those_worked_out_by_hand() {
+    fn step_bytes_match_a_calculation_by_hand() {
         let bytes = step_bytes(&step(), 3);
         assert_eq!(
             (bytes.parameters, bytes.gradients, bytes.optimizer),

@@ -1,4 +1,4 @@
-//! What a rank says that it is doing: a sign of life, and part of the error if it fails or stalls.
+//! The activity that a rank reports: a sign of life, and part of the error if the rank fails or stalls.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::parallel::Collective;
 
 use super::{control::Control, ending::Reports};
 
-/// What one rank is doing.
+/// Reports the activity of one rank.
 #[derive(Clone)]
 pub struct Activity {
     rank: usize,
@@ -25,18 +25,18 @@ impl Activity {
         }
     }
 
-    /// Says what this rank is about to do.
+    /// Reports what this rank is about to do.
     pub fn say(&self, what: &str) {
         self.reports.doing(self.rank, what);
         self.control.link().doing(what);
     }
 
-    /// The coming step.
+    /// Sets the current step.
     pub fn begin_step(&mut self, step: u64) {
         self.step = step;
     }
 
-    /// Says what this rank is about to do within its step.
+    /// Reports what this rank is about to do within the current step.
     pub fn within_step(&self, what: &str) {
         self.say(&format!("in step {}, {what}", self.step));
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use candle_core::{DType, Tensor, Var};
 
-use super::{Pieces, activity::Activity, member::RankStats, weights::like};
+use super::{Pieces, RankStats, activity::Activity, weights::like};
 use crate::{
     model::PointNet,
     parallel::{Collective, Rank, Reducer},
@@ -25,28 +25,28 @@ pub struct GradientAverage {
     params: Vec<Var>,
     activity: Activity,
     share: RankShare,
-    /// What averaging cost so far.
+    /// Cost of averaging so far.
     pub stats: RankStats,
 }
 
 impl GradientAverage {
-    /// For the parameters of `model`, over `link`. A bucket must come back within `patience`.
+    /// Averages gradients of the parameters of `model` over `link`. The all-reduce of a bucket must end within `timeout`.
     ///
     /// # Errors
-    /// Those of [`Reducer::new`].
+    /// Returns the errors of [`Reducer::new`].
     pub fn new(
         model: &PointNet,
         link: Rank,
         pieces: &Pieces,
         activity: Activity,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self> {
         let params: Vec<Var> = model.params().into_iter().map(|(_, var)| var).collect();
         let sizes: Vec<usize> = params.iter().map(|p| p.elem_count()).collect();
         let engine = if pieces.overlap {
             let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
             let buckets = (pieces.buckets)(&bytes, pieces.sizes);
-            Engine::Overlapped(Reducer::new(Box::new(link), sizes, buckets, patience)?)
+            Engine::Overlapped(Reducer::new(Box::new(link), sizes, buckets, timeout)?)
         } else {
             Engine::AtOnce(link, pieces.average)
         };
@@ -91,7 +91,7 @@ impl Reduce for GradientAverage {
     }
 
     fn finish(&mut self, mut own: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        self.activity.within_step("at the sums of gradients");
+        self.activity.within_step("at the all-reduce of gradients");
         let began = Instant::now();
         let stats = &mut self.stats;
         let means = match &mut self.engine {

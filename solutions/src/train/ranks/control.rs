@@ -10,13 +10,14 @@ use anyhow::Result;
 use crate::{
     kernels::SumOverRanks,
     parallel::{Collective, Rank},
+    train::carrier::ErrorCarrier,
 };
 
 /// The link for everything except gradients.
 pub struct Control {
     link: Mutex<Rank>,
     /// The error of a sum within a pass: candle would keep only its text.
-    fault: Mutex<Option<anyhow::Error>>,
+    fault: Mutex<ErrorCarrier>,
 }
 
 impl fmt::Debug for Control {
@@ -33,25 +34,24 @@ impl Control {
         }
     }
 
-    /// The error of a sum that ended a pass, if there was one.
-    pub fn fault(&self) -> Option<anyhow::Error> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Returns the result of a pass, with the whole error of a sum within it that failed.
+    pub fn restore<T>(&self, result: Result<T>) -> Result<T> {
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *fault).restore(result)
     }
 
     pub fn link(&self) -> MutexGuard<'_, Rank> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `mine` of all ranks, in the order of the ranks.
+    /// Gathers `mine` of all ranks, in the order of the ranks.
     pub fn gather(&self, mine: &[f32]) -> Result<Vec<f32>> {
         let link = self.link();
         let mut whole = vec![0.0; mine.len() * Collective::world_size(&*link)];
         link.all_gather(mine, &mut whole)?;
         Ok(whole)
     }
-}
 
-impl Control {
     /// Replaces `values` by their sums over all ranks, in the order of the ranks, in f64. Each number travels as two f32,
     /// which hold 48 of its 53 bits.
     pub fn sum_f64(&self, values: &mut [f64]) -> Result<()> {
@@ -70,10 +70,8 @@ impl Control {
 
 impl SumOverRanks for Control {
     fn sum(&self, values: &mut [f64]) -> candle_core::Result<()> {
-        self.sum_f64(values).map_err(|error| {
-            let text = candle_core::Error::msg(format!("{error:#}"));
-            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            text
-        })
+        let sum = self.sum_f64(values);
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        fault.keep(sum)
     }
 }

@@ -13,7 +13,7 @@ use crate::parallel::Lost;
 #[derive(Debug)]
 enum End {
     Well,
-    /// It waited for another rank in vain.
+    /// It waited in vain for another rank.
     Lost(Lost),
     /// It failed by itself.
     Failed(String),
@@ -127,7 +127,7 @@ impl Reports {
         let lost = silent.or(lost.first())?;
         Some(match lost.silent {
             Some(silent) => anyhow!(
-                "rank {} gave no sign for {:.1} s; it was last seen {}",
+                "rank {} gave no sign of life for {:.1} s; its last activity: {}",
                 lost.rank,
                 silent.as_secs_f64(),
                 doing[lost.rank]

@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// All that a rank starts with.
+/// The initial state of a rank other than rank 0.
 pub struct Follower {
     pub rank: usize,
     pub reports: Reports,
@@ -65,7 +65,7 @@ impl Follower {
         Duration::from_secs_f64(self.config.rank_deadline)
     }
 
-    /// Runs to the end, or until the ranks agree to stop. A panic is an error. The other ranks hear how it ended.
+    /// Runs to the end, or until the ranks agree to stop. A panic becomes an error. Reports the outcome to the other ranks.
     pub fn run(self, links: Links) {
         let (rank, reports) = (self.rank, self.reports.clone());
         let ended = catch_unwind(AssertUnwindSafe(|| self.steps(links)));
@@ -112,7 +112,7 @@ impl Follower {
                 let now = (step, plan.learning_rate(step)?);
                 replica.step((whole, &batches), now, Some(&mut member))?;
                 step += 1;
-                // Rank 0 alone is asked to read, save or stop.
+                // Only rank 0 requests to read, save or stop.
                 let all = member.agree(Wishes::default())?;
                 member.follow(all, &model, &mut running, step)?;
                 if all.stop {

@@ -1,4 +1,4 @@
-//! Short runs of one and of several ranks, to see what the ranks gain and cost: for `canopy bench parallel` and for the
+//! Short runs of one and of several ranks that measure their speed and communication, for `canopy bench parallel` and the
 //! lesson's experiment.
 
 use std::sync::atomic::AtomicBool;
@@ -13,36 +13,36 @@ use crate::{
     train::{Config, RunFolder, Trainer},
 };
 
-/// What a short run came to.
+/// Results of a short run.
 #[derive(Clone, Debug)]
 pub struct ShortRun {
-    /// Ranks that took part.
+    /// Number of ranks.
     pub ranks: usize,
-    /// Seconds of the fastest step, its loading included: others were held up by whatever else the machine does.
+    /// Time of the fastest step, loading included, in seconds: the least disturbed by other work on the machine.
     pub step: f64,
-    /// Steps taken in all.
+    /// Number of steps.
     pub steps: u64,
-    /// Loss of the last epoch.
+    /// Training loss of the last epoch.
     pub loss: f64,
-    /// What the meeting cost; nothing of a run of one rank.
+    /// Communication cost; zero for one rank.
     pub stats: RankStats,
-    /// The parameters at the end, one after another.
+    /// All parameters at the end, concatenated.
     pub params: Vec<f32>,
 }
 
 impl ShortRun {
-    /// Greatest difference of any parameter to another run's.
+    /// Returns the largest absolute difference of a parameter between two runs.
     pub fn apart(&self, other: &Self) -> f32 {
         let pairs = self.params.iter().zip(&other.params);
         pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
     }
 }
 
-/// Trains on `records` as `config` says, on the CPU, each rank on one core, and keeps nothing on disk. With `other_bits` the
-/// last bit of each parameter is changed at the start: the effect of rounding alone on a run.
+/// Trains on `records` with `config`, on the CPU with one thread per rank, and keeps nothing on disk. `other_bits` flips the
+/// last bit of each parameter at the start, which shows the effect of rounding on a run.
 ///
 /// # Errors
-/// The trainer's.
+/// Returns an error if training fails.
 pub fn short_run(
     config: &Config,
     data: &Dataset,
@@ -50,7 +50,7 @@ pub fn short_run(
     pieces: Pieces,
     other_bits: bool,
 ) -> Result<ShortRun> {
-    let folder = tempfile::tempdir().context("a folder for a short run could not be made")?;
+    let folder = tempfile::tempdir().context("cannot create a temporary folder for a short run")?;
     let run = RunFolder::create(&folder.path().join("run"))?;
     let split = Split {
         train: records.to_vec(),
@@ -69,7 +69,7 @@ pub fn short_run(
         super::weights::set(var, other.collect())?;
     }
     let stop = AtomicBool::new(false);
-    // As many threads as there are ranks, so that each has one: also where there is only one.
+    // One thread per rank, also with a single rank.
     let cores = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     match config.ranks {
         1 => cores.install(|| trainer.run(&stop))?,

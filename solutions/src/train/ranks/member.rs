@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    Links, Pieces,
+    Links, Pieces, RankStats,
     activity::Activity,
     average::GradientAverage,
     control::Control,
@@ -18,48 +18,11 @@ use super::{
 use crate::{
     kernels::{Share, SumOverRanks},
     model::PointNet,
-    parallel::{Collective, Traffic},
+    parallel::Collective,
     train::{Config, MicroBatch, RankShare, Running, Step, Stepped},
 };
 
-/// What working with the other ranks has cost one rank so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RankStats {
-    /// Steps taken.
-    pub steps: u64,
-    /// Time of the steps without loading, in seconds.
-    pub seconds: f64,
-    /// Time of the all-reduces of gradients, including the time spent waiting for other ranks, in seconds.
-    pub communicating: f64,
-    /// The part of it after the end of the backward pass, in seconds; the rest was hidden behind the backward pass.
-    pub waited: f64,
-    /// Gradients that this rank has sent.
-    pub gradients: Traffic,
-    /// Everything else that it has sent: sums of batch norm, flags after each step, digests of the parameters.
-    pub others: Traffic,
-}
-
-impl RankStats {
-    /// A summary of a step for people; none for a run without ranks.
-    pub fn line(&self) -> Option<String> {
-        let steps = self.steps.max(1) as f64;
-        let each = |bytes: u64| bytes as f64 / steps / 1e6;
-        let ms = |seconds: f64| seconds / steps * 1e3;
-        (self.steps > 0).then(|| {
-            format!(
-                "a step of rank 0: {:.1} ms; sent {:.2} MB of gradients, {:.2} MB for batch norm;\n\
-                 all-reduce of gradients {:.1} ms, {:.1} ms of it after the backward pass",
-                ms(self.seconds),
-                each(self.gradients.bytes),
-                each(self.others.bytes),
-                ms(self.communicating),
-                ms(self.waited)
-            )
-        })
-    }
-}
-
-/// What a rank wants after a step. All ranks do what any of them wants, after the same step.
+/// The requests of a rank after a step. All ranks fulfil the requests of any of them after the same step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
     /// To read loss and accuracy.
@@ -82,10 +45,10 @@ pub struct Member {
 }
 
 impl Member {
-    /// A rank with `model`, whose arithmetic has `threads` threads.
+    /// Creates a rank with `model` that computes with `threads` threads.
     ///
     /// # Errors
-    /// Buckets that do not hold each parameter once; the system's, if it grants no threads.
+    /// Returns an error unless the buckets hold each parameter exactly once, or if a thread cannot be started.
     pub fn new(
         links: Links,
         config: &Config,
@@ -103,7 +66,7 @@ impl Member {
             .num_threads(threads)
             .thread_name(move |i| format!("rank-{rank}-core-{i}"))
             .build()
-            .context("the threads of a rank could not be started")?;
+            .context("cannot start the threads of a rank")?;
         Ok(Self {
             rank,
             config: config.clone(),
@@ -115,7 +78,7 @@ impl Member {
         })
     }
 
-    /// Which part of each batch this rank has.
+    /// Returns this rank's share of each batch.
     pub fn share(&self) -> Share {
         let sums = || self.control.clone() as Arc<dyn SumOverRanks>;
         Share {
@@ -125,12 +88,12 @@ impl Member {
         }
     }
 
-    /// Says what this rank is about to do: a sign of life, too.
+    /// Reports what this rank is about to do, which is also a sign of life.
     pub fn doing(&self, what: &str) {
         self.activity.say(what);
     }
 
-    /// Says what this rank does alone and for long.
+    /// Reports long work that this rank does alone.
     ///
     /// # Errors
     /// Returns an error if another rank has failed in the meantime.
@@ -147,7 +110,7 @@ impl Member {
         self.control.link().barrier()
     }
 
-    /// The cost so far.
+    /// Returns the statistics so far.
     pub fn stats(&self) -> RankStats {
         RankStats {
             others: self.control.link().traffic(),
@@ -155,12 +118,12 @@ impl Member {
         }
     }
 
-    /// Gives rank 0's parameters and running statistics to all ranks.
+    /// Broadcasts rank 0's parameters and running statistics to all ranks.
     ///
     /// # Errors
     /// As [`Member::barrier`].
     pub fn broadcast(&self, model: &PointNet) -> Result<()> {
-        self.doing("starting: at rank 0's weights");
+        self.doing("starting, at the broadcast of the weights");
         for (_, var) in model.params().iter().chain(&model.buffers()) {
             let mut numbers = numbers(var)?;
             self.control.link().broadcast(0, &mut numbers)?;
@@ -171,7 +134,7 @@ impl Member {
         Ok(())
     }
 
-    /// Takes `one` on this rank's part of the step's micro-batches.
+    /// Takes the step `one` on `micro`, this rank's share of the micro-batches, and averages the gradients over the ranks.
     ///
     /// # Errors
     /// Those of [`Step::take`].
@@ -194,16 +157,14 @@ impl Member {
             scaler: one.scaler,
             reduce: Some(&mut self.gradients),
         };
-        let stepped = self
-            .cores
-            .install(|| one.take(micro, rate))
-            .map_err(|error| self.control.fault().unwrap_or(error))?;
+        let stepped = self.cores.install(|| one.take(micro, rate));
+        let stepped = self.control.restore(stepped)?;
         self.gradients.stats.steps += 1;
         self.gradients.stats.seconds += began.elapsed().as_secs_f64();
         Ok(stepped)
     }
 
-    /// What any rank wants after this step.
+    /// Returns the requests of all ranks after this step.
     ///
     /// # Errors
     /// As [`Member::barrier`].
@@ -218,11 +179,12 @@ impl Member {
         })
     }
 
-    /// Does what all ranks do together after `step` steps if any rank wants `wishes`: compares the parameters before a
-    /// checkpoint and as often as [`Config::compare_ranks_every`] asks, and sums loss and accuracy over the ranks.
+    /// Fulfils the agreed requests `wishes` after `step` steps: compares the parameters before a checkpoint and every
+    /// [`Config::compare_ranks_every`] steps, and sums loss and accuracy over the ranks.
     ///
     /// # Errors
-    /// Names the rank whose parameters differ; those of [`Running::read`]; as [`Member::barrier`].
+    /// Returns an error that names the rank whose parameters differ, the errors of [`Running::read`] and those of
+    /// [`Member::barrier`].
     pub fn follow(&self, wishes: Wishes, model: &PointNet, running: &mut Running, step: u64) -> Result<()> {
         let every = self.config.compare_ranks_every;
         if wishes.save || wishes.stop || (every > 0 && step.is_multiple_of(every)) {

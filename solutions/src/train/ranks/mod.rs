@@ -1,8 +1,8 @@
 //! A run of several ranks: threads of this process that share each batch, each with its own copy of the model.
 //!
 //! Rank 0 is the thread that called [`super::Trainer::run`]: it alone evaluates, saves and reports. The other ranks follow:
-//! they go through the same plan, take their share of each batch, and meet rank 0 in batch norm, in the gradients, and
-//! after each step. Two groups of links carry this, so that gradients may be sent while batch norm sums.
+//! they go through the same plan, take their share of each batch, and synchronise with rank 0 in batch norm, in the
+//! all-reduce of the gradients, and after each step. Two groups of links carry this, so that gradients may be sent while batch norm sums.
 
 mod activity;
 mod average;
@@ -11,6 +11,7 @@ mod ending;
 mod follow;
 pub mod measure;
 mod member;
+mod stats;
 mod weights;
 
 use std::{sync::Arc, thread, time::Duration};
@@ -29,21 +30,21 @@ use crate::{
 };
 use ending::Reports;
 use follow::Follower;
-pub use member::RankStats;
 pub(super) use member::{Member, Wishes};
+pub use stats::RankStats;
 
-/// The functions by which ranks share batches and average gradients. The lesson's experiment puts a student's functions
-/// here.
+/// The functions by which ranks share batches and average gradients. The lesson's experiment replaces them by a student's
+/// functions.
 #[derive(Clone)]
 #[allow(clippy::type_complexity, reason = "a signature is clearest written out")]
 pub struct Pieces {
     /// A rank's share of an epoch, as [`share_of_epoch`].
     pub share: fn(&[usize], usize, usize, bool) -> Vec<usize>,
-    /// Which gradients go together, as [`buckets`].
+    /// Assigns gradients to buckets, as [`buckets`].
     pub buckets: fn(&[(usize, Kind)], BucketSizes) -> Vec<Bucket>,
-    /// How large the buckets grow.
+    /// Sizes of the buckets.
     pub sizes: BucketSizes,
-    /// How they are summed, as [`ring_all_reduce`].
+    /// Sums a bucket over the ranks, as [`ring_all_reduce`].
     pub all_reduce: AllReduce,
     /// Without overlap: how all gradients are averaged at once, as [`average_gradients`].
     pub average: fn(&dyn Collective, &mut [Tensor]) -> Result<()>,
@@ -80,7 +81,7 @@ impl Pieces {
             let records = batch.len();
             ensure!(
                 records >= world,
-                "a batch of {records} clouds cannot be shared by {world} ranks: take fewer ranks, or no --accumulate"
+                "a batch of {records} clouds cannot be shared by {world} ranks: use fewer ranks, or no --accumulate"
             );
             let mine = share_of_batch(batch, rank, world, &self.share);
             ensure!(
@@ -103,7 +104,7 @@ pub(super) struct Links {
     reports: Reports,
 }
 
-/// The ranks of a run, as rank 0 sees them.
+/// The ranks of a run, from the perspective of rank 0.
 pub(super) struct Job {
     pub member: Member,
     reports: Reports,
@@ -111,7 +112,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Starts the other ranks of `trainer`'s run, as threads, and gives them its weights.
+    /// Starts the other ranks of `trainer`'s run as threads, and broadcasts its weights to them.
     pub fn start(trainer: &Trainer) -> Result<Self> {
         let deadline = Duration::from_secs_f64(trainer.config.rank_deadline);
         let threads = (rayon::current_num_threads() / trainer.config.ranks).max(1);
@@ -137,7 +138,7 @@ impl Job {
         }
     }
 
-    /// Waits until the other ranks have ended. If one of them failed, its error comes in the place of `result`.
+    /// Waits until the other ranks have ended. If one of them failed, returns its error instead of `result`.
     pub fn end<T>(self, result: Result<T>) -> Result<T> {
         let Self {
             member,
@@ -167,7 +168,7 @@ fn start_followers(trainer: &Trainer, threads: usize, deadline: Duration) -> Res
             gradients,
             reports: reports.clone(),
         });
-    let own = links.next().context("a group without ranks")?;
+    let own = links.next().context("the group has no ranks")?;
     for (rank, links) in (1..).zip(links) {
         spawn(Follower::new(trainer, rank, threads, reports.clone())?, links)?;
     }
@@ -190,12 +191,12 @@ fn spawn(follower: Follower, links: Links) -> Result<()> {
     let named = thread::Builder::new().name(format!("rank-{rank}"));
     named
         .spawn(body)
-        .with_context(|| format!("rank {rank} could not be started"))?;
+        .with_context(|| format!("cannot start rank {rank}"))?;
     Ok(())
 }
 
 impl Trainer {
-    /// How batches become micro-batches, on the rank that has `share` of each.
+    /// Returns how batches become micro-batches on the rank with `share`.
     pub(super) fn step_inputs(&self, share: Option<Share>) -> StepInputs {
         StepInputs {
             config: self.config.clone(),

@@ -1,4 +1,4 @@
-//! A model's numbers as ranks send them.
+//! The values of a model's tensors, as ranks send and compare them.
 
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor, Var};
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::model::PointNet;
 
-/// The numbers of `var`, in f32 on the host.
+/// Returns the values of `var`, in f32 on the host.
 pub fn numbers(var: &Var) -> Result<Vec<f32>> {
     Ok(var
         .as_detached_tensor()
@@ -20,14 +20,13 @@ pub fn set(var: &Var, numbers: Vec<f32>) -> Result<()> {
     Ok(var.set(&like(var, numbers)?)?)
 }
 
-/// A tensor of `numbers` with the shape, dtype and device of `param`.
+/// Returns a tensor of `numbers` with the shape, dtype and device of `param`.
 pub fn like(param: &Var, numbers: Vec<f32>) -> Result<Tensor> {
     let made = Tensor::from_vec(numbers, param.shape(), &Device::Cpu)?;
     Ok(made.to_dtype(param.dtype())?.to_device(param.device())?)
 }
 
-/// A number that changes with any bit of any parameter (FNV-1a over each tensor), and with `buffers` of any running
-/// statistic.
+/// Returns a hash (FNV-1a of each tensor) of all bits of the parameters, and with `buffers` also of the running statistics.
 pub fn digest(model: &PointNet, buffers: bool) -> Result<u64> {
     let mut vars = model.params();
     if buffers {

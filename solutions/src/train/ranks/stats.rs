@@ -1,0 +1,40 @@
+//! Communication statistics of a rank.
+
+use crate::parallel::Traffic;
+
+/// Steps and communication of one rank so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RankStats {
+    /// Steps taken.
+    pub steps: u64,
+    /// Time of the steps, without loading, in seconds.
+    pub seconds: f64,
+    /// Time of the all-reduces of gradients, including the time spent waiting for other ranks, in seconds.
+    pub communicating: f64,
+    /// The part of it after the end of the backward pass, in seconds; the rest was hidden behind the backward pass.
+    pub waited: f64,
+    /// Gradients that this rank has sent.
+    pub gradients: Traffic,
+    /// Everything else that it has sent: sums of batch norm, flags after each step, digests of the parameters.
+    pub others: Traffic,
+}
+
+impl RankStats {
+    /// Returns a summary of a step for users; `None` for a run of one rank.
+    pub fn line(&self) -> Option<String> {
+        let steps = self.steps.max(1) as f64;
+        let each = |bytes: u64| bytes as f64 / steps / 1e6;
+        let ms = |seconds: f64| seconds / steps * 1e3;
+        (self.steps > 0).then(|| {
+            format!(
+                "rank 0, per step: {:.1} ms; sent {:.2} MB of gradients, {:.2} MB for batch norm;\n\
+                 all-reduce of gradients {:.1} ms, {:.1} ms of it after the backward pass",
+                ms(self.seconds),
+                each(self.gradients.bytes),
+                each(self.others.bytes),
+                ms(self.communicating),
+                ms(self.waited)
+            )
+        })
+    }
+}
