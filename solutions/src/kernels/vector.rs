@@ -30,8 +30,8 @@ macro_rules! for_each_instruction_set {
     )*};
 }
 
+use super::adam_step::AdamFactors;
 use super::instruction_set::InstructionSet;
-use super::multi_tensor::AdamFactors;
 
 for_each_instruction_set! {
     /// One step of Adam or AdamW.
