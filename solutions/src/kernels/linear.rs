@@ -2,7 +2,7 @@
 
 use candle_core::{Result, Tensor, bail};
 
-use super::matmul::{Matrix, Sizes, matmul};
+use super::matmul::{Matrix, matmul, sizes};
 use super::tape::{self, Backward};
 use super::values::{Values, is_fused};
 use super::{Pass, vector};
@@ -46,7 +46,6 @@ pub(super) fn product(x: &Tensor, w: &Tensor, pass: &Pass) -> Result<Tensor> {
 /// x·wᵀ, and the gradients of x and w, and of a bias if there is a third input.
 fn multiply(x: &Tensor, w: &Tensor) -> Result<(Vec<f32>, Backward)> {
     let ((rows, k), n) = (x.dims2()?, w.dim(0)?);
-    let sizes = |rows, depth, columns| Sizes { rows, depth, columns };
     let (x, w) = (x.contiguous()?.detach(), w.contiguous()?.detach());
     let y = matmul(
         sizes(rows, k, n),

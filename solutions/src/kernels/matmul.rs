@@ -53,6 +53,11 @@ pub(super) struct Sizes {
     pub columns: usize,
 }
 
+/// Sizes in the order of the formula.
+pub(super) fn sizes(rows: usize, depth: usize, columns: usize) -> Sizes {
+    Sizes { rows, depth, columns }
+}
+
 /// Depth of the parts of a deep sum, which are added in order.
 const DEEP: usize = 4096;
 

@@ -8,6 +8,7 @@
 //! Only this module records the output of a fused operator in training. If one of candle's operators comes between two fused
 //! ones, the gradient cannot pass it, and [`backward`] returns an error.
 
+mod adam_step;
 mod clouds;
 mod custom_op;
 mod dropout;

@@ -7,32 +7,14 @@ use std::collections::HashSet;
 use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Tensor, bail};
 use rayon::prelude::*;
 
+use super::adam_step::AdamFactors;
 use super::values::Values;
 use super::vector;
 
+pub use super::adam_step::AdamStep;
+
 /// Values per piece.
 const PIECE: usize = 1 << 15;
-
-/// The settings of one step of Adam, AdamW or LAMB.
-#[derive(Clone, Copy, Debug)]
-pub struct AdamStep {
-    /// Learning rate.
-    pub lr: f64,
-    /// Decay rate of the first moment.
-    pub beta1: f64,
-    /// Decay rate of the second moment.
-    pub beta2: f64,
-    /// Added to the square root of the second moment.
-    pub eps: f64,
-    /// Weight decay.
-    pub weight_decay: f64,
-    /// Whether the decay applies to the weight itself, as in AdamW, or is added to the gradient, as in Adam.
-    pub decoupled: bool,
-    /// Number of this step, starting at 1.
-    pub step: u64,
-    /// Multiplies every gradient as it is read: clipping's factor, or 1 over the loss scale.
-    pub gradient_factor: f32,
-}
 
 /// The settings of one step of SGD.
 #[derive(Clone, Copy, Debug)]
@@ -170,49 +152,6 @@ pub fn scaled(tensors: &[&Tensor], factor: f32) -> Result<Vec<Tensor>> {
 /// Whether these functions accept a tensor: contiguous f32 on the CPU.
 pub fn serves(tensor: &Tensor) -> bool {
     tensor.device().is_cpu() && tensor.dtype() == DType::F32 && tensor.is_contiguous()
-}
-
-/// Factors of Adam's formula, in f32.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AdamFactors {
-    pub lr: f32,
-    /// lr over the first moment's correction.
-    pub size: f32,
-    /// Corrections of the moments, which start at zero.
-    pub first: f32,
-    pub root: f32,
-    pub keep1: f32,
-    pub beta2: f32,
-    pub keep2: f32,
-    pub eps: f32,
-    /// AdamW's factor on the weight.
-    pub shrink: f32,
-    /// Adam's and LAMB's decay.
-    pub decay: f32,
-    pub gradient: f32,
-}
-
-impl AdamFactors {
-    fn new(s: &AdamStep) -> Self {
-        let first = 1.0 - s.beta1.powf(s.step as f64);
-        Self {
-            lr: s.lr as f32,
-            size: (s.lr / first) as f32,
-            first: first as f32,
-            root: (1.0 - s.beta2.powf(s.step as f64)).sqrt() as f32,
-            keep1: (1.0 - s.beta1) as f32,
-            beta2: s.beta2 as f32,
-            keep2: (1.0 - s.beta2) as f32,
-            eps: s.eps as f32,
-            shrink: if s.decoupled {
-                (1.0 - s.lr * s.weight_decay) as f32
-            } else {
-                1.0
-            },
-            decay: if s.decoupled { 0.0 } else { s.weight_decay as f32 },
-            gradient: s.gradient_factor,
-        }
-    }
 }
 
 /// `f(weights, gradients, states, (tensor, piece))` on each piece of each tensor.

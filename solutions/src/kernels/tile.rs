@@ -43,44 +43,71 @@ pub(super) struct Left<'a> {
     pub column_step: usize,
 }
 
-/// `c = a·b`, or `c += a·b`. a `rows × depth`; b `depth × columns`, its rows `b_step` apart; c `rows × columns`,
-/// its rows `c_step` apart. `columns` is a multiple of [`LANES`].
-pub(super) struct Product<'a> {
-    pub rows: usize,
-    pub depth: usize,
-    pub columns: usize,
-    pub a: Left<'a>,
-    pub b: &'a [f32],
-    pub b_step: usize,
-    pub c: &'a mut [f32],
-    pub c_step: usize,
-    pub add: bool,
-    /// Only the values on or right of the diagonal are needed.
-    pub upper: bool,
+impl<'a> Left<'a> {
+    /// A dense matrix with rows of `width`.
+    pub fn dense(data: &'a [f32], width: usize) -> Self {
+        Self {
+            data,
+            row_step: width,
+            column_step: 1,
+        }
+    }
+
+    /// The transpose of a dense matrix with rows of `width`.
+    pub fn transpose(data: &'a [f32], width: usize) -> Self {
+        Self {
+            data,
+            row_step: 1,
+            column_step: width,
+        }
+    }
 }
 
-impl Product<'_> {
-    pub fn run(self) {
-        let Self {
+/// `c = a·b`, or `c += a·b`, of a `rows × depth`, and b `depth × columns` and c `rows × columns`, both dense. `columns` is a
+/// multiple of [`LANES`].
+pub(super) struct Product<'a> {
+    rows: usize,
+    depth: usize,
+    columns: usize,
+    a: Left<'a>,
+    b: &'a [f32],
+    c: &'a mut [f32],
+    add: bool,
+    upper: bool,
+}
+
+impl<'a> Product<'a> {
+    pub fn new([rows, depth, columns]: [usize; 3], a: Left<'a>, b: &'a [f32], c: &'a mut [f32]) -> Self {
+        Self {
             rows,
             depth,
             columns,
             a,
             b,
-            b_step,
             c,
-            c_step,
-            ..
-        } = &self;
-        if *rows == 0 || *columns == 0 {
+            add: false,
+            upper: false,
+        }
+    }
+
+    /// Adds to c instead of overwriting it.
+    pub fn add(self) -> Self {
+        Self { add: true, ..self }
+    }
+
+    /// Only the values on or right of the diagonal are needed.
+    pub fn upper(self) -> Self {
+        Self { upper: true, ..self }
+    }
+
+    pub fn run(self) {
+        let (rows, depth, columns, a) = (self.rows, self.depth, self.columns, &self.a);
+        if rows == 0 || columns == 0 {
             return;
         }
         assert!(columns % LANES == 0);
-        assert!(c.len() >= (rows - 1) * c_step + columns);
-        if *depth > 0 {
-            assert!(a.data.len() > (rows - 1) * a.row_step + (depth - 1) * a.column_step);
-            assert!(b.len() >= (depth - 1) * b_step + columns);
-        }
+        assert!(self.c.len() >= rows * columns && self.b.len() >= depth * columns);
+        assert!(depth == 0 || a.data.len() > (rows - 1) * a.row_step + (depth - 1) * a.column_step);
         dispatch(self);
     }
 }
@@ -149,11 +176,11 @@ unsafe fn store<S: Simd, const H: usize, const W: usize>(simd: S, p: &mut Produc
     unsafe {
         let a = p.a.data.as_ptr().add(row * p.a.row_step);
         let steps = (p.a.row_step, p.a.column_step);
-        let sums = sums::<S, H, W>(simd, p.depth, a, steps, p.b.as_ptr().add(from), p.b_step);
-        let c = p.c.as_mut_ptr().add(row * p.c_step + from);
+        let sums = sums::<S, H, W>(simd, p.depth, a, steps, p.b.as_ptr().add(from), p.columns);
+        let c = p.c.as_mut_ptr().add(row * p.columns + from);
         for (i, line) in sums.iter().enumerate() {
             for (j, &sum) in line.iter().enumerate() {
-                let at = c.add(i * p.c_step + j * S::F32_LANES).cast::<S::f32s>();
+                let at = c.add(i * p.columns + j * S::F32_LANES).cast::<S::f32s>();
                 let value = if p.add {
                     simd.add_f32s(at.read_unaligned(), sum)
                 } else {

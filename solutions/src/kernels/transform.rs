@@ -6,7 +6,7 @@ use candle_core::{Result, Tensor, bail};
 use rayon::prelude::*;
 
 use super::clouds::{Clouds, split};
-use super::matmul::{Matrix, Sizes, one_thread};
+use super::matmul::{Matrix, one_thread, sizes};
 use super::tape;
 use super::tile::{LANES, Left, Product};
 use super::values::Values;
@@ -80,24 +80,7 @@ fn each_cloud(x: &[f32], t: &[f32], k: usize, clouds: &[Range<usize>], y: &mut [
 fn multiply(x: &[f32], t: &[f32], k: usize, y: &mut [f32]) {
     let rows = y.len() / k;
     if k.is_multiple_of(LANES) {
-        let a = Left {
-            data: x,
-            row_step: k,
-            column_step: 1,
-        };
-        Product {
-            rows,
-            depth: k,
-            columns: k,
-            a,
-            b: t,
-            b_step: k,
-            c: y,
-            c_step: k,
-            add: false,
-            upper: false,
-        }
-        .run();
+        Product::new([rows, k, k], Left::dense(x, k), t, y).run();
     } else if let (3, Ok(t)) = (k, <&[f32; 9]>::try_from(t)) {
         for (y, x) in y.chunks_exact_mut(3).zip(x.chunks_exact(3)) {
             for j in 0..3 {
@@ -105,17 +88,7 @@ fn multiply(x: &[f32], t: &[f32], k: usize, y: &mut [f32]) {
             }
         }
     } else {
-        one_thread(
-            Sizes {
-                rows,
-                depth: k,
-                columns: k,
-            },
-            Matrix::dense(x, k),
-            Matrix::dense(t, k),
-            y,
-            k,
-        );
+        one_thread(sizes(rows, k, k), Matrix::dense(x, k), Matrix::dense(t, k), y, k);
     }
 }
 
@@ -139,31 +112,15 @@ fn matrix_gradient(x: &[f32], g: &[f32], k: usize, clouds: &[Range<usize>]) -> V
         let rows = cloud.start * k..cloud.end * k;
         let (x, g) = (&x[rows.clone()], &g[rows]);
         if k.is_multiple_of(LANES) {
-            let a = Left {
-                data: x,
-                row_step: 1,
-                column_step: k,
-            };
-            Product {
-                rows: k,
-                depth: points,
-                columns: k,
-                a,
-                b: g,
-                b_step: k,
-                c: dt,
-                c_step: k,
-                add: false,
-                upper: false,
-            }
-            .run();
+            Product::new([k, points, k], Left::transpose(x, k), g, dt).run();
         } else {
-            let sizes = Sizes {
-                rows: k,
-                depth: points,
-                columns: k,
-            };
-            one_thread(sizes, Matrix::dense(x, k).t(), Matrix::dense(g, k), dt, k);
+            one_thread(
+                sizes(k, points, k),
+                Matrix::dense(x, k).t(),
+                Matrix::dense(g, k),
+                dt,
+                k,
+            );
         }
     });
     dt
@@ -214,18 +171,14 @@ pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
     };
     let tc = t.contiguous()?;
     let values = Values::of(&tc)?;
-    let sizes = Sizes {
-        rows: k,
-        depth: k,
-        columns: k,
-    };
+    let square = sizes(k, k, k);
     // A·Aᵀ − I.
     let mut off = vec![0.0; clouds * k * k];
     let sums: Vec<f64> = off
         .par_chunks_mut(k * k)
         .zip(values.par_chunks(k * k))
         .map(|(off, a)| {
-            one_thread(sizes, Matrix::dense(a, k), Matrix::dense(a, k).t(), off, k);
+            one_thread(square, Matrix::dense(a, k), Matrix::dense(a, k).t(), off, k);
             off.iter_mut().step_by(k + 1).for_each(|v| *v -= 1.0);
             off.iter().map(|&v| f64::from(v) * f64::from(v)).sum()
         })
@@ -240,7 +193,7 @@ pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
             dt.par_chunks_mut(k * k).enumerate().for_each(|(i, dt)| {
                 let part = i * k * k..(i + 1) * k * k;
                 one_thread(
-                    sizes,
+                    square,
                     Matrix::dense(&off[part.clone()], k),
                     Matrix::dense(&values[part], k),
                     dt,

@@ -30,9 +30,9 @@ macro_rules! for_each_instruction_set {
     )*};
 }
 
+use super::adam_step::AdamFactors;
 #[cfg(target_arch = "x86_64")]
 use super::instruction_set::InstructionSet;
-use super::multi_tensor::AdamFactors;
 
 for_each_instruction_set! {
     /// One step of Adam or AdamW.

@@ -11,10 +11,10 @@ use rayon::prelude::*;
 
 use super::Batch;
 use super::forward::source;
-use super::layer::{BLOCK, Layer, Source, dense, group_rows, transpose};
+use super::layer::{BLOCK, Layer, Source, group_rows};
 use super::widest::Widest;
 use crate::kernels::pool::{self, Pooled};
-use crate::kernels::tile::Product;
+use crate::kernels::tile::{Left, Product};
 use crate::kernels::values::Values;
 use crate::kernels::{ranks, vector};
 
@@ -207,37 +207,20 @@ impl Saved {
                             &b,
                         );
                         if l.is_linear() {
-                            Product {
-                                rows: np,
-                                depth: rows,
-                                columns: kp,
-                                a: transpose(dy, np),
-                                b: source.block(from, to, scratch),
-                                b_step: kp,
-                                c: &mut dw,
-                                c_step: kp,
-                                add: true,
-                                upper: false,
-                            }
+                            Product::new(
+                                [np, rows, kp],
+                                Left::transpose(dy, np),
+                                source.block(from, to, scratch),
+                                &mut dw,
+                            )
+                            .add()
                             .run();
                         }
                         if deeper {
                             let offset = (from - g * group) * kp;
                             let down = &mut down[offset..offset + rows * kp];
                             if l.is_linear() {
-                                Product {
-                                    rows,
-                                    depth: np,
-                                    columns: kp,
-                                    a: dense(dy, np),
-                                    b: &l.weight,
-                                    b_step: kp,
-                                    c: down,
-                                    c_step: kp,
-                                    add: false,
-                                    upper: false,
-                                }
-                                .run();
+                                Product::new([rows, np, kp], Left::dense(dy, np), &l.weight, down).run();
                             } else {
                                 down.copy_from_slice(dy);
                             }

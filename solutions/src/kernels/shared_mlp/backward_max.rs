@@ -8,9 +8,9 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::backward::{Below, Saved, Sums};
-use super::layer::{Source, dense, transpose};
+use super::layer::Source;
 use super::widest::{Widest, tiles};
-use crate::kernels::tile::Product;
+use crate::kernels::tile::{Left, Product};
 use crate::kernels::{pool, vector};
 
 impl Saved {
@@ -77,18 +77,12 @@ impl Saved {
         let mut minus_q = vec![0.0; kp * kp];
         minus_q.par_chunks_mut(6 * kp).enumerate().for_each(|(i, out)| {
             let rows = out.len() / kp;
-            Product {
-                rows,
-                depth: n,
-                columns: kp,
-                a: transpose(&scaled[i * 6..], kp),
-                b: &l.weight,
-                b_step: kp,
-                c: out,
-                c_step: kp,
-                add: false,
-                upper: false,
-            }
+            Product::new(
+                [rows, n, kp],
+                Left::transpose(&scaled[i * 6..], kp),
+                &l.weight,
+                out,
+            )
             .run();
         });
 
@@ -124,19 +118,9 @@ impl Saved {
                             vector::add_scaled(row, &l.weight[c * kp..][..kp], ug);
                         }
                     }
-                    Product {
-                        rows,
-                        depth: kp,
-                        columns: kp,
-                        a: dense(centred, kp),
-                        b: &minus_q,
-                        b_step: kp,
-                        c: down,
-                        c_step: kp,
-                        add: true,
-                        upper: false,
-                    }
-                    .run();
+                    Product::new([rows, kp, kp], Left::dense(centred, kp), &minus_q, down)
+                        .add()
+                        .run();
                     let mut sums = Sums::zeros(kp);
                     if level > 0 {
                         self.mask(level - 1, from, down, &mut sums);

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::layer::{BLOCK, Layer, dense, input_block};
+use super::layer::{BLOCK, Layer, input_block};
 use super::widest::{self, Blocks};
-use crate::kernels::tile::Product;
+use crate::kernels::tile::{Left, Product};
 use crate::kernels::vector;
 
 pub fn forward(
@@ -69,22 +69,16 @@ impl Blocks for Through<'_> {
         for (i, (layer, weight)) in self.layers.iter().zip(&self.weights).enumerate() {
             b.resize(rows * layer.np, 0.0);
             let from_x = &self.x[from * self.k..to * self.k];
-            Product {
-                rows,
-                depth: layer.k,
-                columns: layer.np,
-                a: if i == 0 {
-                    dense(from_x, self.k)
+            Product::new(
+                [rows, layer.k, layer.np],
+                if i == 0 {
+                    Left::dense(from_x, self.k)
                 } else {
-                    dense(a, layer.kp)
+                    Left::dense(a, layer.kp)
                 },
-                b: weight,
-                b_step: layer.np,
-                c: b,
-                c_step: layer.np,
-                add: false,
-                upper: false,
-            }
+                weight,
+                b,
+            )
             .run();
             vector::normalise_in_place(b, &layer.scale, &layer.shift, layer.relu);
             std::mem::swap(a, b);

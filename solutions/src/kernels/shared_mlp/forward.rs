@@ -6,11 +6,11 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::Batch;
-use super::layer::{BLOCK, Layer, Source, dense, group_rows};
+use super::layer::{BLOCK, Layer, Source, group_rows};
 use super::widest::{self, Widest};
 use crate::kernels::pool::Pooled;
 use crate::kernels::ranks::total;
-use crate::kernels::tile::Product;
+use crate::kernels::tile::{Left, Product};
 use crate::kernels::vector;
 
 /// Returns the output, its shape, and what the backward pass of the maximum needs.
@@ -79,19 +79,7 @@ fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
                 let rows = y.len() / np;
                 let a = source.block(from, from + rows, &mut scratch);
                 if layer.is_linear() {
-                    Product {
-                        rows,
-                        depth: k,
-                        columns: np,
-                        a: dense(a, a.len() / rows),
-                        b: &weight,
-                        b_step: np,
-                        c: y,
-                        c_step: np,
-                        add: false,
-                        upper: false,
-                    }
-                    .run();
+                    Product::new([rows, k, np], Left::dense(a, a.len() / rows), &weight, y).run();
                 } else {
                     y.copy_from_slice(a);
                 }

@@ -5,7 +5,7 @@ use candle_core::{Device, Result, Tensor};
 
 use crate::kernels::BatchNorm;
 use crate::kernels::pool::Pooled;
-use crate::kernels::tile::{Left, padded};
+use crate::kernels::tile::padded;
 use crate::kernels::values::{Values, read};
 use crate::kernels::vector;
 
@@ -196,22 +196,4 @@ pub fn input_block<'a>(
         to[..k].copy_from_slice(row);
     }
     scratch
-}
-
-/// A dense matrix with rows of `width` as a left operand.
-pub fn dense(data: &[f32], width: usize) -> Left<'_> {
-    Left {
-        data,
-        row_step: width,
-        column_step: 1,
-    }
-}
-
-/// The transpose of a dense matrix with rows of `width` as a left operand.
-pub fn transpose(data: &[f32], width: usize) -> Left<'_> {
-    Left {
-        data,
-        row_step: 1,
-        column_step: width,
-    }
 }

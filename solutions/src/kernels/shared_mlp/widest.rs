@@ -11,9 +11,9 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::Batch;
-use super::layer::{BLOCK, Layer, Source, dense, group_rows, transpose};
+use super::layer::{BLOCK, Layer, Source, group_rows};
 use crate::kernels::ranks::total;
-use crate::kernels::tile::{Greatest, PANEL, Product, TALL, pack_rows};
+use crate::kernels::tile::{Greatest, Left, PANEL, Product, TALL, pack_rows};
 use crate::kernels::vector;
 
 /// What the backward pass of the maximum needs.
@@ -293,19 +293,10 @@ fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
                     centred.extend_from_slice(source.block(from, to, scratch));
                     vector::subtract_row(centred, &near);
                     vector::column_sums(centred, &mut sum);
-                    Product {
-                        rows: kp,
-                        depth: to - from,
-                        columns: kp,
-                        a: transpose(centred, kp),
-                        b: centred,
-                        b_step: kp,
-                        c: &mut s,
-                        c_step: kp,
-                        add: true,
-                        upper: true,
-                    }
-                    .run();
+                    Product::new([kp, to - from, kp], Left::transpose(centred, kp), centred, &mut s)
+                        .add()
+                        .upper()
+                        .run();
                 }
                 Products { s, sum }
             },
@@ -332,18 +323,12 @@ fn times_weight(layer: &Layer, s: &[f32]) -> Vec<f32> {
     let kp = layer.kp;
     let mut ws = vec![0.0; layer.np * kp];
     ws.par_chunks_mut(ROWS * kp).enumerate().for_each(|(i, ws)| {
-        Product {
-            rows: ws.len() / kp,
-            depth: kp,
-            columns: kp,
-            a: dense(&layer.weight[i * ROWS * kp..], kp),
-            b: s,
-            b_step: kp,
-            c: ws,
-            c_step: kp,
-            add: false,
-            upper: false,
-        }
+        Product::new(
+            [ws.len() / kp, kp, kp],
+            Left::dense(&layer.weight[i * ROWS * kp..], kp),
+            s,
+            ws,
+        )
         .run();
     });
     ws
