@@ -11,7 +11,7 @@ use ply_rs_bw::{
     ply::{ElementDef, Encoding, PropertyDef, PropertyType},
 };
 
-use super::{super::names::Role, read::Vertex};
+use super::{super::names::Role, vertex::Vertex};
 
 /// The longest header that is read, bytes.
 const LONGEST: u64 = 1 << 20;

@@ -5,6 +5,7 @@
 
 mod header;
 mod read;
+mod vertex;
 mod write;
 
 pub use read::open;

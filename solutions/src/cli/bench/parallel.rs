@@ -1,11 +1,12 @@
 //! `canopy bench parallel`: scaling of a training step over ranks on this machine, the cost of their messages, and a
 //! prediction for thousands of ranks.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{fs, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
+pub use super::scaling::Args;
 use super::scaling::Work;
 use crate::{
     parallel::{
@@ -16,45 +17,6 @@ use crate::{
     report::svg::{LinePlot, Series},
     train::{machine, ranks::measure::ShortRun},
 };
-
-/// Options of `canopy bench parallel`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Each rank has one thread, so with more ranks than cores the ranks share cores, and the efficiency falls for that reason.
-By default the predictions use the latency and bandwidth measured here; for another network, give --alpha and --beta:
-  canopy bench parallel --alpha 5e-6 --beta 1e-10")]
-pub struct Args {
-    /// Numbers of ranks to measure; the first is the baseline
-    #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
-    pub(super) ranks: Vec<usize>,
-    /// Network
-    #[arg(long, default_value = "vanilla", value_parser = ["full", "vanilla"])]
-    pub(super) model: String,
-    /// Points per cloud
-    #[arg(long, default_value_t = 256, value_name = "N")]
-    pub(super) points: usize,
-    /// Clouds per rank; in strong scaling, the batch size is this times the largest number of ranks
-    #[arg(long, default_value_t = 8, value_name = "N")]
-    pub(super) batch: usize,
-    /// Divide the width of every hidden layer
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(super) width: usize,
-    /// Steps in each of two epochs; the fastest step counts
-    #[arg(long, default_value_t = 6, value_name = "N")]
-    pub(super) steps: usize,
-    /// Latency of a message for the prediction, in seconds [default: measured]
-    #[arg(long, value_name = "SECONDS", requires = "beta")]
-    alpha: Option<f64>,
-    /// Inverse bandwidth for the prediction, in seconds per byte [default: measured]
-    #[arg(long, value_name = "SECONDS", requires = "alpha")]
-    beta: Option<f64>,
-    /// Write the plot to this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
 
 #[derive(Debug, Serialize)]
 struct Found {

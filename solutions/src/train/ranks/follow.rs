@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Result, anyhow};
 use candle_core::{DType, Tensor};
 
-use super::{Links, Member, Pieces, Wishes, ending::Reports};
+use super::{Member, Pieces, Wishes, ending::Reports, links::Links};
 use crate::{
     loader::{Collate, Loader},
     model::PointNet,

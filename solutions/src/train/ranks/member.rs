@@ -8,11 +8,12 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    Links, Pieces, RankStats,
+    Pieces, RankStats,
     activity::Activity,
     average::GradientAverage,
     control::Control,
     ending::Reports,
+    links::Links,
     weights::{digest, numbers, set},
 };
 use crate::{

@@ -1,0 +1,128 @@
+//! The ranks of a run: how rank 0 starts the others, and how the run ends.
+
+use std::{thread, time::Duration};
+
+use anyhow::{Context, Result, anyhow};
+
+use super::{Member, ending::Reports, follow::Follower, links::Links};
+use crate::{
+    kernels::Share,
+    parallel::{
+        Algorithm,
+        threads::{group, group_with},
+    },
+    train::{Plan, StepInputs, Trainer},
+};
+
+/// The ranks of a run, from the perspective of rank 0.
+pub(in crate::train) struct Job {
+    pub member: Member,
+    reports: Reports,
+    deadline: Duration,
+}
+
+impl Job {
+    /// Starts the other ranks of `trainer`'s run as threads, and broadcasts its weights to them.
+    pub fn start(trainer: &Trainer) -> Result<Self> {
+        let deadline = Duration::from_secs_f64(trainer.config.rank_deadline);
+        let threads = (rayon::current_num_threads() / trainer.config.ranks).max(1);
+        let links = start_followers(trainer, threads, deadline)?;
+        let reports = links.reports.clone();
+        let member = Member::new(links, &trainer.config, &trainer.pieces, &trainer.model, threads)?;
+        let job = Self {
+            member,
+            reports,
+            deadline,
+        };
+        match job.member.broadcast(&trainer.model) {
+            Ok(()) => Ok(job),
+            Err(error) => Err(job.blame(error)),
+        }
+    }
+
+    /// [`Self::end`] of an error.
+    pub fn blame(self, error: anyhow::Error) -> anyhow::Error {
+        match self.end(Err::<(), _>(error)) {
+            Err(error) => error,
+            Ok(()) => anyhow!("the ranks ended"),
+        }
+    }
+
+    /// Waits until the other ranks have ended. If one of them failed, returns its error instead of `result`.
+    pub fn end<T>(self, result: Result<T>) -> Result<T> {
+        let Self {
+            member,
+            reports,
+            deadline,
+        } = self;
+        reports.leave(0, &result);
+        // Its links close, so ranks that wait for it notice.
+        drop(member);
+        reports.wait(deadline + Duration::from_secs(1), result.is_err());
+        match reports.fault() {
+            Some(fault) => Err(fault),
+            None => result,
+        }
+    }
+}
+
+/// Starts a thread for each rank except rank 0, whose links it returns.
+fn start_followers(trainer: &Trainer, threads: usize, deadline: Duration) -> Result<Links> {
+    let world = trainer.config.ranks;
+    let reports = Reports::new(world);
+    let mut links = group(world, Algorithm::Ring, deadline)
+        .into_iter()
+        .zip(group_with(world, &trainer.pieces.all_reduce, deadline))
+        .map(|(control, gradients)| Links {
+            control,
+            gradients,
+            reports: reports.clone(),
+        });
+    let own = links.next().context("the group has no ranks")?;
+    for (rank, links) in (1..).zip(links) {
+        spawn(Follower::new(trainer, rank, threads, reports.clone())?, links)?;
+    }
+    Ok(own)
+}
+
+/// A thread for a rank other than rank 0. It is not joined: a rank that stalls must not stall the job.
+fn spawn(follower: Follower, links: Links) -> Result<()> {
+    let rank = follower.rank;
+    let body = move || {
+        let reports = follower.reports.clone();
+        let (stuck, deadline) = (follower.pieces.rank_0_is_stuck, follower.deadline());
+        follower.run(links);
+        if reports.rank_0_is_stuck(rank, deadline)
+            && let Some(fault) = reports.fault()
+        {
+            stuck(&format!("{fault:#}"));
+        }
+    };
+    let named = thread::Builder::new().name(format!("rank-{rank}"));
+    named
+        .spawn(body)
+        .with_context(|| format!("cannot start rank {rank}"))?;
+    Ok(())
+}
+
+impl Trainer {
+    /// Returns how batches become micro-batches on the rank with `share`.
+    pub(in crate::train) fn step_inputs(&self, share: Option<Share>) -> StepInputs {
+        StepInputs {
+            config: self.config.clone(),
+            device: self.device.clone(),
+            lowering: self.lowering.clone(),
+            class_weights: self.class_weights(),
+            species: self.data.records.iter().map(|r| r.species).collect(),
+            share,
+        }
+    }
+
+    pub(in crate::train) fn plan(&self) -> Plan<'_> {
+        Plan {
+            config: &self.config,
+            train: &self.split.train,
+            lengths: &self.lengths,
+        }
+    }
+}
