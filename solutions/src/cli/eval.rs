@@ -60,6 +60,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let best = best_of(&args.run)?;
     let saved = checkpoint::load(&best)?;
+    if args.part != "all" {
+        saved.progress.check_random_numbers()?;
+    }
     let species = saved.progress.species;
     let config = Config {
         data: args.data.clone().unwrap_or(saved.progress.config.data.clone()),

@@ -5,8 +5,9 @@
 //! function of the seed, the epoch or step, and an index.
 //!
 //! The checksum is a CRC-32C of the entry and of all tensors (TensorFlow's checkpoints use the same one). It finds every
-//! flipped bit; it is no protection against somebody who wants to deceive. Files of layout version 1 have none. They are
-//! still read, unverified, because refusing them would lose trained models; the next save writes one.
+//! flipped bit; it is no protection against somebody who wants to deceive. Files of layout version 1 have none. Their weights
+//! are still read, unverified, because refusing them would lose trained models. Their runs cannot be resumed
+//! ([`Progress::check_random_numbers`]).
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::{Config, RunFolder};
 use crate::precision::LossScaler;
 
-/// The layout version that is written. Version 1 differs only by its lack of a checksum.
+/// The layout version that is written. Version 1 has no checksum, and its runs drew other random numbers.
 const VERSION: u32 = 2;
 const KEY: &str = "canopy";
 const OPTIMIZER: &str = "optimizer.";
@@ -81,6 +82,19 @@ impl Progress {
             scaler: None,
             left_out: (0, 0),
         }
+    }
+
+    /// Checks that this program draws the random numbers of the run: of its split, its order and its dropout.
+    ///
+    /// # Errors
+    /// Returns an error if the run is of layout version 1: these runs drew the split, the order and dropout from one stream.
+    pub fn check_random_numbers(&self) -> Result<()> {
+        ensure!(
+            self.version > 1,
+            "the run was started by an earlier version of canopy, whose random split and order of clouds this version \
+             cannot repeat. `canopy predict` and `canopy eval --part all` work with its weights"
+        );
+        Ok(())
     }
 }
 
@@ -222,11 +236,7 @@ fn verified(text: &str, bytes: &[u8]) -> Result<Progress> {
              another checkpoint of the run"
         );
     }
-    let progress: Progress = serde_json::from_str(text).context("its entry 'canopy' cannot be read")?;
-    Ok(Progress {
-        version: VERSION,
-        ..progress
-    })
+    serde_json::from_str(text).context("its entry 'canopy' cannot be read")
 }
 
 /// CRC-32C of `text` and of each tensor's name, dtype, shape and bytes, in the order of their names, as hexadecimal digits.
@@ -307,8 +317,14 @@ mod tests {
             let meta = HashMap::from([(KEY.to_owned(), text.unwrap())]);
             let bytes = safetensors::serialize(tensors.clone(), Some(meta)).unwrap();
             fs::write(&path, bytes).unwrap();
-            assert_eq!(load(&path).is_ok(), read, "version {version}");
+            let loaded = load(&path);
+            assert_eq!(loaded.is_ok(), read, "version {version}");
+            if let Ok(old) = loaded {
+                let refused = old.progress.check_random_numbers().unwrap_err().to_string();
+                assert!(refused.contains("earlier version"), "{refused}");
+            }
         }
+        progress.check_random_numbers().unwrap();
     }
 
     #[test]
