@@ -234,11 +234,13 @@ fn files_are_short() {
 
 #[test]
 fn no_path_of_a_machine_stands_in_the_project() {
-    let above = root().parent().unwrap().display().to_string() + "/";
-    if above.len() < 3 {
-        eprintln!("not run, because the project lies at the root of the file system");
-        return;
-    }
+    // A folder at the top, such as /tmp, says nothing of a machine: then the project's own folder is looked for.
+    let parent = root().parent().unwrap().to_owned();
+    let above = match parent.components().count() {
+        0..=2 => root(),
+        _ => parent,
+    };
+    let above = above.display().to_string() + "/";
     for ending in [".rs", ".md", ".toml", ".py", ".sh", ".html", ".js", ".yml"] {
         for path in files(&root(), ending) {
             let Ok(text) = fs::read_to_string(&path) else {
