@@ -9,6 +9,7 @@ use std::{
     process::{Command, Output},
 };
 
+#[cfg(unix)]
 use canopy::train::checkpoint;
 use serde_json::Value;
 
@@ -61,6 +62,7 @@ fn succeeds(output: Output) -> String {
 }
 
 /// All tensors of a run's last checkpoint, by name.
+#[cfg(unix)]
 fn tensors(run: &Path) -> Vec<(String, Vec<f32>)> {
     let saved = checkpoint::load(&run.join("last.safetensors")).unwrap();
     let all = saved.model.iter().chain(&saved.optimizer);
