@@ -104,7 +104,7 @@ pub struct Config {
     #[arg(long, value_name = "NORM", default_value_t = quick().clip, help_heading = "Optimization")]
     pub clip: f64,
     /// Learning rate schedule after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
-    /// exponential:GAMMA, onecycle[:RISING]
+    /// exponential:GAMMA, `onecycle[:RISING]`
     #[arg(long, value_name = "FORM", default_value_t = quick().schedule, help_heading = "Optimization")]
     pub schedule: String,
     /// Warm-up: epochs in which the learning rate rises linearly from 0
