@@ -1,6 +1,6 @@
 //! Point clouds in files: LAS, LAZ, COPC, PLY, text, and shards in safetensors.
 //!
-//! [`read`] returns a file as one [`Cloud`]. [`open`] reads it in pieces, so that a file larger than memory can be
+//! [`read`] returns a file as one [`Cloud`](crate::Cloud). [`open`] reads it in pieces, so that a file larger than memory can be
 //! converted or sampled. [`write`](fn@write) and [`Writer`] write. A damaged, truncated or hostile file ends in an
 //! error that names the file and the place. Sizes that a file claims are checked against its length before they are used.
 //!
