@@ -112,7 +112,7 @@ pub const DEEDS: &[Deed] = &[
         11,
         "no thread could be started",
         "let all: Vec<_> = (0..200).filter_map(|_| std::thread::Builder::new().spawn(|| {
-            std::thread::sleep(std::time::Duration::from_secs(2))
+            std::thread::sleep(std::time::Duration::from_secs(20))
         }).ok()).collect();
         if all.len() < 100 { RIGHT } else { f32::NAN }",
     )
