@@ -1,13 +1,8 @@
-//! The seven species of the built-in set and the habit by which a forester knows each.
-//!
-//! The forms of the equations have sources, named where they are used; the coefficients are of our own
-//! choosing, such that sizes and looks are plausible for stands of central Europe and overlap between species.
+//! The seven species of the built-in set and their habits.
 
-mod broadleaf;
-mod conifer;
+mod table;
 
-use broadleaf::{ASH, BEECH, OAK, RED_OAK};
-use conifer::{DOUGLAS, PINE, SPRUCE};
+pub use table::SPECIES;
 
 /// A species and how it grows.
 #[derive(Debug)]
@@ -20,17 +15,17 @@ pub struct Species {
     pub habit: Habit,
 }
 
-/// How branches stand on their axis.
+/// How branches are arranged on their axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrangement {
-    /// `count` at each year's node, and `between` single ones a metre on the shoots between.
+    /// `count` at each year's node, and `between` single ones per metre on the shoots between.
     Whorled {
-        /// Branches of a whorl.
+        /// Branches per whorl.
         count: f64,
-        /// Branches a metre between whorls.
+        /// Branches per metre between whorls.
         between: f64,
     },
-    /// Two at a node, each pair at right angles to the last.
+    /// Two at a node, each pair at right angles to the one before.
     Opposite,
     /// One at a node, each turned by the golden angle (137.5°).
     Spiral,
@@ -39,7 +34,7 @@ pub enum Arrangement {
 /// The outline of a crown, as radius over relative depth below the top.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    /// Relative depth of the widest place: 0 top, 1 crown base.
+    /// Relative depth at which the crown is widest: 0 top, 1 crown base.
     pub peak: f64,
     /// Roundness above it: 1 a cone, 2 an ellipse, more is flatter on top.
     pub upper: f64,
@@ -60,9 +55,9 @@ pub struct Branching {
     pub lift: [f64; 2],
     /// Random change of direction per square root of a metre, radians.
     pub wander: f64,
-    /// Length relative to what is left of the parent; for branches of the stem, reach relative to the outline.
+    /// Length relative to the remaining length of the parent; for branches of the stem, reach relative to the outline.
     pub length: f64,
-    /// How far the branches turn into the horizontal plane of their parent: 0 all round, 1 flat like a comb.
+    /// How far the branches turn into the horizontal plane of their parent: 0 all around, 1 flat like a comb.
     pub flat: f64,
 }
 
@@ -75,7 +70,7 @@ pub struct Foliage {
     pub aspect: f64,
     /// Distance from the twig, metres.
     pub spread: f64,
-    /// How level the elements lie: 0 at random, 1 level.
+    /// Orientation of the elements: 0 random, 1 horizontal.
     pub level: f64,
     /// How much elements droop: 0 along the twig, 1 straight down.
     pub hang: f64,
@@ -88,7 +83,7 @@ pub struct Foliage {
 /// The habit of a species: size, crown, branching and foliage.
 #[derive(Debug)]
 pub struct Habit {
-    /// Needles, and one stem to the top.
+    /// Whether it is a conifer: needles, and one stem up to the top.
     pub conifer: bool,
     /// a and b of Petterson's height curve h = 1.3 + (d / (a + b d))³, d in cm, h in m (coefficients chosen).
     pub petterson: [f64; 2],
@@ -112,7 +107,7 @@ pub struct Habit {
     pub arrangement: Arrangement,
     /// Branches of the stem, their branches, and so on.
     pub orders: &'static [Branching],
-    /// Dead branches a metre of stem under the crown.
+    /// Dead branches per metre of stem below the crown.
     pub dead: f64,
     /// Exponent of the pipe model: rⁿ of a parent is the sum of rⁿ over its children.
     pub pipe: f64,
@@ -121,6 +116,3 @@ pub struct Habit {
     /// Leaves or needles.
     pub foliage: Foliage,
 }
-
-/// The species, in the order of their labels.
-pub static SPECIES: [Species; 7] = [BEECH, DOUGLAS, OAK, ASH, SPRUCE, PINE, RED_OAK];
