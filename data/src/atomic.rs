@@ -15,18 +15,13 @@ pub fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    let prefix = prefix(path);
+    let prefix = format!(".{}-", path.file_stem().unwrap_or_default().to_string_lossy());
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".tmp");
     // By default only its owner could read it.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)
-}
-
-/// How the names of temporary files for `path` begin. A process that is killed while it writes leaves one.
-pub fn prefix(path: &Path) -> String {
-    format!(".{}-", path.file_stem().unwrap_or_default().to_string_lossy())
 }
 
 /// Writes `bytes` to `path` atomically: a reader finds the old file or the whole new one, also after a power failure.

@@ -47,6 +47,13 @@ pub trait CloudSource: Send + Sync + Debug {
     fn cloud(&self, index: usize) -> Result<Cloud>;
 }
 
+impl CloudSource for Vec<Cloud> {
+    fn cloud(&self, index: usize) -> Result<Cloud> {
+        let cloud = self.get(index).cloned();
+        cloud.ok_or_else(|| anyhow!("there is no record {index}: the set has {}", self.len()))
+    }
+}
+
 /// A set of labelled scans. Cheap to clone; clouds are read on request.
 #[derive(Clone, Debug)]
 pub struct Dataset {

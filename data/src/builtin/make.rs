@@ -2,17 +2,22 @@
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use crate::{
-    Cloud, Philox, Scan, TreeRecord, growth,
+    Cloud, Dataset, Philox, Scan, TreeRecord, growth,
     scanner::{Neighbours, Scene},
+    shard,
     species::SPECIES,
 };
 
 use super::{
     Config,
     plan::{self, Planned, Stream, stream},
+    species_names,
 };
 
 /// Least number of points of a full-resolution scan.
@@ -25,6 +30,16 @@ pub struct Made {
     pub records: Vec<TreeRecord>,
     /// The clouds, in the records' order.
     pub clouds: Vec<Cloud>,
+}
+
+impl Made {
+    /// The set in memory, with its digest.
+    pub fn dataset(self) -> Result<Dataset> {
+        let (name, source) = ("builtin".to_owned(), Arc::new(self.clouds));
+        let mut set = Dataset::new(name, species_names(), self.records, String::new(), source);
+        set.digest = shard::digest(&set)?.into_string();
+        Ok(set)
+    }
 }
 
 /// One scan of the plan: tree, and which of its scans.

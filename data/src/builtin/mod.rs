@@ -10,14 +10,12 @@ mod tests;
 
 pub use plan::{PLOTS, Planned};
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::{Cloud, CloudSource, Dataset, species::SPECIES};
-
-use cache::Packed;
+use crate::{Cloud, Dataset, shard, species::SPECIES};
 
 /// Version of the generator. Any change of its output increments it, so that old caches are not used.
 pub const GENERATOR: u32 = 3;
@@ -63,12 +61,6 @@ pub enum Resolution {
     Full,
 }
 
-impl CloudSource for Packed {
-    fn cloud(&self, index: usize) -> Result<Cloud> {
-        Packed::cloud(self, index)
-    }
-}
-
 /// The set of `config`, from the cache in `cache_dir` or generated. `progress` is called with (scans done, all scans).
 ///
 /// # Errors
@@ -98,40 +90,47 @@ pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) 
         "a set of {config:?} is too large to hold"
     );
     let path = cache::path(config, cache_dir);
-    if let Ok(packed) = Packed::read(config, &path) {
-        return Ok(loaded(packed, None, true));
+    let cached = || {
+        cache::open(config, &path).map(|dataset| Loaded {
+            dataset,
+            warning: None,
+            cached: true,
+        })
+    };
+    if let Ok(loaded) = cached() {
+        return Ok(loaded);
     }
     let made_dir =
         fs::create_dir_all(cache_dir).with_context(|| format!("{}: cannot create", cache_dir.display()));
     let lock = cache::lock(&path);
     // Another program may have written it while this one waited for the lock.
-    if let Ok(packed) = Packed::read(config, &path) {
-        return Ok(loaded(packed, None, true));
+    if let Ok(loaded) = cached() {
+        return Ok(loaded);
     }
     if lock.is_some() {
-        cache::sweep(&path);
+        // A folder that cannot be removed is reported below.
+        let _ = fs::remove_dir_all(&path);
     }
-    let packed = Packed::pack(config, make::make(config, progress)?)?;
-    let warning = made_dir.and_then(|()| packed.write(&path)).err().map(|e| {
+    let dataset = make::make(config, progress)?.dataset()?;
+    let written = made_dir.and_then(|()| shard::write(&dataset, meta(config), &path, &mut |_| Ok(())));
+    let warning = written.err().map(|e| {
         format!("the built-in set is not kept on disk, so the next run will generate it again: {e:#}")
     });
     drop(lock);
-    Ok(loaded(packed, warning, false))
-}
-
-fn loaded(packed: Packed, warning: Option<String>, cached: bool) -> Loaded {
-    let (records, digest) = (packed.records.clone(), packed.digest.clone());
-    let dataset = Dataset::new(
-        "builtin".into(),
-        species_names(),
-        records,
-        digest,
-        Arc::new(packed),
-    );
-    Loaded {
+    Ok(Loaded {
         dataset,
         warning,
-        cached,
+        cached: false,
+    })
+}
+
+/// The description of the set of `config` in a folder of shards.
+pub fn meta(config: &Config) -> shard::Meta {
+    shard::Meta {
+        name: "builtin".into(),
+        species: species_names(),
+        licence: String::new(),
+        source: format!("canopy's built-in forest, generator {GENERATOR}, {config:?}"),
     }
 }
 

@@ -110,7 +110,7 @@ fn survey(zip: &mut ZipArchive<BufReader<File>>, packed: u64) -> Result<(Vec<Pat
         // Case apart: some disks hold one file where the zip has two.
         ensure!(
             seen.insert(path.to_string_lossy().to_lowercase()) || entry.is_dir(),
-            "'{name}' stands twice in the zip"
+            "'{name}' is in the zip twice"
         );
         total = total.saturating_add(entry.size());
         ensure!(
@@ -134,6 +134,6 @@ fn safe_path(name: &str) -> Result<PathBuf> {
         }
     }
     ensure!(!outside, "'{name}' leads out of the folder");
-    ensure!(!path.as_os_str().is_empty(), "'{name}' names nothing");
+    ensure!(!path.as_os_str().is_empty(), "'{name}' is an empty name");
     Ok(path)
 }

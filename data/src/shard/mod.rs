@@ -121,6 +121,25 @@ pub fn open(dir: &Path) -> Result<Dataset> {
     ))
 }
 
+/// Writes `set` as shards into the folder `dir`; see [`Writer`]. `progress` is called with the number of scans so far; its
+/// error stops the writing, and no file is left.
+///
+/// # Errors
+/// Returns an error if a cloud cannot be read or written.
+pub fn write(
+    set: &Dataset,
+    meta: Meta,
+    dir: &Path,
+    progress: &mut dyn FnMut(usize) -> Result<()>,
+) -> Result<Digest> {
+    let mut writer = Writer::create(dir, meta)?;
+    for (i, record) in set.records.iter().enumerate() {
+        writer.push(record, &set.cloud(i)?)?;
+        progress(i + 1)?;
+    }
+    writer.finish()
+}
+
 /// Computes the digest of `set` from its clouds. It equals `set.digest` if nothing has changed.
 ///
 /// # Errors

@@ -232,7 +232,11 @@ fn install(temp: TempDir, dir: &Path, digest: &Digest) -> Result<()> {
     // Another process may create `dir` between the check and the rename: try a few times.
     let mut last = None;
     for _ in 0..8 {
-        if Manifest::read(dir).is_ok_and(|m| m.digest == digest.0) {
+        // The same set is kept, unless a file of it is damaged.
+        if super::open(dir)
+            .and_then(|set| super::digest(&set))
+            .is_ok_and(|d| d == *digest)
+        {
             return Ok(());
         }
         ensure!(

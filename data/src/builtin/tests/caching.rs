@@ -18,7 +18,7 @@ fn what_is_read_is_what_was_made() {
         assert_eq!(second.dataset.cloud(i).unwrap(), *cloud);
     }
     let beyond = second.dataset.cloud(made.clouds.len()).unwrap_err().to_string();
-    assert!(beyond.contains("there is no scan"), "{beyond}");
+    assert!(beyond.contains("no record"), "{beyond}");
     let left: Vec<_> = fs::read_dir(dir.path())
         .unwrap()
         .map(|e| e.unwrap().file_name())
@@ -30,46 +30,42 @@ fn what_is_read_is_what_was_made() {
 fn a_damaged_cache_is_made_anew() {
     let dir = tempfile::tempdir().unwrap();
     let digest = quiet(&small(), dir.path()).dataset.digest;
-    let path = cache::path(&small(), dir.path());
-    let whole = fs::read(&path).unwrap();
-    let flipped = |at: usize| {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 0x10;
-        bytes
-    };
-    let other = Packed::pack(
-        &Config { seed: 6, ..small() },
-        made(&Config { seed: 6, ..small() }),
-    )
-    .unwrap();
-    let elsewhere = tempfile::tempdir().unwrap();
-    let other_path = elsewhere.path().join("other");
-    other.write(&other_path).unwrap();
-    let huge = [&b"CANOPYF1"[..], &u32::MAX.to_le_bytes(), &whole[12..]].concat();
-    let damaged = [
-        vec![],
-        b"CANOPYF1".to_vec(),
-        whole[..whole.len() / 2].to_vec(),
-        flipped(3),
-        flipped(9),
-        flipped(40),
-        flipped(whole.len() - 100),
-        flipped(whole.len() - 1),
-        huge,
-        fs::read(&other_path).unwrap(),
-    ];
-    for (k, bytes) in damaged.iter().enumerate() {
-        fs::write(&path, bytes).unwrap();
-        assert!(Packed::read(&small(), &path).is_err(), "damage {k} went unseen");
+    let set = cache::path(&small(), dir.path());
+    let check = |damage: &str| {
+        assert!(cache::open(&small(), &set).is_err(), "not noticed: {damage}");
         let again = quiet(&small(), dir.path());
         assert!(
             !again.cached && again.warning.is_none(),
-            "damage {k}: {:?}",
+            "{damage}: {:?}",
             again.warning
         );
         assert_eq!(again.dataset.digest, digest);
-        assert_eq!(fs::read(&path).unwrap(), whole, "damage {k} was not mended");
+        assert!(cache::open(&small(), &set).is_ok(), "not mended: {damage}");
+    };
+    for name in ["dataset.json", "shard-0000.safetensors"] {
+        let path = set.join(name);
+        let whole = fs::read(&path).unwrap();
+        for length in [0, 20, whole.len() / 2, whole.len() - 3] {
+            fs::write(&path, &whole[..length]).unwrap();
+            check(&format!("{name} cut to {length} bytes"));
+        }
+        fs::remove_file(&path).unwrap();
+        check(&format!("no {name}"));
     }
+    let path = set.join("shard-0000.safetensors");
+    let whole = fs::read(&path).unwrap();
+    for at in [9, whole.len() - 100, whole.len() - 1] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        fs::write(&path, bytes).unwrap();
+        check(&format!("byte {at}"));
+    }
+    // The set of another seed.
+    let other = Config { seed: 6, ..small() };
+    quiet(&other, dir.path());
+    fs::remove_dir_all(&set).unwrap();
+    fs::rename(cache::path(&other, dir.path()), &set).unwrap();
+    check("another set");
 }
 
 #[test]
@@ -88,31 +84,18 @@ fn programs_that_start_at_once_all_get_the_set_and_leave_one_file() {
         1,
         "only one of them makes it"
     );
-    assert!(Packed::read(&small(), &cache::path(&small(), dir.path())).is_ok());
-}
-
-#[test]
-fn litter_of_a_killed_program_is_swept_away() {
-    let dir = tempfile::tempdir().unwrap();
-    let name = cache::path(&small(), dir.path());
-    let litter = dir
-        .path()
-        .join(format!(".{}-x1.tmp", name.file_stem().unwrap().to_string_lossy()));
-    let foreign = dir.path().join(".somebody-else.tmp");
-    fs::write(&litter, b"half a set").unwrap();
-    fs::write(&foreign, b"not ours").unwrap();
-    quiet(&small(), dir.path());
-    assert!(!litter.exists() && foreign.exists());
+    assert!(cache::open(&small(), &cache::path(&small(), dir.path())).is_ok());
 }
 
 #[test]
 fn where_nothing_can_be_written_the_set_is_in_memory_and_a_warning_says_why() {
     let dir = tempfile::tempdir().unwrap();
-    // A file where the folder should be, and a folder where the file should be: no one can write there.
+    // A file in place of the cache's folder, and one in place of the set's.
     let file = dir.path().join("file");
     fs::write(&file, b"").unwrap();
     let taken = dir.path().join("taken");
-    fs::create_dir_all(cache::path(&small(), &taken)).unwrap();
+    fs::create_dir(&taken).unwrap();
+    fs::write(cache::path(&small(), &taken), b"").unwrap();
     let digest = quiet(&small(), &dir.path().join("free")).dataset.digest;
     for place in [file.join("cache"), taken] {
         let set = quiet(&small(), &place);

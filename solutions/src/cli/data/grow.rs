@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use canopy_data::{builtin, formats, shard};
+use indicatif::HumanCount;
 
 use super::{
     export, open,
     progress::{Progress, Unit},
-    table::thousands,
 };
 
 /// Options of `canopy data grow`.
@@ -53,27 +53,15 @@ pub fn run(args: &Args) -> Result<()> {
             "{}: {} files, {} points",
             args.out.display(),
             data.len(),
-            thousands(points)
+            HumanCount(points)
         );
         return Ok(());
     }
-    let meta = shard::Meta {
-        name: data.name.clone(),
-        species: data.species.clone(),
-        licence: String::new(),
-        source: format!(
-            "canopy's built-in forest, generator {}, {config:?}",
-            builtin::GENERATOR
-        ),
-    };
-    let mut writer = shard::Writer::create(&args.out, meta)?;
     let mut progress = Progress::new("writing", Unit::Things);
-    for (i, record) in data.records.iter().enumerate() {
-        writer.push(record, &data.cloud(i)?)?;
-        progress.at(i as u64 + 1, Some(data.len() as u64))?;
-    }
+    let digest = shard::write(&data, builtin::meta(&config), &args.out, &mut |done| {
+        progress.at(done as u64, Some(data.len() as u64))
+    })?;
     progress.clear();
-    let digest = writer.finish()?;
     say!(
         "{}: {} scans of {} points, digest {}",
         args.out.display(),
