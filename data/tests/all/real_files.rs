@@ -1,19 +1,10 @@
-//! Files of other makers, where they are at hand: every one is read, whole and in pieces.
-
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
+//! Files of other programs, if there are any: every one is read, whole and in pieces.
 
 use std::path::{Path, PathBuf};
 
 use canopy_data::formats::{self, Format, ReadOptions};
 
-/// The folder of real files: `CANOPY_REALDATA`, or `shared/realdata` beside the repository.
-fn real_data() -> Option<PathBuf> {
-    let dir = match std::env::var_os("CANOPY_REALDATA") {
-        Some(dir) => PathBuf::from(dir),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/realdata"),
-    };
-    dir.is_dir().then_some(dir)
-}
+use crate::real_data;
 
 fn point_clouds(dir: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -28,10 +19,7 @@ fn point_clouds(dir: &Path, into: &mut Vec<PathBuf>) {
 
 #[test]
 fn every_real_file_is_read_as_its_header_says() {
-    let Some(dir) = real_data() else {
-        println!("not run, because there are no real files: set CANOPY_REALDATA to a folder that holds some");
-        return;
-    };
+    let Some(dir) = real_data("") else { return };
     let mut files = Vec::new();
     point_clouds(&dir, &mut files);
     assert!(!files.is_empty(), "{} holds no LAS or LAZ file", dir.display());

@@ -1,12 +1,10 @@
 //! A shard that canopy-data wrote, read by Python's safetensors.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
-
 use std::process::Command;
 
-use canopy_data::{Cloud, Return, Scan, TreeRecord, shard};
+use canopy_data::{Cloud, Return, formats};
 
-/// Prints what the documentation of [`shard`] computes, for every cloud.
+/// Prints what the documentation of `canopy_data::shard` computes, for every cloud.
 const SCRIPT: &str = r#"
 import sys
 from safetensors.numpy import load_file
@@ -31,13 +29,7 @@ fn python_reads_a_shard() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
-    let dir = home.path().join("set");
-    let meta = shard::Meta {
-        name: "two".into(),
-        species: vec!["ash".into()],
-        ..Default::default()
-    };
-    let mut writer = shard::Writer::create(&dir, meta).unwrap();
+    let path = home.path().join("two.safetensors");
     let mut bare = Cloud::from_points(vec![[1.0, 2.0, 3.5], [4.0, 5.0, 6.0]]);
     bare.origin = [432_100.0, 5_403_200.0, 0.0];
     let full = Cloud {
@@ -46,20 +38,14 @@ fn python_reads_a_shard() {
         returns: vec![Return { number: 1, of: 2 }],
         ..Cloud::default()
     };
-    for (i, cloud) in [bare, full].iter().enumerate() {
-        let record = TreeRecord {
-            tree: format!("t{i}"),
-            species: 0,
-            plot: "p".into(),
-            scan: Scan::Tls,
-            source: String::new(),
-        };
-        writer.push(&record, cloud).unwrap();
+    let mut writer = formats::Writer::create(&path, &formats::Options::default()).unwrap();
+    for cloud in [bare, full] {
+        writer.write(&cloud).unwrap();
     }
     writer.finish().unwrap();
     let output = Command::new(&python)
         .args(["-c", SCRIPT])
-        .arg(dir.join("shard-0000.safetensors"))
+        .arg(path)
         .output()
         .unwrap();
     assert_eq!(

@@ -1,11 +1,8 @@
-//! The real IDTReeS data, where they lie beside the project, against the summary that came with them.
-
-#![allow(clippy::unwrap_used)] // in a test it is the assertion
+//! The real IDTReeS data, if they exist beside the repository, against the summary that came with them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use canopy_data::{
@@ -13,19 +10,7 @@ use canopy_data::{
     import::{self, Kind, Options},
 };
 
-/// The folder of real data: `CANOPY_REALDATA`, or `shared/realdata` beside the project.
-fn realdata(name: &str) -> Option<PathBuf> {
-    let root = match env::var_os("CANOPY_REALDATA") {
-        Some(dir) => PathBuf::from(dir),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/realdata"),
-    };
-    let dir = root.join(name);
-    if !dir.is_dir() {
-        println!("not run, because {} is not here", dir.display());
-        return None;
-    }
-    Some(dir)
-}
+use crate::real_data;
 
 fn trees(dir: &Path, options: &Options) -> (Vec<String>, Vec<(TreeRecord, Cloud)>) {
     let plan = import::plan(Kind::Idtrees, dir, options).unwrap();
@@ -50,7 +35,7 @@ fn index(dir: &Path) -> BTreeMap<String, (String, String, usize)> {
 
 #[test]
 fn the_trees_are_those_of_the_summary_with_the_same_labels_and_nearly_the_same_points() {
-    let Some(dir) = realdata("idtrees") else { return };
+    let Some(dir) = real_data("idtrees") else { return };
     let (species, trees) = trees(&dir, &Options::default());
     let index = index(&dir);
     let (mut off, mut counts) = (Vec::new(), BTreeMap::<&str, [usize; 2]>::new());
@@ -101,7 +86,7 @@ fn the_trees_are_those_of_the_summary_with_the_same_labels_and_nearly_the_same_p
 
 #[test]
 fn five_species_of_64_points_make_folds_by_plot() {
-    let Some(dir) = realdata("idtrees") else { return };
+    let Some(dir) = real_data("idtrees") else { return };
     let wanted = ["QURU", "ACRU", "QUAL", "PIPA2", "QUCO2"];
     let options = Options {
         species: wanted.map(str::to_owned).to_vec(),
