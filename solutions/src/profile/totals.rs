@@ -145,43 +145,27 @@ mod tests {
     }
 
     #[test]
-    fn self_time_is_what_no_span_within_takes() {
-        let spans = [
-            span("forward", 0, 10, 40),
-            span("step", 0, 0, 100),
-            span("linear", 0, 15, 25),
-            span("backward", 0, 40, 90),
-        ];
-        assert_eq!(
-            totals(&spans),
-            [
-                total("backward", 1, 50, 50),
-                total("forward", 1, 30, 20),
-                total("step", 1, 100, 20),
-                total("linear", 1, 10, 10)
-            ]
-        );
-    }
-
-    #[test]
-    fn a_span_within_one_of_its_name_is_not_counted_twice() {
-        let spans = [span("f", 0, 0, 100), span("g", 0, 10, 90), span("f", 0, 20, 50)];
-        assert_eq!(totals(&spans), [total("f", 2, 100, 50), total("g", 1, 80, 50)]);
-    }
-
-    #[test]
-    fn threads_do_not_hold_each_others_spans() {
-        let spans = [span("main", 0, 0, 100), span("load", 1, 20, 60)];
-        assert_eq!(
-            totals(&spans),
-            [total("main", 1, 100, 100), total("load", 1, 40, 40)]
-        );
-    }
-
-    #[test]
     fn of_two_over_the_same_time_the_first_holds_the_other() {
         let spans = [span("outer", 0, 5, 9), span("inner", 0, 5, 9)];
         assert_eq!(totals(&spans), [total("inner", 1, 4, 4), total("outer", 1, 4, 0)]);
+    }
+
+    #[test]
+    fn a_window_within_a_span_keeps_the_nesting() {
+        // In the order in which guards end them: the innermost first. Within the window, both have the same start and end.
+        let spans = vec![span("next batch", 0, 10, 90), span("step", 0, 0, 100)];
+        let timeline = crate::profile::Timeline {
+            spans,
+            wall: 100,
+            ..Default::default()
+        };
+        let part = timeline.window(40, 60);
+        assert_eq!(part.wall, 20);
+        assert_eq!(
+            totals(&part.spans),
+            [total("next batch", 1, 20, 20), total("step", 1, 20, 0)]
+        );
+        assert_eq!(pieces(&part.spans), [span("next batch", 0, 0, 20)]);
     }
 
     /// Spans that nest, from a list of openings and closings.

@@ -1,6 +1,6 @@
 //! Learning-rate schedules: pure functions from the step to the learning rate, and [`Schedule`], by which a run names one.
 //!
-//! `solutions/tests/schedules.rs` tests the functions against PyTorch's and DeepSpeed's schedulers, step by step.
+//! `solutions/tests/library/schedules.rs` tests the functions against PyTorch's and DeepSpeed's schedulers, step by step.
 
 mod choice;
 mod cosine;

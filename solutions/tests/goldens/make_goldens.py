@@ -1,4 +1,4 @@
-"""Makes the goldens that `solutions/tests/goldens.rs` holds canopy to, and checks files that canopy wrote.
+"""Makes the goldens that `solutions/tests/library/goldens.rs` compares canopy with, and checks files that canopy wrote.
 
     python make_goldens.py                        writes KIND.weights.safetensors and KIND.golden.safetensors here
     python make_goldens.py check WEIGHTS CASE     WEIGHTS by canopy, on CASE's `points`, must give CASE's `logits`

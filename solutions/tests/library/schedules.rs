@@ -6,8 +6,10 @@ use canopy::schedule::{
 };
 use serde_json::Value;
 
+use crate::assert_contains;
+
 fn cases() -> Vec<Value> {
-    let text = include_str!("goldens/schedules.golden.json");
+    let text = include_str!("../goldens/schedules.golden.json");
     serde_json::from_str(text).expect("the golden")
 }
 
@@ -105,7 +107,7 @@ fn a_step_past_one_cycles_end_is_an_error() {
     let cycle = OneCycle::new(0.1, 10);
     assert!(cycle.at(9).is_ok());
     let error = cycle.at(10).expect_err("past the end").to_string();
-    assert!(error.contains("step 10") && error.contains("10 steps"), "{error}");
+    assert_contains(&error, &["step 10", "10 steps"]);
     for rising in [0.0, 0.1, 1.0] {
         let cycle = OneCycle {
             rising,

@@ -1,5 +1,4 @@
 //! Small models and inputs for tests of the model.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use candle_core::{DType, Device, Tensor};
 use canopy::kernels::{Pass, cross_entropy, weighted_sum};
@@ -67,12 +66,4 @@ pub fn loss_and_gradients(model: &PointNet, x: &Tensor, pass: &Pass) -> (f32, Ve
         loss = weighted_sum(&[(&loss, 1.0), (&orthogonality(t).unwrap(), 0.001)]).unwrap();
     }
     (loss.to_scalar().unwrap(), model.gradients(&loss, pass).unwrap())
-}
-
-/// Returns the error with its chain of causes, as the program prints it.
-pub fn error(result: anyhow::Result<impl Sized>) -> String {
-    match result {
-        Ok(_) => panic!("expected an error"),
-        Err(e) => format!("{e:#}"),
-    }
 }

@@ -1,17 +1,8 @@
 //! The job templates of `slurm/`: their syntax, and their behaviour without Slurm.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+use std::os::unix::fs::PermissionsExt;
 
-mod program;
-
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-    time::Duration,
-};
+use crate::*;
 
 fn templates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -36,10 +27,9 @@ fn bash(template: &str, dir: &Path) -> Command {
     command
 }
 
-fn text(output: &Output) -> String {
-    [&output.stdout[..], &output.stderr]
-        .map(String::from_utf8_lossy)
-        .concat()
+/// Standard output and error.
+fn said(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
 }
 
 const TINY: [&str; 10] = [
@@ -64,8 +54,7 @@ fn every_template_is_valid_bash_and_exits_at_its_first_error() {
             continue;
         }
         seen += 1;
-        let output = Command::new("bash").arg("-n").arg(&path).output().unwrap();
-        assert!(output.status.success(), "{}: {}", path.display(), text(&output));
+        succeeds(Command::new("bash").arg("-n").arg(&path));
         let script = fs::read_to_string(&path).unwrap();
         let body: Vec<&str> = script.lines().filter(|l| !l.starts_with('#')).collect();
         assert_eq!(body.first(), Some(&"set -euo pipefail"), "{}", path.display());
@@ -81,28 +70,21 @@ fn a_dry_run_prints_the_quoted_command_and_runs_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let dry_run = |template: &str, arguments: &[&str]| {
         let mut command = bash(template, dir.path());
-        let output = command
-            .args(arguments)
-            .env("DRY", "1")
-            .env("CANOPY", "canopy")
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-        text(&output)
+        command.args(arguments).env("DRY", "1").env("CANOPY", "canopy");
+        said(&succeeds(&mut command))
     };
-    let said = dry_run("gpu.sbatch", &["a run; rm -rf x", "--data", "my trees"]);
     assert_eq!(
-        said,
+        dry_run("gpu.sbatch", &["a run; rm -rf x", "--data", "my trees"]),
         "+ canopy train --out a\\ run\\;\\ rm\\ -rf\\ x --device cpu --data my\\ trees\n"
     );
-    let said = dry_run("ranks.sbatch", &["4", "runs/r", "--epochs", "2"]);
+    let ranks = dry_run("ranks.sbatch", &["4", "runs/r", "--epochs", "2"]);
     assert!(
-        said.ends_with("train --ranks 4 --out runs/r --epochs 2\n"),
-        "{said}"
+        ranks.ends_with("train --ranks 4 --out runs/r --epochs 2\n"),
+        "{ranks}"
     );
     fs::create_dir_all(dir.path().join("lessons/lesson04")).unwrap();
-    let said = dry_run("lesson.sbatch", &["04", "4.2"]);
-    assert_eq!(said, "+ cargo test --offline --package lesson04 -- 4.2\n");
+    let lesson = dry_run("lesson.sbatch", &["04", "4.2"]);
+    assert_eq!(lesson, "+ cargo test --offline --package lesson04 -- 4.2\n");
     assert!(!dir.path().join("runs").exists());
     for (template, arguments) in [
         ("gpu.sbatch", &[][..]),
@@ -117,7 +99,7 @@ fn a_dry_run_prints_the_quoted_command_and_runs_nothing() {
             output.status.code(),
             Some(2),
             "{template} {arguments:?}: {}",
-            text(&output)
+            said(&output)
         );
     }
 }
@@ -127,7 +109,7 @@ fn a_dry_run_prints_the_quoted_command_and_runs_nothing() {
 #[test]
 fn the_gpu_template_saves_at_the_signal_requeues_and_resumes() {
     let dir = tempfile::tempdir().unwrap();
-    let data = program::tiny_forest(dir.path(), 40);
+    let data = tiny_forest(dir.path(), 40);
     let bin = dir.path().join("bin");
     fs::create_dir(&bin).unwrap();
     for (name, body) in [
@@ -150,51 +132,31 @@ fn the_gpu_template_saves_at_the_signal_requeues_and_resumes() {
             .env("REQUEUED", &requeued);
         command
     };
-    let mut first = job().spawn().unwrap();
-    while !run.join("last.safetensors").exists() {
-        assert!(
-            first.try_wait().unwrap().is_none(),
-            "it ended before it could be signalled"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    // SAFETY: kill takes any process number; this child has not been waited for, so the number is its own.
-    assert_eq!(unsafe { libc::kill(first.id() as i32, libc::SIGUSR1) }, 0);
-    assert!(first.wait().unwrap().success());
+    assert_eq!(interrupted(&mut job(), &run, libc::SIGUSR1), Some(0));
     assert_eq!(fs::read_to_string(&requeued).unwrap(), "requeue 4711\n");
     assert!(!run.join("report.html").exists());
-    let second = job().output().unwrap();
-    assert!(second.status.success(), "{}", text(&second));
-    assert!(text(&second).contains("--resume"), "{}", text(&second));
+    assert_contains(&said(&succeeds(&mut job())), &["--resume"]);
     assert!(run.join("report.html").exists());
     let rows = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     assert_eq!(rows.lines().count(), 40);
-    assert_eq!(
-        fs::read_to_string(&requeued).unwrap(),
-        "requeue 4711\n",
-        "it was requeued again"
-    );
+    let again = fs::read_to_string(&requeued).unwrap();
+    assert_eq!(again, "requeue 4711\n", "it was requeued again");
 }
 
 #[test]
 fn a_job_fails_if_its_run_fails() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = bash("gpu.sbatch", dir.path());
-    let output = command
-        .args(["run", "--data", "no/such/folder"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-    assert!(text(&output).contains("no/such/folder"), "{}", text(&output));
+    let error = stderr(command.args(["run", "--data", "no/such/folder"]));
+    assert_contains(&error, &["no/such/folder"]);
 }
 
 #[test]
 fn the_template_of_ranks_trains() {
     let dir = tempfile::tempdir().unwrap();
-    let data = program::tiny_forest(dir.path(), 40);
+    let data = tiny_forest(dir.path(), 40);
     let mut command = bash("ranks.sbatch", dir.path());
     command.args(["2", "the run", "--data"]).arg(&data).args(TINY);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output));
+    succeeds(&mut command);
     assert!(dir.path().join("the run/report.html").exists());
 }

@@ -1,7 +1,4 @@
 //! Mixed-precision training: emulated operators against candle's low-precision ones, and steps with loss scaling.
-#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
-
-mod program;
 
 use std::sync::{Arc, Mutex};
 
@@ -16,6 +13,8 @@ use canopy::{
     },
     train::{Loss, MicroBatch, Step, Stepped},
 };
+
+use crate::assert_contains;
 
 const LOSS: Loss = Loss {
     smoothing: 0.1,
@@ -292,75 +291,6 @@ fn low_precision_is_emulated_on_the_cpu_and_its_description_says_so() {
     for precision in [Precision::Tf32, Precision::Bf16, Precision::Fp16] {
         assert!(precision.lowering(&cpu).is_some());
         let description = precision.description(&cpu).unwrap();
-        assert!(
-            description.contains("emulated: shows accuracy, not speed"),
-            "{description}"
-        );
+        assert_contains(&description, &["emulated: shows accuracy, not speed"]);
     }
-}
-
-#[test]
-fn the_program_reports_emulation_and_endless_overflow() {
-    let dir = tempfile::tempdir().unwrap();
-    let data = program::tiny_forest(dir.path(), 40);
-    let train = |name: &str, more: &[&str]| {
-        let mut command = program::canopy();
-        command.args([
-            "train",
-            "--batch",
-            "4",
-            "--points",
-            "32",
-            "--width",
-            "16",
-            "--precision",
-            "fp16",
-        ]);
-        command
-            .args(more)
-            .arg("--data")
-            .arg(&data)
-            .arg("--out")
-            .arg(dir.path().join(name));
-        command
-    };
-    let output = train("run", &["--epochs", "2"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    assert!(
-        said.contains("precision: fp16, emulated: shows accuracy, not speed"),
-        "{said}"
-    );
-    assert!(said.contains(", loss scale "), "{said}");
-    let page = std::fs::read_to_string(dir.path().join("run/report.html")).unwrap();
-    assert!(page.contains("emulated: shows accuracy, not speed"));
-    // Every step overflows and is skipped, until the run fails.
-    let said = program::stderr(&mut train("static", &["--epochs", "40", "--loss-scale", "1e38"]));
-    assert!(said.contains("overflowed in 100 steps in a row"), "{said}");
-    let said = program::stderr(&mut train("none", &["--loss-scale", "fast"]));
-    assert!(said.contains("loss-scale is 'fast'"), "{said}");
-}
-
-#[test]
-fn bench_precision_prints_the_memory_of_each_format() {
-    let output = program::canopy()
-        .args(["bench", "precision", "--bytes", "--json"])
-        .output()
-        .unwrap();
-    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let of = |format: &str, key: &str| {
-        let row = rows
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|r| r["format"] == format)
-            .unwrap();
-        row[key].as_f64().unwrap()
-    };
-    assert_eq!(
-        (of("fp32", "a_parameter"), of("bf16", "a_parameter")),
-        (16.0, 16.0)
-    );
-    assert_eq!(of("fp32", "activations_mb"), 2.0 * of("fp16", "activations_mb"));
-    assert_eq!(of("tf32", "activations_mb"), of("fp32", "activations_mb"));
 }

@@ -1,14 +1,10 @@
 //! The page of a run is well-formed and honest, whatever the run's results are.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod made_run;
-
+use crate::made_run::{HOSTILE, run, seven, tree};
 use canopy::{
     report::{ColorBy, ViewCloud, run_page, view_page, write},
     train::{ClassRow, Evaluation, RunReport, metrics},
 };
-use made_run::{HOSTILE, run, seven, tree};
 
 /// Checks that all elements are closed, in order, and returns their number.
 fn balanced(html: &str) -> usize {

@@ -1,11 +1,7 @@
 //! `--nvtx`, against a profiler's side of NVTX that writes down the ranges: a library that the program loads by
 //! NVTX_INJECTION64_PATH, as Nsight Systems has it loaded.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod program;
-
-use std::{fs, path::Path};
+use crate::*;
 
 const INJECTION: &str = r#"
 #include <stdint.h>
@@ -35,32 +31,24 @@ int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t)) {
 "#;
 
 /// The library, if there is a compiler for it.
-fn compiled(folder: &Path) -> Option<std::path::PathBuf> {
+fn compiled(folder: &Path) -> Option<PathBuf> {
     let (source, library) = (folder.join("injection.c"), folder.join("libinjection.so"));
     fs::write(&source, INJECTION).unwrap();
-    let mut gcc = std::process::Command::new("gcc");
+    let mut gcc = Command::new("gcc");
     let out = gcc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
     let out = out.output().ok()?;
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success(), "{}", text(&out.stderr));
     Some(library)
 }
 
 #[test]
 fn spans_are_nvtx_ranges_of_a_profiler() {
     let dir = tempfile::tempdir().unwrap();
-    let data = program::tiny_forest(dir.path(), 18);
+    let data = tiny_forest(dir.path(), 18);
     let (list, run) = (dir.path().join("ranges"), dir.path().join("run"));
-    let mut train = program::canopy();
-    train.args([
-        "train", "--epochs", "2", "--batch", "4", "--points", "48", "--width", "16",
-    ]);
-    train.args(["--device", "cpu", "--profile", "--nvtx", "--data"]);
-    train.arg(&data).arg("--out").arg(&run);
+    let mut train = train(&data, &run, "--epochs 2 --profile --nvtx");
     if cfg!(not(feature = "nvtx")) {
-        let said = train.output().unwrap();
-        assert!(said.status.success());
-        let said = String::from_utf8_lossy(&said.stderr);
-        assert!(said.contains("--features nvtx"), "{said}");
+        assert_contains(&text(&succeeds(&mut train).stderr), &["--features nvtx"]);
         return;
     }
     let Some(library) = compiled(dir.path()).filter(|_| cfg!(target_os = "linux")) else {
@@ -70,8 +58,7 @@ fn spans_are_nvtx_ranges_of_a_profiler() {
     train
         .env("NVTX_INJECTION64_PATH", library)
         .env("LIST_OF_RANGES", &list);
-    let said = train.output().unwrap();
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    succeeds(&mut train);
 
     let trace = fs::read_to_string(run.join("profile/trace.json")).unwrap();
     let spans = canopy::profile::from_chrome(&trace).unwrap().spans;

@@ -4,7 +4,6 @@
 //! points in every cloud (ties in the maximum) and some γ negative. An error is the greatest difference in a
 //! tensor over the greatest value in it. In f32 it must stay under 1e-5 (PyTorch's own is up to 5e-6, see
 //! `goldens/README.md`); in f64 under 1e-12, which shows that the error in f32 is rounding.
-#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,38 +15,14 @@ use canopy::model::{PointNet, orthogonality};
 use canopy::optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig, clip_grad_norm};
 use canopy::schedule::cosine_with_warmup;
 
+use crate::{golden, relative, values};
+
 const STEPS: u64 = 10;
 
 type Tensors = HashMap<String, Tensor>;
 
-fn folder() -> PathBuf {
+pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens")
-}
-
-fn golden(name: &str) -> Tensors {
-    let path = folder().join(format!("{name}.safetensors"));
-    candle_core::safetensors::load(path, &Device::Cpu).unwrap()
-}
-
-fn values(tensor: &Tensor) -> Vec<f64> {
-    let flat = tensor.to_dtype(DType::F64).unwrap().flatten_all().unwrap();
-    flat.to_vec1().unwrap()
-}
-
-/// Greatest difference over greatest value. A NaN is an infinite error.
-fn relative(got: &[f64], expected: &[f64]) -> f64 {
-    assert_eq!(got.len(), expected.len());
-    let greatest = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold(
-            0.0,
-            |m: f64, v| if v.is_nan() { f64::INFINITY } else { m.max(v.abs()) },
-        )
-    };
-    let difference = greatest(&mut got.iter().zip(expected).map(|(g, e)| g - e));
-    if difference == 0.0 {
-        return 0.0;
-    }
-    difference / greatest(&mut expected.iter().copied())
 }
 
 /// The worst error of each group of tensors, and the limit for all.
@@ -102,7 +77,7 @@ struct Case {
 
 impl Case {
     fn new(kind: &'static str, dtype: DType, plain: bool) -> Self {
-        let golden = golden(&format!("{kind}.golden"));
+        let golden = golden(kind);
         let form = if plain { "plain" } else { "fused" };
         Self {
             kind,
@@ -288,7 +263,7 @@ fn plain_form_matches_pytorch_in_f64_much_closer() {
 #[test]
 fn optimizers_match_pytorch_on_gradients_of_all_sizes() {
     for (dtype, limit) in [(DType::F64, 1e-12), (DType::F32, 1e-6)] {
-        let golden = golden("optimizers.golden");
+        let golden = golden("optimizers");
         let get = |key: &str| golden[key].to_dtype(dtype).unwrap();
         let (start, grads) = (get("alone.start"), get("alone.grads"));
         let mut compared = Compared {
@@ -313,7 +288,7 @@ fn optimizers_match_pytorch_on_gradients_of_all_sizes() {
 #[test]
 fn a_pytorch_file_with_biases_and_convolutions_gives_pytorchs_logits() {
     let model = PointNet::open(&folder().join("biased.weights.safetensors"), &Device::Cpu).unwrap();
-    let golden = golden("biased.golden");
+    let golden = golden("biased");
     let out = model
         .forward(&golden["points"], &Pass::eval().plain(true))
         .unwrap();
@@ -348,10 +323,7 @@ fn pytorch_reads_what_canopy_writes() {
             .unwrap();
         let said = String::from_utf8_lossy(&run.stdout);
         print!("{said}");
-        assert!(
-            run.status.success(),
-            "{said}{}",
-            String::from_utf8_lossy(&run.stderr)
-        );
+        let errors = String::from_utf8_lossy(&run.stderr);
+        assert!(run.status.success(), "{said}{errors}");
     }
 }

@@ -1,12 +1,11 @@
 //! Loss scaling against PyTorch's and DeepSpeed's, step by step. `goldens/make_scalers.py` created the reference.
-#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use candle_core::{DType, Device, Tensor};
 use canopy::precision::{DeepSpeedScaler, DynamicScaler, GradScaler, LossScale, found_inf, unscale};
 use serde_json::Value;
 
 fn golden() -> (Vec<bool>, Vec<Value>) {
-    let text = include_str!("goldens/scalers.golden.json");
+    let text = include_str!("../goldens/scalers.golden.json");
     let mut whole: Value = serde_json::from_str(text).unwrap();
     let overflows = serde_json::from_value(whole["overflows"].take()).unwrap();
     (overflows, serde_json::from_value(whole["cases"].take()).unwrap())
@@ -84,29 +83,6 @@ fn each_method_is_called_once_per_step() {
     assert!(scaler.step(&mut grads, |_| Ok(())).is_err());
     scaler.update().unwrap();
     assert!(scaler.step(&mut grads, |_| Ok(())).unwrap());
-}
-
-#[test]
-fn fp16_gradients_are_unscaled_in_f32() {
-    let half = Tensor::new(&[6f32, 1e-7], &Device::Cpu).unwrap();
-    let mut grads = vec![half.to_dtype(DType::F16).unwrap()];
-    assert!(!unscale(&mut grads, 4.0).unwrap());
-    assert_eq!(grads[0].dtype(), DType::F32);
-    let values: Vec<f32> = grads[0].to_vec1().unwrap();
-    assert_eq!(values[0], 1.5);
-    assert!(values[1] > 0.0, "it would underflow in fp16");
-}
-
-#[test]
-fn found_inf_detects_infinity_and_nan_but_not_large_values() {
-    assert!(!found_inf(&[]).unwrap());
-    assert!(!found_inf(&gradients(false)).unwrap());
-    assert!(found_inf(&gradients(true)).unwrap());
-    let nan = Tensor::new(&[0f32, f32::NAN], &Device::Cpu).unwrap();
-    assert!(found_inf(&[gradients(false).remove(0), nan]).unwrap());
-    // The sum of finite values may overflow; the values themselves do not.
-    let large = Tensor::full(f32::MAX, 64, &Device::Cpu).unwrap();
-    assert!(!found_inf(&[large]).unwrap());
 }
 
 #[test]

@@ -1,5 +1,4 @@
 //! Collectives over threads: their results, their traffic, and their errors.
-#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::{thread, time::Duration};
 

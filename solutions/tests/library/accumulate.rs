@@ -1,7 +1,5 @@
 //! Accumulated steps of the trainer, against one step over the same clouds.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor, Var};
 use canopy::{

@@ -1,0 +1,48 @@
+//! Training in low precision, and `canopy bench precision`.
+
+use crate::*;
+
+#[test]
+fn the_program_reports_emulation_and_endless_overflow() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = tiny_forest(dir.path(), 40);
+    let train = |name: &str, words: &str| {
+        train(
+            &data,
+            &dir.path().join(name),
+            &format!("--precision fp16 {words}"),
+        )
+    };
+    let said = text(&succeeds(&mut train("run", "--epochs 2")).stderr);
+    assert_contains(
+        &said,
+        &[
+            "precision: fp16, emulated: shows accuracy, not speed",
+            ", loss scale ",
+        ],
+    );
+    let page = fs::read_to_string(dir.path().join("run/report.html")).unwrap();
+    assert!(page.contains("emulated: shows accuracy, not speed"));
+    // Every step overflows and is skipped, until the run fails.
+    let said = stderr(&mut train("static", "--epochs 40 --loss-scale 1e38"));
+    assert_contains(&said, &["overflowed in 100 steps in a row"]);
+    let said = stderr(&mut train("none", "--loss-scale fast"));
+    assert_contains(&said, &["loss-scale is 'fast'"]);
+}
+
+#[test]
+fn bench_precision_prints_the_memory_of_each_format() {
+    let rows = json(&mut canopy("bench precision --bytes --json"));
+    let of = |format: &str, key: &str| {
+        let mut rows = rows.as_array().unwrap().iter();
+        rows.find(|r| r["format"] == format).unwrap()[key]
+            .as_f64()
+            .unwrap()
+    };
+    assert_eq!(
+        (of("fp32", "a_parameter"), of("bf16", "a_parameter")),
+        (16.0, 16.0)
+    );
+    assert_eq!(of("fp32", "activations_mb"), 2.0 * of("fp16", "activations_mb"));
+    assert_eq!(of("tf32", "activations_mb"), of("fp32", "activations_mb"));
+}
