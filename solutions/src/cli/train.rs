@@ -19,7 +19,8 @@ use crate::{
     profile::monitor::Log,
     report,
     train::{
-        BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, ranks::Pieces, summary,
+        BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, ranks::RankFunctions,
+        summary,
     },
 };
 
@@ -72,12 +73,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Some(path) => resume(path, &args)?,
         None => start(&args)?,
     };
-    trainer.pieces = Pieces {
-        rank_0_is_stuck: |why| {
+    trainer.functions = RankFunctions {
+        rank_0_has_stalled: |why| {
             eprintln!("error: {why}");
             std::process::exit(1);
         },
-        ..Pieces::default()
+        ..RankFunctions::default()
     };
     let path = trainer.folder.path().display().to_string();
     let folder = trainer.folder.path().to_owned();

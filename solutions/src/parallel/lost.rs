@@ -6,7 +6,7 @@ use std::{fmt, time::Duration};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The rank that waits.
-    pub by: usize,
+    pub waiting: usize,
     /// The rank that it waits for.
     pub rank: usize,
     /// The last activity that the other rank reported.
@@ -17,14 +17,16 @@ pub struct Lost {
 
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { by, rank, doing, .. } = self;
+        let Self {
+            waiting, rank, doing, ..
+        } = self;
         match self.silent {
             Some(silent) => write!(
                 f,
-                "rank {by} waits for rank {rank}, which gave no sign of life for {:.1} s; its last activity: {doing}",
+                "rank {waiting} waits for rank {rank}, which gave no sign of life for {:.1} s; its last activity: {doing}",
                 silent.as_secs_f64()
             ),
-            None => write!(f, "rank {by} waits for rank {rank}, which {doing}"),
+            None => write!(f, "rank {waiting} waits for rank {rank}, which {doing}"),
         }
     }
 }

@@ -62,7 +62,7 @@ impl Rank {
     fn lost(&self, rank: usize, silent: Option<Duration>) -> anyhow::Error {
         let doing = self.activity(rank).0;
         let lost = Lost {
-            by: self.rank,
+            waiting: self.rank,
             rank,
             doing,
             silent,

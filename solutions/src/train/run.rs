@@ -13,7 +13,7 @@ use candle_core::Tensor;
 
 use super::{
     Display, EpochRow, Loss, Replica, Running, StepInputs, Trainer, checkpoint, plan,
-    ranks::{Job, Wishes},
+    ranks::{Job, Requests},
     tensorboard::EventWriter,
 };
 use crate::{
@@ -118,7 +118,7 @@ impl Trainer {
         };
         let clouds: usize = todo.iter().flatten().map(Vec::len).sum();
         let own = match job {
-            Some(_) => self.pieces.shares(&todo, 0, self.config.ranks)?,
+            Some(_) => self.functions.shares(&todo, 0, self.config.ranks)?,
             None => todo.clone(),
         };
         let mut incoming = loader.epoch(epoch as u64, own.concat());
@@ -129,24 +129,24 @@ impl Trainer {
             })?;
             self.step((whole, &batches), objective, job.as_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
-            let mine = Wishes {
+            let mine = Requests {
                 read: display.step(epoch),
                 save: self.last_save.elapsed() > Duration::from_secs_f64(self.config.checkpoint_seconds),
                 stop: stop.load(Ordering::Relaxed),
             };
-            let wishes = match job {
+            let requests = match job {
                 Some(job) => job.member.agree(mine)?,
                 None => mine,
             };
-            self.read(wishes, job.as_ref())?;
-            if wishes.read {
+            self.read(requests, job.as_ref())?;
+            if requests.read {
                 let rate = self.running.seen as f64 / start.elapsed().as_secs_f64();
                 display.figures(self.running.loss(), self.running.accuracy(), rate);
             }
-            if wishes.save || wishes.stop {
+            if requests.save || requests.stop {
                 self.save()?;
             }
-            if wishes.stop {
+            if requests.stop {
                 return Ok(Outcome::Stopped);
             }
             if let Some(job) = job {
@@ -154,7 +154,7 @@ impl Trainer {
                     .doing(&format!("in step {}, loading", self.progress.step));
             }
         }
-        let end = Wishes {
+        let end = Requests {
             read: true,
             save: true,
             stop: false,
@@ -168,13 +168,13 @@ impl Trainer {
         Ok(Outcome::Done)
     }
 
-    /// Reads loss and accuracy of the epoch so far, over all ranks, if anything in `wishes` needs them.
-    fn read(&mut self, wishes: Wishes, job: Option<&Job>) -> Result<()> {
+    /// Reads loss and accuracy of the epoch so far, over all ranks, if anything in `requests` needs them.
+    fn read(&mut self, requests: Requests, job: Option<&Job>) -> Result<()> {
         match job {
             Some(job) => job
                 .member
-                .follow(wishes, &self.model, &mut self.running, self.progress.step),
-            None if wishes != Wishes::default() => self.running.read(&mut |_| Ok(())),
+                .follow(requests, &self.model, &mut self.running, self.progress.step),
+            None if requests != Requests::default() => self.running.read(&mut |_| Ok(())),
             None => Ok(()),
         }
     }

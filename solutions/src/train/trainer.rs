@@ -10,7 +10,7 @@ use super::{
     Checkpoint, Config, EpochRow, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved,
     checkpoint, evaluate,
     master::build_optimizer,
-    ranks::{Pieces, RankStats},
+    ranks::{RankFunctions, RankStats},
     take_up,
 };
 use crate::{
@@ -39,7 +39,7 @@ pub struct Trainer {
     /// Metrics of the epochs done.
     pub rows: Vec<EpochRow>,
     /// How several ranks share batches and average gradients.
-    pub pieces: Pieces,
+    pub functions: RankFunctions,
     /// Communication cost of rank 0.
     pub rank_stats: RankStats,
     /// Time of the fastest step so far, including the wait for the loader, in seconds; infinite before the first step.
@@ -100,7 +100,7 @@ impl Trainer {
             folder,
             progress,
             rows: Vec::new(),
-            pieces: Pieces::default(),
+            functions: RankFunctions::default(),
             rank_stats: RankStats::default(),
             fastest_step: f64::INFINITY,
             device,

@@ -11,22 +11,22 @@ use std::{
 
 use canopy::{
     parallel::{Link, ring_all_reduce},
-    train::{Config, ranks::Pieces},
+    train::{Config, ranks::RankFunctions},
 };
 
 use crate::shapes::*;
 
-fn error(config: Config, source: Shapes, pieces: Pieces) -> String {
-    match run(config, source, pieces) {
+fn error(config: Config, source: Shapes, functions: RankFunctions) -> String {
+    match run(config, source, functions) {
         Ok(_) => panic!("expected an error"),
         Err(error) => format!("{error:#}"),
     }
 }
 
 /// An all-reduce that does `fault` on rank `rank` when it is called for the 20th time there.
-fn faulty(rank: usize, fault: fn(&mut [f32])) -> Pieces {
+fn faulty(rank: usize, fault: fn(&mut [f32])) -> RankFunctions {
     let calls = AtomicU32::new(0);
-    Pieces {
+    RankFunctions {
         all_reduce: Arc::new(move |link: &dyn Link, data: &mut [f32]| {
             let here = link.rank() == rank && calls.fetch_add(1, SeqCst) == 20;
             if here {
@@ -38,7 +38,7 @@ fn faulty(rank: usize, fault: fn(&mut [f32])) -> Pieces {
             }
             Ok(())
         }),
-        ..pieces()
+        ..functions()
     }
 }
 
@@ -91,7 +91,7 @@ fn a_stalled_rank_ends_the_run_at_the_deadline() {
     let place = all.iter().position(|&r| r == 4).unwrap();
     let (batch, rank) = (place / 8, place % 8 % 3);
     if rank > 0 {
-        let message = error(short, slow, pieces());
+        let message = error(short, slow, functions());
         let expected = format!("in step {batch}, loading");
         assert!(
             message.contains(&format!("rank {rank} gave no sign of life")) && message.contains(&expected),
@@ -109,12 +109,12 @@ fn a_stall_of_rank_0_is_reported_by_another_rank() {
         rank_deadline: 0.3,
         ..config(2)
     };
-    let pieces = Pieces {
-        rank_0_is_stuck: |why| {
+    let functions = RankFunctions {
+        rank_0_has_stalled: |why| {
             assert!(why.contains("rank 0 gave no sign"), "{why}");
             REPORTED.store(true, SeqCst);
         },
-        ..pieces()
+        ..functions()
     };
     let plan = canopy::train::Plan {
         config: &short,
@@ -125,14 +125,14 @@ fn a_stall_of_rank_0_is_reported_by_another_rank() {
         slow: Some(plan.steps(0, 0).unwrap()[2][0][0]),
         ..Shapes::default()
     };
-    error(short, slow, pieces);
+    error(short, slow, functions);
     assert!(REPORTED.load(SeqCst));
 }
 
 #[test]
 fn an_unreadable_cloud_is_an_error_that_names_it_and_its_rank() {
     let (record, source) = Shapes::one_unreadable();
-    let message = error(config(3), source, pieces());
+    let message = error(config(3), source, functions());
     assert!(message.contains("rank 1 failed, in step 1, loading"), "{message}");
     assert!(
         message.contains(&format!("cloud {record}")) && message.contains("cannot be read"),
@@ -159,7 +159,7 @@ fn differing_parameters_are_detected_at_the_end_of_the_epoch_or_every_n_steps() 
 #[test]
 fn an_error_of_the_callback_ends_an_evaluation() {
     let dir = tempfile::tempdir().unwrap();
-    let trainer = trainer(dir.path(), config(1), Shapes::default(), pieces());
+    let trainer = trainer(dir.path(), config(1), Shapes::default(), functions());
     let records: Vec<usize> = (0..40).collect();
     let mut batches = 0;
     let ended = trainer.predict(&records, 1, &mut |_| {

@@ -10,7 +10,7 @@ use canopy::{
     model::Kind,
     parallel::{Link, ring_all_reduce},
     precision::Precision,
-    train::{Config, Outcome, RunFolder, Trainer, ranks::Pieces},
+    train::{Config, Outcome, RunFolder, Trainer, ranks::RankFunctions},
 };
 use canopy_data::split::Split;
 
@@ -19,15 +19,15 @@ use crate::shapes::*;
 /// Returns the largest difference of a parameter between a run of one rank and a run of several, the median of three seeds.
 /// If two points of a cloud attain a maximum within rounding, the max may select the other one, and the runs differ from
 /// there on. This is rare with a small network, but depends on the CPU.
-fn apart(one: &Config, several: &Config, pieces: &Pieces) -> f32 {
+fn apart(one: &Config, several: &Config, functions: &RankFunctions) -> f32 {
     let mut of_seed: Vec<f32> = (1..=3)
         .map(|seed| {
             let seeded = |config: &Config| Config {
                 seed,
                 ..config.clone()
             };
-            let one = run(seeded(one), Shapes::default(), Pieces::default()).unwrap();
-            let several = run(seeded(several), Shapes::default(), pieces.clone()).unwrap();
+            let one = run(seeded(one), Shapes::default(), RankFunctions::default()).unwrap();
+            let several = run(seeded(several), Shapes::default(), functions.clone()).unwrap();
             assert_eq!(one.progress.step, several.progress.step);
             assert!(
                 one.rows
@@ -63,7 +63,7 @@ fn fifty_steps_of_several_ranks_match_those_of_one() {
     for model in [Kind::Full, Kind::Vanilla] {
         for ranks in [2, 3] {
             let of = |ranks| Config { model, ..sgd(ranks) };
-            let found = apart(&of(1), &of(ranks), &pieces());
+            let found = apart(&of(1), &of(ranks), &functions());
             assert!(found < 1e-5, "{model}, {ranks} ranks: {found}");
         }
     }
@@ -80,8 +80,8 @@ fn with_adam_the_losses_match_those_of_one() {
                 seed,
                 ..config(ranks)
             };
-            let one = run(seeded(1), Shapes::default(), Pieces::default()).unwrap();
-            let two = run(seeded(2), Shapes::default(), pieces()).unwrap();
+            let one = run(seeded(1), Shapes::default(), RankFunctions::default()).unwrap();
+            let two = run(seeded(2), Shapes::default(), functions()).unwrap();
             let rows = one.rows.iter().zip(&two.rows);
             rows.map(|(a, b)| (a.train_loss - b.train_loss).abs())
                 .fold(0.0, f64::max)
@@ -100,12 +100,12 @@ fn class_weights_accumulation_and_overlap_do_not_change_the_steps() {
         batch: 10,
         ..sgd(ranks)
     };
-    let at_once = Pieces {
+    let at_once = RankFunctions {
         overlap: false,
-        ..pieces()
+        ..functions()
     };
-    for pieces in [pieces(), at_once] {
-        let found = apart(&all(1), &all(4), &pieces);
+    for functions in [functions(), at_once] {
+        let found = apart(&all(1), &all(4), &functions);
         assert!(found < 1e-5, "{found}");
     }
 }
@@ -132,11 +132,14 @@ fn ranks_in_low_precision_with_accumulation_match_one_rank() {
                 epochs: 1,
                 ..sgd(ranks)
             };
-            let pieces = Pieces { overlap, ..pieces() };
-            let one = run(all(1), Shapes::default(), Pieces::default()).unwrap();
-            let two = run(all(2), Shapes::default(), pieces).unwrap();
+            let functions = RankFunctions {
+                overlap,
+                ..functions()
+            };
+            let one = run(all(1), Shapes::default(), RankFunctions::default()).unwrap();
+            let two = run(all(2), Shapes::default(), functions).unwrap();
             let dir = tempfile::tempdir().unwrap();
-            let start = trainer(dir.path(), all(1), Shapes::default(), Pieces::default());
+            let start = trainer(dir.path(), all(1), Shapes::default(), RankFunctions::default());
             let (found, moved) = (off(&one, &two), off(&one, &start));
             println!("{precision} {loss_scale} overlap {overlap}: {found} of {moved}");
             assert_eq!(one.progress.left_out, two.progress.left_out);
@@ -155,7 +158,7 @@ fn an_overflow_on_one_rank_makes_all_ranks_skip_the_step() {
         ..sgd(ranks)
     };
     let calls = AtomicU32::new(0);
-    let overflowing = Pieces {
+    let overflowing = RankFunctions {
         overlap: false,
         average: canopy::parallel::average_gradients,
         all_reduce: Arc::new(move |link: &dyn Link, data: &mut [f32]| {
@@ -164,9 +167,9 @@ fn an_overflow_on_one_rank_makes_all_ranks_skip_the_step() {
             }
             ring_all_reduce(link, data)
         }),
-        ..pieces()
+        ..functions()
     };
-    let fine = run(config(2), Shapes::default(), pieces()).unwrap();
+    let fine = run(config(2), Shapes::default(), functions()).unwrap();
     let skipped = run(config(2), Shapes::default(), overflowing).unwrap();
     assert_eq!((fine.progress.left_out.1, skipped.progress.left_out.1), (0, 1));
 }
@@ -181,7 +184,7 @@ fn master_weights_keep_the_weights_in_bf16_on_one_and_two_ranks() {
         ..sgd(ranks)
     };
     for ranks in [1, 2] {
-        let trained = run(config(ranks), Shapes::default(), pieces()).unwrap();
+        let trained = run(config(ranks), Shapes::default(), functions()).unwrap();
         let all = numbers(&trained, false);
         assert!(all.iter().all(|v| v.to_bits() & 0xffff == 0), "{ranks} ranks");
         assert!(trained.rows.last().unwrap().train_loss < trained.rows[0].train_loss);
@@ -206,7 +209,7 @@ fn plain_operators_synchronise_batch_norm_too() {
         epochs: 2,
         ..sgd(ranks)
     };
-    let found = apart(&plain(1), &plain(2), &pieces());
+    let found = apart(&plain(1), &plain(2), &functions());
     assert!(found < 1e-5, "{found}");
 }
 
@@ -217,8 +220,8 @@ fn without_synchronised_batch_norm_ranks_agree_with_each_other_but_not_with_one(
         epochs: 2,
         ..config(ranks)
     };
-    let one = run(alone(1), Shapes::default(), Pieces::default()).unwrap();
-    let two = run(alone(2), Shapes::default(), pieces()).unwrap();
+    let one = run(alone(1), Shapes::default(), RankFunctions::default()).unwrap();
+    let two = run(alone(2), Shapes::default(), functions()).unwrap();
     let pairs = numbers(&one, false).into_iter().zip(numbers(&two, false));
     let found = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     assert!(found > 1e-3, "{found}");
@@ -226,7 +229,7 @@ fn without_synchronised_batch_norm_ranks_agree_with_each_other_but_not_with_one(
 
 #[test]
 fn the_gradient_traffic_is_that_of_a_ring() {
-    let trainer = run(config(4), Shapes::default(), pieces()).unwrap();
+    let trainer = run(config(4), Shapes::default(), functions()).unwrap();
     let stats = trainer.rank_stats;
     let bytes = trainer.model.param_count() as f64 * 4.0;
     let sent = stats.gradients.bytes as f64 / stats.steps as f64;
@@ -267,10 +270,10 @@ fn invalid_rank_settings_are_refused() {
 #[test]
 fn a_run_that_is_stopped_resumes_bit_identically() {
     let dir = tempfile::tempdir().unwrap();
-    let whole = run(config(2), Shapes::default(), pieces()).unwrap();
+    let whole = run(config(2), Shapes::default(), functions()).unwrap();
     // A signal in the middle of the fourth step.
     static STOP: AtomicBool = AtomicBool::new(false);
-    let mut stopping = pieces();
+    let mut stopping = functions();
     let calls = AtomicU32::new(0);
     let buckets = 7;
     stopping.all_reduce = Arc::new(move |link: &dyn Link, data: &mut [f32]| {
@@ -291,7 +294,7 @@ fn a_run_that_is_stopped_resumes_bit_identically() {
     };
     let device = device::choose("cpu").unwrap();
     let mut again = Trainer::resume(checkpoint, data(Shapes::default()), split, device, folder).unwrap();
-    again.pieces = pieces();
+    again.functions = functions();
     assert_eq!(again.run(&AtomicBool::new(false)).unwrap(), Outcome::Done);
     assert!(numbers(&whole, true) == numbers(&again, true), "the bits differ");
     let figures = |t: &Trainer| {

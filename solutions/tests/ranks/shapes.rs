@@ -7,7 +7,7 @@ use canopy::{
     device,
     model::Kind,
     parallel::BucketSizes,
-    train::{Config, Outcome, Plan, RunFolder, Trainer, ranks::Pieces},
+    train::{Config, Outcome, Plan, RunFolder, Trainer, ranks::RankFunctions},
 };
 use canopy_data::{Cloud, CloudSource, Dataset, Philox, Scan, TreeRecord, split::Split};
 
@@ -80,18 +80,18 @@ pub fn config(ranks: usize) -> Config {
 }
 
 /// Small, therefore many, buckets, so that their order matters.
-pub fn pieces() -> Pieces {
-    Pieces {
+pub fn functions() -> RankFunctions {
+    RankFunctions {
         sizes: BucketSizes {
             first: 1 << 10,
             others: 1 << 12,
         },
-        rank_0_is_stuck: |_| {},
-        ..Pieces::default()
+        rank_0_has_stalled: |_| {},
+        ..RankFunctions::default()
     }
 }
 
-pub fn trainer(dir: &Path, config: Config, source: Shapes, pieces: Pieces) -> Trainer {
+pub fn trainer(dir: &Path, config: Config, source: Shapes, functions: RankFunctions) -> Trainer {
     let split = Split {
         train: (0..40).collect(),
         ..Split::default()
@@ -99,13 +99,13 @@ pub fn trainer(dir: &Path, config: Config, source: Shapes, pieces: Pieces) -> Tr
     let folder = RunFolder::create(&dir.join(format!("run-{}", config.ranks))).unwrap();
     let device = device::choose("cpu").unwrap();
     let mut trainer = Trainer::new(config, data(source), split, device, folder).unwrap();
-    trainer.pieces = pieces;
+    trainer.functions = functions;
     trainer
 }
 
-pub fn run(config: Config, source: Shapes, pieces: Pieces) -> Result<Trainer> {
+pub fn run(config: Config, source: Shapes, functions: RankFunctions) -> Result<Trainer> {
     let dir = tempfile::tempdir().unwrap();
-    let mut trainer = trainer(dir.path(), config, source, pieces);
+    let mut trainer = trainer(dir.path(), config, source, functions);
     let outcome = trainer.run(&AtomicBool::new(false))?;
     assert_eq!(outcome, Outcome::Done);
     Ok(trainer)

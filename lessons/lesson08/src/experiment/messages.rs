@@ -7,7 +7,7 @@ use canopy::parallel::{
 };
 use lesson08::Lesson08;
 
-use super::{pieces::ring, runs::RANKS};
+use super::{functions::ring, runs::RANKS};
 
 /// Lengths of the timed messages, in numbers.
 const SIZES: [usize; 7] = [1, 64, 1 << 10, 1 << 13, 1 << 16, 1 << 18, 1 << 20];

@@ -1,6 +1,6 @@
 //! The parts of the experiment.
 
+pub mod functions;
 pub mod messages;
-pub mod pieces;
 pub mod results;
 pub mod runs;

@@ -9,7 +9,7 @@ use canopy::train::{
 use canopy_data::Dataset;
 use lesson08::Lesson08;
 
-use super::pieces::pieces;
+use super::functions::functions;
 
 /// The numbers of ranks that are tried.
 pub const RANKS: [usize; 3] = [1, 2, 4];
@@ -65,7 +65,13 @@ impl Forest {
 
     fn run(&self, answer: &Lesson08, ranks: usize, batch: usize, overlap: bool) -> Result<ShortRun> {
         let config = self.config(ranks, batch);
-        short_run(&config, &self.data, &self.records, pieces(answer, overlap), false)
+        short_run(
+            &config,
+            &self.data,
+            &self.records,
+            functions(answer, overlap),
+            false,
+        )
     }
 
     /// All runs, after one for warm-up.
@@ -80,7 +86,7 @@ impl Forest {
             shared: each(|_| SHARED)?,
             grown: each(|ranks| EACH * ranks)?,
             at_once: self.run(answer, 2, SHARED, false)?,
-            other_bits: short_run(&one, &self.data, &self.records, pieces(answer, true), true)?,
+            other_bits: short_run(&one, &self.data, &self.records, functions(answer, true), true)?,
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     train::{
         Config,
         ranks::{
-            Pieces,
+            RankFunctions,
             measure::{ShortRun, short_run},
         },
         short::Forest,
@@ -113,7 +113,7 @@ impl Work {
         let most = args.ranks.iter().copied().max().unwrap_or(1);
         let one = |ranks: usize, batch: usize| -> Result<ShortRun> {
             let (config, records) = self.short(ranks, batch)?;
-            short_run(&config, &self.forest, &records, Pieces::default(), false)
+            short_run(&config, &self.forest, &records, RankFunctions::default(), false)
         };
         let weak = args.ranks.iter().map(|&p| one(p, args.batch * p));
         let strong = args.ranks.iter().map(|&p| one(p, args.batch * most));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use candle_core::{DType, Tensor, Var};
 
-use super::{Pieces, RankStats, activity::Activity, weights::like};
+use super::{RankFunctions, RankStats, activity::Activity, weights::like};
 use crate::{
     model::PointNet,
     parallel::{Collective, Rank, Reducer},
@@ -37,18 +37,18 @@ impl GradientAverage {
     pub fn new(
         model: &PointNet,
         link: Rank,
-        pieces: &Pieces,
+        functions: &RankFunctions,
         activity: Activity,
         timeout: Duration,
     ) -> Result<Self> {
         let params: Vec<Var> = model.params().into_iter().map(|(_, var)| var).collect();
         let sizes: Vec<usize> = params.iter().map(|p| p.elem_count()).collect();
-        let engine = if pieces.overlap {
+        let engine = if functions.overlap {
             let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
-            let buckets = (pieces.buckets)(&bytes, pieces.sizes);
+            let buckets = (functions.buckets)(&bytes, functions.sizes);
             Engine::Overlapped(Reducer::new(Box::new(link), sizes, buckets, timeout)?)
         } else {
-            Engine::AtOnce(link, pieces.average)
+            Engine::AtOnce(link, functions.average)
         };
         let share = RankShare {
             world_size: 1,

@@ -100,7 +100,7 @@ impl Reports {
     }
 
     /// Whether rank `rank` ended because rank 0 gave no sign of life, and rank 0 has not ended `patience` later.
-    pub fn rank_0_is_stuck(&self, rank: usize, patience: Duration) -> bool {
+    pub fn rank_0_has_stalled(&self, rank: usize, patience: Duration) -> bool {
         let silent = matches!(&self.lock().ends[rank], Some(End::Lost(lost)) if lost.rank == 0 && lost.silent.is_some());
         silent && !self.wait_for(patience, |ranks| ranks.ends[0].is_some())
     }

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Result, anyhow};
 use candle_core::{DType, Tensor};
 
-use super::{Member, Pieces, Wishes, ending::Reports, links::Links};
+use super::{Member, RankFunctions, Requests, ending::Reports, links::Links};
 use crate::{
     loader::{Collate, Loader},
     model::PointNet,
@@ -26,7 +26,7 @@ use crate::{
 pub struct Follower {
     pub rank: usize,
     pub reports: Reports,
-    pub pieces: Pieces,
+    pub functions: RankFunctions,
     config: Config,
     inputs: StepInputs,
     collate: Collate,
@@ -47,7 +47,7 @@ impl Follower {
         Ok(Self {
             rank,
             reports,
-            pieces: trainer.pieces.clone(),
+            functions: trainer.functions.clone(),
             config: trainer.config.clone(),
             inputs: trainer.step_inputs(None),
             collate: trainer.train_collate(),
@@ -76,7 +76,7 @@ impl Follower {
     fn steps(self, links: Links) -> Result<Outcome> {
         let (config, device) = (&self.config, &self.inputs.device);
         let model = PointNet::new(&config.network(self.classes), device, DType::F32, config.seed)?;
-        let mut member = Member::new(links, config, &self.pieces, &model, self.threads)?;
+        let mut member = Member::new(links, config, &self.functions, &model, self.threads)?;
         member.broadcast(&model)?;
         let mut optimizer = build_optimizer(config, &model)?;
         optimizer.load_state(&to_device(self.optimizer, device)?)?;
@@ -95,7 +95,7 @@ impl Follower {
         for epoch in first..config.epochs {
             let todo = plan.steps(epoch, skipped)?;
             skipped = 0;
-            let own = self.pieces.shares(&todo, self.rank, config.ranks)?;
+            let own = self.functions.shares(&todo, self.rank, config.ranks)?;
             member.doing(&format!("in step {step}, loading"));
             let mut batches = loader.epoch(epoch as u64, own.concat());
             let mut running = Running::default();
@@ -113,14 +113,14 @@ impl Follower {
                 replica.step((whole, &batches), now, Some(&mut member))?;
                 step += 1;
                 // Only rank 0 requests to read, save or stop.
-                let all = member.agree(Wishes::default())?;
+                let all = member.agree(Requests::default())?;
                 member.follow(all, &model, &mut running, step)?;
                 if all.stop {
                     return Ok(Outcome::Stopped);
                 }
                 member.doing(&format!("in step {step}, loading"));
             }
-            let end = Wishes {
+            let end = Requests {
                 read: true,
                 save: true,
                 stop: false,

@@ -28,7 +28,13 @@ impl Job {
         let threads = (rayon::current_num_threads() / trainer.config.ranks).max(1);
         let links = start_followers(trainer, threads, deadline)?;
         let reports = links.reports.clone();
-        let member = Member::new(links, &trainer.config, &trainer.pieces, &trainer.model, threads)?;
+        let member = Member::new(
+            links,
+            &trainer.config,
+            &trainer.functions,
+            &trainer.model,
+            threads,
+        )?;
         let job = Self {
             member,
             reports,
@@ -72,7 +78,7 @@ fn start_followers(trainer: &Trainer, threads: usize, deadline: Duration) -> Res
     let reports = Reports::new(world);
     let mut links = group(world, Algorithm::Ring, deadline)
         .into_iter()
-        .zip(group_with(world, &trainer.pieces.all_reduce, deadline))
+        .zip(group_with(world, &trainer.functions.all_reduce, deadline))
         .map(|(control, gradients)| Links {
             control,
             gradients,
@@ -90,9 +96,9 @@ fn spawn(follower: Follower, links: Links) -> Result<()> {
     let rank = follower.rank;
     let body = move || {
         let reports = follower.reports.clone();
-        let (stuck, deadline) = (follower.pieces.rank_0_is_stuck, follower.deadline());
+        let (stuck, deadline) = (follower.functions.rank_0_has_stalled, follower.deadline());
         follower.run(links);
-        if reports.rank_0_is_stuck(rank, deadline)
+        if reports.rank_0_has_stalled(rank, deadline)
             && let Some(fault) = reports.fault()
         {
             stuck(&format!("{fault:#}"));

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use candle_core::Var;
 use canopy_data::{Dataset, split::Split};
 
-use super::{Pieces, RankStats};
+use super::{RankFunctions, RankStats};
 use crate::{
     device::Chosen,
     train::{Config, RunFolder, Trainer},
@@ -47,7 +47,7 @@ pub fn short_run(
     config: &Config,
     data: &Dataset,
     records: &[usize],
-    pieces: Pieces,
+    functions: RankFunctions,
     other_bits: bool,
 ) -> Result<ShortRun> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder for a short run")?;
@@ -62,7 +62,7 @@ pub fn short_run(
         reason: None,
     };
     let mut trainer = Trainer::new(config.clone(), data.clone(), split, chosen, run)?;
-    trainer.pieces = pieces;
+    trainer.functions = functions;
     for (_, var) in trainer.model.params().iter().filter(|_| other_bits) {
         let changed = |v: f32| f32::from_bits(v.to_bits() ^ u32::from(v != 0.0));
         let other = super::weights::numbers(var)?.into_iter().map(changed);

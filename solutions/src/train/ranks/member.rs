@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    Pieces, RankStats,
+    RankFunctions, RankStats,
     activity::Activity,
     average::GradientAverage,
     control::Control,
@@ -25,7 +25,7 @@ use crate::{
 
 /// The requests of a rank after a step. All ranks fulfil the requests of any of them after the same step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct Requests {
     /// To read loss and accuracy.
     pub read: bool,
     /// To save a checkpoint.
@@ -53,7 +53,7 @@ impl Member {
     pub fn new(
         links: Links,
         config: &Config,
-        pieces: &Pieces,
+        functions: &RankFunctions,
         model: &PointNet,
         threads: usize,
     ) -> Result<Self> {
@@ -62,7 +62,7 @@ impl Member {
         let activity = Activity::new(rank, links.reports.clone(), control.clone());
         // A bucket may wait for a rank that is slow but alive.
         let patience = Duration::from_secs_f64(2.0 * config.rank_deadline);
-        let gradients = GradientAverage::new(model, links.gradients, pieces, activity.clone(), patience)?;
+        let gradients = GradientAverage::new(model, links.gradients, functions, activity.clone(), patience)?;
         let cores = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(move |i| format!("rank-{rank}-core-{i}"))
@@ -169,29 +169,35 @@ impl Member {
     ///
     /// # Errors
     /// As [`Member::barrier`].
-    pub fn agree(&self, mine: Wishes) -> Result<Wishes> {
+    pub fn agree(&self, mine: Requests) -> Result<Requests> {
         let mine = [mine.read, mine.save, mine.stop].map(|wish| f32::from(u8::from(wish)));
         let all = self.control.gather(&mine)?;
         let any = |i: usize| all.chunks_exact(mine.len()).any(|rank| rank[i] != 0.0);
-        Ok(Wishes {
+        Ok(Requests {
             read: any(0),
             save: any(1),
             stop: any(2),
         })
     }
 
-    /// Fulfils the agreed requests `wishes` after `step` steps: compares the parameters before a checkpoint and every
+    /// Fulfils the agreed requests `requests` after `step` steps: compares the parameters before a checkpoint and every
     /// [`Config::compare_ranks_every`] steps, and sums loss and accuracy over the ranks.
     ///
     /// # Errors
     /// Returns an error that names the rank whose parameters differ, the errors of [`Running::read`] and those of
     /// [`Member::barrier`].
-    pub fn follow(&self, wishes: Wishes, model: &PointNet, running: &mut Running, step: u64) -> Result<()> {
+    pub fn follow(
+        &self,
+        requests: Requests,
+        model: &PointNet,
+        running: &mut Running,
+        step: u64,
+    ) -> Result<()> {
         let every = self.config.compare_ranks_every;
-        if wishes.save || wishes.stop || (every > 0 && step.is_multiple_of(every)) {
+        if requests.save || requests.stop || (every > 0 && step.is_multiple_of(every)) {
             self.compare(model, step)?;
         }
-        if wishes != Wishes::default() {
+        if requests != Requests::default() {
             running.read(&mut |values| self.control.sum_f64(values))?;
         }
         Ok(())

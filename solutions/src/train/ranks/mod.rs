@@ -9,15 +9,15 @@ mod average;
 mod control;
 mod ending;
 mod follow;
+mod functions;
 mod job;
 mod links;
 pub mod measure;
 mod member;
-mod pieces;
 mod stats;
 mod weights;
 
+pub use functions::RankFunctions;
 pub(super) use job::Job;
-pub(super) use member::{Member, Wishes};
-pub use pieces::Pieces;
+pub(super) use member::{Member, Requests};
 pub use stats::RankStats;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use canopy::{
     parallel::{AllReduce, BucketSizes, Link},
-    train::ranks::Pieces,
+    train::ranks::RankFunctions,
 };
 use lesson08::Lesson08;
 
@@ -19,8 +19,8 @@ pub fn ring(answer: &Lesson08) -> AllReduce {
 
 /// Exercises 8.1 to 8.4 in the trainer. With `overlap`, the buckets of 8.3 are sent during the backward pass; without it, 8.4
 /// averages all gradients afterwards.
-pub fn pieces(answer: &Lesson08, overlap: bool) -> Pieces {
-    Pieces {
+pub fn functions(answer: &Lesson08, overlap: bool) -> RankFunctions {
+    RankFunctions {
         share: answer.share_of_epoch,
         buckets: answer.buckets,
         // The network is small, and so are its buckets: otherwise one would contain all gradients.
@@ -31,6 +31,6 @@ pub fn pieces(answer: &Lesson08, overlap: bool) -> Pieces {
         all_reduce: ring(answer),
         average: answer.average_gradients,
         overlap,
-        ..Pieces::default()
+        ..RankFunctions::default()
     }
 }

@@ -14,7 +14,7 @@ use crate::parallel::{
 /// functions.
 #[derive(Clone)]
 #[allow(clippy::type_complexity, reason = "a signature is clearest written out")]
-pub struct Pieces {
+pub struct RankFunctions {
     /// A rank's share of an epoch, as [`share_of_epoch`].
     pub share: fn(&[usize], usize, usize, bool) -> Vec<usize>,
     /// Assigns gradients to buckets, as [`buckets`].
@@ -29,10 +29,10 @@ pub struct Pieces {
     pub overlap: bool,
     /// Called with the reason if rank 0 itself gives no sign of life: it is the caller's thread, which no other thread can
     /// end. Does nothing by default; a program may print the reason and exit.
-    pub rank_0_is_stuck: fn(&str),
+    pub rank_0_has_stalled: fn(&str),
 }
 
-impl Default for Pieces {
+impl Default for RankFunctions {
     fn default() -> Self {
         Self {
             share: share_of_epoch,
@@ -41,12 +41,12 @@ impl Default for Pieces {
             all_reduce: Arc::new(ring_all_reduce),
             average: average_gradients,
             overlap: true,
-            rank_0_is_stuck: |_| {},
+            rank_0_has_stalled: |_| {},
         }
     }
 }
 
-impl Pieces {
+impl RankFunctions {
     /// Rank `rank`'s share of each micro-batch of each step.
     pub(in crate::train) fn shares(
         &self,
