@@ -131,24 +131,6 @@ mod tests {
     }
 
     #[test]
-    fn a_named_device_never_falls_back() {
-        let mut asked = Vec::new();
-        let mut broken = |n: usize| {
-            asked.push(n);
-            Err("the driver is too old".to_owned())
-        };
-        let said = choose_device("cuda:3", &mut broken).unwrap_err();
-        assert!(said.contains("cuda:3") && said.contains("too old"), "{said}");
-        let auto = choose_device("auto", &mut broken).unwrap();
-        assert_eq!(
-            (auto.cuda, auto.reason.as_deref()),
-            (None, Some("the driver is too old"))
-        );
-        assert_eq!(choose_device("cpu", &mut broken).unwrap().reason, None);
-        assert_eq!(asked, [3, 0]);
-    }
-
-    #[test]
     fn an_unknown_name_lists_the_known_ones() {
         for name in ["gpu", "cuda:x", "", "cuda:-1", "cuda:+1", "cuda:", "CPU"] {
             let e = choose(name).unwrap_err().to_string();

@@ -95,21 +95,6 @@ mod tests {
     }
 
     #[test]
-    fn rotation_keeps_height_and_distance_from_the_trunk() {
-        let (before, mut after) = (cloud(), cloud());
-        Augment {
-            turn: true,
-            ..Augment::NONE
-        }
-        .apply(&mut after, &mut [], &mut Philox::new(5, 9));
-        assert_ne!(before, after);
-        for (b, a) in before.iter().zip(&after) {
-            assert_eq!(b[2], a[2]);
-            approx::assert_relative_eq!(b[0].hypot(b[1]), a[0].hypot(a[1]), epsilon = 1e-6);
-        }
-    }
-
-    #[test]
     fn augmentation_is_a_function_of_the_stream_and_none_changes_nothing() {
         let run = |seed| {
             let mut c = cloud();

@@ -127,36 +127,6 @@ mod tests {
     use super::*;
     use crate::loader::{batches, epoch_order};
     use canopy_data::Philox;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn every_record_is_in_one_batch_with_others_of_its_bucket(
-            lengths in prop::collection::vec(0usize..100, 0..60), size in 1usize..9, seed: u64,
-        ) {
-            let bounds = [10, 30, 70];
-            let order = epoch_order(lengths.len(), seed, 0);
-            let cut = length_buckets(&lengths, &order, &bounds, size);
-            let mut all = cut.concat();
-            all.sort_unstable();
-            prop_assert_eq!(all, (0..lengths.len()).collect::<Vec<_>>());
-            let bucket = |r: usize| bounds.iter().filter(|&&b| b < lengths[r]).count();
-            for batch in &cut {
-                prop_assert!((1..=size).contains(&batch.len()));
-                prop_assert!(batch.iter().all(|&r| bucket(r) == bucket(batch[0])));
-            }
-        }
-    }
-
-    #[test]
-    fn full_buckets_are_batches_at_once_and_the_rest_at_the_end() {
-        let lengths = [5, 50, 10, 11, 900, 7, 50];
-        let order = [6, 0, 2, 4, 1, 3, 5];
-        assert_eq!(
-            length_buckets(&lengths, &order, &[10, 100], 2),
-            [vec![0, 2], vec![6, 1], vec![5], vec![3], vec![4]]
-        );
-    }
 
     #[test]
     fn epochs_by_length_differ_in_order_and_have_the_same_number_of_batches() {

@@ -151,24 +151,6 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_ahead_is_begun_and_nothing_after_the_end() {
-        let (begun, mut taken, most) = (AtomicUsize::new(0), 0, AtomicUsize::new(0));
-        let make = |i: usize| {
-            begun.fetch_max(i + 1, Ordering::SeqCst);
-            Ok(())
-        };
-        prefetched(100, 4, 3, &make, &mut |_: Result<()>| {
-            thread::sleep(Duration::from_millis(1));
-            most.fetch_max(begun.load(Ordering::SeqCst) - taken, Ordering::SeqCst);
-            taken += 1;
-            taken < 10
-        });
-        assert_eq!(taken, 10);
-        assert!(most.into_inner() <= 3);
-        assert!(begun.into_inner() <= 12);
-    }
-
-    #[test]
     fn threads_end_if_take_panics() {
         let live = AtomicUsize::new(0);
         let make = |i: usize| {

@@ -50,13 +50,6 @@ mod tests {
     use candle_core::Device;
 
     #[test]
-    fn micro_batches_count_by_their_weight() {
-        let of = |i: usize| Tensor::new(&[[1.0f32, 4.0][i], 2.0], &Device::Cpu).map(|g| vec![g]);
-        let sum = accumulated(&[4.0, 2.0], &mut |i| of(i)).unwrap();
-        assert_eq!(sum[0].to_vec1::<f32>().unwrap(), [2.0, 2.0]);
-    }
-
-    #[test]
     fn bad_weights_and_unequal_gradients_are_errors() {
         let one = |_| Tensor::new(&[1.0f32], &Device::Cpu).map(|g| vec![g]);
         for weights in [&[][..], &[0.0, 0.0], &[f64::NAN], &[f64::INFINITY]] {

@@ -107,13 +107,6 @@ mod tests {
     }
 
     #[test]
-    fn efficiencies_are_the_used_share_of_the_ranks() {
-        // One rank takes 10 s. Three ranks that share its work take 4 s; with one rank's work each, they take 12 s.
-        assert_relative_eq!(strong_efficiency(10.0, 4.0, 3), 10.0 / 12.0);
-        assert_relative_eq!(weak_efficiency(10.0, 12.0), 10.0 / 12.0);
-    }
-
-    #[test]
     fn the_ring_wins_for_long_messages_and_the_tree_for_short_ones() {
         let cost = Cost {
             alpha: 1e-5,

@@ -116,36 +116,6 @@ mod tests {
         })
     }
 
-    const SLURM: [(&str, &str); 3] = [
-        ("SLURM_PROCID", "5"),
-        ("SLURM_NTASKS", "8"),
-        ("SLURM_LOCALID", "1"),
-    ];
-
-    #[test]
-    fn slurm_variables_are_read() {
-        let place = place(&SLURM).expect("valid variables");
-        assert_eq!((place.rank, place.world_size, place.local_rank), (5, 8, 1));
-        assert_eq!(place.launcher, "Slurm");
-    }
-
-    #[test]
-    fn mpirun_takes_precedence_over_slurm() {
-        let mpi = [
-            ("OMPI_COMM_WORLD_RANK", "2"),
-            ("OMPI_COMM_WORLD_SIZE", "4"),
-            ("OMPI_COMM_WORLD_LOCAL_RANK", "0"),
-        ];
-        let place = place(&[&SLURM[..], &mpi].concat()).expect("valid variables");
-        assert_eq!((place.rank, place.world_size, place.launcher), (2, 4, "Open MPI"));
-    }
-
-    #[test]
-    fn without_a_launcher_there_is_one_rank() {
-        let place = place(&[]).expect("no variables");
-        assert_eq!((place.rank, place.world_size, place.launcher), (0, 1, "alone"));
-    }
-
     #[test]
     fn errors_name_the_variable() {
         for (set, expected) in [

@@ -39,24 +39,6 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_have_equal_lengths_and_cover_every_record(records in 1usize..60, world in 1usize..9, drop in any::<bool>()) {
-            let order: Vec<usize> = (0..records).map(|i| (i * 7 + 3) % 60).collect();
-            let shares: Vec<Vec<usize>> = (0..world).map(|r| share_of_epoch(&order, r, world, drop)).collect();
-            prop_assert!(shares.iter().all(|s| s.len() == shares[0].len()));
-            let mut all = shares.concat();
-            all.sort_unstable();
-            if drop {
-                all.dedup();
-                prop_assert_eq!(all.len(), records / world * world);
-            } else {
-                prop_assert!(order.iter().all(|r| all.contains(r)));
-                prop_assert!(all.len() < records + world);
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
         fn share_of_a_batch_strides_by_world_size(records in 0usize..60, world in 1usize..9) {
             let batch: Vec<usize> = (0..records).map(|i| i * 3 + 1).collect();
             for rank in 0..world {
@@ -80,15 +62,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn the_order_is_padded_with_its_beginning() {
-        let order = [5, 6, 7, 8, 9];
-        assert_eq!(share_of_epoch(&order, 0, 2, false), [5, 7, 9]);
-        assert_eq!(share_of_epoch(&order, 1, 2, false), [6, 8, 5]);
-        assert_eq!(share_of_epoch(&[4], 2, 3, false), [4]);
-        assert_eq!(share_of_epoch(&order, 1, 2, true), [6, 8]);
-        assert!(share_of_epoch(&[], 0, 2, false).is_empty());
     }
 }

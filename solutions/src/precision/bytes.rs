@@ -39,18 +39,3 @@ pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
         optimizer: 4 * moments,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::{BF16, FP8_E4M3, FP16, FP32, TF32};
-    use super::*;
-
-    #[test]
-    fn adam_takes_sixteen_bytes_in_fp32_and_in_mixed_precision() {
-        for format in [FP32, TF32, FP16, BF16] {
-            assert_eq!(bytes_per_parameter(format, 2).total(), 16, "{}", format.name);
-        }
-        assert_eq!(bytes_per_parameter(FP8_E4M3, 2).total(), 14);
-        assert_eq!(bytes_per_parameter(FP32, 0).total(), 8);
-    }
-}

@@ -152,41 +152,6 @@ mod tests {
     }
 
     #[test]
-    fn kernels_that_overlap_count_once() {
-        let spans = [
-            span(Kind::Kernel, 1, 0, 50),
-            span(Kind::Kernel, 2, 10, 60),
-            span(Kind::Kernel, 1, 20, 30),
-            span(Kind::Launch, 0, 0, 5),
-        ];
-        assert_eq!(covered(spans.iter().filter(|s| s.kind == Kind::Kernel)), 60);
-        assert_eq!(name_pattern(&spans, 100), Some(Pattern::Launch));
-        assert_eq!(name_pattern(&spans, 75), Some(Pattern::Compute));
-    }
-
-    #[test]
-    fn below_the_threshold_the_hosts_main_activity_decides() {
-        let mut spans = vec![
-            span(Kind::Kernel, 1, 0, 40),
-            span(Kind::Launch, 0, 0, 30),
-            span(Kind::Wait, 0, 30, 55),
-            span(Kind::Load, 0, 55, 75),
-            span(Kind::Other, 0, 75, 200),
-        ];
-        assert_eq!(name_pattern(&spans, 200), Some(Pattern::Launch));
-        spans.push(span(Kind::Wait, 0, 200, 206));
-        assert_eq!(name_pattern(&spans, 206), Some(Pattern::Synchronisation));
-        spans.push(span(Kind::Copy, 0, 206, 226));
-        assert_eq!(name_pattern(&spans, 226), Some(Pattern::Input));
-    }
-
-    #[test]
-    fn no_spans_have_no_pattern() {
-        assert_eq!(name_pattern(&[], 100), None);
-        assert_eq!(name_pattern(&[span(Kind::Other, 0, 0, 9)], 0), None);
-    }
-
-    #[test]
     fn shares_count_the_innermost_span() {
         let lane = |name: &str, device| super::super::Lane {
             name: name.into(),

@@ -65,43 +65,6 @@ pub fn executable_batch(
 mod tests {
     use super::*;
 
-    /// The batch sizes that a search tries on a device with memory for `capacity` clouds, and its result.
-    fn search(start: usize, least: usize, capacity: usize) -> (Vec<usize>, Result<usize, Failure>) {
-        let mut tried = Vec::new();
-        let found = executable_batch(start, least, &mut |batch| {
-            tried.push(batch);
-            if batch > capacity {
-                Err(Failure::OutOfMemory)
-            } else {
-                Ok(())
-            }
-        });
-        (tried, found)
-    }
-
-    #[test]
-    fn halves_until_it_fits() {
-        assert_eq!(search(100, 2, 30), (vec![100, 50, 25], Ok(25)));
-        assert_eq!(search(100, 2, 100), (vec![100], Ok(100)));
-        assert_eq!(search(9, 2, 2), (vec![9, 4, 2], Ok(2)));
-        assert_eq!(search(9, 2, 1), (vec![9, 4, 2], Err(Failure::OutOfMemory)));
-        assert_eq!(search(1, 0, 0), (vec![1], Err(Failure::OutOfMemory)));
-        assert_eq!(search(0, 0, 5), (vec![], Err(Failure::OutOfMemory)));
-    }
-
-    #[test]
-    fn another_failure_is_returned_at_once() {
-        let mut tried = 0;
-        let found = executable_batch(64, 2, &mut |_| {
-            tried += 1;
-            Err(Failure::Other("label 9 is no class".into()))
-        });
-        assert_eq!(
-            (tried, found),
-            (1, Err(Failure::Other("label 9 is no class".into())))
-        );
-    }
-
     #[test]
     fn allocation_errors_are_recognised() {
         for words in [

@@ -62,21 +62,3 @@ pub(super) fn remaining(
     let mut all = batches(&order, size, true);
     Ok(all.split_off(at.1.min(all.len())))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn completed_and_remaining_batches_are_the_epoch() {
-        let records: Vec<usize> = (100..123).collect();
-        let whole = remaining(&records, 5, 3, (2, 0)).unwrap();
-        assert_eq!(whole.len(), 4);
-        for done in 0..=4 {
-            assert_eq!(remaining(&records, 5, 3, (2, done)).unwrap(), whole[done..]);
-        }
-        assert!(remaining(&records, 5, 3, (2, 9)).unwrap().is_empty());
-        assert_ne!(remaining(&records, 5, 3, (1, 0)).unwrap(), whole);
-        assert!(remaining(&records, 0, 3, (0, 0)).is_err());
-    }
-}
