@@ -24,7 +24,7 @@ pub enum Scan {
 }
 
 /// One scan of one tree.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeRecord {
     /// The tree. Scans of one tree have the same name and are in the same part of a split.
     pub tree: String,
@@ -206,31 +206,18 @@ impl Dataset {
 mod tests {
     use super::*;
 
-    #[derive(Debug)]
-    struct Rows;
-
-    impl CloudSource for Rows {
-        fn cloud(&self, index: usize) -> Result<Cloud> {
-            Ok(Cloud::from_points(vec![[index as f32; 3]; index]))
-        }
-    }
-
     fn set() -> Dataset {
         let record = |i: usize| TreeRecord {
             tree: format!("t{i}"),
             species: i % 3,
             plot: "p".into(),
-            scan: Scan::Unknown,
-            source: String::new(),
+            ..TreeRecord::default()
         };
         let species = ["ash", "beech", "oak"].map(String::from).to_vec();
-        Dataset::new(
-            "set".into(),
-            species,
-            (0..12).map(record).collect(),
-            "d".into(),
-            Arc::new(Rows),
-        )
+        let cloud = |i: usize| Cloud::from_points(vec![[i as f32; 3]; i]);
+        let clouds: Vec<Cloud> = (0..12).map(cloud).collect();
+        let records = (0..12).map(record).collect();
+        Dataset::new("set".into(), species, records, "d".into(), Arc::new(clouds))
     }
 
     #[test]

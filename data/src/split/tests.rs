@@ -4,16 +4,7 @@ use anyhow::Result;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Cloud, CloudSource, Scan, TreeRecord};
-
-#[derive(Debug)]
-struct Nothing;
-
-impl CloudSource for Nothing {
-    fn cloud(&self, _: usize) -> Result<Cloud> {
-        Ok(Cloud::default())
-    }
-}
+use crate::{Cloud, Scan, TreeRecord};
 
 /// A set of (tree, species, plot).
 fn set(rows: &[(usize, usize, usize)]) -> Dataset {
@@ -29,7 +20,13 @@ fn set(rows: &[(usize, usize, usize)]) -> Dataset {
         })
         .collect();
     let names = (0..species).map(|s| format!("species{s}")).collect();
-    Dataset::new("made".into(), names, records, String::new(), Arc::new(Nothing))
+    Dataset::new(
+        "made".into(),
+        names,
+        records,
+        String::new(),
+        Arc::new(Vec::<Cloud>::new()),
+    )
 }
 
 fn forest(plots: usize, each: usize, species: usize) -> Dataset {
@@ -45,7 +42,7 @@ fn names<'a>(data: &'a Dataset, part: &[usize], of: impl Fn(&'a TreeRecord) -> &
 
 proptest! {
     #[test]
-    fn no_plot_and_no_tree_stands_on_two_sides(
+    fn no_plot_and_no_tree_is_in_two_parts(
         rows in prop::collection::vec((0usize..60, 0usize..5, 0usize..9), 30..120),
         seed: u64,
         test in prop::bool::ANY,
@@ -172,14 +169,4 @@ fn class_weights_are_inverse_to_counts_with_mean_one() {
     approx::assert_relative_eq!(w[0] / w[1], 3.0, epsilon = 1e-6);
     approx::assert_relative_eq!(w.iter().sum::<f32>() / 3.0, 1.0, epsilon = 1e-6);
     assert_eq!(class_weights(&[0, 0]), [0.0, 0.0]);
-}
-
-#[test]
-fn what_hangs_together_over_several_steps_is_one_group() {
-    let trees = ["a", "b", "a", "c", "d", "e", "e"];
-    let plots = ["p", "q", "q", "r", "", "", "r"];
-    // a is scanned from p and q, so all of p and q belong together; e from nowhere and from r.
-    assert_eq!(together(&trees, &plots), [0, 0, 0, 1, 2, 1, 1]);
-    assert_eq!(together(&["x", "y"], &["", ""]), [0, 1]);
-    assert!(together(&[], &[]).is_empty());
 }

@@ -20,15 +20,6 @@ pub struct Sources {
     _folder: TempDir,
 }
 
-#[derive(Debug)]
-struct Memory(Vec<Cloud>);
-
-impl CloudSource for Memory {
-    fn cloud(&self, index: usize) -> Result<Cloud> {
-        Ok(self.0[index].clone())
-    }
-}
-
 /// One file a tree, a point a line.
 #[derive(Debug)]
 struct Text(Vec<PathBuf>);
@@ -58,7 +49,7 @@ impl Sources {
             fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
             files.push(path);
         }
-        let clouds = clouds.iter().map(subsampled).collect();
+        let clouds: Vec<Cloud> = clouds.iter().map(subsampled).collect();
         let records: Vec<_> = taken.iter().map(|&i| all.records[i].clone()).collect();
         let set = |source: Arc<dyn CloudSource>| {
             Dataset::new(
@@ -70,7 +61,7 @@ impl Sources {
             )
         };
         Ok(Self {
-            memory: set(Arc::new(Memory(clouds))),
+            memory: set(Arc::new(clouds)),
             text: set(Arc::new(Text(files))),
             seed,
             _folder: folder,
