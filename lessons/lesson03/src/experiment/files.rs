@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use canopy::loader::{Augment, Collate, Features, Frame, Points};
-use canopy_data::{Cloud, CloudSource, Dataset, Scan, TreeRecord, builtin, formats, sample::Subsample};
+use canopy_data::{Cloud, CloudSource, Dataset, TreeRecord, builtin, formats, sample::Subsample};
 use grader::experiment::{Report, json};
 use lesson03::Lesson03;
 
@@ -73,9 +73,8 @@ impl Files {
         let record = |i: usize| TreeRecord {
             tree: format!("t{i}"),
             species: i % 2,
-            plot: String::new(),
-            scan: Scan::Unknown,
             source: self.paths[format].1.display().to_string(),
+            ..TreeRecord::default()
         };
         let source = File {
             path: self.paths[format].1.clone(),

@@ -75,9 +75,8 @@ impl Bench {
         let record = |i: usize| TreeRecord {
             tree: format!("tree {i}"),
             species: i % options.classes,
-            plot: String::new(),
-            scan: canopy_data::Scan::Unknown,
             source: "synthetic".into(),
+            ..TreeRecord::default()
         };
         let source = Arc::new(Synthetic {
             points: options.points,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use canopy_data::{
-    Cloud, CloudSource, Dataset, Scan, TreeRecord, formats,
+    Cloud, CloudSource, Dataset, TreeRecord, formats,
     sample::{Method, to},
 };
 use serde::Serialize;
@@ -67,10 +67,8 @@ impl CloudSource for File {
 pub fn stored(file: &Path, count: usize, progress: &mut Progress) -> Result<Stored> {
     let record = TreeRecord {
         tree: "t".into(),
-        species: 0,
-        plot: String::new(),
-        scan: Scan::Unknown,
         source: file.display().to_string(),
+        ..TreeRecord::default()
     };
     let source = Arc::new(File(file.to_owned()));
     let data = Dataset::new(

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use candle_core::{DType, Device};
-use canopy_data::{Dataset, Scan, TreeRecord, builtin, shard};
+use canopy_data::{Dataset, TreeRecord, builtin, shard};
 use serde::Serialize;
 
 use crate::cli::data::progress::Progress;
@@ -56,9 +56,8 @@ pub fn write_set(home: &Path, clouds: usize, progress: &mut Progress) -> Result<
         let record = TreeRecord {
             tree: format!("t{i}"),
             species: i % 2,
-            plot: String::new(),
-            scan: Scan::Unknown,
             source: "built in".into(),
+            ..TreeRecord::default()
         };
         writer.push(&record, &tree)?;
         progress.at(i as u64, Some(clouds as u64))?;
