@@ -1,13 +1,13 @@
 //! `canopy find-lr`.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::atomic::Ordering,
 };
 
 use anyhow::{Context, Result, ensure};
+use canopy_data::atomic;
 use serde_json::json;
 
 use super::{data::open, options::Options, stop};
@@ -86,7 +86,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let found = test_rates(&forest, &test)?;
     if let Some(path) = &args.plot {
-        fs::write(path, plot(&found).svg()).with_context(|| path.display().to_string())?;
+        atomic::write(path, plot(&found).svg().as_bytes())?;
     }
     if args.json {
         let json = json!({
@@ -148,17 +148,27 @@ fn print(found: &RangeFound) -> Result<()> {
     say!("{:>13}{:>16}", "learning rate", "smoothed loss");
     let every = found.rates.len().div_ceil(20).max(1);
     for (rate, loss) in found.rates.iter().zip(&found.losses).step_by(every) {
-        say!("{rate:>13.2e}{loss:>16.4}");
+        say!("{:>13}{loss:>16.4}", significant(*rate, 3));
     }
     match found.broke {
         true => say!("training diverges at the next learning rate"),
         false => say!("training did not diverge: the last learning rate may be too low"),
     }
     match found.suggestion {
-        Some(rate) => say!("suggestion: --learning-rate {rate:.1e}"),
+        Some(rate) => say!("suggestion: --learning-rate {}", significant(rate, 2)),
         None => say!("no suggestion: the loss did not decrease"),
     }
     Ok(())
+}
+
+/// A number with `digits` significant digits: 1.58, 0.00251, 1e-7.
+fn significant(value: f64, digits: usize) -> String {
+    let rounded: f64 = format!("{value:.*e}", digits - 1).parse().unwrap_or(value);
+    if rounded < 1e-4 {
+        format!("{rounded:e}")
+    } else {
+        rounded.to_string()
+    }
 }
 
 fn plot(found: &RangeFound) -> LinePlot {

@@ -95,7 +95,7 @@ impl Trees {
     pub fn train(&self, answer: &Lesson07, cure: Cure, size: usize) -> Result<Trained> {
         let mut learner = self.learner(answer, cure)?;
         let epoch_steps = (self.0.split.train.len() / size).max(1) as u64;
-        let rate = |step: u64| {
+        let mut rate = |step: u64| {
             let reference = if cure == Cure::None { size } else { REFERENCE };
             let warm = match cure {
                 Cure::None | Cure::Scaled => 0,
@@ -112,14 +112,7 @@ impl Trees {
         };
         let mut last = f64::NAN;
         for epoch in 0..EPOCHS as u64 {
-            let (mut sum, mut seen) = (0.0, 0);
-            for records in batches(&self.0.order(epoch), size, true) {
-                let (points, labels) = self.0.batch(&records, epoch)?.to_device(&self.0.device)?;
-                let loss = learner.step((&points, &labels), rate(learner.steps))?;
-                sum += f64::from(loss.to_scalar::<f32>()?) * records.len() as f64;
-                seen += records.len();
-            }
-            last = sum / seen as f64;
+            last = learner.epoch(&mut self.0.epoch(epoch, size), &mut rate)?;
             if !last.is_finite() {
                 break;
             }

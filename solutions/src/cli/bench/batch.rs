@@ -1,9 +1,10 @@
 //! `canopy bench batch`: accuracy against batch size, with and without learning rate scaling, warm-up, LARS and LAMB, by
 //! short trainings on the built-in forest.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
+use canopy_data::atomic;
 use serde::Serialize;
 
 use crate::{
@@ -86,7 +87,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         eprintln!("{}: done", way.0);
     }
     if let Some(path) = &args.plot {
-        fs::write(path, plot(&rows).svg()).with_context(|| path.display().to_string())?;
+        atomic::write(path, plot(&rows).svg().as_bytes())?;
     }
     if args.json {
         say!("{}", serde_json::to_string_pretty(&rows)?);

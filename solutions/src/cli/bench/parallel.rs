@@ -1,9 +1,10 @@
 //! `canopy bench parallel`: scaling of a training step over ranks on this machine, the cost of their messages, and a
 //! prediction for thousands of ranks.
 
-use std::{fs, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
+use canopy_data::atomic;
 use serde::Serialize;
 
 pub use super::scaling::Args;
@@ -92,7 +93,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let found = collect(args)?;
     if let Some(path) = &args.plot {
-        fs::write(path, plot(&found).svg()).with_context(|| path.display().to_string())?;
+        atomic::write(path, plot(&found).svg().as_bytes())?;
     }
     if args.json {
         say!("{}", serde_json::to_string_pretty(&found)?);

@@ -1,10 +1,11 @@
 //! `canopy bench precision`: accuracy in each number format, with and without loss scaling, by short trainings on the
 //! built-in forest; and the memory that each format needs.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use candle_core::{DType, Device};
+use canopy_data::atomic;
 use serde::Serialize;
 
 use crate::{
@@ -93,7 +94,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         eprintln!("{}, loss scale {}: done", way.0, way.1);
     }
     if let Some(path) = &args.plot {
-        fs::write(path, plot(&rows).svg()).with_context(|| path.display().to_string())?;
+        atomic::write(path, plot(&rows).svg().as_bytes())?;
     }
     if args.json {
         say!("{}", serde_json::to_string_pretty(&rows)?);

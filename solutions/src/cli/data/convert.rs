@@ -7,11 +7,11 @@ use canopy_data::{
     formats::{self, Format, Invalid, Options, ReadOptions, Reader},
     import, shard,
 };
+use indicatif::HumanCount;
 
 use super::{
     export,
     progress::{Progress, Stopped, Unit},
-    table::thousands,
 };
 
 /// Options of `canopy data convert`.
@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<()> {
         say!(
             "{}: {} points{}",
             args.output.display(),
-            thousands(points),
+            HumanCount(points),
             left_out(dropped)
         );
         return Ok(());
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<()> {
             "{}: {} files, {} points",
             args.output.display(),
             data.len(),
-            thousands(points)
+            HumanCount(points)
         );
         return Ok(());
     }
@@ -123,7 +123,7 @@ fn one(
 fn left_out(dropped: u64) -> String {
     match dropped {
         0 => String::new(),
-        n => format!(", {} left out", thousands(n)),
+        n => format!(", {} left out", HumanCount(n)),
     }
 }
 
@@ -169,7 +169,7 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
         "{}: {} files, {} points{}",
         args.output.display(),
         pairs.len() - failed.len(),
-        thousands(points),
+        HumanCount(points),
         left_out(dropped)
     );
     ensure!(

@@ -7,11 +7,12 @@ use canopy_data::{
     import::{self, Columns, Kind, Options},
     shard,
 };
+use indicatif::HumanCount;
 use serde_json::json;
 
 use super::{
     progress::{Progress, Unit},
-    table::{Table, thousands},
+    table::Table,
 };
 
 /// Options of `canopy data import`.
@@ -139,7 +140,7 @@ pub fn run(args: &Args) -> Result<()> {
     say!(
         "{} trees, {} points in {}; left out: {} sparse, {} damaged",
         report.trees,
-        thousands(report.points),
+        HumanCount(report.points),
         out.display(),
         report.sparse,
         report.damaged.len()

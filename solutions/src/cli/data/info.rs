@@ -12,12 +12,13 @@ use canopy_data::{
     import::{self, Kind, Options, Plan, Report, Sink},
     shard,
 };
+use indicatif::HumanCount;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
     progress::{Progress, Unit},
-    table::{Table, thousands},
+    table::Table,
 };
 
 /// Up to this many plots and species, a table of species by plots is shown.
@@ -99,7 +100,7 @@ fn file(path: &Path, info: &Info, quiet: bool) -> Result<Value> {
             path.display(),
             info.format.name()
         );
-        say!("  points      {}", thousands(info.count));
+        say!("  points      {}", HumanCount(info.count));
         if let Some([low, high]) = info.bounds {
             for (a, name) in ["x", "y", "z"].iter().enumerate() {
                 say!(
@@ -111,7 +112,7 @@ fn file(path: &Path, info: &Info, quiet: bool) -> Result<Value> {
             }
         }
         say!("  attributes  {}", info.attributes.join(", "));
-        say!("  bytes       {}", thousands(info.bytes));
+        say!("  bytes       {}", HumanCount(info.bytes));
         let decoded = match info.decoded {
             true => "all points",
             false => "no points: the above is from the header; --check decodes them",
@@ -152,7 +153,7 @@ fn set(path: &Path, data: &Dataset, quiet: bool) -> Result<Value> {
             path.display(),
             data.name,
             data.len(),
-            thousands(total)
+            HumanCount(total)
         ),
     )?;
     points.sort_unstable();
@@ -198,7 +199,7 @@ fn layout(path: &Path, kind: Kind, args: &Args) -> Result<Value> {
     };
     if !quiet {
         match &report {
-            Some(r) => say!("decoded: {} trees, {} points", r.trees, thousands(r.points)),
+            Some(r) => say!("decoded: {} trees, {} points", r.trees, HumanCount(r.points)),
             None => say!(
                 "no points were decoded (--check decodes them); for all numbers: canopy data import {kind} {}",
                 path.display()

@@ -8,8 +8,7 @@ use canopy_data::{
     formats::{self, Options},
     sample,
 };
-
-use super::table::thousands;
+use indicatif::HumanCount;
 
 /// Options of `canopy data sample`.
 #[derive(Debug, clap::Args)]
@@ -56,7 +55,7 @@ pub fn run(args: &Args) -> Result<()> {
     say!(
         "{}: {} points",
         args.output.display(),
-        thousands(cloud.len() as u64)
+        HumanCount(cloud.len() as u64)
     );
     Ok(())
 }
