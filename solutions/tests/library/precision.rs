@@ -1,7 +1,7 @@
 //! Loss scaling against PyTorch's and DeepSpeed's, step by step. `goldens/make_scalers.py` created the reference.
 
-use candle_core::{DType, Device, Tensor};
-use canopy::precision::{DeepSpeedScaler, DynamicScaler, GradScaler, LossScale, found_inf, unscale};
+use candle_core::{Device, Tensor};
+use canopy::precision::{DeepSpeedScaler, DynamicScaler, GradScaler, LossScale};
 use serde_json::Value;
 
 fn golden() -> (Vec<bool>, Vec<Value>) {
