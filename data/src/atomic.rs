@@ -5,23 +5,60 @@ use std::{fs, io::Write, path::Path};
 use anyhow::{Context, Result};
 use tempfile::NamedTempFile;
 
+/// The folder of `path`.
+pub fn parent(path: &Path) -> &Path {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// Creates the folder `to` atomically: `fill` writes its files into a temporary folder beside it, which is then renamed. An
+/// empty folder of that name is replaced.
+///
+/// # Errors
+/// Returns the error of `fill`, or names the folder that cannot be created; no file is left then.
+pub fn folder<T>(to: &Path, fill: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+    let parent = parent(to);
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    let temp = tempfile::Builder::new()
+        .prefix(".canopy-")
+        .tempdir_in(parent)
+        .with_context(|| format!("cannot write in {}", parent.display()))?;
+    let done = fill(temp.path())?;
+    open_to_others(temp.path())?;
+    let made = temp.keep();
+    // Fails if there is no such folder, or if it has files; then the rename fails too.
+    let _ = fs::remove_dir(to);
+    if let Err(e) = fs::rename(&made, to) {
+        let _ = fs::remove_dir_all(&made);
+        return Err(e).with_context(|| format!("cannot rename the finished folder to {}", to.display()));
+    }
+    Ok(done)
+}
+
+/// Only the owner can read a temporary folder; a finished one gets the usual mode of a folder.
+pub(crate) fn open_to_others(_dir: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(_dir, fs::Permissions::from_mode(0o755))
+            .with_context(|| format!("cannot set the mode of {}", _dir.display()))?;
+    }
+    Ok(())
+}
+
 /// Creates a temporary file in the folder of `path`, with the permissions of any new file. `persist` renames it to
 /// `path`; if it is dropped before, it is deleted.
 ///
 /// # Errors
 /// Returns the operating system's error: no such folder, read-only, disk full.
 pub fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
-    let folder = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
     let prefix = format!(".{}-", path.file_stem().unwrap_or_default().to_string_lossy());
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".tmp");
     // By default only its owner could read it.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+    builder.tempfile_in(parent(path))
 }
 
 /// Writes `bytes` to `path` atomically: a reader finds the old file or the whole new one, also after a power failure.

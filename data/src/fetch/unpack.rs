@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use zip::ZipArchive;
 
 use super::free_space;
+use crate::atomic;
 
 /// The largest accepted ratio of unpacked to packed size. LAS shrinks to a tenth at best.
 const GREATEST_RATIO: u64 = 100;
@@ -37,11 +38,7 @@ pub fn unpack(archive: &Path, to: &Path, progress: &mut dyn FnMut(u64, u64) -> R
         .with_context(|| format!("{}: not a zip, or truncated", at()))?;
     let (paths, total) = survey(&mut zip, packed).with_context(at)?;
 
-    let parent = to
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    let parent = atomic::parent(to);
     let free = free_space(parent)?;
     ensure!(
         free > total,
@@ -49,42 +46,37 @@ pub fn unpack(archive: &Path, to: &Path, progress: &mut dyn FnMut(u64, u64) -> R
         parent.display(),
         at()
     );
-    let temp = tempfile::Builder::new()
-        .prefix(".unpack-")
-        .tempdir_in(parent)
-        .with_context(|| format!("cannot write in {}", parent.display()))?;
-    let mut done = 0;
-    for (index, path) in paths.iter().enumerate() {
-        let target = temp.path().join(path);
-        let name = path.display();
-        let mut entry = zip.by_index(index).with_context(|| format!("{}: {name}", at()))?;
-        if entry.is_dir() {
-            fs::create_dir_all(&target).with_context(|| format!("cannot create {}", target.display()))?;
-            continue;
-        }
-        if let Some(folder) = target.parent() {
+    atomic::folder(to, |temp| {
+        let mut done = 0;
+        for (index, path) in paths.iter().enumerate() {
+            let target = temp.join(path);
+            let name = path.display();
+            let mut entry = zip.by_index(index).with_context(|| format!("{}: {name}", at()))?;
+            let folder = if entry.is_dir() {
+                &target
+            } else {
+                atomic::parent(&target)
+            };
             fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            if entry.is_dir() {
+                continue;
+            }
+            let size = entry.size();
+            let mut out =
+                File::create_new(&target).with_context(|| format!("cannot write {}", target.display()))?;
+            // One byte more than announced is enough to detect a wrong announcement.
+            let n = io::copy(&mut entry.by_ref().take(size + 1), &mut out)
+                .with_context(|| format!("{}: {name} is damaged, or the disk is full", at()))?;
+            ensure!(
+                n == size,
+                "{}: {name} has {n} bytes or more, announced are {size}",
+                at()
+            );
+            done += n;
+            progress(done, total)?;
         }
-        let size = entry.size();
-        let mut out =
-            File::create_new(&target).with_context(|| format!("cannot write {}", target.display()))?;
-        // One byte more than announced is enough to know that the announcement lies.
-        let n = io::copy(&mut entry.by_ref().take(size + 1), &mut out)
-            .with_context(|| format!("{}: {name} is damaged, or the disk is full", at()))?;
-        ensure!(
-            n == size,
-            "{}: {name} holds {n} bytes or more, announced are {size}",
-            at()
-        );
-        done += n;
-        progress(done, total)?;
-    }
-    let made = temp.keep();
-    if let Err(e) = fs::rename(&made, to) {
-        let _ = fs::remove_dir_all(&made);
-        return Err(e).with_context(|| format!("cannot rename what was unpacked to {}", to.display()));
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Looks at every entry's name and size before anything is written.

@@ -12,7 +12,7 @@ use memmap2::Mmap;
 use safetensors::{Dtype, tensor::TensorView};
 
 use super::layout::{ATTRIBUTES, COLUMNS, CRC32, ORIGIN, START, VERSION, attributes, checksum, parts, shape};
-use crate::Cloud;
+use crate::{Cloud, atomic};
 
 /// Writes clouds one after another.
 ///
@@ -67,9 +67,8 @@ impl ShardWriter {
     /// # Errors
     /// Returns an error if the folder of `path` is not writable.
     pub fn new(path: &Path) -> Result<Self> {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
         let column = || {
-            let file = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")))?;
+            let file = tempfile::tempfile_in(atomic::parent(path))?;
             Ok::<_, io::Error>(Column {
                 file: BufWriter::with_capacity(1 << 18, file),
                 bytes: 0,

@@ -14,7 +14,7 @@ use super::{
     layout::{attributes, parts},
     manifest::{self, Manifest, Meta, ShardInfo},
 };
-use crate::{Cloud, TreeRecord};
+use crate::{Cloud, TreeRecord, atomic};
 
 /// The next shard begins when one has more bytes than this.
 const SHARD_BYTES: u64 = 256 << 20;
@@ -109,10 +109,7 @@ impl Writer {
                 dir.display()
             );
         }
-        let parent = match dir.parent() {
-            Some(p) if !p.as_os_str().is_empty() => p,
-            _ => Path::new("."),
-        };
+        let parent = atomic::parent(dir);
         fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
         let temp = tempfile::Builder::new()
             .prefix(".canopy-")
@@ -228,7 +225,7 @@ fn replaceable(dir: &Path) -> Result<bool> {
 
 /// Renames `temp` to `dir`.
 fn install(temp: TempDir, dir: &Path, digest: &Digest) -> Result<()> {
-    open_to_others(temp.path())?;
+    atomic::open_to_others(temp.path())?;
     // Another process may create `dir` between the check and the rename: try a few times.
     let mut last = None;
     for _ in 0..8 {
@@ -267,17 +264,4 @@ fn install(temp: TempDir, dir: &Path, digest: &Digest) -> Result<()> {
     }
     Err(last.map_or_else(|| anyhow::anyhow!("gave up"), Into::into))
         .with_context(|| format!("cannot rename the finished set to {}", dir.display()))
-}
-
-/// Only the owner can read a temporary folder; the finished set gets the usual mode of a folder.
-#[cfg(unix)]
-fn open_to_others(dir: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(dir, fs::Permissions::from_mode(0o755))
-        .with_context(|| format!("cannot set the mode of {}", dir.display()))
-}
-
-#[cfg(not(unix))]
-fn open_to_others(_: &Path) -> Result<()> {
-    Ok(())
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use canopy_data::{Dataset, formats};
+use canopy_data::{Dataset, atomic, formats};
 use rayon::prelude::*;
 
 use super::progress::{Progress, Unit};
@@ -23,46 +23,31 @@ pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Option
         "{} exists already and is not an empty folder; choose another",
         out.display()
     );
-    let parent = out
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-    let temp = tempfile::Builder::new()
-        .prefix(".canopy-")
-        .tempdir_in(parent)
-        .with_context(|| format!("cannot write in {}", parent.display()))?;
     let names = names(data, ending);
     let mut progress = Progress::new("writing", Unit::Things);
-    let mut points = 0;
     let all: Vec<usize> = (0..data.len()).collect();
-    for some in all.chunks(AT_ONCE) {
-        let written: Result<Vec<u64>> = some
-            .par_iter()
-            .map(|&i| {
-                let path = temp.path().join(&names[i]);
-                if let Some(folder) = path.parent() {
-                    fs::create_dir_all(folder)
-                        .with_context(|| format!("cannot create {}", folder.display()))?;
-                }
-                let cloud = data.cloud(i)?;
-                formats::write(&path, &cloud, options)?;
-                Ok(cloud.len() as u64)
-            })
-            .collect();
-        points += written?.iter().sum::<u64>();
-        progress.at(some.last().map_or(0, |i| *i as u64 + 1), Some(data.len() as u64))?;
-    }
-    labels(data, &names, &temp.path().join("labels.csv"))?;
-    let made = temp.keep();
-    if out.exists() {
-        fs::remove_dir(out).with_context(|| format!("cannot replace {}", out.display()))?;
-    }
-    if let Err(e) = fs::rename(&made, out) {
-        let _ = fs::remove_dir_all(&made);
-        return Err(e).with_context(|| format!("cannot rename what was written to {}", out.display()));
-    }
-    Ok(points)
+    atomic::folder(out, |temp| {
+        let write = |&i: &usize| -> Result<u64> {
+            let path = temp.join(&names[i]);
+            let folder = atomic::parent(&path);
+            fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            let cloud = data.cloud(i)?;
+            formats::write(&path, &cloud, options)?;
+            Ok(cloud.len() as u64)
+        };
+        let mut points = 0;
+        for some in all.chunks(AT_ONCE) {
+            points += some
+                .par_iter()
+                .map(write)
+                .collect::<Result<Vec<u64>>>()?
+                .iter()
+                .sum::<u64>();
+            progress.at(some.last().map_or(0, |i| *i as u64 + 1), Some(data.len() as u64))?;
+        }
+        labels(data, &names, &temp.join("labels.csv"))?;
+        Ok(points)
+    })
 }
 
 /// A path for each record; a number is added if two would have the same path.
