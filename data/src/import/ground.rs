@@ -156,12 +156,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn without_ground_points_it_says_so() {
-        let Err(e) = Ground::new(Vec::new()) else {
-            panic!("no error")
-        };
-        assert!(e.to_string().contains("class 2"));
-    }
 }

@@ -326,37 +326,4 @@ mod tests {
         }
         progress.check_random_numbers().unwrap();
     }
-
-    #[test]
-    fn a_checkpoint_of_another_run_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let (progress, tensors) = sample();
-        let path = dir.path().join(RunFolder::BEST);
-        save(&path, &progress, &tensors, &[]).unwrap();
-        let mut config = progress.config;
-        let write = |config: &Config| {
-            fs::write(
-                dir.path().join(RunFolder::CONFIG),
-                toml::to_string(config).unwrap(),
-            )
-        };
-        write(&config).unwrap();
-        load(&path).unwrap();
-        config.seed = 7;
-        write(&config).unwrap();
-        let e = load(&path).unwrap_err().to_string();
-        assert!(
-            e.contains("best.safetensors") && e.contains("seed: 1 instead of 7"),
-            "{e}"
-        );
-    }
-
-    #[test]
-    fn an_error_says_that_a_checkpoint_could_not_be_written() {
-        let dir = tempfile::tempdir().unwrap();
-        let (progress, tensors) = sample();
-        let path = dir.path().join("missing/last.safetensors");
-        let e = save(&path, &progress, &tensors, &[]).unwrap_err();
-        assert!(format!("{e:#}").contains("could not be written"), "{e:#}");
-    }
 }

@@ -115,20 +115,6 @@ mod tests {
     }
 
     #[test]
-    fn mean_loss_waits_once() {
-        let before = OnDevice::waits();
-        let mut seen = Vec::new();
-        let mut steps = [(2.0, 3), (1.0, 1)].into_iter().map(|(loss, clouds)| {
-            seen.push(OnDevice::waits());
-            Ok((number(loss), clouds))
-        });
-        assert_eq!(mean_loss(&mut steps).unwrap(), 7.0 / 4.0);
-        assert_eq!(seen, [before, before]);
-        assert_eq!(OnDevice::waits(), before + 1);
-        assert_eq!(mean_loss(&mut std::iter::empty()).unwrap(), 0.0);
-    }
-
-    #[test]
     fn a_tensor_with_several_elements_is_refused() {
         assert!(OnDevice::new(&Tensor::zeros(2, DType::F32, &Device::Cpu).unwrap()).is_err());
     }

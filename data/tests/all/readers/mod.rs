@@ -34,6 +34,8 @@ fn text_of_every_kind_gives_the_same_points() {
         ("commas and blanks.csv", "1.5, 2, -3.25\n4 , 5.5 , 6\n7,8,9.125\n"),
         ("many commas.csv", "1.5,,2,,-3.25\n4,,5.5,,6\n7,,8,,9.125\n"),
         ("semicolons.csv", "1.5;2;-3.25\n4;5.5;6\n7;8;9.125\n"),
+        ("quoted.csv", "\"1.5\",\"2\",\"-3.25\"\n4,5.5,6\n7,8,9.125\n"),
+        ("mixed.csv", "1.5, 2 -3.25\n4, 5.5 6\n7, 8 9.125\n"),
         ("decimal commas.csv", "1,5;2,0;-3,25\n4;5,5;6\n7;8;9,125\n"),
         (
             "decimal commas.txt",

@@ -163,31 +163,4 @@ mod tests {
         assert_eq!(text.matches("timestamp,").count(), 1, "{text}");
         assert!(text.ends_with('\n'));
     }
-
-    #[test]
-    fn an_existing_file_is_not_overwritten() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log.csv");
-        std::fs::write(&path, "precious").unwrap();
-        let e = Log::open(&path, false).err().unwrap().to_string();
-        assert!(e.contains("log.csv") && e.contains("--out"), "{e}");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
-    }
-
-    #[test]
-    fn a_log_in_the_background_ends_with_its_handle() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log.csv");
-        let Ok(background) = Log::open(&path, false)
-            .unwrap()
-            .in_background(Duration::from_millis(1))
-        else {
-            println!("not run, because there is nothing to monitor here");
-            return;
-        };
-        std::thread::sleep(Duration::from_millis(20));
-        drop(background);
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.lines().count() >= 2 && text.ends_with('\n'), "{text}");
-    }
 }
