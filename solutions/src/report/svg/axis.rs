@@ -1,5 +1,7 @@
 //! Axes: their ranges and ticks.
 
+use indicatif::HumanCount;
+
 /// An axis, which maps values to positions from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -120,22 +122,11 @@ pub fn tick_label(value: f64) -> String {
         let mantissa = format!("{:.2}", value / 10f64.powf(power));
         return format!("{}e{power}", mantissa.trim_end_matches('0').trim_end_matches('.'));
     }
-    let text = format!("{:.6}", (value * 1e6).round() / 1e6);
+    let sign = if value < 0.0 { "−" } else { "" };
+    let text = format!("{:.6}", (size * 1e6).round() / 1e6);
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    let (whole, rest) = text.split_once('.').map_or((text, ""), |(w, r)| (w, r));
-    let digits = whole.trim_start_matches('-');
-    let mut out = String::from(if value < 0.0 { "−" } else { "" });
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    if !rest.is_empty() {
-        out.push('.');
-        out.push_str(rest);
-    }
-    out
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    format!("{sign}{}{rest}", HumanCount(whole.parse().unwrap_or(0)))
 }
 
 #[cfg(test)]

@@ -173,45 +173,40 @@ fn draw_legend(out: &mut String, plot: &LinePlot) {
 }
 
 fn draw_axes(out: &mut String, f: &Frame) {
-    let _ = write!(
-        out,
-        "<text x=\"2\" y=\"{:.0}\">{}</text>",
-        f.top - 12.0,
-        escape(&f.plot.y_label)
-    );
+    draw_text(out, (2.0, f.top - 12.0), "start", &f.plot.y_label);
     for &t in &f.y.ticks {
         let y = f.py(t);
         let _ = write!(
             out,
-            "<path class=\"g\" d=\"M{:.1} {y:.1}H{:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            f.left,
-            f.right,
-            f.left - 8.0,
-            y + 4.5,
-            f.y_text(t)
+            "<path class=\"g\" d=\"M{:.1} {y:.1}H{:.1}\"/>",
+            f.left, f.right
         );
+        draw_text(out, (f.left - 8.0, y + 4.5), "end", &f.y_text(t));
     }
+    draw_x_axis(out, &f.x, (f.left, f.right, f.bottom), &f.plot.x_label);
+}
+
+/// Draws an x axis from `left` to `right` at the height `bottom`.
+pub(super) fn draw_x_axis(
+    out: &mut String,
+    axis: &Axis,
+    (left, right, bottom): (f64, f64, f64),
+    label: &str,
+) {
+    let _ = write!(out, "<path class=\"a\" d=\"M{left:.1} {bottom:.1}H{right:.1}\"/>");
+    for &t in &axis.ticks {
+        let x = left + axis.share(t) * (right - left);
+        let _ = write!(out, "<path class=\"a\" d=\"M{x:.1} {bottom:.1}v5\"/>");
+        draw_text(out, (x, bottom + 19.0), "middle", &tick_label(t));
+    }
+    draw_text(out, ((left + right) / 2.0, bottom + 38.0), "middle", label);
+}
+
+pub(super) fn draw_text(out: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
+    let text = escape(text);
     let _ = write!(
         out,
-        "<path class=\"a\" d=\"M{:.1} {:.1}H{:.1}\"/>",
-        f.left, f.bottom, f.right
-    );
-    for &t in &f.x.ticks {
-        let x = f.px(t);
-        let _ = write!(
-            out,
-            "<path class=\"a\" d=\"M{x:.1} {:.1}v5\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            f.bottom,
-            f.bottom + 19.0,
-            tick_label(t)
-        );
-    }
-    let middle = (f.left + f.right) / 2.0;
-    let _ = write!(
-        out,
-        "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-        f.bottom + 38.0,
-        escape(&f.plot.x_label)
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
     );
 }
 

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use super::{
-    axis::{Axis, tick_label},
-    draw::STYLE,
+    axis::Axis,
+    draw::{STYLE, draw_text, draw_x_axis},
 };
 use crate::report::html::escape;
 
@@ -79,11 +79,7 @@ impl RectPlot {
         for (i, name) in self.rows.iter().enumerate() {
             let y = top + ROW * (i as f64 + 0.5) + 4.5;
             let x = left - 8.0;
-            let _ = write!(
-                out,
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{}</text>",
-                escape(name)
-            );
+            draw_text(&mut out, (x, y), "end", name);
         }
         let axis = Axis::over(
             [self.x_range.0, self.x_range.1].into_iter(),
@@ -94,14 +90,7 @@ impl RectPlot {
         let px = |x: f64| left + axis.share(x).clamp(0.0, 1.0) * (right - left);
         self.draw_rects(&mut out, &px, top);
         if !self.x_label.is_empty() {
-            draw_axis(&mut out, &axis, &px, (left, right, bottom));
-            let middle = (left + right) / 2.0;
-            let y = bottom + 40.0;
-            let _ = write!(
-                out,
-                "<text x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>",
-                escape(&self.x_label)
-            );
+            draw_x_axis(&mut out, &axis, (left, right, bottom), &self.x_label);
         }
         out.push_str("</svg>");
         out
@@ -186,19 +175,6 @@ fn draw_thin(out: &mut String, thin: &[(f64, f64, &Rect)], top: f64) {
             );
             x += width;
         }
-    }
-}
-
-fn draw_axis(out: &mut String, axis: &Axis, px: &dyn Fn(f64) -> f64, (left, right, bottom): (f64, f64, f64)) {
-    let _ = write!(out, "<path class=\"a\" d=\"M{left:.1} {bottom:.1}H{right:.1}\"/>");
-    for &t in &axis.ticks {
-        let x = px(t);
-        let _ = write!(
-            out,
-            "<path class=\"a\" d=\"M{x:.1} {bottom:.1}v5\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            bottom + 20.0,
-            tick_label(t)
-        );
     }
 }
 
