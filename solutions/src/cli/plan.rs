@@ -11,7 +11,7 @@ use crate::{
     model::{Kind, PointNet},
     precision::{BF16, FP16, FP32},
     train::{
-        Config, Failure, Loss, executable_batch, machine,
+        Config, Failure, Loss, choice, executable_batch, machine,
         memory::{self, Form, LayerSize, StepBytes, StepSize, largest_batch, step_bytes},
         short::Learner,
     },
@@ -30,8 +30,8 @@ Examples:
   (ulimit -v 2000000; canopy plan --search 512)     halve the batch until a real step runs")]
 pub struct Args {
     /// PointNet with T-Nets (full) or without (vanilla)
-    #[arg(long, default_value = "vanilla", value_parser = ["vanilla", "full"])]
-    model: String,
+    #[arg(long, default_value = "vanilla", value_parser = choice::<Kind>(&["vanilla", "full"]))]
+    model: Kind,
     /// Points per cloud
     #[arg(long, default_value_t = 1024, value_name = "N")]
     points: usize,
@@ -69,7 +69,7 @@ pub struct Args {
 
 #[derive(Debug, Serialize)]
 struct Found {
-    model: String,
+    model: Kind,
     form: Form,
     format: String,
     points: usize,
@@ -127,7 +127,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         passing: batch as u64 * l.rows * l.passing,
     };
     let found = Found {
-        model: args.model.clone(),
+        model: args.model,
         form: form(args),
         format: args.format.clone(),
         points: args.points,
@@ -159,11 +159,7 @@ fn form(args: &Args) -> Form {
 
 fn config(args: &Args) -> Config {
     Config {
-        model: if args.model == "full" {
-            Kind::Full
-        } else {
-            Kind::Vanilla
-        },
+        model: args.model,
         width: args.width,
         optimizer: args.optimizer.clone(),
         ..Config::default()
@@ -237,7 +233,7 @@ fn search(args: &Args, start: usize) -> Result<usize> {
     );
     let found = executable_batch(start, 2, &mut |batch| {
         let mut attempt = Command::new(&program);
-        attempt.args(["plan", "--measure", "--json", "--model", &args.model]);
+        attempt.args(["plan", "--measure", "--json", "--model", &args.model.to_string()]);
         attempt.args(["--points", &points, "--classes", &classes, "--width", &width]);
         attempt.args(["--optimizer", &args.optimizer, "--batch", &batch.to_string()]);
         if args.plain {

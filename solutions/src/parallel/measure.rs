@@ -44,7 +44,7 @@ fn round_trips(rank: &Rank, sizes: &[usize], repeats: usize) -> Result<Vec<(f64,
             }
             of_size.push(began.elapsed().as_secs_f64() / 2.0);
         }
-        times.push(((size * size_of::<f32>()) as f64, median(&mut of_size[1..])));
+        times.push(((size * size_of::<f32>()) as f64, median(&of_size[1..])));
     }
     Ok(times)
 }
@@ -71,7 +71,7 @@ pub fn all_reduce_seconds(
             rank.barrier()?;
             times.push(began.elapsed().as_secs_f64());
         }
-        Ok(median(&mut times[1..]))
+        Ok(median(&times[1..]))
     })?;
     Ok(times.into_iter().fold(0.0, f64::max))
 }
@@ -87,7 +87,12 @@ fn on_ranks<T: Send>(ranks: Vec<Rank>, work: impl Fn(Rank) -> Result<T> + Sync) 
     })
 }
 
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+/// The median; 0 without values.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
+    }
 }

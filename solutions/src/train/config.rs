@@ -190,7 +190,7 @@ fn quick() -> Config {
 }
 
 /// Parses one of `names` as serde does.
-fn choice<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+pub(crate) fn choice<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: DeserializeOwned + Clone + Send + Sync + 'static,
 {

@@ -32,6 +32,7 @@ pub mod tensorboard;
 mod trainer;
 
 pub use checkpoint::{Checkpoint, Progress};
+pub(crate) use config::choice;
 pub use config::{BUILTIN, Config};
 pub use evaluate::{EvaluateOptions, Predictions};
 pub use folder::{RunFolder, free_name};

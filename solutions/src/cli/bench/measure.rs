@@ -61,7 +61,7 @@ pub struct Bench {
 impl Bench {
     pub fn new(train: bool, options: &Options) -> Result<Self> {
         let config = PointNetConfig {
-            kind: options.kind(),
+            kind: options.model,
             classes: options.classes,
             ..PointNetConfig::default()
         };

@@ -18,7 +18,8 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::model::Kind;
-use crate::train::machine;
+use crate::parallel::measure::median;
+use crate::train::{choice, machine};
 use measure::Times;
 use peer::Peer;
 
@@ -52,8 +53,8 @@ With --python the same network also runs in PyTorch, in alternating rounds, with
   canopy --threads 2 bench train --model full --python venv/bin/python --compiled")]
 pub struct Options {
     /// Network
-    #[arg(long, default_value = "full", value_parser = ["full", "vanilla"])]
-    model: String,
+    #[arg(long, default_value = "full", value_parser = choice::<Kind>(&["full", "vanilla"]))]
+    model: Kind,
     /// Points per cloud
     #[arg(long, default_value_t = 1024, value_name = "N")]
     points: usize,
@@ -87,16 +88,6 @@ pub struct Options {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-}
-
-impl Options {
-    fn kind(&self) -> Kind {
-        if self.model == "full" {
-            Kind::Full
-        } else {
-            Kind::Vanilla
-        }
-    }
 }
 
 /// Runs the benchmark and prints its results.
@@ -135,7 +126,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 #[derive(Debug, Serialize)]
 struct Found {
     bench: &'static str,
-    model: String,
+    model: Kind,
     points: usize,
     batch: usize,
     threads: usize,
@@ -171,11 +162,11 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
             }
         }
     }
-    let gflop = work::gflop(options.kind(), options.points, options.classes, train) * options.batch as f64;
+    let gflop = work::gflop(options.model, options.points, options.classes, train) * options.batch as f64;
     let total = median(&ours.total());
     Ok(Found {
         bench: if train { "train" } else { "infer" },
-        model: options.model.clone(),
+        model: options.model,
         points: options.points,
         batch: options.batch,
         threads: rayon::current_num_threads(),
@@ -194,15 +185,6 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
         matmul_gflop_per_second: work::matmul_ceiling()?,
         pytorch,
     })
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
-    }
 }
 
 fn print(found: &Found) {

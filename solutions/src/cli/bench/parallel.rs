@@ -10,6 +10,7 @@ use serde::Serialize;
 pub use super::scaling::Args;
 use super::scaling::Work;
 use crate::{
+    model::Kind,
     parallel::{
         Algorithm, Cost,
         measure::{all_reduce_seconds, messages},
@@ -23,7 +24,7 @@ use crate::{
 struct Found {
     bench: &'static str,
     processor: String,
-    model: String,
+    model: Kind,
     points: usize,
     gradient_bytes: usize,
     #[serde(flatten)]
@@ -117,7 +118,7 @@ fn collect(args: &Args) -> Result<Found> {
     Ok(Found {
         bench: "parallel",
         processor: machine::processor(),
-        model: args.model.clone(),
+        model: args.model,
         points: args.points,
         gradient_bytes: bytes,
         measured,

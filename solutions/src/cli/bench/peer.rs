@@ -45,7 +45,7 @@ pub fn round(
         "--mode",
         if train { "train" } else { "infer" },
         "--model",
-        &options.model,
+        &options.model.to_string(),
     ]);
     for (name, value) in [
         ("--points", options.points),

@@ -8,7 +8,7 @@ use canopy_data::Dataset;
 use crate::{
     model::Kind,
     train::{
-        Config,
+        Config, choice,
         ranks::{
             RankFunctions,
             measure::{ShortRun, short_run},
@@ -28,8 +28,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
     pub(super) ranks: Vec<usize>,
     /// Network
-    #[arg(long, default_value = "vanilla", value_parser = ["full", "vanilla"])]
-    pub(super) model: String,
+    #[arg(long, default_value = "vanilla", value_parser = choice::<Kind>(&["full", "vanilla"]))]
+    pub(super) model: Kind,
     /// Points per cloud
     #[arg(long, default_value_t = 256, value_name = "N")]
     pub(super) points: usize,
@@ -71,11 +71,7 @@ impl Work {
     /// Returns the errors of [`Forest::open`].
     pub fn open(args: &Args) -> Result<Self> {
         let base = Config {
-            model: if args.model == "full" {
-                Kind::Full
-            } else {
-                Kind::Vanilla
-            },
+            model: args.model,
             points: args.points,
             width: args.width,
             epochs: 2,
