@@ -19,7 +19,7 @@ pub(super) fn padded(channels: usize) -> usize {
 }
 
 /// Runs `op` with the current instruction set.
-fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+pub(super) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     match InstructionSet::current() {
         InstructionSet::Avx512 => Arch::new().dispatch(op),
         #[cfg(target_arch = "x86_64")]

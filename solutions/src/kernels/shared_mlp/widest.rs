@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::Batch;
 use super::layer::{BLOCK, Layer, Source, group_rows};
+use crate::kernels::filter::{self, Filter, Found};
 use crate::kernels::ranks::total;
 use crate::kernels::tile::{Greatest, Left, PANEL, Product, TALL, pack_rows};
 use crate::kernels::vector;
@@ -141,50 +142,18 @@ fn about_the_mean_of_all(batch: &Batch, (own, mut s): (Vec<f32>, Vec<f32>)) -> R
 /// are equal. If γ = 0, returns 0 and the cloud's first row. NaN counts as the greatest value, as in PyTorch, so that
 /// the maximum does not hide it.
 pub fn greatest(source: &impl Blocks, clouds: &[Range<usize>], layer: &Layer) -> (Vec<f32>, Vec<u32>) {
-    let (n, k) = (layer.n, layer.k);
-    let columns = n.next_multiple_of(PANEL);
-    let panels = packed(layer, columns);
-    let tiles = tiles(clouds);
-    let widest = size(&panels);
-    let of_tiles: Vec<(Vec<f32>, Vec<f32>)> = tiles
+    let n = layer.n;
+    let operand = Operand::new(layer);
+    let groups = groups(clouds, operand.filter.is_some());
+    let of_groups: Vec<(Vec<f32>, Vec<f32>)> = groups
         .par_iter()
-        .map_init(
-            Default::default,
-            |(scratch, packed): &mut ([Vec<f32>; 2], Vec<f32>), &(cloud, from, to)| {
-                let a = source.block(from, to, scratch);
-                let step = a.len() / (to - from);
-                let mut best = vec![f32::NEG_INFINITY; columns];
-                let mut at = vec![0.0; columns];
-                // Below this bound no sum of products can overflow, so the fast loop need not check for infinity or NaN.
-                if size(a) * widest * k as f64 >= f64::from(f32::MAX) || (size(a) * widest).is_nan() {
-                    careful(
-                        a,
-                        step,
-                        k,
-                        &panels,
-                        &mut best,
-                        &mut at,
-                        from - clouds[cloud].start,
-                    );
-                    return (best, at);
-                }
-                pack_rows(a, step, k, packed);
-                Greatest {
-                    depth: k,
-                    a: packed,
-                    b: &panels,
-                    best: &mut best,
-                    at: &mut at,
-                    first_row: from - clouds[cloud].start,
-                }
-                .run();
-                (best, at)
-            },
-        )
+        .map_init(Scratch::default, |scratch, (cloud, tiles)| {
+            operand.greatest(source, tiles, clouds[*cloud].start, scratch)
+        })
         .collect();
     let mut best = vec![f32::NEG_INFINITY; clouds.len() * n];
     let mut at = vec![0; clouds.len() * n];
-    for ((cloud, ..), (tops, rows)) in tiles.into_iter().zip(of_tiles) {
+    for ((cloud, _), (tops, rows)) in groups.into_iter().zip(of_groups) {
         for c in 0..n {
             let i = cloud * n + c;
             if exceeds(tops[c], best[i]) {
@@ -200,6 +169,171 @@ pub fn greatest(source: &impl Blocks, clouds: &[Range<usize>], layer: &Layer) ->
         at[i] = at[i].max(clouds[i / n].start as u32);
     }
     (best, at)
+}
+
+/// A cloud, and tiles of it that follow each other, as first and end row.
+type Group = (usize, Vec<Range<usize>>);
+
+/// The tiles of all clouds, in groups for one task. The filter finds more to leave out in a large group, but there should
+/// be tasks for every thread. The result does not depend on the groups.
+fn groups(clouds: &[Range<usize>], filter: bool) -> Vec<Group> {
+    let tiles = tiles(clouds);
+    let most = if filter {
+        (tiles.len() / (2 * rayon::current_num_threads())).clamp(1, 4)
+    } else {
+        1
+    };
+    let mut groups: Vec<Group> = Vec::new();
+    for (cloud, from, to) in tiles {
+        match groups.last_mut() {
+            Some((of, group)) if *of == cloud && group.len() < most => group.push(from..to),
+            _ => groups.push((cloud, vec![from..to])),
+        }
+    }
+    groups
+}
+
+/// The weight times the sign of γ (−1, 0 or 1).
+struct Operand {
+    k: usize,
+    /// Panels of [`PANEL`] columns, `[k, PANEL]` each.
+    panels: Vec<f32>,
+    /// The greatest magnitude in it.
+    size: f64,
+    filter: Option<filter::Columns>,
+}
+
+/// Buffers of one thread.
+#[derive(Default)]
+struct Scratch {
+    layers: [Vec<f32>; 2],
+    packed: Vec<f32>,
+    rows: filter::Rows,
+    search: filter::Scratch,
+}
+
+impl Operand {
+    fn new(layer: &Layer) -> Self {
+        let (n, k, kp) = (layer.n, layer.k, layer.kp);
+        let columns = n.next_multiple_of(PANEL);
+        let sign = |c: usize| match layer.gamma[c] {
+            g if g < 0.0 => -1.0,
+            0.0 => 0.0,
+            _ => 1.0,
+        };
+        let mut signed = vec![0.0; columns * kp];
+        for (c, signed) in signed.chunks_exact_mut(kp).take(n).enumerate() {
+            for (to, w) in signed.iter_mut().zip(&layer.weight[c * kp..]) {
+                *to = w * sign(c);
+            }
+        }
+        let mut panels = vec![0.0; columns * k];
+        panels
+            .par_chunks_mut(PANEL * k)
+            .zip(signed.par_chunks(PANEL * kp))
+            .for_each(|(panel, signed)| {
+                for (j, column) in signed.chunks_exact(kp).enumerate() {
+                    for i in 0..k {
+                        panel[i * PANEL + j] = column[i];
+                    }
+                }
+            });
+        let filter = (Filter::current() != Filter::Off).then(|| filter::Columns::new(signed, k, kp));
+        Self {
+            k,
+            size: size(&panels),
+            panels,
+            filter,
+        }
+    }
+
+    /// The greatest product of each column over the rows of `tiles`, and its row, counted from row `start`.
+    fn greatest(
+        &self,
+        source: &impl Blocks,
+        tiles: &[Range<usize>],
+        start: usize,
+        scratch: &mut Scratch,
+    ) -> (Vec<f32>, Vec<f32>) {
+        let Scratch {
+            layers,
+            packed,
+            rows,
+            search,
+        } = scratch;
+        let columns = self.panels.len() / self.k;
+        let (mut best, mut at) = (vec![f32::NEG_INFINITY; columns], vec![0.0; columns]);
+        let mut found = Found {
+            best: &mut best,
+            at: &mut at,
+            first_row: tiles[0].start - start,
+        };
+        let Some(filter) = &self.filter else {
+            for tile in tiles {
+                let a = source.block(tile.start, tile.end, layers);
+                found.first_row = tile.start - start;
+                self.every_product(a, tile.len(), &mut found, packed);
+            }
+            return (best, at);
+        };
+        rows.exact.clear();
+        for tile in tiles {
+            rows.exact
+                .extend_from_slice(source.block(tile.start, tile.end, layers));
+        }
+        let count = tiles.iter().map(Range::len).sum();
+        let step = rows.exact.len() / count;
+        if self.may_overflow(&rows.exact) || !rows.quantise(count) {
+            let mut rest = &rows.exact[..];
+            for tile in tiles {
+                let (a, after) = rest.split_at(tile.len() * step);
+                rest = after;
+                found.first_row = tile.start - start;
+                self.every_product(a, tile.len(), &mut found, packed);
+            }
+            return (best, at);
+        }
+        packed.clear();
+        filter::search(rows, filter, found, search, |panel, found| {
+            if packed.is_empty() {
+                pack_rows(&rows.exact[..count * step], step, self.k, packed);
+            }
+            let size = PANEL * self.k;
+            self.packed_product(packed, &self.panels[panel * size..][..size], found);
+        });
+        (best, at)
+    }
+
+    /// Searches `count` rows without the filter.
+    fn every_product(&self, a: &[f32], count: usize, found: &mut Found, packed: &mut Vec<f32>) {
+        let step = a.len() / count;
+        let (best, at) = (&mut *found.best, &mut *found.at);
+        if self.may_overflow(a) {
+            careful(a, step, self.k, &self.panels, best, at, found.first_row);
+            return;
+        }
+        pack_rows(a, step, self.k, packed);
+        let first_row = found.first_row;
+        self.packed_product(packed, &self.panels, Found { best, at, first_row });
+    }
+
+    fn packed_product(&self, packed: &[f32], panels: &[f32], found: Found) {
+        Greatest {
+            depth: self.k,
+            a: packed,
+            b: panels,
+            best: found.best,
+            at: found.at,
+            first_row: found.first_row,
+        }
+        .run();
+    }
+
+    /// Below this bound no sum of products can overflow, so the fast loop need not check for infinity or NaN.
+    fn may_overflow(&self, a: &[f32]) -> bool {
+        let product = size(a) * self.size;
+        product * self.k as f64 >= f64::from(f32::MAX) || product.is_nan()
+    }
 }
 
 /// Whether `v` replaces `best`.
@@ -233,29 +367,6 @@ fn careful(
             }
         }
     }
-}
-
-/// The weight times the sign of γ (−1, 0 or 1), in panels of [`PANEL`] columns.
-fn packed(layer: &Layer, columns: usize) -> Vec<f32> {
-    let (k, kp) = (layer.k, layer.kp);
-    let mut panels = vec![0.0; columns * k];
-    panels
-        .par_chunks_mut(PANEL * k)
-        .enumerate()
-        .for_each(|(p, panel)| {
-            for j in 0..PANEL.min(layer.n.saturating_sub(p * PANEL)) {
-                let c = p * PANEL + j;
-                let sign = match layer.gamma[c] {
-                    g if g < 0.0 => -1.0,
-                    0.0 => 0.0,
-                    _ => 1.0,
-                };
-                for i in 0..k {
-                    panel[i * PANEL + j] = layer.weight[c * kp + i] * sign;
-                }
-            }
-        });
-    panels
 }
 
 fn at_row(source: Source, row: usize, w: &[f32]) -> f32 {

@@ -1,0 +1,169 @@
+//! Operands of 8 bits, and the terms of the bound.
+
+use crate::kernels::tile::PANEL;
+use crate::kernels::vector;
+
+/// Rows of a block.
+pub const HEIGHT: usize = 16;
+
+/// The filter applies to sums of this many products: their integers are exact in f32 (255 · 127 · 512 < 2²⁴).
+const DEPTHS: std::ops::RangeInclusive<usize> = 16..=512;
+
+/// Magnitudes that the filter applies to. Inside this range neither the f32 sums nor the bound lose anything that matters
+/// to underflow or overflow (NOTES.md).
+const LEAST: f32 = 1.0 / (1_u64 << 40) as f32;
+const MOST: f32 = (1_u64 << 40) as f32;
+
+/// Rows of non-negative values, rounded to steps of 0 to 255.
+#[derive(Default)]
+pub struct Rows {
+    /// The rows, dense; the last block is filled up with the last row.
+    pub exact: Vec<f32>,
+    /// Rows without those that fill the last block up.
+    pub count: usize,
+    /// Channels, a multiple of 16.
+    pub depth: usize,
+    /// Blocks of `[depth / 4, HEIGHT, 4]`.
+    pub steps: Vec<u8>,
+    /// The value of a step, for each block.
+    pub scale: Vec<f32>,
+    /// For each row E and A, in steps.
+    pub error: Vec<f32>,
+    pub size: Vec<f32>,
+    /// The greatest E and A of each block.
+    pub block_error: Vec<f32>,
+    pub block_size: Vec<f32>,
+}
+
+impl Rows {
+    /// Rounds the rows in `exact`, of which there are `count`. Returns false if the filter does not apply to them.
+    pub fn quantise(&mut self, count: usize) -> bool {
+        self.count = count;
+        self.depth = self.exact.len() / count;
+        let depth = self.depth;
+        if !DEPTHS.contains(&depth) || !depth.is_multiple_of(16) {
+            return false;
+        }
+        let blocks = count.div_ceil(HEIGHT);
+        for _ in count..blocks * HEIGHT {
+            self.exact.extend_from_within((count - 1) * depth..count * depth);
+        }
+        self.scale.clear();
+        let mut negative = 0;
+        for block in self.exact.chunks_exact(HEIGHT * depth) {
+            let mut top = 0;
+            vector::greatest_size(block, &mut top);
+            vector::signs(block, &mut negative);
+            self.scale.push(f32::from_bits(top));
+        }
+        let top = self.scale.iter().fold(0.0_f32, |top, &s| top.max(s));
+        let known = self.scale.iter().all(|s| !s.is_nan());
+        if negative != 0 || !known || !(LEAST..=MOST).contains(&top) {
+            return false;
+        }
+        self.steps.resize(self.exact.len(), 0);
+        self.error.resize(blocks * HEIGHT, 0.0);
+        self.size.resize(blocks * HEIGHT, 0.0);
+        self.block_error.clear();
+        self.block_size.clear();
+        // A block of values that are all tiny beside the others rounds to 0.
+        let least = top / (1 << 20) as f32;
+        for (b, rows) in self.exact.chunks_exact(HEIGHT * depth).enumerate() {
+            let scale = self.scale[b].max(least) / 255.0;
+            self.scale[b] = scale;
+            let of_block = b * HEIGHT..(b + 1) * HEIGHT;
+            let (error, size) = (&mut self.error[of_block.clone()], &mut self.size[of_block]);
+            let steps = &mut self.steps[b * HEIGHT * depth..][..HEIGHT * depth];
+            vector::quantise(rows, depth, scale.recip(), steps, error, size);
+            for (e, a) in error.iter_mut().zip(size.iter_mut()) {
+                (*e, *a) = terms(*e, *a, depth);
+            }
+            let greatest = |of: &[f32]| of.iter().fold(0.0, |top: f32, &v| top.max(v));
+            self.block_error.push(greatest(error));
+            self.block_size.push(greatest(size));
+        }
+        true
+    }
+}
+
+/// E and A of a row, from ‖a/s − q‖ and ‖q‖ as rounded in f32: E contains what the f32 sum of `depth` products and the
+/// bound itself lose to rounding. NOTES.md counts it.
+fn terms(error: f32, size: f32, depth: usize) -> (f32, f32) {
+    const UP: f32 = 1.0 + 1.0 / 4096.0;
+    let rounding = (depth + 64) as f32 / (1 << 24) as f32;
+    let size = size * UP;
+    let error = (error + rounding * (size + error)) * UP + 1.0 / (1 << 20) as f32;
+    (error, size)
+}
+
+/// The columns of the right operand, rounded to steps of −127 to 127, in panels of [`PANEL`].
+pub struct Columns {
+    /// The products of a sum; the depth without padding.
+    pub terms: usize,
+    /// The depth, padded to a multiple of 16 with zeros.
+    pub depth: usize,
+    /// Panels of `[depth / 4, PANEL, 4]`.
+    pub steps: Vec<i8>,
+    /// The same, column by column.
+    pub by_column: Vec<i8>,
+    /// The columns in f32, `[columns, depth]`.
+    pub exact: Vec<f32>,
+    /// The value t of a step; 0 for a column of zeros.
+    pub scale: Vec<f32>,
+    /// W and D of each column, in steps.
+    pub size: Vec<f32>,
+    pub error: Vec<f32>,
+    /// For each panel, whether the filter applies to all its columns.
+    pub fits: Vec<bool>,
+}
+
+impl Columns {
+    /// Rounds columns of `terms` values padded to `depth`, given column by column. Their number is a multiple of
+    /// [`PANEL`].
+    pub fn new(exact: Vec<f32>, terms: usize, depth: usize) -> Self {
+        let columns = exact.len() / depth;
+        let mut new = Self {
+            terms,
+            depth,
+            steps: vec![0; exact.len()],
+            by_column: vec![0; exact.len()],
+            scale: vec![0.0; columns],
+            size: vec![0.0; columns],
+            error: vec![0.0; columns],
+            fits: vec![true; columns / PANEL],
+            exact,
+        };
+        for c in 0..columns {
+            new.quantise(c);
+        }
+        new
+    }
+
+    fn quantise(&mut self, c: usize) {
+        let depth = self.depth;
+        let column = &self.exact[c * depth..][..depth];
+        let top = column.iter().fold(0.0_f32, |top, v| top.max(v.abs()));
+        if column.iter().all(|&v| v == 0.0) {
+            return;
+        }
+        if !(LEAST..=MOST).contains(&top) || column.iter().any(|v| v.is_nan()) {
+            self.fits[c / PANEL] = false;
+            return;
+        }
+        let scale = top / 127.0;
+        let (mut size, mut error) = (0.0, 0.0);
+        for (i, &v) in column.iter().enumerate() {
+            let exact = f64::from(v) / f64::from(scale);
+            let step = exact.round_ties_even().clamp(-127.0, 127.0);
+            size += exact * exact;
+            error += (exact - step) * (exact - step);
+            self.by_column[c * depth + i] = step as i8;
+            let (panel, j) = (c / PANEL, c % PANEL);
+            self.steps[panel * depth * PANEL + (i / 4 * PANEL + j) * 4 + i % 4] = step as i8;
+        }
+        let up = |sum: f64| (sum.sqrt() * (1.0 + 1e-6)) as f32;
+        self.scale[c] = scale;
+        self.size[c] = up(size);
+        self.error[c] = up(error);
+    }
+}
