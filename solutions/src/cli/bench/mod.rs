@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
+use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
 use crate::train::machine;
 use measure::Times;
@@ -152,6 +153,10 @@ struct Found {
     /// Arithmetic that the fused operators need, whichever operators ran.
     gflop: f64,
     gflop_per_second: f64,
+    /// How the widest layers' maxima were found, and what the filter did.
+    filter: Filter,
+    candidates_each: f64,
+    fallback_share: f64,
     /// Throughput of candle's matrix product 32,768 × 128 × 1,024 on all threads, measured in this run.
     matmul_gflop_per_second: f64,
     pytorch: Vec<Peer>,
@@ -173,6 +178,7 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
     }
     let gflop = work::gflop(options.kind(), options.points, options.classes, train) * options.batch as f64;
     let total = median(&ours.total());
+    let filter = filter_counts();
     Ok(Found {
         bench: if train { "train" } else { "infer" },
         model: options.model.clone(),
@@ -191,6 +197,9 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
         peak_memory_mib: peak,
         gflop,
         gflop_per_second: gflop / total * 1e3,
+        filter: Filter::current(),
+        candidates_each: filter.candidates_each(),
+        fallback_share: filter.fallback_share(),
         matmul_gflop_per_second: work::matmul_ceiling()?,
         pytorch,
     })
@@ -240,6 +249,16 @@ fn print(found: &Found) {
         found.gflop_per_second / found.matmul_gflop_per_second * 100.0,
         found.matmul_gflop_per_second
     );
+    if found.filter == Filter::Off || found.plain {
+        println!("no filter: every product of the widest layers in f32");
+    } else {
+        println!(
+            "filter {}: {:.1} candidates per channel computed in f32, {:.1}% of the maxima without the filter",
+            found.filter,
+            found.candidates_each,
+            found.fallback_share * 100.0
+        );
+    }
     if let Some(mib) = found.peak_memory_mib {
         println!("peak memory {mib:.0} MiB");
     }

@@ -3,6 +3,21 @@
 use super::operands::HEIGHT;
 use crate::kernels::tile::PANEL;
 
+/// One block of rows and one column.
+#[derive(Clone, Copy)]
+pub struct Pair<'a> {
+    /// `[depth / 4, HEIGHT, 4]`.
+    pub rows: &'a [u8],
+    /// The value of a step of the rows; E and A of each row.
+    pub scale: f32,
+    pub error: &'a [f32],
+    pub size: &'a [f32],
+    /// The column's steps, and its W and D.
+    pub column: &'a [i8],
+    pub column_size: f32,
+    pub column_error: f32,
+}
+
 /// One way to multiply. `rows` are blocks of `[depth / 4, HEIGHT, 4]`.
 pub trait Multiply {
     /// For each block and column of a panel `[depth / 4, PANEL, 4]`, the greatest product over the block's rows.
@@ -16,6 +31,18 @@ pub trait Multiply {
     /// # Safety
     /// The machine has the instructions, and both operands have the same depth.
     unsafe fn block(rows: &[u8], column: &[i8]) -> [i32; HEIGHT];
+
+    /// The row of the block with the greatest lower bound.
+    ///
+    /// # Safety
+    /// As for `block`; `error` and `size` have [`HEIGHT`] entries.
+    unsafe fn likely_row(pair: &Pair) -> usize;
+
+    /// The rows of the block whose upper bound is not below `threshold`, as bits.
+    ///
+    /// # Safety
+    /// As for `likely_row`.
+    unsafe fn reaching(pair: &Pair, threshold: f32) -> u32;
 
     /// The f32 products of up to 16 pairs of a row and a column, in the order of the depth.
     ///
@@ -57,9 +84,30 @@ impl Multiply for Portable {
         sums
     }
 
+    unsafe fn likely_row(pair: &Pair) -> usize {
+        // SAFETY: no special instructions.
+        let products = unsafe { Self::block(pair.rows, pair.column) };
+        let lower = |r: usize| products[r] as f32 - pair.bound(r);
+        (1..HEIGHT).fold(0, |best, r| if lower(r) > lower(best) { r } else { best })
+    }
+
+    unsafe fn reaching(pair: &Pair, threshold: f32) -> u32 {
+        // SAFETY: no special instructions.
+        let products = unsafe { Self::block(pair.rows, pair.column) };
+        let upper = |r: usize| (products[r] as f32 + pair.bound(r)) * pair.scale;
+        (0..HEIGHT).fold(0, |mask, r| mask | u32::from(upper(r) >= threshold) << r)
+    }
+
     unsafe fn exact(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16] {
         // SAFETY: the caller's.
         unsafe { super::exact::portable(depth, rows, columns) }
+    }
+}
+
+impl Pair<'_> {
+    /// The bound on the error of one row's product, in steps.
+    fn bound(&self, row: usize) -> f32 {
+        self.error[row] * self.column_size + self.size[row] * self.column_error
     }
 }
 
@@ -70,7 +118,7 @@ pub use vnni::Vnni;
 mod vnni {
     use std::arch::x86_64::*;
 
-    use super::{HEIGHT, Multiply};
+    use super::{HEIGHT, Multiply, Pair};
     use crate::kernels::tile::PANEL;
 
     /// AVX512-VNNI.
@@ -85,8 +133,22 @@ mod vnni {
 
         #[inline(always)]
         unsafe fn block(rows: &[u8], column: &[i8]) -> [i32; HEIGHT] {
+            let mut out = [0; HEIGHT];
+            // SAFETY: the caller's; 16 values of 4 bytes.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), block(rows, column)) };
+            out
+        }
+
+        #[inline(always)]
+        unsafe fn likely_row(pair: &Pair) -> usize {
             // SAFETY: the caller's.
-            unsafe { block(rows, column) }
+            unsafe { likely_row(pair) }
+        }
+
+        #[inline(always)]
+        unsafe fn reaching(pair: &Pair, threshold: f32) -> u32 {
+            // SAFETY: the caller's.
+            unsafe { reaching(pair, threshold) }
         }
 
         #[inline(always)]
@@ -136,7 +198,7 @@ mod vnni {
     /// A block's rows are the lanes.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    unsafe fn block(rows: &[u8], column: &[i8]) -> [i32; HEIGHT] {
+    unsafe fn block(rows: &[u8], column: &[i8]) -> __m512i {
         let mut sums = [_mm512_setzero_si512(); 4];
         let groups = column.len() / 16;
         for k in 0..groups {
@@ -149,13 +211,45 @@ mod vnni {
                 }
             }
         }
-        let sum = _mm512_add_epi32(
+        _mm512_add_epi32(
             _mm512_add_epi32(sums[0], sums[1]),
             _mm512_add_epi32(sums[2], sums[3]),
-        );
-        let mut out = [0; HEIGHT];
-        // SAFETY: 16 values of 4 bytes.
-        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), sum) };
-        out
+        )
+    }
+
+    /// The products as f32, and the bounds on their errors, in steps.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    unsafe fn bounds(pair: &Pair) -> (__m512, __m512) {
+        // SAFETY: the caller's.
+        let (products, error, size) = unsafe {
+            (
+                block(pair.rows, pair.column),
+                _mm512_loadu_ps(pair.error.as_ptr()),
+                _mm512_loadu_ps(pair.size.as_ptr()),
+            )
+        };
+        let of_size = _mm512_mul_ps(size, _mm512_set1_ps(pair.column_error));
+        let bound = _mm512_fmadd_ps(error, _mm512_set1_ps(pair.column_size), of_size);
+        (_mm512_cvtepi32_ps(products), bound)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    unsafe fn likely_row(pair: &Pair) -> usize {
+        // SAFETY: the caller's.
+        let (products, bound) = unsafe { bounds(pair) };
+        let lower = _mm512_sub_ps(products, bound);
+        let top = _mm512_set1_ps(_mm512_reduce_max_ps(lower));
+        (_mm512_cmp_ps_mask::<_CMP_EQ_OQ>(lower, top).trailing_zeros() as usize).min(HEIGHT - 1)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    unsafe fn reaching(pair: &Pair, threshold: f32) -> u32 {
+        // SAFETY: the caller's.
+        let (products, bound) = unsafe { bounds(pair) };
+        let upper = _mm512_mul_ps(_mm512_add_ps(products, bound), _mm512_set1_ps(pair.scale));
+        u32::from(_mm512_cmp_ps_mask::<_CMP_GE_OQ>(upper, _mm512_set1_ps(threshold)))
     }
 }

@@ -1,11 +1,13 @@
 //! Which implementation of the filter runs.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::kernels::InstructionSet;
 
 /// How the filter computes its products of 8-bit operands. All give the same integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum Filter {
     /// No filter: every product is computed in f32.
@@ -14,6 +16,16 @@ pub enum Filter {
     Portable = 2,
     /// `vpdpbusd` of AVX512-VNNI: four products of 8 bits in each of 16 lanes.
     Vnni = 3,
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Portable => "portable",
+            Self::Vnni => "AVX512-VNNI",
+        })
+    }
 }
 
 /// 0 until something is chosen.

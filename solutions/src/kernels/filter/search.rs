@@ -1,6 +1,6 @@
 //! The search in one group of rows.
 
-use super::blocks::{Multiply, Portable};
+use super::blocks::{Multiply, Pair, Portable};
 use super::choice::Filter;
 use super::counts::FilterCounts;
 use super::operands::{Columns, HEIGHT, Rows};
@@ -111,11 +111,12 @@ unsafe fn one_panel<M: Multiply>(
     let first = panel * PANEL;
     let depth = columns.depth;
     let blocks = rows.scale.len();
-    let terms = Terms {
-        scale: &columns.scale[first..][..PANEL],
-        size: &columns.size[first..][..PANEL],
-        error: &columns.error[first..][..PANEL],
-    };
+    let of_panel = |values: &'_ [f32]| -> [f32; PANEL] { std::array::from_fn(|c| values[first + c]) };
+    let (size, error, scale) = (
+        of_panel(&columns.size),
+        of_panel(&columns.error),
+        of_panel(&columns.scale),
+    );
     scratch.maxima.resize(blocks * PANEL, 0);
     scratch.upper.resize(blocks * PANEL, 0.0);
     scratch.masks.resize(blocks, 0);
@@ -130,28 +131,28 @@ unsafe fn one_panel<M: Multiply>(
     vector::block_bounds(
         &scratch.maxima,
         [&rows.scale, &rows.block_error, &rows.block_size],
-        [terms.size, terms.error],
+        [&size, &error],
         &mut scratch.upper,
         &mut low,
         &mut lowest,
     );
 
-    // Of that block, the row with the greatest lower bound, in f32.
-    let block_of = |b: usize| &rows.steps[b * HEIGHT * depth..][..HEIGHT * depth];
-    let column_of = |c: usize| &columns.by_column[(first + c) * depth..][..depth];
+    // Of that block, the row with the greatest lower bound, in f32. The rows that fill the last block up repeat its last.
+    let pair = |b: usize, c: usize| Pair {
+        rows: &rows.steps[b * HEIGHT * depth..][..HEIGHT * depth],
+        scale: rows.scale[b],
+        error: &rows.error[b * HEIGHT..][..HEIGHT],
+        size: &rows.size[b * HEIGHT..][..HEIGHT],
+        column: &columns.by_column[(first + c) * depth..][..depth],
+        column_size: size[c],
+        column_error: error[c],
+    };
     scratch.pairs.clear();
     for c in 0..PANEL {
         let b = lowest[c] as usize;
-        // SAFETY: the caller's.
-        let products = unsafe { M::block(block_of(b), column_of(c)) };
-        let bound = |r: usize| products[r] as f32 - terms.bound(rows, b * HEIGHT + r, c);
-        let mut row = 0;
-        for r in 1..HEIGHT.min(rows.count - b * HEIGHT) {
-            if bound(r) > bound(row) {
-                row = r;
-            }
-        }
-        scratch.pairs.push(((b * HEIGHT + row) as u32, c as u32));
+        // SAFETY: the caller's; the operands have the sizes.
+        let row = b * HEIGHT + unsafe { M::likely_row(&pair(b, c)) };
+        scratch.pairs.push((row.min(rows.count - 1) as u32, c as u32));
     }
     // SAFETY: the caller's.
     unsafe { exact::<M>(rows, columns, first, scratch) };
@@ -159,8 +160,8 @@ unsafe fn one_panel<M: Multiply>(
     for c in 0..PANEL {
         found.best[c] = scratch.products[c];
         found.at[c] = (found.first_row as u32 + scratch.pairs[c].0) as f32;
-        if terms.scale[c] > 0.0 {
-            let value = scratch.products[c] / terms.scale[c];
+        if scale[c] > 0.0 {
+            let value = scratch.products[c] / scale[c];
             threshold[c] = value - value.abs() / (1 << 20) as f32;
         } else {
             // All products of a column of zeros are equal.
@@ -178,16 +179,17 @@ unsafe fn one_panel<M: Multiply>(
     }
     for (b, &mask) in scratch.masks.iter().enumerate() {
         let mut left = mask;
+        let present = u32::MAX >> (32 - HEIGHT.min(rows.count - b * HEIGHT));
         while left != 0 {
             let c = left.trailing_zeros() as usize;
             left &= left - 1;
-            // SAFETY: the caller's.
-            let products = unsafe { M::block(block_of(b), column_of(c)) };
-            for r in 0..HEIGHT.min(rows.count - b * HEIGHT) {
-                let row = b * HEIGHT + r;
-                let upper = (products[r] as f32 + terms.bound(rows, row, c)) * rows.scale[b];
-                if upper >= threshold[c] && row as u32 != first_pairs[c] {
-                    scratch.pairs.push((row as u32, c as u32));
+            // SAFETY: the caller's; the operands have the sizes.
+            let mut rows = unsafe { M::reaching(&pair(b, c), threshold[c]) } & present;
+            while rows != 0 {
+                let row = (b * HEIGHT) as u32 + rows.trailing_zeros();
+                rows &= rows - 1;
+                if row != first_pairs[c] {
+                    scratch.pairs.push((row, c as u32));
                 }
             }
         }
@@ -205,21 +207,6 @@ unsafe fn one_panel<M: Multiply>(
         }
     }
     Some((PANEL + scratch.pairs.len()) as u64)
-}
-
-/// The terms of the bound of a panel's columns.
-struct Terms<'a> {
-    scale: &'a [f32],
-    size: &'a [f32],
-    error: &'a [f32],
-}
-
-impl Terms<'_> {
-    /// The bound on the error of one product, in steps.
-    #[inline(always)]
-    fn bound(&self, rows: &Rows, row: usize, c: usize) -> f32 {
-        rows.error[row] * self.size[c] + rows.size[row] * self.error[c]
-    }
 }
 
 /// Computes `products` of all `pairs` in f32.

@@ -187,7 +187,7 @@ fn groups(clouds: &[Range<usize>], filter: bool) -> Vec<Group> {
     for (cloud, from, to) in tiles {
         match groups.last_mut() {
             Some((of, group)) if *of == cloud && group.len() < most => group.push(from..to),
-            _ => groups.push((cloud, vec![from..to])),
+            _ => groups.push((cloud, std::iter::once(from..to).collect())),
         }
     }
     groups
