@@ -164,12 +164,19 @@ for_each_instruction_set! {
         }
     }
 
-    /// Subtracts `mean` from each row.
-    fn subtract_row(rows: &mut [f32], mean: &[f32]) {
-        for row in rows.chunks_exact_mut(mean.len()) {
-            for (x, m) in row.iter_mut().zip(mean) {
-                *x -= m;
+    /// `to` = each row minus `mean`.
+    fn centre(to: &mut [f32], rows: &[f32], mean: &[f32]) {
+        for (to, row) in to.chunks_exact_mut(mean.len()).zip(rows.chunks_exact(mean.len())) {
+            for ((t, x), m) in to.iter_mut().zip(row).zip(mean) {
+                *t = x - m;
             }
+        }
+    }
+
+    /// `sum += more`, in f64.
+    fn add_wide(sum: &mut [f64], more: &[f32]) {
+        for (s, m) in sum.iter_mut().zip(more) {
+            *s += f64::from(*m);
         }
     }
 
@@ -222,12 +229,13 @@ for_each_instruction_set! {
     }
 }
 
+/// Beyond 2²³ the spacing is 1, so that adding this number rounds to an integer, which is in the last bits.
+const ROUND: f32 = 12_582_912.0;
+
 for_each_instruction_set! {
     /// Rounds rows of values, times `inverse`, to steps of 0 to 255, four channels of each of 16 rows together. For each row,
     /// `error` becomes the norm of what rounding changed, and `size` that of the steps, both in steps.
     fn quantise(rows: &[f32], channels: usize, inverse: f32, steps: &mut [u8], error: &mut [f32], size: &mut [f32]) {
-        // Beyond 2²³ the spacing is 1, so that adding this number rounds to an integer, which is in the last bits.
-        const ROUND: f32 = 12_582_912.0;
         for (r, row) in rows.chunks_exact(channels).enumerate() {
             let (mut errors, mut squares) = ([0.0_f32; 16], [0.0_f32; 16]);
             let steps = &mut steps[4 * r..];
@@ -267,11 +275,21 @@ for_each_instruction_set! {
         }
     }
 
-    /// For each block of 32 columns, which of them are not below `threshold`, as bits.
-    fn reaching(upper: &[f32], threshold: &[f32; 32], masks: &mut [u32]) {
-        for (upper, mask) in upper.chunks_exact(32).zip(masks) {
-            *mask = upper.iter().zip(threshold).enumerate().fold(0, |mask, (c, (u, t))| mask | u32::from(u >= t) << c);
+    /// Rounds a column of values, times `inverse`, to steps of −127 to 127. `norms` are those of what rounding changed and
+    /// of the values, both in steps.
+    fn quantise_column(column: &[f32], inverse: f32, steps: &mut [i8], norms: &mut [f32; 2]) {
+        let (mut errors, mut squares) = ([0.0_f32; 16], [0.0_f32; 16]);
+        for (values, steps) in column.chunks_exact(16).zip(steps.chunks_exact_mut(16)) {
+            for j in 0..16 {
+                let v = values[j] * inverse;
+                let rounded = v + ROUND;
+                let step = rounded - ROUND;
+                steps[j] = rounded.to_bits() as i8;
+                errors[j] += (v - step) * (v - step);
+                squares[j] += v * v;
+            }
         }
+        *norms = [errors, squares].map(|sums| sums.iter().sum::<f32>().sqrt());
     }
 }
 

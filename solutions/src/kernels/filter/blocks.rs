@@ -1,21 +1,34 @@
 //! The products of the 8-bit operands: without special instructions, and by `vpdpbusd`.
 
-use super::operands::HEIGHT;
+use super::operands::{Columns, HEIGHT, Rows};
 use crate::kernels::tile::PANEL;
 
-/// One block of rows and one column.
+/// One block of rows, and the operands that it and its columns are part of.
 #[derive(Clone, Copy)]
-pub struct Pair<'a> {
+pub struct Block<'a> {
+    pub rows: &'a Rows,
+    pub columns: &'a Columns,
+    pub block: usize,
+}
+
+impl Block<'_> {
     /// `[depth / 4, HEIGHT, 4]`.
-    pub rows: &'a [u8],
-    /// The value of a step of the rows; E and A of each row.
-    pub scale: f32,
-    pub error: &'a [f32],
-    pub size: &'a [f32],
-    /// The column's steps, and its W and D.
-    pub column: &'a [i8],
-    pub column_size: f32,
-    pub column_error: f32,
+    #[inline(always)]
+    fn steps(&self) -> &[u8] {
+        let size = HEIGHT * self.columns.depth;
+        &self.rows.steps[self.block * size..][..size]
+    }
+
+    #[inline(always)]
+    fn column(&self, c: usize) -> &[i8] {
+        &self.columns.by_column[c * self.columns.depth..][..self.columns.depth]
+    }
+
+    /// E and A of the rows.
+    #[inline(always)]
+    fn terms(&self) -> [&[f32]; 2] {
+        [&self.rows.error, &self.rows.size].map(|of| &of[self.block * HEIGHT..][..HEIGHT])
+    }
 }
 
 /// One way to multiply. `rows` are blocks of `[depth / 4, HEIGHT, 4]`.
@@ -32,17 +45,23 @@ pub trait Multiply {
     /// The machine has the instructions, and both operands have the same depth.
     unsafe fn block(rows: &[u8], column: &[i8]) -> [i32; HEIGHT];
 
-    /// The row of the block with the greatest lower bound.
+    /// The row of the block with the greatest lower bound of its product with column `c`.
     ///
     /// # Safety
-    /// As for `block`; `error` and `size` have [`HEIGHT`] entries.
-    unsafe fn likely_row(pair: &Pair) -> usize;
+    /// The machine has the instructions, and rows and columns have the same depth.
+    unsafe fn likely_row(block: Block, c: usize) -> usize;
 
-    /// The rows of the block whose upper bound is not below `threshold`, as bits.
+    /// For each of four columns, the rows whose upper bound is not below the threshold, as bits.
     ///
     /// # Safety
     /// As for `likely_row`.
-    unsafe fn reaching(pair: &Pair, threshold: f32) -> u32;
+    unsafe fn reaching(block: Block, columns: [usize; 4], thresholds: [f32; 4]) -> [u32; 4];
+
+    /// Which of the values are not below those of `threshold`, as bits.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    unsafe fn not_below(values: &[f32; PANEL], threshold: &[f32; PANEL]) -> u32;
 
     /// The f32 products of up to 16 pairs of a row and a column, in the order of the depth.
     ///
@@ -84,18 +103,23 @@ impl Multiply for Portable {
         sums
     }
 
-    unsafe fn likely_row(pair: &Pair) -> usize {
-        // SAFETY: no special instructions.
-        let products = unsafe { Self::block(pair.rows, pair.column) };
-        let lower = |r: usize| products[r] as f32 - pair.bound(r);
-        (1..HEIGHT).fold(0, |best, r| if lower(r) > lower(best) { r } else { best })
+    unsafe fn likely_row(block: Block, c: usize) -> usize {
+        let [low, _] = bounds(block, c);
+        (1..HEIGHT).fold(0, |best, r| if low[r] > low[best] { r } else { best })
     }
 
-    unsafe fn reaching(pair: &Pair, threshold: f32) -> u32 {
-        // SAFETY: no special instructions.
-        let products = unsafe { Self::block(pair.rows, pair.column) };
-        let upper = |r: usize| (products[r] as f32 + pair.bound(r)) * pair.scale;
-        (0..HEIGHT).fold(0, |mask, r| mask | u32::from(upper(r) >= threshold) << r)
+    unsafe fn reaching(block: Block, columns: [usize; 4], thresholds: [f32; 4]) -> [u32; 4] {
+        let scale = block.rows.scale[block.block];
+        std::array::from_fn(|i| {
+            let [_, high] = bounds(block, columns[i]);
+            (0..HEIGHT).fold(0, |mask, r| {
+                mask | u32::from(high[r] * scale >= thresholds[i]) << r
+            })
+        })
+    }
+
+    unsafe fn not_below(values: &[f32; PANEL], threshold: &[f32; PANEL]) -> u32 {
+        (0..PANEL).fold(0, |mask, c| mask | u32::from(values[c] >= threshold[c]) << c)
     }
 
     unsafe fn exact(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16] {
@@ -104,11 +128,17 @@ impl Multiply for Portable {
     }
 }
 
-impl Pair<'_> {
-    /// The bound on the error of one row's product, in steps.
-    fn bound(&self, row: usize) -> f32 {
-        self.error[row] * self.column_size + self.size[row] * self.column_error
-    }
+/// Lower and upper bounds of the products of one block's rows with column `c`, in steps.
+fn bounds(block: Block, c: usize) -> [[f32; HEIGHT]; 2] {
+    // SAFETY: no special instructions.
+    let products = unsafe { Portable::block(block.steps(), block.column(c)) };
+    let (w, d) = (block.columns.size[c], block.columns.error[c]);
+    let [error, size] = block.terms();
+    let bound = |r: usize| error[r] * w + size[r] * d;
+    [
+        std::array::from_fn(|r| products[r] as f32 - bound(r)),
+        std::array::from_fn(|r| products[r] as f32 + bound(r)),
+    ]
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -118,7 +148,7 @@ pub use vnni::Vnni;
 mod vnni {
     use std::arch::x86_64::*;
 
-    use super::{HEIGHT, Multiply, Pair};
+    use super::{Block, HEIGHT, Multiply};
     use crate::kernels::tile::PANEL;
 
     /// AVX512-VNNI.
@@ -140,15 +170,21 @@ mod vnni {
         }
 
         #[inline(always)]
-        unsafe fn likely_row(pair: &Pair) -> usize {
+        unsafe fn likely_row(block: Block, c: usize) -> usize {
             // SAFETY: the caller's.
-            unsafe { likely_row(pair) }
+            unsafe { likely_row(block, c) }
         }
 
         #[inline(always)]
-        unsafe fn reaching(pair: &Pair, threshold: f32) -> u32 {
+        unsafe fn reaching(block: Block, columns: [usize; 4], thresholds: [f32; 4]) -> [u32; 4] {
             // SAFETY: the caller's.
-            unsafe { reaching(pair, threshold) }
+            unsafe { reaching(block, columns, thresholds) }
+        }
+
+        #[inline(always)]
+        unsafe fn not_below(values: &[f32; PANEL], threshold: &[f32; PANEL]) -> u32 {
+            // SAFETY: the caller's.
+            unsafe { not_below(values, threshold) }
         }
 
         #[inline(always)]
@@ -217,39 +253,61 @@ mod vnni {
         )
     }
 
-    /// The products as f32, and the bounds on their errors, in steps.
+    /// The bounds on the errors of the products of the block's rows with column `c`, in steps.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    unsafe fn bounds(pair: &Pair) -> (__m512, __m512) {
-        // SAFETY: the caller's.
-        let (products, error, size) = unsafe {
-            (
-                block(pair.rows, pair.column),
-                _mm512_loadu_ps(pair.error.as_ptr()),
-                _mm512_loadu_ps(pair.size.as_ptr()),
-            )
-        };
-        let of_size = _mm512_mul_ps(size, _mm512_set1_ps(pair.column_error));
-        let bound = _mm512_fmadd_ps(error, _mm512_set1_ps(pair.column_size), of_size);
-        (_mm512_cvtepi32_ps(products), bound)
+    fn errors(block: Block, c: usize) -> __m512 {
+        // SAFETY: 16 values.
+        let [error, size] = block.terms().map(|of| unsafe { _mm512_loadu_ps(of.as_ptr()) });
+        let of_size = _mm512_mul_ps(size, _mm512_set1_ps(block.columns.error[c]));
+        _mm512_fmadd_ps(error, _mm512_set1_ps(block.columns.size[c]), of_size)
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    unsafe fn likely_row(pair: &Pair) -> usize {
+    unsafe fn likely_row(of: Block, c: usize) -> usize {
         // SAFETY: the caller's.
-        let (products, bound) = unsafe { bounds(pair) };
-        let lower = _mm512_sub_ps(products, bound);
+        let products = unsafe { _mm512_cvtepi32_ps(block(of.steps(), of.column(c))) };
+        let lower = _mm512_sub_ps(products, errors(of, c));
         let top = _mm512_set1_ps(_mm512_reduce_max_ps(lower));
         (_mm512_cmp_ps_mask::<_CMP_EQ_OQ>(lower, top).trailing_zeros() as usize).min(HEIGHT - 1)
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    unsafe fn reaching(pair: &Pair, threshold: f32) -> u32 {
-        // SAFETY: the caller's.
-        let (products, bound) = unsafe { bounds(pair) };
-        let upper = _mm512_mul_ps(_mm512_add_ps(products, bound), _mm512_set1_ps(pair.scale));
-        u32::from(_mm512_cmp_ps_mask::<_CMP_GE_OQ>(upper, _mm512_set1_ps(threshold)))
+    unsafe fn reaching(block: Block, columns: [usize; 4], thresholds: [f32; 4]) -> [u32; 4] {
+        let mut sums = [_mm512_setzero_si512(); 4];
+        let rows = block.steps().as_ptr();
+        let steps = columns.map(|c| block.column(c).as_ptr());
+        for k in 0..block.columns.depth / 4 {
+            // SAFETY: the columns have `depth` steps, and the rows HEIGHT times as many.
+            unsafe {
+                let q = _mm512_loadu_si512(rows.add(k * 4 * HEIGHT).cast());
+                for (sum, p) in sums.iter_mut().zip(steps) {
+                    let p = p.cast::<i32>().add(k).read_unaligned();
+                    *sum = _mm512_dpbusd_epi32(*sum, q, _mm512_set1_epi32(p));
+                }
+            }
+        }
+        let scale = _mm512_set1_ps(block.rows.scale[block.block]);
+        let mut masks = [0; 4];
+        for i in 0..4 {
+            let upper = _mm512_add_ps(_mm512_cvtepi32_ps(sums[i]), errors(block, columns[i]));
+            let threshold = _mm512_set1_ps(thresholds[i]);
+            let mask = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(_mm512_mul_ps(upper, scale), threshold);
+            masks[i] = u32::from(mask);
+        }
+        masks
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn not_below(values: &[f32; PANEL], threshold: &[f32; PANEL]) -> u32 {
+        let half = |i: usize| {
+            // SAFETY: both have 32 values.
+            let [v, t] = [values, threshold].map(|of| unsafe { _mm512_loadu_ps(of.as_ptr().add(i)) });
+            u32::from(_mm512_cmp_ps_mask::<_CMP_GE_OQ>(v, t))
+        };
+        half(0) | half(16) << 16
     }
 }

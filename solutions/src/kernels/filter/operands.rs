@@ -1,5 +1,7 @@
 //! Operands of 8 bits, and the terms of the bound.
 
+use rayon::prelude::*;
+
 use crate::kernels::tile::PANEL;
 use crate::kernels::vector;
 
@@ -13,6 +15,9 @@ const DEPTHS: std::ops::RangeInclusive<usize> = 16..=512;
 /// to underflow or overflow (NOTES.md).
 const LEAST: f32 = 1.0 / (1_u64 << 40) as f32;
 const MOST: f32 = (1_u64 << 40) as f32;
+
+/// Covers the roundings of a norm in f32.
+const UP: f32 = 1.0 + 1.0 / 4096.0;
 
 /// Rows of non-negative values, rounded to steps of 0 to 255.
 #[derive(Default)]
@@ -89,7 +94,6 @@ impl Rows {
 /// E and A of a row, from ‖a/s − q‖ and ‖q‖ as rounded in f32: E contains what the f32 sum of `depth` products and the
 /// bound itself lose to rounding. NOTES.md counts it.
 fn terms(error: f32, size: f32, depth: usize) -> (f32, f32) {
-    const UP: f32 = 1.0 + 1.0 / 4096.0;
     let rounding = (depth + 64) as f32 / (1 << 24) as f32;
     let size = size * UP;
     let error = (error + rounding * (size + error)) * UP + 1.0 / (1 << 20) as f32;
@@ -133,37 +137,48 @@ impl Columns {
             fits: vec![true; columns / PANEL],
             exact,
         };
-        for c in 0..columns {
-            new.quantise(c);
-        }
+        let panels = new.exact.par_chunks(PANEL * depth);
+        panels
+            .zip(new.steps.par_chunks_mut(PANEL * depth))
+            .zip(new.by_column.par_chunks_mut(PANEL * depth))
+            .zip(new.scale.par_chunks_mut(PANEL))
+            .zip(new.size.par_chunks_mut(PANEL))
+            .zip(new.error.par_chunks_mut(PANEL))
+            .zip(&mut new.fits)
+            .for_each(|((((((exact, steps), by_column), scale), size), error), fits)| {
+                for c in 0..PANEL {
+                    let (exact, column) =
+                        (&exact[c * depth..][..depth], &mut by_column[c * depth..][..depth]);
+                    let Some(terms) = quantise(exact, column) else {
+                        *fits = false;
+                        return;
+                    };
+                    [scale[c], size[c], error[c]] = terms;
+                    for (to, four) in steps.chunks_exact_mut(4 * PANEL).zip(column.chunks_exact(4)) {
+                        to[4 * c..][..4].copy_from_slice(four);
+                    }
+                }
+            });
         new
     }
+}
 
-    fn quantise(&mut self, c: usize) {
-        let depth = self.depth;
-        let column = &self.exact[c * depth..][..depth];
-        let top = column.iter().fold(0.0_f32, |top, v| top.max(v.abs()));
-        if column.iter().all(|&v| v == 0.0) {
-            return;
-        }
-        if !(LEAST..=MOST).contains(&top) || column.iter().any(|v| v.is_nan()) {
-            self.fits[c / PANEL] = false;
-            return;
-        }
-        let scale = top / 127.0;
-        let (mut size, mut error) = (0.0, 0.0);
-        for (i, &v) in column.iter().enumerate() {
-            let exact = f64::from(v) / f64::from(scale);
-            let step = exact.round_ties_even().clamp(-127.0, 127.0);
-            size += exact * exact;
-            error += (exact - step) * (exact - step);
-            self.by_column[c * depth + i] = step as i8;
-            let (panel, j) = (c / PANEL, c % PANEL);
-            self.steps[panel * depth * PANEL + (i / 4 * PANEL + j) * 4 + i % 4] = step as i8;
-        }
-        let up = |sum: f64| (sum.sqrt() * (1.0 + 1e-6)) as f32;
-        self.scale[c] = scale;
-        self.size[c] = up(size);
-        self.error[c] = up(error);
+/// Rounds a column. Returns t, W and D, which are 0 for a column of zeros, or `None` if the filter does not apply.
+fn quantise(column: &[f32], steps: &mut [i8]) -> Option<[f32; 3]> {
+    let mut top = 0;
+    vector::greatest_size(column, &mut top);
+    let top = f32::from_bits(top);
+    if top == 0.0 {
+        return Some([0.0; 3]);
     }
+    if !(LEAST..=MOST).contains(&top) {
+        return None;
+    }
+    let scale = top / 127.0;
+    let mut norms = [0.0; 2];
+    vector::quantise_column(column, scale.recip(), steps, &mut norms);
+    let [error, size] = norms;
+    // The two roundings of v/t.
+    let error = error + size / (1 << 20) as f32;
+    Some([scale, size * UP, error * UP])
 }

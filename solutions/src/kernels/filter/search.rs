@@ -1,6 +1,6 @@
 //! The search in one group of rows.
 
-use super::blocks::{Multiply, Pair, Portable};
+use super::blocks::{Block, Multiply, Portable};
 use super::choice::Filter;
 use super::counts::FilterCounts;
 use super::operands::{Columns, HEIGHT, Rows};
@@ -20,7 +20,12 @@ pub struct Found<'a> {
 pub struct Scratch {
     maxima: Vec<i32>,
     upper: Vec<f32>,
+    /// The value in f32 that a row must reach, for each column.
+    threshold: Vec<f32>,
+    /// The columns of each panel that a block may hold the greatest product of, `[blocks, panels]`.
     masks: Vec<u32>,
+    /// Those of one block.
+    columns: Vec<usize>,
     /// The rows and columns to be computed in f32, and the results.
     pairs: Vec<(u32, u32)>,
     products: Vec<f32>,
@@ -40,7 +45,7 @@ pub fn search(
         return unsafe { vnni(rows, columns, found, scratch, fallback) };
     }
     // SAFETY: `Portable` has no special instructions.
-    unsafe { panels::<Portable>(rows, columns, found, scratch, fallback) }
+    unsafe { both_passes::<Portable>(rows, columns, found, scratch, fallback) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -53,186 +58,202 @@ unsafe fn vnni(
     fallback: impl FnMut(usize, Found),
 ) {
     // SAFETY: the caller vouches for the instructions.
-    unsafe { panels::<super::blocks::Vnni>(rows, columns, found, scratch, fallback) }
+    unsafe { both_passes::<super::blocks::Vnni>(rows, columns, found, scratch, fallback) }
 }
 
 /// # Safety
 /// The machine has the instructions of `M`.
 #[inline(always)]
-unsafe fn panels<M: Multiply>(
+unsafe fn both_passes<M: Multiply>(
     rows: &Rows,
     columns: &Columns,
     found: Found,
     scratch: &mut Scratch,
     mut fallback: impl FnMut(usize, Found),
 ) {
-    let mut counts = FilterCounts::default();
-    let panels = found
-        .best
-        .chunks_exact_mut(PANEL)
-        .zip(found.at.chunks_exact_mut(PANEL));
-    for (panel, (best, at)) in panels.enumerate() {
-        let mut found = Found {
-            best,
-            at,
-            first_row: found.first_row,
-        };
-        counts.maxima += PANEL as u64;
+    let (blocks, panels) = (rows.scale.len(), columns.fits.len());
+    scratch.maxima.resize(blocks * PANEL, 0);
+    scratch.upper.resize(blocks * PANEL, 0.0);
+    scratch.threshold.resize(panels * PANEL, 0.0);
+    scratch.masks.clear();
+    scratch.masks.resize(blocks * panels, 0);
+    let Found { best, at, first_row } = found;
+    let mut counts = FilterCounts {
+        maxima: (panels * PANEL) as u64,
+        ..FilterCounts::default()
+    };
+    for panel in 0..panels {
+        let range = panel * PANEL..(panel + 1) * PANEL;
+        let (best, at) = (&mut best[range.clone()], &mut at[range]);
         // SAFETY: the caller's.
-        match unsafe { one_panel::<M>(rows, columns, panel, &mut found, scratch) } {
-            Some(candidates) => counts.candidates += candidates,
-            None => {
-                counts.fallbacks += PANEL as u64;
-                found.best.fill(f32::NEG_INFINITY);
-                found.at.fill(0.0);
-                fallback(panel, found);
-            }
+        if unsafe { first_pass::<M>(rows, columns, panel, best, at, scratch) } {
+            counts.candidates += PANEL as u64;
+            continue;
         }
+        counts.fallbacks += PANEL as u64;
+        best.fill(f32::NEG_INFINITY);
+        at.fill(first_row as f32);
+        fallback(panel, Found { best, at, first_row });
+        // The second pass compares rows of the group.
+        at.iter_mut().for_each(|at| *at -= first_row as f32);
     }
+    // SAFETY: the caller's.
+    counts.candidates += unsafe { second_pass::<M>(rows, columns, best, at, scratch) };
+    at.iter_mut().for_each(|at| *at += first_row as f32);
     counts.publish();
 }
 
-/// Finds the greatest products of one panel's columns. Returns the number of f32 products, or `None` if the filter leaves
-/// the panel out.
+/// Finds for each column of a panel one product that is probably the greatest, and the blocks that may hold a greater one.
+/// Returns false if those are too many, or if the filter does not apply to the panel.
 ///
 /// # Safety
 /// The machine has the instructions of `M`.
 #[inline(always)]
-unsafe fn one_panel<M: Multiply>(
+unsafe fn first_pass<M: Multiply>(
     rows: &Rows,
     columns: &Columns,
     panel: usize,
-    found: &mut Found,
+    best: &mut [f32],
+    at: &mut [f32],
     scratch: &mut Scratch,
-) -> Option<u64> {
+) -> bool {
     if !columns.fits[panel] {
-        return None;
+        return false;
     }
-    let first = panel * PANEL;
-    let depth = columns.depth;
-    let blocks = rows.scale.len();
-    let of_panel = |values: &'_ [f32]| -> [f32; PANEL] { std::array::from_fn(|c| values[first + c]) };
-    let (size, error, scale) = (
-        of_panel(&columns.size),
-        of_panel(&columns.error),
-        of_panel(&columns.scale),
-    );
-    scratch.maxima.resize(blocks * PANEL, 0);
-    scratch.upper.resize(blocks * PANEL, 0.0);
-    scratch.masks.resize(blocks, 0);
+    let (first, panels) = (panel * PANEL, columns.fits.len());
     // SAFETY: `maxima` has PANEL entries for each block; the rest is the caller's.
     unsafe {
-        let panel = &columns.steps[first * depth..][..PANEL * depth];
-        M::maxima(&rows.steps, panel, &mut scratch.maxima);
+        let steps = &columns.steps[first * columns.depth..][..PANEL * columns.depth];
+        M::maxima(&rows.steps, steps, &mut scratch.maxima);
     }
-    // The block with the greatest lower bound.
-    let mut low = [f32::NEG_INFINITY; PANEL];
-    let mut lowest = [0.0; PANEL];
+    let (mut low, mut block) = ([f32::NEG_INFINITY; PANEL], [0.0; PANEL]);
     vector::block_bounds(
         &scratch.maxima,
         [&rows.scale, &rows.block_error, &rows.block_size],
-        [&size, &error],
+        [&columns.size[first..], &columns.error[first..]],
         &mut scratch.upper,
         &mut low,
-        &mut lowest,
+        &mut block,
     );
-
-    // Of that block, the row with the greatest lower bound, in f32. The rows that fill the last block up repeat its last.
-    let pair = |b: usize, c: usize| Pair {
-        rows: &rows.steps[b * HEIGHT * depth..][..HEIGHT * depth],
-        scale: rows.scale[b],
-        error: &rows.error[b * HEIGHT..][..HEIGHT],
-        size: &rows.size[b * HEIGHT..][..HEIGHT],
-        column: &columns.by_column[(first + c) * depth..][..depth],
-        column_size: size[c],
-        column_error: error[c],
-    };
+    // Of the block with the greatest lower bound, the row with the greatest lower bound. The rows that fill the last block
+    // up repeat its last.
     scratch.pairs.clear();
     for c in 0..PANEL {
-        let b = lowest[c] as usize;
-        // SAFETY: the caller's; the operands have the sizes.
-        let row = b * HEIGHT + unsafe { M::likely_row(&pair(b, c)) };
-        scratch.pairs.push((row.min(rows.count - 1) as u32, c as u32));
+        let block = block[c] as usize;
+        // SAFETY: the caller's.
+        let row = unsafe { M::likely_row(Block { rows, columns, block }, first + c) };
+        let row = block * HEIGHT + row;
+        scratch
+            .pairs
+            .push((row.min(rows.count - 1) as u32, (first + c) as u32));
     }
     // SAFETY: the caller's.
-    unsafe { exact::<M>(rows, columns, first, scratch) };
+    unsafe { exact::<M>(rows, columns, &scratch.pairs, &mut scratch.products) };
     let mut threshold = [f32::INFINITY; PANEL];
     for c in 0..PANEL {
-        found.best[c] = scratch.products[c];
-        found.at[c] = (found.first_row as u32 + scratch.pairs[c].0) as f32;
-        if scale[c] > 0.0 {
-            let value = scratch.products[c] / scale[c];
+        let scale = columns.scale[first + c];
+        (best[c], at[c]) = (scratch.products[c], 0.0);
+        // The products of a column of zeros are equal, and the first row has the greatest.
+        if scale > 0.0 {
+            at[c] = scratch.pairs[c].0 as f32;
+            let value = best[c] / scale;
             threshold[c] = value - value.abs() / (1 << 20) as f32;
-        } else {
-            // All products of a column of zeros are equal.
-            found.at[c] = found.first_row as f32;
         }
     }
-    let first_pairs: [u32; PANEL] = std::array::from_fn(|c| scratch.pairs[c].0);
-
-    // All other rows whose upper bound is not below that.
-    scratch.pairs.clear();
-    vector::reaching(&scratch.upper, &threshold, &mut scratch.masks);
-    let reaching: u32 = scratch.masks.iter().map(|m| m.count_ones()).sum();
-    if reaching as usize * 4 > blocks * PANEL && blocks > 8 {
-        return None;
+    scratch.threshold[first..][..PANEL].copy_from_slice(&threshold);
+    let (upper, _) = scratch.upper.as_chunks::<PANEL>();
+    let mut reaching = 0;
+    for (b, upper) in upper.iter().enumerate() {
+        // SAFETY: the caller's.
+        let mask = unsafe { M::not_below(upper, &threshold) };
+        reaching += mask.count_ones() as usize;
+        scratch.masks[b * panels + panel] = mask;
     }
-    for (b, &mask) in scratch.masks.iter().enumerate() {
-        let mut left = mask;
-        let present = u32::MAX >> (32 - HEIGHT.min(rows.count - b * HEIGHT));
-        while left != 0 {
-            let c = left.trailing_zeros() as usize;
-            left &= left - 1;
-            // SAFETY: the caller's; the operands have the sizes.
-            let mut rows = unsafe { M::reaching(&pair(b, c), threshold[c]) } & present;
-            while rows != 0 {
-                let row = (b * HEIGHT) as u32 + rows.trailing_zeros();
-                rows &= rows - 1;
-                if row != first_pairs[c] {
-                    scratch.pairs.push((row, c as u32));
-                }
-            }
-        }
+    // So many products in f32 take longer than all of them.
+    let pays = reaching * 4 <= upper.len() * PANEL || upper.len() <= 8;
+    if !pays {
+        scratch.masks[panel..]
+            .iter_mut()
+            .step_by(panels)
+            .for_each(|m| *m = 0);
     }
-    if scratch.pairs.len() * 5 > rows.count * PANEL && blocks > 8 {
-        return None;
-    }
-    // SAFETY: the caller's.
-    unsafe { exact::<M>(rows, columns, first, scratch) };
-    for (&(row, c), &value) in scratch.pairs.iter().zip(&scratch.products) {
-        let (c, row) = (c as usize, (found.first_row as u32 + row) as f32);
-        let (best, at) = (&mut found.best[c], &mut found.at[c]);
-        if value > *best || (value == *best && row < *at) {
-            (*best, *at) = (value, row);
-        }
-    }
-    Some((PANEL + scratch.pairs.len()) as u64)
+    pays
 }
 
-/// Computes `products` of all `pairs` in f32.
+/// Computes the products in f32 of all rows that may have the greatest one, block by block. Returns their number.
 ///
 /// # Safety
 /// The machine has the instructions of `M`.
 #[inline(always)]
-unsafe fn exact<M: Multiply>(rows: &Rows, columns: &Columns, first: usize, scratch: &mut Scratch) {
-    scratch.products.clear();
-    for pairs in scratch.pairs.chunks(16) {
-        let row = |i: usize| {
-            let (row, _) = pairs[i.min(pairs.len() - 1)];
-            rows.exact[row as usize * rows.depth..][..rows.depth].as_ptr()
+unsafe fn second_pass<M: Multiply>(
+    rows: &Rows,
+    columns: &Columns,
+    best: &mut [f32],
+    at: &mut [f32],
+    scratch: &mut Scratch,
+) -> u64 {
+    let mut candidates = 0;
+    for (b, masks) in scratch.masks.chunks_exact(columns.fits.len()).enumerate() {
+        let block = Block {
+            rows,
+            columns,
+            block: b,
         };
-        let column = |i: usize| {
-            let (_, c) = pairs[i.min(pairs.len() - 1)];
-            columns.exact[(first + c as usize) * columns.depth..][..columns.depth].as_ptr()
-        };
+        let first = (b * HEIGHT) as u32;
+        let present = u32::MAX >> (32 - HEIGHT.min(rows.count - b * HEIGHT));
+        scratch.columns.clear();
+        for (panel, &mask) in masks.iter().enumerate() {
+            let mut left = mask;
+            while left != 0 {
+                scratch
+                    .columns
+                    .push(panel * PANEL + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
+        }
+        scratch.pairs.clear();
+        for some in scratch.columns.chunks(4) {
+            let of = |i: usize| some[i.min(some.len() - 1)];
+            let four = [of(0), of(1), of(2), of(3)];
+            // SAFETY: the caller's.
+            let reaching = unsafe { M::reaching(block, four, four.map(|c| scratch.threshold[c])) };
+            for (&c, mut reaching) in some.iter().zip(reaching.map(|mask| mask & present)) {
+                while reaching != 0 {
+                    let row = first + reaching.trailing_zeros();
+                    reaching &= reaching - 1;
+                    // Of the greatest value so far, the row is known already.
+                    if row as f32 != at[c] {
+                        scratch.pairs.push((row, c as u32));
+                    }
+                }
+            }
+        }
+        candidates += scratch.pairs.len() as u64;
+        // SAFETY: the caller's.
+        unsafe { exact::<M>(rows, columns, &scratch.pairs, &mut scratch.products) };
+        for (&(row, c), &value) in scratch.pairs.iter().zip(&scratch.products) {
+            let (row, best, at) = (row as f32, &mut best[c as usize], &mut at[c as usize]);
+            if value > *best || (value == *best && row < *at) {
+                (*best, *at) = (value, row);
+            }
+        }
+    }
+    candidates
+}
+
+/// Computes the `products` of all `pairs` of a row and a column in f32.
+///
+/// # Safety
+/// The machine has the instructions of `M`.
+#[inline(always)]
+unsafe fn exact<M: Multiply>(rows: &Rows, columns: &Columns, pairs: &[(u32, u32)], products: &mut Vec<f32>) {
+    products.clear();
+    for pairs in pairs.chunks(16) {
+        let of = |i: usize| pairs[i.min(pairs.len() - 1)];
+        let row = |i| rows.exact[of(i).0 as usize * rows.depth..][..rows.depth].as_ptr();
+        let column = |i| columns.exact[of(i).1 as usize * columns.depth..][..columns.depth].as_ptr();
+        let (row, column) = (std::array::from_fn(row), std::array::from_fn(column));
         // SAFETY: rows and columns have `depth` values, a multiple of 16 that is not below `terms`.
-        let sums = unsafe {
-            M::exact(
-                columns.terms,
-                &std::array::from_fn(row),
-                &std::array::from_fn(column),
-            )
-        };
-        scratch.products.extend_from_slice(&sums[..pairs.len()]);
+        products.extend_from_slice(&unsafe { M::exact(columns.terms, &row, &column) }[..pairs.len()]);
     }
 }

@@ -101,9 +101,8 @@ impl Saved {
                 || (Vec::new(), Vec::new()),
                 |(scratch, centred), (cloud, from, down)| {
                     let rows = down.len() / kp;
-                    centred.clear();
-                    centred.extend_from_slice(source.block(from, from + rows, scratch));
-                    vector::subtract_row(centred, &widest.mean);
+                    centred.resize(rows * kp, 0.0);
+                    vector::centre(centred, source.block(from, from + rows, scratch), &widest.mean);
                     for row in down.chunks_exact_mut(kp) {
                         vector::negate(row, &pw);
                     }

@@ -143,9 +143,14 @@ impl Layer {
             return Vec::new();
         }
         let mut t = vec![0.0; self.k * self.np];
-        for c in 0..self.n {
-            for i in 0..self.k {
-                t[i * self.np + c] = self.weight[c * self.kp + i];
+        // Blocks of 16 × 16, so that the lines of both matrices stay in the cache.
+        for from in (0..self.n).step_by(16) {
+            for i in (0..self.k).step_by(16) {
+                for c in from..self.n.min(from + 16) {
+                    for i in i..self.k.min(i + 16) {
+                        t[i * self.np + c] = self.weight[c * self.kp + i];
+                    }
+                }
             }
         }
         t

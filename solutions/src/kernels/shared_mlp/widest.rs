@@ -6,6 +6,7 @@
 //! row are kept. The backward pass needs no more (see `backward_max`).
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use candle_core::Result;
 use rayon::prelude::*;
@@ -144,7 +145,7 @@ fn about_the_mean_of_all(batch: &Batch, (own, mut s): (Vec<f32>, Vec<f32>)) -> R
 pub fn greatest(source: &impl Blocks, clouds: &[Range<usize>], layer: &Layer) -> (Vec<f32>, Vec<u32>) {
     let n = layer.n;
     let operand = Operand::new(layer);
-    let groups = groups(clouds, operand.filter.is_some());
+    let groups = groups(clouds, matches!(operand.signed, Signed::Filter(_)));
     let of_groups: Vec<(Vec<f32>, Vec<f32>)> = groups
         .par_iter()
         .map_init(Scratch::default, |scratch, (cloud, tiles)| {
@@ -196,11 +197,18 @@ fn groups(clouds: &[Range<usize>], filter: bool) -> Vec<Group> {
 /// The weight times the sign of γ (−1, 0 or 1).
 struct Operand {
     k: usize,
-    /// Panels of [`PANEL`] columns, `[k, PANEL]` each.
-    panels: Vec<f32>,
+    columns: usize,
+    /// Column by column, `[columns, kp]`, with the 8-bit form if there is a filter.
+    signed: Signed,
+    /// Panels of [`PANEL`] columns, `[k, PANEL]` each; with a filter, made when they are first needed.
+    panels: OnceLock<Vec<f32>>,
     /// The greatest magnitude in it.
     size: f64,
-    filter: Option<filter::Columns>,
+}
+
+enum Signed {
+    Exact(Vec<f32>),
+    Filter(filter::Columns),
 }
 
 /// Buffers of one thread.
@@ -216,35 +224,58 @@ impl Operand {
     fn new(layer: &Layer) -> Self {
         let (n, k, kp) = (layer.n, layer.k, layer.kp);
         let columns = n.next_multiple_of(PANEL);
-        let sign = |c: usize| match layer.gamma[c] {
-            g if g < 0.0 => -1.0,
-            0.0 => 0.0,
-            _ => 1.0,
-        };
         let mut signed = vec![0.0; columns * kp];
-        for (c, signed) in signed.chunks_exact_mut(kp).take(n).enumerate() {
-            for (to, w) in signed.iter_mut().zip(&layer.weight[c * kp..]) {
-                *to = w * sign(c);
+        let weights = signed.chunks_exact_mut(kp).zip(layer.weight.chunks_exact(kp));
+        for ((signed, weight), &gamma) in weights.zip(&layer.gamma).take(n) {
+            let sign = match gamma {
+                g if g < 0.0 => -1.0,
+                0.0 => 0.0,
+                _ => 1.0,
+            };
+            for (to, w) in signed.iter_mut().zip(weight) {
+                *to = w * sign;
             }
         }
-        let mut panels = vec![0.0; columns * k];
-        panels
-            .par_chunks_mut(PANEL * k)
-            .zip(signed.par_chunks(PANEL * kp))
-            .for_each(|(panel, signed)| {
-                for (j, column) in signed.chunks_exact(kp).enumerate() {
-                    for i in 0..k {
-                        panel[i * PANEL + j] = column[i];
+        let size = size(&signed);
+        let filter = Filter::current() != Filter::Off;
+        let new = Self {
+            k,
+            columns,
+            signed: if filter {
+                Signed::Filter(filter::Columns::new(signed, k, kp))
+            } else {
+                Signed::Exact(signed)
+            },
+            panels: OnceLock::new(),
+            size,
+        };
+        if !filter {
+            new.panels();
+        }
+        new
+    }
+
+    fn panels(&self) -> &[f32] {
+        self.panels.get_or_init(|| {
+            let signed = match &self.signed {
+                Signed::Exact(signed) => signed,
+                Signed::Filter(columns) => &columns.exact,
+            };
+            let kp = signed.len() / self.columns;
+            let mut panels = vec![0.0; self.columns * self.k];
+            // On this thread alone: a thread that waits for others could be given a task that waits for this.
+            for (panel, signed) in panels
+                .chunks_exact_mut(PANEL * self.k)
+                .zip(signed.chunks_exact(PANEL * kp))
+            {
+                for (i, line) in panel.chunks_exact_mut(PANEL).enumerate() {
+                    for (to, column) in line.iter_mut().zip(signed.chunks_exact(kp)) {
+                        *to = column[i];
                     }
                 }
-            });
-        let filter = (Filter::current() != Filter::Off).then(|| filter::Columns::new(signed, k, kp));
-        Self {
-            k,
-            size: size(&panels),
-            panels,
-            filter,
-        }
+            }
+            panels
+        })
     }
 
     /// The greatest product of each column over the rows of `tiles`, and its row, counted from row `start`.
@@ -261,14 +292,13 @@ impl Operand {
             rows,
             search,
         } = scratch;
-        let columns = self.panels.len() / self.k;
-        let (mut best, mut at) = (vec![f32::NEG_INFINITY; columns], vec![0.0; columns]);
+        let (mut best, mut at) = (vec![f32::NEG_INFINITY; self.columns], vec![0.0; self.columns]);
         let mut found = Found {
             best: &mut best,
             at: &mut at,
             first_row: tiles[0].start - start,
         };
-        let Some(filter) = &self.filter else {
+        let Signed::Filter(filter) = &self.signed else {
             for tile in tiles {
                 let a = source.block(tile.start, tile.end, layers);
                 found.first_row = tile.start - start;
@@ -299,7 +329,7 @@ impl Operand {
                 pack_rows(&rows.exact[..count * step], step, self.k, packed);
             }
             let size = PANEL * self.k;
-            self.packed_product(packed, &self.panels[panel * size..][..size], found);
+            self.packed_product(packed, &self.panels()[panel * size..][..size], found);
         });
         (best, at)
     }
@@ -309,12 +339,12 @@ impl Operand {
         let step = a.len() / count;
         let (best, at) = (&mut *found.best, &mut *found.at);
         if self.may_overflow(a) {
-            careful(a, step, self.k, &self.panels, best, at, found.first_row);
+            careful(a, step, self.k, self.panels(), best, at, found.first_row);
             return;
         }
         pack_rows(a, step, self.k, packed);
         let first_row = found.first_row;
-        self.packed_product(packed, &self.panels, Found { best, at, first_row });
+        self.packed_product(packed, self.panels(), Found { best, at, first_row });
     }
 
     fn packed_product(&self, packed: &[f32], panels: &[f32], found: Found) {
@@ -400,9 +430,8 @@ fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
                 let (mut s, mut sum) = (vec![0.0; kp * kp], vec![0.0; kp]);
                 for from in (g * group..rows.min((g + 1) * group)).step_by(BLOCK) {
                     let to = rows.min((g + 1) * group).min(from + BLOCK);
-                    centred.clear();
-                    centred.extend_from_slice(source.block(from, to, scratch));
-                    vector::subtract_row(centred, &near);
+                    centred.resize((to - from) * kp, 0.0);
+                    vector::centre(centred, source.block(from, to, scratch), &near);
                     vector::column_sums(centred, &mut sum);
                     Product::new([kp, to - from, kp], Left::transpose(centred, kp), centred, &mut s)
                         .add()
@@ -420,11 +449,20 @@ fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
     let mean = (0..kp).map(|i| (f64::from(near[i]) + off[i]) as f32).collect();
     let mut s = vec![0.0; kp * kp];
     s.par_chunks_mut(kp).enumerate().for_each(|(i, line)| {
-        for (j, s) in line.iter_mut().enumerate() {
-            let (i, j) = (i.min(j), i.max(j));
-            *s = (total(i * kp + j, |g| &g.s) - m * off[i] * off[j]) as f32;
+        // On and right of the diagonal, in the order of the groups.
+        let mut sums = vec![-0.0; kp - i];
+        for group in &groups {
+            vector::add_wide(&mut sums, &group.s[i * kp + i..][..kp - i]);
+        }
+        for (j, sum) in (i..).zip(sums) {
+            line[j] = (sum - m * off[i] * off[j]) as f32;
         }
     });
+    for i in 1..kp {
+        for j in 0..i {
+            s[i * kp + j] = s[j * kp + i];
+        }
+    }
     (mean, s)
 }
 
