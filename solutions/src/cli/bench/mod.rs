@@ -2,6 +2,7 @@
 
 mod batch;
 mod data;
+mod filter;
 mod measure;
 mod parallel;
 mod peer;
@@ -42,6 +43,8 @@ enum What {
     Batch(batch::Args),
     /// Accuracy and memory of each number format, with and without loss scaling
     Precision(precision::Args),
+    /// Candidates for the maximum of a channel of the widest layer, by the format of the filter's products
+    Filter(filter::Args),
     /// Scaling over ranks, the cost of their messages, and a prediction for thousands of ranks
     Parallel(parallel::Args),
 }
@@ -111,6 +114,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Data(args) => return data::run(args),
         What::Batch(args) => return batch::run(args),
         What::Precision(args) => return precision::run(args),
+        What::Filter(args) => return filter::run(args),
         What::Parallel(args) => return parallel::run(args),
     };
     for (name, value, least) in [

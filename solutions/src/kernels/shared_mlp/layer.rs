@@ -137,6 +137,12 @@ impl Layer {
         update(&bn.var, &self.var, unbiased)
     }
 
+    /// Writes rows `from..to` of the layer's activation to `out`.
+    pub fn activate(&self, from: usize, to: usize, out: &mut [f32]) {
+        let y = &self.y.as_deref().unwrap_or_default()[from * self.np..to * self.np];
+        vector::normalise(out, y, &self.scale, &self.shift, self.relu);
+    }
+
     /// The transposed weight, `[k, np]`, the right operand of the forward product; empty if there is none.
     pub fn transposed(&self) -> Vec<f32> {
         if !self.is_linear() {
@@ -172,9 +178,8 @@ impl Source<'_> {
         match *self {
             Source::Input { x, k } => input_block(x, k, from, to, scratch),
             Source::Layer(l) => {
-                let y = l.y.as_deref().unwrap_or_default();
                 scratch.resize((to - from) * l.np, 0.0);
-                vector::normalise(scratch, &y[from * l.np..to * l.np], &l.scale, &l.shift, l.relu);
+                l.activate(from, to, scratch);
                 scratch
             }
         }

@@ -35,11 +35,23 @@ pub struct Widest {
 /// The rows of a layer's input, dense and padded. Rows `from..to` are read or computed when `block` is called.
 pub trait Blocks: Sync {
     fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32];
+
+    /// Writes the rows to `out`.
+    fn write(&self, from: usize, to: usize, scratch: &mut [Vec<f32>; 2], out: &mut [f32]) {
+        out.copy_from_slice(self.block(from, to, scratch));
+    }
 }
 
 impl Blocks for Source<'_> {
     fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32] {
         Source::block(self, from, to, &mut scratch[0])
+    }
+
+    fn write(&self, from: usize, to: usize, scratch: &mut [Vec<f32>; 2], out: &mut [f32]) {
+        match self {
+            Source::Layer(l) => l.activate(from, to, out),
+            Source::Input { .. } => out.copy_from_slice(self.block(from, to, &mut scratch[0])),
+        }
     }
 }
 
@@ -69,6 +81,7 @@ pub fn forward(
     let (mean, s) = about_the_mean_of_all(batch, covariance(source, rows, kp))?;
     let ws = times_weight(layer, &s);
     let (means, vars): (Vec<f64>, Vec<f64>) = (0..n)
+        .into_par_iter()
         .map(|c| {
             let w = &layer.weight[c * kp..][..kp];
             let dot = |v: &[f32]| {
@@ -306,13 +319,14 @@ impl Operand {
             }
             return (best, at);
         };
-        rows.exact.clear();
+        let (count, step) = (tiles.iter().map(Range::len).sum(), filter.depth);
+        rows.exact.resize(count * step, 0.0);
+        let mut rest = &mut rows.exact[..];
         for tile in tiles {
-            rows.exact
-                .extend_from_slice(source.block(tile.start, tile.end, layers));
+            let (out, after) = std::mem::take(&mut rest).split_at_mut(tile.len() * step);
+            source.write(tile.start, tile.end, layers, out);
+            rest = after;
         }
-        let count = tiles.iter().map(Range::len).sum();
-        let step = rows.exact.len() / count;
         if self.may_overflow(&rows.exact) || !rows.quantise(count) {
             let mut rest = &rows.exact[..];
             for tile in tiles {
