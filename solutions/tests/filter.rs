@@ -11,7 +11,10 @@ mod common;
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{DType, Device, Tensor};
-use canopy::kernels::{Filter, FilterCounts, filter_counts};
+use canopy::kernels::{Filter, FilterCounts, Pass, filter_counts};
+use canopy::model::{Kind, PointNet, PointNetConfig};
+use canopy::optim::OptimConfig;
+use canopy::train::{Loss, short::Learner};
 use common::{Values, flat, layer, outcome, random};
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -194,5 +197,53 @@ fn any_number_of_threads() {
             .build()
             .unwrap();
         pool.install(|| same_with_every_filter(&x, &[layer(5, 64, 100, true)], 6, "threads"));
+    }
+}
+
+/// Weights after some steps of AdamW on moving points, and logits of the trained network.
+fn trained(kind: Kind) -> Vec<u32> {
+    let config = PointNetConfig {
+        kind,
+        classes: 5,
+        width: 2,
+        ..PointNetConfig::default()
+    };
+    let model = PointNet::new(&config, &Device::Cpu, DType::F32, 1).unwrap();
+    let optimizer = OptimConfig::adamw().build(model.params()).unwrap();
+    let mut learner = Learner::new(model, optimizer, Loss::CROSS_ENTROPY);
+    let labels = Tensor::new(&[0_u32, 1, 2, 3, 4, 0, 1, 2], &Device::Cpu).unwrap();
+    let points = |step| random(step, &[8, 300, 3]).to_dtype(DType::F32).unwrap();
+    for step in 0..6 {
+        learner.step((&points(step), &labels), 1e-2).unwrap();
+    }
+    let logits = learner.model.forward(&points(9), &Pass::eval()).unwrap().logits;
+    let all = learner
+        .model
+        .params()
+        .into_iter()
+        .map(|(_, p)| p.as_tensor().clone());
+    all.chain([logits])
+        .flat_map(|t| t.flatten_all().unwrap().to_vec1::<f32>().unwrap())
+        .map(f32::to_bits)
+        .collect()
+}
+
+#[test]
+fn a_training_with_a_filter_is_bit_identical_to_one_without() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    for kind in [Kind::Vanilla, Kind::Full] {
+        Filter::Off.choose();
+        let without = trained(kind);
+        for filter in &Filter::ALL[1..] {
+            if !filter.is_available() {
+                println!("{filter:?}: not run, because this machine does not have its instructions");
+                continue;
+            }
+            filter.choose();
+            let before = filter_counts();
+            assert!(without == trained(kind), "{filter:?}, {kind:?}");
+            let after = filter_counts();
+            assert!(after.maxima - before.maxima > after.fallbacks - before.fallbacks);
+        }
     }
 }
