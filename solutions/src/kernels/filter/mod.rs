@@ -18,9 +18,12 @@ mod choice;
 mod counts;
 mod exact;
 mod operands;
+mod rounding;
 mod search;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vnni;
 
 pub use choice::Filter;
 pub use counts::{FilterCounts, filter_counts};

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::rounding;
 use crate::kernels::tile::PANEL;
 use crate::kernels::vector;
 
@@ -58,7 +59,7 @@ impl Rows {
         for block in self.exact.chunks_exact(HEIGHT * depth) {
             let mut top = 0;
             vector::greatest_size(block, &mut top);
-            vector::signs(block, &mut negative);
+            rounding::signs(block, &mut negative);
             self.scale.push(f32::from_bits(top));
         }
         let top = self.scale.iter().fold(0.0_f32, |top, &s| top.max(s));
@@ -79,7 +80,7 @@ impl Rows {
             let of_block = b * HEIGHT..(b + 1) * HEIGHT;
             let (error, size) = (&mut self.error[of_block.clone()], &mut self.size[of_block]);
             let steps = &mut self.steps[b * HEIGHT * depth..][..HEIGHT * depth];
-            vector::quantise(rows, depth, scale.recip(), steps, error, size);
+            rounding::quantise(rows, depth, scale.recip(), steps, error, size);
             for (e, a) in error.iter_mut().zip(size.iter_mut()) {
                 (*e, *a) = terms(*e, *a, depth);
             }
@@ -176,7 +177,7 @@ fn quantise(column: &[f32], steps: &mut [i8]) -> Option<[f32; 3]> {
     }
     let scale = top / 127.0;
     let mut norms = [0.0; 2];
-    vector::quantise_column(column, scale.recip(), steps, &mut norms);
+    rounding::quantise_column(column, scale.recip(), steps, &mut norms);
     let [error, size] = norms;
     // The two roundings of v/t.
     let error = error + size / (1 << 20) as f32;

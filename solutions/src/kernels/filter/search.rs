@@ -4,8 +4,8 @@ use super::blocks::{Block, Multiply, Portable};
 use super::choice::Filter;
 use super::counts::FilterCounts;
 use super::operands::{Columns, HEIGHT, Rows};
+use super::rounding;
 use crate::kernels::tile::PANEL;
-use crate::kernels::vector;
 
 /// The greatest product of each column, and its row; the first one if several are equal.
 pub struct Found<'a> {
@@ -58,7 +58,7 @@ unsafe fn vnni(
     fallback: impl FnMut(usize, Found),
 ) {
     // SAFETY: the caller vouches for the instructions.
-    unsafe { both_passes::<super::blocks::Vnni>(rows, columns, found, scratch, fallback) }
+    unsafe { both_passes::<super::vnni::Vnni>(rows, columns, found, scratch, fallback) }
 }
 
 /// # Safety
@@ -127,7 +127,7 @@ unsafe fn first_pass<M: Multiply>(
         M::maxima(&rows.steps, steps, &mut scratch.maxima);
     }
     let (mut low, mut block) = ([f32::NEG_INFINITY; PANEL], [0.0; PANEL]);
-    vector::block_bounds(
+    rounding::block_bounds(
         &scratch.maxima,
         [&rows.scale, &rows.block_error, &rows.block_size],
         [&columns.size[first..], &columns.error[first..]],

@@ -79,7 +79,7 @@ proptest! {
         #[cfg(target_arch = "x86_64")]
         if super::Filter::Vnni.is_available() {
             // SAFETY: the machine has the instructions.
-            unsafe { same::<super::blocks::Vnni>(&rows, &columns, depth - less) };
+            unsafe { same::<super::vnni::Vnni>(&rows, &columns, depth - less) };
             return Ok(());
         }
         let _ = (rows, columns, less);

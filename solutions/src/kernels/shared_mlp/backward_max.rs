@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use super::backward::{Below, Saved, Sums};
 use super::layer::Source;
-use super::widest::{Widest, tiles};
+use super::tiles::tiles;
+use super::widest::Widest;
 use crate::kernels::tile::{Left, Product};
 use crate::kernels::{pool, vector};
 
