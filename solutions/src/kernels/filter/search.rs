@@ -1,7 +1,6 @@
 //! The search in one group of rows.
 
 use super::blocks::{Block, Multiply, Portable};
-use super::choice::Filter;
 use super::counts::FilterCounts;
 use super::operands::{Columns, HEIGHT, Rows};
 use super::rounding;
@@ -40,7 +39,7 @@ pub fn search(
     fallback: impl FnMut(usize, Found),
 ) {
     #[cfg(target_arch = "x86_64")]
-    if Filter::current() == Filter::Vnni {
+    if super::Filter::current() == super::Filter::Vnni {
         // SAFETY: `Vnni` is current only if the machine has its instructions.
         return unsafe { vnni(rows, columns, found, scratch, fallback) };
     }
