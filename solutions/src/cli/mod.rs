@@ -28,6 +28,8 @@ use std::{fmt, io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
+use crate::kernels::Filter;
+
 /// Classifies tree species from laser scans.
 #[derive(Debug, Parser)]
 #[command(name = "canopy", version, max_term_width = 90, after_help = EXAMPLES)]
@@ -35,6 +37,11 @@ struct Cli {
     /// CPU threads; 0: one per core
     #[arg(long, global = true, default_value_t = 0, value_name = "N")]
     threads: usize,
+
+    /// Compute every product of the widest layers in f32, without the filter of 8-bit products; the results are
+    /// bit-identical
+    #[arg(long, global = true)]
+    no_filter: bool,
 
     #[command(subcommand)]
     command: Command,
@@ -96,6 +103,9 @@ pub fn main() -> ExitCode {
         let _ = rayon::ThreadPoolBuilder::new()
             .num_threads(cli.threads)
             .build_global();
+    }
+    if cli.no_filter {
+        Filter::Off.choose();
     }
     let result = match cli.command {
         Command::Train(args) => train::run(*args),

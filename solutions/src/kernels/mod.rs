@@ -12,6 +12,7 @@ mod adam_step;
 mod clouds;
 mod custom_op;
 mod dropout;
+mod filter;
 mod instruction_set;
 mod layer;
 mod linear;
@@ -39,6 +40,7 @@ use candle_core::{Result, Tensor};
 
 pub use clouds::{Clouds, without_padding};
 pub use dropout::dropout;
+pub use filter::{Filter, FilterCounts, filter_counts};
 pub use instruction_set::InstructionSet;
 pub use layer::{BatchNorm, MlpLayer};
 pub use linear::linear;

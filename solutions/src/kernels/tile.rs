@@ -19,7 +19,7 @@ pub(super) fn padded(channels: usize) -> usize {
 }
 
 /// Runs `op` with the current instruction set.
-fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+pub(super) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     match InstructionSet::current() {
         InstructionSet::Avx512 => Arch::new().dispatch(op),
         #[cfg(target_arch = "x86_64")]
@@ -119,36 +119,39 @@ impl WithSimd for Product<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         // SAFETY: `run` has checked the operands against the sizes.
         unsafe {
-            if S::REGISTER_COUNT >= 32 {
-                columns::<S, 4>(simd, self);
+            if S::F32_LANES >= 16 && self.upper {
+                // As many sums in a narrower tile: less of it lies left of the diagonal.
+                columns::<S, 12, 2>(simd, self);
+            } else if S::REGISTER_COUNT >= 32 {
+                columns::<S, 6, 4>(simd, self);
             } else {
-                columns::<S, 2>(simd, self);
+                columns::<S, 6, 2>(simd, self);
             }
         }
     }
 }
 
 #[inline(always)]
-unsafe fn columns<S: Simd, const WIDE: usize>(simd: S, mut p: Product) {
+unsafe fn columns<S: Simd, const HIGH: usize, const WIDE: usize>(simd: S, mut p: Product) {
     let mut from = 0;
     while p.columns - from >= WIDE * S::F32_LANES {
-        unsafe { rows::<S, WIDE>(simd, &mut p, from) };
+        unsafe { rows::<S, HIGH, WIDE>(simd, &mut p, from) };
         from += WIDE * S::F32_LANES;
     }
     while p.columns > from {
         let left = (p.columns - from) / S::F32_LANES;
         let take = if left >= 2 { 2 } else { 1 };
         if take == 2 {
-            unsafe { rows::<S, 2>(simd, &mut p, from) };
+            unsafe { rows::<S, 6, 2>(simd, &mut p, from) };
         } else {
-            unsafe { rows::<S, 1>(simd, &mut p, from) };
+            unsafe { rows::<S, 6, 1>(simd, &mut p, from) };
         }
         from += take * S::F32_LANES;
     }
 }
 
 #[inline(always)]
-unsafe fn rows<S: Simd, const W: usize>(simd: S, p: &mut Product, from: usize) {
+unsafe fn rows<S: Simd, const H: usize, const W: usize>(simd: S, p: &mut Product, from: usize) {
     let end = if p.upper {
         p.rows.min(from + W * S::F32_LANES)
     } else {
@@ -156,6 +159,10 @@ unsafe fn rows<S: Simd, const W: usize>(simd: S, p: &mut Product, from: usize) {
     };
     let mut row = 0;
     unsafe {
+        while end - row >= H {
+            store::<S, H, W>(simd, p, row, from);
+            row += H;
+        }
         while end - row >= 6 {
             store::<S, 6, W>(simd, p, row, from);
             row += 6;

@@ -17,6 +17,7 @@ macro_rules! for_each_instruction_set {
                 #[target_feature(enable = "avx2")]
                 fn avx2($($arg: $ty),*) { body($($arg),*) }
 
+                use $crate::kernels::InstructionSet;
                 match InstructionSet::current() {
                     // SAFETY: the machine has the instructions for which the function is compiled.
                     InstructionSet::Avx512 => return unsafe { avx512($($arg),*) },
@@ -30,9 +31,9 @@ macro_rules! for_each_instruction_set {
     )*};
 }
 
+pub(super) use for_each_instruction_set;
+
 use super::adam_step::AdamFactors;
-#[cfg(target_arch = "x86_64")]
-use super::instruction_set::InstructionSet;
 
 for_each_instruction_set! {
     /// One step of Adam or AdamW.
@@ -159,12 +160,19 @@ for_each_instruction_set! {
         }
     }
 
-    /// Subtracts `mean` from each row.
-    fn subtract_row(rows: &mut [f32], mean: &[f32]) {
-        for row in rows.chunks_exact_mut(mean.len()) {
-            for (x, m) in row.iter_mut().zip(mean) {
-                *x -= m;
+    /// `to` = each row minus `mean`.
+    fn centre(to: &mut [f32], rows: &[f32], mean: &[f32]) {
+        for (to, row) in to.chunks_exact_mut(mean.len()).zip(rows.chunks_exact(mean.len())) {
+            for ((t, x), m) in to.iter_mut().zip(row).zip(mean) {
+                *t = x - m;
             }
+        }
+    }
+
+    /// `sum += more`, in f64.
+    fn add_wide(sum: &mut [f64], more: &[f32]) {
+        for (s, m) in sum.iter_mut().zip(more) {
+            *s += f64::from(*m);
         }
     }
 

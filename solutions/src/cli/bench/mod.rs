@@ -2,6 +2,7 @@
 
 mod batch;
 mod data;
+mod filter;
 mod measure;
 mod parallel;
 mod peer;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
+use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
 use crate::parallel::measure::median;
 use crate::train::{choice, machine};
@@ -42,6 +44,8 @@ enum What {
     Batch(batch::Args),
     /// Accuracy and memory of each number format, with and without loss scaling
     Precision(precision::Args),
+    /// Candidates for the maximum of a channel of the widest layer, by the format of the filter's products
+    Filter(filter::Args),
     /// Scaling over ranks, the cost of their messages, and a prediction for thousands of ranks
     Parallel(parallel::Args),
 }
@@ -101,6 +105,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Data(args) => return data::run(args),
         What::Batch(args) => return batch::run(args),
         What::Precision(args) => return precision::run(args),
+        What::Filter(args) => return filter::run(args),
         What::Parallel(args) => return parallel::run(args),
     };
     for (name, value, least) in [
@@ -143,6 +148,10 @@ struct Found {
     /// Arithmetic that the fused operators need, whichever operators ran.
     gflop: f64,
     gflop_per_second: f64,
+    /// How the widest layers' maxima were found, and what the filter did.
+    filter: Filter,
+    candidates_each: f64,
+    fallback_share: f64,
     /// Throughput of candle's matrix product 32,768 × 128 × 1,024 on all threads, measured in this run.
     matmul_gflop_per_second: f64,
     pytorch: Vec<Peer>,
@@ -164,6 +173,7 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
     }
     let gflop = work::gflop(options.model, options.points, options.classes, train) * options.batch as f64;
     let total = median(&ours.total());
+    let filter = filter_counts();
     Ok(Found {
         bench: if train { "train" } else { "infer" },
         model: options.model,
@@ -182,6 +192,9 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
         peak_memory_mib: peak,
         gflop,
         gflop_per_second: gflop / total * 1e3,
+        filter: Filter::current(),
+        candidates_each: filter.candidates_each(),
+        fallback_share: filter.fallback_share(),
         matmul_gflop_per_second: work::matmul_ceiling()?,
         pytorch,
     })
@@ -222,6 +235,16 @@ fn print(found: &Found) {
         found.gflop_per_second / found.matmul_gflop_per_second * 100.0,
         found.matmul_gflop_per_second
     );
+    if found.filter == Filter::Off || found.plain {
+        println!("no filter: every product of the widest layers in f32");
+    } else {
+        println!(
+            "filter {}: {:.1} candidates per channel computed in f32, {:.1}% of the maxima without the filter",
+            found.filter,
+            found.candidates_each,
+            found.fallback_share * 100.0
+        );
+    }
     if let Some(mib) = found.peak_memory_mib {
         println!("peak memory {mib:.0} MiB");
     }

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use super::backward::{Below, Saved, Sums};
 use super::layer::Source;
-use super::widest::{Widest, tiles};
+use super::tiles::tiles;
+use super::widest::Widest;
 use crate::kernels::tile::{Left, Product};
 use crate::kernels::{pool, vector};
 
@@ -101,9 +102,8 @@ impl Saved {
                 || (Vec::new(), Vec::new()),
                 |(scratch, centred), (cloud, from, down)| {
                     let rows = down.len() / kp;
-                    centred.clear();
-                    centred.extend_from_slice(source.block(from, from + rows, scratch));
-                    vector::subtract_row(centred, &widest.mean);
+                    centred.resize(rows * kp, 0.0);
+                    vector::centre(centred, source.block(from, from + rows, scratch), &widest.mean);
                     for row in down.chunks_exact_mut(kp) {
                         vector::negate(row, &pw);
                     }

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::greatest::greatest;
 use super::layer::{BLOCK, Layer, input_block};
-use super::widest::{self, Blocks};
+use super::tiles::Blocks;
 use crate::kernels::tile::{Left, Product};
 use crate::kernels::vector;
 
@@ -40,7 +41,7 @@ pub fn forward(
         );
         return (output, vec![rows, n]);
     };
-    let (mut output, _) = widest::greatest(&through, clouds, last);
+    let (mut output, _) = greatest(&through, clouds, last);
     for row in output.chunks_exact_mut(n) {
         for (c, v) in row.iter_mut().enumerate() {
             let y = *v * last.scale[c] + last.shift[c];

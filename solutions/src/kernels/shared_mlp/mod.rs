@@ -7,9 +7,12 @@
 
 mod backward;
 mod backward_max;
+mod covariance;
 mod eval;
 mod forward;
+mod greatest;
 mod layer;
+mod tiles;
 mod widest;
 
 use std::ops::Range;

@@ -5,16 +5,16 @@
 //! product is computed tile by tile. Of each cloud and channel, only the greatest value (the least if γ < 0) and its
 //! row are kept. The backward pass needs no more (see `backward_max`).
 
-use std::ops::Range;
-
 use candle_core::Result;
 use rayon::prelude::*;
+use std::ops::Range;
 
 use super::Batch;
-use super::layer::{BLOCK, Layer, Source, group_rows};
+use super::covariance::{about_the_mean_of_all, covariance};
+use super::greatest::greatest;
+use super::layer::{Layer, Source};
 use crate::kernels::ranks::total;
-use crate::kernels::tile::{Greatest, Left, PANEL, Product, TALL, pack_rows};
-use crate::kernels::vector;
+use crate::kernels::tile::{Left, Product};
 
 /// What the backward pass of the maximum needs.
 pub struct Widest {
@@ -29,34 +29,6 @@ pub struct Widest {
     /// ā, over the rows of all ranks, `[kp]`.
     pub mean: Vec<f32>,
 }
-
-/// The rows of a layer's input, dense and padded. Rows `from..to` are read or computed when `block` is called.
-pub trait Blocks: Sync {
-    fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32];
-}
-
-impl Blocks for Source<'_> {
-    fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32] {
-        Source::block(self, from, to, &mut scratch[0])
-    }
-}
-
-/// The rows of a tile: the points of a cloud are divided into tiles of equal length, at most 264 rows (22 register
-/// tiles).
-pub fn tile_rows(points: usize) -> usize {
-    points.div_ceil(points.div_ceil(264)).next_multiple_of(TALL)
-}
-
-/// The tiles of all clouds, as (cloud, first row, end row).
-pub fn tiles(clouds: &[Range<usize>]) -> Vec<(usize, usize, usize)> {
-    let of_cloud = |(c, rows): (usize, &Range<usize>)| {
-        let (tile, end) = (tile_rows(rows.len()), rows.end);
-        let starts = rows.clone().step_by(tile);
-        starts.map(move |from| (c, from, end.min(from + tile)))
-    };
-    clouds.iter().enumerate().flat_map(of_cloud).collect()
-}
-
 pub fn forward(
     source: Source,
     batch: &Batch,
@@ -67,6 +39,7 @@ pub fn forward(
     let (mean, s) = about_the_mean_of_all(batch, covariance(source, rows, kp))?;
     let ws = times_weight(layer, &s);
     let (means, vars): (Vec<f64>, Vec<f64>) = (0..n)
+        .into_par_iter()
         .map(|c| {
             let w = &layer.weight[c * kp..][..kp];
             let dot = |v: &[f32]| {
@@ -113,208 +86,10 @@ pub fn forward(
     };
     Ok((output, widest))
 }
-
-/// The mean over the rows of all ranks, and this rank's S about that mean: S + M·d·dᵀ, where M is the number of this
-/// rank's rows and d the difference between its own mean and that of all ranks.
-fn about_the_mean_of_all(batch: &Batch, (own, mut s): (Vec<f32>, Vec<f32>)) -> Result<(Vec<f32>, Vec<f32>)> {
-    if batch.sums.is_none() {
-        return Ok((own, s));
-    }
-    let rows = batch.rows as f64;
-    let mut sums: Vec<f64> = own.iter().map(|&m| rows * f64::from(m)).collect();
-    total(batch.sums.as_ref(), &mut sums)?;
-    let mean: Vec<f64> = sums.iter().map(|s| s / batch.all_rows).collect();
-    let off: Vec<f64> = own
-        .iter()
-        .zip(&mean)
-        .map(|(&own, all)| f64::from(own) - all)
-        .collect();
-    for (line, d) in s.chunks_exact_mut(own.len()).zip(&off) {
-        for (s, e) in line.iter_mut().zip(&off) {
-            *s += (rows * d * e) as f32;
-        }
-    }
-    Ok((mean.into_iter().map(|m| m as f32).collect(), s))
-}
-
-/// The greatest product w_c·a of each cloud and channel, or the least if γ < 0, and its row: the first one if several
-/// are equal. If γ = 0, returns 0 and the cloud's first row. NaN counts as the greatest value, as in PyTorch, so that
-/// the maximum does not hide it.
-pub fn greatest(source: &impl Blocks, clouds: &[Range<usize>], layer: &Layer) -> (Vec<f32>, Vec<u32>) {
-    let (n, k) = (layer.n, layer.k);
-    let columns = n.next_multiple_of(PANEL);
-    let panels = packed(layer, columns);
-    let tiles = tiles(clouds);
-    let widest = size(&panels);
-    let of_tiles: Vec<(Vec<f32>, Vec<f32>)> = tiles
-        .par_iter()
-        .map_init(
-            Default::default,
-            |(scratch, packed): &mut ([Vec<f32>; 2], Vec<f32>), &(cloud, from, to)| {
-                let a = source.block(from, to, scratch);
-                let step = a.len() / (to - from);
-                let mut best = vec![f32::NEG_INFINITY; columns];
-                let mut at = vec![0.0; columns];
-                // Below this bound no sum of products can overflow, so the fast loop need not check for infinity or NaN.
-                if size(a) * widest * k as f64 >= f64::from(f32::MAX) || (size(a) * widest).is_nan() {
-                    careful(
-                        a,
-                        step,
-                        k,
-                        &panels,
-                        &mut best,
-                        &mut at,
-                        from - clouds[cloud].start,
-                    );
-                    return (best, at);
-                }
-                pack_rows(a, step, k, packed);
-                Greatest {
-                    depth: k,
-                    a: packed,
-                    b: &panels,
-                    best: &mut best,
-                    at: &mut at,
-                    first_row: from - clouds[cloud].start,
-                }
-                .run();
-                (best, at)
-            },
-        )
-        .collect();
-    let mut best = vec![f32::NEG_INFINITY; clouds.len() * n];
-    let mut at = vec![0; clouds.len() * n];
-    for ((cloud, ..), (tops, rows)) in tiles.into_iter().zip(of_tiles) {
-        for c in 0..n {
-            let i = cloud * n + c;
-            if exceeds(tops[c], best[i]) {
-                best[i] = tops[c];
-                at[i] = clouds[cloud].start as u32 + rows[c] as u32;
-            }
-        }
-    }
-    for (i, b) in best.iter_mut().enumerate() {
-        if layer.gamma[i % n] < 0.0 {
-            *b = -*b;
-        }
-        at[i] = at[i].max(clouds[i / n].start as u32);
-    }
-    (best, at)
-}
-
-/// Whether `v` replaces `best`.
-fn exceeds(v: f32, best: f32) -> bool {
-    v > best || (v.is_nan() && !best.is_nan())
-}
-
-/// The greatest magnitude of any value; NaN if one is NaN.
-fn size(values: &[f32]) -> f64 {
-    let mut top = 0;
-    vector::greatest_size(values, &mut top);
-    f64::from(f32::from_bits(top))
-}
-
-/// Computes the same as [`Greatest`], more slowly, for values that may be infinite or NaN.
-fn careful(
-    rows: &[f32],
-    step: usize,
-    k: usize,
-    panels: &[f32],
-    best: &mut [f32],
-    at: &mut [f32],
-    first_row: usize,
-) {
-    for (r, row) in rows.chunks_exact(step).enumerate() {
-        for (c, (best, at)) in best.iter_mut().zip(at.iter_mut()).enumerate() {
-            let column = panels[c / PANEL * PANEL * k + c % PANEL..].iter().step_by(PANEL);
-            let v = row[..k].iter().zip(column).map(|(a, w)| a * w).sum();
-            if exceeds(v, *best) {
-                (*best, *at) = (v, (first_row + r) as f32);
-            }
-        }
-    }
-}
-
-/// The weight times the sign of γ (−1, 0 or 1), in panels of [`PANEL`] columns.
-fn packed(layer: &Layer, columns: usize) -> Vec<f32> {
-    let (k, kp) = (layer.k, layer.kp);
-    let mut panels = vec![0.0; columns * k];
-    panels
-        .par_chunks_mut(PANEL * k)
-        .enumerate()
-        .for_each(|(p, panel)| {
-            for j in 0..PANEL.min(layer.n.saturating_sub(p * PANEL)) {
-                let c = p * PANEL + j;
-                let sign = match layer.gamma[c] {
-                    g if g < 0.0 => -1.0,
-                    0.0 => 0.0,
-                    _ => 1.0,
-                };
-                for i in 0..k {
-                    panel[i * PANEL + j] = layer.weight[c * kp + i] * sign;
-                }
-            }
-        });
-    panels
-}
-
 fn at_row(source: Source, row: usize, w: &[f32]) -> f32 {
     let mut scratch = Vec::new();
     let a = source.block(row, row + 1, &mut scratch);
     a.iter().zip(w).map(|(a, w)| a * w).sum()
-}
-
-/// Sums over one group of rows: `s` for each product of two channels, `sum` for each channel.
-struct Products {
-    s: Vec<f32>,
-    sum: Vec<f32>,
-}
-
-/// The mean of each input channel, and S, the sum over rows of the products of the deviations from the mean, `[kp, kp]`.
-fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
-    let mut scratch = Vec::new();
-    let first = source.block(0, rows.min(BLOCK), &mut scratch);
-    // An estimate of the mean is subtracted before squaring, so that no digits are lost if the mean is far from 0.
-    let mut near = vec![0.0; kp];
-    vector::column_sums(first, &mut near);
-    let count = (first.len() / kp) as f32;
-    near.iter_mut().for_each(|m| *m /= count);
-
-    let group = group_rows(rows);
-    let groups: Vec<Products> = (0..rows.div_ceil(group))
-        .into_par_iter()
-        .map_init(
-            || (Vec::new(), Vec::new()),
-            |(scratch, centred), g| {
-                let (mut s, mut sum) = (vec![0.0; kp * kp], vec![0.0; kp]);
-                for from in (g * group..rows.min((g + 1) * group)).step_by(BLOCK) {
-                    let to = rows.min((g + 1) * group).min(from + BLOCK);
-                    centred.clear();
-                    centred.extend_from_slice(source.block(from, to, scratch));
-                    vector::subtract_row(centred, &near);
-                    vector::column_sums(centred, &mut sum);
-                    Product::new([kp, to - from, kp], Left::transpose(centred, kp), centred, &mut s)
-                        .add()
-                        .upper()
-                        .run();
-                }
-                Products { s, sum }
-            },
-        )
-        .collect();
-    let m = rows as f64;
-    let total =
-        |i: usize, pick: fn(&Products) -> &[f32]| groups.iter().map(|g| f64::from(pick(g)[i])).sum::<f64>();
-    let off: Vec<f64> = (0..kp).map(|i| total(i, |g| &g.sum) / m).collect();
-    let mean = (0..kp).map(|i| (f64::from(near[i]) + off[i]) as f32).collect();
-    let mut s = vec![0.0; kp * kp];
-    s.par_chunks_mut(kp).enumerate().for_each(|(i, line)| {
-        for (j, s) in line.iter_mut().enumerate() {
-            let (i, j) = (i.min(j), i.max(j));
-            *s = (total(i * kp + j, |g| &g.s) - m * off[i] * off[j]) as f32;
-        }
-    });
-    (mean, s)
 }
 
 /// W·S, `[np, kp]`.

@@ -1,0 +1,142 @@
+//! The products of the 8-bit operands, and their form without special instructions.
+
+use super::operands::{Columns, HEIGHT, Rows};
+use crate::kernels::tile::PANEL;
+
+/// One block of rows, and the operands that it and its columns are part of.
+#[derive(Clone, Copy)]
+pub struct Block<'a> {
+    pub rows: &'a Rows,
+    pub columns: &'a Columns,
+    pub block: usize,
+}
+
+impl Block<'_> {
+    /// `[depth / 4, HEIGHT, 4]`.
+    #[inline(always)]
+    pub fn steps(&self) -> &[u8] {
+        let size = HEIGHT * self.columns.depth;
+        &self.rows.steps[self.block * size..][..size]
+    }
+
+    #[inline(always)]
+    pub fn column(&self, c: usize) -> &[i8] {
+        &self.columns.by_column[c * self.columns.depth..][..self.columns.depth]
+    }
+
+    /// E and A of the rows.
+    #[inline(always)]
+    pub fn terms(&self) -> [&[f32]; 2] {
+        [&self.rows.error, &self.rows.size].map(|of| &of[self.block * HEIGHT..][..HEIGHT])
+    }
+}
+
+/// One way to multiply. `rows` are blocks of `[depth / 4, HEIGHT, 4]`.
+pub trait Multiply {
+    /// For each block and column of a panel `[depth / 4, PANEL, 4]`, the greatest product over the block's rows.
+    ///
+    /// # Safety
+    /// The machine has the instructions, and `maxima` has [`PANEL`] entries for each block.
+    unsafe fn maxima(rows: &[u8], panel: &[i8], maxima: &mut [i32]);
+
+    /// The products of one block's rows with one column.
+    ///
+    /// # Safety
+    /// The machine has the instructions, and both operands have the same depth.
+    unsafe fn block(rows: &[u8], column: &[i8]) -> [i32; HEIGHT];
+
+    /// The row of the block with the greatest lower bound of its product with column `c`.
+    ///
+    /// # Safety
+    /// The machine has the instructions, and rows and columns have the same depth.
+    unsafe fn likely_row(block: Block, c: usize) -> usize;
+
+    /// For each of four columns, the rows whose upper bound is not below the threshold, as bits.
+    ///
+    /// # Safety
+    /// As for `likely_row`.
+    unsafe fn reaching(block: Block, columns: [usize; 4], thresholds: [f32; 4]) -> [u32; 4];
+
+    /// Which of the values are not below those of `threshold`, as bits.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    unsafe fn not_below(values: &[f32; PANEL], threshold: &[f32; PANEL]) -> u32;
+
+    /// The f32 products of up to 16 pairs of a row and a column, in the order of the depth.
+    ///
+    /// # Safety
+    /// The machine has the instructions. From each address, `depth` values, rounded up to a multiple of 16, can be read.
+    unsafe fn exact(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16];
+}
+
+/// The specification.
+pub struct Portable;
+
+impl Multiply for Portable {
+    unsafe fn maxima(rows: &[u8], panel: &[i8], maxima: &mut [i32]) {
+        let depth = panel.len() / PANEL;
+        let mut column = vec![0; depth];
+        for (block, maxima) in rows
+            .chunks_exact(HEIGHT * depth)
+            .zip(maxima.chunks_exact_mut(PANEL))
+        {
+            for (j, top) in maxima.iter_mut().enumerate() {
+                for (four, from) in column.chunks_exact_mut(4).zip(panel.chunks_exact(4 * PANEL)) {
+                    four.copy_from_slice(&from[4 * j..][..4]);
+                }
+                // SAFETY: no special instructions.
+                let products = unsafe { Self::block(block, &column) };
+                *top = products.into_iter().fold(i32::MIN, i32::max);
+            }
+        }
+    }
+
+    unsafe fn block(rows: &[u8], column: &[i8]) -> [i32; HEIGHT] {
+        let mut sums = [0; HEIGHT];
+        for (rows, column) in rows.chunks_exact(4 * HEIGHT).zip(column.chunks_exact(4)) {
+            for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(4)) {
+                let products = row.iter().zip(column).map(|(&q, &p)| i32::from(q) * i32::from(p));
+                *sum += products.sum::<i32>();
+            }
+        }
+        sums
+    }
+
+    unsafe fn likely_row(block: Block, c: usize) -> usize {
+        let [low, _] = bounds(block, c);
+        (1..HEIGHT).fold(0, |best, r| if low[r] > low[best] { r } else { best })
+    }
+
+    unsafe fn reaching(block: Block, columns: [usize; 4], thresholds: [f32; 4]) -> [u32; 4] {
+        let scale = block.rows.scale[block.block];
+        std::array::from_fn(|i| {
+            let [_, high] = bounds(block, columns[i]);
+            (0..HEIGHT).fold(0, |mask, r| {
+                mask | u32::from(high[r] * scale >= thresholds[i]) << r
+            })
+        })
+    }
+
+    unsafe fn not_below(values: &[f32; PANEL], threshold: &[f32; PANEL]) -> u32 {
+        (0..PANEL).fold(0, |mask, c| mask | u32::from(values[c] >= threshold[c]) << c)
+    }
+
+    unsafe fn exact(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16] {
+        // SAFETY: the caller's.
+        unsafe { super::exact::portable(depth, rows, columns) }
+    }
+}
+
+/// Lower and upper bounds of the products of one block's rows with column `c`, in steps.
+fn bounds(block: Block, c: usize) -> [[f32; HEIGHT]; 2] {
+    // SAFETY: no special instructions.
+    let products = unsafe { Portable::block(block.steps(), block.column(c)) };
+    let (w, d) = (block.columns.size[c], block.columns.error[c]);
+    let [error, size] = block.terms();
+    let bound = |r: usize| error[r] * w + size[r] * d;
+    [
+        std::array::from_fn(|r| products[r] as f32 - bound(r)),
+        std::array::from_fn(|r| products[r] as f32 + bound(r)),
+    ]
+}

@@ -1,0 +1,107 @@
+//! The f32 products of pairs of a row and a column, 16 at a time. Each sum adds in the order of the depth, as the register
+//! tile does, so its bits are the same.
+
+use pulp::{Simd, WithSimd};
+
+use crate::kernels::tile::dispatch;
+
+/// Without special instructions.
+///
+/// # Safety
+/// From each address, `depth` values can be read.
+pub unsafe fn portable(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16] {
+    dispatch(Pairs { depth, rows, columns })
+}
+
+struct Pairs<'a> {
+    depth: usize,
+    rows: &'a [*const f32; 16],
+    columns: &'a [*const f32; 16],
+}
+
+impl WithSimd for Pairs<'_> {
+    type Output = [f32; 16];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> [f32; 16] {
+        let mut sums = [0.0_f32; 16];
+        for k in 0..self.depth {
+            // SAFETY: `portable`'s caller vouches for `depth` values.
+            let value = |of: &*const f32| unsafe { *of.add(k) };
+            let (a, b) = (
+                self.rows.each_ref().map(value),
+                self.columns.each_ref().map(value),
+            );
+            for i in (0..16).step_by(S::F32_LANES) {
+                // SAFETY: a vector has at most 16 lanes, and their number divides 16.
+                unsafe {
+                    let at = |v: &[f32; 16]| v.as_ptr().add(i).cast::<S::f32s>().read_unaligned();
+                    let sum = simd.mul_add_e_f32s(at(&a), at(&b), at(&sums));
+                    sums.as_mut_ptr().add(i).cast::<S::f32s>().write_unaligned(sum);
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// With AVX-512: 16 values of each operand at a time are transposed in registers, so that the pairs become the lanes.
+///
+/// # Safety
+/// As for `Multiply::exact`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub unsafe fn avx512(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16] {
+    use std::arch::x86_64::*;
+
+    let mut sum = _mm512_setzero_ps();
+    for from in (0..depth).step_by(16) {
+        // SAFETY: 16 values can be read from here.
+        let (a, b) = unsafe { (transposed(rows, from), transposed(columns, from)) };
+        for k in 0..16.min(depth - from) {
+            sum = _mm512_fmadd_ps(a[k], b[k], sum);
+        }
+    }
+    let mut out = [0.0; 16];
+    // SAFETY: 16 values.
+    unsafe { _mm512_storeu_ps(out.as_mut_ptr(), sum) };
+    out
+}
+
+/// Vector k holds value `from + k` of each of the 16 addresses.
+///
+/// # Safety
+/// From each address, `from + 16` values can be read.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+unsafe fn transposed(of: &[*const f32; 16], from: usize) -> [std::arch::x86_64::__m512; 16] {
+    use std::arch::x86_64::*;
+
+    let mut out = [_mm512_setzero_ps(); 16];
+    for quarter in 0..4 {
+        // Lane group l of `lines[i]` has four values of address 4·l + i.
+        let mut lines = [_mm512_setzero_ps(); 4];
+        for (i, line) in lines.iter_mut().enumerate() {
+            // SAFETY: the caller's.
+            unsafe {
+                let four = |l: usize| _mm_loadu_ps(of[4 * l + i].add(from + 4 * quarter));
+                let low = _mm512_castps128_ps512(four(0));
+                let low = _mm512_insertf32x4::<1>(low, four(1));
+                let low = _mm512_insertf32x4::<2>(low, four(2));
+                *line = _mm512_insertf32x4::<3>(low, four(3));
+            }
+        }
+        let pairs = |a, b| (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+        let (a, b) = pairs(lines[0], lines[1]);
+        let (c, d) = pairs(lines[2], lines[3]);
+        let low = |a, b| _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+        let high = |a, b| _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+        out[4 * quarter] = low(a, c);
+        out[4 * quarter + 1] = high(a, c);
+        out[4 * quarter + 2] = low(b, d);
+        out[4 * quarter + 3] = high(b, d);
+    }
+    out
+}

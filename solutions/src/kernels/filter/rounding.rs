@@ -1,0 +1,72 @@
+//! Loops that round operands to 8 bits, and bounds of the products of blocks.
+
+use crate::kernels::vector::for_each_instruction_set;
+
+/// Beyond 2²³ the spacing is 1, so that adding this number rounds to an integer, which is in the last bits.
+const ROUND: f32 = 12_582_912.0;
+
+for_each_instruction_set! {
+    /// Sets the highest bit of `signs` if any value is below 0.
+    fn signs(values: &[f32], signs: &mut u32) {
+        *signs = values.iter().fold(*signs, |signs, &v| signs | if v < 0.0 { 1 << 31 } else { 0 });
+    }
+
+    /// Rounds rows of values, times `inverse`, to steps of 0 to 255, four channels of each of 16 rows together. For each row,
+    /// `error` becomes the norm of what rounding changed, and `size` that of the steps, both in steps.
+    fn quantise(rows: &[f32], channels: usize, inverse: f32, steps: &mut [u8], error: &mut [f32], size: &mut [f32]) {
+        for (r, row) in rows.chunks_exact(channels).enumerate() {
+            let (mut errors, mut squares) = ([0.0_f32; 16], [0.0_f32; 16]);
+            let steps = &mut steps[4 * r..];
+            for (i, values) in row.chunks_exact(16).enumerate() {
+                let mut bytes = [0; 16];
+                for j in 0..16 {
+                    let v = values[j] * inverse;
+                    let rounded = v + ROUND;
+                    let step = rounded - ROUND;
+                    bytes[j] = rounded.to_bits() as u8;
+                    errors[j] += (v - step) * (v - step);
+                    squares[j] += step * step;
+                }
+                for (g, four) in bytes.chunks_exact(4).enumerate() {
+                    steps[(4 * i + g) * 64..][..4].copy_from_slice(four);
+                }
+            }
+            error[r] = errors.iter().sum::<f32>().sqrt();
+            size[r] = squares.iter().sum::<f32>().sqrt();
+        }
+    }
+
+    /// The bounds of blocks of products I, 32 columns each: `upper` = s·(I + E·W + A·D), and for each column the greatest
+    /// lower bound s·(I − E·W − A·D) with its block.
+    fn block_bounds(products: &[i32], blocks: [&[f32]; 3], columns: [&[f32]; 2], upper: &mut [f32], low: &mut [f32; 32], block: &mut [f32; 32]) {
+        let [scale, error, size] = blocks;
+        let (w, d) = (&columns[0][..32], &columns[1][..32]);
+        for (b, (products, upper)) in products.chunks_exact(32).zip(upper.chunks_exact_mut(32)).enumerate() {
+            let (s, e, a, b) = (scale[b], error[b], size[b], b as f32);
+            for c in 0..32 {
+                let (product, bound) = (products[c] as f32, e * w[c] + a * d[c]);
+                upper[c] = (product + bound) * s;
+                let lower = (product - bound) * s;
+                block[c] = if lower > low[c] { b } else { block[c] };
+                low[c] = if lower > low[c] { lower } else { low[c] };
+            }
+        }
+    }
+
+    /// Rounds a column of values, times `inverse`, to steps of −127 to 127. `norms` are those of what rounding changed and
+    /// of the values, both in steps.
+    fn quantise_column(column: &[f32], inverse: f32, steps: &mut [i8], norms: &mut [f32; 2]) {
+        let (mut errors, mut squares) = ([0.0_f32; 16], [0.0_f32; 16]);
+        for (values, steps) in column.chunks_exact(16).zip(steps.chunks_exact_mut(16)) {
+            for j in 0..16 {
+                let v = values[j] * inverse;
+                let rounded = v + ROUND;
+                let step = rounded - ROUND;
+                steps[j] = rounded.to_bits() as i8;
+                errors[j] += (v - step) * (v - step);
+                squares[j] += v * v;
+            }
+        }
+        *norms = [errors, squares].map(|sums| sums.iter().sum::<f32>().sqrt());
+    }
+}

@@ -1,0 +1,97 @@
+//! The mean of the widest layer's input, and its covariance.
+
+use candle_core::Result;
+use rayon::prelude::*;
+
+use super::Batch;
+use super::layer::{BLOCK, Source, group_rows};
+use crate::kernels::ranks::total;
+use crate::kernels::tile::{Left, Product};
+use crate::kernels::vector;
+
+/// Sums over one group of rows: `s` for each product of two channels, `sum` for each channel.
+struct Products {
+    s: Vec<f32>,
+    sum: Vec<f32>,
+}
+
+/// The mean of each input channel, and S, the sum over rows of the products of the deviations from the mean, `[kp, kp]`.
+pub fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
+    let mut scratch = Vec::new();
+    let first = source.block(0, rows.min(BLOCK), &mut scratch);
+    // An estimate of the mean is subtracted before squaring, so that no digits are lost if the mean is far from 0.
+    let mut near = vec![0.0; kp];
+    vector::column_sums(first, &mut near);
+    let count = (first.len() / kp) as f32;
+    near.iter_mut().for_each(|m| *m /= count);
+
+    let group = group_rows(rows);
+    let groups: Vec<Products> = (0..rows.div_ceil(group))
+        .into_par_iter()
+        .map_init(
+            || (Vec::new(), Vec::new()),
+            |(scratch, centred), g| {
+                let (mut s, mut sum) = (vec![0.0; kp * kp], vec![0.0; kp]);
+                for from in (g * group..rows.min((g + 1) * group)).step_by(BLOCK) {
+                    let to = rows.min((g + 1) * group).min(from + BLOCK);
+                    centred.resize((to - from) * kp, 0.0);
+                    vector::centre(centred, source.block(from, to, scratch), &near);
+                    vector::column_sums(centred, &mut sum);
+                    Product::new([kp, to - from, kp], Left::transpose(centred, kp), centred, &mut s)
+                        .add()
+                        .upper()
+                        .run();
+                }
+                Products { s, sum }
+            },
+        )
+        .collect();
+    let m = rows as f64;
+    let total =
+        |i: usize, pick: fn(&Products) -> &[f32]| groups.iter().map(|g| f64::from(pick(g)[i])).sum::<f64>();
+    let off: Vec<f64> = (0..kp).map(|i| total(i, |g| &g.sum) / m).collect();
+    let mean = (0..kp).map(|i| (f64::from(near[i]) + off[i]) as f32).collect();
+    let mut s = vec![0.0; kp * kp];
+    s.par_chunks_mut(kp).enumerate().for_each(|(i, line)| {
+        // On and right of the diagonal, in the order of the groups.
+        let mut sums = vec![-0.0; kp - i];
+        for group in &groups {
+            vector::add_wide(&mut sums, &group.s[i * kp + i..][..kp - i]);
+        }
+        for (j, sum) in (i..).zip(sums) {
+            line[j] = (sum - m * off[i] * off[j]) as f32;
+        }
+    });
+    for i in 1..kp {
+        for j in 0..i {
+            s[i * kp + j] = s[j * kp + i];
+        }
+    }
+    (mean, s)
+}
+
+/// The mean over the rows of all ranks, and this rank's S about that mean: S + M·d·dᵀ, where M is the number of this
+/// rank's rows and d the difference between its own mean and that of all ranks.
+pub fn about_the_mean_of_all(
+    batch: &Batch,
+    (own, mut s): (Vec<f32>, Vec<f32>),
+) -> Result<(Vec<f32>, Vec<f32>)> {
+    if batch.sums.is_none() {
+        return Ok((own, s));
+    }
+    let rows = batch.rows as f64;
+    let mut sums: Vec<f64> = own.iter().map(|&m| rows * f64::from(m)).collect();
+    total(batch.sums.as_ref(), &mut sums)?;
+    let mean: Vec<f64> = sums.iter().map(|s| s / batch.all_rows).collect();
+    let off: Vec<f64> = own
+        .iter()
+        .zip(&mean)
+        .map(|(&own, all)| f64::from(own) - all)
+        .collect();
+    for (line, d) in s.chunks_exact_mut(own.len()).zip(&off) {
+        for (s, e) in line.iter_mut().zip(&off) {
+            *s += (rows * d * e) as f32;
+        }
+    }
+    Ok((mean.into_iter().map(|m| m as f32).collect(), s))
+}

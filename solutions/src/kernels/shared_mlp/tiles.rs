@@ -1,0 +1,45 @@
+//! Clouds divided into tiles of rows, and how a tile's rows are read.
+
+use std::ops::Range;
+
+use super::layer::Source;
+use crate::kernels::tile::TALL;
+
+/// The rows of a layer's input, dense and padded. Rows `from..to` are read or computed when `block` is called.
+pub trait Blocks: Sync {
+    fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32];
+
+    /// Writes the rows to `out`.
+    fn write(&self, from: usize, to: usize, scratch: &mut [Vec<f32>; 2], out: &mut [f32]) {
+        out.copy_from_slice(self.block(from, to, scratch));
+    }
+}
+
+impl Blocks for Source<'_> {
+    fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32] {
+        Source::block(self, from, to, &mut scratch[0])
+    }
+
+    fn write(&self, from: usize, to: usize, scratch: &mut [Vec<f32>; 2], out: &mut [f32]) {
+        match self {
+            Source::Layer(l) => l.activate(from, to, out),
+            Source::Input { .. } => out.copy_from_slice(self.block(from, to, &mut scratch[0])),
+        }
+    }
+}
+
+/// The rows of a tile: the points of a cloud are divided into tiles of equal length, at most 264 rows (22 register
+/// tiles).
+pub fn tile_rows(points: usize) -> usize {
+    points.div_ceil(points.div_ceil(264)).next_multiple_of(TALL)
+}
+
+/// The tiles of all clouds, as (cloud, first row, end row).
+pub fn tiles(clouds: &[Range<usize>]) -> Vec<(usize, usize, usize)> {
+    let of_cloud = |(c, rows): (usize, &Range<usize>)| {
+        let (tile, end) = (tile_rows(rows.len()), rows.end);
+        let starts = rows.clone().step_by(tile);
+        starts.map(move |from| (c, from, end.min(from + tile)))
+    };
+    clouds.iter().enumerate().flat_map(of_cloud).collect()
+}
