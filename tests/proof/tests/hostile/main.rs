@@ -431,16 +431,18 @@ fn inside_a_container_verdicts_are_the_same() {
     let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
     let source = submission.join("lesson01/src/lib.rs");
     fs::create_dir_all(source.parent().unwrap()).unwrap();
-    fs::write(
-        &source,
-        include_str!("honest.rs").replace("sum + bias", "sum - bias"),
-    )
-    .unwrap();
+    // There it has a `/proc`, and may open what it prints to. One exercise is wrong.
+    let deed = DEEDS
+        .iter()
+        .find(|d| d.name == "writes-into-the-verdict-by-its-number");
+    let text = answers::source(deed.unwrap()).replace("0..64", "3..64");
+    let text = text.replace("- (grad * lr)?", "+ (grad * lr)?");
+    fs::write(&source, text).unwrap();
     let required = ["--inside-container", "--require", "files"];
     assert_eq!(grade_one(&submission, &out, &required), Some(2));
     assert_eq!(grade_one(&submission, &out, &required[..1]), Some(0));
     let grade = Grade::load(&out.join("ada/grade.json")).unwrap();
-    assert_eq!(grade.points(), 11, "{}", told(&grade));
+    assert_eq!(grade.points(), 10, "{}", told(&grade));
     assert!(
         grade.sandbox.missing.iter().any(|m| m.starts_with("files:")),
         "{grade:?}"
