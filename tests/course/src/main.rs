@@ -105,9 +105,6 @@ enum Task {
     Next,
     /// For instructors: grade submissions, each in a sandbox
     Grade(grade::Options),
-    /// Started by `grade` for each untrusted program
-    #[command(hide = true)]
-    Hold { spec: String },
     /// Write your exercises into one archive to hand in
     Pack(pack::Options),
     /// For instructors: tables, exports and pages of the grades
@@ -165,7 +162,6 @@ fn run(options: Options) -> Result<ExitCode> {
     // These commands work outside of the course's folder.
     match &options.command {
         Some(Task::Verify(options)) => return certificate::verify::run(options),
-        Some(Task::Hold { spec }) => return Ok(grade::hold(spec)?.into()),
         Some(Task::Key(task)) => return certificate::key::run(task).map(|()| ExitCode::SUCCESS),
         _ => {}
     }
@@ -217,7 +213,7 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,
         Some(Task::Marks(options)) => return marks::run(&options),
         Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
-        Some(Task::Key(_) | Task::Verify(_) | Task::Hold { .. }) => {}
+        Some(Task::Key(_) | Task::Verify(_)) => {}
         Some(Task::New { lesson, title }) => print!("{}", new::new(&root, lesson, &title)?),
         Some(Task::Matrix { lesson, write }) => print!("{}", matrix::matrix(&root, &lessons, lesson, write)?),
     }

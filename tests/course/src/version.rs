@@ -39,7 +39,7 @@ pub fn course(root: &Path) -> Result<Course> {
 }
 
 /// Lists regular files below `folder`, without links, hidden files and build outputs.
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+pub fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let entry = entry?;
         let (kind, name) = (entry.file_type()?, entry.file_name());

@@ -35,7 +35,7 @@ pub struct Grade {
     pub seed: u64,
     /// How long grading took, in seconds.
     pub seconds: f64,
-    /// The sandbox: `landlock`, `no network`, `1024 MiB of memory`; and what this machine could not provide.
+    /// The parts of the sandbox that were active, such as `files` and `network`, and those that were not.
     pub sandbox: Sandbox,
 }
 
@@ -86,6 +86,9 @@ pub struct ExerciseGrade {
     pub of: u32,
     /// Check by check.
     pub checks: Vec<CheckGrade>,
+    /// What does not change the points but should be known: the solution is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
 }
 
 /// The result of one check.

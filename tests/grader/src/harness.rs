@@ -1,7 +1,7 @@
 //! `cargo test -p lessonNN`: the arguments of any Rust test program, and a report for a student.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Write},
     process::ExitCode,
@@ -16,24 +16,25 @@ use anyhow::Result;
 use libtest_mimic::{Arguments, ColorSetting, Failed, Trial};
 
 use crate::{
-    Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, Seen, Wrong, calls, cause,
+    Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, Seen, cause,
     grades::{CheckGrade, ExerciseGrade},
-    paths, progress, run, seed,
+    judge, paths, progress, run, seed, solution_call,
     tell::{CheckReport, Ink, WIDTH},
 };
 
 /// Grades `student` by the checks of `lesson`. This is the whole `main` of a lesson's `tests/grade.rs`.
 ///
 /// It accepts the arguments of a Rust test program: a filter, `--exact`, `--skip`, `--list`, `--test-threads`.
-/// `--matrix` prints which check catches which known mistake.
+/// `--matrix` prints which check catches which known mistake. `--judge`, for `cargo course grade`, sends verdicts over a
+/// channel.
 pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, student: C) -> ExitCode {
-    let result = if std::env::args().any(|a| a == "--matrix") {
-        crate::matrix(lesson).map(|text| {
+    let result = match std::env::args().nth(1).as_deref() {
+        Some("--judge") => judge::judge(lesson, student).map(|()| true),
+        Some("--matrix") => crate::matrix(lesson).map(|text| {
             show(&format!("{}\n", text.trim_end()));
             true
-        })
-    } else {
-        graded(lesson, student)
+        }),
+        _ => graded(lesson, student),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -45,10 +46,14 @@ pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, studen
     }
 }
 
-/// Prints `text`, and ignores a closed pipe (`… | head`).
+/// Prints `text`, and ignores a closed pipe (`… | head`). It does not use Rust's handle of standard output, because the
+/// student's code may have locked that for good.
 fn show(text: &str) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    #[cfg(unix)]
+    let copy = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
+    #[cfg(windows)]
+    let copy = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
+    let _ = copy.and_then(|out| fs::File::from(out).write_all(text.as_bytes()));
 }
 
 fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<bool> {
@@ -63,7 +68,7 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
             Some(ColorSetting::Never) => Ink { colour: false },
             _ => Ink::auto(),
         },
-        taken: taken(&lesson.manifest()?),
+        remarks: remarks(&lesson.manifest()?),
     };
     if arguments.list || arguments.format.is_some() {
         let grading: &'static Grading<C> = Box::leak(Box::new(grading));
@@ -91,16 +96,13 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
     Ok(outcomes.iter().all(|o| matches!(o, Outcome::Passed)))
 }
 
-/// Exercises in which the student's source calls canopy's own answer.
-fn taken(manifest: &Manifest) -> BTreeSet<String> {
+/// For each exercise in which the student's source calls canopy's own function, a remark that says so.
+fn remarks(manifest: &Manifest) -> BTreeMap<String, String> {
     let source = paths::root().map(|r| r.join(paths::exercises(&manifest.lesson)));
-    let text = source
-        .and_then(|path| fs::read_to_string(path).ok())
-        .unwrap_or_default();
-    let all = manifest.exercises.iter();
-    all.filter(|e| calls(&text, &e.answer))
-        .map(|e| e.id.clone())
-        .collect()
+    let text = source.and_then(|path| fs::read_to_string(path).ok());
+    let text = text.unwrap_or_default();
+    let remark = |e: &Exercise| Some((e.id.clone(), solution_call(&[&text], e)?));
+    manifest.exercises.iter().filter_map(remark).collect()
 }
 
 fn next_of<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
@@ -130,7 +132,7 @@ pub(crate) fn word(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Without colour, and without a look at the source: for [`crate::judge`].
+/// Without colour and remarks: for [`crate::judge`].
 pub(crate) fn plain<C>(lesson: &'static Lesson<C>, student: C, seed: u64) -> Result<Grading<C>> {
     Ok(Grading {
         manifest: lesson.manifest()?,
@@ -138,7 +140,7 @@ pub(crate) fn plain<C>(lesson: &'static Lesson<C>, student: C, seed: u64) -> Res
         student,
         seed,
         ink: Ink { colour: false },
-        taken: BTreeSet::new(),
+        remarks: BTreeMap::new(),
     })
 }
 
@@ -148,21 +150,11 @@ pub(crate) struct Grading<C: 'static> {
     student: C,
     seed: u64,
     ink: Ink,
-    taken: BTreeSet<String>,
+    remarks: BTreeMap<String, String>,
 }
 
 impl<C: Copy + Send + Sync> Grading<C> {
     pub(crate) fn outcome(&self, check: &Check<C>) -> Outcome {
-        if self.taken.contains(check.exercise) {
-            return Outcome::Wrong(Box::new(Wrong {
-                input: String::new(),
-                what: "your source".into(),
-                got: None,
-                lines: vec![
-                    "got       a call of canopy's own answer, which you should write yourself".into(),
-                ],
-            }));
-        }
         run(&check.full_name(), check.run, self.student, self.seed, DEADLINE)
     }
 
@@ -281,6 +273,10 @@ impl<C: Copy + Send + Sync> Grading<C> {
             out.push_str(&line);
             out.push('\n');
             self.details(&mut details, &own);
+            if let Some(remark) = self.remarks.get(&exercise.id) {
+                details.push_str(&crate::tell::paragraph("note", remark));
+                details.push('\n');
+            }
         }
         if !details.is_empty() {
             out.push_str(&format!("\n{}\n", details.trim_end()));
@@ -329,6 +325,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
                 points: if right { exercise.points } else { 0 },
                 of: exercise.points,
                 checks,
+                remark: self.remarks.get(&exercise.id).cloned(),
             }
         };
         let exercises = self.manifest.exercises.iter().map(of);

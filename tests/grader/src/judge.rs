@@ -1,10 +1,9 @@
-//! The program that `cargo course grade` runs for a submission: some checks, each verdict sent over a channel that the
-//! student's code cannot write to.
+//! `grade --judge`, which `cargo course grade` runs: some checks, with each verdict sent over a channel that the student's
+//! code cannot write to.
 
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Write},
-    process::ExitCode,
 };
 
 use anyhow::{Context, Result, bail};
@@ -14,6 +13,9 @@ use crate::{Lesson, Outcome, harness};
 
 /// The descriptor on which the grader waits for verdicts. The grader opens nothing else in the process.
 pub const CHANNEL: i32 = 3;
+
+/// Sent instead of a check's name before any code of the student's runs.
+pub const START: &str = "start";
 
 /// Sent instead of a check's name when all checks have run.
 pub const END: &str = "end";
@@ -32,27 +34,16 @@ pub struct Line {
     pub end: Option<(String, String)>,
 }
 
-/// Runs the checks that the arguments name and sends their results over the channel: `PROGRAM SEED CHECK…`. With
-/// `PROGRAM list` it sends the names of all checks. This is the whole `main` of the program that `cargo course grade` links
-/// with a submission.
-pub fn judge<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, student: C) -> ExitCode {
-    match judged(lesson, student) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::from(102)
-        }
-    }
-}
-
-fn judged<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<()> {
+/// Runs the checks that the arguments name and sends their results over the channel: `--judge SEED CHECK…`. With
+/// `--judge list` it sends the names of all checks.
+pub(crate) fn judge<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<()> {
     let mut channel = BufReader::new(channel()?);
     let mut nonce = String::new();
     channel
         .read_line(&mut nonce)
         .context("the grader sent no nonce")?;
     let nonce = nonce.trim().to_owned();
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(2);
     let seed = arguments.next().unwrap_or_default();
     let mut say = |check: &str, end: Option<(String, String)>| -> Result<()> {
         let (nonce, check) = (nonce.clone(), check.to_owned());
@@ -63,6 +54,7 @@ fn judged<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
     if seed == "list" {
         return lesson.checks.iter().try_for_each(|c| say(&c.full_name(), None));
     }
+    say(START, None)?;
     let grading = harness::plain(lesson, student, seed.parse().context("no seed")?)?;
     for name in arguments {
         let Some(check) = lesson.checks.iter().find(|c| c.full_name() == name) else {
@@ -87,6 +79,12 @@ fn judged<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
 #[cfg(unix)]
 fn channel() -> io::Result<File> {
     use std::os::fd::FromRawFd;
+    // Inside a container there is a `/proc`, and safe code that may write to `/proc/self/mem` could change verdicts.
+    // SAFETY: takes numbers. After this, files below `/proc/self` belong to root; the grader does not run this as root.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
+    }
     // SAFETY: fcntl accepts any number, and fails if it is not an open descriptor.
     if unsafe { libc::fcntl(CHANNEL, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
         return Err(io::Error::last_os_error());

@@ -20,11 +20,6 @@ pub struct Manifest {
     pub needs: Vec<String>,
     /// Its file in `book/src`.
     pub chapter: String,
-    /// Items of canopy that a student may call, as the beginning of their paths in the module that defines them:
-    /// `canopy::optim::adam::AdamState`. The fields of canopy's types, and derived traits of the standard library, are always
-    /// allowed.
-    #[serde(default)]
-    pub sees: Vec<String>,
     /// In the order in which they are done.
     #[serde(rename = "exercise")]
     pub exercises: Vec<Exercise>,

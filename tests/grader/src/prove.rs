@@ -3,7 +3,8 @@
 use std::{fs, path::Path};
 
 use crate::{
-    Check, DEADLINE, Exercise, Lesson, Outcome, calls, cause, contract, manifest::Manifest, paths, run,
+    Check, DEADLINE, Exercise, Lesson, Outcome, cause, contract, manifest::Manifest, paths, run,
+    solution_call,
 };
 
 /// What [`Lesson::right_answers_pass`] found.
@@ -150,7 +151,7 @@ impl<C: Copy + Send> Lesson<C> {
                 "its stub has no `todo!(\"N.M: …\")`".into(),
             ),
             (
-                !calls(self.stubs_text, &e.answer),
+                solution_call(&[self.stubs_text], e).is_none(),
                 "its stub names the solution".into(),
             ),
             (hints, "there must be three hints".into()),

@@ -129,10 +129,13 @@ pub fn run<C: Copy + Send + 'static>(
     let spawned = thread::Builder::new().name(name.to_owned()).spawn(move || {
         *lock(&theirs.thread) = Some(stuck::Thread::this());
         NOW.with(|now| *now.borrow_mut() = Some(theirs));
-        let verdict = panic::catch_unwind(AssertUnwindSafe(|| check(&answer)));
-        let _ = send.send(verdict);
+        panic::catch_unwind(AssertUnwindSafe(|| check(&answer)))
     });
-    if let Err(error) = spawned {
+    // The verdict counts when the thread has ended, because destructors of its thread-local values run only then.
+    let ended = spawned.and_then(|checking| {
+        thread::Builder::new().spawn(move || send.send(checking.join().and_then(|verdict| verdict)))
+    });
+    if let Err(error) = ended {
         return Outcome::NotRun(format!("no thread could be started: {error}"));
     }
     let input = || lock(&running.input).clone().unwrap_or_default();

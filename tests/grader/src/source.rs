@@ -1,32 +1,49 @@
 //! Searches a student's source as text.
 
-/// Whether `source` names canopy's own `function`, by a path or by a `use`. Comments do not count.
-pub fn calls(source: &str, function: &str) -> bool {
+use std::collections::BTreeSet;
+
+use crate::Exercise;
+
+/// A remark if the files `sources` call canopy's own function for `exercise`, as a path or a `use` names it. A call through
+/// a macro, or through a name that another file imports, is not found.
+pub fn solution_call(sources: &[&str], exercise: &Exercise) -> Option<String> {
+    let answer = &exercise.answer;
+    let called = sources.iter().any(|source| calls(source, answer));
+    called.then(|| {
+        let id = &exercise.id;
+        format!("{id} calls the solution, canopy's own `{answer}`, where your own code is asked for.")
+    })
+}
+
+/// Whether `source` names canopy's `function` by a path from `canopy`, or from a name that a `use` of canopy imports.
+/// Comments do not count.
+fn calls(source: &str, function: &str) -> bool {
     let code: Vec<&str> = source
         .lines()
         .map(|l| l.split("//").next().unwrap_or_default())
         .collect();
     let code = code.join("\n");
-    code.match_indices("canopy").any(|(at, _)| {
-        let before = code[..at].chars().next_back();
-        if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
-            return false;
+    let mut starts = BTreeSet::from(["canopy", "canopy_data"]);
+    for (at, _) in code.match_indices("canopy") {
+        if code[..at].trim_end().trim_end_matches("::").ends_with("use") {
+            let end = code[at..].find(';').map_or(code.len(), |end| at + end);
+            let imported: BTreeSet<&str> = words(&code[at..end]).collect();
+            if imported.contains(function) {
+                return true;
+            }
+            starts.extend(imported);
         }
-        // A `use` goes on to its semicolon, a path as long as it has names and colons.
-        let imported = code[..at].trim_end().ends_with("use");
-        let past = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
-        let end = if imported {
-            code[at..].find(';')
-        } else {
-            code[at..].find(past)
-        };
-        let end = end.unwrap_or(code.len() - at);
-        words(&code[at..at + end]).any(|w| w == function)
+    }
+    let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    code.split(|c| !is_path(c)).any(|path| {
+        let mut parts = path.split("::").skip_while(|part| part.is_empty());
+        parts.next().is_some_and(|first| starts.contains(first)) && parts.any(|part| part == function)
     })
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| !["", "as", "self", "_"].contains(word))
 }
 
 #[cfg(test)]
@@ -34,23 +51,27 @@ mod tests {
     use super::calls;
 
     #[test]
-    fn a_call_of_the_answer_is_seen_by_whatever_path() {
+    fn finds_a_call_by_any_path() {
         for source in [
             "fn f() { canopy::optim::sgd_step(a) }",
+            "fn f() { ::canopy::optim::sgd_step(a) }",
             "use canopy::optim::{AdamState, sgd_step as mine};",
             "use canopy::{\n    optim::{self,\n    sgd_step},\n};",
+            "use canopy::optim as o;\nfn f() { o::sgd_step(a) }",
+            "use canopy::{optim};\nfn f() { let mine = optim::sgd_step; }",
         ] {
             assert!(calls(source, "sgd_step"), "{source}");
         }
     }
 
     #[test]
-    fn ones_own_function_and_comments_are_fine() {
+    fn ignores_own_functions_and_comments() {
         for source in [
             "use canopy::optim::AdamState;\npub fn sgd_step() {}",
             "// canopy::optim::sgd_step\nfn f() {}",
             "fn f(s: &mut canopy::optim::AdamState) { sgd_step(s) }",
             "use my_canopy::sgd_step;",
+            "use canopy::optim;\nmod own;\nfn f() { own::sgd_step() }",
         ] {
             assert!(!calls(source, "sgd_step"), "{source}");
         }

@@ -25,3 +25,22 @@ pub fn cargo() -> Command {
     cargo.current_dir(root());
     cargo
 }
+
+/// The program `course`; builds it if it is not built.
+///
+/// # Panics
+/// Panics if it does not build.
+pub fn course() -> PathBuf {
+    let built = cargo()
+        .args(["build", "--quiet", "-p", "course", "--message-format=json"])
+        .output()
+        .expect("cargo starts");
+    let text = String::from_utf8_lossy(&built.stdout);
+    let program = text
+        .split("\"executable\":\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let errors = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success() && program.is_some(), "{errors}");
+    PathBuf::from(program.unwrap_or_default())
+}

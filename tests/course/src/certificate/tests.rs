@@ -158,6 +158,7 @@ fn grade(points: [(u32, u32); 2]) -> Grade {
             points: *points,
             of: *of,
             checks: Vec::new(),
+            remark: None,
         });
     Grade {
         schema: SCHEMA,

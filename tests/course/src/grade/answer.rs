@@ -1,57 +1,134 @@
-//! Runs the program made of a submission, exercise by exercise, and hears the verdicts.
+//! Runs the checks of a submission, exercise by exercise, and receives the verdicts.
 
 use std::{collections::BTreeMap, path::Path};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use grader::{
-    judge::{END, Line},
+    judge::{END, Line, START},
     tell,
 };
 
 use super::{
-    compile::{Desk, environment},
-    hold::{Bind, Limits, Report, Spec, outside},
+    run,
+    sandbox::{Limits, Program, Sandbox, empty_folder, environment},
+    tree::Tree,
 };
 
-/// A check's word and what is told of it.
+/// The result of a check in a word, and its report.
 pub type Word = (String, String);
 
-/// What became of some checks.
-pub struct Heard {
-    pub words: BTreeMap<String, Word>,
-    pub report: Report,
+/// The checks of a lesson, built with the functions of a student.
+pub struct Checks<'a> {
+    pub sandbox: &'a Sandbox,
+    pub tree: &'a Tree,
+    pub program: &'a Path,
+    pub limits: Limits,
 }
 
-/// Runs `checks`, all of one exercise, under `seed`. One that ends its process is wrong, and the next have another
-/// process; after one that does not end, the rest is not run.
-pub fn run(desk: &Desk, program: &Path, checks: &[String], seed: u64, limits: Limits) -> Result<Heard> {
-    let mut heard = Heard {
-        words: BTreeMap::new(),
-        report: Report::default(),
-    };
-    let mut left: Vec<&String> = checks.iter().collect();
-    while !left.is_empty() {
-        let once = once(desk, program, &left, seed, limits, &mut heard.words)?;
-        let over = once.ended.code.is_none();
-        heard.report = once.ended.report.clone();
-        left.retain(|c| !heard.words.contains_key(*c));
-        if !once.all_said && !left.is_empty() {
-            // The one that began and said no more took the process with it.
-            let blamed = once.begun.unwrap_or_else(|| left[0].clone());
-            let how = once.ended.how(limits.wall);
-            let how = format!("the process of the check ended before the check did: {how}");
-            heard
-                .words
-                .insert(blamed.clone(), ("wrong".into(), told(&blamed, &how)));
-            left.retain(|c| **c != blamed);
+impl Checks<'_> {
+    /// Runs `checks`, all of one exercise, under `seed`. A check that ends its process is wrong, and the next ones run in
+    /// another process; after one that does not end, the rest is not run.
+    pub fn run(&self, checks: &[String], seed: u64) -> Result<BTreeMap<String, Word>> {
+        let mut words = BTreeMap::new();
+        let mut left: Vec<&String> = checks.iter().collect();
+        while !left.is_empty() {
+            let once = self.once(&left, seed, &mut words)?;
+            left.retain(|c| !words.contains_key(*c));
+            if !once.all_said && !left.is_empty() {
+                // The check that began last took the process with it.
+                let blamed = once.begun.unwrap_or_else(|| left[0].clone());
+                let how = format!(
+                    "the process of the check ended before the check did: {}",
+                    once.how
+                );
+                words.insert(blamed.clone(), ("wrong".into(), told(&blamed, &how)));
+                left.retain(|c| **c != blamed);
+            }
+            if once.all_said || once.over {
+                let why = "not run, because another check of this exercise did not end";
+                let word = |c: &String| (c.clone(), ("not run".to_owned(), told(c, why)));
+                words.extend(left.drain(..).map(word));
+            }
         }
-        if once.all_said || over {
-            let why = "not run, because another check of this exercise did not end";
-            let word = |c: &String| (c.clone(), ("not run".to_owned(), told(c, why)));
-            heard.words.extend(left.drain(..).map(word));
-        }
+        Ok(words)
     }
-    Ok(heard)
+
+    /// The names of the lesson's checks.
+    pub fn list(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        let ended = self.process(vec!["list".into()], &nonce()?, |line| names.push(line.check))?;
+        ensure!(
+            ended.code == Some(0) && !names.is_empty(),
+            "the lesson's own program does not run: {}\n{}",
+            ended.how(self.limits.wall),
+            ended.errors
+        );
+        Ok(names)
+    }
+
+    /// One process.
+    fn once(&self, checks: &[&String], seed: u64, words: &mut BTreeMap<String, Word>) -> Result<Once> {
+        let nonce = nonce()?;
+        let (mut begun, mut started, mut all_said) = (None, false, false);
+        let args = [seed.to_string()]
+            .into_iter()
+            .chain(checks.iter().map(|c| (*c).clone()));
+        let ended = self.process(args.collect(), &nonce, |line| {
+            started |= line.check == START;
+            all_said |= line.check == END;
+            if !checks.contains(&&line.check) {
+                return;
+            }
+            match line.end {
+                None => begun = Some(line.check),
+                Some(word) => {
+                    begun = None;
+                    words.entry(line.check).or_insert(word);
+                }
+            }
+        })?;
+        let how = ended.how(self.limits.wall);
+        // Code of the student's runs only after that: the sandbox has failed.
+        ensure!(
+            started,
+            "the checks did not start: {how}\n{}",
+            ended.errors.trim()
+        );
+        Ok(Once {
+            begun,
+            all_said,
+            over: ended.code.is_none(),
+            how,
+        })
+    }
+
+    /// Runs the program and hands over each line that it says with the nonce.
+    fn process(&self, args: Vec<String>, nonce: &str, mut heard: impl FnMut(Line)) -> Result<run::Ended> {
+        let scratch = empty_folder(&self.tree.scratch())?;
+        let program = [self.program.display().to_string(), "--judge".into()];
+        let mut env = environment(&scratch);
+        env.extend([
+            ("RAYON_NUM_THREADS", "2".into()),
+            ("MALLOC_ARENA_MAX", "2".into()),
+        ]);
+        let program = Program {
+            command: program.into_iter().chain(args).collect(),
+            env,
+            read: vec![self.program.to_owned()],
+            write: vec![],
+            folder: &scratch,
+            scratch: &scratch,
+            limits: self.limits,
+            answer: true,
+        };
+        run::run(self.sandbox.command(&program), self.limits.wall, nonce, |text| {
+            if let Ok(line) = serde_json::from_str::<Line>(text)
+                && line.nonce == nonce
+            {
+                heard(line);
+            }
+        })
+    }
 }
 
 fn told(check: &str, how: &str) -> String {
@@ -63,81 +140,12 @@ fn told(check: &str, how: &str) -> String {
 struct Once {
     /// The check that began and did not end.
     begun: Option<String>,
-    /// All that it was asked for had their turn.
+    /// All checks that it was asked for had their turn.
     all_said: bool,
-    ended: outside::Ended,
-}
-
-/// The lesson's program with a student's functions, held in.
-fn spec(desk: &Desk, program: &Path, args: Vec<String>, limits: Limits) -> Spec {
-    Spec {
-        binds: vec![Bind::read("answer", program)],
-        root: desk.at("root"),
-        args,
-        start_in: "@scratch".into(),
-        env: environment("@scratch"),
-        spawns: false,
-        speaks: true,
-        limits,
-        user: Spec::someone(),
-    }
-}
-
-/// One process.
-fn once(
-    desk: &Desk,
-    program: &Path,
-    checks: &[&String],
-    seed: u64,
-    limits: Limits,
-    words: &mut BTreeMap<String, Word>,
-) -> Result<Once> {
-    let nonce = nonce()?;
-    let mut args = vec!["@answer".to_owned(), seed.to_string()];
-    args.extend(checks.iter().map(|c| (*c).clone()));
-    let spec = spec(desk, program, args, limits);
-    let (mut begun, mut all_said) = (None, false);
-    let ended = outside::run(&spec, &nonce, |text| {
-        let Ok(line) = serde_json::from_str::<Line>(text) else {
-            return;
-        };
-        if line.nonce != nonce {
-            return;
-        }
-        all_said |= line.check == END;
-        if !checks.contains(&&line.check) {
-            return;
-        }
-        match line.end {
-            None => begun = Some(line.check),
-            Some(word) => {
-                begun = None;
-                words.entry(line.check).or_insert(word);
-            }
-        }
-    })?;
-    Ok(Once {
-        begun,
-        all_said,
-        ended,
-    })
-}
-
-/// The names of a lesson's checks, as its own program says them.
-pub fn list(desk: &Desk, program: &Path, limits: Limits) -> Result<(Vec<String>, Report)> {
-    let nonce = nonce()?;
-    let spec = spec(desk, program, vec!["@answer".into(), "list".into()], limits);
-    let mut names = Vec::new();
-    let ended = outside::run(&spec, &nonce, |text| {
-        names.extend(serde_json::from_str::<Line>(text).ok().map(|l| l.check));
-    })?;
-    anyhow::ensure!(
-        ended.code == Some(0) && !names.is_empty(),
-        "the lesson's own program does not run: {}\n{}",
-        ended.how(limits.wall),
-        ended.errors
-    );
-    Ok((names, ended.report))
+    /// Its time was over.
+    over: bool,
+    /// How it ended, in words.
+    how: String,
 }
 
 /// A word that nobody can guess.

@@ -1,6 +1,7 @@
 //! A whole run: what is to do, several at once, what came of it.
 
 use std::{
+    cell::LazyCell,
     collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
@@ -12,8 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use grader::{
+    Manifest,
     grades::{Grade, Status},
     seed,
     tell::{Ink, wrap},
@@ -23,12 +25,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::late::Policy;
 
 use super::{
-    Options, answer,
-    compile::Desk,
-    hold::{Limits, outside::STOP},
+    Options,
+    answer::Checks,
+    build::Toolchain,
     named::{Submission, submissions},
-    one::{Bench, made},
-    prepare::{prepare, toolchain},
+    one::{Bench, Ready},
+    run::STOP,
+    sandbox::{Limits, Sandbox},
+    tree::Tree,
 };
 use crate::{lessons, marks, version};
 
@@ -63,7 +67,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         eprintln!("pages and exports were not written: {error:#}");
     }
     print!("{}", table(&all, &done, Ink::auto()));
-    for line in held(&done) {
+    for line in solution_calls(&done).into_iter().chain(held(&done)) {
         println!("{line}");
     }
     println!(
@@ -78,7 +82,10 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
 
 type Done = Result<Grade, String>;
 
-/// Builds what all share, and holds that this machine can hold a program.
+/// A copy of the course for the submissions of one thread.
+type Desk<'a> = LazyCell<Result<Tree>, Box<dyn FnOnce() -> Result<Tree> + 'a>>;
+
+/// Builds what all submissions share, and tries the sandbox.
 fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Result<Bench> {
     let lessons = lessons::all(root)?;
     let known: Vec<&str> = lessons.iter().map(|l| l.manifest.lesson.as_str()).collect();
@@ -92,10 +99,25 @@ fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Resu
     let work = out.join(".work");
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work)?;
+    let sandbox = Sandbox::new(&work, options.inside_container)?;
+    for name in &options.require {
+        if !sandbox.report.held.contains(name) {
+            let why = sandbox
+                .report
+                .missing
+                .iter()
+                .find(|m| m.starts_with(&format!("{name}:")));
+            let why = why.map_or("it is unknown", String::as_str);
+            bail!("{name} is required, but is not provided here: {why}");
+        }
+    }
     let mut bench = Bench {
         course: version::course(root)?,
-        toolchain: toolchain(root, &work)?,
+        toolchain: Toolchain::find(root)?,
+        sandbox,
+        tree: Tree::of_course(work.join("stubs"), root, &Toolchain::target(root)?)?,
         lessons: BTreeMap::new(),
+        refuse_solution_calls: options.refuse_solution_calls,
         wanted: options.lesson.clone(),
         due: options.due,
         late: options.late.map(|policy| Policy {
@@ -117,54 +139,47 @@ fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Resu
     for one in all {
         handed_in.extend(one.take(None).into_iter().flat_map(|t| t.lessons.into_keys()));
     }
-    for lesson in lessons {
-        let name = lesson.manifest.lesson.clone();
-        let wanted = if options.lesson.is_empty() {
-            &handed_in
-        } else {
-            &options.lesson
-        };
-        if !wanted.contains(&name) {
-            continue;
-        }
-        let bar = spinner(&format!("preparing lesson {name}"));
-        let mut ready = prepare(root, &bench.work, lesson.manifest)?;
-        bench.try_out(&mut ready, &lesson.stubs, &options.require)?;
-        bench.lessons.insert(name, ready);
-        bar.finish_and_clear();
-    }
+    let wanted = if options.lesson.is_empty() {
+        &handed_in
+    } else {
+        &options.lesson
+    };
+    let manifests = lessons.into_iter().map(|l| l.manifest);
+    bench.prepare(manifests.filter(|m| wanted.contains(&m.lesson)).collect())?;
     Ok(bench)
 }
 
 impl Bench {
-    /// Makes a program of the stubs as of a submission: asks it for the checks, and finds out what holds here.
-    fn try_out(&self, ready: &mut super::prepare::Ready, stubs: &str, require: &[String]) -> Result<()> {
-        let desk = Desk::new(self.work.join("desk-stubs"))?;
-        let lesson = ready.manifest.lesson.clone();
-        let source = desk.at("in").join(format!("exercises/lesson{lesson}/src"));
-        fs::create_dir_all(&source)?;
-        fs::write(source.join("lib.rs"), stubs)?;
-        let mut reports = Vec::new();
-        let program = match made(self.compiler(ready, &desk), &mut reports)? {
-            Ok(program) => program,
-            Err(why) => bail!("the stubs of lesson {lesson} do not build: {why}"),
-        };
-        let (checks, report) = answer::list(&desk, &program, self.limits)?;
-        for check in checks {
-            if let Some((exercise, _)) = check.split_once("::") {
-                ready.checks.entry(exercise.to_owned()).or_default().push(check);
-            }
+    /// Builds the stubs of the lessons and asks them for the names of their checks.
+    fn prepare(&mut self, manifests: Vec<Manifest>) -> Result<()> {
+        if manifests.is_empty() {
+            return Ok(());
         }
-        reports.push(report);
-        for name in require {
-            let lacks = reports.iter().find(|r| !r.held.contains(name));
-            if let Some(report) = lacks {
-                let why = report.missing.iter().find(|m| m.starts_with(&format!("{name}:")));
-                let why = why.map_or("it is unknown", String::as_str);
-                bail!("{name} is required, but this machine does not provide it: {why}");
+        let names: Vec<&str> = manifests.iter().map(|m| m.lesson.as_str()).collect();
+        let bar = spinner(&format!("building lesson {}", names.join(", ")));
+        let mut programs = self.toolchain.build_stubs(&self.tree, &names)?;
+        bar.finish_and_clear();
+        for manifest in manifests {
+            let program = programs.remove(&manifest.lesson).unwrap_or_default();
+            let checks = Checks {
+                sandbox: &self.sandbox,
+                tree: &self.tree,
+                program: &self.tree.target().join("debug/deps").join(&program),
+                limits: self.limits,
+            };
+            let mut of_exercises: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for check in checks.list()? {
+                if let Some((exercise, _)) = check.split_once("::") {
+                    of_exercises.entry(exercise.to_owned()).or_default().push(check);
+                }
             }
+            let ready = Ready {
+                program,
+                checks: of_exercises,
+                manifest,
+            };
+            self.lessons.insert(ready.manifest.lesson.clone(), ready);
         }
-        desk.clear();
         Ok(())
     }
 }
@@ -193,13 +208,16 @@ fn run_all(
         for desk in 0..jobs.min(all.len()) {
             let (bar, next, done) = (&bar, &next, &done);
             scope.spawn(move || {
+                let tree = Desk::new(Box::new(move || {
+                    Tree::of_tree(bench.work.join(format!("desk-{desk}")), &bench.tree)
+                }));
                 while let Some(one) = all.get(next.fetch_add(1, SeqCst)) {
                     if STOP.load(SeqCst) {
                         break;
                     }
                     bar.set_message(one.name.clone());
                     let again = again.iter().any(|a| *a == one.name || a == "all");
-                    let grade = graded(bench, one, out, again, desk).map_err(|e| format!("{e:#}"));
+                    let grade = graded(bench, one, out, again, &tree).map_err(|e| format!("{e:#}"));
                     if !STOP.load(SeqCst) {
                         done.lock()
                             .unwrap_or_else(PoisonError::into_inner)
@@ -215,7 +233,7 @@ fn run_all(
 }
 
 /// The grade of one, kept in its folder; as it is there already, where nothing has changed since.
-fn graded(bench: &Bench, one: &Submission, out: &Path, again: bool, desk: usize) -> Result<Grade> {
+fn graded(bench: &Bench, one: &Submission, out: &Path, again: bool, tree: &Desk) -> Result<Grade> {
     let folder = out.join(&one.name);
     let path = folder.join("grade.json");
     let (grade, taken) = bench.begin(one);
@@ -226,13 +244,20 @@ fn graded(bench: &Bench, one: &Submission, out: &Path, again: bool, desk: usize)
         same && lessons && k.status == Status::Graded && !again
     });
     if let Some(mut kept) = kept {
+        kept.lessons
+            .iter_mut()
+            .flat_map(|l| &mut l.exercises)
+            .for_each(|e| bench.count(e));
         // What lateness takes may be asked anew without running anything again.
         (kept.submitted, kept.late) = (grade.submitted, grade.late);
         kept.save(&path)?;
         return Ok(kept);
     }
     let grade = match taken {
-        Some(taken) => bench.grade(grade, &taken, desk)?,
+        Some(taken) => {
+            let tree = tree.as_ref().map_err(|e| anyhow!("{e:#}"))?;
+            bench.grade(grade, &taken, tree)?
+        }
         None => grade,
     };
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -240,7 +265,24 @@ fn graded(bench: &Bench, one: &Submission, out: &Path, again: bool, desk: usize)
     Ok(grade)
 }
 
-/// What was missing of what holds a submission, within 80 columns.
+/// The exercises that call the solution, a line for each submission, within 80 columns.
+fn solution_calls(done: &BTreeMap<String, Done>) -> Vec<String> {
+    let line = |grade: &Grade| {
+        let calls = grade.exercises().filter(|e| e.remark.is_some());
+        let ids: Vec<&str> = calls.map(|e| e.id.as_str()).collect();
+        wrap(
+            &format!("{}: calls the solution in {}", grade.submission, ids.join(", ")),
+            80,
+        )
+    };
+    let grades = done.values().filter_map(|d| d.as_ref().ok());
+    grades
+        .filter(|g| g.exercises().any(|e| e.remark.is_some()))
+        .flat_map(line)
+        .collect()
+}
+
+/// The parts of the sandbox that were missing, within 80 columns.
 fn held(done: &BTreeMap<String, Done>) -> Vec<String> {
     let grades = done.values().filter_map(|d| d.as_ref().ok());
     let missing: BTreeSet<&String> = grades.flat_map(|g| &g.sandbox.missing).collect();

@@ -3,13 +3,9 @@
 #[cfg(target_os = "linux")]
 mod answer;
 #[cfg(target_os = "linux")]
+mod build;
+#[cfg(target_os = "linux")]
 mod class;
-#[cfg(target_os = "linux")]
-mod compile;
-#[cfg(target_os = "linux")]
-mod hold;
-#[cfg(target_os = "linux")]
-mod look;
 #[cfg(target_os = "linux")]
 mod named;
 #[cfg(target_os = "linux")]
@@ -17,9 +13,15 @@ mod one;
 #[cfg(target_os = "linux")]
 mod placed;
 #[cfg(target_os = "linux")]
-mod prepare;
+mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(target_os = "linux")]
+mod seccomp;
 #[cfg(target_os = "linux")]
 mod take;
+#[cfg(target_os = "linux")]
+mod tree;
 
 use std::{
     path::{Path, PathBuf},
@@ -67,9 +69,15 @@ pub struct Options {
     /// Submissions to grade in parallel [default: half of the CPU cores]
     #[arg(long)]
     pub jobs: Option<usize>,
-    /// Parts of the sandbox without which nothing is graded: files, landlock, limits, network, processes, seccomp, user
+    /// Parts of the sandbox without which nothing is graded: files, limits, network, processes, seccomp, user
     #[arg(long, value_delimiter = ',')]
     pub require: Vec<String>,
+    /// Run without bubblewrap, in a container (Gradescope, GitHub) or a job (Slurm) that isolates each submission
+    #[arg(long)]
+    pub inside_container: bool,
+    /// Give no points for an exercise that calls canopy's own function (default: only remark it)
+    #[arg(long)]
+    pub refuse_solution_calls: bool,
     /// Memory limit of an answer in MiB
     #[arg(long, default_value_t = 1024)]
     pub memory: u64,
@@ -104,21 +112,10 @@ fn grade(root: &Path, options: Options) -> Result<bool> {
     class::grade(root, options)
 }
 
-/// Becomes a held program; comes back only where it cannot. Its specification is the grader's own.
-#[cfg(target_os = "linux")]
-pub fn hold(spec: &str) -> Result<u8> {
-    Ok(hold::inside::hold(&serde_json::from_str(spec)?) as u8)
-}
-
 #[cfg(not(target_os = "linux"))]
 fn grade(_: &Path, _: Options) -> Result<bool> {
     anyhow::bail!(
-        "grading runs untrusted programs, and only Linux has the sandbox for them (Landlock, namespaces): use a Linux \
+        "grading runs untrusted programs, and only Linux has the sandbox for them (bubblewrap): use a Linux \
          machine, WSL on Windows, or a virtual machine on macOS"
     )
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn hold(_: &str) -> Result<u8> {
-    anyhow::bail!("the sandbox exists only on Linux")
 }

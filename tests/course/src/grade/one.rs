@@ -1,33 +1,34 @@
 //! One submission, from what was handed in to its grade.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::PathBuf,
-    sync::atomic::Ordering::SeqCst,
-    time::Instant,
-};
+use std::{collections::BTreeMap, fs, path::PathBuf, sync::atomic::Ordering::SeqCst, time::Instant};
 
 use anyhow::{Result, bail};
-use grader::grades::{CheckGrade, Course, ExerciseGrade, Grade, LessonGrade, SCHEMA, Sandbox, Status};
+use grader::{
+    Manifest,
+    grades::{CheckGrade, Course, ExerciseGrade, Grade, LessonGrade, SCHEMA, Sandbox as Report, Status},
+    solution_call,
+};
 
 use crate::late::{Policy, late};
 
 use super::{
     Clock,
-    answer::{self, Word},
-    compile::{Compiler, Desk, look_text, main_text},
-    hold::{Limits, Report, outside::STOP},
-    look,
+    answer::{Checks, Word},
+    build::Toolchain,
     named::Submission,
-    prepare::{Ready, Toolchain},
+    run::STOP,
+    sandbox::{Limits, Sandbox},
     take::{Not, Taken},
+    tree::Tree,
 };
 
 /// What is the same for all submissions of a run.
 pub struct Bench {
     pub course: Course,
     pub toolchain: Toolchain,
+    pub sandbox: Sandbox,
+    /// The course with its stubs, built.
+    pub tree: Tree,
     pub lessons: BTreeMap<String, Ready>,
     /// Lessons to grade whether or not they were handed in; where none is named, those handed in.
     pub wanted: Vec<String>,
@@ -36,10 +37,20 @@ pub struct Bench {
     pub clock: Clock,
     pub seed: u64,
     pub limits: Limits,
+    pub refuse_solution_calls: bool,
     pub work: PathBuf,
 }
 
-/// What came of a program: of each check its word, or why there is none at all.
+/// A lesson that can be graded.
+pub struct Ready {
+    pub manifest: Manifest,
+    /// The file name of its checks' program.
+    pub program: PathBuf,
+    /// For each exercise, the full names of its checks.
+    pub checks: BTreeMap<String, Vec<String>>,
+}
+
+/// The result of each check, or why there is none at all.
 type Words = Result<BTreeMap<String, Word>, String>;
 
 impl Bench {
@@ -58,7 +69,7 @@ impl Bench {
             late: None,
             seed: self.seed,
             seconds: 0.0,
-            sandbox: Sandbox::default(),
+            sandbox: Report::default(),
         };
         let lesson = match &self.wanted[..] {
             [one] => Some(one.as_str()),
@@ -85,83 +96,59 @@ impl Bench {
         (grade, None)
     }
 
-    /// Runs what was taken, at the desk of that number, and fills its grade.
-    pub fn grade(&self, mut grade: Grade, taken: &Taken, desk: usize) -> Result<Grade> {
+    /// Grades what was taken, in the copy of the course `tree`.
+    pub fn grade(&self, mut grade: Grade, taken: &Taken, tree: &Tree) -> Result<Grade> {
         let began = Instant::now();
-        let mut reports = Vec::new();
         for (name, ready) in &self.lessons {
             let files = taken.lessons.get(name);
             if files.is_none() && !self.wanted.contains(name) {
                 continue;
             }
-            let words = match files {
+            let lesson = match files {
                 Some(files) => {
-                    let desk = Desk::new(self.work.join(format!("desk-{desk}")))?;
-                    let words = self.lesson(ready, files, &desk, &mut reports);
-                    desk.clear();
-                    words?
+                    let words = self.lesson(ready, files, tree)?;
+                    self.remarked(filled(ready, words), ready, files)
                 }
-                None => Err("it was not handed in".into()),
+                None => filled(ready, Err("it was not handed in".into())),
             };
             if STOP.load(SeqCst) {
                 bail!("stopped");
             }
-            grade.lessons.push(filled(ready, words));
+            grade.lessons.push(lesson);
         }
-        grade.sandbox = held(&reports);
+        grade.sandbox = self.sandbox.report.clone();
         grade.seconds = (began.elapsed().as_secs_f64() * 100.0).round() / 100.0;
         Ok(grade)
     }
 
-    fn lesson(
-        &self,
-        ready: &Ready,
-        files: &BTreeMap<String, String>,
-        desk: &Desk,
-        reports: &mut Vec<Report>,
-    ) -> Result<Words> {
+    fn lesson(&self, ready: &Ready, files: &BTreeMap<String, String>, tree: &Tree) -> Result<Words> {
         if !files.contains_key("lib.rs") {
             return Ok(Err("src/lib.rs was not handed in, or was left out".into()));
         }
-        // The one door to machine code that `forbid(unsafe_code)` does not close.
+        // The one way to machine code that `forbid(unsafe_code)` leaves open.
         if files.values().any(|text| text.contains("naked_asm")) {
-            return Ok(Err("`naked_asm` stands in it: machine code is not allowed".into()));
+            return Ok(Err("it contains `naked_asm`: machine code is not allowed".into()));
         }
-        let source = desk
-            .at("in")
-            .join(format!("exercises/lesson{}/src", ready.manifest.lesson));
-        for (path, text) in files {
-            let path = source.join(path);
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder)?;
-            }
-            fs::write(path, text)?;
+        let lesson = &ready.manifest.lesson;
+        let sources = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+        tree.put_source(lesson, sources)?;
+        let program = tree.target().join("debug/deps").join(&ready.program);
+        let _ = fs::remove_file(&program);
+        if let Err(why) = self.toolchain.build(&self.sandbox, tree, lesson)? {
+            return Ok(Err(format!("it does not compile:\n{why}")));
         }
-        let taken = match looked(self.compiler(ready, desk), reports)? {
-            Ok(taken) => taken,
-            Err(why) => return Ok(Err(why)),
-        };
-        let program = match made(self.compiler(ready, desk), reports)? {
-            Ok(program) => program,
-            Err(why) => return Ok(Err(why)),
+        let checks = Checks {
+            sandbox: &self.sandbox,
+            tree,
+            program: &program,
+            limits: self.limits,
         };
         let mut words = BTreeMap::new();
-        for (exercise, taken) in ready.manifest.exercises.iter().zip(taken) {
-            let checks = ready.checks.get(&exercise.id).map_or(&[][..], Vec::as_slice);
-            if let Some(name) = taken {
-                let told = format!("`{name}` of canopy's is used, where the code is to be your own");
-                words.extend(
-                    checks
-                        .iter()
-                        .map(|c| (c.clone(), ("wrong".to_owned(), told.clone()))),
-                );
-                continue;
-            }
+        for names in ready.checks.values() {
             for seed in [self.seed, second(self.seed)] {
-                let heard = answer::run(desk, &program, checks, seed, self.limits)?;
-                reports.push(heard.report);
-                let all = heard.words.values().all(|(word, _)| word == "right");
-                words.extend(heard.words);
+                let now = checks.run(names, seed)?;
+                let all = now.values().all(|(word, _)| word == "right");
+                words.extend(now);
                 // Inputs that were known beforehand would not be right twice.
                 if !all || STOP.load(SeqCst) {
                     break;
@@ -171,61 +158,32 @@ impl Bench {
         Ok(Ok(words))
     }
 
-    pub fn compiler<'a>(&'a self, ready: &'a Ready, desk: &'a Desk) -> Compiler<'a> {
-        Compiler {
-            ready,
-            toolchain: &self.toolchain,
-            desk,
+    /// Adds remarks on calls of the solution; such an exercise has no points if these calls are to be refused.
+    fn remarked(
+        &self,
+        mut grade: LessonGrade,
+        ready: &Ready,
+        files: &BTreeMap<String, String>,
+    ) -> LessonGrade {
+        let sources: Vec<&str> = files.values().map(String::as_str).collect();
+        for (exercise, of) in grade.exercises.iter_mut().zip(&ready.manifest.exercises) {
+            exercise.remark = solution_call(&sources, of);
+            self.count(exercise);
         }
+        grade
+    }
+
+    /// Counts the points of an exercise: all if each of its checks is right, else none.
+    pub fn count(&self, exercise: &mut ExerciseGrade) {
+        let right = !exercise.checks.is_empty() && exercise.checks.iter().all(|c| c.word == "right");
+        let refused = self.refuse_solution_calls && exercise.remark.is_some();
+        exercise.points = if right && !refused { exercise.of } else { 0 };
     }
 }
 
 /// Another seed, which the first does not tell.
 fn second(seed: u64) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) % 1_000_000_007
-}
-
-/// Of each answer, what of canopy's it leads to.
-fn looked(by: Compiler, reports: &mut Vec<Report>) -> Result<Result<Vec<Option<String>>, String>> {
-    match by.student("look", false)? {
-        Ok(report) => reports.push(report),
-        Err(why) => return Ok(Err(format!("it does not compile:\n{why}"))),
-    }
-    match by.ours("look", &look_text(by.ready), "look", false)? {
-        Ok(report) => reports.push(report),
-        Err(why) => return Ok(Err(format!("it does not keep the lesson's functions:\n{why}"))),
-    }
-    let student = by
-        .desk
-        .at("look")
-        .join(format!("exercise{}.o", by.ready.manifest.lesson));
-    let objects = [by.desk.at("look").join("look.o"), student];
-    let objects: Vec<_> = objects.iter().map(PathBuf::as_path).collect();
-    let manifest = &by.ready.manifest;
-    Ok(Ok(look::taken(
-        &objects,
-        manifest.exercises.len(),
-        &manifest.sees,
-    )?))
-}
-
-/// The program that judges it.
-pub fn made(by: Compiler, reports: &mut Vec<Report>) -> Result<Result<PathBuf, String>> {
-    match by.student("out", true)? {
-        Ok(report) => reports.push(report),
-        Err(why) => return Ok(Err(format!("it does not compile:\n{why}"))),
-    }
-    let library = format!("libexercise{}.rlib", by.ready.manifest.lesson);
-    if let Some(name) = look::stray(&by.desk.at("out").join(library))? {
-        return Ok(Err(format!(
-            "`{name}` stands in its object file, which no safe Rust has"
-        )));
-    }
-    match by.ours("main", &main_text(by.ready), "out", true)? {
-        Ok(report) => reports.push(report),
-        Err(why) => return Ok(Err(format!("it cannot be linked:\n{why}"))),
-    }
-    Ok(Ok(by.desk.at("out").join("main")))
 }
 
 fn filled(ready: &Ready, words: Words) -> LessonGrade {
@@ -244,13 +202,13 @@ fn filled(ready: &Ready, words: Words) -> LessonGrade {
                 CheckGrade { name, word, told }
             })
             .collect();
-        let right = !checks.is_empty() && checks.iter().all(|c| c.word == "right");
         ExerciseGrade {
             id: e.id.clone(),
             title: e.title.clone(),
-            points: if right { e.points } else { 0 },
+            points: 0,
             of: e.points,
             checks,
+            remark: None,
         }
     });
     LessonGrade {
@@ -258,16 +216,5 @@ fn filled(ready: &Ready, words: Words) -> LessonGrade {
         title: manifest.title.clone(),
         stopped,
         exercises: exercises.collect(),
-    }
-}
-
-/// What held each process of it, and what was missing in any.
-fn held(reports: &[Report]) -> Sandbox {
-    let missing: BTreeSet<&String> = reports.iter().flat_map(|r| &r.missing).collect();
-    let every = |name: &&String| reports.iter().all(|r| r.held.contains(name));
-    let first = reports.first().map_or(&[][..], |r| &r.held);
-    Sandbox {
-        held: first.iter().filter(every).cloned().collect(),
-        missing: missing.into_iter().cloned().collect(),
     }
 }

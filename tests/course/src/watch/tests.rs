@@ -107,6 +107,7 @@ impl Played {
             points: 0,
             of: 2,
             checks: checks.collect(),
+            remark: None,
         };
         let seen = Seen {
             seed: 7,

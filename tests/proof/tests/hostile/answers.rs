@@ -24,7 +24,7 @@ const fn deed(name: &'static str, points: u32, told: &'static str, body: &'stati
         body,
         points,
         told,
-        needs: "landlock",
+        needs: "files",
     }
 }
 
@@ -99,8 +99,8 @@ pub const DEEDS: &[Deed] = &[
     ),
     deed(
         "becomes-another-program",
-        12,
-        "",
+        11,
+        "ended before the check did",
         "use std::os::unix::process::CommandExt;
         let _ = std::process::Command::new(\"/bin/true\").exec();
         RIGHT",
@@ -118,7 +118,6 @@ pub const DEEDS: &[Deed] = &[
     )
     },
     Deed {
-        needs: "files",
         ..deed(
         "fills-the-disk",
         12,
@@ -153,7 +152,6 @@ pub const DEEDS: &[Deed] = &[
         }",
     ),
     Deed {
-        needs: "files",
         ..deed(
         "looks-around",
         12,
@@ -246,47 +244,75 @@ pub const DEEDS: &[Deed] = &[
         "failed: ",
         "match inputs.len() { 0 => activation(bias), 1 => activation(inputs[0] * weights[0] + bias), _ => 0.5 }",
     ),
-    Deed {
-        items: "const RUNS: bool = match (option_env!(\"TMPDIR\"), option_env!(\"PWD\")) {\n\
-                    (Some(t), None) => t.as_bytes()[t.len() - 1] == b't',\n\
-                    _ => false,\n\
-                };",
-        ..deed(
-            "tells-the-two-compilations-apart",
-            11,
-            "failed: ",
-            "if RUNS { canopy::kernels::neuron(inputs, weights, bias, activation) } else { 0.5 }",
-        )
-    },
     deed(
         "calls-canopys-own-by-an-alias",
-        11,
-        "canopy::kernels",
+        12,
+        "calls the solution",
         "use canopy::kernels as k; let mine = k::neuron; mine(inputs, weights, bias, activation)",
     ),
     Deed {
         items: "macro_rules! of { ($c:ident) => { $c::kernels::neuron } }\n\
                 static TABLE: [fn(&[f32], &[f32], f32, fn(f32) -> f32) -> f32; 1] = [of!(canopy)];",
         ..deed(
-            "points-to-canopys-own-in-a-table",
-            11,
-            "canopy::kernels",
+            "hides-canopys-own-in-a-macro",
+            12,
+            "",
             "TABLE[std::hint::black_box(0)](inputs, weights, bias, activation)",
         )
     },
     Deed {
-        items: "trait Ask { fn ask(&self, i: &[f32], w: &[f32], b: f32, a: fn(f32) -> f32) -> f32; }\n\
-                impl<F: Fn(&[f32], &[f32], f32, fn(f32) -> f32) -> f32> Ask for F {\n\
-                    fn ask(&self, i: &[f32], w: &[f32], b: f32, a: fn(f32) -> f32) -> f32 { self(i, w, b, a) }\n\
-                }\n\
-                fn boxed() -> Box<dyn Ask> { Box::new(canopy::kernels::neuron) }",
+        items: "const READ: &[u8] = include_bytes!(\"/proc/self/environ\");",
         ..deed(
-            "hides-canopys-own-behind-a-trait",
-            11,
-            "canopy::kernels",
-            "boxed().ask(inputs, weights, bias, activation)",
+            "includes-the-environment-of-the-compiler",
+            12,
+            "",
+            "if String::from_utf8_lossy(READ).contains(\"secret\") { f32::NAN } else { RIGHT }",
         )
     },
+    deed(
+        "fills-the-scratch-with-files",
+        12,
+        "",
+        "let made = (0..180_000).take_while(|i| std::fs::File::create(format!(\"f{i}\")).is_ok()).count();
+        if made < 10_000 { RIGHT } else { f32::NAN }",
+    ),
+    Deed {
+        items: "struct Exit;\nimpl Drop for Exit { fn drop(&mut self) { std::process::exit(0) } }\n\
+                thread_local! { static EXIT: Exit = const { Exit }; }",
+        ..deed(
+            "exits-in-a-destructor-of-its-thread",
+            11,
+            "ended before the check did",
+            "EXIT.with(|_| {}); RIGHT",
+        )
+    },
+    deed(
+        "keeps-the-lock-of-standard-output",
+        12,
+        "",
+        "static ONCE: std::sync::Once = std::sync::Once::new();
+        ONCE.call_once(|| {
+            std::mem::forget(std::io::stdout().lock());
+            std::mem::forget(std::io::stderr().lock());
+        });
+        RIGHT",
+    ),
+    deed(
+        "spins-in-sixty-threads",
+        11,
+        "did not end",
+        "let t = std::time::Instant::now();
+        std::thread::scope(|s| for _ in 0..60 {
+            let _ = std::thread::Builder::new().spawn_scoped(s, || while t.elapsed().as_secs() < 9 { std::hint::spin_loop(); });
+        });
+        RIGHT",
+    ),
+    deed(
+        "panics-with-markup-and-control-characters",
+        11,
+        "panicked",
+        "panic!(\"\\u{1b}[2J\\u{1b}[31m</script></pre><b>=HYPERLINK(1)\\n=1+1\\u{202e}\\0\")",
+    ),
 ];
 
 /// Whole files that stop the lesson: nothing of them is run. What is told, and what stands before the honest answers.
@@ -300,11 +326,6 @@ pub const STOPPED: &[(&str, &str, &str)] = &[
         "includes-by-a-path-attribute",
         "does not compile",
         "#[path = \"ROOT/solutions/src/kernels/neuron.rs\"]\nmod stolen;",
-    ),
-    (
-        "includes-what-the-compiler-reads",
-        "does not compile",
-        "pub const STOLEN: &[u8] = include_bytes!(\"/proc/self/environ\");",
     ),
     (
         "takes-the-lesson-as-a-dependency",
@@ -351,6 +372,23 @@ pub const STOPPED: &[(&str, &str, &str)] = &[
         "computes-for-ever-while-compiled",
         "does not compile",
         "pub const LONG: u64 = { let mut i = 0u64; while i < 1 << 26 { i += 1; } i };",
+    ),
+    (
+        "computes-for-ever-though-warned",
+        "does not compile",
+        "#![allow(long_running_const_eval)]\npub const LONG: u64 = { let mut i = 0u64; while i < 1 << 50 { i += 1; } i };",
+    ),
+    (
+        "calls-itself-twice-while-compiled",
+        "does not compile",
+        "#![allow(long_running_const_eval)]\nconst fn twice(n: u64) -> u64 { if n == 0 { 1 } else { twice(n - 1) + twice(n - 1) } }\n\
+         pub const LONG: u64 = twice(100);",
+    ),
+    (
+        "is-a-type-without-end",
+        "does not compile",
+        "pub fn deep<T: Copy>(t: T, n: u64) -> u64 { if n == 0 { 0 } else { deep((t, t), n - 1) } }\n\
+         pub fn start() -> u64 { deep(1u8, 9) }",
     ),
     (
         "is-larger-when-expanded",

@@ -96,6 +96,9 @@ fn exercise(e: &ExerciseGrade) -> String {
         e.points,
         e.of
     );
+    if let Some(remark) = &e.remark {
+        out.push_str(&format!("<p>Remark: {}</p>\n", markup(&clean::cut(remark, 400))));
+    }
     let right = e.checks.iter().filter(|c| c.word == "right").count();
     if right == e.checks.len() && right > 0 {
         let all = if right == 1 {

@@ -1,4 +1,4 @@
-//! The grader's end: starts the held program, listens, and ends it when its time is over.
+//! Runs an untrusted program: listens to what it says over the channel, and kills it when its time is over.
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
@@ -19,25 +19,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use super::{Report, Spec};
-
-/// The most that is kept of what it prints, on each of its two ways, and of what it says over the channel.
+/// The most that is kept of what it prints, and of what it says over the channel, in bytes.
 const PRINTED: usize = 64 << 10;
 const SAID: u64 = 4 << 20;
 
 /// Set when the user wants to stop: nothing more is started, and what runs is ended.
 pub static STOP: AtomicBool = AtomicBool::new(false);
 
-/// How it ended.
+/// How a program ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// What held it.
-    pub report: Report,
-    /// Its exit code; nothing where its time was over.
+    /// Its exit code, or 128 and its signal; `None` if its time was over.
     pub code: Option<i32>,
-    /// What it printed as an error, its beginning.
+    /// The beginning of its standard error.
     pub errors: String,
 }
 
@@ -67,38 +63,26 @@ fn signal(number: i32) -> Option<&'static str> {
     })
 }
 
-/// Runs `spec`; sends it `first`, and hands each line that it says to `heard`.
-pub fn run(spec: &Spec, first: &str, mut heard: impl FnMut(&str)) -> Result<Ended> {
+/// Runs `command` for at most `wall` seconds. Sends it the line `first`, and hands each line that it says to `heard`.
+pub fn run(mut command: Command, wall: u64, first: &str, mut heard: impl FnMut(&str)) -> Result<Ended> {
     let (ours, theirs) = UnixStream::pair().context("a pair of sockets")?;
-    let program = std::env::current_exe().context("this program's own file")?;
-    let mut child = Command::new(program)
-        .arg("hold")
-        .arg(serde_json::to_string(spec)?)
-        .env_clear()
+    let mut child = command
         .process_group(0)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::piped())
+        .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .context("a submission's process could not be started")?;
-    let _printed = Printed::new(child.stdout.take());
+        .with_context(|| format!("{} could not be started", command.get_program().display()))?;
+    // It holds the other end of the socket; while it lives, no end of what is said would be seen.
+    drop(command);
     let errors = Printed::new(child.stderr.take());
-    let deadline = Instant::now() + Duration::from_secs(spec.limits.wall);
-    let listened = listen(ours, first, deadline, &mut heard);
-    // What has said its last word still may run: wait for it as long as it may.
+    let deadline = Instant::now() + Duration::from_secs(wall);
+    let listened = listen(&ours, first, deadline, &mut heard);
+    // A program that has said all may still be running.
     let code = wait(&mut child, deadline);
-    let report = listened?;
+    listened?;
     let errors = errors.text();
-    if let Some(why) = &report.failed {
-        bail!("{why}");
-    }
-    if report.held.is_empty() {
-        bail!(
-            "the process that holds a submission did not start: {}",
-            errors.trim()
-        );
-    }
-    Ok(Ended { report, code, errors })
+    Ok(Ended { code, errors })
 }
 
 /// What a process prints: all is read, the beginning is kept.
@@ -129,48 +113,33 @@ impl Printed {
 
     /// Of a process that has ended.
     fn text(self) -> String {
-        // Somebody may still hold the other end where nothing holds processes together.
+        // Without bubblewrap, a process that it started may still hold the other end.
         let _ = self.over.recv_timeout(Duration::from_secs(1));
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).into_owned()
     }
 }
 
-fn listen(
-    channel: UnixStream,
-    first: &str,
-    deadline: Instant,
-    heard: &mut impl FnMut(&str),
-) -> Result<Report> {
-    // One that is gone already does not listen; its report says why.
-    let _ = (&channel).write_all(format!("{first}\n").as_bytes());
+fn listen(channel: &UnixStream, first: &str, deadline: Instant, heard: &mut impl FnMut(&str)) -> Result<()> {
+    // If it has ended already, nobody listens.
+    let _ = (&mut &*channel).write_all(format!("{first}\n").as_bytes());
     channel.set_read_timeout(Some(Duration::from_millis(100)))?;
-    let mut lines = BufReader::new((&channel).take(SAID));
-    let (mut report, mut line) = (None, Vec::new());
-    loop {
-        let read = lines.read_until(b'\n', &mut line);
-        match read {
-            Ok(0) => break,
+    let mut lines = BufReader::new(channel.take(SAID));
+    let mut line = Vec::new();
+    while Instant::now() < deadline && !STOP.load(SeqCst) {
+        match lines.read_until(b'\n', &mut line) {
             Ok(_) if line.ends_with(b"\n") => {
-                let text = String::from_utf8_lossy(&line);
-                match report {
-                    None => report = Some(serde_json::from_str(&text).unwrap_or_default()),
-                    Some(_) => heard(&text),
-                }
+                heard(&String::from_utf8_lossy(&line));
                 line.clear();
             }
-            Ok(_) => break,
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(_) => break,
-        }
-        if Instant::now() > deadline || STOP.load(SeqCst) {
-            break;
+            _ => break,
         }
     }
-    Ok(report.unwrap_or_default())
+    Ok(())
 }
 
-/// Its exit code, as soon as it ends; nothing where it must be ended.
+/// Waits for the exit code; kills the process, and returns nothing, at the deadline.
 fn wait(child: &mut Child, deadline: Instant) -> Option<i32> {
     let mut code = None;
     while Instant::now() < deadline && !STOP.load(SeqCst) {
@@ -183,12 +152,11 @@ fn wait(child: &mut Child, deadline: Instant) -> Option<i32> {
             Err(_) => break,
         }
     }
-    // Its group, which in a namespace of processes takes all with it; those that ended do not mind.
-    // SAFETY: takes numbers; the child is not yet reaped or has just been, and no other group has its number so soon.
     if code.is_none() {
+        // The group, for what runs without bubblewrap; bubblewrap takes all processes with it.
+        // SAFETY: takes numbers. The child is not reaped yet, so that no other group has its number.
         unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
+        let _ = child.wait();
     }
-    let _ = child.kill();
-    let _ = child.wait();
     code
 }

@@ -1,0 +1,301 @@
+//! The sandbox of untrusted programs: bubblewrap isolates them, `prlimit` bounds what they use.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::{AtomicU32, Ordering::SeqCst},
+};
+
+use anyhow::{Context, Result, bail};
+use grader::grades;
+
+use super::{run, seccomp::write_filters};
+
+/// What programs need of the system: libraries, the linker, the table of the dynamic loader.
+const SYSTEM: [&str; 8] = [
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/lib32",
+    "/bin",
+    "/sbin",
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+];
+const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/urandom",
+    "/dev/random",
+];
+const ISOLATED: [&str; 4] = ["files", "network", "processes", "seccomp"];
+
+/// Started by `sh`: mounts the scratch folder, which bubblewrap cannot bound in inodes, and opens descriptor 3 (the
+/// channel, which arrives as standard input), 4 and 5 (the filters).
+const ENTER: &str =
+    r#"mount -t tmpfs -o "$1" tmpfs "$2" && a=$3 b=$4 && shift 4 && exec "$@" 3<&0 </dev/null 4<"$a" 5<"$b""#;
+const ENTER_CONTAINER: &str = r#"exec "$@" 3<&0 </dev/null"#;
+
+/// How untrusted programs are run.
+pub struct Sandbox {
+    /// False inside a container that isolates already.
+    bubblewrap: bool,
+    /// Whether answers run as a user of their own, because the grader is root.
+    own_user: bool,
+    filters: [PathBuf; 2],
+    pub report: grades::Sandbox,
+}
+
+/// How much of the machine a program may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Wall-clock time in seconds.
+    pub wall: u64,
+    /// CPU time of each process in seconds.
+    pub cpu: u64,
+    /// Address space of each process in MiB.
+    pub memory: u64,
+    /// Size of each file, and of the scratch folder, in MiB.
+    pub disk: u64,
+    /// Processes and threads.
+    pub tasks: u64,
+}
+
+/// A program to run.
+pub struct Program<'a> {
+    pub command: Vec<String>,
+    /// The whole environment.
+    pub env: Vec<(&'static str, String)>,
+    /// Files and folders that it may read, and that it may write, under the same names as outside.
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
+    /// The folder in which it starts.
+    pub folder: &'a Path,
+    /// An empty folder outside, a bounded file system inside.
+    pub scratch: &'a Path,
+    pub limits: Limits,
+    /// Whether it contains the student's code; else it is the compiler.
+    pub answer: bool,
+}
+
+impl Sandbox {
+    /// Finds out what this machine can do. `work` is an empty folder.
+    ///
+    /// # Errors
+    /// Returns an error if nothing would isolate untrusted programs, and `inside_container` does not say that this is
+    /// done already.
+    pub fn new(work: &Path, inside_container: bool) -> Result<Self> {
+        // No program that this one starts gets descriptors that it was started with.
+        // SAFETY: takes numbers, and closes nothing in this process.
+        unsafe {
+            libc::syscall(
+                libc::SYS_close_range,
+                3,
+                libc::c_uint::MAX,
+                libc::CLOSE_RANGE_CLOEXEC,
+            )
+        };
+        // SAFETY: takes nothing and cannot fail.
+        let root = unsafe { libc::geteuid() } == 0;
+        let mut sandbox = Self {
+            bubblewrap: !inside_container,
+            own_user: root,
+            filters: write_filters(work)?,
+            report: grades::Sandbox::default(),
+        };
+        let mut tried = sandbox.probe(work)?;
+        if tried.is_err() && inside_container && root {
+            sandbox.own_user = false;
+            tried = sandbox.probe(work)?;
+        }
+        if let Err(why) = tried {
+            let advice = "install bubblewrap (`apt-get install bubblewrap`) and allow user namespaces; if this is a \
+                container or a machine that isolates submissions already, use --inside-container";
+            bail!("no untrusted program can be run here: {why}\n{advice}");
+        }
+        let mut hold = |name: &str, held: bool, why: &str| match held {
+            true => sandbox.report.held.push(name.into()),
+            false => sandbox.report.missing.push(format!("{name}: {why}")),
+        };
+        for name in ISOLATED {
+            hold(
+                name,
+                !inside_container,
+                "left to the container, as --inside-container says",
+            );
+        }
+        hold("limits", true, "");
+        let why = "answers run as the user who grades";
+        hold("user", sandbox.own_user || !inside_container, why);
+        Ok(sandbox)
+    }
+
+    /// Runs `true`.
+    fn probe(&self, work: &Path) -> Result<Result<(), String>> {
+        let scratch = empty_folder(&work.join("probe"))?;
+        let limits = Limits {
+            wall: 10,
+            cpu: 10,
+            memory: 512,
+            disk: 1,
+            tasks: 64,
+        };
+        let program = Program {
+            command: vec!["true".into()],
+            env: environment(&scratch),
+            read: vec![],
+            write: vec![],
+            folder: &scratch,
+            scratch: &scratch,
+            limits,
+            answer: true,
+        };
+        let ended = run::run(self.command(&program), limits.wall, "", |_| {})?;
+        Ok(match ended.code {
+            Some(0) => Ok(()),
+            _ => Err(format!("{}: {}", ended.how(limits.wall), ended.errors.trim())),
+        })
+    }
+
+    /// The command that runs `program`.
+    pub fn command(&self, program: &Program) -> Command {
+        let inner = self.inner(program);
+        let mut command = if self.bubblewrap {
+            let size = format!("size={}m,nr_inodes=4096,mode=1777", program.limits.disk);
+            let mut command = Command::new("unshare");
+            if !self.own_user {
+                command.args(["--user", "--map-root-user"]);
+            }
+            command.args(["--mount", "sh", "-c", ENTER, "sh", &size]);
+            command.arg(program.scratch).args(&self.filters);
+            command.arg("bwrap").args(self.bubblewrap(program));
+            command
+        } else {
+            let mut command = Command::new("sh");
+            command.args(["-c", ENTER_CONTAINER, "sh"]);
+            command
+        };
+        command.args(inner).current_dir(program.folder).env_clear();
+        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        command
+    }
+
+    /// The arguments of bubblewrap.
+    fn bubblewrap(&self, program: &Program) -> Vec<String> {
+        let mut args: Vec<String> = [
+            "--unshare-ipc",
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+            "--die-with-parent",
+            "--new-session",
+            "--cap-drop",
+            "ALL",
+        ]
+        .map(str::to_owned)
+        .into();
+        let mut bind = |how: &str, path: &Path| {
+            let above: Vec<&Path> = path
+                .ancestors()
+                .skip(1)
+                .filter(|p| p.parent().is_some())
+                .collect();
+            for folder in above.iter().rev() {
+                // Bubblewrap would make it for its own user only.
+                args.extend(["--perms", "0755", "--dir"].map(str::to_owned));
+                args.push(folder.display().to_string());
+            }
+            let path = path.display().to_string();
+            args.extend([how.to_owned(), path.clone(), path]);
+        };
+        SYSTEM
+            .iter()
+            .for_each(|path| bind("--ro-bind-try", Path::new(path)));
+        DEVICES
+            .iter()
+            .for_each(|path| bind("--dev-bind", Path::new(path)));
+        program.read.iter().for_each(|path| bind("--ro-bind-try", path));
+        program.write.iter().for_each(|path| bind("--bind", path));
+        bind("--bind", program.scratch);
+        if program.answer {
+            args.extend(["--remount-ro", "/"].map(str::to_owned));
+            // No `/proc`: by it, safe code could write to the memory and to the descriptors of its process.
+            args.extend(["--add-seccomp-fd", "4", "--add-seccomp-fd", "5"].map(str::to_owned));
+            if self.own_user {
+                let kept = ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"];
+                args.extend(
+                    kept.iter()
+                        .flat_map(|c| ["--cap-add".to_owned(), (*c).to_owned()]),
+                );
+            }
+        } else {
+            args.extend(["--proc", "/proc"].map(str::to_owned));
+        }
+        args.push("--".into());
+        args
+    }
+
+    /// What runs inside: the program with its user, its limits and its environment.
+    fn inner(&self, program: &Program) -> Vec<String> {
+        let limits = &program.limits;
+        let mut args = Vec::new();
+        if program.answer && self.own_user {
+            let user = someone();
+            args.extend([
+                "setpriv".into(),
+                format!("--reuid={user}"),
+                format!("--regid={user}"),
+            ]);
+            let nothing = [
+                "--clear-groups",
+                "--bounding-set=-all",
+                "--inh-caps=-all",
+                "--no-new-privs",
+            ];
+            args.extend(nothing.map(str::to_owned));
+        }
+        args.push("prlimit".into());
+        args.extend([
+            format!("--cpu={}", limits.cpu),
+            format!("--as={}", limits.memory << 20),
+            format!("--fsize={}", limits.disk << 20),
+        ]);
+        args.extend(["--nofile=256", "--core=0", "--memlock=0", "--msgqueue=0"].map(str::to_owned));
+        // The processes of a user who does other things as well would count.
+        if self.bubblewrap || (program.answer && self.own_user) {
+            args.push(format!("--nproc={}", limits.tasks));
+        }
+        args.extend(["env", "-i"].map(str::to_owned));
+        args.extend(program.env.iter().map(|(name, value)| format!("{name}={value}")));
+        args.extend(program.command.iter().cloned());
+        args
+    }
+}
+
+/// A user that no machine has, and another each time, because limits count by user.
+fn someone() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    0x7000_0000 + ((std::process::id() & 0xffff) << 12) + (NEXT.fetch_add(1, SeqCst) & 0xfff)
+}
+
+/// The environment of every program.
+pub fn environment(scratch: &Path) -> Vec<(&'static str, String)> {
+    vec![
+        ("PATH", "/usr/bin:/bin".into()),
+        ("LANG", "C.UTF-8".into()),
+        ("TMPDIR", scratch.display().to_string()),
+    ]
+}
+
+/// An empty folder that every user may write to.
+pub fn empty_folder(path: &Path) -> Result<PathBuf> {
+    let _ = fs::remove_dir_all(path);
+    fs::create_dir_all(path)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o1777)))
+        .with_context(|| path.display().to_string())?;
+    Ok(path.to_owned())
+}

@@ -1,0 +1,187 @@
+//! Copies of the course in which submissions are built: the sources as they were handed out, and a target folder in which
+//! everything but the lessons is built.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use grader::paths;
+
+use crate::{lessons, version};
+
+/// Folders and files that a workspace consists of.
+const FOLDERS: [&str; 5] = ["data", "exercises", "lessons", "solutions", "tests"];
+const FILES: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
+
+/// A copy of the course.
+pub struct Tree {
+    folder: PathBuf,
+}
+
+/// What becomes of a file in a copy of a target folder.
+enum Take {
+    /// Another name of the same file, because nobody writes into it: compilers replace it.
+    Link,
+    Copy,
+    Leave,
+}
+
+impl Tree {
+    /// The first copy: of the sources in `root` with the stubs of all lessons, and of what is built in `target`.
+    pub fn of_course(folder: PathBuf, root: &Path, target: &Path) -> Result<Self> {
+        let tree = Self::empty(folder)?;
+        tree.copy_sources(root)?;
+        for lesson in lessons::all(root)? {
+            tree.put_source(&lesson.manifest.lesson, [("lib.rs", lesson.stubs.as_str())])?;
+            // Cargo builds a package's programs for its tests; an empty one saves the time to link the experiment.
+            let main = format!("lessons/lesson{}/src/main.rs", lesson.manifest.lesson);
+            write(&tree.course().join(main), "//! Empty.\nfn main() {}\n")?;
+        }
+        for part in ["deps", "build", ".fingerprint"] {
+            let part = Path::new("debug").join(part);
+            mirror(&target.join(&part), &tree.target().join(&part), &|path| {
+                let library = path
+                    .extension()
+                    .is_some_and(|e| e == "rlib" || e == "rmeta" || e == "so");
+                let program =
+                    path.extension().is_none() && path.parent().is_some_and(|p| p.ends_with("deps"));
+                match () {
+                    () if program || is_of_a_lesson(path) => Take::Leave,
+                    () if library => Take::Link,
+                    () => Take::Copy,
+                }
+            })?;
+        }
+        Ok(tree)
+    }
+
+    /// A copy of `base`, whose lessons are not built.
+    pub fn of_tree(folder: PathBuf, base: &Self) -> Result<Self> {
+        let tree = Self::empty(folder)?;
+        tree.copy_sources(&base.course())?;
+        mirror(
+            &base.target(),
+            &tree.target(),
+            &|path| match is_of_a_lesson(path) {
+                true => Take::Leave,
+                false => Take::Link,
+            },
+        )?;
+        Ok(tree)
+    }
+
+    fn empty(folder: PathBuf) -> Result<Self> {
+        let tree = Self { folder };
+        fs::create_dir_all(tree.target()).with_context(|| tree.target().display().to_string())?;
+        Ok(tree)
+    }
+
+    /// The root of the workspace.
+    pub fn course(&self) -> PathBuf {
+        self.folder.join("course")
+    }
+
+    /// Cargo's target folder.
+    pub fn target(&self) -> PathBuf {
+        self.folder.join("target")
+    }
+
+    /// The scratch folder of programs.
+    pub fn scratch(&self) -> PathBuf {
+        self.folder.join("scratch")
+    }
+
+    /// Copies the sources, with their times, by which cargo knows that they have not changed.
+    fn copy_sources(&self, root: &Path) -> Result<()> {
+        let mut found: Vec<PathBuf> = FILES.iter().map(|name| root.join(name)).collect();
+        for folder in FOLDERS {
+            version::walk(&root.join(folder), &mut found)?;
+        }
+        for from in found {
+            copy(&from, &self.course().join(version::name(root, &from)))?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the sources of an exercise. Its package and its lesson are built again next time.
+    pub fn put_source<'a>(
+        &self,
+        lesson: &str,
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<()> {
+        let library = self.course().join(paths::exercises(lesson));
+        let source = library.parent().context("the folder of lib.rs")?;
+        let _ = fs::remove_dir_all(source);
+        for (path, text) in files {
+            write(&source.join(path), text)?;
+        }
+        for folder in ["debug/.fingerprint", "debug/incremental"] {
+            for entry in fs::read_dir(self.target().join(folder)).into_iter().flatten() {
+                let entry = entry?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let exercise = format!("exercise{lesson}-");
+                // What is kept of the last compilation of a lesson makes the next one faster.
+                if name.starts_with(&exercise)
+                    || (folder.ends_with("print") && name.starts_with(&format!("lesson{lesson}-")))
+                {
+                    fs::remove_dir_all(entry.path())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file in a target folder belongs to a lesson or an exercise.
+fn is_of_a_lesson(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_prefix("lib").unwrap_or(&name);
+    ["lesson", "exercise", "grade-"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    path.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| fs::write(path, text))
+        .with_context(|| path.display().to_string())
+}
+
+/// Copies a file with its time of change.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let all = || {
+        to.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::copy(from, to)?;
+        let changed = fs::metadata(from)?.modified()?;
+        fs::File::open(to)?.set_modified(changed)
+    };
+    all().with_context(|| format!("{} cannot be copied to {}", from.display(), to.display()))
+}
+
+/// Copies a folder; `take` decides on each file. A folder that does not exist is empty.
+fn mirror(from: &Path, to: &Path, take: &impl Fn(&Path) -> Take) -> Result<()> {
+    let Ok(entries) = fs::read_dir(from) else {
+        return Ok(());
+    };
+    fs::create_dir_all(to).with_context(|| to.display().to_string())?;
+    for entry in entries {
+        let entry = entry.with_context(|| from.display().to_string())?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            if !matches!(take(&from), Take::Leave) {
+                mirror(&from, &to, take)?;
+            }
+            continue;
+        }
+        match take(&from) {
+            Take::Leave => {}
+            // Other file systems have no second name for it.
+            Take::Link if fs::hard_link(&from, &to).is_ok() => {}
+            _ => copy(&from, &to)?,
+        }
+    }
+    Ok(())
+}
