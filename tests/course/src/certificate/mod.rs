@@ -42,9 +42,9 @@ pub struct Options {
     /// Lessons to certify, such as `01,02`
     #[arg(long, value_name = "NN,…", value_delimiter = ',', required = true)]
     lessons: Vec<String>,
-    /// Student's name, as it is printed on the certificate
+    /// Student's name, as it is printed on the certificate [default: the name in the grade]
     #[arg(long)]
-    name: String,
+    name: Option<String>,
     /// Instructor's key; `cargo course key new FILE` creates one
     #[arg(long, value_name = "KEYFILE")]
     key: PathBuf,
@@ -79,8 +79,13 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<ExitCode> {
     let now = now
         .context("the clock of this machine is set before 1970")?
         .as_secs();
+    let name = options.name.as_ref().unwrap_or(&grade.origin.student.name);
+    ensure!(
+        !name.is_empty(),
+        "the grade does not contain the student's name; give it with --name"
+    );
     let statement = Statement {
-        name: options.name.split_whitespace().collect::<Vec<_>>().join(" "),
+        name: name.split_whitespace().collect::<Vec<_>>().join(" "),
         lessons: won,
         date: late::rfc3339(now).chars().take(10).collect(),
         version: grade.course.version.clone(),

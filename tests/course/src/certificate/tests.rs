@@ -162,6 +162,7 @@ fn grade(points: [(u32, u32); 2]) -> Grade {
     Grade {
         schema: SCHEMA,
         submission: "anna".into(),
+        origin: Default::default(),
         submitted: None,
         digest: "d".into(),
         course: Course::default(),

@@ -48,6 +48,7 @@ impl Bench {
         let mut grade = Grade {
             schema: SCHEMA,
             submission: submission.name.clone(),
+            origin: Default::default(),
             submitted: None,
             digest: String::new(),
             course: self.course.clone(),

@@ -9,6 +9,9 @@ use grader::grades::{ExerciseGrade, Grade, Status};
 pub struct Entry {
     pub folder: String,
     pub grade: Grade,
+    /// Whether the exports for platforms contain it: not if there is a roster without it, because a platform rejects or
+    /// misassigns rows of unknown students.
+    pub listed: bool,
 }
 
 /// All submissions of a folder, ordered by name.
@@ -57,7 +60,14 @@ impl Class {
 
     fn read(&mut self, path: &Path, folder: String) {
         match Grade::load(&path.join("grade.json")) {
-            Ok(grade) => self.entries.push(Entry { folder, grade }),
+            Ok(grade) => {
+                let listed = true;
+                self.entries.push(Entry {
+                    folder,
+                    grade,
+                    listed,
+                });
+            }
             Err(error) => self.damaged.push((folder, format!("{error:#}"))),
         }
     }
