@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use grader::grades::{Grade, Late};
+use grader::grades::{Grade, Late, Status};
 use jiff::Timestamp;
 
 /// A penalty such as `10%/day`, with a grace period and a maximum.
@@ -110,6 +110,7 @@ pub fn settle(grade: &mut Grade, rule: Option<(&Policy, u64)>) {
         .zip(grade.submitted)
         .and_then(|((policy, due), at)| late(policy, due, at));
     let unknown = match (origin.late, grade.submitted, rule) {
+        _ if grade.status != Status::Graded => "",
         (true, ..) if grade.late.is_none() => "the platform marks it as late, but does not say by how much",
         (_, None, Some(_)) => "neither the platform nor the archive says when it was handed in",
         _ => "",
@@ -131,21 +132,31 @@ mod tests {
     fn nothing_is_deducted_if_the_time_is_unknown() {
         let policy: Policy = "10%/day".parse().unwrap();
         let mut grade = crate::marks::samples::graded("anna", 5);
-        let mut settled = |submitted, late, due: bool| {
+        let settled = |grade: &mut Grade, submitted, late, due: bool| {
             (grade.submitted, grade.origin.late) = (submitted, late);
-            settle(&mut grade, due.then_some((&policy, DUE)));
+            settle(grade, due.then_some((&policy, DUE)));
             (
                 grade.late.is_some(),
                 grade.origin.late_unknown.clone().unwrap_or_default(),
             )
         };
-        assert_eq!(settled(Some(DUE), false, true), (false, String::new()));
-        assert_eq!(settled(Some(DUE + 1), true, true), (true, String::new()));
-        assert_eq!(settled(None, false, false), (false, String::new()));
-        let (late, why) = settled(None, false, true);
+        assert_eq!(
+            settled(&mut grade, Some(DUE), false, true),
+            (false, String::new())
+        );
+        assert_eq!(
+            settled(&mut grade, Some(DUE + 1), true, true),
+            (true, String::new())
+        );
+        assert_eq!(settled(&mut grade, None, false, false), (false, String::new()));
+        let (late, why) = settled(&mut grade, None, false, true);
         assert!(!late && why.contains("neither the platform"), "{why}");
+        grade.status = Status::Refused;
+        settle(&mut grade, Some((&policy, DUE)));
+        assert_eq!(grade.origin.late_unknown, None);
+        grade.status = Status::Graded;
         for (submitted, due) in [(Some(DUE), true), (None, true), (None, false)] {
-            let (late, why) = settled(submitted, true, due);
+            let (late, why) = settled(&mut grade, submitted, true, due);
             assert!(!late && why.contains("marks it as late"), "{why}");
         }
     }

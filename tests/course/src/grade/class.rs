@@ -244,10 +244,8 @@ fn graded(
     let folder = out.join(&one.name);
     let path = folder.join("grade.json");
     let (mut grade, taken) = bench.begin(one);
-    one.sign(&mut grade);
-    if let Some((_, whose)) = taken.as_ref().and_then(|t| t.dated(bench.clock)) {
-        grade.origin.dated = whose.into();
-    }
+    let dated = taken.as_ref().and_then(|t| t.dated(bench.clock));
+    one.sign(&mut grade, dated, bench.clock);
     roster.sign(&mut grade);
     late::settle(&mut grade, bench.late.as_ref().zip(bench.due));
     let kept = Grade::load(&path).ok().filter(|k| {
@@ -314,23 +312,33 @@ fn table(all: &[Submission], done: &BTreeMap<String, Done>, ink: Ink) -> String 
     out
 }
 
-/// What the table is too narrow for: why a submission has no mark, and whose lateness is unknown.
+/// What the table is too narrow for: why submissions have no mark, and whose lateness is unknown.
 fn remarks(all: &[Submission], done: &BTreeMap<String, Done>) -> String {
-    let mut lines = Vec::new();
+    let mut whose: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for grade in all.iter().filter_map(|one| done.get(&one.name)?.as_ref().ok()) {
-        let why = match grade.status {
-            Status::Graded => grade
-                .origin
-                .late_unknown
-                .as_ref()
-                .map(|why| format!("lateness unknown: {why}")),
-            _ => grade.reason.clone(),
+        let late = || {
+            Some(format!(
+                "lateness unknown, because {}",
+                grade.origin.late_unknown.as_ref()?
+            ))
         };
-        lines.extend(why.map(|why| format!("{}: {why}", grade.name())));
+        let why = grade.reason.clone().or_else(late);
+        whose
+            .entry(why.unwrap_or_default())
+            .or_default()
+            .push(grade.name());
     }
-    let lines = lines
-        .iter()
-        .flat_map(|line| wrap(&marks::clean::cut(line, 400), 80));
+    whose.remove("");
+    let lines = whose.iter().flat_map(|(why, names)| {
+        wrap(
+            &format!(
+                "{}: {}",
+                marks::clean::cut(why, 400),
+                marks::clean::line(&names.join("; "))
+            ),
+            80,
+        )
+    });
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     if text.is_empty() {
         text

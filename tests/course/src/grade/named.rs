@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use grader::grades::{Grade, Origin, Student};
 
 use super::{
+    Clock,
     archive::{self, Kind, is_archive, stem},
     placed::{Place, is_build, is_litter, lesson_of, placed},
     platform::{self, Owner},
@@ -46,12 +47,20 @@ impl Submission {
         }
     }
 
-    /// Writes down whose it is.
-    pub fn sign(&self, grade: &mut Grade) {
+    /// Writes down whose it is and when it came. `dated` is the time of what was taken of it, and whose time that is.
+    pub fn sign(&self, grade: &mut Grade, dated: Option<(u64, &str)>, clock: Clock) {
+        // The platform's time is known even if nothing could be taken.
+        let platform = self
+            .time
+            .filter(|_| clock != Clock::File)
+            .map(|time| (time, "the platform"));
+        let dated = dated.or(platform);
+        grade.submitted = dated.map(|(time, _)| time);
         grade.origin = Origin {
             student: self.student.clone(),
+            dated: dated.map_or("", |(_, whose)| whose).to_owned(),
             late: self.late,
-            ..Origin::default()
+            late_unknown: None,
         };
     }
 }
@@ -63,16 +72,12 @@ impl Submission {
 /// Returns an error if a path does not exist or cannot be read.
 pub fn submissions(given: &[PathBuf], out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
     let mut found = Vec::new();
-    for (number, path) in given.iter().enumerate() {
+    for path in given {
         let path = fs::canonicalize(path).with_context(|| format!("{} does not exist", path.display()))?;
-        if path.is_file() && is_class_archive(&path) {
-            let into = unpacked.join(number.to_string());
-            unpack(&path, &into).with_context(|| path.display().to_string())?;
-            found.extend(class(&into, out)?);
-        } else if path.is_dir() && !is_one(&path) {
-            found.extend(class(&path, out)?);
-        } else {
-            found.push(Submission::new(path.clone(), owner_by_path(&path)));
+        match download(&path, out, unpacked)? {
+            Some(folder) => found.extend(class(&folder, out, unpacked)?),
+            None if path.is_dir() && !is_one(&path) => found.extend(class(&path, out, unpacked)?),
+            None => found.push(Submission::new(path.clone(), owner_by_path(&path))),
         }
     }
     ensure!(!found.is_empty(), "the given paths contain no submission");
@@ -142,14 +147,45 @@ fn leads_to_one(folder: &Path, out: &Path) -> bool {
     }
 }
 
+/// The folder of submissions that a path is, if that is certain: a platform's download, perhaps within other folders, or an
+/// archive of a class, which is unpacked.
+fn download(path: &Path, out: &Path, unpacked: &Path) -> Result<Option<PathBuf>> {
+    if path.is_file() {
+        if !is_class_archive(path) {
+            return Ok(None);
+        }
+        let number = fs::read_dir(unpacked).map_or(0, Iterator::count);
+        let into = unpacked.join(number.to_string());
+        unpack(path, &into).with_context(|| path.display().to_string())?;
+        return Ok(Some(into));
+    }
+    if is_one(path) {
+        return Ok(None);
+    }
+    let all = entries(path, out)?;
+    let platforms = |n: &str| {
+        platform::moodle(n).is_some()
+            || (platform::canvas(n).is_some() && (is_archive(n) || n.ends_with(".rs")))
+    };
+    // One clone in a folder may be what a student handed in.
+    let clones = path.to_string_lossy().ends_with("-submissions");
+    if clones || path.join("submission_metadata.yml").is_file() || all.iter().any(|(n, _)| platforms(n)) {
+        return Ok(Some(path.to_owned()));
+    }
+    match &all[..] {
+        [(_, only)] if only.is_dir() => download(only, out, unpacked),
+        _ => Ok(None),
+    }
+}
+
 /// The submissions of a folder.
-fn class(folder: &Path, out: &Path) -> Result<Vec<Submission>> {
+fn class(folder: &Path, out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
     let all = entries(folder, out)?;
     if let [(_, only)] = &all[..]
         && only.is_dir()
         && !leads_to_one(only, out)
     {
-        return class(only, out);
+        return class(only, out, unpacked);
     }
     let metadata = folder.join("submission_metadata.yml");
     let gradescope = match fs::read_to_string(&metadata) {
@@ -181,6 +217,11 @@ fn class(folder: &Path, out: &Path) -> Result<Vec<Submission>> {
                 Some(known) => known.paths.push(path),
                 None => owned.push(Submission::new(path, owner)),
             }
+            continue;
+        }
+        // Downloads of several platforms may be in one folder.
+        if let Some(inner) = download(&path, out, unpacked)?.filter(|_| !gradescope.contains_key(&name)) {
+            owned.extend(class(&inner, out, unpacked)?);
             continue;
         }
         let owner = gradescope.remove(&name).or_else(|| github.remove(&name));

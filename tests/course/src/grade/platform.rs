@@ -257,4 +257,28 @@ mod tests {
         assert_eq!(of("handed-in", &clones), ["anna-x", "ben"]);
         assert!(of("handed-in", &clones[..1]).is_empty());
     }
+
+    #[test]
+    fn the_workflow_has_the_names_that_classroom_looks_for() {
+        let text = include_str!("../../examples/github-classroom/classroom.yml");
+        let workflow: Value = serde_norway::from_str(text).unwrap();
+        assert_eq!(workflow["name"], "Autograding Tests");
+        assert_eq!(workflow["permissions"]["checks"], "write");
+        let steps = workflow["jobs"]["run-autograding-tests"]["steps"]
+            .as_sequence()
+            .unwrap();
+        let grade = steps.iter().find(|s| s["id"] == "canopy").unwrap();
+        let script = grade["run"].as_str().unwrap().split(' ').next().unwrap();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        assert!(
+            root.join(script.strip_prefix("course/").unwrap()).is_file(),
+            "{script}"
+        );
+        let report = steps.last().unwrap();
+        assert_eq!(
+            report["env"]["CANOPY_RESULTS"],
+            "${{ steps.canopy.outputs.result }}"
+        );
+        assert_eq!(report["with"]["runners"], "canopy");
+    }
 }

@@ -14,7 +14,7 @@ pub struct Entry {
     pub listed: bool,
 }
 
-/// All submissions of a folder, ordered by name.
+/// All submissions of a folder, ordered by the student's name.
 #[derive(Default)]
 pub struct Class {
     pub entries: Vec<Entry>,
@@ -53,7 +53,9 @@ impl Class {
             "{} contains no grade.json; `cargo course grade` writes them",
             dir.display()
         );
-        class.entries.sort_by(|a, b| a.folder.cmp(&b.folder));
+        class
+            .entries
+            .sort_by(|a, b| (a.grade.name(), &a.folder).cmp(&(b.grade.name(), &b.folder)));
         class.damaged.sort();
         Ok(class)
     }

@@ -93,6 +93,19 @@ fn students_are_known_by_the_names_that_platforms_write() {
 }
 
 #[test]
+fn downloads_of_several_platforms_may_be_in_one_folder() {
+    let files = [
+        "moodle/Anna Example_12_assignsubmission_file_/a.tar.gz",
+        "l1-submissions/l1-ben/.git/config",
+        "canvas/submissions/licem_32_773_a.zip",
+        "canvas/submissions/dana_33_774_lib.rs",
+        "eve.zip",
+    ];
+    let names: Vec<String> = listed(&files).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["dana_33", "licem_32", "eve", "l1-ben", "Anna Example_12"]);
+}
+
+#[test]
 fn an_export_of_gradescope_has_owners_and_times() {
     let (_kept, folder) = class_of(&[
         "assignment_1_export/submission_7/lib.rs",

@@ -156,7 +156,9 @@ fn foot(grade: &Grade) -> String {
     };
     fact("sandbox", &grade.sandbox.held.join(", "));
     fact("missing in the sandbox", &grade.sandbox.missing.join(", "));
-    fact("took", &format!("{:.1} s", grade.seconds.max(0.0)));
+    if grade.status == Status::Graded {
+        fact("took", &format!("{:.1} s", grade.seconds.max(0.0)));
+    }
     fact("seed of the checks' inputs", &grade.seed.to_string());
     fact("digest of the submission", &grade.digest);
     fact("digest of the course", &grade.course.digest);
