@@ -330,14 +330,8 @@ fn remarks(all: &[Submission], done: &BTreeMap<String, Done>) -> String {
     }
     whose.remove("");
     let lines = whose.iter().flat_map(|(why, names)| {
-        wrap(
-            &format!(
-                "{}: {}",
-                marks::clean::cut(why, 400),
-                marks::clean::line(&names.join("; "))
-            ),
-            80,
-        )
+        let line = format!("{}: {}", names.join("; "), marks::clean::cut(why, 400));
+        wrap(&marks::clean::line(&line), 80)
     });
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     if text.is_empty() {
