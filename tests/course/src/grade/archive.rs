@@ -81,7 +81,7 @@ pub fn entries(
         [b'P', b'K', 3 | 5, 4 | 6, ..] => zip(from, visit),
         [0x1f, 0x8b, ..] => tar(flate2::read::MultiGzDecoder::new(from), &mut visit),
         head if head.get(257..262) == Some(b"ustar") => tar(from, &mut visit),
-        _ => bail!("it is not a .zip, .tar or .tar.gz, or it is damaged at its beginning"),
+        _ => bail!("it does not begin like a .zip, .tar or .tar.gz"),
     }
 }
 

@@ -5,6 +5,8 @@ mod answer;
 #[cfg(target_os = "linux")]
 mod archive;
 #[cfg(target_os = "linux")]
+mod bundle;
+#[cfg(target_os = "linux")]
 mod class;
 #[cfg(target_os = "linux")]
 mod compile;
@@ -22,6 +24,8 @@ mod placed;
 mod platform;
 #[cfg(target_os = "linux")]
 mod prepare;
+#[cfg(target_os = "linux")]
+mod reader;
 #[cfg(target_os = "linux")]
 mod take;
 
