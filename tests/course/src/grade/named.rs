@@ -65,19 +65,31 @@ impl Submission {
     }
 }
 
-/// All submissions that the arguments name. A folder of submissions stays one within other folders, and may be an
-/// archive, which is unpacked into `unpacked`. `out` is not a submission, wherever it is.
+/// All submissions that the arguments name. A folder of submissions may be within other folders, and may be an archive,
+/// which is unpacked into `unpacked`. `out` is not a submission, wherever it is.
 ///
 /// # Errors
 /// Returns an error if a path does not exist or cannot be read.
 pub fn submissions(given: &[PathBuf], out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
-    let mut found = Vec::new();
-    for path in given {
+    let found = given.iter().map(|path| {
         let path = fs::canonicalize(path).with_context(|| format!("{} does not exist", path.display()))?;
-        match download(&path, out, unpacked)? {
-            Some(folder) => found.extend(class(&folder, out, unpacked)?),
-            None if path.is_dir() && !is_one(&path) => found.extend(class(&path, out, unpacked)?),
-            None => found.push(Submission::new(path.clone(), owner_by_path(&path))),
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Ok((name, path))
+    });
+    let given: Vec<(String, PathBuf)> = found.collect::<Result<_>>()?;
+    let several = |path: &Path| is_download(path, out) || (path.is_dir() && !is_one(path));
+    let all_several = given.iter().all(|(_, path)| several(path));
+    let mut found = Vec::new();
+    for (_, path) in given {
+        if all_several || (path.is_dir() && !is_one(&path)) {
+            found.extend(class(&path, out, unpacked)?);
+        } else {
+            let owner = owner_by_path(&path);
+            found.push(Submission::new(path, owner));
         }
     }
     ensure!(!found.is_empty(), "the given paths contain no submission");
@@ -147,40 +159,42 @@ fn leads_to_one(folder: &Path, out: &Path) -> bool {
     }
 }
 
-/// The folder of submissions that a path is, if that is certain: a platform's download, perhaps within other folders, or an
-/// archive of a class, which is unpacked.
-fn download(path: &Path, out: &Path, unpacked: &Path) -> Result<Option<PathBuf>> {
+/// Whether a path is a platform's download, perhaps within other folders, or an archive of a class. A student can hand in
+/// what looks like one, with the names of others: it counts only among others of its kind.
+fn is_download(path: &Path, out: &Path) -> bool {
     if path.is_file() {
-        if !is_class_archive(path) {
-            return Ok(None);
-        }
-        let number = fs::read_dir(unpacked).map_or(0, Iterator::count);
-        let into = unpacked.join(number.to_string());
-        unpack(path, &into).with_context(|| path.display().to_string())?;
-        return Ok(Some(into));
+        return is_class_archive(path);
     }
-    if is_one(path) {
-        return Ok(None);
-    }
-    let all = entries(path, out)?;
     let platforms = |n: &str| {
         platform::moodle(n).is_some()
             || (platform::canvas(n).is_some() && (is_archive(n) || n.ends_with(".rs")))
     };
+    let all = entries(path, out).unwrap_or_default();
     // One clone in a folder may be what a student handed in.
     let clones = path.to_string_lossy().ends_with("-submissions");
-    if clones || path.join("submission_metadata.yml").is_file() || all.iter().any(|(n, _)| platforms(n)) {
-        return Ok(Some(path.to_owned()));
-    }
-    match &all[..] {
-        [(_, only)] if only.is_dir() => download(only, out, unpacked),
-        _ => Ok(None),
-    }
+    let named = clones || path.join("submission_metadata.yml").is_file();
+    !is_one(path)
+        && match &all[..] {
+            _ if named || all.iter().any(|(n, _)| platforms(n)) => true,
+            [(_, only)] if only.is_dir() => is_download(only, out),
+            _ => false,
+        }
 }
 
-/// The submissions of a folder.
+/// The submissions of a folder, or of an archive of a class.
 fn class(folder: &Path, out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
+    if folder.is_file() {
+        let number = fs::read_dir(unpacked).map_or(0, Iterator::count);
+        let into = unpacked.join(number.to_string());
+        unpack(folder, &into).with_context(|| folder.display().to_string())?;
+        return class(&into, out, unpacked);
+    }
     let all = entries(folder, out)?;
+    // Downloads of several platforms may be in one folder.
+    if !all.is_empty() && all.iter().all(|(_, path)| is_download(path, out)) {
+        let each = all.iter().map(|(_, path)| class(path, out, unpacked));
+        return Ok(each.collect::<Result<Vec<_>>>()?.concat());
+    }
     if let [(_, only)] = &all[..]
         && only.is_dir()
         && !leads_to_one(only, out)
@@ -217,11 +231,6 @@ fn class(folder: &Path, out: &Path, unpacked: &Path) -> Result<Vec<Submission>> 
                 Some(known) => known.paths.push(path),
                 None => owned.push(Submission::new(path, owner)),
             }
-            continue;
-        }
-        // Downloads of several platforms may be in one folder.
-        if let Some(inner) = download(&path, out, unpacked)?.filter(|_| !gradescope.contains_key(&name)) {
-            owned.extend(class(&inner, out, unpacked)?);
             continue;
         }
         let owner = gradescope.remove(&name).or_else(|| github.remove(&name));

@@ -42,6 +42,9 @@ pub fn placed(path: &str) -> Result<Place<'_>, Left<'_>> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let parts: Vec<&str> = path.split('/').collect();
     let name = parts.last().copied().unwrap_or_default();
+    if parts.iter().any(|p| p.is_empty() || *p == "..") {
+        return Err(ODD);
+    }
     if is_litter(name) || parts.contains(&"__MACOSX") {
         return Err(Left::Silent);
     }
@@ -53,7 +56,7 @@ pub fn placed(path: &str) -> Result<Place<'_>, Left<'_>> {
     }
     let plain = |p: &&str| {
         let sign = |c: char| c.is_alphanumeric() || " _-.~()+,@'&#%=[]".contains(c);
-        !p.is_empty() && *p != "." && *p != ".." && p.chars().all(sign)
+        *p != "." && p.chars().all(sign)
     };
     if !parts.iter().all(plain) {
         return Err(ODD);
@@ -167,6 +170,7 @@ mod tests {
         below("ada/target/debug/deps/x.rs", "ada/target");
         below(".git/config", ".git");
         below("exercises/lesson01/target", "exercises/lesson01/target");
+        assert_eq!(placed("/etc/target/x.rs"), Err(ODD));
         // A module may be called so.
         assert!(placed("exercises/lesson01/src/target/mod.rs").is_ok());
         for path in [

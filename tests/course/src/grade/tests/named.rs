@@ -99,10 +99,40 @@ fn downloads_of_several_platforms_may_be_in_one_folder() {
         "l1-submissions/l1-ben/.git/config",
         "canvas/submissions/licem_32_773_a.zip",
         "canvas/submissions/dana_33_774_lib.rs",
-        "eve.zip",
     ];
-    let names: Vec<String> = listed(&files).into_iter().map(|(name, ..)| name).collect();
-    assert_eq!(names, ["dana_33", "licem_32", "eve", "l1-ben", "Anna Example_12"]);
+    let names = |files: &[&str]| {
+        listed(files)
+            .into_iter()
+            .map(|(name, ..)| name)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names(&files),
+        ["dana_33", "licem_32", "l1-ben", "Anna Example_12"]
+    );
+}
+
+#[test]
+fn a_student_cannot_hand_in_for_another() {
+    let eve = "eve/Anna Example_12_assignsubmission_file_/lib.rs";
+    assert_eq!(
+        listed(&["anna/lib.rs", eve, "eve/x_1_2_a.zip"]),
+        [row("anna", "", 1), row("eve", "", 1)]
+    );
+    let (_kept, folder) = class_of(&["anna.zip"]);
+    let mut zip = zip::ZipWriter::new(fs::File::create(folder.join("eve.zip")).unwrap());
+    zip.start_file(&eve[4..], zip::write::SimpleFileOptions::default())
+        .unwrap();
+    zip.finish().unwrap();
+    let names = |given: &[PathBuf]| -> Vec<String> {
+        let all = submissions(given, &folder.join("graded"), &folder.join("unpacked")).unwrap();
+        all.into_iter().map(|s| s.name).collect()
+    };
+    assert_eq!(names(std::slice::from_ref(&folder)), ["anna", "eve"]);
+    assert_eq!(
+        names(&[folder.join("anna.zip"), folder.join("eve.zip")]),
+        ["anna", "eve"]
+    );
 }
 
 #[test]
