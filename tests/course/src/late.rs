@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use grader::grades::Late;
+use grader::grades::{Grade, Late, Status};
 use jiff::Timestamp;
 
 /// A penalty such as `10%/day`, with a grace period and a maximum.
@@ -103,6 +103,21 @@ pub fn late(policy: &Policy, due: u64, submitted: u64) -> Option<Late> {
     Some(Late { seconds, percent })
 }
 
+/// Sets the penalty of a grade, or why it is unknown: nothing is deducted by guess. `rule` is the penalty and the due time.
+pub fn settle(grade: &mut Grade, rule: Option<(&Policy, u64)>) {
+    let origin = &mut grade.origin;
+    grade.late = rule
+        .zip(grade.submitted)
+        .and_then(|((policy, due), at)| late(policy, due, at));
+    let unknown = match (origin.late, grade.submitted, rule) {
+        _ if grade.status != Status::Graded => "",
+        (true, ..) if grade.late.is_none() => "the platform marks it as late, but does not say by how much",
+        (_, None, Some(_)) => "neither the platform nor the archive says when it was handed in",
+        _ => "",
+    };
+    origin.late_unknown = (!unknown.is_empty()).then(|| unknown.to_owned());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,6 +126,39 @@ mod tests {
 
     fn percent(policy: &Policy, after: u64) -> Option<f64> {
         late(policy, DUE, DUE + after).map(|l| l.percent)
+    }
+
+    #[test]
+    fn nothing_is_deducted_if_the_time_is_unknown() {
+        let policy: Policy = "10%/day".parse().unwrap();
+        let mut grade = crate::marks::samples::graded("anna", 5);
+        let settled = |grade: &mut Grade, submitted, late, due: bool| {
+            (grade.submitted, grade.origin.late) = (submitted, late);
+            settle(grade, due.then_some((&policy, DUE)));
+            (
+                grade.late.is_some(),
+                grade.origin.late_unknown.clone().unwrap_or_default(),
+            )
+        };
+        assert_eq!(
+            settled(&mut grade, Some(DUE), false, true),
+            (false, String::new())
+        );
+        assert_eq!(
+            settled(&mut grade, Some(DUE + 1), true, true),
+            (true, String::new())
+        );
+        assert_eq!(settled(&mut grade, None, false, false), (false, String::new()));
+        let (late, why) = settled(&mut grade, None, false, true);
+        assert!(!late && why.contains("neither the platform"), "{why}");
+        grade.status = Status::Refused;
+        settle(&mut grade, Some((&policy, DUE)));
+        assert_eq!(grade.origin.late_unknown, None);
+        grade.status = Status::Graded;
+        for (submitted, due) in [(Some(DUE), true), (None, true), (None, false)] {
+            let (late, why) = settled(&mut grade, submitted, true, due);
+            assert!(!late && why.contains("marks it as late"), "{why}");
+        }
     }
 
     #[test]

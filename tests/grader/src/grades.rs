@@ -15,6 +15,9 @@ pub struct Grade {
     pub schema: u32,
     /// The submission's name: that of its folder or archive, without its ending.
     pub submission: String,
+    /// Who handed it in, and what is known of the time.
+    #[serde(default)]
+    pub origin: Origin,
     /// When it was handed in, in seconds since 1970 UTC, if known.
     pub submitted: Option<u64>,
     /// SHA-256 of the files that were taken from it.
@@ -37,6 +40,38 @@ pub struct Grade {
     pub seconds: f64,
     /// The parts of the sandbox that were active, such as `files` and `network`, and those that were not.
     pub sandbox: Sandbox,
+}
+
+/// Where a submission comes from, as far as the platform or a roster says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Origin {
+    /// Who handed it in.
+    pub student: Student,
+    /// Whose time [`Grade::submitted`] is: `the platform`, `the roster`.
+    pub dated: String,
+    /// Whether the platform marks it as late without a time.
+    pub late: bool,
+    /// Why it is unknown by how much it is late. Then nothing was deducted.
+    pub late_unknown: Option<String>,
+}
+
+/// A student; what is unknown is empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Student {
+    /// The name as the platform or the roster writes it.
+    pub name: String,
+    /// The email address.
+    pub email: String,
+    /// Number at the institution: Moodle's ID number, Canvas' SIS User ID, Gradescope's SID.
+    pub id: String,
+    /// Moodle's username, Canvas' SIS Login ID, GitHub's user.
+    pub login: String,
+    /// Canvas' own number.
+    pub canvas: String,
+    /// Canvas' section.
+    pub section: String,
 }
 
 /// Which course it was graded against.
@@ -121,6 +156,16 @@ pub struct Sandbox {
 }
 
 impl Grade {
+    /// The student's name; if it is unknown, the user name; if that is, too, the submission's name.
+    pub fn name(&self) -> &str {
+        let student = &self.origin.student;
+        let names = [&student.name, &student.login, &self.submission];
+        names
+            .into_iter()
+            .find(|n| !n.is_empty())
+            .map_or("", String::as_str)
+    }
+
     /// Points won, before lateness.
     pub fn points(&self) -> u32 {
         self.exercises().map(|e| e.points).sum()

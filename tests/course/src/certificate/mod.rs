@@ -1,29 +1,23 @@
-//! `cargo course certificate`, `key` and `verify`: a page and a JSON file, signed with an instructor's key, which state that
-//! a student won all points of some lessons.
+//! `cargo course certificate`, `key` and `verify`: a page, signed with an instructor's key, which states that a student won
+//! all points of some lessons.
 
 pub mod key;
 mod page;
 mod seal;
-mod statement;
 #[cfg(test)]
 mod tests;
 pub mod verify;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use grader::grades::{Grade, Status};
-use seal::Sealed;
-use statement::{Statement, Won};
+use seal::{Statement, Won};
 
 use crate::{
     late,
     lessons::{self, Lesson},
-    marks::put,
+    marks::{clean, put},
 };
 
 /// Options of `cargo course certificate`.
@@ -42,13 +36,13 @@ pub struct Options {
     /// Lessons to certify, such as `01,02`
     #[arg(long, value_name = "NN,…", value_delimiter = ',', required = true)]
     lessons: Vec<String>,
-    /// Student's name, as it is printed on the certificate
+    /// Student's name, as it is printed on the certificate [default: the name in the grade]
     #[arg(long)]
-    name: String,
+    name: Option<String>,
     /// Instructor's key; `cargo course key new FILE` creates one
     #[arg(long, value_name = "KEYFILE")]
     key: PathBuf,
-    /// Folder for certificate.html and certificate.json
+    /// Folder for certificate.html
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
 }
@@ -79,8 +73,19 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<ExitCode> {
     let now = now
         .context("the clock of this machine is set before 1970")?
         .as_secs();
+    let name = options.name.as_ref().unwrap_or(&grade.origin.student.name);
+    ensure!(
+        !name.trim().is_empty(),
+        "the grade does not contain the student's name; give it with --name"
+    );
+    // One that could imitate another name, or another line.
+    ensure!(
+        clean::line(name) == name.trim() && name.chars().count() <= 200,
+        "a name on a certificate has at most 200 characters, all of which can be printed, unlike {}",
+        clean::cut(name, 200)
+    );
     let statement = Statement {
-        name: options.name.split_whitespace().collect::<Vec<_>>().join(" "),
+        name: name.trim().to_owned(),
         lessons: won,
         date: late::rfc3339(now).chars().take(10).collect(),
         version: grade.course.version.clone(),
@@ -88,7 +93,15 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<ExitCode> {
         submission: grade.digest.clone(),
     };
     let key = key::load(&options.key)?;
-    write(&options.out, &Sealed::new(&statement, &key)?, &statement, &key)?;
+    let path = options.out.join("certificate.html");
+    fs::create_dir_all(&options.out)
+        .with_context(|| format!("{} cannot be created", options.out.display()))?;
+    put(
+        &path,
+        seal::sealed(page::html(&statement, &key::public(&key))?, &key),
+    )?;
+    println!("{}\n\nsigned by  {}", path.display(), key::public(&key));
+    println!("verify     cargo course verify {} --public KEY", path.display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -127,16 +140,4 @@ fn won(grade: &Grade, lessons: &[Lesson], chosen: &[String]) -> Result<Result<Ve
         });
     }
     Ok(if missing.is_empty() { Ok(won) } else { Err(missing) })
-}
-
-fn write(out: &Path, sealed: &Sealed, statement: &Statement, key: &ed25519_dalek::SigningKey) -> Result<()> {
-    fs::create_dir_all(out).with_context(|| format!("{} cannot be created", out.display()))?;
-    let (json, page) = (out.join("certificate.json"), out.join("certificate.html"));
-    put(&json, serde_json::to_string_pretty(sealed)? + "\n")?;
-    let html = page::html(sealed, statement)?;
-    put(&page, seal::closed(html.into_bytes(), key))?;
-    println!("{}\n{}", json.display(), page.display());
-    println!("\nsigned by  {}", key::public(key));
-    println!("verify     cargo course verify {} --public KEY", page.display());
-    Ok(())
 }

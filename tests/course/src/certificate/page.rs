@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 
-use super::{seal::Sealed, statement::Statement};
+use super::seal::{BEGIN, END, Statement};
 use crate::marks::markup;
 
 const STYLE: &str = include_str!("page.css");
 
-/// Returns the page, which contains the sealed statement.
+/// Returns the page, which names the public key that is to sign it.
 ///
 /// # Errors
 /// Returns an error if the statement cannot be written as JSON.
-pub fn html(sealed: &Sealed, statement: &Statement) -> Result<String> {
+pub fn html(statement: &Statement, key: &str) -> Result<String> {
     let lessons: Vec<String> = statement
         .lessons
         .iter()
@@ -27,9 +27,7 @@ pub fn html(sealed: &Sealed, statement: &Statement) -> Result<String> {
     let facts = [
         ("course", format!("{} · {}", statement.version, statement.course)),
         ("submission", statement.submission.clone()),
-        ("digest of this statement", sealed.digest.clone()),
-        ("signed by the key", sealed.key.clone()),
-        ("signature", sealed.signature.clone()),
+        ("signed by the key", key.to_owned()),
     ];
     let facts: String = facts
         .iter()
@@ -45,13 +43,14 @@ pub fn html(sealed: &Sealed, statement: &Statement) -> Result<String> {
          <p class=\"soft\">It is certified that</p>\n<p class=\"name\">{name}</p>\n\
          <p class=\"soft\">has won all {points} points of</p>\n<ul{many}>\n{lessons}</ul>\n<p class=\"date\">{date}</p>\n<dl>\n{facts}</dl>\n\
          <p class=\"soft verify\"><code>cargo course verify certificate.html --public KEY</code> verifies this file.</p>\n\
-         </main>\n<script type=\"application/json\" id=\"certificate\">{line}</script>\n</body>\n</html>\n",
+         </main>\n{BEGIN}{line}{END}\n</body>\n</html>\n",
         name = markup(&statement.name),
-        points = statement.points(),
+        points = statement.lessons.iter().map(|l| l.points).sum::<u32>(),
         // One column of more would not fit on a sheet.
         many = if lessons.len() > 6 { " class=\"many\"" } else { "" },
         lessons = lessons.concat(),
         date = markup(&statement.date),
-        line = sealed.line()?,
+        // No text can end the script element.
+        line = serde_json::to_string(statement)?.replace('<', "\\u003c"),
     ))
 }

@@ -1,120 +1,102 @@
-//! Signatures: one over the statement, which the JSON file and the page contain, and one over the whole page, so that what
-//! a reader sees is what was signed.
+//! A signed page: the last line signs everything before it, so that what a reader sees is what was signed.
 
-use anyhow::{Context, Result, bail};
+use std::fmt;
+
+use anyhow::{Context, Result};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
 
-use super::{key, statement::Statement};
-use crate::submission::sha256;
+use super::key;
 
-/// A statement with its signature: the content of `certificate.json`, which the page contains too.
+/// What a certificate states; the page contains it as JSON, too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sealed {
-    /// Version of this format: 1.
-    pub canopy_certificate: u32,
-    /// [`Statement::text`].
-    pub statement: String,
-    /// SHA-256 of the statement.
-    pub digest: String,
-    /// Public key of the signer.
-    pub key: String,
-    /// Ed25519 signature of the statement, base64.
-    pub signature: String,
+pub struct Statement {
+    /// Name of the student.
+    pub name: String,
+    /// In the order of the command line.
+    pub lessons: Vec<Won>,
+    /// Date in UTC, such as `2026-11-21`.
+    pub date: String,
+    /// Version of the course.
+    pub version: String,
+    /// SHA-256 of the course's files.
+    pub course: String,
+    /// SHA-256 of the submission's files.
+    pub submission: String,
 }
 
-/// First bytes of a sealed statement within a page.
-const MARK: &[u8] = b"{\"canopy_certificate\":";
-/// Prefixes of the signed bytes, so that a signature of one kind is not valid for the other.
-const OF_STATEMENT: &str = "canopy certificate statement 1\n";
-const OF_PAGE: &str = "canopy certificate file 1\n";
-/// Text around the signature of a page, at its end.
-const BEFORE: &str = "<!-- signature of all above: ";
+/// A lesson of which the student won all points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Won {
+    /// `01`.
+    pub lesson: String,
+    pub title: String,
+    pub points: u32,
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        writeln!(f, "name: {}", self.name)?;
+        for l in &self.lessons {
+            writeln!(f, "lesson: {} {} ({} points)", l.lesson, l.title, l.points)?;
+        }
+        writeln!(f, "date: {}\ncourse: {} {}", self.date, self.version, self.course)?;
+        writeln!(f, "submission: {}", self.submission)
+    }
+}
+
+/// Result of a verification.
+#[derive(Debug, PartialEq)]
+pub enum Verdict {
+    /// The page is as it was signed.
+    Valid(Box<Statement>),
+    /// The page is not as it was signed.
+    Changed,
+    /// The page is unchanged, but was signed with this other key.
+    OtherKey(String),
+}
+
+/// Begins what is signed, so that no other signature of the key is valid for a page.
+const OF_PAGE: &[u8] = b"canopy certificate page 2\n";
+/// Text around the statement, and around key and signature.
+pub const BEGIN: &str = "<script type=\"application/json\" id=\"certificate\">";
+pub const END: &str = "</script>";
+const BEFORE: &str = "<!-- signed: ";
 const AFTER: &str = " -->\n";
 
-/// Whether a file is a page rather than JSON.
-pub fn is_page(bytes: &[u8]) -> bool {
-    bytes.trim_ascii_start().starts_with(b"<")
+/// Appends the line that signs the page.
+pub fn sealed(page: String, key: &SigningKey) -> Vec<u8> {
+    let signature = key.sign(&[OF_PAGE, page.as_bytes()].concat()).to_bytes();
+    let (public, signature) = (key::public(key), STANDARD.encode(signature));
+    format!("{page}{BEFORE}{public} {signature}{AFTER}").into_bytes()
 }
 
-impl Sealed {
-    /// Signs a statement.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Statement::text`].
-    pub fn new(statement: &Statement, key: &SigningKey) -> Result<Self> {
-        let text = statement.text()?;
-        Ok(Self {
-            canopy_certificate: 1,
-            digest: sha256(text.as_bytes()),
-            key: key::public(key),
-            signature: signed(OF_STATEMENT, text.as_bytes(), key),
-            statement: text,
-        })
-    }
-
-    /// Returns one line of JSON that cannot end a script element of a page.
-    pub fn line(&self) -> Result<String> {
-        Ok(serde_json::to_string(self)?.replace('<', "\\u003c"))
-    }
-
-    /// Reads the sealed statement of a page or of a JSON file.
-    ///
-    /// # Errors
-    /// Returns an error if the file contains no statement, more than one, or one that cannot be read.
-    pub fn find(bytes: &[u8]) -> Result<Self> {
-        if !is_page(bytes) {
-            return serde_json::from_slice(bytes).context("this is neither a certificate.json nor a page");
-        }
-        let starts: Vec<usize> = bytes
-            .windows(MARK.len())
-            .enumerate()
-            .filter_map(|(at, w)| (w == MARK).then_some(at))
-            .collect();
-        let [at] = starts[..] else {
-            bail!("it contains {} signed statements, expected 1", starts.len());
-        };
-        let mut read = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter();
-        read.next()
-            .context("its signed statement is truncated")?
-            .context("its signed statement cannot be read")
-    }
-
-    /// Whether `key` signed the statement.
-    pub fn holds(&self, key: &VerifyingKey) -> bool {
-        verified(OF_STATEMENT, self.statement.as_bytes(), &self.signature, key)
-    }
-}
-
-fn signed(of: &str, bytes: &[u8], key: &SigningKey) -> String {
-    STANDARD.encode(key.sign(&[of.as_bytes(), bytes].concat()).to_bytes())
-}
-
-fn verified(of: &str, bytes: &[u8], signature: &str, key: &VerifyingKey) -> bool {
+/// Verifies the bytes of a file.
+///
+/// # Errors
+/// Returns an error if they are not a certificate.
+pub fn verdict(bytes: &[u8], public: &VerifyingKey) -> Result<Verdict> {
+    let text = std::str::from_utf8(bytes).context("it is not UTF-8")?;
+    let last = text.strip_suffix(AFTER).and_then(|text| text.rsplit_once(BEFORE));
+    let (page, signed) = last.context("its last line is not a signature")?;
+    let (by, signature) = signed
+        .split_once(' ')
+        .context("its last line is not a signature")?;
     let signature = STANDARD.decode(signature).ok();
     let signature = signature.and_then(|s| Signature::from_slice(&s).ok());
-    signature.is_some_and(|s| key.verify_strict(&[of.as_bytes(), bytes].concat(), &s).is_ok())
-}
-
-/// Appends the signature of the whole page.
-pub fn closed(mut page: Vec<u8>, key: &SigningKey) -> Vec<u8> {
-    let signature = signed(OF_PAGE, &page, key);
-    page.extend(format!("{BEFORE}{signature}{AFTER}").bytes());
-    page
-}
-
-/// Whether `key` signed the whole page that [`closed`] wrote.
-pub fn is_closed(bytes: &[u8], key: &VerifyingKey) -> bool {
-    let parts = || {
-        let head = bytes.strip_suffix(AFTER.as_bytes())?;
-        // 64 bytes are 88 characters of base64.
-        let (head, signature) = head.split_at_checked(head.len().checked_sub(88)?)?;
-        Some((
-            head.strip_suffix(BEFORE.as_bytes())?,
-            std::str::from_utf8(signature).ok()?,
-        ))
+    let holds = |key: &VerifyingKey| {
+        let message = [OF_PAGE, page.as_bytes()].concat();
+        signature.is_some_and(|s| key.verify_strict(&message, &s).is_ok())
     };
-    parts().is_some_and(|(page, signature)| verified(OF_PAGE, page, signature, key))
+    if holds(public) && by == key::encoded(public) {
+        let statement = page.rsplit_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
+        let (statement, _) = statement.context("the page is signed, but contains no statement")?;
+        return Ok(Verdict::Valid(Box::new(serde_json::from_str(statement)?)));
+    }
+    let other = VerifyingKey::try_from(&*STANDARD.decode(by).unwrap_or_default()).ok();
+    Ok(match other.filter(|other| other != public && holds(other)) {
+        Some(_) => Verdict::OtherKey(by.to_owned()),
+        None => Verdict::Changed,
+    })
 }

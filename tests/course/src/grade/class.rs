@@ -4,6 +4,7 @@ use std::{
     cell::LazyCell,
     collections::{BTreeMap, BTreeSet},
     fs,
+    io::{IsTerminal, stderr},
     path::Path,
     sync::{
         Mutex, PoisonError,
@@ -22,7 +23,7 @@ use grader::{
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::late::Policy;
+use crate::late::{self, Policy};
 
 use super::{
     Options,
@@ -38,14 +39,17 @@ use crate::{lessons, marks, version};
 
 pub fn grade(root: &Path, options: Options) -> Result<bool> {
     let began = Instant::now();
-    let all = submissions(&options.submissions)?;
-    ensure!(!all.is_empty(), "the given paths contain no submission");
+    let roster = options.roster.as_deref().map(marks::Roster::load).transpose()?;
+    let roster = roster.unwrap_or_default();
     fs::create_dir_all(&options.out).with_context(|| options.out.display().to_string())?;
     let out = fs::canonicalize(&options.out)?;
     let lock = fs::File::create(out.join(".lock"))?;
     if lock.try_lock().is_err() {
         bail!("another run is grading into {}", out.display());
     }
+    let unpacked = out.join(".unpacked");
+    let _ = fs::remove_dir_all(&unpacked);
+    let all = submissions(&options.submissions, &out, &unpacked)?;
     // A first interrupt ends what runs and keeps what is done; a second ends at once.
     ctrlc::set_handler(|| {
         if STOP.swap(true, SeqCst) {
@@ -58,15 +62,19 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         let all = thread::available_parallelism().map_or(2, usize::from);
         all.div_ceil(2)
     });
-    let done = run_all(&bench, &all, &out, &options.again, jobs.clamp(1, 64));
-    let _ = fs::remove_dir_all(&bench.work);
+    let done = run_all(&bench, &all, &out, &roster, &options.again, jobs.clamp(1, 64));
+    for folder in [&bench.work, &unpacked] {
+        let _ = fs::remove_dir_all(folder);
+    }
     if STOP.load(SeqCst) {
         eprintln!("Stopped. Repeat the command to grade the rest.");
     }
-    if let Err(error) = marks::write_all(&out) {
-        eprintln!("pages and exports were not written: {error:#}");
+    let written = marks::write_all(&out);
+    if let Err(error) = &written {
+        eprintln!("not all pages and exports were written: {error:#}");
     }
     print!("{}", table(&all, &done, Ink::auto()));
+    print!("{}", remarks(&all, &done));
     for line in solution_calls(&done).into_iter().chain(held(&done)) {
         println!("{line}");
     }
@@ -77,7 +85,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         out.display()
     );
     let graded = |d: &Done| matches!(d, Ok(grade) if grade.status == Status::Graded);
-    Ok(done.len() == all.len() && done.values().all(graded))
+    Ok(written.is_ok() && done.len() == all.len() && done.values().all(graded))
 }
 
 type Done = Result<Grade, String>;
@@ -197,6 +205,7 @@ fn run_all(
     bench: &Bench,
     all: &[Submission],
     out: &Path,
+    roster: &marks::Roster,
     again: &[String],
     jobs: usize,
 ) -> BTreeMap<String, Done> {
@@ -217,13 +226,22 @@ fn run_all(
                     }
                     bar.set_message(one.name.clone());
                     let again = again.iter().any(|a| *a == one.name || a == "all");
-                    let grade = graded(bench, one, out, again, &tree).map_err(|e| format!("{e:#}"));
+                    let grade = graded(bench, one, out, roster, again, &tree).map_err(|e| format!("{e:#}"));
                     if !STOP.load(SeqCst) {
                         done.lock()
                             .unwrap_or_else(PoisonError::into_inner)
                             .insert(one.name.clone(), grade);
                     }
                     bar.inc(1);
+                    if !stderr().is_terminal() {
+                        eprintln!(
+                            "{} of {} · {} s · {}",
+                            bar.position(),
+                            all.len(),
+                            bar.elapsed().as_secs(),
+                            one.name
+                        );
+                    }
                 }
             });
         }
@@ -233,10 +251,21 @@ fn run_all(
 }
 
 /// The grade of one, kept in its folder; as it is there already, where nothing has changed since.
-fn graded(bench: &Bench, one: &Submission, out: &Path, again: bool, tree: &Desk) -> Result<Grade> {
+fn graded(
+    bench: &Bench,
+    one: &Submission,
+    out: &Path,
+    roster: &marks::Roster,
+    again: bool,
+    tree: &Desk,
+) -> Result<Grade> {
     let folder = out.join(&one.name);
     let path = folder.join("grade.json");
-    let (grade, taken) = bench.begin(one);
+    let (mut grade, taken) = bench.begin(one);
+    let dated = taken.as_ref().and_then(|t| t.dated(bench.clock));
+    one.sign(&mut grade, dated, bench.clock);
+    roster.sign(&mut grade);
+    late::settle(&mut grade, bench.late.as_ref().zip(bench.due));
     let kept = Grade::load(&path).ok().filter(|k| {
         let same = (&k.digest, &k.course, k.seed) == (&grade.digest, &grade.course, grade.seed);
         let names: Vec<&String> = k.lessons.iter().map(|l| &l.lesson).collect();
@@ -249,7 +278,7 @@ fn graded(bench: &Bench, one: &Submission, out: &Path, again: bool, tree: &Desk)
             .flat_map(|l| &mut l.exercises)
             .for_each(|e| bench.count(e));
         // What lateness takes may be asked anew without running anything again.
-        (kept.submitted, kept.late) = (grade.submitted, grade.late);
+        (kept.submitted, kept.late, kept.origin) = (grade.submitted, grade.late, grade.origin);
         kept.save(&path)?;
         return Ok(kept);
     }
@@ -292,32 +321,66 @@ fn held(done: &BTreeMap<String, Done>) -> Vec<String> {
     lines.collect()
 }
 
+/// A spinner on a terminal, a line elsewhere.
 fn spinner(message: &str) -> ProgressBar {
+    if !stderr().is_terminal() {
+        eprintln!("{message}");
+    }
     let bar = ProgressBar::new_spinner().with_message(message.to_owned());
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }
 
-/// Submission, points, state: a line each, within 80 columns.
+/// Student, points, state: a line each, within 80 columns.
 fn table(all: &[Submission], done: &BTreeMap<String, Done>, ink: Ink) -> String {
-    let mut out = format!(
-        "{}\n",
-        ink.bold(&format!("{:<40}{:>10}   state", "submission", "points"))
-    );
+    let head = format!("{:<40}{:>10}   state", "student", "points");
+    let mut out = format!("{}\n", ink.bold(&head));
     for one in all {
-        let short: String = if one.name.chars().count() > 38 {
-            one.name.chars().take(37).chain(['…']).collect()
-        } else {
-            one.name.clone()
+        let grade = done.get(&one.name);
+        let name = match grade {
+            Some(Ok(grade)) => grade.name(),
+            _ => &one.name,
         };
-        let (points, state) = match done.get(&one.name) {
+        let (points, state) = match grade {
             Some(Ok(grade)) => state(grade, ink),
             Some(Err(why)) => (String::new(), ink.red(&cut(why, 27))),
             None => (String::new(), ink.yellow("not yet")),
         };
-        out.push_str(&format!("{short:<40}{points:>10}   {state}\n"));
+        out.push_str(&format!(
+            "{}{points:>10}   {state}\n",
+            marks::clean::padded(name, 40)
+        ));
     }
     out
+}
+
+/// What the table is too narrow for: why submissions have no mark, and whose lateness is unknown.
+fn remarks(all: &[Submission], done: &BTreeMap<String, Done>) -> String {
+    let mut whose: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for grade in all.iter().filter_map(|one| done.get(&one.name)?.as_ref().ok()) {
+        let late = || {
+            Some(format!(
+                "lateness unknown, because {}",
+                grade.origin.late_unknown.as_ref()?
+            ))
+        };
+        let why = grade.reason.clone().or_else(late);
+        whose
+            .entry(why.unwrap_or_default())
+            .or_default()
+            .push(grade.name());
+    }
+    whose.remove("");
+    let lines = whose.iter().flat_map(|(why, names)| {
+        let line = format!("{}: {}", names.join("; "), marks::clean::cut(why, 400));
+        wrap(&marks::clean::line(&line), 80)
+    });
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    if text.is_empty() {
+        text
+    } else {
+        format!("\n{text}")
+    }
 }
 
 fn state(grade: &Grade, ink: Ink) -> (String, String) {
@@ -326,15 +389,12 @@ fn state(grade: &Grade, ink: Ink) -> (String, String) {
     match (grade.status, stopped) {
         (Status::Graded, None) => (points, ink.green("graded")),
         (Status::Graded, Some(why)) => (points, ink.yellow(&cut(why, 27))),
-        (Status::Unreadable, _) => (String::new(), ink.red("unreadable")),
+        (Status::Unreadable, _) => (String::new(), ink.red("could not be read")),
         (Status::Refused, _) => (String::new(), ink.red("refused")),
     }
 }
 
 fn cut(text: &str, width: usize) -> String {
     let line = text.lines().next().unwrap_or_default().trim_end_matches(':');
-    if line.chars().count() <= width {
-        return line.to_owned();
-    }
-    line.chars().take(width - 1).chain(['…']).collect()
+    marks::clean::cut(line, width)
 }

@@ -3,7 +3,11 @@
 #[cfg(target_os = "linux")]
 mod answer;
 #[cfg(target_os = "linux")]
+mod archive;
+#[cfg(target_os = "linux")]
 mod build;
+#[cfg(target_os = "linux")]
+mod bundle;
 #[cfg(target_os = "linux")]
 mod class;
 #[cfg(target_os = "linux")]
@@ -12,6 +16,10 @@ mod named;
 mod one;
 #[cfg(target_os = "linux")]
 mod placed;
+#[cfg(target_os = "linux")]
+mod platform;
+#[cfg(target_os = "linux")]
+mod reader;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
@@ -39,7 +47,7 @@ use crate::late::{Policy, duration, instant};
     cargo course grade handed-in --out graded --due 2026-11-20T23:59:00Z --late 10%/day --grace 15m\n\n\
     Exit codes: 0 all graded, 1 some not graded, 2 grading could not start.")]
 pub struct Options {
-    /// Submissions (folders, .tar, .tar.gz, .tgz, .zip), or folders of them
+    /// Submissions (folders, .tar, .tar.gz, .tgz, .zip), folders of them, or a platform's download of them
     #[arg(required = true)]
     pub submissions: Vec<PathBuf>,
     /// Folder for the grades: OUT/SUBMISSION/grade.json
@@ -60,7 +68,10 @@ pub struct Options {
     /// Grace period without penalty, such as 15m or 2h
     #[arg(long, requires = "due", default_value = "0s", value_parser = duration)]
     pub grace: u64,
-    /// Source of the time of submission
+    /// CSV of the students: names for the tables, times for lateness; see `cargo course marks --help`
+    #[arg(long, value_name = "FILE.csv")]
+    pub roster: Option<PathBuf>,
+    /// Source of the time of submission; if it says nothing, lateness is unknown, and nothing is deducted
     #[arg(long, value_enum, default_value_t = Clock::Packed)]
     pub clock: Clock,
     /// Seed of the checks' inputs [default: random, the same for all submissions of OUT]
@@ -89,9 +100,11 @@ pub struct Options {
 /// Source of the time of submission.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum Clock {
-    /// The time that `cargo course pack` wrote, by the student's clock, or else the date of the file
+    /// Only the roster and the platform's own data
+    Platform,
+    /// Also the time that `cargo course pack` wrote, and the dates within the archive: those of the student's clock
     Packed,
-    /// The date of the archive or folder
+    /// The dates of the files, if nothing has unpacked or copied them since
     File,
 }
 

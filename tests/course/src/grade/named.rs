@@ -1,91 +1,333 @@
-//! Which submissions the arguments name.
+//! Which submissions the arguments name, and whose they are.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
+    io::Read,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use grader::grades::{Grade, Origin, Student};
 
-use super::placed::lesson_of;
+use super::{
+    Clock,
+    archive::{self, Kind, is_archive, stem},
+    placed::{Place, is_build, is_litter, lesson_of, placed},
+    platform::{self, Owner},
+};
+use crate::marks;
 
-/// A submission that stands to be graded.
-#[derive(Clone, Debug)]
+/// Bytes of a file, and of all files, in an archive of a whole class.
+const FILE: u64 = 256 << 20;
+const ALL: u64 = 4 << 30;
+
+/// A submission to grade.
+#[derive(Clone, Debug, Default)]
 pub struct Submission {
+    /// Its folder in the folder of grades.
     pub name: String,
-    pub path: PathBuf,
-}
-
-/// All submissions that the arguments name: a folder that holds no lesson is a folder of submissions.
-pub fn submissions(given: &[PathBuf]) -> Result<Vec<Submission>> {
-    let mut found: Vec<Submission> = Vec::new();
-    for path in given {
-        let path = fs::canonicalize(path).with_context(|| format!("{} is not there", path.display()))?;
-        if path.is_dir() && !holds_lesson(&path) {
-            let mut entries: Vec<PathBuf> = fs::read_dir(&path)
-                .with_context(|| path.display().to_string())?
-                .filter_map(|e| Some(e.ok()?.path()))
-                .filter(|p| {
-                    !p.file_name()
-                        .is_some_and(|n| n.to_string_lossy().starts_with('.'))
-                })
-                .collect();
-            entries.sort();
-            found.extend(entries.into_iter().map(Submission::new));
-        } else {
-            found.push(Submission::new(path));
-        }
-    }
-    // Two of the same name would share a folder of results.
-    let mut names: BTreeMap<String, usize> = BTreeMap::new();
-    for one in &mut found {
-        let count = names.entry(one.name.clone()).or_default();
-        *count += 1;
-        if *count > 1 {
-            one.name = format!("{}~{count}", one.name);
-        }
-    }
-    Ok(found)
-}
-
-fn holds_lesson(folder: &Path) -> bool {
-    let lesson = |folder: &Path| {
-        let names = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-        let mut names = names.map(|e| e.file_name().to_string_lossy().into_owned());
-        names.any(|n| lesson_of(&n).is_some())
-    };
-    lesson(folder)
-        || lesson(&folder.join("exercises"))
-        || folder.join("src").is_dir()
-        || folder.join("submission.toml").is_file()
+    /// Its file or folder; several files if the platform does not put them into a folder.
+    pub paths: Vec<PathBuf>,
+    pub student: Student,
+    /// When the platform says that it was handed in, in seconds since 1970.
+    pub time: Option<u64>,
+    /// Whether the platform says that it is late.
+    pub late: bool,
 }
 
 impl Submission {
-    fn new(path: PathBuf) -> Self {
-        let file = path
+    fn new(path: PathBuf, owner: Owner) -> Self {
+        Self {
+            name: owner.name,
+            paths: vec![path],
+            student: owner.student,
+            time: owner.time,
+            late: owner.late,
+        }
+    }
+
+    /// Writes down whose it is and when it came. `dated` is the time of what was taken of it, and whose time that is.
+    pub fn sign(&self, grade: &mut Grade, dated: Option<(u64, &str)>, clock: Clock) {
+        // The platform's time is known even if nothing could be taken.
+        let platform = self
+            .time
+            .filter(|_| clock != Clock::File)
+            .map(|time| (time, "the platform"));
+        let dated = dated.or(platform);
+        grade.submitted = dated.map(|(time, _)| time);
+        grade.origin = Origin {
+            student: self.student.clone(),
+            dated: dated.map_or("", |(_, whose)| whose).to_owned(),
+            late: self.late,
+            late_unknown: None,
+        };
+    }
+}
+
+/// All submissions that the arguments name. A folder of submissions may be within other folders, and may be an archive,
+/// which is unpacked into `unpacked`. `out` is not a submission, wherever it is.
+///
+/// # Errors
+/// Returns an error if a path does not exist or cannot be read.
+pub fn submissions(given: &[PathBuf], out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
+    let found = given.iter().map(|path| {
+        let path = fs::canonicalize(path).with_context(|| format!("{} does not exist", path.display()))?;
+        let name = path
             .file_name()
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let stem = [".tar.gz", ".tgz", ".tar", ".zip"]
-            .iter()
-            .find_map(|e| file.strip_suffix(e))
-            .unwrap_or(&file);
-        // It becomes a folder's name, and a cell of a table.
-        let clean = |c: char| {
-            if c.is_control() || "/\\:".contains(c) {
-                '_'
-            } else {
-                c
-            }
-        };
-        let name: String = stem.chars().map(clean).take(100).collect();
-        // Names with a dot before them are the grader's own.
-        let name = match name.strip_prefix('.') {
-            Some(rest) => format!("_{rest}"),
-            None => name,
-        };
-        Self { name, path }
+        Ok((name, path))
+    });
+    let given: Vec<(String, PathBuf)> = found.collect::<Result<_>>()?;
+    let several = |path: &Path| is_download(path, out) || (path.is_dir() && !is_one(path));
+    let all_several = given.iter().all(|(_, path)| several(path));
+    let mut found = Vec::new();
+    for (_, path) in given {
+        if all_several || (path.is_dir() && !is_one(&path)) {
+            found.extend(class(&path, out, unpacked)?);
+        } else {
+            let owner = owner_by_path(&path);
+            found.push(Submission::new(path, owner));
+        }
+    }
+    ensure!(!found.is_empty(), "the given paths contain no submission");
+    distinguish(&mut found);
+    Ok(found)
+}
+
+/// The owner of a path that was given itself.
+fn owner_by_path(path: &Path) -> Owner {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let own = || Owner {
+        name: stem(&name).to_owned(),
+        ..Owner::default()
+    };
+    platform::autograder(path)
+        .or_else(|| platform::moodle(&name))
+        .or_else(|| platform::canvas(&name).map(|(owner, _)| owner))
+        .unwrap_or_else(own)
+}
+
+/// What a folder contains, without what is hidden and what is not a submission.
+fn entries(folder: &Path, out: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let listed = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut entries = Vec::new();
+    for entry in listed {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let lower = name.to_lowercase();
+        // Rosters, Gradescope's metadata, and folders of grades lie beside the submissions.
+        let other = [".csv", ".yml", ".yaml"].iter().any(|e| lower.ends_with(e)) && path.is_file();
+        let grades = out.starts_with(&path) || path.join(".seed").is_file();
+        if !name.starts_with('.') && !is_litter(&name) && !other && !grades {
+            entries.push((name, path));
+        }
+    }
+    entries.sort();
+    Ok(entries)
+}
+
+/// Whether a folder is a submission, and not a folder of submissions.
+fn is_one(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let names = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let names: BTreeSet<String> = names
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
+    let own = ["exercises", "src", "lib.rs", "submission.toml", ".git"];
+    names
+        .iter()
+        .any(|n| own.contains(&&**n) || lesson_of(n).is_some() || n.contains('\\'))
+        || platform::moodle(&name).is_some()
+        || (name == "submission" && platform::autograder(folder).is_some())
+}
+
+/// Whether a folder is a submission within folders.
+fn leads_to_one(folder: &Path, out: &Path) -> bool {
+    if is_one(folder) {
+        return true;
+    }
+    match entries(folder, out).as_deref() {
+        Ok([(name, only)]) => only.is_dir() && leads_to_one(only, out) || is_archive(name),
+        _ => false,
     }
 }
+
+/// Whether a path is a platform's download, perhaps within other folders, or an archive of a class. A student can hand in
+/// what looks like one, with the names of others: it counts only among others of its kind.
+fn is_download(path: &Path, out: &Path) -> bool {
+    if path.is_file() {
+        return is_class_archive(path);
+    }
+    let platforms = |n: &str| {
+        platform::moodle(n).is_some()
+            || (platform::canvas(n).is_some() && (is_archive(n) || n.ends_with(".rs")))
+    };
+    let all = entries(path, out).unwrap_or_default();
+    // One clone in a folder may be what a student handed in.
+    let clones = path.to_string_lossy().ends_with("-submissions");
+    let named = clones || path.join("submission_metadata.yml").is_file();
+    !is_one(path)
+        && match &all[..] {
+            _ if named || all.iter().any(|(n, _)| platforms(n)) => true,
+            [(_, only)] if only.is_dir() => is_download(only, out),
+            _ => false,
+        }
+}
+
+/// The submissions of a folder, or of an archive of a class.
+fn class(folder: &Path, out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
+    if folder.is_file() {
+        let number = fs::read_dir(unpacked).map_or(0, Iterator::count);
+        let into = unpacked.join(number.to_string());
+        unpack(folder, &into).with_context(|| folder.display().to_string())?;
+        return class(&into, out, unpacked);
+    }
+    let all = entries(folder, out)?;
+    // Downloads of several platforms may be in one folder.
+    if !all.is_empty() && all.iter().all(|(_, path)| is_download(path, out)) {
+        let each = all.iter().map(|(_, path)| class(path, out, unpacked));
+        return Ok(each.collect::<Result<Vec<_>>>()?.concat());
+    }
+    if let [(_, only)] = &all[..]
+        && only.is_dir()
+        && !leads_to_one(only, out)
+    {
+        return class(only, out, unpacked);
+    }
+    let metadata = folder.join("submission_metadata.yml");
+    let gradescope = match fs::read_to_string(&metadata) {
+        Ok(text) => {
+            platform::gradescope(&text).with_context(|| format!("{} cannot be read", metadata.display()))?
+        }
+        Err(_) => BTreeMap::new(),
+    };
+    let clones = all.iter().filter(|(_, path)| path.join(".git").exists());
+    let clones: Vec<String> = clones.map(|(name, _)| name.clone()).collect();
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let github = platform::github(&name, &clones);
+    // Numbers of files are unique in Canvas: where they are not, the names only look like Canvas'.
+    let canvas: Vec<Option<(Owner, u64)>> = all.iter().map(|(name, _)| platform::canvas(name)).collect();
+    let numbers: Vec<u64> = canvas.iter().flatten().map(|(_, file)| *file).collect();
+    let canvas_named = numbers.iter().collect::<BTreeSet<_>>().len() == numbers.len();
+    let mut owned: Vec<Submission> = Vec::new();
+    let (mut gradescope, mut github) = (gradescope, github);
+    for ((name, path), canvas) in all.into_iter().zip(canvas) {
+        let canvas = canvas
+            .filter(|_| canvas_named && path.is_file())
+            .map(|(owner, _)| owner);
+        let shared = platform::moodle(&name).or(canvas);
+        if let Some(owner) = shared {
+            match owned
+                .iter_mut()
+                .find(|s| s.name == owner.name && s.student == owner.student)
+            {
+                Some(known) => known.paths.push(path),
+                None => owned.push(Submission::new(path, owner)),
+            }
+            continue;
+        }
+        let owner = gradescope.remove(&name).or_else(|| github.remove(&name));
+        let own = || {
+            let name = if path.is_dir() { &name } else { stem(&name) };
+            Owner {
+                name: name.to_owned(),
+                ..Owner::default()
+            }
+        };
+        let owner = owner.unwrap_or_else(own);
+        owned.push(Submission::new(path, owner));
+    }
+    Ok(owned)
+}
+
+/// Whether an archive is one of several submissions: a platform's, or with exercises in several folders.
+fn is_class_archive(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some(file) = fs::File::open(path).ok().filter(|_| is_archive(&name)) else {
+        return false;
+    };
+    let (mut platforms, mut roots) = (false, BTreeSet::new());
+    let read = archive::entries(file, |entry, _| {
+        let mut parts = entry.path.split('/');
+        let last = entry.path.rsplit('/').next().unwrap_or_default().to_lowercase();
+        platforms |= parts.any(|p| platform::moodle(p).is_some())
+            || last == "submission_metadata.yml"
+            || (platform::canvas(&last).is_some() && (is_archive(&last) || last.ends_with(".rs")));
+        if let Ok(Place::Source { root, .. }) = placed(&entry.path) {
+            roots.insert(root);
+        } else if is_archive(&last) && !last.contains("lesson") && !last.starts_with('.') {
+            roots.insert(entry.path.clone());
+        }
+        Ok(())
+    });
+    read.is_ok() && (platforms || roots.len() > 1)
+}
+
+/// Unpacks an archive of a class: plain files only, none outside of `into`.
+fn unpack(path: &Path, into: &Path) -> Result<()> {
+    fs::create_dir_all(into)?;
+    let mut left = ALL;
+    archive::entries(fs::File::open(path)?, |entry, content| {
+        let parts: Vec<&str> = entry
+            .path
+            .split('/')
+            .filter(|p| !p.is_empty() && *p != ".")
+            .collect();
+        let skipped = parts.iter().any(|p| *p == ".." || is_litter(p) || is_build(p));
+        if entry.kind != Kind::File || skipped || parts.is_empty() {
+            return Ok(());
+        }
+        let to = into.join(parts.join("/"));
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let most = FILE.min(left);
+        let mut file = fs::File::create_new(&to)?;
+        let written = std::io::copy(&mut content.take(most + 1), &mut file)?;
+        ensure!(written <= most, "{} is too large", entry.path);
+        left -= written;
+        Ok(())
+    })
+}
+
+/// Gives each submission a name of its own that can be a folder of the grades.
+fn distinguish(all: &mut [Submission]) {
+    let mut used = BTreeSet::new();
+    for one in all {
+        let name = folder_name(&one.name);
+        let numbered = (2..).map(|n| format!("{name}~{n}"));
+        let free = std::iter::once(name.clone())
+            .chain(numbered)
+            .find(|n| !used.contains(n));
+        one.name = free.unwrap_or(name);
+        used.insert(one.name.clone());
+    }
+}
+
+/// A name of plain signs, which is none of our own files.
+fn folder_name(raw: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || " -_.,()@'+=~&#".contains(c);
+    let mut name: String = raw.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    while name.len() > 200 {
+        name.pop();
+    }
+    let name = name.trim().trim_end_matches('.');
+    // What begins with a dot is the grader's own, too.
+    let own = name.is_empty() || name.starts_with('.') || marks::OWN.contains(&&*name.to_lowercase());
+    if own {
+        format!("_{}", name.trim_start_matches('.'))
+    } else {
+        name.to_owned()
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/named.rs"]
+mod tests;

@@ -9,7 +9,7 @@ use grader::{
     solution_call,
 };
 
-use crate::late::{Policy, late};
+use crate::late::Policy;
 
 use super::{
     Clock,
@@ -59,6 +59,7 @@ impl Bench {
         let mut grade = Grade {
             schema: SCHEMA,
             submission: submission.name.clone(),
+            origin: Default::default(),
             submitted: None,
             digest: String::new(),
             course: self.course.clone(),
@@ -79,10 +80,6 @@ impl Bench {
             Ok(taken) => {
                 grade.digest = taken.digest();
                 grade.left_out = taken.left_out.clone();
-                grade.submitted = taken.submitted(self.clock);
-                if let (Some(due), Some(policy), Some(at)) = (self.due, &self.late, grade.submitted) {
-                    grade.late = late(policy, due, at);
-                }
                 let any = taken.lessons.keys().any(|l| self.lessons.contains_key(l));
                 if any || !self.wanted.is_empty() {
                     return (grade, Some(taken));

@@ -12,13 +12,15 @@ pub fn results(grade: &Grade) -> Result<String> {
     let mut tests: Vec<Value> = grade.exercises().map(|e| test(grade, e)).collect();
     let graded = grade.status == Status::Graded;
     if !graded || tests.is_empty() {
-        let message = match sheets::why(grade) {
-            why if why.is_empty() => sheets::status(grade.status).to_owned(),
-            why => why,
+        let why = sheets::why(grade);
+        let message = if why.is_empty() {
+            sheets::status(grade.status)
+        } else {
+            &why
         };
         let name = "the submission could be graded";
-        // The reporter divides by the number of tests, so there must be one.
-        tests = vec![one(name, "error", 0.0, &message)];
+        // The reporter divides by the number of tests, so there must be one. It reports no points, because `max_score` is 0.
+        tests = vec![one(name, "error", 0.0, message)];
     }
     let status = match () {
         () if !graded || tests.iter().any(|t| t["status"] == "error") => "error",

@@ -6,16 +6,20 @@ pub const TOLD: usize = 12_000;
 /// Characters that change the reading direction or are invisible, with which a name could imitate another one, and
 /// characters that XML forbids.
 fn sly(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Printable text in lines; all other characters become `�`.
+/// Printable text in lines; all other characters are escaped: `\u{202e}`.
 pub fn text(raw: &str) -> String {
-    let odd = |c: char| sly(c) || (c.is_control() && c != '\n' && c != '\t');
-    raw.replace("\r\n", "\n")
-        .chars()
-        .map(|c| if odd(c) { '\u{fffd}' } else { c })
-        .collect()
+    let mut out = String::with_capacity(raw.len());
+    for c in raw.replace("\r\n", "\n").chars() {
+        if sly(c) || (c.is_control() && c != '\n' && c != '\t') {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Printable text in one line.
@@ -43,6 +47,11 @@ pub fn cut(raw: &str, width: usize) -> String {
         return line;
     }
     line.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// One line, cut and filled to `width` columns, of which the last two are empty.
+pub fn padded(raw: &str, width: usize) -> String {
+    format!("{:<width$}", cut(raw, width - 2))
 }
 
 /// A cell that no spreadsheet interprets as a formula.
@@ -106,9 +115,9 @@ mod tests {
     fn hostile_text_is_escaped() {
         assert_eq!(
             text("a\u{0}\u{1b}[31m\r\nb\u{202e}"),
-            "a\u{fffd}\u{fffd}[31m\nb\u{fffd}"
+            "a\\u{0}\\u{1b}[31m\nb\\u{202e}"
         );
-        assert_eq!(line(" a\n\tb \r c"), "a b \u{fffd} c");
+        assert_eq!(line(" a\n\tb \r c"), "a b \\u{d} c");
         for formula in [
             "=cmd()",
             "+1",

@@ -4,13 +4,12 @@ use anyhow::Result;
 use grader::grades::{ExerciseGrade, Grade, Status};
 use serde_json::{Value, json};
 
-use super::{clean, sheets, state};
+use super::{clean, mark, sheets, state};
 
-/// One test per exercise. The score at the top level is the mark after the penalty, which overrides their sum.
+/// One test per exercise. The score at the top level is the mark after the penalty, which overrides their sum. Without a
+/// mark there is neither score nor test: Gradescope then shows the output, and that the autograder gave no score.
 pub fn results(grade: &Grade) -> Result<String> {
-    let tests: Vec<Value> = grade.exercises().map(test).collect();
-    let results = json!({
-        "score": if grade.status == Status::Graded { (grade.mark() * 100.0).round() / 100.0 } else { 0.0 },
+    let mut results = json!({
         "execution_time": grade.seconds.max(0.0).round() as u64,
         "output": output(grade),
         "output_format": "text",
@@ -19,13 +18,16 @@ pub fn results(grade: &Grade) -> Result<String> {
         "visibility": "visible",
         // Only the instructor sees what a student's code printed.
         "stdout_visibility": "hidden",
-        "tests": tests,
         "extra_data": {
             "course": grade.course,
             "digest": grade.digest,
             "seed": grade.seed.to_string(),
         },
     });
+    if let Some(mark) = mark(grade) {
+        results["score"] = json!((mark * 100.0).round() / 100.0);
+        results["tests"] = grade.exercises().map(test).collect();
+    }
     Ok(serde_json::to_string_pretty(&results)? + "\n")
 }
 
@@ -64,6 +66,9 @@ fn output(grade: &Grade) -> String {
     let mut out = format!("{} of {} points\n", grade.points(), grade.of());
     if grade.status != Status::Graded {
         out = format!("not graded: {}\n", sheets::status(grade.status));
+    }
+    if let Some(why) = &grade.origin.late_unknown {
+        out.push_str(&format!("lateness unknown: {}\n", clean::line(why)));
     }
     if let Some(late) = &grade.late {
         let percent = clean::points(late.percent);

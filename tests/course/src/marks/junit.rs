@@ -128,6 +128,9 @@ fn lesson(folder: &str, grade: &Grade, lesson: &LessonGrade) -> Suite {
     let points: u32 = lesson.exercises.iter().map(|e| e.points).sum();
     let of: u32 = lesson.exercises.iter().map(|e| e.of).sum();
     suite.properties = vec![("points", points.to_string()), ("of", of.to_string())];
+    if let Some(why) = &grade.origin.late_unknown {
+        suite.properties.push(("late_unknown", why.clone()));
+    }
     if let Some(late) = &grade.late {
         suite
             .properties

@@ -9,9 +9,12 @@ use grader::grades::{ExerciseGrade, Grade, Status};
 pub struct Entry {
     pub folder: String,
     pub grade: Grade,
+    /// Whether the exports for platforms contain it: not if there is a roster without it, because a platform rejects or
+    /// misassigns rows of unknown students.
+    pub listed: bool,
 }
 
-/// All submissions of a folder, ordered by name.
+/// All submissions of a folder, ordered by the student's name.
 #[derive(Default)]
 pub struct Class {
     pub entries: Vec<Entry>,
@@ -50,14 +53,23 @@ impl Class {
             "{} contains no grade.json; `cargo course grade` writes them",
             dir.display()
         );
-        class.entries.sort_by(|a, b| a.folder.cmp(&b.folder));
+        class
+            .entries
+            .sort_by(|a, b| (a.grade.name(), &a.folder).cmp(&(b.grade.name(), &b.folder)));
         class.damaged.sort();
         Ok(class)
     }
 
     fn read(&mut self, path: &Path, folder: String) {
         match Grade::load(&path.join("grade.json")) {
-            Ok(grade) => self.entries.push(Entry { folder, grade }),
+            Ok(grade) => {
+                let listed = true;
+                self.entries.push(Entry {
+                    folder,
+                    grade,
+                    listed,
+                });
+            }
             Err(error) => self.damaged.push((folder, format!("{error:#}"))),
         }
     }

@@ -8,7 +8,7 @@ mod load;
 mod page;
 mod roster;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 mod sheets;
 mod table;
 #[cfg(test)]
@@ -25,7 +25,7 @@ use anyhow::{Context, Result, bail, ensure};
 pub use clean::markup;
 use grader::{grades::Grade, tell::Ink};
 use load::{Class, Entry, kept, mark, state};
-use roster::Roster;
+pub use roster::Roster;
 
 use crate::late::{self, Policy};
 
@@ -45,8 +45,8 @@ pub struct Options {
     /// File to write, or folder for formats with one file per submission [default: the terminal, or DIR]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// CSV that lists who handed in what, with the column `submission` and any of `name`, `email`, `id`, `login`, `canvas`,
-    /// `section`, `submitted`
+    /// CSV of the students, such as an export of your platform. Columns: `submission`, `name`, `email`, `id`, `login`,
+    /// `canvas`, `section`, `submitted`
     #[arg(long, value_name = "FILE.csv")]
     roster: Option<PathBuf>,
     /// For Moodle and Canvas: write one column of this name instead of one per lesson
@@ -91,14 +91,25 @@ enum Format {
     All,
 }
 
+/// Files that are written into the folder of the grades, beside a folder per submission.
+pub const OWN: [&str; 7] = [
+    "index.html",
+    "marks.csv",
+    "moodle.csv",
+    "canvas.csv",
+    "junit.xml",
+    "marks.json",
+    "grade.json",
+];
+
 /// Writes every format into `dir`: pages, CSV, JUnit XML, JSON, and each submission's `results.json` (Gradescope) and
 /// `classroom.json` (GitHub Classroom).
 ///
 /// # Errors
-/// Returns an error if `dir` contains no grade or cannot be written to.
-#[allow(dead_code, reason = "grading calls it at its end")]
+/// Returns an error if `dir` contains no grade, or if any file cannot be written; the others are written all the same.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only grading calls it"))]
 pub fn write_all(dir: &Path) -> Result<()> {
-    everything(&Class::load(dir)?, dir, &Roster::default(), None)?;
+    folder(&Class::load(dir)?, dir, Format::All, None)?;
     Ok(())
 }
 
@@ -112,20 +123,24 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         Some(path) => Roster::load(path)?,
         None => Roster::default(),
     };
+    let unmatched = roster.unmatched(&class);
     recount(&mut class, &roster, options)?;
     let column = options.column.as_deref();
     match options.format {
-        Format::Table => print_or_write(options, &table::table(&class, ink(options)))?,
-        Format::Csv => print_or_write(options, &sheets::csv(&class)?)?,
-        Format::Moodle => print_or_write(options, &sheets::moodle(&class, &roster, column)?)?,
-        Format::Canvas => print_or_write(options, &sheets::canvas(&class, &roster, column)?)?,
-        Format::Junit => print_or_write(options, &junit::xml(&class))?,
-        Format::Json => print_or_write(options, &json(&class)?)?,
         Format::Gradescope | Format::Github | Format::Pages | Format::All => {
-            folder(&class, &roster, options)?
+            let out = options.out.as_deref().unwrap_or(&options.dir);
+            ensure!(
+                !out.is_file(),
+                "{} is a file; this format writes a folder",
+                out.display()
+            );
+            let written = folder(&class, out, options.format, column)?;
+            println!("{written} files in {}", out.display());
         }
+        Format::Table => print_or_write(options, &table::table(&class, ink(options)))?,
+        other => print_or_write(options, &text(&class, other, column)?)?,
     }
-    for line in roster.unmatched(&class) {
+    for line in unmatched {
         eprintln!("cargo course: {line}");
     }
     for (folder, why) in &class.damaged {
@@ -150,30 +165,64 @@ fn ink(options: &Options) -> Ink {
     }
 }
 
-/// Writes a format with one file per submission into `--out`, or into the folder that the grades were read from.
-fn folder(class: &Class, roster: &Roster, options: &Options) -> Result<()> {
-    let out = options.out.as_deref().unwrap_or(&options.dir);
-    ensure!(
-        !out.is_file(),
-        "{} is a file; this format writes a folder",
-        out.display()
-    );
-    let written = match options.format {
-        Format::Gradescope => each(class, out, "results.json", gradescope::results)?,
-        Format::Github => each(class, out, "classroom.json", classroom::results)?,
-        Format::Pages => pages(class, out)?,
-        _ => everything(class, out, roster, options.column.as_deref())?,
-    };
-    println!("{written} files in {}", out.display());
-    Ok(())
+/// The text of a format with one file.
+fn text(class: &Class, format: Format, column: Option<&str>) -> Result<String> {
+    match format {
+        Format::Csv => sheets::csv(class),
+        Format::Moodle => sheets::moodle(class, column),
+        Format::Canvas => sheets::canvas(class, column),
+        Format::Junit => Ok(junit::xml(class)),
+        Format::Pages => Ok(page::class(class)),
+        _ => json(class),
+    }
+}
+
+/// Writes a format with one file per submission, or all formats, and returns the number of files. What cannot be written does
+/// not stop the rest.
+fn folder(class: &Class, out: &Path, format: Format, column: Option<&str>) -> Result<usize> {
+    type Writer = fn(&Grade) -> Result<String>;
+    let each: [(Format, &str, Writer); 3] = [
+        (Format::Pages, "grade.html", |grade| Ok(page::student(grade))),
+        (Format::Gradescope, "results.json", gradescope::results),
+        (Format::Github, "classroom.json", classroom::results),
+    ];
+    let one = [
+        (Format::Pages, OWN[0]),
+        (Format::Csv, OWN[1]),
+        (Format::Moodle, OWN[2]),
+        (Format::Canvas, OWN[3]),
+        (Format::Junit, OWN[4]),
+        (Format::Json, OWN[5]),
+    ];
+    let wanted = |other: Format| format == Format::All || format == other;
+    let mut files = Vec::new();
+    for entry in &class.entries {
+        let of = each.iter().filter(|(format, ..)| wanted(*format));
+        files.extend(of.map(|(_, name, by)| (out.join(&entry.folder).join(name), by(&entry.grade))));
+    }
+    let of = one.into_iter().filter(|(format, _)| wanted(*format));
+    files.extend(of.map(|(format, name)| (out.join(name), text(class, format, column))));
+    let count = files.len();
+    let failed: Vec<String> = files
+        .into_iter()
+        .filter_map(|(path, text)| {
+            let written = text.and_then(|text| {
+                let folder = path.parent().unwrap_or(out);
+                fs::create_dir_all(folder)
+                    .with_context(|| format!("{} cannot be created", folder.display()))?;
+                put(&path, text)
+            });
+            written.err().map(|e| format!("{e:#}"))
+        })
+        .collect();
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    Ok(count)
 }
 
 /// Computes lateness from the options, with the times of the roster if it has them.
 fn recount(class: &mut Class, roster: &Roster, options: &Options) -> Result<()> {
     for entry in &mut class.entries {
-        if let Some(time) = roster.get(entry).and_then(|r| r.submitted) {
-            entry.grade.submitted = Some(time);
-        }
+        entry.listed = roster.sign(&mut entry.grade) || roster.is_empty();
     }
     let (Some(due), Some(mut policy)) = (&options.due, options.late) else {
         return Ok(());
@@ -190,7 +239,7 @@ fn recount(class: &mut Class, roster: &Roster, options: &Options) -> Result<()> 
         policy.cap = cap;
     }
     for Entry { grade, .. } in &mut class.entries {
-        grade.late = grade.submitted.and_then(|s| late::late(&policy, due, s));
+        late::settle(grade, Some((&policy, due)));
     }
     Ok(())
 }
@@ -222,36 +271,4 @@ pub fn put(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
 fn json(class: &Class) -> Result<String> {
     let grades: Vec<&Grade> = class.entries.iter().map(|e| &e.grade).collect();
     Ok(serde_json::to_string_pretty(&grades)? + "\n")
-}
-
-fn each(class: &Class, out: &Path, name: &str, by: impl Fn(&Grade) -> Result<String>) -> Result<usize> {
-    for entry in &class.entries {
-        let folder = out.join(&entry.folder);
-        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be created", folder.display()))?;
-        put(&folder.join(name), &by(&entry.grade)?)?;
-    }
-    Ok(class.entries.len())
-}
-
-fn pages(class: &Class, out: &Path) -> Result<usize> {
-    let written = each(class, out, "grade.html", |grade| Ok(page::student(grade)))?;
-    put(&out.join("index.html"), page::class(class))?;
-    Ok(written + 1)
-}
-
-fn everything(class: &Class, out: &Path, roster: &Roster, column: Option<&str>) -> Result<usize> {
-    let mut written = pages(class, out)?;
-    written += each(class, out, "results.json", gradescope::results)?;
-    written += each(class, out, "classroom.json", classroom::results)?;
-    let files = [
-        ("marks.csv", sheets::csv(class)?),
-        ("moodle.csv", sheets::moodle(class, roster, column)?),
-        ("canvas.csv", sheets::canvas(class, roster, column)?),
-        ("junit.xml", junit::xml(class)),
-        ("marks.json", json(class)?),
-    ];
-    for (name, text) in &files {
-        put(&out.join(name), text)?;
-    }
-    Ok(written + files.len())
 }

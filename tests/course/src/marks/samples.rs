@@ -61,6 +61,7 @@ pub fn graded(name: &str, won: usize) -> Grade {
     Grade {
         schema: SCHEMA,
         submission: name.into(),
+        origin: Default::default(),
         submitted: Some(1_795_000_000),
         digest: "7d1a54127b222502f5b79b5fb0803061152a44f92b37e23c6527baf665d4da9a".into(),
         course: Course {
@@ -94,7 +95,8 @@ pub fn class() -> Vec<Grade> {
     });
     let mut unreadable = graded("cem", 0);
     (unreadable.status, unreadable.lessons) = (Status::Unreadable, Vec::new());
-    unreadable.reason = Some("the archive is damaged: unexpected end of file".into());
+    unreadable.reason =
+        Some("could not be read, because the archive is damaged: unexpected end of file".into());
     let mut refused = graded("dana", 0);
     (refused.status, refused.lessons) = (Status::Refused, Vec::new());
     refused.reason = Some("it contains 3 GiB; at most 4 MiB can be handed in".into());

@@ -1,9 +1,9 @@
 //! Spreadsheets: our own, and those that Moodle and Canvas import.
 
 use anyhow::{Context, Result};
-use grader::grades::{Grade, Status};
+use grader::grades::{Grade, Status, Student};
 
-use super::{Class, clean, kept, mark, roster::Roster, state};
+use super::{Class, Entry, clean, kept, mark, state};
 use crate::late::rfc3339;
 
 /// Maximum characters of the feedback for Moodle.
@@ -23,7 +23,9 @@ fn written(rows: impl IntoIterator<Item = Vec<String>>) -> Result<String> {
 /// One row per submission: points of each exercise, their sum, possible points, penalty, mark.
 pub fn csv(class: &Class) -> Result<String> {
     let exercises = class.exercises();
-    let mut head: Vec<String> = ["submission", "status", "submitted"].map(String::from).into();
+    let mut head: Vec<String> = ["submission", "name", "status", "submitted", "submitted_by"]
+        .map(String::from)
+        .into();
     head.extend(exercises.iter().map(|(id, ..)| clean::cell(id)));
     let rest = [
         "points",
@@ -41,8 +43,10 @@ pub fn csv(class: &Class) -> Result<String> {
         let grade = &entry.grade;
         let mut row = vec![
             clean::cell(&entry.folder),
+            clean::cell(&grade.origin.student.name),
             status(grade.status).into(),
             grade.submitted.map(rfc3339).unwrap_or_default(),
+            clean::cell(&grade.origin.dated),
         ];
         row.extend(exercises.iter().map(|(id, ..)| {
             let found = grade.exercises().find(|e| e.id == *id);
@@ -51,11 +55,19 @@ pub fn csv(class: &Class) -> Result<String> {
         let graded = grade.status == Status::Graded;
         let if_graded = |text: String| if graded { text } else { String::new() };
         let late = grade.late.as_ref();
+        let unknown = || {
+            grade
+                .origin
+                .late_unknown
+                .as_ref()
+                .map_or("", |_| "unknown")
+                .to_owned()
+        };
         row.extend([
             if_graded(grade.points().to_string()),
             if_graded(grade.of().to_string()),
-            late.map(|l| l.seconds.to_string()).unwrap_or_default(),
-            late.map(|l| clean::points(l.percent)).unwrap_or_default(),
+            late.map_or_else(unknown, |l| l.seconds.to_string()),
+            late.map_or_else(unknown, |l| clean::points(l.percent)),
             mark(grade).map(clean::points).unwrap_or_default(),
             clean::cell(&why(grade)),
             clean::cell(&grade.course.version),
@@ -70,18 +82,23 @@ pub fn csv(class: &Class) -> Result<String> {
 pub fn status(status: Status) -> &'static str {
     match status {
         Status::Graded => "graded",
-        Status::Unreadable => "unreadable",
+        Status::Unreadable => "could not be read",
         Status::Refused => "refused",
     }
 }
 
-/// Why there is no mark, or why a lesson was stopped.
+/// Why there is no mark, why lateness is unknown, or why a lesson was stopped.
 pub fn why(grade: &Grade) -> String {
     let stopped = grade.lessons.iter().filter_map(|l| {
         let why = l.stopped.as_ref()?;
         Some(format!("lesson {}: {why}", l.lesson))
     });
-    let all: Vec<String> = grade.reason.iter().cloned().chain(stopped).collect();
+    let late = grade
+        .origin
+        .late_unknown
+        .iter()
+        .map(|why| format!("lateness unknown: {why}"));
+    let all: Vec<String> = grade.reason.iter().cloned().chain(late).chain(stopped).collect();
     clean::cut(&all.join("; "), 300)
 }
 
@@ -126,7 +143,7 @@ impl Columns {
 }
 
 /// For Moodle's Grades, Import, CSV file: columns that identify a user, columns of marks, one of feedback.
-pub fn moodle(class: &Class, roster: &Roster, column: Option<&str>) -> Result<String> {
+pub fn moodle(class: &Class, column: Option<&str>) -> Result<String> {
     let columns = Columns::of(class, column);
     let mut head: Vec<String> = ["Full name", "ID number", "Username", "Email address"]
         .map(String::from)
@@ -134,13 +151,9 @@ pub fn moodle(class: &Class, roster: &Roster, column: Option<&str>) -> Result<St
     head.extend(columns.names.iter().map(|(name, _)| name.clone()));
     head.push("Feedback".into());
     let mut rows = vec![head];
-    for (entry, student) in roster.rows(class) {
-        let mut row = vec![
-            clean::cell(&student.name),
-            student.id,
-            student.login,
-            student.email,
-        ];
+    for entry in class.entries.iter().filter(|e| e.listed) {
+        let [name, id, login, email, ..] = student(entry);
+        let mut row = vec![name, id, login, email];
         row.extend(columns.marks(&entry.grade));
         row.push(feedback(&entry.grade));
         rows.push(row);
@@ -148,11 +161,30 @@ pub fn moodle(class: &Class, roster: &Roster, column: Option<&str>) -> Result<St
     written(rows)
 }
 
+/// Name, ID, login, email, Canvas' number and section. If nothing is known of the student, the submission has to do.
+fn student(entry: &Entry) -> [String; 6] {
+    let known = &entry.grade.origin.student;
+    let id = if *known == Student::default() {
+        &entry.grade.submission
+    } else {
+        &known.id
+    };
+    [
+        entry.grade.name(),
+        id,
+        &known.login,
+        &known.email,
+        &known.canvas,
+        &known.section,
+    ]
+    .map(clean::cell)
+}
+
 /// The feedback beside a mark, without markup, because Moodle would interpret it.
 fn feedback(grade: &Grade) -> String {
     let mut parts = Vec::new();
     if grade.status != Status::Graded {
-        parts.push(format!("not graded: {}", why(grade)));
+        parts.push(why(grade));
     } else {
         parts.push(format!("{} of {} points", grade.points(), grade.of()));
         if let Some(late) = &grade.late {
@@ -181,7 +213,7 @@ fn feedback(grade: &Grade) -> String {
 
 /// For Canvas' Gradebook, Import: `Student`, `ID`, `SIS User ID`, `SIS Login ID`, `Section`, then a column per
 /// assignment; the second row contains the possible points.
-pub fn canvas(class: &Class, roster: &Roster, column: Option<&str>) -> Result<String> {
+pub fn canvas(class: &Class, column: Option<&str>) -> Result<String> {
     let columns = Columns::of(class, column);
     let mut head: Vec<String> = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
         .map(String::from)
@@ -190,10 +222,11 @@ pub fn canvas(class: &Class, roster: &Roster, column: Option<&str>) -> Result<St
     let mut possible: Vec<String> = ["    Points Possible", "", "", "", ""].map(String::from).into();
     possible.extend(columns.names.iter().map(|(_, of)| of.to_string()));
     let mut rows = vec![head, possible];
-    for (entry, student) in roster.rows(class) {
+    for entry in class.entries.iter().filter(|e| e.listed) {
+        let [name, id, login, _, canvas, section] = student(entry);
         // Canvas treats every row whose first cell contains these words as the row of possible points.
-        let name = clean::cell(&student.name).replace("Points Possible", "Points possible");
-        let mut row = vec![name, student.canvas, student.id, student.login, student.section];
+        let name = name.replace("Points Possible", "Points possible");
+        let mut row = vec![name, canvas, id, login, section];
         row.extend(columns.marks(&entry.grade));
         rows.push(row);
     }

@@ -14,7 +14,7 @@ pub fn table(class: &Class, ink: Ink) -> String {
     // Points, penalty, mark and state take 34 columns, a name at least 20; signs are shown if they fit.
     let shown = width <= WIDTH - 54;
     let name = WIDTH - 34 - if shown { width } else { 0 };
-    let mut title = format!("{:<name$}", "submission");
+    let mut title = format!("{:<name$}", "student");
     if shown {
         for (lesson, ids) in &signs {
             title.push_str(&format!("{:<1$}", clean::cut(lesson, 2), ids.len().max(2) + 1));
@@ -24,7 +24,7 @@ pub fn table(class: &Class, ink: Ink) -> String {
     let mut out = format!("{}\n", ink.bold(&title));
     for entry in &class.entries {
         let grade = &entry.grade;
-        out.push_str(&format!("{:<name$}", clean::cut(&entry.folder, name - 2)));
+        out.push_str(&clean::padded(grade.name(), name));
         for (_, ids) in signs.iter().filter(|_| shown) {
             for id in ids {
                 out.push_str(&sign(grade, id, ink));
@@ -36,6 +36,13 @@ pub fn table(class: &Class, ink: Ink) -> String {
     }
     if shown && width > 0 {
         out.push_str(&ink.faint("\n+ right  x wrong  . to do  ? not run\n"));
+    }
+    if class
+        .entries
+        .iter()
+        .any(|e| e.grade.origin.late_unknown.is_some())
+    {
+        out.push_str(&ink.faint("? as penalty: lateness is unknown; a roster with `submitted` says it\n"));
     }
     out.push_str(&summary(class));
     out
@@ -71,10 +78,10 @@ fn numbers(grade: &Grade) -> String {
         return format!(" {:>9}{:>7}{:>7}", "–", "", "–");
     };
     let points = format!("{}/{}", grade.points(), grade.of());
-    let late = grade
-        .late
-        .as_ref()
-        .map_or_else(String::new, |l| format!("−{} %", clean::points(l.percent)));
+    let late = match &grade.late {
+        Some(late) => format!("−{} %", clean::points(late.percent)),
+        None => grade.origin.late_unknown.as_ref().map_or("", |_| "?").to_owned(),
+    };
     format!(" {points:>9}{late:>7}{:>7}", clean::points(mark))
 }
 
@@ -84,7 +91,7 @@ fn word(grade: &Grade, ink: Ink) -> String {
         Status::Graded if stopped => ink.yellow("stopped"),
         Status::Graded if grade.of() > 0 && grade.points() == grade.of() => ink.green("full"),
         Status::Graded => "part".into(),
-        Status::Unreadable => ink.red("unread"),
+        Status::Unreadable => ink.red("no mark"),
         Status::Refused => ink.red("refused"),
     }
 }

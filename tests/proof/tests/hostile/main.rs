@@ -289,11 +289,18 @@ fn a_run_goes_on_where_it_stopped_and_grades_anew_what_changed() {
     fs::write(&source, honest).unwrap();
     let load = || Grade::load(&out.join("ada/grade.json")).unwrap();
     assert_eq!(grade_one(&submission, &out, &["--require", "wings"]), Some(2));
-    assert_eq!(grade_one(&submission, &out, &[]), Some(0));
+    let clock = ["--clock", "file"];
+    assert_eq!(grade_one(&submission, &out, &clock), Some(0));
     let first = load();
     assert_eq!(first.points(), 12);
     let due = ["--due", "2026-01-01T00:00:00Z", "--late", "100%/day"];
+    // Nothing says when it was handed in, so nothing is deducted.
     assert_eq!(grade_one(&submission, &out, &due), Some(0));
+    assert!(load().origin.late_unknown.is_some() && load().late.is_none());
+    assert_eq!(
+        grade_one(&submission, &out, &[&due[..], &clock].concat()),
+        Some(0)
+    );
     let late = load();
     assert_eq!(late.mark(), 0.0);
     // Nothing was run again: it took as long, to the hundredth of a second, on the same seed.
@@ -389,10 +396,8 @@ fn what_cannot_be_read_is_said_and_stops_no_other() {
     for name in ["is-not-utf-8", "is-a-link-in-a-folder"] {
         let grade = grade(name);
         assert_eq!(grade.points(), 0, "{name}");
-        assert!(
-            grade.left_out.iter().any(|l| l.contains("lib.rs")),
-            "{name}: {grade:?}"
-        );
+        let mut said = grade.left_out.iter().chain(&grade.reason);
+        assert!(said.any(|l| l.contains("lib.rs")), "{name}: {grade:?}");
     }
     let part = grade("holds-only-a-part");
     assert!(told(&part).contains("iterations"), "{}", told(&part));

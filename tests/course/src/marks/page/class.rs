@@ -70,7 +70,7 @@ fn table(class: &Class) -> String {
     let mut out = String::from(
         "<section>\n<h2>Submissions</h2>\n<div class=\"scroll\">\n<table class=\"sort\">\n<thead><tr>",
     );
-    out.push_str(&column("submission", false));
+    out.push_str(&column("student", false));
     for (id, ..) in &exercises {
         out.push_str(&column(id, true));
     }
@@ -87,7 +87,7 @@ fn table(class: &Class) -> String {
 
 fn row(entry: &Entry, exercises: &[(String, String, u32)]) -> String {
     let grade = &entry.grade;
-    let name = markup(&clean::cut(&entry.folder, 34));
+    let name = markup(&clean::cut(grade.name(), 34));
     let mut out = format!(
         "<tr><th scope=\"row\"><a href=\"{}/grade.html\" title=\"{}\">{name}</a></th>",
         clean::step(&entry.folder),
@@ -118,13 +118,15 @@ fn row(entry: &Entry, exercises: &[(String, String, u32)]) -> String {
         Some(mark) => (grade.points().to_string(), clean::points(mark)),
         None => Default::default(),
     };
-    let late = grade.late.as_ref().map_or_else(String::new, |l| {
-        format!(
+    let late = match (&grade.late, &grade.origin.late_unknown) {
+        (Some(l), _) => format!(
             "<span title=\"{} late\">{}</span>",
             span(l.seconds),
             clean::points(l.percent)
-        )
-    });
+        ),
+        (None, Some(why)) => format!("<span title=\"{}\">unknown</span>", markup(&clean::line(why))),
+        (None, None) => String::new(),
+    };
     out.push_str(&format!(
         "<td class=\"number\">{points}</td><td class=\"number\">{late}</td><td class=\"number\"><b>{shown}</b></td>"
     ));

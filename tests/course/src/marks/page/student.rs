@@ -20,17 +20,17 @@ pub fn student(grade: &Grade) -> String {
         body.push_str("</ul>\n</section>\n");
     }
     body.push_str(&foot(grade));
-    document(
-        &format!("{}: grade", clean::cut(&grade.submission, 80)),
-        &body,
-        "",
-    )
+    document(&format!("{}: grade", clean::cut(grade.name(), 80)), &body, "")
 }
 
 fn head(grade: &Grade) -> String {
-    let name = markup(&clean::cut(&grade.submission, 200));
+    let name = markup(&clean::cut(grade.name(), 200));
+    let submission = match grade.name() == grade.submission {
+        true => String::new(),
+        false => format!(" · {}", markup(&clean::cut(&grade.submission, 200))),
+    };
     let mut out = format!(
-        "<p class=\"kicker\">Canopy {}</p>\n<h1>{name}</h1>\n",
+        "<p class=\"kicker\">Canopy {}{submission}</p>\n<h1>{name}</h1>\n",
         markup(&clean::line(&grade.course.version))
     );
     let (class, big, lead) = match (grade.status, mark(grade)) {
@@ -46,7 +46,7 @@ fn head(grade: &Grade) -> String {
         _ => (
             "none",
             "–".into(),
-            format!("Not graded: {}", sheets::status(grade.status)),
+            format!("No mark: {}", sheets::status(grade.status)),
         ),
     };
     out.push_str(&format!(
@@ -59,8 +59,18 @@ fn head(grade: &Grade) -> String {
             clean::points(late.percent)
         ));
     }
+    if let Some(why) = &grade.origin.late_unknown {
+        let why = markup(&clean::line(why));
+        out.push_str(&format!(
+            "<p>Lateness is unknown: {why}. Nothing was deducted.</p>\n"
+        ));
+    }
     if let Some(at) = grade.submitted {
-        out.push_str(&format!("<p>Handed in {}.</p>\n", time(at)));
+        let whose = match &*grade.origin.dated {
+            "" => String::new(),
+            dated => format!(" (by {})", markup(&clean::line(dated))),
+        };
+        out.push_str(&format!("<p>Handed in {}{whose}.</p>\n", time(at)));
     }
     out.push_str("</div>\n</div>\n");
     if let Some(reason) = &grade.reason {
@@ -149,7 +159,9 @@ fn foot(grade: &Grade) -> String {
     };
     fact("sandbox", &grade.sandbox.held.join(", "));
     fact("missing in the sandbox", &grade.sandbox.missing.join(", "));
-    fact("took", &format!("{:.1} s", grade.seconds.max(0.0)));
+    if grade.status == Status::Graded {
+        fact("took", &format!("{:.1} s", grade.seconds.max(0.0)));
+    }
     fact("seed of the checks' inputs", &grade.seed.to_string());
     fact("digest of the submission", &grade.digest);
     fact("digest of the course", &grade.course.digest);

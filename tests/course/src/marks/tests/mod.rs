@@ -64,6 +64,52 @@ fn every_format_is_written_and_reads_back() {
 }
 
 #[test]
+fn a_page_that_cannot_be_written_is_an_error_and_stops_no_other() {
+    let (_kept, dir) = graded();
+    for blocked in ["anna/grade.html", "marks.csv"] {
+        fs::create_dir_all(dir.join(blocked).join("x")).unwrap();
+    }
+    let error = format!("{:#}", write_all(&dir).unwrap_err());
+    assert!(
+        error.contains("anna/grade.html") && error.contains("marks.csv"),
+        "{error}"
+    );
+    assert!(dir.join("ben/grade.html").is_file() && dir.join("junit.xml").is_file());
+}
+
+#[test]
+fn an_unknown_lateness_is_shown_and_costs_nothing() {
+    let mut class = class();
+    class.entries.retain(|e| e.folder == "ben");
+    let ben = &mut class.entries[0].grade;
+    (ben.submitted, ben.origin.student.name) = (None, "Ben Li".into());
+    late::settle(ben, Some((&"50%/hour".parse().unwrap(), 1)));
+    let row = &records(&sheets::csv(&class).unwrap())[0];
+    assert_eq!(
+        (&*row["late_percent"], &*row["mark"], &*row["name"]),
+        ("unknown", "6", "Ben Li")
+    );
+    let grade = &class.entries[0].grade;
+    for (format, text) in [
+        ("moodle", sheets::moodle(&class, None).unwrap()),
+        ("gradescope", gradescope::results(grade).unwrap()),
+        ("junit", junit::xml(&class)),
+        ("student", page::student(grade)),
+        ("class", page::class(&class)),
+        ("table", table::table(&class, Ink { colour: false })),
+    ] {
+        assert!(text.contains("unknown"), "{format}: {text}");
+    }
+    for text in [
+        page::student(grade),
+        page::class(&class),
+        table::table(&class, Ink { colour: false }),
+    ] {
+        assert!(text.contains("Ben Li"), "{text}");
+    }
+}
+
+#[test]
 fn a_damaged_grade_does_not_stop_the_others() {
     let (_kept, dir) = graded();
     fs::write(dir.join("ben/grade.json"), "{").unwrap();
@@ -99,19 +145,20 @@ fn tables_have_points_penalties_marks_and_empty_cells() {
     let cem = row("cem");
     assert_eq!(
         (&*cem["mark"], &*cem["points"], &*cem["status"]),
-        ("", "", "unreadable")
+        ("", "", "could not be read")
     );
+    assert_eq!((&*cem["1.1"], &*cem["late_percent"]), ("", ""));
+    assert!(cem["reason"].contains("because the archive is damaged"));
     assert!(row("eve")["reason"].contains("cannot find value"));
 }
 
 #[test]
 fn no_cell_is_a_formula_or_has_two_lines() {
     let class = class();
-    let none = Roster::default();
     for text in [
         sheets::csv(&class),
-        sheets::moodle(&class, &none, None),
-        sheets::canvas(&class, &none, Some("=HYPERLINK(1)")),
+        sheets::moodle(&class, None),
+        sheets::canvas(&class, Some("=HYPERLINK(1)")),
     ] {
         let text = text.unwrap();
         let mut reader = csv::ReaderBuilder::new()
@@ -123,7 +170,7 @@ fn no_cell_is_a_formula_or_has_two_lines() {
                 cells += 1;
                 assert!(
                     !cell.starts_with(['=', '+', '-', '@', '\t', '\r'])
-                        && !cell.contains(['\n', '\u{0}', '\u{1b}']),
+                        && !cell.contains(['\n', '\u{0}', '\u{1b}', '\u{202e}']),
                     "{cell:?}"
                 );
             }
@@ -140,9 +187,13 @@ fn moodle_and_canvas_get_the_columns_that_they_read() {
         .retain(|e| ["anna", "ben", "cem"].contains(&&*e.folder));
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("class.csv");
-    fs::write(&path, "submission,name,email,id,login,canvas,section\nanna,\"Points Possible, Anna\",a@x.org,007,anna7,31,A\nben,Ben,b@x.org,008,ben8,32,A\nzoe,Zoe,z@x.org,9,zoe9,33,A\n").unwrap();
+    fs::write(&path, "submission,name,email,id,login,canvas,section\nanna,\"Anna, Points Possible\",a@x.org,007,anna7,31,A\nben,Ben,b@x.org,008,ben8,32,A\nzoe,Zoe,z@x.org,9,zoe9,33,A\n").unwrap();
     let roster = Roster::load(&path).unwrap();
-    let moodle = records(&sheets::moodle(&class, &roster, None).unwrap());
+    let unmatched = roster.unmatched(&class).join("\n");
+    for entry in &mut class.entries {
+        entry.listed = roster.sign(&mut entry.grade);
+    }
+    let moodle = records(&sheets::moodle(&class, None).unwrap());
     assert_eq!(moodle.len(), 2);
     assert_eq!(
         (
@@ -156,19 +207,19 @@ fn moodle_and_canvas_get_the_columns_that_they_read() {
         moodle[1]["Feedback"].contains("1.4 wrong: stays finite for huge logits"),
         "{moodle:?}"
     );
-    let text = sheets::canvas(&class, &roster, Some("Lesson 01 (4711)")).unwrap();
+    let text = sheets::canvas(&class, Some("Lesson 01 (4711)")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[0],
         "Student,ID,SIS User ID,SIS Login ID,Section,Lesson 01 (4711)"
     );
     assert_eq!(lines[1], "    Points Possible,,,,,11");
-    assert_eq!(lines[2], "\"Points possible, Anna\",31,007,anna7,A,11");
+    assert_eq!(lines[2], "\"Anna, Points possible\",31,007,anna7,A,11");
     assert_eq!(lines[3], "Ben,32,008,ben8,A,4.8");
-    let lines = roster.unmatched(&class).join("\n");
     assert!(
-        lines.contains("cem is not in the roster") && lines.contains("zoe of the roster handed in nothing"),
-        "{lines}"
+        unmatched.contains("cem is not in the roster")
+            && unmatched.contains("Zoe of the roster handed in nothing"),
+        "{unmatched}"
     );
 }
 
@@ -238,7 +289,7 @@ fn the_table_stays_within_eighty_columns_and_shows_every_state() {
     for part in [
         "full",
         "part",
-        "unread",
+        "no mark",
         "refused",
         "stopped",
         "−20 %",
