@@ -8,8 +8,6 @@ use anyhow::Result;
 use grader::tell::{Ink, wrap};
 use serde::Serialize;
 
-pub use look::on_path;
-
 /// One thing that the course can use.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Item {

@@ -73,7 +73,7 @@ enum Task {
         #[arg(long)]
         give_up: bool,
     },
-    /// Build the book and open it in your browser; works offline
+    /// Build the book and open it in your browser
     Book {
         /// Open a lesson (`01`) or an exercise (`1.2`) [default: the first page]
         what: Option<String>,

@@ -47,13 +47,6 @@ pub fn all(root: &Path) -> Vec<Item> {
             "tests of pages in a browser",
             "apt-get install chromium",
         ),
-        tool(
-            "mdBook",
-            &["mdbook"],
-            "--version",
-            "the book with search; `cargo course book` works without",
-            "cargo install mdbook --locked",
-        ),
     ]
 }
 
@@ -94,7 +87,7 @@ fn said(program: &Path, argument: &str) -> Option<String> {
 }
 
 /// Finds a program on the PATH.
-pub fn on_path(name: &str) -> Option<PathBuf> {
+fn on_path(name: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
     env::split_paths(&env::var_os("PATH")?)
         .map(|f| f.join(&name))

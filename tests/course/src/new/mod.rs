@@ -83,7 +83,7 @@ pub fn new(root: &Path, number: u32, title: &str) -> Result<String> {
     }
     for (path, start, addition) in LISTS {
         let text = fs::read_to_string(root.join(path)).with_context(|| path.to_owned())?;
-        let text = listed(&text, start, number, &fill(addition))
+        let text = listed(&without_draft(&text, number), start, number, &fill(addition))
             .with_context(|| format!("no line of {path} lists a lesson"))?;
         texts.push((path.to_owned(), text));
     }
@@ -101,6 +101,13 @@ pub fn new(root: &Path, number: u32, title: &str) -> Result<String> {
          Replace its example, and write the matrix of its checks: cargo course matrix --write\n"
     );
     Ok(out)
+}
+
+/// `text` without the entry of a lesson to come: a chapter of `SUMMARY.md` that has no file.
+fn without_draft(text: &str, number: u32) -> String {
+    let start = format!("- [{number:02} ");
+    let draft = |line: &&str| line.starts_with(&start) && line.trim_end().ends_with("]()");
+    text.split_inclusive('\n').filter(|line| !draft(line)).collect()
 }
 
 /// `text` with `addition` behind the last lesson before `number`. A lesson is listed by a line that begins with `start` and

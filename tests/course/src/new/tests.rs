@@ -34,6 +34,9 @@ fn a_lesson_is_listed_in_order() {
     let with = |number| listed(list, "- [", number, "NEW\n").unwrap();
     assert_eq!(with(14), "a\n- [08 X](x)\n- [10 Y](y)\nNEW\n\n- [z](z)\n");
     assert_eq!(with(9), "a\n- [08 X](x)\nNEW\n- [10 Y](y)\n\n- [z](z)\n");
+    let drafts = "- [08 X](x)\n- [09 Y: to come]()\n- [10 Z: to come]()\n";
+    assert_eq!(without_draft(drafts, 9), "- [08 X](x)\n- [10 Z: to come]()\n");
+    assert_eq!(without_draft(drafts, 8), drafts);
     let page = "# P\n\n## Lesson 01 · A\n\ntext\n\n## Lesson 03 · B\n\ntext\n";
     let with = |number| listed(page, "## Lesson ", number, "## Lesson NEW\n").unwrap();
     assert!(with(4).ends_with("B\n\ntext\n\n## Lesson NEW\n"));
