@@ -1,5 +1,6 @@
 //! `cargo course book`: builds the book as pages on this disk and opens it in a browser.
 
+mod include;
 mod pages;
 
 use std::{

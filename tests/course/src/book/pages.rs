@@ -5,6 +5,8 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
+use super::include::expanded;
+
 /// A line of the book's table of contents.
 #[derive(Debug, PartialEq)]
 enum Entry {
@@ -31,13 +33,15 @@ pub fn write(src: &Path, out: &Path) -> Result<()> {
     copy(src, out)?;
     for (at, (title, file)) in chapters.iter().enumerate() {
         let near = |to: Option<usize>| to.and_then(|i| chapters.get(i)).copied();
+        let path = src.join(file);
+        let page_folder = path.parent().unwrap_or(src).to_owned();
         let text = page(&Page {
             title,
             file,
             summary: &summary,
             before: near(at.checked_sub(1)),
             after: near(Some(at + 1)),
-            text: &read(file)?,
+            text: &expanded(&read(file)?, &page_folder)?,
         });
         let path = out.join(html_of(file));
         if let Some(folder) = path.parent() {
