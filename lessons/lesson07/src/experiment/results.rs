@@ -79,7 +79,7 @@ pub fn accuracy_plot(rows: &[Row]) -> LinePlot {
             .collect();
         plot = plot.with(Series::new(of[0].cure.name(), points));
     }
-    (plot.log_x, plot.percent, plot.y_range) = (true, true, Some((0.0, 1.0)));
+    (plot.log_x, plot.percent) = (true, true);
     plot.for_the_book().ticks_at(BATCHES.map(|b| b as f64))
 }
 
