@@ -14,6 +14,7 @@ pub struct Chosen {
     pub reason: Option<String>,
 }
 
+// ANCHOR: Settled
 /// The result of [`choose_device`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
@@ -22,6 +23,7 @@ pub struct Settled {
     /// Why it is the CPU, if `auto` could not open a CUDA device.
     pub reason: Option<String>,
 }
+// ANCHOR_END: Settled
 
 /// The device that `auto`, `cpu`, `cuda` or `cuda:N` selects. `open(N)` opens CUDA device N, or returns why it cannot.
 ///

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{farthest, random, voxel, voxel_to};
 use crate::{Cloud, CloudSource, Dataset};
 
+// ANCHOR: Subsample
 /// How to subsample a cloud, and to how many points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subsample {
@@ -18,6 +19,7 @@ pub enum Subsample {
     /// This many points, each the farthest from all before it.
     Farthest(usize),
 }
+// ANCHOR_END: Subsample
 
 /// Indices of the points that `what` keeps, without repetition. The same seed gives the same points.
 ///

@@ -14,9 +14,9 @@ use canopy::{
         AdadeltaConfig, AdagradConfig, AdamConfig, AdamState, LbfgsConfig, OptimConfig, RmspropConfig,
         SgdConfig,
     },
-    report::svg::{LinePlot, Series},
+    report::svg::{LinePlot, Mark, Series},
 };
-use descent::{ARRIVED, Descent, STEPS, descend};
+use descent::{ARRIVED, Descent, GOAL, START, STEPS, contours, descend};
 use grader::{
     cells,
     experiment::Report,
@@ -155,14 +155,21 @@ fn best(method: &Method) -> Result<(f64, Descent)> {
 }
 
 fn plot(descents: &[(&str, Descent)], report: &mut Report) {
-    let floor = (-16..=13)
-        .map(|i| f64::from(i) * 0.1)
-        .map(|x| (x, x * x))
-        .collect();
-    let mut paths =
-        LinePlot::new("Paths down the valley", "x", "y").with(Series::new("valley floor", floor).dashed());
-    let mut losses = LinePlot::new("Loss of each step", "step", "loss");
-    (losses.log_y, paths.size, losses.size) = (true, (640.0, 400.0), (640.0, 360.0));
+    let mut paths = LinePlot::new("Paths down the valley", "x", "y").for_the_book();
+    for (i, line) in contours().into_iter().enumerate() {
+        let name = if i == 0 { "equal loss" } else { "" };
+        paths = paths.with(Series::new(name, line).contour());
+    }
+    let ends = [(START, "start"), (GOAL, "goal")];
+    paths.marks = ends
+        .map(|([x, y], label)| Mark {
+            at: (x, y),
+            label: label.into(),
+        })
+        .into();
+    paths.size.1 = 350.0;
+    let mut losses = LinePlot::new("Loss after each step", "step", "loss").for_the_book();
+    losses.log_y = true;
     // The SGD, momentum and Adam of canopy take the same path as those of the lesson.
     let shown = descents
         .iter()

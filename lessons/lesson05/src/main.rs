@@ -10,13 +10,10 @@ mod experiment;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use canopy::{
-    profile::chrome,
-    report::profiled::{flame_plot, roofline_plot},
-};
+use canopy::{profile::chrome, report::profiled::roofline_plot};
 use experiment::{
     bottlenecks::{self, Trainer},
-    plots::{part, side_by_side},
+    plots::{amdahl_plot, part, side_by_side},
     results::{Case, csv, cures, few_spans, kernel_table, look, ms, profiles},
     roofline,
     sources::{Sources, TREES},
@@ -80,10 +77,13 @@ fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
 fn files(report: &mut Report, cases: &[Case], answer: &Lesson05) {
     let slow: Vec<_> = cases.iter().map(|c| (c.trainer, &c.slow)).collect();
     let fixed: Vec<_> = cases.iter().map(|c| (c.trainer, &c.fixed)).collect();
-    let before = side_by_side("Two steps of each trainer", &slow);
-    let after = side_by_side("Two steps of each trainer, cured", &fixed);
+    let guess = side_by_side("Two steps of each trainer", &slow, false);
+    let before = side_by_side("Two steps of each trainer, with names", &slow, true);
+    let after = side_by_side("Two steps of each trainer, cured", &fixed, true);
+    report.file("05-guess.svg", guess.svg());
     report.file("05-bottlenecks.svg", before.svg());
     report.file("05-cured.svg", after.svg());
+    report.file("05-amdahl.svg", amdahl_plot(answer).svg());
     for case in cases {
         let letter = case.trainer.letter();
         // Enough to look at; the whole run would be tens of megabytes.
@@ -92,10 +92,5 @@ fn files(report: &mut Report, cases: &[Case], answer: &Lesson05) {
         report.file(format!("{letter}.trace.json"), chrome(timeline).to_string());
         let kernels = kernel_table(answer, &few_spans(&case.slow));
         report.file(format!("{letter}.kernels.csv"), csv(&kernels));
-        if case.trainer == Trainer::Synchronisation {
-            let title = format!("Host time of trainer {letter}");
-            let plot = flame_plot(&case.slow.timeline, &title);
-            report.file("05-flame.svg", plot.svg());
-        }
     }
 }

@@ -2,7 +2,7 @@
 //! magnitudes of the gradients; the accuracy against the loss scale; bytes, and tensor cores.
 //!
 //! `cargo run -p lesson06` prints tables and writes three plots to `runs/lesson06`. `-- --reference` uses canopy's
-//! functions instead of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
+//! functions instead of yours, `-- --seed N` another seed, `-- --seeds N` repeats the trainings in all formats, `-- --out FOLDER` another folder, `-- --json` prints JSON.
 
 mod experiment;
 
@@ -23,25 +23,35 @@ fn main() -> ExitCode {
 }
 
 fn experiment(answer: &Lesson06, report: &mut Report) -> Result<()> {
-    let forest = train::forest(report.seed())?;
+    let seeds = report.seeds();
+    let forests = seeds.map(train::forest).collect::<Result<Vec<_>>>()?;
+    let forest = &forests[0];
     report.say(format!(
         "\nA quarter-wide PointNet is trained on {} trees of {POINTS} points in batches of {BATCH},\n\
          {EPOCHS} epochs in each format. All but fp32 is emulated: fp32 arithmetic, rounded at\n\
          the inputs and outputs of each operator. It shows accuracy, not speed.",
         forest.split.train.len()
     ));
-    let batches = train::drawn(&forest)?;
+    let batches = forests.iter().map(train::drawn).collect::<Result<Vec<_>>>()?;
     let mut ways = Vec::new();
     for way in &WAYS {
-        ways.push(train::train(&forest, answer, way, &batches)?);
+        let one = |i: usize| train::train(&forests[i], answer, way, &batches[i]);
+        ways.push((0..forests.len()).map(one).collect::<Result<Vec<_>>>()?);
         report.done(way.name);
     }
     report.table("formats", "", &results::formats(&ways));
     let mut scales = Vec::new();
-    for (format, powers) in [(FP16, &POWERS[..]), (BF16, &FEW)] {
-        let one = |&p: &i32| Ok((p, train::train(&forest, answer, &scaled(format, p), &batches)?));
-        scales.push((format.name, powers.iter().map(one).collect::<Result<Vec<_>>>()?));
-        report.done(&format!("{}, loss scales", format.name));
+    for (name, format, powers, dynamic) in [
+        ("fp16", FP16, &POWERS[..], false),
+        ("dynamic", FP16, &POWERS, true),
+        ("bf16", BF16, &FEW, false),
+    ] {
+        let one = |&p: &i32| {
+            let way = scaled(format, p, dynamic);
+            Ok((p, train::train(forest, answer, &way, &batches[0])?))
+        };
+        scales.push((name, powers.iter().map(one).collect::<Result<Vec<_>>>()?));
+        report.done(&format!("{name}, loss scales"));
     }
     report.table("loss_scales", "", &results::loss_scales(&scales));
     report.json("loss_scale_trainings", results::loss_scales_json(&scales));

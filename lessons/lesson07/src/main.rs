@@ -1,8 +1,8 @@
 //! The experiment of lesson 07: short trainings of a small PointNet against batch size, with and without the remedies; the
 //! loss around the weights where each ended; a range test; accumulation.
 //!
-//! `cargo run -p lesson07` prints tables and writes three plots to `runs/lesson07`. `-- --reference` uses canopy's
-//! functions instead of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
+//! `cargo run -p lesson07` prints tables and writes four plots to `runs/lesson07`. `-- --reference` uses canopy's
+//! functions instead of yours, `-- --seed N` another seed, `-- --seeds N` repeats the trainings, `-- --out FOLDER` another folder, `-- --json` prints JSON.
 
 mod experiment;
 
@@ -12,6 +12,7 @@ use anyhow::Result;
 use experiment::{
     accumulate::{self, LARGE, MICRO},
     results::{self, Row},
+    schedules,
     train::{Cure, EPOCHS, POINTS, Trees},
 };
 use grader::{
@@ -28,7 +29,8 @@ fn main() -> ExitCode {
 }
 
 fn experiment(answer: &Lesson07, report: &mut Report) -> Result<()> {
-    let trees = Trees::open(report.seed())?;
+    let forests = report.seeds().map(Trees::open).collect::<Result<Vec<_>>>()?;
+    let trees = &forests[0];
     report.say(format!(
         "\nA quarter-wide PointNet is trained on {} trees of {POINTS} points, {EPOCHS} epochs each time.",
         trees.0.split.train.len()
@@ -36,20 +38,9 @@ fn experiment(answer: &Lesson07, report: &mut Report) -> Result<()> {
     let mut rows = Vec::new();
     for cure in Cure::ALL {
         for batch in BATCHES {
-            let trained = trees.train(answer, cure, batch)?;
-            let around = if trained.loss.is_finite() {
-                trees.around(answer, &trained.model)?
-            } else {
-                Vec::new()
-            };
-            rows.push(Row {
-                cure,
-                batch,
-                steps: trained.steps,
-                loss: trained.loss,
-                accuracy: trained.accuracy,
-                around,
-            });
+            let one = |trees: &Trees| trees.train(answer, cure, batch);
+            let seeds = forests.iter().map(one).collect::<Result<Vec<_>>>()?;
+            rows.push(Row { cure, batch, seeds });
         }
         report.done(cure.name());
     }
@@ -80,5 +71,6 @@ fn experiment(answer: &Lesson07, report: &mut Report) -> Result<()> {
     report.file("07-accuracy.svg", results::accuracy_plot(&rows).svg());
     report.file("07-range.svg", results::range_plot(&range).svg());
     report.file("07-sharpness.svg", results::sharpness_plot(&rows).svg());
+    report.file("07-schedules.svg", schedules::plot(answer).svg());
     Ok(())
 }

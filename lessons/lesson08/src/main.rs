@@ -58,7 +58,7 @@ fn experiment(answer: &Lesson08, report: &mut Report) -> Result<()> {
     report.json("alpha", cost.alpha);
     report.json("beta", cost.beta);
     report.table("all_reduce", "All-reduce of the gradients", &results.all_reduce());
-    report.file("scaling.svg", results.scaling_plot().svg());
-    report.file("sums.svg", results.all_reduce_plot().svg());
+    report.file("08-scaling.svg", results.scaling_plot().svg());
+    report.file("08-sums.svg", results.all_reduce_plot().svg());
     Ok(())
 }

@@ -6,6 +6,7 @@ use candle_core::{Result, Tensor};
 
 use super::Pass;
 
+// ANCHOR: Operator
 /// The kinds of operators of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the field's names")]
@@ -31,6 +32,7 @@ pub enum Operator {
     LayerNorm,
     MeanSquaredError,
 }
+// ANCHOR_END: Operator
 
 /// Decides in which precision the operators of a pass compute. Both functions must be differentiable in `pass`: candle's
 /// operators are in a plain pass, and [`super::each`] is in any.

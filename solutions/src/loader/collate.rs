@@ -10,6 +10,7 @@ use super::ragged::ragged;
 use super::sample::{Frame, Points};
 use super::staging::to_device;
 
+// ANCHOR: Batch
 /// One batch in host memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
@@ -24,6 +25,7 @@ pub struct Batch {
     /// `[clouds, points]`: 1 for a point, 0 for padding; `None` if all clouds have the same number of points.
     pub mask: Option<Vec<f32>>,
 }
+// ANCHOR_END: Batch
 
 impl Batch {
     /// A batch of `clouds`, `[points, channels]` each: padded with a mask if `points` allows different lengths.

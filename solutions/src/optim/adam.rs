@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::state::{self, Moments, Rule};
 use crate::kernels::multi_tensor::{self, AdamStep};
 
+// ANCHOR: AdamConfig
 /// Settings of Adam.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -22,6 +23,7 @@ pub struct AdamConfig {
     #[serde(skip)]
     pub decoupled: bool,
 }
+// ANCHOR_END: AdamConfig
 
 impl Default for AdamConfig {
     fn default() -> Self {
@@ -114,6 +116,7 @@ impl AdamConfig {
     }
 }
 
+// ANCHOR: AdamState
 /// Adam's state: what is kept from one step to the next.
 #[derive(Clone, Debug)]
 pub struct AdamState {
@@ -124,6 +127,7 @@ pub struct AdamState {
     /// Running mean of the squared gradients of each parameter, v.
     pub square: Vec<Var>,
 }
+// ANCHOR_END: AdamState
 
 impl AdamState {
     /// The state before the first step: both means are zero.

@@ -8,6 +8,7 @@ use super::adam::{AdamConfig, AdamState, corrections, new_moments};
 use super::state::{self, Moments, Rule};
 use crate::kernels::multi_tensor::{self, AdamStep};
 
+// ANCHOR: LarsConfig
 /// Settings of LARS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -23,6 +24,7 @@ pub struct LarsConfig {
     /// well. Most implementations leave them out.
     pub vectors: bool,
 }
+// ANCHOR_END: LarsConfig
 
 impl Default for LarsConfig {
     fn default() -> Self {
@@ -133,6 +135,7 @@ impl Rule for Lars {
     }
 }
 
+// ANCHOR: LambConfig
 /// Settings of LAMB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -146,6 +149,7 @@ pub struct LambConfig {
     /// λ: λ times the weight is added to the direction.
     pub weight_decay: f64,
 }
+// ANCHOR_END: LambConfig
 
 impl Default for LambConfig {
     fn default() -> Self {

@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use candle_core::Tensor;
 
+// ANCHOR: Optimizer
 /// Updates parameters by their gradients.
 pub trait Optimizer: Send {
     /// Takes one step with learning rate `lr`. `grads` are in the order of the parameters.
@@ -27,3 +28,4 @@ pub trait Optimizer: Send {
     /// not changed.
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()>;
 }
+// ANCHOR_END: Optimizer

@@ -1,9 +1,12 @@
 //! Gradient bucketing (Li et al. 2020, "PyTorch Distributed", section 3.2): many small messages add up their latencies,
 //! while one large message must wait for the last gradient.
 
+// ANCHOR: Kind
 /// The dtype and device of a gradient, as a name. Only gradients of the same kind share a bucket.
 pub type Kind = &'static str;
+// ANCHOR_END: Kind
 
+// ANCHOR: Bucket
 /// Parameters whose gradients are sent together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
@@ -15,7 +18,9 @@ pub struct Bucket {
     /// Dtype and device of the gradients.
     pub kind: Kind,
 }
+// ANCHOR_END: Bucket
 
+// ANCHOR: BucketSizes
 /// Bucket sizes at which a bucket is closed, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketSizes {
@@ -24,6 +29,7 @@ pub struct BucketSizes {
     /// Size of the other buckets.
     pub others: usize,
 }
+// ANCHOR_END: BucketSizes
 
 impl Default for BucketSizes {
     /// The defaults of PyTorch's `DistributedDataParallel`: 1 MiB, then 25 MiB.

@@ -4,6 +4,7 @@
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
+// ANCHOR: Cost
 /// Latency and inverse bandwidth of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
@@ -12,6 +13,7 @@ pub struct Cost {
     /// Inverse bandwidth, in seconds per byte.
     pub beta: f64,
 }
+// ANCHOR_END: Cost
 
 impl Cost {
     /// Fits a line through messages given as `(bytes, seconds)` by least squares. Each message is weighted by 1/seconds²,

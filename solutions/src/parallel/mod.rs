@@ -36,6 +36,7 @@ pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
 pub use sampler::{Share, share_of_batch, share_of_epoch};
 pub use tree::{tree_all_reduce, tree_broadcast};
 
+// ANCHOR: Link
 /// Messages from one rank to another, in order: the building block of the algorithms.
 pub trait Link {
     /// This rank, from 0.
@@ -57,6 +58,7 @@ pub trait Link {
     /// says what the rank was doing.
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()>;
 }
+// ANCHOR_END: Link
 
 /// The collective operations that training needs from a group of ranks. Every rank makes the same calls in the same order.
 pub trait Collective: Send {

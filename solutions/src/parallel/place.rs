@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
+// ANCHOR: Place
 /// The position of a process in a group of processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -14,6 +15,7 @@ pub struct Place {
     /// The launcher that set the variables: `Slurm`, `Open MPI`, `PMI`, `torchrun`, or `alone` for none.
     pub launcher: &'static str,
 }
+// ANCHOR_END: Place
 
 /// The variables for rank, world size and local rank of each launcher, innermost launcher first: in `mpirun` within a Slurm
 /// job the variables of both are set, and those of `mpirun` count.

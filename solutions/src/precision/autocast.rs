@@ -10,6 +10,7 @@ use crate::kernels::{Lowering, Pass};
 use super::emulate::{Border, Emulation};
 use super::{Format, GradientCensus};
 
+// ANCHOR: Casting
 /// How an operator's inputs are cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Casting {
@@ -22,6 +23,7 @@ pub enum Casting {
     /// Not cast: comparisons, views, and operators that are safe in any dtype.
     AsIs,
 }
+// ANCHOR_END: Casting
 
 /// Returns how autocast casts the inputs of `operator`.
 pub fn autocast(operator: Operator) -> Casting {

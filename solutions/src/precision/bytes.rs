@@ -2,6 +2,7 @@
 
 use super::Format;
 
+// ANCHOR: BytesPerParameter
 /// Bytes per parameter, by purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytesPerParameter {
@@ -14,6 +15,7 @@ pub struct BytesPerParameter {
     /// The optimizer's state: two fp32 numbers for Adam, one for momentum, none for plain SGD.
     pub optimizer: u32,
 }
+// ANCHOR_END: BytesPerParameter
 
 impl BytesPerParameter {
     /// Returns the total.

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LossScale;
 
+// ANCHOR: DynamicScaler
 /// Dynamic loss scaling with its state, as PyTorch's `GradScaler`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DynamicScaler {
@@ -17,6 +18,7 @@ pub struct DynamicScaler {
     /// Steps in a row without an overflow since the scale last changed.
     pub good: u32,
 }
+// ANCHOR_END: DynamicScaler
 
 impl Default for DynamicScaler {
     fn default() -> Self {

@@ -2,6 +2,7 @@
 
 use half::slice::HalfFloatSliceExt;
 
+// ANCHOR: Overflow
 /// The result of rounding a number beyond a format's largest finite value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
@@ -12,7 +13,9 @@ pub enum Overflow {
     /// The largest finite value, as when Transformer Engine casts to fp8.
     Saturate,
 }
+// ANCHOR_END: Overflow
 
+// ANCHOR: Format
 /// A binary floating-point format: a sign bit, `exponent` bits with the bias 2^(exponent−1) − 1, and `mantissa` bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Format {
@@ -27,6 +30,7 @@ pub struct Format {
     /// The result of rounding beyond it.
     pub overflow: Overflow,
 }
+// ANCHOR_END: Format
 
 /// IEEE 754 binary32.
 pub const FP32: Format = ieee("fp32", 8, 23);

@@ -6,8 +6,10 @@ use candle_core::{DType, Tensor};
 
 use crate::kernels;
 
+// ANCHOR: Walk
 /// A backward pass: returns the gradients of a loss with respect to the parameters, in the order of the parameters.
 pub type Walk<'a> = &'a mut dyn FnMut(&Tensor) -> candle_core::Result<Vec<Tensor>>;
+// ANCHOR_END: Walk
 
 /// Returns the gradients of `loss`, computed by the backward pass `walk` of `loss` × `scale` and unscaled, and whether any
 /// of them is infinite or NaN. The gradients are in f32, or in f64 if `walk` returns f64.

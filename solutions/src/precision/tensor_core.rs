@@ -2,6 +2,7 @@
 
 use super::Format;
 
+// ANCHOR: Product
 /// A matrix product [m, k] × [k, n].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Product {
@@ -12,7 +13,9 @@ pub struct Product {
     /// The dimension that is summed over: channels in.
     pub k: usize,
 }
+// ANCHOR_END: Product
 
+// ANCHOR: TensorCores
 /// How well a product suits tensor cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorCores {
@@ -23,6 +26,7 @@ pub struct TensorCores {
     /// Whether every dimension is at least 128, so that the product is compute-bound.
     pub worth: bool,
 }
+// ANCHOR_END: TensorCores
 
 /// Returns how well a product in `format` suits tensor cores (NVIDIA, "Matrix multiplication background", sections 3 and
 /// 4): dimensions should be multiples of 16 bytes (8 numbers of 16 bits) and at least 128.

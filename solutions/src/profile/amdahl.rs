@@ -1,5 +1,6 @@
 //! How much faster a run becomes if a part of it becomes faster.
 
+// ANCHOR: Amdahl
 /// The limit of making a part faster, and the speed-up that the part needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amdahl {
@@ -8,6 +9,7 @@ pub struct Amdahl {
     /// How many times as fast the part must become for the whole to be as fast as `wanted`; None if it cannot be.
     pub needed: Option<f64>,
 }
+// ANCHOR_END: Amdahl
 
 /// Amdahl's law (1967). `share` (0 to 1) of a run becomes faster, and the whole run should become `wanted` times as fast.
 ///

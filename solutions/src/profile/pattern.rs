@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Kind, Span, Timeline, pieces};
 
+// ANCHOR: Pattern
 /// What limits the speed of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -19,6 +20,7 @@ pub enum Pattern {
     /// The host waits for data.
     Input,
 }
+// ANCHOR_END: Pattern
 
 impl Pattern {
     /// All, in the order in which they are taught.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+// ANCHOR: Machine
 /// A machine's two limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Machine {
@@ -10,6 +11,7 @@ pub struct Machine {
     /// Peak memory bandwidth, bytes per second.
     pub bytes: f64,
 }
+// ANCHOR_END: Machine
 
 impl Machine {
     /// The arithmetic intensity above which the arithmetic is the limit, operations per byte.
@@ -23,6 +25,7 @@ impl Machine {
     }
 }
 
+// ANCHOR: MatMul
 /// A matrix product `[rows, inner] · [inner, columns]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MatMul {
@@ -35,7 +38,9 @@ pub struct MatMul {
     /// Bytes per value: 4 for f32.
     pub width: usize,
 }
+// ANCHOR_END: MatMul
 
+// ANCHOR: Roof
 /// A kernel under the roofline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Roof {
@@ -52,6 +57,7 @@ pub struct Roof {
     /// Whether memory is the limit, and not arithmetic.
     pub memory_bound: bool,
 }
+// ANCHOR_END: Roof
 
 /// The roofline of a matrix product: 2·rows·inner·columns operations; both factors read once and the result written once.
 pub fn matmul_roof(product: &MatMul, machine: &Machine) -> Roof {

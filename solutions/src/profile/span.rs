@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::totals::in_order;
 
+// ANCHOR: Kind
 /// What the time of a span is used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -24,6 +25,7 @@ pub enum Kind {
     /// The device computes; without a device, the host does.
     Kernel,
 }
+// ANCHOR_END: Kind
 
 impl Kind {
     /// All kinds, in the order of a legend.
@@ -49,6 +51,7 @@ impl Kind {
     }
 }
 
+// ANCHOR: Span
 /// A named piece of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -63,6 +66,7 @@ pub struct Span {
     /// Likewise; not less than `start`.
     pub end: u64,
 }
+// ANCHOR_END: Span
 
 impl Span {
     /// A span; an `end` before its `start` counts as `start`.

@@ -4,6 +4,7 @@ use std::{sync::LazyLock, time::Instant};
 
 use candle_core::{Device, Result};
 
+// ANCHOR: Stream
 /// A device that runs queued work in order, and the clock of the host.
 pub trait Stream {
     /// Nanoseconds on the host's clock.
@@ -15,6 +16,7 @@ pub trait Stream {
     /// Returns the device's errors, also of work that was queued long before.
     fn wait(&self) -> Result<()>;
 }
+// ANCHOR_END: Stream
 
 /// The start of this program's clock.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);

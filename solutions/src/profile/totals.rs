@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Span;
 
+// ANCHOR: Total
 /// The sums over the spans of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Total {
@@ -16,6 +17,7 @@ pub struct Total {
     /// Self time: nanoseconds in these spans, without the spans within them.
     pub own: u64,
 }
+// ANCHOR_END: Total
 
 /// Calls, total and self time of each name, the greatest self time first; equal ones by name.
 ///

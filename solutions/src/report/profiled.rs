@@ -131,13 +131,13 @@ pub fn roofline_plot(machine: &Machine, kernels: &[(String, Roof, f64)]) -> Line
         |pick: fn(f64, f64) -> f64, start: f64| kernels.iter().map(|k| k.1.intensity).fold(start, pick);
     let (low, high) = (reach(f64::min, ridge) / 2.0, reach(f64::max, ridge) * 2.0);
     let roof = [low, ridge, high].map(|i| (i, machine.flops.min(i * machine.bytes) / 1e9));
-    let mut plot = LinePlot::new("Roofline", "operations per byte", "GFLOP/s");
+    let mut plot = LinePlot::new("Roofline", "FLOP per byte", "GFLOP/s");
     plot = plot.with(Series::new("limit of the machine", roof.to_vec()));
     for (name, roof, reached) in kernels {
-        plot = plot.with(Series::new(name, vec![(roof.intensity, reached / 1e9)]));
+        plot = plot.with(Series::new(name, vec![(roof.intensity, reached / 1e9)]).labelled());
     }
-    (plot.log_x, plot.log_y, plot.size) = (true, true, (680.0, 380.0));
-    plot
+    (plot.log_x, plot.log_y) = (true, true);
+    plot.for_the_book()
 }
 
 /// Writes `trace.json`, `flame.svg`, `timeline.svg`, `summary.json` and `summary.txt` into `folder`, each

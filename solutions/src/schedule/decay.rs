@@ -1,6 +1,7 @@
 //! Learning rates that decay: in steps, at milestones, by a constant factor. `step` counts from 0, in iterations or, as is
 //! usual for these, in epochs.
 
+// ANCHOR: Decay
 /// When the learning rate is multiplied by gamma.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decay {
@@ -11,6 +12,7 @@ pub enum Decay {
     /// At each step.
     Exponential,
 }
+// ANCHOR_END: Decay
 
 /// `base·gammaᵏ`, k being the number of decays in the first `step` steps according to `decay`.
 pub fn decayed(decay: &Decay, step: u64, gamma: f64, base: f64) -> f64 {

@@ -16,6 +16,7 @@ pub enum Course {
     Linear,
 }
 
+// ANCHOR: OneCycle
 /// A cycle's settings; [`OneCycle::new`] has PyTorch's defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneCycle {
@@ -36,6 +37,7 @@ pub struct OneCycle {
     /// The shape between the turning points.
     pub course: Course,
 }
+// ANCHOR_END: OneCycle
 
 impl OneCycle {
     /// From `max`/25 up to `max` in 30 % of the `total` steps, then down to 1/10,000 of the first learning rate; the momentum

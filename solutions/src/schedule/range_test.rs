@@ -38,6 +38,7 @@ impl Default for RangeTest {
     }
 }
 
+// ANCHOR: RangeFound
 /// The result of a range test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeFound {
@@ -50,6 +51,7 @@ pub struct RangeFound {
     /// Whether training diverged before the last learning rate.
     pub broke: bool,
 }
+// ANCHOR_END: RangeFound
 
 impl RangeTest {
     /// The learning rate of `step`, counted from 0: `first·(last/first)^(step/steps)`.

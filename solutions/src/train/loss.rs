@@ -9,6 +9,7 @@ use crate::{
     profile,
 };
 
+// ANCHOR: Loss
 /// The terms of the training loss.
 #[derive(Clone, Debug)]
 pub struct Loss {
@@ -19,6 +20,7 @@ pub struct Loss {
     /// Weight of the feature transform's orthogonality term.
     pub orthogonality: f64,
 }
+// ANCHOR_END: Loss
 
 impl Loss {
     /// The cross-entropy alone.

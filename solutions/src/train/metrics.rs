@@ -2,6 +2,7 @@
 
 use super::ClassRow;
 
+// ANCHOR: Scores
 /// The scores of a list of predictions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scores {
@@ -14,6 +15,7 @@ pub struct Scores {
     /// Mean F1 over the classes that occur; 0 if none does.
     pub macro_f1: f64,
 }
+// ANCHOR_END: Scores
 
 /// All scores of the predictions `named` against `truth`.
 ///

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+// ANCHOR: Failure
 /// Why a step failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -10,6 +11,7 @@ pub enum Failure {
     /// Any other error, with its message: a smaller batch would not help.
     Other(String),
 }
+// ANCHOR_END: Failure
 
 impl Failure {
     /// Classifies an error message of CUDA, candle or Rust's allocator.

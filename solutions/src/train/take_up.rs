@@ -11,6 +11,7 @@ use crate::{
     optim::Optimizer,
 };
 
+// ANCHOR: Saved
 /// The state that a run is resumed from.
 #[derive(Clone, Debug)]
 pub struct Saved {
@@ -25,6 +26,7 @@ pub struct Saved {
     /// Batches of it that are completed.
     pub batch: usize,
 }
+// ANCHOR_END: Saved
 
 /// Restores model and optimizer, and returns the remaining batches of the current epoch: record numbers, `records` in the
 /// order of that epoch, split into batches of `size`. A last batch that is not full is dropped.

@@ -30,6 +30,9 @@ struct Options {
     /// Seed of all random numbers
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+    /// Seeds to repeat the trainings of lessons 06 and 07 with, from --seed on
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seeds: u64,
     /// Folder for the plots [default: runs/ and the lesson's name]
     #[arg(long = "out", value_name = "FOLDER")]
     folder: Option<PathBuf>,
@@ -97,6 +100,11 @@ impl Report {
     /// The seed of all random numbers.
     pub fn seed(&self) -> u64 {
         self.options.seed
+    }
+
+    /// The seeds with which trainings are repeated, at least one.
+    pub fn seeds(&self) -> std::ops::Range<u64> {
+        self.options.seed..self.options.seed.saturating_add(self.options.seeds.max(1))
     }
 
     /// Whether canopy's functions run instead of the student's.

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use crate::{
     Check, DEADLINE, Exercise, Lesson, Outcome, cause, contract, manifest::Manifest, paths, run,
-    solution_call,
+    solution_call, stub_lines,
 };
 
 /// What [`Lesson::right_answers_pass`] found.
@@ -141,6 +141,9 @@ impl<C: Copy + Send> Lesson<C> {
             known && !contract(self.stubs_text, function).is_empty()
         });
         let hints = e.hints.len() == 3 && e.hints.iter().all(|h| h.trim().len() > 10);
+        let (first, last) = stub_lines(self.stubs_text, &e.id).unwrap_or_default();
+        let number = self.manifest().map(|m| m.lesson).unwrap_or_default();
+        let include = format!("{{{{#include ../../{}:{first}:{last}}}}}", paths::stubs(&number));
         let code = |line: &&str| line.starts_with("    ");
         let mut of_hints = e.hints.iter().flat_map(|h| h.lines()).filter(code);
         let narrow = of_hints.all(|line| line.chars().count() <= 76);
@@ -173,6 +176,10 @@ impl<C: Copy + Send> Lesson<C> {
             (
                 chapter.contains(&format!("{{#{}}}", e.anchor())),
                 format!("the chapter has no {{#{}}}", e.anchor()),
+            ),
+            (
+                chapter.contains(&include),
+                format!("the chapter does not show its stub: {include}"),
             ),
             (
                 ['(', '<']

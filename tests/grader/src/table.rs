@@ -47,17 +47,43 @@ impl Column {
             Cell::Missing => return MISSING.into(),
             Cell::Text(text) => return text.clone(),
             Cell::Whole(n) => n.to_string(),
-            Cell::Number(x) => match self.format {
-                Format::Plain => x.to_string(),
-                Format::Fixed(decimals) => format!("{x:.decimals$}"),
-                Format::Percent(decimals) => format!("{:.decimals$} %", 100.0 * x),
-                Format::Scientific if *x == 0.0 => "0".into(),
-                Format::Scientific => format!("{x:.1e}"),
-            },
+            Cell::Number(x) => self.number(*x),
+            Cell::Repeated(values) => self.repeated(values),
         };
         match self.unit {
             "" => text,
             unit => format!("{text} {unit}"),
+        }
+    }
+
+    fn number(&self, x: f64) -> String {
+        match self.format {
+            Format::Plain => x.to_string(),
+            Format::Fixed(decimals) => format!("{x:.decimals$}"),
+            Format::Percent(decimals) => format!("{:.decimals$} %", 100.0 * x),
+            Format::Scientific if x == 0.0 => "0".into(),
+            Format::Scientific => format!("{x:.1e}"),
+        }
+    }
+
+    /// Mean and sample standard deviation; of counts, the least and the greatest.
+    fn repeated(&self, values: &[f64]) -> String {
+        let [first, .., _] = values else {
+            return values.first().map_or(MISSING.into(), |x| self.number(*x));
+        };
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let deviation = (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+        let low_high = values
+            .iter()
+            .fold((*first, *first), |(l, h), x| (l.min(*x), h.max(*x)));
+        match self.format {
+            Format::Plain if low_high.0 == low_high.1 => first.to_string(),
+            Format::Plain => format!("{}–{}", low_high.0, low_high.1),
+            Format::Percent(decimals) => {
+                format!("{:.decimals$} ± {:.decimals$} %", 100.0 * mean, 100.0 * deviation)
+            }
+            _ => format!("{} ± {}", self.number(mean), self.number(deviation)),
         }
     }
 
@@ -112,6 +138,8 @@ pub enum Cell {
     Whole(i64),
     /// A number that the column formats.
     Number(f64),
+    /// The same number from several seeds.
+    Repeated(Vec<f64>),
 }
 
 impl Cell {
@@ -122,6 +150,10 @@ impl Cell {
             Self::Whole(n) => (*n).into(),
             // JSON has neither NaN nor infinity: they are null.
             Self::Number(x) => (*x).into(),
+            Self::Repeated(values) => match values[..] {
+                [one] => one.into(),
+                _ => values.as_slice().into(),
+            },
         }
     }
 }
@@ -147,6 +179,7 @@ cells_from! {
     u32 => |v| Self::Whole(v.into()),
     i32 => |v| Self::Whole(v.into()),
     f64 => Self::Number,
+    Vec<f64> => Self::Repeated,
     f32 => |v| Self::Number(v.into()),
 }
 
@@ -252,6 +285,28 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repeated_numbers_have_a_mean_and_a_spread() {
+        let mut table = Table::new([
+            left(""),
+            percent("accuracy", 1),
+            fixed("loss", 2),
+            count("skipped"),
+        ]);
+        table.row(cells![
+            "five",
+            vec![0.7, 0.8, 0.75],
+            vec![1.0, 2.0],
+            vec![2.0, 4.0, 3.0]
+        ]);
+        table.row(cells!["one", vec![0.7], vec![1.0], vec![2.0]]);
+        let text = table.text();
+        for shown in ["75.0 ± 5.0 %", "1.50 ± 0.71", "2–4", "70.0 %", "1.00"] {
+            assert!(text.contains(shown), "{shown}: {text}");
+        }
+        assert_eq!(table.json()[1]["accuracy"], 0.7);
+    }
 
     fn trainings() -> Table {
         let mut table = Table::new([

@@ -1,6 +1,6 @@
 //! The two plots.
 
-use canopy::report::svg::{LinePlot, Series};
+use canopy::report::svg::{LinePlot, Series, tick_label};
 
 use super::clouds::Cloud;
 
@@ -9,11 +9,11 @@ pub type Curve = Vec<(f64, f64)>;
 
 /// Turned about the trunk and tilted, by angle.
 pub fn turning(turned: Curve, tilted: Curve) -> LinePlot {
-    let mut plot = LinePlot::new("Accuracy when trees are turned or tilted", "degrees", "accuracy")
+    let mut plot = LinePlot::new("Trees turned or tilted", "degrees", "accuracy")
         .with(Series::new("turned about the trunk", turned))
         .with(Series::new("tilted", tilted));
-    (plot.percent, plot.y_range, plot.size) = (true, Some((0.0, 1.0)), (640.0, 340.0));
-    plot
+    (plot.percent, plot.y_range) = (true, Some((0.0, 1.0)));
+    plot.for_the_book().ticks_at([0.0, 60.0, 120.0, 180.0])
 }
 
 /// A tree from the side, with its critical points beside it.
@@ -28,12 +28,16 @@ pub fn critical(cloud: &Cloud, critical: &[usize], species: &str) -> LinePlot {
     let title = format!("Critical points of a {species}");
     let names = [
         format!("all {} points", all.len()),
-        format!("the {} critical points", critical.len()),
+        format!("{} critical", critical.len()),
     ];
     let [first, second] = names;
-    let mut plot = LinePlot::new(title, "x; the second copy is shifted", "z, in the unit sphere")
+    let mut plot = LinePlot::new(title, "x", "z")
         .with(Series::new(first, all).dots())
         .with(Series::new(second, survive).dots());
-    plot.size = (440.0, 620.0);
+    // Each copy has its own x axis.
+    let ticks = [-0.2, 0.0, 0.2].map(|x| (x, tick_label(x)));
+    let second = ticks.clone().map(|(x, label)| (x + aside, label));
+    plot.x_ticks = [ticks, second].concat();
+    plot.size = (370.0, 560.0);
     plot
 }

@@ -137,10 +137,9 @@ pub fn plots(rates: &[Row], waits: &[Row]) -> [(&'static str, LinePlot); 2] {
             let points = points.map(|r| (r.workers as f64, y(r))).collect();
             plot = plot.with(Series::new(row[0].format, points));
         }
-        (plot.whole_x, plot.size) = (true, (640.0, 340.0));
-        plot
+        plot.for_the_book().ticks_at([0.0, 1.0, 2.0, 4.0])
     };
-    let mut rate = LinePlot::new("Clouds per second, loading alone", "workers", "clouds/s");
+    let mut rate = LinePlot::new("Loading alone", "workers", "clouds per second");
     rate = lines(rate, rates, |r| r.rate);
     rate.log_y = true;
     let mut wait = LinePlot::new("The trainer waits", "workers", "share of the time");

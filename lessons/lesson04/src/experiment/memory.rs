@@ -168,6 +168,6 @@ pub fn plot(budgets: &[Budget]) -> LinePlot {
             ))
             .with(Series::new(format!("{name}, measured"), line(|b| b.measured)).dashed());
     }
-    (plot.log_x, plot.log_y, plot.size) = (true, true, (640.0, 340.0));
-    plot
+    (plot.log_x, plot.log_y) = (true, true);
+    plot.for_the_book()
 }

@@ -95,7 +95,6 @@ pub fn plot(speeds: &[Speed]) -> LinePlot {
         let points = of.iter().map(|s| (s.batch as f64, s.free)).collect();
         plot = plot.with(Series::new(of[0].device.clone(), points));
     }
-    (plot.log_x, plot.size) = (true, (640.0, 320.0));
-    plot.y_range = Some((0.0, 1.0));
-    plot
+    (plot.log_x, plot.y_range) = (true, Some((0.0, 1.0)));
+    plot.for_the_book().ticks_at(BATCHES.map(|b| b as f64))
 }

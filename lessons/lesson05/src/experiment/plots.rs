@@ -2,18 +2,23 @@
 
 use canopy::{
     report::profiled::timeline_plot,
-    report::svg::{Rect, RectPlot},
+    report::svg::{LinePlot, Rect, RectPlot, Series},
 };
+use lesson05::Lesson05;
 
 use super::bottlenecks::{Run, Trainer};
 
-/// Two steps of each trainer, scaled to the same width: the host above the device.
-pub fn side_by_side(title: &str, runs: &[(Trainer, &Run)]) -> RectPlot {
+/// Two steps of each trainer, scaled to the same width: the host above the device. Without `names`, the host's spans all
+/// look alike, so that a reader can guess what they are.
+pub fn side_by_side(title: &str, runs: &[(Trainer, &Run)], names: bool) -> RectPlot {
     let (mut rows, mut rects, mut legend) = (Vec::new(), Vec::new(), Vec::new());
     for (trainer, run) in runs {
         let (from, to) = part(run, 2);
         let part = run.timeline.window(from, to);
-        let plot = timeline_plot(&part, "");
+        let mut plot = timeline_plot(&part, "");
+        if !names {
+            anonymous(&mut plot);
+        }
         for entry in plot.legend {
             if !legend.contains(&entry) {
                 legend.push(entry);
@@ -26,8 +31,11 @@ pub fn side_by_side(title: &str, runs: &[(Trainer, &Run)]) -> RectPlot {
             .filter_map(|&device| part.lanes.iter().position(|l| l.device == device))
             .collect();
         for (place, &lane) in shown.iter().enumerate() {
-            let who = if place == 0 { "host" } else { "device" };
-            rows.push(format!("{} {who}", trainer.letter()));
+            let time = format!("{:.1} ms", (to - from) as f64 / 1e6);
+            rows.push(match place {
+                0 => format!("{}, {time}: host", trainer.letter()),
+                _ => "device".into(),
+            });
             rects.extend(plot.rects.iter().filter(|r| r.row == lane).map(|r| Rect {
                 row: base + place,
                 from: r.from * scale,
@@ -47,6 +55,34 @@ pub fn side_by_side(title: &str, runs: &[(Trainer, &Run)]) -> RectPlot {
         width: 720.0,
         describe: "The host above the device, two steps from the middle of each run.".into(),
     }
+}
+
+/// The speed-up of a whole run against that of a part of it, by exercise 5.4.
+pub fn amdahl_plot(answer: &Lesson05) -> LinePlot {
+    let mut plot = LinePlot::new("Amdahl's law", "speed-up of the part", "speed-up of the run");
+    for share in [0.5, 0.8, 0.95] {
+        let limit = (answer.amdahl)(share, 1.0).limit;
+        // Dense near the limit, where a little more needs much.
+        let at = |i: u32| {
+            let wanted = 1.0 + (limit - 1.0) * (1.0 - (1.0 - f64::from(i) / 200.0).powi(3));
+            Some(((answer.amdahl)(share, wanted).needed?, wanted))
+        };
+        let points = (0..200).filter_map(at).filter(|(needed, _)| *needed <= 100.0);
+        let name = format!("{:.0} % of the run", 100.0 * share);
+        plot = plot.with(Series::new(name, points.collect()));
+    }
+    plot.log_x = true;
+    plot.for_the_book().ticks_at([1.0, 2.0, 5.0, 10.0, 100.0])
+}
+
+/// Takes away what gives the guess away: the names, and the colours of the host's spans.
+fn anonymous(plot: &mut RectPlot) {
+    let [kernel, host] = [0, 6];
+    for rect in &mut plot.rects {
+        (rect.label, rect.hover) = (String::new(), String::new());
+        rect.colour = if rect.colour == kernel { kernel } else { host };
+    }
+    plot.legend = vec![(kernel, "kernels".into()), (host, "the host is in a call".into())];
 }
 
 /// Start and end of `steps` steps in the middle of the run, in nanoseconds.

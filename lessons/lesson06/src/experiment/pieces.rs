@@ -13,13 +13,15 @@ use canopy::{
 /// The loss scale of a training: updated by exercise 6.4, or constant.
 pub struct Scale {
     pub state: DynamicScaler,
+    /// What the loss is multiplied by in addition, as if the network's gradients were so much larger.
+    pub factor: f64,
     /// `None`: it is constant.
     pub update: Option<fn(&mut DynamicScaler, bool)>,
 }
 
 impl LossScale for Scale {
     fn scale(&self) -> f64 {
-        self.state.scale
+        self.state.scale * self.factor
     }
 
     fn update(&mut self, found_inf: bool) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use canopy::{
     precision::Counts,
-    report::svg::{LinePlot, Mark, Series},
+    report::svg::{LinePlot, Mark, Series, superscript},
 };
 use grader::{
     cells,
@@ -15,11 +15,11 @@ use super::{
     ways::{POWERS, Scaling, WAYS},
 };
 
-/// Name of a format, and its trainings by the power of two that multiplied the loss.
+/// Name of a format or scale, and its trainings by the power of two that multiplied the loss.
 pub type Scales = (&'static str, Vec<(i32, Trained)>);
 
-/// A row for each of [`WAYS`].
-pub fn formats(ways: &[Trained]) -> Table {
+/// A row for each of [`WAYS`], each trained with every seed.
+pub fn formats(ways: &[Vec<Trained>]) -> Table {
     let mut table = Table::new([
         left("trained in"),
         percent("accuracy", 1),
@@ -28,27 +28,31 @@ pub fn formats(ways: &[Trained]) -> Table {
         count("loss scale"),
         percent("underflow", 3),
     ]);
-    for (way, t) in WAYS.iter().zip(ways) {
+    for (way, seeds) in WAYS.iter().zip(ways) {
         let scaled = way.scaling != Scaling::Off;
-        let seen = t.gradients.seen() > 0;
+        let seen = seeds.iter().all(|t| t.gradients.seen() > 0);
+        let each = |value: fn(&Trained) -> f64| seeds.iter().map(value).collect::<Vec<_>>();
+        // A training that diverged has no accuracy.
+        let whole: Option<Vec<f64>> = seeds.iter().map(|t| t.accuracy).collect();
         table.row(cells![
             way.name,
-            t.accuracy,
-            t.losses.last().copied(),
-            scaled.then_some(t.left_out),
-            scaled.then_some(t.scale),
-            seen.then(|| t.gradients.lost_share())
+            whole,
+            each(|t| t.losses.last().copied().unwrap_or(f64::NAN)),
+            scaled.then(|| each(|t| t.left_out as f64)),
+            scaled.then(|| each(|t| t.scale)),
+            seen.then(|| each(|t| t.gradients.lost_share()))
         ]);
-        table.only_json("losses", t.losses.clone());
-        table.only_json("steps", t.steps);
-        table.only_json("gradient_magnitudes", json!(t.gradients.shares()));
+        let list = |value: fn(&Trained) -> Value| seeds.iter().map(value).collect::<Vec<_>>();
+        table.only_json("losses", list(|t| json!(t.losses)));
+        table.only_json("steps", list(|t| json!(t.steps)));
+        table.only_json("gradient_magnitudes", list(|t| json!(t.gradients.shares())));
     }
     table
 }
 
 /// Three rows for each format, a column for each loss scale.
 pub fn loss_scales(scales: &[Scales]) -> Table {
-    let columns = POWERS.map(|p| count(format!("2^{p}")));
+    let columns = POWERS.map(|p| count(format!("2{}", superscript(p))));
     let mut table = Table::new([left("loss times")].into_iter().chain(columns));
     for (name, trainings) in scales {
         let mut row = |head: String, cell: &dyn Fn(&Trained) -> Cell| {
@@ -77,14 +81,16 @@ pub fn loss_scales_json(scales: &[Scales]) -> Vec<Value> {
         .collect()
 }
 
-fn of<'a>(ways: &'a [Trained], name: &str) -> Option<&'a Trained> {
-    WAYS.iter().position(|w| w.name == name).map(|i| &ways[i])
+/// The training of `name` with the first seed.
+fn of<'a>(ways: &'a [Vec<Trained>], name: &str) -> Option<&'a Trained> {
+    let at = WAYS.iter().position(|w| w.name == name)?;
+    ways[at].first()
 }
 
 /// Gradients by their magnitude, without and with loss scaling.
-pub fn gradients(ways: &[Trained]) -> LinePlot {
+pub fn gradients(ways: &[Vec<Trained>]) -> LinePlot {
     let mut plot = LinePlot::new(
-        "Gradients by magnitude, before they are rounded to fp16",
+        "Magnitudes of the gradients",
         "log₂ of a gradient",
         "share of the gradients",
     );
@@ -100,12 +106,12 @@ pub fn gradients(ways: &[Trained]) -> LinePlot {
             label: label.into(),
         });
     }
-    (plot.percent, plot.y_range, plot.size) = (true, Some((0.0, 0.12)), (640.0, 340.0));
-    plot
+    (plot.percent, plot.y_range) = (true, Some((0.0, 0.12)));
+    plot.for_the_book()
 }
 
 /// The loss of some of the trainings, epoch by epoch.
-pub fn losses(ways: &[Trained]) -> LinePlot {
+pub fn losses(ways: &[Vec<Trained>]) -> LinePlot {
     let mut plot = LinePlot::new("Training loss", "epoch", "mean loss");
     for name in [
         "fp32",
@@ -121,20 +127,24 @@ pub fn losses(ways: &[Trained]) -> LinePlot {
             plot = plot.with(Series::new(name, points));
         }
     }
-    (plot.whole_x, plot.size) = (true, (640.0, 340.0));
-    plot
+    plot.whole_x = true;
+    plot.for_the_book()
 }
 
 pub fn accuracies(scales: &[Scales]) -> LinePlot {
     let mut plot = LinePlot::new(
         "Accuracy against the loss scale",
-        "log₂ of the loss scale",
+        "factor of the loss",
         "accuracy",
     );
     for (name, trainings) in scales {
-        let point = |(p, t): &(i32, Trained)| (f64::from(*p), t.accuracy.unwrap_or(0.0));
-        plot = plot.with(Series::new(*name, trainings.iter().map(point).collect()));
+        // A training that took no step has no accuracy, and no point.
+        let point = |(p, t): &(i32, Trained)| Some((f64::from(*p), t.accuracy?));
+        plot = plot.with(Series::new(*name, trainings.iter().filter_map(point).collect()));
     }
-    (plot.percent, plot.y_range, plot.size) = (true, Some((0.0, 1.0)), (640.0, 340.0));
-    plot
+    (plot.percent, plot.y_range) = (true, Some((0.0, 1.0)));
+    plot.x_ticks = POWERS
+        .map(|p| (f64::from(p), format!("2{}", superscript(p))))
+        .into();
+    plot.for_the_book()
 }

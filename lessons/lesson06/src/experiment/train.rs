@@ -116,17 +116,25 @@ fn lowering(answer: &Lesson06, way: &Way, format: Format, census: Arc<GradientCe
 
 /// The loss scale by exercise 6.4, and gradients by 6.3.
 fn scaler(answer: &Lesson06, scaling: Scaling) -> Option<GradScaler<Scale>> {
-    let (scale, update) = match scaling {
+    let (scale, power, update) = match scaling {
         Scaling::Off => return None,
-        Scaling::Dynamic => (65536.0, Some(answer.update_scale)),
-        Scaling::Power(power) => (2f64.powi(power), None),
+        Scaling::Dynamic(power) => (65536.0, power, Some(answer.update_scale)),
+        Scaling::Power(power) => (1.0, power, None),
     };
+    let factor = 2f64.powi(power);
     let state = DynamicScaler {
         scale,
         interval: 50,
         ..DynamicScaler::default()
     };
-    Some(GradScaler::new(Scale { state, update }).by(answer.scaled_gradients))
+    Some(
+        GradScaler::new(Scale {
+            state,
+            factor,
+            update,
+        })
+        .by(answer.scaled_gradients),
+    )
 }
 
 /// SGD with momentum, whose steps grow with the gradients; the weights by exercise 6.5.

@@ -6,8 +6,8 @@ use canopy::precision::{BF16, Casting, FP8_E4M3, FP16, Format, TF32};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scaling {
     Off,
-    /// By exercise 6.4, from 2^16, ×2 after 50 good steps.
-    Dynamic,
+    /// By exercise 6.4, from 2^16, ×2 after 50 good steps; the loss itself is multiplied by 2 to this power.
+    Dynamic(i32),
     /// Always by 2 to this power.
     Power(i32),
 }
@@ -52,11 +52,11 @@ pub const WAYS: [Way; 10] = [
     way("bf16", Some(BF16)),
     way("fp16", Some(FP16)),
     Way {
-        scaling: Scaling::Dynamic,
+        scaling: Scaling::Dynamic(0),
         ..way("fp16, dynamic scale", Some(FP16))
     },
     Way {
-        scaling: Scaling::Dynamic,
+        scaling: Scaling::Dynamic(0),
         policy: Some(|_| Casting::Low),
         ..way("fp16, every operator", Some(FP16))
     },
@@ -81,10 +81,11 @@ pub const POWERS: [i32; 7] = [-24, -16, -8, 0, 8, 16, 24];
 /// Those of bf16: scaling by a power of two changes no bit of its mantissa.
 pub const FEW: [i32; 3] = [-24, 0, 24];
 
-/// A training of the second part.
-pub fn scaled(format: Format, power: i32) -> Way {
+/// A training of the second part, whose loss is multiplied by 2 to the power.
+pub fn scaled(format: Format, power: i32, dynamic: bool) -> Way {
+    let scaling = if dynamic { Scaling::Dynamic } else { Scaling::Power };
     Way {
-        scaling: Scaling::Power(power),
+        scaling: scaling(power),
         ..way("", Some(format))
     }
 }

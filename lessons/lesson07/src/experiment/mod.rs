@@ -3,4 +3,5 @@
 pub mod accumulate;
 pub mod pieces;
 pub mod results;
+pub mod schedules;
 pub mod train;

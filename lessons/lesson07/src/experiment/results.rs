@@ -9,18 +9,24 @@ use grader::{
     table::{Cell, Column, Table, fixed, left, percent},
 };
 
-use super::train::{Cure, sharpness};
+use super::train::{Cure, Trained, sharpness};
 use crate::BATCHES;
 
-/// One training.
+/// One way of training at one batch size, with every seed.
 pub struct Row {
     pub cure: Cure,
     pub batch: usize,
-    pub steps: u64,
-    pub loss: f64,
-    pub accuracy: f64,
-    /// α and the loss there; empty if the training diverged.
-    pub around: Vec<(f64, f64)>,
+    pub seeds: Vec<Trained>,
+}
+
+impl Row {
+    fn each(&self, value: fn(&Trained) -> f64) -> Vec<f64> {
+        self.seeds.iter().map(value).collect()
+    }
+
+    fn mean(&self, value: fn(&Trained) -> f64) -> f64 {
+        self.each(value).iter().sum::<f64>() / self.seeds.len() as f64
+    }
 }
 
 /// A row for each remedy, a column for each batch size.
@@ -35,7 +41,12 @@ fn table(heading: &str, rows: &[Row], column: fn(String) -> Column, cell: fn(&Ro
 }
 
 pub fn accuracy(rows: &[Row]) -> Table {
-    table("accuracy", rows, |batch| percent(batch, 1), |r| r.accuracy.into())
+    table(
+        "accuracy",
+        rows,
+        |batch| percent(batch, 1),
+        |r| r.each(|t| t.accuracy).into(),
+    )
 }
 
 pub fn loss(rows: &[Row]) -> Table {
@@ -43,31 +54,33 @@ pub fn loss(rows: &[Row]) -> Table {
         "last training loss",
         rows,
         |batch| fixed(batch, 3),
-        |r| r.loss.into(),
+        |r| r.each(|t| t.loss).into(),
     )
 }
 
 pub fn sharpnesses(rows: &[Row]) -> Table {
-    let cell = |r: &Row| (!r.around.is_empty()).then(|| sharpness(&r.around)).into();
+    let cell = |r: &Row| r.each(|t| sharpness(&t.around)).into();
     table("sharpness", rows, |batch| fixed(batch, 3), cell)
 }
 
 /// What the tables do not show.
 pub fn json(rows: &[Row]) -> Vec<Value> {
-    let one =
-        |r: &Row| json!({ "remedy": r.cure.name(), "batch": r.batch, "steps": r.steps, "around": r.around });
-    rows.iter().map(one).collect()
+    let one = |r: &Row, t: &Trained| json!({ "remedy": r.cure.name(), "batch": r.batch, "steps": t.steps, "around": t.around });
+    let all = rows.iter();
+    all.flat_map(|r| r.seeds.iter().map(|t| one(r, t))).collect()
 }
 
 pub fn accuracy_plot(rows: &[Row]) -> LinePlot {
     let mut plot = LinePlot::new("Accuracy against batch size", "batch size", "accuracy");
     for of in rows.chunk_by(|a, b| a.cure == b.cure) {
-        let points = of.iter().map(|r| (r.batch as f64, r.accuracy)).collect();
+        let points = of
+            .iter()
+            .map(|r| (r.batch as f64, r.mean(|t| t.accuracy)))
+            .collect();
         plot = plot.with(Series::new(of[0].cure.name(), points));
     }
-    (plot.log_x, plot.percent, plot.y_range) = (true, true, Some((0.0, 1.0)));
-    plot.size = (640.0, 360.0);
-    plot
+    (plot.log_x, plot.percent) = (true, true);
+    plot.for_the_book().ticks_at(BATCHES.map(|b| b as f64))
 }
 
 pub fn range_plot(range: &RangeFound) -> LinePlot {
@@ -79,24 +92,24 @@ pub fn range_plot(range: &RangeFound) -> LinePlot {
         let loss = at.map_or(f64::NAN, |at| range.losses[at]);
         plot.marks.push(Mark {
             at: (rate, loss),
-            label: format!("suggestion {rate:.3}"),
+            label: format!("suggestion {rate:.4}"),
         });
     }
-    (plot.log_x, plot.size) = (true, (640.0, 320.0));
-    plot
+    plot.log_x = true;
+    plot.for_the_book()
 }
 
-/// The loss around the weights of the trainings with a warm-up.
+/// The loss around the weights of the trainings at the same rate, of the first seed.
 pub fn sharpness_plot(rows: &[Row]) -> LinePlot {
     let mut plot = LinePlot::new(
         "Loss around the trained weights",
         "α along a random direction",
         "loss",
     );
-    let shown = rows.iter().filter(|r| r.cure == Cure::WarmUp);
-    for row in shown.filter(|r| !r.around.is_empty()) {
-        plot = plot.with(Series::new(format!("batch {}", row.batch), row.around.clone()));
+    let shown = rows.iter().filter(|r| r.cure == Cure::None);
+    for row in shown {
+        let points = row.seeds.first().map_or_else(Vec::new, |t| t.around.clone());
+        plot = plot.with(Series::new(format!("batch {}", row.batch), points));
     }
-    plot.size = (640.0, 340.0);
-    plot
+    plot.for_the_book()
 }

@@ -21,7 +21,7 @@ use super::pieces::Stepper;
 /// Points of a cloud.
 pub const POINTS: usize = 128;
 /// Passes over the trees of each training.
-pub const EPOCHS: usize = 12;
+pub const EPOCHS: usize = 36;
 /// The batch that the base rates belong to.
 pub const REFERENCE: usize = 16;
 /// Clouds on which the loss around the trained weights is measured.
@@ -74,7 +74,8 @@ pub struct Trained {
     /// Accuracy on trees of other plots.
     pub accuracy: f64,
     pub steps: u64,
-    pub model: PointNet,
+    /// α and the loss there; empty if the training diverged.
+    pub around: Vec<(f64, f64)>,
 }
 
 impl Trees {
@@ -107,7 +108,7 @@ impl Trees {
                 _ => (size, reference),
             };
             let rate = (answer.scaled_warmup)(step, warm, cure.base(), batch, reference);
-            let falls = canopy::schedule::Decay::Milestones(vec![8 * epoch_steps, 10 * epoch_steps]);
+            let falls = canopy::schedule::Decay::Milestones(vec![24 * epoch_steps, 30 * epoch_steps]);
             (answer.decayed)(&falls, step, 0.3, rate)
         };
         let mut last = f64::NAN;
@@ -117,22 +118,22 @@ impl Trees {
                 break;
             }
         }
-        let accuracy = if last.is_finite() {
+        let (mut accuracy, mut around) = (0.0, Vec::new());
+        if last.is_finite() {
             self.0.measure_statistics(&learner.model)?;
-            self.0.accuracy(&learner.model, &self.0.unseen())?
-        } else {
-            0.0
-        };
+            accuracy = self.0.accuracy(&learner.model, &self.0.unseen())?;
+            around = self.around(answer, &learner.model)?;
+        }
         Ok(Trained {
             loss: last,
             accuracy,
             steps: learner.steps,
-            model: learner.model,
+            around,
         })
     }
 
     /// The loss along a random direction by exercise 7.8, [`ALPHAS`] by loss; batch norm by its running statistics.
-    pub fn around(&self, answer: &Lesson07, model: &PointNet) -> Result<Vec<(f64, f64)>> {
+    fn around(&self, answer: &Lesson07, model: &PointNet) -> Result<Vec<(f64, f64)>> {
         let params: Vec<Var> = model.params().into_iter().map(|(_, var)| var).collect();
         let records: Vec<usize> = self.0.order(0).into_iter().take(LOOKED_AT).collect();
         let (points, labels) = self.0.batch(&records, 0)?.to_device(&self.0.device)?;

@@ -17,6 +17,8 @@ use super::{
 
 /// Numbers of ranks that are predicted.
 const PREDICTED: [usize; 6] = [2, 4, 16, 128, 1024, 4096];
+/// Ticks of the plots.
+const TICKS: [f64; 5] = [1.0, 8.0, 64.0, 512.0, 4096.0];
 
 /// What was measured, and the functions that predict.
 pub struct Results {
@@ -162,7 +164,7 @@ impl Results {
 
     pub fn scaling_plot(&self) -> LinePlot {
         let measured = self.runs.grown.iter().map(|r| (r.ranks as f64, self.weak(r)));
-        let mut plot = LinePlot::new("Weak scaling, measured and predicted", "ranks", "efficiency")
+        let mut plot = LinePlot::new("Weak scaling", "ranks", "efficiency")
             .with(Series::new("measured here", measured.collect()))
             .with(self.line("ring, full overlap", |p| self.efficiencies(p)[1]))
             .with(self.line("ring, no overlap", |p| self.efficiencies(p)[0]))
@@ -171,8 +173,7 @@ impl Results {
                     .dashed(),
             );
         (plot.log_x, plot.percent, plot.y_range) = (true, true, Some((0.0, 1.0)));
-        plot.size = (640.0, 360.0);
-        plot
+        plot.for_the_book().ticks_at(TICKS)
     }
 
     /// The gradients of this network, and 100 MB of gradients for comparison.
@@ -183,11 +184,11 @@ impl Results {
         };
         let large = 1e8;
         let (answer, cost) = (self.answer, self.messages.cost);
-        let mut plot = LinePlot::new("All-reduce of all gradients", "ranks", "milliseconds")
+        let mut plot = LinePlot::new("All-reduce of all gradients", "ranks", "ms")
             .with(of("ring, measured", |r| r.ring))
             .with(of("tree, measured", |r| r.tree))
-            .with(self.line("ring", |p| ms(self.predicted(p).0)))
-            .with(self.line("tree", |p| ms(self.predicted(p).1)))
+            .with(self.line("ring, predicted", |p| ms(self.predicted(p).0)))
+            .with(self.line("tree, predicted", |p| ms(self.predicted(p).1)))
             .with(
                 self.line("ring, 100 MB", |p| ms((answer.ring_seconds)(p, large, cost)))
                     .dashed(),
@@ -197,7 +198,6 @@ impl Results {
                     .dashed(),
             );
         (plot.log_x, plot.log_y) = (true, true);
-        plot.size = (760.0, 360.0);
-        plot
+        plot.for_the_book().ticks_at(TICKS)
     }
 }

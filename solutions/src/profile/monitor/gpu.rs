@@ -38,10 +38,12 @@ impl Gpus {
 fn of_gpu(gpu: &Device, base: &Sample) -> Sample {
     let mib = |bytes: u64| (bytes as f64 / f64::from(1 << 20)).round();
     let memory = gpu.memory_info().ok();
+    let rates = gpu.utilization_rates().ok();
     Sample {
         bus_id: gpu.pci_info().map(|p| p.bus_id).unwrap_or_default(),
         name: gpu.name().unwrap_or_default(),
-        use_percent: gpu.utilization_rates().ok().map(|u| f64::from(u.gpu)),
+        use_percent: rates.as_ref().map(|u| f64::from(u.gpu)),
+        memory_use_percent: rates.as_ref().map(|u| f64::from(u.memory)),
         memory_used_mib: memory.as_ref().map(|m| mib(m.used)),
         memory_total_mib: memory.as_ref().map(|m| mib(m.total)),
         power_w: gpu.power_usage().ok().map(|mw| f64::from(mw) / 1000.0),

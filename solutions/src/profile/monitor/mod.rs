@@ -24,6 +24,8 @@ pub struct Sample {
     pub name: String,
     /// Utilisation since the last sample, per cent.
     pub use_percent: Option<f64>,
+    /// Time during which the GPU's memory was read or written, per cent. It says nothing about how full the memory is.
+    pub memory_use_percent: Option<f64>,
     /// Memory in use, MiB.
     pub memory_used_mib: Option<f64>,
     /// Total memory, MiB.

@@ -37,6 +37,11 @@ impl Axis {
         }
     }
 
+    /// Its ticks with their labels.
+    pub fn labelled_ticks(&self) -> Vec<(f64, String)> {
+        self.ticks.iter().map(|&t| (t, tick_label(t))).collect()
+    }
+
     fn linear(mut low: f64, mut high: f64, tight: bool, count: usize) -> Self {
         let size = low.abs().max(high.abs());
         if high - low <= 1e-12 * size.max(1e-280) {
@@ -65,7 +70,10 @@ impl Axis {
     fn powers(low: f64, high: f64, tight: bool, count: usize) -> Self {
         let (low, high) = (low.max(1e-300), high.max(1e-300));
         let (mut from, mut to) = (low.log10(), high.log10());
-        if !tight || to - from < 1e-9 {
+        if !tight && to - from < 2.0 && to - from > 1e-9 {
+            // Less than two decades: to the next 1, 2 or 5 outwards.
+            (from, to) = (outwards(from, -1), outwards(to, 1));
+        } else if !tight || to - from < 1e-9 {
             (from, to) = ((from + 1e-9).floor(), (to - 1e-9).ceil());
             if to <= from {
                 to = from + 1.0;
@@ -102,6 +110,17 @@ impl Axis {
     }
 }
 
+/// The next logarithm of 1, 2 or 5 times a power of ten below `log` (direction −1) or above it (1), or `log` itself.
+fn outwards(log: f64, direction: i32) -> f64 {
+    let decade = log.floor();
+    let all = [0.0, 2f64.log10(), 5f64.log10(), 1.0].map(|part| decade + part);
+    if direction < 0 {
+        all.into_iter().rev().find(|&l| l <= log + 1e-9).unwrap_or(decade)
+    } else {
+        all.into_iter().find(|&l| l >= log - 1e-9).unwrap_or(decade + 1.0)
+    }
+}
+
 /// The smallest of 1, 2, 5 times a power of ten that is at least `about`.
 fn nice_step(about: f64) -> f64 {
     let power = 10f64.powf(about.max(1e-300).log10().floor());
@@ -111,7 +130,14 @@ fn nice_step(about: f64) -> f64 {
     round.unwrap_or(10.0) * power
 }
 
-/// The label of a tick: `0.25`, `1,500`, `2e-5`.
+/// A whole number in superscript digits.
+pub fn superscript(number: i32) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let one = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);
+    number.to_string().chars().map(one).collect()
+}
+
+/// The label of a tick: `0.25`, `1,500`, `2·10⁻⁵`.
 pub fn tick_label(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
@@ -120,7 +146,12 @@ pub fn tick_label(value: f64) -> String {
     if !(1e-4..1e6).contains(&size) {
         let power = (size.log10() + 1e-9).floor();
         let mantissa = format!("{:.2}", value / 10f64.powf(power));
-        return format!("{}e{power}", mantissa.trim_end_matches('0').trim_end_matches('.'));
+        let power = superscript(power as i32);
+        return match mantissa.trim_end_matches('0').trim_end_matches('.') {
+            "1" => format!("10{power}"),
+            "-1" => format!("−10{power}"),
+            mantissa => format!("{}·10{power}", mantissa.replace('-', "−")),
+        };
     }
     let sign = if value < 0.0 { "−" } else { "" };
     let text = format!("{:.6}", (size * 1e6).round() / 1e6);
@@ -151,10 +182,16 @@ mod tests {
         let axis = Axis::over([2e-6, 3e-1].into_iter(), true, false, 6);
         assert_eq!(
             labels(&axis),
-            ["1e-6", "1e-5", "0.0001", "0.001", "0.01", "0.1", "1"]
+            ["10⁻⁶", "10⁻⁵", "0.0001", "0.001", "0.01", "0.1", "1"]
         );
         let axis = Axis::over([1.0, 40.0].into_iter(), true, true, 6);
         assert_eq!(labels(&axis), ["1", "2", "5", "10", "20"]);
+        let axis = Axis::over([13.3, 128.6].into_iter(), true, false, 5);
+        assert_eq!(labels(&axis), ["10", "20", "50", "100", "200"]);
+        assert!(
+            (axis.low - 10.0).abs() < 1e-9 && (axis.high - 200.0).abs() < 1e-9,
+            "{axis:?}"
+        );
     }
 
     #[test]
@@ -183,9 +220,10 @@ mod tests {
             (1500.0, "1,500"),
             (-0.25, "−0.25"),
             (2e-4, "0.0002"),
-            (2e-5, "2e-5"),
-            (2.5e7, "2.5e7"),
-            (1e6, "1e6"),
+            (2e-5, "2·10⁻⁵"),
+            (2.5e7, "2.5·10⁷"),
+            (-1e-7, "−10⁻⁷"),
+            (1e6, "10⁶"),
         ] {
             assert_eq!(tick_label(value), label);
         }

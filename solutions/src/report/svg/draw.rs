@@ -5,13 +5,12 @@ use std::fmt::Write;
 use super::{
     LinePlot, Series,
     axis::{Axis, tick_label},
+    legend::{LETTER, ROW, coloured, draw_legend, legend_rows, pen},
 };
 use crate::report::html::escape;
 
 /// Colours after Okabe and Ito, which colour-blind readers can tell apart; lighter ones for dark pages.
 pub(super) const STYLE: &str = "<style>.cp{--i:#1c2420;--m:#5a655f;--g:#dfe4e0;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d;font:13px system-ui,-apple-system,\"Segoe UI\",Roboto,sans-serif;max-width:100%;height:auto}.cp text{fill:var(--m)}.cp .t{fill:var(--i);font-weight:600;font-size:15px}.cp .g{stroke:var(--g);stroke-width:1;fill:none}.cp .a{stroke:var(--m);stroke-width:1;fill:none}.cp .l{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}.cp .d{stroke-dasharray:6 5}.cp .o{stroke-width:3.4}.cp .m{stroke:var(--m);stroke-dasharray:2 3}.cp .k{fill:var(--p);stroke:var(--i);stroke-width:2}.cp .kt{fill:var(--i);paint-order:stroke;stroke:var(--p);stroke-width:4px;stroke-linejoin:round}@media (prefers-color-scheme:dark){.cp{--i:#e8eeea;--m:#a3b0a9;--g:#2d3732;--p:#151b18;--c0:#56b4e9;--c1:#f08a3c;--c2:#3fcf9f;--c3:#e39ac6;--c4:#e6c84f;--c5:#9ad0f0;--c6:#b5b5b5;--c7:#c79be8}}@media print{.cp{--i:#000;--m:#333;--g:#ddd;--p:#fff;--c0:#0067a5;--c1:#c84e00;--c2:#007a5a;--c3:#a8437f;--c4:#8a6d00;--c5:#3b8dbd;--c6:#5c5c5c;--c7:#7a3e9d}}</style>";
-/// Number of distinct colours.
-const COLOURS: usize = 8;
 /// Points per line that are drawn, at most: a plot is not wider than this in pixels.
 const MOST_POINTS: usize = 1200;
 /// A line of at most this many points has a dot with a tooltip at each of them.
@@ -69,12 +68,12 @@ impl<'a> Frame<'a> {
             .map(|&t| tick_label(t).chars().count())
             .max()
             .unwrap_or(1);
-        let legend = if plot.series.len() > 1 { 22.0 } else { 0.0 };
+        let legend = legend_rows(plot).last().map_or(0.0, |l| l.1 + ROW);
         Self {
             plot,
             x,
             y,
-            left: 14.0 + 7.5 * (widest + 2 * usize::from(plot.percent)) as f64,
+            left: 14.0 + LETTER * (widest + 2 * usize::from(plot.percent)) as f64,
             right: width - 16.0,
             top: 58.0 + legend,
             bottom: height - 46.0,
@@ -96,8 +95,8 @@ impl LinePlot {
         let frame = Frame::new(plot);
         draw_legend(&mut out, plot);
         draw_axes(&mut out, &frame);
-        for (i, series) in plot.series.iter().enumerate() {
-            draw_series(&mut out, &frame, series, i % COLOURS);
+        for (colour, series) in coloured(plot) {
+            draw_series(&mut out, &frame, series, colour);
         }
         draw_marks(&mut out, &frame);
         draw_note(&mut out, &frame);
@@ -108,7 +107,8 @@ impl LinePlot {
 
 /// Notes that there is nothing to draw, or how many values could not be drawn.
 fn draw_note(out: &mut String, f: &Frame) {
-    let all = f.plot.series.iter().flat_map(|s| &s.points);
+    let lines = f.plot.series.iter().filter(|s| !s.contour);
+    let all = lines.flat_map(|s| &s.points);
     let (total, lost) = all.fold((0, 0), |(n, lost), &p| {
         (n + 1, lost + usize::from(!f.plot.shown(p)))
     });
@@ -128,7 +128,7 @@ fn draw_note(out: &mut String, f: &Frame) {
 /// The plot as a sentence, for screen readers.
 fn describe(plot: &LinePlot) -> String {
     let mut text = format!("{}: {} over {}.", plot.title, plot.y_label, plot.x_label);
-    for s in &plot.series {
+    for s in plot.series.iter().filter(|s| !s.contour) {
         let good: Vec<_> = s.points.iter().copied().filter(|&p| plot.shown(p)).collect();
         let (Some(first), Some(last)) = (good.first(), good.last()) else {
             continue;
@@ -153,25 +153,6 @@ fn describe(plot: &LinePlot) -> String {
     text
 }
 
-fn draw_legend(out: &mut String, plot: &LinePlot) {
-    if plot.series.len() < 2 {
-        return;
-    }
-    let mut x = 2.0;
-    for (i, s) in plot.series.iter().enumerate() {
-        let dash = if s.dashed { " d" } else { "" };
-        let line = if s.dots { "m5 0h0m6 0h0m6 0h0" } else { "h22" };
-        let colour = i % COLOURS;
-        let _ = write!(
-            out,
-            "<path class=\"l{dash}\" stroke=\"var(--c{colour})\" d=\"M{x:.0} 34{line}\"/><text x=\"{:.0}\" y=\"38\">{}</text>",
-            x + 28.0,
-            escape(&s.name)
-        );
-        x += 46.0 + 7.0 * s.name.chars().count() as f64;
-    }
-}
-
 fn draw_axes(out: &mut String, f: &Frame) {
     draw_text(out, (2.0, f.top - 12.0), "start", &f.plot.y_label);
     for &t in &f.y.ticks {
@@ -183,21 +164,31 @@ fn draw_axes(out: &mut String, f: &Frame) {
         );
         draw_text(out, (f.left - 8.0, y + 4.5), "end", &f.y_text(t));
     }
-    draw_x_axis(out, &f.x, (f.left, f.right, f.bottom), &f.plot.x_label);
+    let own = f.plot.x_ticks.iter().cloned();
+    let within = |t: &(f64, String)| (-1e-9..=1.0 + 1e-9).contains(&f.x.share(t.0));
+    let ticks = if f.plot.x_ticks.is_empty() {
+        f.x.labelled_ticks()
+    } else {
+        own.filter(within).collect()
+    };
+    let place = (f.left, f.right, f.bottom, f.plot.size.0);
+    draw_x_axis(out, (&f.x, &ticks), place, &f.plot.x_label);
 }
 
-/// Draws an x axis from `left` to `right` at the height `bottom`.
+/// Draws an x axis with ticks, from `left` to `right` at the height `bottom`, in a picture of that width.
 pub(super) fn draw_x_axis(
     out: &mut String,
-    axis: &Axis,
-    (left, right, bottom): (f64, f64, f64),
+    (axis, ticks): (&Axis, &[(f64, String)]),
+    (left, right, bottom, width): (f64, f64, f64, f64),
     label: &str,
 ) {
     let _ = write!(out, "<path class=\"a\" d=\"M{left:.1} {bottom:.1}H{right:.1}\"/>");
-    for &t in &axis.ticks {
-        let x = left + axis.share(t) * (right - left);
+    for (t, label) in ticks {
+        // A long label at the right end stays inside the picture.
+        let half = LETTER / 2.0 * label.chars().count() as f64;
+        let x = left + axis.share(*t) * (right - left);
         let _ = write!(out, "<path class=\"a\" d=\"M{x:.1} {bottom:.1}v5\"/>");
-        draw_text(out, (x, bottom + 19.0), "middle", &tick_label(t));
+        draw_text(out, (x.min(width - half), bottom + 19.0), "middle", label);
     }
     draw_text(out, ((left + right) / 2.0, bottom + 38.0), "middle", label);
 }
@@ -244,15 +235,14 @@ fn draw_series(out: &mut String, f: &Frame, series: &Series, colour: usize) {
             );
         }
     }
-    let dash = if series.dashed { " d" } else { "" };
     if !path.is_empty() {
-        let _ = write!(
-            out,
-            "<path class=\"l{dash}\" stroke=\"var(--c{colour})\" d=\"{path}\"/>"
-        );
+        let _ = write!(out, "<path {} d=\"{path}\"/>", pen(series, colour));
+    }
+    if series.labelled {
+        draw_label(out, f, series);
     }
     // Dots with tooltips. A long line has them only at isolated points, which no line shows.
-    let all = series.points.len() <= MOST_DOTS && !series.dashed;
+    let all = series.points.len() <= MOST_DOTS && !series.dashed && !series.contour;
     let dots = if all {
         series
             .points
@@ -277,6 +267,21 @@ fn draw_series(out: &mut String, f: &Frame, series: &Series, colour: usize) {
             escape(&series.name),
             escape(&f.plot.x_label),
             tick_label(x)
+        );
+    }
+}
+
+/// The name of a line above its last point, inside the picture.
+fn draw_label(out: &mut String, f: &Frame, series: &Series) {
+    let last = series.points.iter().copied().rfind(|&p| f.plot.shown(p));
+    if let Some((x, y)) = last {
+        let half = LETTER / 2.0 * series.name.chars().count() as f64;
+        let _ = write!(
+            out,
+            "<text class=\"kt\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            f.px(x).clamp(half, f.plot.size.0 - half),
+            f.py(y) - 9.0,
+            escape(&series.name)
         );
     }
 }

@@ -12,9 +12,10 @@
 
 mod axis;
 mod draw;
+mod legend;
 mod rects;
 
-pub use axis::{Axis, tick_label};
+pub use axis::{Axis, superscript, tick_label};
 pub use rects::{Rect, RectPlot};
 
 /// One line of a plot.
@@ -28,6 +29,10 @@ pub struct Series {
     pub dashed: bool,
     /// Dots without a line, for the points of a cloud.
     pub dots: bool,
+    /// A thin grey line, for lines of equal height. Where it leaves the picture, its points are not finite.
+    pub contour: bool,
+    /// The name is drawn above the last point instead of in the legend.
+    pub labelled: bool,
 }
 
 impl Series {
@@ -36,9 +41,20 @@ impl Series {
         Self {
             name: name.into(),
             points,
-            dashed: false,
-            dots: false,
+            ..Self::default()
         }
+    }
+
+    /// The same line as a contour.
+    pub fn contour(mut self) -> Self {
+        self.contour = true;
+        self
+    }
+
+    /// The same line with its name above its last point.
+    pub fn labelled(mut self) -> Self {
+        self.labelled = true;
+        self
     }
 
     /// The same points as dots.
@@ -80,6 +96,8 @@ pub struct LinePlot {
     pub log_y: bool,
     /// Ticks on the x axis at integers only, for epochs.
     pub whole_x: bool,
+    /// Ticks on the x axis, ascending, with their labels; empty: round numbers.
+    pub x_ticks: Vec<(f64, String)>,
     /// The y axis includes these values, such as 0 and 1 for a share.
     pub y_range: Option<(f64, f64)>,
     /// Labels y as a percentage of 1.
@@ -101,6 +119,7 @@ impl LinePlot {
             log_x: false,
             log_y: false,
             whole_x: false,
+            x_ticks: Vec::new(),
             y_range: None,
             percent: false,
             marks: Vec::new(),
@@ -111,6 +130,18 @@ impl LinePlot {
     /// The plot with one more line.
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
+        self
+    }
+
+    /// The plot with ticks on the x axis at the values that were measured.
+    pub fn ticks_at(mut self, values: impl IntoIterator<Item = f64>) -> Self {
+        self.x_ticks = values.into_iter().map(|v| (v, tick_label(v))).collect();
+        self
+    }
+
+    /// The plot in the size of the book's figures: their text can be read on a phone.
+    pub fn for_the_book(mut self) -> Self {
+        self.size = (370.0, 300.0);
         self
     }
 
@@ -191,6 +222,48 @@ mod tests {
             .svg();
         assert_eq!(svg.matches("h0").count(), 3, "{svg}");
         assert!(!svg.contains("<circle") && !svg.contains('L'), "{svg}");
+    }
+
+    #[test]
+    fn a_long_legend_takes_several_rows() {
+        let names = [
+            "ring, measured",
+            "tree, measured",
+            "ring, predicted",
+            "tree, predicted",
+        ];
+        let mut plot = LinePlot::new("t", "x", "y").for_the_book();
+        for name in names {
+            plot = plot.with(Series::new(name, vec![(1.0, 1.0), (2.0, 2.0)]));
+        }
+        let svg = plot.svg();
+        // Two entries in each row.
+        for row in [38, 59] {
+            assert_eq!(svg.matches(&format!("y=\"{row}\">")).count(), 2, "{svg}");
+        }
+    }
+
+    #[test]
+    fn ticks_are_where_something_was_measured() {
+        let plot = LinePlot::new("t", "x", "y").with(Series::new("s", vec![(1.0, 7.0), (4096.0, 9.0)]));
+        let svg = plot.ticks_at([1.0, 64.0, 4096.0]).svg();
+        for label in [">1<", ">64<", ">4,096<"] {
+            assert_eq!(svg.matches(label).count(), 1, "{label}: {svg}");
+        }
+        assert!(!svg.contains(">1,000<"), "{svg}");
+    }
+
+    #[test]
+    fn a_contour_takes_no_colour_and_a_label_no_place_in_the_legend() {
+        let line = |name: &str| Series::new(name, vec![(0.0, 0.0), (1.0, 1.0)]);
+        let plot = LinePlot::new("t", "x", "y").with(line("equal").contour());
+        let svg = plot.with(line("beside").labelled()).with(line("listed")).svg();
+        assert!(
+            svg.contains("class=\"l\" stroke=\"var(--c0)\"") && !svg.contains("var(--c2)\""),
+            "{svg}"
+        );
+        assert_eq!(svg.matches("y=\"38\">").count(), 2, "{svg}");
+        assert_eq!(svg.matches("beside</text>").count(), 1, "{svg}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use super::{
     axis::Axis,
     draw::{STYLE, draw_text, draw_x_axis},
+    legend::{self, LETTER, rows_of},
 };
 use crate::report::html::escape;
 
@@ -50,8 +51,8 @@ pub struct RectPlot {
 const ROW: f64 = 24.0;
 /// Rectangles thinner than this, pixels, are merged.
 const COLUMN: f64 = 3.0;
-/// Width of a letter of the labels, pixels.
-const LETTER: f64 = 6.2;
+/// Width of a letter of the labels in the rectangles, pixels.
+const SMALL: f64 = 6.9;
 
 impl RectPlot {
     /// The picture: an `<svg>` element for a page, or a whole file.
@@ -60,9 +61,10 @@ impl RectPlot {
         let left = if widest == 0 {
             8.0
         } else {
-            12.0 + 7.0 * widest as f64
+            12.0 + LETTER * widest as f64
         };
-        let top = if self.legend.is_empty() { 30.0 } else { 52.0 };
+        let rows = self.legend_rows();
+        let top = rows.last().map_or(30.0, |last| last.1 + 31.0 + legend::ROW);
         let count = self.rects.iter().map(|r| r.row + 1).max().unwrap_or(0);
         let bottom = top + ROW * count.max(self.rows.len()) as f64;
         let height = bottom + if self.x_label.is_empty() { 8.0 } else { 46.0 };
@@ -90,23 +92,32 @@ impl RectPlot {
         let px = |x: f64| left + axis.share(x).clamp(0.0, 1.0) * (right - left);
         self.draw_rects(&mut out, &px, top);
         if !self.x_label.is_empty() {
-            draw_x_axis(&mut out, &axis, (left, right, bottom), &self.x_label);
+            let place = (left, right, bottom, self.width);
+            draw_x_axis(&mut out, (&axis, &axis.labelled_ticks()), place, &self.x_label);
         }
         out.push_str("</svg>");
         out
     }
 
+    fn legend_rows(&self) -> Vec<(f64, f64)> {
+        let widths = self
+            .legend
+            .iter()
+            .map(|(_, name)| 32.0 + LETTER * name.chars().count() as f64);
+        rows_of(widths, self.width)
+    }
+
     fn draw_legend(&self, out: &mut String) {
-        let mut x = 2.0;
-        for (colour, name) in &self.legend {
+        for ((colour, name), (x, y)) in self.legend.iter().zip(self.legend_rows()) {
             let _ = write!(
                 out,
-                "<rect x=\"{x:.0}\" y=\"28\" width=\"12\" height=\"12\" fill=\"var(--c{})\"/><text x=\"{:.0}\" y=\"38\">{}</text>",
+                "<rect x=\"{x:.0}\" y=\"{:.0}\" width=\"12\" height=\"12\" fill=\"var(--c{})\"/><text x=\"{:.0}\" y=\"{:.0}\">{}</text>",
+                y + 28.0,
                 colour % 8,
                 x + 17.0,
+                y + 38.0,
                 escape(name)
             );
-            x += 34.0 + 7.0 * name.chars().count() as f64;
         }
     }
 
@@ -128,9 +139,10 @@ impl RectPlot {
                 r.colour % 8,
                 escape(&r.hover)
             );
-            let room = ((width - 8.0) / LETTER).max(0.0) as usize;
-            if room >= 3 {
-                let long = r.label.chars().count() > room;
+            let (room, letters) = (((width - 8.0) / SMALL).max(0.0) as usize, r.label.chars().count());
+            // A label of which less than half would be left says nothing; the tooltip has it.
+            if room >= 3 && 2 * room > letters {
+                let long = letters > room;
                 let keep = if long { room - 1 } else { room };
                 let mut label: String = r.label.chars().take(keep).collect();
                 if long {

@@ -8,6 +8,7 @@ use crate::precision::BytesPerParameter;
 pub use counted::{Counted, held, measured};
 pub use layers::Form;
 
+// ANCHOR: StepSize
 /// The sizes that determine the memory of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepSize {
@@ -18,7 +19,9 @@ pub struct StepSize {
     /// The layers of the network.
     pub layers: Vec<LayerSize>,
 }
+// ANCHOR_END: StepSize
 
+// ANCHOR: LayerSize
 /// The memory of a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerSize {
@@ -31,7 +34,9 @@ pub struct LayerSize {
     /// Bytes per row that the backward pass needs temporarily at this layer.
     pub passing: u64,
 }
+// ANCHOR_END: LayerSize
 
+// ANCHOR: StepBytes
 /// Peak memory of a step, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct StepBytes {
@@ -46,6 +51,7 @@ pub struct StepBytes {
     /// Temporary memory of the backward pass, at the layer where it is largest.
     pub passing: u64,
 }
+// ANCHOR_END: StepBytes
 
 impl StepBytes {
     /// Returns the total.

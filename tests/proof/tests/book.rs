@@ -1,0 +1,95 @@
+//! The chapters of the book show the project's own code and pictures.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::{fs, path::PathBuf};
+
+use proof::root;
+
+/// The chapters, with their text.
+fn chapters() -> Vec<(PathBuf, String)> {
+    let entries = fs::read_dir(root().join("book/src")).unwrap();
+    let files = entries.map(|e| e.unwrap().path());
+    let pages = files.filter(|p| p.extension().is_some_and(|e| e == "md"));
+    pages
+        .map(|p| (p.clone(), fs::read_to_string(&p).unwrap()))
+        .collect()
+}
+
+/// The texts between `open` and `close`, with their lines.
+fn between<'a>(text: &'a str, open: &'a str, close: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    let lines = text.lines().enumerate();
+    lines.flat_map(move |(i, line)| {
+        let parts = line.split(open).skip(1);
+        parts.filter_map(move |p| Some((i + 1, p.split_once(close)?.0)))
+    })
+}
+
+#[test]
+fn what_a_page_includes_exists() {
+    for (page, text) in chapters() {
+        for (line, included) in between(&text, "{{#include ", "}}") {
+            let place = format!("{}:{line}: {included}", page.display());
+            let mut parts = included.split(':');
+            let file = page.parent().unwrap().join(parts.next().unwrap());
+            let code = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{place}: {e}"));
+            match parts.collect::<Vec<_>>()[..] {
+                [anchor] => {
+                    let has = |mark: &str| code.lines().any(|l| l.trim() == format!("// {mark}: {anchor}"));
+                    assert!(has("ANCHOR") && has("ANCHOR_END"), "{place}: no such anchor");
+                }
+                [first, last] => {
+                    let [first, last]: [usize; 2] = [first, last].map(|n| n.parse().expect(&place));
+                    assert!(
+                        first <= last && last <= code.lines().count(),
+                        "{place}: no such lines"
+                    );
+                }
+                _ => panic!("{place}: an anchor, or the first and the last line"),
+            }
+        }
+    }
+}
+
+#[test]
+fn rust_is_shown_only_from_files_that_are_compiled() {
+    for (page, text) in chapters() {
+        let mut in_rust = false;
+        for (i, line) in text.lines().enumerate() {
+            if line.starts_with("```") {
+                in_rust = line.starts_with("```rust");
+            } else if in_rust && !line.is_empty() {
+                assert!(
+                    line.starts_with("{{#include "),
+                    "{}:{}: {line}",
+                    page.display(),
+                    i + 1
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_picture_exists_and_has_a_caption() {
+    for (page, text) in chapters() {
+        let pictures = text.lines().filter(|l| l.starts_with("![")).count();
+        let captions = text.matches("<figcaption>").count();
+        assert_eq!(
+            pictures,
+            captions,
+            "{}: a caption for each picture",
+            page.display()
+        );
+        for (line, picture) in
+            between(&text, "](", ")").filter(|(_, p)| p.ends_with(".svg") || p.ends_with(".png"))
+        {
+            let file = page.parent().unwrap().join(picture);
+            assert!(
+                file.is_file(),
+                "{}:{line}: {picture} does not exist",
+                page.display()
+            );
+        }
+    }
+}
