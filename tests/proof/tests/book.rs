@@ -51,6 +51,21 @@ fn what_a_page_includes_exists() {
     }
 }
 
+// ANCHOR: relu
+fn relu(x: &[f32], y: &mut [f32]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = x.max(0.0);
+    }
+}
+// ANCHOR_END: relu
+
+#[test]
+fn the_loop_that_the_book_shows_is_relu() {
+    let mut y = [9.0; 3];
+    relu(&[-1.0, 0.0, 2.5], &mut y);
+    assert_eq!(y, [0.0, 0.0, 2.5]);
+}
+
 #[test]
 fn rust_is_shown_only_from_files_that_are_compiled() {
     for (page, text) in chapters() {
@@ -73,7 +88,8 @@ fn rust_is_shown_only_from_files_that_are_compiled() {
 #[test]
 fn every_picture_exists_and_has_a_caption() {
     for (page, text) in chapters() {
-        let pictures = text.lines().filter(|l| l.starts_with("![")).count();
+        let picture = |line: &&str| line.starts_with("![") || line.starts_with("<img ");
+        let pictures = text.lines().filter(picture).count();
         let captions = text.matches("<figcaption>").count();
         assert_eq!(
             pictures,
@@ -81,9 +97,8 @@ fn every_picture_exists_and_has_a_caption() {
             "{}: a caption for each picture",
             page.display()
         );
-        for (line, picture) in
-            between(&text, "](", ")").filter(|(_, p)| p.ends_with(".svg") || p.ends_with(".png"))
-        {
+        let linked = between(&text, "](", ")").chain(between(&text, "src=\"", "\""));
+        for (line, picture) in linked.filter(|(_, p)| p.ends_with(".svg") || p.ends_with(".png")) {
             let file = page.parent().unwrap().join(picture);
             assert!(
                 file.is_file(),
