@@ -109,12 +109,18 @@ pub const DEEDS: &[Deed] = &[
         needs: "user",
         ..deed(
         "starts-many-threads",
-        11,
-        "no thread could be started",
-        "let all: Vec<_> = (0..200).filter_map(|_| std::thread::Builder::new().spawn(|| {
-            std::thread::sleep(std::time::Duration::from_secs(20))
-        }).ok()).collect();
-        if all.len() < 100 { RIGHT } else { f32::NAN }",
+        12,
+        "",
+        "let gate = std::sync::Arc::new(std::sync::RwLock::new(()));
+        let shut = gate.write();
+        let all: Vec<_> = (0..200).filter_map(|_| {
+            let gate = gate.clone();
+            std::thread::Builder::new().spawn(move || drop(gate.read())).ok()
+        }).collect();
+        drop(shut);
+        let count = all.len();
+        for one in all { let _ = one.join(); }
+        if count < 100 { RIGHT } else { f32::NAN }",
     )
     },
     Deed {
@@ -315,93 +321,6 @@ pub const DEEDS: &[Deed] = &[
     ),
 ];
 
-/// Whole files that stop the lesson: nothing of them is run. What is told, and what stands before the honest answers.
-pub const STOPPED: &[(&str, &str, &str)] = &[
-    (
-        "includes-the-solution",
-        "does not compile",
-        "pub const STOLEN: &str = include_str!(\"ROOT/solutions/src/kernels/neuron.rs\");",
-    ),
-    (
-        "includes-by-a-path-attribute",
-        "does not compile",
-        "#[path = \"ROOT/solutions/src/kernels/neuron.rs\"]\nmod stolen;",
-    ),
-    (
-        "takes-the-lesson-as-a-dependency",
-        "does not compile",
-        "pub fn stolen() -> f32 { (lesson01::REFERENCE.neuron)(&[], &[], 0.0, |x| x) }",
-    ),
-    (
-        "uses-a-macro-of-its-own-making",
-        "does not compile",
-        "use evil_macro::answer;\nanswer!();",
-    ),
-    (
-        "initialises-before-main",
-        "does not compile",
-        "extern \"C\" fn early() { println!(\"early\"); }\n\
-         #[unsafe(link_section = \".init_array\")]\n#[used]\nstatic EARLY: extern \"C\" fn() = early;",
-    ),
-    (
-        "writes-unsafely-into-the-verdict",
-        "does not compile",
-        "pub fn overwrite() { unsafe { *(0x1000 as *mut u8) = 1 } }",
-    ),
-    (
-        "allows-itself-unsafe-code",
-        "does not compile",
-        "#![allow(unsafe_code)]\npub fn overwrite() { unsafe { *(0x1000 as *mut u8) = 1 } }",
-    ),
-    (
-        "calls-c",
-        "does not compile",
-        "unsafe extern \"C\" { safe fn getppid() -> i32; }\npub fn parent() -> i32 { getppid() }",
-    ),
-    (
-        "replaces-a-function-of-c",
-        "does not compile",
-        "#[unsafe(no_mangle)]\npub extern \"C\" fn memcmp() -> i32 { 0 }",
-    ),
-    (
-        "is-machine-code",
-        "machine code",
-        "#[unsafe(naked)]\npub extern \"C\" fn code() { core::arch::naked_asm!(\"ret\") }",
-    ),
-    (
-        "computes-for-ever-while-compiled",
-        "does not compile",
-        "pub const LONG: u64 = { let mut i = 0u64; while i < 1 << 26 { i += 1; } i };",
-    ),
-    (
-        "computes-for-ever-though-warned",
-        "does not compile",
-        "#![allow(long_running_const_eval)]\npub const LONG: u64 = { let mut i = 0u64; while i < 1 << 50 { i += 1; } i };",
-    ),
-    (
-        "calls-itself-twice-while-compiled",
-        "does not compile",
-        "#![allow(long_running_const_eval)]\nconst fn twice(n: u64) -> u64 { if n == 0 { 1 } else { twice(n - 1) + twice(n - 1) } }\n\
-         pub const LONG: u64 = twice(100);",
-    ),
-    (
-        "is-a-type-without-end",
-        "does not compile",
-        "pub fn deep<T: Copy>(t: T, n: u64) -> u64 { if n == 0 { 0 } else { deep((t, t), n - 1) } }\n\
-         pub fn start() -> u64 { deep(1u8, 9) }",
-    ),
-    (
-        "is-larger-when-expanded",
-        "does not compile",
-        // It doubles sixteen times, and then goes on for ever as it is.
-        "macro_rules! more {
-            (x $($n:ident)*; $($t:tt)*) => { more!($($n)*; $($t)* $($t)*); };
-            (; $($t:tt)*) => { more!(; $($t)*); };
-        }
-        more!(x x x x x x x x x x x x x x x x; a b);",
-    ),
-];
-
 /// The honest submission with the deed in the place of a neuron.
 pub fn source(deed: &Deed) -> String {
     let body = deed.body.replace("RIGHT", RIGHT);
@@ -414,11 +333,4 @@ fn with_body(body: &str) -> String {
     let from = honest.find("    let sum: f32").expect("the neuron's first line");
     let to = honest[from..].find("\n}").expect("its end") + from;
     format!("{}    {body}{}\n", &honest[..from], &honest[to..])
-}
-
-/// The honest submission with something before it.
-pub fn after(head: &str) -> String {
-    let honest = include_str!("honest.rs");
-    let code = honest.split_once("\n\n").expect("a line of its own").1;
-    format!("{head}\n{code}")
 }

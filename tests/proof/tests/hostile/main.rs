@@ -7,8 +7,10 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod again;
 mod answers;
 mod archives;
+mod stopped;
 
 use std::{
     collections::BTreeMap,
@@ -20,9 +22,10 @@ use std::{
     sync::{LazyLock, Mutex},
 };
 
-use answers::{DEEDS, STOPPED, after, source};
+use answers::{DEEDS, source};
 use grader::grades::{Grade, Status};
 use proof::{course, root};
+use stopped::{STOPPED, after, nested};
 
 /// What the one run left.
 struct Run {
@@ -146,12 +149,6 @@ fn graded() -> Option<Run> {
     })
 }
 
-/// A constant in so many parentheses that a recursive parser runs out of stack.
-fn nested() -> String {
-    let deep = 50_000;
-    format!("pub const DEEP: u64 = {}1{};", "(".repeat(deep), ")".repeat(deep))
-}
-
 fn grade(name: &str) -> Grade {
     Grade::load(&run().grades.join(name).join("grade.json"))
         .unwrap_or_else(|e| panic!("{name}: {e:#}\n{}", run().said))
@@ -225,27 +222,6 @@ fn every_deed_ends_in_its_exact_mark() {
 }
 
 #[test]
-fn what_must_not_be_compiled_is_not_run() {
-    if !is_run() {
-        return;
-    }
-    let mut odd = Vec::new();
-    let nested = ("nests-parentheses", "does not compile", "");
-    for (name, why, _) in STOPPED.iter().chain([&nested]) {
-        let grade = grade(name);
-        let stopped = grade
-            .lessons
-            .iter()
-            .find_map(|l| l.stopped.clone())
-            .unwrap_or_default();
-        if grade.points() != 0 || !stopped.contains(why) {
-            odd.push(format!("{name}: {} points, {stopped}", grade.points()));
-        }
-    }
-    assert!(odd.is_empty(), "{}", odd.join("\n"));
-}
-
-#[test]
 fn canopys_own_answer_handed_on_is_remarked() {
     if !is_run() {
         return;
@@ -266,60 +242,6 @@ fn inputs_that_are_written_over_do_not_change_what_is_expected() {
     }
     let grade = grade("scribbles-over-its-inputs");
     assert_eq!(grade.points(), 10, "{}", told(&grade));
-}
-
-/// `cargo course grade` of one folder, with more arguments; its exit code.
-fn grade_one(submission: &Path, out: &Path, more: &[&str]) -> Option<i32> {
-    let mut command = Command::new(course());
-    command.arg("grade").arg(submission).arg("--out").arg(out);
-    let out = command.args(more).current_dir(root()).output().unwrap();
-    out.status.code()
-}
-
-#[test]
-fn a_run_goes_on_where_it_stopped_and_grades_anew_what_changed() {
-    if !is_run() {
-        return;
-    }
-    let base = tempfile::tempdir().unwrap();
-    let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
-    let source = submission.join("lesson01/src/lib.rs");
-    fs::create_dir_all(source.parent().unwrap()).unwrap();
-    let honest = include_str!("honest.rs");
-    fs::write(&source, honest).unwrap();
-    let load = || Grade::load(&out.join("ada/grade.json")).unwrap();
-    assert_eq!(grade_one(&submission, &out, &["--require", "wings"]), Some(2));
-    let clock = ["--clock", "file"];
-    assert_eq!(grade_one(&submission, &out, &clock), Some(0));
-    let first = load();
-    assert_eq!(first.points(), 12);
-    let due = ["--due", "2026-01-01T00:00:00Z", "--late", "100%/day"];
-    // Nothing says when it was handed in, so nothing is deducted.
-    assert_eq!(grade_one(&submission, &out, &due), Some(0));
-    assert!(load().origin.late_unknown.is_some() && load().late.is_none());
-    assert_eq!(
-        grade_one(&submission, &out, &[&due[..], &clock].concat()),
-        Some(0)
-    );
-    let late = load();
-    assert_eq!(late.mark(), 0.0);
-    // Nothing was run again: it took as long, to the hundredth of a second, on the same seed.
-    assert_eq!(Grade { late: None, ..late }, first);
-    fs::write(&source, honest.replace("sum + bias", "sum - bias")).unwrap();
-    assert_eq!(grade_one(&submission, &out, &[]), Some(0));
-    assert_eq!((load().points(), load().seed), (11, first.seed));
-    let calls = honest.replace(
-        "activation(sum",
-        "let _ = canopy::kernels::neuron; activation(sum",
-    );
-    fs::write(&source, calls).unwrap();
-    assert_eq!(grade_one(&submission, &out, &[]), Some(0));
-    assert_eq!(load().points(), 12);
-    assert_eq!(
-        grade_one(&submission, &out, &["--refuse-solution-calls"]),
-        Some(0)
-    );
-    assert_eq!(load().points(), 11);
 }
 
 #[test]
@@ -427,29 +349,5 @@ fn the_grade_lists_the_parts_of_the_sandbox() {
     assert_eq!(
         (sandbox.held, sandbox.missing),
         (all.map(str::to_owned).to_vec(), vec![])
-    );
-}
-
-#[test]
-fn inside_a_container_verdicts_are_the_same() {
-    let base = tempfile::tempdir().unwrap();
-    let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
-    let source = submission.join("lesson01/src/lib.rs");
-    fs::create_dir_all(source.parent().unwrap()).unwrap();
-    // There it has a `/proc`, and may open what it prints to. One exercise is wrong.
-    let deed = DEEDS
-        .iter()
-        .find(|d| d.name == "writes-into-the-verdict-by-its-number");
-    let text = answers::source(deed.unwrap()).replace("0..64", "3..64");
-    let text = text.replace("- (grad * lr)?", "+ (grad * lr)?");
-    fs::write(&source, text).unwrap();
-    let required = ["--inside-container", "--require", "files"];
-    assert_eq!(grade_one(&submission, &out, &required), Some(2));
-    assert_eq!(grade_one(&submission, &out, &required[..1]), Some(0));
-    let grade = Grade::load(&out.join("ada/grade.json")).unwrap();
-    assert_eq!(grade.points(), 10, "{}", told(&grade));
-    assert!(
-        grade.sandbox.missing.iter().any(|m| m.starts_with("files:")),
-        "{grade:?}"
     );
 }

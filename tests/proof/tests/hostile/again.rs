@@ -1,0 +1,89 @@
+//! Runs of their own: one that goes on after another, and one inside a container.
+
+use std::{fs, path::Path, process::Command};
+
+use grader::grades::Grade;
+use proof::{course, root};
+
+use crate::{
+    answers::{self, DEEDS},
+    is_run, told,
+};
+
+/// `cargo course grade` of one folder, with more arguments; its exit code.
+fn grade_one(submission: &Path, out: &Path, more: &[&str]) -> Option<i32> {
+    let mut command = Command::new(course());
+    command.arg("grade").arg(submission).arg("--out").arg(out);
+    let out = command.args(more).current_dir(root()).output().unwrap();
+    out.status.code()
+}
+
+#[test]
+fn a_run_goes_on_where_it_stopped_and_grades_anew_what_changed() {
+    if !is_run() {
+        return;
+    }
+    let base = tempfile::tempdir().unwrap();
+    let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
+    let source = submission.join("lesson01/src/lib.rs");
+    fs::create_dir_all(source.parent().unwrap()).unwrap();
+    let honest = include_str!("honest.rs");
+    fs::write(&source, honest).unwrap();
+    let load = || Grade::load(&out.join("ada/grade.json")).unwrap();
+    assert_eq!(grade_one(&submission, &out, &["--require", "wings"]), Some(2));
+    let clock = ["--clock", "file"];
+    assert_eq!(grade_one(&submission, &out, &clock), Some(0));
+    let first = load();
+    assert_eq!(first.points(), 12);
+    let due = ["--due", "2026-01-01T00:00:00Z", "--late", "100%/day"];
+    // Nothing says when it was handed in, so nothing is deducted.
+    assert_eq!(grade_one(&submission, &out, &due), Some(0));
+    assert!(load().origin.late_unknown.is_some() && load().late.is_none());
+    assert_eq!(
+        grade_one(&submission, &out, &[&due[..], &clock].concat()),
+        Some(0)
+    );
+    let late = load();
+    assert_eq!(late.mark(), 0.0);
+    // Nothing was run again: it took as long, to the hundredth of a second, on the same seed.
+    assert_eq!(Grade { late: None, ..late }, first);
+    fs::write(&source, honest.replace("sum + bias", "sum - bias")).unwrap();
+    assert_eq!(grade_one(&submission, &out, &[]), Some(0));
+    assert_eq!((load().points(), load().seed), (11, first.seed));
+    let calls = honest.replace(
+        "activation(sum",
+        "let _ = canopy::kernels::neuron; activation(sum",
+    );
+    fs::write(&source, calls).unwrap();
+    assert_eq!(grade_one(&submission, &out, &[]), Some(0));
+    assert_eq!(load().points(), 12);
+    assert_eq!(
+        grade_one(&submission, &out, &["--refuse-solution-calls"]),
+        Some(0)
+    );
+    assert_eq!(load().points(), 11);
+}
+
+#[test]
+fn inside_a_container_verdicts_are_the_same() {
+    let base = tempfile::tempdir().unwrap();
+    let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
+    let source = submission.join("lesson01/src/lib.rs");
+    fs::create_dir_all(source.parent().unwrap()).unwrap();
+    // There it has a `/proc`, and may open what it prints to. One exercise is wrong.
+    let deed = DEEDS
+        .iter()
+        .find(|d| d.name == "writes-into-the-verdict-by-its-number");
+    let text = answers::source(deed.unwrap()).replace("0..64", "3..64");
+    let text = text.replace("- (grad * lr)?", "+ (grad * lr)?");
+    fs::write(&source, text).unwrap();
+    let required = ["--inside-container", "--require", "files"];
+    assert_eq!(grade_one(&submission, &out, &required), Some(2));
+    assert_eq!(grade_one(&submission, &out, &required[..1]), Some(0));
+    let grade = Grade::load(&out.join("ada/grade.json")).unwrap();
+    assert_eq!(grade.points(), 10, "{}", told(&grade));
+    assert!(
+        grade.sandbox.missing.iter().any(|m| m.starts_with("files:")),
+        "{grade:?}"
+    );
+}
