@@ -220,9 +220,10 @@ impl<C: Copy + Send + Sync> Grading<C> {
         CheckReport {
             exercise: (check.exercise, title),
             check: &check.sentence(),
-            asked: &crate::asked(
+            asked: &crate::promise(
                 self.lesson.stubs_text,
                 exercise.map_or("", |e| e.looked_at(check.name)),
+                check.promise,
             ),
             outcome,
             cause: cause(self.lesson, check, outcome, self.student, self.seed),

@@ -30,6 +30,8 @@ pub struct Check<C> {
     pub exercise: &'static str,
     /// The property, as a sentence without its subject: `stays_finite_for_huge_logits`.
     pub name: &'static str,
+    /// Words of the sentence of the function's comment that promises it; a student who breaks it reads that sentence.
+    pub promise: &'static str,
     /// Tests it.
     pub run: fn(&C) -> Verdict,
 }
@@ -81,10 +83,16 @@ impl<C> Lesson<C> {
     }
 }
 
-/// A list of checks, each named after its function: `checks! { "1.1": adds_the_bias, …; "1.2": … }`.
+/// A list of checks. Each is named after its function, and quotes some words of the sentence of the stub's comment that
+/// promises the property: `checks! { "1.1": adds_the_bias => "plus `bias`", …; "1.2": … }`.
 #[macro_export]
 macro_rules! checks {
-    ($($exercise:literal : $($check:ident),+ $(,)?);+ $(;)?) => {
-        &[$($($crate::Check { exercise: $exercise, name: stringify!($check), run: $check }),+),+]
+    ($($exercise:literal : $($check:ident $(=> $promise:literal)?),+ $(,)?);+ $(;)?) => {
+        &[$($($crate::Check {
+            exercise: $exercise,
+            name: stringify!($check),
+            promise: concat!("", $($promise)?),
+            run: $check,
+        }),+),+]
     };
 }

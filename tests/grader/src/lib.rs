@@ -49,7 +49,7 @@ pub use contract::Contract;
 pub use draw::{Draw, draw, seed};
 pub use harness::grade;
 pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right};
-pub use manifest::{Exercise, Manifest, asked, contract};
+pub use manifest::{Exercise, Manifest, asked, contract, promise};
 pub use matrix::{matrix, matrix_page};
 pub use prove::RightAnswers;
 pub use run::{Outcome, run};

@@ -100,7 +100,75 @@ pub fn contract(source: &str, function: &str) -> Vec<String> {
 
 /// The first paragraph of a contract.
 pub fn asked(source: &str, function: &str) -> String {
-    let doc = contract(source, function);
-    let first: Vec<String> = doc.into_iter().take_while(|l| !l.is_empty()).collect();
-    first.join(" ")
+    paragraphs(source, function).next().unwrap_or_default()
+}
+
+/// The sentence of a contract that contains `words`; if there is none, the first paragraph.
+pub fn promise(source: &str, function: &str, words: &str) -> String {
+    let told = paragraphs(source, function)
+        .flat_map(|paragraph| sentences(&paragraph))
+        .find(|sentence| !words.is_empty() && sentence.contains(words));
+    told.unwrap_or_else(|| asked(source, function))
+}
+
+/// The paragraphs and the items of lists, each in one line.
+fn paragraphs(source: &str, function: &str) -> impl Iterator<Item = String> {
+    let mut all = vec![String::new()];
+    for line in contract(source, function) {
+        let item = line.strip_prefix("- ");
+        if line.is_empty() || item.is_some() {
+            all.push(String::new());
+        }
+        if let Some(last) = all.last_mut() {
+            if !last.is_empty() {
+                last.push(' ');
+            }
+            last.push_str(item.unwrap_or(&line));
+        }
+    }
+    all.into_iter().filter(|paragraph| !paragraph.is_empty())
+}
+
+/// A sentence ends with a full stop that a capital letter or code follows.
+fn sentences(paragraph: &str) -> Vec<String> {
+    let starts =
+        |rest: &str| rest.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit() || "`*([".contains(c));
+    let mut all = vec![String::new()];
+    for part in paragraph.split_inclusive(". ") {
+        if let Some(last) = all.last_mut() {
+            if last.ends_with(". ") && starts(part) {
+                all.push(part.to_owned());
+            } else {
+                last.push_str(part);
+            }
+        }
+    }
+    all.into_iter()
+        .map(|sentence| sentence.trim().to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "/// Adds two numbers, each once.\n///\n/// In f64. `a` is finite,\n/// as is b: 0.5 or 1. A third is not\n/// allowed.\n/// - `a`: the first. Any.\npub fn add(a: f64, b: f64) {}\n";
+
+    #[test]
+    fn the_sentence_with_the_words_is_quoted() {
+        let quoted = |words| promise(SOURCE, "add", words);
+        assert_eq!(quoted("is finite, as"), "`a` is finite, as is b: 0.5 or 1.");
+        assert_eq!(quoted("not allowed"), "A third is not allowed.");
+        assert_eq!(quoted("the first"), "`a`: the first.");
+        assert_eq!(quoted("In f64"), "In f64.");
+    }
+
+    #[test]
+    fn without_such_a_sentence_the_first_paragraph_is_quoted() {
+        assert_eq!(promise(SOURCE, "add", ""), "Adds two numbers, each once.");
+        assert_eq!(
+            promise(SOURCE, "add", "no such words"),
+            "Adds two numbers, each once."
+        );
+    }
 }

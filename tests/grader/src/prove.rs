@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use crate::{
-    Check, DEADLINE, Exercise, Lesson, Outcome, cause, contract, manifest::Manifest, paths, run,
+    Check, DEADLINE, Exercise, Lesson, Outcome, cause, contract, manifest::Manifest, paths, promise, run,
     solution_call, stub_lines,
 };
 
@@ -126,6 +126,7 @@ impl<C: Copy + Send> Lesson<C> {
             }
         }
         problems.extend(self.strays(&manifest));
+        problems.extend(self.unpromised(&manifest));
         problems
     }
 
@@ -197,6 +198,23 @@ impl<C: Copy + Send> Lesson<C> {
         ]
     }
 
+    /// Checks of a property that no sentence of the stub's comment promises.
+    fn unpromised(&self, manifest: &Manifest) -> Vec<String> {
+        let kept = |check: &&Check<C>| {
+            let function = manifest
+                .exercise(check.exercise)
+                .map_or("", |e| e.looked_at(check.name));
+            let quoted = promise(self.stubs_text, function, check.promise);
+            !check.promise.is_empty() && quoted.contains(check.promise)
+        };
+        let broken = self.checks.iter().filter(|check| !kept(check));
+        let problem = |check: &Check<C>| {
+            let (name, words) = (check.full_name(), check.promise);
+            format!("{name}: no sentence of the stub's comment contains {words:?}")
+        };
+        broken.map(problem).collect()
+    }
+
     /// Checks, mistakes and right answers of exercises that do not exist, and duplicate names of checks.
     fn strays(&self, manifest: &Manifest) -> Vec<String> {
         let exercises = self.checks.iter().map(|c| c.exercise);
@@ -243,6 +261,7 @@ mod tests {
             checks: &[Check {
                 exercise: "1.1",
                 name: "needs_a_gpu",
+                promise: "",
                 run: needs_a_gpu,
             }],
             mistakes: &[],

@@ -24,6 +24,21 @@ impl Block<'_> {
         &self.columns.by_column[c * self.columns.depth..][..self.columns.depth]
     }
 
+    /// Where each of the rows begins in f32.
+    #[inline(always)]
+    pub fn exact(&self) -> [*const f32; HEIGHT] {
+        let depth = self.rows.depth;
+        let rows = &self.rows.exact[self.block * HEIGHT * depth..][..HEIGHT * depth];
+        std::array::from_fn(|r| rows[r * depth..].as_ptr())
+    }
+
+    /// Where column `c` begins in f32.
+    #[inline(always)]
+    pub fn exact_column(&self, c: usize) -> *const f32 {
+        let depth = self.columns.depth;
+        self.columns.exact[c * depth..][..depth].as_ptr()
+    }
+
     /// E and A of the rows.
     #[inline(always)]
     pub fn terms(&self) -> [&[f32]; 2] {
@@ -68,6 +83,23 @@ pub trait Multiply {
     /// # Safety
     /// The machine has the instructions. From each address, `depth` values, rounded up to a multiple of 16, can be read.
     unsafe fn exact(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16];
+
+    /// Prepares `exact_in_block` for one block.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    unsafe fn prepare(block: Block, prepared: &mut Vec<f32>);
+
+    /// As `exact`, for rows of one block, by their numbers in it.
+    ///
+    /// # Safety
+    /// As for `exact`; `prepared` is this block's.
+    unsafe fn exact_in_block(
+        block: Block,
+        prepared: &[f32],
+        rows: &[i32; 16],
+        columns: &[*const f32; 16],
+    ) -> [f32; 16];
 }
 
 /// The specification.
@@ -125,6 +157,19 @@ impl Multiply for Portable {
     unsafe fn exact(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16] {
         // SAFETY: the caller's.
         unsafe { super::exact::portable(depth, rows, columns) }
+    }
+
+    unsafe fn prepare(_: Block, _: &mut Vec<f32>) {}
+
+    unsafe fn exact_in_block(
+        block: Block,
+        _: &[f32],
+        rows: &[i32; 16],
+        columns: &[*const f32; 16],
+    ) -> [f32; 16] {
+        let all = block.exact();
+        // SAFETY: the caller's.
+        unsafe { Self::exact(block.columns.terms, &rows.map(|r| all[r as usize]), columns) }
     }
 }
 

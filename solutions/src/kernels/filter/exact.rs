@@ -69,6 +69,57 @@ pub unsafe fn avx512(depth: usize, rows: &[*const f32; 16], columns: &[*const f3
     out
 }
 
+/// Transposes a block of 16 rows to `[depth, 16]`.
+///
+/// # Safety
+/// From each address, `depth` values, rounded up to a multiple of 16, can be read.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub unsafe fn transpose(depth: usize, rows: &[*const f32; 16], out: &mut Vec<f32>) {
+    out.resize(depth.next_multiple_of(16) * 16, 0.0);
+    for (i, out) in out.chunks_exact_mut(256).enumerate() {
+        // SAFETY: the caller's; 16 values for each of 16 rows.
+        unsafe {
+            for (k, line) in transposed(rows, 16 * i).into_iter().enumerate() {
+                std::arch::x86_64::_mm512_storeu_ps(out.as_mut_ptr().add(16 * k), line);
+            }
+        }
+    }
+}
+
+/// As [`avx512`], for rows of one block that is transposed already: `rows` are their numbers in it.
+///
+/// # Safety
+/// `block` is `[depth, 16]`, and columns as for [`avx512`].
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub unsafe fn in_block(
+    depth: usize,
+    block: &[f32],
+    rows: &[i32; 16],
+    columns: &[*const f32; 16],
+) -> [f32; 16] {
+    use std::arch::x86_64::*;
+
+    let mut sum = _mm512_setzero_ps();
+    let mut out = [0.0; 16];
+    // SAFETY: 16 values each.
+    unsafe {
+        let rows = _mm512_loadu_si512(rows.as_ptr().cast());
+        for from in (0..depth).step_by(16) {
+            let b = transposed(columns, from);
+            for k in 0..16.min(depth - from) {
+                let a = _mm512_loadu_ps(block.as_ptr().add((from + k) * 16));
+                sum = _mm512_fmadd_ps(_mm512_permutexvar_ps(rows, a), b[k], sum);
+            }
+        }
+        _mm512_storeu_ps(out.as_mut_ptr(), sum);
+    }
+    out
+}
+
 /// Vector k holds value `from + k` of each of the 16 addresses.
 ///
 /// # Safety

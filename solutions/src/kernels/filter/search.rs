@@ -28,6 +28,8 @@ pub struct Scratch {
     /// The rows and columns to be computed in f32, and the results.
     pairs: Vec<(u32, u32)>,
     products: Vec<f32>,
+    /// The rows of one block, as the products in f32 need them.
+    prepared: Vec<f32>,
 }
 
 /// Finds the greatest products over `rows`, and calls `fallback` with each panel of columns that the filter leaves out.
@@ -211,6 +213,7 @@ unsafe fn second_pass<M: Multiply>(
             }
         }
         scratch.pairs.clear();
+        scratch.products.clear();
         for some in scratch.columns.chunks(4) {
             let of = |i: usize| some[i.min(some.len() - 1)];
             let four = [of(0), of(1), of(2), of(3)];
@@ -227,9 +230,20 @@ unsafe fn second_pass<M: Multiply>(
                 }
             }
         }
+        if scratch.pairs.is_empty() {
+            continue;
+        }
         candidates += scratch.pairs.len() as u64;
-        // SAFETY: the caller's.
-        unsafe { exact::<M>(rows, columns, &scratch.pairs, &mut scratch.products) };
+        // SAFETY: the caller's. Rows and columns have `depth` values, a multiple of 16 that is not below `terms`.
+        unsafe { M::prepare(block, &mut scratch.prepared) };
+        for pairs in scratch.pairs.chunks(16) {
+            let of = |i: usize| pairs[i.min(pairs.len() - 1)];
+            let rows = std::array::from_fn(|i| (of(i).0 - first) as i32);
+            let columns = std::array::from_fn(|i| block.exact_column(of(i).1 as usize));
+            // SAFETY: as above.
+            let products = unsafe { M::exact_in_block(block, &scratch.prepared, &rows, &columns) };
+            scratch.products.extend_from_slice(&products[..pairs.len()]);
+        }
         for (&(row, c), &value) in scratch.pairs.iter().zip(&scratch.products) {
             let (row, best, at) = (row as f32, &mut best[c as usize], &mut at[c as usize]);
             if value > *best || (value == *best && row < *at) {

@@ -47,6 +47,23 @@ impl Multiply for Vnni {
         // SAFETY: the caller's.
         unsafe { super::exact::avx512(depth, rows, columns) }
     }
+
+    #[inline(always)]
+    unsafe fn prepare(block: Block, prepared: &mut Vec<f32>) {
+        // SAFETY: the caller's; a row has `depth` values, a multiple of 16.
+        unsafe { super::exact::transpose(block.rows.depth, &block.exact(), prepared) }
+    }
+
+    #[inline(always)]
+    unsafe fn exact_in_block(
+        block: Block,
+        prepared: &[f32],
+        rows: &[i32; 16],
+        columns: &[*const f32; 16],
+    ) -> [f32; 16] {
+        // SAFETY: the caller's.
+        unsafe { super::exact::in_block(block.columns.terms, prepared, rows, columns) }
+    }
 }
 
 /// Half a block (8 rows) × 2 vectors of columns are 16 sums in registers.
