@@ -17,8 +17,8 @@ pub trait Contract: Copy + Send + 'static {
 /// ```
 ///
 /// Generates the struct; `STUDENT` with the functions of the crate `exercise01` (only with the feature `student`);
-/// `REFERENCE` with canopy's; and `LESSON` from these, from `../lesson.toml` and from the modules `stubs`, `checks`,
-/// `mistakes` and `right` next to it.
+/// `REFERENCE` with canopy's; and `LESSON` from these, from `../lesson.toml` and from the modules `stubs`, `third_hints`,
+/// `checks`, `mistakes` and `right` next to it.
 #[macro_export]
 macro_rules! contract {
     (
@@ -52,6 +52,8 @@ macro_rules! contract {
             manifest: include_str!("../lesson.toml"),
             stubs_text: include_str!("stubs.rs"),
             stubs: $lesson { $($function: stubs::$function,)+ },
+            third_hints_text: include_str!("third_hints.rs"),
+            third_hints: $lesson { $($function: third_hints::$function,)+ },
             reference: REFERENCE,
             checks: checks::CHECKS,
             mistakes: mistakes::MISTAKES,

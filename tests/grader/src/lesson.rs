@@ -14,6 +14,10 @@ pub struct Lesson<C: 'static> {
     pub stubs_text: &'static str,
     /// Those stubs.
     pub stubs: C,
+    /// The text of the answers below.
+    pub third_hints_text: &'static str,
+    /// The third hints, completed.
+    pub third_hints: C,
     /// canopy's own functions.
     pub reference: C,
     /// In the order in which they are reported.

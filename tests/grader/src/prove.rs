@@ -57,6 +57,18 @@ impl<C: Copy + Send> Lesson<C> {
         found
     }
 
+    /// A student who completes the third hints has right answers.
+    pub fn third_hints_are_right(&self, seed: u64) -> Vec<String> {
+        let wrong = |check: &Check<C>| match self.outcome(check, self.third_hints, seed) {
+            Outcome::Passed | Outcome::NotRun(_) => None,
+            other => Some(format!(
+                "the third hint of {}, seed {seed}: {other:?}",
+                check.full_name()
+            )),
+        };
+        self.checks.iter().filter_map(wrong).collect()
+    }
+
     /// Every known mistake is caught by the check that it names, and its cause is reported.
     pub fn mistakes_are_caught(&self, seed: u64) -> Vec<String> {
         let mut problems = Vec::new();
@@ -146,6 +158,9 @@ impl<C: Copy + Send> Lesson<C> {
         let number = self.manifest().map(|m| m.lesson).unwrap_or_default();
         let include = format!("{{{{#include ../../{}:{first}:{last}}}}}", paths::stubs(&number));
         let code = |line: &&str| line.starts_with("    ");
+        let third = e.hints.get(2).map_or("", String::as_str);
+        let shown = third.lines().filter(code).map(str::trim);
+        let absent = line_not_in(self.third_hints_text, &e.function, shown);
         let mut of_hints = e.hints.iter().flat_map(|h| h.lines()).filter(code);
         let narrow = of_hints.all(|line| line.chars().count() <= 76);
         vec![
@@ -160,6 +175,12 @@ impl<C: Copy + Send> Lesson<C> {
             ),
             (hints, "there must be three hints".into()),
             (narrow, "a code line of a hint is wider than 76 columns".into()),
+            (
+                absent.is_none(),
+                format!(
+                    "third_hints.rs completes another hint: {absent:?} is not there, or not in this order"
+                ),
+            ),
             (
                 looks,
                 "`looks_at` names a check or a function that does not exist".into(),
@@ -242,10 +263,33 @@ impl<C: Copy + Send> Lesson<C> {
     }
 }
 
+/// The first of `lines` that does not follow the ones before it in `text`, from `function` on. A line with `…` is left to the
+/// reader.
+fn line_not_in<'a>(text: &str, function: &str, lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let begins = |l: &&str| !l.starts_with(&format!("pub fn {function}"));
+    let mut rest = text.lines().skip_while(begins).map(str::trim);
+    let mut asked = lines.filter(|line| !line.contains('…'));
+    asked.find(|line| !rest.any(|l| l == *line))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Verdict, not_run};
+
+    #[test]
+    fn the_lines_of_a_hint_are_found_in_their_order() {
+        let text = "pub fn before() {\n    a();\n}\npub fn one() {\n    b();\n    c();\n}\n";
+        assert_eq!(
+            line_not_in(text, "one", ["b();", "… d();", "c();"].into_iter()),
+            None
+        );
+        assert_eq!(
+            line_not_in(text, "one", ["c();", "b();"].into_iter()),
+            Some("b();")
+        );
+        assert_eq!(line_not_in(text, "one", ["a();"].into_iter()), Some("a();"));
+    }
 
     fn needs_a_gpu(_: &fn()) -> Verdict {
         not_run("there is no GPU")
@@ -257,6 +301,8 @@ mod tests {
             manifest: "",
             stubs_text: "",
             stubs: || (),
+            third_hints_text: "",
+            third_hints: || (),
             reference: || (),
             checks: &[Check {
                 exercise: "1.1",

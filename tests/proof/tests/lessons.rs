@@ -29,8 +29,13 @@ macro_rules! of_each_lesson {
             }
 
             #[test]
+            fn completed_third_hints_pass() {
+                super::none(super::by_seeds(200, |seed| LESSON.third_hints_are_right(seed)));
+            }
+
+            #[test]
             fn every_known_mistake_is_caught_and_its_cause_reported() {
-                super::none(super::by_seeds(|seed| LESSON.mistakes_are_caught(seed)));
+                super::none(super::by_seeds(20, |seed| LESSON.mistakes_are_caught(seed)));
             }
 
             #[test]
@@ -58,10 +63,14 @@ macro_rules! of_each_lesson {
 
 include!(concat!(env!("OUT_DIR"), "/lessons.rs"));
 
-/// Checks draw their inputs by a seed. There are 20 of them, in four threads, because some answers only wait for a deadline.
-fn by_seeds(test: impl Fn(u64) -> Vec<String> + Sync) -> Vec<String> {
+/// Checks draw their inputs by a seed. They run in four threads, because some answers only wait for a deadline.
+fn by_seeds(seeds: u64, test: impl Fn(u64) -> Vec<String> + Sync) -> Vec<String> {
     const LANES: u64 = 4;
-    let lane = |lane: u64| (1..=20).filter(move |seed| seed % LANES == lane).flat_map(&test);
+    let lane = |lane: u64| {
+        (1..=seeds)
+            .filter(move |seed| seed % LANES == lane)
+            .flat_map(&test)
+    };
     thread::scope(|scope| {
         let lanes: Vec<_> = (0..LANES)
             .map(|of| scope.spawn(move || lane(of).collect::<Vec<String>>()))
@@ -78,7 +87,7 @@ fn none(problems: Vec<String>) {
 /// A check that could not run here proves nothing: it is printed, and does not count as passed.
 fn right_answers_pass<C: Copy + Send + Sync>(lesson: &Lesson<C>) {
     let not_run = Mutex::new(BTreeSet::new());
-    let problems = by_seeds(|seed| {
+    let problems = by_seeds(20, |seed| {
         let RightAnswers {
             problems,
             not_run: now,
