@@ -65,10 +65,10 @@ fn headline(m: &Manifest, progress: &Progress, open: bool, ink: Ink) -> String {
         .exercises
         .iter()
         .map(|e| match progress.state(&e.id) {
-            "right" => ink.green("■"),
-            "wrong" => ink.red("■"),
-            "not run" => ink.yellow("■"),
-            _ => ink.faint("□"),
+            "right" => ink.green("✓"),
+            "wrong" => ink.red("✗"),
+            "not run" => ink.yellow("–"),
+            _ => ink.faint("·"),
         })
         .collect();
     let gap = " ".repeat(9usize.saturating_sub(m.exercises.len()));
@@ -173,6 +173,27 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("64 of 208 points"), "{text}");
+    }
+
+    #[test]
+    fn the_next_exercise_is_of_the_lesson_that_was_checked_last() {
+        let lessons = course(3);
+        let next = |progress: &Progress| lessons::next(&lessons, progress).map(|(_, e)| e.id.clone());
+        let mut progress = Progress::default();
+        assert_eq!(next(&progress).as_deref(), Some("1.1"));
+        progress.last = "2.3".into();
+        assert_eq!(next(&progress).as_deref(), Some("2.1"));
+        for lesson in 2..=3 {
+            for e in 1..=8 {
+                let of = progress.checks.entry(format!("{lesson}.{e}")).or_default();
+                of.insert("c".into(), "right".into());
+            }
+        }
+        assert_eq!(
+            next(&progress).as_deref(),
+            Some("1.1"),
+            "behind the last lesson comes the first"
+        );
     }
 
     #[test]

@@ -54,10 +54,16 @@ pub fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(&'a Lesson, &'a Exer
     )
 }
 
-/// The first exercise that is not right yet.
+/// The first exercise that is not right yet in the lesson that was checked last; if there is none, in the lessons after it,
+/// and then in those before it.
 pub fn next<'a>(lessons: &'a [Lesson], progress: &Progress) -> Option<(&'a Lesson, &'a Exercise)> {
-    let all = lessons
+    let here = lessons
         .iter()
+        .position(|l| l.manifest.exercise(&progress.last).is_some());
+    let (before, after) = lessons.split_at(here.unwrap_or(0));
+    let all = after
+        .iter()
+        .chain(before)
         .flat_map(|l| l.manifest.exercises.iter().map(move |e| (l, e)));
     let mut open = all.filter(|(_, e)| progress.state(&e.id) != "right");
     open.next()

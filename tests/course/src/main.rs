@@ -62,8 +62,8 @@ enum Task {
     },
     /// Check the next exercise whenever you save, on a screen with hints
     Watch {
-        /// Stay within this lesson, such as `01` [default: all lessons]
-        lesson: Option<String>,
+        /// Begin in this lesson (`08`) or at this exercise (`8.2`) [default: the next exercise]
+        what: Option<String>,
     },
     /// Show canopy's own function for an exercise that you have solved or given up
     Solution {
@@ -188,7 +188,7 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
         Some(Task::Check { what }) => return check(&root, &lessons, what),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
-        Some(Task::Watch { lesson }) => return watch::watch(&root, lessons, lesson),
+        Some(Task::Watch { what }) => return watch::watch(&root, lessons, what.as_deref()),
         Some(Task::Solution { exercise, give_up }) => {
             print!(
                 "{}",
@@ -266,6 +266,12 @@ fn check(root: &Path, lessons: &[Lesson], what: Option<String>) -> Result<ExitCo
     grade(root, &lessons::lesson(lessons, &what)?.manifest.lesson, &[])
 }
 
+/// What remains after the last hint.
+fn no_more_hints(exercise: &grader::Exercise) -> String {
+    let id = &exercise.id;
+    format!("This was the last hint. canopy's own code: cargo course solution {id} --give-up")
+}
+
 fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {
     let (_, exercise) = lessons::find(lessons, id)?;
     let seen = progress::change(|progress| {
@@ -282,9 +288,11 @@ fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {
             out.push('\n');
         }
     }
-    if seen < exercise.hints.len() {
-        let more = format!("\n  next hint: cargo course hint {}\n", exercise.id);
-        out.push_str(&ink.faint(&more));
-    }
+    let more = if seen < exercise.hints.len() {
+        format!("\n  next hint: cargo course hint {}\n", exercise.id)
+    } else {
+        format!("\n  {}\n", no_more_hints(exercise))
+    };
+    out.push_str(&ink.faint(&more));
     Ok(out)
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::{
-    Check, Lesson, Mistake, Outcome, Values, run, stuck,
+    Check, Lesson, Mistake, Outcome, Values, run,
+    run::quietly,
+    stuck,
     tolerance::{Tolerance, greatest, same},
 };
 
@@ -22,6 +24,16 @@ pub fn cause<C: Copy + Send>(
     if let Outcome::Stuck { place, .. } = outcome {
         return place.as_deref().and_then(stuck::why);
     }
+    quietly(|| likely(lesson, check, outcome, answer, seed))
+}
+
+fn likely<C: Copy + Send>(
+    lesson: &Lesson<C>,
+    check: &Check<C>,
+    outcome: &Outcome,
+    answer: C,
+    seed: u64,
+) -> Option<&'static str> {
     let short = Duration::from_secs(2);
     let of = |check: &Check<C>, answer: C| run(&check.full_name(), check.run, answer, seed, short);
     let mistakes = lesson.mistakes.iter().filter(|m| m.exercise == check.exercise);

@@ -24,6 +24,8 @@ pub struct Progress {
     pub given_up: BTreeSet<String>,
     /// The number of hints shown for each exercise.
     pub hints: BTreeMap<String, usize>,
+    /// The exercise that was checked last.
+    pub last: String,
     /// For each exercise, the last result of each check: `right`, `wrong`, `to do`, `not run`.
     pub checks: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -188,6 +190,7 @@ impl Progress {
                 of_exercise.entry((*other).to_owned()).or_insert("to do".into());
             }
             of_exercise.insert(check.to_owned(), word.to_owned());
+            self.last = exercise.to_owned();
         }
     }
 }

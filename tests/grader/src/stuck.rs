@@ -28,8 +28,10 @@ fn places(addresses: &[usize]) -> Places {
                 return;
             };
             let file = file.to_string_lossy().replace('\\', "/");
-            if let Some(at) = file.find("exercises/") {
-                found.student = Some(format!("{}:{}", &file[at..], symbol.lineno().unwrap_or(0)));
+            // Code that the compiler adds has line 0; the call that led there has one.
+            let line = symbol.lineno().filter(|&line| line > 0);
+            if let (Some(at), Some(line)) = (file.find("exercises/"), line) {
+                found.student = Some(format!("{}:{line}", &file[at..]));
                 // A line that is neither a library's nor the student's lies between: the call is not the student's.
                 found.call = found.call.take().filter(|_| !found.called);
                 return;

@@ -83,6 +83,17 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// Two numbers that are not equal, with as many digits as they need to look different.
+pub fn apart(a: f64, b: f64) -> [String; 2] {
+    let same = |[a, b]: &[String; 2]| a == b;
+    let short = [number(a), number(b)];
+    if a == b || !a.is_finite() || !b.is_finite() || !same(&short) {
+        return short;
+    }
+    let with = |digits: usize| [a, b].map(|v| format!("{v:.digits$e}"));
+    (7..17).map(with).find(|both| !same(both)).unwrap_or(short)
+}
+
 macro_rules! scalars {
     ($($from:ty => $dtype:literal),*) => {$(
         impl From<$from> for Values {
@@ -133,6 +144,17 @@ mod tests {
         ] {
             assert_eq!(number(value), text);
         }
+    }
+
+    #[test]
+    fn numbers_that_differ_look_different() {
+        assert_eq!(apart(2.0, 3.0), ["2", "3"]);
+        assert_eq!(
+            apart(8.4e11, 8.4e11 + 1.0),
+            ["8.40000000000e11", "8.40000000001e11"]
+        );
+        assert_eq!(apart(0.25, 0.250_000_01), ["2.5000000e-1", "2.5000001e-1"]);
+        assert_eq!(apart(1.0, f64::NAN), ["1", "NaN"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::{
     Values,
     run::note_input,
     tolerance::{Tolerance, greatest, same},
+    values::apart,
 };
 
 /// The verdict of a check: `Ok` if it passed, or a [`Finding`].
@@ -142,10 +143,8 @@ fn part(got: &Values, expected: &Values, size: f64) -> Vec<String> {
         }
     };
     if expected.shape.is_empty() {
-        let mut lines = vec![
-            format!("expected  {}", expected.text(0)),
-            format!("got       {}", got.text(0)),
-        ];
+        let [of_expected, of_got] = apart(e, g);
+        let mut lines = vec![format!("expected  {of_expected}"), format!("got       {of_got}")];
         if expected.dtype != "integer" {
             lines.push(error_line(off(g, e), "", tolerance.allowed(e, size)));
         }
@@ -159,11 +158,14 @@ fn part(got: &Values, expected: &Values, size: f64) -> Vec<String> {
         expected.numbers.len()
     ));
     if expected.dtype != "integer" {
-        let (worst, at) = pairs()
-            .map(|(i, (&g, &e))| (off(g, e), i))
-            .fold((0.0, first), |a, b| if b.0 > a.0 { b } else { a });
-        let allowed = tolerance.allowed(expected.numbers[at], size);
-        lines.push(error_line(worst, &format!(" at {}", expected.index(at)), allowed));
+        // A number that is too far off, beside which a larger one may be near enough.
+        let share = |(_, (&g, &e)): (usize, (&f64, &f64))| off(g, e) / tolerance.allowed(e, size);
+        let most = pairs()
+            .filter(wrong)
+            .max_by(|&a, &b| share(a).total_cmp(&share(b)));
+        let (at, (&g, &e)) = most.unwrap_or((first, (&g, &e)));
+        let place = format!(" at {}", expected.index(at));
+        lines.push(error_line(off(g, e), &place, tolerance.allowed(e, size)));
     }
     lines
 }
@@ -193,7 +195,13 @@ fn around(got: &Values, expected: &Values, first: usize) -> Vec<String> {
         mark.push_str("   ");
     }
     for i in from..expected.numbers.len() {
-        let cells = [expected.index(i), expected.text(i), got.text(i)];
+        let texts = if i == first {
+            apart(expected.numbers[i], got.numbers[i])
+        } else {
+            [expected.text(i), got.text(i)]
+        };
+        let [of_expected, of_got] = texts;
+        let cells = [expected.index(i), of_expected, of_got];
         let width = cells.iter().map(|c| c.chars().count()).max().unwrap_or(1);
         if top.chars().count() + width + 2 > 62 {
             for line in [&mut top, &mut middle, &mut low] {

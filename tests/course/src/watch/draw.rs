@@ -224,11 +224,13 @@ fn strip(watch: &Watch, theme: Theme, width: usize) -> Line<'static> {
         .filter(|(at, _)| at.abs_diff(watch.at.1) <= near)
     {
         let word = watch.progress.state(&e.id);
-        let mut style = theme.state(word);
+        let (mut style, mut sign) = (theme.state(word), sign(word));
         if at == watch.at.1 {
             style = style.add_modifier(Modifier::REVERSED | Modifier::BOLD);
+        } else if watch.unchecked && word != "to do" {
+            (style, sign) = (theme.faint(), "?");
         }
-        spans.push(Span::styled(format!("{gap}{} {}{gap}", e.id, sign(word)), style));
+        spans.push(Span::styled(format!("{gap}{} {sign}{gap}", e.id), style));
         spans.push(Span::raw(" "));
     }
     Line::from(spans)

@@ -35,9 +35,13 @@ use run::Running;
 use state::{Do, Event, Watch};
 
 /// Shows the screen until the user quits. Without a terminal it prints why, and the exit code is 2.
-pub fn watch(root: &Path, lessons: Vec<Lesson>, lesson: Option<String>) -> Result<ExitCode> {
-    let lesson = lesson.map(|number| lessons::lesson(&lessons, &number).map(|l| l.manifest.lesson.clone()));
-    let lesson = lesson.transpose()?;
+pub fn watch(root: &Path, lessons: Vec<Lesson>, what: Option<&str>) -> Result<ExitCode> {
+    // An error before the screen is drawn.
+    match what {
+        Some(id) if id.contains('.') => drop(lessons::find(&lessons, id)?),
+        Some(number) => drop(lessons::lesson(&lessons, number)?),
+        None => {}
+    }
     let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
     if !stdout().is_terminal() || !stdin().is_terminal() || dumb {
         eprintln!(
@@ -60,7 +64,7 @@ pub fn watch(root: &Path, lessons: Vec<Lesson>, lesson: Option<String>) -> Resul
     });
     let mut shell = Shell {
         root,
-        watch: Watch::new(lessons, Progress::load(), lesson.as_deref(), Instant::now()),
+        watch: Watch::new(lessons, Progress::load(), what, Instant::now()),
         theme: Theme {
             colour: std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
         },
@@ -113,6 +117,7 @@ impl Shell<'_> {
                 }
                 self.act(one);
             }
+            self.watch.doing = self.running.as_ref().map(Running::doing).unwrap_or_default();
             let (watch, theme) = (&mut self.watch, self.theme);
             terminal
                 .draw(|frame| draw::draw(frame, watch, theme, Instant::now()))

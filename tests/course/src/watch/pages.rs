@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use grader::{contract, grades::CheckGrade, paths};
+use grader::{Exercise, contract, grades::CheckGrade, paths};
 use ratatui::{
     style::Modifier,
     text::{Line, Span},
@@ -11,7 +11,7 @@ use ratatui::{
 use super::{
     ansi,
     draw::{Theme, ends, sign, turning},
-    run::End,
+    run::{End, Place},
     state::{Check, Panel, Watch},
 };
 
@@ -30,9 +30,15 @@ pub fn verdict(watch: &Watch, theme: Theme, width: usize, roomy: bool, now: Inst
         Check::Running(_) => (watch.before.as_ref(), None),
         Check::Ended(end, took) => (Some(end), Some(*took)),
     };
-    let word = end.map_or("to do", word);
+    let word = end.map_or("to do", |end| word(watch, end));
     let badge = match turning(watch, now) {
-        Some((sign, took)) => Span::styled(format!("{sign} checking {took:.1} s"), theme.accent()),
+        Some((sign, took)) => {
+            let what = match watch.doing.as_str() {
+                "" => "checking".to_owned(),
+                name => format!("compiling {name}"),
+            };
+            Span::styled(format!("{sign} {what} {took:.1} s"), theme.accent())
+        }
         None => {
             let style = theme.state(if word.len() > 7 { "wrong" } else { word });
             Span::styled(
@@ -59,7 +65,7 @@ pub fn verdict(watch: &Watch, theme: Theme, width: usize, roomy: bool, now: Inst
     lines
 }
 
-fn word(end: &End) -> &'static str {
+fn word(watch: &Watch, end: &End) -> &'static str {
     match end {
         End::Seen { seen, .. } => {
             let words: Vec<&str> = seen
@@ -73,6 +79,7 @@ fn word(end: &End) -> &'static str {
                 .find(|w| words.contains(w));
             worst.unwrap_or("right")
         }
+        End::Broken { place, .. } if other(watch, place).is_some() => "not checked",
         End::Broken { .. } => "does not compile",
         End::Failed(_) => "not checked",
     }
@@ -84,7 +91,7 @@ fn ended(watch: &Watch, theme: Theme, end: &End, roomy: bool) -> Lines {
             let checks: Vec<&CheckGrade> = seen.exercises.iter().flat_map(|e| &e.checks).collect();
             let mut lines = checked(&checks, theme, roomy);
             lines.extend(details(&checks, roomy));
-            match word(end) {
+            match word(watch, end) {
                 "right" => lines.extend(onward(watch, theme)),
                 "wrong" => lines.push(Line::styled(format!("seed {}", seen.seed), theme.faint())),
                 _ => {}
@@ -92,11 +99,7 @@ fn ended(watch: &Watch, theme: Theme, end: &End, roomy: bool) -> Lines {
             lines.extend(said_lines(said, theme));
             lines
         }
-        End::Broken {
-            first,
-            others,
-            elsewhere,
-        } => broken(watch, theme, first, others, *elsewhere),
+        End::Broken { first, others, place } => broken(watch, theme, first, others, place),
         End::Failed(why) => ansi::lines(why),
     }
 }
@@ -212,9 +215,27 @@ fn said_lines(said: &str, theme: Theme) -> Lines {
     lines
 }
 
-fn broken(watch: &Watch, theme: Theme, first: &str, others: &[String], elsewhere: bool) -> Lines {
+/// The exercise with the error, if it is another one.
+fn other<'a>(watch: &'a Watch, place: &Place) -> Option<&'a Exercise> {
+    let Place::Function(name) = place else {
+        return None;
+    };
+    let at_work = watch.exercise();
+    let of = |e: &&Exercise| e.function == *name || e.looks_at.values().any(|f| f == name);
+    let found = watch.lesson().manifest.exercises.iter().find(of);
+    found.filter(|e| e.id != at_work.id)
+}
+
+fn broken(watch: &Watch, theme: Theme, first: &str, others: &[String], place: &Place) -> Lines {
     let mut lines = Lines::new();
-    if elsewhere {
+    if let Some(other) = other(watch, place) {
+        lines.push(Line::raw(format!(
+            "{} {} does not compile. Until it does, no exercise of this lesson can be checked.",
+            other.id, other.title
+        )));
+        lines.push(Line::default());
+    }
+    if *place == Place::Elsewhere {
         let function = &watch.exercise().function;
         let file = paths::exercises(&watch.lesson().manifest.lesson);
         lines.push(Line::raw(format!(

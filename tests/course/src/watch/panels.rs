@@ -55,11 +55,15 @@ fn hints(watch: &Watch, theme: Theme, width: usize) -> Lines {
         lines.extend(tell::paragraphs(hint, width).into_iter().map(Line::raw));
         lines.push(Line::default());
     }
+    if watch.hints() >= e.hints.len() {
+        lines.push(Line::raw(crate::no_more_hints(e)));
+        lines.push(Line::default());
+    }
     lines.push(Line::styled(
         if watch.hints() < e.hints.len() {
             "h: next hint   Esc: back"
         } else {
-            "This was the last hint.   Esc: back"
+            "Esc: back"
         },
         theme.faint(),
     ));
@@ -99,11 +103,8 @@ fn help(watch: &Watch, theme: Theme) -> Lines {
     let keys = [
         ("save", "save a file of the lesson to check it"),
         ("h", "show a hint; press again for the next one"),
-        (
-            "Enter n",
-            "go to the next exercise (Enter: only if this one is right)",
-        ),
-        ("p", "go to the previous exercise"),
+        ("Enter", "if this one is right, go to the next one that is not"),
+        ("n p", "go to the next exercise, to the previous one"),
         ("l", "list all exercises; choose with arrows and Enter"),
         ("o", "show canopy's own solution, if this one is right"),
         ("r", "restore the empty function, after a question"),

@@ -23,6 +23,8 @@ pub struct Job {
     pub lesson: String,
     /// `1.2`.
     pub exercise: String,
+    /// All exercises of the lesson, for the progress alone.
+    pub whole: bool,
 }
 
 /// How a check ended.
@@ -34,8 +36,8 @@ pub enum End {
         first: String,
         /// The first lines of the other errors.
         others: Vec<String>,
-        /// Whether the error is in a file that the student does not write, which means that a signature was changed.
-        elsewhere: bool,
+        /// Where it is.
+        place: Place,
     },
     /// The checks ran.
     Seen {
@@ -48,6 +50,17 @@ pub enum End {
     Failed(String),
 }
 
+/// Where the first error is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// In this function of the exercises.
+    Function(String),
+    /// In the exercises, outside of their functions.
+    Exercises,
+    /// In a file that the student does not write, which means that a signature was changed.
+    Elsewhere,
+}
+
 /// A running check.
 pub struct Running(Arc<Mutex<State>>);
 
@@ -55,6 +68,8 @@ pub struct Running(Arc<Mutex<State>>);
 struct State {
     child: Option<Child>,
     stopped: bool,
+    /// The crate that cargo compiles now.
+    doing: String,
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -76,6 +91,11 @@ pub fn start(root: &Path, job: Job, done: impl FnOnce(Job, End, Duration) + Send
 }
 
 impl Running {
+    /// The crate that is compiled now, or nothing.
+    pub fn doing(&self) -> String {
+        lock(&self.0).doing.clone()
+    }
+
     /// Stops the check with all processes that it started: cargo, the compiler, the tests.
     pub fn stop(&self) {
         let mut state = lock(&self.0);
@@ -112,7 +132,10 @@ fn check(root: &Path, job: &Job, state: &Mutex<State>) -> Result<End> {
     };
     let left = std::env::temp_dir().join(format!("course-seen-{}-{}.json", std::process::id(), job.number));
     let mut tests = Command::new(program);
-    tests.args([format!("{}::", job.exercise).as_str(), "--color=always"]);
+    if !job.whole {
+        tests.arg(format!("{}::", job.exercise));
+    }
+    tests.arg("--color=always");
     tests
         .current_dir(root.join(format!("lessons/lesson{}", job.lesson)))
         .env(SEEN, &left);
@@ -158,6 +181,7 @@ struct Message {
 #[derive(Deserialize)]
 struct Spot {
     file_name: String,
+    line_start: usize,
     is_primary: bool,
 }
 
@@ -189,10 +213,11 @@ fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<PathB
         return Ok(Err(End::Broken {
             first: readable(first.rendered.as_deref().unwrap_or_default(), root),
             others: errors[1..].iter().map(headline).collect(),
-            elsewhere: first
-                .spans
-                .iter()
-                .any(|s| s.is_primary && s.file_name.replace('\\', "/") != own),
+            place: place(
+                first,
+                &own,
+                &fs::read_to_string(root.join(&own)).unwrap_or_default(),
+            ),
         }));
     }
     match program {
@@ -202,6 +227,18 @@ fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<PathB
             ended.error.trim()
         ),
     }
+}
+
+/// Where the error is, given the text of the exercises in the file `own`.
+fn place(error: &Message, own: &str, text: &str) -> Place {
+    let primary: Vec<&Spot> = error.spans.iter().filter(|s| s.is_primary).collect();
+    if primary.iter().any(|s| s.file_name.replace('\\', "/") != own) {
+        return Place::Elsewhere;
+    }
+    let above = text.lines().take(primary.first().map_or(0, |s| s.line_start));
+    let function = above.filter_map(|l| l.strip_prefix("pub fn ")).last();
+    let name = function.and_then(|f| f.split(['(', '<']).next());
+    name.map_or(Place::Exercises, |name| Place::Function(name.to_owned()))
 }
 
 /// Shortens paths to start at the root, and removes notes about files of the compiler.
@@ -257,9 +294,16 @@ fn run(mut command: Command, state: &Mutex<State>) -> Result<Ended> {
         state.child = Some(child);
         pipes
     };
-    let error = thread::spawn(move || error.map(end_of).unwrap_or_default());
-    let out = out.map(end_of).unwrap_or_default();
-    let error = error.join().unwrap_or_default();
+    let out = thread::spawn(move || out.map(|out| end_of(out, |_| {})).unwrap_or_default());
+    let compiling = |line: &str| {
+        let name = line.trim_start().strip_prefix("Compiling ");
+        if let Some(name) = name.and_then(|name| name.split(' ').next()) {
+            lock(state).doing = name.to_owned();
+        }
+    };
+    let error = error.map(|error| end_of(error, compiling)).unwrap_or_default();
+    let out = out.join().unwrap_or_default();
+    lock(state).doing.clear();
     // Its pipes are closed, so it has exited or is about to.
     let status = loop {
         let mut state = lock(state);
@@ -281,10 +325,14 @@ fn run(mut command: Command, state: &Mutex<State>) -> Result<Ended> {
     })
 }
 
-fn end_of(pipe: impl Read) -> String {
+/// The end of what comes through a pipe. `line` gets the last line of each part.
+fn end_of(pipe: impl Read, line: impl Fn(&str)) -> String {
     let (mut pipe, mut kept, mut part) = (BufReader::new(pipe), Vec::new(), [0; 8192]);
     while let Ok(n @ 1..) = pipe.read(&mut part) {
         kept.extend_from_slice(&part[..n]);
+        if let Some(last) = String::from_utf8_lossy(&part[..n]).lines().last() {
+            line(last);
+        }
         if kept.len() > 2 * KEPT {
             kept.drain(..kept.len() - KEPT);
         }
@@ -301,6 +349,34 @@ mod tests {
         let out = "mine 1\nmine 2\n\n\x1b[1mLesson 01 · Gradient\x1b[0m  seed 3\n\n  1.1 right\n";
         assert_eq!(own_words(out, "and an error\n"), "mine 1\nmine 2\n\nand an error");
         assert_eq!(own_words("\nLesson 01 · x\n", ""), "");
+    }
+
+    #[test]
+    fn an_error_is_placed_in_its_function() {
+        let text = "use a;\n\npub fn one(x: f64) -> f64 {\n    x\n}\n\npub fn two<T>() {\n    y\n}\n";
+        let at = |file: &str, line_start| {
+            let error = Message {
+                level: "error".into(),
+                message: String::new(),
+                rendered: None,
+                spans: vec![Spot {
+                    file_name: file.into(),
+                    line_start,
+                    is_primary: true,
+                }],
+            };
+            place(&error, "exercises/lesson01/src/lib.rs", text)
+        };
+        assert_eq!(
+            at("exercises/lesson01/src/lib.rs", 4),
+            Place::Function("one".into())
+        );
+        assert_eq!(
+            at("exercises\\lesson01\\src\\lib.rs", 8),
+            Place::Function("two".into())
+        );
+        assert_eq!(at("exercises/lesson01/src/lib.rs", 1), Place::Exercises);
+        assert_eq!(at("lessons/lesson01/src/lib.rs", 4), Place::Elsewhere);
     }
 
     #[test]

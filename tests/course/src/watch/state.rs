@@ -74,22 +74,35 @@ pub struct Watch {
     pub cursor: usize,
     /// Message at the bottom until the next key.
     pub note: String,
+    /// The crate that is compiled now, or nothing.
+    pub doing: String,
+    /// Whether the other exercises of the lesson were not checked since the last change.
+    pub unchecked: bool,
     jobs: u64,
     due: Option<Instant>,
 }
 
 impl Watch {
-    /// Starts at the first exercise that is not right, within `lesson` if it is given.
-    pub fn new(lessons: Vec<Lesson>, progress: Progress, lesson: Option<&str>, now: Instant) -> Self {
-        let ids = lessons.iter().enumerate().flat_map(|(l, lesson)| {
-            let own = lesson.manifest.exercises.iter().enumerate();
-            own.map(move |(e, exercise)| ((l, e), &lesson.manifest.lesson, &exercise.id))
-        });
-        let wanted: Vec<_> = ids
-            .filter(|(_, of, _)| lesson.is_none_or(|l| l == of.as_str()))
-            .collect();
-        let open = wanted.iter().find(|(_, _, id)| progress.state(id) != "right");
-        let at = open.or(wanted.first()).map_or((0, 0), |(at, ..)| *at);
+    /// Starts at the exercise `what` (`8.2`), at the first one of the lesson `what` (`08`) that is not right, or at the next
+    /// exercise.
+    pub fn new(lessons: Vec<Lesson>, progress: Progress, what: Option<&str>, now: Instant) -> Self {
+        let first = |lesson: &Lesson| {
+            let own = &lesson.manifest.exercises;
+            let open = own.iter().find(|e| progress.state(&e.id) != "right");
+            open.or(own.first()).map(|e| e.id.clone())
+        };
+        let id = match what {
+            Some(id) if id.contains('.') => Some(id.to_owned()),
+            Some(number) => lessons::lesson(&lessons, number).ok().and_then(first),
+            None => lessons::next(&lessons, &progress).map(|(_, e)| e.id.clone()),
+        };
+        let place = |(l, lesson): (usize, &Lesson)| {
+            let own = &lesson.manifest.exercises;
+            own.iter()
+                .position(|e| Some(&e.id) == id.as_ref())
+                .map(|e| (l, e))
+        };
+        let at = lessons.iter().enumerate().find_map(place).unwrap_or((0, 0));
         Self {
             lessons,
             progress,
@@ -100,6 +113,8 @@ impl Watch {
             scroll: 0,
             cursor: 0,
             note: String::new(),
+            doing: String::new(),
+            unchecked: false,
             jobs: 0,
             due: None,
         }
@@ -155,21 +170,38 @@ impl Watch {
             self.before = Some(end);
         }
         self.due = None;
+        self.job(false)
+    }
+
+    fn job(&self, whole: bool) -> Vec<Do> {
         vec![Do::Check(Job {
             number: self.jobs,
             lesson: self.lesson().manifest.lesson.clone(),
             exercise: self.exercise().id.clone(),
+            whole,
         })]
     }
 
     pub fn on(&mut self, event: Event, now: Instant) -> Vec<Do> {
         match event {
             Event::Stop => return vec![Do::Quit],
-            Event::Saved(lesson) if lesson == self.lesson().manifest.lesson => self.due = Some(now + SETTLE),
+            Event::Saved(lesson) if lesson == self.lesson().manifest.lesson => {
+                self.due = Some(now + SETTLE);
+                self.unchecked = true;
+            }
             Event::Ended(job, end, took, progress) if job.number == self.jobs => {
                 self.progress = *progress;
+                let ran = matches!(end, End::Seen { .. });
+                if job.whole {
+                    self.unchecked = !ran;
+                    return Vec::new();
+                }
                 self.check = Check::Ended(end, took);
                 self.scroll = if self.panel == Panel::None { 0 } else { self.scroll };
+                // What was saved may have changed the other exercises, too.
+                if ran && self.unchecked {
+                    return self.job(true);
+                }
             }
             Event::Key(key) if key.kind != KeyEventKind::Release => return self.key(key, now),
             _ => {}
@@ -214,7 +246,6 @@ impl Watch {
             KeyCode::Char('o') => return self.solution(),
             KeyCode::Enter if self.panel != Panel::None => self.open(Panel::None),
             KeyCode::Enter if self.is_right() => return self.onward(now),
-            KeyCode::Char('n') if self.is_right() => return self.onward(now),
             KeyCode::Char('n') => return self.step(1, now),
             KeyCode::Char('p') => return self.step(-1, now),
             code => self.scroll_by(code),
@@ -274,6 +305,9 @@ impl Watch {
         if opens {
             self.open(Panel::Hint);
         }
+        if seen >= of && !opens {
+            return self.say(&crate::no_more_hints(self.exercise()));
+        }
         if seen >= of || opens && seen > 0 {
             return Vec::new();
         }
@@ -316,7 +350,7 @@ impl Watch {
         match here.checked_add_signed(by).and_then(|at| all.get(at)) {
             Some(&at) => self.go(at, now),
             None => self.say(if by > 0 {
-                "This is the last exercise."
+                "This is the last exercise; p goes back."
             } else {
                 "This is the first exercise."
             }),

@@ -15,7 +15,7 @@ use ratatui::{
 
 use super::{
     draw::{self, Theme},
-    run::{End, Job},
+    run::{End, Job, Place},
     state::{Check, Do, Event, Panel, SETTLE, Watch},
 };
 use crate::lessons::Lesson;
@@ -190,11 +190,13 @@ fn enter_leads_to_the_next_exercise_that_is_not_right() {
     assert_eq!(played.watch.at, (1, 1));
     played.ends(&["right"]);
     assert!(played.drawn(80, 24).contains("Lesson 02 is done"));
-    played.press('n');
+    assert_eq!(played.press('n'), [], "it is the last one");
+    assert!(played.drawn(80, 24).contains("p goes back"));
+    played.key(KeyCode::Enter);
     assert_eq!(played.watch.at, (0, 1), "the one that was left out");
     played.ends(&["right"]);
     assert!(played.drawn(80, 24).contains("all exercises are right"));
-    assert_eq!(played.press('n'), []);
+    assert_eq!(played.key(KeyCode::Enter), []);
     played.press('p');
     assert_eq!(played.watch.at, (0, 0));
     played.press('p');
@@ -337,7 +339,7 @@ fn compile_errors_are_shown_with_their_position() {
             "\x1b[1m\x1b[38;5;9merror[E0308]\x1b[0m: mismatched types\n --> exercises/lesson01/src/lib.rs:3:5"
                 .into(),
         others: vec!["line 9: unknown name `y`".into()],
-        elsewhere: true,
+        place: Place::Elsewhere,
     };
     let job = played.job.clone().unwrap();
     played.on(Event::Ended(job, end, SETTLE, Box::default()));
@@ -352,4 +354,58 @@ fn compile_errors_are_shown_with_their_position() {
     ] {
         assert!(drawn.contains(part), "{part}\n{drawn}");
     }
+}
+
+#[test]
+fn an_error_in_another_exercise_is_not_called_an_error_of_this_one() {
+    let mut played = Played::new(1, 2);
+    played.watch.at = (0, 1);
+    let end = End::Broken {
+        first: "error: x".into(),
+        others: Vec::new(),
+        place: Place::Function("double".into()),
+    };
+    let job = played.job.clone().unwrap();
+    played.on(Event::Ended(job, end, SETTLE, Box::default()));
+    let drawn = played.drawn(80, 24);
+    assert!(
+        drawn.contains("NOT CHECKED") && drawn.contains("1.1 Exercise with a title does not compile"),
+        "{drawn}"
+    );
+}
+
+#[test]
+fn after_a_change_the_other_exercises_of_the_lesson_are_checked_too() {
+    let mut played = Played::new(1, 3);
+    played.ends(&["right"]);
+    played.press('n');
+    played.ends(&["right"]);
+    played.on(Event::Saved("01".into()));
+    played.after(SETTLE);
+    assert!(
+        played.drawn(80, 24).contains("1.1 ?"),
+        "not checked since the change"
+    );
+    assert!(!played.job.clone().unwrap().whole, "the one at work comes first");
+    played.ends(&["wrong"]);
+    assert!(played.job.clone().unwrap().whole);
+    played.ends(&["right"]);
+    let drawn = played.drawn(80, 24);
+    assert!(drawn.contains("1.1 ✓") && drawn.contains("WRONG"), "{drawn}");
+}
+
+#[test]
+fn it_begins_where_it_is_told() {
+    let at = |what| Watch::new(course(3, 2), Progress::default(), what, Instant::now()).at;
+    assert_eq!(
+        [at(None), at(Some("02")), at(Some("3.2"))],
+        [(0, 0), (1, 0), (2, 1)]
+    );
+}
+
+#[test]
+fn what_is_compiled_is_shown_while_it_takes_its_time() {
+    let mut played = Played::new(1, 1);
+    played.watch.doing = "candle-core".into();
+    assert!(played.drawn(80, 24).contains("compiling candle-core"));
 }
