@@ -289,7 +289,7 @@ mod tests {
             (grade.name(), &*grade.origin.student.login),
             ("van der Berg, Anna Maria", "anna7")
         );
-        // Two of one name are told apart by a number, or not at all.
+        // Two students of one name are distinguished by a number, or not at all.
         let twice = "name,id\nBen Li,1\n\"Li, Ben\",2\n";
         assert!(signed(twice, said("Ben Li", "", "", "")).is_none());
         assert_eq!(

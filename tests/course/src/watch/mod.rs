@@ -1,6 +1,7 @@
 //! `cargo course watch`: checks an exercise whenever its file is saved, on a screen.
 
 mod ansi;
+mod build;
 mod draw;
 mod files;
 mod pages;

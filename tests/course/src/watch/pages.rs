@@ -10,8 +10,9 @@ use ratatui::{
 
 use super::{
     ansi,
+    build::Place,
     draw::{Theme, ends, sign, turning},
-    run::{End, Place},
+    run::End,
     state::{Check, Panel, Watch},
 };
 

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufReader, Read},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -11,8 +11,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use grader::{SEEN, Seen, paths};
-use serde::Deserialize;
+use grader::{SEEN, Seen};
+
+use super::build::{Place, build};
 
 /// A check to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,22 +51,11 @@ pub enum End {
     Failed(String),
 }
 
-/// Where the first error is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Place {
-    /// In this function of the exercises.
-    Function(String),
-    /// In the exercises, outside of their functions.
-    Exercises,
-    /// In a file that the student does not write, which means that a signature was changed.
-    Elsewhere,
-}
-
 /// A running check.
 pub struct Running(Arc<Mutex<State>>);
 
 #[derive(Default)]
-struct State {
+pub struct State {
     child: Option<Child>,
     stopped: bool,
     /// The crate that cargo compiles now.
@@ -164,117 +154,17 @@ fn own_words(out: &str, error: &str) -> String {
     lines.join("\n").trim_matches('\n').to_owned()
 }
 
-/// A compiler message of `--message-format=json`.
-#[derive(Deserialize)]
-struct Line {
-    message: Message,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    level: String,
-    message: String,
-    rendered: Option<String>,
-    spans: Vec<Spot>,
-}
-
-#[derive(Deserialize)]
-struct Spot {
-    file_name: String,
-    line_start: usize,
-    is_primary: bool,
-}
-
-/// Builds the program of the lesson's checks, or returns why it cannot be built.
-fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<PathBuf, End>> {
-    let mut cargo = crate::cargo::command();
-    cargo.args([
-        "test",
-        "--no-run",
-        "--test",
-        "grade",
-        "-p",
-        &format!("lesson{lesson}"),
-    ]);
-    cargo
-        .args(["--message-format=json-diagnostic-rendered-ansi"])
-        .current_dir(root);
-    let ended = run(cargo, state)?;
-    let program = ended.out.lines().find_map(crate::cargo::built);
-    let said = ended
-        .out
-        .lines()
-        .filter_map(|l| serde_json::from_str::<Line>(l).ok());
-    let mut errors: Vec<Message> = said.map(|l| l.message).filter(|m| m.level == "error").collect();
-    // The last message only counts the errors.
-    errors.retain(|e| !e.message.starts_with("aborting due to"));
-    if let Some(first) = errors.first() {
-        let own = paths::exercises(lesson);
-        return Ok(Err(End::Broken {
-            first: readable(first.rendered.as_deref().unwrap_or_default(), root),
-            others: errors[1..].iter().map(headline).collect(),
-            place: place(
-                first,
-                &own,
-                &fs::read_to_string(root.join(&own)).unwrap_or_default(),
-            ),
-        }));
-    }
-    match program {
-        Some(program) if ended.success => Ok(Ok(program)),
-        _ => bail!(
-            "cargo did not build the checks of lesson {lesson}:\n{}",
-            ended.error.trim()
-        ),
-    }
-}
-
-/// Where the error is, given the text of the exercises in the file `own`.
-fn place(error: &Message, own: &str, text: &str) -> Place {
-    let primary: Vec<&Spot> = error.spans.iter().filter(|s| s.is_primary).collect();
-    if primary.iter().any(|s| s.file_name.replace('\\', "/") != own) {
-        return Place::Elsewhere;
-    }
-    let above = text.lines().take(primary.first().map_or(0, |s| s.line_start));
-    let function = above.filter_map(|l| l.strip_prefix("pub fn ")).last();
-    let name = function.and_then(|f| f.split(['(', '<']).next());
-    name.map_or(Place::Exercises, |name| Place::Function(name.to_owned()))
-}
-
-/// Shortens paths to start at the root, and removes notes about files of the compiler.
-fn readable(rendered: &str, root: &Path) -> String {
-    let here = format!("{}{}", root.display(), std::path::MAIN_SEPARATOR);
-    let own = [
-        "the full name for the type has been written to",
-        "consider using `--verbose`",
-    ];
-    let lines = rendered.lines().filter(|l| !own.iter().any(|o| l.contains(o)));
-    let lines: Vec<String> = lines.map(|l| l.replace(&here, "")).collect();
-    lines.join("\n")
-}
-
-/// `line 12: mismatched types`.
-fn headline(message: &Message) -> String {
-    let rendered = message.rendered.as_deref().unwrap_or_default();
-    let arrow = rendered.lines().find_map(|l| l.split("--> ").nth(1));
-    let line = arrow.and_then(|a| a.split(':').nth(1)).unwrap_or("?");
-    format!(
-        "line {line}: {}",
-        message.message.lines().next().unwrap_or_default()
-    )
-}
-
-struct Ended {
-    success: bool,
+pub struct Ended {
+    pub success: bool,
     status: String,
-    out: String,
-    error: String,
+    pub out: String,
+    pub error: String,
 }
 
 /// Bytes kept of the output of a process; earlier ones are dropped, so that endless output cannot use up the memory.
 const KEPT: usize = 4 << 20;
 
-fn run(mut command: Command, state: &Mutex<State>) -> Result<Ended> {
+pub fn run(mut command: Command, state: &Mutex<State>) -> Result<Ended> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -349,45 +239,6 @@ mod tests {
         let out = "mine 1\nmine 2\n\n\x1b[1mLesson 01 · Gradient\x1b[0m  seed 3\n\n  1.1 right\n";
         assert_eq!(own_words(out, "and an error\n"), "mine 1\nmine 2\n\nand an error");
         assert_eq!(own_words("\nLesson 01 · x\n", ""), "");
-    }
-
-    #[test]
-    fn an_error_is_placed_in_its_function() {
-        let text = "use a;\n\npub fn one(x: f64) -> f64 {\n    x\n}\n\npub fn two<T>() {\n    y\n}\n";
-        let at = |file: &str, line_start| {
-            let error = Message {
-                level: "error".into(),
-                message: String::new(),
-                rendered: None,
-                spans: vec![Spot {
-                    file_name: file.into(),
-                    line_start,
-                    is_primary: true,
-                }],
-            };
-            place(&error, "exercises/lesson01/src/lib.rs", text)
-        };
-        assert_eq!(
-            at("exercises/lesson01/src/lib.rs", 4),
-            Place::Function("one".into())
-        );
-        assert_eq!(
-            at("exercises\\lesson01\\src\\lib.rs", 8),
-            Place::Function("two".into())
-        );
-        assert_eq!(at("exercises/lesson01/src/lib.rs", 1), Place::Exercises);
-        assert_eq!(at("lessons/lesson01/src/lib.rs", 4), Place::Elsewhere);
-    }
-
-    #[test]
-    fn a_compilers_message_names_paths_from_the_root() {
-        let said = "error: x\n --> /home/me/canopy/exercises/lesson01/src/lib.rs:1:2\n \
-                    = note: the full name for the type has been written to '/home/me/canopy/target/long.txt'\n";
-        let root = Path::new("/home").join("me").join("canopy");
-        assert_eq!(
-            readable(said, &root),
-            "error: x\n --> exercises/lesson01/src/lib.rs:1:2"
-        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::{grade, is_run};
 
-/// Whole files that stop the lesson: nothing of them is run. What is told, and what stands before the honest answers.
+/// Whole files that stop the grading of a lesson: name, reported reason, and the text that precedes the honest answers.
 pub const STOPPED: &[(&str, &str, &str)] = &[
     (
         "includes-the-solution",

@@ -1,5 +1,6 @@
 //! `cargo course grade` gives each lesson the mark that its checks imply: none for stubs, all points for canopy's
-//! functions and for right answers written another way, and all but three exercises for three known mistakes.
+//! functions, for right answers written another way and for the completed third hints, and all but three exercises for
+//! three known mistakes.
 //!
 //! Takes minutes, because every lesson is built for every submission: `cargo test -p proof --test verdicts -- --ignored`.
 
@@ -21,6 +22,7 @@ macro_rules! of_each_lesson {
             vec![$(Facts {
                 manifest: $lesson::LESSON.manifest().unwrap(),
                 stubs: $lesson::LESSON.stubs_text,
+                third_hints: $lesson::LESSON.third_hints_text,
                 right: $lesson::LESSON.right.iter().map(|r| r.exercise).collect(),
                 mistakes: $lesson::LESSON.mistakes.iter().map(|m| m.exercise).collect(),
             }),+]
@@ -117,6 +119,9 @@ fn every_lesson_gets_the_mark_that_its_checks_imply() {
     hand_in(&class.join("stubs"), &lessons, |facts| {
         [("lib.rs".to_owned(), facts.stubs.to_owned())].into()
     });
+    hand_in(&class.join("hints"), &lessons, |facts| {
+        [("lib.rs".to_owned(), facts.third_hints.to_owned())].into()
+    });
     for nth in 0..2 {
         hand_in(&class.join(format!("right-{nth}")), &lessons, |facts| {
             facts.source(|id| {
@@ -159,7 +164,7 @@ fn every_lesson_gets_the_mark_that_its_checks_imply() {
     println!("{said}");
     let grade = |name: &str| Grade::load(&graded.join(name).join("grade.json")).unwrap();
     let mut found = differences(&grade("stubs"), |_, _| false, &lessons);
-    for name in ["packed", "right-0", "right-1"] {
+    for name in ["packed", "hints", "right-0", "right-1"] {
         found.extend(differences(&grade(name), |_, _| true, &lessons));
     }
     let wrong: Vec<String> = lessons.iter().flat_map(|f| mistakes(f).into_keys()).collect();
