@@ -1,6 +1,6 @@
 //! Building blocks of wrong answers, and of right ones that are written another way.
 
-use candle_core::{Result, Tensor, Var};
+use candle_core::{DType, Result, Tensor, Var};
 use canopy::optim::{AdamConfig, AdamState};
 
 use crate::REFERENCE;
@@ -9,7 +9,7 @@ pub fn dot(x: &[f32], w: &[f32]) -> f32 {
     x.iter().zip(w).map(|(x, w)| x * w).sum()
 }
 
-/// `change` of each parameter, its gradient and lr.
+/// `change` of each parameter and its gradient.
 pub fn each(
     params: &[Var],
     grads: &[Tensor],
@@ -24,8 +24,28 @@ pub fn picked(log_p: &Tensor, labels: &Tensor) -> Result<Tensor> {
     log_p.gather(&labels.unsqueeze(1)?, 1)?.mean_all()?.neg()
 }
 
-/// Momentum steps that differ in the velocity that is kept and in the direction that is gone:
-/// `rule(w, g, v, lr, momentum)` gives the next velocity and the next parameter.
+/// The loss by way of x − `shift`, with a column of shifts.
+pub fn shifted(x: &Tensor, shift: &Tensor, labels: &Tensor) -> Result<Tensor> {
+    let low = x.broadcast_sub(shift)?;
+    picked(&low.broadcast_sub(&low.exp()?.sum_keepdim(1)?.log()?)?, labels)
+}
+
+/// Softmax without an overflow.
+pub fn softmax(x: &Tensor) -> Result<Tensor> {
+    let e = x.broadcast_sub(&x.max_keepdim(1)?)?.exp()?;
+    e.broadcast_div(&e.sum_keepdim(1)?)
+}
+
+/// 1 in the column of each row's label, 0 elsewhere, in u8.
+pub fn one_hot(x: &Tensor, labels: &Tensor) -> Result<Tensor> {
+    let column = Tensor::arange(0u32, x.dim(1)? as u32, x.device())?;
+    column
+        .broadcast_as(x.shape())?
+        .broadcast_eq(&labels.unsqueeze(1)?)
+}
+
+/// Momentum steps that differ in the velocity that is kept and in the direction that is gone: `rule(w, g, v)` gives the next
+/// velocity and the next parameter.
 pub fn moved(
     params: &[Var],
     grads: &[Tensor],
@@ -40,32 +60,88 @@ pub fn moved(
     Ok(())
 }
 
+/// Whether all numbers are 0.
+pub fn is_zero(tensor: &Tensor) -> Result<bool> {
+    let sum = tensor.abs()?.sum_all()?.to_dtype(DType::F64)?;
+    Ok(sum.to_scalar::<f64>()? == 0.0)
+}
+
+/// What a step of Adam is computed from. m and v are the old ones in `mean` and `square`, and the new ones in `next`.
+pub struct Now<'a> {
+    pub w: Tensor,
+    pub g: &'a Tensor,
+    pub m: Tensor,
+    pub v: Tensor,
+    /// m and v before the step.
+    pub old: [Tensor; 2],
+    pub t: f64,
+    pub lr: f64,
+    pub c: &'a AdamConfig,
+}
+
+impl Now<'_> {
+    pub fn first(&self) -> f64 {
+        1.0 - self.c.beta1.powf(self.t)
+    }
+
+    pub fn second(&self) -> f64 {
+        1.0 - self.c.beta2.powf(self.t)
+    }
+
+    /// √v̂.
+    pub fn root(&self) -> Result<Tensor> {
+        (&self.v / self.second())?.sqrt()
+    }
+
+    /// w − lr·`up`/`below`.
+    pub fn step(&self, up: Tensor, below: Tensor) -> Result<Tensor> {
+        &self.w - ((up / below)? * self.lr)?
+    }
+
+    /// The same part of the step, computed in f32.
+    pub fn in_f32(&self, part: Part) -> Result<Tensor> {
+        let f = |t: &Tensor| t.to_dtype(DType::F32);
+        let narrow = Now {
+            w: f(&self.w)?,
+            g: &f(self.g)?,
+            m: f(&self.m)?,
+            v: f(&self.v)?,
+            old: [f(&self.old[0])?, f(&self.old[1])?],
+            ..*self
+        };
+        part(&narrow)?.to_dtype(self.w.dtype())
+    }
+
+    /// The step with `first` and `second` for both corrections.
+    pub fn corrected(&self, first: f64, second: f64) -> Result<Tensor> {
+        let below = ((&self.v / second)?.sqrt()? + self.c.eps)?;
+        self.step((&self.m / first)?, below)
+    }
+}
+
+type Part = fn(&Now<'_>) -> Result<Tensor>;
+
 /// What a wrong Adam does differently.
 #[derive(Clone, Copy)]
 pub struct Twist {
-    pub correct_mean: bool,
-    pub correct_square: bool,
-    pub squared: bool,
-    pub root: bool,
-    pub eps_inside: bool,
-    pub eps_before_correction: bool,
-    pub late_count: bool,
-    pub count_each: bool,
-    pub swapped: bool,
-    pub keeps: bool,
+    pub mean: Part,
+    pub square: Part,
+    pub next: Part,
+    /// t for parameter i, from the steps counted before the call.
+    pub time: fn(u64, usize) -> u64,
+    /// What the call adds to the count, from the number of parameters.
+    pub counts: fn(usize) -> u64,
+    /// Whether m and v are stored.
+    pub keeps: [bool; 2],
 }
 
 pub const ADAM: Twist = Twist {
-    correct_mean: true,
-    correct_square: true,
-    squared: true,
-    root: true,
-    eps_inside: false,
-    eps_before_correction: false,
-    late_count: false,
-    count_each: false,
-    swapped: false,
-    keeps: true,
+    mean: |a| (&a.m * a.c.beta1)? + (a.g * (1.0 - a.c.beta1))?,
+    square: |a| (&a.v * a.c.beta2)? + (a.g.sqr()? * (1.0 - a.c.beta2))?,
+    next: |a| a.corrected(a.first(), a.second()),
+    time: |step, _| step + 1,
+    counts: |_| 1,
+    keeps: [true, true],
 };
 
 pub fn twisted(
@@ -76,44 +152,29 @@ pub fn twisted(
     config: &AdamConfig,
     twist: Twist,
 ) -> Result<()> {
-    let (b1, b2) = if twist.swapped {
-        (config.beta2, config.beta1)
-    } else {
-        (config.beta1, config.beta2)
-    };
-    if !twist.late_count && !twist.count_each {
-        state.step += 1;
-    }
     for (i, (p, g)) in params.iter().zip(grads).enumerate() {
-        if twist.count_each {
-            state.step += 1;
+        let old = [&state.mean[i], &state.square[i]].map(Var::as_detached_tensor);
+        let mut now = Now {
+            w: p.as_detached_tensor(),
+            g,
+            m: old[0].clone(),
+            v: old[1].clone(),
+            old,
+            t: (twist.time)(state.step, i) as f64,
+            lr,
+            c: config,
+        };
+        now.m = (twist.mean)(&now)?;
+        now.v = (twist.square)(&now)?;
+        p.set(&(twist.next)(&now)?)?;
+        if twist.keeps[0] {
+            state.mean[i].set(&now.m)?;
         }
-        let m = ((state.mean[i].as_detached_tensor() * b1)? + (g * (1.0 - b1))?)?;
-        let g2 = if twist.squared { g.sqr()? } else { g.abs()? };
-        let v = ((state.square[i].as_detached_tensor() * b2)? + (g2 * (1.0 - b2))?)?;
-        let t = state.step as f64;
-        let c1 = if twist.correct_mean { 1.0 - b1.powf(t) } else { 1.0 };
-        let c2 = if twist.correct_square {
-            1.0 - b2.powf(t)
-        } else {
-            1.0
-        };
-        let v_hat = (&v / c2)?;
-        let below = match (twist.root, twist.eps_inside, twist.eps_before_correction) {
-            (false, _, _) => (v_hat + config.eps)?,
-            (_, true, _) => (v_hat + config.eps)?.sqrt()?,
-            (_, _, true) => ((v.sqrt()? + config.eps)? / c2.sqrt())?,
-            _ => (v_hat.sqrt()? + config.eps)?,
-        };
-        p.set(&(p.as_detached_tensor() - (((&m / c1)? / below)? * lr)?)?)?;
-        if twist.keeps {
-            state.mean[i].set(&m)?;
-            state.square[i].set(&v)?;
+        if twist.keeps[1] {
+            state.square[i].set(&now.v)?;
         }
     }
-    if twist.late_count {
-        state.step += 1;
-    }
+    state.step += (twist.counts)(params.len());
     Ok(())
 }
 

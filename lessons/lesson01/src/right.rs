@@ -1,6 +1,6 @@
 //! Right answers that are not written as canopy's.
 
-use candle_core::{DType, Tensor};
+use candle_core::Tensor;
 use grader::{Right, right};
 
 use crate::{Lesson01, REFERENCE, answer_helpers::*};
@@ -24,7 +24,7 @@ pub const RIGHT: &[Right<Lesson01>] = &[
     right!("1.2", "a mask of ones in place of gather", cross_entropy: |x, y| {
         let (rows, classes) = x.dims2()?;
         let column = Tensor::arange(0u32, classes as u32, x.device())?.broadcast_as((rows, classes))?;
-        let mask = column.broadcast_eq(&y.unsqueeze(1)?)?.to_dtype(DType::F32)?;
+        let mask = column.broadcast_eq(&y.unsqueeze(1)?)?.to_dtype(x.dtype())?;
         let top = x.max_keepdim(1)?;
         let low = x.broadcast_sub(&top)?;
         let log_p = low.broadcast_sub(&low.exp()?.sum_keepdim(1)?.log()?)?;

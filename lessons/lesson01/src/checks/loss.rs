@@ -1,79 +1,135 @@
-use candle_core::{Device, Tensor, Var};
-use grader::{Values, Verdict, draw, given};
+use candle_core::{DType, Device, Tensor, Var};
+use grader::{Case, Values, Verdict, draw, given};
 
-use super::values;
+use super::{shown, values};
 use crate::Lesson01;
 
 pub fn is_the_mean_over_rows(answer: &Lesson01) -> Verdict {
-    check_loss(answer, &[0.5, -1.0, 2.0, 0.0, 1.5, 3.0], &[2, 0])?;
     let mut draw = draw();
+    let labels = [[2, 0, 3], [3, 1, 0], [1, 3, 2]][draw.whole(0, 2)];
+    check_loss(answer, &draw.list(12, -3.0, 3.0), &labels)?;
     let (rows, classes) = (draw.whole(4, 6), draw.whole(2, 3));
-    check_loss(
-        answer,
-        &draw.list(rows * classes, -3.0, 3.0),
-        &draw.below(rows, classes),
-    )?;
-    let (rows, classes) = (2, draw.whole(5, 7));
-    check_loss(
-        answer,
-        &draw.list(rows * classes, -3.0, 3.0),
-        &[classes as u32 - 1, 1],
-    )
-}
-
-pub fn stays_finite_for_huge_logits(answer: &Lesson01) -> Verdict {
-    let mut draw = draw();
-    let mut logits = draw.list(6, -2.0, 2.0);
-    for (i, logit) in logits.iter_mut().enumerate() {
-        *logit += if i < 3 { 1000.0 } else { -1000.0 };
-    }
-    check_loss(answer, &logits, &[1, 0])
+    let labels = draw.below(rows, classes);
+    check_loss(answer, &draw.list(rows * classes, -3.0, 3.0), &labels)?;
+    let classes = draw.whole(5, 7);
+    let last = classes as u32 - 1;
+    check_loss(answer, &draw.list(2 * classes, -3.0, 3.0), &[last, 1])?;
+    check_loss(answer, &draw.list(classes, -3.0, 3.0), &[last])?;
+    check_loss(answer, &draw.list(3, -3.0, 3.0), &[0, 0, 0])?;
+    check_loss(answer, &draw.list(2 * 300, -3.0, 3.0), &[299, 256])
 }
 
 pub fn stays_exact_for_tiny_probabilities(answer: &Lesson01) -> Verdict {
-    let far = draw().number(150.0, 300.0).round() as f32;
-    check_loss(answer, &[far, 0.0, 1.0, -far, 2.0, 0.5], &[1, 0])
+    let far = draw().number(60.0, 80.0).round() as f32;
+    // No exp overflows, but the probability of the first label is 0 in f32.
+    check_loss(answer, &[far, 1.0 - far, 1.0, 0.5, 2.0, -0.5], &[1, 0])?;
+    check_loss(answer, &[2.0 * far, 0.0, 1.0, -2.0 * far, 2.0, 0.5], &[1, 0])
+}
+
+pub fn stays_finite_for_huge_logits(answer: &Lesson01) -> Verdict {
+    for logits in huge() {
+        check_loss(answer, &logits, &[1, 2][..logits.len() / 3])?;
+    }
+    Ok(())
+}
+
+/// Rows of three logits, one or two.
+fn huge() -> Vec<Vec<f32>> {
+    let mut draw = draw();
+    let mut near = |offsets: &[f32]| {
+        let near = offsets
+            .iter()
+            .flat_map(|o| draw.list(3, -2.0, 2.0).into_iter().map(move |x| x + o));
+        near.collect::<Vec<f32>>()
+    };
+    vec![
+        near(&[1000.0]),
+        near(&[-1000.0]),
+        near(&[1000.0, -1000.0]),
+        vec![1000.0, 0.0, -1000.0, 0.5, 1000.0, -1000.0],
+        vec![-1e6, 1e6, 0.0, 1e6, 0.0, -1e6],
+    ]
 }
 
 pub fn has_the_right_gradient(answer: &Lesson01) -> Verdict {
     let mut draw = draw();
-    let (logits, labels) = (draw.list(12, -2.0, 2.0), draw.below(4, 3));
-    let case = given(format!("logits [4, 3] {logits:?}, labels {labels:?}"));
-    let var = Var::from_vec(logits.clone(), (4, 3), &Device::Cpu)?;
-    let loss = (answer.cross_entropy)(&var, &Tensor::new(&labels[..], &Device::Cpu)?)?;
-    let grads = loss.sum_all()?.backward()?;
-    let mut expected = Vec::new();
-    for (row, &label) in logits.chunks(3).zip(&labels) {
-        let total: f64 = row.iter().map(|&x| f64::from(x).exp()).sum();
-        expected.extend(row.iter().enumerate().map(|(class, &x)| {
-            let hit = if class == label as usize { 1.0 } else { 0.0 };
-            (f64::from(x).exp() / total - hit) / 4.0
-        }));
+    check_gradient(answer, &draw.list(12, -2.0, 2.0), &[2, 0, 1, 1])?;
+    for logits in huge() {
+        check_gradient(answer, &logits, &[1, 2][..logits.len() / 3])?;
     }
-    let expected = Values::tensor(expected, &[4, 3], "f32");
-    match grads.get(&var) {
-        Some(grad) => case.close("gradient of the logits", values(grad)?, expected),
-        None => case.require(
-            "gradient of the logits",
-            false,
-            "none: the loss does not depend on them",
-        ),
+    Ok(())
+}
+
+pub fn keeps_the_dtype_of_the_logits(answer: &Lesson01) -> Verdict {
+    let mut draw = draw();
+    // Beyond the range of f32.
+    check_dtype(answer, &[1e40, 0.0, -1e40, 0.0, 2.5e40, 0.0], &[1, 0], DType::F64)?;
+    for dtype in [DType::F64, DType::BF16, DType::F16] {
+        let logits: Vec<f64> = (0..6).map(|_| draw.number(-3.0, 3.0)).collect();
+        check_dtype(answer, &logits, &[2, 0], dtype)?;
     }
+    Ok(())
+}
+
+/// log Σ exp of a row, and the probability of each class, in f64.
+fn softmax(row: &[f64]) -> (f64, Vec<f64>) {
+    let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = row.iter().map(|x| (x - top).exp()).sum();
+    let p = row.iter().map(|x| (x - top).exp() / total);
+    (top + total.ln(), p.collect())
+}
+
+fn case(logits: &[f64], labels: &[u32], dtype: DType) -> Case {
+    let (rows, classes) = (labels.len(), logits.len() / labels.len());
+    let numbers = shown(&logits[..logits.len().min(24)]);
+    let more = if logits.len() > 24 { ", …" } else { "" };
+    let dtype = dtype.as_str();
+    given(format!(
+        "logits [{rows}, {classes}] of {dtype}: {numbers}{more}; labels {labels:?}"
+    ))
+    .at_scale(logits.iter().fold(0.0, |m, x| x.abs().max(m)))
 }
 
 fn check_loss(answer: &Lesson01, logits: &[f32], labels: &[u32]) -> Verdict {
+    let wide: Vec<f64> = logits.iter().map(|&x| f64::from(x)).collect();
+    check_dtype(answer, &wide, labels, DType::F32)
+}
+
+fn check_dtype(answer: &Lesson01, logits: &[f64], labels: &[u32], dtype: DType) -> Verdict {
     let (rows, classes) = (labels.len(), logits.len() / labels.len());
-    let mut sum = 0.0;
-    for (row, &label) in logits.chunks(classes).zip(labels) {
-        let top = row.iter().fold(f64::MIN, |m, &x| m.max(f64::from(x)));
-        let total: f64 = row.iter().map(|&x| (f64::from(x) - top).exp()).sum();
-        sum += top + total.ln() - f64::from(row[label as usize]);
+    let tensor = Tensor::from_slice(logits, (rows, classes), &Device::Cpu)?.to_dtype(dtype)?;
+    let logits = values(&tensor)?.numbers;
+    let losses = logits
+        .chunks(classes)
+        .zip(labels)
+        .map(|(row, &label)| softmax(row).0 - row[label as usize]);
+    let mean = losses.sum::<f64>() / rows as f64;
+    let case = case(&logits, labels, dtype);
+    let loss = (answer.cross_entropy)(&tensor, &Tensor::new(labels, &Device::Cpu)?)?;
+    case.close(
+        "loss",
+        values(&loss)?,
+        Values::tensor(vec![mean], &[], dtype.as_str()),
+    )
+}
+
+fn check_gradient(answer: &Lesson01, logits: &[f32], labels: &[u32]) -> Verdict {
+    let (rows, classes) = (labels.len(), logits.len() / labels.len());
+    let wide: Vec<f64> = logits.iter().map(|&x| f64::from(x)).collect();
+    let case = case(&wide, labels, DType::F32).at_scale(0.0);
+    let var = Var::from_slice(logits, (rows, classes), &Device::Cpu)?;
+    let loss = (answer.cross_entropy)(&var, &Tensor::new(labels, &Device::Cpu)?)?;
+    let grads = loss.sum_all()?.backward()?;
+    let mut expected = Vec::new();
+    for (row, &label) in wide.chunks(classes).zip(labels) {
+        let mut p = softmax(row).1;
+        p[label as usize] -= 1.0;
+        expected.extend(p.iter().map(|p| p / rows as f64));
     }
-    let case = given(format!(
-        "logits [{rows}, {classes}] {logits:?}, labels {labels:?}"
-    ));
-    let case = case.at_scale(logits.iter().fold(0.0, |m, &x| f64::from(x.abs()).max(m)));
-    let logits = Tensor::from_slice(logits, (rows, classes), &Device::Cpu)?;
-    let loss = (answer.cross_entropy)(&logits, &Tensor::new(labels, &Device::Cpu)?)?;
-    case.close("loss", values(&loss)?, (sum / rows as f64) as f32)
+    let expected = Values::tensor(expected, &[rows, classes], "f32");
+    let what = "gradient of the logits";
+    match grads.get(&var) {
+        Some(grad) => case.close(what, values(grad)?, expected),
+        None => case.require(what, false, "none: the loss does not depend on them"),
+    }
 }

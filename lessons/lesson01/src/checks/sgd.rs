@@ -1,39 +1,46 @@
 use grader::{Verdict, draw};
 
-use super::{steps::Steps, values};
+use super::steps::{ALIKE, DTYPES, Kind, SHAPES, Steps};
 use crate::Lesson01;
 
 pub fn steps_down_the_gradient(answer: &Lesson01) -> Verdict {
-    let steps = Steps::new(&mut draw(), 1)?;
-    let case = steps.given("lr 0.25");
-    (answer.sgd_step)(&steps.params, &steps.grads[0], 0.25)?;
-    steps.check(&case, "parameter", &steps.params, |w, g| w - 0.25 * g[0])
+    let steps = Steps::new(&mut draw(), &ALIKE, 1)?;
+    check_sgd(answer, steps, &[0.25])
 }
 
 pub fn updates_every_parameter(answer: &Lesson01) -> Verdict {
-    let steps = Steps::new(&mut draw(), 1)?;
-    let case = steps.given("lr 0.5");
-    (answer.sgd_step)(&steps.params, &steps.grads[0], 0.5)?;
-    // From the last to the first: an answer that stops early is seen at the end.
-    for (i, var) in steps.params.iter().enumerate().rev() {
-        let moved = values(var)?.numbers != steps.start[i];
-        case.require(
-            &format!("parameter {}", i + 1),
-            moved,
-            "the value from before the step",
-        )?;
+    let mut draw = draw();
+    check_sgd(answer, Steps::new(&mut draw, &SHAPES, 1)?, &[0.5])?;
+    // A gradient of 0 is no reason to stop.
+    for i in 0..2 {
+        let steps = Steps::new(&mut draw, &SHAPES, 1)?.with_gradient(0, i, 0.0)?;
+        check_sgd(answer, steps, &[0.5])?;
     }
-    Ok(())
+    check_sgd(answer, Steps::new(&mut draw, &SHAPES[1..2], 1)?, &[0.5])?;
+    check_sgd(answer, Steps::new(&mut draw, &[] as &[Kind], 1)?, &[0.5])
 }
 
 pub fn uses_the_current_learning_rate(answer: &Lesson01) -> Verdict {
     let mut draw = draw();
-    let steps = Steps::new(&mut draw, 2)?;
-    let lr = draw.number(0.01, 0.1);
-    let case = steps.given(&format!("lr {lr:.4}, then a tenth of it"));
-    (answer.sgd_step)(&steps.params, &steps.grads[0], lr)?;
-    (answer.sgd_step)(&steps.params, &steps.grads[1], lr / 10.0)?;
-    steps.check(&case, "parameter", &steps.params, |w, g| {
-        w - lr * g[0] - lr / 10.0 * g[1]
+    let lr = (draw.number(0.01, 0.1) * 1e4).round() / 1e4;
+    check_sgd(answer, Steps::new(&mut draw, &ALIKE, 3)?, &[lr, 0.0, lr / 10.0])
+}
+
+pub fn computes_in_the_dtype_of_the_parameter(answer: &Lesson01) -> Verdict {
+    let mut draw = draw();
+    // Beyond the range of f32.
+    let steps = Steps::new(&mut draw, &DTYPES, 1)?.with_size(0, 1e40)?;
+    check_sgd(answer, steps, &[0.1])?;
+    // A step as long as the parameter: 0.1 in f32 is seen in f64.
+    check_sgd(answer, Steps::new(&mut draw, &DTYPES[1..2], 2)?, &[0.1, 0.1])
+}
+
+fn check_sgd(answer: &Lesson01, steps: Steps, rates: &[f64]) -> Verdict {
+    let steps = steps.set(format!("lr {}", super::shown(rates)));
+    for (grads, &lr) in steps.grads.iter().zip(rates) {
+        (answer.sgd_step)(&steps.params, grads, lr)?;
+    }
+    steps.check("parameter", &steps.params, |w, slopes| {
+        slopes.iter().zip(rates).fold(w, |w, (g, lr)| w - lr * g)
     })
 }
