@@ -63,6 +63,8 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         neuron: |x, w, b, f| f(x.iter().rev().zip(w).map(|(x, w)| x * w).sum::<f32>() + b)),
     wrong!("1.1", sums_weights_times_inputs, "The sum is divided by the number of inputs; it is not a mean.",
         neuron: |x, w, b, f| f(dot(x, w) / x.len().max(1) as f32 + b)),
+    wrong!("1.1", sums_weights_times_inputs, "The sum is divided by the sum of the weights; it is not a mean.",
+        neuron: |x, w, b, f| f(dot(x, w) / w.iter().sum::<f32>() + b)),
     wrong!("1.1", sums_weights_times_inputs, "The last input is left out: the loop ends one too early.",
         neuron: |x, w, b, f| f(x.iter().zip(w).rev().skip(1).map(|(x, w)| x * w).sum::<f32>() + b)),
     wrong!("1.1", sums_weights_times_inputs, "The first input is left out: the loop begins one too late.",
@@ -184,6 +186,16 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         cross_entropy: |x, y| REFERENCE_LOSS(x, y)? - (x.dim(1)? as f64).ln()),
     wrong!("1.2", is_the_mean_over_rows, "Only log-sum-exp is returned: subtract the logit of the label.",
         cross_entropy: |x, _| x.log_sum_exp(1)?.mean_all()),
+    wrong!("1.2", is_the_mean_over_rows, "The labels are not used: take −log p of the label's class alone.",
+        cross_entropy: |x, _| x.broadcast_sub(&x.log_sum_exp(1)?.unsqueeze(1)?)?.mean_all()?.neg()),
+    wrong!("1.2", is_the_mean_over_rows, "The labels are not used: take −log p of the label's class alone.",
+        cross_entropy: |x, _| x.broadcast_sub(&x.log_sum_exp(1)?.unsqueeze(1)?)?.sum(1)?.mean_all()?.neg()),
+    wrong!("1.2", is_the_mean_over_rows, "The labels are not used: this is the entropy −Σ p·log p. Take −log p of the label's class.",
+        cross_entropy: |x, _| (softmax(x)? * softmax(x)?.log()?)?.sum(1)?.mean_all()?.neg()),
+    wrong!("1.2", is_the_mean_over_rows, "The probability of the label is multiplied by its log; take −log p alone.",
+        cross_entropy: |x, y| picked(&(softmax(x)? * softmax(x)?.log()?)?, y)),
+    wrong!("1.2", is_the_mean_over_rows, "The log has base 2 or 10; use the natural one, `log()`.",
+        cross_entropy: |x, y| REFERENCE_LOSS(x, y)? / std::f64::consts::LN_2),
     wrong!("1.2", is_the_mean_over_rows, "This is the log of the mean probability; take the mean of the logs.",
         cross_entropy: |x, y| softmax(x)?.gather(&y.unsqueeze(1)?, 1)?.mean_all()?.log()?.neg()),
     wrong!("1.2", is_the_mean_over_rows, "The labels do not fit into the integers that they are converted to; use them as u32.",
@@ -219,7 +231,7 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
     cross_entropy: |x, y| {
         let p = softmax(x)?.gather(&y.unsqueeze(1)?, 1)?;
         let keep = p.gt(0.0)?.to_dtype(x.dtype())?;
-        ((p.maximum(1e-45)?.log()? * &keep)?.sum_all()? / keep.sum_all()?)?.neg()
+        ((p.maximum(1e-30)?.log()? * &keep)?.sum_all()? / keep.sum_all()?)?.neg()
     }),
     wrong!("1.2", stays_exact_for_tiny_probabilities,
         "The least logit is subtracted, so that the others still overflow in exp: subtract the greatest of the row.",
@@ -257,6 +269,12 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         let top = x.max_keepdim(1)?;
         let sum = x.broadcast_sub(&top)?.exp()?.sum_keepdim(1)?;
         ((sum.log()? + top.detach())? - x.gather(&y.unsqueeze(1)?, 1)?)?.mean_all()
+    }),
+    wrong!("1.2", has_the_right_gradient,
+    "Only the logit of the label has a gradient: log-sum-exp was detached.",
+    cross_entropy: |x, y| {
+        let low = x.broadcast_sub(&x.max_keepdim(1)?)?;
+        picked(&low.broadcast_sub(&low.exp()?.sum_keepdim(1)?.log()?.detach())?, y)
     }),
     wrong!("1.2", has_the_right_gradient,
         "Only the logit of the label has a gradient: log-sum-exp was detached.",
@@ -360,7 +378,7 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
     })),
     wrong!("1.3", computes_in_the_dtype_of_the_parameter, "Something is added that the rule does not have, such as weight decay: w − lr·g is all.",
         sgd_step: |p, g, lr| each(p, g, |w, g| w - ((g + (w * 1e-4)?)? * lr)?)),
-    wrong!("1.4", accumulates_velocity, "The velocity is never stored: store it in its variable with `set`. A new `Var` is another variable.",
+    wrong!("1.4", accumulates_velocity, "The velocity stays 0: store it with `set`, for each parameter and in the first step too. A new `Var` is another variable.",
     momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
         let next = ((v * mu)? + g)?;
         Ok((v.copy()?, (w - (next * lr)?)?))
@@ -455,13 +473,6 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
     momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
         Ok((((v * mu)? + g)?, (w - (g * lr)?)?))
     })),
-    wrong!("1.4", accumulates_velocity, "While the velocity is 0, it is not stored, and so it never begins: v ← μ·v + g holds in the first step too.",
-    momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
-        let next = if is_zero(v)? { v.copy()? } else { ((v * mu)? + g)? };
-        let step = if is_zero(v)? { g } else { &next };
-        let w = (w - (step * lr)?)?;
-        Ok((next, w))
-    })),
     wrong!("1.4", accumulates_velocity, "Where the gradient changes its sign, the velocity starts anew; the rule keeps μ·v.",
     momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
         let same = (v * g)?.ge(0.0)?.to_dtype(g.dtype())?;
@@ -490,21 +501,9 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         let v = (v + g)?;
         Ok(((&v * mu)?, (w - (v * lr)?)?))
     })),
-    wrong!("1.4", accumulates_velocity, "Only the velocity of the last parameter is stored: `set` belongs into the loop.",
-    momentum_step: |p, g, v, lr, mu| {
-        let last = p.len().max(1) - 1;
-        for (i, ((p, g), v)) in p.iter().zip(g).zip(v).enumerate() {
-            let next = ((v.as_detached_tensor() * mu)? + g)?;
-            p.set(&(p.as_detached_tensor() - (&next * lr)?)?)?;
-            if i == last {
-                v.set(&next)?;
-            }
-        }
-        Ok(())
-    }),
     wrong!("1.4", excludes_the_learning_rate_from_the_velocity, "Nothing is done if the learning rate is 0; the velocity must still be updated.",
     momentum_step: |p, g, v, lr, mu| if lr == 0.0 { Ok(()) } else { (REFERENCE.momentum_step)(p, g, v, lr, mu) }),
-    wrong!("1.4", moves_on_without_a_gradient, "A parameter without a gradient is skipped; its velocity still moves it, and falls.",
+    wrong!("1.4", moves_on_without_a_gradient, "A gradient of 0 skips the parameter, or ends the function; the velocity still moves the parameter, and falls.",
     momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
         if is_zero(g)? {
             return Ok((v.copy()?, w.copy()?));
@@ -512,16 +511,6 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         let v = ((v * mu)? + g)?;
         Ok((v.clone(), (w - (v * lr)?)?))
     })),
-    wrong!("1.4", moves_on_without_a_gradient, "A gradient of 0 ends the function; the parameters after it must still be changed.",
-    momentum_step: |p, g, v, lr, mu| {
-        for i in 0..p.len() {
-            if is_zero(&g[i])? {
-                return Ok(());
-            }
-            (REFERENCE.momentum_step)(&p[i..=i], &g[i..=i], &v[i..=i], lr, mu)?;
-        }
-        Ok(())
-    }),
     wrong!("1.4", uses_the_current_momentum, "With μ = 0 the velocity is not updated; it is then the gradient.",
     momentum_step: |p, g, v, lr, mu| if mu == 0.0 { (REFERENCE.sgd_step)(p, g, lr) } else { (REFERENCE.momentum_step)(p, g, v, lr, mu) }),
     wrong!("1.4", keeps_the_dtype_of_the_velocity, "The step is computed in f32; compute it in the dtype of the parameter.",
@@ -615,9 +604,20 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         time: |step, i| step + 1 + i as u64, counts: |n| n as u64),
     wrong!("1.5", first_step_has_size_lr, "Only the first parameter is changed; change all of them.",
         adam_step: |p, g, s, lr, c| twisted(&p[..p.len().min(1)], g, s, lr, c, ADAM)),
+    adam!(first_step_has_size_lr, "Weight decay is added, which the rule does not have: ignore the other fields of `config`.",
+        next: |a| a.corrected(a.first(), a.second())? - (&a.w * (0.01 * a.lr))?),
+    wrong!("1.5", first_step_has_size_lr, "All parameters use the first mean and square; each has its own.",
+    adam_step: |p, g, s, lr, c| {
+        let step = s.step;
+        for (p, g) in p.iter().zip(g) {
+            s.step = step;
+            twisted(std::slice::from_ref(p), std::slice::from_ref(g), s, lr, c, ADAM)?;
+        }
+        Ok(())
+    }),
     adam!(corrects_the_bias_of_both_means, "t is 1 in every step: the step is not counted in `state.step`.",
         counts: |_| 0),
-    adam!(corrects_the_bias_of_both_means, "t is 1 in every step; it is `state.step`, after it was counted.",
+    adam!(corrects_the_bias_of_both_means, "The bias correction is 1 − β in every step; it is 1 − βᵗ, and t is `state.step`, after it was counted.",
         time: |_, _| 1),
     adam!(corrects_the_bias_of_both_means, "β₁ and β₂ are swapped.",
         mean: |a| (&a.m * a.c.beta2)? + (a.g * (1.0 - a.c.beta2))?,
@@ -633,8 +633,6 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         next: |a| a.corrected(1.0 - a.c.beta1 * a.t, 1.0 - a.c.beta2 * a.t)),
     adam!(corrects_the_bias_of_both_means, "The bias correction raises 1−β to the power t; it is 1 − βᵗ.",
         next: |a| a.corrected((1.0 - a.c.beta1).powf(a.t), (1.0 - a.c.beta2).powf(a.t))),
-    adam!(corrects_the_bias_of_both_means, "The bias correction is 1−β in every step; it is 1 − βᵗ.",
-        next: |a| a.corrected(1.0 - a.c.beta1, 1.0 - a.c.beta2)),
     adam!(corrects_the_bias_of_both_means, "The corrected means are stored, and corrected again in the next step; store m and v as they are.",
         mean: |a| ((&a.m * a.c.beta1)? + (a.g * (1.0 - a.c.beta1))?)? / a.first(),
         square: |a| ((&a.v * a.c.beta2)? + (a.g.sqr()? * (1.0 - a.c.beta2))?)? / a.second(),

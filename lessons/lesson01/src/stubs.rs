@@ -8,7 +8,7 @@ use canopy::optim::{AdamConfig, AdamState};
 
 /// The output of a neuron: f(Σ wᵢ·xᵢ + b), where f is the activation.
 ///
-/// There are as many `weights` as `inputs`. Without inputs, the sum is 0 and the output is f(b). You may add in any order.
+/// There are as many `weights` as `inputs`, any number. Without inputs, the output is f(b). You may add in any order.
 pub fn neuron(inputs: &[f32], weights: &[f32], bias: f32, activation: fn(f32) -> f32) -> f32 {
     todo!("1.1: the weighted sum, the bias, the activation")
 }
@@ -37,7 +37,7 @@ pub fn sgd_step(params: &[Var], grads: &[Tensor], lr: f64) -> Result<()> {
 ///
 /// μ is `momentum`. The velocities start at zero and are kept from step to step, so the function changes them as
 /// well, in every step: also if g, lr or μ is 0. They hold v itself, without lr. `grads` and `velocities` are in the
-/// order of `params`, each with the shape and dtype of its parameter. Parameters and dtypes are as in 1.3.
+/// order of `params`, each with the shape and dtype of its parameter: compute in that dtype, as in 1.3.
 pub fn momentum_step(
     params: &[Var],
     grads: &[Tensor],
@@ -53,9 +53,9 @@ pub fn momentum_step(
 ///
 /// t counts the steps from 1: `state.step` is 0 before the first step, and t after step t. m is `state.mean` and v
 /// is `state.square`: these keep m and v, not m̂ and v̂, and are zero at first. `grads`, `state.mean` and
-/// `state.square` are in the order of `params`, each with the shape and dtype of its parameter. Every step updates all
-/// of them, also if g or lr is 0. β₁, β₂ and ε are `beta1`, `beta2` and `eps` of `config`; ignore its other fields.
-/// Parameters and dtypes are as in 1.3.
+/// `state.square` are in the order of `params`, each with the shape and dtype of its parameter: compute in that dtype,
+/// as in 1.3. Every step updates all of them, also if g or lr is 0. β₁, β₂ and ε are `beta1`, `beta2` and `eps` of
+/// `config`; ignore its other fields.
 pub fn adam_step(
     params: &[Var],
     grads: &[Tensor],

@@ -21,6 +21,8 @@ pub fn is_the_mean_over_rows(answer: &Lesson01) -> Verdict {
 
 pub fn stays_exact_for_tiny_probabilities(answer: &Lesson01) -> Verdict {
     let far = draw().number(60.0, 80.0).round() as f32;
+    // A label far above the others is no reason to overflow.
+    check_loss(answer, &[far, 1.0 - far, 1.0], &[0])?;
     // No exp overflows, but the probability of the first label is 0 in f32.
     check_loss(answer, &[far, 1.0 - far, 1.0, 0.5, 2.0, -0.5], &[1, 0])?;
     check_loss(answer, &[2.0 * far, 0.0, 1.0, -2.0 * far, 2.0, 0.5], &[1, 0])
