@@ -1,6 +1,6 @@
 //! Building blocks of wrong answers, and of right ones that are written another way.
 
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 use canopy_data::Philox;
 
 type Points = [[f32; 3]];
@@ -36,12 +36,24 @@ pub fn eye(like: &Tensor) -> Result<Tensor> {
 }
 
 /// Of each channel of each cloud, `[clouds, points, channels]`, the value of the point that `which` names.
-pub fn pick(x: &Tensor, which: fn(&[f32]) -> usize) -> Result<Tensor> {
+pub fn pick(x: &Tensor, which: fn(&[f64]) -> usize) -> Result<Tensor> {
     let (clouds, _, channels) = x.dims3()?;
-    let columns = x.detach().transpose(1, 2)?.contiguous()?.to_vec3::<f32>()?;
+    let columns = x
+        .detach()
+        .transpose(1, 2)?
+        .to_dtype(DType::F64)?
+        .to_vec3::<f64>()?;
     let chosen: Vec<u32> = columns.iter().flatten().map(|list| which(list) as u32).collect();
     let chosen = Tensor::from_vec(chosen, (clouds, 1, channels), x.device())?;
     x.gather(&chosen, 1)?.squeeze(1)
+}
+
+/// The channels of one point of each cloud, that with the greatest of `values`, `[clouds, points]`.
+pub fn one_point(x: &Tensor, values: &Tensor) -> Result<Tensor> {
+    let (clouds, _, channels) = x.dims3()?;
+    let index = values.argmax_keepdim(1)?.unsqueeze(2)?;
+    x.gather(&index.broadcast_as((clouds, 1, channels))?.contiguous()?, 1)?
+        .squeeze(1)
 }
 
 pub fn farthest(points: &Points) -> f64 {
@@ -116,23 +128,42 @@ pub fn cut(draw: f64) -> f32 {
     draw.clamp(-5.0, 5.0) as f32
 }
 
+/// The values of each channel of `[points, channels]`.
+pub fn channels(x: &Tensor) -> Result<Vec<Vec<f64>>> {
+    x.t()?.to_dtype(DType::F64)?.to_vec2()
+}
+
 /// The points that `chosen(values of a channel)` names, of the channels whose greatest value is above 0.
-pub fn chosen(x: &Tensor, chosen: fn(&[f32]) -> Vec<usize>) -> Result<Vec<usize>> {
+pub fn chosen(x: &Tensor, chosen: fn(&[f64]) -> Vec<usize>) -> Result<Vec<usize>> {
     let mut points = Vec::new();
-    for channel in x.t()?.to_vec2::<f32>()? {
-        if channel.iter().any(|&v| v > 0.0) {
-            points.extend(chosen(&channel));
-        }
+    for channel in channels(x)?.iter().filter(|list| lives(list)) {
+        points.extend(chosen(channel));
     }
+    Ok(sorted(points))
+}
+
+/// The point of each channel's maximum, channel by channel, of the channels that `counts`.
+pub fn winners(x: &Tensor, counts: fn(&[f64]) -> bool) -> Result<Vec<usize>> {
+    let columns = channels(x)?;
+    let living = columns.iter().filter(|list| counts(list));
+    Ok(living.map(|list| equals(list, top(list))[0]).collect())
+}
+
+pub fn sorted(mut points: Vec<usize>) -> Vec<usize> {
     points.sort_unstable();
     points.dedup();
-    Ok(points)
+    points
 }
 
-pub fn top(list: &[f32]) -> f32 {
-    list.iter().copied().fold(f32::MIN, f32::max)
+pub fn top(list: &[f64]) -> f64 {
+    list.iter().copied().fold(f64::MIN, f64::max)
 }
 
-pub fn equals(list: &[f32], value: f32) -> Vec<usize> {
+pub fn equals(list: &[f64], value: f64) -> Vec<usize> {
     (0..list.len()).filter(|&p| list[p] == value).collect()
+}
+
+/// Whether a channel lives: its greatest value is above 0.
+pub fn lives(list: &[f64]) -> bool {
+    top(list) > 0.0
 }

@@ -1,6 +1,6 @@
 //! Right answers written another way.
 
-use candle_core::{DType, IndexOp, Result, Tensor};
+use candle_core::Tensor;
 use grader::{Right, right};
 
 use crate::{Lesson02, REFERENCE, answer_helpers::*};
@@ -31,9 +31,19 @@ pub const RIGHT: &[Right<Lesson02>] = &[
     right!("2.2", "a broadcast product and candle's relu", shared_layer: |x, w, b| {
         x.broadcast_matmul(&w.t()?)?.broadcast_add(b)?.relu()
     }),
-    right!("2.2", "cloud after cloud", shared_layer: |x, w, b| {
-        let one = |cloud: usize| x.i(cloud)?.matmul(&w.t()?)?.broadcast_add(b)?.maximum(0f32);
-        Tensor::stack(&(0..x.dim(0)?).map(one).collect::<Result<Vec<_>>>()?, 0)
+    right!("2.2", "the points as columns, and (y + |y|)/2 as the ReLU", shared_layer: |x, w, b| {
+        let (clouds, points, input) = x.dims3()?;
+        let columns = x.reshape((clouds * points, input))?.t()?.contiguous()?;
+        let y = w.matmul(&columns)?.broadcast_add(&b.unsqueeze(1)?)?;
+        let y = ((&y + y.abs()?)? / 2.0)?;
+        y.t()?.reshape((clouds, points, w.dim(0)?))
+    }),
+    right!("2.2", "the bias as a channel of the product, cut by `maximum`", shared_layer: |x, w, b| {
+        let (clouds, points, input) = x.dims3()?;
+        let rows = x.reshape((clouds * points, input))?;
+        let rows = Tensor::cat(&[&rows, &rows.narrow(1, 0, 1)?.ones_like()?], 1)?;
+        let w = Tensor::cat(&[w, &b.unsqueeze(1)?], 1)?;
+        rows.matmul(&w.t()?)?.maximum(0f32)?.reshape((clouds, points, ()))
     }),
     right!("2.3", "a mask of ones in place of gather", max_points: |x| {
         let points = x.dim(1)? as u32;
@@ -52,8 +62,16 @@ pub const RIGHT: &[Right<Lesson02>] = &[
     right!("2.4", "a mask of rows against columns", to_matrix: |x, k| {
         let index = Tensor::arange(0u32, k as u32, x.device())?;
         let (row, column) = (index.reshape((1, k, 1))?, index.reshape((1, 1, k))?);
-        let one = row.broadcast_eq(&column)?.to_dtype(DType::F32)?;
+        let one = row.broadcast_eq(&column)?.to_dtype(x.dtype())?;
         x.reshape(((), k, k))?.broadcast_add(&one)
+    }),
+    right!("2.3", "point after point, with `where_cond`", max_points: |x| {
+        let mut best = x.get_on_dim(1, 0)?;
+        for p in 1..x.dim(1)? {
+            let point = x.get_on_dim(1, p)?;
+            best = point.gt(&best)?.where_cond(&point, &best)?;
+        }
+        Ok(best)
     }),
     right!("2.5", "Aᵀ·A has the same distance", orthogonality: |a| {
         let off = a.t()?.matmul(a)?.broadcast_sub(&eye(a)?)?;
@@ -76,6 +94,14 @@ pub const RIGHT: &[Right<Lesson02>] = &[
                 let draw = random.normal();
                 let noise = f64::from(deviation) * draw.abs().min(5.0).copysign(draw);
                 p[a] = (f64::from(p[a]) + noise) as f32;
+            }
+        }
+    }),
+    right!("2.7", "all draws first, and none without noise", jitter: |points, deviation, random| {
+        if deviation > 0.0 {
+            let noise: Vec<f64> = (0..3 * points.len()).map(|_| random.normal()).collect();
+            for (c, draw) in points.as_flattened_mut().iter_mut().zip(noise) {
+                *c += cut(draw) * deviation;
             }
         }
     }),

@@ -57,7 +57,12 @@ fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<usize> {
 /// Moves the centroid to the origin and scales the farthest point to distance 1, in place. The z axis stays vertical.
 /// If all points are at the same place, they all move to the origin.
 pub fn normalise(points: &mut [[f32; 3]]) {
-    let n = points.len().max(1) as f64;
+    // Their mean, as computed below, may differ from them in its last digit: no distance to scale to 1.
+    if points.windows(2).all(|pair| pair[0] == pair[1]) {
+        points.fill([0.0; 3]);
+        return;
+    }
+    let n = points.len() as f64;
     let mut centre = [0f64; 3];
     for p in points.iter() {
         for a in 0..3 {
@@ -147,9 +152,11 @@ mod tests {
 
     #[test]
     fn equal_points_and_empty_clouds_stay_finite() {
-        let mut same = vec![[3.0, -2.0, 9.0]; 5];
-        normalise(&mut same);
-        assert_eq!(same, vec![[0.0; 3]; 5]);
+        for n in [1, 5, 7, 10, 12, 49, 100, 1000] {
+            let mut same = vec![[3.1, -2.7, 912.34]; n];
+            normalise(&mut same);
+            assert_eq!(same, vec![[0.0; 3]; n]);
+        }
         normalise(&mut []);
         assert!(random_sample(&[], 8, &mut Philox::new(0, 0)).is_empty());
     }

@@ -1,4 +1,4 @@
-use grader::{Verdict, draw, given};
+use grader::{Case, Draw, Verdict, draw, given};
 
 use super::{cloud, places};
 use crate::Lesson02;
@@ -26,32 +26,86 @@ fn run(answer: &Lesson02, points: &[[f32; 3]]) -> Vec<[f32; 3]> {
     points
 }
 
+fn case(points: &[[f32; 3]]) -> Case {
+    given(format!("points {points:?}")).at_scale(1.0)
+}
+
+/// Compares the first points of a result.
+fn close(case: &Case, points: &[[f32; 3]], got: &[[f32; 3]]) -> Verdict {
+    let count = points.len().min(8);
+    let what = match points.len() {
+        0..=8 => "points",
+        _ => "first eight points",
+    };
+    let expected: Vec<f64> = by_hand(points).into_iter().take(count).flatten().collect();
+    let expected = grader::Values::tensor(expected, &[count, 3], "f32");
+    case.close(what, places(&got[..count]), expected)
+}
+
+fn check(answer: &Lesson02, points: &[[f32; 3]]) -> Verdict {
+    let case = case(points);
+    close(&case, points, &run(answer, points))
+}
+
+/// Compares the points if the result lacks a property: whole points tell one mistake from another.
+fn check_that(answer: &Lesson02, points: &[[f32; 3]], holds: impl Fn(&[[f64; 3]]) -> bool) -> Verdict {
+    let case = case(points);
+    let got = run(answer, points);
+    let wide: Vec<[f64; 3]> = got.iter().map(|p| p.map(f64::from)).collect();
+    if holds(&wide) {
+        return Ok(());
+    }
+    close(&case, points, &got)
+}
+
 pub fn moves_the_centroid_to_the_origin(answer: &Lesson02) -> Verdict {
     let points = cloud(&mut draw(), 5);
-    let case = given(format!("points {points:?}")).at_scale(1.0);
-    let got = run(answer, &points);
-    let mean = [0, 1, 2].map(|a| (got.iter().map(|p| f64::from(p[a])).sum::<f64>() / 5.0) as f32);
-    case.close("centroid of the result", mean.as_slice(), [0.0f32; 3].as_slice())
+    check_that(answer, &points, |got| {
+        (0..3).all(|a| got.iter().map(|p| p[a]).sum::<f64>().abs() < 1e-5)
+    })
 }
 
 pub fn scales_the_farthest_point_to_1(answer: &Lesson02) -> Verdict {
-    let points = cloud(&mut draw(), 4);
-    let case = given(format!("points {points:?}"));
-    let got = run(answer, &points);
-    let lengths = got.iter().map(|p| norm(&p.map(f64::from)));
-    let far = lengths.fold(0.0, f64::max) as f32;
-    case.close("greatest distance from the origin", far, 1.0f32)
+    let mut draw = draw();
+    let tall = cloud(&mut draw, 4);
+    // Smaller than the sphere, and not about the origin.
+    let small = draw.list(12, 0.1, 0.5).as_chunks::<3>().0.to_vec();
+    for points in [tall, small] {
+        check_that(answer, &points, |got| {
+            (got.iter().map(norm).fold(0.0, f64::max) - 1.0).abs() < 2e-5
+        })?;
+    }
+    Ok(())
 }
 
 pub fn preserves_shape_and_orientation(answer: &Lesson02) -> Verdict {
-    let points = cloud(&mut draw(), 5);
-    let case = given(format!("points {points:?}")).at_scale(1.0);
-    let expected: Vec<f64> = by_hand(&points).into_flattened();
-    case.close(
-        "points",
-        places(&run(answer, &points)),
-        super::expected(expected, &[5, 3]),
-    )
+    let mut draw = draw();
+    check(answer, &cloud(&mut draw, 5))?;
+    // Flat: all points at one height.
+    let mut flat = cloud(&mut draw, 7);
+    let height = flat[0][2];
+    flat.iter_mut().for_each(|p| p[2] = height);
+    check(answer, &flat)
+}
+
+/// Four points, millimetres apart and 700 to 1000 m away, between which f32 has 60 numbers. Their mean is between two of
+/// them. A sum in f32 rounds it up, and a mean that is rounded to f32 is rounded down.
+fn far_and_small(draw: &mut Draw) -> Vec<[f32; 3]> {
+    const STEP: f64 = 1.0 / 16384.0;
+    let mut points = vec![[0f32; 3]; 4];
+    for a in 0..3 {
+        let at = draw.whole(700, 1000) as f64;
+        let [first, third, mut last] = [(); 3].map(|()| draw.whole(1, 14));
+        last += (first + third + last + 1) % 2;
+        let second = 4 * first - draw.whole(1, 3);
+        let steps = [4 * first - second, second, 4 * third + 3, 4 * last + 3];
+        (0..4).for_each(|i| points[i][a] = (at + steps[i] as f64 * STEP) as f32);
+    }
+    points
+}
+
+pub fn subtracts_in_f64(answer: &Lesson02) -> Verdict {
+    check(answer, &far_and_small(&mut draw()))
 }
 
 pub fn stays_exact_far_from_the_origin(answer: &Lesson02) -> Verdict {
@@ -69,27 +123,36 @@ pub fn stays_exact_far_from_the_origin(answer: &Lesson02) -> Verdict {
     let case = given(format!(
         "a cloud of {count} points, 3 by 2.5 by 12 m large, that lies at {away:?}"
     ));
-    let case = case.at_scale(1.0);
-    let expected: Vec<f64> = by_hand(&points).into_iter().take(4).flatten().collect();
-    let got = run(answer, &points);
-    case.close(
-        "first four points",
-        places(&got[..4]),
-        super::expected(expected, &[4, 3]),
-    )
+    close(&case.at_scale(1.0), &points, &run(answer, &points))
+}
+
+pub fn scales_tiny_clouds(answer: &Lesson02) -> Verdict {
+    let points = draw().list(12, -0.5, 0.5);
+    let tiny = |p: &[f32; 3]| p.map(|c| c * 1e-8);
+    let points: Vec<[f32; 3]> = points.as_chunks().0.iter().map(tiny).collect();
+    check(answer, &points)
 }
 
 pub fn accepts_identical_points(answer: &Lesson02) -> Verdict {
-    let at = cloud(&mut draw(), 1)[0];
-    for count in [1, 4] {
-        let points = vec![at; count];
-        let case = given(format!("{count} point(s), all at {at:?}"));
-        case.close(
-            "points",
-            places(&run(answer, &points)),
-            places(&vec![[0.0; 3]; count]),
-        )?;
+    let at = draw().list(3, 100.0, 900.0);
+    let at = [at[0], at[1], at[2]];
+    let close = |case: &Case, count: usize| {
+        let got = run(answer, &vec![at; count]);
+        // The rest that rounding leaves points anywhere, so that its direction says nothing.
+        let far = (norm(&got[0].map(f64::from)) - 1.0).abs() < 0.01;
+        case.require("points", !far, "points at distance 1 from the origin")?;
+        case.close("points", places(&got), places(&vec![[0.0; 3]; count]))
+    };
+    for count in [4, 1] {
+        close(&given(format!("{count} point(s), all at {at:?}")), count)?;
     }
+    let case = given(format!("7, 10, 12, 49 or 100 points, all at {at:?}"));
+    [7, 10, 12, 49, 100]
+        .into_iter()
+        .try_for_each(|count| close(&case, count))
+}
+
+pub fn accepts_an_empty_cloud(answer: &Lesson02) -> Verdict {
     let case = given("a cloud without points");
     case.close("points of the result", run(answer, &[]).len(), 0usize)
 }

@@ -41,7 +41,10 @@ pub fn finds_the_maximum_of_every_channel(answer: &Lesson02) -> Verdict {
 pub fn lists_each_point_once_in_order(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     check(answer, &with_tops(&mut draw, 5, &[3, 1, 3, 4, 1, 0]), 5, 6)?;
-    check(answer, &with_tops(&mut draw, 4, &[2, 2, 2]), 4, 3)
+    check(answer, &with_tops(&mut draw, 4, &[2, 2, 2]), 4, 3)?;
+    // Indices of one, two and three digits.
+    check(answer, &with_tops(&mut draw, 12, &[10, 2, 11]), 12, 3)?;
+    check(answer, &with_tops(&mut draw, 300, &[270, 14, 299, 14]), 300, 4)
 }
 
 pub fn counts_the_first_of_equal_points(answer: &Lesson02) -> Verdict {
@@ -51,7 +54,10 @@ pub fn counts_the_first_of_equal_points(answer: &Lesson02) -> Verdict {
     for again in [first + 1, 5] {
         x.copy_within(first * channels..(first + 1) * channels, again * channels);
     }
-    check(answer, &x, 6, channels)
+    check(answer, &x, 6, channels)?;
+    // All points equal: the first has every maximum.
+    let row = draw.list(3, 0.1, 0.9);
+    check(answer, &row.repeat(4), 4, 3)
 }
 
 pub fn ignores_channels_that_are_zero(answer: &Lesson02) -> Verdict {
@@ -59,5 +65,29 @@ pub fn ignores_channels_that_are_zero(answer: &Lesson02) -> Verdict {
     let mut x = with_tops(&mut draw, 4, &[2, 1, 3]);
     (0..4).for_each(|p| x[p * 3 + 1] = 0.0);
     check(answer, &x, 4, 3)?;
-    check(answer, &[0.0; 6], 3, 2)
+    // Point 0 has the maximum of another channel; and channels are 0 for some points only.
+    let mut x = with_tops(&mut draw, 4, &[0, 1, 3]);
+    (0..4).for_each(|p| x[p * 3 + 1] = 0.0);
+    for zero in [3, 6, 2, 8] {
+        x[zero] = 0.0;
+    }
+    check(answer, &x, 4, 3)
+}
+
+pub fn counts_tiny_maxima(answer: &Lesson02) -> Verdict {
+    let mut draw = draw();
+    let mut x = with_tops(&mut draw, 4, &[2, 1, 3]);
+    for p in 0..4 {
+        x[p * 3] *= 1e-30;
+        x[p * 3 + 1] *= 1e-5;
+    }
+    check(answer, &x, 4, 3)
+}
+
+pub fn accepts_values_without_a_maximum(answer: &Lesson02) -> Verdict {
+    let zeros = Tensor::zeros((3, 2), candle_core::DType::F32, &Device::Cpu)?;
+    let case = given("values [3, 2], all of them 0");
+    case.require("indices", (answer.survivors)(&zeros).is_ok(), "an error")?;
+    check(answer, &[0.0; 6], 3, 2)?;
+    check(answer, &[0.0], 1, 1)
 }
