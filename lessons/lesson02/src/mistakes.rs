@@ -74,7 +74,7 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         normalise: |points| scaled_by(points, |p| p.iter().map(|p| p.iter().map(|&c| f64::from(c.abs())).sum()).fold(0.0, f64::max))),
     wrong!("2.1", scales_the_farthest_point_to_1, "A cloud inside the unit sphere keeps its size; it should be scaled up.",
         normalise: |points| scaled_by(points, |p| farthest(p).max(1.0))),
-    wrong!("2.1", scales_the_farthest_point_to_1,
+    wrong!("2.1", preserves_shape_and_orientation,
         "A point is scaled before the greatest distance of all points is known; that needs a pass of its own.",
     normalise: |points| {
         moved(points, mean(points));
@@ -104,6 +104,32 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         let Some(first) = points.first().copied() else { return };
         centred_at(points, first.map(f64::from));
     }),
+    wrong!("2.1", moves_the_centroid_to_the_origin, "The lowest point is put at height 0; the centroid should be there.",
+    normalise: |points| {
+        let [x, y, _] = mean(points);
+        let low = points.iter().map(|p| p[2]).fold(f32::MAX, f32::min);
+        centred_at(points, [x, y, f64::from(low)]);
+    }),
+    wrong!("2.1", moves_the_centroid_to_the_origin, "The median of each axis is used as the centroid, which is the mean.",
+    normalise: |points| {
+        let middle = [0, 1, 2].map(|a| {
+            let mut axis: Vec<f64> = points.iter().map(|p| f64::from(p[a])).collect();
+            axis.sort_by(f64::total_cmp);
+            axis.get(axis.len() / 2).copied().unwrap_or(0.0)
+        });
+        centred_at(points, middle);
+    }),
+    wrong!("2.1", moves_the_centroid_to_the_origin, "The sum is divided by n − 1, or by another count; the mean divides by the number of points.",
+    normalise: |points| {
+        let n = points.len() as f64;
+        let centre = mean(points).map(|c| if n > 1.0 { c * n / (n - 1.0) } else { c });
+        centred_at(points, centre);
+    }),
+    wrong!("2.1", moves_the_centroid_to_the_origin, "The sum of the points is subtracted; divide it by their number.",
+    normalise: |points| {
+        let n = points.len() as f64;
+        centred_at(points, mean(points).map(|c| c * n));
+    }),
     wrong!("2.1", preserves_shape_and_orientation, "The points are sorted; they must keep their order.",
     normalise: |points| {
         (REFERENCE.normalise)(points);
@@ -123,12 +149,6 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         moved(points, mean(points));
         let far = farthest(points);
         scaled(points, if far > 1e-6 { 1.0 / far } else { 1.0 });
-    }),
-    wrong!("2.1", scales_tiny_clouds, "A tiny cloud is taken for identical points, and all of it moves to the origin; only a distance of exactly 0 cannot be scaled.",
-    normalise: |points| {
-        moved(points, mean(points));
-        let far = farthest(points);
-        scaled(points, if far > 1e-6 { 1.0 / far } else { 0.0 });
     }),
     wrong!("2.1", scales_tiny_clouds, "Something is added to the distance so that it is not 0; a tiny cloud stays too small.",
         normalise: |points| scaled_by(points, |p| farthest(p) + 1e-8)),
@@ -269,7 +289,15 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     wrong!("2.3", takes_the_maximum_of_each_channel, "The value with the greatest absolute value is taken; the sign matters.",
         max_points: |x| pick(x, |list| equals(list, *list.iter().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(&0.0))[0])),
     wrong!("2.3", does_not_depend_on_point_order, "The last point is ignored.",
-        max_points: |x| (REFERENCE.max_points)(&x.narrow(1, 0, x.dim(1)?.max(2) - 1)?)),
+        max_points: |x| (REFERENCE.max_points)(&x.narrow(1, 0, x.dim(1)?.max(2) - 1)?.contiguous()?)),
+    wrong!("2.3", takes_the_maximum_of_each_channel,
+        "Values that are nearly equal are taken as equal: they were rounded, or something was added to them. Compare the values themselves.",
+        max_points: |x| x.gather(&x.detach().round()?.argmax_keepdim(1)?, 1)?.squeeze(1)),
+    wrong!("2.3", takes_the_maximum_of_each_channel, "The maximum of all clouds is given to each cloud; each has its own.",
+    max_points: |x| {
+        let all = x.flatten_to(1)?.max_keepdim(0)?;
+        all.broadcast_as((x.dim(0)?, x.dim(2)?))?.contiguous()
+    }),
     wrong!("2.3", accepts_one_cloud_of_one_point,
         "Every axis of length 1 is removed; clouds and channels stay, even if there is only one.",
     max_points: |x| {
@@ -465,6 +493,12 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     wrong!("2.5", is_zero_for_rotations_and_reflections,
         "The transpose swaps clouds and rows; swap the last two axes, 1 and 2, as `t()` does.",
         orthogonality: |a| distance(a, |a| a.matmul(&a.transpose(0, 1)?), Tensor::sqr)),
+    wrong!("2.5", is_zero_for_rotations_and_reflections,
+        "The transpose swaps clouds and rows; swap the last two axes, 1 and 2, as `t()` does.",
+    orthogonality: |a| distance(a, |a| {
+        let swapped = a.transpose(0, 1)?.contiguous()?.reshape(a.shape())?;
+        a.matmul(&swapped.t()?)
+    }, Tensor::sqr)),
     wrong!("2.5", is_zero_for_rotations_and_reflections, "All ones are subtracted, not the identity.",
         orthogonality: |a| (product(a)? - 1.0)?.sqr()?.sum_all()? / a.dim(0)? as f64),
     wrong!("2.5", is_zero_for_rotations_and_reflections, "This multiplies entry by entry; A·Aᵀ is a product of matrices, `matmul`.",
@@ -556,11 +590,11 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     })),
     wrong!("2.6", preserves_distances_from_the_trunk, "Both sines are negative; only the one in x′ is.",
         turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| [cos * x - sin * y, cos * y - sin * x, z])),
-    wrong!("2.6", preserves_heights, "The last point is left out.",
+    wrong!("2.6", rotates_the_x_axis_to_the_y_axis, "The last point is left out.",
     turn: |points, angle| if let Some((_, others)) = points.split_last_mut() {
         (REFERENCE.turn)(others, angle);
     }),
-    wrong!("2.6", preserves_heights, "The arctangent of y/x does not tell a point from the opposite one; `atan2` does.",
+    wrong!("2.6", rotates_by_any_angle, "The arctangent of y/x does not tell a point from the opposite one; `atan2` does.",
     turn: |points, angle| for p in points {
         let [x, y] = [p[0], p[1]].map(f64::from);
         let (far, at) = (x.hypot(y), (y / x).atan() + angle);
@@ -578,6 +612,10 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         turn: |points, angle| (REFERENCE.turn)(points, angle.clamp(-TAU, TAU))),
     wrong!("2.6", rotates_by_any_angle, "π has too few digits; use `std::f64::consts`, or take the sine of the angle as it is.",
         turn: |points, angle| (REFERENCE.turn)(points, angle % 6.28)),
+    wrong!("2.6", rotates_by_any_angle, "π has too few digits; use `std::f64::consts`, or take the sine of the angle as it is.",
+        turn: |points, angle| (REFERENCE.turn)(points, angle.rem_euclid(6.28))),
+    wrong!("2.6", takes_sine_and_cosine_in_f64, "The angle is reduced by 360; it is in radians, and a turn is 2π.",
+        turn: |points, angle| (REFERENCE.turn)(points, angle % 360.0)),
     wrong!("2.6", takes_sine_and_cosine_in_f64,
         "The angle is rounded to f32 before its sine is taken: a large angle loses its digits. Take sine and cosine in f64, then round.",
         turn: |points, angle| (REFERENCE.turn)(points, f64::from(angle as f32))),
@@ -648,6 +686,23 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     }),
     wrong!("2.7", adds_a_draw_to_each_coordinate, "The sign of a draw is lost: all points move the same way.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + cut(draw.abs()) * d)),
+    wrong!("2.7", adds_a_draw_to_each_coordinate, "The noise is uniform; `random.normal()` draws from a normal distribution.",
+        jitter: |points, deviation, random| points.iter_mut().flatten().for_each(|c| *c += random.range(-5.0, 5.0) as f32 * deviation)),
+    wrong!("2.7", adds_a_draw_to_each_coordinate, "All points get the same noise; there is a draw for each coordinate of each point.",
+    jitter: |points, deviation, random| {
+        let noise = [(); 3].map(|()| cut(random.normal()) * deviation);
+        points.iter_mut().for_each(|p| (0..3).for_each(|a| p[a] += noise[a]));
+    }),
+    wrong!("2.7", adds_a_draw_to_each_coordinate, "There is one draw for the whole cloud; there is one for each coordinate of each point.",
+    jitter: |points, deviation, random| {
+        let noise = cut(random.normal()) * deviation;
+        points.iter_mut().flatten().for_each(|c| *c += noise);
+    }),
+    wrong!("2.7", adds_a_draw_to_each_coordinate, "The noise is another in each call: it must come from `random` only.",
+    jitter: |points, deviation, _| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        (REFERENCE.jitter)(points, deviation, &mut Philox::new(now.as_nanos() as u64, 0));
+    }),
     wrong!("2.7", adds_a_draw_to_each_coordinate, "The noise is subtracted; add it.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c - cut(draw) * d)),
     wrong!("2.7", adds_a_draw_to_each_coordinate, "The draw is rounded to a whole number.",
@@ -658,7 +713,9 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     }),
     wrong!("2.7", adds_a_draw_to_each_coordinate, "The deviation is added to the draw; the draw is multiplied by it.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + cut(draw) + d)),
-    wrong!("2.7", adds_a_draw_to_each_coordinate, "The draws are clamped to ±`deviation`; clamp them to ±5.",
+    wrong!("2.7", scales_the_noise_by_the_deviation, "The draws are clamped to ±`deviation`; clamp them to ±5.",
+        jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + (draw as f32 * d).clamp(-d, d))),
+    wrong!("2.7", scales_the_noise_by_the_deviation, "The draws are clamped to ±`deviation`; clamp them to ±5.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + (draw as f32).clamp(-d, d) * d)),
     wrong!("2.7", adds_a_draw_to_each_coordinate, "The coordinate is clamped to ±5; clamp the draw.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| (c + draw as f32 * d).clamp(-5.0, 5.0))),
@@ -676,6 +733,8 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + if draw.abs() > 5.0 { 5.0 } else { draw as f32 } * d)),
     wrong!("2.7", clamps_draws_at_5, "Only draws above 5 are clamped; those below −5 are, too.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + draw.min(5.0) as f32 * d)),
+    wrong!("2.7", clamps_draws_at_5, "Only draws below −5 are clamped; those above 5 are, too.",
+        jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + draw.max(-5.0) as f32 * d)),
     wrong!("2.7", clamps_draws_at_5, "The draws are clamped at less than ±5.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + draw.clamp(-3.0, 3.0) as f32 * d)),
     wrong!("2.7", clamps_draws_at_5, "The draws are clamped at less than ±5.",
@@ -760,6 +819,19 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         survivors: |x| Ok(sorted(winners(x, |list| top(list) > 1e-6)?))),
     wrong!("2.8", counts_tiny_maxima, "A channel whose maximum is small is taken as dead; only one whose maximum is 0 is.",
         survivors: |x| Ok(sorted(winners(x, |list| top(list) > 1e-3)?))),
+    wrong!("2.8", ignores_channels_that_are_zero,
+        "Points whose values are all 0 are removed before the others are counted; an index counts all points.",
+    survivors: |x| {
+        let rows = x.to_vec2::<f32>()?;
+        let kept: Vec<usize> = (0..rows.len()).filter(|&p| rows[p].iter().any(|&v| v > 0.0)).collect();
+        let all = (REFERENCE.survivors)(x)?;
+        Ok(all.into_iter().filter_map(|p| kept.iter().position(|&k| k == p)).collect())
+    }),
+    wrong!("2.8", lists_each_point_once_in_order, "The order is another in each call: a `HashSet` or `HashMap` has no order. Sort the points.",
+    survivors: |x| {
+        let all: std::collections::HashSet<usize> = (REFERENCE.survivors)(x)?.into_iter().collect();
+        Ok(all.into_iter().collect())
+    }),
     wrong!("2.8", accepts_values_without_a_maximum, "An empty list is no error: every channel may be 0.",
     survivors: |x| {
         let all = (REFERENCE.survivors)(x)?;

@@ -40,7 +40,7 @@ fn check_turn(answer: &Lesson02, points: &[[f32; 3]], angle: f64) -> Verdict {
 
 pub fn rotates_the_x_axis_to_the_y_axis(answer: &Lesson02) -> Verdict {
     let far = draw().list(1, 1.0, 3.0)[0];
-    check_turn(answer, &[[far, 0.0, 2.0]], FRAC_PI_2)
+    check_turn(answer, &[[far, 0.0, 2.0], [0.0, 1.5 * far, 7.0]], FRAC_PI_2)
 }
 
 pub fn preserves_heights(answer: &Lesson02) -> Verdict {
@@ -140,6 +140,20 @@ pub fn adds_a_draw_to_each_coordinate(answer: &Lesson02) -> Verdict {
     // At a deviation of 1, all that counts is which draw goes where. Some coordinates are 0.
     let mut noisy = Noisy::drawn(&mut draw(), 4);
     (noisy.points[1][2], noisy.points[2][0], noisy.points[3][1]) = (0.0, 0.0, 0.0);
+    let case = noisy.case(1.0);
+    let moved = |mut random: Philox| {
+        let mut points = noisy.points.clone();
+        (answer.jitter)(&mut points, 1.0, &mut random);
+        points
+    };
+    let first = moved(noisy.random());
+    case.require(
+        "points",
+        first == moved(noisy.random()),
+        "other noise from the same seed",
+    )?;
+    let same = first != noisy.points && first == moved(Philox::new(noisy.seed + 1, 0));
+    case.require("points", !same, "the same noise from every seed")?;
     noisy.check(answer, 1.0)
 }
 
@@ -165,11 +179,27 @@ fn with_draw_within(draw: &mut Draw, low: f64, high: f64) -> Noisy {
 
 pub fn clamps_draws_at_5(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
-    // One draw in nearly two million is beyond 5; the third of each of these seeds is: −6.11, and 5.32.
-    for seed in [5_427_667, 6_506_474] {
-        let points = cloud(&mut draw, 2);
-        Noisy { points, seed }.check(answer, draw.list(1, 0.2, 0.5)[0])?;
+    // One draw in nearly two million is beyond 5; the third of each of these seeds is: −6.11, and 5.32. Both are compared at
+    // once, because one alone does not tell which side is clamped.
+    let (points, deviation) = (cloud(&mut draw, 2), draw.list(1, 0.2, 0.5)[0]);
+    let [low, high] = [5_427_667, 6_506_474].map(|seed| Noisy {
+        points: points.clone(),
+        seed,
+    });
+    let case = given(format!(
+        "points {points:?}, deviation {deviation}, once with Philox::new({}, 0) and once with Philox::new({}, 0)",
+        low.seed, high.seed
+    ));
+    let (mut got, mut expected) = (Vec::new(), Vec::new());
+    for noisy in [low, high] {
+        let mut points = points.clone();
+        (answer.jitter)(&mut points, deviation, &mut noisy.random());
+        got.extend(places(&points).numbers);
+        expected.extend(noisy.with_noise(deviation, &mut noisy.random()).numbers);
     }
+    let both = |numbers| Values::tensor(numbers, &[2, 2, 3], "f32");
+    case.at_scale(1.0)
+        .close("points of both", both(got), both(expected))?;
     // Draws up to ±5 are not clamped.
     with_draw_within(&mut draw, 4.2, 4.9).check(answer, 0.5)
 }

@@ -145,12 +145,12 @@ fn created(run: impl FnOnce() -> Result<Tensor>) -> Result<usize> {
 }
 
 pub fn computes_all_points_in_one_product(answer: &Lesson02) -> Verdict {
-    let clouds = 500;
+    let clouds = 150;
     let layer = Given::new(&mut draw(), [clouds, 2, 2, 2]);
     let case = given(format!("x [{clouds}, 2, 2], w [2, 2], b [2]"));
     let [x, w, b] = layer.vars()?;
     // A loop creates two tensors or more for each cloud. The least of several counts is free of what others create.
-    for _ in 0..8 {
+    for _ in 0..10 {
         if created(|| (answer.shared_layer)(&x, &w, &b))? < clouds {
             return Ok(());
         }

@@ -80,7 +80,10 @@ pub fn scales_the_farthest_point_to_1(answer: &Lesson02) -> Verdict {
 
 pub fn preserves_shape_and_orientation(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
-    check(answer, &cloud(&mut draw, 5))?;
+    // The last point is the farthest.
+    let mut points = cloud(&mut draw, 5);
+    points[4][2] = 30.0;
+    check(answer, &points)?;
     // Flat: all points at one height.
     let mut flat = cloud(&mut draw, 7);
     let height = flat[0][2];
