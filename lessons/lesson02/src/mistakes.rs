@@ -130,6 +130,11 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         let n = points.len() as f64;
         centred_at(points, mean(points).map(|c| c * n));
     }),
+    wrong!("2.1", scales_the_farthest_point_to_1, "The height of the cloud is scaled to 1; the greatest distance from the centroid should be 1.",
+    normalise: |points| scaled_by(points, |points| {
+        let edge = |pick: fn(f32, f32) -> f32| points.iter().map(|p| p[2]).reduce(pick).unwrap_or(0.0);
+        f64::from(edge(f32::max) - edge(f32::min))
+    })),
     wrong!("2.1", preserves_shape_and_orientation, "The points are sorted; they must keep their order.",
     normalise: |points| {
         (REFERENCE.normalise)(points);
@@ -252,6 +257,12 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         let y = y.broadcast_div(&(y.sqr()?.mean_keepdim(0)? + 1e-5)?.sqrt()?)?;
         relu(&y.broadcast_add(b)?)?.reshape((x.dim(0)?, x.dim(1)?, ()))
     }),
+    wrong!("2.2", applies_the_same_layer_to_every_point, "The activation is tanh, not ReLU.",
+        shared_layer: |x, w, b| rows_times(x, w)?.broadcast_add(b)?.tanh()),
+    wrong!("2.2", applies_the_same_layer_to_every_point, "The activation is the sigmoid, not ReLU.",
+        shared_layer: |x, w, b| (rows_times(x, w)?.broadcast_add(b)?.neg()?.exp()? + 1.0)?.recip()),
+    wrong!("2.2", applies_the_same_layer_to_every_point, "The bias is added along the axis of the points; it has a number for each channel, the last axis.",
+        shared_layer: |x, w, b| relu(&rows_times(x, w)?.broadcast_add(&b.reshape((1, (), 1))?)?)),
     wrong!("2.2", keeps_values_above_0, "Large values are cut off; ReLU has no upper limit.",
         shared_layer: |x, w, b| rows_times(x, w)?.broadcast_add(b)?.clamp(0f32, 6f32)),
     wrong!("2.2", keeps_values_above_0, "Large values are cut off; ReLU has no upper limit.",
@@ -524,6 +535,19 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         let upper = Tensor::triu2(k, a.dtype(), a.device())?.unsqueeze(0)?;
         eye(a)?.broadcast_sub(&product(a)?)?.sqr()?.broadcast_mul(&upper)?.sum_all()? / a.dim(0)? as f64
     }),
+    wrong!("2.5", is_zero_for_rotations_and_reflections, "The identity is left out of some matrices: subtract it from each cloud's product.",
+    orthogonality: |a| {
+        let first = Tensor::arange(0u32, a.dim(0)? as u32, a.device())?.eq(0u32)?.to_dtype(a.dtype())?;
+        let one = first.reshape(((), 1, 1))?.broadcast_mul(&eye(a)?)?;
+        (one - product(a)?)?.sqr()?.sum_all()? / a.dim(0)? as f64
+    }),
+    wrong!("2.5", is_the_mean_over_clouds, "The sum is divided by the number of clouds twice.",
+        orthogonality: |a| (REFERENCE.orthogonality)(a)? / a.dim(0)? as f64),
+    wrong!("2.5", is_the_mean_over_clouds, "The norms are averaged, and their mean is squared; average the squares.",
+    orthogonality: |a| {
+        let sums = eye(a)?.broadcast_sub(&product(a)?)?.sqr()?.sum((1, 2))?;
+        (sums + 1e-30)?.sqrt()?.mean_all()?.sqr()
+    }),
     wrong!("2.5", is_the_mean_over_clouds, "Only the first cloud is measured; take the mean over all.",
         orthogonality: |a| (REFERENCE.orthogonality)(&a.narrow(0, 0, 1)?)),
     wrong!("2.5", is_the_mean_over_clouds,
@@ -608,12 +632,14 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         turn: |points, angle| (REFERENCE.turn)(points, angle % PI)),
     wrong!("2.6", rotates_by_any_angle, "The angle is reduced to half a turn; a whole turn is 2π.",
         turn: |points, angle| (REFERENCE.turn)(points, angle.rem_euclid(PI))),
+    wrong!("2.6", rotates_by_any_angle, "A negative angle does nothing; it rotates clockwise.",
+        turn: |points, angle| (REFERENCE.turn)(points, angle.max(0.0))),
     wrong!("2.6", rotates_by_any_angle, "The angle is cut off at a whole turn; it may be larger.",
         turn: |points, angle| (REFERENCE.turn)(points, angle.clamp(-TAU, TAU))),
     wrong!("2.6", rotates_by_any_angle, "π has too few digits; use `std::f64::consts`, or take the sine of the angle as it is.",
-        turn: |points, angle| (REFERENCE.turn)(points, angle % 6.28)),
+        turn: |points, angle| (REFERENCE.turn)(points, angle % ((TAU * 100.0).floor() / 100.0))),
     wrong!("2.6", rotates_by_any_angle, "π has too few digits; use `std::f64::consts`, or take the sine of the angle as it is.",
-        turn: |points, angle| (REFERENCE.turn)(points, angle.rem_euclid(6.28))),
+        turn: |points, angle| (REFERENCE.turn)(points, angle.rem_euclid((TAU * 100.0).floor() / 100.0))),
     wrong!("2.6", takes_sine_and_cosine_in_f64, "The angle is reduced by 360; it is in radians, and a turn is 2π.",
         turn: |points, angle| (REFERENCE.turn)(points, angle % 360.0)),
     wrong!("2.6", takes_sine_and_cosine_in_f64,
@@ -739,6 +765,11 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + draw.clamp(-3.0, 3.0) as f32 * d)),
     wrong!("2.7", clamps_draws_at_5, "The draws are clamped at less than ±5.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + draw.clamp(-4.0, 4.0) as f32 * d)),
+    wrong!("2.7", advances_the_generator, "There is a draw more than the cloud has coordinates: the next cloud gets other noise.",
+    jitter: |points, deviation, random| {
+        (REFERENCE.jitter)(points, deviation, random);
+        random.normal();
+    }),
     wrong!("2.8", finds_the_maximum_of_every_channel, "This is the greatest channel of each point; take the greatest point of each channel.",
     survivors: |x| {
         let mut found: Vec<usize> = x.argmax(1)?.to_vec1::<u32>()?.into_iter().map(|c| c as usize).collect();

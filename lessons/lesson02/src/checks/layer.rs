@@ -104,20 +104,21 @@ pub fn preserves_clouds_and_points(answer: &Lesson02) -> Verdict {
 
 pub fn has_gradients_for_all_inputs(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
-    let layer = Given::new(&mut draw, [2, 3, 3, 4]);
-    let loss = Loss::new(&mut draw, &[2, 3, 4]);
+    let [clouds, points, input, output] = [2, 3, 2, 3];
+    let layer = Given::new(&mut draw, [clouds, points, input, output]);
+    let loss = Loss::new(&mut draw, &[clouds, points, output]);
     let case = layer.case();
     let vars = layer.vars()?;
     let result = (answer.shared_layer)(&vars[0], &vars[1], &vars[2])?;
     let (x, w) = (&layer.x.numbers, &layer.w.numbers);
-    let (mut of_x, mut of_w, mut of_b) = (vec![0.0; x.len()], vec![0.0; w.len()], vec![0.0; 4]);
+    let (mut of_x, mut of_w, mut of_b) = (vec![0.0; x.len()], vec![0.0; w.len()], vec![0.0; output]);
     for (at, &sum) in layer.sums().iter().enumerate() {
-        let (row, o) = (at / 4, at % 4);
+        let (row, o) = (at / output, at % output);
         let slope = if sum > 0.0 { loss.weights[at] } else { 0.0 };
         of_b[o] += slope;
-        for i in 0..3 {
-            of_x[row * 3 + i] += slope * w[o * 3 + i];
-            of_w[o * 3 + i] += slope * x[row * 3 + i];
+        for i in 0..input {
+            of_x[row * input + i] += slope * w[o * input + i];
+            of_w[o * input + i] += slope * x[row * input + i];
         }
     }
     loss.check(&case, "gradient of w", &result, &vars[1], of_w)?;
@@ -126,7 +127,7 @@ pub fn has_gradients_for_all_inputs(answer: &Lesson02) -> Verdict {
 }
 
 pub fn computes_in_the_dtype_of_its_inputs(answer: &Lesson02) -> Verdict {
-    let layer = Given::new(&mut draw(), [2, 3, 3, 4]);
+    let layer = Given::new(&mut draw(), [2, 3, 2, 3]);
     let (x, w, b) = (layer.x.in_f64(), layer.w.in_f64(), layer.b.in_f64());
     Given { x, w, b, ..layer }.check(answer)
 }
