@@ -31,6 +31,50 @@ pub fn order_by(n: usize, mut random: Philox) -> Vec<usize> {
     shuffled(n, &mut random, |r, i| r.below(i + 1))
 }
 
+/// Draws with replacement.
+pub fn drawn(n: usize, seed: u64, epoch: u64) -> Vec<usize> {
+    let mut random = Philox::new(seed, epoch);
+    (0..n).map(|_| random.below(n)).collect()
+}
+
+/// 0..n sorted by keys below `range`.
+pub fn by_keys(n: usize, range: usize, seed: u64, epoch: u64) -> Vec<usize> {
+    let mut random = Philox::new(seed, epoch);
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by_cached_key(|_| random.below(range));
+    order
+}
+
+/// At most n of the items.
+pub fn first(n: usize, mut items: Vec<usize>) -> Vec<usize> {
+    items.truncate(n);
+    items
+}
+
+/// The least of some distances.
+pub fn least(chosen: &[usize], to: impl Fn(usize) -> f32) -> f32 {
+    chosen.iter().map(|&j| to(j)).fold(f32::INFINITY, f32::min)
+}
+
+/// Farthest points that go on when all are chosen: with a panic, or with the first point again.
+pub fn more_than_all(points: &[[f32; 3]], what: Subsample, seed: u64, panics: bool) -> Vec<usize> {
+    let mut kept = (REFERENCE.subsample)(points, what, seed);
+    if let Subsample::Farthest(n) = what
+        && !points.is_empty()
+        && n > kept.len()
+    {
+        let next = (!panics).then_some(0);
+        #[allow(
+            clippy::unnecessary_literal_unwrap,
+            clippy::unwrap_used,
+            reason = "the message of a student's panic"
+        )]
+        kept.push(next.unwrap());
+        kept.resize(n, 0);
+    }
+    kept
+}
+
 /// One way of taking fewer points is wrong, the others are canopy's.
 pub fn only(
     points: &[[f32; 3]],
@@ -43,7 +87,7 @@ pub fn only(
     match (what, random, voxel, farthest) {
         (Subsample::Random(n), Some(f), _, _) => f(points.len(), n, Philox::new(seed, 0)),
         (Subsample::Voxel(edge), _, Some(f), _) => f(points, edge),
-        (Subsample::Farthest(n), _, _, Some(f)) if !points.is_empty() => {
+        (Subsample::Farthest(n), _, _, Some(f)) if !points.is_empty() && n > 0 => {
             let first = Philox::new(seed, 0).below(points.len());
             f(points, n.min(points.len()), first)
         }
@@ -102,6 +146,10 @@ pub struct Collate {
     pub begins: fn(&[Vec<[f32; 3]>], usize, usize) -> usize,
     /// The mask of what is real, and of what is not.
     pub marks: (f32, f32),
+    /// How many points of a cloud the mask marks, in a row of so many points.
+    pub real: fn(usize, usize) -> usize,
+    /// The coordinates of the padding.
+    pub padding: f32,
     /// Padding repeats the last point.
     pub repeats: bool,
     /// Rejects clouds without points.
@@ -112,6 +160,8 @@ pub const COLLATE: Collate = Collate {
     width: |clouds| clouds.iter().map(Vec::len).max().unwrap_or(0),
     begins: |_, i, width| i * width,
     marks: (1.0, 0.0),
+    real: |points, width| points.min(width),
+    padding: 0.0,
     repeats: false,
     refuses: true,
 };
@@ -125,14 +175,14 @@ pub fn collated(
         bail!("nothing to learn from");
     }
     let width = (c.width)(clouds);
-    let mut points = vec![[0f32; 3]; clouds.len() * width];
+    let mut points = vec![[c.padding; 3]; clouds.len() * width];
     let mut mask = vec![c.marks.1; clouds.len() * width];
     for (i, cloud) in clouds.iter().enumerate() {
         let from = (c.begins)(clouds, i, width);
         for at in 0..if c.repeats { width } else { cloud.len().min(width) } {
             points[from + at] = cloud[at.min(cloud.len() - 1)];
         }
-        mask[from..from + cloud.len().min(width)].fill(c.marks.0);
+        mask[from..from + (c.real)(cloud.len(), width)].fill(c.marks.0);
     }
     Ok((
         Tensor::from_vec(points.into_flattened(), (clouds.len(), width, 3), device)?,
@@ -147,6 +197,18 @@ pub fn bucketed(
     full: usize,
     bucket: impl Fn(usize) -> Option<usize>,
 ) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
+    let (out, mut filling) = bucketed_all(order, buckets, full, bucket);
+    filling.retain(|left| !left.is_empty());
+    (out, filling)
+}
+
+/// [`bucketed`], with the rest of every bucket, also of those that are empty.
+pub fn bucketed_all(
+    order: &[usize],
+    buckets: usize,
+    full: usize,
+    bucket: impl Fn(usize) -> Option<usize>,
+) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
     let (mut filling, mut out) = (vec![Vec::new(); buckets], Vec::new());
     for &r in order {
         let Some(b) = bucket(r) else { continue };
@@ -155,7 +217,6 @@ pub fn bucketed(
             out.push(std::mem::take(&mut filling[b]));
         }
     }
-    filling.retain(|left| !left.is_empty());
     (out, filling)
 }
 
@@ -169,8 +230,8 @@ pub fn bucket(lengths: &[usize], bounds: &[usize], r: usize) -> usize {
 pub struct Pool {
     /// Gives results in their order, not as they come.
     pub ordered: bool,
-    /// Sends no more than may be in progress.
-    pub bounded: bool,
+    /// When a number is given to the workers.
+    pub sends: Sends,
     /// How many threads work.
     pub threads: fn(usize) -> usize,
     /// How often something is made, where the first time is an error.
@@ -181,10 +242,35 @@ pub struct Pool {
     pub on_error: OnError,
     /// What becomes of a panic.
     pub on_panic: OnError,
+    /// A worker ends after a panic.
+    pub dies: bool,
+    /// Panics at the end if something panicked.
+    pub panics_on: bool,
+    /// The message of an error is another one.
+    pub other_message: bool,
     /// Ends where `take` says so.
     pub stops: bool,
+    /// Makes all where `take` says stop, and passes on no more.
+    pub finishes: bool,
     /// One job is made whatever the count.
     pub at_least_one: bool,
+}
+
+/// Numbers that the workers have while result i is due.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Sends {
+    /// Those below i + ahead.
+    Window,
+    /// All.
+    All,
+    /// One more than the window.
+    OneMore,
+    /// The window, and one more right before `take`.
+    BeforeTake,
+    /// Those below i + workers.
+    Workers,
+    /// Those of the group of `ahead` to which i belongs.
+    Groups,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -192,17 +278,23 @@ pub enum OnError {
     Give,
     Skip,
     End,
+    /// Ends at the second one.
+    EndSecond,
 }
 
 pub const POOL: Pool = Pool {
     ordered: true,
-    bounded: true,
+    sends: Sends::Window,
     threads: |workers| workers,
     tries: 1,
     locks: false,
     on_error: OnError::Give,
     on_panic: OnError::Give,
+    dies: false,
+    panics_on: false,
+    other_message: false,
     stops: true,
+    finishes: false,
     at_least_one: false,
 };
 
@@ -224,6 +316,8 @@ pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take
         }
         made
     };
+    let panicked = |made: &Result<Batch>| made.as_ref().is_err_and(|e| e.to_string() == PANICKED);
+    let mut any_panicked = false;
     thread::scope(|scope| {
         for _ in 0..(pool.threads)(workers) {
             let done = done.clone();
@@ -234,23 +328,34 @@ pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take
                     let held = pool.locks.then_some(held);
                     let made = one(i);
                     drop(held);
-                    if done.send((i, made)).is_err() {
+                    let dies = pool.dies && panicked(&made);
+                    if done.send((i, made)).is_err() || dies {
                         return;
                     }
                 }
             });
         }
+        drop(done);
         let jobs = jobs;
         let (mut sent, mut early) = (0, HashMap::new());
+        let mut send_to = |end: usize| {
+            for i in sent..count.min(end) {
+                let _ = jobs.send(i);
+            }
+            sent = sent.max(count.min(end));
+        };
         if pool.at_least_one && count == 0 {
             let _ = make(0);
         }
-        let mut ended = false;
+        let (mut ended, mut errors) = (false, 0);
         for i in 0..count {
-            while sent < count && (!pool.bounded || sent < i + ahead) {
-                let _ = jobs.send(sent);
-                sent += 1;
-            }
+            send_to(match pool.sends {
+                Sends::Window | Sends::BeforeTake => i + ahead,
+                Sends::All => count,
+                Sends::OneMore => i + ahead + 1,
+                Sends::Workers => i + workers,
+                Sends::Groups => i / ahead * ahead + ahead,
+            });
             // As they come where every even one is slow: so it is wrong in the same way at each run.
             let turn = if pool.ordered || ahead < 2 || (i | 1) >= count {
                 i
@@ -258,25 +363,50 @@ pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take
                 i ^ 1
             };
             while !early.contains_key(&turn) {
-                let Ok((k, made)) = results.recv() else { return };
+                let (k, made) = match results.recv() {
+                    Ok(received) => received,
+                    Err(e) => panic!("called `Result::unwrap()` on an `Err` value: {e:?}"),
+                };
                 early.insert(k, made);
             }
-            let made = early.remove(&turn);
-            let Some(made) = made else { return };
-            if let Err(e) = &made {
-                let panicked = e.to_string() == PANICKED;
-                match if panicked { pool.on_panic } else { pool.on_error } {
+            let Some(mut made) = early.remove(&turn) else {
+                return;
+            };
+            if made.is_err() {
+                any_panicked |= panicked(&made);
+                match if panicked(&made) {
+                    pool.on_panic
+                } else {
+                    pool.on_error
+                } {
                     OnError::Skip => continue,
                     OnError::End => ended = true,
+                    OnError::EndSecond => {
+                        errors += 1;
+                        ended = errors == 2;
+                    }
                     OnError::Give => {}
                 }
+                if pool.other_message {
+                    made = Err(anyhow!("a worker failed"));
+                }
+            }
+            if pool.sends == Sends::BeforeTake {
+                send_to(i + ahead + 1);
+                thread::yield_now();
             }
             let more = take(made);
+            if pool.finishes && !more {
+                send_to(count);
+            }
             if ended || (pool.stops && !more) {
                 return;
             }
         }
     });
+    if pool.panics_on && any_panicked {
+        panic!("{PANICKED}");
+    }
 }
 
 /// Groups by uniting whatever `same` says, several times over or once, numbered as they first come.
@@ -293,6 +423,24 @@ pub fn grouped(n: usize, rounds: usize, same: impl Fn(usize, usize) -> bool) -> 
         }
     }
     numbered(&group)
+}
+
+/// Groups in one pass: a record enters the group of its tree, or else of its plot, or the other way round.
+pub fn entered(trees: &[&str], plots: &[&str], tree_first: bool) -> Vec<usize> {
+    let (mut of_tree, mut of_plot) = (HashMap::new(), HashMap::new());
+    let mut groups = 0usize;
+    let mut enter = |i: usize| {
+        let (tree, plot) = (of_tree.get(trees[i]), of_plot.get(plots[i]));
+        let known = if tree_first { tree.or(plot) } else { plot.or(tree) }.copied();
+        let group = known.unwrap_or(groups);
+        groups += usize::from(known.is_none());
+        of_tree.insert(trees[i], group);
+        if !plots[i].is_empty() {
+            of_plot.insert(plots[i], group);
+        }
+        group
+    };
+    (0..trees.len()).map(&mut enter).collect()
 }
 
 /// 0, 1, 2 … in the order in which they first come.

@@ -1,32 +1,29 @@
 use grader::{Verdict, draw, given};
 
+use super::{random::mixed, told};
 use crate::Lesson03;
 
 pub fn fills_buckets_by_length(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
-    let lengths: Vec<usize> = (0..24)
-        .map(|_| draw.whole(1, 300))
-        .filter(|l| ![10, 50, 200].contains(l))
+    let bounds = [10, 50, 200];
+    // The last bucket gets full batches, and a rest of one. So does each other one, in another number.
+    let mut lengths: Vec<usize> = [(1, 9, 4), (11, 49, 8), (51, 199, 5), (201, 900, 7)]
+        .into_iter()
+        .flat_map(|(low, high, count)| vec![(low, high); count])
+        .map(|(low, high)| draw.whole(low, high))
         .collect();
-    let order = shuffled(&mut draw, lengths.len());
-    check(answer, &lengths, &order, &[10, 50, 200], 3)?;
-    check(answer, &lengths, &order, &[], 5)
+    lengths = mixed(&mut draw, lengths);
+    let order = mixed(&mut draw, (0..lengths.len()).collect());
+    check(answer, &lengths, &order, &bounds, 3)
 }
 
 pub fn includes_the_bound_in_its_bucket(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
-    let bounds = [10, draw.whole(20, 30), 60];
-    let lengths = [
-        bounds[0],
-        bounds[0] + 1,
-        bounds[1],
-        bounds[1] + 1,
-        bounds[2],
-        bounds[2] + 1,
-        900,
-        1,
-    ];
-    check(answer, &lengths, &shuffled(&mut draw, 8), &bounds, 2)
+    let middle = draw.whole(20, 30);
+    let lengths = [10, 11, middle, middle + 1, 60, 61, 900, 1];
+    let order = mixed(&mut draw, (0..8).collect());
+    check(answer, &lengths, &order, &[10, middle, 60], 2)?;
+    check(answer, &[7, 7, 7, 8, 7], &[0, 1, 2, 3, 4], &[7], 2)
 }
 
 pub fn emits_a_batch_when_its_bucket_is_full(answer: &Lesson03) -> Verdict {
@@ -48,21 +45,40 @@ pub fn emits_the_rest_at_the_end(answer: &Lesson03) -> Verdict {
     let lengths: Vec<usize> = (0..draw.whole(5, 7)).map(|i| [5, 50, 500][i % 3]).collect();
     let order: Vec<usize> = (0..lengths.len()).rev().collect();
     check(answer, &lengths, &order, &[10, 100], 4)?;
+    // Rests of one and of three of four, buckets that are empty, and buckets that have just been emptied.
+    check(
+        answer,
+        &[500, 5, 500, 500, 500],
+        &[0, 1, 2, 3, 4],
+        &[10, 100, 1_000],
+        4,
+    )?;
+    check(answer, &[5, 500, 5, 500], &[0, 1, 2, 3], &[10, 100], 2)?;
+    check(answer, &[500, 5, 500, 500], &[3, 1, 2, 0], &[10, 100], 4)?;
     check(answer, &lengths, &[], &[10, 100], 4)
 }
 
-fn shuffled(draw: &mut grader::Draw, n: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..n).collect();
-    for i in (1..n).rev() {
-        order.swap(i, draw.whole(0, i));
-    }
-    order
+pub fn visits_only_the_records_of_the_order(answer: &Lesson03) -> Verdict {
+    let mut draw = draw();
+    let lengths: Vec<usize> = (0..30).map(|_| draw.whole(1, 120)).collect();
+    let mut order = mixed(&mut draw, (5..30).collect());
+    order.truncate(13);
+    check(answer, &lengths, &order, &[30, 60], 3)
+}
+
+pub fn accepts_one_bucket_and_batches_of_one(answer: &Lesson03) -> Verdict {
+    let mut draw = draw();
+    let lengths: Vec<usize> = (0..9).map(|_| draw.whole(1, 300)).collect();
+    let order = mixed(&mut draw, (0..9).collect());
+    check(answer, &lengths, &order, &[], 4)?;
+    check(answer, &lengths, &order, &[100], 1)?;
+    check(answer, &lengths, &order, &[100], 1_000)?;
+    check(answer, &[], &[], &[], 3)
 }
 
 fn check(answer: &Lesson03, lengths: &[usize], order: &[usize], bounds: &[usize], size: usize) -> Verdict {
-    let case = given(format!(
-        "lengths {lengths:?}, order {order:?}, bounds {bounds:?}, size {size}"
-    ));
+    let input = format!("lengths {lengths:?}, order {order:?}, bounds {bounds:?}, size {size}");
+    given(input.clone());
     let got = (answer.length_buckets)(lengths, order, bounds, size);
     // For each batch: when it came about, whether it was full, its bucket.
     let bucket = |r: usize| bounds.iter().filter(|&&b| b < lengths[r]).count();
@@ -77,7 +93,31 @@ fn check(answer: &Lesson03, lengths: &[usize], order: &[usize], bounds: &[usize]
     }
     expected.sort();
     let expected: Vec<Vec<usize>> = expected.into_iter().map(|e| e.2).collect();
-    let sizes = |of: &[Vec<usize>]| of.iter().map(Vec::len).collect::<Vec<_>>();
-    case.close("records, batch after batch", &got.concat(), &expected.concat())?;
-    case.close("sizes of the batches", &sizes(&got), &sizes(&expected))
+    let Some(first) = (0..expected.len().max(got.len())).find(|&at| got.get(at) != expected.get(at)) else {
+        return Ok(());
+    };
+    let lines = vec![
+        format!("expected  {}", shown(&expected, first)),
+        format!("got       {}", shown(&got, first)),
+        format!("first at  batch {first}"),
+    ];
+    // Each batch after its length.
+    let all = got.iter().flat_map(|batch| [&[batch.len()], &batch[..]].concat());
+    told(input, "batches", &all.collect::<Vec<_>>(), lines)
+}
+
+/// The batches from `first` on that fit in a line.
+fn shown(batches: &[Vec<usize>], first: usize) -> String {
+    let mut text = if first > 0 { "… " } else { "" }.to_owned();
+    for batch in batches.iter().skip(first) {
+        let next = format!("{batch:?} ");
+        if text.chars().count() + next.len() > 50 {
+            return text + "…";
+        }
+        text += &next;
+    }
+    if batches.len() <= first {
+        text += "no more";
+    }
+    text.trim_end().to_owned()
 }

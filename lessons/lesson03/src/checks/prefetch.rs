@@ -1,9 +1,7 @@
+//! Checks for what `take` gets. Calls wait for events, never for a time, unless the answer is wrong.
+
 use std::{
-    sync::{
-        Condvar, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering::SeqCst},
-    },
-    thread,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -11,11 +9,11 @@ use anyhow::{Result, anyhow};
 use canopy::loader::Batch;
 use grader::{Verdict, draw, given};
 
-use super::told;
+use super::{told, unless_to_do};
 use crate::Lesson03;
 
 /// A batch that contains its number.
-fn numbered(i: usize) -> Batch {
+pub fn numbered(i: usize) -> Batch {
     Batch {
         points: Vec::new(),
         channels: 3,
@@ -33,6 +31,81 @@ fn number(made: &Result<Batch>) -> f64 {
     }
 }
 
+/// What calls of `make` and `take` tell each other.
+#[derive(Default)]
+pub struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+pub struct State {
+    pub started: Vec<usize>,
+    pub finished: Vec<usize>,
+    /// Calls of `take`.
+    pub taken: usize,
+    /// Calls of `make` that run now, and the most at a time.
+    pub running: usize,
+    pub most: usize,
+    /// A call has waited in vain: no other waits.
+    pub given_up: bool,
+}
+
+/// How many times a call that waits is woken without news before it gives up. On a loaded machine a wait is longer, so the
+/// calls that it waits for get their turn as well.
+pub const PATIENCE: usize = 150;
+/// As [`PATIENCE`], to see whether something starts that should not.
+pub const GRACE: usize = 6;
+
+impl Desk {
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn note(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    pub fn start(&self, i: usize) {
+        self.note(|s| {
+            s.started.push(i);
+            s.running += 1;
+            s.most = s.most.max(s.running);
+        });
+    }
+
+    pub fn finish(&self, i: usize) {
+        self.note(|s| {
+            s.finished.push(i);
+            s.running -= 1;
+        });
+    }
+
+    /// Waits until something holds; false if it gave up.
+    pub fn wait(&self, patience: usize, until: impl Fn(&State) -> bool) -> bool {
+        let (mut state, mut left) = (self.lock(), patience);
+        while !until(&state) {
+            if left == 0 {
+                return false;
+            }
+            let woken = self.changed.wait_timeout(state, Duration::from_millis(2));
+            let (now, time) = woken.unwrap_or_else(PoisonError::into_inner);
+            (state, left) = (now, left - usize::from(time.timed_out()));
+        }
+        true
+    }
+
+    /// Waits for what a right answer does, once.
+    pub fn expect(&self, until: impl Fn(&State) -> bool) -> bool {
+        let held = self.wait(PATIENCE, |s| s.given_up || until(s)) && !self.lock().given_up;
+        if !held {
+            self.note(|s| s.given_up = true);
+        }
+        held
+    }
+}
+
 /// Compares the results passed to `take` with the expected ones. The report names the kind of error, because times vary.
 fn compare(input: String, got: &[f64], expected: &[f64]) -> Verdict {
     if got == expected {
@@ -44,14 +117,19 @@ fn compare(input: String, got: &[f64], expected: &[f64]) -> Verdict {
         list
     };
     let good: Vec<f64> = expected.iter().copied().filter(|&x| x >= 0.0).collect();
+    let first = expected.iter().position(|&x| x < 0.0).unwrap_or(expected.len());
     let kind = if sorted(got) == sorted(expected) {
         1
     } else if got == good {
         2
-    } else if expected.starts_with(got) {
+    } else if !expected.starts_with(got) {
         3
-    } else {
+    } else if got.len() == first || got.len() == first + 1 {
         4
+    } else if got.len() + 1 == expected.len() {
+        5
+    } else {
+        6
     };
     let show = |list: &[f64]| {
         let words: Vec<String> = list
@@ -72,21 +150,26 @@ fn compare(input: String, got: &[f64], expected: &[f64]) -> Verdict {
     told(input, "results passed to `take`", &[kind], lines)
 }
 
-/// Odd numbers take longer, so that they arrive late.
-fn dawdle(i: usize) {
-    thread::sleep(Duration::from_millis([0, 2, 0, 3, 1][i % 5]));
-}
-
 pub fn delivers_results_in_order(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
-    for (count, workers, ahead) in [(draw.whole(14, 20), 3, 5), (7, 1, 1), (2, 4, 4), (0, 2, 2)] {
-        let input = format!(
-            "count {count}, {workers} workers, {ahead} ahead; make(1), make(3), make(6), make(8) … are slow"
-        );
+    for (count, workers, ahead) in [
+        (draw.whole(14, 20), 2, 6),
+        (7, 1, 1),
+        (2, 4, 4),
+        (9, 3, 3),
+        (1, 1, 3),
+    ] {
+        let input = format!("count {count}, {workers} workers, {ahead} ahead; make(0) ends late");
         given(input.clone());
-        let mut got = Vec::new();
+        let (desk, mut got) = (Desk::default(), Vec::new());
+        let caller = std::thread::current().id();
         let make = |i| {
-            dawdle(i);
+            desk.start(i);
+            // Two results arrive before that of 0: whoever starts the next one has delivered the one before.
+            if i == 0 && ahead == 6 && std::thread::current().id() != caller {
+                desk.expect(|s| s.started.len() >= 4);
+            }
+            desk.finish(i);
             Ok(numbered(i))
         };
         (answer.prefetched)(count, workers, ahead, &make, &mut |made| {
@@ -99,159 +182,128 @@ pub fn delivers_results_in_order(answer: &Lesson03) -> Verdict {
     Ok(())
 }
 
-pub fn runs_workers_in_parallel(answer: &Lesson03) -> Verdict {
-    let workers = draw().whole(2, 4);
-    let input = format!(
-        "count 12, {workers} workers, {} ahead; make waits until {workers} run at a time, for a while",
-        2 * workers
-    );
-    given(input.clone());
-    // Running now, the most so far, and whether a call still waits for more.
-    let (state, changed) = (Mutex::new((0usize, 0usize, true)), Condvar::new());
-    let caller = thread::current().id();
-    let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
-    let make = |i| {
-        let mut now = lock();
-        now.0 += 1;
-        now.1 = now.1.max(now.0);
-        changed.notify_all();
-        let alone = |now: &mut (usize, usize, bool)| now.1 < workers && now.2;
-        // The calling thread does not wait: if it makes everything itself, no other would arrive.
-        let patience = Duration::from_millis(if thread::current().id() == caller { 0 } else { 300 });
-        let waited = changed.wait_timeout_while(now, patience, alone);
-        waited.unwrap_or_else(PoisonError::into_inner).0.2 = false;
-        changed.notify_all();
-        // Time for one call too many to appear.
-        thread::sleep(Duration::from_millis(if i < workers { 25 } else { 1 }));
-        lock().0 -= 1;
-        Ok(numbered(i))
-    };
-    (answer.prefetched)(12, workers, 2 * workers, &make, &mut |_| true);
-    let most = lock().1;
-    if most == workers {
-        return Ok(());
-    }
-    let lines = vec![format!("expected  {workers}"), format!("got       {most}")];
-    told(
-        input,
-        "most calls of `make` at a time",
-        &[usize::from(most > workers)],
-        lines,
-    )
-}
-
-pub fn starts_at_most_ahead_jobs(answer: &Lesson03) -> Verdict {
-    let ahead = draw().whole(3, 6);
-    let case = given(format!(
-        "count 30, 2 workers, {ahead} ahead; make(0) is slow, and so is `take` at first"
-    ));
-    let (given_out, beyond) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let make = |i| {
-        // make(i) may start when take was called for i − ahead.
-        if i >= given_out.load(SeqCst) + ahead {
-            beyond.fetch_add(1, SeqCst);
-        }
-        thread::sleep(Duration::from_millis(if i == 0 { 15 } else { 0 }));
-        Ok(numbered(i))
-    };
-    (answer.prefetched)(30, 2, ahead, &make, &mut |_| {
-        let before = given_out.fetch_add(1, SeqCst);
-        thread::sleep(Duration::from_millis(if before < 3 { 5 } else { 0 }));
-        true
-    });
-    let said = format!("more than {ahead} started and not yet passed to `take`");
-    case.require("calls in progress", beyond.into_inner() == 0, said)
-}
-
-pub fn calls_make_once_for_each(answer: &Lesson03) -> Verdict {
-    let count = draw().whole(10, 14);
-    for count in [count, 0] {
-        let case = given(format!("count {count}, 3 workers, 4 ahead; make(2) is an Err"));
-        let asked = Mutex::new(vec![0usize; count.max(1)]);
-        let make = |i| {
-            let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
-            let beyond = i >= asked.len();
-            if beyond {
-                asked.resize(i + 1, 0);
-            }
-            asked[i] += 1;
-            drop(asked);
-            if i == 2 {
-                Err(anyhow!("two"))
-            } else {
-                Ok(numbered(i))
-            }
-        };
-        (answer.prefetched)(count, 3, 4, &make, &mut |_| true);
-        let got = asked.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let expected = if count == 0 { vec![0usize] } else { vec![1; count] };
-        case.close("calls of `make` for each number", &got, &expected)?;
-    }
-    Ok(())
-}
-
 pub fn delivers_an_error_in_its_place(answer: &Lesson03) -> Verdict {
-    let (mut draw, count) = (draw(), 12);
-    let (a, b) = (draw.whole(1, 4), draw.whole(6, 9));
-    let input = format!("count {count}, 3 workers, 4 ahead; make({a}) and make({b}) are Err");
+    let mut draw = draw();
+    // More errors than workers.
+    let bad = [
+        draw.whole(1, 3),
+        draw.whole(5, 6),
+        draw.whole(7, 8),
+        draw.whole(9, 10),
+    ];
+    let input = format!("count 14, 2 workers, 4 ahead; make(i) is Err for i in {bad:?}");
     given(input.clone());
     let make = |i| {
-        dawdle(i);
-        if i == a || i == b {
-            Err(anyhow!("a file that cannot be read"))
+        if bad.contains(&i) {
+            Err(anyhow!("scan-{i}.laz: not a LAZ file"))
         } else {
             Ok(numbered(i))
         }
     };
-    in_its_place(answer, input, count, &make, &[a, b])
+    let said = in_its_place(answer, input.clone(), 14, &make, &bad)?;
+    for (i, text) in bad.iter().zip(said) {
+        if !text.contains(&format!("scan-{i}.laz: not a LAZ file")) {
+            let lines = vec![
+                format!("expected  scan-{i}.laz: not a LAZ file"),
+                format!("got       {}", text.chars().take(50).collect::<String>()),
+            ];
+            return told(input, "message of the error", &[1], lines);
+        }
+    }
+    Ok(())
 }
 
 pub fn turns_a_panic_into_an_error(answer: &Lesson03) -> Verdict {
-    let (count, bad) = (10, draw().whole(3, 6));
-    let input = format!("count {count}, 2 workers, 4 ahead; make({bad}) panics");
+    let mut draw = draw();
+    let bad = [draw.whole(2, 4), draw.whole(5, 6), draw.whole(7, 8), 11];
+    let input = format!("count 12, 2 workers, 4 ahead; make(i) panics for i in {bad:?}");
     given(input.clone());
     let make = |i| {
-        if i == bad {
-            // As `panic!`, but without output.
-            std::panic::resume_unwind(Box::new("a broken file"));
+        if bad.contains(&i) {
+            // As `panic!`, but without output. A payload need not be a text.
+            match i % 3 {
+                0 => std::panic::resume_unwind(Box::new("a broken file")),
+                1 => std::panic::resume_unwind(Box::new(format!("file {i} is broken"))),
+                _ => std::panic::resume_unwind(Box::new(i)),
+            }
         }
         Ok(numbered(i))
     };
-    in_its_place(answer, input, count, &make, &[bad])
+    match unless_to_do(|| in_its_place(answer, input.clone(), 12, &make, &bad)) {
+        Ok(verdict) => verdict.map(drop),
+        Err(message) => {
+            // All workers have ended, so that nobody sends: or the panic came through.
+            let kind = if message.contains("RecvError") { 2 } else { 1 };
+            let message: String = message
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .take(45)
+                .collect();
+            let lines = vec![
+                "expected  no panic of `prefetched`".into(),
+                format!("got       {message}"),
+            ];
+            told(input, "panics", &[kind], lines)
+        }
+    }
 }
 
-fn in_its_place(answer: &Lesson03, input: String, count: usize, make: crate::Make, bad: &[usize]) -> Verdict {
-    let mut got = Vec::new();
-    (answer.prefetched)(count, if bad.len() == 1 { 2 } else { 3 }, 4, make, &mut |made| {
+/// Tests that an error is in each of the places `bad`, and returns their messages.
+fn in_its_place(
+    answer: &Lesson03,
+    input: String,
+    count: usize,
+    make: crate::Make,
+    bad: &[usize],
+) -> Result<Vec<String>, grader::Finding> {
+    let (mut got, mut said) = (Vec::new(), Vec::new());
+    (answer.prefetched)(count, 2, 4, make, &mut |made| {
         got.push(number(&made));
+        said.extend(made.err().map(|e| format!("{e:#}")));
         true
     });
     let expected: Vec<f64> = (0..count)
         .map(|i| if bad.contains(&i) { -1.0 } else { i as f64 })
         .collect();
-    compare(input, &got, &expected)
+    compare(input, &got, &expected)?;
+    Ok(said)
 }
 
-pub fn stops_when_take_returns_false(answer: &Lesson03) -> Verdict {
-    let (last, ahead) = (draw().whole(2, 5), 4);
+pub fn calls_make_once_for_each(answer: &Lesson03) -> Verdict {
+    let count = draw().whole(10, 14);
     let case = given(format!(
-        "count 500, 2 workers, {ahead} ahead; `take` returns false at {last}"
+        "count {count}, 3 workers, 4 ahead; make(2) is Err, make(5) panics"
     ));
-    let (mut taken, made) = (0, AtomicUsize::new(0));
+    let desk = Desk::default();
     let make = |i| {
-        made.fetch_add(1, SeqCst);
+        desk.note(|s| s.started.push(i));
+        match i {
+            2 => Err(anyhow!("two")),
+            5 => std::panic::resume_unwind(Box::new("five")),
+            _ => Ok(numbered(i)),
+        }
+    };
+    (answer.prefetched)(count, 3, 4, &make, &mut |_| true);
+    let started = &desk.lock().started;
+    let most = started.iter().max().map_or(0, |&most| most + 1).max(count);
+    let calls = |i: usize| started.iter().filter(|&&s| s == i).count();
+    let got: Vec<usize> = (0..most).map(calls).collect();
+    case.close("calls of `make` for each number", &got, &vec![1usize; count])
+}
+
+pub fn accepts_a_count_of_zero(answer: &Lesson03) -> Verdict {
+    let case = given("count 0, 2 workers, 2 ahead");
+    let (desk, mut taken) = (Desk::default(), 0usize);
+    let make = |i| {
+        desk.note(|s| s.started.push(i));
         Ok(numbered(i))
     };
-    (answer.prefetched)(500, 2, ahead, &make, &mut |_| {
+    (answer.prefetched)(0, 2, 2, &make, &mut |_| {
         taken += 1;
-        taken <= last
+        true
     });
-    case.close("calls of `take`", taken, last + 1)?;
-    let made = made.into_inner();
-    let fine = made <= last + 1 + ahead;
-    case.require(
-        "calls of `make`",
-        fine,
-        "more than were in progress when `take` returned false",
-    )
+    case.close("calls of `make`", desk.lock().started.len(), 0usize)?;
+    case.close("calls of `take`", taken, 0usize)
 }
