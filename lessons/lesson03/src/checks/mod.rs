@@ -169,8 +169,8 @@ fn each_once(input: &str, what: &str, got: &[usize], n: usize, count: usize) -> 
 
 /// Whether each count is plausible if `expected` is its mean: 0 never, 1 too seldom, 2 plausible, 3 too often.
 fn chances(counts: &[usize], expected: f64) -> Vec<usize> {
-    // Six standard deviations of a count: by chance alone once in five hundred million.
-    let off = 6.0 * expected.sqrt();
+    // By chance alone less than once in a million.
+    let off = 5.3 * expected.sqrt();
     let class = |&count: &usize| match count as f64 - expected {
         _ if count == 0 => 0,
         d if d < -off => 1,

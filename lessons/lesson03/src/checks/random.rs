@@ -101,7 +101,7 @@ pub fn random_changes_with_the_seed(answer: &Lesson03) -> Verdict {
 }
 
 pub fn random_draws_every_set_equally_often(answer: &Lesson03) -> Verdict {
-    const TIMES: u64 = 30_000;
+    const TIMES: u64 = 12_000;
     let from = draw().whole(1, 1_000_000) as u64;
     let points: Vec<[f32; 3]> = (0..6).map(|i| [i as f32, 1.0, 2.0]).collect();
     let input = format!("Random(3) of 6 points with {TIMES} seeds from {from}");

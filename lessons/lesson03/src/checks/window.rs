@@ -165,7 +165,7 @@ fn slow_trainer(answer: &Lesson03, ahead: usize) -> Verdict {
 
 /// Many short calls: a number that is given out just before `take` is called is seen by chance, and so in one of them.
 fn many(answer: &Lesson03) -> Verdict {
-    const COUNT: usize = 4_000;
+    const COUNT: usize = 2_000;
     let input = format!("count {COUNT}, 2 workers, 2 ahead");
     given(input.clone());
     let desk = Desk::default();
