@@ -1,8 +1,6 @@
 //! Right answers with switches, from which the known mistakes are built: each switch turns on one mistake.
 
-use std::collections::HashMap;
-
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use candle_core::{D, DType, Tensor};
 use canopy::{
     kernels::{self, Pass},
@@ -76,6 +74,23 @@ pub enum Clip {
     Always,
     /// By what was given, 0 as well.
     Unasked,
+    /// Longer gradients and shorter ones.
+    ToNorm,
+    /// Each entry on its own.
+    Entries,
+    /// Only if the norm, once read, exceeds the limit.
+    Compared,
+    /// By the absolute value of a negative limit.
+    Negative,
+}
+
+/// Of which loss the gradients are.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Of {
+    Total,
+    CrossEntropy,
+    /// Logits without a graph: all gradients are 0.
+    Nothing,
 }
 
 /// What a training step may do differently.
@@ -86,10 +101,24 @@ pub struct Step {
     /// Times the orthogonality term, given its weight.
     pub term: fn(f64) -> f64,
     pub clip: Clip,
-    pub rate: fn(f64) -> f64,
+    /// Of the learning rate and the number of clouds.
+    pub rate: fn(f64, usize) -> f64,
     pub steps: usize,
-    /// The correct predictions are counted in another pass.
-    pub counts_in: Option<fn() -> Pass>,
+    /// The correct predictions are counted in another pass: after the step, or before.
+    pub counts_in: Option<(fn(&Pass) -> Pass, bool)>,
+    pub gradients: Of,
+    /// The count is an integer tensor.
+    pub whole: bool,
+    /// The loss keeps the network's dtype.
+    pub keeps_dtype: bool,
+    /// The logits are compared along this axis.
+    pub axis: usize,
+    /// A NaN loss is an error.
+    pub looks: bool,
+    /// A missing feature transform is an error.
+    pub needs_transform: bool,
+    /// Errors of the optimizer are ignored.
+    pub forgives: bool,
     /// Of hits and clouds.
     pub hits: fn(f64, usize) -> f64,
     /// The loss is a sum over the clouds.
@@ -103,9 +132,16 @@ pub const STEP: Step = Step {
     weights: true,
     term: |weight| weight,
     clip: Clip::Asked,
-    rate: |rate| rate,
+    rate: |rate, _| rate,
     steps: 1,
     counts_in: None,
+    gradients: Of::Total,
+    whole: false,
+    keeps_dtype: false,
+    axis: 1,
+    looks: false,
+    needs_transform: false,
+    forgives: false,
     hits: |hits, _| hits,
     summed: false,
     pass: None,
@@ -123,6 +159,7 @@ pub type Given<'a> = (
 pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tensor, Tensor)> {
     let (model, optimizer, (points, labels), loss, pass) = given;
     let own = twist.pass.map(|pass| pass());
+    let given_pass = pass;
     let pass = own.as_ref().unwrap_or(pass);
     let output = model.forward(points, pass)?;
     let smoothing = if twist.smoothing { loss.smoothing } else { 0.0 };
@@ -132,32 +169,96 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
         total = kernels::weighted_sum(&[(&total, points.dim(0)? as f64)])?;
     }
     let term = (twist.term)(loss.orthogonality);
+    let alone = total.clone();
+    ensure!(
+        !twist.needs_transform || term == 0.0 || output.feature_transform.is_some(),
+        "no transform"
+    );
     if let Some(t) = output.feature_transform.filter(|_| term > 0.0) {
         total = kernels::weighted_sum(&[(&total, 1.0), (&orthogonality(&t)?, term)])?;
     }
-    let mut grads = model.gradients(&total, pass)?;
-    let bounded = |grads: &mut [Tensor]| match twist.clip {
-        Clip::Asked if clip > 0.0 => clip_grad_norm(grads, clip).map(drop),
-        Clip::Each if clip > 0.0 => grads
-            .chunks_mut(1)
-            .try_for_each(|one| clip_grad_norm(one, clip).map(drop)),
-        Clip::Always => clip_grad_norm(grads, clip.max(1.0)).map(drop),
-        Clip::Unasked => clip_grad_norm(grads, clip).map(drop),
-        _ => Ok(()),
+    if twist.looks {
+        let read: f32 = total.to_dtype(DType::F32)?.to_scalar()?;
+        ensure!(!read.is_nan(), "the loss is NaN");
+    }
+    let mut grads = match twist.gradients {
+        Of::CrossEntropy => model.gradients(&alone, pass)?,
+        _ => model.gradients(&total, pass)?,
     };
-    bounded(&mut grads)?;
+    if twist.gradients == Of::Nothing {
+        grads = grads
+            .iter()
+            .map(Tensor::zeros_like)
+            .collect::<candle_core::Result<_>>()?;
+    }
+    clipped(&mut grads, clip, twist.clip)?;
+    let count = |pass: fn(&Pass) -> Pass| model.forward(points, &pass(given_pass));
+    let before = match twist.counts_in {
+        Some((pass, false)) => Some(count(pass)?.logits),
+        _ => None,
+    };
     for _ in 0..twist.steps {
-        optimizer.step(&grads, (twist.rate)(rate))?;
+        let step = optimizer.step(&grads, (twist.rate)(rate, points.dim(0)?));
+        if !twist.forgives {
+            step?;
+        }
     }
     let logits = match twist.counts_in {
-        Some(pass) => model.forward(points, &pass())?.logits,
-        None => output.logits,
+        Some((pass, true)) => count(pass)?.logits,
+        _ => before.unwrap_or(output.logits),
     };
-    let named: Vec<u32> = logits.argmax(1)?.to_vec1()?;
+    let named: Vec<u32> = match twist.axis {
+        1 => logits.argmax(1)?.to_vec1()?,
+        axis => {
+            logits.argmax(axis)?.eq(labels)?;
+            Vec::new()
+        }
+    };
     let labels: Vec<u32> = labels.to_vec1()?;
     let hits = named.iter().zip(&labels).filter(|(a, b)| a == b).count();
     let hits = (twist.hits)(hits as f64, labels.len());
-    Ok((total.detach(), Tensor::new(hits as f32, points.device())?))
+    let hits = Tensor::new(hits as f32, points.device())?;
+    Ok((
+        total.detach().to_dtype(if twist.keeps_dtype {
+            total.dtype()
+        } else {
+            DType::F32
+        })?,
+        hits.to_dtype(if twist.whole { DType::U32 } else { DType::F32 })?,
+    ))
+}
+
+fn clipped(grads: &mut [Tensor], clip: f64, how: Clip) -> Result<()> {
+    let shorten = |grads: &mut [Tensor], limit: f64| clip_grad_norm(grads, limit).map(drop);
+    match how {
+        Clip::Never => Ok(()),
+        Clip::Always => shorten(grads, clip.max(1.0)),
+        Clip::Unasked => shorten(grads, clip),
+        Clip::Negative if clip < 0.0 => shorten(grads, -clip),
+        _ if clip <= 0.0 => Ok(()),
+        Clip::Asked | Clip::Negative => shorten(grads, clip),
+        Clip::Each => grads.chunks_mut(1).try_for_each(|one| shorten(one, clip)),
+        Clip::Entries => {
+            for grad in grads {
+                *grad = grad.clamp(-clip, clip)?;
+            }
+            Ok(())
+        }
+        Clip::ToNorm | Clip::Compared => {
+            let norm: f64 = clip_grad_norm(&mut grads.to_vec(), clip)?
+                .to_dtype(DType::F64)?
+                .to_scalar()?;
+            if norm > clip {
+                return shorten(grads, clip);
+            }
+            if how == Clip::ToNorm {
+                for grad in grads {
+                    *grad = (grad.detach() * (clip / norm))?;
+                }
+            }
+            Ok(())
+        }
+    }
 }
 
 /// Softmax of logits along an axis, after subtracting the greatest.
@@ -246,7 +347,7 @@ pub fn each(
 pub struct Bytes {
     /// Of a parameter, given weight and master copy.
     pub weight: fn(u64, u64) -> u64,
-    pub gradient: u64,
+    pub gradient: fn(u64) -> u64,
     pub optimizer: fn(u64) -> u64,
     /// Of the layers' kept bytes a cloud.
     pub kept: fn(&[LayerSize]) -> u64,
@@ -254,16 +355,22 @@ pub struct Bytes {
     /// Clouds of the room that is left, given what each needs.
     pub fill: fn(u64, u64) -> u64,
     pub least: u64,
+    /// Of the backward pass's bytes a cloud: what is counted when the batch is chosen.
+    pub chosen: fn(u64) -> u64,
+    /// The number of clouds whose bytes are returned.
+    pub reported: fn(u64) -> u64,
 }
 
 pub const BYTES: Bytes = Bytes {
     weight: |weight, master| weight + master,
-    gradient: 1,
+    gradient: |bytes| bytes,
     optimizer: |bytes| bytes,
     kept: |layers| layers.iter().map(|l| l.rows * l.kept).sum(),
     passing: |layers| layers.iter().map(|l| l.rows * l.passing).max().unwrap_or(0),
     fill: |room, each| room / each,
     least: 2,
+    chosen: |passing| passing,
+    reported: |batch| batch,
 };
 
 pub fn filled(step: &StepSize, budget: u64, twist: Bytes) -> Option<(u64, StepBytes)> {
@@ -271,7 +378,7 @@ pub fn filled(step: &StepSize, budget: u64, twist: Bytes) -> Option<(u64, StepBy
     let each = step.each;
     let mut bytes = StepBytes {
         parameters: n * (twist.weight)(u64::from(each.weight), u64::from(each.master)),
-        gradients: twist.gradient * n * u64::from(each.gradient),
+        gradients: n * (twist.gradient)(u64::from(each.gradient)),
         optimizer: n * (twist.optimizer)(u64::from(each.optimizer)),
         ..StepBytes::default()
     };
@@ -279,14 +386,15 @@ pub fn filled(step: &StepSize, budget: u64, twist: Bytes) -> Option<(u64, StepBy
     if budget < bytes.total() {
         return None;
     }
-    let batch = (twist.fill)(budget - bytes.total(), kept + passing);
-    (bytes.activations, bytes.passing) = (batch * kept, batch * passing);
+    let batch = (twist.fill)(budget - bytes.total(), kept + (twist.chosen)(passing));
+    let reported = (twist.reported)(batch);
+    (bytes.activations, bytes.passing) = (reported * kept, reported * passing);
     (batch >= twist.least).then_some((batch, bytes))
 }
 
-/// What taking up may do differently.
+/// What resuming may do differently.
 #[derive(Clone, Copy)]
-pub struct Taking {
+pub struct Resuming {
     /// Which tensors of the model are restored.
     pub tensors: fn(&str) -> bool,
     pub optimizer: bool,
@@ -298,9 +406,15 @@ pub struct Taking {
     /// Returns the records, not their positions.
     pub records: bool,
     pub drop_last: bool,
+    /// The records before the epoch orders them.
+    pub listed: fn(&[usize]) -> Vec<usize>,
+    /// The batches that are left, of all batches and the number done.
+    pub left: fn(Vec<Vec<usize>>, usize) -> Vec<Vec<usize>>,
+    /// Errors are ignored.
+    pub forgives: bool,
 }
 
-pub const TAKING: Taking = Taking {
+pub const RESUMING: Resuming = Resuming {
     tensors: |_| true,
     optimizer: true,
     fresh: |_| false,
@@ -308,35 +422,49 @@ pub const TAKING: Taking = Taking {
     seed: |saved| saved.seed,
     records: true,
     drop_last: true,
+    listed: |records| records.to_vec(),
+    left: |all, done| all.into_iter().skip(done).collect(),
+    forgives: false,
 };
 
-pub fn taken(
+pub fn resumed(
     saved: &Saved,
     (model, optimizer): (&PointNet, &mut dyn Optimizer),
     (records, size): (&[usize], usize),
-    twist: Taking,
+    twist: Resuming,
 ) -> Result<Vec<Vec<usize>>> {
-    let mut map: HashMap<String, Tensor> = model.to_map()?.into_iter().collect();
-    let wanted = saved.model.iter().filter(|(name, _)| (twist.tensors)(name));
-    map.extend(wanted.map(|(name, t)| (name.clone(), t.clone())));
-    model.from_map(&map, "saved")?;
+    // Tensors that are not restored remain as they are, so the maps are complete unless the saved ones are not.
+    let mut map = saved.model.clone();
+    for (name, own) in model.to_map()? {
+        if !(twist.tensors)(&name) && map.contains_key(&name) {
+            map.insert(name, own);
+        }
+    }
+    let result = model.from_map(&map, "saved");
+    if !twist.forgives {
+        result?;
+    }
     if twist.optimizer {
-        let mut state: HashMap<String, Tensor> = optimizer.state()?.into_iter().collect();
-        let wanted = saved.optimizer.iter().filter(|(name, _)| !(twist.fresh)(name));
-        state.extend(wanted.map(|(name, t)| (name.clone(), t.clone())));
-        optimizer.load_state(&state)?;
+        let mut state = saved.optimizer.clone();
+        for (name, own) in optimizer.state()? {
+            if (twist.fresh)(&name) && state.contains_key(&name) {
+                state.insert(name, own);
+            }
+        }
+        let result = optimizer.load_state(&state);
+        if !twist.forgives {
+            result?;
+        }
     }
     let (epoch, done) = (twist.at)(saved);
+    let records = (twist.listed)(records);
     let order = epoch_order(records.len(), (twist.seed)(saved), epoch as u64);
     let order: Vec<usize> = if twist.records {
         order.into_iter().map(|i| records[i]).collect()
     } else {
         order
     };
-    Ok(batches(&order, size, twist.drop_last)
-        .into_iter()
-        .skip(done)
-        .collect())
+    Ok((twist.left)(batches(&order, size, twist.drop_last), done))
 }
 
 /// A search that goes on from `batch` to `next(batch)` while `goes(failure)`.

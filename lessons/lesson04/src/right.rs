@@ -32,7 +32,9 @@ pub const RIGHT: &[Right<Lesson04>] = &[
         }
     }),
     right!("4.6", "one cloud's bytes, then a division", largest_batch: |s, b| filled(s, b, BYTES)),
-    right!("4.7", "tensor by tensor, skipping what is done", take_up: |s, m, o, r, n| taken(s, (m, o), (r, n), TAKING)),
+    right!("4.7", "tensor by tensor, skipping what is done", resume_batches: |s, m, o, r, n| {
+        resumed(s, (m, o), (r, n), RESUMING)
+    }),
     right!("4.8", "calling itself", executable_batch: |start, least, attempt| {
         fn down(batch: usize, least: usize, attempt: crate::Attempt) -> Result<usize, Failure> {
             if batch == 0 || batch < least {

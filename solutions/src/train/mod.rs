@@ -21,13 +21,13 @@ mod progress;
 pub mod ranks;
 mod replica;
 mod results;
+mod resume;
 mod run;
 mod running;
 mod search;
 pub mod short;
 mod step;
 pub mod summary;
-mod take_up;
 pub mod tensorboard;
 mod trainer;
 
@@ -44,11 +44,11 @@ pub use plan::Plan;
 pub use progress::{Display, bar};
 use replica::Replica;
 pub use results::{ClassRow, CriticalPoints, EpochRow, Evaluation, RunReport, WrongTree};
+pub use resume::{Saved, resume_batches};
 pub use run::Outcome;
 pub use running::{Figures, Running, SumOver};
 pub use search::{Failure, executable_batch};
 pub use step::{MicroBatch, RankShare, Reduce, Step, Stepped, train_step};
-pub use take_up::{Saved, take_up};
 pub use trainer::Trainer;
 
-use take_up::remaining;
+use resume::remaining;

@@ -9,7 +9,7 @@
 //! optimizer may step, as in PyTorch's `GradScaler`.
 
 use anyhow::{Result, ensure};
-use candle_core::{Device, Tensor};
+use candle_core::{DType, Device, Tensor};
 
 use super::{Figures, Loss, carrier::ErrorCarrier};
 use crate::{
@@ -270,7 +270,7 @@ fn accumulate(
 /// Takes one [`Step`] on one batch: forward, loss, backward, clip, optimizer step. Does not wait for the device.
 ///
 /// `points` `[clouds, points, channels]`, `labels` `[clouds]`. Returns the loss and the number of correct predictions,
-/// both scalars still on the device.
+/// both f32 scalars still on the device.
 ///
 /// # Errors
 /// Returns an error if candle fails.
@@ -290,5 +290,5 @@ pub fn train_step(
     let micro = MicroBatch::new((points.clone(), labels.clone()), pass.clone());
     let mut stepped = step.take(&[micro], learning_rate)?;
     let figures = stepped.figures.remove(0);
-    Ok((figures.loss, figures.correct))
+    Ok((figures.loss.to_dtype(DType::F32)?, figures.correct))
 }

@@ -11,7 +11,7 @@ use super::{
     checkpoint, evaluate,
     master::build_optimizer,
     ranks::{RankFunctions, RankStats},
-    take_up,
+    resume_batches,
 };
 use crate::{
     device::Chosen,
@@ -150,7 +150,7 @@ impl Trainer {
         };
         let size = this.config.batch * this.config.accumulate;
         let (model, optimizer) = (&this.model, this.optimizer.as_mut());
-        let todo = take_up(&saved, model, optimizer, &this.split.train, size, &source)?;
+        let todo = resume_batches(&saved, model, optimizer, &this.split.train, size, &source)?;
         this.todo = Some(match this.config.cloud_points() {
             Points::Fixed(_) => todo,
             Points::All { .. } => this.plan().batches(progress.epoch, progress.batch)?,

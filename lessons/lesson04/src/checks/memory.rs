@@ -1,9 +1,10 @@
 use canopy::{
-    precision::{BF16, FP32, bytes_per_parameter},
+    precision::BytesPerParameter,
     train::memory::{LayerSize, StepBytes, StepSize},
 };
 use grader::{Case, Draw, Verdict, draw, given};
 
+use super::refuse;
 use crate::Lesson04;
 
 fn layer(name: &str, rows: usize, kept: usize, passing: usize) -> LayerSize {
@@ -15,18 +16,45 @@ fn layer(name: &str, rows: usize, kept: usize, passing: usize) -> LayerSize {
     }
 }
 
-/// Three layers: the second has the most backward memory, the third the most per row, and the first keeps most.
-fn drawn(draw: &mut Draw, mixed: bool) -> StepSize {
+/// Three layers, in an order drawn: one keeps most and has the most rows, one has the most backward memory, one the most
+/// backward memory per row.
+fn drawn(draw: &mut Draw, each: BytesPerParameter) -> StepSize {
     let points = draw.whole(40, 90);
+    let mut layers = vec![
+        layer("mlp.0", points + 20, 4 * draw.whole(20, 40), 4 * draw.whole(1, 9)),
+        layer("mlp.1", points, 4 * draw.whole(3, 9), 4 * draw.whole(30, 60)),
+        layer("head.0", 1, 4 * draw.whole(3, 9), 4 * draw.whole(100, 200)),
+    ];
+    layers.rotate_left(draw.whole(0, 2));
     StepSize {
         parameters: draw.whole(1000, 3000) as u64,
-        each: bytes_per_parameter(if mixed { BF16 } else { FP32 }, draw.whole(1, 2) as u32),
-        layers: vec![
-            layer("mlp.0", points, 4 * draw.whole(20, 40), 4 * draw.whole(1, 9)),
-            layer("mlp.1", points, 4 * draw.whole(3, 9), 4 * draw.whole(30, 60)),
-            layer("head.0", 1, 4 * draw.whole(3, 90), 4 * draw.whole(100, 200)),
-        ],
+        each,
+        layers,
     }
+}
+
+fn each(weight: u32, gradient: u32, master: u32, optimizer: u32) -> BytesPerParameter {
+    BytesPerParameter {
+        weight,
+        gradient,
+        master,
+        optimizer,
+    }
+}
+
+/// fp32 with Adam.
+fn plain() -> BytesPerParameter {
+    each(4, 4, 0, 8)
+}
+
+/// The same step with its layers in all orders of a rotation.
+fn rotations(step: &StepSize) -> Vec<StepSize> {
+    let turned = |by| {
+        let mut step = step.clone();
+        step.layers.rotate_left(by);
+        step
+    };
+    (0..3).map(turned).collect()
 }
 
 /// The parts of a step with `batch` clouds, cloud by cloud.
@@ -45,14 +73,14 @@ fn by_hand(step: &StepSize, batch: u64) -> StepBytes {
     bytes
 }
 
-fn shown(step: &StepSize, budget: u64) -> Case {
+fn told(step: &StepSize, budget: u64) -> String {
     let layers: Vec<String> = step
         .layers
         .iter()
         .map(|l| format!("{} rows, {} kept, {} passing", l.rows, l.kept, l.passing))
         .collect();
     let e = step.each;
-    given(format!(
+    format!(
         "{} parameters of {}+{}+{}+{} bytes (weight, master, gradient, optimizer); layers: {}; budget {budget}",
         step.parameters,
         e.weight,
@@ -60,15 +88,20 @@ fn shown(step: &StepSize, budget: u64) -> Case {
         e.gradient,
         e.optimizer,
         layers.join("; ")
-    ))
+    )
 }
 
-/// Tests one part of the bytes of the largest batch, with a budget `more` bytes above the need of `batch` clouds.
+fn shown(step: &StepSize, budget: u64) -> Case {
+    given(told(step, budget))
+}
+
+/// Tests one part of the bytes of the largest batch, with a budget one byte above the need of `batch` clouds.
 fn check(answer: &Lesson04, step: &StepSize, what: &str, part: fn(&StepBytes) -> u64) -> Verdict {
     let batch = 3 + step.parameters % 5;
     let expected = by_hand(step, batch);
-    let case = shown(step, expected.total() + 1);
-    match (answer.largest_batch)(step, expected.total() + 1) {
+    let budget = expected.total() + 1;
+    let case = shown(step, budget);
+    match (answer.largest_batch)(step, budget) {
         Some((_, got)) => case.close(what, part(&got), part(&expected)),
         None => case.require("result", false, "None"),
     }
@@ -76,8 +109,8 @@ fn check(answer: &Lesson04, step: &StepSize, what: &str, part: fn(&StepBytes) ->
 
 pub fn counts_the_bytes_of_parameters(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
-    for mixed in [false, true] {
-        let step = drawn(&mut draw, mixed);
+    for each in [plain(), each(2, 2, 4, 8), each(1, 2, 4, 4), each(2, 4, 4, 0)] {
+        let step = drawn(&mut draw, each);
         check(answer, &step, "parameters", |b| b.parameters)?;
         check(answer, &step, "gradients", |b| b.gradients)?;
         check(answer, &step, "optimizer", |b| b.optimizer)?;
@@ -86,13 +119,17 @@ pub fn counts_the_bytes_of_parameters(answer: &Lesson04) -> Verdict {
 }
 
 pub fn counts_the_activations_of_all_layers(answer: &Lesson04) -> Verdict {
-    let step = drawn(&mut draw(), false);
-    check(answer, &step, "activations", |b| b.activations)
+    for step in rotations(&drawn(&mut draw(), plain())) {
+        check(answer, &step, "activations", |b| b.activations)?;
+    }
+    Ok(())
 }
 
 pub fn counts_backward_memory_of_the_widest_layer_once(answer: &Lesson04) -> Verdict {
-    let step = drawn(&mut draw(), false);
-    check(answer, &step, "passing", |b| b.passing)
+    for step in rotations(&drawn(&mut draw(), plain())) {
+        check(answer, &step, "passing", |b| b.passing)?;
+    }
+    Ok(())
 }
 
 /// Tests the batch for a budget `more` bytes above the need of `batch` clouds.
@@ -111,7 +148,7 @@ fn check_batch(answer: &Lesson04, step: &StepSize, budget: u64, expected: Option
 
 pub fn fills_the_budget(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
-    let step = drawn(&mut draw, false);
+    let step = drawn(&mut draw, plain());
     let batch = draw.whole(3, 40) as u64;
     let budget = by_hand(&step, batch).total();
     for (budget, batch) in [(budget, batch), (budget - 1, batch - 1), (budget + 1, batch)] {
@@ -121,7 +158,7 @@ pub fn fills_the_budget(answer: &Lesson04) -> Verdict {
 }
 
 pub fn is_none_if_two_clouds_do_not_fit(answer: &Lesson04) -> Verdict {
-    let step = drawn(&mut draw(), false);
+    let step = drawn(&mut draw(), plain());
     let (none, two) = (by_hand(&step, 0).total(), by_hand(&step, 2).total());
     check_batch(answer, &step, two, Some(2))?;
     for budget in [none, two - 1, by_hand(&step, 1).total(), none - 1, 0] {
@@ -131,7 +168,50 @@ pub fn is_none_if_two_clouds_do_not_fit(answer: &Lesson04) -> Verdict {
 }
 
 pub fn counts_bytes_exactly(answer: &Lesson04) -> Verdict {
-    let mut step = drawn(&mut draw(), false);
-    step.parameters += 70_000_000_000;
-    check(answer, &step, "all bytes", StepBytes::total)
+    // More bytes than f64 counts exactly. A search may multiply the budget by the bytes of a cloud.
+    let step = StepSize {
+        parameters: 70_000_000_000_000_001 + 2 * draw().whole(0, 1000) as u64,
+        each: plain(),
+        layers: vec![layer("mlp.0", 1, 2, 3)],
+    };
+    let expected = by_hand(&step, 7);
+    let input = told(&step, expected.total());
+    given(&input);
+    let got = (answer.largest_batch)(&step, expected.total());
+    if got == Some((7, expected)) {
+        return Ok(());
+    }
+    let split = |n: u64| [(n >> 32) as f64, (n & 0xffff_ffff) as f64];
+    let parts = |(n, b): (u64, StepBytes)| {
+        [
+            n,
+            b.parameters,
+            b.gradients,
+            b.optimizer,
+            b.activations,
+            b.passing,
+        ]
+    };
+    let code = got.map_or(Vec::new(), |g| parts(g).into_iter().flat_map(split).collect());
+    let said = |r: Option<(u64, StepBytes)>| match r {
+        Some((n, b)) => format!("{n} clouds, {:?} bytes", &parts((n, b))[1..]),
+        None => "None".into(),
+    };
+    refuse(
+        &input,
+        "batch and its bytes",
+        code,
+        &said(Some((7, expected))),
+        &said(got),
+    )
+}
+
+pub fn does_not_try_one_batch_after_the_other(answer: &Lesson04) -> Verdict {
+    let step = StepSize {
+        parameters: 10,
+        each: plain(),
+        layers: vec![layer("mlp.0", 1, 1, 1)],
+    };
+    let batch = 400_000_000_000 + draw().whole(0, 1000) as u64;
+    check_batch(answer, &step, by_hand(&step, batch).total(), Some(batch))
 }

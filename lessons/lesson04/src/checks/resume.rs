@@ -11,7 +11,7 @@ use canopy::{
 use grader::{Draw, Verdict, draw, given};
 
 use super::{
-    said,
+    refuse, said,
     tiny::{batch, bits, network, tensor_bits},
 };
 use crate::Lesson04;
@@ -47,7 +47,12 @@ impl Run {
         };
         // Record numbers that differ from their positions: every third record, as after a split.
         let count = run.size * 6 + draw.whole(1, run.size - 1);
-        run.records = (0..count).map(|i| 100 + 3 * i).collect();
+        // They are not sorted, either.
+        run.records = (0..count).map(|i| 100 + 3 * (i * 7 % count)).collect();
+        // A step of 7 would visit some twice.
+        if count % 7 == 0 {
+            run.records = (0..count).rev().map(|i| 100 + 3 * i).collect();
+        }
         run.train(0..3)?;
         run.saved.model = said(run.model.to_map())?.into_iter().collect();
         run.saved.optimizer = said(run.optimizer.state())?.into_iter().collect();
@@ -65,30 +70,30 @@ impl Run {
     fn said(&self) -> String {
         let (epoch, batch) = (self.saved.epoch, self.saved.batch);
         format!(
-            "a narrow vanilla PointNet after 3 steps of Adam; {} records from 100 on by threes, batches of {}, seed {}, \
+            "a narrow vanilla PointNet after 3 steps of Adam; {} records from {} to {}, not sorted, batches of {}, seed {}, \
              epoch {epoch}, {batch} batches done",
             self.records.len(),
+            self.records.iter().min().unwrap_or(&0),
+            self.records.iter().max().unwrap_or(&0),
             self.size,
             self.saved.seed
         )
     }
 
     /// Another network and optimizer, in which the student resumes the run.
-    fn taken_up(&self, answer: &Lesson04) -> Result<Taken> {
+    fn resumed(&self, answer: &Lesson04) -> Result<Resumed> {
+        said(self.try_resume(answer)?)
+    }
+
+    fn try_resume(&self, answer: &Lesson04) -> Result<anyhow::Result<Resumed>> {
         let model = network(Kind::Vanilla, DType::F32, 77_777)?;
         let mut optimizer = said(OptimConfig::adam().build(model.params()))?;
-        let todo = said((answer.take_up)(
-            &self.saved,
-            &model,
-            &mut *optimizer,
-            &self.records,
-            self.size,
-        ))?;
-        Ok(Taken {
+        let todo = (answer.resume_batches)(&self.saved, &model, &mut *optimizer, &self.records, self.size);
+        Ok(todo.map(|todo| Resumed {
             model,
             optimizer,
             todo,
-        })
+        }))
     }
 
     /// The batches of the current epoch.
@@ -106,7 +111,7 @@ impl Run {
     }
 }
 
-struct Taken {
+struct Resumed {
     model: PointNet,
     optimizer: Box<dyn Optimizer>,
     todo: Vec<Vec<usize>>,
@@ -147,24 +152,34 @@ fn check_bits(run: &Run, own: &PointNet, other: &PointNet, wanted: fn(&str) -> b
 }
 
 pub fn restores_weights(answer: &Lesson04) -> Verdict {
-    let run = Run::new(&mut draw())?;
-    given(run.said());
-    let taken = run.taken_up(answer)?;
-    check_bits(&run, &run.model, &taken.model, |n| !n.contains("running"))
+    let mut run = Run::new(&mut draw())?;
+    // The last is the start of an epoch.
+    for batch in [run.saved.batch, 0] {
+        run.saved.batch = batch;
+        given(run.said());
+        let resumed = run.resumed(answer)?;
+        check_bits(&run, &run.model, &resumed.model, |n| !n.contains("running"))?;
+    }
+    Ok(())
 }
 
 pub fn restores_running_statistics(answer: &Lesson04) -> Verdict {
-    let run = Run::new(&mut draw())?;
-    given(run.said());
-    let taken = run.taken_up(answer)?;
-    check_bits(&run, &run.model, &taken.model, |n| n.contains("running"))
+    let mut run = Run::new(&mut draw())?;
+    // The last is the start of an epoch.
+    for batch in [run.saved.batch, 0] {
+        run.saved.batch = batch;
+        given(run.said());
+        let resumed = run.resumed(answer)?;
+        check_bits(&run, &run.model, &resumed.model, |n| n.contains("running"))?;
+    }
+    Ok(())
 }
 
 pub fn restores_the_optimizer(answer: &Lesson04) -> Verdict {
     let run = Run::new(&mut draw())?;
     let case = given(run.said());
-    let taken = run.taken_up(answer)?;
-    let state: HashMap<String, Tensor> = said(taken.optimizer.state())?.into_iter().collect();
+    let resumed = run.resumed(answer)?;
+    let state: HashMap<String, Tensor> = said(resumed.optimizer.state())?.into_iter().collect();
     let mut off = Vec::new();
     for (name, tensor) in &run.saved.optimizer {
         let same = state.get(name).map(tensor_bits).transpose()? == Some(tensor_bits(tensor)?);
@@ -185,26 +200,54 @@ pub fn restores_the_optimizer(answer: &Lesson04) -> Verdict {
 }
 
 pub fn returns_the_rest_of_the_epoch(answer: &Lesson04) -> Verdict {
-    let run = Run::new(&mut draw())?;
-    let case = given(run.said());
-    let taken = run.taken_up(answer)?;
-    let expected = &run.epoch()[run.saved.batch..];
-    case.require("batches still to do", !taken.todo.is_empty(), "none")?;
-    case.close("the first of them", &taken.todo[0], &expected[0])?;
-    case.close(
-        "the second of them",
-        taken.todo.get(1).unwrap_or(&Vec::new()),
-        &expected[1],
-    )
+    let mut run = Run::new(&mut draw())?;
+    // From the start, from the middle, and from the start of epoch 0.
+    for (epoch, done) in [(run.saved.epoch, run.saved.batch), (run.saved.epoch, 0), (0, 2)] {
+        (run.saved.epoch, run.saved.batch) = (epoch, done);
+        let case = given(run.said());
+        let todo = run.resumed(answer)?.todo;
+        let expected = &run.epoch()[done..];
+        case.require("remaining batches", !todo.is_empty(), "none")?;
+        case.close("the first remaining batch", &todo[0], &expected[0])?;
+        let empty = Vec::new();
+        for (i, expected) in expected.iter().enumerate().take(6 - done).skip(1) {
+            let got = todo.get(i).unwrap_or(&empty);
+            case.close(&format!("remaining batch {i}"), got, expected)?;
+        }
+    }
+    Ok(())
 }
 
 pub fn drops_an_incomplete_batch(answer: &Lesson04) -> Verdict {
     let mut run = Run::new(&mut draw())?;
-    for done in [run.saved.batch, 0, 6] {
+    for done in [run.saved.batch, 0, 5, 6] {
         run.saved.batch = done;
         let case = given(run.said());
-        let sizes: Vec<usize> = run.taken_up(answer)?.todo.iter().map(Vec::len).collect();
+        let sizes: Vec<usize> = run.resumed(answer)?.todo.iter().map(Vec::len).collect();
         case.close("sizes of the batches", &sizes, &vec![run.size; 6 - done])?;
+    }
+    Ok(())
+}
+
+pub fn returns_errors_of_other_tensors(answer: &Lesson04) -> Verdict {
+    let mut run = Run::new(&mut draw())?;
+    let whole = run.saved.clone();
+    for (code, what) in [(1.0, "model"), (2.0, "optimizer")] {
+        run.saved = whole.clone();
+        let map = if code < 2.0 {
+            &mut run.saved.model
+        } else {
+            &mut run.saved.optimizer
+        };
+        let Some(lost) = map.keys().filter(|name| name.contains("mlp.0")).min().cloned() else {
+            return grader::not_run("the network has no layer mlp.0");
+        };
+        map.remove(&lost);
+        let input = format!("{}; {lost} is missing in the checkpoint's {what}", run.said());
+        given(&input);
+        if run.try_resume(answer)?.is_ok() {
+            return refuse(&input, "result", vec![code], "an error", "Ok");
+        }
     }
     Ok(())
 }
@@ -212,11 +255,16 @@ pub fn drops_an_incomplete_batch(answer: &Lesson04) -> Verdict {
 pub fn is_bit_identical_to_an_uninterrupted_run(answer: &Lesson04) -> Verdict {
     let mut run = Run::new(&mut draw())?;
     given(run.said() + "; then two steps more");
-    let mut taken = run.taken_up(answer)?;
+    let mut resumed = run.resumed(answer)?;
     for step in 3..5 {
         let (points, labels) = &run.data[step];
-        train(&taken.model, &mut *taken.optimizer, (points, labels), step as u64)?;
+        train(
+            &resumed.model,
+            &mut *resumed.optimizer,
+            (points, labels),
+            step as u64,
+        )?;
     }
     run.train(3..5)?;
-    check_bits(&run, &run.model, &taken.model, |_| true)
+    check_bits(&run, &run.model, &resumed.model, |_| true)
 }

@@ -14,12 +14,28 @@ const CLASSES: usize = 6;
 
 impl Predictions {
     fn new(draw: &mut Draw) -> Self {
-        // Classes 3 and 4 never occur but are predicted, class 2 occurs and is never predicted, class 5 does neither.
-        let mut pairs = vec![(0, 0), (0, 0), (0, 1), (1, 1), (1, 3), (1, 4), (2, 0)];
-        let (a, b) = (draw.whole(2, 5), draw.whole(1, 3));
-        pairs.extend(std::iter::repeat_n((0, 0), a));
-        pairs.extend(std::iter::repeat_n((1, 0), b));
-        pairs.extend([(0, 1), (0, 3)]);
+        // Classes d and e never occur but are predicted, class c occurs and is never predicted, class f does neither. The first
+        // class never occurs, the last one does.
+        let classes = [[1, 3, 5, 0, 4, 2], [3, 1, 5, 4, 2, 0]];
+        let [a, b, c, d, e, _] = classes[draw.whole(0, 1)];
+        let mut pairs = vec![
+            (a, a),
+            (a, a),
+            (a, b),
+            (b, b),
+            (b, d),
+            (b, e),
+            (c, a),
+            (a, b),
+            (a, d),
+        ];
+        let (more, wrong) = (draw.whole(2, 5), draw.whole(1, 3));
+        pairs.extend(std::iter::repeat_n((a, a), more));
+        pairs.extend(std::iter::repeat_n((b, a), wrong));
+        // A share of an odd number is not exact in binary.
+        if pairs.len() % 2 == 0 {
+            pairs.push((a, a));
+        }
         let turn = draw.whole(0, pairs.len() - 1);
         pairs.rotate_left(turn);
         let (truth, named): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();
@@ -81,5 +97,22 @@ pub fn is_zero_without_clouds(answer: &Lesson04) -> Verdict {
     let got = (answer.scores)(&[], &[], 3);
     case.close("accuracy", got.accuracy, 0.0)?;
     case.close("balanced accuracy", got.balanced_accuracy, 0.0)?;
-    case.close("macro F1", got.macro_f1, 0.0)
+    case.close("macro F1", got.macro_f1, 0.0)?;
+    let lengths: Vec<usize> = got.confusion.iter().map(Vec::len).collect();
+    case.close("lengths of the rows of confusion", &lengths, &vec![3usize; 3])
+}
+
+pub fn counts_many_clouds(answer: &Lesson04) -> Verdict {
+    let (right, wrong) = (66_000 + draw().whole(0, 900), 70_000);
+    let case = given(format!(
+        "{right} clouds of class 1 predicted as 1, {wrong} of class 0 predicted as 1; 2 classes"
+    ));
+    let truth: Vec<u32> = (0..right + wrong).map(|i| u32::from(i < right)).collect();
+    let got = (answer.scores)(&truth, &vec![1; truth.len()], 2);
+    case.close(
+        "confusion",
+        &got.confusion.concat(),
+        &vec![0, wrong as u64, 0, right as u64],
+    )?;
+    case.close("accuracy", got.accuracy, right as f64 / truth.len() as f64)
 }

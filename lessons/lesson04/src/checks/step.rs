@@ -2,12 +2,12 @@ use candle_core::{DType, Device, Result, Tensor};
 use canopy::{
     kernels::{Pass, cross_entropy, weighted_sum},
     model::{Kind, Output, PointNet, orthogonality},
-    train::Loss,
+    train::{Loss, OnDevice},
 };
 use grader::{Case, Draw, Values, Verdict, draw, given};
 
 use super::{
-    said,
+    refuse, said,
     tiny::{CLASSES, Recorder, batch, bits, network},
     values,
 };
@@ -22,6 +22,7 @@ const PLAIN: Loss = Loss {
 /// A network before its step, its twin, and a batch.
 struct Place {
     kind: Kind,
+    dtype: DType,
     clouds: usize,
     model: PointNet,
     twin: PointNet,
@@ -41,23 +42,24 @@ struct Stepped {
 impl Place {
     fn new(draw: &mut Draw, kind: Kind) -> Result<Self> {
         let clouds = draw.whole(5, 9);
-        Self::of(draw, kind, clouds)
+        Self::of(draw, kind, clouds, DType::F32)
     }
 
-    fn of(draw: &mut Draw, kind: Kind, clouds: usize) -> Result<Self> {
+    fn of(draw: &mut Draw, kind: Kind, clouds: usize, dtype: DType) -> Result<Self> {
         let seed = draw.whole(1, 10_000) as u64;
         let (points, labels) = batch(draw, clouds)?;
         let mut place = Self {
             kind,
+            dtype,
             clouds,
-            model: network(kind, DType::F32, seed)?,
-            twin: network(kind, DType::F32, seed)?,
-            points,
+            model: network(kind, dtype, seed)?,
+            twin: network(kind, dtype, seed)?,
+            points: points.to_dtype(dtype)?,
             labels,
             step: draw.whole(0, 50) as u64,
         };
         // In a large batch all predictions but the second are correct, in a small one only the first is.
-        let other = network(kind, DType::F32, seed)?;
+        let other = network(kind, dtype, seed)?;
         let logits = said(other.forward(&place.points, &place.pass()))?.logits;
         let named: Vec<u32> = logits.argmax(1)?.to_vec1()?;
         let mut labels: Vec<u32> = place.labels.to_vec1()?;
@@ -73,19 +75,42 @@ impl Place {
         Pass::train(11, self.step)
     }
 
-    fn stepped(&self, answer: &Lesson04, loss: &Loss, rate: f64, clip: f64) -> Result<Stepped> {
-        let case = given(format!(
-            "a narrow {} PointNet, {} clouds of 8 points, smoothing {}, class weights {}, orthogonality {}, rate {rate}, clip {clip}",
+    /// An untrained transform is the identity, whose term is 0.
+    fn tilted(self) -> Result<Self> {
+        self.change("feature_transform.out.bias", |i| (i % 5) as f32 * 0.3 - 0.5)
+    }
+
+    /// Replaces a parameter of the network and of its twin.
+    fn change(self, wanted: &str, value: impl Fn(usize) -> f32) -> Result<Self> {
+        for model in [&self.model, &self.twin] {
+            for (_, var) in model.params().iter().filter(|(name, _)| name == wanted) {
+                let count = var.elem_count();
+                let numbers: Vec<f32> = (0..count).map(&value).collect();
+                var.set(&Tensor::from_vec(numbers, count, &Device::Cpu)?.to_dtype(self.dtype)?)?;
+            }
+        }
+        Ok(self)
+    }
+
+    fn told(&self, loss: &Loss, rate: f64, clip: f64) -> String {
+        let weights = if loss.class_weights.is_some() {
+            "given"
+        } else {
+            "none"
+        };
+        format!(
+            "a narrow {} PointNet in {}, {} clouds of 8 points, smoothing {}, class weights {weights}, orthogonality {:.4}, \
+             rate {rate:.4}, clip {clip:.4e}",
             self.kind,
+            self.dtype.as_str(),
             self.clouds,
             loss.smoothing,
-            if loss.class_weights.is_some() {
-                "given"
-            } else {
-                "none"
-            },
             loss.orthogonality
-        ));
+        )
+    }
+
+    fn stepped(&self, answer: &Lesson04, loss: &Loss, rate: f64, clip: f64) -> Result<Stepped> {
+        let case = given(self.told(loss, rate, clip));
         let mut recorder = Recorder::new(&self.model);
         let data = (&self.points, &self.labels);
         let (loss, hits) = said((answer.train_step)(
@@ -125,6 +150,18 @@ impl Place {
         said(self.twin.gradients(&total, &pass))
     }
 
+    /// The number of clouds whose greatest logit is the label's.
+    fn correct(&self) -> Result<f64> {
+        let logits = self.seen(&self.pass())?.logits.to_dtype(DType::F64)?;
+        let labels: Vec<u32> = self.labels.to_vec1()?;
+        let logits = logits.to_vec2::<f64>()?;
+        let right = logits.iter().zip(&labels).filter(|(row, label)| {
+            let of_label = row[**label as usize];
+            row.iter().all(|v| *v <= of_label)
+        });
+        Ok(right.count() as f64)
+    }
+
     /// Σ over clouds of weight·loss over Σ of weights, in f64, from the twin's logits.
     fn by_hand(&self, loss: &Loss) -> Result<f64> {
         let output = self.seen(&self.pass())?;
@@ -150,7 +187,8 @@ impl Place {
         }
         let mut total = sum / all;
         if let Some(t) = output.feature_transform {
-            total += loss.orthogonality * f64::from(orthogonality(&t)?.to_scalar::<f32>()?);
+            total +=
+                loss.orthogonality * f64::from(orthogonality(&t)?.to_dtype(DType::F32)?.to_scalar::<f32>()?);
         }
         Ok(total)
     }
@@ -167,24 +205,34 @@ pub fn returns_the_mean_loss(answer: &Lesson04) -> Verdict {
         .close("loss", values(&got.loss)?, f32_scalar(place.by_hand(&PLAIN)?))
 }
 
+pub fn returns_f32_of_any_network(answer: &Lesson04) -> Verdict {
+    let place = Place::of(&mut draw(), Kind::Full, 6, DType::F64)?.tilted()?;
+    let loss = Loss {
+        orthogonality: 0.5,
+        ..PLAIN
+    };
+    let got = place.stepped(answer, &loss, 0.1, 1.0)?;
+    got.case
+        .close("loss", values(&got.loss)?, f32_scalar(place.by_hand(&loss)?))?;
+    got.case.close(
+        "dtype of the count",
+        values(&got.hits)?,
+        f32_scalar(place.correct()?),
+    )
+}
+
 pub fn counts_correct_predictions(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let places = [
         Place::new(&mut draw, Kind::Vanilla)?,
         Place::new(&mut draw, Kind::Full)?,
         // More correct predictions than a byte can count.
-        Place::of(&mut draw, Kind::Vanilla, 300)?,
+        Place::of(&mut draw, Kind::Vanilla, 300, DType::F32)?,
     ];
     for place in places {
         let got = place.stepped(answer, &PLAIN, 0.1, 0.0)?;
-        let logits: Vec<Vec<f32>> = place.seen(&place.pass())?.logits.to_vec2()?;
-        let labels: Vec<u32> = place.labels.to_vec1()?;
-        let right = logits.iter().zip(&labels).filter(|(row, label)| {
-            let of_label = row[**label as usize];
-            row.iter().all(|v| *v <= of_label)
-        });
-        let right = right.count() as f64;
-        got.case.close("hits", values(&got.hits)?, f32_scalar(right))?;
+        got.case
+            .close("correct clouds", values(&got.hits)?, f32_scalar(place.correct()?))?;
     }
     Ok(())
 }
@@ -208,18 +256,9 @@ pub fn applies_label_smoothing_and_class_weights(answer: &Lesson04) -> Verdict {
 
 pub fn adds_the_orthogonality_term(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
-    for orthogonality in [0.0, draw.number(0.3, 0.9)] {
-        let place = Place::new(&mut draw, Kind::Full)?;
-        // An untrained transform is the identity, whose term is 0.
-        for model in [&place.model, &place.twin] {
-            for (name, var) in model.params() {
-                if name == "feature_transform.out.bias" {
-                    let count = var.elem_count();
-                    let off: Vec<f32> = (0..count).map(|i| (i % 5) as f32 * 0.3 - 0.5).collect();
-                    var.set(&Tensor::from_vec(off, count, &Device::Cpu)?)?;
-                }
-            }
-        }
+    let weight = draw.number(0.3, 0.9);
+    for (kind, orthogonality) in [(Kind::Full, 0.0), (Kind::Full, weight), (Kind::Vanilla, weight)] {
+        let place = Place::new(&mut draw, kind)?.tilted()?;
         let loss = Loss {
             orthogonality,
             ..PLAIN
@@ -239,12 +278,22 @@ fn check_step(got: &Stepped, place: &Place, expected: &[Tensor], factor: f64, ra
     got.case.close("learning rate", *lr, rate)?;
     got.case
         .close("number of gradients", grads.len(), expected.len())?;
+    // Gradients may be tiny: they are compared in units of the norm.
+    let unit = 1.0 / norm(expected)?.max(1e-30);
     for ((grad, expected), (name, _)) in grads.iter().zip(expected).zip(place.model.params()) {
-        let expected = (expected * factor)?;
-        got.case
-            .close(&format!("gradient of {name}"), values(grad)?, values(&expected)?)?;
+        let (grad, expected) = ((grad * unit)?, (expected * (factor * unit))?);
+        let what = format!("gradient of {name} / norm before clipping");
+        got.case.close(&what, values(&grad)?, values(&expected)?)?;
     }
     Ok(())
+}
+
+fn norm(grads: &[Tensor]) -> Result<f64> {
+    let mut square = 0.0;
+    for grad in grads {
+        square += grad.to_dtype(DType::F64)?.sqr()?.sum_all()?.to_scalar::<f64>()?;
+    }
+    Ok(square.sqrt())
 }
 
 pub fn takes_one_optimizer_step(answer: &Lesson04) -> Verdict {
@@ -255,18 +304,125 @@ pub fn takes_one_optimizer_step(answer: &Lesson04) -> Verdict {
     check_step(&got, &place, &place.gradients(&PLAIN)?, 1.0, rate)
 }
 
+pub fn takes_gradients_of_the_whole_loss(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let weights = Tensor::from_vec(draw.list(CLASSES, 0.5, 2.0), CLASSES, &Device::Cpu)?;
+    let loss = Loss {
+        smoothing: 0.1,
+        class_weights: Some(weights),
+        orthogonality: draw.number(0.3, 0.9),
+    };
+    let place = Place::new(&mut draw, Kind::Full)?.tilted()?;
+    let got = place.stepped(answer, &loss, 0.1, 0.0)?;
+    got.case
+        .close("loss", values(&got.loss)?, f32_scalar(place.by_hand(&loss)?))?;
+    check_step(&got, &place, &place.gradients(&loss)?, 1.0, 0.1)
+}
+
 pub fn clips_before_the_step(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
-    for clip in [draw.number(0.01, 0.05), 1e4] {
+    for clip in [draw.number(0.01, 0.05), 1e4, -1.0] {
         let place = Place::new(&mut draw, Kind::Vanilla)?;
         let got = place.stepped(answer, &PLAIN, 0.2, clip)?;
         let expected = place.gradients(&PLAIN)?;
-        let mut square = 0.0;
-        for grad in &expected {
-            square += grad.to_dtype(DType::F64)?.sqr()?.sum_all()?.to_scalar::<f64>()?;
-        }
-        let factor = (clip / (square.sqrt() + 1e-6)).min(1.0);
+        let factor = if clip > 0.0 {
+            (clip / (norm(&expected)? + 1e-6)).min(1.0)
+        } else {
+            1.0
+        };
         check_step(&got, &place, &expected, factor, 0.2)?;
+    }
+    Ok(())
+}
+
+/// `clip_grad_norm` adds 1e-6 to the norm: it shortens gradients whose norm is just below the limit, too. An answer that reads
+/// the norm, and clips only if it exceeds the limit, does not.
+pub fn clips_without_comparing_the_norm(answer: &Lesson04) -> Verdict {
+    // The network is sure of class 0, so that gradients are small.
+    let sure = |i: usize| if i == 0 { 13.0 } else { 0.0 };
+    let mut place = Place::new(&mut draw(), Kind::Vanilla)?.change("classifier.bias", sure)?;
+    place.labels = place.labels.zeros_like()?;
+    let expected = place.gradients(&PLAIN)?;
+    let norm = norm(&expected)?;
+    let clip = norm + 3e-7;
+    // The twin has seen the batch.
+    let got = place.stepped(answer, &PLAIN, 0.1, clip)?;
+    check_step(&got, &place, &expected, clip / (norm + 1e-6), 0.1)
+}
+
+pub fn reads_no_number(answer: &Lesson04) -> Verdict {
+    let mut draw = draw();
+    let place = Place::new(&mut draw, Kind::Vanilla)?;
+    let before = OnDevice::waits();
+    let got = place.stepped(answer, &PLAIN, 0.1, 0.5)?;
+    got.case
+        .close("waits of OnDevice", OnDevice::waits() - before, 0u64)?;
+    // A step that does not read its loss does not notice that it is NaN.
+    let mut numbers: Vec<f32> = place.points.flatten_all()?.to_vec1()?;
+    numbers[draw.whole(0, 20)] = f32::NAN;
+    let points = Tensor::from_vec(numbers, place.points.shape(), &Device::Cpu)?;
+    let input = format!(
+        "{}; a coordinate is NaN, and so is the loss",
+        place.told(&PLAIN, 0.1, 0.5)
+    );
+    given(&input);
+    let mut recorder = Recorder::new(&place.model);
+    let result = (answer.train_step)(
+        &place.model,
+        &mut recorder,
+        (&points, &place.labels),
+        &PLAIN,
+        &place.pass(),
+        0.1,
+        0.5,
+    );
+    let steps = recorder.steps.len();
+    let got = match result {
+        Ok(_) if steps == 1 => return Ok(()),
+        Ok(_) => format!("Ok after {steps} steps of the optimizer"),
+        Err(error) => format!("Err: {error:#}"),
+    };
+    refuse(
+        &input,
+        "result",
+        vec![steps as f64],
+        "Ok after 1 step of the optimizer",
+        &got,
+    )
+}
+
+pub fn returns_errors(answer: &Lesson04) -> Verdict {
+    let place = Place::new(&mut draw(), Kind::Vanilla)?;
+    let few = place.labels.narrow(0, 0, place.clouds - 1)?;
+    for (what, labels, fails) in [
+        ("a label too few", &few, false),
+        ("an optimizer whose step fails", &place.labels, true),
+    ] {
+        let input = format!("{}; {what}", place.told(&PLAIN, 0.1, 0.5));
+        given(&input);
+        let mut recorder = Recorder::new(&place.model);
+        recorder.fails = fails;
+        let result = (answer.train_step)(
+            &place.model,
+            &mut recorder,
+            (&place.points, labels),
+            &PLAIN,
+            &place.pass(),
+            0.1,
+            0.5,
+        );
+        let steps = recorder.steps.len();
+        if result.is_ok() || steps > 0 {
+            let end = if result.is_ok() { "Ok" } else { "Err" };
+            let got = format!("{end} after {steps} steps of the optimizer");
+            return refuse(
+                &input,
+                "result",
+                vec![steps as f64],
+                "Err after 0 steps of the optimizer",
+                &got,
+            );
+        }
     }
     Ok(())
 }

@@ -63,6 +63,8 @@ pub fn tensor_bits(t: &Tensor) -> Result<Vec<u64>> {
 pub struct Recorder {
     params: Vec<Var>,
     pub steps: Vec<(Vec<Tensor>, f64)>,
+    /// Whether its step fails.
+    pub fails: bool,
 }
 
 impl Recorder {
@@ -70,12 +72,14 @@ impl Recorder {
         Self {
             params: model.params().into_iter().map(|(_, v)| v).collect(),
             steps: Vec::new(),
+            fails: false,
         }
     }
 }
 
 impl Optimizer for Recorder {
     fn step(&mut self, grads: &[Tensor], lr: f64) -> anyhow::Result<()> {
+        anyhow::ensure!(!self.fails, "the optimizer failed");
         for (param, grad) in self.params.iter().zip(grads) {
             param.set(&(param.as_detached_tensor() - (grad.detach() * lr)?)?)?;
         }

@@ -154,7 +154,7 @@ impl Trees {
     fn resumed(&self, answer: &Lesson04, saved: &Saved, step: u64) -> Result<Run> {
         let mut run = self.begin()?;
         let (model, optimizer) = (&run.model, &mut *run.optimizer);
-        let rest = (answer.take_up)(saved, model, optimizer, &self.0.split.train, BATCH)?;
+        let rest = (answer.resume_batches)(saved, model, optimizer, &self.0.split.train, BATCH)?;
         run.step = step;
         self.steps(answer, &mut run, saved.epoch, &rest)?;
         for epoch in saved.epoch + 1..EPOCHS {

@@ -33,7 +33,7 @@ pub struct Saved {
 ///
 /// # Errors
 /// Returns an error if the tensors are of another model or optimizer. The error names `source`, where the tensors come from.
-pub fn take_up(
+pub fn resume_batches(
     saved: &Saved,
     model: &PointNet,
     optimizer: &mut dyn Optimizer,
