@@ -93,6 +93,9 @@ pub enum Of {
     Nothing,
 }
 
+/// Another pass, from the one that was passed in.
+pub type OtherPass = fn(&Pass) -> Pass;
+
 /// What a training step may do differently.
 #[derive(Clone, Copy)]
 pub struct Step {
@@ -105,7 +108,7 @@ pub struct Step {
     pub rate: fn(f64, usize) -> f64,
     pub steps: usize,
     /// The correct predictions are counted in another pass: after the step, or before.
-    pub counts_in: Option<(fn(&Pass) -> Pass, bool)>,
+    pub counts_in: Option<(OtherPass, bool)>,
     pub gradients: Of,
     /// The count is an integer tensor.
     pub whole: bool,
@@ -125,6 +128,10 @@ pub struct Step {
     pub summed: bool,
     /// The network runs in another pass than asked for.
     pub pass: Option<fn() -> Pass>,
+    /// One of candle's operators scales the loss.
+    pub candle: bool,
+    /// The term is added by candle's `+`.
+    pub plus: bool,
 }
 
 pub const STEP: Step = Step {
@@ -142,6 +149,8 @@ pub const STEP: Step = Step {
     looks: false,
     needs_transform: false,
     forgives: false,
+    candle: false,
+    plus: false,
     hits: |hits, _| hits,
     summed: false,
     pass: None,
@@ -169,21 +178,31 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
         total = kernels::weighted_sum(&[(&total, points.dim(0)? as f64)])?;
     }
     let term = (twist.term)(loss.orthogonality);
-    let alone = total.clone();
+    let early = match twist.gradients {
+        Of::CrossEntropy => Some(model.gradients(&total, pass)?),
+        _ => None,
+    };
     ensure!(
         !twist.needs_transform || term == 0.0 || output.feature_transform.is_some(),
         "no transform"
     );
+    if twist.candle && output.feature_transform.is_none() {
+        total = (total * 1.5)?;
+    }
     if let Some(t) = output.feature_transform.filter(|_| term > 0.0) {
-        total = kernels::weighted_sum(&[(&total, 1.0), (&orthogonality(&t)?, term)])?;
+        if twist.plus {
+            total = (&total + (orthogonality(&t)? * term)?)?;
+        } else {
+            total = kernels::weighted_sum(&[(&total, 1.0), (&orthogonality(&t)?, term)])?;
+        }
     }
     if twist.looks {
         let read: f32 = total.to_dtype(DType::F32)?.to_scalar()?;
         ensure!(!read.is_nan(), "the loss is NaN");
     }
-    let mut grads = match twist.gradients {
-        Of::CrossEntropy => model.gradients(&alone, pass)?,
-        _ => model.gradients(&total, pass)?,
+    let mut grads = match early {
+        Some(grads) => grads,
+        None => model.gradients(&total, pass)?,
     };
     if twist.gradients == Of::Nothing {
         grads = grads

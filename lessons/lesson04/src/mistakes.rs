@@ -1,6 +1,6 @@
 //! Known wrong answers, each with the check that must catch it and the cause that a student reads.
 
-use candle_core::{DType, Tensor};
+use candle_core::DType;
 use canopy::{
     device::Settled,
     kernels::Pass,
@@ -198,7 +198,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     step!(clips_before_the_step, "Each gradient is clipped separately; clip the common norm of all of them.", clip: Clip::Each),
     step!(runs_one_forward_pass, "The predictions are computed in a second training pass: the running statistics are updated twice.",
         counts_in: Some((Pass::clone, false))),
-    step!(runs_one_forward_pass, "The predictions are computed in a second training pass: the running statistics are updated twice. ",
+    step!(runs_one_forward_pass, "The predictions are computed in a second training pass: the running statistics are updated twice, and the weights have changed.",
         counts_in: Some((Pass::clone, true))),
     step!(counts_correct_predictions, "The predictions are those of a second pass, in evaluation mode: count in the logits of the training pass.",
         counts_in: Some((|_| Pass::eval(), false))),
@@ -208,6 +208,8 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         pass: Some(|| Pass::train(0, 0))),
     step!(returns_the_mean_loss, "The network runs in evaluation mode: run it in the pass that is passed in.", pass: Some(Pass::eval)),
     step!(returns_the_mean_loss, "`argmax` is over the clouds: the classes are axis 1.", axis: 0),
+    step!(returns_the_mean_loss, "Gradients do not pass candle's operators on the loss: use `kernels::weighted_sum`.", candle: true),
+    step!(adds_the_orthogonality_term, "Gradients do not pass candle's `+`: add the term with `kernels::weighted_sum`.", plus: true),
     step!(counts_correct_predictions, "The count is an integer tensor; it should be f32.", whole: true),
     step!(returns_f32_of_any_network, "The loss has the network's dtype: convert it to f32.", keeps_dtype: true),
     step!(adds_the_orthogonality_term, "The orthogonality term has a fixed weight; multiply by `loss.orthogonality`.",
@@ -251,7 +253,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         let logits = model.forward(points, &Pass::eval())?.logits;
         softmax(&logits.to_dtype(DType::F32)?, 1)
     }),
-    wrong!("4.3", stays_exact_for_large_logits, "exp of a large logit is infinite: subtract the greatest logit of the row first.",
+    wrong!("4.3", stays_exact_for_large_logits, "exp of a large logit is infinite: subtract the greatest logit of the row first, not its mean or its least.",
         probabilities: |model, points| careless(&logits(model, points)?)),
     wrong!("4.3", returns_f32_of_any_network_dtype, "The probabilities have the network's dtype; they should be f32.",
         probabilities: |model, points| softmax(&model.forward(points, &Pass::eval())?.logits.detach(), 1)),
@@ -259,6 +261,12 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         probabilities: |model, points| Ok(softmax(&model.forward(points, &Pass::eval())?.logits.detach(), 1)?.to_dtype(DType::F32)?)),
     wrong!("4.3", returns_probabilities_of_each_cloud, "The probabilities are f64; they should be f32.",
         probabilities: |model, points| Ok(softmax(&logits(model, points)?, 1)?.to_dtype(DType::F64)?)),
+    wrong!("4.3", returns_probabilities_of_each_cloud, "All rows together sum to 1; each row should.",
+    probabilities: |model, points| {
+        let up = logits(model, points)?;
+        let up = up.broadcast_sub(&up.max_keepdim(1)?)?.exp()?;
+        Ok(up.broadcast_div(&up.sum_all()?)?)
+    }),
     wrong!("4.3", returns_probabilities_of_each_cloud, "All rows together sum to 1; each row should.",
     probabilities: |model, points| {
         let up = logits(model, points)?.exp()?;
@@ -276,12 +284,12 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         let up = logits(model, points)?;
         careless(&up.broadcast_sub(&up.max_all()?)?)
     }),
-    wrong!("4.3", stays_exact_for_large_logits, "The minimum of the row is subtracted: exp still becomes infinite. Subtract the maximum.",
+    wrong!("4.3", stays_exact_for_large_logits, "exp of a large logit is infinite: subtract the greatest logit of the row first, not its mean or its least.",
     probabilities: |model, points| {
         let up = logits(model, points)?;
         careless(&up.broadcast_sub(&up.min_keepdim(1)?)?)
     }),
-    wrong!("4.3", stays_exact_for_large_logits, "The mean of the row is subtracted: exp still becomes infinite. Subtract the maximum.",
+    wrong!("4.3", stays_exact_for_large_logits, "exp of a large logit is infinite: subtract the greatest logit of the row first, not its mean or its least.",
     probabilities: |model, points| {
         let up = logits(model, points)?;
         careless(&up.broadcast_sub(&up.mean_keepdim(1)?)?)
@@ -410,6 +418,19 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         }
     ),
     scoring!(
+        accuracy_is_the_share_of_correct_predictions,
+        "The loop ends at the first class that does not occur; skip it and go on.",
+        |s| {
+            let occurs = |row: &&Vec<u64>| row.iter().sum::<u64>() > 0;
+            let first = s.confusion.iter().take_while(occurs).count();
+            let correct: u64 = (0..first).map(|c| s.confusion[c][c]).sum();
+            Scores {
+                accuracy: correct as f64 / s.confusion.iter().flatten().sum::<u64>().max(1) as f64,
+                ..s
+            }
+        }
+    ),
+    scoring!(
         counts_many_clouds,
         "The counts are of a small integer type and overflow: use u64.",
         |mut s| {
@@ -502,6 +523,10 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
             .map(|(l, &n)| l * (n / clouds.iter().sum::<u64>()) as f64)
             .sum()
     ),
+    wrong!("4.5", weights_steps_by_their_clouds, "`count` takes all steps and drops them: afterwards there are none.", mean_loss: |steps| {
+        let _ = steps.count();
+        Ok(0.0)
+    }),
     averaging!(
         weights_steps_by_their_clouds,
         "The clouds are counted as u8, which has no number above 255.",
@@ -525,7 +550,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     wrong!("4.5", is_zero_without_steps, "An epoch without steps is an error; it should be 0.", mean_loss: |steps| {
         let mut steps = steps.peekable();
         if steps.peek().is_none() {
-            return OnDevice::new(&Tensor::new(&[0f32; 2], &candle_core::Device::Cpu)?)?.read();
+            return Err(candle_core::Error::Msg("no steps".into()));
         }
         (REFERENCE.mean_loss)(&mut steps)
     }),
@@ -590,6 +615,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     bytes!(counts_the_bytes_of_parameters, "Of weight and master copy only the larger is counted; a step has both.", weight: |weight, master| weight.max(master)),
     bytes!(counts_the_bytes_of_parameters, "The optimizer takes 8 bytes per parameter only with Adam in fp32; use `step.each.optimizer`.", optimizer: |_| 8),
     bytes!(counts_the_bytes_of_parameters, "Weights are taken to have 4 bytes; use `step.each`.", weight: |_, master| 4 + master, gradient: |_| 4),
+    bytes!(counts_the_bytes_of_parameters, "Weights are taken to have 4 bytes; use `step.each`.", weight: |_, _| 4, gradient: |_| 4),
     bytes!(counts_the_bytes_of_parameters, "Gradients are taken to be as wide as the weights, or 4 bytes; use `step.each.gradient`.", gradient: |_| 4),
     bytes!(counts_the_activations_of_all_layers, "The bytes are those of one cloud; they should be those of the batch.", reported: |_| 1),
     bytes!(counts_the_activations_of_all_layers, "The bytes of a row are not multiplied by the number of rows.", kept: |layers| layers.iter().map(|l| l.kept).sum()),
@@ -640,7 +666,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         assert!(b >= fixed, "attempt to subtract with overflow");
         filled(s, b, BYTES)
     }),
-    wrong!("4.6", counts_bytes_exactly, "Bytes were counted in f32, which is exact only up to 24 bits: use integers.", largest_batch: |s, b| {
+    wrong!("4.6", counts_bytes_exactly, "Bytes were counted in floating point, which is not exact for large numbers: use integers.", largest_batch: |s, b| {
         let rounded = |n: u64| n as f32 as u64;
         filled(s, b, BYTES).map(|(n, bytes)| (n, StepBytes {
             parameters: rounded(bytes.parameters),
@@ -649,7 +675,23 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
             ..bytes
         }))
     }),
-    wrong!("4.6", counts_bytes_exactly, "Bytes were counted in f64, which is exact only up to 53 bits: use integers.", largest_batch: |s, b| {
+    wrong!("4.6", is_none_if_two_clouds_do_not_fit, "The budget is smaller than the parameters, and the subtraction wraps to a huge number: check it first.",
+    largest_batch: |s, b| {
+        let (_, none) = filled(s, u64::MAX / 4, Bytes { reported: |_| 0, ..BYTES })?;
+        if b >= none.total() {
+            return filled(s, b, BYTES);
+        }
+        let (kept, passing) = ((BYTES.kept)(&s.layers), (BYTES.passing)(&s.layers));
+        let batch = b.wrapping_sub(none.total()) / (kept + passing);
+        Some((batch, StepBytes { activations: batch * kept, passing: batch * passing, ..none }))
+    }),
+    wrong!("4.6", is_none_if_two_clouds_do_not_fit, "The budget is smaller than the parameters, and `unwrap` panics: return None.",
+    largest_batch: |s, b| {
+        let (_, none) = filled(s, u64::MAX / 4, Bytes { reported: |_| 0, ..BYTES })?;
+        assert!(b >= none.total(), "called `Option::unwrap()` on a `None` value");
+        filled(s, b, BYTES)
+    }),
+    wrong!("4.6", counts_bytes_exactly, "Bytes were counted in floating point, which is not exact for large numbers: use integers.", largest_batch: |s, b| {
         let rounded = |n: u64| n as f64 as u64;
         filled(s, b, BYTES).map(|(n, bytes)| (n, StepBytes {
             parameters: rounded(bytes.parameters),
@@ -700,6 +742,15 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         true => vec![vec![0]],
         false => all.into_iter().skip(done).collect(),
     }),
+    resuming!(drops_an_incomplete_batch, "The last batch is filled up with records that were seen before; drop it.", drop_last: false,
+    left: |mut all, done| {
+        let (size, first) = (all.first().map_or(0, Vec::len), all.first().cloned().unwrap_or_default());
+        if let Some(last) = all.last_mut() {
+            let missing = size - last.len();
+            last.extend(&first[..missing]);
+        }
+        all.into_iter().skip(done).collect()
+    }),
     wrong!("4.7", drops_an_incomplete_batch, "If no batch is left, the next epoch's are returned; return none.", resume_batches: |s, m, o, r, n| {
         let rest = (REFERENCE.resume_batches)(s, m, o, r, n)?;
         if !rest.is_empty() {
@@ -742,6 +793,28 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
             Err(Failure::OutOfMemory) if least > 0 => attempt(least).map(|()| least),
             other => other,
         }
+    }),
+    wrong!("4.8", tries_no_batch_below_the_least, "If the half is too small, `least` is tried instead; try only halves.",
+    executable_batch: |start, least, attempt| {
+        let mut batch = start;
+        while batch > 0 && batch >= least {
+            match attempt(batch) {
+                Ok(()) => return Ok(batch),
+                Err(Failure::OutOfMemory) if batch > least && batch / 2 < least => batch = least,
+                Err(Failure::OutOfMemory) => batch /= 2,
+                Err(failure) => return Err(failure),
+            }
+        }
+        Err(Failure::OutOfMemory)
+    }),
+    wrong!("4.8", stops_at_the_first_success, "It continues after the first success, down to `least`.", executable_batch: |start, least, attempt| {
+        let found = (REFERENCE.executable_batch)(start, least, attempt)?;
+        let mut batch = found / 2;
+        while batch >= least.max(1) {
+            let _ = attempt(batch);
+            batch /= 2;
+        }
+        Ok(found)
     }),
     wrong!("4.8", returns_other_failures_at_once, "Every failure is treated as out of memory: a smaller batch does not help against others.",
         executable_batch: |start, least, attempt| sought(start, least, attempt, |n| n / 2, |_| true)),

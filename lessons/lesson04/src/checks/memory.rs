@@ -97,7 +97,7 @@ fn shown(step: &StepSize, budget: u64) -> Case {
 
 /// Tests one part of the bytes of the largest batch, with a budget one byte above the need of `batch` clouds.
 fn check(answer: &Lesson04, step: &StepSize, what: &str, part: fn(&StepBytes) -> u64) -> Verdict {
-    let batch = 3 + step.parameters % 5;
+    let batch = 7;
     let expected = by_hand(step, batch);
     let budget = expected.total() + 1;
     let case = shown(step, budget);
@@ -109,7 +109,7 @@ fn check(answer: &Lesson04, step: &StepSize, what: &str, part: fn(&StepBytes) ->
 
 pub fn counts_the_bytes_of_parameters(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
-    for each in [plain(), each(2, 2, 4, 8), each(1, 2, 4, 4), each(2, 4, 4, 0)] {
+    for each in [plain(), each(2, 2, 8, 8), each(1, 2, 4, 4), each(2, 4, 4, 0)] {
         let step = drawn(&mut draw, each);
         check(answer, &step, "parameters", |b| b.parameters)?;
         check(answer, &step, "gradients", |b| b.gradients)?;
@@ -181,7 +181,6 @@ pub fn counts_bytes_exactly(answer: &Lesson04) -> Verdict {
     if got == Some((7, expected)) {
         return Ok(());
     }
-    let split = |n: u64| [(n >> 32) as f64, (n & 0xffff_ffff) as f64];
     let parts = |(n, b): (u64, StepBytes)| {
         [
             n,
@@ -192,7 +191,12 @@ pub fn counts_bytes_exactly(answer: &Lesson04) -> Verdict {
             b.passing,
         ]
     };
-    let code = got.map_or(Vec::new(), |g| parts(g).into_iter().flat_map(split).collect());
+    // Known mistakes are recognised by whether the result is rounded, or quite another.
+    let near = |g| {
+        let mut pairs = parts(g).into_iter().zip(parts((7, expected)));
+        pairs.all(|(a, b)| a.abs_diff(b) as f64 <= 1e-5 * b as f64)
+    };
+    let code = vec![got.map_or(0.0, |g| if near(g) { 1.0 } else { 2.0 })];
     let said = |r: Option<(u64, StepBytes)>| match r {
         Some((n, b)) => format!("{n} clouds, {:?} bytes", &parts((n, b))[1..]),
         None => "None".into(),

@@ -16,6 +16,9 @@ use super::{
 };
 use crate::Lesson04;
 
+/// The seed of the network in which the student resumes the run.
+const NEW: u64 = 77_777;
+
 /// A run that was saved after some steps, in the middle of an epoch.
 struct Run {
     model: PointNet,
@@ -50,7 +53,7 @@ impl Run {
         // They are not sorted, either.
         run.records = (0..count).map(|i| 100 + 3 * (i * 7 % count)).collect();
         // A step of 7 would visit some twice.
-        if count % 7 == 0 {
+        if count.is_multiple_of(7) {
             run.records = (0..count).rev().map(|i| 100 + 3 * i).collect();
         }
         run.train(0..3)?;
@@ -86,7 +89,7 @@ impl Run {
     }
 
     fn try_resume(&self, answer: &Lesson04) -> Result<anyhow::Result<Resumed>> {
-        let model = network(Kind::Vanilla, DType::F32, 77_777)?;
+        let model = network(Kind::Vanilla, DType::F32, NEW)?;
         let mut optimizer = said(OptimConfig::adam().build(model.params()))?;
         let todo = (answer.resume_batches)(&self.saved, &model, &mut *optimizer, &self.records, self.size);
         Ok(todo.map(|todo| Resumed {
@@ -143,8 +146,10 @@ fn check_bits(run: &Run, own: &PointNet, other: &PointNet, wanted: fn(&str) -> b
     names.sort();
     let off: Vec<&&String> = names.iter().filter(|n| a[**n] != b[**n]).collect();
     let first = off.first().map_or("none", |n| n.as_str());
+    let new = bits(&network(Kind::Vanilla, DType::F32, NEW)?)?;
+    let same = off.iter().filter(|n| b[***n] == new[***n]).count();
     let told = format!(
-        "{} of {} tensors differ, the first {first}",
+        "{} of {} tensors differ, the first {first}; {same} are still those of the new network",
         off.len(),
         names.len()
     );

@@ -3,21 +3,21 @@ use grader::{Case, Draw, Values, Verdict, draw, given};
 
 use crate::Lesson04;
 
-/// Predictions over six classes: two never occur but are predicted, one occurs and is never predicted, one does neither.
+/// Predictions over seven classes: two never occur but are predicted, one occurs and is never predicted, two do neither.
 struct Predictions {
     truth: Vec<u32>,
     named: Vec<u32>,
     case: Case,
 }
 
-const CLASSES: usize = 6;
+const CLASSES: usize = 7;
 
 impl Predictions {
     fn new(draw: &mut Draw) -> Self {
-        // Classes d and e never occur but are predicted, class c occurs and is never predicted, class f does neither. The first
-        // class never occurs, the last one does.
-        let classes = [[1, 3, 5, 0, 4, 2], [3, 1, 5, 4, 2, 0]];
-        let [a, b, c, d, e, _] = classes[draw.whole(0, 1)];
+        // Classes d and e never occur but are predicted, class c occurs and is never predicted. The second class never occurs,
+        // the last one does.
+        let classes = [[0, 3, 6, 1, 4], [0, 6, 3, 2, 4]];
+        let [a, b, c, d, e] = classes[draw.whole(0, 1)];
         let mut pairs = vec![
             (a, a),
             (a, a),
@@ -64,7 +64,7 @@ pub fn has_true_classes_in_rows(answer: &Lesson04) -> Verdict {
     let confusion = p.of(answer).confusion;
     let square = confusion.len() == CLASSES && confusion.iter().all(|row| row.len() == CLASSES);
     let shape = format!("rows of {:?}", confusion.iter().map(Vec::len).collect::<Vec<_>>());
-    p.case.require("6 rows of 6", square, shape)?;
+    p.case.require("7 rows of 7", square, shape)?;
     let of = |t: usize, n: usize| p.count(|a, b| (a as usize, b as usize) == (t, n));
     let expected = (0..CLASSES * CLASSES).map(|i| of(i / CLASSES, i % CLASSES));
     let table = |numbers: Vec<f64>| Values::tensor(numbers, &[CLASSES, CLASSES], "integer");
