@@ -8,7 +8,6 @@ mod simulated_device;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]
 mod stubs;
-#[allow(unused, clippy::todo)]
 mod third_hints;
 
 use candle_core::Result;

@@ -27,6 +27,11 @@ pub struct Device {
 }
 
 impl Device {
+    /// The error of a piece of work that fails when it is launched.
+    pub const AT_ONCE: &str = "out of memory";
+    /// The error of the wait after a piece that failed later.
+    pub const AT_A_WAIT: &str = "an illegal memory access was encountered";
+
     pub fn new(costs: Vec<u64>) -> Self {
         Self {
             costs,
@@ -51,6 +56,12 @@ impl Device {
         self
     }
 
+    /// Older work has failed, and no wait has reported it yet.
+    pub fn failed(self) -> Self {
+        self.failed.set(true);
+        self
+    }
+
     /// The host launches the next piece.
     pub fn take(&self) -> Result<()> {
         let i = self.taken.get();
@@ -62,7 +73,7 @@ impl Device {
             && piece == i + 1
         {
             if at_once {
-                bail!("out of memory");
+                bail!("{}", Self::AT_ONCE);
             }
             self.failed.set(true);
         }
@@ -99,7 +110,7 @@ impl Stream for Device {
     fn wait(&self) -> Result<()> {
         self.host.set(self.host.get().max(self.done.get()) + NOTICING);
         if self.failed.replace(false) {
-            bail!("an illegal memory access was encountered");
+            bail!("{}", Self::AT_A_WAIT);
         }
         Ok(())
     }

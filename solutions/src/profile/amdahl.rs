@@ -14,17 +14,39 @@ pub struct Amdahl {
 /// Amdahl's law (1967). `share` (0 to 1) of a run becomes faster, and the whole run should become `wanted` times as fast.
 ///
 /// The limit is 1/(1 − share). The part must become share/(1/wanted − (1 − share)) times as fast. That is None if `wanted`
-/// is at the limit or above, and 1 if `wanted` is at most 1.
+/// is at the limit or above, or less than one part in 10^9 below it. It is 1 if `wanted` is at most 1.
 pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
     let rest = 1.0 - share;
+    let limit = 1.0 / rest;
     let needed = if wanted <= 1.0 {
         Some(1.0)
+    } else if wanted >= limit * (1.0 - AT_THE_LIMIT) {
+        None
     } else {
-        let time_left = 1.0 / wanted - rest;
-        (time_left > 0.0).then(|| share / time_left)
+        Some(share / (1.0 / wanted - rest))
     };
-    Amdahl {
-        limit: 1.0 / rest,
-        needed,
+    Amdahl { limit, needed }
+}
+
+/// With share 0.8, 1 − share is a little less than 0.2 in f64, so that a limit of 5 is not quite reached by 5. The factor
+/// of 10^16 that would then be needed is a rounding error.
+const AT_THE_LIMIT: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_factor_is_enough_at_the_limit_however_it_is_rounded() {
+        for share in [0.1, 0.3, 0.5, 0.6, 0.75, 0.8, 0.9, 0.95, 0.99] {
+            let limit = amdahl(share, 1.0).limit;
+            for wanted in [limit, limit.next_up(), limit.next_down(), 2.0 * limit] {
+                assert_eq!(amdahl(share, wanted).needed, None, "{share}, {wanted}");
+            }
+            assert!(amdahl(share, limit * 0.999).needed.is_some(), "{share}");
+        }
+        assert_eq!(amdahl(0.8, 5.0).needed, None);
+        assert_eq!(amdahl(1.0, f64::INFINITY).needed, None);
+        assert_eq!(amdahl(1.0, 4.0).needed, Some(4.0));
     }
 }

@@ -28,6 +28,6 @@ pub use roofline::{Machine, MatMul, Roof, matmul_roof};
 pub use span::{Kind, Lane, Span, Timeline};
 pub use stream::{Stream, time_device};
 pub use summary::{Copies, Summary};
-pub use table::{Activity, KernelRow, KernelTable, Transfer, copy_share};
+pub use table::{Activity, KernelRow, KernelTable, Transfer, copy_share, kernel_cells};
 pub use totals::{Total, pieces, totals};
 pub use trace::{chrome, from_chrome};

@@ -26,19 +26,27 @@ pub struct Total {
 pub fn totals(spans: &[Span]) -> Vec<Total> {
     let mut by_name: HashMap<&str, Total> = HashMap::new();
     let parents = parents(spans);
-    for (i, span) in spans.iter().enumerate() {
-        let mut above = parents[i];
-        let mut within_itself = false;
-        while let Some(j) = above {
-            within_itself |= spans[j].name == span.name;
-            above = parents[j];
+    // The spans around the current one, and how many of them have each name: walking up from each span would take
+    // quadratic time if they are nested deep.
+    let mut open: Vec<usize> = Vec::new();
+    let mut around: HashMap<&str, usize> = HashMap::new();
+    for i in in_order(spans) {
+        let span = &spans[i];
+        while open.last().copied() != parents[i] {
+            let Some(ended) = open.pop() else { break };
+            if let Some(count) = around.get_mut(&*spans[ended].name) {
+                *count -= 1;
+            }
         }
+        let count = around.entry(&span.name).or_default();
         let of = by_name.entry(&span.name).or_default();
         of.calls += 1;
         of.own += span.duration();
-        if !within_itself {
+        if *count == 0 {
             of.total += span.duration();
         }
+        *count += 1;
+        open.push(i);
     }
     for (i, span) in spans.iter().enumerate() {
         if let Some(of) = parents[i].and_then(|j| by_name.get_mut(&*spans[j].name)) {
@@ -150,6 +158,23 @@ mod tests {
     fn of_two_over_the_same_time_the_first_holds_the_other() {
         let spans = [span("outer", 0, 5, 9), span("inner", 0, 5, 9)];
         assert_eq!(totals(&spans), [total("inner", 1, 4, 4), total("outer", 1, 4, 0)]);
+    }
+
+    #[test]
+    fn deep_nesting_is_added_up_in_one_pass() {
+        // With 100,000 spans within the deepest one, walking up from each would take a minute.
+        const DEPTH: u64 = 100_000;
+        let outer = (0..DEPTH).map(|i| span("outer", 0, i, 3 * DEPTH - i));
+        let inner = (0..DEPTH).map(|i| span("inner", 0, DEPTH + i, DEPTH + i + 1));
+        let spans: Vec<Span> = outer.chain(inner).collect();
+        let (calls, wall) = (DEPTH as usize, 3 * DEPTH);
+        assert_eq!(
+            totals(&spans),
+            [
+                total("outer", calls, wall, wall - DEPTH),
+                total("inner", calls, DEPTH, DEPTH)
+            ]
+        );
     }
 
     #[test]

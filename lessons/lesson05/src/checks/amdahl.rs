@@ -1,65 +1,152 @@
-use canopy::profile::Amdahl;
-use grader::{Case, Verdict, draw, given};
+use grader::{Draw, Verdict, draw, given};
 
+use super::refuse::{apart, near, refuse, two};
 use crate::Lesson05;
 
-fn ask(answer: &Lesson05, share: f64, wanted: f64) -> (Case, Amdahl) {
-    let case = given(format!("share {share:.4}, wanted {wanted:.4}"));
-    (case, (answer.amdahl)(share, wanted))
+/// What a check expects of one call; a field that it does not compare is None.
+struct Case {
+    share: f64,
+    wanted: f64,
+    limit: Option<f64>,
+    needed: Option<Option<f64>>,
 }
 
-fn check_needed(answer: &Lesson05, share: f64, wanted: f64, expected: f64) -> Verdict {
-    let (case, got) = ask(answer, share, wanted);
-    case.require("needed: a factor", got.needed.is_some(), "None")?;
-    case.close("needed", got.needed.unwrap_or(f64::NAN), expected)
+/// Compares the calls one by one; the results of all of them tell the mistakes apart.
+fn check(answer: &Lesson05, cases: &[Case]) -> Verdict {
+    let (mut first, mut all) = (None, Vec::new());
+    for case in cases {
+        let input = format!("share {}, wanted {}", case.share, case.wanted);
+        given(&input);
+        let got = (answer.amdahl)(case.share, case.wanted);
+        all.extend([got.limit, got.needed.unwrap_or(f64::NAN)]);
+        let shown =
+            |needed: Option<f64>| needed.map_or("None".into(), |n| format!("Some({})", grader::number(n)));
+        let wrong = match (case.limit, case.needed) {
+            (Some(limit), _) if !near(got.limit, limit) => Some(("limit", apart(limit, got.limit))),
+            (_, Some(needed)) => match (needed, got.needed) {
+                (None, None) => None,
+                (Some(a), Some(b)) if near(b, a) => None,
+                (Some(a), Some(b)) => Some(("needed", apart(a, b))),
+                (a, b) => Some(("needed", two(shown(a), shown(b)))),
+            },
+            _ => None,
+        };
+        first = first.or(wrong.map(|(what, lines)| (input, what, lines)));
+    }
+    match first {
+        Some((input, what, lines)) => refuse(input, what, lines, all),
+        None => Ok(()),
+    }
+}
+
+fn limit(share: f64, wanted: f64, limit: f64) -> Case {
+    Case {
+        share,
+        wanted,
+        limit: Some(limit),
+        needed: None,
+    }
+}
+
+fn needed(share: f64, wanted: f64, needed: Option<f64>) -> Case {
+    Case {
+        share,
+        wanted,
+        limit: None,
+        needed: Some(needed),
+    }
+}
+
+/// With three decimals, so that it is short.
+fn short(draw: &mut Draw, low: f64, high: f64) -> f64 {
+    (draw.number(low, high) * 1000.0).round() / 1000.0
 }
 
 pub fn computes_the_limit(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
-    for _ in 0..2 {
-        let share = draw.number(0.1, 0.95);
-        let (case, got) = ask(answer, share, 1.01);
-        case.close("limit", got.limit, 1.0 / (1.0 - share))?;
-    }
-    Ok(())
+    let share = short(&mut draw, 0.55, 0.9);
+    let rest = 1.0 - share;
+    // Below, at and above what can be reached: the limit does not depend on what is wanted.
+    let cases = [1.01, 0.9 / rest, 3.0 / rest, 1.0, 0.5].map(|wanted| limit(share, wanted, 1.0 / rest));
+    check(answer, &cases)?;
+    let shares = [0.0, 0.25, 0.5, 0.995, 0.999_999_75];
+    check(
+        answer,
+        &shares.map(|share| limit(share, 1.01, 1.0 / (1.0 - share))),
+    )
 }
 
 pub fn computes_the_needed_factor(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
-    for _ in 0..2 {
-        let (share, factor) = (draw.number(0.3, 0.9), draw.number(1.5, 20.0));
+    let mut of = |low, high| {
+        let (share, factor) = (short(&mut draw, 0.35, 0.9), short(&mut draw, low, high));
         // What a part that much faster makes of the whole.
         let wanted = 1.0 / (share / factor + 1.0 - share);
-        check_needed(answer, share, wanted, factor)?;
-    }
-    Ok(())
+        needed(share, wanted, Some(factor))
+    };
+    let cases = [of(1.5, 4.0), of(4.0, 20.0), of(1.05, 1.3), of(100.0, 200.0)];
+    check(answer, &cases)
 }
 
 pub fn is_none_at_the_limit_and_above(answer: &Lesson05) -> Verdict {
-    let share = draw().number(0.2, 0.7);
-    for (share, wanted) in [(share, 1.1 / (1.0 - share)), (0.5, 2.0), (0.75, 4.0), (0.0, 1.5)] {
-        let (case, got) = ask(answer, share, wanted);
-        case.require("needed: None", got.needed.is_none(), format!("{:?}", got.needed))?;
-    }
-    Ok(())
+    let share = short(&mut draw(), 0.2, 0.7);
+    let at = 1.0 / (1.0 - share);
+    let cases = [
+        (share, 1.1 * at),
+        (0.5, 2.0),
+        (0.75, 4.0),
+        (share, 9.0 * at),
+        (0.0, 1.5),
+        (0.6, f64::INFINITY),
+    ];
+    check(answer, &cases.map(|(share, wanted)| needed(share, wanted, None)))
+}
+
+pub fn is_none_at_a_rounded_limit(answer: &Lesson05) -> Verdict {
+    let share = short(&mut draw(), 0.2, 0.9);
+    let at = 1.0 / (1.0 - share);
+    let cases = [
+        (0.8, 5.0),
+        (0.9, 10.0),
+        (0.6, 2.5),
+        (0.95, 20.0),
+        (share, at),
+        (0.99, 100.0),
+    ];
+    check(answer, &cases.map(|(share, wanted)| needed(share, wanted, None)))?;
+    // One part in 1000 below it, there is a factor.
+    let wanted = 0.999 * at;
+    let factor = share / (1.0 / wanted - (1.0 - share));
+    check(answer, &[needed(share, wanted, Some(factor))])
 }
 
 pub fn is_infinite_for_the_whole_run(answer: &Lesson05) -> Verdict {
-    let wanted = draw().number(2.0, 9.0);
-    let (case, got) = ask(answer, 1.0, wanted);
-    case.require(
-        "limit: infinite",
-        got.limit == f64::INFINITY,
-        grader::number(got.limit),
-    )?;
-    check_needed(answer, 1.0, wanted, wanted)
+    let wanted = short(&mut draw(), 2.0, 9.0);
+    let whole = |wanted| Case {
+        share: 1.0,
+        wanted,
+        limit: Some(f64::INFINITY),
+        needed: Some(Some(wanted)),
+    };
+    check(answer, &[whole(wanted), whole(1e6)])
 }
 
 pub fn needs_factor_1_without_speed_up(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
-    let share = draw.number(0.2, 0.9);
-    for (share, wanted) in [(share, 1.0), (share, draw.number(0.3, 0.9)), (0.0, 1.0)] {
-        check_needed(answer, share, wanted, 1.0)?;
-    }
-    Ok(())
+    let share = short(&mut draw, 0.3, 0.9);
+    let slower = short(&mut draw, 0.3, 0.9);
+    let cases = [
+        (share, slower),
+        (share, 1.0),
+        (0.0, 1.0),
+        (0.0, slower),
+        (1.0, slower),
+        (share, 0.0),
+        (share, -2.0),
+        (1.0, 1.0),
+    ];
+    check(
+        answer,
+        &cases.map(|(share, wanted)| needed(share, wanted, Some(1.0))),
+    )
 }

@@ -1,6 +1,6 @@
 //! What the student's functions find in a run, as tables.
 
-use canopy::profile::{Kind, Pattern, Timeline};
+use canopy::profile::{Pattern, Timeline, kernel_cells};
 use grader::{
     cells,
     table::{Table, count, fixed, left, percent},
@@ -49,8 +49,7 @@ pub fn look(answer: &Lesson05, run: &Run) -> Findings {
     }
 }
 
-/// All of a run, or as many steps from its middle as have about 20,000 spans: a right `totals` may compare each span with
-/// each other one, which would take many minutes for all 750,000 of B.
+/// All of a run, or as many steps from its middle as have about 20,000 spans: a table of all 750,000 of B says no more.
 pub fn few_spans(run: &Run) -> Timeline {
     const ENOUGH: u64 = 20_000;
     let spans = run.timeline.spans.len() as u64;
@@ -63,40 +62,13 @@ pub fn few_spans(run: &Run) -> Timeline {
 
 /// The kernel table of the device's lane, with the columns of nsys.
 pub fn kernel_table(answer: &Lesson05, timeline: &Timeline) -> Vec<Vec<String>> {
-    let header = [
-        "Time (%)",
-        "Total Time (ns)",
-        "Instances",
-        "Category",
-        "Operation",
-    ];
-    let mut cells = vec![header.map(String::from).to_vec()];
     let device: Vec<_> = timeline
         .spans
         .iter()
         .filter(|s| timeline.lanes[s.lane].device)
         .cloned()
         .collect();
-    let all: u64 = device.iter().map(|s| s.end - s.start).sum();
-    for total in (answer.totals)(&device) {
-        let copy = device
-            .iter()
-            .any(|s| s.name == total.name && s.kind == Kind::Copy);
-        let percent = 100.0 * total.own as f64 / all.max(1) as f64;
-        let (category, name) = if copy {
-            ("MEMORY_OPER", "[CUDA memcpy Host-to-Device]".to_owned())
-        } else {
-            ("CUDA_KERNEL", total.name)
-        };
-        cells.push(vec![
-            format!("{percent:.1}"),
-            total.own.to_string(),
-            total.calls.to_string(),
-            category.into(),
-            name,
-        ]);
-    }
-    cells
+    kernel_cells(&device, &(answer.totals)(&device))
 }
 
 /// The cells as CSV.

@@ -9,6 +9,8 @@ use anyhow::{Context, Result, ensure};
 
 pub use read::copy_share;
 
+use super::{Kind, Span, Total};
+
 /// An activity of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
@@ -106,6 +108,38 @@ impl KernelTable {
         let all: f64 = self.rows.iter().map(|r| r.ns).sum();
         (all > 0.0).then(|| self.time(Activity::Copy) / all)
     }
+}
+
+/// The cells of a device's kernel table with the columns of nsys, from its spans and their [`Total`]s. A span within another
+/// one counts once: the times are self times, so that the percentages add up to 100.
+pub fn kernel_cells(device: &[Span], totals: &[Total]) -> Vec<Vec<String>> {
+    let header = [
+        "Time (%)",
+        "Total Time (ns)",
+        "Instances",
+        "Category",
+        "Operation",
+    ];
+    let all: u64 = totals.iter().map(|t| t.own).sum();
+    let row = |total: &Total| {
+        let copy = device
+            .iter()
+            .any(|s| s.name == total.name && s.kind == Kind::Copy);
+        let (category, name) = if copy {
+            ("MEMORY_OPER", "[CUDA memcpy Host-to-Device]")
+        } else {
+            ("CUDA_KERNEL", total.name.as_str())
+        };
+        vec![
+            format!("{:.1}", 100.0 * total.own as f64 / all.max(1) as f64),
+            total.own.to_string(),
+            total.calls.to_string(),
+            category.into(),
+            name.into(),
+        ]
+    };
+    let header = header.map(String::from).to_vec();
+    std::iter::once(header).chain(totals.iter().map(row)).collect()
 }
 
 /// The cells of a CSV file, line by line; lines may differ in length. Blank lines are left out.

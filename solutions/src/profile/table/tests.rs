@@ -90,6 +90,28 @@ Time(%),Time,Calls,Avg,Min,Max,Name
 }
 
 #[test]
+fn percentages_of_nested_spans_add_up_to_100() {
+    let device = [
+        Span::new("update", Kind::Kernel, 1, 0, 600),
+        Span::new("add", Kind::Kernel, 1, 100, 300),
+        Span::new("add", Kind::Kernel, 1, 300, 400),
+        Span::new("to device", Kind::Copy, 1, 700, 900),
+    ];
+    let cells = kernel_cells(&device, &crate::profile::totals(&device));
+    let column = |line: &Vec<String>| [line[0].clone(), line[1].clone(), line[4].clone()];
+    let shown: Vec<_> = cells.iter().skip(1).map(column).collect();
+    assert_eq!(
+        shown,
+        [
+            ["37.5", "300", "add"],
+            ["37.5", "300", "update"],
+            ["25.0", "200", "[CUDA memcpy Host-to-Device]"]
+        ]
+    );
+    assert_eq!(copy_share(&cells), Some(0.25));
+}
+
+#[test]
 fn errors_name_the_row() {
     let said = |text: &str| format!("{:#}", KernelTable::parse(text).unwrap_err());
     assert!(said("").contains("nsys stats"));

@@ -1,0 +1,40 @@
+//! A refusal that carries the results of every input of a check, so that mistakes which give one of them alike are told
+//! apart.
+
+use grader::{Finding, Values, Verdict, Wrong};
+
+/// Refuses the result for `input`. `lines` are shown; `all` are the results that a known mistake must give as well for its
+/// cause to be reported.
+pub fn refuse(input: String, what: &str, lines: Vec<String>, all: Vec<f64>) -> Verdict {
+    let shape = [all.len()];
+    Err(Finding::Wrong(Box::new(Wrong {
+        input,
+        what: what.to_owned(),
+        got: Some(Values::tensor(all, &shape, "f64")),
+        lines,
+    })))
+}
+
+/// Expected and got, one line each.
+pub fn two(expected: impl std::fmt::Display, got: impl std::fmt::Display) -> Vec<String> {
+    vec![format!("expected  {expected}"), format!("got       {got}")]
+}
+
+/// Whether `got` is `expected` but for rounding.
+pub fn near(got: f64, expected: f64) -> bool {
+    got == expected || (got - expected).abs() <= 1e-9 * expected.abs()
+}
+
+/// Two numbers with as many digits as they need to differ.
+pub fn apart(expected: f64, got: f64) -> Vec<String> {
+    let digits = |n: usize| [expected, got].map(|v| format!("{v:.n$e}"));
+    let enough = (3..=15).map(digits).find(|[a, b]| a != b);
+    let plain = |v: f64| (1e-3..1e7).contains(&v.abs()) && (v - v.round()).abs() < 1e-12;
+    let texts = match enough {
+        _ if plain(expected) && plain(got) => [expected, got].map(|v| format!("{v:.0}")),
+        Some(_) if (grader::number(expected) != grader::number(got)) => [expected, got].map(grader::number),
+        Some(texts) => texts,
+        None => [expected, got].map(grader::number),
+    };
+    two(&texts[0], &texts[1])
+}
