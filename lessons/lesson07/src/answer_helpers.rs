@@ -53,6 +53,23 @@ pub fn last_rate(cycle: &OneCycle) -> f64 {
     cycle.max / cycle.first_divisor / cycle.last_divisor
 }
 
+/// A cycle by phases between its turning points: `(end of the phase, rate and momentum at its start and end)`.
+pub fn cycle_of(cycle: &OneCycle, step: u64, phases: &[(f64, [f64; 2], [f64; 2])]) -> Option<(f64, f64)> {
+    if step >= cycle.total {
+        return None;
+    }
+    let (step, mut from) = (step as f64, 0.0);
+    for (i, &(to, a, b)) in phases.iter().enumerate() {
+        if step <= to || i + 1 == phases.len() {
+            let bend = half_cosine((step - from) / (to - from));
+            let [rate, momentum] = [0, 1].map(|k| a[k] + (b[k] - a[k]) * bend);
+            return Some((rate, momentum));
+        }
+        from = to;
+    }
+    None
+}
+
 /// What a range test may do differently.
 #[derive(Clone, Copy)]
 pub struct Test {
@@ -68,16 +85,26 @@ pub struct Test {
     pub mixed: bool,
     /// Compares with the first loss, not the least.
     pub first: bool,
+    /// Compares with the smoothed loss of the step before.
+    pub previous: bool,
+    /// Compares with the least single loss.
+    pub least_single: bool,
+    /// Diverges already at the limit.
+    pub at_limit: bool,
+    /// Continues with the corrected mean.
+    pub fed_back: bool,
+    /// The least loss is 0 at first.
+    pub least_0: bool,
     /// Breaks at so much more, not so many times more.
     pub adds: bool,
     /// Keeps the step that broke.
     pub keeps: bool,
     /// Detects a loss that is NaN.
     pub finite: bool,
+    /// Detects only NaN.
+    pub only_nan: bool,
     /// Ends there.
     pub stops: bool,
-    /// Reports that the loss diverged.
-    pub says: bool,
     /// Where on the smoothed losses the suggestion is.
     pub pick: fn(&[f64]) -> Option<usize>,
 }
@@ -89,11 +116,16 @@ pub const TEST: Test = Test {
     raw: false,
     mixed: false,
     first: false,
+    previous: false,
+    least_single: false,
+    at_limit: false,
+    fed_back: false,
+    least_0: false,
     adds: false,
     keeps: false,
     finite: true,
+    only_nan: false,
     stops: true,
-    says: true,
     pick: valley,
 };
 
@@ -105,7 +137,8 @@ pub fn tested(
     test: Test,
 ) -> RangeFound {
     let beta = if test.swapped { 1.0 - smoothing } else { smoothing };
-    let (mut mean, mut left, mut least) = (0.0, 1.0, f64::INFINITY);
+    let (mut mean, mut left) = (0.0, 1.0);
+    let mut least = if test.least_0 { 0.0 } else { f64::INFINITY };
     let (mut kept, mut losses, mut broke) = (Vec::new(), Vec::new(), false);
     for &rate in rates {
         let x = train(rate);
@@ -114,10 +147,15 @@ pub fn tested(
         left *= beta;
         let gone = if test.from_0 { before } else { left };
         let smooth = if test.unbiased { mean / (1.0 - gone) } else { mean };
+        if test.fed_back {
+            mean = smooth;
+        }
         let seen = if test.raw || test.mixed { x } else { smooth };
         let limit = if test.adds { breaks + least } else { breaks * least };
-        let breaks_here = (test.finite && !seen.is_finite()) || seen > limit;
-        broke |= breaks_here && test.says;
+        let odd = if test.only_nan { seen.is_nan() } else { !seen.is_finite() };
+        let high = seen > limit || (test.at_limit && seen == limit && least.is_finite());
+        let breaks_here = (test.finite && odd) || high;
+        broke |= breaks_here;
         if breaks_here && test.keeps {
             kept.push(rate);
             losses.push(smooth);
@@ -127,8 +165,16 @@ pub fn tested(
         }
         least = if test.first && least.is_finite() {
             least
+        } else if test.previous {
+            smooth
         } else {
-            least.min(if test.mixed { smooth } else { seen })
+            least.min(if test.mixed {
+                smooth
+            } else if test.least_single {
+                x
+            } else {
+                seen
+            })
         };
         kept.push(rate);
         losses.push(smooth);
@@ -140,6 +186,28 @@ pub fn tested(
         suggestion,
         broke,
     }
+}
+
+/// The result of a right range test, and the single losses.
+pub fn watched(
+    rates: &[f64],
+    smoothing: f64,
+    breaks: f64,
+    train: &mut dyn FnMut(f64) -> f64,
+) -> (RangeFound, Vec<f64>) {
+    let mut single = Vec::new();
+    let found = (REFERENCE.range_test)(rates, smoothing, breaks, &mut |rate| {
+        let loss = train(rate);
+        single.push(loss);
+        loss
+    });
+    (found, single)
+}
+
+/// Start and length of the first longest fall.
+pub fn longest(losses: &[f64]) -> Option<(usize, usize)> {
+    let falls = falls(losses).into_iter().rev();
+    falls.max_by_key(|fall| fall.1).filter(|fall| fall.1 > 1)
 }
 
 /// Start and length of the falls of some losses; a loss that does not fall is a fall of 1.
@@ -180,6 +248,26 @@ pub fn lars_by(
     Ok(())
 }
 
+/// LARS with the ratio and decay for the parameters that `scaled` says, and plain steps for the others.
+pub fn lars_if(
+    (params, grads, velocities): (&[Var], &[Tensor], &[Var]),
+    lr: f64,
+    config: &LarsConfig,
+    scaled: impl Fn(&Tensor) -> bool,
+) -> Result<()> {
+    for i in 0..params.len() {
+        let one = (&params[i..=i], &grads[i..=i], &velocities[i..=i]);
+        if config.vectors || scaled(params[i].as_tensor()) {
+            let all = LarsConfig { vectors: true, ..config.clone() };
+            (REFERENCE.lars_step)(one.0, one.1, one.2, lr, &all)?;
+        } else {
+            let none = LarsConfig { weight_decay: 0.0, ..config.clone() };
+            lars_by(one, &none, |_, _, _| 1.0, moved(lr, config.momentum))?;
+        }
+    }
+    Ok(())
+}
+
 /// The ratio as in a right answer.
 pub fn trusted(trust: f64) -> impl Fn(f64, f64, f64) -> f64 {
     move |w, g, decay| {
@@ -205,26 +293,57 @@ pub fn moved(
 /// What a wrong LAMB does differently.
 #[derive(Clone, Copy)]
 pub struct Twist {
-    pub corrects: bool,
+    /// Corrects the bias of the mean.
+    pub corrects_mean: bool,
+    /// Corrects the bias of the square.
+    pub corrects_square: bool,
     pub eps_inside: bool,
+    /// Adds ε before the correction.
+    pub eps_early: bool,
+    /// The share of the new square is in the square.
+    pub share_squared: bool,
+    /// Does not take the root.
+    pub no_root: bool,
     pub decays_after: bool,
+    /// Measures the direction before the decay, and adds the decay before the ratio.
+    pub measures_before: bool,
+    pub decays_gradient: bool,
+    /// Decays vectors as well.
+    pub decays_vectors: bool,
     pub keeps: bool,
+    /// Uses the moments of the step before.
+    pub late: bool,
     pub count_each: bool,
     pub counts: bool,
+    /// Corrects as if each step were the first.
+    pub always_first: bool,
     /// Measures vectors as well.
     pub vectors: bool,
+    pub adds: bool,
+    pub norm: fn(&Tensor) -> Result<f64>,
     /// ‖w‖, ‖r‖, ‖g‖ to what the step is multiplied by.
     pub ratio: fn(f64, f64, f64) -> f64,
 }
 
 pub const LAMB: Twist = Twist {
-    corrects: true,
+    corrects_mean: true,
+    corrects_square: true,
     eps_inside: false,
+    eps_early: false,
+    share_squared: false,
+    no_root: false,
     decays_after: false,
+    measures_before: false,
+    decays_gradient: false,
+    decays_vectors: true,
     keeps: true,
+    late: false,
     count_each: false,
     counts: true,
+    always_first: false,
     vectors: true,
+    adds: false,
+    norm,
     ratio: |w, r, _| if w > 0.0 && r > 0.0 { w / r } else { 1.0 },
 };
 
@@ -240,24 +359,50 @@ pub fn twisted(
     for (i, (p, g)) in params.iter().zip(grads).enumerate() {
         state.step += u64::from(twist.count_each);
         let w = p.as_detached_tensor();
-        let m = ((state.mean[i].as_detached_tensor() * c.beta1)? + (g * (1.0 - c.beta1))?)?;
-        let v = ((state.square[i].as_detached_tensor() * c.beta2)? + (g.sqr()? * (1.0 - c.beta2))?)?;
-        let t = state.step as f64;
-        let [c1, c2] = [c.beta1, c.beta2].map(|b| if twist.corrects { 1.0 - b.powf(t) } else { 1.0 });
-        let below = if twist.eps_inside {
-            ((&v / c2)? + c.eps)?.sqrt()?
+        let decay = if twist.decays_vectors || w.rank() > 1 {
+            (&w * c.weight_decay)?
         } else {
-            ((&v / c2)?.sqrt()? + c.eps)?
+            w.zeros_like()?
         };
-        let adam = ((&m / c1)? / below)?;
-        let decay = (&w * c.weight_decay)?;
-        let mut r = if twist.decays_after {
+        let g = if twist.decays_gradient {
+            &(g + &decay)?
+        } else {
+            g
+        };
+        let square = if twist.share_squared {
+            (g * (1.0 - c.beta2))?.sqr()?
+        } else {
+            (g.sqr()? * (1.0 - c.beta2))?
+        };
+        let before = [&state.mean[i], &state.square[i]].map(|v| v.as_tensor().copy());
+        let m = ((state.mean[i].as_detached_tensor() * c.beta1)? + (g * (1.0 - c.beta1))?)?;
+        let v = ((state.square[i].as_detached_tensor() * c.beta2)? + square)?;
+        let [used_m, used_v] = match (twist.late, before) {
+            (true, [m, v]) => [m?, v?],
+            _ => [m.clone(), v.clone()],
+        };
+        let t = if twist.always_first { 1.0 } else { state.step as f64 };
+        let correction = |corrects: bool, beta: f64| if corrects { 1.0 - beta.powf(t) } else { 1.0 };
+        let c1 = correction(twist.corrects_mean, c.beta1);
+        let c2 = correction(twist.corrects_square, c.beta2);
+        let below = if twist.eps_inside {
+            ((used_v / c2)? + c.eps)?.sqrt()?
+        } else if twist.eps_early {
+            ((used_v.sqrt()? + c.eps)? / c2.sqrt())?
+        } else if twist.no_root {
+            ((used_v / c2)? + c.eps)?
+        } else {
+            ((used_v / c2)?.sqrt()? + c.eps)?
+        };
+        let adam = ((used_m / c1)? / below)?;
+        let mut r = if twist.decays_after || twist.decays_gradient {
             adam
         } else {
             (adam + &decay)?
         };
+        let measured = if twist.measures_before { (&r - &decay)? } else { r.clone() };
         let ratio = if twist.vectors || w.rank() > 1 {
-            (twist.ratio)(norm(&w)?, norm(&r)?, norm(g)?)
+            (twist.ratio)((twist.norm)(&w)?, (twist.norm)(&measured)?, (twist.norm)(g)?)
         } else {
             1.0
         };
@@ -265,6 +410,7 @@ pub fn twisted(
         if twist.decays_after {
             r = (r + decay)?;
         }
+        let lr = if twist.adds { -lr } else { lr };
         p.set(&(w - (r * lr)?)?)?;
         if twist.keeps {
             state.mean[i].set(&m)?;
@@ -272,6 +418,17 @@ pub fn twisted(
         }
     }
     Ok(())
+}
+
+/// The sum of the absolute values.
+pub fn norm_1(t: &Tensor) -> Result<f64> {
+    t.to_dtype(DType::F64)?.abs()?.sum_all()?.to_scalar()
+}
+
+/// The 2-norm of all tensors together.
+pub fn norm_of_all<'a>(list: impl IntoIterator<Item = &'a Tensor>) -> Result<f64> {
+    let norms = list.into_iter().map(norm).collect::<Result<Vec<_>>>()?;
+    Ok(norms.iter().map(|n| n * n).sum::<f64>().sqrt())
 }
 
 /// Gradients of each micro-batch times `share(i)`, added up.

@@ -7,8 +7,10 @@ mod right;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]
 mod stubs;
-#[allow(unused, clippy::todo)]
+#[allow(unused, clippy::needless_range_loop)]
+#[rustfmt::skip]
 mod third_hints;
+mod wrong_lamb;
 mod wrong_loss_along;
 
 use candle_core::{Result, Tensor, Var};

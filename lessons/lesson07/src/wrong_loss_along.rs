@@ -98,3 +98,102 @@ pub fn one_long(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<
         stretched(&(ones / n.sqrt())?, d)
     })
 }
+
+/// Each entry of `d` times length(w)/length(d), with `length` of a matrix as a column or row; vectors stay.
+fn by(w: &Tensor, d: &Tensor, factor: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    if w.rank() < 2 {
+        return d.zeros_like();
+    }
+    let (w, flat) = (w.flatten_from(1)?, d.flatten_from(1)?);
+    flat.broadcast_mul(&factor(&w, &flat)?)?.reshape(d.shape())
+}
+
+/// Lengths, with 1 for 0.
+fn safe(lengths: Tensor) -> Result<Tensor> {
+    &lengths + lengths.eq(0.0)?.to_dtype(lengths.dtype())?
+}
+
+pub fn by_columns(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    let length = |t: &Tensor| t.sqr()?.sum_keepdim(0)?.sqrt();
+    by(w, d, |w, d| length(w)? / safe(length(d)?)?)
+}
+
+pub fn by_last_axis(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    if w.rank() < 2 {
+        return d.zeros_like();
+    }
+    let length = |t: &Tensor| t.sqr()?.sum_keepdim(t.rank() - 1)?.sqrt();
+    d.broadcast_mul(&(length(w)? / safe(length(d)?)?)?)
+}
+
+pub fn by_sums(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    let length = |t: &Tensor| t.abs()?.sum_keepdim(1);
+    by(w, d, |w, d| length(w)? / safe(length(d)?)?)
+}
+
+pub fn upside_down(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    let length = |t: &Tensor| t.sqr()?.sum_keepdim(1)?.sqrt();
+    by(w, d, |w, d| length(d)? / safe(length(w)?)?)
+}
+
+pub fn ones_for_zeros(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    if w.rank() < 2 {
+        return d.zeros_like();
+    }
+    let flat = d.flatten_from(1)?;
+    let zero = flat.sqr()?.sum_keepdim(1)?.eq(0.0)?.to_dtype(flat.dtype())?;
+    stretched(w, &flat.broadcast_add(&zero)?.reshape(d.shape())?)
+}
+
+pub fn zero_weights(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    let length = |t: &Tensor| t.sqr()?.sum_keepdim(1)?.sqrt();
+    by(w, d, |w, d| {
+        let (w, d) = (length(w)?, length(d)?);
+        let factor = (&w / safe(d)?)?;
+        safe(factor)
+    })
+}
+
+pub fn without_w(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
+    let mut looks = walker(p, d, a, f, |_, way, a| way * a)?;
+    looks.drain(..).collect()
+}
+
+pub fn renormalised(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
+    let start = p.iter().map(|p| p.as_tensor().copy()).collect::<Result<Vec<_>>>()?;
+    let losses = a.iter().map(|&a| {
+        for ((p, w), d) in p.iter().zip(&start).zip(d) {
+            let way = stretched(&p.as_tensor().copy()?, d)?;
+            p.set(&(w + (way * a)?)?)?;
+        }
+        f()
+    });
+    let losses = losses.collect();
+    p.iter().zip(&start).try_for_each(|(p, w)| p.set(w))?;
+    losses
+}
+
+pub fn goes_on(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
+    let looks = walker(p, d, a, f, |w, way, a| w + (way * a)?)?;
+    looks.into_iter().collect()
+}
+
+/// Every loss, with the parameters at `place(w, way, α)`, also after one has failed.
+fn walker(
+    p: &[Var],
+    d: &[Tensor],
+    a: &[f64],
+    f: Looks<'_>,
+    place: impl Fn(&Tensor, Tensor, f64) -> Result<Tensor>,
+) -> Result<Vec<Result<f64>>> {
+    let start = p.iter().map(|p| p.as_tensor().copy()).collect::<Result<Vec<_>>>()?;
+    let mut looks = Vec::new();
+    for &a in a {
+        for ((p, w), d) in p.iter().zip(&start).zip(d) {
+            p.set(&place(w, stretched(w, d)?, a)?)?;
+        }
+        looks.push(f());
+    }
+    p.iter().zip(&start).try_for_each(|(p, w)| p.set(w))?;
+    Ok(looks)
+}

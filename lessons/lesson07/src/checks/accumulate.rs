@@ -1,4 +1,4 @@
-use candle_core::{Device, Result, Tensor, Var, bail};
+use candle_core::{DType, Device, Result, Tensor, Var, bail};
 use grader::{Values, Verdict, draw, given};
 
 use super::values;
@@ -69,11 +69,41 @@ fn regression(answer: &Lesson07, sizes: &[usize]) -> Verdict {
     )
 }
 
+pub fn accepts_fractional_and_zero_weights(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let weights = [2.5, 0.0, draw.number(0.25, 0.75), 1.5];
+    let case = given(format!(
+        "micro-batches of weights 2.5, 0, {:.4} and 1.5; gradients in f64 of shapes [] and [2, 1, 2]",
+        weights[2]
+    ));
+    let lists: Vec<Vec<f64>> = (0..4)
+        .map(|_| (0..5).map(|_| draw.number(-1.0, 2.0)).collect())
+        .collect();
+    let got = (answer.accumulated)(&weights, &mut |i| {
+        let (one, four) = lists[i].split_at(1);
+        let one = Tensor::from_slice(one, (), &Device::Cpu)?;
+        Ok(vec![one, Tensor::from_slice(four, (2, 1, 2), &Device::Cpu)?])
+    })?;
+    let total: f64 = weights.iter().sum();
+    let mean = |k: usize| -> f64 {
+        let parts = weights.iter().zip(&lists).map(|(w, list)| w * list[k]);
+        parts.sum::<f64>() / total
+    };
+    let case = case.at_scale(1.0);
+    case.close("number of gradients", got.len(), 2usize)?;
+    case.close("gradient 1", values(&got[0])?, Values::tensor(vec![mean(0)], &[], "f64"))?;
+    let four = Values::tensor((1..5).map(mean).collect(), &[2, 1, 2], "f64");
+    case.close("gradient 2", values(&got[1])?, four)
+}
+
 pub fn calls_gradients_once_for_each_in_order(answer: &Lesson07) -> Verdict {
     let count = draw().whole(3, 5);
-    let case = given(format!("{count} micro-batches of weight 1.5"));
+    let mut weights = vec![1.5; count];
+    // Also the one that does not count.
+    weights[count - 1] = 0.0;
+    let case = given(format!("{count} micro-batches of weights {weights:?}"));
     let mut asked: Vec<usize> = Vec::new();
-    (answer.accumulated)(&vec![1.5; count], &mut |i| {
+    (answer.accumulated)(&weights, &mut |i| {
         asked.push(i);
         Ok(vec![Tensor::new(&[1.0f32, 2.0], &Device::Cpu)?])
     })?;
@@ -81,14 +111,53 @@ pub fn calls_gradients_once_for_each_in_order(answer: &Lesson07) -> Verdict {
     case.close("micro-batches in order", &asked, &expected)
 }
 
+pub fn keeps_only_the_sum(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let count = draw.whole(4, 6);
+    let weights: Vec<f64> = (0..count).map(|i| 4.0 + i as f64).collect();
+    let lists: Vec<Vec<f32>> = (0..count).map(|_| draw.list(3, -1.0, 2.0)).collect();
+    let case = given(format!(
+        "{count} micro-batches of weights {weights:?}; from the third on, the gradients are written into the memory of those before"
+    ));
+    // The first gradients may have become the sum.
+    let reused = Var::zeros(3, DType::F32, &Device::Cpu)?;
+    let got = (answer.accumulated)(&weights, &mut |i| {
+        let new = Tensor::from_slice(&lists[i], 3, &Device::Cpu)?;
+        if i == 0 {
+            return Ok(vec![new]);
+        }
+        reused.set(&new)?;
+        Ok(vec![reused.as_detached_tensor()])
+    })?;
+    let total: f64 = weights.iter().sum();
+    let mean = |k: usize| -> f64 {
+        let parts = weights.iter().zip(&lists).map(|(w, list)| w * f64::from(list[k]));
+        parts.sum::<f64>() / total
+    };
+    let case = case.at_scale(1.0);
+    case.close("number of gradients", got.len(), 1usize)?;
+    let expected = Values::tensor((0..3).map(mean).collect(), &[3], "f32");
+    case.close("gradient", values(&got[0])?, expected)
+}
+
 pub fn returns_errors_of_gradients(answer: &Lesson07) -> Verdict {
-    let bad = draw().whole(0, 3);
+    let bad = draw().whole(1, 2);
     let case = given(format!("4 micro-batches, the gradients of number {bad} fail"));
+    let mut calls = 0usize;
     let got = (answer.accumulated)(&[3.0; 4], &mut |i| {
+        calls += 1;
         if i == bad {
             bail!("out of memory");
         }
         Ok(vec![Tensor::new(&[1.0f32, 2.0], &Device::Cpu)?])
     });
-    case.require("result", got.is_err(), "Ok")
+    match got {
+        Ok(_) => case.require("result, the error expected", false, "Ok")?,
+        Err(e) => {
+            let said = e.to_string();
+            let own = said.contains("out of memory");
+            case.require("result, the error \"out of memory\" expected", own, said)?;
+        }
+    }
+    case.close("calls of `gradients`", calls, bad + 1)
 }

@@ -3,11 +3,12 @@ use grader::{Draw, Values, Verdict, draw, given};
 
 use crate::Lesson07;
 
-/// A cycle whose rise ends at a whole step, unless `between`.
-fn cycle(draw: &mut Draw, between: bool) -> OneCycle {
+/// A cycle whose rise ends at a whole step; `total` is a multiple of 10.
+fn cycle(draw: &mut Draw) -> OneCycle {
     let total = 10 * draw.whole(2, 5) as u64;
     OneCycle {
-        rising: if between { 0.3 + 0.5 / total as f64 } else { 0.3 },
+        // Not the default, 0.3.
+        rising: [0.2, 0.4, 0.6][draw.whole(0, 2)],
         first_divisor: draw.number(5.0, 30.0),
         last_divisor: draw.number(50.0, 2000.0),
         least_momentum: draw.number(0.8, 0.86),
@@ -16,51 +17,86 @@ fn cycle(draw: &mut Draw, between: bool) -> OneCycle {
     }
 }
 
+fn peak(cycle: &OneCycle) -> u64 {
+    (cycle.rising * cycle.total as f64).round() as u64 - 1
+}
+
 pub fn starts_with_low_rate_and_high_momentum(answer: &Lesson07) -> Verdict {
-    check(answer, &cycle(&mut draw(), false), 0..1)
+    check(answer, &cycle(&mut draw()), 0..1)
 }
 
 pub fn turns_at_the_peak_rate(answer: &Lesson07) -> Verdict {
-    let cycle = cycle(&mut draw(), false);
-    let top = cycle.total * 3 / 10 - 1;
+    let cycle = cycle(&mut draw());
+    let top = peak(&cycle);
     check(answer, &cycle, top - 1..top + 2)
 }
 
 pub fn ends_at_the_final_rate(answer: &Lesson07) -> Verdict {
-    let cycle = cycle(&mut draw(), false);
+    let cycle = cycle(&mut draw());
     check(answer, &cycle, cycle.total - 1..cycle.total)
 }
 
 pub fn follows_half_cosines(answer: &Lesson07) -> Verdict {
-    let cycle = cycle(&mut draw(), false);
+    let cycle = cycle(&mut draw());
     check(answer, &cycle, 0..cycle.total)
 }
 
 pub fn peaks_between_two_steps(answer: &Lesson07) -> Verdict {
-    let cycle = cycle(&mut draw(), true);
-    check(answer, &cycle, 0..cycle.total)
+    let cycle = cycle(&mut draw());
+    let rising = cycle.rising + 0.7 / cycle.total as f64;
+    let between = OneCycle { rising, ..cycle };
+    check(answer, &between, 0..between.total)
+}
+
+pub fn accepts_the_shortest_phases(answer: &Lesson07) -> Verdict {
+    let cycle = cycle(&mut draw());
+    // rising·total is 2, the smallest; then it is almost total.
+    for (total, rising) in [(4, 0.5), (8, 0.25), (4, 0.95)] {
+        let cycle = OneCycle { total, rising, ..cycle.clone() };
+        check(answer, &cycle, 0..total)?;
+    }
+    Ok(())
 }
 
 pub fn is_none_past_its_end(answer: &Lesson07) -> Verdict {
-    let cycle = cycle(&mut draw(), false);
-    let steps = [cycle.total, cycle.total + 7];
-    let case = given(format!(
-        "steps {steps:?} of a cycle of {}: how many are Some",
-        cycle.total
-    ));
-    let some = steps
-        .iter()
-        .filter(|&&step| (answer.one_cycle)(&cycle, step).is_some());
-    case.close("steps with a rate", some.count(), 0usize)
+    let cycle = cycle(&mut draw());
+    for step in [cycle.total, cycle.total + 7, 1 << 40] {
+        let case = given(format!("step {step} of {}", shown(&cycle)));
+        let got = (answer.one_cycle)(&cycle, step);
+        let said = got.map_or(String::new(), |(rate, momentum)| {
+            format!("Some(({}, {}))", grader::number(rate), grader::number(momentum))
+        });
+        case.require("rate and momentum, None expected", got.is_none(), said)?;
+    }
+    Ok(())
+}
+
+fn shown(c: &OneCycle) -> String {
+    let number = grader::number;
+    format!(
+        "a cycle of total {}, rising {}, max {}, first_divisor {}, last_divisor {}, momentum {} to {}",
+        c.total,
+        number(c.rising),
+        number(c.max),
+        number(c.first_divisor),
+        number(c.last_divisor),
+        number(c.least_momentum),
+        number(c.greatest_momentum)
+    )
 }
 
 fn check(answer: &Lesson07, cycle: &OneCycle, steps: std::ops::Range<u64>) -> Verdict {
-    let case = given(format!(
-        "steps {steps:?} of {cycle:?}: a row [rate, momentum] for each"
-    ));
+    let which = if steps.end == steps.start + 1 {
+        format!("step {}", steps.start)
+    } else {
+        format!("steps {} to {}", steps.start, steps.end - 1)
+    };
+    let case = given(format!("{which} of {}; a row [rate, momentum] for each", shown(cycle)));
     let (mut got, mut expected) = (Vec::new(), Vec::new());
     for step in steps.clone() {
-        let (rate, momentum) = (answer.one_cycle)(cycle, step).unwrap_or((f64::NAN, f64::NAN));
+        let Some((rate, momentum)) = (answer.one_cycle)(cycle, step) else {
+            return case.require(&format!("rate and momentum of step {step}"), false, "None");
+        };
         got.extend([rate, momentum]);
         expected.extend(long_way(cycle, step as f64));
     }

@@ -4,7 +4,12 @@ use grader::{Case, Draw, Values, Verdict, draw, given};
 use super::values;
 use crate::Lesson07;
 
-const SHAPES: [&[usize]; 3] = [&[3, 4], &[5], &[2, 2, 3]];
+const SHAPES: [&[usize]; 5] = [&[3, 4], &[5], &[2, 2, 3], &[3, 1], &[]];
+
+/// The parameters with at least two axes.
+const WEIGHTS: [usize; 3] = [0, 2, 3];
+/// The parameters with at most one.
+const VECTORS: [usize; 2] = [1, 4];
 
 struct Place {
     params: Vec<Var>,
@@ -15,15 +20,27 @@ struct Place {
 }
 
 impl Place {
+    /// Filters of very different lengths. With `empty`, each first filter of the directions and each second one of the
+    /// weights is zero.
     fn new(draw: &mut Draw, empty: bool) -> Result<Self> {
         let (mut params, mut directions, mut start, mut ways) = (vec![], vec![], vec![], vec![]);
         for shape in SHAPES {
-            let count = shape.iter().product();
-            let (w, mut d) = (draw.list(count, -0.5, 1.5), draw.list(count, -2.0, 1.0));
-            if empty {
-                let filter = count / shape[0];
-                d[..filter].fill(0.0);
+            let count: usize = shape.iter().product();
+            let (mut w, mut d) = (draw.list(count, -0.5, 1.5), draw.list(count, -2.0, 1.0));
+            let size = count / shape.first().copied().unwrap_or(1);
+            for (i, (w, d)) in w.chunks_mut(size).zip(d.chunks_mut(size)).enumerate() {
+                // Never short by chance.
+                (w[0], d[0]) = (1.5 + i as f32, -2.0);
+                w.iter_mut().for_each(|x| *x *= [1.0, 4.0, 0.25][i % 3]);
+                d.iter_mut().for_each(|x| *x *= [1.0, 0.0625, 2.0][i % 3]);
+                if empty && i == 0 {
+                    d.fill(0.0);
+                } else if empty && i == 1 {
+                    w.fill(0.0);
+                }
             }
+            // Only the same bits are the same as these.
+            w[count - 1] = -0.0;
             params.push(Var::from_slice(&w, shape, &Device::Cpu)?);
             directions.push(Tensor::from_slice(&d, shape, &Device::Cpu)?);
             start.push(w.iter().map(|&x| f64::from(x)).collect());
@@ -39,7 +56,7 @@ impl Place {
 
     fn given(&self, alphas: &[f64], more: &str) -> Case {
         given(format!(
-            "parameters [3, 4], [5] and [2, 2, 3], alphas {alphas:?}{more}; the first filter is {:.3?}, its direction {:.3?}",
+            "parameters [3, 4], [5], [2, 2, 3], [3, 1] and []; alphas {alphas:?}{more}; the first filter is {:?}, its direction {:?}",
             &self.start[0][..4],
             &self.ways[0][..4]
         ))
@@ -98,14 +115,16 @@ impl Place {
 
     fn check_bits(&self, case: &Case) -> Verdict {
         for (i, (param, start)) in self.params.iter().zip(&self.start).enumerate() {
-            let off = values(param)?
-                .numbers
-                .iter()
-                .zip(start)
-                .filter(|(a, b)| a != b)
-                .count();
-            let said = format!("{off} of {} numbers are others than before", start.len());
-            case.require(&format!("parameter {} afterwards", i + 1), off == 0, said)?;
+            let now = values(param)?.numbers;
+            let pairs = || now.iter().zip(start);
+            let same = pairs().all(|(a, b)| a.to_bits() == b.to_bits());
+            let near = pairs().all(|(a, b)| (a - b).abs() < 0.01);
+            let said = if near {
+                "equal up to rounding, but not bit-identical"
+            } else {
+                "moved away from where it was"
+            };
+            case.require(&format!("parameter {} afterwards", i + 1), same, said)?;
         }
         Ok(())
     }
@@ -116,7 +135,7 @@ pub fn normalises_each_filter(answer: &Lesson07) -> Verdict {
     let (place, alphas) = (Place::new(&mut draw, false)?, [0.75]);
     let case = place.given(&alphas, "");
     let seen = place.walk(answer, &alphas)?;
-    place.check(&case, &seen, &alphas, &[0, 2])
+    place.check(&case, &seen, &alphas, &WEIGHTS)
 }
 
 pub fn starts_every_step_at_the_weights(answer: &Lesson07) -> Verdict {
@@ -124,23 +143,23 @@ pub fn starts_every_step_at_the_weights(answer: &Lesson07) -> Verdict {
     let (place, alphas) = (Place::new(&mut draw, false)?, [-0.5, 0.0, 0.25, 1.0]);
     let case = place.given(&alphas, "");
     let seen = place.walk(answer, &alphas)?;
-    place.check(&case, &seen, &alphas, &[0, 2])
+    place.check(&case, &seen, &alphas, &WEIGHTS)
 }
 
 pub fn leaves_vectors_unchanged(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, false)?, [0.5]);
-    let case = place.given(&alphas, "; the second one, a vector, is looked at");
+    let case = place.given(&alphas, "; those with at most one axis are compared");
     let seen = place.walk(answer, &alphas)?;
-    place.check(&case, &seen, &alphas, &[1])
+    place.check(&case, &seen, &alphas, &VECTORS)
 }
 
 pub fn accepts_a_filter_of_zeros(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, true)?, [0.5]);
-    let case = place.given(&alphas, "; each first filter of the directions is 0");
+    let case = place.given(&alphas, "; each first filter of the directions is 0, and each second one of the weights");
     let seen = place.walk(answer, &alphas)?;
-    place.check(&case, &seen, &alphas, &[0, 2])
+    place.check(&case, &seen, &alphas, &WEIGHTS)
 }
 
 pub fn returns_the_losses_in_order(answer: &Lesson07) -> Verdict {
@@ -149,7 +168,7 @@ pub fn returns_the_losses_in_order(answer: &Lesson07) -> Verdict {
     let alphas = [0.5, -1.0, 0.0, 2.0, 1.0];
     let case = place.given(
         &alphas,
-        ", the loss being the sum of the first parameter's squares",
+        "; the loss is the sum of the squares of the first parameter",
     );
     let got = (answer.loss_along)(&place.params, &place.directions, &alphas, &mut || {
         let numbers = values(&place.params[0])?.numbers;
@@ -175,8 +194,8 @@ pub fn restores_parameters_bit_identically(answer: &Lesson07) -> Verdict {
 pub fn restores_parameters_after_an_error(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, false)?, [0.3, 0.6, 0.9]);
-    let case = place.given(&alphas, ", the second loss failing");
-    let mut looks = 0;
+    let case = place.given(&alphas, "; the second loss fails");
+    let mut looks = 0usize;
     let got = (answer.loss_along)(&place.params, &place.directions, &alphas, &mut || {
         looks += 1;
         if looks == 2 {
@@ -184,6 +203,27 @@ pub fn restores_parameters_after_an_error(answer: &Lesson07) -> Verdict {
         }
         Ok(1.0)
     });
+    match got {
+        Ok(_) => case.require("result, the error expected", false, "Ok")?,
+        Err(e) => {
+            let said = e.to_string();
+            let own = said.contains("out of memory");
+            case.require("result, the error \"out of memory\" expected", own, said)?;
+        }
+    }
     place.check_bits(&case)?;
-    case.require("result", got.is_err(), "Ok")
+    case.close("calls of loss", looks, 2usize)
+}
+
+pub fn accepts_no_alphas(answer: &Lesson07) -> Verdict {
+    let place = Place::new(&mut draw(), false)?;
+    let case = place.given(&[], "");
+    let mut looks = 0usize;
+    let got = (answer.loss_along)(&place.params, &place.directions, &[], &mut || {
+        looks += 1;
+        Ok(1.0)
+    })?;
+    case.close("number of losses", got.len(), 0usize)?;
+    case.close("calls of loss", looks, 0usize)?;
+    place.check_bits(&case)
 }

@@ -17,7 +17,8 @@ fn run(answer: &Lesson07, losses: &[f64], smoothing: f64, breaks: f64) -> Ran {
     let rates: Vec<f64> = (0..losses.len()).map(|i| 1e-3 * factor.powi(i as i32)).collect();
     let shown: Vec<String> = losses.iter().map(|&l| grader::number(l)).collect();
     let case = given(format!(
-        "rates 0.001 times powers of {factor:.4}, losses [{}], smoothing {smoothing:.3}, breaks {breaks}",
+        "{} rates, 0.001 times powers of {factor:.4}; losses [{}]; smoothing {smoothing:.3}, breaks {breaks}",
+        rates.len(),
         shown.join(", ")
     ));
     let mut asked = Vec::new();
@@ -30,6 +31,36 @@ fn run(answer: &Lesson07, losses: &[f64], smoothing: f64, breaks: f64) -> Ran {
         rates,
         asked,
         found,
+    }
+}
+
+impl Ran {
+    /// That the test kept these smoothed losses and their rates, and took one more step if it `broke`.
+    fn check(&self, kept: &[f64], broke: bool) -> Verdict {
+        let rates = &self.rates[..kept.len()];
+        self.case.close("losses", &self.found.losses, &kept.to_vec())?;
+        self.case
+            .close("rates of the result", &self.found.rates, &rates.to_vec())?;
+        let steps = kept.len() + usize::from(broke);
+        self.case.close("number of steps", self.asked.len(), steps)?;
+        self.case
+            .require("broke", self.found.broke == broke, self.found.broke.to_string())
+    }
+
+    fn suggests(&self, expected: Option<usize>) -> Verdict {
+        let (got, expected) = (self.found.suggestion, expected.map(|at| self.rates[at]));
+        match (got, expected) {
+            (Some(got), Some(expected)) => self.case.close("suggestion", got, expected),
+            (None, None) => Ok(()),
+            (None, Some(expected)) => {
+                let what = format!("suggestion, {} expected", grader::number(expected));
+                self.case.require(&what, false, "None")
+            }
+            (Some(got), None) => {
+                let said = format!("Some({})", grader::number(got));
+                self.case.require("suggestion, None expected", false, said)
+            }
+        }
     }
 }
 
@@ -57,18 +88,22 @@ pub fn tries_every_rate(answer: &Lesson07) -> Verdict {
     let losses: Vec<f64> = (0..count).map(|i| 2.0 - 0.1 * i as f64).collect();
     let ran = run(answer, &losses, 0.5, 4.0);
     ran.case.close("rates of the steps", &ran.asked, &ran.rates)?;
-    ran.case
-        .close("rates of the result", &ran.found.rates, &ran.rates)?;
-    ran.case
-        .require("broke", !ran.found.broke, "true, although nothing diverged")
+    ran.check(&smoothed(&losses, 0.5), false)
+}
+
+pub fn accepts_no_rates(answer: &Lesson07) -> Verdict {
+    let ran = run(answer, &[], 0.5, 4.0);
+    ran.check(&[], false)?;
+    ran.suggests(None)
 }
 
 pub fn stops_when_the_smoothed_loss_diverges(answer: &Lesson07) -> Verdict {
-    // A single leap is smoothed away; twice the least smoothed loss is less than twice the first, and that less than 2
-    // more: each ends the test elsewhere. The last losses would go on.
-    let high = draw().number(0.9, 1.2);
-    let mut losses = vec![0.4, 0.3, 0.1, 0.08, 0.06, 0.19, 0.05, 0.3];
-    losses.extend([high, high, 4.0 * high, 0.01, 0.01]);
+    // A single leap is smoothed away. Then the loss climbs slowly, so that the test ends elsewhere if the limit is twice the
+    // first smoothed loss, twice the one before, twice the least single loss, or 2 more. The last losses would go on.
+    let high = draw().number(0.95, 1.05);
+    let mut losses = vec![0.8, 0.6, 0.3, 0.2, 0.16, 0.34, 0.12, 0.3, 0.36, 0.45, 0.55, 0.7, 0.9];
+    losses.extend([1.1, 1.4, 1.8, 2.4, 3.0, 4.0].map(|l| l * high));
+    losses.extend([0.01, 0.01]);
     let (beta, breaks) = (0.7, 2.0);
     let smooth = smoothed(&losses, beta);
     let mut least = f64::INFINITY;
@@ -77,28 +112,29 @@ pub fn stops_when_the_smoothed_loss_diverges(answer: &Lesson07) -> Verdict {
         least = least.min(smooth[kept]);
         kept += 1;
     }
-    let ran = run(answer, &losses, beta, breaks);
-    ran.case
-        .close("losses", &ran.found.losses, &smooth[..kept].to_vec())?;
-    ran.case.close(
-        "rates of the result",
-        &ran.found.rates,
-        &ran.rates[..kept].to_vec(),
-    )?;
-    ran.case.close("number of steps", ran.asked.len(), kept + 1)?;
-    ran.case.require("broke", ran.found.broke, "false")
+    run(answer, &losses, beta, breaks).check(&smooth[..kept], true)
+}
+
+pub fn continues_exactly_at_the_limit(answer: &Lesson07) -> Verdict {
+    // Without smoothing, and in powers of two, nothing is rounded.
+    let size = [0.5, 1.0, 2.0][draw().whole(0, 2)];
+    let losses = [1.0, 4.0, 0.5, 2.0, 0.25].map(|l| l * size);
+    run(answer, &losses, 0.0, 4.0).check(&losses, false)?;
+    // The loss diverges at the last rate.
+    let losses = [1.0, 0.5, 2.0, 2.5].map(|l| l * size);
+    run(answer, &losses, 0.0, 4.0).check(&losses[..3], true)
 }
 
 pub fn stops_at_a_non_finite_loss(answer: &Lesson07) -> Verdict {
     let good = draw().whole(2, 5);
-    for odd in [f64::NAN, f64::INFINITY] {
-        let mut losses: Vec<f64> = (0..good).map(|i| 2.0 - 0.2 * i as f64).collect();
-        losses.extend([odd, 1.0, 1.0]);
-        let ran = run(answer, &losses, 0.5, 4.0);
-        ran.case
-            .close("losses", &ran.found.losses, &smoothed(&losses[..good], 0.5))?;
-        ran.case.close("number of steps", ran.asked.len(), good + 1)?;
-        ran.case.require("broke", ran.found.broke, "false")?;
+    for good in [good, 0] {
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let mut losses: Vec<f64> = (0..good).map(|i| 2.0 - 0.2 * i as f64).collect();
+            losses.extend([odd, 1.0, 1.0]);
+            let ran = run(answer, &losses, 0.5, 4.0);
+            ran.check(&smoothed(&losses[..good], 0.5), true)?;
+            ran.suggests((good > 0).then_some(good / 3 + good / 6))?;
+        }
     }
     Ok(())
 }
@@ -113,21 +149,40 @@ pub fn suggests_a_rate_on_the_longest_fall(answer: &Lesson07) -> Verdict {
         losses.extend((0..long).map(|i| 8.0 - 0.1 * i as f64));
         losses.extend((0..long).map(|i| 7.5 - 0.3 * i as f64));
         losses.extend([9.0, 5.0]);
-        let ran = run(answer, &losses, 0.0, 100.0);
-        let expected = ran.rates[start + long / 3 + long / 6];
-        ran.case
-            .close("suggestion", ran.found.suggestion.unwrap_or(f64::NAN), expected)?;
+        run(answer, &losses, 0.0, 100.0).suggests(Some(start + long / 3 + long / 6))?;
     }
     Ok(())
 }
 
+pub fn counts_a_fall_that_lasts_to_the_end(answer: &Lesson07) -> Verdict {
+    let long = draw().whole(7, 12);
+    let mut losses = vec![5.0, 4.0, 3.5, 6.0, 5.5];
+    let start = losses.len();
+    losses.extend((0..long).map(|i| 8.0 - 0.2 * i as f64));
+    run(answer, &losses, 0.0, 100.0).suggests(Some(start + long / 3 + long / 6))
+}
+
+pub fn ends_a_fall_at_an_equal_loss(answer: &Lesson07) -> Verdict {
+    let flat = draw().whole(5, 9);
+    let mut losses = vec![9.0, 8.0];
+    losses.extend(vec![7.0; flat]);
+    losses.extend([8.0, 7.5, 6.5, 6.0, 6.5]);
+    run(answer, &losses, 0.0, 100.0).suggests(Some(2 + flat + 1))
+}
+
+pub fn looks_for_the_fall_of_the_smoothed_losses(answer: &Lesson07) -> Verdict {
+    // The smoothed losses fall all the time, while every second single loss rises.
+    let pairs = draw().whole(3, 5);
+    let mut losses = vec![6.0];
+    losses.extend((0..2 * pairs).map(|i| 3.0 - 0.2 * i as f64 + 0.5 * (i % 2) as f64));
+    let long = losses.len();
+    run(answer, &losses, 0.8, 100.0).suggests(Some(long / 3 + long / 6))
+}
+
 pub fn suggests_nothing_without_a_fall(answer: &Lesson07) -> Verdict {
     let first = draw().number(1.0, 2.0);
-    for losses in [vec![first, first, 2.5], vec![first], vec![]] {
-        let ran = run(answer, &losses, 0.0, 4.0);
-        let said = format!("{:?}", ran.found.suggestion);
-        ran.case
-            .require("suggestion", ran.found.suggestion.is_none(), said)?;
+    for losses in [vec![first, first, 2.5], vec![first, 2.1, 2.2, 2.3], vec![first]] {
+        run(answer, &losses, 0.0, 4.0).suggests(None)?;
     }
     Ok(())
 }

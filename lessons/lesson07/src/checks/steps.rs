@@ -3,7 +3,7 @@ use grader::{Case, Draw, Values, Verdict, given};
 
 use super::values;
 
-/// Three parameters, the second a vector, and gradients for some steps.
+/// Five parameters, and gradients for some steps.
 pub struct Steps {
     pub params: Vec<Var>,
     /// `[step][parameter]`
@@ -12,33 +12,41 @@ pub struct Steps {
     slopes: Vec<Vec<Vec<f64>>>,
 }
 
-const SHAPES: [&[usize]; 3] = [&[2, 3], &[4], &[3, 2]];
+const SHAPES: [&[usize]; 5] = [&[2, 1, 2], &[2, 3], &[4], &[3, 1], &[]];
+
+/// The parameters with at least two axes.
+pub const WEIGHTS: [usize; 3] = [0, 1, 3];
+/// The parameters with at most one.
+pub const VECTORS: [usize; 2] = [2, 4];
+
+/// The norms of weights and gradients are far apart: of the second, the weights are large and the gradients small.
+const SIZES: [(f64, f64); 5] = [(2.0, 1.0), (64.0, 1.0 / 256.0), (1.0, 1.0), (0.5, 4.0), (1.0, 1.0)];
 
 impl Steps {
-    /// Weights and gradients of very different lengths; what `zero` names by (is a gradient, parameter) is 0.
-    pub fn new(draw: &mut Draw, steps: usize, zero: &[(bool, usize)]) -> Result<Self> {
-        let mut list = |gradient: bool, i: usize, low: f64, high: f64| {
+    /// Weights and gradients; what `zero` names by (step of a gradient or none for the weights, parameter) is 0.
+    pub fn new(draw: &mut Draw, steps: usize, zero: &[(Option<usize>, usize)]) -> Result<Self> {
+        let mut list = |step: Option<usize>, i: usize, low: f64, high: f64, size: f64| {
             let count = SHAPES[i].iter().product();
-            let list = draw.list(count, low, high);
-            if zero.contains(&(gradient, i)) {
-                vec![0.0; count]
-            } else {
-                list
-            }
+            let mut list = draw.list(count, low, high);
+            // Never short by chance.
+            list[0] = high as f32;
+            let size = if zero.contains(&(step, i)) { 0.0 } else { size };
+            list.iter().map(|&x| x * size as f32).collect()
         };
         let tensor = |list: &Vec<f32>, i: usize| Tensor::from_slice(list, SHAPES[i], &Device::Cpu);
         let wide = |list: &Vec<f32>| list.iter().map(|&x| f64::from(x)).collect();
         let (mut params, mut start) = (Vec::new(), Vec::new());
-        for (i, size) in [3.0, 1.0, 0.5].into_iter().enumerate() {
-            let weights = list(false, i, -size, 1.5 * size);
+        for (i, (size, _)) in SIZES.into_iter().enumerate() {
+            let weights = list(None, i, -1.0, 1.5, size);
             params.push(Var::from_tensor(&tensor(&weights, i)?)?);
             start.push(wide(&weights));
         }
         let (mut grads, mut slopes) = (Vec::new(), Vec::new());
         for step in 0..steps {
             // Gradients that change direction and shrink, as in training.
-            let size = 1.0 / (1.0 + step as f64);
-            let lists: Vec<Vec<f32>> = (0..3).map(|i| list(true, i, -0.4 * size, 1.6 * size)).collect();
+            let small = 1.0 / (1.0 + step as f64);
+            let mut of = |(i, (_, size))| list(Some(step), i, -0.5, 1.5, size * small);
+            let lists: Vec<Vec<f32>> = SIZES.into_iter().enumerate().map(&mut of).collect();
             slopes.push(lists.iter().map(wide).collect());
             let tensors = lists.iter().enumerate().map(|(i, l)| tensor(l, i));
             grads.push(tensors.collect::<Result<_>>()?);
@@ -51,17 +59,18 @@ impl Steps {
         })
     }
 
-    /// The input, shortened.
-    pub fn given(&self, settings: &str) -> Case {
+    /// The input, shortened; of the parameters the one at `shown`.
+    pub fn given(&self, settings: &str, shown: usize) -> Case {
         let numbers = |list: &[f64]| {
             let list: Vec<String> = list.iter().map(|&x| grader::number(x)).collect();
             list.join(", ")
         };
         given(format!(
-            "{} step(s), {settings}; parameters [2, 3], [4] and [3, 2]; the first is [{}], its gradient [{}]",
+            "{} step(s), {settings}; parameters [2, 1, 2], [2, 3], [4], [3, 1] and []; number {} is [{}], its gradient [{}]",
             self.grads.len(),
-            numbers(&self.start[0]),
-            self.slopes.first().map_or(String::new(), |s| numbers(&s[0])),
+            shown + 1,
+            numbers(&self.start[shown]),
+            self.slopes.first().map_or(String::new(), |s| numbers(&s[shown])),
         ))
     }
 
