@@ -93,8 +93,6 @@ pub struct Test {
     pub at_limit: bool,
     /// Continues with the corrected mean.
     pub fed_back: bool,
-    /// The least loss is 0 at first.
-    pub least_0: bool,
     /// Breaks at so much more, not so many times more.
     pub adds: bool,
     /// Keeps the step that broke.
@@ -120,7 +118,6 @@ pub const TEST: Test = Test {
     least_single: false,
     at_limit: false,
     fed_back: false,
-    least_0: false,
     adds: false,
     keeps: false,
     finite: true,
@@ -138,7 +135,7 @@ pub fn tested(
 ) -> RangeFound {
     let beta = if test.swapped { 1.0 - smoothing } else { smoothing };
     let (mut mean, mut left) = (0.0, 1.0);
-    let mut least = if test.least_0 { 0.0 } else { f64::INFINITY };
+    let mut least = f64::INFINITY;
     let (mut kept, mut losses, mut broke) = (Vec::new(), Vec::new(), false);
     for &rate in rates {
         let x = train(rate);
@@ -152,7 +149,11 @@ pub fn tested(
         }
         let seen = if test.raw || test.mixed { x } else { smooth };
         let limit = if test.adds { breaks + least } else { breaks * least };
-        let odd = if test.only_nan { seen.is_nan() } else { !seen.is_finite() };
+        let odd = if test.only_nan {
+            seen.is_nan()
+        } else {
+            !seen.is_finite()
+        };
         let high = seen > limit || (test.at_limit && seen == limit && least.is_finite());
         let breaks_here = (test.finite && odd) || high;
         broke |= breaks_here;
@@ -258,10 +259,16 @@ pub fn lars_if(
     for i in 0..params.len() {
         let one = (&params[i..=i], &grads[i..=i], &velocities[i..=i]);
         if config.vectors || scaled(params[i].as_tensor()) {
-            let all = LarsConfig { vectors: true, ..config.clone() };
+            let all = LarsConfig {
+                vectors: true,
+                ..config.clone()
+            };
             (REFERENCE.lars_step)(one.0, one.1, one.2, lr, &all)?;
         } else {
-            let none = LarsConfig { weight_decay: 0.0, ..config.clone() };
+            let none = LarsConfig {
+                weight_decay: 0.0,
+                ..config.clone()
+            };
             lars_by(one, &none, |_, _, _| 1.0, moved(lr, config.momentum))?;
         }
     }
@@ -364,11 +371,7 @@ pub fn twisted(
         } else {
             w.zeros_like()?
         };
-        let g = if twist.decays_gradient {
-            &(g + &decay)?
-        } else {
-            g
-        };
+        let g = if twist.decays_gradient { &(g + &decay)? } else { g };
         let square = if twist.share_squared {
             (g * (1.0 - c.beta2))?.sqr()?
         } else {
@@ -381,7 +384,11 @@ pub fn twisted(
             (true, [m, v]) => [m?, v?],
             _ => [m.clone(), v.clone()],
         };
-        let t = if twist.always_first { 1.0 } else { state.step as f64 };
+        let t = if twist.always_first {
+            1.0
+        } else {
+            state.step as f64
+        };
         let correction = |corrects: bool, beta: f64| if corrects { 1.0 - beta.powf(t) } else { 1.0 };
         let c1 = correction(twist.corrects_mean, c.beta1);
         let c2 = correction(twist.corrects_square, c.beta2);
@@ -400,7 +407,11 @@ pub fn twisted(
         } else {
             (adam + &decay)?
         };
-        let measured = if twist.measures_before { (&r - &decay)? } else { r.clone() };
+        let measured = if twist.measures_before {
+            (&r - &decay)?
+        } else {
+            r.clone()
+        };
         let ratio = if twist.vectors || w.rank() > 1 {
             (twist.ratio)((twist.norm)(&w)?, (twist.norm)(&measured)?, (twist.norm)(g)?)
         } else {

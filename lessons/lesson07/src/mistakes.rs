@@ -173,7 +173,7 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         let (top, end, first) = (c.rising * c.total as f64 - 1.0, c.total as f64 - 1.0, c.max / c.first_divisor);
         let (low, high) = (c.least_momentum, c.greatest_momentum);
         if 2.0 * top >= end {
-            return (REFERENCE.one_cycle)(c, t).map(|(r, m)| (r * 0.5, m));
+            return (REFERENCE.one_cycle)(c, t);
         }
         let back = (2.0 * top, [c.max, low], [first, high]);
         cycle_of(c, t, &[(top, [first, high], [c.max, low]), back, (end, [first, high], [last_rate(c), high])])
@@ -325,7 +325,7 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     }),
     wrong!("7.4", smooths_with_bias_correction, "The mean starts at 0 and is too small at first: divide it by 1 − βᵗ.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { unbiased: false, ..TEST })),
-    wrong!("7.4", smooths_with_bias_correction, "1 − βᵗ is 0 at the first step, so that the smoothed loss is NaN: count t from 1.",
+    wrong!("7.4", smooths_with_bias_correction, "The first step already ends the test: count t from 1, so that 1 − βᵗ is not 0, and begin with an infinite least loss.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { from_0: true, ..TEST })),
     wrong!("7.4", smooths_with_bias_correction, "β is the share of the old mean that is kept, not the share of the new loss.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { swapped: true, ..TEST })),
@@ -359,8 +359,6 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         found.losses = single[..found.rates.len()].to_vec();
         found
     }),
-    wrong!("7.4", smooths_with_bias_correction, "The first step ends the test, because there is no least loss before it: begin with an infinite one.",
-        range_test: |r, s, b, f| tested(r, s, b, f, Test { least_0: true, ..TEST })),
     wrong!("7.4", tries_every_rate, "`broke` is always true.",
         range_test: |r, s, b, f| RangeFound { broke: true, ..(REFERENCE.range_test)(r, s, b, f) }),
     wrong!("7.4", accepts_no_rates, "There may be no rates, and then no losses: neither has a first one.",
@@ -635,7 +633,7 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         }
         Ok(())
     }),
-    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The ratio ‖w‖/‖r‖ is missing: this is Adam.",
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The ratio ‖w‖/‖r‖ is missing, as in Adam, or it is held at 1.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |_, _, _| 1.0, ..LAMB })),
     wrong!("7.6", scales_the_step_by_the_norm_ratio,
     "f32 numbers are read as f64: use `to_dtype(DType::F64)?` before `to_scalar`.",
@@ -699,10 +697,8 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { norm: norm_1, ..LAMB })),
     wrong!("7.6", scales_the_step_by_the_norm_ratio, "‖w‖ is held at 10 or less, as in some implementations; use it as it is.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 && r > 0.0 { w.min(10.0) / r } else { 1.0 }, ..LAMB })),
-    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The ratio is held at 10 or less, as in some implementations; use it as it is.",
+    wrong!("7.6", corrects_the_bias_of_both_means, "The ratio is held at 10 or less, as in some implementations; use it as it is.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 && r > 0.0 { (w / r).min(10.0) } else { 1.0 }, ..LAMB })),
-    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The ratio is held at 1 or less; use it as it is.",
-        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 && r > 0.0 { (w / r).min(1.0) } else { 1.0 }, ..LAMB })),
     wrong!("7.6", scales_the_step_by_the_norm_ratio, "There is one ratio for the whole network; each parameter has its own norms.",
         lamb_step: wrong_lamb::one_norm),
     wrong!("7.6", scales_the_step_by_the_norm_ratio, "There is one ratio for the whole network; each parameter has its own norms.",
@@ -716,8 +712,6 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { decays_vectors: false, ..LAMB })),
     wrong!("7.6", treats_all_shapes_alike, "Vectors are neither scaled nor decayed, as in LARS; LAMB treats all parameters alike.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { decays_vectors: false, vectors: false, ..LAMB })),
-    wrong!("7.6", has_norm_ratio_1_for_zero_norms, "If a norm is 0, nothing is done or ‖w‖/‖r‖ is NaN; use 1 for the ratio.",
-        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| w / r, ..LAMB })),
     wrong!("7.7", equals_the_large_batch, "The gradients are summed; return their weighted mean.",
         accumulated: |w, f| summed(w.len(), f, |_| 1.0)),
     wrong!("7.7", equals_the_large_batch, "Each gradient is multiplied by its weight, but the sum is not divided by the sum of the weights.",
@@ -783,8 +777,6 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         }, |i| w[i] / total)?;
         all.into_iter().zip(first).enumerate().map(|(k, (all, first))| if k == 0 { Ok(all) } else { first * (w[0] / total) }).collect()
     }),
-    wrong!("7.7", weights_smaller_batches_less, "The running mean is not weighted: each new micro-batch counts one share of those so far.",
-        accumulated: |w, f| summed(w.len(), f, |i| 1.0 / w.len().max(i) as f64)),
     wrong!("7.7", accepts_fractional_and_zero_weights, "The weights are rounded to whole numbers; they may be fractions.",
     accumulated: |w, f| {
         let total: f64 = w.iter().map(|w| w.trunc()).sum();

@@ -93,6 +93,9 @@ pub fn left_early(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Ve
 
 pub fn one_long(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
     walked((p, d, a), f, |w, d| {
+        if w.rank() < 2 {
+            return d.zeros_like();
+        }
         let ones = w.ones_like()?;
         let n = (w.elem_count() / w.dim(0)?) as f64;
         stretched(&(ones / n.sqrt())?, d)
@@ -160,7 +163,10 @@ pub fn without_w(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec
 }
 
 pub fn renormalised(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
-    let start = p.iter().map(|p| p.as_tensor().copy()).collect::<Result<Vec<_>>>()?;
+    let start = p
+        .iter()
+        .map(|p| p.as_tensor().copy())
+        .collect::<Result<Vec<_>>>()?;
     let losses = a.iter().map(|&a| {
         for ((p, w), d) in p.iter().zip(&start).zip(d) {
             let way = stretched(&p.as_tensor().copy()?, d)?;
@@ -186,7 +192,10 @@ fn walker(
     f: Looks<'_>,
     place: impl Fn(&Tensor, Tensor, f64) -> Result<Tensor>,
 ) -> Result<Vec<Result<f64>>> {
-    let start = p.iter().map(|p| p.as_tensor().copy()).collect::<Result<Vec<_>>>()?;
+    let start = p
+        .iter()
+        .map(|p| p.as_tensor().copy())
+        .collect::<Result<Vec<_>>>()?;
     let mut looks = Vec::new();
     for &a in a {
         for ((p, w), d) in p.iter().zip(&start).zip(d) {

@@ -1,4 +1,4 @@
-use candle_core::{Device, Result, Tensor, Var, bail};
+use candle_core::{Device, Error, Result, Tensor, Var};
 use grader::{Case, Draw, Values, Verdict, draw, given};
 
 use super::values;
@@ -157,7 +157,10 @@ pub fn leaves_vectors_unchanged(answer: &Lesson07) -> Verdict {
 pub fn accepts_a_filter_of_zeros(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, true)?, [0.5]);
-    let case = place.given(&alphas, "; each first filter of the directions is 0, and each second one of the weights");
+    let case = place.given(
+        &alphas,
+        "; each first filter of the directions is 0, and each second one of the weights",
+    );
     let seen = place.walk(answer, &alphas)?;
     place.check(&case, &seen, &alphas, &WEIGHTS)
 }
@@ -199,7 +202,7 @@ pub fn restores_parameters_after_an_error(answer: &Lesson07) -> Verdict {
     let got = (answer.loss_along)(&place.params, &place.directions, &alphas, &mut || {
         looks += 1;
         if looks == 2 {
-            bail!("out of memory");
+            return Err(Error::Msg("out of memory".into()));
         }
         Ok(1.0)
     });

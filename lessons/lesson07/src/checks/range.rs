@@ -101,7 +101,9 @@ pub fn stops_when_the_smoothed_loss_diverges(answer: &Lesson07) -> Verdict {
     // A single leap is smoothed away. Then the loss climbs slowly, so that the test ends elsewhere if the limit is twice the
     // first smoothed loss, twice the one before, twice the least single loss, or 2 more. The last losses would go on.
     let high = draw().number(0.95, 1.05);
-    let mut losses = vec![0.8, 0.6, 0.3, 0.2, 0.16, 0.34, 0.12, 0.3, 0.36, 0.45, 0.55, 0.7, 0.9];
+    let mut losses = vec![
+        0.8, 0.6, 0.3, 0.2, 0.16, 0.34, 0.12, 0.3, 0.36, 0.45, 0.55, 0.7, 0.9,
+    ];
     losses.extend([1.1, 1.4, 1.8, 2.4, 3.0, 4.0].map(|l| l * high));
     losses.extend([0.01, 0.01]);
     let (beta, breaks) = (0.7, 2.0);

@@ -20,7 +20,13 @@ pub const WEIGHTS: [usize; 3] = [0, 1, 3];
 pub const VECTORS: [usize; 2] = [2, 4];
 
 /// The norms of weights and gradients are far apart: of the second, the weights are large and the gradients small.
-const SIZES: [(f64, f64); 5] = [(2.0, 1.0), (64.0, 1.0 / 256.0), (1.0, 1.0), (0.5, 4.0), (1.0, 1.0)];
+const SIZES: [(f64, f64); 5] = [
+    (2.0, 1.0),
+    (64.0, 1.0 / 256.0),
+    (1.0, 1.0),
+    (0.5, 4.0),
+    (1.0, 1.0),
+];
 
 impl Steps {
     /// Weights and gradients; what `zero` names by (step of a gradient or none for the weights, parameter) is 0.
