@@ -22,9 +22,9 @@ pub enum Course {
 pub struct OneCycle {
     /// The peak learning rate.
     pub max: f64,
-    /// Steps of the whole cycle, at least 2.
+    /// Steps of the whole cycle.
     pub total: u64,
-    /// Fraction of the steps in which the learning rate rises, 0 to 1.
+    /// Fraction of the steps in which the learning rate rises.
     pub rising: f64,
     /// The first learning rate is `max/first_divisor`.
     pub first_divisor: f64,

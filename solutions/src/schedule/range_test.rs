@@ -42,13 +42,13 @@ impl Default for RangeTest {
 /// The result of a range test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeFound {
-    /// The learning rate of each step that was taken.
+    /// The learning rate of each step, without the one after which the loss diverged.
     pub rates: Vec<f64>,
-    /// The smoothed loss after each step.
+    /// The smoothed loss of each of these steps.
     pub losses: Vec<f64>,
-    /// A learning rate at which the loss falls: see [`valley`].
+    /// A learning rate at which the loss falls; None if it falls nowhere.
     pub suggestion: Option<f64>,
-    /// Whether training diverged before the last learning rate.
+    /// Whether the loss diverged, be it at the last learning rate.
     pub broke: bool,
 }
 // ANCHOR_END: RangeFound

@@ -56,10 +56,12 @@ impl Place {
 
     fn given(&self, alphas: &[f64], more: &str) -> Case {
         given(format!(
-            "parameters [3, 4], [5], [2, 2, 3], [3, 1] and []; alphas {alphas:?}{more}; the first filter is {:?}, its direction {:?}",
+            "parameters [3, 4], [5], [2, 2, 3], [3, 1] and []; alphas {alphas:?}{more}; the first filter is {:.3?}, its direction {:.3?}",
             &self.start[0][..4],
             &self.ways[0][..4]
         ))
+        // The terms of w + α·d may cancel.
+        .at_scale(1.0)
     }
 
     /// w + α·d of parameter `i`, filter by filter.
