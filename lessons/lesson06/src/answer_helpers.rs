@@ -64,6 +64,23 @@ pub fn rounded(x: f32, format: Format, by: Round) -> f32 {
     after as f32
 }
 
+/// All in f32, whose smallest numbers have no spacing there.
+pub fn in_f32(x: f32, format: Format, exponent: fn(i32, i32) -> i32) -> f32 {
+    if x.is_nan() || x == 0.0 {
+        return x;
+    }
+    if x.is_infinite() {
+        return overflow(x, format);
+    }
+    let own = f64::from(x).abs().log2().floor() as i32;
+    let spacing = 2f32.powi(exponent(own, format.least_exponent()) - format.mantissa as i32);
+    let after = (x / spacing).round_ties_even() * spacing;
+    if f64::from(after.abs()) > format.max {
+        return overflow(x, format);
+    }
+    after
+}
+
 /// Gradients of the loss times one scale, over another, and whether `bad` says so of one of them.
 pub fn walked(
     loss: &Tensor,

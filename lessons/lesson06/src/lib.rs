@@ -7,7 +7,7 @@ mod right;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]
 mod stubs;
-#[allow(unused, clippy::todo)]
+#[allow(unused)]
 mod third_hints;
 
 use candle_core::{Result, Tensor, Var};

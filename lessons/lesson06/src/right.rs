@@ -49,7 +49,7 @@ pub const RIGHT: &[Right<Lesson06>] = &[
         weights.iter().zip(&new).try_for_each(|(w, n)| w.set(&n.detach()))
     }),
     right!("6.6", "by name", bytes_per_parameter: |f, moments| {
-        let whole = f == FP32 || f == TF32;
+        let whole = f.name == FP32.name || f.name == TF32.name;
         let stored = if whole { 4 } else { f.bits() / 8 };
         BytesPerParameter { weight: stored, gradient: stored, master: if whole { 0 } else { 4 }, optimizer: moments * 4 }
     }),

@@ -14,8 +14,8 @@ use canopy::precision::{
 /// Numbers of the format are 2^(e − m) apart, where m is `format.mantissa` and e is the exponent of `x`: 2^e ≤ |x|
 /// < 2^(e+1). Below 2^`format.least_exponent()` the spacing stays as it is just above (the subnormal numbers, and
 /// 0). If the rounded absolute value is above `format.max`, or if `x` is infinite, `format.overflow` defines the
-/// result: an infinity, NaN, or the greatest number (`Saturate`), with the sign of `x`. NaN stays NaN, and zero
-/// keeps its sign.
+/// result: an infinity, NaN, or the greatest number (`Saturate`), with the sign of `x`. A zero, too, has the sign of
+/// `x`, and NaN stays NaN (any NaN) in every format.
 ///
 /// Calculate in f64, which represents every f32 and every step here exactly.
 pub fn round_to(x: f32, format: Format) -> f32 {
@@ -37,33 +37,36 @@ pub fn autocast(operator: Operator) -> Casting {
     todo!("6.2: a match over the operators")
 }
 
-/// The gradients of `loss`, computed from loss × `scale`, and whether one of them is infinite or NaN.
+/// The gradients of `loss`, computed from loss × `scale`, and whether any number in the returned gradients is
+/// infinite or NaN.
 ///
-/// `walk(loss)` runs one backward pass from the loss that it gets, and returns a gradient for each parameter,
-/// perhaps in fp16. Call it with `loss` times `scale`. Convert each gradient to fp32 first and then divide it by
-/// `scale`, because fp16 may not represent the quotient. Return all gradients in their order, even those that are
-/// not finite. Many large gradients that are all finite are no overflow, even if their sum overflows. If `walk`
-/// fails, return its error. `loss` is a scalar, and never f64.
+/// `walk(loss)` runs one backward pass from the loss that it gets, and returns a gradient for each parameter, in
+/// f32, fp16 or bf16. Call it once, with `loss` times `scale`, which is an f32 scalar like `loss`. Convert each
+/// gradient to f32 first and then divide it by `scale`, because fp16 may not represent the quotient. Return all
+/// gradients in their order and shapes, even those that are not finite. Large finite gradients are no overflow, even
+/// if their sum is infinite. Nor is an empty list. If `walk` fails, return its error.
 pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> Result<(Vec<Tensor>, bool)> {
     todo!("6.3: scale, run backward, convert and divide, check")
 }
 
 /// The loss scale after a step, by PyTorch's rule. `found_inf`: the gradients overflowed, and the step was skipped.
 ///
-/// After an overflow, the scale is multiplied by `state.backoff` (½), and the count of good steps restarts at 0.
-/// After a good step, `state.good` is incremented. When it reaches `state.interval` (2,000), the scale is
-/// multiplied by `state.growth` (2), and the count restarts at 0. If an f32 cannot represent the new scale, the
-/// scale does not change, but the count still restarts at 0.
+/// After an overflow, the scale is multiplied by `state.backoff` (½), and the count of good steps restarts at 0. The
+/// scale has no lower limit. After a good step, `state.good` is incremented. When it reaches `state.interval`
+/// (2,000; at least 1), the scale is multiplied by `state.growth` (2), and the count restarts at 0. If the new scale
+/// would be above `f32::MAX`, the scale does not change, but the count still restarts at 0. No other field changes.
 pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
     todo!("6.4: two cases, and a count")
 }
 
-/// One step for low-precision `weights`, whose fp32 copies are `masters`.
+/// One step for low-precision `weights`, whose fp32 copies are `masters`. All are different variables.
 ///
 /// `step(grads)` is the optimizer, which changes the masters. It requires fp32 gradients; call it once, with all of
-/// them. `grads` have the dtype of the weights. Afterwards, each weight is its master, rounded by `low(tensor)`,
-/// and the masters are as the optimizer left them, with all their bits. Masters, weights and gradients are in the
-/// same order. If `step` fails, return its error and change no weight. Set a variable with `weight.set(&tensor)`.
+/// them. `grads` have the dtype of the weights; convert them to fp32, otherwise unrounded. Afterwards, each weight is
+/// its master, rounded by `low(tensor)`, whatever its gradient is. The masters are as the optimizer left them, with
+/// all their bits. `low` gets an fp32 tensor, and its result has the dtype of the weights. Masters, weights and
+/// gradients are in the same order. If `step` fails, return its error and change no weight. If `low` fails, return
+/// its error. Set a variable with `weight.set(&tensor)`.
 pub fn master_step(
     masters: &[Var],
     weights: &[Var],
@@ -79,26 +82,27 @@ pub fn master_step(
 ///
 /// fp32 is stored in 4 bytes, 16-bit formats in 2, 8-bit formats in 1. tf32 is a format for multiplication, not for
 /// storage, and is stored in 4 bytes. If weights are stored in fewer than 4 bytes, there is also a `master` of 4
-/// bytes, otherwise none (0). `format.bits()` is 32, 19 (tf32), 16 or 8.
+/// bytes, otherwise none (0). `format.bits()` is 32, 19 (tf32), 16 or 8; a format with another `overflow` has the same.
 pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
     todo!("6.6: weight, gradient, master, optimizer")
 }
 
-/// The scale factor for an fp8 tensor whose greatest absolute value is `amax`.
+/// The scale factor for an fp8 tensor whose greatest absolute value is `amax`, which is not negative.
 ///
 /// It is the largest power of two, 2^e, for which `amax` times the factor is at most `format.max`, with e then
-/// reduced by `margin`. (With a power of two, scaling itself does not round.) e is clamped to −126 … 127, where f32
-/// has normal numbers. The factor is 1 if `amax` is 0, infinite or NaN. Calculate in f64: in f32, a logarithm just
-/// below a whole number is rounded to that number.
+/// reduced by `margin` (0 to 1,000). (With a power of two, scaling itself does not round.) Last, e is clamped to
+/// −126 … 127, where f32 has normal numbers. The factor is 1 if `amax` is 0, infinite or NaN, whatever the margin.
+/// Calculate in f64: in f32, a logarithm just below a whole number is rounded to that number.
 pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
     todo!("6.7: format.max / amax, rounded down to a power of two")
 }
 
-/// How well tensor cores support `product`, [m, k] × [k, n], in `format`.
+/// How well tensor cores support `product`, [m, k] × [k, n], in `format`. The sides are at least 1.
 ///
-/// `served`: they support every format except fp32 (with tf32 allowed, fp32 is multiplied as tf32, and the format
-/// is tf32). `padded`: each side rounded up to a multiple of 16 bytes; a number has 4 bytes in formats of more than
-/// 16 bits, 2 in 16-bit formats, and 1 in 8-bit formats. `worth`: every side, before padding, is at least 128.
+/// `served`: tensor cores support every format except fp32, whatever the sides are. (tf32 is a format of its own.)
+/// `padded`: each side rounded up to a multiple of 16 bytes, also for fp32. A number has 4 bytes in formats of more
+/// than 16 bits, 2 in 16-bit formats, and 1 in 8-bit formats. `worth`: every side, before padding, is at least 128,
+/// in any format. `format.bits()` is 32, 19 (tf32), 16 or 8; a format with another `overflow` has the same.
 pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
     todo!("6.8: which multiple, for three sides")
 }

@@ -1,69 +1,75 @@
-//! Lesson 06: mixed precision. Replace each `todo!`; the comment above a function says what it must do.
-//!
-//! `cargo test -p lesson06` checks the lesson, `cargo test -p lesson06 6.2` one exercise. `cargo course hint 6.2` shows a
-//! hint.
+//! The third hints of lesson 06, completed: nothing but what they say, and what they leave to the reader.
 
 use candle_core::{DType, Result, Tensor, Var};
 use canopy::precision::{
     BytesPerParameter, Casting, DynamicScaler, Format, Operator, Overflow, Product, TensorCores, Walk,
 };
 
-/// The number of `format` that is nearest to `x`; of two equally near ones, the even one (whose last mantissa bit
-/// is 0).
-///
-/// Numbers of the format are 2^(e − m) apart, where m is `format.mantissa` and e is the exponent of `x`: 2^e ≤ |x|
-/// < 2^(e+1). Below 2^`format.least_exponent()` the spacing stays as it is just above (the subnormal numbers, and
-/// 0). If the rounded absolute value is above `format.max`, or if `x` is infinite, `format.overflow` defines the
-/// result: an infinity, NaN, or the greatest number (`Saturate`), with the sign of `x`. NaN stays NaN, and zero
-/// keeps its sign.
-///
-/// Calculate in f64, which represents every f32 and every step here exactly.
 pub fn round_to(x: f32, format: Format) -> f32 {
-    todo!("6.1: find the spacing at x, round to a multiple of it, check for overflow")
+    if x.is_nan() || x == 0.0 {
+        return x;
+    }
+    if x.is_infinite() {
+        return match format.overflow {
+            Overflow::Infinity => x,
+            Overflow::Nan => f32::NAN,
+            Overflow::Saturate => (format.max as f32).copysign(x),
+        };
+    }
+    let wide = f64::from(x);
+    let exponent = wide.abs().log2().floor() as i32;
+    let exponent = exponent.max(format.least_exponent());
+    let spacing = 2f64.powi(exponent - format.mantissa as i32);
+    let rounded = (wide / spacing).round_ties_even() * spacing;
+    if rounded.abs() > format.max {
+        return match format.overflow {
+            Overflow::Infinity => f32::INFINITY.copysign(x),
+            Overflow::Nan => f32::NAN,
+            Overflow::Saturate => (format.max as f32).copysign(x),
+        };
+    }
+    rounded as f32
 }
 
-/// What autocast does with the inputs of `operator`.
-///
-/// - `Casting::Low`: products (`Linear`, `Matmul`, `Convolution`). Tensor cores compute them, and accumulate in
-///   fp32.
-/// - `Casting::Full`: long sums (`Sum`, `Mean`, `Norm`); functions whose result may be far larger or smaller than
-///   their input (`Exp`, `Log`, `Power`); and operators that consist of these (`Softmax`, `CrossEntropy`,
-///   `MeanSquaredError`, `BatchNorm`, `LayerNorm`).
-/// - `Casting::Widest`: operators on several tensors, none of which may lose bits (`Add`, `Concatenate`).
-/// - `Casting::AsIs`: operators that return their inputs, or nearly (`Relu`, `Max`, `Dropout`, `Reshape`).
-///
-/// Without a `_` arm, the compiler tells you which operator is missing.
 pub fn autocast(operator: Operator) -> Casting {
-    todo!("6.2: a match over the operators")
+    use Operator::*;
+    match operator {
+        Matmul | Linear | Convolution => Casting::Low,
+        Sum | Mean | Norm | Softmax | BatchNorm | LayerNorm => Casting::Full,
+        Exp | Log | Power | CrossEntropy | MeanSquaredError => Casting::Full,
+        Add | Concatenate => Casting::Widest,
+        Relu | Max | Dropout | Reshape => Casting::AsIs,
+    }
 }
 
-/// The gradients of `loss`, computed from loss × `scale`, and whether one of them is infinite or NaN.
-///
-/// `walk(loss)` runs one backward pass from the loss that it gets, and returns a gradient for each parameter,
-/// perhaps in fp16. Call it with `loss` times `scale`. Convert each gradient to fp32 first and then divide it by
-/// `scale`, because fp16 may not represent the quotient. Return all gradients in their order, even those that are
-/// not finite. Many large gradients that are all finite are no overflow, even if their sum overflows. If `walk`
-/// fails, return its error. `loss` is a scalar, and never f64.
 pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> Result<(Vec<Tensor>, bool)> {
-    todo!("6.3: scale, run backward, convert and divide, check")
+    let mut grads = Vec::new();
+    let mut zero = Tensor::zeros((), DType::F32, loss.device())?;
+    for g in walk(&(loss * scale)?)? {
+        let g = (g.to_dtype(DType::F32)? / scale)?;
+        zero = (zero + (&g * 0.0)?.sum_all()?)?;
+        grads.push(g);
+    }
+    let found = !zero.to_scalar::<f32>()?.is_finite();
+    Ok((grads, found))
 }
 
-/// The loss scale after a step, by PyTorch's rule. `found_inf`: the gradients overflowed, and the step was skipped.
-///
-/// After an overflow, the scale is multiplied by `state.backoff` (½), and the count of good steps restarts at 0.
-/// After a good step, `state.good` is incremented. When it reaches `state.interval` (2,000), the scale is
-/// multiplied by `state.growth` (2), and the count restarts at 0. If an f32 cannot represent the new scale, the
-/// scale does not change, but the count still restarts at 0.
 pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
-    todo!("6.4: two cases, and a count")
+    if found_inf {
+        state.scale *= state.backoff;
+        state.good = 0;
+        return;
+    }
+    state.good += 1;
+    if state.good == state.interval {
+        state.good = 0;
+        let grown = state.scale * state.growth;
+        if grown <= f64::from(f32::MAX) {
+            state.scale = grown;
+        }
+    }
 }
 
-/// One step for low-precision `weights`, whose fp32 copies are `masters`.
-///
-/// `step(grads)` is the optimizer, which changes the masters. It requires fp32 gradients; call it once, with all of
-/// them. `grads` have the dtype of the weights. Afterwards, each weight is its master, rounded by `low(tensor)`,
-/// and the masters are as the optimizer left them, with all their bits. Masters, weights and gradients are in the
-/// same order. If `step` fails, return its error and change no weight. Set a variable with `weight.set(&tensor)`.
 pub fn master_step(
     masters: &[Var],
     weights: &[Var],
@@ -71,34 +77,53 @@ pub fn master_step(
     step: &mut dyn FnMut(&[Tensor]) -> Result<()>,
     low: &dyn Fn(&Tensor) -> Result<Tensor>,
 ) -> Result<()> {
-    todo!("6.5: convert, step, round")
+    let wide = grads.iter().map(|g| g.to_dtype(DType::F32));
+    step(&wide.collect::<Result<Vec<_>>>()?)?;
+    for (master, weight) in masters.iter().zip(weights) {
+        weight.set(&low(&master.as_detached_tensor())?)?;
+    }
+    Ok(())
 }
 
-/// The bytes of one parameter during training, with weights and gradients stored in `format` and an optimizer that
-/// keeps `moments` fp32 numbers for each parameter (Adam 2, momentum 1, plain SGD 0).
-///
-/// fp32 is stored in 4 bytes, 16-bit formats in 2, 8-bit formats in 1. tf32 is a format for multiplication, not for
-/// storage, and is stored in 4 bytes. If weights are stored in fewer than 4 bytes, there is also a `master` of 4
-/// bytes, otherwise none (0). `format.bits()` is 32, 19 (tf32), 16 or 8.
 pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
-    todo!("6.6: weight, gradient, master, optimizer")
+    let stored = match format.bits() {
+        17.. => 4,
+        9..=16 => 2,
+        _ => 1,
+    };
+    BytesPerParameter {
+        weight: stored,
+        gradient: stored,
+        master: if stored < 4 { 4 } else { 0 },
+        optimizer: 4 * moments,
+    }
 }
 
-/// The scale factor for an fp8 tensor whose greatest absolute value is `amax`.
-///
-/// It is the largest power of two, 2^e, for which `amax` times the factor is at most `format.max`, with e then
-/// reduced by `margin`. (With a power of two, scaling itself does not round.) e is clamped to −126 … 127, where f32
-/// has normal numbers. The factor is 1 if `amax` is 0, infinite or NaN. Calculate in f64: in f32, a logarithm just
-/// below a whole number is rounded to that number.
 pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
-    todo!("6.7: format.max / amax, rounded down to a power of two")
+    if amax == 0.0 || !amax.is_finite() {
+        return 1.0;
+    }
+    let e = (format.max / f64::from(amax)).log2().floor() as i32;
+    let e = e - margin as i32;
+    2f32.powi(e.clamp(-126, 127))
 }
 
-/// How well tensor cores support `product`, [m, k] × [k, n], in `format`.
-///
-/// `served`: they support every format except fp32 (with tf32 allowed, fp32 is multiplied as tf32, and the format
-/// is tf32). `padded`: each side rounded up to a multiple of 16 bytes; a number has 4 bytes in formats of more than
-/// 16 bits, 2 in 16-bit formats, and 1 in 8-bit formats. `worth`: every side, before padding, is at least 128.
 pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
-    todo!("6.8: which multiple, for three sides")
+    let bytes = match format.bits() {
+        17.. => 4,
+        9..=16 => 2,
+        _ => 1,
+    };
+    let whole = |side: usize| side.next_multiple_of(16 / bytes);
+    let padded = Product {
+        m: whole(product.m),
+        n: whole(product.n),
+        k: whole(product.k),
+    };
+    let worth = product.m.min(product.n).min(product.k) >= 128;
+    TensorCores {
+        served: format.bits() < 32,
+        padded,
+        worth,
+    }
 }

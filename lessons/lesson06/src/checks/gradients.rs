@@ -19,125 +19,232 @@ fn of(w: &Var, loss: &Tensor) -> Result<Vec<Tensor>> {
     }
 }
 
+fn list(numbers: &[f32]) -> Result<Tensor> {
+    Tensor::new(numbers, &Device::Cpu)
+}
+
+/// The answer with a backward pass that returns `grads`, whatever the loss.
+fn with_grads(answer: &Lesson06, scale: f64, grads: &[Tensor]) -> Result<(Vec<Tensor>, bool)> {
+    let (_w, loss) = line(&[1.0, 2.0])?;
+    (answer.scaled_gradients)(&loss, scale, &mut |_| Ok(grads.to_vec()))
+}
+
 pub fn runs_backward_from_the_scaled_loss(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
-    let scale = 2f64.powi(draw.whole(3, 12) as i32);
-    let slopes = draw.list(4, 0.2, 2.0);
-    let (w, loss) = line(&slopes)?;
-    let mut seen = f64::NAN;
-    (answer.scaled_gradients)(&loss, scale, &mut |loss| {
-        seen = f64::from(loss.to_scalar::<f32>()?);
-        of(&w, loss)
-    })?;
-    let own = f64::from(loss.to_scalar::<f32>()?);
-    let case = given(format!("a loss of {own:.4}, scale {scale}")).at_scale(own * scale);
-    case.close("loss passed to walk", seen as f32, (own * scale) as f32)
+    for scale in [
+        2f64.powi(draw.whole(3, 12) as i32),
+        draw.number(3.0, 900.0).round(),
+        0.25,
+        65536.0,
+        1.0,
+    ] {
+        let slopes = draw.list(4, 0.2, 2.0);
+        let (w, loss) = line(&slopes)?;
+        let own = f64::from(loss.to_scalar::<f32>()?);
+        let case = given(format!("a loss of {own:.4}, scale {scale}")).at_scale(own * scale);
+        let mut seen = None;
+        (answer.scaled_gradients)(&loss, scale, &mut |loss| {
+            seen = Some(values(loss)?);
+            of(&w, loss)
+        })?;
+        let Some(seen) = seen else {
+            return case.require("walk is called", false, "no call");
+        };
+        case.close("loss passed to walk", seen, (own * scale) as f32)?;
+    }
+    Ok(())
 }
 
 pub fn returns_unscaled_gradients(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
-    let scale = draw.number(100.0, 5000.0);
-    let slopes = draw.list(5, -2.0, 3.0);
-    let (w, loss) = line(&slopes)?;
-    let (grads, found) = (answer.scaled_gradients)(&loss, scale, &mut |loss| {
-        let grad = of(&w, loss)?.remove(0);
-        Ok(vec![(&grad * 2.0)?, grad])
-    })?;
-    let case = given(format!(
-        "a loss with the gradient {slopes:?}, scale {scale:.2}; walk returns it doubled, then as it is"
-    ));
-    case.close("number of gradients", grads.len(), 2usize)?;
-    let twice: Vec<f32> = slopes.iter().map(|s| 2.0 * s).collect();
-    case.close("first gradient", values(&grads[0])?, &twice)?;
-    case.close("second gradient", values(&grads[1])?, &slopes)?;
-    case.require("found_inf", !found, "true")
+    for scale in [draw.number(100.0, 5000.0).round(), 0.25] {
+        let slopes = draw.list(5, -2.0, 3.0);
+        let table = Tensor::from_vec(draw.list(6, -2.0, 3.0), (2, 3), &Device::Cpu)?.t()?;
+        let (w, loss) = line(&slopes)?;
+        let case = given(format!(
+            "walk returns gradients of shapes [5], [3, 2], []; scale {scale}"
+        ));
+        let (grads, found) = (answer.scaled_gradients)(&loss, scale, &mut |loss| {
+            let grad = of(&w, loss)?.remove(0);
+            Ok(vec![
+                grad,
+                (&table * scale)?,
+                Tensor::new(scale as f32 * 1.5, &Device::Cpu)?,
+            ])
+        })?;
+        case.close("number of gradients", grads.len(), 3usize)?;
+        case.close("gradient 1", values(&grads[0])?, &slopes)?;
+        case.close("gradient 2", values(&grads[1])?, values(&table)?)?;
+        case.close("gradient 3", values(&grads[2])?, 1.5f32)?;
+        case.require("found_inf", !found, "true")?;
+    }
+    Ok(())
 }
 
 pub fn converts_to_fp32_before_dividing(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
-    // Times 2^14 it is a normal fp16 number; without the scale it underflows to 0.
-    let small = f64::from((draw.number(5.0, 9.0) * 1e-9) as f32);
-    let (w, loss) = line(&[small as f32])?;
-    let (grads, _) = (answer.scaled_gradients)(&loss, 16384.0, &mut |loss| {
-        of(&w, loss)?.iter().map(|g| g.to_dtype(DType::F16)).collect()
-    })?;
-    let case = given(format!(
-        "a gradient of {small:.3e} that walk returns in fp16, scale 16384"
-    ));
-    let held = half(small * 16384.0) / 16384.0;
-    // Relative to the expected value: an absolute tolerance would accept 0.
-    let first = grads.first().map(values).transpose()?;
-    let Some(got) = first else {
-        return case.require("one gradient", false, "none");
-    };
-    let relative = got.numbers.iter().map(|g| g / held).collect();
-    let got = Values::tensor(relative, &[1], got.dtype);
-    case.close("gradient, over what it should be", got, &[1.0f32][..])
-}
-
-/// Rounded to the 11 bits of a normal fp16 number.
-fn half(x: f64) -> f64 {
-    let spacing = 2f64.powi(x.log2().floor() as i32 - 10);
-    (x / spacing).round_ties_even() * spacing
+    // The quotients are below the smallest fp16 number, beyond the largest, or need more bits than bf16 has.
+    let held = |list: &[f32], dtype| Tensor::new(list, &Device::Cpu)?.to_dtype(dtype);
+    let small = (draw.number(5.0, 9.0) * 1e-5) as f32;
+    for (dtype, numbers, scale) in [
+        (DType::F16, [small, 0.3, -60000.0], 65536.0),
+        (DType::F16, [small, 300.0, -60000.0], 0.25),
+        (DType::F16, [small, 0.3, -7.0], 1.0),
+        (DType::BF16, [small, 0.3, -60000.0], 1000.0),
+    ] {
+        let grad = held(&numbers, dtype)?;
+        let shown: Vec<f32> = grad.to_dtype(DType::F32)?.to_vec1()?;
+        let case = given(format!(
+            "a gradient {shown:?} that walk returns in {}, scale {scale}",
+            dtype.as_str()
+        ));
+        let (grads, _) = with_grads(answer, scale, &[grad])?;
+        let [got] = &grads[..] else {
+            return case.close("number of gradients", grads.len(), 1usize);
+        };
+        let got = values(got)?;
+        // Relative to the expected value: an absolute tolerance would accept 0.
+        let over = got
+            .numbers
+            .iter()
+            .zip(&shown)
+            .map(|(g, s)| g * scale / f64::from(*s));
+        let got = Values::tensor(over.collect(), &got.shape, got.dtype);
+        case.close("gradient, over what it should be", got, &[1.0f32; 3][..])?;
+    }
+    Ok(())
 }
 
 pub fn finds_inf_and_nan(answer: &Lesson06) -> Verdict {
-    one_bad(answer, f32::NEG_INFINITY, 0, 1)?;
-    one_bad(answer, f32::NAN, 0, 1)?;
-    for at in [0, 2, 1] {
-        for bad in [f32::INFINITY, f32::NAN] {
-            one_bad(answer, bad, at, 3)?;
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    found(
+        answer,
+        &[
+            ("inf alone", &[&[inf]]),
+            ("NaN alone", &[&[nan]]),
+            ("a finite one", &[&[3.0]]),
+        ],
+    )?;
+    let fine: &[f32] = &[3.0, -4.0, 5.0];
+    found(
+        answer,
+        &[
+            ("inf in the first", &[&[3.0, inf, 5.0], fine, fine]),
+            ("-inf in the second", &[fine, &[3.0, -4.0, -inf], fine]),
+            ("inf in the last", &[fine, fine, &[inf, -4.0, 5.0]]),
+            ("NaN in the first", &[&[nan, -4.0, 5.0], fine, fine]),
+            ("NaN in the second", &[fine, &[3.0, -4.0, nan], fine]),
+            ("NaN in the last", &[fine, fine, &[3.0, nan, 5.0]]),
+            ("inf and -inf in one", &[fine, &[inf, -inf, 0.0], fine]),
+            ("inf and -inf in two", &[&[inf, 0.0], &[-inf, 0.0], fine]),
+            ("none", &[fine, fine, fine]),
+        ],
+    )?;
+    let half = Tensor::new(&[3.0f32, 1e9], &Device::Cpu)?.to_dtype(DType::F16)?;
+    let case = given("a gradient [3, inf] that walk returns in f16, scale 8");
+    let (_, found) = with_grads(answer, 8.0, &[half])?;
+    case.require("found_inf", found, "false")
+}
+
+/// Gradients under a name.
+type Named<'a> = (&'a str, &'a [&'a [f32]]);
+
+/// Compares `found_inf` of each.
+fn found(answer: &Lesson06, each: &[Named]) -> Verdict {
+    let names: Vec<&str> = each.iter().map(|(name, _)| *name).collect();
+    let count = each.first().map_or(0, |(_, grads)| grads.len());
+    let case = given(format!(
+        "{count} gradient(s), scale 8, with each of: {}",
+        names.join("; ")
+    ));
+    let (mut got, mut expected) = (Vec::new(), Vec::new());
+    for (_, grads) in each {
+        let tensors = grads.iter().map(|g| list(g)).collect::<Result<Vec<_>>>()?;
+        got.push(usize::from(with_grads(answer, 8.0, &tensors)?.1));
+        let bad = grads.iter().any(|g| g.iter().any(|v| !v.is_finite()));
+        expected.push(usize::from(bad));
+    }
+    case.close("found_inf in each (1 is true)", &got, &expected)
+}
+
+pub fn returns_gradients_that_overflowed(answer: &Lesson06) -> Verdict {
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    for grads in [[[inf, 8.0], [16.0, 24.0]], [[8.0, 16.0], [nan, 24.0]]] {
+        let tensors = grads.iter().map(|g| list(g)).collect::<Result<Vec<_>>>()?;
+        let case = given(format!(
+            "walk returns the gradients {:?} and {:?}, scale 8",
+            grads[0], grads[1]
+        ));
+        let (got, _) = with_grads(answer, 8.0, &tensors)?;
+        case.close("number of gradients", got.len(), 2usize)?;
+        for (i, (got, expected)) in got.iter().zip(&grads).enumerate() {
+            let expected = expected.map(|v| v / 8.0);
+            case.close(&format!("gradient {}", i + 1), values(got)?, &expected[..])?;
         }
     }
     Ok(())
 }
 
-/// Of `count` gradients, number `at` has `bad` in it.
-fn one_bad(answer: &Lesson06, bad: f32, at: usize, count: usize) -> Verdict {
-    let (w, loss) = line(&[1.0, 2.0])?;
-    let place = draw().whole(0, 1);
-    let (grads, found) = (answer.scaled_gradients)(&loss, 8.0, &mut |loss| {
-        let grad = of(&w, loss)?.remove(0);
-        let mut numbers = [3.0f32, -4.0];
-        numbers[place] = bad;
-        let bad = Tensor::new(&numbers, &Device::Cpu)?;
-        let pick = |i| if i == at { bad.clone() } else { grad.clone() };
-        Ok((0..count).map(pick).collect())
-    })?;
-    let case = given(format!(
-        "{count} gradients, number {at} from 0 has {bad} at [{place}]"
-    ));
-    case.require("found_inf", found, "false")?;
-    case.close("number of gradients", grads.len(), count)
-}
-
 pub fn accepts_large_finite_gradients(answer: &Lesson06) -> Verdict {
-    many_large(answer, 1)?;
-    many_large(answer, draw().whole(40, 60))
+    let many = draw().whole(40, 60);
+    let case = given(format!(
+        "scale 1, and gradients with each of: 70000; 1e30; {many} times 3e38 in one; 3e38 in each of {many}; 3e38 and -3e38"
+    ));
+    let each = [
+        vec![list(&[70000.0])?],
+        vec![list(&[1e30])?],
+        vec![list(&vec![3e38; many])?],
+        vec![list(&[3e38])?; many],
+        vec![list(&[3e38, -3e38, 3e38])?, list(&[-3e38])?],
+    ];
+    let mut got = Vec::new();
+    for grads in &each {
+        got.push(usize::from(with_grads(answer, 1.0, grads)?.1));
+    }
+    case.close("found_inf in each (1 is true)", &got, &vec![0usize; each.len()])
 }
 
-fn many_large(answer: &Lesson06, count: usize) -> Verdict {
-    let (w, loss) = line(&[1.0, 2.0])?;
-    let (_, found) = (answer.scaled_gradients)(&loss, 1.0, &mut |loss| {
-        of(&w, loss)?;
-        Ok(vec![Tensor::full(3e38f32, count, &Device::Cpu)?])
-    })?;
-    given(format!("a gradient of {count} number(s), each 3e38, scale 1")).require("found_inf", !found, "true")
+pub fn looks_at_the_returned_gradients(answer: &Lesson06) -> Verdict {
+    let case = given("walk returns a gradient 2e38, which is infinite over the scale 0.25");
+    let (_, found) = with_grads(answer, 0.25, &[list(&[1.0, 2e38])?])?;
+    case.require("found_inf", found, "false")
+}
+
+pub fn accepts_no_gradients(answer: &Lesson06) -> Verdict {
+    let case = given("walk returns an empty list");
+    let (grads, found) = with_grads(answer, 8.0, &[])?;
+    case.close("number of gradients", grads.len(), 0usize)?;
+    case.require("found_inf", !found, "true")
 }
 
 pub fn runs_backward_once(answer: &Lesson06) -> Verdict {
     let slope = draw().number(0.5, 2.0) as f32;
-    let (w, loss) = line(&[slope])?;
-    let mut walks = 0usize;
-    (answer.scaled_gradients)(&loss, 4.0, &mut |loss| {
-        walks += 1;
-        of(&w, loss)
-    })?;
-    given("a loss, scale 4").close("calls of walk", walks, 1usize)
+    for times in [1.0, f32::INFINITY] {
+        let (w, loss) = line(&[slope])?;
+        let text = if times == 1.0 {
+            ""
+        } else {
+            " whose gradient overflows"
+        };
+        let case = given(format!("a loss{text}, scale 4"));
+        let mut walks = 0usize;
+        (answer.scaled_gradients)(&loss, 4.0, &mut |loss| {
+            walks += 1;
+            of(&w, loss)?.iter().map(|g| g * f64::from(times)).collect()
+        })?;
+        case.close("calls of walk", walks, 1usize)?;
+    }
+    Ok(())
 }
 
 pub fn returns_errors_of_the_backward_pass(answer: &Lesson06) -> Verdict {
-    let (_w, loss) = line(&[draw().number(0.5, 2.0) as f32])?;
+    let (_w, loss) = line(&[1.5])?;
+    let case = given("a walk that fails with \"out of memory\"");
     let got = (answer.scaled_gradients)(&loss, 4.0, &mut |_| bail!("out of memory"));
-    given("a walk that fails").require("an error", got.is_err(), "Ok")
+    let Err(error) = got else {
+        return case.require("an error", false, "Ok");
+    };
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    case.require("the error of walk", text.contains("out of memory"), first)
 }

@@ -4,7 +4,7 @@ use grader::{Draw, Verdict, draw, given};
 use super::values;
 use crate::Lesson06;
 
-const SHAPES: [&[usize]; 2] = [&[2, 3], &[4]];
+const SHAPES: [&[usize]; 3] = [&[2, 3], &[4], &[]];
 
 /// fp32 masters that bf16 cannot represent, their bf16 weights, and bf16 gradients.
 fn parameters(draw: &mut Draw) -> Result<(Vec<Var>, Vec<Var>, Vec<Tensor>)> {
@@ -15,13 +15,18 @@ fn parameters(draw: &mut Draw) -> Result<(Vec<Var>, Vec<Var>, Vec<Tensor>)> {
         let master = tensor(draw.list(count, 0.3, 1.9))?;
         weights.push(Var::from_tensor(&low(&master)?)?);
         masters.push(Var::from_tensor(&master)?);
-        grads.push(low(&tensor(draw.list(count, -1.0, 2.0))?)?);
+        grads.push(low(&tensor(draw.list(count, 0.3, 2.0))?)?);
     }
     Ok((masters, weights, grads))
 }
 
 fn low(t: &Tensor) -> Result<Tensor> {
     t.to_dtype(DType::BF16)
+}
+
+/// Down to a multiple of 1/8, in the dtype: another rounding than any dtype's.
+fn eighths(t: &Tensor, dtype: DType) -> Result<Tensor> {
+    ((t.to_dtype(DType::F32)? * 8.0)?.floor()? / 8.0)?.to_dtype(dtype)
 }
 
 /// Plain SGD on the masters.
@@ -32,23 +37,67 @@ fn descend(masters: &[Var], grads: &[Tensor], lr: f64) -> Result<()> {
     Ok(())
 }
 
-const GIVEN: &str = "two parameters, [2, 3] and [4]; fp32 masters, bf16 weights and gradients; SGD";
+const GIVEN: &str = "three parameters, [2, 3], [4] and []; fp32 masters, bf16 weights and gradients; SGD";
 
 pub fn gives_the_optimizer_fp32_gradients(answer: &Lesson06) -> Verdict {
     let (masters, weights, grads) = parameters(&mut draw())?;
     let mut seen = Vec::new();
     let step = &mut |g: &[Tensor]| {
-        seen = g.to_vec();
+        seen.push(g.to_vec());
         Ok(())
     };
-    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
     let case = given(GIVEN);
-    case.close("gradients passed to step", seen.len(), 2usize)?;
+    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
+    // How often it is called is another check's.
+    let seen = seen.concat();
     for (i, (got, grad)) in seen.iter().zip(&grads).enumerate() {
         let wide = grad.to_dtype(DType::F32)?;
-        case.close(&format!("gradient {}", i + 1), values(got)?, values(&wide)?)?;
+        case.close(
+            &format!("gradient {} passed to step", i + 1),
+            values(got)?,
+            values(&wide)?,
+        )?;
+    }
+    case.require(
+        "gradients are passed to step",
+        seen.len() >= 3,
+        seen.len().to_string(),
+    )
+}
+
+pub fn does_not_round_gradients(answer: &Lesson06) -> Verdict {
+    let (masters, weights, _) = parameters(&mut draw())?;
+    let grads = masters
+        .iter()
+        .map(|m| m.as_tensor() * 0.01)
+        .collect::<Result<Vec<_>>>()?;
+    let mut seen = Vec::new();
+    let step = &mut |g: &[Tensor]| {
+        seen.extend(g.to_vec());
+        Ok(())
+    };
+    let case = given("fp32 gradients below 1/8; low rounds down to multiples of 1/8");
+    (answer.master_step)(&masters, &weights, &grads, step, &|t| eighths(t, DType::BF16))?;
+    for (i, (got, grad)) in seen.iter().zip(&grads).enumerate() {
+        case.close(
+            &format!("gradient {} passed to step", i + 1),
+            values(got)?,
+            values(grad)?,
+        )?;
     }
     Ok(())
+}
+
+pub fn calls_the_optimizer_once(answer: &Lesson06) -> Verdict {
+    let (masters, weights, grads) = parameters(&mut draw())?;
+    let mut calls = Vec::new();
+    let step = &mut |g: &[Tensor]| {
+        calls.push(g.len());
+        Ok(())
+    };
+    let case = given(GIVEN);
+    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
+    case.close("number of gradients in each call of step", &calls, &vec![3usize])
 }
 
 pub fn rounds_masters_into_weights(answer: &Lesson06) -> Verdict {
@@ -56,19 +105,25 @@ pub fn rounds_masters_into_weights(answer: &Lesson06) -> Verdict {
     let (masters, weights, grads) = parameters(&mut draw)?;
     let lr = draw.number(0.1, 0.3);
     let step = &mut |g: &[Tensor]| descend(&masters, g, lr);
-    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
     let case = given(format!("{GIVEN}, lr {lr:.3}"));
+    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
     for (i, (master, weight)) in masters.iter().zip(&weights).enumerate() {
-        let apart = (low(master.as_tensor())? - weight.as_tensor())?.to_dtype(DType::F32)?;
-        let apart: f32 = apart.abs()?.flatten_all()?.max(0)?.to_scalar()?;
-        let is = format!("{apart} away from its master as low rounds it");
-        case.require(
-            &format!("weight {} is its master, rounded", i + 1),
-            apart == 0.0,
-            is,
+        // Exact: bf16 numbers as integers of their own.
+        case.close(
+            &format!("weight {}", i + 1),
+            exact(weight)?,
+            exact(&low(master)?)?,
         )?;
     }
     Ok(())
+}
+
+/// The values, to be compared without a tolerance.
+fn exact(tensor: &Tensor) -> Result<grader::Values> {
+    Ok(grader::Values {
+        dtype: "integer",
+        ..values(tensor)?
+    })
 }
 
 pub fn does_not_round_the_masters(answer: &Lesson06) -> Verdict {
@@ -81,8 +136,8 @@ pub fn does_not_round_the_masters(answer: &Lesson06) -> Verdict {
         .map(|(m, g)| m.as_detached_tensor() - (g.to_dtype(DType::F32)? * lr)?)
         .collect::<Result<Vec<_>>>()?;
     let step = &mut |g: &[Tensor]| descend(&masters, g, lr);
-    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
     let case = given(format!("{GIVEN}, lr {lr:.3}"));
+    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
     for (i, (master, expected)) in masters.iter().zip(&expected).enumerate() {
         case.close(&format!("master {}", i + 1), values(master)?, values(expected)?)?;
     }
@@ -93,31 +148,63 @@ pub fn accumulates_small_updates(answer: &Lesson06) -> Verdict {
     let one = Tensor::new(&[1f32], &Device::Cpu)?;
     let (masters, weights) = ([Var::from_tensor(&one)?], [Var::from_tensor(&low(&one)?)?]);
     let steps = draw().whole(60, 90);
+    let case = given(format!(
+        "a weight of 1 in bf16, {steps} steps with the gradient 1 and lr 0.001"
+    ));
     for _ in 0..steps {
         let step = &mut |g: &[Tensor]| descend(&masters, g, 0.001);
         (answer.master_step)(&masters, &weights, &[low(&one)?], step, &low)?;
     }
-    let case = given(format!(
-        "a weight of 1 in bf16, {steps} steps of SGD by 0.001 each"
-    ));
-    let at = weights[0].to_dtype(DType::F32)?;
-    let whole = (1.0 - 0.001 * steps as f64) as f32;
-    let expected = low(&Tensor::new(&[whole], &Device::Cpu)?)?.to_dtype(DType::F32)?;
-    // The spacing of bf16 is 2^-8 here.
-    let off = (at - expected)?.abs()?.max(0)?.to_scalar::<f32>()?;
-    let is = format!("it is {off} away");
-    case.require(&format!("the weight is near {whole}"), off <= 2f32.powi(-8), is)
+    let expected = [1.0 - 0.001 * steps as f32];
+    case.close("master", values(&masters[0])?, &expected[..])?;
+    let rounded = low(&Tensor::new(&expected[..], &Device::Cpu)?)?;
+    case.close("weight", values(&weights[0])?, values(&rounded)?)
 }
 
-pub fn calls_the_optimizer_once(answer: &Lesson06) -> Verdict {
+pub fn rounds_by_low(answer: &Lesson06) -> Verdict {
+    for dtype in [DType::F32, DType::BF16] {
+        let (masters, weights, grads) = parameters(&mut draw())?;
+        let weights = weights
+            .iter()
+            .map(|w| Var::from_tensor(&w.to_dtype(dtype)?))
+            .collect::<Result<Vec<_>>>()?;
+        // Just below a multiple of 1/8, so that rounding to bf16 first changes it.
+        for master in &masters {
+            let eighth = ((master.as_detached_tensor() * 8.0)?.ceil()? / 8.0)?;
+            master.set(&(eighth - 1e-6)?)?;
+        }
+        let case = given(format!(
+            "weights in {}, low rounds down to multiples of 1/8; a step of 0",
+            dtype.as_str()
+        ));
+        (answer.master_step)(&masters, &weights, &grads, &mut |_| Ok(()), &|t| {
+            eighths(t, dtype)
+        })?;
+        for (i, (master, weight)) in masters.iter().zip(&weights).enumerate() {
+            let expected = eighths(master, dtype)?;
+            case.close(&format!("weight {}", i + 1), values(weight)?, values(&expected)?)?;
+        }
+    }
+    Ok(())
+}
+
+pub fn rounds_every_master(answer: &Lesson06) -> Verdict {
     let (masters, weights, grads) = parameters(&mut draw())?;
-    let mut calls = 0usize;
+    let zeros = grads.iter().map(Tensor::zeros_like).collect::<Result<Vec<_>>>()?;
     let step = &mut |_: &[Tensor]| {
-        calls += 1;
-        Ok(())
+        let half = |m: &Var| m.set(&(m.as_detached_tensor() * 0.5)?);
+        masters.iter().try_for_each(half)
     };
-    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
-    given(GIVEN).close("calls of step", calls, 1usize)
+    let case = given("gradients of 0; step halves the masters (weight decay)");
+    (answer.master_step)(&masters, &weights, &zeros, step, &low)?;
+    for (i, (master, weight)) in masters.iter().zip(&weights).enumerate() {
+        case.close(
+            &format!("weight {}", i + 1),
+            values(weight)?,
+            values(&low(master)?)?,
+        )?;
+    }
+    Ok(())
 }
 
 pub fn leaves_weights_unchanged_on_error(answer: &Lesson06) -> Verdict {
@@ -128,11 +215,26 @@ pub fn leaves_weights_unchanged_on_error(answer: &Lesson06) -> Verdict {
         descend(&masters, g, 0.3)?;
         bail!("the optimizer failed")
     };
+    let case = given(format!("{GIVEN}, which fails after it has changed the masters"));
     let got = (answer.master_step)(&masters, &weights, &grads, step, &low);
-    let case = given(format!("{GIVEN}, which fails half way"));
     case.require("an error", got.is_err(), "Ok")?;
     for (i, (weight, before)) in weights.iter().zip(before).enumerate() {
         case.close(&format!("weight {}", i + 1), values(weight)?, before)?;
     }
-    Ok(())
+    let text = got.err().map(|e| e.to_string()).unwrap_or_default();
+    let first = text.lines().next().unwrap_or_default();
+    case.require("the error of step", text.contains("the optimizer failed"), first)
+}
+
+pub fn returns_errors_of_low(answer: &Lesson06) -> Verdict {
+    let (masters, weights, grads) = parameters(&mut draw())?;
+    let case = given("low fails with \"no such format\"");
+    let fails = |_: &Tensor| -> Result<Tensor> { bail!("no such format") };
+    let got = (answer.master_step)(&masters, &weights, &grads, &mut |_| Ok(()), &fails);
+    let Err(error) = got else {
+        return case.require("an error", false, "Ok");
+    };
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    case.require("the error of low", text.contains("no such format"), first)
 }

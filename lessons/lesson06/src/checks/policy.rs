@@ -5,12 +5,9 @@ use crate::Lesson06;
 
 fn all(answer: &Lesson06, operators: &[Operator], expected: Casting) -> Verdict {
     for &operator in operators {
+        let case = given(format!("{operator:?}"));
         let got = (answer.autocast)(operator);
-        given(format!("{operator:?}")).require(
-            &format!("{expected:?}"),
-            got == expected,
-            format!("{got:?}"),
-        )?;
+        case.require(&format!("{expected:?}"), got == expected, format!("{got:?}"))?;
     }
     Ok(())
 }
