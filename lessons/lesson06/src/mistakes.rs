@@ -135,10 +135,6 @@ mistakes! {
     round_to: |x, f| rounded(x, f, Round { then: |x, f| {
         if f.overflow == canopy::precision::Overflow::Saturate { f.max as f32 } else { overflow(x, f) }
     }, ..ROUND })),
-    wrong!("6.1", overflows_as_its_format_says, "The infinity loses the sign of x.",
-    round_to: |x, f| rounded(x, f, Round { then: |x, f| {
-        if f.overflow == canopy::precision::Overflow::Infinity { f32::INFINITY } else { overflow(x, f) }
-    }, ..ROUND })),
     wrong!("6.1", overflows_as_its_format_says, "The largest number is not 2^bias · (2 − 2^−m) in E4M3, which also uses the highest exponent; compare with `format.max`.",
     round_to: |x, f| {
         let max = (2.0 - f.epsilon()) * 2f64.powi((1 << (f.exponent - 1)) - 1);
@@ -245,8 +241,8 @@ mistakes! {
     }),
     wrong!("6.3", returns_unscaled_gradients, "The gradients are f64; return f32.",
     scaled_gradients: |l, s, w| {
-        let (grads, found) = walked(l, (s, s), w, not_finite)?;
-        Ok((grads.iter().map(|g| g.to_dtype(DType::F64)).collect::<Result<_>>()?, found))
+        let (grads, found) = walked(l, (s, 1.0), w, not_finite)?;
+        Ok((grads.iter().map(|g| g.to_dtype(DType::F64)? / s).collect::<Result<_>>()?, found))
     }),
     wrong!("6.3", returns_unscaled_gradients, "The gradients are flattened; return each in its shape.",
     scaled_gradients: |l, s, w| {
@@ -257,13 +253,7 @@ mistakes! {
         scaled_gradients: |l, s, w| walked(l, (s, s), w, |g| !not_finite(g))),
     wrong!("6.3", returns_unscaled_gradients, "The gradients are divided by the scale twice.",
         scaled_gradients: |l, s, w| walked(l, (s, s * s), w, not_finite)),
-    wrong!("6.3", returns_unscaled_gradients, "Only the last gradient is returned; return all of them.",
-    scaled_gradients: |l, s, w| {
-        let (mut grads, found) = walked(l, (s, s), w, not_finite)?;
-        grads.drain(..grads.len().saturating_sub(1));
-        Ok((grads, found))
-    }),
-    wrong!("6.3", returns_unscaled_gradients, "Only the first gradient is returned; return all of them.",
+    wrong!("6.3", returns_unscaled_gradients, "One gradient is returned; return one for each parameter.",
     scaled_gradients: |l, s, w| {
         let (mut grads, found) = walked(l, (s, s), w, not_finite)?;
         grads.truncate(1);
@@ -316,8 +306,6 @@ mistakes! {
         scaled_gradients: |l, s, w| walked(l, (s, s), w, |g| g.iter().flatten().any(|v| v.is_nan() || v.abs() > 65504.0))),
     wrong!("6.3", accepts_large_finite_gradients, "The sum of all gradients is checked, which can overflow although no gradient does. Multiply by 0 first, or check each number.",
         scaled_gradients: |l, s, w| walked(l, (s, s), w, |g| !g.iter().flatten().sum::<f32>().is_finite())),
-    wrong!("6.3", accepts_large_finite_gradients, "The squares of all numbers are summed, which can overflow although no gradient does.",
-        scaled_gradients: |l, s, w| walked(l, (s, s), w, |g| !g.iter().flatten().map(|v| v * v).sum::<f32>().is_finite())),
     wrong!("6.3", looks_at_the_returned_gradients, "The gradients are checked before they are divided; a scale below 1 makes large ones infinite.",
     scaled_gradients: |l, s, w| {
         let (grads, found) = walked(l, (s, 1.0), w, not_finite)?;
@@ -345,12 +333,6 @@ mistakes! {
     scaled_gradients: |l, s, walk| {
         let walk: canopy::precision::Walk = walk;
         walked(l, (s, s), &mut |l| Ok(walk(l).unwrap()), not_finite)
-    }),
-    wrong!("6.3", returns_errors_of_the_backward_pass, "An error of `walk` is reported as an overflow; return it with `?`.",
-    scaled_gradients: |l, s, walk| {
-        let mut failed = false;
-        let (grads, found) = walked(l, (s, s), &mut |l| Ok(walk(l).unwrap_or_else(|_| { failed = true; Vec::new() })), not_finite)?;
-        Ok((grads, found || failed))
     }),
     wrong!("6.4", backs_off_after_an_overflow, "An overflow leaves the scale as it is; multiply it by `backoff`.",
         update_scale: |s, inf| followed(s, inf, Follow { by: |s| (s.growth, 1.0), ..FOLLOW })),
@@ -385,6 +367,8 @@ mistakes! {
     }),
     wrong!("6.4", backs_off_after_an_overflow, "An overflow sets the scale back to 65,536; multiply it by `backoff`.",
         update_scale: |s, inf| { followed(s, inf, FOLLOW); if inf { s.scale = 65536.0; } }),
+    wrong!("6.4", backs_off_after_an_overflow, "An overflow starts from 65,536 again; multiply the current scale by `backoff`.",
+        update_scale: |s, inf| { followed(s, inf, FOLLOW); if inf { s.scale = 65536.0 * s.backoff; } }),
     wrong!("6.4", backs_off_after_an_overflow, "The backoff is subtracted; multiply by it.",
         update_scale: |s, inf| { let before = s.scale; followed(s, inf, FOLLOW); if inf { s.scale = before - s.backoff; } }),
     wrong!("6.4", grows_after_the_interval, "The growth is added; multiply by it.",
@@ -502,11 +486,6 @@ mistakes! {
         master_step: |_, w, g, step, low| {
             step(&wide(g)?)?;
             w.iter().try_for_each(|w| w.set(&low(w.as_tensor())?))
-        }),
-    wrong!("6.5", rounds_masters_into_weights, "`low` rounds the old weights; round the masters, and set the weights to that.",
-        master_step: |_, w, g, step, low| {
-            step(&wide(g)?)?;
-            w.iter().try_for_each(|w| w.set(&low(&w.as_detached_tensor().copy()?)?))
         }),
     wrong!("6.5", rounds_masters_into_weights, "The change of the master is added to the rounded weight; set the weight to the rounded master itself.",
         master_step: |m, w, g, step, low| {
@@ -627,7 +606,7 @@ mistakes! {
         let right = (REFERENCE.bytes_per_parameter)(f, n);
         BytesPerParameter { optimizer: if n > 2 { 0 } else { 4 * n }, ..right }
     }),
-    wrong!("6.6", counts_the_optimizer_state, "`moments` may be any number: it is 4 bytes each, also for more than 2.  ",
+    wrong!("6.6", counts_the_optimizer_state, "`moments` may be any number: it is 4 bytes each, also for more than 2.",
     bytes_per_parameter: |f, n| {
         let right = (REFERENCE.bytes_per_parameter)(f, n);
         BytesPerParameter { optimizer: 4 * n.min(2), ..right }
@@ -849,10 +828,8 @@ mistakes! {
         tensor_cores: |p, f| TensorCores { served: f.bits() > 8 && f.bits() < 32, ..(REFERENCE.tensor_cores)(p, f) }),
     wrong!("6.8", supports_all_formats_but_fp32, "`served` does not depend on the sides, only on the format.",
         tensor_cores: |p, f| TensorCores { served: f.bits() < 32 && (REFERENCE.tensor_cores)(p, f).padded == p, ..(REFERENCE.tensor_cores)(p, f) }),
-    wrong!("6.8", supports_all_formats_but_fp32, "`served` does not depend on `worth`, only on the format.",
+    wrong!("6.8", supports_all_formats_but_fp32, "`served` does not depend on `worth` or other sides, only on the format.",
         tensor_cores: |p, f| TensorCores { served: f.bits() < 32 && (REFERENCE.tensor_cores)(p, f).worth, ..(REFERENCE.tensor_cores)(p, f) }),
-    wrong!("6.8", supports_all_formats_but_fp32, "`served` does not depend on the other two results, only on the format.",
-        tensor_cores: |p, f| TensorCores { served: f.bits() < 32 && (REFERENCE.tensor_cores)(p, f).worth && (REFERENCE.tensor_cores)(p, f).padded == p, ..(REFERENCE.tensor_cores)(p, f) }),
     wrong!("6.8", supports_all_formats_but_fp32, "A format that saturates is served like the others: compare `format.bits()`, not the format with a constant.",
         tensor_cores: |p, f| TensorCores { served: f.bits() < 32 && f.overflow != canopy::precision::Overflow::Saturate || f == canopy::precision::FP8_E4M3.with(canopy::precision::Overflow::Nan), ..(REFERENCE.tensor_cores)(p, f) }),
     wrong!("6.8", supports_all_formats_but_fp32, "`served` is inverted: fp32 is the one format that is not served.",
@@ -861,13 +838,11 @@ mistakes! {
         tensor_cores: |p, f| TensorCores { served: f.bits() == 16, ..(REFERENCE.tensor_cores)(p, f) }),
     wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "The number of multiplications is compared with 128³; compare every side with 128.",
         tensor_cores: |p, f| cores(p, f, up, |s| s.iter().product::<usize>() >= 128 * 128 * 128)),
-    wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "The limit is 128 numbers in every format, not 128 bytes.",
+    wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "The limit is 128 numbers in every format; 64 are too few, although they may be 128 bytes.",
         tensor_cores: |p, f| TensorCores { worth: {
             let bytes = f.bits().next_power_of_two() as usize / 8;
             [p.m, p.n, p.k].iter().all(|s| s * bytes >= 128)
         }, ..(REFERENCE.tensor_cores)(p, f) }),
-    wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "The limit is 128, not 64.",
-        tensor_cores: |p, f| cores(p, f, up, |s| s.iter().all(|&s| s >= 64))),
     wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "`worth` is inverted: it is true if no side is below 128.",
         tensor_cores: |p, f| cores(p, f, up, |s| s.iter().any(|&s| s < 128))),
     wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "n counts as well as m and k.",
@@ -876,4 +851,13 @@ mistakes! {
         tensor_cores: |p, f| cores(p, f, up, |s| s[0] >= 128 && s[1] >= 128)),
     wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "`worth` is also computed for fp32, which tensor cores do not support.",
         tensor_cores: |p, f| TensorCores { worth: f.bits() < 32 && large([p.m, p.n, p.k]), ..(REFERENCE.tensor_cores)(p, f) }),
+    wrong!("6.8", pads_16_bit_sides_to_multiples_of_8, "Sides are padded to the next power of two; multiples of 16 bytes are enough.",
+        tensor_cores: |p, f| cores(p, f, |s, b| up(s, b).next_power_of_two(), large)),
+    wrong!("6.4", grows_after_the_interval, "`good` runs on past the interval; it restarts at 0 when the scale grows.",
+    update_scale: |s, inf| {
+        if inf { return followed(s, inf, FOLLOW); }
+        s.good += 1;
+        let grown = s.scale * s.growth;
+        if s.good % s.interval == 0 && grown <= f64::from(f32::MAX) { s.scale = grown; }
+    }),
 }

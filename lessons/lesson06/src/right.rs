@@ -32,10 +32,10 @@ pub const RIGHT: &[Right<Lesson06>] = &[
         let mut found = false;
         let mut grads = Vec::new();
         for g in walk(&loss.affine(scale, 0.0)?)? {
-            let g = g.to_dtype(DType::F32)?;
+            let g = (g.to_dtype(DType::F32)? * scale.recip())?;
             let sum: Tensor = (&g * 0.0)?.sum_all()?;
             found |= sum.to_scalar::<f32>()?.is_nan();
-            grads.push((g * scale.recip())?);
+            grads.push(g);
         }
         Ok((grads, found))
     }),

@@ -35,8 +35,9 @@ pub fn autocast(operator: Operator) -> Casting {
     use Operator::*;
     match operator {
         Matmul | Linear | Convolution => Casting::Low,
-        Sum | Mean | Norm | Softmax | BatchNorm | LayerNorm => Casting::Full,
-        Exp | Log | Power | CrossEntropy | MeanSquaredError => Casting::Full,
+        Sum | Mean | Norm | Exp | Log | Power => Casting::Full,
+        Softmax | CrossEntropy | MeanSquaredError => Casting::Full,
+        BatchNorm | LayerNorm => Casting::Full,
         Add | Concatenate => Casting::Widest,
         Relu | Max | Dropout | Reshape => Casting::AsIs,
     }

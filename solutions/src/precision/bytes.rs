@@ -10,7 +10,7 @@ pub struct BytesPerParameter {
     pub weight: u32,
     /// Its gradient.
     pub gradient: u32,
-    /// The fp32 master weight; 0 if the weight itself is fp32.
+    /// The fp32 master weight; 0 if the weight itself is stored in 4 bytes, as in fp32 and tf32.
     pub master: u32,
     /// The optimizer's state: two fp32 numbers for Adam, one for momentum, none for plain SGD.
     pub optimizer: u32,

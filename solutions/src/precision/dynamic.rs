@@ -15,7 +15,7 @@ pub struct DynamicScaler {
     pub backoff: f64,
     /// Number of steps in a row without an overflow after which the scale grows; default 2,000.
     pub interval: u32,
-    /// Steps in a row without an overflow since the scale last changed.
+    /// Steps in a row without an overflow; restarts at 0 when it reaches `interval`.
     pub good: u32,
 }
 // ANCHOR_END: DynamicScaler

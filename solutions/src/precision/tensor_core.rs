@@ -39,7 +39,7 @@ pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
     let whole = |side: usize| side.next_multiple_of(16 / bytes);
     let Product { m, n, k } = product;
     TensorCores {
-        served: format.name != "fp32",
+        served: format.bits() < 32,
         padded: Product {
             m: whole(m),
             n: whole(n),

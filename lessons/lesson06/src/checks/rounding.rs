@@ -196,11 +196,11 @@ pub fn preserves_nan_and_sign(answer: &Lesson06) -> Verdict {
             .all(|(x, g)| *g == 0.0 && x.is_sign_negative() == g.is_sign_negative());
         case.require("zeros with the signs of these", right, format!("{got:?}"))
     };
-    for format in every {
-        signs(&[0.0, -0.0], format)?;
-    }
     for format in [FP16, FP8_E4M3, FP8_E5M2] {
         signs(&[1e-12, -1e-12], format)?;
+    }
+    for format in every {
+        signs(&[0.0, -0.0], format)?;
     }
     Ok(())
 }
@@ -211,12 +211,11 @@ pub fn overflows_from_infinity(answer: &Lesson06) -> Verdict {
         exactly(answer, plus, format, f64::INFINITY)?;
         exactly(answer, minus, format, f64::NEG_INFINITY)?;
     }
-    exactly(answer, minus, FP8_E4M3, f64::NAN)?;
     for format in [FP8_E4M3, FP16].map(|f| f.with(Overflow::Saturate)) {
         exactly(answer, plus, format, format.max)?;
         exactly(answer, minus, format, -format.max)?;
     }
-    Ok(())
+    exactly(answer, minus, FP8_E4M3, f64::NAN)
 }
 
 pub fn is_exact_for_every_exponent(answer: &Lesson06) -> Verdict {
