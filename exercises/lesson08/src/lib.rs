@@ -12,7 +12,8 @@ use canopy::parallel::{Bucket, BucketSizes, Collective, Cost, Kind, Link, Place,
 ///
 /// All ranks get equally many records. If `world_size` does not divide the length of `order`, `drop_tail` drops the
 /// rest at its end; without it, `order` is extended by its own beginning, repeated as often as necessary, until it
-/// divides. An empty order gives an empty share. `world_size` is at least 1, and `rank` is less.
+/// divides. An empty order gives an empty share. There may be more ranks than records, and a record may be in
+/// `order` twice. `world_size` is at least 1, and `rank` is less.
 pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail: bool) -> Vec<usize> {
     todo!("8.1: how many records each rank gets, and which")
 }
@@ -21,10 +22,12 @@ pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail
 /// contains the sum of that chunk over all ranks. The rest of `data` may contain anything.
 ///
 /// Rank r sends only to rank r + 1 and receives only from rank r − 1 (rank 0 follows the last one), one chunk in
-/// each of p − 1 steps; if p is 1 there is nothing to do. All ranks run this function at the same time.
-/// `link.send(to, data)` does not wait; `link.receive(from, into)` waits for a message, which must be as long as
-/// `into`. `chunk(length, rank, p)` returns a chunk as a range. Chunks may differ by one number in length, and may
-/// be empty; an empty chunk is sent too.
+/// each of p − 1 steps: first chunk r − 1, then always the chunk that it received last, with its own numbers added.
+/// If p is 1 there is nothing to do. All ranks run this function at the same time.
+///
+/// `link.send(to, data)` does not wait; `link.receive(from, into)` waits for a message and copies it into `into`,
+/// which must be as long. If one of them returns an error, return it. `chunk(length, rank, p)` returns a chunk as a
+/// range. Chunks may differ by one number in length, and may be empty; an empty chunk is sent too.
 pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     todo!("8.2: send a chunk, add the one that arrives")
 }
@@ -32,7 +35,8 @@ pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
 /// The second half of a ring all-reduce: each rank starts with its own chunk of `data` complete, and ends with all
 /// of `data` complete.
 ///
-/// Neighbours, steps and chunks are as in `ring_reduce_scatter`; numbers are copied, not added.
+/// It first sends its own chunk, then always the chunk that it received last. Neighbours, number of steps, chunks
+/// and errors are as in `ring_reduce_scatter`; numbers are copied, not added.
 pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     todo!("8.2: pass on the chunk that arrived last")
 }
@@ -41,11 +45,13 @@ pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
 /// kind)` in the order of the model.
 ///
 /// Go over the parameters from the last to the first, because the backward pass computes their gradients in this
-/// order. Each goes into the open bucket of its `kind` (dtype); if there is none, it opens one. A bucket is closed
-/// by the parameter with which its bytes reach the limit: `sizes.first` for the first bucket of each kind,
-/// `sizes.others` for the later ones. Closed buckets are in the order in which they were closed. Those still open
-/// at the end come after them, sorted so that the one whose last added parameter has the greatest index is first.
-/// No bucket is empty.
+/// order. Each, even one of 0 bytes, goes into the open bucket of its `kind` (the name of its dtype and device); if
+/// there is none, it opens one. A bucket is closed by the parameter with which its bytes reach the limit:
+/// `sizes.first` for the first bucket of each kind, `sizes.others` for the later ones. A limit may be 0. Closed
+/// buckets are in the order in which they were closed. Those still open at the end come after them, sorted so that
+/// the one whose last added parameter has the greatest index is first. No bucket is empty.
+///
+/// A bucket lists the indices of its parameters in the order in which they were added, and the sum of their bytes.
 pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
     todo!("8.3: fill from the last parameter, close at the limit")
 }
@@ -54,13 +60,17 @@ pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
 ///
 /// There may be many gradients, and each message has a latency: send all of them in one call of
 /// `collective.all_reduce(data)`, which replaces `data: &mut [f32]` by its sum over the ranks, bit-identical on
-/// each. A gradient need not be contiguous.
+/// each. There is at least one gradient; a single rank may do without the call. If it returns an error, return it;
+/// the gradients may then contain anything.
+///
+/// A gradient may have any number of axes and another floating-point dtype than the next, and need not be
+/// contiguous. Divide in f32, because the sum may be too large for f16.
 pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
     todo!("8.4: one long list, one all-reduce, and back to the shapes")
 }
 
-/// The place of this process among the ranks, from the environment variables of its launcher. `variable(name)` is the text
-/// of a variable, or None.
+/// The place of this process among the ranks, from the environment variables of its launcher. `variable(name)` is
+/// the text of a variable, or None if it is not set.
 ///
 /// | `launcher` | `rank` | `world_size` | `local_rank` |
 /// |---|---|---|---|
@@ -68,9 +78,10 @@ pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) 
 /// | `Open MPI` | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` |
 /// | `Slurm` | `SLURM_PROCID` | `SLURM_NTASKS` | `SLURM_LOCALID` |
 ///
-/// The first launcher whose rank is set counts: under `mpirun` in a Slurm job both are set, and mpirun's are right. If none is
-/// set, this process is a single rank: rank 0 of 1, local rank 0, launcher `alone`. Returns an error if a number of that
-/// launcher is missing or is not a whole number (name the variable), and if the rank is not below the world size. White
+/// The first launcher of the table whose rank is set counts, whatever its text: under `mpirun` in a Slurm job both
+/// are set, and mpirun's are right. If none is set, this process is a single rank: rank 0 of 1, local rank 0,
+/// launcher `alone`. Returns an error that names the variable if a number of that launcher is missing or is not a
+/// whole number, as `parse::<usize>()` decides. Returns an error if the rank is not below the world size. White
 /// space around a number is allowed.
 pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
     todo!("8.5: which launcher, its three numbers, and whether they are possible")
@@ -86,12 +97,13 @@ pub fn device_for(place: &Place, gpus: usize) -> Result<String> {
 
 /// Efficiency in weak scaling: every rank has as much work as the single rank had. `seconds_of_one` is the time of
 /// a step on one rank, `seconds` that on all ranks. 1 is perfect; 0.5 means that half of the machine's time is
-/// lost.
+/// lost. It may exceed 1.
 pub fn weak_efficiency(seconds_of_one: f64, seconds: f64) -> f64 {
     todo!("8.6: the work grows with the ranks")
 }
 
-/// Efficiency in strong scaling: `ranks` ranks share the work that one rank had.
+/// Efficiency in strong scaling: `ranks` ranks share the work that one rank had. 1 is perfect; it may exceed 1,
+/// because a smaller share of the work may fit into a faster cache.
 pub fn strong_efficiency(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64 {
     todo!("8.6: the work stays the same")
 }
@@ -100,14 +112,14 @@ pub fn strong_efficiency(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64
 /// b·`cost.beta` seconds. All ranks send at the same time, so the time is that of the messages that one rank sends,
 /// one after the other.
 ///
-/// One rank alone sends nothing. Use chunks of `bytes`/p, even if p does not divide `bytes`.
+/// `p` is at least 1. One rank alone sends nothing. Use chunks of `bytes`/p, even if p does not divide `bytes`.
 pub fn ring_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     todo!("8.7: how many messages, and how long each is")
 }
 
 /// The seconds of a tree all-reduce: up to rank 0, where each step halves the number of ranks that still have a
 /// part of the sum, and down again in as many steps. p need not be a power of two: 5 ranks need as many steps as 8.
-/// Each step is one message of all `bytes`.
+/// Each step is one message of all `bytes`. One rank alone sends nothing.
 pub fn tree_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     todo!("8.7: how many steps")
 }

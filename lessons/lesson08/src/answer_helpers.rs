@@ -75,6 +75,61 @@ pub fn hearing_first(link: &dyn Link, data: &mut [f32], ring: Ring) -> Result<()
     Ok(())
 }
 
+/// As [`around`], but an error of `receive`, and of `send` if `both`, is ignored.
+pub fn deaf(link: &dyn Link, data: &mut [f32], ring: Ring, both: bool) -> Result<()> {
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..(ring.steps)(p) {
+        let sent = link.send((ring.to)(rank, p), &data[chunk(n, (ring.out)(rank, step, p), p)]);
+        if !both {
+            sent?;
+        }
+        let into = chunk(n, (ring.into)(rank, step, p), p);
+        let mut came = vec![0.0; into.len()];
+        let _ = link.receive((ring.from)(rank, p), &mut came);
+        for (own, v) in data[into].iter_mut().zip(came) {
+            (ring.take)(own, v);
+        }
+    }
+    Ok(())
+}
+
+/// As [`around`], but empty chunks are neither sent nor received.
+pub fn full_only(link: &dyn Link, data: &mut [f32], ring: Ring) -> Result<()> {
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..(ring.steps)(p) {
+        let out = chunk(n, (ring.out)(rank, step, p), p);
+        let into = chunk(n, (ring.into)(rank, step, p), p);
+        if !out.is_empty() {
+            link.send((ring.to)(rank, p), &data[out])?;
+        }
+        let mut came = vec![0.0; into.len()];
+        if !into.is_empty() {
+            link.receive((ring.from)(rank, p), &mut came)?;
+        }
+        for (own, v) in data[into].iter_mut().zip(came) {
+            (ring.take)(own, v);
+        }
+    }
+    Ok(())
+}
+
+/// The first half without the messages from the last rank to rank 0.
+pub fn chain(link: &dyn Link, data: &mut [f32]) -> Result<()> {
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..p - 1 {
+        if rank + 1 < p {
+            link.send(rank + 1, &data[chunk(n, (SCATTER.out)(rank, step, p), p)])?;
+        }
+        let into = chunk(n, (SCATTER.into)(rank, step, p), p);
+        let mut came = vec![0.0; into.len()];
+        if rank > 0 {
+            link.receive(rank - 1, &mut came)?;
+        }
+        data[into].iter_mut().zip(came).for_each(|(own, v)| *own += v);
+    }
+    Ok(())
+}
+
 /// The first half: how much room for what comes, of the numbers that go out and that come in, and which chunks are sent.
 pub fn with_room(
     link: &dyn Link,
@@ -178,6 +233,89 @@ pub fn filled(params: &[(usize, Kind)], sizes: BucketSizes, fill: Fill) -> Vec<B
     done
 }
 
+/// One bucket at a time: another kind closes it.
+pub fn one_open(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
+    let mut made: Vec<Bucket> = Vec::new();
+    let mut open = false;
+    for (index, &(bytes, kind)) in params.iter().enumerate().rev() {
+        match made.last_mut().filter(|b| open && b.kind == kind) {
+            Some(last) => {
+                last.params.push(index);
+                last.bytes += bytes;
+            }
+            None => made.push(Bucket {
+                params: vec![index],
+                bytes,
+                kind,
+            }),
+        }
+        let first = !made[..made.len() - 1].iter().any(|b| b.kind == kind);
+        let limit = if first { sizes.first } else { sizes.others };
+        open = made.last().is_some_and(|b| b.bytes < limit);
+    }
+    made
+}
+
+/// A bucket is full when all kinds together have so many bytes since the last one was.
+pub fn counted_together(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
+    let (mut done, mut open): (Vec<Bucket>, Vec<Bucket>) = (Vec::new(), Vec::new());
+    let mut together = 0;
+    for (index, &(bytes, kind)) in params.iter().enumerate().rev() {
+        let at = open.iter().position(|b| b.kind == kind).unwrap_or_else(|| {
+            open.push(Bucket {
+                params: Vec::new(),
+                bytes: 0,
+                kind,
+            });
+            open.len() - 1
+        });
+        open[at].params.push(index);
+        open[at].bytes += bytes;
+        together += bytes;
+        let first = !done.iter().any(|b| b.kind == kind);
+        if together >= if first { sizes.first } else { sizes.others } {
+            together = 0;
+            done.push(open.remove(at));
+        }
+    }
+    (FILL.rest)(&mut open);
+    done.extend(open);
+    done
+}
+
+/// What is open at the end joins the last closed bucket of its kind.
+pub fn merged(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
+    let mut closed = filled(
+        params,
+        sizes,
+        Fill {
+            rest: Vec::clear,
+            ..FILL
+        },
+    );
+    for open in filled(params, sizes, FILL).split_off(closed.len()) {
+        match closed.iter_mut().rev().find(|b| b.kind == open.kind) {
+            Some(last) => {
+                last.params.extend(open.params);
+                last.bytes += open.bytes;
+            }
+            None => closed.push(open),
+        }
+    }
+    closed
+}
+
+/// Only parameters that have bytes.
+pub fn without_the_empty(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
+    let kept: Vec<usize> = (0..params.len()).filter(|&i| params[i].0 > 0).collect();
+    let own: Vec<(usize, Kind)> = kept.iter().map(|&i| params[i]).collect();
+    let mut made = filled(&own, sizes, FILL);
+    for index in made.iter_mut().flat_map(|b| &mut b.params) {
+        *index = kept[*index];
+    }
+    made
+}
+
 /// Averages all at once: what becomes of each number, and what of each tensor.
 pub fn averaged(
     collective: &dyn Collective,
@@ -210,6 +348,39 @@ pub fn from_the_beginning(collective: &dyn Collective, gradients: &mut [Tensor])
     for g in gradients.iter_mut() {
         let own: Vec<f32> = flat.iter().take(g.elem_count()).map(|v| v / p).collect();
         *g = shaped(Tensor::from_vec(own, g.elem_count(), &Device::Cpu)?, g)?;
+    }
+    Ok(())
+}
+
+/// The last gradient first in the list, and the first one first out of it.
+pub fn last_first(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
+    let mut flat = Vec::new();
+    for g in gradients.iter().rev() {
+        flat.extend(g.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?);
+    }
+    collective.all_reduce(&mut flat)?;
+    let p = collective.world_size() as f32;
+    let mut rest = flat.into_iter();
+    for g in gradients.iter_mut() {
+        let own: Vec<f32> = rest.by_ref().take(g.elem_count()).map(|v| v / p).collect();
+        *g = shaped(Tensor::from_vec(own, g.elem_count(), &Device::Cpu)?, g)?;
+    }
+    Ok(())
+}
+
+/// All gradients of a dtype in one call.
+pub fn one_for_each_dtype(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        let of: Vec<usize> = (0..gradients.len())
+            .filter(|&i| gradients[i].dtype() == dtype)
+            .collect();
+        let mut own: Vec<Tensor> = of.iter().map(|&i| gradients[i].clone()).collect();
+        if !own.is_empty() {
+            averaged(collective, &mut own, |v, p| v / p as f32, shaped)?;
+        }
+        for (i, mean) in of.into_iter().zip(own) {
+            gradients[i] = mean;
+        }
     }
     Ok(())
 }

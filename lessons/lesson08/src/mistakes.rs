@@ -1,6 +1,7 @@
 //! Known wrong answers, each with the check that must catch it and the cause that a student reads.
 
-use canopy::parallel::{BucketSizes, naive_all_reduce};
+use candle_core::DType;
+use canopy::parallel::{BucketSizes, Cost, chunk, naive_all_reduce};
 use grader::{Mistake, wrong};
 
 use crate::{Lesson08, REFERENCE, answer_helpers::*};
@@ -29,7 +30,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     wrong!("8.1", wraps_around_if_uneven, "The rest is always dropped; drop it only with `drop_tail`.",
         share_of_epoch: |order, rank, world, _| (REFERENCE.share_of_epoch)(order, rank, world, true)),
     wrong!("8.1", wraps_around_if_uneven,
-    "The order is extended by its last record; extend it by its beginning.",
+    "The order is extended by its end; extend it by its beginning.",
     share_of_epoch: |order, rank, world, drop| {
         let mut all = order.to_vec();
         while !drop && !order.is_empty() && all.len() % world != 0 {
@@ -71,6 +72,89 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     share_of_epoch: |order, rank, world, drop| {
         let mine = (REFERENCE.share_of_epoch)(order, rank, world, drop);
         if mine.is_empty() { (REFERENCE.share_of_epoch)(order, rank, world, false) } else { mine }
+    }),
+    wrong!("8.1", wraps_around_if_uneven, "The order is extended by its end; extend it by its beginning.",
+    share_of_epoch: |order, rank, world, drop| {
+        let missing = (world - order.len() % world) % world;
+        if drop || missing > order.len() {
+            return (REFERENCE.share_of_epoch)(order, rank, world, drop);
+        }
+        let all = [order, &order[order.len() - missing..]].concat();
+        all.into_iter().skip(rank).step_by(world).collect()
+    }),
+    wrong!("8.1", wraps_around_if_uneven,
+    "A short share is filled with its own first record; extend the order before you stride.",
+    share_of_epoch: |order, rank, world, drop| {
+        let mut mine: Vec<usize> = order.iter().skip(rank).step_by(world).copied().collect();
+        if drop {
+            mine.truncate(order.len() / world);
+        } else if mine.len() < order.len().div_ceil(world) {
+            let again = mine.first().or(order.first()).copied();
+            mine.extend(again);
+        }
+        mine
+    }),
+    wrong!("8.1", wraps_around_if_uneven,
+    "Every short share is filled with the first record of the order; the extended order goes on with the second.",
+    share_of_epoch: |order, rank, world, drop| {
+        let mut mine: Vec<usize> = order.iter().skip(rank).step_by(world).copied().collect();
+        if drop {
+            mine.truncate(order.len() / world);
+        } else if mine.len() < order.len().div_ceil(world) {
+            mine.extend(order.first());
+        }
+        mine
+    }),
+    wrong!("8.1", wraps_around_if_uneven, "The order is extended by the number 0, which may be no record of it; extend it by its beginning.",
+    share_of_epoch: |order, rank, world, drop| {
+        let mut all = order.to_vec();
+        all.resize(if drop { order.len() / world } else { order.len().div_ceil(world) } * world, 0);
+        all.into_iter().skip(rank).step_by(world).collect()
+    }),
+    wrong!("8.1", drops_the_tail_if_asked,
+    "The shares have different lengths: ranks with more records wait for the others in their last step.",
+    share_of_epoch: |order, rank, world, _| order.iter().skip(rank).step_by(world).copied().collect()),
+    wrong!("8.1", drops_the_tail_if_asked, "The rest is dropped at the beginning of the order; drop it at its end.",
+    share_of_epoch: |order, rank, world, drop| {
+        let from = if drop { order.len() % world } else { 0 };
+        (REFERENCE.share_of_epoch)(&order[from..], rank, world, drop)
+    }),
+    wrong!("8.1", strides_by_world_size,
+    "If world_size divides the length, nothing is missing: take the remainder once more, (p − n % p) % p, or round up.",
+    share_of_epoch: |order, rank, world, drop| {
+        let each = if drop { order.len() / world } else { order.len() / world + 1 };
+        order.iter().cycle().skip(rank).step_by(world).take(each).copied().collect()
+    }),
+    wrong!("8.1", strides_by_world_size,
+    "If world_size divides the length, `drop_tail` has nothing to drop, but the last record of each rank is gone.",
+    share_of_epoch: |order, rank, world, drop| {
+        let mut mine = (REFERENCE.share_of_epoch)(order, rank, world, drop);
+        if drop && order.len() % world == 0 {
+            mine.pop();
+        }
+        mine
+    }),
+    wrong!("8.1", accepts_any_number_of_ranks,
+    "A record that is in the order twice is left out, so that the shares have different lengths.",
+    share_of_epoch: |order, rank, world, drop| {
+        let mut mine: Vec<usize> = Vec::new();
+        for record in (REFERENCE.share_of_epoch)(order, rank, world, drop) {
+            if !mine.contains(&record) {
+                mine.push(record);
+            }
+        }
+        mine
+    }),
+    wrong!("8.1", is_empty_for_an_empty_order, "An empty order panics: its length minus 1 underflows. Handle it first.",
+    share_of_epoch: |order, rank, world, drop| {
+        let rounds = if drop { order.len() / world } else { (order.len() - 1) / world + 1 };
+        (0..rounds).map(|i| order[(rank + i * world) % order.len()]).collect()
+    }),
+    wrong!("8.1", is_empty_for_an_empty_order, "An empty order has no first record, so that an index panics. Handle it first.",
+    share_of_epoch: |order, rank, world, drop| {
+        let first = order[0];
+        let mine = (REFERENCE.share_of_epoch)(order, rank, world, drop);
+        if order.len() == 1 { mine.iter().map(|_| first).collect() } else { mine }
     }),
     wrong!("8.2", reduces_each_chunk_at_its_owner, "Every rank waits for a message before it sends one: a deadlock. Send first.",
         ring_reduce_scatter: |l, d| hearing_first(l, d, SCATTER), ring_all_gather: |l, d| hearing_first(l, d, GATHER)),
@@ -151,6 +235,71 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     }),
     wrong!("8.2", sends_the_least_data, "The second half has too many steps: after p − 1 steps all chunks have arrived.",
         ring_all_gather: |l, d| around(l, d, Ring { steps: |p| if p > 1 { p } else { 0 }, ..GATHER })),
+    wrong!("8.2", reduces_each_chunk_at_its_owner, "A single rank gets an error; it has nothing to do, and that is right.",
+    ring_reduce_scatter: |l, d| {
+        anyhow::ensure!(l.world_size() > 1, "too few ranks");
+        around(l, d, SCATTER)
+    }),
+    wrong!("8.2", reduces_each_chunk_at_its_owner, "The sum is divided by the number of ranks; only the sum is asked for here.",
+    ring_reduce_scatter: |l, d| {
+        around(l, d, SCATTER)?;
+        let own = chunk(d.len(), l.rank(), l.world_size());
+        d[own].iter_mut().for_each(|v| *v /= l.world_size() as f32);
+        Ok(())
+    }),
+    wrong!("8.2", reduces_each_chunk_at_its_owner,
+        "The chunk that arrives is added to the one that was sent; it is the chunk before that one.",
+        ring_reduce_scatter: |l, d| around(l, d, Ring { into: SCATTER.out, ..SCATTER })),
+    wrong!("8.2", reduces_each_chunk_at_its_owner,
+        "The ring runs backwards, so that other chunks arrive than expected: rank r sends to rank r + 1.",
+        ring_reduce_scatter: |l, d| around(l, d, Ring { to: SCATTER.from, from: SCATTER.to, ..SCATTER })),
+    wrong!("8.2", reduces_each_chunk_at_its_owner, "The ring is open: the last rank sends to rank 0, too.",
+        ring_reduce_scatter: |l, d| chain(l, d)),
+    wrong!("8.2", gathers_all_chunks, "There is one step too few in the second half: p ranks need p − 1 steps.",
+        ring_all_gather: |l, d| around(l, d, Ring { steps: |p| p.saturating_sub(2), ..GATHER })),
+    wrong!("8.2", gathers_all_chunks, "The second half starts with the chunk after the rank's own; its own is the complete one.",
+    ring_all_gather: |l, d| around(l, d, Ring {
+        out: |r, s, p| (r + 1 + p - s) % p,
+        into: |r, s, p| (r + p - s) % p,
+        ..GATHER
+    })),
+    wrong!("8.2", gathers_all_chunks, "Every rank waits for a message before it sends one: a deadlock. Send first.",
+        ring_all_gather: |l, d| hearing_first(l, d, GATHER)),
+    wrong!("8.2", accepts_uneven_and_empty_chunks, "The chunks are not those of `chunk`, so that other numbers are complete: use it.",
+        ring_reduce_scatter: |l, d| around(l, d, Ring { cut: rest_last, ..SCATTER }),
+        ring_all_gather: |l, d| around(l, d, Ring { cut: rest_last, ..GATHER })),
+    wrong!("8.2", accepts_uneven_and_empty_chunks, "The chunks are not those of `chunk`, so that other numbers are complete: use it.",
+        ring_reduce_scatter: |l, d| around(l, d, Ring { cut: rest_first, ..SCATTER }),
+        ring_all_gather: |l, d| around(l, d, Ring { cut: rest_first, ..GATHER })),
+    wrong!("8.2", accepts_uneven_and_empty_chunks,
+        "The buffer has the length of the greatest chunk; the one that arrives may be shorter by one.",
+        ring_reduce_scatter: |l, d| with_room(l, d, |out, into| out.max(into), |_| true)),
+    wrong!("8.2", sends_only_to_its_neighbour, "Every rank sends to every other; in a ring it sends only to the next one.",
+        ring_all_gather: |l, d| all_to_all(l, d, |own, v| *own = v, true)),
+    wrong!("8.2", sends_the_least_data, "Empty chunks are not sent: the number of messages then depends on the length. Send them, too.",
+        ring_reduce_scatter: |l, d| if d.len() < l.world_size() { full_only(l, d, SCATTER) } else { around(l, d, SCATTER) },
+        ring_all_gather: |l, d| if d.len() < l.world_size() { full_only(l, d, GATHER) } else { around(l, d, GATHER) }),
+    wrong!("8.2", sends_the_least_data, "Empty chunks are not sent: the number of messages then depends on the length. Send them, too.",
+        ring_reduce_scatter: |l, d| if d.is_empty() { Ok(()) } else { around(l, d, SCATTER) },
+        ring_all_gather: |l, d| if d.is_empty() { Ok(()) } else { around(l, d, GATHER) }),
+    wrong!("8.2", passes_on_errors, "An error of the link is ignored: pass it on with `?`.",
+        ring_reduce_scatter: |l, d| deaf(l, d, SCATTER, true)),
+    wrong!("8.2", passes_on_errors, "An error of the link is ignored: pass it on with `?`.",
+        ring_reduce_scatter: |l, d| deaf(l, d, SCATTER, false)),
+    wrong!("8.2", passes_on_errors, "An error of the link is ignored: pass it on with `?`.",
+        ring_all_gather: |l, d| deaf(l, d, GATHER, true)),
+    wrong!("8.2", passes_on_errors, "An error of the link is ignored: pass it on with `?`.",
+        ring_all_gather: |l, d| deaf(l, d, GATHER, false)),
+    wrong!("8.2", passes_on_errors, "An error of the link panics: pass it on with `?` instead of `unwrap`.",
+    ring_reduce_scatter: |l, d| {
+        around(l, d, SCATTER).unwrap_or_else(|e| panic!("called `Result::unwrap()` on an `Err` value: {e}"));
+        Ok(())
+    }),
+    wrong!("8.2", passes_on_errors, "An error of the link panics: pass it on with `?` instead of `unwrap`.",
+    ring_all_gather: |l, d| {
+        around(l, d, GATHER).unwrap_or_else(|e| panic!("called `Result::unwrap()` on an `Err` value: {e}"));
+        Ok(())
+    }),
     wrong!("8.3", fills_from_the_last_parameter, "The buckets start with the first parameter; gradients arrive from the last layer first.",
         buckets: |p, s| filled(p, s, Fill { order: |n| (0..n).collect(), ..FILL })),
     wrong!("8.3", fills_from_the_last_parameter, "The parameters within a bucket are in the order of the model; they should be in the order of their gradients.",
@@ -201,6 +350,57 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         made.push(canopy::parallel::Bucket { params: Vec::new(), bytes: 0, kind: "f32" });
         made
     }),
+    wrong!("8.3", fills_from_the_last_parameter, "The buckets are in reverse order: the one that is closed first is sent first.",
+    buckets: |p, s| {
+        let mut made = (REFERENCE.buckets)(p, s);
+        made.reverse();
+        made
+    }),
+    wrong!("8.3", closes_at_the_byte_limit, "The limits are bytes, but they are treated as MiB.",
+        buckets: |p, s| filled(p, s, Fill { full: |bytes, limit| bytes >= limit << 20, ..FILL })),
+    wrong!("8.3", closes_at_the_byte_limit, "What is left at the end joins a bucket that is closed; it is a bucket of its own.",
+        buckets: merged),
+    wrong!("8.3", keeps_the_first_bucket_small, "The first bucket has a single parameter; it is closed at `sizes.first` bytes.",
+        buckets: |p, s| filled(p, s, Fill { limit: |sizes, of_kind, _| if of_kind == 0 { 0 } else { sizes.others }, ..FILL })),
+    wrong!("8.3", separates_dtypes, "A parameter of another kind closes the open bucket; each kind has an open bucket of its own.",
+        buckets: one_open),
+    wrong!("8.3", separates_dtypes, "The bytes of all kinds are counted together; each bucket counts its own.",
+        buckets: counted_together),
+    wrong!("8.3", keeps_the_order_of_closing, "The buckets are grouped by kind; they should be in the order in which they are closed.",
+    buckets: |p, s| {
+        let mut made = (REFERENCE.buckets)(p, s);
+        made.sort_by_key(|b| std::cmp::Reverse(b.kind));
+        made
+    }),
+    wrong!("8.3", keeps_the_order_of_closing, "The buckets are grouped by kind; they should be in the order in which they are closed.",
+    buckets: |p, s| {
+        let mut made = (REFERENCE.buckets)(p, s);
+        made.sort_by_key(|b| b.kind);
+        made
+    }),
+    wrong!("8.3", keeps_the_order_of_closing,
+    "All buckets are sorted by their last parameter; those that are still open at the end come after the closed ones.",
+    buckets: |p, s| {
+        let mut made = (REFERENCE.buckets)(p, s);
+        made.sort_by_key(|b| std::cmp::Reverse(b.params.last().copied()));
+        made
+    }),
+    wrong!("8.3", keeps_the_order_of_closing,
+    "The buckets are in the order in which they were opened; they should be in that in which they were closed.",
+    buckets: |p, s| {
+        let mut made = (REFERENCE.buckets)(p, s);
+        made.sort_by_key(|b| std::cmp::Reverse(b.params.first().copied()));
+        made
+    }),
+    wrong!("8.3", orders_the_remaining_buckets, "The open buckets are sorted by the names of their kinds; sort them by their last parameter.",
+        buckets: |p, s| filled(p, s, Fill { rest: |open| open.sort_by_key(|b| b.kind), ..FILL })),
+    wrong!("8.3", orders_the_remaining_buckets, "The open buckets are sorted by their bytes; sort them by their last parameter.",
+        buckets: |p, s| filled(p, s, Fill { rest: |open| open.sort_by_key(|b| std::cmp::Reverse(b.bytes)), ..FILL })),
+    wrong!("8.3", orders_the_remaining_buckets,
+        "The open buckets are in the reverse order of their opening; sort them by their last parameter.",
+        buckets: |p, s| filled(p, s, Fill { rest: |open| open.reverse(), ..FILL })),
+    wrong!("8.3", puts_each_parameter_into_one_bucket, "Parameters of 0 bytes are in no bucket; each parameter must be in one.",
+        buckets: without_the_empty),
     wrong!("8.4", averages_over_ranks, "The gradients are summed, but not divided: each step is p times as long.",
         average_gradients: |c, g| averaged(c, g, |v, _| v, shaped)),
     wrong!("8.4", averages_over_ranks, "The sum is always halved; divide it by the number of ranks.",
@@ -256,6 +456,76 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
             }
         }
         (REFERENCE.average_gradients)(c, grads)
+    }),
+    wrong!("8.4", averages_over_ranks, "The gradients are divided twice.",
+        average_gradients: |c, g| averaged(c, g, |v, p| v / p as f32 / p as f32, shaped)),
+    wrong!("8.4", averages_over_ranks, "The gradients become 0: 1 / p is a division of whole numbers.",
+        average_gradients: |c, g| averaged(c, g, |v, p| v * (1 / p) as f32, shaped)),
+    wrong!("8.4", averages_over_ranks, "The gradients are as before: the means must replace them in the slice, `*g = …`.",
+    average_gradients: |c, grads| {
+        let mut copies = grads.to_vec();
+        (REFERENCE.average_gradients)(c, &mut copies)
+    }),
+    wrong!("8.4", averages_over_ranks, "The sums are divided by the number of gradients; divide them by that of the ranks.",
+    average_gradients: |c, grads| {
+        (REFERENCE.average_gradients)(c, grads)?;
+        if c.world_size() > 1 {
+            let factor = c.world_size() as f64 / grads.len() as f64;
+            for g in grads.iter_mut() {
+                *g = (&*g * factor)?;
+            }
+        }
+        Ok(())
+    }),
+    wrong!("8.4", averages_over_ranks, "The gradients are written to the list in another order than they are read from it.",
+        average_gradients: last_first),
+    wrong!("8.4", averages_over_ranks, "Numbers that are not finite become 0, so that a rank that diverges goes unnoticed.",
+        average_gradients: |c, g| averaged(c, g, |v, p| if v.is_finite() { v / p as f32 } else { 0.0 }, shaped)),
+    wrong!("8.4", calls_all_reduce_once, "There is one call for each dtype; f32 is the dtype of the message, so that one is enough.",
+        average_gradients: one_for_each_dtype),
+    wrong!("8.4", accepts_any_number_of_axes, "A gradient without axes, a single number, is an error: `flatten_all` accepts any number of axes.",
+    average_gradients: |c, grads| {
+        anyhow::ensure!(grads.iter().all(|g| g.rank() > 0), "no axes");
+        (REFERENCE.average_gradients)(c, grads)
+    }),
+    wrong!("8.4", accepts_any_number_of_axes, "Only gradients of up to two axes are accepted: `flatten_all` accepts any number.",
+    average_gradients: |c, grads| {
+        anyhow::ensure!(grads.iter().all(|g| g.rank() < 3), "too many axes");
+        (REFERENCE.average_gradients)(c, grads)
+    }),
+    wrong!("8.4", averages_over_ranks, "`to_vec1` accepts only one axis: call `flatten_all` before it.",
+    average_gradients: |c, grads| {
+        for g in grads.iter() {
+            g.to_dtype(DType::F32)?.to_vec1::<f32>()?;
+        }
+        (REFERENCE.average_gradients)(c, grads)
+    }),
+    wrong!("8.4", calls_all_reduce_once, "Gradients of different dtypes cannot be concatenated: convert each to f32 first.",
+    average_gradients: |c, grads| {
+        anyhow::ensure!(grads.iter().all(|g| g.dtype() == grads[0].dtype()), "dtype mismatch");
+        (REFERENCE.average_gradients)(c, grads)
+    }),
+    wrong!("8.4", preserves_shapes_and_dtypes, "All gradients get the dtype of the first one; each keeps its own.",
+    average_gradients: |c, grads| {
+        let first = grads[0].dtype();
+        (REFERENCE.average_gradients)(c, grads)?;
+        for g in grads.iter_mut() {
+            *g = g.to_dtype(first)?;
+        }
+        Ok(())
+    }),
+    wrong!("8.4", does_not_overflow_f16, "The sum is converted to f16, where it is infinite, before it is divided: divide in f32.",
+    average_gradients: |c, grads| {
+        averaged(c, grads, |v, _| v, shaped)?;
+        for g in grads.iter_mut() {
+            *g = (&*g / c.world_size() as f64)?;
+        }
+        Ok(())
+    }),
+    wrong!("8.4", passes_on_the_error, "The error of all_reduce is ignored, and the gradients are those of one rank: pass it on with `?`.",
+    average_gradients: |c, grads| {
+        let _ = (REFERENCE.average_gradients)(c, grads);
+        Ok(())
     }),
     wrong!("8.5", reads_each_launcher, "Only Slurm's variables are read.",
         place_from: |v| found(&LAUNCHERS[2..], v, number, beyond)),
@@ -318,9 +588,9 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         device_for: |p, gpus| Ok(match gpus { 0 => "cpu".into(), 1 => "cuda:0".into(), _ => format!("cuda:{}", p.rank) })),
     wrong!("8.5", chooses_the_gpu_by_local_rank, "All ranks of a node use GPU 0.",
         device_for: |p, gpus| (REFERENCE.device_for)(p, gpus.min(1))),
-    wrong!("8.5", chooses_the_gpu_by_local_rank, "A rank that sees no GPU still requires one; it should use the CPU.",
+    wrong!("8.5", uses_the_only_gpu_or_the_cpu, "A rank that sees no GPU still requires one; it should use the CPU.",
         device_for: |p, gpus| if gpus == 0 { Ok("cuda:0".into()) } else { (REFERENCE.device_for)(p, gpus) }),
-    wrong!("8.5", chooses_the_gpu_by_local_rank,
+    wrong!("8.5", uses_the_only_gpu_or_the_cpu,
     "A rank that sees one GPU chooses it by its local rank; the scheduler gave it that one, and its number is 0.",
     device_for: |p, gpus| Ok(match gpus {
         0 => "cpu".into(),
@@ -331,6 +601,95 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         device_for: |p, gpus| Ok(match gpus { 0 => "cpu".into(), n => format!("cuda:{}", p.local_rank % n) })),
     wrong!("8.5", rejects_more_ranks_than_gpus, "A rank beyond the number of GPUs falls back to the CPU, and all others wait for it.",
         device_for: |p, gpus| Ok((REFERENCE.device_for)(p, gpus).unwrap_or("cpu".into()))),
+    wrong!("8.5", reads_each_launcher, "No variable is found: ask `variable`, not the environment of this process.",
+        place_from: |_| (REFERENCE.place_from)(&|_| None)),
+    wrong!("8.5", reads_each_launcher, "SLURM_STEP_ID is required; the three variables of the table are enough.",
+    place_from: |v| match v("SLURM_STEP_ID") {
+        None => found(&LAUNCHERS[..2], v, number, beyond),
+        Some(_) => found(&LAUNCHERS, v, number, beyond),
+    }),
+    wrong!("8.5", reads_each_launcher, "The local rank is computed from the rank; read it from its variable.",
+    place_from: |v| (REFERENCE.place_from)(v).map(|mut p| { p.local_rank = p.rank % 4; p })),
+    wrong!("8.5", reads_each_launcher, "The launcher's name is not as it is in the table.",
+    place_from: |v| (REFERENCE.place_from)(v).map(|mut p| {
+        if p.launcher != "alone" {
+            p.launcher = "";
+        }
+        p
+    })),
+    wrong!("8.5", is_a_single_rank_without_launcher, "The launcher of a single rank is `alone`.",
+    place_from: |v| (REFERENCE.place_from)(v).map(|mut p| {
+        if p.launcher == "alone" {
+            p.launcher = "";
+        }
+        p
+    })),
+    wrong!("8.5", prefers_the_inner_launcher, "A launcher counts if its world size is set; its rank decides.",
+    place_from: |v| {
+        let set: Vec<Launcher> = LAUNCHERS.into_iter().filter(|(_, names)| v(names[1]).is_some()).collect();
+        let Some(&(_, names)) = set.first() else { return (REFERENCE.place_from)(v) };
+        found(&set[..1], &|n| if n == names[0] { v(n).or(Some(String::new())) } else { v(n) }, number, beyond)
+    }),
+    wrong!("8.5", reports_the_missing_variable, "A missing local rank counts as 0; return an error, because something is wrong with the launch.",
+        place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
+            None if n.contains("LOCAL") => Ok(0),
+            text => number(n, text),
+        }, beyond)),
+    wrong!("8.5", reports_the_missing_variable, "A missing world size counts as 1; return an error, because something is wrong with the launch.",
+        place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
+            None if n.contains("SIZE") || n.contains("NTASKS") => Ok(1),
+            text => number(n, text),
+        }, beyond)),
+    wrong!("8.5", reports_the_missing_variable, "A missing variable panics: return an error that names it.",
+        place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
+            None => panic!("called `Option::unwrap()` on a `None` value"),
+            text => number(n, text),
+        }, beyond)),
+    wrong!("8.5", rejects_a_value_that_is_not_a_number, "A rank that is not a number counts as not set, and the process runs as a single rank.",
+    place_from: |v| {
+        let read: Vec<Launcher> = LAUNCHERS.into_iter().filter(|(_, n)| number(n[0], v(n[0])).is_ok()).collect();
+        found(&read, v, number, beyond)
+    }),
+    wrong!("8.5", rejects_a_value_that_is_not_a_number, "A rank that is set to an empty text counts as not set; it is not a number, so return an error.",
+    place_from: |v| {
+        let read: Vec<Launcher> = LAUNCHERS.into_iter().filter(|(_, n)| v(n[0]).is_some_and(|t| !t.is_empty())).collect();
+        found(&read, v, number, beyond)
+    }),
+    wrong!("8.5", rejects_a_value_that_is_not_a_number, "A rank that is set to an empty text counts as not set; it is not a number, so return an error.",
+    place_from: |v| {
+        let read: Vec<Launcher> = LAUNCHERS.into_iter().filter(|(_, n)| v(n[0]).is_some_and(|t| !t.trim().is_empty())).collect();
+        found(&read, v, number, beyond)
+    }),
+    wrong!("8.5", rejects_a_value_that_is_not_a_number, "A negative number or one with a fraction is accepted: read whole numbers, `parse::<usize>()`.",
+        place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
+            Some(text) => Ok(text.trim().parse::<f64>().map_err(|_| anyhow::anyhow!("{n} is no number"))? as usize),
+            None => number(n, None),
+        }, beyond)),
+    wrong!("8.5", rejects_a_value_that_is_not_a_number, "A value that is not a number panics: return an error that names the variable.",
+        place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
+            Some(text) => Ok(text.trim().parse().unwrap()),
+            None => number(n, None),
+        }, beyond)),
+    wrong!("8.5", rejects_a_rank_beyond_world_size, "A rank that is too great becomes the last one; return an error.",
+    place_from: |v| found(&LAUNCHERS, v, number, |_, _| false).map(|mut p| {
+        p.rank = p.rank.min(p.world_size.saturating_sub(1));
+        p
+    })),
+    wrong!("8.5", chooses_the_gpu_by_local_rank, "The rank is compared with the number of GPUs; compare the local rank, because each node has its own GPUs.",
+    device_for: |p, gpus| {
+        anyhow::ensure!(gpus < 2 || p.rank < gpus, "too few GPUs");
+        (REFERENCE.device_for)(p, gpus)
+    }),
+    wrong!("8.5", uses_the_only_gpu_or_the_cpu, "A rank that sees no GPU gets an error; it uses the CPU.",
+    device_for: |p, gpus| {
+        anyhow::ensure!(gpus > 0, "no GPU");
+        (REFERENCE.device_for)(p, gpus)
+    }),
+    wrong!("8.5", uses_the_only_gpu_or_the_cpu, "A rank that sees one GPU gets an error; the scheduler gave it that one, whatever its local rank is.",
+    device_for: |p, gpus| {
+        anyhow::ensure!(gpus != 1 || p.local_rank == 0, "too few GPUs");
+        (REFERENCE.device_for)(p, gpus)
+    }),
     wrong!("8.6", weak_scaling_compares_the_times, "The efficiency is inverted: a longer step has a lower efficiency.",
         weak_efficiency: |one, all| all / one),
     wrong!("8.6", weak_scaling_compares_the_times, "This is the loss, 1 minus the efficiency.",
@@ -347,6 +706,26 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         strong_efficiency: |one, all, p| one / (all * (p as f64 + 1.0))),
     wrong!("8.6", may_exceed_one, "The efficiency is limited to 1: a share that fits into a faster cache may exceed it.",
         weak_efficiency: |one, all| (one / all).min(1.0), strong_efficiency: |one, all, p| (one / all / p as f64).min(1.0)),
+    wrong!("8.6", weak_scaling_compares_the_times, "This is a percentage; the efficiency is a fraction, 1 at best.",
+        weak_efficiency: |one, all| 100.0 * one / all),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "This is a percentage; the efficiency is a fraction, 1 at best.",
+        strong_efficiency: |one, all, p| 100.0 * one / all / p as f64),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The speed-up is divided by the ranks that were added, p − 1; divide it by all p.",
+        strong_efficiency: |one, all, p| one / all / (p as f64 - 1.0)),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "Only the gain is compared, (speed-up − 1)/(p − 1); the efficiency is the speed-up divided by p.",
+        strong_efficiency: |one, all, p| if p < 2 { one / all } else { (one / all - 1.0) / (p as f64 - 1.0) }),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The additional time is compared with the ideal time; divide the ideal time by the measured one.",
+        strong_efficiency: |one, all, p| 2.0 - all * p as f64 / one),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The speed-up is divided by log₂ p; divide it by p.",
+        strong_efficiency: |one, all, p| one / all / (p as f64).log2().max(1.0)),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The speed-up is rounded to a whole number.",
+        strong_efficiency: |one, all, p| (one / all).floor() / p as f64),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "A single rank always has the efficiency 1; compare its times, too.",
+        strong_efficiency: |one, all, p| if p < 2 { 1.0 } else { one / all / p as f64 }),
+    wrong!("8.6", weak_scaling_compares_the_times, "The result has only the digits of an f32: compute in f64.",
+        weak_efficiency: |one, all| f64::from(one as f32 / all as f32)),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The result has only the digits of an f32: compute in f64.",
+        strong_efficiency: |one, all, p| f64::from(one as f32 / (all as f32 * p as f32))),
     wrong!("8.7", counts_ring_messages, "These are half of the messages: the ring has two halves, one to add and one to pass on.",
         ring_seconds: |p, b, c| (p as f64 - 1.0) * (c.alpha + b / p as f64 * c.beta)),
     wrong!("8.7", counts_ring_messages, "These are 2p messages: each half has only p − 1.",
@@ -375,10 +754,62 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         ring_seconds: |p, b, c| 2.0 * (p.max(2) as f64 - 1.0) * (c.alpha + b / p as f64 * c.beta)),
     wrong!("8.7", is_free_for_one_rank, "A single rank has the cost of a step of the tree.",
         tree_seconds: |p, b, c| (REFERENCE.tree_seconds)(p.max(2), b, c)),
+    wrong!("8.7", counts_ring_messages, "The chunks are bytes/(p − 1); the list is divided into p chunks.",
+        ring_seconds: |p, b, c| if p < 2 { 0.0 } else { let hops = p as f64 - 1.0; 2.0 * hops * (c.alpha + b / hops * c.beta) }),
+    wrong!("8.7", counts_ring_messages, "`bytes` is multiplied by 4; it is already in bytes.",
+        ring_seconds: |p, b, c| (REFERENCE.ring_seconds)(p, 4.0 * b, c)),
+    wrong!("8.7", counts_ring_messages, "These are microseconds; the result is in seconds.",
+        ring_seconds: |p, b, c| 1e6 * (REFERENCE.ring_seconds)(p, b, c)),
+    wrong!("8.7", sends_one_chunk_per_message, "The chunks are rounded up to whole bytes; use bytes/p.",
+        ring_seconds: |p, b, c| (REFERENCE.ring_seconds)(p, (b / p as f64).ceil() * p as f64, c)),
+    wrong!("8.7", sends_one_chunk_per_message, "The chunks are rounded down to whole bytes; use bytes/p.",
+        ring_seconds: |p, b, c| (REFERENCE.ring_seconds)(p, (b / p as f64).floor() * p as f64, c)),
+    wrong!("8.7", sends_one_chunk_per_message, "This is the faster one of ring and tree; only the ring is asked for.",
+        ring_seconds: |p, b, c| (REFERENCE.ring_seconds)(p, b, c).min((REFERENCE.tree_seconds)(p, b, c))),
+    wrong!("8.7", counts_tree_steps, "These are microseconds; the result is in seconds.",
+        tree_seconds: |p, b, c| 1e6 * (REFERENCE.tree_seconds)(p, b, c)),
+    wrong!("8.7", counts_tree_steps, "The bytes are counted only once; each step sends all of them.",
+        tree_seconds: |p, b, c| if p < 2 { 0.0 } else { (REFERENCE.tree_seconds)(p, 0.0, c) + b * c.beta }),
+    wrong!("8.7", counts_tree_steps, "The latency is counted only once; each step has its own.",
+        tree_seconds: |p, b, c| if p < 2 { 0.0 } else { c.alpha + (REFERENCE.tree_seconds)(p, b, Cost { alpha: 0.0, ..c }) }),
+    wrong!("8.7", counts_tree_steps, "The messages get shorter with each step; in this tree each has all of the bytes.",
+    tree_seconds: |p, b, c| {
+        let levels = p.next_power_of_two().ilog2() as i32;
+        (1..=levels).map(|step| 2.0 * (c.alpha + b / 2f64.powi(step) * c.beta)).sum()
+    }),
+    wrong!("8.7", counts_tree_steps, "The messages get shorter with each step; in this tree each has all of the bytes.",
+    tree_seconds: |p, b, c| {
+        let levels = p.next_power_of_two().ilog2() as i32;
+        (0..levels).map(|step| 2.0 * (c.alpha + b / 2f64.powi(step) * c.beta)).sum()
+    }),
+    wrong!("8.7", counts_tree_steps, "There is one step too many: ilog2 + 1 is the number of bits of p, and 8 ranks need 3 steps.",
+        tree_seconds: |p, b, c| if p < 2 { 0.0 } else { 2.0 * f64::from(p.ilog2() + 1) * (c.alpha + b * c.beta) }),
+    wrong!("8.7", rounds_up_to_a_power_of_two, "log₂ p is rounded to the nearest whole number; round it up.",
+        tree_seconds: |p, b, c| 2.0 * (p as f64).log2().round() * (c.alpha + b * c.beta)),
+    wrong!("8.7", rounds_up_to_a_power_of_two, "2·log₂ p is rounded up; round log₂ p up, and double it then.",
+        tree_seconds: |p, b, c| (2.0 * (p as f64).log2()).ceil() * (c.alpha + b * c.beta)),
+    wrong!("8.7", rounds_up_to_a_power_of_two, "A logarithm in floating point is just above or below the whole number: count with whole numbers.",
+        tree_seconds: |p, b, c| 2.0 * ((p as f64).ln() / 2f64.ln()).ceil() * (c.alpha + b * c.beta)),
+    wrong!("8.7", rounds_up_to_a_power_of_two, "A logarithm in floating point is just above or below the whole number: count with whole numbers.",
+        tree_seconds: |p, b, c| 2.0 * f64::from((p as f32).log2().ceil()) * (c.alpha + b * c.beta)),
+    wrong!("8.7", is_free_for_one_rank, "`ilog2` of 0 panics: handle one rank first.",
+        tree_seconds: |p, b, c| 2.0 * f64::from((p - 1).ilog2() + 1) * (c.alpha + b * c.beta)),
 ];
 
 /// Chunks of one length: what does not divide is nobody's.
 fn even(length: usize, rank: usize, p: usize) -> std::ops::Range<usize> {
     let each = length / p;
     rank * each..(rank + 1) * each
+}
+
+/// Chunks of one length, the last one with the rest.
+fn rest_last(length: usize, rank: usize, p: usize) -> std::ops::Range<usize> {
+    let own = even(length, rank, p);
+    own.start..if rank + 1 == p { length } else { own.end }
+}
+
+/// The first chunks are the longer ones.
+fn rest_first(length: usize, rank: usize, p: usize) -> std::ops::Range<usize> {
+    let start = |rank: usize| rank * (length / p) + rank.min(length % p);
+    start(rank)..start(rank + 1)
 }

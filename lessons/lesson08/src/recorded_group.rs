@@ -3,10 +3,11 @@
 
 use std::{
     any::Any,
+    cell::RefCell,
     collections::{HashMap, VecDeque},
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{self, AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, Once, PoisonError,
         mpsc::{RecvTimeoutError, channel},
     },
     thread,
@@ -17,7 +18,9 @@ use anyhow::{Result, bail};
 use canopy::parallel::{
     Collective, Link, Traffic, chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter,
 };
-use grader::{Case, Verdict};
+use grader::Verdict;
+
+use crate::checks::{refused, wrong};
 
 /// Far longer than any group needs.
 const DEADLINE: Duration = Duration::from_secs(3);
@@ -38,6 +41,8 @@ struct State {
     ended: Vec<bool>,
     sent: Vec<Sent>,
     all_reduces: Vec<usize>,
+    /// The first error of each rank's messages.
+    errors: HashMap<usize, String>,
     /// Why nothing can go on.
     stuck: Option<String>,
 }
@@ -58,6 +63,34 @@ pub struct End {
     rank: usize,
     world: usize,
     net: Arc<Net>,
+}
+
+impl End {
+    fn error(&self, text: String) -> Result<()> {
+        let mut state = self.net.lock();
+        state.errors.entry(self.rank).or_insert_with(|| text.clone());
+        bail!(text)
+    }
+
+    /// The next message of rank `from`, or the reason why there will be none.
+    fn next(&self, from: usize) -> Result<Vec<f32>, String> {
+        let mut state = self.net.lock();
+        state.waiting[self.rank] = Some(from);
+        loop {
+            let queue = state.queues.get_mut(&(from, self.rank));
+            if let Some(data) = queue.and_then(VecDeque::pop_front) {
+                state.waiting[self.rank] = None;
+                return Ok(data);
+            }
+            state.look_for_a_standstill();
+            if let Some(stuck) = state.stuck.clone() {
+                self.net.changed.notify_all();
+                return Err(stuck);
+            }
+            let waited = self.net.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }
 
 impl State {
@@ -85,7 +118,7 @@ impl Link for End {
 
     fn send(&self, to: usize, data: &[f32]) -> Result<()> {
         if to >= self.world || to == self.rank {
-            bail!("rank {} of {} sent to rank {to}", self.rank, self.world);
+            return self.error(format!("rank {} of {} sent to rank {to}", self.rank, self.world));
         }
         let mut state = self.net.lock();
         state.sent.push(Sent {
@@ -104,37 +137,24 @@ impl Link for End {
 
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
         if from >= self.world || from == self.rank {
-            bail!("rank {} of {} waited for rank {from}", self.rank, self.world);
+            return self.error(format!(
+                "rank {} of {} waited for rank {from}",
+                self.rank, self.world
+            ));
         }
-        let mut state = self.net.lock();
-        state.waiting[self.rank] = Some(from);
-        let data = loop {
-            if let Some(data) = state
-                .queues
-                .get_mut(&(from, self.rank))
-                .and_then(VecDeque::pop_front)
-            {
-                break data;
-            }
-            state.look_for_a_standstill();
-            if let Some(stuck) = state.stuck.clone() {
-                self.net.changed.notify_all();
-                bail!(stuck);
-            }
-            let waited = self.net.changed.wait(state);
-            state = waited.unwrap_or_else(PoisonError::into_inner);
-        };
-        state.waiting[self.rank] = None;
-        if data.len() != into.len() {
-            bail!(
-                "rank {} expected {} numbers of rank {from}, {} came",
+        match self.next(from) {
+            Err(stuck) => self.error(stuck),
+            Ok(data) if data.len() != into.len() => self.error(format!(
+                "rank {} asked rank {from} for {} numbers, {} came",
                 self.rank,
                 into.len(),
                 data.len()
-            );
+            )),
+            Ok(data) => {
+                into.copy_from_slice(&data);
+                Ok(())
+            }
         }
-        into.copy_from_slice(&data);
-        Ok(())
     }
 }
 
@@ -203,29 +223,115 @@ impl Collective for End {
     }
 }
 
+/// Why a rank has no result.
+#[derive(Clone, Debug)]
+pub enum Failed {
+    /// A message could not be sent or received. The text is the same for all answers with the same mistake.
+    Message(String),
+    /// The function returned an error of its own.
+    Error(String),
+    /// The function panicked; the message, and the line if it is one of the exercises.
+    Panic(String, Option<String>),
+    NoReturn,
+}
+
 /// What became of a group.
 pub struct Ran<T> {
-    /// Of each rank: what it gave, or what went wrong there.
-    pub ranks: Vec<Result<T, String>>,
+    /// Of each rank: its result.
+    pub ranks: Vec<Result<T, Failed>>,
     pub sent: Vec<Sent>,
     /// Numbers of each call of `all_reduce`.
     pub all_reduces: Vec<usize>,
 }
 
 impl<T> Ran<T> {
-    /// That every rank came to its end; what the first did that did not.
-    pub fn all_well(&self, case: &Case) -> Verdict {
-        let wrong = |(rank, result): (usize, &Result<T, String>)| match result {
-            Err(said) if said.starts_with("all wait") || said.contains(&format!("rank {rank} ")) => {
-                Some(said.clone())
-            }
-            Err(said) => Some(format!("rank {rank}: {said}")),
-            Ok(_) => None,
+    /// Tests that every rank finished; reports the first that did not.
+    pub fn all_well(&self, input: &str) -> Verdict {
+        let failed =
+            |(rank, result): (usize, &Result<T, Failed>)| Some((rank, result.as_ref().err()?.clone()));
+        let Some((rank, failed)) = self.ranks.iter().enumerate().find_map(failed) else {
+            return Ok(());
         };
-        match self.ranks.iter().enumerate().find_map(wrong) {
-            Some(said) => case.require("each rank finishes", false, said),
-            None => Ok(()),
+        let what = "each rank finishes";
+        match failed {
+            Failed::Message(text) => wrong(input, what, None, vec![format!("got       {text}")]),
+            Failed::Error(text) => refused(input, what, &format!("rank {rank}: Err: {text}")),
+            Failed::NoReturn => wrong(
+                input,
+                what,
+                None,
+                vec![format!("got       rank {rank} did not end")],
+            ),
+            Failed::Panic(message, place) => {
+                let mut lines = vec![format!("got       rank {rank} panicked: {message}")];
+                lines.extend(place.map(|place| format!("at        {place}")));
+                let bytes: Vec<u32> = message.bytes().map(u32::from).collect();
+                // A known mistake panics with the same message on another line.
+                wrong(input, what, Some(bytes.as_slice().into()), lines)
+            }
         }
+    }
+}
+
+thread_local! {
+    /// On the thread of a rank: the line of its panic.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// A panic of a rank is part of the verdict, so that it is not printed.
+fn keep_panics_of_ranks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let kept = PANIC.try_with(|panic| {
+                let mut place = panic.borrow_mut();
+                let rank = place.is_some();
+                if rank {
+                    *place = info
+                        .location()
+                        .map(|l| format!("{}:{}", l.file().replace('\\', "/"), l.line()));
+                }
+                rank
+            });
+            if !kept.unwrap_or(false) {
+                usual(info);
+            }
+        }));
+    });
+}
+
+/// Runs `work` for `end` on the thread of a rank.
+fn as_rank<T>(end: &End, work: &impl Fn(&End) -> Result<T>) -> Result<T, Failed> {
+    PANIC.with(|panic| *panic.borrow_mut() = Some(String::new()));
+    match catch_unwind(AssertUnwindSafe(|| work(end))) {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(error)) => Err(match end.net.lock().errors.get(&end.rank) {
+            Some(text) => Failed::Message(text.clone()),
+            None => Failed::Error(said(&error)),
+        }),
+        Err(payload) => {
+            let place = PANIC.with(|panic| panic.borrow_mut().take());
+            let place = place.filter(|place| place.contains("exercises/"));
+            Err(Failed::Panic(message(&*payload), place))
+        }
+    }
+}
+
+/// An end without a group: its rank 0 of 2 cannot sum anything.
+pub fn broken() -> End {
+    let state = State {
+        waiting: vec![None; 2],
+        ended: vec![false, true],
+        ..State::default()
+    };
+    End {
+        rank: 0,
+        world: 2,
+        net: Arc::new(Net {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }),
     }
 }
 
@@ -234,6 +340,7 @@ pub fn on_ranks<T: Send + 'static>(
     world: usize,
     work: impl Fn(&End) -> Result<T> + Send + Sync + 'static,
 ) -> Ran<T> {
+    keep_panics_of_ranks();
     let net = Arc::new(Net {
         state: Mutex::new(State {
             waiting: vec![None; world],
@@ -247,10 +354,10 @@ pub fn on_ranks<T: Send + 'static>(
         world,
         net: net.clone(),
     });
-    let mut ranks: Vec<Result<T, String>> = (0..world).map(|_| Err("it did not come back".into())).collect();
+    let mut ranks: Vec<Result<T, Failed>> = (0..world).map(|_| Err(Failed::NoReturn)).collect();
     if world == 1 {
         for end in ends {
-            ranks[0] = work(&end).map_err(|e| said(&e));
+            ranks[0] = work(&end).map_err(|e| Failed::Error(said(&e)));
         }
     } else {
         let work = Arc::new(work);
@@ -258,13 +365,9 @@ pub fn on_ranks<T: Send + 'static>(
         for end in ends {
             let (work, done, rank) = (work.clone(), done.clone(), end.rank);
             let body = move || {
-                let result = catch_unwind(AssertUnwindSafe(|| work(&end)));
+                let result = as_rank(&end, &*work);
                 drop(end);
-                let said = match result {
-                    Ok(result) => result.map_err(|e| said(&e)),
-                    Err(panic) => Err(format!("it panicked: {}", message(&*panic))),
-                };
-                let _ = done.send((rank, said));
+                let _ = done.send((rank, result));
             };
             // Where no thread can be had, that rank does not come back.
             let _ = thread::Builder::new().name(format!("rank-{rank}")).spawn(body);

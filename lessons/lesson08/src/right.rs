@@ -97,7 +97,7 @@ pub const RIGHT: &[Right<Lesson08>] = &[
         }
         Ok(())
     }),
-    right!("8.4", "divided before the sum", average_gradients: |c, grads| {
+    right!("8.4", "divided before the sum, in the dtype of the gradient", average_gradients: |c, grads| {
         for g in grads.iter_mut() {
             *g = (&*g / c.world_size() as f64)?;
         }

@@ -1,113 +1,146 @@
-//! Lesson 08: data parallelism. Replace each `todo!`; the comment above a function says what it must do.
-//!
-//! `cargo test -p lesson08` checks the lesson, `cargo test -p lesson08 8.2` one exercise. `cargo course hint 8.2` shows a
-//! hint.
+//! Lesson 08: data parallelism, as a student completes the third hints of `lesson.toml`.
 
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::{DType, Device, Tensor};
 use canopy::parallel::{Bucket, BucketSizes, Collective, Cost, Kind, Link, Place, chunk};
 
-/// The records that rank `rank` of `world_size` visits in an epoch: every `world_size`-th record of `order`,
-/// starting at index `rank`. `order` is the same on every rank.
-///
-/// All ranks get equally many records. If `world_size` does not divide the length of `order`, `drop_tail` drops the
-/// rest at its end; without it, `order` is extended by its own beginning, repeated as often as necessary, until it
-/// divides. An empty order gives an empty share. `world_size` is at least 1, and `rank` is less.
 pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail: bool) -> Vec<usize> {
-    todo!("8.1: how many records each rank gets, and which")
+    if order.is_empty() {
+        return Vec::new();
+    }
+    let n = order.len();
+    let each =
+        if drop_tail { n / world_size } else { n.div_ceil(world_size) };
+    (0..each).map(|i| order[(rank + i * world_size) % n]).collect()
 }
 
-/// The first half of a ring all-reduce: afterwards this rank's own chunk of `data`, `chunk(data.len(), rank, p)`,
-/// contains the sum of that chunk over all ranks. The rest of `data` may contain anything.
-///
-/// Rank r sends only to rank r + 1 and receives only from rank r − 1 (rank 0 follows the last one), one chunk in
-/// each of p − 1 steps; if p is 1 there is nothing to do. All ranks run this function at the same time.
-/// `link.send(to, data)` does not wait; `link.receive(from, into)` waits for a message, which must be as long as
-/// `into`. `chunk(length, rank, p)` returns a chunk as a range. Chunks may differ by one number in length, and may
-/// be empty; an empty chunk is sent too.
 pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
-    todo!("8.2: send a chunk, add the one that arrives")
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..p - 1 {
+        let out = chunk(n, (rank + 2 * p - 1 - step) % p, p);
+        let into = chunk(n, (rank + 2 * p - 2 - step) % p, p);
+        link.send((rank + 1) % p, &data[out])?;
+        let mut came = vec![0.0; into.len()];
+        link.receive((rank + p - 1) % p, &mut came)?;
+        for (sum, v) in data[into].iter_mut().zip(came) {
+            *sum += v;
+        }
+    }
+    Ok(())
 }
 
-/// The second half of a ring all-reduce: each rank starts with its own chunk of `data` complete, and ends with all
-/// of `data` complete.
-///
-/// Neighbours, steps and chunks are as in `ring_reduce_scatter`; numbers are copied, not added.
 pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
-    todo!("8.2: pass on the chunk that arrived last")
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..p - 1 {
+        let out = chunk(n, (rank + p - step) % p, p);
+        let into = chunk(n, (rank + 2 * p - 1 - step) % p, p);
+        link.send((rank + 1) % p, &data[out])?;
+        link.receive((rank + p - 1) % p, &mut data[into])?;
+    }
+    Ok(())
 }
 
-/// The gradient buckets of a model, in the order in which they are sent. The parameters are given as `(bytes,
-/// kind)` in the order of the model.
-///
-/// Go over the parameters from the last to the first, because the backward pass computes their gradients in this
-/// order. Each goes into the open bucket of its `kind` (dtype); if there is none, it opens one. A bucket is closed
-/// by the parameter with which its bytes reach the limit: `sizes.first` for the first bucket of each kind,
-/// `sizes.others` for the later ones. Closed buckets are in the order in which they were closed. Those still open
-/// at the end come after them, sorted so that the one whose last added parameter has the greatest index is first.
-/// No bucket is empty.
 pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
-    todo!("8.3: fill from the last parameter, close at the limit")
+    let mut done: Vec<Bucket> = Vec::new();
+    let mut open: Vec<Bucket> = Vec::new();
+    for (index, &(bytes, kind)) in params.iter().enumerate().rev() {
+        let at = match open.iter().position(|b| b.kind == kind) {
+            Some(at) => at,
+            None => {
+                open.push(Bucket { params: Vec::new(), bytes: 0, kind });
+                open.len() - 1
+            }
+        };
+        open[at].params.push(index);
+        open[at].bytes += bytes;
+        let first = !done.iter().any(|b| b.kind == kind);
+        let limit = if first { sizes.first } else { sizes.others };
+        if open[at].bytes >= limit {
+            done.push(open.remove(at));
+        }
+    }
+    open.sort_by_key(|b| std::cmp::Reverse(b.params.last().copied()));
+    done.extend(open);
+    done
 }
 
-/// Replaces each gradient by its mean over all ranks. Shapes and dtypes do not change.
-///
-/// There may be many gradients, and each message has a latency: send all of them in one call of
-/// `collective.all_reduce(data)`, which replaces `data: &mut [f32]` by its sum over the ranks, bit-identical on
-/// each. A gradient need not be contiguous.
 pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
-    todo!("8.4: one long list, one all-reduce, and back to the shapes")
+    let p = collective.world_size();
+    let mut flat: Vec<f32> = Vec::new();
+    for g in gradients.iter() {
+        flat.extend(g.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?);
+    }
+    collective.all_reduce(&mut flat)?;
+    let mut rest = &flat[..];
+    for g in gradients.iter_mut() {
+        let (own, after) = rest.split_at(g.elem_count());
+        let mean: Vec<f32> = own.iter().map(|v| v / p as f32).collect();
+        *g = Tensor::from_vec(mean, g.shape(), g.device())?
+            .to_dtype(g.dtype())?;
+        rest = after;
+    }
+    Ok(())
 }
 
-/// The place of this process among the ranks, from the environment variables of its launcher. `variable(name)` is the text
-/// of a variable, or None.
-///
-/// | `launcher` | `rank` | `world_size` | `local_rank` |
-/// |---|---|---|---|
-/// | `torchrun` | `RANK` | `WORLD_SIZE` | `LOCAL_RANK` |
-/// | `Open MPI` | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` |
-/// | `Slurm` | `SLURM_PROCID` | `SLURM_NTASKS` | `SLURM_LOCALID` |
-///
-/// The first launcher whose rank is set counts: under `mpirun` in a Slurm job both are set, and mpirun's are right. If none is
-/// set, this process is a single rank: rank 0 of 1, local rank 0, launcher `alone`. Returns an error if a number of that
-/// launcher is missing or is not a whole number (name the variable), and if the rank is not below the world size. White
-/// space around a number is allowed.
 pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
-    todo!("8.5: which launcher, its three numbers, and whether they are possible")
+    let number = |name: &str| -> Result<usize> {
+        let text = variable(name)
+            .with_context(|| format!("{name} is missing"))?;
+        text.trim()
+            .parse()
+            .with_context(|| format!("{name} is '{text}'"))
+    };
+    let launchers = [
+        ("torchrun", ["RANK", "WORLD_SIZE", "LOCAL_RANK"]),
+        ("Open MPI", ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"]),
+        ("Slurm", ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"]),
+    ];
+    for (launcher, [rank, world, local]) in launchers {
+        if variable(rank).is_none() {
+            continue;
+        }
+        let place = Place {
+            rank: number(rank)?,
+            world_size: number(world)?,
+            local_rank: number(local)?,
+            launcher,
+        };
+        ensure!(
+            place.rank < place.world_size,
+            "{rank} is not below {world}"
+        );
+        return Ok(place);
+    }
+    Ok(Place { rank: 0, world_size: 1, local_rank: 0, launcher: "alone" })
 }
 
-/// The device of a process at `place` that sees `gpus` GPUs: `cpu` if it sees none; `cuda:0` if it sees one,
-/// because then the scheduler gave it that one; otherwise `cuda:N`, where N is its local rank.
-///
-/// Returns an error if it sees several GPUs, but its local rank is not below their number.
 pub fn device_for(place: &Place, gpus: usize) -> Result<String> {
-    todo!("8.5: the name of the device")
+    match gpus {
+        0 => Ok("cpu".into()),
+        1 => Ok("cuda:0".into()),
+        _ => {
+            ensure!(place.local_rank < gpus, "more ranks than GPUs");
+            Ok(format!("cuda:{}", place.local_rank))
+        }
+    }
 }
 
-/// Efficiency in weak scaling: every rank has as much work as the single rank had. `seconds_of_one` is the time of
-/// a step on one rank, `seconds` that on all ranks. 1 is perfect; 0.5 means that half of the machine's time is
-/// lost.
-pub fn weak_efficiency(seconds_of_one: f64, seconds: f64) -> f64 {
-    todo!("8.6: the work grows with the ranks")
-}
-
-/// Efficiency in strong scaling: `ranks` ranks share the work that one rank had.
 pub fn strong_efficiency(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64 {
-    todo!("8.6: the work stays the same")
+    let strong = seconds_of_one / (ranks as f64 * seconds);
+    strong
 }
 
-/// The seconds of a ring all-reduce of `bytes` over `p` ranks, if a message of b bytes takes `cost.alpha` +
-/// b·`cost.beta` seconds. All ranks send at the same time, so the time is that of the messages that one rank sends,
-/// one after the other.
-///
-/// One rank alone sends nothing. Use chunks of `bytes`/p, even if p does not divide `bytes`.
+pub fn weak_efficiency(seconds_of_one: f64, seconds: f64) -> f64 {
+    let weak = seconds_of_one / seconds;
+    weak
+}
+
 pub fn ring_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
-    todo!("8.7: how many messages, and how long each is")
+    let hop = cost.alpha + bytes / p as f64 * cost.beta;
+    if p < 2 { 0.0 } else { 2.0 * (p - 1) as f64 * hop }
 }
 
-/// The seconds of a tree all-reduce: up to rank 0, where each step halves the number of ranks that still have a
-/// part of the sum, and down again in as many steps. p need not be a power of two: 5 ranks need as many steps as 8.
-/// Each step is one message of all `bytes`.
 pub fn tree_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
-    todo!("8.7: how many steps")
+    let levels = p.max(1).next_power_of_two().trailing_zeros();
+    2.0 * f64::from(levels) * (cost.alpha + bytes * cost.beta)
 }

@@ -12,7 +12,7 @@ pub struct Place {
     pub world_size: usize,
     /// Rank among the processes of its node, from 0; the index of its GPU.
     pub local_rank: usize,
-    /// The launcher that set the variables: `Slurm`, `Open MPI`, `PMI`, `torchrun`, or `alone` for none.
+    /// The name of the launcher that set the variables, such as `Slurm`; `alone` if there is none.
     pub launcher: &'static str,
 }
 // ANCHOR_END: Place

@@ -9,7 +9,7 @@ mod ring;
 mod share;
 
 use anyhow::Result;
-use grader::{Case, Check, Finding, checks};
+use grader::{Check, Finding, Values, Verdict, Wrong, checks};
 
 use crate::{Lesson08, recorded_group::said};
 use average::*;
@@ -21,30 +21,77 @@ use ring::*;
 use share::*;
 
 pub const CHECKS: &[Check<Lesson08>] = checks! {
-    "8.1": strides_by_world_size, wraps_around_if_uneven, drops_the_tail_if_asked,
-        repeats_a_short_order, is_empty_for_an_empty_order;
-    "8.2": reduces_each_chunk_at_its_owner, gathers_all_chunks, composes_to_an_all_reduce,
-        accepts_uneven_and_empty_chunks, sends_only_to_its_neighbour, sends_the_least_data;
-    "8.3": fills_from_the_last_parameter, closes_at_the_byte_limit, keeps_the_first_bucket_small,
-        separates_dtypes, counts_the_bytes, orders_the_remaining_buckets;
-    "8.4": averages_over_ranks, keeps_ranks_identical_after_a_step, calls_all_reduce_once,
-        preserves_shapes_and_dtypes, accepts_non_contiguous_gradients;
-    "8.5": reads_each_launcher, prefers_the_inner_launcher, is_a_single_rank_without_launcher, reports_the_missing_variable, ignores_white_space,
-        rejects_a_value_that_is_not_a_number, rejects_a_rank_beyond_world_size, chooses_the_gpu_by_local_rank,
-        rejects_more_ranks_than_gpus;
-    "8.6": weak_scaling_compares_the_times, strong_scaling_divides_by_the_ranks, is_one_without_loss,
-        may_exceed_one;
-    "8.7": counts_ring_messages, sends_one_chunk_per_message, counts_tree_steps, rounds_up_to_a_power_of_two,
-        is_free_for_one_rank;
+    "8.1": strides_by_world_size => "every `world_size`-th record",
+        drops_the_tail_if_asked => "`drop_tail` drops the rest",
+        wraps_around_if_uneven => "extended by its own beginning",
+        repeats_a_short_order => "repeated as often as necessary",
+        is_empty_for_an_empty_order => "empty order",
+        accepts_any_number_of_ranks => "equally many records";
+    "8.2": reduces_each_chunk_at_its_owner => "the sum of that chunk over all ranks",
+        gathers_all_chunks => "ends with all of `data` complete",
+        composes_to_an_all_reduce => "ends with all of `data` complete",
+        accepts_uneven_and_empty_chunks => "may differ by one number in length",
+        sends_only_to_its_neighbour => "sends only to rank r + 1",
+        sends_the_least_data => "one chunk in each of p − 1 steps",
+        passes_on_errors => "return it";
+    "8.3": fills_from_the_last_parameter => "from the last to the first",
+        closes_at_the_byte_limit => "with which its bytes reach the limit",
+        keeps_the_first_bucket_small => "`sizes.first` for the first bucket of each kind",
+        separates_dtypes => "the open bucket of its `kind`",
+        keeps_the_order_of_closing => "in the order in which they were closed",
+        counts_the_bytes => "the sum of their bytes",
+        orders_the_remaining_buckets => "has the greatest index",
+        puts_each_parameter_into_one_bucket => "even one of 0 bytes";
+    "8.4": averages_over_ranks => "its mean over all ranks",
+        keeps_ranks_identical_after_a_step => "bit-identical on each",
+        calls_all_reduce_once => "in one call",
+        accepts_any_number_of_axes => "any number of axes",
+        preserves_shapes_and_dtypes => "do not change",
+        accepts_non_contiguous_gradients => "need not be contiguous",
+        does_not_overflow_f16 => "may be too large for f16",
+        passes_on_the_error => "returns an error";
+    "8.5": reads_each_launcher => "from the environment variables of its launcher",
+        prefers_the_inner_launcher => "first launcher of the table whose rank is set",
+        is_a_single_rank_without_launcher => "launcher `alone`",
+        reports_the_missing_variable => "is missing",
+        ignores_white_space => "White space",
+        rejects_a_value_that_is_not_a_number => "is not a whole number",
+        rejects_a_rank_beyond_world_size => "not below the world size",
+        chooses_the_gpu_by_local_rank => "N is its local rank",
+        uses_the_only_gpu_or_the_cpu => "`cuda:0` if it sees one",
+        rejects_more_ranks_than_gpus => "not below their number";
+    "8.6": weak_scaling_compares_the_times => "as much work as the single rank had",
+        strong_scaling_divides_by_the_ranks => "share the work",
+        is_one_without_loss => "1 is perfect",
+        may_exceed_one => "may exceed 1";
+    "8.7": counts_ring_messages => "the messages that one rank sends",
+        sends_one_chunk_per_message => "chunks of `bytes`/p",
+        counts_tree_steps => "one message of all `bytes`",
+        rounds_up_to_a_power_of_two => "need as many steps as 8",
+        is_free_for_one_rank => "One rank alone sends nothing";
 };
 
+/// A wrong answer. It has the cause of a known mistake with the same `got`, or, without it, with the same `lines`.
+pub fn wrong(input: &str, what: &str, got: Option<Values>, lines: Vec<String>) -> Verdict {
+    let (input, what) = (input.to_owned(), what.to_owned());
+    Err(Finding::Wrong(Box::new(Wrong {
+        input,
+        what,
+        got,
+        lines,
+    })))
+}
+
+/// A wrong answer with a text that each student words differently: it has the cause of a known mistake at the same point.
+pub fn refused(input: &str, what: &str, said: &str) -> Verdict {
+    let any = Values::tensor(Vec::new(), &[0], "integer");
+    wrong(input, what, Some(any), vec![format!("got       {said}")])
+}
+
 /// The value, or an error as a finding.
-fn ok<T>(case: &Case, what: &str, result: Result<T>) -> Result<T, Finding> {
-    match result {
-        Ok(value) => Ok(value),
-        Err(error) => {
-            case.require(what, false, format!("Err: {}", said(&error)))?;
-            unreachable!("a condition that does not hold is a finding")
-        }
-    }
+fn ok<T>(input: &str, what: &str, result: Result<T>) -> Result<T, Finding> {
+    result.or_else(|error| {
+        let found = refused(input, what, &format!("Err: {}", said(&error)));
+        Err(found.expect_err("always a finding"))
+    })
 }

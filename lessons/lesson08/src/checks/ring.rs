@@ -1,11 +1,19 @@
-use anyhow::Result;
+use std::cell::Cell;
+
+use anyhow::{Result, bail};
 use canopy::parallel::{Link, chunk};
 use grader::{Case, Draw, Values, Verdict, draw, given};
 
+use super::refused;
 use crate::{
     Lesson08,
     recorded_group::{Ran, on_ranks},
 };
+
+const HALVES: [([bool; 2], &str); 2] = [
+    ([true, false], "ring_reduce_scatter"),
+    ([false, true], "ring_all_gather"),
+];
 
 /// Numbers of each rank.
 fn numbers(draw: &mut Draw, world: usize, length: usize) -> Vec<Vec<f32>> {
@@ -24,9 +32,10 @@ fn values(numbers: &[f64]) -> Values {
 
 /// One rank has nothing to do. A stub panics here, on the thread of the check.
 fn alone(answer: &Lesson08, both: [bool; 2]) -> Verdict {
-    let case = given("one rank alone, data [2, -3]");
+    let input = "one rank alone, data [2, -3]";
+    let case = given(input);
     let run = ring(*answer, both, vec![vec![2.0, -3.0]]);
-    run.all_well(&case)?;
+    run.all_well(input)?;
     case.close(
         "data",
         run.ranks[0].as_deref().unwrap_or_default(),
@@ -48,55 +57,43 @@ fn ring(answer: Lesson08, both: [bool; 2], data: Vec<Vec<f32>>) -> Ran<Vec<f32>>
     })
 }
 
-fn case(world: usize, length: usize, what: &str) -> Case {
-    given(format!("{world} ranks, {length} numbers each; {what}"))
+fn input(world: usize, length: usize, what: &str) -> String {
+    format!("{world} ranks, {length} numbers each; {what}")
 }
 
-pub fn reduces_each_chunk_at_its_owner(answer: &Lesson08) -> Verdict {
-    alone(answer, [true, false])?;
-    let mut draw = draw();
-    for world in [2, 3, 5] {
-        let length = world * draw.whole(2, 4);
-        let data = numbers(&mut draw, world, length);
-        let expected = sums(&data);
-        let case = case(world, length, "ring_reduce_scatter").at_scale(9.0);
-        let run = ring(*answer, [true, false], data);
-        run.all_well(&case)?;
-        for (rank, got) in run.ranks.iter().enumerate() {
-            let own = chunk(length, rank, world);
-            let got = got.as_deref().unwrap_or_default().get(own.clone());
-            let what = format!("rank {rank}'s chunk {own:?}");
-            case.close(&what, got.unwrap_or_default(), values(&expected[own]))?;
-        }
+fn reduce_scattered(answer: &Lesson08, draw: &mut Draw, world: usize, length: usize) -> Verdict {
+    let data = numbers(draw, world, length);
+    let expected = sums(&data);
+    let input = input(world, length, "ring_reduce_scatter");
+    let case = given(&input).at_scale(9.0);
+    let run = ring(*answer, [true, false], data);
+    run.all_well(&input)?;
+    for (rank, got) in run.ranks.iter().enumerate() {
+        let own = chunk(length, rank, world);
+        let got = got.as_deref().unwrap_or_default().get(own.clone());
+        let what = format!("rank {rank}'s chunk {own:?}");
+        case.close(&what, got.unwrap_or_default(), values(&expected[own]))?;
     }
     Ok(())
 }
 
-pub fn gathers_all_chunks(answer: &Lesson08) -> Verdict {
-    alone(answer, [false, true])?;
-    let mut draw = draw();
-    for world in [2, 3, 5] {
-        let length = world * draw.whole(2, 4);
-        let whole = draw.list(length, -9.0, 9.0);
-        let own = |rank: usize| {
-            let mine = chunk(length, rank, world);
-            let keep = |(i, v): (usize, &f32)| if mine.contains(&i) { *v } else { 77.0 };
-            whole.iter().enumerate().map(keep).collect()
-        };
-        let case = case(world, length, "ring_all_gather");
-        let run = ring(*answer, [false, true], (0..world).map(own).collect());
-        all_are(
-            &case,
-            &run,
-            &whole.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(),
-        )?;
-    }
-    Ok(())
+fn gathered(answer: &Lesson08, draw: &mut Draw, world: usize, length: usize) -> Verdict {
+    let whole = draw.list(length, -9.0, 9.0);
+    let own = |rank: usize| {
+        let mine = chunk(length, rank, world);
+        let keep = |(i, v): (usize, &f32)| if mine.contains(&i) { *v } else { 77.0 };
+        whole.iter().enumerate().map(keep).collect()
+    };
+    let input = input(world, length, "ring_all_gather");
+    let case = given(&input);
+    let run = ring(*answer, [false, true], (0..world).map(own).collect());
+    let expected: Vec<f64> = whole.iter().map(|&v| f64::from(v)).collect();
+    run.all_well(&input)?;
+    all_are(&case, &run, &expected)
 }
 
 /// Tests that every rank has `expected`.
 fn all_are(case: &Case, run: &Ran<Vec<f32>>, expected: &[f64]) -> Verdict {
-    run.all_well(case)?;
     for (rank, got) in run.ranks.iter().enumerate() {
         let got = got.as_deref().unwrap_or_default();
         case.close(&format!("data of rank {rank}"), got, values(expected))?;
@@ -107,51 +104,73 @@ fn all_are(case: &Case, run: &Ran<Vec<f32>>, expected: &[f64]) -> Verdict {
 fn all_reduced(answer: &Lesson08, draw: &mut Draw, world: usize, length: usize) -> Verdict {
     let data = numbers(draw, world, length);
     let expected = sums(&data);
-    let case = case(world, length, "one half after the other").at_scale(9.0);
-    all_are(&case, &ring(*answer, [true, true], data), &expected)
+    let input = input(world, length, "one half after the other");
+    let case = given(&input).at_scale(9.0);
+    let run = ring(*answer, [true, true], data);
+    run.all_well(&input)?;
+    all_are(&case, &run, &expected)
+}
+
+pub fn reduces_each_chunk_at_its_owner(answer: &Lesson08) -> Verdict {
+    alone(answer, [true, false])?;
+    let mut draw = draw();
+    for world in [3, 2, 4, draw.whole(5, 8), 9] {
+        let length = world * draw.whole(2, 4);
+        reduce_scattered(answer, &mut draw, world, length)?;
+    }
+    Ok(())
+}
+
+pub fn gathers_all_chunks(answer: &Lesson08) -> Verdict {
+    alone(answer, [false, true])?;
+    let mut draw = draw();
+    for world in [3, 2, 4, draw.whole(5, 8), 9] {
+        let length = world * draw.whole(2, 4);
+        gathered(answer, &mut draw, world, length)?;
+    }
+    Ok(())
 }
 
 pub fn composes_to_an_all_reduce(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
-    let world = draw.whole(3, 6);
-    let length = world * draw.whole(3, 9);
-    all_reduced(answer, &mut draw, world, length)
+    for world in [2, draw.whole(3, 6), 9] {
+        let length = world * draw.whole(3, 9);
+        all_reduced(answer, &mut draw, world, length)?;
+    }
+    Ok(())
 }
 
 pub fn accepts_uneven_and_empty_chunks(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
-    let over = draw.whole(1, 3);
-    all_reduced(answer, &mut draw, 4, 8 + over)?;
-    all_reduced(answer, &mut draw, 3, 7)?;
-    all_reduced(answer, &mut draw, 5, 3)?;
-    all_reduced(answer, &mut draw, 2, 0)
+    let (world, more) = (draw.whole(5, 9), draw.whole(1, 4));
+    for (world, length) in [(4, 10), (3, 7), (world, 3 * world + more), (5, 3), (4, 1), (2, 0)] {
+        reduce_scattered(answer, &mut draw, world, length)?;
+        gathered(answer, &mut draw, world, length)?;
+        all_reduced(answer, &mut draw, world, length)?;
+    }
+    Ok(())
 }
 
 pub fn sends_only_to_its_neighbour(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
-    let world = draw.whole(4, 6);
-    for (half, what) in [
-        ([true, false], "ring_reduce_scatter"),
-        ([false, true], "ring_all_gather"),
-    ] {
-        let data = numbers(&mut draw, world, 2 * world);
-        let case = case(world, 2 * world, what);
-        let run = ring(*answer, half, data);
-        run.all_well(&case)?;
-        let mut stray: Vec<_> = run.sent.iter().filter(|s| s.to != (s.from + 1) % world).collect();
-        stray.sort_unstable_by_key(|s| (s.from, s.to));
-        let said = stray.first().map_or(String::new(), |s| {
-            format!(
-                "rank {} sent to rank {}, expected: to rank {} alone",
-                s.from,
-                s.to,
-                (s.from + 1) % world
-            )
-        });
-        case.require("receivers of messages", stray.is_empty(), said)?;
+    for world in [4, draw.whole(5, 9)] {
+        for (half, what) in HALVES {
+            let data = numbers(&mut draw, world, 2 * world);
+            let input = input(world, 2 * world, what);
+            let case = given(&input);
+            let run = ring(*answer, half, data);
+            run.all_well(&input)?;
+            for rank in [2, 1, 0, 3] {
+                let mut to: Vec<usize> = run.sent.iter().filter(|s| s.from == rank).map(|s| s.to).collect();
+                to.sort_unstable();
+                to.dedup();
+                let expected = vec![(rank + 1) % world];
+                case.close(&format!("the ranks to which rank {rank} sent"), &to, &expected)?;
+            }
+        }
     }
     Ok(())
 }
@@ -159,36 +178,88 @@ pub fn sends_only_to_its_neighbour(answer: &Lesson08) -> Verdict {
 pub fn sends_the_least_data(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
-    let world = draw.whole(3, 6);
-    let each = draw.whole(3, 8);
-    for (half, what) in [
-        ([true, false], "ring_reduce_scatter"),
-        ([false, true], "ring_all_gather"),
-    ] {
-        let data = numbers(&mut draw, world, each * world);
-        let case = case(world, each * world, what);
-        let run = ring(*answer, half, data);
-        run.all_well(&case)?;
-        let total = |of: &dyn Fn(usize) -> usize| -> Vec<usize> {
-            let own = |rank: usize| {
-                run.sent
-                    .iter()
-                    .filter(|s| s.from == rank)
-                    .map(|s| of(s.numbers))
-                    .sum()
-            };
-            (0..world).map(own).collect()
-        };
-        case.close(
-            "numbers that each rank sent",
-            &total(&|n| n),
-            &vec![(world - 1) * each; world],
-        )?;
-        case.close(
-            "messages that each rank sent",
-            &total(&|_| 1),
-            &vec![world - 1; world],
-        )?;
+    let (world, each) = (draw.whole(3, 6), draw.whole(3, 8));
+    for (world, length) in [(world, each * world), (4, 10), (9, 23), (5, 3), (3, 0)] {
+        for (half, (both, what)) in HALVES.into_iter().enumerate() {
+            let data = numbers(&mut draw, world, length);
+            let input = input(world, length, what);
+            let case = given(&input);
+            let run = ring(*answer, both, data);
+            run.all_well(&input)?;
+            for rank in 0..world {
+                let own = run.sent.iter().filter(|s| s.from == rank);
+                let lengths: Vec<usize> = own.map(|s| s.numbers).collect();
+                // The first half starts with chunk r − 1, the second with chunk r.
+                let first = rank + 2 * world + half - 1;
+                let sent = (0..world - 1).map(|step| chunk(length, (first - step) % world, world).len());
+                let what = format!("numbers in each message of rank {rank}");
+                case.close(&what, &lengths, &sent.collect::<Vec<_>>())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A link whose messages all arrive, except one.
+struct Failing {
+    rank: usize,
+    world: usize,
+    /// How many calls of `send` and `receive` still succeed.
+    left: [Cell<usize>; 2],
+}
+
+impl Failing {
+    fn call(&self, of: usize) -> Result<()> {
+        match self.left[of].get() {
+            0 => bail!("the other rank has ended"),
+            left => self.left[of].set(left - 1),
+        }
+        Ok(())
+    }
+}
+
+impl Link for Failing {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn world_size(&self) -> usize {
+        self.world
+    }
+
+    fn send(&self, _: usize, _: &[f32]) -> Result<()> {
+        self.call(0)
+    }
+
+    fn receive(&self, _: usize, into: &mut [f32]) -> Result<()> {
+        into.fill(1.0);
+        self.call(1)
+    }
+}
+
+pub fn passes_on_errors(answer: &Lesson08) -> Verdict {
+    let world = 4;
+    let rank = draw().whole(1, 3);
+    for (half, (_, name)) in HALVES.into_iter().enumerate() {
+        for step in 0..world - 1 {
+            for (of, call) in ["link.send", "link.receive"].into_iter().enumerate() {
+                let link = Failing {
+                    rank,
+                    world,
+                    left: [Cell::new(usize::MAX), Cell::new(usize::MAX)],
+                };
+                link.left[of].set(step);
+                let input = format!(
+                    "{name} on rank {rank} of {world}; {call} returns an error in step {}",
+                    step + 1
+                );
+                given(&input);
+                let function = [answer.ring_reduce_scatter, answer.ring_all_gather][half];
+                if function(&link, &mut [1.0; 8]).is_ok() {
+                    refused(&input, "result", "Ok, expected the error")?;
+                }
+            }
+        }
     }
     Ok(())
 }
