@@ -130,6 +130,19 @@ pub fn chain(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     Ok(())
 }
 
+/// The first half, but what arrives is added to the chunk that was sent.
+pub fn added_to_the_sent(link: &dyn Link, data: &mut [f32]) -> Result<()> {
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    for step in 0..p - 1 {
+        let out = chunk(n, (SCATTER.out)(rank, step, p), p);
+        let mut came = vec![0.0; chunk(n, (SCATTER.into)(rank, step, p), p).len()];
+        link.send(next(rank, p), &data[out.clone()])?;
+        link.receive(before(rank, p), &mut came)?;
+        data[out].iter_mut().zip(came).for_each(|(own, v)| *own += v);
+    }
+    Ok(())
+}
+
 /// The first half: how much room for what comes, of the numbers that go out and that come in, and which chunks are sent.
 pub fn with_room(
     link: &dyn Link,

@@ -1,6 +1,6 @@
 //! Known wrong answers, each with the check that must catch it and the cause that a student reads.
 
-use candle_core::DType;
+use candle_core::{DType, Tensor};
 use canopy::parallel::{BucketSizes, Cost, chunk, naive_all_reduce};
 use grader::{Mistake, wrong};
 
@@ -180,7 +180,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     wrong!("8.2", gathers_all_chunks, "The chunks of the second half are added; they are complete, so copy them.",
         ring_all_gather: |l, d| around(l, d, Ring { take: |own, v| *own += v, ..GATHER })),
     wrong!("8.2", gathers_all_chunks,
-        "The second half starts with the chunk before the rank's own, as the first did; start with its own, which is complete.",
+        "The second half starts with another chunk than the rank's own; start with its own, which is complete.",
         ring_all_gather: |l, d| around(l, d, Ring { take: |own, v| *own = v, ..SCATTER })),
     wrong!("8.2", gathers_all_chunks,
         "The index of a chunk underflows: add p before you subtract.",
@@ -197,7 +197,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         ring_reduce_scatter: |l, d| around(l, d, Ring { cut: even, ..SCATTER }),
         ring_all_gather: |l, d| around(l, d, Ring { cut: even, ..GATHER })),
     wrong!("8.2", accepts_uneven_and_empty_chunks,
-        "The buffer has the length of the chunk that is sent; the one that arrives may be longer or shorter.",
+        "The buffer is not as long as the chunk that arrives; its length may be another one in each step.",
         ring_reduce_scatter: |l, d| with_room(l, d, |out, _| out, |_| true)),
     wrong!("8.2", accepts_uneven_and_empty_chunks,
         "An empty chunk is not sent, but its receiver waits for it: send it, or the next rank receives another message instead.",
@@ -249,7 +249,11 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     }),
     wrong!("8.2", reduces_each_chunk_at_its_owner,
         "The chunk that arrives is added to the one that was sent; it is the chunk before that one.",
-        ring_reduce_scatter: |l, d| around(l, d, Ring { into: SCATTER.out, ..SCATTER })),
+        ring_reduce_scatter: |l, d| added_to_the_sent(l, d)),
+    wrong!("8.2", reduces_each_chunk_at_its_owner, "There is one step too many: p ranks need p − 1 steps, and one rank none.",
+        ring_reduce_scatter: |l, d| around(l, d, Ring { steps: |p| p, ..SCATTER })),
+    wrong!("8.2", gathers_all_chunks, "There is one step too many: p ranks need p − 1 steps, and one rank none.",
+        ring_all_gather: |l, d| around(l, d, Ring { steps: |p| p, ..GATHER })),
     wrong!("8.2", reduces_each_chunk_at_its_owner,
         "The ring runs backwards, so that other chunks arrive than expected: rank r sends to rank r + 1.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { to: SCATTER.from, from: SCATTER.to, ..SCATTER })),
@@ -257,12 +261,6 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         ring_reduce_scatter: |l, d| chain(l, d)),
     wrong!("8.2", gathers_all_chunks, "There is one step too few in the second half: p ranks need p − 1 steps.",
         ring_all_gather: |l, d| around(l, d, Ring { steps: |p| p.saturating_sub(2), ..GATHER })),
-    wrong!("8.2", gathers_all_chunks, "The second half starts with the chunk after the rank's own; its own is the complete one.",
-    ring_all_gather: |l, d| around(l, d, Ring {
-        out: |r, s, p| (r + 1 + p - s) % p,
-        into: |r, s, p| (r + p - s) % p,
-        ..GATHER
-    })),
     wrong!("8.2", gathers_all_chunks, "Every rank waits for a message before it sends one: a deadlock. Send first.",
         ring_all_gather: |l, d| hearing_first(l, d, GATHER)),
     wrong!("8.2", accepts_uneven_and_empty_chunks, "The chunks are not those of `chunk`, so that other numbers are complete: use it.",
@@ -271,9 +269,6 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     wrong!("8.2", accepts_uneven_and_empty_chunks, "The chunks are not those of `chunk`, so that other numbers are complete: use it.",
         ring_reduce_scatter: |l, d| around(l, d, Ring { cut: rest_first, ..SCATTER }),
         ring_all_gather: |l, d| around(l, d, Ring { cut: rest_first, ..GATHER })),
-    wrong!("8.2", accepts_uneven_and_empty_chunks,
-        "The buffer has the length of the greatest chunk; the one that arrives may be shorter by one.",
-        ring_reduce_scatter: |l, d| with_room(l, d, |out, into| out.max(into), |_| true)),
     wrong!("8.2", sends_only_to_its_neighbour, "Every rank sends to every other; in a ring it sends only to the next one.",
         ring_all_gather: |l, d| all_to_all(l, d, |own, v| *own = v, true)),
     wrong!("8.2", sends_the_least_data, "Empty chunks are not sent: the number of messages then depends on the length. Send them, too.",
@@ -430,7 +425,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         average_gradients: |c, g| g.iter_mut().try_for_each(|g| (REFERENCE.average_gradients)(c, std::slice::from_mut(g)))),
     wrong!("8.4", calls_all_reduce_once, "There is one call for each single number.",
         average_gradients: one_by_one),
-    wrong!("8.4", preserves_shapes_and_dtypes, "The gradients are returned as lists: their shapes are lost.",
+    wrong!("8.4", averages_over_ranks, "The gradients are returned as lists: their shapes are lost.",
         average_gradients: |c, g| averaged(c, g, |v, p| v / p as f32, |flat, like| flat.to_dtype(like.dtype()))),
     wrong!("8.4", preserves_shapes_and_dtypes, "The gradients are always returned as f32; keep their dtype.",
         average_gradients: |c, g| averaged(c, g, |v, p| v / p as f32, |flat, like| flat.reshape(like.shape()))),
@@ -480,7 +475,22 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
     wrong!("8.4", averages_over_ranks, "The gradients are written to the list in another order than they are read from it.",
         average_gradients: last_first),
     wrong!("8.4", averages_over_ranks, "Numbers that are not finite become 0, so that a rank that diverges goes unnoticed.",
-        average_gradients: |c, g| averaged(c, g, |v, p| if v.is_finite() { v / p as f32 } else { 0.0 }, shaped)),
+        average_gradients: |c, grads| {
+        for g in grads.iter_mut() {
+            let own: Vec<f32> = g.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
+            let finite = own.into_iter().map(|v| if v.is_finite() { v } else { 0.0 });
+            *g = shaped(Tensor::from_vec(finite.collect::<Vec<f32>>(), g.elem_count(), g.device())?, g)?;
+        }
+        (REFERENCE.average_gradients)(c, grads)
+    }),
+    wrong!("8.4", averages_over_ranks, "The gradients are divided by their numbers of elements, too; the mean is only over the ranks.",
+    average_gradients: |c, grads| {
+        (REFERENCE.average_gradients)(c, grads)?;
+        for g in grads.iter_mut() {
+            *g = (&*g / g.elem_count() as f64)?;
+        }
+        Ok(())
+    }),
     wrong!("8.4", calls_all_reduce_once, "There is one call for each dtype; f32 is the dtype of the message, so that one is enough.",
         average_gradients: one_for_each_dtype),
     wrong!("8.4", accepts_any_number_of_axes, "A gradient without axes, a single number, is an error: `flatten_all` accepts any number of axes.",
@@ -645,6 +655,11 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
             None => panic!("called `Option::unwrap()` on a `None` value"),
             text => number(n, text),
         }, beyond)),
+    wrong!("8.5", reports_the_missing_variable, "A missing variable panics: return an error that names it.",
+        place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
+            None => panic!("{n}"),
+            text => number(n, text),
+        }, beyond)),
     wrong!("8.5", rejects_a_value_that_is_not_a_number, "A rank that is not a number counts as not set, and the process runs as a single rank.",
     place_from: |v| {
         let read: Vec<Launcher> = LAUNCHERS.into_iter().filter(|(_, n)| number(n[0], v(n[0])).is_ok()).collect();
@@ -675,7 +690,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         p.rank = p.rank.min(p.world_size.saturating_sub(1));
         p
     })),
-    wrong!("8.5", chooses_the_gpu_by_local_rank, "The rank is compared with the number of GPUs; compare the local rank, because each node has its own GPUs.",
+    wrong!("8.5", chooses_the_gpu_by_local_rank, "The rank is used where the local rank is asked for: each node numbers its own GPUs from 0.",
     device_for: |p, gpus| {
         anyhow::ensure!(gpus < 2 || p.rank < gpus, "too few GPUs");
         (REFERENCE.device_for)(p, gpus)
@@ -722,6 +737,10 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         strong_efficiency: |one, all, p| (one / all).floor() / p as f64),
     wrong!("8.6", strong_scaling_divides_by_the_ranks, "A single rank always has the efficiency 1; compare its times, too.",
         strong_efficiency: |one, all, p| if p < 2 { 1.0 } else { one / all / p as f64 }),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The result is 0: this is a division of whole numbers.",
+        strong_efficiency: |one, all, p| ((one / all) as usize / p) as f64),
+    wrong!("8.6", may_exceed_one, "The efficiency is limited to 1: a share that fits into a faster cache may exceed it.",
+        strong_efficiency: |one, all, p| (one / all / p as f64).min(1.0)),
     wrong!("8.6", weak_scaling_compares_the_times, "The result has only the digits of an f32: compute in f64.",
         weak_efficiency: |one, all| f64::from(one as f32 / all as f32)),
     wrong!("8.6", strong_scaling_divides_by_the_ranks, "The result has only the digits of an f32: compute in f64.",

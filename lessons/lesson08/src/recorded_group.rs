@@ -301,15 +301,20 @@ fn keep_panics_of_ranks() {
     });
 }
 
+/// Why `end` has the error: its messages or the function itself.
+fn failed(end: &End, error: &anyhow::Error) -> Failed {
+    match end.net.lock().errors.get(&end.rank) {
+        Some(text) => Failed::Message(text.clone()),
+        None => Failed::Error(said(error)),
+    }
+}
+
 /// Runs `work` for `end` on the thread of a rank.
 fn as_rank<T>(end: &End, work: &impl Fn(&End) -> Result<T>) -> Result<T, Failed> {
     PANIC.with(|panic| *panic.borrow_mut() = Some(String::new()));
     match catch_unwind(AssertUnwindSafe(|| work(end))) {
         Ok(Ok(result)) => Ok(result),
-        Ok(Err(error)) => Err(match end.net.lock().errors.get(&end.rank) {
-            Some(text) => Failed::Message(text.clone()),
-            None => Failed::Error(said(&error)),
-        }),
+        Ok(Err(error)) => Err(failed(end, &error)),
         Err(payload) => {
             let place = PANIC.with(|panic| panic.borrow_mut().take());
             let place = place.filter(|place| place.contains("exercises/"));
@@ -357,7 +362,7 @@ pub fn on_ranks<T: Send + 'static>(
     let mut ranks: Vec<Result<T, Failed>> = (0..world).map(|_| Err(Failed::NoReturn)).collect();
     if world == 1 {
         for end in ends {
-            ranks[0] = work(&end).map_err(|e| Failed::Error(said(&e)));
+            ranks[0] = work(&end).map_err(|e| failed(&end, &e));
         }
     } else {
         let work = Arc::new(work);

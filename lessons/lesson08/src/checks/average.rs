@@ -144,12 +144,20 @@ pub fn calls_all_reduce_once(answer: &Lesson08) -> Verdict {
             .collect()
     })?;
     // A long message is still one.
-    let long: &[&[usize]] = &[&[300_007], &[5]];
-    let all = gradients(&mut draw, 2, long);
-    means(answer, &all, long)?;
-    one_call(answer, 2, input(2, long), 300_012, move |rank| {
-        tensors(&all[rank], long)
-    })
+    let long = |rank: usize| -> Vec<f32> { (0..262_147).map(|i| (i % 7 + rank) as f32).collect() };
+    let input = "2 ranks, one gradient of 262147 numbers";
+    let case = given(input);
+    let run = averaged(answer, 2, move |rank| {
+        Ok(vec![Tensor::new(long(rank), &Device::Cpu)?])
+    });
+    run.all_well(input)?;
+    case.close("numbers in each call", &run.all_reduces, &vec![262_147usize; 2])?;
+    let halves: Vec<f32> = long(0).iter().map(|v| v + 0.5).collect();
+    for got in run.ranks.iter().flatten() {
+        let got = got.first().map(Tensor::to_vec1::<f32>).transpose()?;
+        case.close("gradient 0", &got.unwrap_or_default(), &halves)?;
+    }
+    Ok(())
 }
 
 fn one_call(

@@ -1,6 +1,7 @@
 use canopy::parallel::{Bucket, BucketSizes, Kind};
 use grader::{Case, Draw, Verdict, draw, given};
 
+use super::wrong;
 use crate::Lesson08;
 
 const EQUAL: BucketSizes = BucketSizes {
@@ -15,11 +16,13 @@ const SMALL: BucketSizes = BucketSizes {
 
 const KINDS: [Kind; 6] = ["f32", "bf16", "f16", "f64", "f32 cuda:1", "u8"];
 
+fn input(params: &[(usize, Kind)], sizes: BucketSizes) -> String {
+    let BucketSizes { first, others } = sizes;
+    format!("parameters {params:?}, limits: first {first}, others {others}")
+}
+
 fn case(params: &[(usize, Kind)], sizes: BucketSizes) -> Case {
-    given(format!(
-        "parameters {params:?}, limits: first {}, others {}",
-        sizes.first, sizes.others
-    ))
+    given(input(params, sizes))
 }
 
 /// Bytes and kinds of parameters, from lists.
@@ -32,16 +35,30 @@ fn of_one_kind(bytes: &[usize]) -> Vec<(usize, Kind)> {
     bytes.iter().map(|&b| (b, "f32")).collect()
 }
 
-/// Tests the parameters of all buckets in one list, and how many each bucket has.
+/// Tests the parameters of each bucket.
 fn check(answer: &Lesson08, params: &[(usize, Kind)], sizes: BucketSizes, expected: &[&[usize]]) -> Verdict {
-    let case = case(params, sizes);
+    let input = input(params, sizes);
+    given(&input);
     let got = (answer.buckets)(params, sizes);
-    let own = |b: &Bucket| b.params.clone();
-    let all: Vec<usize> = got.iter().flat_map(own).collect();
-    case.close("parameters, bucket after bucket", &all, &expected.concat())?;
-    let lengths: Vec<usize> = expected.iter().map(|b| b.len()).collect();
-    let counts: Vec<usize> = got.iter().map(|b| b.params.len()).collect();
-    case.close("parameters of each bucket", &counts, &lengths)
+    if got
+        .iter()
+        .map(|b| b.params.as_slice())
+        .eq(expected.iter().copied())
+    {
+        return Ok(());
+    }
+    let shown = |lists: Vec<&[usize]>| match lists.as_slice() {
+        [] => "no bucket".into(),
+        lists => lists.iter().map(|l| format!("{l:?} ")).collect::<String>(),
+    };
+    let lines = vec![
+        format!("expected  {}", shown(expected.to_vec())),
+        format!(
+            "got       {}",
+            shown(got.iter().map(|b| b.params.as_slice()).collect())
+        ),
+    ];
+    wrong(&input, "parameters of each bucket", None, lines)
 }
 
 pub fn fills_from_the_last_parameter(answer: &Lesson08) -> Verdict {

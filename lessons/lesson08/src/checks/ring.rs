@@ -114,7 +114,7 @@ fn all_reduced(answer: &Lesson08, draw: &mut Draw, world: usize, length: usize) 
 pub fn reduces_each_chunk_at_its_owner(answer: &Lesson08) -> Verdict {
     alone(answer, [true, false])?;
     let mut draw = draw();
-    for world in [3, 2, 4, draw.whole(5, 8), 9] {
+    for world in [3, 2, draw.whole(4, 8), 9] {
         let length = world * draw.whole(2, 4);
         reduce_scattered(answer, &mut draw, world, length)?;
     }
@@ -124,7 +124,7 @@ pub fn reduces_each_chunk_at_its_owner(answer: &Lesson08) -> Verdict {
 pub fn gathers_all_chunks(answer: &Lesson08) -> Verdict {
     alone(answer, [false, true])?;
     let mut draw = draw();
-    for world in [3, 2, 4, draw.whole(5, 8), 9] {
+    for world in [3, 2, draw.whole(4, 8), 9] {
         let length = world * draw.whole(2, 4);
         gathered(answer, &mut draw, world, length)?;
     }
@@ -134,7 +134,7 @@ pub fn gathers_all_chunks(answer: &Lesson08) -> Verdict {
 pub fn composes_to_an_all_reduce(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
-    for world in [2, draw.whole(3, 6), 9] {
+    for world in [draw.whole(3, 6), 9] {
         let length = world * draw.whole(3, 9);
         all_reduced(answer, &mut draw, world, length)?;
     }
@@ -145,10 +145,9 @@ pub fn accepts_uneven_and_empty_chunks(answer: &Lesson08) -> Verdict {
     alone(answer, [true, true])?;
     let mut draw = draw();
     let (world, more) = (draw.whole(5, 9), draw.whole(1, 4));
-    for (world, length) in [(4, 10), (3, 7), (world, 3 * world + more), (5, 3), (4, 1), (2, 0)] {
+    for (world, length) in [(4, 10), (3, 7), (world, 3 * world + more), (5, 3), (2, 0)] {
         reduce_scattered(answer, &mut draw, world, length)?;
         gathered(answer, &mut draw, world, length)?;
-        all_reduced(answer, &mut draw, world, length)?;
     }
     Ok(())
 }
