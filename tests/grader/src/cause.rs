@@ -36,7 +36,7 @@ fn likely<C: Copy + Send>(
 ) -> Option<&'static str> {
     let short = Duration::from_secs(2);
     let of = |check: &Check<C>, answer: C| run(&check.full_name(), check.run, answer, seed, short);
-    let mistakes = lesson.mistakes.iter().filter(|m| m.exercise == check.exercise);
+    let mistakes = lesson.mistakes().filter(|m| m.exercise == check.exercise);
     let alike: Vec<&Mistake<C>> = mistakes
         .filter(|m| same_end(outcome, &of(check, m.answer)))
         .collect();

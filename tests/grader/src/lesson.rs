@@ -22,8 +22,8 @@ pub struct Lesson<C: 'static> {
     pub reference: C,
     /// In the order in which they are reported.
     pub checks: &'static [Check<C>],
-    /// Known wrong answers.
-    pub mistakes: &'static [Mistake<C>],
+    /// Known wrong answers, one list for each exercise; [`Lesson::mistakes`] iterates over all.
+    pub mistakes: &'static [&'static [Mistake<C>]],
     /// Right answers written another way.
     pub right: &'static [Right<C>],
 }
@@ -78,6 +78,11 @@ impl<C> Check<C> {
 }
 
 impl<C> Lesson<C> {
+    /// All known wrong answers.
+    pub fn mistakes(&self) -> impl Iterator<Item = &'static Mistake<C>> {
+        self.mistakes.iter().copied().flatten()
+    }
+
     /// The lesson's description.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ pub fn matrix<C: Copy + Send>(lesson: &Lesson<C>) -> Result<String> {
         let heads: Vec<String> = checks.iter().map(|c| c.sentence()).collect();
         let _ = writeln!(out, "| known mistake | {} |", heads.join(" | "));
         let _ = writeln!(out, "|---|{}", ":-:|".repeat(checks.len()));
-        for mistake in lesson.mistakes.iter().filter(|m| m.exercise == exercise.id) {
+        for mistake in lesson.mistakes().filter(|m| m.exercise == exercise.id) {
             let _ = write!(out, "| {} |", mistake.cause);
             for check in &checks {
                 let outcome = run(

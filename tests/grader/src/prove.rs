@@ -72,7 +72,7 @@ impl<C: Copy + Send> Lesson<C> {
     /// Every known mistake is caught by the check that it names, and its cause is reported.
     pub fn mistakes_are_caught(&self, seed: u64) -> Vec<String> {
         let mut problems = Vec::new();
-        for mistake in self.mistakes {
+        for mistake in self.mistakes() {
             let what = format!("{} \"{}\", seed {seed}", mistake.exercise, mistake.cause);
             let Some(check) = self
                 .checks_of(mistake.exercise)
@@ -100,7 +100,7 @@ impl<C: Copy + Send> Lesson<C> {
     /// Every check catches some known mistake: one that catches none may as well test nothing.
     pub fn every_check_catches_one(&self, seed: u64) -> Vec<String> {
         let catches = |check: &Check<C>| {
-            let mut own = self.mistakes.iter().filter(|m| m.exercise == check.exercise);
+            let mut own = self.mistakes().filter(|m| m.exercise == check.exercise);
             own.any(|m| {
                 !matches!(
                     self.outcome(check, m.answer, seed),
@@ -144,7 +144,7 @@ impl<C: Copy + Send> Lesson<C> {
 
     fn of_exercise(&self, e: &Exercise, chapter: &str, key: &str, solution: &str) -> Vec<(bool, String)> {
         let doc = contract(self.stubs_text, &e.function);
-        let mistakes = self.mistakes.iter().filter(|m| m.exercise == e.id).count();
+        let mistakes = self.mistakes().filter(|m| m.exercise == e.id).count();
         let row = key
             .lines()
             .find(|l| l.starts_with(&format!("| {} |", e.id)))
@@ -240,7 +240,7 @@ impl<C: Copy + Send> Lesson<C> {
     fn strays(&self, manifest: &Manifest) -> Vec<String> {
         let exercises = self.checks.iter().map(|c| c.exercise);
         let all = exercises
-            .chain(self.mistakes.iter().map(|m| m.exercise))
+            .chain(self.mistakes().map(|m| m.exercise))
             .chain(self.right.iter().map(|r| r.exercise));
         let mut problems: Vec<String> = all
             .filter(|id| manifest.exercise(id).is_none())

@@ -4,7 +4,7 @@ use grader::{Mistake, wrong};
 
 use crate::{Lesson__NN__, REFERENCE};
 
-pub const MISTAKES: &[Mistake<Lesson__NN__>] = &[
+pub const MISTAKES: &[&[Mistake<Lesson__NN__>]] = &[&[
     wrong!("__N__.1", counts_the_last_batch, "The last batch is always dropped: whole-number division rounds down.",
         iterations: |n, size, drop| if drop && n > 0 { (n / size).max(1) } else { n / size }),
     wrong!("__N__.1", counts_the_last_batch, "There is one step too many when the last batch is full.",
@@ -15,4 +15,4 @@ pub const MISTAKES: &[Mistake<Lesson__NN__>] = &[
         iterations: |n, size, _| n.div_ceil(size)),
     wrong!("__N__.1", drops_the_last_batch, "The only batch is dropped if it is not full.",
         iterations: |n, size, drop| if drop { n / size } else { n.div_ceil(size) }),
-];
+]];

@@ -24,7 +24,7 @@ macro_rules! of_each_lesson {
                 stubs: $lesson::LESSON.stubs_text,
                 third_hints: $lesson::LESSON.third_hints_text,
                 right: $lesson::LESSON.right.iter().map(|r| r.exercise).collect(),
-                mistakes: $lesson::LESSON.mistakes.iter().map(|m| m.exercise).collect(),
+                mistakes: $lesson::LESSON.mistakes.iter().map(|part| part.iter().map(|m| m.exercise).collect()).collect(),
             }),+]
         }
     };
@@ -33,12 +33,15 @@ macro_rules! of_each_lesson {
 include!(concat!(env!("OUT_DIR"), "/lessons.rs"));
 
 /// Three exercises of a lesson, with a known mistake of each.
-fn mistakes(facts: &Facts) -> BTreeMap<String, usize> {
+fn mistakes(facts: &Facts) -> BTreeMap<String, (usize, usize)> {
     let ids: Vec<&String> = facts.manifest.exercises.iter().map(|e| &e.id).collect();
     let chosen = [0, ids.len() / 2, ids.len() - 1].into_iter().enumerate();
     let mistake = |(nth, at): (usize, usize)| {
-        let mut own = (0..facts.mistakes.len()).filter(|&i| facts.mistakes[i] == ids[at]);
-        (ids[at].clone(), own.nth(nth).expect("five known mistakes"))
+        let all = facts.mistakes.iter().enumerate();
+        let all = all.flat_map(|(part, of)| of.iter().enumerate().map(move |(i, id)| (*id, (part, i))));
+        let mut own = all.filter(|(id, _)| id == ids[at]);
+        let (_, place) = own.nth(nth).expect("five known mistakes");
+        (ids[at].clone(), place)
     };
     chosen.map(mistake).collect()
 }

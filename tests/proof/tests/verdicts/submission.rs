@@ -13,7 +13,8 @@ pub struct Facts {
     pub stubs: &'static str,
     pub third_hints: &'static str,
     pub right: Vec<&'static str>,
-    pub mistakes: Vec<&'static str>,
+    /// By the parts of `MISTAKES`.
+    pub mistakes: Vec<Vec<&'static str>>,
 }
 
 /// The answer to an exercise.
@@ -22,8 +23,8 @@ pub enum Pick {
     Reference,
     /// An entry of `RIGHT`.
     Right(usize),
-    /// An entry of `MISTAKES`.
-    Mistake(usize),
+    /// An entry of a part of `MISTAKES`.
+    Mistake((usize, usize)),
 }
 
 impl Facts {
@@ -76,8 +77,8 @@ impl Facts {
                 Pick::Right(i) => {
                     text.push_str(&format!("    {function}: right::RIGHT[{i}].answer.{function},\n"))
                 }
-                Pick::Mistake(i) => text.push_str(&format!(
-                    "    {function}: mistakes::MISTAKES[{i}].answer.{function},\n"
+                Pick::Mistake((part, i)) => text.push_str(&format!(
+                    "    {function}: mistakes::MISTAKES[{part}][{i}].answer.{function},\n"
                 )),
             }
         }

@@ -1,0 +1,85 @@
+//! Known wrong answers to exercise 7.6.
+
+use super::*;
+
+pub const MISTAKES: &[Mistake<Lesson07>] = &[
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The ratio ‖w‖/‖r‖ is missing, as in Adam, or it is held at 1.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |_, _, _| 1.0, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio,
+    "f32 numbers are read as f64: use `to_dtype(DType::F64)?` before `to_scalar`.",
+    lamb_step: |_, g, _, _, _| g[0].sum_all()?.to_scalar::<f64>().map(|_| ())),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "`state.step` is 0 when it is used: increment it first, so that 1 − βᵗ is not 0.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { counts: false, ..LAMB })),
+    wrong!("7.6", treats_all_shapes_alike, "Vectors are not scaled, as in LARS; LAMB treats all parameters alike.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { vectors: false, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The ratio is inverted: divide ‖w‖ by ‖r‖.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| r / w, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The norm of the weights is divided by that of the gradient; divide it by that of r.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, _, g| w / g, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The direction is scaled to length 1, but not multiplied by ‖w‖.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |_, r, _| 1.0 / r, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "ε is inside the root; add it to the root.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { eps_inside: true, ..LAMB })),
+    wrong!("7.6", corrects_the_bias_of_both_means, "The means are not bias-corrected (they start at 0).",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { corrects_mean: false, corrects_square: false, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The step is counted once for each parameter; count it once for all.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { count_each: true, ..LAMB })),
+    wrong!("7.6", includes_the_decay_in_the_direction, "The decay is added after the ratio; it should be part of r.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { decays_after: true, ..LAMB })),
+    wrong!("7.6", includes_the_decay_in_the_direction, "The decay is missing.",
+    lamb_step: |p, g, s, lr, c| {
+        let none = canopy::optim::LambConfig { weight_decay: 0.0, ..c.clone() };
+        (REFERENCE.lamb_step)(p, g, s, lr, &none)
+    }),
+    wrong!("7.6", stores_both_means, "The means are not stored: store them in their variables with `set`.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { keeps: false, ..LAMB })),
+    wrong!("7.6", has_norm_ratio_1_for_zero_norms, "Weights with norm 0 never move: use 1 for the ratio.",
+    lamb_step: |p, g, s, lr, c| {
+        twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if r > 0.0 { w / r } else { 1.0 }, ..LAMB })
+    }),
+    wrong!("7.6", has_norm_ratio_1_for_zero_norms, "A direction with norm 0 divides by 0: use 1 for the ratio.",
+    lamb_step: |p, g, s, lr, c| {
+        twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 { w / r } else { 1.0 }, ..LAMB })
+    }),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "Only the mean is bias-corrected; correct the square too: v/(1 − β₂ᵗ).",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { corrects_square: false, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "Only the square is bias-corrected; correct the mean too: m/(1 − β₁ᵗ).",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { corrects_mean: false, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "1 − β₂ is inside the square: v needs (1 − β₂)·g², with only g squared.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { share_squared: true, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "ε is added to the root of v before the bias correction; correct v first.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { eps_early: true, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The root of v̂ is missing.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { no_root: true, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "Every step is corrected as if it were the first: `state.step` must count the steps.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { counts: false, always_first: true, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "Every step is corrected as if it were the first: use `state.step` for t.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { always_first: true, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The means of the step before are used; update them first.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { late: true, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The norm of r is taken before the decay is added; add λ·w first.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { measures_before: true, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The decay is added to the gradient, so that it enters m and v; add λ·w to the direction.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { decays_gradient: true, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The step is added to the weights; subtract it.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { adds: true, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The norms are sums of absolute values; the 2-norm is the root of the sum of the squares.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { norm: norm_1, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "‖w‖ is held at 10 or less, as in some implementations; use it as it is.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 && r > 0.0 { w.min(10.0) / r } else { 1.0 }, ..LAMB })),
+    wrong!("7.6", corrects_the_bias_of_both_means, "The ratio is held at 10 or less, as in some implementations; use it as it is.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 && r > 0.0 { (w / r).min(10.0) } else { 1.0 }, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "There is one ratio for the whole network; each parameter has its own norms.",
+        lamb_step: wrong_lamb::one_norm),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "There is one ratio for the whole network; each parameter has its own norms.",
+        lamb_step: wrong_lamb::one_ratio),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "β₁ and β₂ are exchanged.",
+    lamb_step: |p, g, s, lr, c| {
+        let c = canopy::optim::LambConfig { beta1: c.beta2, beta2: c.beta1, ..c.clone() };
+        (REFERENCE.lamb_step)(p, g, s, lr, &c)
+    }),
+    wrong!("7.6", treats_all_shapes_alike, "Vectors are not decayed, as in LARS; LAMB treats all parameters alike.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { decays_vectors: false, ..LAMB })),
+    wrong!("7.6", treats_all_shapes_alike, "Vectors are neither scaled nor decayed, as in LARS; LAMB treats all parameters alike.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { decays_vectors: false, vectors: false, ..LAMB })),
+];
