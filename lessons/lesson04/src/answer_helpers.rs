@@ -89,7 +89,7 @@ pub enum Clip {
 pub enum Of {
     Total,
     CrossEntropy,
-    /// Logits without a graph: all gradients are 0.
+    /// Logits without a graph.
     Nothing,
 }
 
@@ -173,7 +173,11 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
     let output = model.forward(points, pass)?;
     let smoothing = if twist.smoothing { loss.smoothing } else { 0.0 };
     let weights = loss.class_weights.as_ref().filter(|_| twist.weights);
-    let mut total = kernels::cross_entropy(&output.logits, labels, smoothing, weights)?;
+    let logits = match twist.gradients {
+        Of::Nothing => output.logits.detach(),
+        _ => output.logits.clone(),
+    };
+    let mut total = kernels::cross_entropy(&logits, labels, smoothing, weights)?;
     if twist.summed {
         total = kernels::weighted_sum(&[(&total, points.dim(0)? as f64)])?;
     }
@@ -204,12 +208,6 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
         Some(grads) => grads,
         None => model.gradients(&total, pass)?,
     };
-    if twist.gradients == Of::Nothing {
-        grads = grads
-            .iter()
-            .map(Tensor::zeros_like)
-            .collect::<candle_core::Result<_>>()?;
-    }
     clipped(&mut grads, clip, twist.clip)?;
     let count = |pass: fn(&Pass) -> Pass| model.forward(points, &pass(given_pass));
     let before = match twist.counts_in {

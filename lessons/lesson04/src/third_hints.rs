@@ -30,24 +30,11 @@ pub fn choose_device(
     open: &mut dyn FnMut(usize) -> Result<(), String>,
 ) -> Result<Settled, String> {
     let n = match name {
-        "cpu" => {
-            return Ok(Settled {
-                cuda: None,
-                reason: None,
-            });
-        }
-        "auto" => {
-            return Ok(match open(0) {
-                Ok(()) => Settled {
-                    cuda: Some(0),
-                    reason: None,
-                },
-                Err(why) => Settled {
-                    cuda: None,
-                    reason: Some(why),
-                },
-            });
-        }
+        "cpu" => return Ok(Settled { cuda: None, reason: None }),
+        "auto" => return Ok(match open(0) {
+            Ok(()) => Settled { cuda: Some(0), reason: None },
+            Err(why) => Settled { cuda: None, reason: Some(why) },
+        }),
         "cuda" => Some(0),
         other => other
             .strip_prefix("cuda:")
@@ -142,7 +129,8 @@ pub fn scores(truth: &[u32], named: &[u32], classes: usize) -> Scores {
     }
     let row = |c: usize| m[c].iter().sum::<u64>();
     let column = |c: usize| m.iter().map(|r| r[c]).sum::<u64>();
-    let occur: Vec<usize> = (0..classes).filter(|&c| row(c) > 0).collect();
+    let occur: Vec<usize> =
+        (0..classes).filter(|&c| row(c) > 0).collect();
     let recalls = occur.iter().map(|&c| m[c][c] as f64 / row(c) as f64);
     let balanced = recalls.sum::<f64>() / occur.len().max(1) as f64;
     let f1 = |&c: &usize| {

@@ -55,7 +55,7 @@ fn same(input: &str, found: &Result<usize, Failure>, expected: &Result<usize, Fa
 }
 
 pub fn stops_at_the_first_success(answer: &Lesson04) -> Verdict {
-    let start = draw().whole(20, 60);
+    let start = 2 * draw().whole(10, 30) + 1;
     check(answer, (start, 2, start), &[start], Some(start))?;
     check(
         answer,

@@ -48,6 +48,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         (batch >= 2).then_some((batch, StepBytes { activations: batch * bytes.activations, passing, ..bytes }))
     }),
     bytes!(fills_the_budget, "The number of clouds is rounded up: the last one does not fit.", fill: |room, each| room.div_ceil(each)),
+    bytes!(fills_the_budget, "The batch is rounded down to an even number; any number of clouds is allowed.", fill: |room, each| room / each / 2 * 2),
     bytes!(fills_the_budget, "The batch is rounded down to a power of two; any number of clouds is allowed.",
         fill: |room, each| match room / each { 0 => 0, n => 1 << n.ilog2() }),
     bytes!(is_none_if_two_clouds_do_not_fit, "A batch of exactly 2 is refused; 2 clouds are enough.", least: 3),

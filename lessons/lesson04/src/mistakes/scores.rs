@@ -58,6 +58,8 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
             }
         }
     ),
+    wrong!("4.4", averages_f1_over_classes_that_occur, "correct/(clouds + predictions) is half of F1.",
+        scores: |t, n, c| scored((t, n, c), recall, |v| f1(v).map(|f| f / 2.0), 0.0)),
     scoring!(
         averages_f1_over_classes_that_occur,
         "This is the F1 over all clouds together, which equals the accuracy; take the mean of the classes' F1.",

@@ -2,7 +2,11 @@
 //!
 //! The lesson's files of answers are handed in as they are, with a small module in place of the crate `grader`.
 
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use grader::Manifest;
 use proof::root;
@@ -32,13 +36,14 @@ impl Facts {
     pub fn source(&self, pick: impl Fn(&str) -> Pick) -> BTreeMap<String, String> {
         let folder = root().join(format!("lessons/lesson{}/src", self.manifest.lesson));
         let mut files = BTreeMap::from([("grader.rs".to_owned(), include_str!("grader.rs").to_owned())]);
-        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let text = fs::read_to_string(entry.path()).unwrap_or_default();
-            let is_of_the_checks =
-                !["right.rs", "mistakes.rs"].contains(&&*name) && text.contains("grader::");
-            let is_another = ["stubs.rs", "third_hints.rs"].contains(&&*name);
-            if !name.ends_with(".rs") || is_another || is_of_the_checks {
+        let mut found = Vec::new();
+        sources(&folder, &mut found);
+        for path in found {
+            let name = path.strip_prefix(&folder).unwrap().to_string_lossy().into_owned();
+            let text = fs::read_to_string(&path).unwrap();
+            let of_answers = name.starts_with("right") || name.starts_with("mistakes");
+            let is_of_the_checks = name.starts_with("checks") || !of_answers && text.contains("grader::");
+            if ["stubs.rs", "third_hints.rs"].contains(&&*name) || is_of_the_checks {
                 continue;
             }
             let text = text
@@ -83,5 +88,17 @@ impl Facts {
             }
         }
         text + "    ..REFERENCE\n};\n"
+    }
+}
+
+/// The Rust files of a folder and of the folders in it.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
     }
 }
