@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         {
             return Err(format!(
                 "lessons/{lesson} is not a dependency of the proof: add to [dev-dependencies] in tests/proof/Cargo.toml\n\
-                 {lesson} = {{ path = \"../../lessons/{lesson}\", default-features = false }}"
+                 {lesson} = {{ package = \"{lesson}-checks\", path = \"../../lessons/{lesson}\" }}"
             )
             .into());
         }

@@ -39,7 +39,7 @@ struct Target {
 /// The program of a lesson's checks, if this line is about it.
 pub fn built(line: &str) -> Option<PathBuf> {
     let built: Built = serde_json::from_str(line).ok()?;
-    let is_it = built.target.name == "grade" && built.target.kind == ["test"];
+    let is_it = built.target.name.starts_with("grade") && built.target.kind == ["bin"];
     built.executable.filter(|_| is_it)
 }
 
@@ -47,7 +47,15 @@ pub fn built(line: &str) -> Option<PathBuf> {
 pub fn checks(root: &Path, lesson: &str) -> Result<Option<PathBuf>> {
     let package = format!("lesson{lesson}");
     let output = command()
-        .args(["test", "--quiet", "--no-run", "--test", "grade", "-p", &package])
+        .args([
+            "test",
+            "--quiet",
+            "--no-run",
+            "--bin",
+            &format!("grade{lesson}"),
+            "-p",
+            &package,
+        ])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(root)
         .stderr(Stdio::inherit())

@@ -16,7 +16,7 @@ pub trait Contract: Copy + Send + 'static {
 /// }
 /// ```
 ///
-/// Generates the struct; `STUDENT` with the functions of the crate `exercise01` (only with the feature `student`);
+/// Generates the struct; the macro `student!()`, a struct with the functions of the crate `exercise01`;
 /// `REFERENCE` with canopy's; and `LESSON` from these, from `../lesson.toml` and from the modules `stubs`, `third_hints`,
 /// `checks`, `mistakes` and `right` next to it.
 #[macro_export]
@@ -40,9 +40,13 @@ macro_rules! contract {
             }
         }
 
-        /// The student's functions.
-        #[cfg(feature = "student")]
-        pub const STUDENT: $lesson = $lesson { $($function: $student::$function,)+ };
+        /// The student's functions, where the crate that has them is a dependency.
+        #[macro_export]
+        macro_rules! student {
+            () => {
+                $lesson { $($function: $student::$function,)+ }
+            };
+        }
 
         /// canopy's functions.
         pub const REFERENCE: $lesson = $lesson { $($function: $reference,)+ };

@@ -3,7 +3,7 @@ use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE};
 
-pub const AMDAHL: &[Mistake<Lesson05>] = &[
+pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.4", computes_the_limit,
         "The limit is computed from share; the time that remains is 1 − share.",
         amdahl: |p, w| Amdahl { limit: 1.0 / p, ..(REFERENCE.amdahl)(p, w) }),

@@ -2,7 +2,7 @@ use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE, answer_helpers::*};
 
-pub const COPIES: &[Mistake<Lesson05>] = &[
+pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.5", reads_nsys,
         "Copies are divided by the other times; divide them by all the device's time, copies included.",
         copy_share: |c| shared(c, Reading { result: |all| { let (copies, all) = sum(all); share((copies, all - copies)) }, ..READING })),

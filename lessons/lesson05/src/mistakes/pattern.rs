@@ -3,7 +3,7 @@ use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE, answer_helpers::*};
 
-pub const PATTERN: &[Mistake<Lesson05>] = &[
+pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.3", recognises_each_pattern,
         "The host decides although the device is busy: if kernels cover 80 % of the time, the pattern is compute, however long the host waits.",
         name_pattern: |s, w| named(s, w, Naming { busy: |_| 0, ..NAMING }).or_else(|| (REFERENCE.name_pattern)(s, w))),

@@ -3,7 +3,7 @@ use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE, answer_helpers::*};
 
-pub const ROOF: &[Mistake<Lesson05>] = &[
+pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.6", counts_operations_and_bytes,
         "A multiplication and an addition count as two operations.",
         matmul_roof: |p, m| roof_by(p, m, |[a, b, c]| (a * b * c, a * b + b * c + a * c), |i, r| i < r)),

@@ -2,7 +2,7 @@ use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE};
 
-pub const TIMING: &[Mistake<Lesson05>] = &[
+pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.2", times_until_the_device_is_done,
     "The clock is read when `work` has returned: that is the time of the launch, not of the work. Wait first.",
     time_device: |d, w, n, f| {

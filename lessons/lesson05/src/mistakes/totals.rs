@@ -3,7 +3,7 @@ use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE, answer_helpers::*};
 
-pub const TOTALS: &[Mistake<Lesson05>] = &[
+pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.1", subtracts_direct_children_from_self_time,
         "The self time still includes the time of the child spans.",
         totals: |s| added(s, Adding { inclusive: true, ..ADDING })),

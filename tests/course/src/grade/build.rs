@@ -39,7 +39,6 @@ struct Metadata {
 /// A line of cargo's messages.
 #[derive(Deserialize)]
 struct Message {
-    package_id: String,
     executable: Option<PathBuf>,
 }
 
@@ -84,19 +83,17 @@ impl Toolchain {
 
     fn cargo(&self, lessons: &[&str]) -> Vec<String> {
         let cargo = self.sysroot.join("bin/cargo").display().to_string();
-        let options = [
-            "test",
-            "--no-run",
-            "--offline",
-            "--locked",
-            "--color=never",
-            "--test=grade",
-        ];
-        let packages = lessons.iter().map(|lesson| format!("--package=lesson{lesson}"));
+        let options = ["test", "--no-run", "--offline", "--locked", "--color=never"];
+        let each = |lesson: &&str| {
+            [
+                format!("--package=lesson{lesson}"),
+                format!("--bin=grade{lesson}"),
+            ]
+        };
         [cargo]
             .into_iter()
             .chain(options.map(str::to_owned))
-            .chain(packages)
+            .chain(lessons.iter().flat_map(each))
             .collect()
     }
 
@@ -132,20 +129,13 @@ impl Toolchain {
         let mut built = BTreeMap::new();
         for line in String::from_utf8_lossy(&out.stdout).lines() {
             let message: Option<Message> = serde_json::from_str(line).ok();
-            if let Some(Message {
-                package_id,
-                executable: Some(program),
-            }) = message
-                && program
-                    .file_name()
-                    .is_some_and(|n| n.to_string_lossy().starts_with("grade-"))
-            {
-                let lesson = lessons
-                    .iter()
-                    .find(|l| package_id.contains(&format!("/lesson{l}#")));
-                let name = PathBuf::from(program.file_name().unwrap_or_default());
-                built.extend(lesson.map(|l| ((*l).to_owned(), name)));
-            }
+            let program = message.and_then(|message| message.executable);
+            let Some(name) = program.as_deref().and_then(Path::file_name) else {
+                continue;
+            };
+            let is_of = |lesson: &&&str| name.to_string_lossy().starts_with(&format!("grade{lesson}-"));
+            let lesson = lessons.iter().find(is_of);
+            built.extend(lesson.map(|l| ((*l).to_owned(), PathBuf::from(name))));
         }
         if let Some(lesson) = lessons.iter().find(|l| !built.contains_key(**l)) {
             bail!("cargo built no checks of lesson {lesson}");

@@ -35,9 +35,6 @@ impl Tree {
         tree.copy_sources(root)?;
         for lesson in lessons::all(root)? {
             tree.put_source(&lesson.manifest.lesson, [("lib.rs", lesson.stubs.as_str())])?;
-            // Cargo builds a package's programs for its tests; an empty one saves the time to link the experiment.
-            let main = format!("lessons/lesson{}/src/main.rs", lesson.manifest.lesson);
-            write(&tree.course().join(main), "//! Empty.\nfn main() {}\n")?;
         }
         for part in ["deps", "build", ".fingerprint"] {
             let part = Path::new("debug").join(part);
@@ -48,7 +45,7 @@ impl Tree {
                 let program =
                     path.extension().is_none() && path.parent().is_some_and(|p| p.ends_with("deps"));
                 match () {
-                    () if program || is_of_a_lesson(path) => Take::Leave,
+                    () if program || is_of_a_student(path) => Take::Leave,
                     () if library => Take::Link,
                     () => Take::Copy,
                 }
@@ -57,14 +54,14 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A copy of `base`, whose lessons are not built.
+    /// A copy of `base`, in which nothing of a student's is built.
     pub fn of_tree(folder: PathBuf, base: &Self) -> Result<Self> {
         let tree = Self::empty(folder)?;
         tree.copy_sources(&base.course())?;
         mirror(
             &base.target(),
             &tree.target(),
-            &|path| match is_of_a_lesson(path) {
+            &|path| match is_of_a_student(path) {
                 true => Take::Leave,
                 false => Take::Link,
             },
@@ -121,11 +118,10 @@ impl Tree {
             for entry in fs::read_dir(self.target().join(folder)).into_iter().flatten() {
                 let entry = entry?;
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let exercise = format!("exercise{lesson}-");
-                // What is kept of the last compilation of a lesson makes the next one faster.
-                if name.starts_with(&exercise)
-                    || (folder.ends_with("print") && name.starts_with(&format!("lesson{lesson}-")))
-                {
+                let is_of = |package: &str| name.starts_with(&format!("{package}{lesson}-"));
+                let runner = is_of("lesson") && !name.contains("-checks-");
+                // What is kept of the last compilation of the lesson's programs makes the next one faster.
+                if is_of("exercise") || folder.ends_with("print") && runner {
                     fs::remove_dir_all(entry.path())?;
                 }
             }
@@ -134,13 +130,17 @@ impl Tree {
     }
 }
 
-/// Whether a file in a target folder belongs to a lesson or an exercise.
-fn is_of_a_lesson(path: &Path) -> bool {
+/// Whether a file in a target folder belongs to an exercise, or to a program that links it.
+fn is_of_a_student(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_prefix("lib").unwrap_or(&name);
-    ["lesson", "exercise", "grade-"]
-        .iter()
-        .any(|start| name.starts_with(start))
+    let numbered = |package: &str| {
+        let rest = name.strip_prefix(package);
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    ["exercise", "libexercise", "grade", "lesson"]
+        .into_iter()
+        .any(numbered)
+        && !name.contains("-checks-")
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -5,7 +5,8 @@ use grader::{Check, Verdict, checks, draw, given};
 use crate::Lesson__NN__;
 
 pub const CHECKS: &[Check<Lesson__NN__>] = checks! {
-    "__N__.1": counts_the_last_batch, drops_the_last_batch;
+    "__N__.1": counts_the_last_batch => "The last batch may not be full",
+        drops_the_last_batch => "unless it is the only one";
 };
 
 fn check_iterations(

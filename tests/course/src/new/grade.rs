@@ -1,5 +1,10 @@
-//! `cargo test -p lesson__NN__` checks the student's answers.
+//! `cargo test -p lesson__NN__`: the student's answers.
+
+#[macro_use]
+extern crate lesson__NN__;
+
+use lesson__NN__::Lesson__NN__;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson__NN__::LESSON, lesson__NN__::STUDENT)
+    grader::grade(&lesson__NN__::LESSON, student!())
 }

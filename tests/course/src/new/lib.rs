@@ -6,6 +6,10 @@ mod right;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]
 mod stubs;
+// The lines of the hints are as they are shown there.
+#[rustfmt::skip]
+#[allow(unused)]
+mod third_hints;
 
 use canopy::loader;
 

@@ -3,6 +3,9 @@
 //! `cargo run -p lesson__NN__` prints a table. `-- --reference` uses canopy's functions instead of yours, `-- --json` prints
 //! JSON.
 
+#[macro_use]
+extern crate lesson__NN__;
+
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -11,10 +14,10 @@ use grader::{
     experiment::Report,
     table::{Table, count},
 };
-use lesson__NN__::{LESSON, Lesson__NN__, STUDENT};
+use lesson__NN__::{LESSON, Lesson__NN__};
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, STUDENT, experiment)
+    grader::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson__NN__, report: &mut Report) -> Result<()> {

@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, ensure};
 
 /// Path and text of each file. `__NN__` is the lesson's number in two digits, `__N__` the same as exercises have it.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 14] = [
     ("lessons/lesson__NN__/Cargo.toml", LESSON_MANIFEST),
     ("lessons/lesson__NN__/lesson.toml", include_str!("lesson.toml")),
     ("lessons/lesson__NN__/src/lib.rs", include_str!("lib.rs")),
@@ -19,14 +19,20 @@ const FILES: [(&str, &str); 12] = [
     ),
     ("lessons/lesson__NN__/src/right.rs", include_str!("right.rs")),
     ("lessons/lesson__NN__/src/stubs.rs", include_str!("stubs.rs")),
-    ("lessons/lesson__NN__/src/main.rs", include_str!("main.rs")),
-    ("lessons/lesson__NN__/tests/grade.rs", include_str!("grade.rs")),
+    (
+        "lessons/lesson__NN__/src/third_hints.rs",
+        include_str!("third_hints.rs"),
+    ),
+    ("lessons/lesson__NN__/run/Cargo.toml", RUN_MANIFEST),
+    ("lessons/lesson__NN__/run/src/main.rs", include_str!("main.rs")),
+    ("lessons/lesson__NN__/run/src/grade.rs", include_str!("grade.rs")),
     ("exercises/lesson__NN__/Cargo.toml", EXERCISE_MANIFEST),
     ("exercises/lesson__NN__/src/lib.rs", include_str!("stubs.rs")),
     ("book/src/__CHAPTER__", include_str!("chapter.md")),
 ];
 
 const LESSON_MANIFEST: &str = include_str!("lesson.Cargo.toml");
+const RUN_MANIFEST: &str = include_str!("run.Cargo.toml");
 const EXERCISE_MANIFEST: &str = include_str!("exercise.Cargo.toml");
 
 /// Where a lesson must be listed: file, what the lines of lessons begin with, and the text to add.
@@ -34,7 +40,7 @@ const LISTS: [(&str, &str, &str); 4] = [
     (
         "tests/proof/Cargo.toml",
         "lesson",
-        "lesson__NN__ = { path = \"../../lessons/lesson__NN__\", default-features = false }\n",
+        "lesson__NN__ = { package = \"lesson__NN__-checks\", path = \"../../lessons/lesson__NN__\" }\n",
     ),
     (
         "book/src/SUMMARY.md",

@@ -50,8 +50,8 @@ pub fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<P
     cargo.args([
         "test",
         "--no-run",
-        "--test",
-        "grade",
+        "--bin",
+        &format!("grade{lesson}"),
         "-p",
         &format!("lesson{lesson}"),
     ]);

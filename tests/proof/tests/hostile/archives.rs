@@ -73,7 +73,7 @@ pub fn folders(into: &Path, outside: &Path) {
         into,
         "brings-its-own-tests",
         &[
-            ("lessons/lesson01/tests/grade.rs", "fn main() {}\n"),
+            ("lessons/lesson01/run/src/grade.rs", "fn main() {}\n"),
             ("tests/grader/src/lib.rs", "pub fn judge() {}\n"),
         ],
     );

@@ -1,0 +1,10 @@
+//! `cargo test -p lesson01`: the student's answers.
+
+#[macro_use]
+extern crate lesson01;
+
+use lesson01::Lesson01;
+
+fn main() -> std::process::ExitCode {
+    grader::grade(&lesson01::LESSON, student!())
+}

@@ -1,0 +1,10 @@
+//! `cargo test -p lesson06`: the student's answers.
+
+#[macro_use]
+extern crate lesson06;
+
+use lesson06::Lesson06;
+
+fn main() -> std::process::ExitCode {
+    grader::grade(&lesson06::LESSON, student!())
+}
