@@ -29,6 +29,14 @@ fn eighths(t: &Tensor, dtype: DType) -> Result<Tensor> {
     ((t.to_dtype(DType::F32)? * 8.0)?.floor()? / 8.0)?.to_dtype(dtype)
 }
 
+/// Weights that are stored in another dtype.
+fn in_dtype(weights: &[Var], dtype: DType) -> Result<Vec<Var>> {
+    weights
+        .iter()
+        .map(|w| Var::from_tensor(&w.to_dtype(dtype)?))
+        .collect()
+}
+
 /// Plain SGD on the masters.
 fn descend(masters: &[Var], grads: &[Tensor], lr: f64) -> Result<()> {
     for (master, grad) in masters.iter().zip(grads) {
@@ -67,6 +75,7 @@ pub fn gives_the_optimizer_fp32_gradients(answer: &Lesson06) -> Verdict {
 
 pub fn does_not_round_gradients(answer: &Lesson06) -> Verdict {
     let (masters, weights, _) = parameters(&mut draw())?;
+    let weights = in_dtype(&weights, DType::F32)?;
     let grads = masters
         .iter()
         .map(|m| m.as_tensor() * 0.01)
@@ -76,8 +85,9 @@ pub fn does_not_round_gradients(answer: &Lesson06) -> Verdict {
         seen.extend(g.to_vec());
         Ok(())
     };
-    let case = given("fp32 gradients below 1/8; low rounds down to multiples of 1/8");
-    (answer.master_step)(&masters, &weights, &grads, step, &|t| eighths(t, DType::BF16))?;
+    let case =
+        given("weights and gradients in fp32, gradients below 1/8; low rounds down to multiples of 1/8");
+    (answer.master_step)(&masters, &weights, &grads, step, &|t| eighths(t, DType::F32))?;
     for (i, (got, grad)) in seen.iter().zip(&grads).enumerate() {
         case.close(
             &format!("gradient {} passed to step", i + 1),
@@ -164,10 +174,7 @@ pub fn accumulates_small_updates(answer: &Lesson06) -> Verdict {
 pub fn rounds_by_low(answer: &Lesson06) -> Verdict {
     for dtype in [DType::F32, DType::BF16] {
         let (masters, weights, grads) = parameters(&mut draw())?;
-        let weights = weights
-            .iter()
-            .map(|w| Var::from_tensor(&w.to_dtype(dtype)?))
-            .collect::<Result<Vec<_>>>()?;
+        let weights = in_dtype(&weights, dtype)?;
         // Just below a multiple of 1/8, so that rounding to bf16 first changes it.
         for master in &masters {
             let eighth = ((master.as_detached_tensor() * 8.0)?.ceil()? / 8.0)?;
