@@ -1,6 +1,8 @@
 //! A group of ranks on threads whose messages are recorded. A deadlock is detected at once from the state of the ranks, not by
 //! a deadline, so that a check of a wrong ring has the same result each time, even on a busy machine.
 
+mod messages;
+
 use std::{
     any::Any,
     cell::RefCell,
@@ -21,6 +23,8 @@ use canopy::parallel::{
 use grader::Verdict;
 
 use crate::checks::{refused, wrong};
+
+pub use messages::*;
 
 /// Far longer than any group needs.
 const DEADLINE: Duration = Duration::from_secs(3);
@@ -390,18 +394,4 @@ pub fn on_ranks<T: Send + 'static>(
         sent: state.sent.clone(),
         all_reduces: state.all_reduces.clone(),
     }
-}
-
-/// An error and its causes, without the backtrace with which candle's go on where RUST_BACKTRACE is set.
-pub fn said(error: &anyhow::Error) -> String {
-    let text = format!("{error:#}");
-    let lines = text.lines().take_while(|l| !l.trim_start().starts_with("0: "));
-    lines.collect::<Vec<_>>().join(" ")
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message")
-        .to_owned()
 }
