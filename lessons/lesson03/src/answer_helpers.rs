@@ -60,21 +60,31 @@ pub fn least(chosen: &[usize], to: impl Fn(usize) -> f32) -> f32 {
     chosen.iter().map(|&j| to(j)).fold(f32::INFINITY, f32::min)
 }
 
-/// Farthest points that go on when all are chosen: with a panic, or with the first point again.
-pub fn more_than_all(points: &[[f32; 3]], what: Subsample, seed: u64, panics: bool) -> Vec<usize> {
+/// What a search for a farthest point gives when all are chosen.
+#[derive(Clone, Copy)]
+pub enum NoneLeft {
+    Again,
+    Unwrapped,
+    NoIndex,
+}
+
+/// Farthest points that go on when all are chosen.
+pub fn more_than_all(points: &[[f32; 3]], what: Subsample, seed: u64, next: NoneLeft) -> Vec<usize> {
     let mut kept = (REFERENCE.subsample)(points, what, seed);
     if let Subsample::Farthest(n) = what
         && !points.is_empty()
         && n > kept.len()
     {
-        let next = (!panics).then_some(0);
-        #[allow(
-            clippy::unnecessary_literal_unwrap,
-            clippy::unwrap_used,
-            reason = "the message of a student's panic"
-        )]
-        kept.push(next.unwrap());
-        kept.resize(n, 0);
+        let found = match next {
+            NoneLeft::Again => Some(0),
+            NoneLeft::Unwrapped => None,
+            NoneLeft::NoIndex => {
+                std::hint::black_box(points[usize::MAX]);
+                None
+            }
+        };
+        #[allow(clippy::unwrap_used, reason = "the message of a student's panic")]
+        kept.resize(n, found.unwrap());
     }
     kept
 }
@@ -246,7 +256,8 @@ pub fn grouped(n: usize, rounds: usize, same: impl Fn(usize, usize) -> bool) -> 
 }
 
 /// Groups in one pass: a record enters the group of its tree, or else of its plot, or the other way round.
-pub fn entered(trees: &[&str], plots: &[&str], tree_first: bool) -> Vec<usize> {
+/// `latest`: the map keeps the group that a name came with last.
+pub fn entered(trees: &[&str], plots: &[&str], tree_first: bool, latest: bool) -> Vec<usize> {
     let (mut of_tree, mut of_plot) = (HashMap::new(), HashMap::new());
     let mut groups = 0usize;
     let mut enter = |i: usize| {
@@ -254,8 +265,10 @@ pub fn entered(trees: &[&str], plots: &[&str], tree_first: bool) -> Vec<usize> {
         let known = if tree_first { tree.or(plot) } else { plot.or(tree) }.copied();
         let group = known.unwrap_or(groups);
         groups += usize::from(known.is_none());
-        of_tree.insert(trees[i], group);
-        if !plots[i].is_empty() {
+        if latest || !of_tree.contains_key(trees[i]) {
+            of_tree.insert(trees[i], group);
+        }
+        if !plots[i].is_empty() && (latest || !of_plot.contains_key(plots[i])) {
             of_plot.insert(plots[i], group);
         }
         group

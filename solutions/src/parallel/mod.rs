@@ -60,6 +60,7 @@ pub trait Link {
 }
 // ANCHOR_END: Link
 
+// ANCHOR: Collective
 /// The collective operations that training needs from a group of ranks. Every rank makes the same calls in the same order.
 pub trait Collective: Send {
     /// This rank, from 0.
@@ -73,6 +74,7 @@ pub trait Collective: Send {
     /// # Errors
     /// Returns an error if another rank ended or missed its deadline.
     fn all_reduce(&self, data: &mut [f32]) -> Result<()>;
+    // ANCHOR_END: Collective
 
     /// Sums `data` over all ranks and writes this rank's [`chunk`] of the sum to `mine`.
     ///

@@ -20,25 +20,34 @@ pub fn cause<C: Copy + Send>(
     answer: C,
     seed: u64,
 ) -> Option<&'static str> {
+    let short = Duration::from_secs(2);
+    let of = |check: &Check<C>, answer: C| run(&check.full_name(), check.run, answer, seed, short);
+    quietly(|| {
+        likely(
+            lesson,
+            check,
+            outcome,
+            |check| of(check, answer),
+            |check, mistake| of(check, mistake.answer),
+        )
+    })
+}
+
+/// As [`cause`], for an answer and known mistakes whose outcomes are given.
+pub(crate) fn likely<C>(
+    lesson: &Lesson<C>,
+    check: &Check<C>,
+    outcome: &Outcome,
+    of_answer: impl Fn(&Check<C>) -> Outcome,
+    of_mistake: impl Fn(&Check<C>, &Mistake<C>) -> Outcome,
+) -> Option<&'static str> {
     // Running the mistakes until their deadlines would take long, and the call in which it waits says more.
     if let Outcome::Stuck { place, .. } = outcome {
         return place.as_deref().and_then(stuck::why);
     }
-    quietly(|| likely(lesson, check, outcome, answer, seed))
-}
-
-fn likely<C: Copy + Send>(
-    lesson: &Lesson<C>,
-    check: &Check<C>,
-    outcome: &Outcome,
-    answer: C,
-    seed: u64,
-) -> Option<&'static str> {
-    let short = Duration::from_secs(2);
-    let of = |check: &Check<C>, answer: C| run(&check.full_name(), check.run, answer, seed, short);
     let mistakes = lesson.mistakes().filter(|m| m.exercise == check.exercise);
     let alike: Vec<&Mistake<C>> = mistakes
-        .filter(|m| same_end(outcome, &of(check, m.answer)))
+        .filter(|m| same_end(outcome, &of_mistake(check, m)))
         .collect();
     if let [] | [_] = alike[..] {
         return alike.first().map(|m| m.cause);
@@ -47,10 +56,10 @@ fn likely<C: Copy + Send>(
         .checks
         .iter()
         .filter(|c| c.exercise == check.exercise && c.name != check.name);
-    let ends: Vec<(&Check<C>, Outcome)> = others.map(|c| (c, of(c, answer))).collect();
+    let ends: Vec<(&Check<C>, Outcome)> = others.map(|c| (c, of_answer(c))).collect();
     let likeness = |m: &&&Mistake<C>| {
         ends.iter()
-            .filter(|(c, end)| same_end(end, &of(c, m.answer)))
+            .filter(|(c, end)| same_end(end, &of_mistake(c, m)))
             .count()
     };
     // `max_by_key` returns the last of equals.

@@ -39,7 +39,9 @@ pub fn greatest(values: &Values) -> f64 {
 
 /// Whether `got` is close enough to `expected`. Two NaN, and two equal infinities, are.
 pub fn same(got: f64, expected: f64, allowed: f64) -> bool {
-    got == expected || (got.is_nan() && expected.is_nan()) || (got - expected).abs() <= allowed
+    // What is allowed around an infinity is infinite.
+    let near = || expected.is_finite() && (got - expected).abs() <= allowed;
+    got == expected || (got.is_nan() && expected.is_nan()) || near()
 }
 
 #[cfg(test)]
@@ -53,6 +55,7 @@ mod tests {
             assert!(same(odd, odd, 0.0));
         }
         assert!(!same(f64::INFINITY, f64::NEG_INFINITY, 1e9));
+        assert!(!same(1.0, f64::INFINITY, f64::INFINITY));
     }
 
     #[test]

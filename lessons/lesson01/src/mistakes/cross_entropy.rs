@@ -126,9 +126,11 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
     wrong!("1.2", stays_exact_for_tiny_probabilities,
     "Rows whose loss is not finite are left out of the mean; their losses are finite if no probability is computed.",
     cross_entropy: |x, y| {
-        let p = softmax(x)?.gather(&y.unsqueeze(1)?, 1)?;
-        let keep = p.gt(0.0)?.to_dtype(x.dtype())?;
-        ((p.maximum(1e-30)?.log()? * &keep)?.sum_all()? / keep.sum_all()?)?.neg()
+        let e = x.exp()?;
+        let p = e.broadcast_div(&e.sum_keepdim(1)?)?.gather(&y.unsqueeze(1)?, 1)?;
+        let keep = p.gt(0.0)?;
+        let log_p = keep.where_cond(&p, &p.ones_like()?)?.log()?;
+        (log_p.sum_all()? / keep.to_dtype(x.dtype())?.sum_all()?)?.neg()
     }),
     wrong!("1.2", stays_exact_for_tiny_probabilities,
         "The least logit is subtracted, so that the others still overflow in exp: subtract the greatest of the row.",

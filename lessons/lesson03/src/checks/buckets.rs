@@ -101,9 +101,46 @@ fn check(answer: &Lesson03, lengths: &[usize], order: &[usize], bounds: &[usize]
         format!("got       {}", shown(&got, first)),
         format!("first at  batch {first}"),
     ];
+    if let Some(kind) = order_within(lengths, &got, &expected) {
+        return told(input, "order within the batches", &[kind], lines);
+    }
+    let along: Vec<usize> = got
+        .iter()
+        .flatten()
+        .filter_map(|&r| lengths.get(r))
+        .copied()
+        .collect();
+    if along.len() == order.len() && along.len() > 10 && along.is_sorted() {
+        return told(input, "batches", &[usize::MAX], lines);
+    }
     // Each batch after its length.
     let all = got.iter().flat_map(|batch| [&[batch.len()], &batch[..]].concat());
     told(input, "batches", &all.collect::<Vec<_>>(), lines)
+}
+
+/// If only the order of the records within batches is wrong: 1 by record, 2 by length, 3 reversed, 4 another.
+fn order_within(lengths: &[usize], got: &[Vec<usize>], expected: &[Vec<usize>]) -> Option<usize> {
+    let sorted = |batch: &Vec<usize>| {
+        let mut batch = batch.clone();
+        batch.sort_unstable();
+        batch
+    };
+    if !got.iter().map(sorted).eq(expected.iter().map(sorted)) {
+        return None;
+    }
+    let of_these = |test: &dyn Fn(&[usize], &[usize]) -> bool| {
+        let mut other = got.iter().zip(expected).filter(|(g, e)| g != e);
+        other.all(|(g, e)| test(g, e))
+    };
+    Some(if of_these(&|g, _| g.is_sorted()) {
+        1
+    } else if of_these(&|g, _| g.is_sorted_by_key(|&r| lengths[r])) {
+        2
+    } else if of_these(&|g, e| g.iter().rev().eq(e)) {
+        3
+    } else {
+        4
+    })
 }
 
 /// The batches from `first` on that fit in a line.

@@ -8,11 +8,12 @@ use crate::Lesson03;
 fn clouds(draw: &mut Draw, lengths: &[usize]) -> Vec<Vec<[f32; 3]>> {
     let mut cloud = |&n: &usize| {
         let mut points = draw.list(3 * n, -9.0, 9.0).as_chunks::<3>().0.to_vec();
-        if let [_, axis, opposite, origin, ..] = &mut points[..] {
-            (axis[0], opposite[0]) = (0.0, -opposite[1] - opposite[2]);
+        // Neither the first nor the last one, because padding might be a copy of it.
+        if let [_, origin, .., _] = &mut points[..] {
             *origin = [0.0; 3];
-        } else if let [.., last] = &mut points[..] {
-            *last = [0.0; 3];
+        }
+        if let [_, _, axis, opposite, _, ..] = &mut points[..] {
+            (axis[0], opposite[0]) = (0.0, -opposite[1] - opposite[2]);
         }
         points
     };

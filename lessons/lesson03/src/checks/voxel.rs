@@ -131,10 +131,8 @@ fn voxels(answer: &Lesson03, points: &[[f32; 3]], edge: f32, seed: u64) -> Verdi
             lines.push(format!("none of   cube {cube:?}"));
         }
         if let Some((cube, of)) = many {
-            lines.push(format!(
-                "many of   cube {cube:?}: {:?} {:?}",
-                points[of[0]], points[of[1]]
-            ));
+            lines.push(format!("many of   cube {cube:?}"));
+            lines.extend(of.iter().take(2).map(|&i| format!("          {:?}", points[i])));
         }
         let kind = [rule(points, edge, &got), usize::from(none.is_some())];
         return told(input, "points of each cube", &kind, lines);

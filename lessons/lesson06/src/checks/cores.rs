@@ -121,6 +121,7 @@ pub fn is_worth_it_if_every_side_is_at_least_128(answer: &Lesson06) -> Verdict {
         [200, 200, 127],
         [9000, 9000, 64],
         [200, 100, 60],
+        [200, 200, 60],
     ];
     let mut draw = draw();
     let (large, small) = (draw.whole(129, 4000), draw.whole(1, 120));

@@ -234,8 +234,8 @@ pub fn is_exact_for_every_exponent(answer: &Lesson06) -> Verdict {
             let past = 23 - format.mantissa;
             let half = (1u32 << past) >> 1;
             let any = draw.below(3, 1 << 23);
-            let odd = (any[0] | 1 << past) & (u32::MAX << past) | half;
-            let even = any[1] & (u32::MAX << (past + 1)) | half;
+            let odd = ((any[0] | (1 << past)) & (u32::MAX << past)) | half;
+            let even = (any[1] & (u32::MAX << (past + 1))) | half;
             let mantissas = [
                 0,
                 1,
@@ -248,7 +248,7 @@ pub fn is_exact_for_every_exponent(answer: &Lesson06) -> Verdict {
             ];
             let sign = any[2] << 31;
             for mantissa in mantissas {
-                let x = f32::from_bits(sign | exponent << 23 | mantissa % (1 << 23));
+                let x = f32::from_bits(sign | (exponent << 23) | (mantissa % (1 << 23)));
                 let expected = rounded(f64::from(x), format);
                 let got = f64::from((answer.round_to)(x, format));
                 if got != expected && !(got.is_nan() && expected.is_nan()) {

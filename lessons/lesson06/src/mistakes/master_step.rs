@@ -75,7 +75,7 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         step(&wide(g)?)?;
         w.iter().try_for_each(|w| w.set(&low(w.as_tensor())?))
     }),
-    wrong!("6.5", rounds_masters_into_weights, "The change of the master is added to the rounded weight; set the weight to the rounded master itself.",
+    wrong!("6.5", accumulates_small_updates, "The change of the master is added to the rounded weight; set the weight to the rounded master itself.",
     master_step: |m, w, g, step, low| {
         let before = m.iter().map(|m| m.as_detached_tensor().copy()).collect::<Result<Vec<_>>>()?;
         step(&wide(g)?)?;

@@ -90,8 +90,8 @@ pub fn refused(input: &str, what: &str, said: &str) -> Verdict {
 
 /// The value, or an error as a finding.
 fn ok<T>(input: &str, what: &str, result: Result<T>) -> Result<T, Finding> {
-    result.or_else(|error| {
+    result.map_err(|error| {
         let found = refused(input, what, &format!("Err: {}", said(&error)));
-        Err(found.expect_err("always a finding"))
+        found.expect_err("always a finding")
     })
 }

@@ -148,7 +148,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         }, beyond)),
     wrong!("8.5", rejects_a_value_that_is_not_a_number, "A value that is not a number panics: return an error that names the variable.",
         place_from: |v| found(&LAUNCHERS, v, |n, t| match t {
-            Some(text) => Ok(text.trim().parse().unwrap()),
+            Some(text) => Ok(text.trim().parse::<usize>().unwrap_or_else(|e| panic!("called `Result::unwrap()` on an `Err` value: {e:?}"))),
             None => number(n, None),
         }, beyond)),
     wrong!("8.5", rejects_a_rank_beyond_world_size, "A rank that is too great becomes the last one; return an error.",
