@@ -18,16 +18,26 @@ use canopy::profile::{Amdahl, COMPUTE_BOUND, Kind, Machine, MatMul, Pattern, Roo
 ///
 /// All times are exact. A run can have hundreds of thousands of spans, nested as deep. Comparing each span with every
 /// other one, or with all around it, takes minutes; sorting them first takes a moment. Recursion overflows the stack.
+#[rustfmt::skip]
 pub fn totals(spans: &[Span]) -> Vec<Total> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     let mut open: Vec<usize> = Vec::new();
     let mut inside: HashMap<&str, usize> = HashMap::new();
     let mut rows: HashMap<&str, Total> = HashMap::new();
-    order.sort_by_key(|&i| (spans[i].lane, spans[i].start, std::cmp::Reverse(spans[i].end), i));
+    order.sort_by_key(|&i| {
+        (
+            spans[i].lane,
+            spans[i].start,
+            std::cmp::Reverse(spans[i].end),
+            i,
+        )
+    });
     for i in order {
         let (span, time) = (&spans[i], spans[i].end - spans[i].start);
-        let over = |t: usize| spans[t].lane != span.lane || spans[t].end < span.end;
-        while let Some(top) = open.pop_if(|t| over(*t)) {
+        let over = |&mut t: &mut usize| {
+            spans[t].lane != span.lane || spans[t].end < span.end
+        };
+        while let Some(top) = open.pop_if(over) {
             *inside.entry(&*spans[top].name).or_default() -= 1;
         }
         let row = rows.entry(&*span.name).or_default();
@@ -212,6 +222,7 @@ pub fn copy_share(cells: &[Vec<String>]) -> Option<f64> {
 /// reach at that intensity, in FLOP per second: the lower of its arithmetic and its memory limit. `seconds` is the
 /// shortest possible time. `memory_bound` is true if only memory is the limit; at the ridge, where both are, it is
 /// false. A product may have more than 10¹² operations; count them in f64 or u64.
+#[rustfmt::skip]
 pub fn matmul_roof(product: &MatMul, machine: &Machine) -> Roof {
     let [rows, inner, columns, width] =
         [product.rows, product.inner, product.columns, product.width].map(|n| n as f64);
@@ -222,12 +233,5 @@ pub fn matmul_roof(product: &MatMul, machine: &Machine) -> Roof {
     let attainable = memory.min(machine.flops);
     let seconds = flops / attainable;
     let memory_bound = memory < machine.flops;
-    Roof {
-        flops,
-        bytes,
-        intensity,
-        attainable,
-        seconds,
-        memory_bound,
-    }
+    Roof { flops, bytes, intensity, attainable, seconds, memory_bound }
 }

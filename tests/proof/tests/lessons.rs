@@ -35,7 +35,7 @@ macro_rules! of_each_lesson {
 
             #[test]
             fn every_known_mistake_is_caught_and_its_cause_reported() {
-                super::none(super::by_seeds(20, |seed| LESSON.mistakes_are_caught(seed)));
+                super::none(super::by_seeds(8, |seed| LESSON.mistakes_are_caught(seed)));
             }
 
             #[test]

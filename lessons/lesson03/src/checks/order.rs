@@ -167,9 +167,9 @@ pub fn takes_no_longer_for_a_late_epoch(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     let n = draw.whole(15, 19);
     for epoch in [1 << 20, u64::MAX - draw.whole(0, 99) as u64] {
-        let input = format!("epoch_order({n}, 3, {epoch})");
+        let input = format!("epoch_order({n}, 1000, {epoch})");
         given(input.clone());
-        each_once(&input, "order", &(answer.epoch_order)(n, 3, epoch), n, n)?;
+        each_once(&input, "order", &(answer.epoch_order)(n, 1000, epoch), n, n)?;
     }
     Ok(())
 }

@@ -24,9 +24,9 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         let (points, mask) = collated(c, d, COLLATE)?;
         Ok((points, mask.unsqueeze(2)?.broadcast_as((c.len(), mask.dim(1)?, 3))?))
     }),
-    wrong!("3.3", pads_to_the_longest_cloud, "Rows are padded to a multiple of 8: pad to the longest cloud.",
+    wrong!("3.3", pads_to_the_longest_cloud, "Rows are padded to a power of two, or to a multiple of 8: pad to the longest cloud.",
         collate_ragged: |c, d| collated(c, d, Collate { width: |c| (COLLATE.width)(c).next_multiple_of(8), ..COLLATE })),
-    wrong!("3.3", pads_to_the_longest_cloud, "Rows are padded to a power of two: pad to the longest cloud.",
+    wrong!("3.3", pads_to_the_longest_cloud, "Rows are padded to a power of two, or to a multiple of 8: pad to the longest cloud.",
         collate_ragged: |c, d| collated(c, d, Collate { width: |c| (COLLATE.width)(c).next_power_of_two(), ..COLLATE })),
     wrong!("3.3", pads_to_the_longest_cloud, "Rows are one point wider than the longest cloud.",
         collate_ragged: |c, d| collated(c, d, Collate { width: |c| (COLLATE.width)(c) + 1, ..COLLATE })),

@@ -62,7 +62,7 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         all.sort_by_key(|&r| l[r]);
         all.chunks(size).map(<[usize]>::to_vec).collect()
     }),
-    wrong!("3.4", fills_buckets_by_length, "A full bucket becomes a batch only when its next record comes: look whether it is full after you add a record.",
+    wrong!("3.4", emits_a_batch_when_its_bucket_is_full, "A full bucket becomes a batch only when its next record comes: look whether it is full after you add a record.",
     length_buckets: |l, o, b, size| {
         let (mut filling, mut out) = (vec![Vec::new(); b.len() + 1], Vec::new());
         for &r in o {

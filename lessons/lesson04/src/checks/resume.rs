@@ -44,7 +44,7 @@ impl Run {
                 optimizer: HashMap::new(),
                 seed: draw.whole(1, 10_000) as u64,
                 epoch: draw.whole(2, 5),
-                batch: draw.whole(1, 3),
+                batch: draw.whole(2, 3),
             },
             size: draw.whole(3, 5),
         };

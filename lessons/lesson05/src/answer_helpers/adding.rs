@@ -32,6 +32,8 @@ pub struct Adding {
     pub strictly: bool,
     /// A span that begins where another ends lies within it.
     pub touching: bool,
+    /// What starts before a span ends lies within it.
+    pub loose: bool,
     /// A name's last span replaces those before it.
     pub last: bool,
     /// Spans that it leaves out.
@@ -50,6 +52,8 @@ pub enum Sorted {
     LastContains,
     /// By start only.
     ByStart,
+    /// Right, but for the lane: the spans of different lanes take turns.
+    ByTime,
     /// As they are listed.
     AsListed,
     /// As they are listed, inner spans first.
@@ -61,6 +65,8 @@ pub enum Sorted {
 pub enum Again {
     /// Within any span of its name.
     Within,
+    /// Within any span of any name.
+    Any,
     /// Nowhere: it always counts.
     Always,
     /// Directly within a span of its name.
@@ -81,6 +87,7 @@ pub const ADDING: Adding = Adding {
     by_lane: false,
     strictly: false,
     touching: false,
+    loose: false,
     last: false,
     skips: |_| false,
     leaves_out: |_| false,
@@ -108,6 +115,7 @@ pub fn added(spans: &[Span], how: Adding) -> Vec<Total> {
         parents[i] = open.last().copied();
         let count = around.entry(&kept[i].name).or_default();
         repeated[i] = match how.again {
+            Again::Any => parents[i].is_some(),
             Again::Directly => parents[i].is_some_and(|p| kept[p].name == kept[i].name),
             _ => *count > 0,
         };
@@ -152,6 +160,7 @@ fn in_order(spans: &[&Span], how: Adding) -> Vec<usize> {
         Sorted::Right => order.sort_by_key(|&i| (key(i), i)),
         Sorted::LastContains => order.sort_by_key(|&i| (key(i), Reverse(i))),
         Sorted::ByStart => order.sort_by_key(|&i| (lane(i), spans[i].start)),
+        Sorted::ByTime => order.sort_by_key(|&i| (spans[i].start, Reverse(spans[i].end), i)),
         Sorted::AsListed => {}
         Sorted::AsEnded => order.reverse(),
     }
@@ -164,8 +173,11 @@ fn contains(outer: &Span, inner: &Span, how: Adding) -> bool {
         outer.start < inner.start && inner.end < outer.end
     } else if how.touching {
         outer.start <= inner.start && inner.start <= outer.end
+    } else if how.loose {
+        inner.start < outer.end
     } else {
-        outer.start <= inner.start && inner.end <= outer.end
+        // In one lane, those before have started before.
+        (how.stays_open || outer.start <= inner.start) && inner.end <= outer.end
     };
     lanes && time
 }

@@ -108,8 +108,8 @@ pub fn shared(cells: &[Vec<String>], how: Reading) -> Option<f64> {
         tables.truncate(1);
     }
     let mut unit_before = None;
-    let mut read = |table: &Vec<&Vec<String>>| table_read(table, how, &mut unit_before);
-    let sums = tables.iter().map(|table| read(table));
+    let read = |table: &Vec<&Vec<String>>| table_read(table, how, &mut unit_before);
+    let sums = tables.iter().map(read);
     (how.result)(&sums.collect::<Option<Vec<_>>>()?)
 }
 
@@ -137,7 +137,7 @@ fn table_read(table: &[&Vec<String>], how: Reading, unit_before: &mut Option<f64
         }
         (None, Some(units)) => (how.unit)(&units[time]),
     };
-    let unit = if how.first_unit {
+    let unit = if how.first_unit && of_nsys.is_none() {
         *unit_before.get_or_insert(unit)
     } else {
         unit

@@ -3,9 +3,20 @@
 
 use grader::{Finding, Values, Verdict, Wrong};
 
+/// On a scale on which numbers of any size are compared with the same relative tolerance, and infinities are numbers.
+fn on_scale(value: f64) -> f64 {
+    match value {
+        v if v.is_nan() => 7_000.0,
+        v if v.is_infinite() => 5_000.0_f64.copysign(v),
+        0.0 => 0.0,
+        v => (v.abs().ln() + 1_000.0).copysign(v),
+    }
+}
+
 /// Refuses the result for `input`. `lines` are shown; `all` are the results that a known mistake must give as well for its
 /// cause to be reported.
 pub fn refuse(input: String, what: &str, lines: Vec<String>, all: Vec<f64>) -> Verdict {
+    let all: Vec<f64> = all.into_iter().map(on_scale).collect();
     let shape = [all.len()];
     Err(Finding::Wrong(Box::new(Wrong {
         input,
@@ -22,7 +33,7 @@ pub fn two(expected: impl std::fmt::Display, got: impl std::fmt::Display) -> Vec
 
 /// Whether `got` is `expected` but for rounding.
 pub fn near(got: f64, expected: f64) -> bool {
-    got == expected || (got - expected).abs() <= 1e-9 * expected.abs()
+    got == expected || (expected.is_finite() && (got - expected).abs() <= 1e-9 * expected.abs())
 }
 
 /// Two numbers with as many digits as they need to differ.

@@ -72,6 +72,9 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.5", excludes_host_calls,
         "A row of the host (`API calls`) makes the result None; skip this row only.",
         copy_share: |c| if c.iter().flatten().any(|c| c == "API calls") { None } else { (REFERENCE.copy_share)(c) }),
+    wrong!("5.5", excludes_host_calls,
+        "The host's cudaMemcpy is counted; it is the same copy, measured on the host.",
+        copy_share: |c| shared(c, Reading { host: true, is_copy: |n| n.starts_with("[CUDA memcpy") || n == "cudaMemcpy", ..READING })),
     wrong!("5.5", counts_copies_only,
         "A kernel with memcpy in its name is not a copy: names of copies begin with [CUDA memcpy.",
         copy_share: |c| shared(c, Reading { is_copy: |n| n.contains("memcpy"), ..READING })),
@@ -139,6 +142,16 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         for line in c {
             within |= line.iter().any(|c| c.starts_with("Time"));
             if within { let _ = std::hint::black_box(&line[1]); }
+        }
+        (REFERENCE.copy_share)(c)
+    }),
+    wrong!("5.5", sums_tables_with_their_own_columns,
+    "A line of fewer than 3 cells is read as a row; it ends the table.",
+    copy_share: |c| {
+        let mut within = false;
+        for line in c {
+            within |= line.iter().any(|c| c.starts_with("Time"));
+            if within { let _ = std::hint::black_box(&line[2]); }
         }
         (REFERENCE.copy_share)(c)
     }),

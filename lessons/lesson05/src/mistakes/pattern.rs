@@ -46,7 +46,7 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         "Only the busiest stream is counted; all of them together may cover more.",
         name_pattern: |s, w| named(s, w, Naming { busy: |k| lanes(k).iter().map(|k| covered(k)).max().unwrap_or(0), ..NAMING })),
     wrong!("5.3", counts_overlapping_kernels_once,
-        "A short kernel within a long one ends the covered time, although the long one continues: keep the greater end.",
+        "Only the end of the kernel before is looked at; one before it may continue for longer. Keep the greatest end.",
         name_pattern: |s, w| named(s, w, Naming { busy: |k| {
             let (mut sum, mut reached) = (0, 0);
             for &(a, b, _) in k { sum += b.saturating_sub(a.max(reached)); reached = b; }
@@ -63,13 +63,6 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
                 }
             }
             pieces.iter().map(|p| p.1 - p.0).sum()
-        }, ..NAMING })),
-    wrong!("5.3", counts_overlapping_kernels_once,
-        "Only the overlap with the kernel before is subtracted; an earlier, longer one may overlap as well.",
-        name_pattern: |s, w| named(s, w, Naming { busy: |k| {
-            let sum: u64 = k.iter().map(|k| k.1 - k.0).sum();
-            let twice = |p: &[(u64, u64, usize)]| p[0].1.min(p[1].1).saturating_sub(p[1].0);
-            sum.saturating_sub(k.windows(2).map(twice).sum())
         }, ..NAMING })),
     wrong!("5.3", counts_overlapping_kernels_once,
         "The last piece of covered time is not added: add it after the loop.",
@@ -166,6 +159,9 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.3", is_none_without_evidence,
         "Without kernel time the pattern is not compute, although 0 is at least 0.8 times a wall time of 0.",
         name_pattern: |s, w| named(s, w, Naming { is_compute: |busy, whole| busy as f64 >= 0.8 * whole as f64, ..NAMING })),
+    wrong!("5.3", is_none_without_evidence,
+        "It divides by `wall`, which is 0 here; multiply by it instead.",
+        name_pattern: |s, w| { assert!(w > 0, "attempt to divide by zero"); named(s, w, NAMING) }),
     wrong!("5.3", is_none_without_evidence,
         "Some kernel time, but too little of it, and a host that does nothing that counts: that is None, not compute.",
         name_pattern: |s, w| (REFERENCE.name_pattern)(s, w).or((sum_of(s, |k| k == Kind::Kernel) > 0).then_some(Pattern::Compute))),

@@ -200,8 +200,11 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         "Another error is returned than that of `work` or of the wait: return that one, as `?` does.",
         time_device: |d, w, n, f| (REFERENCE.time_device)(d, w, n, f).map_err(|_| candle_core::Error::Msg("a run failed".into()))),
     wrong!("5.2", returns_errors_of_work,
-        "An error makes it panic; return it, as `?` does.",
-        time_device: |d, w, n, f| (REFERENCE.time_device)(d, w, n, f).or_else(|e| panic!("called `Result::unwrap()` on an `Err` value: {e:?}"))),
+    "An error makes it panic; return it, as `?` does.",
+    time_device: |d, w, n, f| match (REFERENCE.time_device)(d, w, n, f) {
+        Err(e) => panic!("called `Result::unwrap()` on an `Err` value: {e:?}"),
+        times => times,
+    }),
     wrong!("5.2", returns_errors_of_waits,
     "An error of a wait is ignored: a wait reports the errors of the device.",
     time_device: |d, w, n, f| {

@@ -25,6 +25,12 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.1", subtracts_direct_children_from_self_time,
         "Only the outermost spans have rows: every name has one.",
         totals: |s| added(s, Adding { leaves_out: |t| t.name != "step", ..ADDING })),
+    wrong!("5.1", subtracts_direct_children_from_self_time,
+        "A span within any other adds nothing to the total here; that is so within a span of the same name only.",
+        totals: |s| added(s, Adding { again: Again::Any, ..ADDING })),
+    wrong!("5.1", subtracts_direct_children_from_self_time,
+        "Only the outermost spans are counted as calls; every span is one.",
+        totals: |s| with_totals(s, Adding { again: Again::Any, outer_calls: true, ..ADDING })),
     wrong!("5.1", sums_spans_of_the_same_name,
         "A later span replaces the earlier ones of its name; add it to them.",
         totals: |s| added(s, Adding { last: true, ..ADDING })),
@@ -73,6 +79,15 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.1", accepts_spans_in_any_order,
         "The list is assumed to be sorted by start: spans are often recorded when they end, innermost first.",
         totals: |s| added(s, Adding { sorted: Sorted::AsListed, ..ADDING })),
+    wrong!("5.1", accepts_spans_in_any_order,
+        "The list is assumed to be sorted by start; it is in any order, often innermost first.",
+        totals: |s| added(s, Adding { sorted: Sorted::AsListed, loose: true, ..ADDING })),
+    wrong!("5.1", accepts_spans_in_any_order,
+        "A self time becomes negative: the list is assumed to be sorted by start, but it is in any order.",
+        totals: |s| { assert!(s.is_sorted_by_key(|s| s.start), "attempt to subtract with overflow"); added(s, ADDING) }),
+    wrong!("5.1", separates_threads,
+        "The spans of all lanes are sorted together, so that those of one lane close those of another: sort by lane first.",
+        totals: |s| added(s, Adding { sorted: Sorted::ByTime, ..ADDING })),
     wrong!("5.1", separates_threads,
         "A span contains one of another lane: spans of other threads are not its children.",
         totals: |s| added(s, Adding { one_lane: true, ..ADDING })),
@@ -91,6 +106,12 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.1", accepts_adjacent_spans,
         "Of two spans with the same start, the longer one contains the other, whichever is first in the list: sort it before the other.",
         totals: |s| added(s, Adding { sorted: Sorted::ByStart, ..ADDING })),
+    wrong!("5.1", accepts_adjacent_spans,
+        "Of two spans with the same start, the shorter one is taken for the parent here: sort the longer one before it.",
+        totals: |s| added(s, Adding { sorted: Sorted::ByStart, loose: true, ..ADDING })),
+    wrong!("5.1", accepts_adjacent_spans,
+        "A self time becomes negative: of two spans with the same start the longer one is the parent, and spans that touch lie next to each other.",
+        totals: |s| { assert!(!s.iter().any(|a| s.iter().any(|b| a.lane == b.lane && a.end == b.start)), "attempt to subtract with overflow"); added(s, ADDING) }),
     wrong!("5.1", accepts_adjacent_spans,
         "A span that starts when another one ends lies next to it, not within it.",
         totals: |s| added(s, Adding { touching: true, ..ADDING })),
@@ -122,3 +143,19 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         "The rows are sorted by name; sort them by self time first.",
         totals: |s| added(s, Adding { order: |a, b| a.name.cmp(&b.name), ..ADDING })),
 ];
+
+/// The right rows, but for the calls.
+fn with_totals(spans: &[canopy::profile::Span], how: Adding) -> Vec<Total> {
+    let calls = |t: &Total| {
+        added(spans, how)
+            .iter()
+            .find(|o| o.name == t.name)
+            .map_or(0, |o| o.calls)
+    };
+    let rows = added(spans, ADDING).into_iter();
+    rows.map(|t| Total {
+        calls: calls(&t),
+        ..t
+    })
+    .collect()
+}
