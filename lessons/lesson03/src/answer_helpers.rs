@@ -243,6 +243,7 @@ pub fn bucket(lengths: &[usize], bounds: &[usize], r: usize) -> usize {
 pub fn grouped(n: usize, rounds: usize, same: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut group: Vec<usize> = (0..n).collect();
     for _ in 0..rounds {
+        let before = group.clone();
         for i in 0..n {
             for j in 0..i {
                 if same(i, j) {
@@ -250,6 +251,9 @@ pub fn grouped(n: usize, rounds: usize, same: impl Fn(usize, usize) -> bool) -> 
                     (group[i], group[j]) = (least, least);
                 }
             }
+        }
+        if group == before {
+            break;
         }
     }
     numbered(&group)

@@ -76,11 +76,15 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         t[i] == t[j] || alike(&plot(i), &plot(j)) || alike(t[i], &plot(j)) || alike(&plot(i), t[j])
     })),
     wrong!("3.6", separates_tree_and_plot_names, "Tree and plot names become equal when a word is put before them: use two maps, or pairs such as `(true, name)`.",
-    together: |t, p| grouped(t.len(), t.len(), |i, j| {
-        let plot = |k: usize| if p[k].is_empty() { String::new() } else { format!("plot:{}", p[k]) };
-        let alike = |a: &str, b: &str| !a.is_empty() && a == b;
-        t[i] == t[j] || alike(&plot(i), &plot(j)) || alike(t[i], &plot(j)) || alike(&plot(i), t[j])
-    })),
+    together: |t, p| {
+        let named: Vec<String> = p.iter().map(|p| format!("plot:{p}")).collect();
+        let known = || named.iter().zip(p).filter(|(_, p)| !p.is_empty());
+        let trees: Vec<&str> = t.iter().copied().chain(known().map(|(name, _)| name.as_str())).collect();
+        let plots: Vec<&str> = p.iter().copied().chain(known().map(|(_, p)| *p)).collect();
+        let mut groups = (REFERENCE.together)(&trees, &plots);
+        groups.truncate(t.len());
+        groups
+    }),
     wrong!("3.6", accepts_no_records, "There may be no record: do not begin with record 0.",
     together: |t, p| {
         let first = [0usize; 1].iter().copied().take(t.len()).collect::<Vec<_>>();
