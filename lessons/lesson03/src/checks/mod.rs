@@ -99,7 +99,7 @@ fn told(input: String, what: &str, kind: &[usize], lines: Vec<String>) -> Verdic
 
 /// The value of `call`, or the message of its panic. An answer that is still to do panics on.
 fn unless_to_do<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    panic::catch_unwind(AssertUnwindSafe(call)).or_else(|payload| {
+    panic::catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let text = payload.downcast_ref::<String>().cloned();
         let text = text.or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_owned()));
         let message = text.unwrap_or_default();
@@ -107,7 +107,7 @@ fn unless_to_do<T>(call: impl FnOnce() -> T) -> Result<T, String> {
             panic::resume_unwind(payload);
         }
         std::mem::forget(payload);
-        Err(message)
+        message
     })
 }
 

@@ -20,8 +20,11 @@ fn clouds(draw: &mut Draw, lengths: &[usize]) -> Vec<Vec<[f32; 3]>> {
     lengths.iter().map(&mut cloud).collect()
 }
 
+/// Clouds, how they are told, and the length of the longest.
+type Ragged = (Case, Vec<Vec<[f32; 3]>>, usize);
+
 /// Clouds of different lengths: the longest in the middle, last, first; or all equal.
-fn cases(draw: &mut Draw) -> Vec<(Case, Vec<Vec<[f32; 3]>>, usize)> {
+fn cases(draw: &mut Draw) -> Vec<Ragged> {
     let longest = draw.whole(5, 7);
     let short = draw.whole(2, 4);
     [

@@ -68,8 +68,11 @@ pub fn voxel_takes_any_edge(answer: &Lesson03) -> Verdict {
     Ok(())
 }
 
+/// The cube of a point, by the point, the edge and the least coordinates.
+type Rule = fn([f64; 3], f64, [f64; 3]) -> Cube;
+
 /// Wrong ways to number cubes, in the order in which they are looked for.
-const RULES: [fn([f64; 3], f64, [f64; 3]) -> Cube; 10] = [
+const RULES: [Rule; 10] = [
     |p, e, _| [(p[0] / e).floor() as i64, (p[1] / e).floor() as i64, 0],
     |p, e, _| p.map(|x| (x * e).floor() as i64),
     |p, e, _| p.map(|x| (x / e).round() as i64),
