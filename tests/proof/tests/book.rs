@@ -34,6 +34,10 @@ fn what_a_page_includes_exists() {
             let file = page.parent().unwrap().join(parts.next().unwrap());
             let code = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{place}: {e}"));
             match parts.collect::<Vec<_>>()[..] {
+                [] => assert!(
+                    included.starts_with("recorded/"),
+                    "{place}: an anchor, or the first and the last line"
+                ),
                 [anchor] => {
                     let has = |mark: &str| code.lines().any(|l| l.trim() == format!("// {mark}: {anchor}"));
                     assert!(has("ANCHOR") && has("ANCHOR_END"), "{place}: no such anchor");
@@ -83,6 +87,26 @@ fn rust_is_shown_only_from_files_that_are_compiled() {
             }
         }
     }
+}
+
+/// What `book/record` writes.
+#[test]
+fn a_long_output_in_a_lesson_is_a_recorded_one() {
+    let is_lesson = |page: &PathBuf| page.file_name().unwrap().to_str().unwrap().starts_with("0");
+    let mut recorded = 0;
+    for (page, text) in chapters().into_iter().filter(|(page, _)| is_lesson(page)) {
+        for block in text.split("```text\n").skip(1) {
+            let (block, _) = block.split_once("```").unwrap();
+            let is_recorded = block.starts_with("{{#include recorded/");
+            recorded += usize::from(is_recorded);
+            assert!(
+                is_recorded || page.ends_with("00-setting-up.md") || block.lines().count() < 10,
+                "{}: {block}",
+                page.display()
+            );
+        }
+    }
+    assert!(recorded >= 10, "{recorded} outputs");
 }
 
 #[test]
