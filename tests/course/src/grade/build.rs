@@ -16,9 +16,10 @@ use super::{
     tree::Tree,
 };
 
-/// Limits of a build. The compiler and the linker map much memory that they do not use.
+/// Limits of a build. The compiler and the linker map much memory that they do not use. What compiles too slowly ends by
+/// the CPU time; the wall time is for a machine that is busy with other work.
 const LIMITS: Limits = Limits {
-    wall: 60,
+    wall: 240,
     cpu: 25,
     memory: 4 << 10,
     disk: 1 << 10,

@@ -35,29 +35,56 @@ impl Facts {
     /// The files of a submission with these answers.
     pub fn source(&self, pick: impl Fn(&str) -> Pick) -> BTreeMap<String, String> {
         let folder = root().join(format!("lessons/lesson{}/src", self.manifest.lesson));
+        let lesson = fs::read_to_string(folder.join("lib.rs")).unwrap();
+        let mistakes = fs::read_to_string(folder.join("mistakes.rs")).unwrap();
+        let parts = parts(&mistakes);
+
+        let mut chosen = String::new();
+        let mut modules = Vec::new();
+        for (id, function) in rows(&lesson) {
+            let answer = match pick(id) {
+                Pick::Reference => continue,
+                Pick::Right(i) => format!("right::RIGHT[{i}]"),
+                Pick::Mistake((part, i)) => format!("mistakes::{}[{i}]", parts[part]),
+            };
+            modules.push(answer.split("::").take(2).collect::<Vec<_>>().join("/"));
+            modules.push(answer.split("::").take(1).collect());
+            chosen.push_str(&format!("    {function}: {answer}.answer.{function},\n"));
+        }
+        let is_chosen = |module: &str| modules.iter().any(|m| m == module);
+        let is_not_an_answer = |module: &str| {
+            let top = module.split('/').next().unwrap();
+            ["checks", "stubs", "third_hints", "lib", "right", "mistakes"].contains(&top)
+        };
+
         let mut files = BTreeMap::from([("grader.rs".to_owned(), include_str!("grader.rs").to_owned())]);
         let mut found = Vec::new();
         sources(&folder, &mut found);
         for path in found {
-            let name = path.strip_prefix(&folder).unwrap().to_string_lossy().into_owned();
+            let name = path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
+            let module = name.trim_end_matches(".rs");
             let text = fs::read_to_string(&path).unwrap();
-            let of_answers = name.starts_with("right") || name.starts_with("mistakes");
-            let is_of_the_checks = name.starts_with("checks") || !of_answers && text.contains("grader::");
-            if ["stubs.rs", "third_hints.rs"].contains(&&*name) || is_of_the_checks {
-                continue;
+            let helps = !is_not_an_answer(module) && !text.contains("grader::");
+            if is_chosen(module) || helps {
+                files.insert(name, text);
             }
-            let text = text
-                .replace("use grader::{Right, right};", "use crate::grader::Right;")
-                .replace("use grader::{Mistake, wrong};", "use crate::grader::Mistake;");
-            files.insert(name, text);
         }
-        let lesson = fs::read_to_string(folder.join("lib.rs")).unwrap();
-        files.insert("lib.rs".into(), self.library(&lesson, &files, pick));
+        if let Some(text) = files.get_mut("mistakes.rs") {
+            *text = without_the_list(text, |module| is_chosen(&format!("mistakes/{module}")));
+        }
+        for text in files.values_mut() {
+            *text = text
+                .replace("use grader::{Right, right};", "use crate::grader::Right;")
+                .replace("use grader::{Mistake, wrong};", "use crate::grader::Mistake;")
+                .replace("use grader::Mistake;", "use crate::grader::Mistake;");
+        }
+        let library = self.library(&lesson, &files, &chosen);
+        files.insert("lib.rs".into(), library);
         files
     }
 
     /// `lib.rs`: the lesson's own, without its checks, and the choice of the answers.
-    fn library(&self, lesson: &str, files: &BTreeMap<String, String>, pick: impl Fn(&str) -> Pick) -> String {
+    fn library(&self, lesson: &str, files: &BTreeMap<String, String>, chosen: &str) -> String {
         let (_, code) = lesson.split_once("\n\n").unwrap();
         let is_kept = |line: &&str| {
             let module = line.strip_prefix("mod ").and_then(|l| l.strip_suffix(';'));
@@ -65,30 +92,44 @@ impl Facts {
                 && !line.starts_with("#[allow(unused")
         };
         let code: Vec<&str> = code.lines().filter(is_kept).collect();
-        let mut text = format!(
-            "#[macro_use]\nmod grader;\n{}\n",
-            code.join("\n").replace("grader::contract!", "contract!")
-        );
+        let code = code.join("\n").replace("grader::contract!", "contract!");
         let name = format!("Lesson{}", self.manifest.lesson);
-        text.push_str(&format!("\nconst CHOSEN: {name} = {name} {{\n"));
-        for line in lesson.lines().map(str::trim) {
-            let row = line.strip_prefix('"').and_then(|l| l.split_once("\" "));
-            let Some((id, (function, _))) = row.and_then(|(id, rest)| Some((id, rest.split_once(':')?)))
-            else {
-                continue;
-            };
-            match pick(id) {
-                Pick::Reference => {}
-                Pick::Right(i) => {
-                    text.push_str(&format!("    {function}: right::RIGHT[{i}].answer.{function},\n"))
-                }
-                Pick::Mistake((part, i)) => text.push_str(&format!(
-                    "    {function}: mistakes::MISTAKES[{part}][{i}].answer.{function},\n"
-                )),
-            }
-        }
-        text + "    ..REFERENCE\n};\n"
+        format!(
+            "#[macro_use]\nmod grader;\n{code}\n\n\
+             const CHOSEN: {name} = {name} {{\n{chosen}    ..REFERENCE\n}};\n"
+        )
     }
+}
+
+/// The exercise and the function of each row of a lesson's contract.
+fn rows(lesson: &str) -> impl Iterator<Item = (&str, &str)> {
+    lesson.lines().map(str::trim).filter_map(|line| {
+        let (id, rest) = line.strip_prefix('"')?.split_once("\" ")?;
+        Some((id, rest.split_once(':')?.0))
+    })
+}
+
+/// The constants of which a lesson's list of mistakes consists: `normalise::MISTAKES`.
+fn parts(mistakes: &str) -> Vec<&str> {
+    let (_, list) = mistakes.split_once("pub const MISTAKES").unwrap();
+    let (list, _) = list.split_once("];").unwrap();
+    let lines = list.lines().skip(1);
+    lines.map(|line| line.trim().trim_end_matches(',')).collect()
+}
+
+/// `mistakes.rs` with the modules that are handed in, and without the list of all.
+fn without_the_list(text: &str, is_kept: impl Fn(&str) -> bool) -> String {
+    let (before, rest) = text.split_once("pub const MISTAKES").unwrap();
+    let (_, after) = rest.split_once("];").unwrap();
+    let lines = before.lines().chain(after.lines()).filter_map(|line| {
+        let module = line.strip_prefix("mod ").and_then(|l| l.strip_suffix(';'));
+        match module {
+            Some(module) if !is_kept(module) => None,
+            Some(_) => Some(format!("pub {line}\n")),
+            None => Some(format!("{line}\n")),
+        }
+    });
+    lines.collect()
 }
 
 /// The Rust files of a folder and of the folders in it.
