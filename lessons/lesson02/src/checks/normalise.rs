@@ -130,10 +130,24 @@ pub fn stays_exact_far_from_the_origin(answer: &Lesson02) -> Verdict {
 }
 
 pub fn scales_tiny_clouds(answer: &Lesson02) -> Verdict {
-    let points = draw().list(12, -0.5, 0.5);
-    let tiny = |p: &[f32; 3]| p.map(|c| c * 1e-8);
-    let points: Vec<[f32; 3]> = points.as_chunks().0.iter().map(tiny).collect();
-    check(answer, &points)
+    let mut points = draw().list(12, -0.5, 0.5).as_chunks::<3>().0.to_vec();
+    // Exactly as high as a cloud may be small.
+    (points[0][2], points[1][2]) = (-0.5, 0.5);
+    points.as_flattened_mut().iter_mut().for_each(|c| *c *= 1e-8);
+    let case = case(&points);
+    let got = run(answer, &points);
+    // The right shape at another size, the same finding whatever was added to the distance.
+    let far = got.iter().map(|p| norm(&p.map(f64::from))).fold(0.0, f64::max);
+    if far > 1e-7 {
+        let whole: Vec<_> = got
+            .iter()
+            .map(|p| p.map(|c| (f64::from(c) / far) as f32))
+            .collect();
+        let small = far < 1.0 - 2e-5 && close(&case, &points, &whole).is_ok();
+        let what = "points in the right proportion, but the farthest is at a distance below 1";
+        case.require("points", !small, what)?;
+    }
+    close(&case, &points, &got)
 }
 
 pub fn accepts_identical_points(answer: &Lesson02) -> Verdict {
