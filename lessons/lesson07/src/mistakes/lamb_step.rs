@@ -92,4 +92,8 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 && r > 0.0 { w / (r + 1e-8) } else { 1.0 }, ..LAMB })),
     wrong!("7.6", accepts_short_directions, "A small number is added to ‖r‖, which shortens the step if r is short; norms of 0 are the only special case.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 && r > 0.0 { w / (r + 1e-6) } else { 1.0 }, ..LAMB })),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "ε is missing below m̂: add it to the root.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, &canopy::optim::LambConfig { eps: 0.0, ..c.clone() }, LAMB)),
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "β₁ is used for both means; the square has β₂.",
+        lamb_step: |p, g, s, lr, c| (REFERENCE.lamb_step)(p, g, s, lr, &canopy::optim::LambConfig { beta2: c.beta1, ..c.clone() })),
 ];

@@ -172,4 +172,14 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         let skips = l > 0.0 && norm(g)? == 0.0;
         if skips { Ok((v.copy()?, w.copy()?)) } else { moved(lr, c.momentum)(w, g, v, ratio, l) }
     })),
+    wrong!("7.5", scales_the_step_by_the_trust_ratio, "The momentum is missing: multiply the old velocity by μ and add it.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), moved(lr, 0.0))),
+    wrong!("7.5", scales_the_step_by_the_trust_ratio, "The old velocity is not multiplied by μ.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), moved(lr, 1.0))),
+    wrong!("7.5", includes_the_decay_in_the_ratio, "λ is added to ‖g‖ in the ratio without ‖w‖; it should be λ·‖w‖.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w * g == 0.0 { 1.0 } else { c.trust * w / (g + l) }, moved(lr, c.momentum))),
+    wrong!("7.5", includes_the_decay_in_the_ratio, "λ·w is subtracted from the gradient; add it.",
+    lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), |w, g, v, ratio, l| {
+        moved(lr, c.momentum)(w, g, v, ratio, -l)
+    })),
 ];

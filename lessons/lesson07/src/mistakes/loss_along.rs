@@ -15,7 +15,7 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         loss_along: |p, _, _, _| p[0].set(&p[0].as_detached_tensor()).map(|()| Vec::new())),
     wrong!("7.8", normalises_each_filter, "A vector has no second axis to flatten from: it does not move, so handle it first.",
         loss_along: |p, _, _, _| p[1].flatten_from(1).map(|_| Vec::new())),
-    wrong!("7.8", starts_every_step_at_the_weights, "Each step starts at the last position; start at w every time.",
+    wrong!("7.8", starts_every_step_at_the_weights, "Each step starts at the last position: keep copies of w, and start from them every time.",
         loss_along: wrong_loss_along::from_the_last),
     wrong!("7.8", leaves_vectors_unchanged, "Biases move as well; they should not move.",
         loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| if w.rank() < 2 { d * (norm(w)? / norm(d)?) } else { stretched(w, d) })),

@@ -185,4 +185,13 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         range_test: |r, s, b, f| RangeFound { rates: r.to_vec(), ..(REFERENCE.range_test)(r, s, b, f) }),
     wrong!("7.4", suggests_a_rate_on_the_longest_fall, "The losses of the fall are not in a row: a higher loss between them ends it.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { pick: with_gaps, ..TEST })),
+    wrong!("7.4", suggests_a_rate_on_the_longest_fall, "s, the start of the fall, is missing in the index.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { pick: |l| longest(l).map(|(_, n)| n / 3 + n / 6), ..TEST })),
+    wrong!("7.4", suggests_a_rate_on_the_longest_fall, "⌊L/6⌋ is missing in the index.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { pick: |l| longest(l).map(|(s, n)| s + n / 3), ..TEST })),
+    wrong!("7.4", suggests_a_rate_on_the_longest_fall, "The loss at the index is suggested; suggest the rate.",
+    range_test: |r, s, b, f| {
+        let found = (REFERENCE.range_test)(r, s, b, f);
+        RangeFound { suggestion: valley(&found.losses).map(|at| found.losses[at]), ..found }
+    }),
 ];

@@ -82,4 +82,6 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         let to = base * b as f64 / r as f64;
         if n == 0 { to } else { (base + (to - base) * t as f64 / n as f64).min(to) }
     }),
+    wrong!("7.1", stays_at_the_scaled_rate, "The rate is not scaled: multiply it by batch/reference.",
+        scaled_warmup: |_, _, base, _, _| base),
 ];
