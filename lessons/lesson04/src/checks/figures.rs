@@ -81,7 +81,12 @@ pub fn weights_steps_by_their_clouds(answer: &Lesson04) -> Verdict {
     let got = (answer.mean_loss)(&mut epoch)?;
     // A sum on the device is rounded to f32.
     case.close("mean loss", got as f32, (sum / all) as f32)?;
-    case.close("steps taken", epoch.asked, count)
+    case.close("steps taken", epoch.asked, count)?;
+    // A run that diverges must not look well.
+    let mut epoch = Epoch::drawn(&mut draw, count);
+    epoch.steps[draw.whole(1, count - 2)].0 = f32::NAN;
+    let case = given(epoch.said());
+    case.close("mean loss", (answer.mean_loss)(&mut epoch)?, f64::NAN)
 }
 
 pub fn never_waits_between_steps(answer: &Lesson04) -> Verdict {
