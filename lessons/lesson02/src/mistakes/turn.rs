@@ -117,4 +117,8 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     wrong!("2.6", takes_sine_and_cosine_in_f64,
         "The angle is reduced by a 2π of f32, whose error adds up over many turns; take the sine of the angle as it is.",
         turn: |points, angle| (REFERENCE.turn)(points, angle.rem_euclid(f64::from(std::f32::consts::TAU)))),
+    wrong!("2.6", rotates_the_x_axis_to_the_y_axis, "Only x changes; the rotation changes y as well.",
+        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| [cos * x - sin * y, y, z])),
+    wrong!("2.6", preserves_heights, "The height is computed, and rounded; leave it as it is.",
+        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| [cos * x - sin * y, sin * x + cos * y, z * (sin * sin + cos * cos)])),
 ];
