@@ -46,16 +46,15 @@ pub fn parents(trees: &[&str], plots: &[&str]) -> Vec<usize> {
     parent
 }
 
-/// Moves the group of j to that of i, or with `down` the other way round, by numbers that change meanwhile.
-pub fn relabelled(trees: &[&str], plots: &[&str], down: bool) -> Vec<usize> {
+/// Moves the group of j to that of i, by a number that changes meanwhile.
+pub fn relabelled(trees: &[&str], plots: &[&str]) -> Vec<usize> {
     let n = trees.len();
     let mut group: Vec<usize> = (0..n).collect();
     for i in 0..n {
         for j in (0..i).filter(|&j| direct(trees, plots, i, j)) {
-            let (from, to) = if down { (i, j) } else { (j, i) };
             for k in 0..n {
-                if group[k] == group[from] {
-                    group[k] = group[to];
+                if group[k] == group[j] {
+                    group[k] = group[i];
                 }
             }
         }
