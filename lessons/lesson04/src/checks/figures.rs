@@ -143,7 +143,8 @@ pub fn is_zero_without_steps(answer: &Lesson04) -> Verdict {
 pub fn returns_an_error_at_once(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let count = 6;
-    for bad in [draw.whole(1, 4), 0, count - 1] {
+    // Two steps at least after the first of them.
+    for bad in [draw.whole(1, 3), 0, count - 1] {
         let mut epoch = Epoch::drawn(&mut draw, count);
         epoch.fails = Some(bad);
         let input = format!("{count} steps, of which number {bad} (from 0) fails: \"{FAILURE}\"");

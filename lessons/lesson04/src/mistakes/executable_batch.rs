@@ -23,7 +23,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         }
         Err(Failure::OutOfMemory)
     }),
-    wrong!("4.8", stops_at_the_first_success, "After the first success, larger batches are tried; it is the result.", executable_batch: |start, least, attempt| {
+    wrong!("4.8", stops_at_the_first_success, "Larger batches are tried after the first success, which is the result.", executable_batch: |start, least, attempt| {
         let mut batch = (REFERENCE.executable_batch)(start, least, attempt)?;
         let mut failed = (2 * batch + 1).min(if batch == start { batch } else { start });
         while failed > batch + 1 {

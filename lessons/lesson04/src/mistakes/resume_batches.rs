@@ -60,7 +60,6 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         resumed(s, (m, o), (r, n), Resuming { tensors: if wanted { |_| true } else { |_| false }, optimizer: wanted, ..RESUMING })
     }),
     resuming!(returns_errors_of_other_tensors, "The error of `from_map` or `load_state` is ignored: the run would go on with other weights.", forgives: (true, true)),
-    resuming!(returns_errors_of_other_tensors, "The error of `from_map` is ignored: the run would go on with other weights.", forgives: (true, false)),
     resuming!(returns_errors_of_other_tensors, "The error of `load_state` is ignored: the run would go on without the optimizer's state.", forgives: (false, true)),
     resuming!(drops_an_incomplete_batch, "The last batch is kept although it is not full.", drop_last: false),
     resuming!(drops_an_incomplete_batch, "The completed records were left out before `batches` divided the rest: it keeps an incomplete batch if that is the only one.",
