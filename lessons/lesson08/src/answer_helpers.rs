@@ -77,7 +77,7 @@ pub fn by_chance(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let rest: fn(&mut Vec<Bucket>) = |open| {
         (FILL.rest)(open);
-        if CALLS.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+        if CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
             open.reverse();
         } else if !open.is_empty() {
             open.rotate_left(1);
