@@ -10,8 +10,8 @@ use canopy_data::Philox;
 /// point is at distance 1.
 ///
 /// All three axes are scaled by the same factor, nothing is rotated, and the points keep their order. If all points
-/// are identical, they end at the origin, however many they are. Any other cloud is scaled, even one that is only
-/// 1e-8 wide. A cloud may be empty. It may have many thousand points, and may be a kilometre from the origin of its
+/// are identical, they end at the origin, however many they are. Any other cloud is scaled; it is at least 1e-8 wide.
+/// A cloud may be empty. It may have many thousand points, and may be a kilometre from the origin of its
 /// coordinates: sum, divide by the number of points, and subtract in f64. After that, f32 is enough.
 pub fn normalise(points: &mut [[f32; 3]]) {
     todo!("2.1: the centroid, the greatest distance from it, then move and scale each point")
@@ -56,7 +56,7 @@ pub fn orthogonality(a: &Tensor) -> Result<Tensor> {
 /// Rotates a cloud about the trunk, the z axis, by `angle` in radians, counter-clockwise as seen from above.
 ///
 /// A quarter of a turn takes the x axis to the y axis. `angle` may be negative, and may be a million turns: take its
-/// sine and cosine in f64. No point changes its height.
+/// sine and cosine in f64. No point changes its height, not even by rounding.
 pub fn turn(points: &mut [[f32; 3]], angle: f64) {
     todo!("2.6: x and y of each point, by the sine and the cosine of the angle")
 }
@@ -64,7 +64,7 @@ pub fn turn(points: &mut [[f32; 3]], angle: f64) {
 /// Adds noise to each coordinate: `deviation` times a draw of `random.normal()`, where draws beyond ±5 count as ±5.
 ///
 /// There is one draw for each coordinate: x, y, z of the first point, then of the second, and so on. A draw is an f64;
-/// you may scale it in f64 or in f32. If `deviation` is 0, the cloud does not change; you may draw or not. It is never
+/// scale and add it in f64 or in f32. If `deviation` is 0, the cloud does not change; you may draw or not. It is never
 /// below 0. All randomness comes from `random`: the same seed gives the same noise, and the next call gives new noise.
 pub fn jitter(points: &mut [[f32; 3]], deviation: f32, random: &mut Philox) {
     todo!("2.7: a draw for each coordinate: clamp, scale, add")

@@ -22,9 +22,9 @@ use canopy::{
 /// N, or returns the reason why it cannot. Call it at most once, and never for the CPU.
 ///
 /// `auto` is CUDA device 0, or the CPU if that does not open; then `reason` is the reason of `open`. Otherwise `reason`
-/// is None. A named device never falls back: if it does not open, the error contains `cuda:N` and the reason. N
-/// consists of the digits 0 to 9 only, at least one, and fits a usize; `cuda:007` is device 7. For any other name the
-/// error contains the name and the valid ones: `auto, cpu, cuda or cuda:N`.
+/// is None. A named device never falls back: if it does not open, the error contains `cuda:N` (`cuda:0` for `cuda`) and
+/// the reason. N consists of the digits 0 to 9 only, at least one, and fits a usize; `cuda:007` is device 7.
+/// For any other name the error contains the name and the valid ones: `auto, cpu, cuda or cuda:N`.
 pub fn choose_device(
     name: &str,
     open: &mut dyn FnMut(usize) -> Result<(), String>,
@@ -33,16 +33,16 @@ pub fn choose_device(
 }
 
 /// One training step: forward, loss, backward, clip, optimizer. Returns the loss and the number of correctly classified
-/// clouds (those whose greatest logit is the label's), each as an f32 tensor of shape `[]`, whatever the network's
-/// dtype is. The loss may be detached or not.
+/// clouds (those whose greatest logit is the label's; of equal ones, either), each as an f32 tensor of shape `[]`,
+/// whatever the network's dtype is. The loss may be detached or not.
 ///
 /// `points` is `[clouds, points, channels]`, `labels` is `[clouds]` (u32). Run the network once on the batch, in
 /// `pass`. The loss is `kernels::cross_entropy` with `loss.smoothing` and `loss.class_weights`. If the network returns
 /// a feature transform and `loss.orthogonality` is above 0, add `loss.orthogonality` times `orthogonality` of the
 /// transform with `kernels::weighted_sum`; gradients do not pass candle's `+`. `model.gradients` of that loss returns
-/// the gradients. If `clip` is above 0, clip their common norm to it: `clip_grad_norm` itself leaves shorter ones as
-/// they are. Then the optimizer takes one step at `learning_rate`. Do not read any number here: the loss and the count
-/// stay on the device, also if they are NaN. Return the first error, without a step of the optimizer.
+/// the gradients. If `clip` is above 0, call `clip_grad_norm` with it: shorter gradients stay as they are, and nothing
+/// is read. Then the optimizer takes one step at `learning_rate`. Do not read any number here: the loss and the count
+/// stay on the device, and a NaN loss is no error. Return the first error; the optimizer takes no step after it.
 pub fn train_step(
     model: &PointNet,
     optimizer: &mut dyn Optimizer,
@@ -77,7 +77,7 @@ pub fn scores(truth: &[u32], named: &[u32], classes: usize) -> Scores {
     todo!("4.4: the matrix first, the scores from it")
 }
 
-/// The mean loss of an epoch, Σ clouds·loss / Σ clouds; 0 for an epoch without steps.
+/// The mean loss of an epoch, Σ clouds·loss / Σ clouds, which is NaN if a loss is; 0 for an epoch without steps.
 ///
 /// Each item of `steps` is a training step, which runs when you ask for the item: its mean loss, which the device may
 /// still be computing, and its number of clouds, at least 1. Ask for each step once. If a step fails, return its error
@@ -95,9 +95,9 @@ pub fn mean_loss(
 /// A step needs these bytes, where `step.each` has the bytes of one parameter: `parameters`, the weight and the master
 /// copy of each; `gradients`; `optimizer`; `activations`, `rows` × `kept` of each layer, summed over all layers and
 /// clouds; `passing`, which the backward pass needs for one layer at a time: clouds × `rows` × `passing` of the layer
-/// where that is the greatest. There is at least one layer that keeps something. The bytes are exact, and fit a u64.
-/// The budget may be smaller than the parameters. Compute the batch instead of trying one after the other: it may be
-/// 10^12.
+/// where that is the greatest. At least one layer keeps something; others may keep nothing. Count exactly, in u64, which
+/// is enough. The budget may be smaller than the parameters. Compute the batch instead of trying one after the other: it
+/// may be 10^14.
 pub fn largest_batch(step: &StepSize, budget: u64) -> Option<(u64, StepBytes)> {
     todo!("4.6: the bytes without a cloud, the bytes that each cloud adds, how many fit")
 }
@@ -106,10 +106,10 @@ pub fn largest_batch(step: &StepSize, budget: u64) -> Option<(u64, StepBytes)> {
 /// (`Optimizer::load_state`), and returns the remaining batches of epoch `saved.epoch`, in order. Return the error of a
 /// restore that fails.
 ///
-/// The epoch visits `records` in the order `epoch_order(records.len(), seed, epoch)`, which contains positions in
+/// The epoch visits `records` in the order of `epoch_order`, by seed and epoch of the run, which contains positions in
 /// `records`. `batches` divides it into batches of `size`, and an incomplete last batch is dropped. There is at least
-/// one full batch. The first `saved.batch` batches are done, all of them at most. Leave them out after the division:
-/// `batches` keeps an incomplete batch if it is the only one.
+/// one full batch. The first `saved.batch` batches are done, all of them at most; restore in that case, too. Leave them
+/// out after the division: `batches` keeps an incomplete batch if it is the only one.
 pub fn resume_batches(
     saved: &Saved,
     model: &PointNet,
@@ -120,7 +120,8 @@ pub fn resume_batches(
     todo!("4.7: weights, statistics, moments; and the rest of the epoch")
 }
 
-/// The first of start, start/2, start/4, … (each rounded down) with which `attempt` does not run out of memory.
+/// The first of start, start/2, start/4, … (each rounded down) with which `attempt` succeeds. Try the next one only
+/// after `Failure::OutOfMemory`.
 ///
 /// Do not try a batch below `least`, nor one of 0: if none is left, the result is `Failure::OutOfMemory`. Any other
 /// failure is returned at once and unchanged, whatever its text says, because a smaller batch does not help against it.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::type_complexity, reason = "a signature is clearest written out")]
 
+mod groups;
 mod pool;
 
 use std::{
@@ -18,6 +19,7 @@ use canopy_data::{Philox, sample::Subsample};
 
 use crate::{Make, REFERENCE, Take};
 
+pub use groups::{by_plot_by_tree, hung, parents, passed_on, relabelled};
 pub use pool::*;
 
 /// A shuffle by `swap(random, i, n)`: where place i goes, from the last to the first.
@@ -46,6 +48,13 @@ pub fn by_keys(n: usize, range: usize, seed: u64, epoch: u64) -> Vec<usize> {
     let mut random = Philox::new(seed, epoch);
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by_cached_key(|_| random.below(range));
+    order
+}
+
+/// 0..n sorted by a key from the stream of each.
+pub fn by_shifted_keys(n: usize, stream: impl Fn(u64) -> Philox) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by_cached_key(|&i| stream(i as u64).next_u64());
     order
 }
 

@@ -1,6 +1,7 @@
 //! Known wrong answers, each with the check that must catch it and the cause that a student reads.
 
 use std::{
+    cell::Cell,
     cmp::Ordering,
     collections::HashSet,
     sync::atomic::{AtomicU64, Ordering::SeqCst},

@@ -211,6 +211,8 @@ pub struct Resuming {
     /// The epoch whose order is taken, and its batches that are done.
     pub at: fn(&Saved) -> (usize, usize),
     pub seed: fn(&Saved) -> u64,
+    /// The order of so many records, given that of the epoch.
+    pub order: fn(Vec<usize>, usize) -> Vec<usize>,
     /// Returns the records, not their positions.
     pub records: bool,
     pub drop_last: bool,
@@ -218,8 +220,8 @@ pub struct Resuming {
     pub listed: fn(&[usize]) -> Vec<usize>,
     /// The batches that are left, of all batches and the number done.
     pub left: fn(Vec<Vec<usize>>, usize) -> Vec<Vec<usize>>,
-    /// Errors are ignored.
-    pub forgives: bool,
+    /// Errors of the model, and of the optimizer, are ignored.
+    pub forgives: (bool, bool),
 }
 
 pub const RESUMING: Resuming = Resuming {
@@ -228,11 +230,12 @@ pub const RESUMING: Resuming = Resuming {
     fresh: |_| false,
     at: |saved| (saved.epoch, saved.batch),
     seed: |saved| saved.seed,
+    order: |order, _| order,
     records: true,
     drop_last: true,
     listed: |records| records.to_vec(),
     left: |all, done| all.into_iter().skip(done).collect(),
-    forgives: false,
+    forgives: (false, false),
 };
 
 pub fn resumed(
@@ -249,7 +252,7 @@ pub fn resumed(
         }
     }
     let result = model.from_map(&map, "saved");
-    if !twist.forgives {
+    if !twist.forgives.0 {
         result?;
     }
     if twist.optimizer {
@@ -260,13 +263,14 @@ pub fn resumed(
             }
         }
         let result = optimizer.load_state(&state);
-        if !twist.forgives {
+        if !twist.forgives.1 {
             result?;
         }
     }
     let (epoch, done) = (twist.at)(saved);
     let records = (twist.listed)(records);
     let order = epoch_order(records.len(), (twist.seed)(saved), epoch as u64);
+    let order = (twist.order)(order, records.len());
     let order: Vec<usize> = if twist.records {
         order.into_iter().map(|i| records[i]).collect()
     } else {

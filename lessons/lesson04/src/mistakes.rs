@@ -4,9 +4,10 @@ use candle_core::DType;
 use canopy::{
     device::Settled,
     kernels::Pass,
+    loader::batches,
     train::{
         Failure, OnDevice,
-        memory::StepBytes,
+        memory::{LayerSize, StepBytes, StepSize},
         metrics::{Scores, accuracy, balanced_accuracy, macro_f1},
     },
 };

@@ -42,7 +42,7 @@ pub const RIGHT: &[Right<Lesson05>] = &[
         let rest = 1.0 - share;
         let needed = match wanted {
             w if w <= 1.0 => Some(1.0),
-            w if w * rest >= 1.0 - 1e-10 => None,
+            w if w * rest >= 1.0 - 1e-9 => None,
             w => Some(w * share / (1.0 - w * rest)),
         };
         Amdahl { limit: rest.recip(), needed }

@@ -9,6 +9,8 @@ use canopy::profile::Stream;
 const GIVING: u64 = 700;
 /// Nanoseconds that the host needs to notice that the device is done.
 const NOTICING: u64 = 300;
+/// The clock at the start: more than f64 can count exactly.
+const START: u64 = 1_700_000_000_000_000_123;
 
 /// A device that runs each piece of work after its launch. All its times are simulated.
 pub struct Device {
@@ -22,6 +24,8 @@ pub struct Device {
     older: u64,
     /// Which piece fails, counted from 1, and whether at once.
     breaks: Option<(usize, bool)>,
+    /// How often the clock was read.
+    readings: Cell<usize>,
     /// A piece has failed, and no wait has reported it yet.
     failed: Cell<bool>,
 }
@@ -35,11 +39,12 @@ impl Device {
     pub fn new(costs: Vec<u64>) -> Self {
         Self {
             costs,
-            host: Cell::new(5_000),
+            host: Cell::new(START),
             done: Cell::new(0),
             taken: Cell::new(0),
             older: 0,
             breaks: None,
+            readings: Cell::new(0),
             failed: Cell::new(false),
         }
     }
@@ -80,6 +85,11 @@ impl Device {
         Ok(())
     }
 
+    /// How often the clock was read.
+    pub fn readings(&self) -> usize {
+        self.readings.get()
+    }
+
     pub fn taken(&self) -> usize {
         self.taken.get()
     }
@@ -104,6 +114,7 @@ impl Device {
 
 impl Stream for Device {
     fn now(&self) -> u64 {
+        self.readings.set(self.readings.get() + 1);
         self.host.get()
     }
 

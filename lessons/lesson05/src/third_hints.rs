@@ -9,8 +9,8 @@ use canopy::profile::{Amdahl, COMPUTE_BOUND, Kind, Machine, MatMul, Pattern, Roo
 /// equal. Without spans the list is empty.
 ///
 /// The spans of one `lane` (a thread) are nested: each lies within another span or next to it. Spans that touch lie
-/// next to each other. If two spans cover exactly the same time, the first in the list contains the other. The list
-/// is in any order. Spans of different lanes do not contain each other; their times are added to the same names.
+/// next to each other. The list is in any order; only if two spans cover exactly the same time, the first in the list
+/// contains the other. Spans of different lanes do not contain each other; their times are added to the same names.
 ///
 /// The self time (`own`) of a span is its time minus that of its direct children. The `total` of a name is the time
 /// of its spans, except that a span adds nothing if it lies, at any depth, within another span of the same name:
@@ -89,15 +89,15 @@ pub fn time_device(
     Ok(times)
 }
 
-/// What a timeline of `wall` nanoseconds is bound by; None without evidence.
+/// What a timeline of `wall` nanoseconds is bound by.
 ///
 /// The spans are in any order and lane, and none ends after `wall`. Those of `Kind::Kernel` run on the device. They
 /// may overlap, because a device has several streams; time with several kernels counts once. If there is kernel time,
 /// and it is at least `COMPUTE_BOUND` (0.8) of `wall`, the pattern is `Pattern::Compute`.
 ///
-/// Otherwise the pattern is the greatest of three sums over all spans: `Kind::Load` and `Kind::Copy` together
-/// (`Pattern::Input`), `Kind::Wait` (`Pattern::Synchronisation`), and `Kind::Launch` (`Pattern::Launch`). If two are
-/// equal, the first of these three counts; if all three are 0, the result is None. `Kind::Other` does not count.
+/// Otherwise the pattern is the greatest of three sums over all spans of all lanes: `Kind::Load` and `Kind::Copy`
+/// together (`Pattern::Input`), `Kind::Wait` (`Pattern::Synchronisation`), and `Kind::Launch` (`Pattern::Launch`). If
+/// two are equal, the first of these three counts; if all three are 0, the result is None. `Kind::Other` never counts.
 pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {
     let mut sorted: Vec<(u64, u64)> = Vec::new();
     let (mut input, mut wait, mut launch) = (0, 0, 0);
@@ -135,11 +135,11 @@ pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {
 }
 
 /// What a faster part of a run can bring, by Amdahl's law. `share`, from 0 to 1, is the part's share of the time.
-/// The whole run should become `wanted` times as fast; this is any number but NaN.
+/// The whole run should become `wanted` times as fast; this is any finite number.
 ///
 /// `limit` is the speed-up of the whole run if the part took no time; infinite if the part is the whole run.
-/// `needed` is the speed-up that the part needs. It is Some(1) if `wanted` is 1 or less, and None if no finite
-/// speed-up is enough: if `wanted` is at the limit or above it. At the limit, 1 − `share` is rounded: a `wanted` that
+/// `needed` is the speed-up that the part needs. It is Some(1) if `wanted` is 1 or less. Otherwise it is None if no
+/// finite speed-up is enough: if `wanted` is at the limit or above it. Because 1 − `share` is rounded, a `wanted` that
 /// is less than one part in 10⁹ below `limit` is at the limit too.
 pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
     let rest = 1.0 - share;
@@ -155,15 +155,16 @@ pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
 }
 
 /// The share of copies in the time that the device was busy, from the cells of a profiler's CSV file,
-/// `cells[line][column]`. None if there is no table of times, or no time in it; Some(0) if there is time, but no copy.
+/// `cells[line][column]`. None if there is no time in any table; Some(0) if there is time, but no copy.
 ///
 /// A table begins with the line of its column names, which is any line with a cell `Name` or `Operation`. It ends
 /// before a line of fewer than 3 cells or before the next line of column names. Lines outside of tables do not count.
 ///
-/// - nsys: `Time (%)`, `Total Time (ns)`, …, and `Name` or `Operation`. All rows belong to the device: the table of
-///   the host's calls is never in the file. A table without `Time (%)` contains sizes: skip it.
-/// - nvprof: `Type`, `Time(%)`, `Time`, …, `Name`. The next line contains the units; that of Time is `s`, `ms`,
-///   `us` or `ns`. Only rows whose `Type` is `GPU activities` belong to the device.
+/// - nsys: `Time (%)`, `Total Time (ns)`, …, and either `Name` or `Operation`. All rows belong to the device: the
+///   table of the host's calls is never in the file.
+/// - nvprof: `Type`, `Time(%)` (no space), `Time`, …, `Name`. The next line contains the units; that of Time is `s`,
+///   `ms`, `us` or `ns`. Only rows whose `Type` is `GPU activities` belong to the device.
+/// - A table with neither `Time (%)` nor `Time(%)` contains sizes: skip it.
 ///
 /// Columns are in any order. Several tables may follow each other, each with its own columns and units; sum over
 /// all of them. Copies are the rows whose name begins with `[CUDA memcpy`, in any direction. No kernel is a copy,

@@ -6,7 +6,7 @@
 )]
 
 use candle_core::{DType, Result, Tensor};
-use canopy::precision::{BytesPerParameter, Casting, Operator, Product, TensorCores};
+use canopy::precision::{BytesPerParameter, Casting, Format, Operator, Product, TensorCores};
 use grader::{Mistake, wrong};
 
 use crate::{Lesson06, REFERENCE, answer_helpers::*};

@@ -14,8 +14,8 @@ use canopy::precision::{
 /// Numbers of the format are 2^(e − m) apart, where m is `format.mantissa` and e is the exponent of `x`: 2^e ≤ |x|
 /// < 2^(e+1). Below 2^`format.least_exponent()` the spacing stays as it is just above (the subnormal numbers, and
 /// 0). If the rounded absolute value is above `format.max`, or if `x` is infinite, `format.overflow` defines the
-/// result: an infinity, NaN, or the greatest number (`Saturate`), with the sign of `x`. A zero, too, has the sign of
-/// `x`, and NaN stays NaN (any NaN) in every format.
+/// result: NaN, or an infinity or the greatest number (`Saturate`) with the sign of `x`. A zero, too, has the sign of
+/// `x`, and NaN stays NaN in every format. The sign and the bits of a NaN do not matter.
 ///
 /// Calculate in f64, which represents every f32 and every step here exactly.
 pub fn round_to(x: f32, format: Format) -> f32 {
@@ -41,10 +41,10 @@ pub fn autocast(operator: Operator) -> Casting {
 /// infinite or NaN.
 ///
 /// `walk(loss)` runs one backward pass from the loss that it gets, and returns a gradient for each parameter, in
-/// f32, fp16 or bf16. Call it once, with `loss` times `scale`, which is an f32 scalar like `loss`. Convert each
-/// gradient to f32 first and then divide it by `scale`, because fp16 may not represent the quotient. Return all
-/// gradients in their order and shapes, even those that are not finite. Large finite gradients are no overflow, even
-/// if their sum is infinite. Nor is an empty list. If `walk` fails, return its error.
+/// f32, fp16 or bf16. Call it once, with `loss` times `scale`: an f32 scalar of the same graph as `loss`. Convert
+/// each gradient to f32 first and then divide it by `scale` (2^−126 to 2^126), because fp16 may not represent the
+/// quotient. Return all gradients in their order and shapes, even those that are not finite. Large finite gradients
+/// are no overflow, even if their sum is infinite. Nor is an empty list. If `walk` fails, return its error.
 pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> Result<(Vec<Tensor>, bool)> {
     todo!("6.3: scale, run backward, convert and divide, check")
 }
@@ -62,11 +62,11 @@ pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
 /// One step for low-precision `weights`, whose fp32 copies are `masters`. All are different variables.
 ///
 /// `step(grads)` is the optimizer, which changes the masters. It requires fp32 gradients; call it once, with all of
-/// them. `grads` have the dtype of the weights; convert them to fp32, otherwise unrounded. Afterwards, each weight is
-/// its master, rounded by `low(tensor)`, whatever its gradient is. The masters are as the optimizer left them, with
-/// all their bits. `low` gets an fp32 tensor, and its result has the dtype of the weights. Masters, weights and
-/// gradients are in the same order. If `step` fails, return its error and change no weight. If `low` fails, return
-/// its error. Set a variable with `weight.set(&tensor)`.
+/// them, finite or not. `grads` have the dtype of the weights; convert them to fp32, otherwise unrounded. Afterwards,
+/// each weight is its master, rounded by `low(tensor)`, whatever its gradient is. The masters are as the optimizer
+/// left them, with all their bits. `low` gets an fp32 tensor, and its result has the dtype of the weights. Masters,
+/// weights and gradients are in the same order. If `step` fails, return its error and change no weight. If `low`
+/// fails, return its error; some weights may be set then. Set a variable with `weight.set(&tensor)`.
 pub fn master_step(
     masters: &[Var],
     weights: &[Var],
@@ -87,7 +87,7 @@ pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
     todo!("6.6: weight, gradient, master, optimizer")
 }
 
-/// The scale factor for an fp8 tensor whose greatest absolute value is `amax`, which is not negative.
+/// The factor for a tensor that is rounded to `format`, fp8 or wider; `amax` ≥ 0 is its greatest absolute value.
 ///
 /// It is the largest power of two, 2^e, for which `amax` times the factor is at most `format.max`, with e then
 /// reduced by `margin` (0 to 1,000). (With a power of two, scaling itself does not round.) Last, e is clamped to
@@ -99,7 +99,7 @@ pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
 
 /// How well tensor cores support `product`, [m, k] × [k, n], in `format`. The sides are at least 1.
 ///
-/// `served`: tensor cores support every format except fp32, whatever the sides are. (tf32 is a format of its own.)
+/// `served`: tensor cores (of an H100) support every format except fp32, tf32 as well, whatever the sides are.
 /// `padded`: each side rounded up to a multiple of 16 bytes, also for fp32. A number has 4 bytes in formats of more
 /// than 16 bits, 2 in 16-bit formats, and 1 in 8-bit formats. `worth`: every side, before padding, is at least 128,
 /// in any format. `format.bits()` is 32, 19 (tf32), 16 or 8; a format with another `overflow` has the same.

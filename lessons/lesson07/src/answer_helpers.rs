@@ -107,6 +107,8 @@ pub struct Test {
     pub only_nan: bool,
     /// Ends there.
     pub stops: bool,
+    /// Keeps the mean in f32.
+    pub narrow: bool,
     /// Where on the smoothed losses the suggestion is.
     pub pick: fn(&[f64]) -> Option<usize>,
 }
@@ -127,6 +129,7 @@ pub const TEST: Test = Test {
     finite: true,
     only_nan: false,
     stops: true,
+    narrow: false,
     pick: valley,
 };
 
@@ -143,7 +146,12 @@ pub fn tested(
     let (mut kept, mut losses, mut broke) = (Vec::new(), Vec::new(), false);
     for &rate in rates {
         let x = train(rate);
-        mean = beta * mean + (1.0 - beta) * x;
+        mean = if test.narrow {
+            let (beta, x) = (beta as f32, x as f32);
+            f64::from(beta * mean as f32 + (1.0 - beta) * x)
+        } else {
+            beta * mean + (1.0 - beta) * x
+        };
         let before = left;
         left *= beta;
         let gone = if test.from_0 { before } else { left };
@@ -227,6 +235,18 @@ pub fn falls(losses: &[f64]) -> Vec<(usize, usize)> {
     falls
 }
 
+/// The suggestion on the longest fall with gaps: losses that fall, with higher ones between them.
+pub fn with_gaps(losses: &[f64]) -> Option<usize> {
+    let mut falls: Vec<(usize, usize)> = Vec::new();
+    for i in 0..losses.len() {
+        let before = (0..i).rev().filter(|&j| losses[i] < losses[j]);
+        let longest = before.map(|j| falls[j]).max_by_key(|fall| fall.1);
+        falls.push(longest.map_or((i, 1), |(start, length)| (start, length + 1)));
+    }
+    let longest = falls.into_iter().rev().max_by_key(|fall| fall.1);
+    longest.filter(|fall| fall.1 > 1).map(|(s, n)| s + n / 3 + n / 6)
+}
+
 /// Gradients of each micro-batch times `share(i)`, added up.
 pub fn summed(
     count: usize,
@@ -301,4 +321,13 @@ pub fn falling(
         Some(k) => base * gamma.powf(k),
         None => (REFERENCE.decayed)(decay, step, gamma, base),
     }
+}
+
+/// Any rate by the right number of decays.
+pub fn falling_by(decay: &Decay, step: u64, rate: impl Fn(u64) -> f64) -> f64 {
+    rate(match decay {
+        Decay::Step(size) => step / (*size).max(1),
+        Decay::Milestones(list) => list.iter().filter(|&&m| step >= m).count() as u64,
+        Decay::Exponential => step,
+    })
 }

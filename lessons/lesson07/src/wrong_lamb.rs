@@ -42,3 +42,14 @@ pub fn one_ratio(p: &[Var], g: &[Tensor], s: &mut AdamState, lr: f64, c: &LambCo
     let short = norm_of_all(&r)?;
     step(p, r, lr, |_| Ok((LAMB.ratio)(long, short, 0.0)))
 }
+
+/// The corrected means in the state.
+pub fn stores_corrected(p: &[Var], g: &[Tensor], s: &mut AdamState, lr: f64, c: &LambConfig) -> Result<()> {
+    twisted(p, g, s, lr, c, LAMB)?;
+    let [first, second] = [c.beta1, c.beta2].map(|beta| 1.0 - beta.powf(s.step as f64));
+    for (m, v) in s.mean.iter().zip(&s.square) {
+        m.set(&(m.as_tensor() / first)?)?;
+        v.set(&(v.as_tensor() / second)?)?;
+    }
+    Ok(())
+}

@@ -157,6 +157,24 @@ pub fn zero_weights(w: &Tensor, d: &Tensor) -> Result<Tensor> {
     })
 }
 
+pub fn squared(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    let length = |t: &Tensor| t.sqr()?.sum_keepdim(1);
+    by(w, d, |w, d| length(w)? / safe(length(d)?)?)
+}
+
+pub fn ones_for_both(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    let length = |t: &Tensor| t.sqr()?.sum_keepdim(1)?.sqrt();
+    by(w, d, |w, d| safe(length(w)?)? / safe(length(d)?)?)
+}
+
+pub fn by_second_axis(w: &Tensor, d: &Tensor) -> Result<Tensor> {
+    if w.rank() < 2 {
+        return d.zeros_like();
+    }
+    let length = |t: &Tensor| t.sqr()?.sum_keepdim(1)?.sqrt();
+    d.broadcast_mul(&(length(w)? / safe(length(d)?)?)?)
+}
+
 pub fn without_w(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
     let mut looks = walker(p, d, a, f, |_, way, a| way * a)?;
     looks.drain(..).collect()

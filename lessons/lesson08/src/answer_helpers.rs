@@ -2,7 +2,10 @@
 
 mod ring;
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Device, Tensor};
@@ -67,6 +70,20 @@ pub fn filled(params: &[(usize, Kind)], sizes: BucketSizes, fill: Fill) -> Vec<B
     (fill.rest)(&mut open);
     done.extend(open);
     done
+}
+
+/// Those that are open at the end are in another order in every second call, never in the right one.
+pub fn by_chance(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let rest: fn(&mut Vec<Bucket>) = |open| {
+        (FILL.rest)(open);
+        if CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
+            open.reverse();
+        } else if !open.is_empty() {
+            open.rotate_left(1);
+        }
+    };
+    filled(params, sizes, Fill { rest, ..FILL })
 }
 
 /// One bucket at a time: another kind closes it.
@@ -292,6 +309,16 @@ pub fn found(
 pub fn number(name: &str, text: Option<String>) -> Result<usize> {
     let text = text.with_context(|| format!("{name} is missing"))?;
     text.trim().parse().with_context(|| format!("{name} is '{text}'"))
+}
+
+/// A variable's number, which wraps around below 0.
+pub fn signed(name: &str, text: Option<String>) -> Result<usize> {
+    let text = text.with_context(|| format!("{name} is missing"))?;
+    let number: i64 = text
+        .trim()
+        .parse()
+        .with_context(|| format!("{name} is '{text}'"))?;
+    Ok(number as usize)
 }
 
 /// As ranks are counted.

@@ -97,11 +97,16 @@ pub const RIGHT: &[Right<Lesson08>] = &[
         }
         Ok(())
     }),
-    right!("8.4", "divided before the sum, in the dtype of the gradient", average_gradients: |c, grads| {
+    right!("8.4", "divided before the sum, in f32", average_gradients: |c, grads| {
+        let dtypes: Vec<DType> = grads.iter().map(Tensor::dtype).collect();
         for g in grads.iter_mut() {
-            *g = (&*g / c.world_size() as f64)?;
+            *g = (g.to_dtype(DType::F32)? / c.world_size() as f64)?;
         }
-        averaged(c, grads, |v, _| v, shaped)
+        averaged(c, grads, |v, _| v, shaped)?;
+        for (g, dtype) in grads.iter_mut().zip(dtypes) {
+            *g = g.to_dtype(dtype)?;
+        }
+        Ok(())
     }),
     right!("8.5", "by a table of launchers", place_from: |v| found(&LAUNCHERS, v, number, beyond)),
     right!("8.5", "whoever has a local rank below its GPUs", device_for: |place, gpus| match (gpus, place.local_rank) {

@@ -11,8 +11,8 @@ use canopy::parallel::{Bucket, BucketSizes, Collective, Cost, Kind, Link, Place,
 /// starting at index `rank`. `order` is the same on every rank.
 ///
 /// All ranks get equally many records. If `world_size` does not divide the length of `order`, `drop_tail` drops the
-/// rest at its end; without it, `order` is extended by its own beginning, repeated as often as necessary, until it
-/// divides. An empty order gives an empty share. There may be more ranks than records, and a record may be in
+/// rest at its end; without it, `order` is extended by its own beginning, repeated as often as necessary, until
+/// `world_size` divides its length. An empty order gives an empty share. There may be more ranks than records, and a record may be in
 /// `order` twice. `world_size` is at least 1, and `rank` is less.
 pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail: bool) -> Vec<usize> {
     todo!("8.1: how many records each rank gets, and which")
@@ -26,8 +26,9 @@ pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail
 /// If p is 1 there is nothing to do. All ranks run this function at the same time.
 ///
 /// `link.send(to, data)` does not wait; `link.receive(from, into)` waits for a message and copies it into `into`,
-/// which must be as long. If one of them returns an error, return it. `chunk(length, rank, p)` returns a chunk as a
-/// range. Chunks may differ by one number in length, and may be empty; an empty chunk is sent too.
+/// which must be as long. If one of them returns an error, return it, with more context if you like.
+/// `chunk(length, rank, p)` returns a chunk as a range. Chunks may differ by one number in length. If there are fewer
+/// numbers than ranks, some chunks are empty; an empty chunk is sent too.
 pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     todo!("8.2: send a chunk, add the one that arrives")
 }
@@ -48,8 +49,8 @@ pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
 /// order. Each, even one of 0 bytes, goes into the open bucket of its `kind` (the name of its dtype and device); if
 /// there is none, it opens one. A bucket is closed by the parameter with which its bytes reach the limit:
 /// `sizes.first` for the first bucket of each kind, `sizes.others` for the later ones. A limit may be 0. Closed
-/// buckets are in the order in which they were closed. Those still open at the end come after them, sorted so that
-/// the one whose last added parameter has the greatest index is first. No bucket is empty.
+/// buckets are in the order in which they were closed. Those still open at the end come after them, in the
+/// order in which they last received a parameter. No bucket is empty.
 ///
 /// A bucket lists the indices of its parameters in the order in which they were added, and the sum of their bytes.
 pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
@@ -64,7 +65,8 @@ pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
 /// the gradients may then contain anything.
 ///
 /// A gradient may have any number of axes and another floating-point dtype than the next, and need not be
-/// contiguous. Divide in f32, because the sum may be too large for f16.
+/// contiguous. All are sent as f32, f64 too. Divide in f32, before or after the call: a shorter format would round each
+/// part, and the sum may be too large for f16.
 pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
     todo!("8.4: one long list, one all-reduce, and back to the shapes")
 }
@@ -81,8 +83,8 @@ pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) 
 /// The first launcher of the table whose rank is set counts, whatever its text: under `mpirun` in a Slurm job both
 /// are set, and mpirun's are right. If none is set, this process is a single rank: rank 0 of 1, local rank 0,
 /// launcher `alone`. Returns an error that names the variable if a number of that launcher is missing or is not a
-/// whole number, as `parse::<usize>()` decides. Returns an error if the rank is not below the world size. White
-/// space around a number is allowed.
+/// whole number, as `parse::<usize>()` decides; a plus sign may be an error, too. Returns an error if the rank is not
+/// below the world size. White space around a number is allowed.
 pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
     todo!("8.5: which launcher, its three numbers, and whether they are possible")
 }
@@ -97,7 +99,7 @@ pub fn device_for(place: &Place, gpus: usize) -> Result<String> {
 
 /// Efficiency in weak scaling: every rank has as much work as the single rank had. `seconds_of_one` is the time of
 /// a step on one rank, `seconds` that on all ranks. 1 is perfect; 0.5 means that half of the machine's time is
-/// lost. It may exceed 1.
+/// lost. It may exceed 1. Times are positive.
 pub fn weak_efficiency(seconds_of_one: f64, seconds: f64) -> f64 {
     todo!("8.6: the work grows with the ranks")
 }
@@ -112,14 +114,14 @@ pub fn strong_efficiency(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64
 /// b·`cost.beta` seconds. All ranks send at the same time, so the time is that of the messages that one rank sends,
 /// one after the other.
 ///
-/// `p` is at least 1. One rank alone sends nothing. Use chunks of `bytes`/p, even if p does not divide `bytes`.
+/// `p` is at least 1 and below 2³². One rank alone sends nothing. Use chunks of `bytes`/p, even if p does not divide `bytes`.
 pub fn ring_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     todo!("8.7: how many messages, and how long each is")
 }
 
-/// The seconds of a tree all-reduce: up to rank 0, where each step halves the number of ranks that still have a
-/// part of the sum, and down again in as many steps. p need not be a power of two: 5 ranks need as many steps as 8.
-/// Each step is one message of all `bytes`. One rank alone sends nothing.
+/// The seconds of a tree all-reduce. Each step up halves the number of ranks that have a part of the sum, until
+/// rank 0 has all of it; as many steps down send it back. `p`, also below 2³², need not be a power of two: 5 ranks
+/// need as many steps as 8. Each step is one message of all `bytes`. One rank alone sends nothing.
 pub fn tree_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     todo!("8.7: how many steps")
 }

@@ -46,7 +46,7 @@ impl Ran {
             square: steps.filled(start.2)?,
         };
         for (grads, &lr) in steps.grads.iter().zip(rates) {
-            (answer.adam_step)(&steps.params, grads, &mut state, lr, &config)?;
+            steps.ended((answer.adam_step)(&steps.params, grads, &mut state, lr, &config))?;
         }
         Ok(Self {
             steps,

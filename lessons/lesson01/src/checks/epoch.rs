@@ -71,5 +71,10 @@ pub fn is_exact_for_millions_of_records(answer: &Lesson01) -> Verdict {
     let records = (1 << 24) + 1;
     check_iterations(answer, records, 4096, false, 4097)?;
     check_iterations(answer, records, 4096, true, 4096)?;
-    check_iterations(answer, records - 2, 4096, true, 4095)
+    check_iterations(answer, records - 2, 4096, true, 4095)?;
+    // More than u32 has.
+    let records = 5 << 30;
+    check_iterations(answer, records, 4096, false, 5 << 18)?;
+    check_iterations(answer, records + 1, 4096, false, (5 << 18) + 1)?;
+    check_iterations(answer, records + 1, 4096, true, 5 << 18)
 }

@@ -39,7 +39,7 @@ pub const CHECKS: &[Check<Lesson01>] = checks! {
         excludes_the_learning_rate_from_the_velocity => "without lr",
         moves_on_without_a_gradient => "also if g, lr or μ is 0",
         uses_the_current_momentum => "also if g, lr or μ is 0",
-        keeps_the_dtype_of_the_velocity => "compute in that dtype, as in 1.3";
+        keeps_the_dtype_of_the_velocity => "compute in that dtype or a wider one";
     "1.5": first_step_has_size_lr => "w ← w − lr·m̂/(√v̂ + ε)",
         corrects_the_bias_of_both_means => "m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ)",
         stores_both_means => "these keep m and v, not m̂ and v̂",
@@ -47,7 +47,7 @@ pub const CHECKS: &[Check<Lesson01>] = checks! {
         adds_epsilon_after_the_root => "lr·m̂/(√v̂ + ε)",
         updates_the_means_without_a_gradient => "also if g or lr is 0",
         steps_at_the_current_rate => "also if g or lr is 0",
-        keeps_the_dtype_of_the_means => "compute in that dtype, as in 1.3";
+        keeps_the_dtype_of_the_means => "compute in that dtype or a wider one";
     "1.6": counts_the_last_batch => "The last batch may be incomplete",
         drops_only_an_incomplete_batch => "With `drop_last` it is then dropped",
         keeps_the_only_batch => "unless it is the only one",

@@ -95,7 +95,13 @@ fn check_momentum(answer: &Lesson01, steps: Steps, settings: &[(f64, f64)], comp
     ));
     let velocities = steps.filled(0.0)?;
     for (grads, &(lr, momentum)) in steps.grads.iter().zip(settings) {
-        (answer.momentum_step)(&steps.params, grads, &velocities, lr, momentum)?;
+        steps.ended((answer.momentum_step)(
+            &steps.params,
+            grads,
+            &velocities,
+            lr,
+            momentum,
+        ))?;
     }
     let end = |w: f64, slopes: &[f64]| {
         let path = slopes.iter().zip(settings);

@@ -39,7 +39,7 @@ pub fn computes_in_the_dtype_of_the_parameter(answer: &Lesson01) -> Verdict {
 fn check_sgd(answer: &Lesson01, steps: Steps, rates: &[f64]) -> Verdict {
     let steps = steps.set(format!("lr {}", super::shown(rates)));
     for (grads, &lr) in steps.grads.iter().zip(rates) {
-        (answer.sgd_step)(&steps.params, grads, lr)?;
+        steps.ended((answer.sgd_step)(&steps.params, grads, lr))?;
     }
     steps.check("parameter", &steps.params, |w, slopes| {
         slopes.iter().zip(rates).fold(w, |w, (g, lr)| w - lr * g)

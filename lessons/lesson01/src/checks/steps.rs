@@ -121,6 +121,18 @@ impl Steps {
             .fold(1.0, |m, x| x.abs().max(m))
     }
 
+    /// The end of a call. Without parameters, one error is as wrong as another.
+    pub fn ended(&self, result: Result<()>) -> Verdict {
+        if self.params.is_empty() {
+            return self.case(0).require(
+                "result",
+                result.is_ok(),
+                "an error, though there is nothing to change",
+            );
+        }
+        Ok(result?)
+    }
+
     /// Tests every variable against `rule(w, its gradients)` for each number.
     pub fn check(&self, what: &str, vars: &[Var], rule: impl Fn(f64, &[f64]) -> f64) -> Verdict {
         let (is, asked) = (vars.len(), self.params.len());

@@ -88,7 +88,16 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         time: |step, i| step + 1 + i as u64, counts: |n| n as u64),
     wrong!("1.5", first_step_has_size_lr, "Only the first parameter is changed; change all of them.",
         adam_step: |p, g, s, lr, c| twisted(&p[..p.len().min(1)], g, s, lr, c, ADAM)),
-    adam!(first_step_has_size_lr, "Weight decay is added, which the rule does not have: ignore the other fields of `config`.",
+    wrong!("1.5", first_step_has_size_lr, "The last parameter is left out: the loop ends one too early.",
+        adam_step: |p, g, s, lr, c| twisted(&p[..p.len().max(1) - 1], g, s, lr, c, ADAM)),
+    wrong!("1.5", updates_the_means_without_a_gradient, "An empty list of parameters is an error; such a step is counted, and is Ok.",
+    adam_step: |p, g, s, lr, c| {
+        if p.is_empty() {
+            bail!("no parameters");
+        }
+        twisted(p, g, s, lr, c, ADAM)
+    }),
+    adam!(first_step_has_size_lr, "Weight decay is added, which the rule does not have.",
         next: |a| a.corrected(a.first(), a.second())? - (&a.w * (0.01 * a.lr))?),
     wrong!("1.5", first_step_has_size_lr, "All parameters use the first mean and square; each has its own.",
     adam_step: |p, g, s, lr, c| {
@@ -103,6 +112,13 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         counts: |_| 0),
     adam!(corrects_the_bias_of_both_means, "The bias correction is 1 − β in every step; it is 1 − βᵗ, and t is `state.step`, after it was counted.",
         time: |_, _| 1),
+    adam!(corrects_the_bias_of_both_means, "The bias is corrected in the first step only; correct it in every step, with its own t.",
+        next: |a| if a.t == 1.0 { (ADAM.next)(a) } else { a.corrected(1.0, 1.0) }),
+    adam!(corrects_the_bias_of_both_means, "t is one too small from the second step on: count the step before you use t.",
+        time: |step, _| step.max(1)),
+    adam!(corrects_the_bias_of_both_means, "v is a mean of |g|, without a root; it should be a mean of g², and the step divides by √v̂.",
+        square: |a| (&a.v * a.c.beta2)? + (a.g.abs()? * (1.0 - a.c.beta2))?,
+        next: |a| a.step((&a.m / a.first())?, ((&a.v / a.second())? + a.c.eps)?)),
     adam!(corrects_the_bias_of_both_means, "β₁ and β₂ are swapped.",
         mean: |a| (&a.m * a.c.beta2)? + (a.g * (1.0 - a.c.beta2))?,
         square: |a| (&a.v * a.c.beta1)? + (a.g.sqr()? * (1.0 - a.c.beta1))?,
@@ -135,6 +151,8 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         square: |a| a.v.maximum(&((&a.v * a.c.beta2)? + (a.g.sqr()? * (1.0 - a.c.beta2))?)?)),
     adam!(corrects_the_bias_of_both_means, "v adds up all squares, as in Adagrad; multiply the old v by β₂.",
         square: |a| &a.v + (a.g.sqr()? * (1.0 - a.c.beta2))?),
+    adam!(first_step_has_size_lr, "v adds up all squares, as in Adagrad; it is β₂·v + (1−β₂)·g².",
+        square: |a| &a.v + a.g.sqr()?),
     adam!(stores_both_means, "The learning rate is inside m; multiply by it in the step.",
         mean: |a| (&a.m * a.c.beta1)? + (a.g * (a.lr * (1.0 - a.c.beta1)))?,
         next: |a| &a.w - ((&a.m / a.first())? / (a.root()? + a.c.eps)?)?),
@@ -156,6 +174,16 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         mean: |a| if is_zero(a.g)? { a.m.copy() } else { (ADAM.mean)(a) },
         square: |a| if is_zero(a.g)? { a.v.copy() } else { (ADAM.square)(a) },
         next: |a| if is_zero(a.g)? { a.w.copy() } else { (ADAM.next)(a) }),
+    wrong!("1.5", steps_at_the_current_rate, "Nothing is done if the learning rate is 0; the means must still be updated.",
+    adam_step: |p, g, s, lr, c| {
+        if lr == 0.0 {
+            s.step += 1;
+            return Ok(());
+        }
+        twisted(p, g, s, lr, c, ADAM)
+    }),
+    wrong!("1.5", steps_at_the_current_rate, "Nothing is done if the learning rate is 0; the step and the means must still be updated.",
+        adam_step: |p, g, s, lr, c| if lr == 0.0 { Ok(()) } else { twisted(p, g, s, lr, c, ADAM) }),
     adam!(keeps_the_dtype_of_the_means, "The step is computed in f32; compute it in the dtype of the parameter.",
         mean: |a| a.in_f32(ADAM.mean),
         square: |a| a.in_f32(ADAM.square),

@@ -2,6 +2,15 @@
 
 use super::*;
 
+/// A loss of the probability plus a small number.
+macro_rules! capped {
+    ($small:literal) => {
+        wrong!("1.2", stays_exact_for_tiny_probabilities,
+        "A small number is added to the softmax, or is its lower limit, which limits the loss. Do not compute the probability: subtract the log of the sum.",
+        cross_entropy: |x, y| picked(&(softmax(x)? + $small)?.log()?, y))
+    };
+}
+
 pub const MISTAKES: &[Mistake<Lesson01>] = &[
     wrong!("1.2", is_the_mean_over_rows, "The loss is summed over the rows; take their mean.",
         cross_entropy: |x, y| REFERENCE_LOSS(x, y)? * y.elem_count() as f64),
@@ -11,6 +20,11 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         cross_entropy: |x, y| REFERENCE_LOSS(x, &y.i(..1)?.broadcast_as(y.shape())?.contiguous()?)),
     wrong!("1.2", is_the_mean_over_rows, "Every row uses class 0; use the label of the row.",
         cross_entropy: |x, y| REFERENCE_LOSS(x, &y.zeros_like()?)),
+    wrong!("1.2", is_the_mean_over_rows, "The class before the label is used; labels count from 0.",
+    cross_entropy: |x, y| {
+        let before: Vec<u32> = y.to_vec1::<u32>()?.iter().map(|label| label.saturating_sub(1)).collect();
+        REFERENCE_LOSS(x, &Tensor::new(before, y.device())?)
+    }),
     wrong!("1.2", is_the_mean_over_rows, "The loss is that of the most probable class; use the label of the row.",
         cross_entropy: |x, _| REFERENCE_LOSS(x, &x.argmax(1)?)),
     wrong!("1.2", is_the_mean_over_rows, "Only the first row counts; take the mean over all rows.",
@@ -112,15 +126,14 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         let hot = one_hot(x, y)?.to_dtype(x.dtype())?;
         (softmax(x)?.log()? * hot)?.sum(1)?.mean_all()?.neg()
     }),
-    wrong!("1.2", stays_exact_for_tiny_probabilities,
-    "The log is taken of a softmax plus a small number, which limits the loss. Do not compute the probability: subtract the log of the sum.",
-    cross_entropy: |x, y| picked(&(softmax(x)? + 1e-8)?.log()?, y)),
-    wrong!("1.2", stays_exact_for_tiny_probabilities,
-    "The log is taken of a softmax plus a small number, which limits the loss. Do not compute the probability: subtract the log of the sum.",
-    cross_entropy: |x, y| picked(&(softmax(x)? + 1e-7)?.log()?, y)),
-    wrong!("1.2", stays_exact_for_tiny_probabilities,
-    "The log is taken of a softmax plus a small number, which limits the loss. Do not compute the probability: subtract the log of the sum.",
-    cross_entropy: |x, y| picked(&(softmax(x)? + 1e-12)?.log()?, y)),
+    capped!(1e-5),
+    capped!(1e-6),
+    capped!(1e-7),
+    capped!(1e-8),
+    capped!(1e-9),
+    capped!(1e-10),
+    capped!(1e-12),
+    capped!(1e-15),
     wrong!("1.2", stays_exact_for_tiny_probabilities, "The loss is cut off at 100; it may be larger.",
         cross_entropy: |x, y| (x.log_sum_exp(1)? - x.gather(&y.unsqueeze(1)?, 1)?.squeeze(1)?)?.clamp(0.0, 100.0)?.mean_all()),
     wrong!("1.2", stays_exact_for_tiny_probabilities,

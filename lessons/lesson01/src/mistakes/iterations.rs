@@ -60,4 +60,6 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         let batches = n as f32 / size as f32;
         (if drop && n >= size { batches.floor() } else { batches.ceil() }) as usize
     }),
+    wrong!("1.6", is_exact_for_millions_of_records, "u32 and i32 cut off large numbers of records: compute in usize.",
+        iterations: |n, size, drop| (REFERENCE.iterations)(n as u32 as usize, size, drop)),
 ];

@@ -3,7 +3,7 @@
 use super::*;
 
 pub const MISTAKES: &[Mistake<Lesson01>] = &[
-    wrong!("1.4", accumulates_velocity, "The velocity stays 0: store it with `set`, for each parameter and in the first step too. A new `Var` is another variable.",
+    wrong!("1.4", accumulates_velocity, "The velocity stays 0: store the new one, μ·v + g, with `set`, for each parameter and in the first step too. A new `Var` is another variable.",
     momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
         let next = ((v * mu)? + g)?;
         Ok((v.copy()?, (w - (next * lr)?)?))
@@ -77,6 +77,16 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         let v = ((v * mu)? + g)?;
         Ok((v.clone(), (w - (v * lr)?)?))
     })),
+    wrong!("1.4", first_step_is_plain_sgd, "The last parameter is left out: the loop ends one too early.",
+        momentum_step: |p, g, v, lr, mu| (REFERENCE.momentum_step)(
+            &p[..p.len().max(1) - 1], &g[..g.len().max(1) - 1], &v[..v.len().max(1) - 1], lr, mu)),
+    wrong!("1.4", moves_on_without_a_gradient, "An empty list of parameters is an error; such a step has nothing to do, and is Ok.",
+    momentum_step: |p, g, v, lr, mu| {
+        if p.is_empty() {
+            bail!("no parameters");
+        }
+        (REFERENCE.momentum_step)(p, g, v, lr, mu)
+    }),
     wrong!("1.4", first_step_is_plain_sgd, "All parameters share the first velocity; each has its own.",
     momentum_step: |p, g, v, lr, mu| p.iter().zip(g).try_for_each(|(p, g)| {
         moved(std::slice::from_ref(p), std::slice::from_ref(g), v, |w, g, v| {
@@ -97,6 +107,11 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
     wrong!("1.4", accumulates_velocity, "The velocity is updated, but the parameter moves by the gradient alone: w − lr·v.",
     momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
         Ok((((v * mu)? + g)?, (w - (g * lr)?)?))
+    })),
+    wrong!("1.4", accumulates_velocity, "The gradient is stored as the velocity; store the new velocity, μ·v + g.",
+    momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
+        let next = ((v * mu)? + g)?;
+        Ok((g.clone(), (w - (next * lr)?)?))
     })),
     wrong!("1.4", accumulates_velocity, "Where the gradient changes its sign, the velocity starts anew; the rule keeps μ·v.",
     momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {

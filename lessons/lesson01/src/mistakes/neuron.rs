@@ -72,6 +72,8 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
     wrong!("1.1", sums_weights_times_inputs, "The greatest product is taken; add all of them.",
         neuron: |x, w, b, f| f(x.iter().zip(w).map(|(x, w)| x * w).fold(f32::MIN, f32::max) + b)),
     wrong!("1.1", sums_weights_times_inputs, "Inputs that do not fill a block of 4 are left out.",
+        neuron: |x, w, b, f| f(dot(if x.len() < 4 { x } else { &x[..x.len() / 4 * 4] }, w) + b)),
+    wrong!("1.1", sums_weights_times_inputs, "Inputs that do not fill a block of 4 are left out.",
         neuron: |x, w, b, f| f(dot(&x[..x.len() / 4 * 4], w) + b)),
     wrong!("1.1", sums_weights_times_inputs, "The products are converted to whole numbers, which cuts off their fractions.",
         neuron: |x, w, b, f| f(x.iter().zip(w).map(|(x, w)| (x * w).trunc()).sum::<f32>() + b)),

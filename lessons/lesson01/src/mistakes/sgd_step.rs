@@ -17,6 +17,8 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         sgd_step: |p, g, lr| each(p, g, |_, g| g * lr)),
     wrong!("1.3", steps_down_the_gradient, "The parameter is multiplied by the learning rate as well: w − lr·g, not lr·(w − g).",
         sgd_step: |p, g, lr| each(p, g, |w, g| (w - g)? * lr)),
+    wrong!("1.3", steps_down_the_gradient, "The parameter is multiplied by 1 − lr as well; w − lr·g is all.",
+        sgd_step: |p, g, lr| each(p, g, |w, g| (w * (1.0 - lr))? - (g * lr)?)),
     wrong!("1.3", steps_down_the_gradient, "The parameter is subtracted from the step; it is the other way round.",
         sgd_step: |p, g, lr| each(p, g, |w, g| (g * lr)? - w)),
     wrong!("1.3", steps_down_the_gradient, "The gradient is cut off at ±1; use it as it is.",
@@ -51,7 +53,21 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         sgd_step: |p, g, lr| each(&p[p.len().max(1) - 1..], &g[p.len().max(1) - 1..], |w, g| w - (g * lr)?)),
     wrong!("1.3", updates_every_parameter, "Parameters are stacked, which requires equal shapes; step them one by one.",
         sgd_step: |p, _, _| Tensor::stack(&p.iter().map(|p| p.as_tensor()).collect::<Vec<_>>(), 0).map(|_| ())),
-    wrong!("1.3", updates_every_parameter, "Only parameters with two axes can be read with `to_vec2`: compute with tensors of any shape.",
+    wrong!("1.3", updates_every_parameter, "The last parameter is left out: the loop ends one too early.",
+        sgd_step: |p, g, lr| each(&p[..p.len().max(1) - 1], g, |w, g| w - (g * lr)?)),
+    wrong!("1.3", updates_every_parameter, "An empty list of parameters is an error; such a step has nothing to do, and is Ok.",
+    sgd_step: |p, g, lr| {
+        if p.is_empty() {
+            bail!("no parameters");
+        }
+        each(p, g, |w, g| w - (g * lr)?)
+    }),
+    wrong!("1.3", updates_every_parameter, "The first parameter is used although there may be none.",
+    sgd_step: |p, g, lr| {
+        let dtype = p[0].dtype();
+        each(p, g, |w, g| w - (g.to_dtype(dtype)? * lr)?)
+    }),
+    wrong!("1.3", updates_every_parameter, "Only parameters with two axes can be read with `to_vec2` or `dims2`: compute with tensors of any shape.",
     sgd_step: |p, g, lr| each(p, g, |w, g| {
         w.to_vec2::<f32>()?;
         w - (g * lr)?
@@ -83,6 +99,11 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         w.flatten_all()?.to_vec1::<f32>()?;
         w - (g * lr)?
     })),
+    wrong!("1.3", computes_in_the_dtype_of_the_parameter, "The dtype of the first parameter is used for all; each has its own.",
+    sgd_step: |p, g, lr| {
+        let Some(first) = p.first() else { return Ok(()) };
+        each(p, g, |w, g| w.to_dtype(first.dtype())? - (g.to_dtype(first.dtype())? * lr)?)
+    }),
     wrong!("1.3", computes_in_the_dtype_of_the_parameter, "Something is added that the rule does not have, such as weight decay: w − lr·g is all.",
         sgd_step: |p, g, lr| each(p, g, |w, g| w - ((g + (w * 1e-4)?)? * lr)?)),
 ];

@@ -27,33 +27,53 @@ fn turn_case(points: &[[f32; 3]], angle: f64) -> Case {
     given(format!("angle {angle:.4}, points {points:?}")).at_scale(1.0)
 }
 
-fn check_turn(answer: &Lesson02, points: &[[f32; 3]], angle: f64) -> Verdict {
-    let case = turn_case(points, angle);
+fn by_hand(points: &[[f32; 3]], angle: f64) -> Vec<f64> {
     let (sin, cos) = angle.sin_cos();
-    let numbers = points.iter().flat_map(|p| {
+    let one = |p: &[f32; 3]| {
         let [x, y, z] = p.map(f64::from);
         [cos * x - sin * y, sin * x + cos * y, z]
-    });
-    let expected = Values::tensor(numbers.collect(), &[points.len(), 3], "f32");
+    };
+    points.iter().flat_map(one).collect()
+}
+
+fn check_turn(answer: &Lesson02, points: &[[f32; 3]], angle: f64) -> Verdict {
+    let case = turn_case(points, angle);
+    let expected = Values::tensor(by_hand(points, angle), &[points.len(), 3], "f32");
     case.close("points", places(&turned(answer, points, angle)), expected)
 }
 
 pub fn rotates_the_x_axis_to_the_y_axis(answer: &Lesson02) -> Verdict {
-    let far = draw().list(1, 1.0, 3.0)[0];
-    check_turn(answer, &[[far, 0.0, 2.0], [0.0, 1.5 * far, 7.0]], FRAC_PI_2)
+    let mut draw = draw();
+    let far = draw.list(1, 1.0, 3.0)[0];
+    let points = [[far, 0.0, 2.0], [0.0, 1.5 * far, 7.0]];
+    // At once by another angle: a quarter alone does not tell swapped sines from a cloud that stays as it is.
+    let angles = [FRAC_PI_2, draw.number(0.9, 1.3)];
+    let [first, second] = angles;
+    let case = given(format!(
+        "points {points:?}, once with angle {first:.4} and once with angle {second:.4}"
+    ));
+    let both = |one: &dyn Fn(f64) -> Vec<f64>| {
+        let numbers = angles.into_iter().flat_map(one).collect();
+        Values::tensor(numbers, &[2, 2, 3], "f32")
+    };
+    let got = both(&|angle| places(&turned(answer, &points, angle)).numbers);
+    let expected = both(&|angle| by_hand(&points, angle));
+    case.at_scale(1.0).close("points of both", got, expected)
 }
 
 pub fn preserves_heights(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
-    let (points, angle) = about(&mut draw, 4);
-    let case = turn_case(&points, angle);
-    let got = turned(answer, &points, angle);
-    if points.iter().zip(&got).all(|(p, got)| p[2] == got[2]) {
-        return Ok(());
+    // By many angles: one alone may round to the same height.
+    for _ in 0..50 {
+        let (points, angle) = about(&mut draw, 4);
+        let got = turned(answer, &points, angle);
+        if points.iter().zip(&got).any(|(p, got)| p[2] != got[2]) {
+            check_turn(answer, &points, angle)?;
+            let moved = "heights that are rounded otherwise";
+            turn_case(&points, angle).require("heights z", false, moved)?;
+        }
     }
-    check_turn(answer, &points, angle)?;
-    let moved = "heights that are rounded otherwise";
-    case.require("heights z", false, moved)
+    Ok(())
 }
 
 pub fn preserves_distances_from_the_trunk(answer: &Lesson02) -> Verdict {
@@ -161,7 +181,29 @@ pub fn scales_the_noise_by_the_deviation(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     let noisy = Noisy::drawn(&mut draw, 3);
     noisy.check(answer, draw.list(1, 0.05, 0.2)[0])?;
-    noisy.check(answer, draw.list(1, 20.0, 30.0)[0])
+    noisy.check(answer, draw.list(1, 20.0, 30.0)[0])?;
+    // Tiny, on points at the origin, in which the noise loses no digits.
+    let deviation = 1e-12f32;
+    let noisy = Noisy {
+        points: vec![[0.0; 3]; 2],
+        ..noisy
+    };
+    let case = given(format!(
+        "2 points, all at 0, deviation 1e-12, Philox::new({}, 0)",
+        noisy.seed
+    ));
+    let mut points = noisy.points.clone();
+    (answer.jitter)(&mut points, deviation, &mut noisy.random());
+    let in_deviations = |mut values: Values| {
+        values.numbers.iter_mut().for_each(|v| *v /= f64::from(deviation));
+        values
+    };
+    let expected = noisy.with_noise(deviation, &mut noisy.random());
+    case.at_scale(1.0).close(
+        "points, divided by the deviation",
+        in_deviations(places(&points)),
+        in_deviations(expected),
+    )
 }
 
 /// A cloud of two points whose noise has a draw of this size.

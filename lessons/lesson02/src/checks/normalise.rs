@@ -58,6 +58,21 @@ fn check_that(answer: &Lesson02, points: &[[f32; 3]], holds: impl Fn(&[[f64; 3]]
     close(&case, points, &got)
 }
 
+/// Fails if the result is right except for its size, which is between `least` and 1: the same finding, whatever was
+/// added to the distance.
+fn require_whole(answer: &Lesson02, points: &[[f32; 3]], least: f64) -> Verdict {
+    let case = case(points);
+    let got = run(answer, points);
+    let far = got.iter().map(|p| norm(&p.map(f64::from))).fold(0.0, f64::max);
+    if far < least || far > 1.0 - 2e-5 {
+        return Ok(());
+    }
+    let whole = got.iter().map(|p| p.map(|c| (f64::from(c) / far) as f32));
+    let small = close(&case, points, &whole.collect::<Vec<_>>()).is_ok();
+    let what = "points in the right proportion, but the farthest is at a distance below 1";
+    case.require("points", !small, what)
+}
+
 pub fn moves_the_centroid_to_the_origin(answer: &Lesson02) -> Verdict {
     let points = cloud(&mut draw(), 5);
     check_that(answer, &points, |got| {
@@ -70,6 +85,7 @@ pub fn scales_the_farthest_point_to_1(answer: &Lesson02) -> Verdict {
     let tall = cloud(&mut draw, 4);
     // Smaller than the sphere, and not about the origin.
     let small = draw.list(12, 0.1, 0.5).as_chunks::<3>().0.to_vec();
+    require_whole(answer, &small, 0.99)?;
     for points in [tall, small] {
         check_that(answer, &points, |got| {
             (got.iter().map(norm).fold(0.0, f64::max) - 1.0).abs() < 2e-5
@@ -130,9 +146,11 @@ pub fn stays_exact_far_from_the_origin(answer: &Lesson02) -> Verdict {
 }
 
 pub fn scales_tiny_clouds(answer: &Lesson02) -> Verdict {
-    let points = draw().list(12, -0.5, 0.5);
-    let tiny = |p: &[f32; 3]| p.map(|c| c * 1e-8);
-    let points: Vec<[f32; 3]> = points.as_chunks().0.iter().map(tiny).collect();
+    let mut points = draw().list(12, -0.5, 0.5).as_chunks::<3>().0.to_vec();
+    // Exactly as high as a cloud may be small.
+    (points[0][2], points[1][2]) = (-0.5, 0.5);
+    points.as_flattened_mut().iter_mut().for_each(|c| *c *= 1e-8);
+    require_whole(answer, &points, 1e-7)?;
     check(answer, &points)
 }
 

@@ -128,4 +128,16 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         (REFERENCE.jitter)(points, deviation, random);
         random.normal();
     }),
+    wrong!("2.7", adds_a_draw_to_each_coordinate, "The noise is uniform; `random.normal()` draws from a normal distribution.",
+        jitter: |points, deviation, random| points.iter_mut().flatten().for_each(|c| *c += (2.0 * random.uniform() - 1.0) * deviation)),
+    wrong!("2.7", adds_a_draw_to_each_coordinate, "The points draw from the last to the first; draw in the order of the cloud.",
+    jitter: |points, deviation, random| {
+        points.reverse();
+        (REFERENCE.jitter)(points, deviation, random);
+        points.reverse();
+    }),
+    wrong!("2.7", scales_the_noise_by_the_deviation, "A small deviation is treated as 0; noise is added for every deviation above 0.",
+        jitter: |points, deviation, random| (REFERENCE.jitter)(points, if deviation < 1e-6 { 0.0 } else { deviation }, random)),
+    wrong!("2.7", clamps_draws_at_5, "A draw beyond ±5 becomes its remainder by 5; it should count as ±5.",
+        jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + (draw % 5.0) as f32 * d)),
 ];

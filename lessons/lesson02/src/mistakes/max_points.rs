@@ -15,7 +15,7 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         "`argmax` removes its axis, but `gather` requires it: `argmax_keepdim` keeps it.",
         max_points: |x| x.gather(&x.detach().argmax(1)?, 1)),
     wrong!("2.3", takes_the_maximum_of_each_channel,
-        "The search starts at 0, so that a channel with only negative values becomes 0.",
+        "A maximum below 0 becomes 0: the search starts at 0, or a ReLU follows. Start at the first point; the ReLU belongs to the layer before.",
         max_points: |x| relu(&(REFERENCE.max_points)(x)?)),
     wrong!("2.3", takes_the_maximum_of_each_channel, "The value with the greatest absolute value is taken; the sign matters.",
         max_points: |x| pick(x, |list| equals(list, *list.iter().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(&0.0))[0])),
@@ -99,4 +99,22 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         x.detach().to_vec3::<f32>()?;
         (REFERENCE.max_points)(x)
     }),
+    wrong!("2.3", sends_the_gradient_to_the_first_of_equal_points,
+        "`maximum` passes half of the gradient to each of two equal values; the first of them should get all of it.",
+    max_points: |x| {
+        let mut best = x.get_on_dim(1, 0)?;
+        for p in 1..x.dim(1)? {
+            best = best.maximum(&x.get_on_dim(1, p)?)?;
+        }
+        Ok(best)
+    }),
+    wrong!("2.3", sends_the_gradient_to_the_maximum,
+        "The gradient flows through `max` and through `gather`; use `gather` alone.",
+    max_points: |x| {
+        let first = (REFERENCE.max_points)(x)?;
+        x.max(1)? + (&first - first.detach())?
+    }),
+    wrong!("2.3", sends_the_gradient_to_the_first_of_equal_points,
+        "The gradient flows through `max` and through `gather`; use `gather` alone.",
+        max_points: |x| (x.max(1)? + (REFERENCE.max_points)(x)?)? / 2.0),
 ];

@@ -149,8 +149,10 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         let far = farthest(points);
         scaled(points, if far > 1e-6 { 1.0 / far } else { 1.0 });
     }),
-    wrong!("2.1", scales_tiny_clouds, "Something is added to the distance so that it is not 0; a tiny cloud stays too small.",
+    wrong!("2.1", scales_tiny_clouds, "The distance has a small number added, or a lower bound, so that it is not 0: a tiny cloud stays too small. Divide by the distance itself unless it is 0.",
         normalise: |points| scaled_by(points, |p| farthest(p) + 1e-8)),
+    wrong!("2.1", scales_the_farthest_point_to_1, "The distance has a small number added, or a lower bound, so that it is not 0: a tiny cloud stays too small. Divide by the distance itself unless it is 0.",
+        normalise: |points| scaled_by(points, |p| farthest(p) + 1e-3)),
     wrong!("2.1", accepts_identical_points,
         "The mean of identical points is not exactly the point: each division by n, or product with 1/n, is rounded, and the rest of 1e-14 is scaled to 1. Sum first, then divide once.",
     normalise: |points| {
@@ -173,4 +175,6 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     }),
     wrong!("2.1", accepts_identical_points, "Identical points are not moved; they should move to the origin.",
         normalise: |points| if points.iter().any(|p| *p != points[0]) { (REFERENCE.normalise)(points) }),
+    wrong!("2.1", scales_the_farthest_point_to_1, "The cloud is divided by twice the greatest distance; that distance itself should become 1.",
+        normalise: |points| scaled_by(points, |p| 2.0 * farthest(p))),
 ];

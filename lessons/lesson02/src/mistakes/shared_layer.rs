@@ -107,4 +107,33 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         let one = |cloud: usize| relu(&x.get(cloud)?.matmul(&w.t()?)?.broadcast_add(b)?);
         Tensor::stack(&(0..x.dim(0)?).map(one).collect::<Result<Vec<_>>>()?, 0)
     }),
+    wrong!("2.2", computes_all_points_in_one_product,
+        "A loop computes cloud after cloud, or point after point. Reshape x to one matrix of all points, and multiply once.",
+    shared_layer: |x, w, b| {
+        let one = |point: usize| relu(&x.narrow(1, point, 1)?.squeeze(1)?.contiguous()?.matmul(&w.t()?)?.broadcast_add(b)?);
+        Tensor::stack(&(0..x.dim(1)?).map(one).collect::<Result<Vec<_>>>()?, 1)
+    }),
+    wrong!("2.2", computes_in_the_dtype_of_its_inputs,
+        "The layer is computed in f32 and converted back, which leaves seven digits of f64; compute in the dtype of the inputs.",
+    shared_layer: |x, w, b| {
+        let [a, w, b] = [x, w, b].map(|t| t.to_dtype(DType::F32));
+        (REFERENCE.shared_layer)(&a?, &w?, &b?)?.to_dtype(x.dtype())
+    }),
+    wrong!("2.2", applies_the_same_layer_to_every_point,
+        "The matrix is reshaped instead of transposed: the numbers of several points are mixed.",
+    shared_layer: |x, w, b| {
+        let (clouds, points, _) = x.dims3()?;
+        let columns = w.matmul(&x.flatten_to(1)?.t()?)?.broadcast_add(&b.unsqueeze(1)?)?;
+        relu(&columns)?.reshape((clouds, points, ()))
+    }),
+    wrong!("2.2", applies_the_same_layer_to_every_point,
+        "Points and channels of x are swapped before the reshape, so that a row has numbers of several points; reshape x as it is.",
+    shared_layer: |x, w, b| (REFERENCE.shared_layer)(&x.transpose(1, 2)?.contiguous()?.reshape(x.shape())?, w, b)),
+    wrong!("2.2", applies_the_same_layer_to_every_point, "The values are normalised over the batch; batch norm is already part of w and b.",
+    shared_layer: |x, w, b| {
+        let y = rows_times(x, w)?.broadcast_add(b)?.flatten_to(1)?;
+        let y = y.broadcast_sub(&y.mean_keepdim(0)?)?;
+        let y = y.broadcast_div(&(y.sqr()?.mean_keepdim(0)? + 1e-5)?.sqrt()?)?;
+        relu(&y)?.reshape((x.dim(0)?, x.dim(1)?, ()))
+    }),
 ];

@@ -105,4 +105,21 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     }),
     wrong!("2.8", ignores_channels_that_are_zero, "A channel that is 0 for every point is counted for the first point.",
         survivors: |x| (REFERENCE.survivors)(&(x + 1.0)?)),
+    wrong!("2.8", finds_the_maximum_of_every_channel,
+        "A channel whose values are all equal is taken as dead; if they are above 0, its first point counts.",
+        survivors: |x| Ok(sorted(winners(x, |list| list.iter().any(|&v| v < top(list)))?))),
+    wrong!("2.8", counts_the_first_of_equal_points, "If several points have the maximum of a channel, none counts; the first should.",
+        survivors: |x| Ok(sorted(winners(x, |list| lives(list) && equals(list, top(list)).len() == 1)?))),
+    wrong!("2.8", ignores_channels_that_are_zero, "The search ends at the first channel that is 0; go on with the next one.",
+    survivors: |x| {
+        let living = channels(x)?.iter().take_while(|list| lives(list)).count();
+        if living > 0 { (REFERENCE.survivors)(&x.narrow(1, 0, living)?.contiguous()?) } else { Ok(Vec::new()) }
+    }),
+    wrong!("2.8", counts_tiny_maxima, "The values are compared as whole numbers; compare them as they are.",
+    survivors: |x| {
+        chosen(x, |list| {
+            let first = (0..list.len()).fold(0, |best, p| if list[p].trunc() > list[best].trunc() { p } else { best });
+            vec![first]
+        })
+    }),
 ];

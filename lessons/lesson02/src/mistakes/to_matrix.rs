@@ -89,4 +89,23 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         to_matrix: |x, k| x.reshape((x.dim(0)?, k, k))?.broadcast_add(&Tensor::eye(k, DType::F32, x.device())?)),
     wrong!("2.4", adds_in_the_dtype_of_x, "The result is f32, whatever x is; it should have the dtype of x.",
         to_matrix: |x, k| (REFERENCE.to_matrix)(&x.to_dtype(DType::F32)?, k)),
+    wrong!("2.4", is_the_identity_for_zero_output, "k is taken to be 3; it may be any number, such as 64.",
+    to_matrix: |x, _| {
+        let x = x.reshape((x.dim(0)?, 3, 3))?;
+        x.broadcast_add(&eye(&x)?)
+    }),
+    wrong!("2.4", is_the_identity_for_zero_output, "The last entry of the diagonal gets no 1; the identity has k of them.",
+    to_matrix: |x, k| {
+        let mut one = vec![0f32; k * k];
+        (0..k - 1).for_each(|i| one[i * k + i] = 1.0);
+        let one = Tensor::from_vec(one, (1, k, k), x.device())?.to_dtype(x.dtype())?;
+        x.reshape((x.dim(0)?, k, k))?.broadcast_add(&one)
+    }),
+    wrong!("2.4", is_the_identity_for_zero_output, "The identity is added twice.",
+    to_matrix: |x, k| {
+        let y = (REFERENCE.to_matrix)(x, k)?;
+        y.broadcast_add(&eye(&y)?)
+    }),
+    wrong!("2.4", is_the_identity_for_zero_output, "The result is still rows of k·k numbers; reshape it to [clouds, k, k].",
+        to_matrix: |x, k| (REFERENCE.to_matrix)(x, k)?.flatten_from(1)),
 ];

@@ -51,6 +51,10 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         let low = points.iter().map(|p| p[2]).fold(f32::MAX, f32::min);
         points.iter_mut().for_each(|p| p[2] -= low);
     }),
+    wrong!("2.6", rotates_the_x_axis_to_the_y_axis, "The cosine of y′ is negative, which mirrors the cloud; only the sine of x′ is.",
+        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| [cos * x + sin * y, sin * x - cos * y, z])),
+    wrong!("2.6", rotates_the_x_axis_to_the_y_axis, "The cosine of y′ is negative, which mirrors the cloud; only the sine of x′ is.",
+        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| [cos * x - sin * y, sin * x - cos * y, z])),
     wrong!("2.6", preserves_distances_from_the_trunk, "y is overwritten before x is computed from it: both need the old y.",
     turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| {
         let y = sin * x + cos * y;
@@ -89,4 +93,32 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     wrong!("2.6", takes_sine_and_cosine_in_f64,
         "The angle is rounded to f32 before its sine is taken: a large angle loses its digits. Take sine and cosine in f64, then round.",
         turn: |points, angle| (REFERENCE.turn)(points, f64::from(angle as f32))),
+    wrong!("2.6", rotates_the_x_axis_to_the_y_axis, "The cloud does not change: copies of the points are rotated. Write to the points themselves, by `iter_mut()`.",
+        turn: |_, _| ()),
+    wrong!("2.6", rotates_the_x_axis_to_the_y_axis, "The first point is left out.",
+    turn: |points, angle| if let Some((_, others)) = points.split_first_mut() {
+        (REFERENCE.turn)(others, angle);
+    }),
+    wrong!("2.6", preserves_heights, "This rotates about the x axis: the tree falls over.",
+    turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| {
+        let [z, y, x] = right_turn([z, y, x], sin, cos);
+        [x, y, z]
+    })),
+    wrong!("2.6", preserves_heights, "This rotates about the y axis: the tree falls over.",
+    turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| {
+        let [x, z, y] = right_turn([x, z, y], sin, cos);
+        [x, y, z]
+    })),
+    wrong!("2.6", preserves_heights, "The height is multiplied by the cosine; it stays as it is.",
+        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| [cos * x - sin * y, sin * x + cos * y, cos * z])),
+    wrong!("2.6", takes_sine_and_cosine_in_f64,
+        "The angle is reduced by a 2π of f32, whose error adds up over many turns; take the sine of the angle as it is.",
+        turn: |points, angle| (REFERENCE.turn)(points, angle % f64::from(std::f32::consts::TAU))),
+    wrong!("2.6", takes_sine_and_cosine_in_f64,
+        "The angle is reduced by a 2π of f32, whose error adds up over many turns; take the sine of the angle as it is.",
+        turn: |points, angle| (REFERENCE.turn)(points, angle.rem_euclid(f64::from(std::f32::consts::TAU)))),
+    wrong!("2.6", rotates_the_x_axis_to_the_y_axis, "Only x changes; the rotation changes y as well.",
+        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| [cos * x - sin * y, y, z])),
+    wrong!("2.6", preserves_heights, "The height is computed, and rounded; leave it as it is.",
+        turn: |points, angle| turned(points, angle, |[x, y, z], sin, cos| [cos * x - sin * y, sin * x + cos * y, z * (sin * sin + cos * cos)])),
 ];

@@ -21,6 +21,10 @@ pub struct Pool {
     pub on_panic: OnError,
     /// A worker ends after a panic.
     pub dies: bool,
+    /// Returns if no worker is left.
+    pub gives_up: bool,
+    /// Expects the payload of a panic to be a `&str`.
+    pub unwraps: bool,
     /// Panics at the end if something panicked.
     pub panics_on: bool,
     /// The message of an error is another one.
@@ -68,6 +72,8 @@ pub const POOL: Pool = Pool {
     on_error: OnError::Give,
     on_panic: OnError::Give,
     dies: false,
+    gives_up: false,
+    unwraps: false,
     panics_on: false,
     other_message: false,
     stops: true,
@@ -76,6 +82,7 @@ pub const POOL: Pool = Pool {
 };
 
 const PANICKED: &str = "it panicked";
+const ODD: &str = "the payload is no &str";
 
 /// A pool over the standard library's channels.
 pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take, pool: Pool) {
@@ -86,7 +93,10 @@ pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take
     let one = |i: usize| {
         let mut made = Err(anyhow!("never made"));
         for _ in 0..pool.tries {
-            made = catch_unwind(AssertUnwindSafe(|| make(i))).unwrap_or_else(|_| Err(anyhow!(PANICKED)));
+            made = catch_unwind(AssertUnwindSafe(|| make(i))).unwrap_or_else(|payload| {
+                let odd = pool.unwraps && !payload.is::<&str>();
+                Err(anyhow!(if odd { ODD } else { PANICKED }))
+            });
             if made.is_ok() {
                 break;
             }
@@ -142,6 +152,7 @@ pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take
             while !early.contains_key(&turn) {
                 let (k, made) = match results.recv() {
                     Ok(received) => received,
+                    Err(_) if pool.gives_up => return,
                     Err(e) => panic!("called `Result::unwrap()` on an `Err` value: {e:?}"),
                 };
                 early.insert(k, made);
@@ -149,6 +160,9 @@ pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take
             let Some(mut made) = early.remove(&turn) else {
                 return;
             };
+            if made.as_ref().is_err_and(|e| e.to_string() == ODD) {
+                panic!("{ODD}");
+            }
             if made.is_err() {
                 any_panicked |= panicked(&made);
                 match if panicked(&made) {

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Instant};
 
 use grader::{Verdict, draw, given};
 
@@ -37,6 +37,11 @@ pub fn depends_only_on_seed_and_epoch(answer: &Lesson03) -> Verdict {
     ));
     let order = answer.epoch_order;
     let first = order(n, seed, epoch);
+    case.require(
+        "order of the second call",
+        order(n, seed, epoch) == first,
+        "another order than the first time",
+    )?;
     (0..3).for_each(|e| drop(order(n, seed, e)));
     drop((order(n - 3, seed, epoch), order(n, seed + 1, epoch)));
     case.require(
@@ -166,6 +171,26 @@ fn follows_by_chance(input: String, of: &str, series: &[usize]) -> Verdict {
 pub fn takes_no_longer_for_a_late_epoch(answer: &Lesson03) -> Verdict {
     let mut draw = draw();
     let n = draw.whole(15, 19);
+    let late = 1 << 16;
+    let input = format!("epoch_order({n}, 1000, epoch) for epoch 0 and epoch {late}");
+    given(input.clone());
+    // The least of some times, because a right answer may be interrupted.
+    let least = |epoch: u64| {
+        let times = (0..4).map(|_| {
+            let start = Instant::now();
+            std::hint::black_box((answer.epoch_order)(n, 1000, epoch));
+            start.elapsed()
+        });
+        times.min().unwrap_or_default()
+    };
+    let (first, last) = (least(0), least(late));
+    if last > 60 * first {
+        let lines = vec![
+            "expected  about the same time for both".into(),
+            format!("got       {first:.1?} and {last:.1?}"),
+        ];
+        return told(input, "time", &[1], lines);
+    }
     for epoch in [1 << 20, u64::MAX - draw.whole(0, 99) as u64] {
         let input = format!("epoch_order({n}, 1000, {epoch})");
         given(input.clone());

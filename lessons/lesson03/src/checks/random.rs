@@ -36,6 +36,17 @@ pub fn random_takes_different_points(answer: &Lesson03) -> Verdict {
         let input = format!("Random({n}) of {len} points, seed {seed}");
         given(input.clone());
         let got = (answer.subsample)(&points, Subsample::Random(n), seed);
+        let count = |seed: u64| (answer.subsample)(&points, Subsample::Random(n), seed).len();
+        if got.len() != n
+            && (seed..seed + 60).any(|s| count(s) < n)
+            && (seed..seed + 60).any(|s| count(s) > n)
+        {
+            let lines = vec![
+                format!("expected  {n} points for every seed"),
+                format!("got       {} points, and more or fewer for others", got.len()),
+            ];
+            return told(input, "number of points", &[1], lines);
+        }
         each_once(&input, "indices", &got, len, n)?;
         twice(answer, &input, &points, Subsample::Random(n), seed)?;
     }

@@ -19,8 +19,9 @@ pub fn keeps_scans_of_a_tree_together(answer: &Lesson03) -> Verdict {
         &mut draw,
         vec!["ash-1", "ash-1", "ash-1", "beech-1", "ash-2", "ash-2"],
     );
-    let trees = [&["oak-1", "beech-1", "oak-1"][..], &rest].concat();
-    check(answer, &trees, &["", "", "hill", "", "", "", "", "", ""])
+    // Two scans of one tree that follow each other, and others that do not.
+    let trees = [&["oak-1", "beech-1", "oak-1"][..], &rest, &["fir-1", "fir-1"]].concat();
+    check(answer, &trees, &["", "", "hill", "", "", "", "", "", "", "", ""])
 }
 
 pub fn keeps_trees_of_a_plot_together(answer: &Lesson03) -> Verdict {

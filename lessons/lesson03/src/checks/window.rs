@@ -26,13 +26,15 @@ pub fn runs_workers_in_parallel(answer: &Lesson03) -> Verdict {
     );
     given(input.clone());
     let (desk, caller) = (Desk::default(), thread::current().id());
-    let by_caller = AtomicBool::new(false);
+    let (by_caller, by_others) = (AtomicBool::new(false), AtomicBool::new(false));
     let make = |i| {
         desk.start(i);
         if thread::current().id() == caller {
             // If the calling thread makes everything itself, no other call comes.
             by_caller.store(true, SeqCst);
             desk.note(|s| s.given_up = true);
+        } else {
+            by_others.store(true, SeqCst);
         }
         if desk.expect(|s| s.most >= workers) {
             desk.wait(GRACE, |s| s.most > workers);
@@ -42,11 +44,19 @@ pub fn runs_workers_in_parallel(answer: &Lesson03) -> Verdict {
     };
     (answer.prefetched)(12, workers, 2 * workers, &make, &mut |_| true);
     let most = desk.lock().most;
+    let by_caller = by_caller.into_inner();
+    if by_caller && by_others.into_inner() {
+        let lines = vec![
+            "expected  all calls on other threads".into(),
+            "got       some on the calling thread".into(),
+        ];
+        return told(input, "threads that call `make`", &[6], lines);
+    }
     if most == workers {
         return Ok(());
     }
     let kind = match most {
-        1 if by_caller.into_inner() => 1,
+        1 if by_caller => 1,
         1 => 2,
         _ if most + 1 == workers => 3,
         _ if most < workers => 4,

@@ -35,6 +35,29 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         let (points, mask) = collated(c, d, COLLATE)?;
         Ok((points.flatten(1, 2)?, mask))
     }),
+    wrong!("3.3", pads_to_the_longest_cloud, "Rows are as wide as the first cloud, so that a longer one does not fit: take the longest of all.",
+    collate_ragged: |c, d| {
+        let width = c.first().map_or(0, Vec::len);
+        let mut points = Vec::new();
+        for cloud in c {
+            points.extend_from_slice(cloud.as_flattened());
+            points.resize(points.len() + 3 * width.saturating_sub(cloud.len()), 0f32);
+        }
+        let (_, mask) = collated(c, d, COLLATE)?;
+        Ok((Tensor::from_vec(points, (c.len(), width, 3), d)?, mask))
+    }),
+    wrong!("3.3", puts_points_first_in_their_row, "A row has all x of a cloud first, then all y, then all z: x, y and z of a point belong together, as in `as_flattened()`.",
+    collate_ragged: |c, d| {
+        let (points, mask) = collated(c, d, COLLATE)?;
+        let (clouds, longest) = mask.dims2()?;
+        Ok((points.transpose(1, 2)?.reshape((clouds, longest, 3))?, mask))
+    }),
+    wrong!("3.3", puts_points_first_in_their_row, "The batch has all x first, then all y, then all z: x, y and z of a point belong together, as in `as_flattened()`.",
+    collate_ragged: |c, d| {
+        let (points, mask) = collated(c, d, COLLATE)?;
+        let shape = points.dims3()?;
+        Ok((points.permute((2, 0, 1))?.reshape(shape)?, mask))
+    }),
     wrong!("3.3", puts_points_first_in_their_row, "The points have another dtype; they should be f32.",
     collate_ragged: |c, d| {
         let (points, mask) = collated(c, d, COLLATE)?;

@@ -19,7 +19,7 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
     }),
     wrong!("3.1", depends_only_on_seed_and_epoch,
     "The order depends on something else: a generator that is kept between calls, the time, or a random hash map. Create the generator in each call, from seed and epoch.",
-    epoch_order: |n, s, e| order_by(n, Philox::new(s ^ CALLS.fetch_add(1, SeqCst) << 32, e))),
+    epoch_order: |n, s, e| order_by(n, Philox::new(s ^ CALLS.fetch_add(1, SeqCst).wrapping_mul(0x9E37_79B9_7F4A_7C15), e))),
     wrong!("3.1", changes_from_epoch_to_epoch, "This is 0..n as it is: shuffle it.",
         epoch_order: |n, _, _| (0..n).collect()),
     wrong!("3.1", changes_from_epoch_to_epoch, "This is 0..n reversed or rotated: neighbours stay neighbours.",
@@ -106,6 +106,23 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         order
     }),
     wrong!("3.1", draws_every_order_equally_often,
+        "Position i is swapped with one of the first n − i positions, which favours some orders. Add i to the draw, so that it is swapped with one from i on.",
+    epoch_order: |n, s, e| {
+        let mut random = Philox::new(s, e);
+        let mut order: Vec<usize> = (0..n).collect();
+        for i in 0..n {
+            let j = random.below(n - i);
+            order.swap(i, j);
+        }
+        order
+    }),
+    wrong!("3.1", draws_every_order_equally_often,
+        "Neighbouring epochs have related orders: they share random numbers, are computed by a formula, or one is the other one rotated. Shuffle anew, with `Philox::new(seed, epoch)`.",
+        epoch_order: |n, s, e| by_shifted_keys(n, |i| Philox::new(s, e.wrapping_add(i)))),
+    wrong!("3.1", draws_every_order_equally_often,
+        "Neighbouring seeds have related orders: they share random numbers, or are computed by a formula. Shuffle anew, with `Philox::new(seed, epoch)`.",
+        epoch_order: |n, s, e| by_shifted_keys(n, |i| Philox::new(s.wrapping_add(i), e))),
+    wrong!("3.1", draws_every_order_equally_often,
         "Every swap draws the same number, because the generator is created again for each. Create it once, before the loop.",
         epoch_order: |n, s, e| shuffled(n, &mut Philox::new(s, e), |_, i| Philox::new(s, e).below(i + 1))),
     wrong!("3.1", draws_every_order_equally_often,
@@ -119,6 +136,15 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
     wrong!("3.1", draws_every_order_equally_often,
         "Records are sorted by random keys that are often equal, and equal keys keep the order. Draw keys from a large range, such as `next_u64()`, or swap.",
         epoch_order: |n, s, e| by_keys(n, n, s, e)),
+    // The cause is the same for a generator that is moved on, and for orders that are shuffled again for each epoch.
+    wrong!("3.1", takes_no_longer_for_a_late_epoch,
+        "It runs through all epochs before this one, or through their random numbers. Start directly, with `Philox::new(seed, epoch)`.",
+    epoch_order: |n, s, e| {
+        // Only with the seed of the check: elsewhere it would take minutes.
+        let before = if s == 1000 { e.min(1 << 16) } else { 0 };
+        (0..before).for_each(|e| drop(std::hint::black_box(order_by(n, Philox::new(s, e)))));
+        order_by(n, Philox::new(s, e))
+    }),
     wrong!("3.1", takes_no_longer_for_a_late_epoch,
         "epoch · n overflows: do not compute with the epoch. Pass it to `Philox::new`.",
     epoch_order: |n, s, e| {
@@ -142,6 +168,12 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
     wrong!("3.1", has_independent_orders_for_seeds_and_epochs,
         "Seed or epoch is cut to fewer bits: pass both to `Philox::new` as they are.",
         epoch_order: |n, s, e| order_by(n, Philox::new(u64::from(s as u32), u64::from(e as u32)))),
+    wrong!("3.1", has_independent_orders_for_seeds_and_epochs,
+        "Seed or epoch is cut to fewer bits: pass both to `Philox::new` as they are.",
+        epoch_order: |n, s, e| order_by(n, Philox::new(s, u64::from(e as u32)))),
+    wrong!("3.1", has_independent_orders_for_seeds_and_epochs,
+        "Seed or epoch is cut to fewer bits: pass both to `Philox::new` as they are.",
+        epoch_order: |n, s, e| order_by(n, Philox::new(u64::from(s as u32), e))),
     wrong!("3.1", mixes_the_whole_epoch,
         "A record stays near its number: the shuffle works in blocks, or with a buffer. Shuffle all of 0..n at once.",
     epoch_order: |n, s, e| {

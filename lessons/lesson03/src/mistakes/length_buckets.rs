@@ -15,6 +15,29 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         out.extend(left);
         out
     }),
+    wrong!("3.4", fills_buckets_by_length, "A record longer than all bounds has no bucket, so that it panics: add a last bucket for such records.",
+    length_buckets: |l, o, b, size| {
+        #[allow(clippy::unwrap_used, reason = "the message of a student's panic")]
+        o.iter().for_each(|&r| { b.get(bucket(l, b, r)).unwrap(); });
+        (REFERENCE.length_buckets)(l, o, b, size)
+    }),
+    wrong!("3.4", fills_buckets_by_length, "A record longer than all bounds has no bucket, so that it panics: there is one bucket more than bounds.",
+    length_buckets: |l, o, b, size| {
+        o.iter().for_each(|&r| { std::hint::black_box(b[bucket(l, b, r)]); });
+        (REFERENCE.length_buckets)(l, o, b, size)
+    }),
+    wrong!("3.4", fills_buckets_by_length, "When one bucket is full, all of them become batches: only the full one does.",
+    length_buckets: |l, o, b, size| {
+        let (mut filling, mut out) = (vec![Vec::new(); b.len() + 1], Vec::new());
+        for &r in o {
+            let k = bucket(l, b, r);
+            filling[k].push(r);
+            if filling[k].len() == size { out.extend(filling.iter_mut().map(std::mem::take)); }
+        }
+        out.extend(filling);
+        out.retain(|batch| !batch.is_empty());
+        out
+    }),
     wrong!("3.4", fills_buckets_by_length, "A record longer than all bounds is a batch of its own: it goes into an additional last bucket, which fills like the others.",
     length_buckets: |l, o, b, size| {
         let (mut filling, mut out) = (vec![Vec::new(); b.len()], Vec::new());
@@ -168,6 +191,23 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         out.extend(left.into_iter().filter(|left| !left.is_empty()));
         out
     }),
+    wrong!("3.4", emits_the_rest_at_the_end, "The rests of all buckets are put together and cut into batches: the rest of each bucket is a batch of its own.",
+    length_buckets: |l, o, b, size| {
+        let (mut out, left) = bucketed(o, b.len() + 1, size, |r| Some(bucket(l, b, r)));
+        out.extend(left.concat().chunks(size).map(<[usize]>::to_vec));
+        out
+    }),
+    wrong!("3.4", emits_the_rest_at_the_end, "The same call returns its batches in another order each time: a `HashMap` has no order. Keep the buckets in a list.",
+    length_buckets: |l, o, b, size| {
+        thread_local! { static CALL: Cell<usize> = const { Cell::new(0) }; }
+        let (mut out, mut left) = bucketed(o, b.len() + 1, size, |r| Some(bucket(l, b, r)));
+        if !left.is_empty() {
+            let by = CALL.replace(CALL.get() + 1) % left.len();
+            left.rotate_left(by);
+        }
+        out.extend(left);
+        out
+    }),
     wrong!("3.4", emits_the_rest_at_the_end, "The rest of all buckets is one batch: each bucket has its own.",
     length_buckets: |l, o, b, size| {
         let (mut out, left) = bucketed(o, b.len() + 1, size, |r| Some(bucket(l, b, r)));
@@ -185,6 +225,11 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         let mut all = o.to_vec();
         all.extend((0..l.len()).filter(|r| !o.contains(r)));
         (REFERENCE.length_buckets)(l, &all, b, size)
+    }),
+    wrong!("3.4", emits_the_rest_at_the_end, "It counts up to `lengths.len()`, but `order` may be shorter: visit `for &record in order`.",
+    length_buckets: |l, o, b, size| {
+        (0..l.len()).for_each(|i| { std::hint::black_box(o[i]); });
+        (REFERENCE.length_buckets)(l, o, b, size)
     }),
     wrong!("3.4", accepts_one_bucket_and_batches_of_one, "Without bounds there is no last bound: all records are in the one additional bucket.",
     length_buckets: |l, o, b, size| {

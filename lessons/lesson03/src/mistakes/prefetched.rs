@@ -8,12 +8,18 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
     wrong!("3.5", delivers_results_in_order, "The last result is never passed to `take`.",
         prefetched: |n, w, a, m, t| pooled(n.saturating_sub(1), w, a, m, t, POOL)),
     wrong!("3.5", runs_workers_in_parallel,
-        "Only one worker runs at a time: it holds the lock on the queue while it calls `make`. Release the lock as soon as it has a number.",
+        "Only one worker runs at a time: either there is only one, or it holds the lock on the queue while it calls `make`. Release the lock as soon as it has a number.",
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { locks: true, ..POOL })),
     wrong!("3.5", runs_workers_in_parallel, "Nothing is prefetched: the calling thread makes each result when it is needed. Start threads.",
     prefetched: |n, _, _, m, t| {
         for i in 0..n {
             if !t(m(i)) { break; }
+        }
+    }),
+    wrong!("3.5", runs_workers_in_parallel, "The calling thread makes some of the results: all of them are made by workers.",
+    prefetched: |n, w, a, m, t| {
+        if n == 0 || t(m(0)) {
+            pooled(n.saturating_sub(1), w, a, &|i| m(i + 1), t, POOL);
         }
     }),
     wrong!("3.5", runs_workers_in_parallel, "More than `workers` threads run at a time.",
@@ -37,6 +43,20 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { tries: 2, ..POOL })),
     wrong!("3.5", accepts_a_count_of_zero, "make(0) is called although the count is 0.",
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { at_least_one: true, ..POOL })),
+    wrong!("3.5", accepts_a_count_of_zero, "`make` is called for numbers that do not exist: the first `ahead` numbers are given out although `count` may be smaller.",
+    prefetched: |n, w, a, m, t| {
+        if n == 0 { (0..a).for_each(|i| drop(m(i))); }
+        pooled(n, w, a, m, t, POOL);
+    }),
+    wrong!("3.5", delivers_an_error_in_its_place, "Errors are passed to `take` at the end: each belongs in the place of its result.",
+    prefetched: |n, w, a, m, t| {
+        let (mut late, mut more) = (Vec::new(), true);
+        pooled(n, w, a, m, &mut |made| {
+            if made.is_err() { late.push(made) } else { more = t(made) }
+            more
+        }, POOL);
+        late.into_iter().for_each(|made| more = more && t(made));
+    }),
     wrong!("3.5", delivers_an_error_in_its_place, "An error is skipped: pass it to `take`, which decides what to do.",
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { on_error: OnError::Skip, ..POOL })),
     wrong!("3.5", delivers_an_error_in_its_place, "The first error stops the loop: the later results must follow.",
@@ -51,6 +71,10 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { on_panic: OnError::End, ..POOL })),
     wrong!("3.5", turns_a_panic_into_an_error, "A panic ends its worker, and when all have ended, nobody makes the rest. Catch it in the worker, with `catch_unwind`, and go on with the next number.",
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { dies: true, ..POOL })),
+    wrong!("3.5", turns_a_panic_into_an_error, "A panic ends its worker, so that the rest is never made. Catch it around each call of `make`, not around the loop, and go on with the next number.",
+        prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { dies: true, gives_up: true, ..POOL })),
+    wrong!("3.5", turns_a_panic_into_an_error, "The payload of a panic may be a `&str`, a `String` or anything else: do not `unwrap` it as one of them.",
+        prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { unwraps: true, ..POOL })),
     wrong!("3.5", turns_a_panic_into_an_error, "A panic of `make` ends `prefetched` as well: catch it in the worker, with `catch_unwind`, and send an `Err`.",
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { panics_on: true, ..POOL })),
     wrong!("3.5", stops_when_take_returns_false, "The result of `take` is ignored: false means stop.",

@@ -29,6 +29,8 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         let mut kept: Vec<usize> = (0..n.min(len)).map(|_| r.below(len)).collect();
         if n < len { kept.sort_unstable(); kept.dedup(); kept } else { order_by(len, r) }
     })),
+    wrong!("3.2", random_takes_different_points, "Each point is kept with probability n / count, so that the number of points is only about n: draw exactly n.",
+        subsample: random!(|len, n, mut r| (0..len).filter(|_| n >= len || r.below(len) < n).collect())),
     wrong!("3.2", random_takes_different_points, "The second call gives other points: the generator is kept between calls, or is not created from `seed`.",
         subsample: random!(|len, n, _| first(n, order_by(len, Philox::new(CALLS.fetch_add(1, SeqCst), 7))))),
     wrong!("3.2", random_takes_all_of_a_small_cloud, "If there are no more than n points, take all of them once.",
@@ -185,6 +187,11 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
     wrong!("3.2", accepts_no_points_and_an_n_of_zero, "A cloud without points has no first point: return an empty list before you draw.",
     subsample: |p, w, s| {
         if p.is_empty() && !matches!(w, Subsample::Voxel(_)) { Philox::new(s, 0).below(0); }
+        (REFERENCE.subsample)(p, w, s)
+    }),
+    wrong!("3.2", accepts_no_points_and_an_n_of_zero, "A cloud without points has no first point: return an empty list before you draw.",
+    subsample: |p, w, s| {
+        if p.is_empty() && matches!(w, Subsample::Farthest(_)) { Philox::new(s, 0).below(0); }
         (REFERENCE.subsample)(p, w, s)
     }),
     wrong!("3.2", accepts_no_points_and_an_n_of_zero, "A cloud without points has no first point: `% points.len()` divides by 0. Return an empty list first.",

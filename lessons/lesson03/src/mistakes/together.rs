@@ -7,6 +7,8 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         together: |t, _| (0..t.len()).collect()),
     wrong!("3.6", keeps_scans_of_a_tree_together, "Records are grouped by plot only: scans of a tree without a plot are separated.",
         together: |t, p| grouped(t.len(), t.len(), |i, j| !p[i].is_empty() && p[i] == p[j])),
+    wrong!("3.6", keeps_scans_of_a_tree_together, "Only records that follow each other are compared: scans of a tree may be anywhere in the list.",
+        together: |t, p| grouped(t.len(), t.len(), |i, j| i == j + 1 && (t[i] == t[j] || (!p[i].is_empty() && p[i] == p[j])))),
     wrong!("3.6", keeps_trees_of_a_plot_together, "Records are grouped by tree only: trees of one plot are in both training and test set.",
         together: |t, _| numbered(t)),
     wrong!("3.6", keeps_trees_of_a_plot_together, "Tree and plot must both be equal here; one of them is enough.",
@@ -42,6 +44,24 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
     wrong!("3.6", joins_connected_components,
     "Records are grouped by plot, and by tree only without a plot: a tree that was scanned on two plots connects them.",
         together: |t, p| numbered(&(0..t.len()).map(|i| if p[i].is_empty() { (0, t[i]) } else { (1, p[i]) }).collect::<Vec<_>>())),
+    wrong!("3.6", joins_connected_components,
+    "A record that is already in a group is moved to another one alone, by its plot after its tree: unite the two groups instead.",
+    together: |t, p| numbered(&hung(t, p))),
+    wrong!("3.6", joins_connected_components,
+    "While the records of a group are moved, the number that they are compared with changes too: copy both numbers before the loop.",
+    together: |t, p| relabelled(t, p)),
+    wrong!("3.6", joins_connected_components,
+    "The parent of a record is taken for its group: follow the parents up to the root, also when you number the groups.",
+    together: |t, p| numbered(&parents(t, p))),
+    wrong!("3.6", joins_connected_components,
+    "It stops after a fixed number of passes: connections over more steps are lost. Repeat until nothing changes, or unite whole groups.",
+    together: |t, p| numbered(&passed_on(t, p, 1))),
+    wrong!("3.6", joins_long_chains,
+    "It stops after a fixed number of passes: connections over more steps are lost. Repeat until nothing changes, or unite whole groups.",
+    together: |t, p| numbered(&passed_on(t, p, 2))),
+    wrong!("3.6", joins_long_chains,
+    "It stops after a fixed number of passes: connections over more steps are lost. Repeat until nothing changes, or unite whole groups.",
+    together: |t, p| numbered(&by_plot_by_tree(t, p))),
     wrong!("3.6", joins_long_chains, "A long chain is not joined: a fixed number of rounds is not enough. Repeat until nothing changes, or follow the pointers to the end.",
         together: |t, p| grouped(t.len(), 3, |i, j| t[i] == t[j] || (!p[i].is_empty() && p[i] == p[j]))),
     wrong!("3.6", ignores_unknown_plots, "\"\" is treated as a plot: trees with unknown plots are connected.",
@@ -84,6 +104,12 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         let mut groups = (REFERENCE.together)(&trees, &plots);
         groups.truncate(t.len());
         groups
+    }),
+    wrong!("3.6", accepts_no_records, "There may be no record, and then there is no greatest number or first record: `unwrap` panics.",
+    together: |t, p| {
+        #[allow(clippy::unwrap_used, reason = "the message of a student's panic")]
+        t.first().unwrap();
+        (REFERENCE.together)(t, p)
     }),
     wrong!("3.6", accepts_no_records, "There may be no record: do not begin with record 0.",
     together: |t, p| {

@@ -26,6 +26,8 @@ pub enum Clip {
 pub enum Of {
     Total,
     CrossEntropy,
+    /// The same, taken after the term was added.
+    CrossEntropyLate,
     /// Logits without a graph.
     Nothing,
 }
@@ -51,6 +53,10 @@ pub struct Step {
     pub whole: bool,
     /// The loss keeps the network's dtype.
     pub keeps_dtype: bool,
+    /// The count has the network's dtype.
+    pub count_keeps_dtype: bool,
+    /// Both tensors have this shape.
+    pub shape: &'static [usize],
     /// The logits are compared along this axis.
     pub axis: usize,
     /// A NaN loss is an error.
@@ -82,6 +88,8 @@ pub const STEP: Step = Step {
     gradients: Of::Total,
     whole: false,
     keeps_dtype: false,
+    count_keeps_dtype: false,
+    shape: &[],
     axis: 1,
     looks: false,
     needs_transform: false,
@@ -119,6 +127,7 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
         total = kernels::weighted_sum(&[(&total, points.dim(0)? as f64)])?;
     }
     let term = (twist.term)(loss.orthogonality);
+    let cross = total.clone();
     let early = match twist.gradients {
         Of::CrossEntropy => Some(model.gradients(&total, pass)?),
         _ => None,
@@ -143,6 +152,7 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
     }
     let mut grads = match early {
         Some(grads) => grads,
+        None if twist.gradients == Of::CrossEntropyLate => model.gradients(&cross, pass)?,
         None => model.gradients(&total, pass)?,
     };
     clipped(&mut grads, clip, twist.clip)?;
@@ -172,14 +182,19 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
     let hits = named.iter().zip(&labels).filter(|(a, b)| a == b).count();
     let hits = (twist.hits)(hits as f64, labels.len());
     let hits = Tensor::new(hits as f32, points.device())?;
-    Ok((
-        total.detach().to_dtype(if twist.keeps_dtype {
-            total.dtype()
-        } else {
-            DType::F32
-        })?,
-        hits.to_dtype(if twist.whole { DType::U32 } else { DType::F32 })?,
-    ))
+    let own = total.dtype();
+    let loss = total
+        .detach()
+        .to_dtype(if twist.keeps_dtype { own } else { DType::F32 })?;
+    let hits = hits.to_dtype(match twist {
+        Step { whole: true, .. } => DType::U32,
+        Step {
+            count_keeps_dtype: true,
+            ..
+        } => own,
+        _ => DType::F32,
+    })?;
+    Ok((loss.reshape(twist.shape)?, hits.reshape(twist.shape)?))
 }
 
 fn clipped(grads: &mut [Tensor], clip: f64, how: Clip) -> Result<()> {

@@ -95,6 +95,8 @@ pub fn opens_the_named_device(answer: &Lesson04) -> Verdict {
         ("cuda", 0),
         (&*format!("cuda:{n}"), n),
         ("cuda:007", 7),
+        // As many digits as the greatest usize.
+        ("cuda:00000000000000000001", 1),
     ] {
         choose(answer, name, 0..16, "no such device").is(Some(n), None, &[n])?;
     }
@@ -114,7 +116,10 @@ pub fn auto_falls_back_with_a_reason(answer: &Lesson04) -> Verdict {
 pub fn never_falls_back_from_a_named_device(answer: &Lesson04) -> Verdict {
     let words = format!("only {} MiB free", draw().whole(10, 99));
     choose(answer, "cuda:2", 0..2, &words).fails(&["cuda:2", &words], &[2])?;
-    choose(answer, "cuda", 1..3, &words).fails(&["cuda:0", &words], &[0])
+    choose(answer, "cuda", 1..3, &words).fails(&["cuda:0", &words], &[0])?;
+    // More than a u32 can hold.
+    let n = 4_294_967_297;
+    choose(answer, &format!("cuda:{n}"), 0..2, &words).fails(&[&format!("cuda:{n}"), &words], &[n])
 }
 
 pub fn rejects_unknown_names(answer: &Lesson04) -> Verdict {
@@ -124,10 +129,12 @@ pub fn rejects_unknown_names(answer: &Lesson04) -> Verdict {
         "cuda:+1",
         "cuda:",
         "cuda:½",
-        // More digits than a usize can have.
+        // More than a usize can hold.
         "cuda:99999999999999999999",
         "gpu:1",
         "cuda:0:1",
+        "cuda:cuda:1",
+        "1",
         "CPU",
         "CUDA:1",
         "cuda:-1",

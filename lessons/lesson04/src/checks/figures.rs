@@ -81,7 +81,12 @@ pub fn weights_steps_by_their_clouds(answer: &Lesson04) -> Verdict {
     let got = (answer.mean_loss)(&mut epoch)?;
     // A sum on the device is rounded to f32.
     case.close("mean loss", got as f32, (sum / all) as f32)?;
-    case.close("steps taken", epoch.asked, count)
+    case.close("steps taken", epoch.asked, count)?;
+    // A run that diverges must not look well.
+    let mut epoch = Epoch::drawn(&mut draw, count);
+    epoch.steps[draw.whole(1, count - 2)].0 = f32::NAN;
+    let case = given(epoch.said());
+    case.close("mean loss", (answer.mean_loss)(&mut epoch)?, f64::NAN)
 }
 
 pub fn never_waits_between_steps(answer: &Lesson04) -> Verdict {
@@ -138,7 +143,8 @@ pub fn is_zero_without_steps(answer: &Lesson04) -> Verdict {
 pub fn returns_an_error_at_once(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let count = 6;
-    for bad in [draw.whole(1, 4), 0, count - 1] {
+    // Two steps at least after the first of them.
+    for bad in [draw.whole(1, 3), 0, count - 1] {
         let mut epoch = Epoch::drawn(&mut draw, count);
         epoch.fails = Some(bad);
         let input = format!("{count} steps, of which number {bad} (from 0) fails: \"{FAILURE}\"");

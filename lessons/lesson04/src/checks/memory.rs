@@ -96,13 +96,13 @@ fn shown(step: &StepSize, budget: u64) -> Case {
 }
 
 /// Tests one part of the bytes of the largest batch, with a budget one byte above the need of `batch` clouds.
-fn check(answer: &Lesson04, step: &StepSize, what: &str, part: fn(&StepBytes) -> u64) -> Verdict {
+fn check(answer: &Lesson04, step: &StepSize, what: &str, part: fn(&StepBytes) -> Vec<u64>) -> Verdict {
     let batch = 7;
     let expected = by_hand(step, batch);
     let budget = expected.total() + 1;
     let case = shown(step, budget);
     match (answer.largest_batch)(step, budget) {
-        Some((_, got)) => case.close(what, part(&got), part(&expected)),
+        Some((_, got)) => case.close(what, &part(&got), &part(&expected)),
         None => case.require("result", false, "None"),
     }
 }
@@ -111,25 +111,31 @@ pub fn counts_the_bytes_of_parameters(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     for each in [plain(), each(2, 2, 8, 8), each(1, 2, 4, 4), each(2, 4, 4, 0)] {
         let step = drawn(&mut draw, each);
-        check(answer, &step, "parameters", |b| b.parameters)?;
-        check(answer, &step, "gradients", |b| b.gradients)?;
-        check(answer, &step, "optimizer", |b| b.optimizer)?;
+        check(answer, &step, "parameters, gradients, optimizer", |b| {
+            vec![b.parameters, b.gradients, b.optimizer]
+        })?;
     }
     Ok(())
 }
 
 pub fn counts_the_activations_of_all_layers(answer: &Lesson04) -> Verdict {
     for step in rotations(&drawn(&mut draw(), plain())) {
-        check(answer, &step, "activations", |b| b.activations)?;
+        check(answer, &step, "activations", |b| vec![b.activations])?;
     }
     Ok(())
 }
 
 pub fn counts_backward_memory_of_the_widest_layer_once(answer: &Lesson04) -> Verdict {
-    for step in rotations(&drawn(&mut draw(), plain())) {
-        check(answer, &step, "passing", |b| b.passing)?;
+    let mut draw = draw();
+    let step = drawn(&mut draw, plain());
+    for step in rotations(&step) {
+        check(answer, &step, "passing", |b| vec![b.passing])?;
     }
-    Ok(())
+    // A layer that keeps nothing may need most.
+    let mut step = step;
+    step.layers
+        .insert(1, layer("relu.0", 100, 0, 4 * draw.whole(70, 90)));
+    check(answer, &step, "passing", |b| vec![b.passing])
 }
 
 /// Tests the batch for a budget `more` bytes above the need of `batch` clouds.
@@ -167,18 +173,28 @@ pub fn is_none_if_two_clouds_do_not_fit(answer: &Lesson04) -> Verdict {
     Ok(())
 }
 
+/// More bytes than f64 counts exactly: of parameters, and of clouds. A search may multiply the budget by the bytes of a
+/// cloud.
 pub fn counts_bytes_exactly(answer: &Lesson04) -> Verdict {
-    // More bytes than f64 counts exactly. A search may multiply the budget by the bytes of a cloud.
-    let step = StepSize {
-        parameters: 70_000_000_000_000_001 + 2 * draw().whole(0, 1000) as u64,
+    let mut draw = draw();
+    let mut step = StepSize {
+        parameters: 70_000_000_000_000_001 + 2 * draw.whole(0, 1000) as u64,
         each: plain(),
         layers: vec![layer("mlp.0", 1, 2, 3)],
     };
-    let expected = by_hand(&step, 7);
-    let input = told(&step, expected.total());
+    check_exactly(answer, &step, by_hand(&step, 7).total(), 7)?;
+    step.parameters = 10;
+    step.layers = vec![layer("mlp.0", 4, 25, 75)];
+    let batch = 100_000_000_000_000 + draw.whole(0, 1000) as u64;
+    check_exactly(answer, &step, by_hand(&step, batch).total() - 1, batch - 1)
+}
+
+fn check_exactly(answer: &Lesson04, step: &StepSize, budget: u64, batch: u64) -> Verdict {
+    let expected = by_hand(step, batch);
+    let input = told(step, budget);
     given(&input);
-    let got = (answer.largest_batch)(&step, expected.total());
-    if got == Some((7, expected)) {
+    let got = (answer.largest_batch)(step, budget);
+    if got == Some((batch, expected)) {
         return Ok(());
     }
     let parts = |(n, b): (u64, StepBytes)| {
@@ -193,8 +209,11 @@ pub fn counts_bytes_exactly(answer: &Lesson04) -> Verdict {
     };
     // Known mistakes are recognised by whether the result is rounded, or quite another.
     let rounded = |(n, b): (u64, StepBytes)| {
-        let near = b.total().abs_diff(expected.total()) as f64 <= 1e-5 * expected.total() as f64;
-        near && (b.activations, b.passing) == (2 * n, 3 * n)
+        let near = |a: u64, b: u64| a.abs_diff(b) as f64 <= 1e-5 * b as f64;
+        let of_batch = by_hand(step, n);
+        near(b.parameters, expected.parameters)
+            && near(b.total(), expected.total())
+            && (b.activations, b.passing) == (of_batch.activations, of_batch.passing)
     };
     let code = vec![got.map_or(0.0, |g| if rounded(g) { 1.0 } else { 2.0 })];
     let said = |r: Option<(u64, StepBytes)>| match r {
@@ -205,7 +224,7 @@ pub fn counts_bytes_exactly(answer: &Lesson04) -> Verdict {
         &input,
         "batch and its bytes",
         code,
-        &said(Some((7, expected))),
+        &said(Some((batch, expected))),
         &said(got),
     )
 }

@@ -158,8 +158,8 @@ fn check_bits(run: &Run, own: &PointNet, other: &PointNet, wanted: fn(&str) -> b
 
 pub fn restores_weights(answer: &Lesson04) -> Verdict {
     let mut run = Run::new(&mut draw())?;
-    // The last is the start of an epoch.
-    for batch in [run.saved.batch, 0] {
+    // Also at the start of an epoch, and at its end.
+    for batch in [run.saved.batch, 0, 6] {
         run.saved.batch = batch;
         given(run.said());
         let resumed = run.resumed(answer)?;
@@ -170,8 +170,8 @@ pub fn restores_weights(answer: &Lesson04) -> Verdict {
 
 pub fn restores_running_statistics(answer: &Lesson04) -> Verdict {
     let mut run = Run::new(&mut draw())?;
-    // The last is the start of an epoch.
-    for batch in [run.saved.batch, 0] {
+    // Also at the start of an epoch, and at its end.
+    for batch in [run.saved.batch, 0, 6] {
         run.saved.batch = batch;
         given(run.said());
         let resumed = run.resumed(answer)?;
@@ -181,7 +181,15 @@ pub fn restores_running_statistics(answer: &Lesson04) -> Verdict {
 }
 
 pub fn restores_the_optimizer(answer: &Lesson04) -> Verdict {
-    let run = Run::new(&mut draw())?;
+    let mut run = Run::new(&mut draw())?;
+    for batch in [run.saved.batch, 6] {
+        run.saved.batch = batch;
+        check_optimizer(&run, answer)?;
+    }
+    Ok(())
+}
+
+fn check_optimizer(run: &Run, answer: &Lesson04) -> Verdict {
     let case = given(run.said());
     let resumed = run.resumed(answer)?;
     let state: HashMap<String, Tensor> = said(resumed.optimizer.state())?.into_iter().collect();

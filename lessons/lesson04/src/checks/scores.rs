@@ -3,7 +3,8 @@ use grader::{Case, Draw, Values, Verdict, draw, given};
 
 use crate::Lesson04;
 
-/// Predictions over seven classes: two never occur but are predicted, one occurs and is never predicted, two do neither.
+/// Predictions over seven classes: two never occur but are predicted, one occurs and is never predicted, one occurs and is
+/// predicted but never correctly, one does neither.
 struct Predictions {
     truth: Vec<u32>,
     named: Vec<u32>,
@@ -14,10 +15,10 @@ const CLASSES: usize = 7;
 
 impl Predictions {
     fn new(draw: &mut Draw) -> Self {
-        // Classes d and e never occur but are predicted, class c occurs and is never predicted. The second class never occurs,
-        // the last one does.
-        let classes = [[0, 3, 6, 1, 4], [0, 6, 3, 2, 4]];
-        let [a, b, c, d, e] = classes[draw.whole(0, 1)];
+        // Classes d and e never occur but are predicted, class c occurs and is never predicted, class f is never predicted
+        // correctly. The second class never occurs, the last one does.
+        let classes = [[0, 3, 6, 1, 4, 5], [0, 6, 3, 2, 4, 5]];
+        let [a, b, c, d, e, f] = classes[draw.whole(0, 1)];
         let mut pairs = vec![
             (a, a),
             (a, a),
@@ -30,6 +31,9 @@ impl Predictions {
             (c, a),
             (a, b),
             (a, d),
+            (f, a),
+            (f, b),
+            (b, f),
         ];
         let (more, wrong) = (draw.whole(2, 5), draw.whole(1, 3));
         pairs.extend(std::iter::repeat_n((a, a), more));
@@ -71,7 +75,20 @@ pub fn has_true_classes_in_rows(answer: &Lesson04) -> Verdict {
     let expected = (0..CLASSES * CLASSES).map(|i| of(i / CLASSES, i % CLASSES));
     let table = |numbers: Vec<f64>| Values::tensor(numbers, &[CLASSES, CLASSES], "integer");
     let got = confusion.concat().into_iter().map(|v| v as f64).collect();
-    p.case.close("confusion", table(got), table(expected.collect()))
+    p.case.close("confusion", table(got), table(expected.collect()))?;
+    // The last two classes of nine do not occur in either list.
+    let classes = CLASSES + 2;
+    let case = given(format!(
+        "truth {:?}, named {:?}, {classes} classes",
+        p.truth, p.named
+    ));
+    let confusion = (answer.scores)(&p.truth, &p.named, classes).confusion;
+    let lengths: Vec<usize> = confusion.iter().map(Vec::len).collect();
+    case.close(
+        "lengths of the rows of confusion",
+        &lengths,
+        &vec![classes; classes],
+    )
 }
 
 pub fn accuracy_is_the_share_of_correct_predictions(answer: &Lesson04) -> Verdict {

@@ -32,7 +32,8 @@ fn check(answer: &Lesson04, numbers: (usize, usize, usize), tries: &[usize], fit
     let input = format!("start {start}, least {least}, {room} clouds fit");
     let case = given(&input);
     let (mut tried, found) = search(answer, numbers, &Failure::OutOfMemory);
-    tried.truncate(tries.len() + 4);
+    // What follows one attempt too many depends on how the mistake is written.
+    tried.truncate(tries.len() + 1);
     case.close("batches tried", &tried, &tries.to_vec())?;
     same(&input, &found, &fits.ok_or(Failure::OutOfMemory))
 }

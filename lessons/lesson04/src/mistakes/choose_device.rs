@@ -25,6 +25,12 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     choice!(opens_the_named_device, "The number after the colon is ignored.", number: |_| Some(0)),
     wrong!("4.1", opens_the_named_device, "The result has the number N, but another device was opened: call `open(N)`.",
         choose_device: |name, open| chosen(name, &mut |_| open(0), CHOICE)),
+    wrong!("4.1", opens_the_named_device, "The named device is not opened: call `open(N)`.", choose_device: |name, open| match name {
+        "auto" => chosen(name, open, CHOICE),
+        _ => chosen(name, &mut |_| Ok(()), CHOICE),
+    }),
+    choice!(opens_the_named_device, "The number is refused by its count of digits: leading zeros are allowed, only its value must fit a usize.",
+        number: |digits| (CHOICE.number)(digits).filter(|_| digits.len() < 20)),
     wrong!("4.1", opens_the_named_device, "`cuda` alone is an error; it means device 0.", choose_device: |name, open| match name {
         "cuda" => Err((CHOICE.unknown)(name)),
         _ => chosen(name, open, CHOICE),
@@ -58,6 +64,11 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         }
         choice
     }),
+    wrong!("4.1", auto_falls_back_with_a_reason, "`auto` falls back with a reason of its own; `reason` is the text that `open` returned.",
+    choose_device: |name, open| {
+        let choice = chosen(name, open, CHOICE)?;
+        Ok(Settled { reason: choice.reason.map(|_| "no CUDA device".into()), ..choice })
+    }),
     wrong!("4.1", auto_falls_back_with_a_reason, "`auto` tries further devices; it means device 0 or the CPU.",
     choose_device: |name, open| match name {
         "auto" => match (0..8).find(|&n| open(n).is_ok()) {
@@ -78,11 +89,32 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         "cuda" => open(0).map(|()| Settled { cuda: Some(0), reason: None }).map_err(|why| format!("cuda does not open: {why}")),
         _ => chosen(name, open, CHOICE),
     }),
+    choice!(never_falls_back_from_a_named_device, "A number above 4294967295 is refused: it fits a usize.",
+        number: |digits| (CHOICE.number)(digits).filter(|&n| u32::try_from(n).is_ok())),
+    wrong!("4.1", rejects_unknown_names, "`trim_start_matches` also accepts a name without the prefix, or with two: use `strip_prefix`.",
+    choose_device: |name, open| match name {
+        "cpu" | "cuda" | "auto" => chosen(name, open, CHOICE),
+        _ if name.ends_with(':') => chosen(name, open, CHOICE),
+        _ => {
+            let digits = name.trim_start_matches("cuda:");
+            let known = (CHOICE.number)(digits).map(|_| format!("cuda:{digits}"));
+            chosen(known.as_deref().unwrap_or(name), open, CHOICE)
+        }
+    }),
+    choice!(rejects_unknown_names, "Spaces around N are trimmed: `cuda: 1` is no valid name.", number: |digits| (CHOICE.number)(digits.trim())),
+    choice!(rejects_unknown_names, "A number that does not fit a usize wraps around; it is an unknown name. `parse` fails on it.",
+        number: |digits| (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| digits.bytes().fold(0usize, |n, b| n.wrapping_mul(10).wrapping_add(usize::from(b - b'0'))))),
+    wrong!("4.1", rejects_unknown_names, "For a number that does not fit a usize, the error is that of `parse`: it is an unknown name like any other.",
+    choose_device: |name, open| match name.strip_prefix("cuda:").map(str::parse::<usize>) {
+        Some(Err(why)) if name.ends_with(|c: char| c.is_ascii_digit()) && name[5..].bytes().all(|b| b.is_ascii_digit()) => Err(why.to_string()),
+        _ => chosen(name, open, CHOICE),
+    }),
     choice!(rejects_unknown_names, "`parse` accepts a sign as well: accept only digits.", number: |digits| digits.parse().ok()),
     choice!(rejects_unknown_names, "A text that is no number becomes device 0; it is an unknown name.", number: |digits| digits.parse().ok().or(Some(0))),
     choice!(rejects_unknown_names, "`parse` fails on a text that is no number, and `unwrap` panics: return the error of an unknown name.",
         number: |digits| Some(digits.parse().expect("called `Result::unwrap()` on an `Err` value"))),
-    choice!(rejects_unknown_names, "`cuda:` has no digit: `all` is true for an empty text. It is an unknown name.",
+    choice!(rejects_unknown_names, "`cuda:` has no digit, so it is an unknown name; `all` is true for an empty text.",
         number: |digits| if digits.is_empty() { Some(0) } else { (CHOICE.number)(digits) }),
     choice!(rejects_unknown_names, "`cuda:` has no digit: `all` is true for an empty text, and `parse` fails. It is an unknown name.",
         number: |digits| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().expect("called `Result::unwrap()` on an `Err` value"))),

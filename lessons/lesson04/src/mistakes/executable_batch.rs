@@ -12,6 +12,56 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     }),
     wrong!("4.8", halves_the_batch_after_each_failure, "The batch is reduced by one cloud each time: from 512 down, that takes hours.",
         executable_batch: |start, least, attempt| sought(start, least, attempt, |n| n - 1, starved)),
+    wrong!("4.8", halves_the_batch_after_each_failure, "The batch is reduced by a quarter each time; halve it.",
+        executable_batch: |start, least, attempt| sought(start, least, attempt, |n| n * 3 / 4, starved)),
+    wrong!("4.8", halves_the_batch_after_each_failure, "These are start/2, start/4, start/6, …; halve each time.", executable_batch: |start, least, attempt| {
+        for batch in (0..).map(|k| start / (2 * k).max(1)).take_while(|&n| n >= least.max(1)) {
+            match attempt(batch) {
+                Err(Failure::OutOfMemory) => {}
+                other => return other.map(|()| batch),
+            }
+        }
+        Err(Failure::OutOfMemory)
+    }),
+    wrong!("4.8", stops_at_the_first_success, "Larger batches are tried after the first success, which is the result.", executable_batch: |start, least, attempt| {
+        let mut batch = (REFERENCE.executable_batch)(start, least, attempt)?;
+        let mut failed = (2 * batch + 1).min(if batch == start { batch } else { start });
+        while failed > batch + 1 {
+            let middle = batch.midpoint(failed);
+            match attempt(middle) {
+                Ok(()) => batch = middle,
+                Err(_) => failed = middle,
+            }
+        }
+        Ok(batch)
+    }),
+    wrong!("4.8", stops_at_the_first_success, "Each batch that fails is tried twice; keep the result of the first attempt.",
+        executable_batch: |start, least, attempt| (REFERENCE.executable_batch)(start, least, &mut |n| attempt(n).or_else(|_| attempt(n)))),
+    wrong!("4.8", stops_at_the_first_success, "Each batch that fails is tried twice; keep the result of the first attempt.",
+    executable_batch: |start, least, attempt| (REFERENCE.executable_batch)(start, least, &mut |n| match attempt(n) {
+        Err(Failure::OutOfMemory) => attempt(n),
+        other => other,
+    })),
+    wrong!("4.8", returns_other_failures_at_once, "After another failure, the same batch is tried again; return the failure at once.",
+    executable_batch: |start, least, attempt| (REFERENCE.executable_batch)(start, least, &mut |n| match attempt(n) {
+        Err(Failure::Other(_)) => attempt(n),
+        other => other,
+    })),
+    wrong!("4.8", stops_at_the_first_success, "The smallest batch is tried first; begin with `start`.", executable_batch: |start, least, attempt| {
+        let mut sizes: Vec<usize> = std::iter::successors(Some(start), |n| Some(n / 2)).take_while(|&n| n >= least.max(1)).collect();
+        sizes.reverse();
+        let mut best = None;
+        for batch in sizes {
+            match attempt(batch) {
+                Ok(()) => best = Some(batch),
+                Err(Failure::OutOfMemory) => break,
+                Err(other) => return Err(other),
+            }
+        }
+        best.ok_or(Failure::OutOfMemory)
+    }),
+    wrong!("4.8", tries_no_batch_below_the_least, "A start below `least` is raised to it; no batch is left, and the result is `Failure::OutOfMemory`.",
+        executable_batch: |start, least, attempt| (REFERENCE.executable_batch)(start.max(least), least, attempt)),
     wrong!("4.8", halves_the_batch_after_each_failure, "Half is rounded up; round it down.",
         executable_batch: |start, least, attempt| sought(start, least, attempt, |n| if n > 1 { n.div_ceil(2) } else { 0 }, starved)),
     wrong!("4.8", halves_the_batch_after_each_failure, "The batch is reduced by a tenth each time; halve it.",

@@ -13,6 +13,12 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     bytes!(counts_the_bytes_of_parameters, "The gradients are missing.", gradient: |_| 0),
     bytes!(counts_the_bytes_of_parameters, "The optimizer state is missing.", optimizer: |_| 0),
     bytes!(counts_the_bytes_of_parameters, "The master copies of mixed precision are missing.", weight: |weight, _| weight),
+    wrong!("4.6", counts_the_bytes_of_parameters, "The master copies are counted with the optimizer; they belong to `parameters`.", largest_batch: |s, b| {
+        let mut s = s.clone();
+        s.each.optimizer += s.each.master;
+        s.each.master = 0;
+        filled(&s, b, BYTES)
+    }),
     bytes!(counts_the_bytes_of_parameters, "Of weight and master copy only the larger is counted; a step has both.", weight: |weight, master| weight.max(master)),
     bytes!(counts_the_bytes_of_parameters, "The optimizer takes 8 bytes per parameter only with Adam in fp32; use `step.each.optimizer`.", optimizer: |_| 8),
     bytes!(counts_the_bytes_of_parameters, "Weights are taken to have 4 bytes; use `step.each`.", weight: |_, master| 4 + master, gradient: |_| 4),
@@ -29,9 +35,9 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     bytes!(counts_backward_memory_of_the_widest_layer_once, "The memory of the backward pass is missing.", passing: |_| 0),
     bytes!(counts_backward_memory_of_the_widest_layer_once, "The backward memory is that of the last layer; take the layer with the greatest rows × passing.",
         passing: |layers| layers.last().map_or(0, |l| l.rows * l.passing)),
-    bytes!(counts_backward_memory_of_the_widest_layer_once, "The backward memory is that of one layer, the first or the one with most rows; take the layer with the greatest rows × passing.",
+    bytes!(counts_backward_memory_of_the_widest_layer_once, "The backward memory is that of the first layer, or of the one that has most rows or keeps most; take the greatest rows × passing.",
         passing: |layers| layers.first().map_or(0, |l| l.rows * l.passing)),
-    bytes!(counts_backward_memory_of_the_widest_layer_once, "The backward memory is that of one layer, the first or the one with most rows; take the layer with the greatest rows × passing.",
+    bytes!(counts_backward_memory_of_the_widest_layer_once, "The backward memory is that of the first layer, or of the one that has most rows or keeps most; take the greatest rows × passing.",
         passing: |layers| layers.iter().max_by_key(|l| l.rows).map_or(0, |l| l.rows * l.passing)),
     bytes!(counts_backward_memory_of_the_widest_layer_once, "The backward memory is that of the layer with the widest row; take the greatest rows × passing.",
         passing: |layers| layers.iter().max_by_key(|l| l.passing).map_or(0, |l| l.rows * l.passing)),
@@ -46,6 +52,24 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         let batch = room / (BYTES.kept)(&s.layers);
         let (_, bytes) = filled(s, u64::MAX / 4, Bytes { reported: |_| 1, ..BYTES })?;
         (batch >= 2).then_some((batch, StepBytes { activations: batch * bytes.activations, passing, ..bytes }))
+    }),
+    bytes!(counts_backward_memory_of_the_widest_layer_once, "A layer that keeps nothing is left out; it may be the one that needs most in passing.",
+        passing: |layers| layers.iter().filter(|l| l.kept > 0).map(|l| l.rows * l.passing).max().unwrap_or(0)),
+    bytes!(counts_backward_memory_of_the_widest_layer_once, "The most rows are multiplied by the most bytes, which may be those of another layer: take the greatest product.",
+    passing: |layers| {
+        let most = |of: fn(&LayerSize) -> u64| layers.iter().map(of).max().unwrap_or(0);
+        most(|l| l.rows) * most(|l| l.passing)
+    }),
+    bytes!(fills_the_budget, "A step that needs exactly `budget` bytes is refused; it fits.", fill: |room, each| room.saturating_sub(1) / each),
+    bytes!(counts_bytes_exactly, "The batch is computed in floating point, which is not exact for large numbers: use integers.",
+        fill: |room, each| (room as f64 / each as f64) as u64),
+    wrong!("4.6", counts_bytes_exactly, "The bytes of the parameters are counted in 32 bits, which overflow: use u64.", largest_batch: |s, b| {
+        let narrow = |bytes: u32| u64::from((s.parameters as u32).wrapping_mul(bytes));
+        let (parameters, gradients, optimizer) =
+            (narrow(s.each.weight + s.each.master), narrow(s.each.gradient), narrow(s.each.optimizer));
+        let none = StepSize { parameters: 0, ..s.clone() };
+        let room = b.checked_sub(parameters + gradients + optimizer)?;
+        filled(&none, room, BYTES).map(|(n, bytes)| (n, StepBytes { parameters, gradients, optimizer, ..bytes }))
     }),
     bytes!(fills_the_budget, "The number of clouds is rounded up: the last one does not fit.", fill: |room, each| room.div_ceil(each)),
     bytes!(fills_the_budget, "The batch is rounded down to an even number; any number of clouds is allowed.", fill: |room, each| room / each / 2 * 2),

@@ -53,6 +53,36 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     ),
     averaging!(
         weights_steps_by_their_clouds,
+        "All steps are taken to have as many clouds as one of them; divide by the sum of their clouds.",
+        |losses, clouds| losses.iter().zip(clouds).map(|(l, &n)| l * n as f64).sum::<f64>()
+            / (losses.len() as f64 * clouds[0] as f64)
+    ),
+    averaging!(
+        weights_steps_by_their_clouds,
+        "The sum of clouds·loss is divided by the clouds of the last step; divide by those of all steps.",
+        |losses, clouds| losses.iter().zip(clouds).map(|(l, &n)| l * n as f64).sum::<f64>()
+            / clouds[clouds.len() - 1] as f64
+    ),
+    averaging!(
+        weights_steps_by_their_clouds,
+        "Losses that are NaN are left out: a run that diverges would look well.",
+        |losses, clouds| {
+            let pairs = losses.iter().zip(clouds).filter(|(l, _)| l.is_finite());
+            let (sum, all) = pairs.fold((0.0, 0), |(sum, all), (l, &n)| (sum + l * n as f64, all + n));
+            sum / all.max(1) as f64
+        }
+    ),
+    averaging!(
+        never_waits_between_steps,
+        "Steps with fewer clouds than the first are left out; every step counts.",
+        |losses, clouds| {
+            let pairs = losses.iter().zip(clouds).filter(|(_, n)| **n >= clouds[0]);
+            let (sum, all) = pairs.fold((0.0, 0), |(sum, all), (l, &n)| (sum + l * n as f64, all + n));
+            sum / all as f64
+        }
+    ),
+    averaging!(
+        weights_steps_by_their_clouds,
         "The losses are added without their clouds, then divided by the clouds.",
         |losses, clouds| losses.iter().sum::<f64>() / clouds.iter().sum::<u64>() as f64
     ),
@@ -168,6 +198,18 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     }),
     wrong!("4.5", returns_an_error_at_once, "A step that fails is skipped; return its error.", mean_loss: |steps| {
         (REFERENCE.mean_loss)(&mut steps.filter(Result::is_ok))
+    }),
+    wrong!("4.5", returns_an_error_at_once, "The error of the step is replaced by another; return it as it is (`?`).", mean_loss: |steps| {
+        (REFERENCE.mean_loss)(steps).map_err(|_| candle_core::Error::Msg("a step failed".into()))
+    }),
+    wrong!("4.5", returns_an_error_at_once, "The next step is taken before the error of the last one is returned.", mean_loss: |steps| {
+        let mut steps = steps.peekable();
+        let mut ahead = std::iter::from_fn(move || {
+            let step = steps.next();
+            steps.peek();
+            step
+        });
+        (REFERENCE.mean_loss)(&mut ahead)
     }),
     wrong!("4.5", returns_an_error_at_once, "Further steps are taken after a step that failed.", mean_loss: |steps| {
         let all: Vec<_> = steps.collect();

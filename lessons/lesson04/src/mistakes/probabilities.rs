@@ -53,6 +53,15 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         let up = logits(model, points)?;
         careless(&up.broadcast_sub(&up.max_keepdim(0)?)?)
     }),
+    wrong!("4.3", returns_probabilities_of_each_cloud, "Each logit is divided by the row's sum of logits: take `exp` first.",
+    probabilities: |model, points| {
+        let up = logits(model, points)?;
+        Ok(up.broadcast_div(&up.sum_keepdim(1)?)?)
+    }),
+    wrong!("4.3", returns_probabilities_of_each_cloud, "The softmax is taken twice.",
+        probabilities: |model, points| softmax(&softmax(&logits(model, points)?, 1)?, 1)),
+    wrong!("4.3", stays_exact_for_large_logits, "The logits are clamped, so that larger ones become equal: subtract the greatest logit of the row instead.",
+        probabilities: |model, points| careless(&logits(model, points)?.clamp(-80.0, 80.0)?)),
     wrong!("4.3", does_not_depend_on_the_batch, "The result for one cloud lost its first axis; it should be [1, classes].",
         probabilities: |model, points| Ok(softmax(&logits(model, points)?, 1)?.squeeze(0)?)),
     wrong!("4.3", stays_exact_for_large_logits, "The maximum of the whole batch is subtracted; a row with smaller logits becomes 0/0. Subtract the maximum of each row.",

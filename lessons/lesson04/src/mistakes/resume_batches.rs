@@ -20,6 +20,18 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     resuming!(restores_the_optimizer, "The optimizer's step count restarts at 0, so that Adam's bias correction is wrong.",
         fresh: |name| name == "step"),
     resuming!(restores_the_optimizer, "Adam's means of squares are not restored.", fresh: |name| name.starts_with("exp_avg_sq")),
+    resuming!(restores_the_optimizer, "Adam's means are not restored, only its step count.", fresh: |name| name != "step"),
+    wrong!("4.7", restores_weights, "Nothing is restored if the epoch is completed; the next epoch needs these tensors.", resume_batches: |s, m, o, r, n| {
+        if s.batch >= r.len() / n { Ok(Vec::new()) } else { (REFERENCE.resume_batches)(s, m, o, r, n) }
+    }),
+    resuming!(returns_the_rest_of_the_epoch, "`epoch_order` is called with seed and epoch swapped.",
+        at: |s| (s.seed as usize, s.batch), seed: |s| s.epoch as u64),
+    resuming!(returns_the_rest_of_the_epoch, "The records are not in the order of the epoch, but as they are listed.", order: |_, n| (0..n).collect()),
+    resuming!(returns_the_rest_of_the_epoch, "The order is used the wrong way round: the record at its place i is `records[order[i]]`.", order: |order, n| {
+        let mut inverse = vec![0; n];
+        order.iter().enumerate().for_each(|(i, &o)| inverse[o] = i);
+        inverse
+    }),
     resuming!(returns_the_rest_of_the_epoch, "The epoch starts again: some clouds are seen twice.", at: |s| (s.epoch, 0)),
     resuming!(returns_the_rest_of_the_epoch, "One batch too many is skipped.", at: |s| (s.epoch, s.batch + 1)),
     resuming!(returns_the_rest_of_the_epoch, "The order is that of epoch 0; each epoch has its own.", at: |s| (0, s.batch)),
@@ -47,12 +59,14 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         let wanted = s.batch > 0;
         resumed(s, (m, o), (r, n), Resuming { tensors: if wanted { |_| true } else { |_| false }, optimizer: wanted, ..RESUMING })
     }),
-    resuming!(returns_errors_of_other_tensors, "The error of `from_map` or `load_state` is ignored: the run would go on with other weights.", forgives: true),
+    resuming!(returns_errors_of_other_tensors, "The error of `from_map` or `load_state` is ignored: the run would go on with other weights.", forgives: (true, true)),
+    resuming!(returns_errors_of_other_tensors, "The error of `load_state` is ignored: the run would go on without the optimizer's state.", forgives: (false, true)),
     resuming!(drops_an_incomplete_batch, "The last batch is kept although it is not full.", drop_last: false),
     resuming!(drops_an_incomplete_batch, "The completed records were left out before `batches` divided the rest: it keeps an incomplete batch if that is the only one.",
-    left: |all, done| match all.len() == done {
-        true => vec![vec![0]],
-        false => all.into_iter().skip(done).collect(),
+    drop_last: false, left: |all, done| {
+        let size = all.first().map_or(1, Vec::len);
+        let rest: Vec<usize> = all.into_iter().skip(done).flatten().collect();
+        batches(&rest, size, true)
     }),
     resuming!(drops_an_incomplete_batch, "The last batch is filled up with records that were seen before; drop it.", drop_last: false,
     left: |mut all, done| {

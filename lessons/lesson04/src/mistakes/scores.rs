@@ -23,6 +23,29 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         scores: |t, n, c| scored((t, n, c), |v| Some(recall(v).unwrap_or(0.0)), f1, 0.0)),
     wrong!("4.4", averages_recall_over_classes_that_occur, "Correct predictions are divided by all predictions of the class: that is precision. Recall divides by the clouds of the class.",
         scores: |t, n, c| scored((t, n, c), |&[_, named, hits]| (named > 0.0).then(|| hits / named), f1, 0.0)),
+    wrong!("4.4", averages_recall_over_classes_that_occur, "Correct predictions are divided by all predictions of the class: that is precision. Recall divides by the clouds of the class.",
+        scores: |t, n, c| scored((t, n, c), |&[row, named, hits]| (row > 0.0).then(|| hits / named.max(1.0)), f1, 0.0)),
+    wrong!("4.4", averages_recall_over_classes_that_occur, "A class that does not occur counts as 1; exclude it.",
+        scores: |t, n, c| scored((t, n, c), |v| Some(recall(v).unwrap_or(1.0)), |v| Some(f1(v).unwrap_or(1.0)), 0.0)),
+    wrong!("4.4", averages_recall_over_classes_that_occur, "A class that occurs but has no correct prediction is left out; its recall is 0.",
+        scores: |t, n, c| scored((t, n, c), |v| recall(v).filter(|&r| r > 0.0), f1, 0.0)),
+    wrong!("4.4", averages_recall_over_classes_that_occur, "The recalls are divided by the number of predicted classes; divide by the number of classes that occur.",
+    scores: |t, n, c| {
+        let s = (REFERENCE.scores)(t, n, c);
+        let of = |fits: &dyn Fn(u32) -> bool| (0..c as u32).filter(|&c| fits(c)).count().max(1) as f64;
+        let sum = s.balanced_accuracy * of(&|c| t.contains(&c));
+        Scores { balanced_accuracy: sum / of(&|c| n.contains(&c)), ..s }
+    }),
+    wrong!("4.4", has_true_classes_in_rows, "The matrix ends at the greatest class in the lists; it has `classes` rows of `classes`.",
+    scores: |t, n, _| {
+        let classes = t.iter().chain(n).max().map_or(0, |&c| c as usize + 1);
+        (REFERENCE.scores)(t, n, classes)
+    }),
+    wrong!("4.4", has_true_classes_in_rows, "The matrix ends at the greatest class in the lists; it has `classes` rows of `classes`.",
+    scores: |t, n, c| {
+        let classes = t.iter().chain(n).max().map_or(c, |&c| c as usize + 1);
+        (REFERENCE.scores)(t, n, classes)
+    }),
     wrong!("4.4", averages_recall_over_classes_that_occur, "This is the plain accuracy; the balanced accuracy is a mean over the classes.",
     scores: |t, n, c| {
         let s = (REFERENCE.scores)(t, n, c);
@@ -32,11 +55,15 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         scores: |t, n, c| scored((t, n, c), recall, |&[r, named, h]| (named > 0.0).then(|| 2.0 * h / (r + named)), 0.0)),
     wrong!("4.4", averages_f1_over_classes_that_occur, "A class that occurs but has no correct prediction is left out; its F1 is 0.",
         scores: |t, n, c| scored((t, n, c), recall, |v| f1(v).filter(|&f| f > 0.0), 0.0)),
+    wrong!("4.4", averages_f1_over_classes_that_occur, "A class that occurs but is never predicted is left out; its F1 is 0.",
+        scores: |t, n, c| scored((t, n, c), recall, |v| f1(v).filter(|_| v[1] > 0.0), 0.0)),
+    wrong!("4.4", averages_f1_over_classes_that_occur, "correct/(clouds + predictions − correct) is intersection over union, not F1.",
+        scores: |t, n, c| scored((t, n, c), recall, |&[r, named, h]| (r > 0.0).then(|| h / (r + named - h)), 0.0)),
     wrong!("4.4", averages_f1_over_classes_that_occur, "A class that was predicted but does not occur counts with an F1 of 0; exclude it.",
         scores: |t, n, c| scored((t, n, c), recall, |&[r, named, h]| (r + named > 0.0).then(|| 2.0 * h / (r + named)), 0.0)),
     wrong!("4.4", averages_f1_over_classes_that_occur, "A class that does not occur counts with an F1 of 0; exclude it.",
         scores: |t, n, c| scored((t, n, c), recall, |v| Some(f1(v).unwrap_or(0.0)), 0.0)),
-    wrong!("4.4", averages_f1_over_classes_that_occur, "F1 from precision and recall is 0/0 for a class that was never predicted: use the formula in the comment.",
+    wrong!("4.4", averages_f1_over_classes_that_occur, "F1 from precision and recall is 0/0 for a class without a correct prediction: use the formula in the comment.",
         scores: |t, n, c| scored((t, n, c), recall, |&[r, named, h]| (r > 0.0).then(|| {
             let (p, r) = (h / named, h / r);
             2.0 * p * r / (p + r)
@@ -108,6 +135,27 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
             balanced_accuracy: f64::from(s.balanced_accuracy as f32),
             macro_f1: f64::from(s.macro_f1 as f32),
             ..s
+        }
+    ),
+    scoring!(
+        accuracy_is_the_share_of_correct_predictions,
+        "A division of integers is 0, unless all are correct: divide in f64.",
+        |s| Scores {
+            accuracy: s.accuracy.floor(),
+            ..s
+        }
+    ),
+    scoring!(
+        accuracy_is_the_share_of_correct_predictions,
+        "The scores are rounded; return them as they are.",
+        |s| {
+            let rounded = |score: f64| (score * 1000.0).round() / 1000.0;
+            Scores {
+                accuracy: rounded(s.accuracy),
+                balanced_accuracy: rounded(s.balanced_accuracy),
+                macro_f1: rounded(s.macro_f1),
+                ..s
+            }
         }
     ),
     scoring!(

@@ -16,6 +16,8 @@ pub struct Adding {
     pub all_below: bool,
     /// Nothing is subtracted.
     pub inclusive: bool,
+    /// A span is not subtracted from a parent of its name.
+    pub keeps_same: bool,
     /// Within which spans of its name a span adds nothing to the total.
     pub again: Again,
     /// A span within another of its name is no call.
@@ -79,6 +81,7 @@ pub const ADDING: Adding = Adding {
     sorted: Sorted::Right,
     all_below: false,
     inclusive: false,
+    keeps_same: false,
     again: Again::Within,
     outer_calls: false,
     outer_own: false,
@@ -127,7 +130,9 @@ pub fn added(spans: &[Span], how: Adding) -> Vec<Total> {
     for &i in order.iter().rev() {
         let Some(parent) = parents[i] else { continue };
         let deeper = if how.all_below { below[i] } else { 0 };
-        below[parent] += kept[i].duration() + deeper;
+        if !(how.keeps_same && kept[i].name == kept[parent].name) {
+            below[parent] += kept[i].duration() + deeper;
+        }
     }
     let mut by_name: HashMap<(&str, usize), Total> = HashMap::new();
     for (i, span) in kept.iter().enumerate() {

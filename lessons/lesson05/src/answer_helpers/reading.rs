@@ -22,8 +22,14 @@ pub struct Reading {
     pub percent: &'static str,
     /// Which lines begin a table although a table is being read.
     pub anew: Anew,
-    /// A short line does not end a table.
-    pub goes_on: bool,
+    /// A line of fewer cells ends a table.
+    pub ends_below: usize,
+    /// The columns of the first table are those of all tables, of one tool or of both.
+    pub first_columns: (bool, bool),
+    /// Times of (nsys, nvprof) that are not whole numbers are not read.
+    pub whole: (bool, bool),
+    /// Which rows belong to the host, by their type and name.
+    pub of_host: fn(&str, &str) -> bool,
     /// The first line must begin a table.
     pub first_line: bool,
     /// Only the first table is read.
@@ -60,7 +66,10 @@ pub const READING: Reading = Reading {
     names: &["Operation", "Name"],
     percent: "Time(%)",
     anew: Anew::All,
-    goes_on: false,
+    ends_below: 3,
+    first_columns: (false, false),
+    whole: (false, false),
+    of_host: |kind, _| kind != "GPU activities",
     first_line: false,
     first: false,
     time: None,
@@ -97,7 +106,7 @@ pub fn shared(cells: &[Vec<String>], how: Reading) -> Option<f64> {
             if times {
                 tables.push(Vec::new());
             }
-        } else if line.len() < 3 && !how.goes_on {
+        } else if line.len() < how.ends_below {
             within = false;
         }
         if let (true, Some(table)) = (within, tables.last_mut()) {
@@ -107,14 +116,19 @@ pub fn shared(cells: &[Vec<String>], how: Reading) -> Option<f64> {
     if how.first {
         tables.truncate(1);
     }
-    let mut unit_before = None;
-    let read = |table: &Vec<&Vec<String>>| table_read(table, how, &mut unit_before);
+    let (mut unit_before, mut columns) = (None, None);
+    let read = |table: &Vec<&Vec<String>>| table_read(table, how, &mut unit_before, &mut columns);
     let sums = tables.iter().map(read);
     (how.result)(&sums.collect::<Option<Vec<_>>>()?)
 }
 
 /// The times of copies and of everything in a table.
-fn table_read(table: &[&Vec<String>], how: Reading, unit_before: &mut Option<f64>) -> Option<(f64, f64)> {
+fn table_read(
+    table: &[&Vec<String>],
+    how: Reading,
+    unit_before: &mut Option<f64>,
+    columns: &mut Option<(usize, usize)>,
+) -> Option<(f64, f64)> {
     let head = table[0];
     let find = |names: &[&str]| head.iter().position(|c| names.contains(&c.as_str()));
     let of_nsys = find(&["Total Time (ns)"]);
@@ -127,6 +141,20 @@ fn table_read(table: &[&Vec<String>], how: Reading, unit_before: &mut Option<f64
             how.names.iter().find_map(|name| find(&[name]))?,
         ),
     };
+    let (of_first, last) = (
+        if of_nsys.is_some() {
+            how.first_columns.0
+        } else {
+            how.first_columns.1
+        },
+        head.len() - 1,
+    );
+    let (time, name) = if of_first {
+        *columns.get_or_insert((time, name))
+    } else {
+        (time, name)
+    };
+    let (time, name) = (time.min(last), name.min(last));
     let unit = match (of_nsys, table.get(1)) {
         (Some(_), _) | (_, None) => 1.0,
         (None, Some(units)) if how.any_unit => {
@@ -146,14 +174,24 @@ fn table_read(table: &[&Vec<String>], how: Reading, unit_before: &mut Option<f64
     let time = how.time.map_or(Some(time), find)?;
     let (mut copies, mut all) = (0.0, 0.0);
     for row in table.iter().skip(skipped) {
-        let of_host = kind.is_some_and(|k| row.get(k).is_some_and(|kind| kind != "GPU activities"));
         let (Some(cell), Some(name)) = (row.get(time), row.get(name)) else {
             continue;
         };
+        let of_host = kind.is_some_and(|k| row.get(k).is_some_and(|kind| (how.of_host)(kind, name)));
         if (of_host && !how.host) || !(how.is_busy)(name) {
             continue;
         }
-        let ns = cell.parse::<f64>().unwrap_or(0.0) * unit;
+        let whole = if of_nsys.is_some() {
+            how.whole.0
+        } else {
+            how.whole.1
+        };
+        let number = if whole {
+            cell.parse::<u64>().ok().map(|n| n as f64)
+        } else {
+            cell.parse().ok()
+        };
+        let ns = number.unwrap_or(0.0) * unit;
         all += ns;
         copies += if (how.is_copy)(name) { ns } else { 0.0 };
     }

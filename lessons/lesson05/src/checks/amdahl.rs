@@ -96,7 +96,7 @@ pub fn is_none_at_the_limit_and_above(answer: &Lesson05) -> Verdict {
         (0.75, 4.0),
         (share, 9.0 * at),
         (0.0, 1.5),
-        (0.6, f64::INFINITY),
+        (0.6, 1e300),
     ];
     check(answer, &cases.map(|(share, wanted)| needed(share, wanted, None)))
 }
@@ -111,12 +111,31 @@ pub fn is_none_at_a_rounded_limit(answer: &Lesson05) -> Verdict {
         (0.95, 20.0),
         (share, at),
         (0.99, 100.0),
+        (0.9999, 1e4),
+        (0.99999, 1e5),
+        // Half of one part in 10⁹ below it.
+        (0.5, 2.0 - 1e-9),
     ];
     check(answer, &cases.map(|(share, wanted)| needed(share, wanted, None)))?;
     // One part in 1000 below it, there is a factor.
     let wanted = 0.999 * at;
     let factor = share / (1.0 / wanted - (1.0 - share));
-    check(answer, &[needed(share, wanted, Some(factor))])
+    check(answer, &[needed(share, wanted, Some(factor))])?;
+    // One part in 10⁷ below it as well. The formula leaves 8 digits of it, of which 6 are compared.
+    let (share, wanted) = (0.5, 2.0 - 2e-7);
+    let input = format!("share {share}, wanted {wanted}");
+    given(&input);
+    let factor = 0.5 / (1.0 / wanted - 0.5);
+    match (answer.amdahl)(share, wanted).needed {
+        Some(got) if (got - factor).abs() <= 1e-6 * factor => Ok(()),
+        Some(got) => refuse(input, "needed", apart(factor, got), vec![got]),
+        None => refuse(
+            input,
+            "needed",
+            two("a speed-up of 10 million", "None"),
+            vec![f64::NAN],
+        ),
+    }
 }
 
 pub fn is_infinite_for_the_whole_run(answer: &Lesson05) -> Verdict {

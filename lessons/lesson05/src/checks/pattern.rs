@@ -142,6 +142,8 @@ fn lines(draw: &mut Draw) -> Vec<Line> {
         with(&[(Launch, 3), (Wait, 97)], &[(1, 0, 100)]),
         Some(Compute),
     );
+    // The device is busy, and the host does nothing that counts.
+    add(name, 100, with(&[(Other, 9)], &[(1, 5, 100)]), Some(Compute));
     // Kernels in the host's own lane, and none at all.
     add(
         name,
@@ -210,6 +212,13 @@ fn lines(draw: &mut Draw) -> Vec<Line> {
     let mut engine = host(&[(Wait, 45), (Load, 20)]);
     engine.push((Copy, 2, 10, 40));
     add(name, 100, engine, Some(Input));
+    // In the lane of the kernels, and for most of the time.
+    let mut stream = with(&[(Wait, 45), (Load, 20)], &[(1, 40, 65)]);
+    stream.push((Copy, 1, 10, 40));
+    add(name, 100, stream, Some(Input));
+    let mut long = host(&[(Wait, 70)]);
+    long.push((Copy, 2, 5, 95));
+    add(name, 100, long, Some(Input));
 
     let name = "sums_many_short_spans";
     // The longest span is not of the kind with the greatest sum; most time is of no kind that counts.
@@ -240,6 +249,11 @@ fn lines(draw: &mut Draw) -> Vec<Line> {
         (Load, 5),
     ];
     add(name, 100, with(&few, &[(1, 2, 60)]), Some(Synchronisation));
+
+    // Two threads at the same time: their times are summed.
+    let mut threads = host(&[(Wait, 50)]);
+    threads.extend([(Load, 1, 5, 40), (Load, 2, 10, 35)]);
+    add(name, 100, threads, Some(Input));
 
     let name = "is_compute_from_the_threshold_on";
     for (wall, busy, expected) in [

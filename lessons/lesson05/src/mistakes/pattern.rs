@@ -1,4 +1,4 @@
-use canopy::profile::{Kind, Pattern};
+use canopy::profile::{Kind, Pattern, Span};
 use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE, answer_helpers::*};
@@ -33,6 +33,15 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.3", recognises_each_pattern,
         "Kernels that run in lane 0 are not counted: the kind decides, not the lane.",
         name_pattern: |s, w| named(s, w, Naming { busy: |k| covered(&k.iter().filter(|k| k.2 != 0).copied().collect::<Vec<_>>()), ..NAMING })),
+    wrong!("5.3", recognises_each_pattern,
+        "If the host does nothing that counts, the result is None here; but kernels that cover 80 % of the time are enough.",
+        name_pattern: |s, w| named(s, w, NAMING).filter(|_| sum_of(s, |k| !matches!(k, Kind::Kernel | Kind::Other)) > 0)),
+    wrong!("5.3", counts_overlapping_kernels_once,
+        "Only the busiest stream is counted, and all of them together may cover more.",
+        name_pattern: |s, w| named(s, w, Naming { busy: |k| lanes(k).iter().map(|k| k.iter().map(|k| k.1 - k.0).sum()).max().unwrap_or(0), ..NAMING })),
+    wrong!("5.3", counts_overlapping_kernels_once,
+        "The kernels are sorted by their ends: a long one then comes after the short ones within it. Sort by start.",
+        name_pattern: |s, w| named(s, w, Naming { busy: by_ends, ..NAMING })),
     wrong!("5.3", counts_overlapping_kernels_once,
         "Overlapping kernels are summed: time with two kernels counts once.",
         name_pattern: |s, w| named(s, w, Naming { busy: |k| k.iter().map(|k| k.1 - k.0).sum(), ..NAMING })),
@@ -108,6 +117,24 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         let host = s.iter().filter(|s| s.lane == 0 || s.kind == Kind::Kernel);
         (REFERENCE.name_pattern)(&host.cloned().collect::<Vec<_>>(), w)
     }),
+    wrong!("5.3", adds_loading_and_copying,
+    "Spans in a lane that also has kernels are left out; the kind decides, not the lane.",
+    name_pattern: |s, w| {
+        let device = |lane: usize| s.iter().any(|s| s.lane == lane && s.kind == Kind::Kernel);
+        let host = s.iter().filter(|s| s.kind == Kind::Kernel || !device(s.lane));
+        (REFERENCE.name_pattern)(&host.cloned().collect::<Vec<_>>(), w)
+    }),
+    wrong!("5.3", adds_loading_and_copying,
+    "Copies count as busy time of the device; only kernels do.",
+    name_pattern: |s, w| {
+        let mut busy: Vec<_> = s.iter().filter(|s| matches!(s.kind, Kind::Kernel | Kind::Copy)).map(|s| (s.start, s.end, 0)).collect();
+        busy.sort_unstable();
+        if (NAMING.is_compute)(covered(&busy), w) { return Some(Pattern::Compute); }
+        (REFERENCE.name_pattern)(s, w)
+    }),
+    wrong!("5.3", sums_many_short_spans,
+    "Times of the host that overlap count once; only kernels do so, and the others are summed.",
+    name_pattern: |s, w| named(s, w, NAMING).map(|p| if p == Pattern::Compute { p } else { by_cover(s) })),
     wrong!("5.3", sums_many_short_spans,
         "The longest span decides; the sum of the spans of a kind should.",
         name_pattern: |s, w| named(s, w, Naming { time: |times| times.max().unwrap_or(0), ..NAMING })),
@@ -174,6 +201,32 @@ fn lanes(kernels: &[(u64, u64, usize)]) -> Vec<Vec<(u64, u64, usize)>> {
         by_lane.entry(kernel.2).or_default().push(kernel);
     }
     by_lane.into_values().collect()
+}
+
+/// Each kernel from the greatest end so far on, in the order of their ends.
+fn by_ends(kernels: &[(u64, u64, usize)]) -> u64 {
+    let mut sorted = kernels.to_vec();
+    sorted.sort_by_key(|k| k.1);
+    let mut reached = 0;
+    let mut sum = 0;
+    for (start, end, _) in sorted {
+        sum += end.saturating_sub(start.max(reached));
+        reached = end;
+    }
+    sum
+}
+
+/// The group whose spans cover the most.
+fn by_cover(spans: &[Span]) -> Pattern {
+    let mut best = (0, Pattern::Input);
+    for (kinds, pattern) in NAMING.groups {
+        let of = spans.iter().filter(|s| kinds.contains(&s.kind));
+        let time = covered(&of.map(|s| (s.start, s.end, 0)).collect::<Vec<_>>());
+        if let (true, Some(pattern)) = (time > best.0, pattern) {
+            best = (time, *pattern);
+        }
+    }
+    best.1
 }
 
 /// The length of the last piece of covered time.

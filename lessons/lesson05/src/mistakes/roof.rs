@@ -1,4 +1,4 @@
-use canopy::profile::Roof;
+use canopy::profile::{Machine, Roof};
 use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE, answer_helpers::*};
@@ -28,6 +28,15 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.6", counts_operations_and_bytes,
         "Each factor is read once, not once for each number of the result.",
         matmul_roof: |p, m| roof_by(p, m, |[a, b, c]| (2.0 * a * b * c, 2.0 * a * b * c + a * c), |i, r| i < r)),
+    wrong!("5.6", counts_operations_and_bytes,
+        "The right factor is read once, not again for each row of the left one.",
+        matmul_roof: |p, m| roof_by(p, m, |[a, b, c]| (2.0 * a * b * c, a * b + a * b * c + a * c), |i, r| i < r)),
+    wrong!("5.6", counts_operations_and_bytes,
+        "The left factor is read once, not again for each column of the right one.",
+        matmul_roof: |p, m| roof_by(p, m, |[a, b, c]| (2.0 * a * b * c, a * b * c + b * c + a * c), |i, r| i < r)),
+    wrong!("5.6", counts_operations_and_bytes,
+        "`width` is divided by 8; it is in bytes already.",
+        matmul_roof: |p, m| { let all = (REFERENCE.matmul_roof)(p, m); roof_of(all.flops, all.bytes / 8.0, m, |i, r| i < r) }),
     wrong!("5.6", counts_operations_and_bytes,
         "`bytes` counts numbers; each has `width` bytes.",
         matmul_roof: |p, m| { let all = (REFERENCE.matmul_roof)(p, m); roof_of(all.flops, all.bytes / p.width as f64, m, |i, r| i < r) }),
@@ -61,6 +70,12 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         let all = (REFERENCE.matmul_roof)(p, m);
         let wrapped = |n: f64| f64::from(n as u64 as u32);
         roof_of(wrapped(all.flops), wrapped(all.bytes), m, |i, r| i < r)
+    }),
+    wrong!("5.6", counts_large_products,
+    "The operations do not fit into 32 bits: convert the sizes to f64 before you multiply.",
+    matmul_roof: |p, m| {
+        let all = (REFERENCE.matmul_roof)(p, m);
+        roof_of(f64::from(all.flops as u64 as u32), all.bytes, m, |i, r| i < r)
     }),
     wrong!("5.6", counts_large_products,
     "The counts do not fit into 32 bits, and the multiplication overflows: convert the sizes to f64 before you multiply.",
@@ -123,6 +138,12 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.6", is_limited_by_memory_below_the_ridge,
         "`seconds` is inverted: it is operations divided by operations per second.",
         matmul_roof: |p, m| { let roof = (REFERENCE.matmul_roof)(p, m); Roof { seconds: 1.0 / roof.seconds, ..roof } }),
+    wrong!("5.6", is_limited_by_memory_below_the_ridge,
+        "The machine's numbers are multiplied by 10⁹; they are in FLOP and bytes per second already.",
+        matmul_roof: |p, m| (REFERENCE.matmul_roof)(p, &Machine { flops: m.flops * 1e9, bytes: m.bytes * 1e9 })),
+    wrong!("5.6", is_limited_by_memory_below_the_ridge,
+        "`memory_bound` is compared with a fixed intensity; the ridge is that of the machine.",
+        matmul_roof: |p, m| { let roof = (REFERENCE.matmul_roof)(p, m); Roof { memory_bound: roof.intensity < 10.0, ..roof } }),
     wrong!("5.6", is_limited_by_memory_below_the_ridge,
         "`memory_bound` is inverted: it is true if the intensity is below the ridge.",
         matmul_roof: |p, m| { let roof = (REFERENCE.matmul_roof)(p, m); Roof { memory_bound: roof.intensity > m.flops / m.bytes, ..roof } }),

@@ -35,6 +35,30 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         (0..n).map(|_| once()).collect()
     }),
     wrong!("5.2", times_until_the_device_is_done,
+    "The times are taken by another clock: read `device.now()`.",
+    time_device: |d, w, n, f| {
+        for _ in 0..w { f()?; }
+        d.wait()?;
+        let mut once = || { let start = std::time::Instant::now(); f()?; d.wait()?; Ok(start.elapsed().as_nanos() as u64) };
+        (0..n).map(|_| once()).collect()
+    }),
+    wrong!("5.2", times_until_the_device_is_done,
+    "The readings of the clock are rounded before they are subtracted: subtract them as u64.",
+    time_device: |d, w, n, f| {
+        for _ in 0..w { f()?; }
+        d.wait()?;
+        let mut once = || { let start = d.now() as f64; f()?; d.wait()?; Ok((d.now() as f64 - start) as u64) };
+        (0..n).map(|_| once()).collect()
+    }),
+    wrong!("5.2", times_until_the_device_is_done,
+    "The readings of the clock are rounded before they are subtracted: subtract them as u64.",
+    time_device: |d, w, n, f| {
+        for _ in 0..w { f()?; }
+        d.wait()?;
+        let mut once = || { let start = d.now() as f32; f()?; d.wait()?; Ok((d.now() as f32 - start) as u64) };
+        (0..n).map(|_| once()).collect()
+    }),
+    wrong!("5.2", times_until_the_device_is_done,
         "The times are divided: they are asked for in nanoseconds of the device's clock.",
         time_device: |d, w, n, f| Ok((REFERENCE.time_device)(d, w, n, f)?.into_iter().map(|t| t / 1000).collect())),
     wrong!("5.2", times_until_the_device_is_done,
@@ -195,6 +219,23 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
             times.push(d.now() - start);
         }
         failed.map_or(Ok(times), Err)
+    }),
+    wrong!("5.2", returns_errors_of_work,
+    "Further work is launched after an error: return at once.",
+    time_device: |d, w, n, f| {
+        for _ in 0..w { f()?; }
+        d.wait()?;
+        let mut once = || { let start = d.now(); f()?; d.wait()?; Ok(d.now() - start) };
+        let all: Vec<candle_core::Result<u64>> = (0..n).map(|_| once()).collect();
+        all.into_iter().collect()
+    }),
+    wrong!("5.2", returns_errors_of_work,
+    "Another error is returned than that of `work` or of the wait: return that one, as `?` does.",
+    time_device: |d, w, n, f| {
+        for _ in 0..w { f()?; }
+        d.wait()?;
+        let mut once = || { let start = d.now(); f()?; d.wait()?; Ok(d.now() - start) };
+        (0..n).map(|_| once().map_err(|_: candle_core::Error| candle_core::Error::Msg("a run failed".into()))).collect()
     }),
     wrong!("5.2", returns_errors_of_work,
         "Another error is returned than that of `work` or of the wait: return that one, as `?` does.",

@@ -1,4 +1,4 @@
-use canopy::profile::Total;
+use canopy::profile::{Kind, Total};
 use grader::{Mistake, wrong};
 
 use crate::{Lesson05, REFERENCE, answer_helpers::*};
@@ -31,6 +31,9 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.1", subtracts_direct_children_from_self_time,
         "Only the outermost spans are counted as calls; every span is one.",
         totals: |s| with_totals(s, Adding { again: Again::Any, outer_calls: true, ..ADDING })),
+    wrong!("5.1", subtracts_direct_children_from_self_time,
+        "Spans are left out because of their kind; all kinds count here.",
+        totals: |s| added(s, Adding { skips: |s| s.kind == Kind::Kernel, ..ADDING })),
     wrong!("5.1", sums_spans_of_the_same_name,
         "A later span replaces the earlier ones of its name; add it to them.",
         totals: |s| added(s, Adding { last: true, ..ADDING })),
@@ -66,6 +69,9 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.1", counts_recursive_time_once,
         "A span within another one of the same name is skipped altogether: it adds nothing to the total, but it is a call and has a self time.",
         totals: |s| added(s, Adding { outer_own: true, outer_calls: true, ..ADDING })),
+    wrong!("5.1", counts_recursive_time_once,
+        "A child of the same name is not subtracted from its parent; it is a child like any other.",
+        totals: |s| added(s, Adding { keeps_same: true, ..ADDING })),
     wrong!("5.1", counts_recursive_time_once,
     "The self time is computed from the total of the name, which leaves out spans within themselves: subtract children from their own parent span.",
     totals: |s| {
@@ -121,6 +127,13 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.1", nests_equal_spans_in_list_order,
         "Of two spans that cover the same time, the first in the list contains the other, not the last.",
         totals: |s| added(s, Adding { sorted: Sorted::LastContains, ..ADDING })),
+    wrong!("5.1", nests_equal_spans_in_list_order,
+    "The sort is not stable: of spans that cover the same time, it must keep the first in the list first.",
+    totals: |s| {
+        let mut spans: Vec<_> = s.iter().collect();
+        spans.sort_unstable_by_key(|s| (s.lane, s.start, std::cmp::Reverse(s.end)));
+        added(&spans.into_iter().cloned().collect::<Vec<_>>(), ADDING)
+    }),
     wrong!("5.1", counts_spans_of_no_length,
         "Spans of no length are left out; each is a call.",
         totals: |s| added(s, Adding { skips: |s| s.duration() == 0, ..ADDING })),
@@ -137,7 +150,7 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         "The smallest self time comes first; the greatest should.",
         totals: |s| added(s, Adding { order: |a, b| a.own.cmp(&b.own).then_with(|| a.name.cmp(&b.name)), ..ADDING })),
     wrong!("5.1", sorts_by_self_time,
-        "Rows of equal self time are sorted backwards: a comes before z.",
+        "Rows of equal self time are not in the order of their names: sort them by name, a before z.",
         totals: |s| added(s, Adding { order: |a, b| b.own.cmp(&a.own).then_with(|| b.name.cmp(&a.name)), ..ADDING })),
     wrong!("5.1", sorts_by_self_time,
         "The rows are sorted by name; sort them by self time first.",

@@ -3,7 +3,12 @@ use grader::{Verdict, draw, given};
 
 use crate::Lesson06;
 
-const SATURATING: [Format; 2] = [FP16.with(Overflow::Saturate), FP8_E4M3.with(Overflow::Saturate)];
+const SATURATING: [Format; 4] = [
+    FP16.with(Overflow::Saturate),
+    FP8_E4M3.with(Overflow::Saturate),
+    FP32.with(Overflow::Saturate),
+    TF32.with(Overflow::Saturate),
+];
 
 fn named(format: Format) -> String {
     let saturates = format.overflow == Overflow::Saturate;
@@ -52,6 +57,8 @@ pub fn pads_by_the_width_of_the_format(answer: &Lesson06) -> Verdict {
         (FP32, 1),
         (FP8_E5M2, 3),
         (SATURATING[1], 3),
+        (SATURATING[2], 1),
+        (SATURATING[3], 1),
     ] {
         pads(answer, format, which)?;
     }
@@ -79,6 +86,8 @@ pub fn supports_all_formats_but_fp32(answer: &Lesson06) -> Verdict {
         FP32,
         SATURATING[0],
         SATURATING[1],
+        SATURATING[2],
+        SATURATING[3],
     ];
     let expected = formats.map(|f| usize::from(f.bits() < 32)).to_vec();
     let any = [draw.whole(129, 900), draw.whole(1, 120), draw.whole(1, 900)];
@@ -130,6 +139,8 @@ pub fn is_worth_it_if_every_side_is_at_least_128(answer: &Lesson06) -> Verdict {
         [small, large, large],
         [large, small, large],
         [large, 128, large + 1],
+        // Large sides that are no multiples of 128.
+        [large | 1, 129, 200],
         [small, small, large],
         [small, small, small],
     ];

@@ -1,9 +1,9 @@
-use canopy::precision::{FP8_E4M3, FP8_E5M2, Format, Overflow};
+use canopy::precision::{FP8_E4M3, FP8_E5M2, FP16, Format, Overflow};
 use grader::{Values, Verdict, draw, given};
 
 use crate::Lesson06;
 
-const FORMATS: [Format; 3] = [FP8_E4M3, FP8_E5M2, FP8_E4M3.with(Overflow::Saturate)];
+const FORMATS: [Format; 4] = [FP8_E4M3, FP8_E5M2, FP8_E4M3.with(Overflow::Saturate), FP16];
 
 /// The factor, its exponent found by halving or doubling until amax fits and no more does.
 fn factor(amax: f32, format: Format, margin: u32) -> f32 {
@@ -65,8 +65,9 @@ pub fn uses_the_range_of_the_format(answer: &Lesson06) -> Verdict {
     all(answer, &[3.0, 1.0, 1.9, 2.0, 0.4], FP8_E5M2, 0)?;
     for format in FORMATS {
         let mut any =
-            |least: f64| (draw.number(1.0, 9.9) * 10f64.powi(draw.whole(0, 5) as i32) * least) as f32;
-        all(answer, &[any(1e-9), any(1e-3), any(1e-6), any(1e-3)], format, 0)?;
+            |least: f64| (draw.number(1.0, 9.9) * 10f64.powi(draw.whole(0, 4) as i32) * least) as f32;
+        // Not so small that an answer might take them for 0: that is another check's.
+        all(answer, &[any(1e-4), any(1e-3), any(1e-4), any(1e-3)], format, 0)?;
     }
     Ok(())
 }
@@ -119,6 +120,8 @@ pub fn applies_the_margin(answer: &Lesson06) -> Verdict {
 
 pub fn is_one_for_zero_inf_and_nan(answer: &Lesson06) -> Verdict {
     for format in FORMATS {
+        // Any limit below which amax counts as 0 gives the same.
+        all(answer, &[1e-20, 1e-25, 1e-30], format, 0)?;
         for margin in [0, 2] {
             for amax in [0.0, f32::INFINITY, f32::NAN] {
                 let case = given(format!("amax {amax}, {}, margin {margin}", format.name));

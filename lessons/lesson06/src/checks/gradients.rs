@@ -169,7 +169,15 @@ fn found(answer: &Lesson06, each: &[Named]) -> Verdict {
 
 pub fn returns_gradients_that_overflowed(answer: &Lesson06) -> Verdict {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
-    let grads = [[8.0, 16.0], [inf, 8.0], [24.0, nan], [32.0, 40.0]];
+    // Six: what is left out, or cut off at the first that is not finite, is another number of them.
+    let grads = [
+        [8.0, 16.0],
+        [inf, 8.0],
+        [24.0, nan],
+        [32.0, 40.0],
+        [48.0, 56.0],
+        [64.0, 72.0],
+    ];
     let tensors = grads.iter().map(|g| list(g)).collect::<Result<Vec<_>>>()?;
     let case = given(format!("walk returns the gradients {grads:?}, scale 8"));
     let (got, _) = with_grads(answer, 8.0, &tensors)?;

@@ -75,10 +75,9 @@ pub fn gives_the_optimizer_fp32_gradients(answer: &Lesson06) -> Verdict {
 
 pub fn does_not_round_gradients(answer: &Lesson06) -> Verdict {
     let (masters, weights, _) = parameters(&mut draw())?;
-    let weights = in_dtype(&weights, DType::F32)?;
     let grads = masters
         .iter()
-        .map(|m| m.as_tensor() * 0.01)
+        .map(|m| low(&(m.as_tensor() * 0.01)?))
         .collect::<Result<Vec<_>>>()?;
     let mut seen = Vec::new();
     let step = &mut |g: &[Tensor]| {
@@ -86,13 +85,13 @@ pub fn does_not_round_gradients(answer: &Lesson06) -> Verdict {
         Ok(())
     };
     let case =
-        given("weights and gradients in fp32, gradients below 1/8; low rounds down to multiples of 1/8");
-    (answer.master_step)(&masters, &weights, &grads, step, &|t| eighths(t, DType::F32))?;
+        given("weights and gradients in bf16, gradients below 1/8; low rounds down to multiples of 1/8");
+    (answer.master_step)(&masters, &weights, &grads, step, &|t| eighths(t, DType::BF16))?;
     for (i, (got, grad)) in seen.iter().zip(&grads).enumerate() {
         case.close(
             &format!("gradient {} passed to step", i + 1),
             values(got)?,
-            values(grad)?,
+            values(&grad.to_dtype(DType::F32)?)?,
         )?;
     }
     Ok(())
@@ -100,14 +99,18 @@ pub fn does_not_round_gradients(answer: &Lesson06) -> Verdict {
 
 pub fn calls_the_optimizer_once(answer: &Lesson06) -> Verdict {
     let (masters, weights, grads) = parameters(&mut draw())?;
-    let mut calls = Vec::new();
-    let step = &mut |g: &[Tensor]| {
-        calls.push(g.len());
-        Ok(())
-    };
-    let case = given(GIVEN);
-    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
-    case.close("number of gradients in each call of step", &calls, &vec![3usize])
+    let infinite = grads.iter().map(|g| g / 0.0).collect::<Result<Vec<_>>>()?;
+    for (grads, text) in [(grads, ""), (infinite, "; gradients that are infinite")] {
+        let mut calls = Vec::new();
+        let step = &mut |g: &[Tensor]| {
+            calls.push(g.len());
+            Ok(())
+        };
+        let case = given(format!("{GIVEN}{text}"));
+        (answer.master_step)(&masters, &weights, &grads, step, &low)?;
+        case.close("number of gradients in each call of step", &calls, &vec![3usize])?;
+    }
+    Ok(())
 }
 
 pub fn rounds_masters_into_weights(answer: &Lesson06) -> Verdict {
@@ -172,16 +175,20 @@ pub fn accumulates_small_updates(answer: &Lesson06) -> Verdict {
 }
 
 pub fn rounds_by_low(answer: &Lesson06) -> Verdict {
-    for dtype in [DType::F32, DType::BF16] {
+    for dtype in [DType::F32, DType::BF16, DType::F16] {
         let (masters, weights, grads) = parameters(&mut draw())?;
         let weights = in_dtype(&weights, dtype)?;
+        let grads = grads
+            .iter()
+            .map(|g| g.to_dtype(dtype))
+            .collect::<Result<Vec<_>>>()?;
         // Just below a multiple of 1/8, so that rounding to bf16 first changes it.
         for master in &masters {
             let eighth = ((master.as_detached_tensor() * 8.0)?.ceil()? / 8.0)?;
             master.set(&(eighth - 1e-6)?)?;
         }
         let case = given(format!(
-            "weights in {}, low rounds down to multiples of 1/8; a step of 0",
+            "weights and gradients in {}, low rounds down to multiples of 1/8; a step of 0",
             dtype.as_str()
         ));
         (answer.master_step)(&masters, &weights, &grads, &mut |_| Ok(()), &|t| {

@@ -42,6 +42,7 @@ pub const CHECKS: &[Check<Lesson06>] = checks! {
         leaves_other_operators_unchanged => "`Casting::AsIs`";
     "6.3":
         runs_backward_from_the_scaled_loss => "with `loss` times `scale`",
+        runs_backward_once => "Call it once",
         returns_unscaled_gradients => "divide it by `scale`",
         converts_to_fp32_before_dividing => "to f32 first",
         finds_inf_and_nan => "infinite or NaN",
@@ -49,7 +50,6 @@ pub const CHECKS: &[Check<Lesson06>] = checks! {
         accepts_large_finite_gradients => "are no overflow",
         looks_at_the_returned_gradients => "infinite or NaN",
         accepts_no_gradients => "an empty list",
-        runs_backward_once => "Call it once",
         returns_errors_of_the_backward_pass => "return its error";
     "6.4":
         backs_off_after_an_overflow => "by `state.backoff`",

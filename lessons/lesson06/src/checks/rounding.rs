@@ -33,8 +33,13 @@ fn shown(x: f32) -> String {
 }
 
 fn named(format: Format) -> String {
-    let saturates = format.overflow == Overflow::Saturate;
-    format!("{}{}", format.name, if saturates { ", saturating" } else { "" })
+    let kind = match format.overflow {
+        Overflow::Saturate => ", saturating",
+        Overflow::Nan if format.name != FP8_E4M3.name => ", overflow to NaN",
+        Overflow::Infinity if format.name == FP8_E4M3.name => ", overflow to infinity",
+        _ => "",
+    };
+    format!("{}{kind}", format.name)
 }
 
 /// The two neighbours of a positive x, and the lower one's number on the grid.
@@ -122,7 +127,10 @@ pub fn keeps_subnormal_numbers(answer: &Lesson06) -> Verdict {
     for format in [FP16, FP8_E4M3, FP8_E5M2] {
         let least = format.least();
         // The smallest number is odd: half of it is as near to 0, which is even.
-        let fixed = [3.0, 0.7, 0.3, 0.5, 1.5, 2.5, 2.3, -0.6];
+        let normal = least * 2f64.powi(format.mantissa as i32);
+        // The last two are just below the smallest normal number.
+        let [below, last] = [0.6, -0.8].map(|times| times * normal / least);
+        let fixed = [3.0, 0.7, 0.3, 0.5, 1.5, 2.5, 2.3, -0.6, below, last];
         all(answer, &fixed.map(|times| (times * least) as f32), format)?;
         let below = [
             draw.number(0.55, 0.95),
@@ -130,7 +138,6 @@ pub fn keeps_subnormal_numbers(answer: &Lesson06) -> Verdict {
             draw.number(1.1, 3.4),
         ];
         all(answer, &below.map(|times| (times * least) as f32), format)?;
-        let normal = least * 2f64.powi(format.mantissa as i32);
         let near = [0.5 * draw.number(1.3, 1.9), draw.number(1.01, 1.9), 1.0];
         all(answer, &near.map(|times| (times * normal) as f32), format)?;
     }
@@ -139,12 +146,15 @@ pub fn keeps_subnormal_numbers(answer: &Lesson06) -> Verdict {
 
 pub fn overflows_as_its_format_says(answer: &Lesson06) -> Verdict {
     let times = draw().number(1.2, 30.0);
+    // In an overflow other than its own as well.
     for format in [
         FP16,
         FP8_E5M2,
         FP8_E4M3,
         FP8_E4M3.with(Overflow::Saturate),
         FP16.with(Overflow::Saturate),
+        FP8_E5M2.with(Overflow::Nan),
+        FP8_E4M3.with(Overflow::Infinity),
     ] {
         let most = format.max as f32;
         let far = (times * format.max) as f32;
@@ -167,7 +177,10 @@ pub fn overflows_after_rounding(answer: &Lesson06) -> Verdict {
         FP16.with(Overflow::Saturate),
     )?;
     for format in [BF16, TF32, FP32] {
-        all(answer, &[format.max as f32, f32::MAX, -f32::MAX], format)?;
+        for overflow in [Overflow::Infinity, Overflow::Saturate, Overflow::Nan] {
+            let list = [format.max as f32, f32::MAX, -f32::MAX];
+            all(answer, &list, format.with(overflow))?;
+        }
     }
     Ok(())
 }

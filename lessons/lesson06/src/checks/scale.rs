@@ -69,8 +69,10 @@ fn start() -> DynamicScaler {
 pub fn backs_off_after_an_overflow(answer: &Lesson06) -> Verdict {
     let plain = DynamicScaler::default();
     follow(answer, plain, &[true, true])?;
+    // Not the inverse of `backoff`.
     let quarter = DynamicScaler {
         backoff: 0.25,
+        growth: 8.0,
         ..start()
     };
     follow(answer, quarter.clone(), &[true, true, true])?;

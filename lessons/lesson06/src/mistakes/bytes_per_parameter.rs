@@ -133,4 +133,26 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         if f.bits() != 32 { return right; }
         BytesPerParameter { weight: 2, gradient: 2, master: 4, ..right }
     }),
+    wrong!("6.6", stores_16_bits_in_2_bytes, "Weight and gradient need 2 bytes in 16 bits, also in a format that saturates: compare `format.bits()`, not the format with a constant.",
+    bytes_per_parameter: |f, n| {
+        let right = (REFERENCE.bytes_per_parameter)(f, n);
+        if f.overflow != canopy::precision::Overflow::Saturate { return right; }
+        BytesPerParameter { weight: 1, gradient: 1, master: 4, ..right }
+    }),
+    wrong!("6.6", stores_fp32_in_4_bytes, "fp32 is stored in 4 bytes, also if it saturates: compare `format.bits()`, not the format with a constant.",
+    bytes_per_parameter: |f, n| {
+        let right = (REFERENCE.bytes_per_parameter)(f, n);
+        if f.overflow != canopy::precision::Overflow::Saturate || f.bits() != 32 { return right; }
+        BytesPerParameter { weight: 1, gradient: 1, master: 4, ..right }
+    }),
+    wrong!("6.6", stores_16_bits_in_2_bytes, "The sign has a bit, too: `format.bits()` counts it, `exponent` + `mantissa` does not.",
+    bytes_per_parameter: |f, n| {
+        let stored = ((f.exponent + f.mantissa) / 8).max(1);
+        BytesPerParameter { weight: stored, gradient: stored, master: if stored < 4 { 4 } else { 0 }, optimizer: 4 * n }
+    }),
+    wrong!("6.6", has_masters_only_in_low_precision, "The master has 4 bytes of its own, not only those that the weight lacks.",
+    bytes_per_parameter: |f, n| {
+        let right = (REFERENCE.bytes_per_parameter)(f, n);
+        BytesPerParameter { master: 4 - right.weight, ..right }
+    }),
 ];

@@ -119,4 +119,30 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         step(&wide(g)?)?;
         m.iter().zip(w).try_for_each(|(m, w)| w.set(&low(&m.as_detached_tensor()).unwrap()))
     }),
+    wrong!("6.5", calls_the_optimizer_once, "The step is skipped if a gradient is not finite; the loss scaler decides that, not this function.",
+    master_step: |m, w, g, step, low| {
+        let g = wide(g)?;
+        let sums = g.iter().map(|g| (g * 0.0)?.sum_all()?.to_scalar::<f32>());
+        if sums.collect::<Result<Vec<_>>>()?.iter().any(|s| s.is_nan()) { return Ok(()); }
+        step(&g)?;
+        copied(m, w, low)
+    }),
+    wrong!("6.5", rounds_by_low, "The result of `low` is converted to bf16; it has the dtype of the weights, so set them to it as it is.",
+    master_step: |m, w, g, step, low| {
+        step(&wide(g)?)?;
+        m.iter().zip(w).try_for_each(|(m, w)| w.set(&low(&m.as_detached_tensor())?.to_dtype(DType::BF16)?))
+    }),
+    wrong!("6.5", rounds_by_low, "Weights in fp32 are not rounded: `low` may round to a smaller format than their dtype.",
+    master_step: |m, w, g, step, low| {
+        step(&wide(g)?)?;
+        m.iter().zip(w).try_for_each(|(m, w)| {
+            let master = m.as_detached_tensor();
+            w.set(&if w.dtype() == DType::F32 { master.copy()? } else { low(&master)? })
+        })
+    }),
+    wrong!("6.5", rounds_masters_into_weights, "The masters are set back to their values before the step; leave them as the optimizer left them.",
+    master_step: |m, w, g, step, low| {
+        let before = m.iter().map(|m| m.as_detached_tensor().copy()).collect::<Result<Vec<_>>>()?;
+        stepped((m, w, g), step, low, || Ok(()), || m.iter().zip(&before).try_for_each(|(m, b)| m.set(b)))
+    }),
 ];

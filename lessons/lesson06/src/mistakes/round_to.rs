@@ -106,4 +106,24 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         round_to: |x, f| if x.is_infinite() { (f.max as f32).copysign(x) } else { rounded(x, f, ROUND) }),
     wrong!("6.1", is_exact_for_every_exponent, "Computed in f32, 2^(e − m) becomes 0 for the smallest numbers of bf16, tf32 and fp32. Use f64.",
         round_to: |x, f| in_f32(x, f, |own, least| own.max(least))),
+    wrong!("6.1", preserves_nan_and_sign, "Computed in f32, the spacing 2^(e − m) becomes 0 for 0 and the smallest numbers of bf16, tf32 and fp32, and 0 / 0 is NaN. Use f64.",
+    round_to: |x, f| {
+        let spacing = 2f32.powi(f.least_exponent() - f.mantissa as i32);
+        if x == 0.0 && spacing == 0.0 { f32::NAN } else { in_f32(x, f, |own, least| own.max(least)) }
+    }),
+    wrong!("6.1", overflows_after_rounding, "The tie just above `format.max` (65,520 in fp16) rounds to a number that the format does not have: compare the rounded value with `format.max`.",
+    round_to: |x, f| {
+        let spacing = 2f64.powf(f.max.log2().floor()) * f.epsilon();
+        let fits = f64::from(x).abs() <= f.max + spacing / 2.0;
+        rounded(x, if fits { Format { max: f64::INFINITY, ..f } } else { f }, ROUND)
+    }),
+    wrong!("6.1", overflows_after_rounding, "The exponent alone does not decide: in E4M3, 480 has the exponent of 448 and overflows. Compare the rounded value with `format.max`.",
+        round_to: |x, f| rounded(x, f, Round { over: |_, after, max| after >= 2f64.powf(max.log2().floor() + 1.0), ..ROUND })),
+    wrong!("6.1", keeps_subnormal_numbers, "There are no subnormal numbers here: what is below the least normal number becomes that number or 0. The spacing stays as it is just above it.",
+    round_to: |x, f| {
+        let least = 2f64.powi(f.least_exponent());
+        let size = f64::from(x).abs();
+        if x.is_nan() || size >= least { return rounded(x, f, ROUND); }
+        (if size > least / 2.0 { least as f32 } else { 0.0 }).copysign(x)
+    }),
 ];

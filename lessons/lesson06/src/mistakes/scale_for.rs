@@ -104,4 +104,20 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         let ratio = f.max as f32 / a;
         if ratio.is_infinite() { 2f32.powi(127) } else { power(a, f.max, |r| r.log2().floor() - f64::from(m)) }
     }),
+    wrong!("6.7", uses_the_range_of_the_format, "The fraction is inverted: it is `format.max` divided by `amax`.",
+        scale_for: |a, f, m| power(a, f.max, |r| r.recip().log2().floor() - f64::from(m))),
+    wrong!("6.7", applies_the_margin, "The factor is divided by 2 · margin; subtract the margin from the exponent.",
+        scale_for: |a, f, m| power(a, f.max, |r| r.log2().floor()) / (2 * m).max(1) as f32),
+    wrong!("6.7", is_one_for_zero_inf_and_nan, "NaN has no case of its own: `as` makes an exponent of 0 of it, to which the margin is applied. The factor should be 1.",
+        scale_for: |a, f, m| if a.is_nan() { 2f32.powi(-(m as i32).min(126)) } else { (REFERENCE.scale_for)(a, f, m) }),
+    wrong!("6.7", is_one_for_zero_inf_and_nan, "A tiny amax is taken for 0; only 0 itself has the factor 1.",
+        scale_for: |a, f, m| if a < 1e-12 { 1.0 } else { (REFERENCE.scale_for)(a, f, m) }),
+    wrong!("6.7", is_one_for_zero_inf_and_nan, "A tiny amax is raised to a limit first; any amax above 0 has a scale of its own.",
+        scale_for: |a, f, m| if a == 0.0 { 1.0 } else { (REFERENCE.scale_for)(a.max(1e-12), f, m) }),
+    wrong!("6.7", is_one_for_zero_inf_and_nan, "A tiny amax is raised to a limit first; any amax above 0 has a scale of its own.",
+        scale_for: |a, f, m| if a == 0.0 { 1.0 } else { (REFERENCE.scale_for)(a.max(f32::EPSILON), f, m) }),
+    wrong!("6.7", stays_a_normal_f32, "A subnormal amax is taken for 0; only 0 itself has the factor 1.",
+        scale_for: |a, f, m| if a.is_normal() { (REFERENCE.scale_for)(a, f, m) } else { 1.0 }),
+    wrong!("6.7", stays_a_normal_f32, "The exponent is clamped to 126; the largest one of a normal f32 is 127.",
+        scale_for: |a, f, m| power(a, f.max, |r| (r.log2().floor() - f64::from(m)).min(126.0))),
 ];

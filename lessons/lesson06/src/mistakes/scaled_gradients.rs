@@ -2,6 +2,11 @@
 
 use super::*;
 
+fn overflowed(grad: &Tensor) -> bool {
+    let numbers = grad.flatten_all().and_then(|g| g.to_vec1());
+    numbers.is_ok_and(|v| not_finite(&[v]))
+}
+
 pub const MISTAKES: &[Mistake<Lesson06>] = &[
     wrong!("6.3", runs_backward_from_the_scaled_loss, "`walk` gets the loss itself; pass it the loss times the scale.",
         scaled_gradients: |l, s, w| walked(l, (1.0, 1.0), w, |g| s.is_nan() || not_finite(g))),
@@ -105,14 +110,12 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
     wrong!("6.3", returns_gradients_that_overflowed, "The gradients from the first that is not finite are missing; return all of them.",
     scaled_gradients: |l, s, w| {
         let (grads, found) = walked(l, (s, s), w, not_finite)?;
-        let finite = |g: &&Tensor| g.flatten_all().and_then(|g| g.to_vec1()).is_ok_and(|v| !not_finite(&[v]));
-        Ok((grads.iter().take_while(finite).cloned().collect(), found))
+        Ok((grads.into_iter().take_while(|g| !overflowed(g)).collect(), found))
     }),
     wrong!("6.3", returns_gradients_that_overflowed, "The gradients after the first that is not finite are missing; return all of them.",
     scaled_gradients: |l, s, w| {
         let (mut grads, found) = walked(l, (s, s), w, not_finite)?;
-        let bad = |g: &Tensor| g.flatten_all().and_then(|g| g.to_vec1()).is_ok_and(|v| not_finite(&[v]));
-        if let Some(at) = grads.iter().position(bad) { grads.truncate(at + 1); }
+        if let Some(at) = grads.iter().position(overflowed) { grads.truncate(at + 1); }
         Ok((grads, found))
     }),
     wrong!("6.3", returns_gradients_that_overflowed, "The gradients are replaced by 0 after an overflow; return them as they are.",
@@ -162,5 +165,22 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
     scaled_gradients: |l, s, walk| {
         let walk: canopy::precision::Walk = walk;
         walked(l, (s, s), &mut |l| Ok(walk(l).unwrap()), not_finite)
+    }),
+    wrong!("6.3", returns_gradients_that_overflowed, "Gradients that are not finite are left out; return all of them.",
+    scaled_gradients: |l, s, w| {
+        let (grads, found) = walked(l, (s, s), w, not_finite)?;
+        Ok((grads.into_iter().filter(|g| !overflowed(g)).collect(), found))
+    }),
+    wrong!("6.3", returns_gradients_that_overflowed, "A gradient that is not finite is replaced by zeros; return it as it is.",
+    scaled_gradients: |l, s, w| {
+        let (grads, found) = walked(l, (s, s), w, not_finite)?;
+        let fine = |g: &Tensor| if overflowed(g) { g.zeros_like() } else { Ok(g.clone()) };
+        Ok((grads.iter().map(fine).collect::<Result<_>>()?, found))
+    }),
+    wrong!("6.3", returns_gradients_that_overflowed, "After an overflow the gradients are not divided; divide them in any case.",
+    scaled_gradients: |l, s, w| {
+        let (grads, found) = walked(l, (s, s), w, not_finite)?;
+        if !found { return Ok((grads, found)); }
+        Ok((grads.iter().map(|g| g * s).collect::<Result<_>>()?, found))
     }),
 ];

@@ -94,4 +94,10 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         tensor_cores: |p, f| TensorCores { worth: f.bits() < 32 && large([p.m, p.n, p.k]), ..(REFERENCE.tensor_cores)(p, f) }),
     wrong!("6.8", pads_16_bit_sides_to_multiples_of_8, "Sides are padded to the next power of two; multiples of 16 bytes are enough.",
         tensor_cores: |p, f| cores(p, f, |s, b| up(s, b).next_power_of_two(), large)),
+    wrong!("6.8", supports_all_formats_but_fp32, "fp32 that saturates is fp32 as well and not served: compare `format.bits()`, not the format with a constant.",
+        tensor_cores: |p, f| TensorCores { served: f != canopy::precision::FP32, ..(REFERENCE.tensor_cores)(p, f) }),
+    wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "Multiples of 128 are required; 128 is enough, and so is each side above it.",
+        tensor_cores: |p, f| cores(p, f, up, |s| s.iter().all(|s| s % 128 == 0))),
+    wrong!("6.8", pads_16_bit_sides_to_multiples_of_8, "Sides are padded to at least 128; multiples of 16 bytes are enough.",
+        tensor_cores: |p, f| cores(p, f, |s, b| up(s, b).max(128), large)),
 ];

@@ -91,4 +91,16 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         let grown = s.scale * s.growth;
         if s.good % s.interval == 0 && grown <= f64::from(f32::MAX) { s.scale = grown; }
     }),
+    wrong!("6.4", backs_off_after_an_overflow, "The scale is computed in f32, which loses bits; its fields are f64.",
+        update_scale: |s, inf| { followed(s, inf, FOLLOW); s.scale = f64::from(s.scale as f32); }),
+    wrong!("6.4", backs_off_after_an_overflow, "The scale is computed in f32, which loses bits; its fields are f64.",
+    update_scale: |s, inf| {
+        let scale = s.scale as f32 * s.backoff as f32;
+        followed(s, inf, FOLLOW);
+        if inf { s.scale = f64::from(scale); }
+    }),
+    wrong!("6.4", backs_off_after_an_overflow, "The scale is divided by `growth`; multiply it by `backoff`.",
+        update_scale: |s, inf| followed(s, inf, Follow { by: |s| (s.growth, 1.0 / s.growth), ..FOLLOW })),
+    wrong!("6.4", backs_off_after_an_overflow, "An overflow is counted as a good step, and the count does not restart; set it to 0.",
+        update_scale: |s, inf| followed(s, inf, Follow { forgets: false, counts_bad: true, ..FOLLOW })),
 ];

@@ -51,6 +51,14 @@ pub fn has_norm_ratio_1_for_zero_norms(answer: &Lesson07) -> Verdict {
     check(answer, &mut draw, 1, &config, &zero, &[0, 1, 3])
 }
 
+pub fn accepts_short_directions(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let config = config(&mut draw, 0.0);
+    // Far below ε, r is short as well.
+    let steps = Steps::new(&mut draw, 2, &[])?.shrunk(0.5f64.powi(20))?;
+    run(answer, &steps, &config, &[0, 1, 3], "")
+}
+
 fn check(
     answer: &Lesson07,
     draw: &mut Draw,
@@ -59,15 +67,20 @@ fn check(
     zero: &[(Option<usize>, usize)],
     which: &[usize],
 ) -> Verdict {
-    let lr = 0.05;
     let steps = Steps::new(draw, count, zero)?;
-    let mut case = format!(
-        "lr {lr}, betas {:.3} and {:.3}, eps {}, weight_decay {}",
+    let more = match zero {
+        [] => "",
+        _ => ", weights 1 and 4 and gradients 2 and 4 are 0",
+    };
+    run(answer, &steps, config, which, more)
+}
+
+fn run(answer: &Lesson07, steps: &Steps, config: &LambConfig, which: &[usize], more: &str) -> Verdict {
+    let lr = 0.05;
+    let case = format!(
+        "lr {lr}, betas {:.3} and {:.3}, eps {}, weight_decay {}{more}",
         config.beta1, config.beta2, config.eps, config.weight_decay
     );
-    if !zero.is_empty() {
-        case += ", weights 1 and 4 and gradients 2 and 4 are 0";
-    }
     let case = steps.given(&case, which[0]);
     let state = AdamState::zeros_like(steps.params.iter());
     let mut state = state.map_err(|e| candle_core::Error::Msg(format!("{e:#}")))?;
@@ -78,7 +91,7 @@ fn check(
     steps.check(&case, "parameter", &steps.params, which, |w, s, _| end(w, s).0)?;
     steps.check(&case, "mean", &state.mean, which, |w, s, _| end(w, s).1)?;
     steps.check(&case, "square", &state.square, which, |w, s, _| end(w, s).2)?;
-    case.close("state.step", state.step, count as u64)
+    case.close("state.step", state.step, steps.grads.len() as u64)
 }
 
 /// Weights, means and squares after all steps.

@@ -4,7 +4,7 @@ use grader::{Case, Draw, Values, Verdict, draw, given};
 use super::values;
 use crate::Lesson07;
 
-const SHAPES: [&[usize]; 5] = [&[3, 4], &[5], &[2, 2, 3], &[3, 1], &[]];
+const SHAPES: [&[usize]; 5] = [&[2, 2, 3], &[5], &[3, 4], &[3, 1], &[]];
 
 /// The parameters with at least two axes.
 const WEIGHTS: [usize; 3] = [0, 2, 3];
@@ -56,9 +56,9 @@ impl Place {
 
     fn given(&self, alphas: &[f64], more: &str) -> Case {
         given(format!(
-            "parameters [3, 4], [5], [2, 2, 3], [3, 1] and []; alphas {alphas:?}{more}; the first filter is {:.3?}, its direction {:.3?}",
-            &self.start[0][..4],
-            &self.ways[0][..4]
+            "parameters [2, 2, 3], [5], [3, 4], [3, 1] and []; alphas {alphas:?}{more}; the first filter is {:.3?}, its direction {:.3?}",
+            &self.start[0][..6],
+            &self.ways[0][..6]
         ))
         // The terms of w + α·d may cancel.
         .at_scale(1.0)
@@ -173,18 +173,30 @@ pub fn returns_the_losses_in_order(answer: &Lesson07) -> Verdict {
     let alphas = [0.5, -1.0, 0.0, 2.0, 1.0];
     let case = place.given(
         &alphas,
-        "; the loss is the sum of the squares of the first parameter",
+        "; the loss is the sum of the squares of the third parameter",
     );
     let got = (answer.loss_along)(&place.params, &place.directions, &alphas, &mut || {
-        let numbers = values(&place.params[0])?.numbers;
+        let numbers = values(&place.params[2])?.numbers;
         Ok(numbers.iter().map(|x| x * x).sum())
     })?;
     // Read from an f32 parameter: as near as that.
-    let sum = |alpha: f64| place.at(0, alpha).iter().map(|x| x * x).sum::<f64>();
+    let sum = |alpha: f64| place.at(2, alpha).iter().map(|x| x * x).sum::<f64>();
     let list = |numbers: Vec<f64>| Values::tensor(numbers, &[5], "f32");
     let count = got.len();
     case.close("number of losses", count, 5usize)?;
     case.close("losses", list(got), list(alphas.into_iter().map(sum).collect()))
+}
+
+pub fn returns_non_finite_losses(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let (place, alphas) = (Place::new(&mut draw, false)?, [2.0, 1.0, 0.5, 0.0]);
+    let losses = [f64::INFINITY, 3.0, f64::NAN, draw.number(1.0, 2.0)];
+    let case = place.given(&alphas, &format!("; the losses are {losses:.2?}"));
+    let mut left = losses.iter();
+    let got = (answer.loss_along)(&place.params, &place.directions, &alphas, &mut || {
+        Ok(left.next().copied().unwrap_or(0.0))
+    })?;
+    case.close("losses", &got, &losses.to_vec())
 }
 
 pub fn restores_parameters_bit_identically(answer: &Lesson07) -> Verdict {

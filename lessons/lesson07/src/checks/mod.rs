@@ -65,6 +65,7 @@ pub const CHECKS: &[Check<Lesson07>] = checks! {
         keeps_the_rate_in_the_velocity => "One step of LARS",
         has_trust_ratio_1_for_zero_norms => "or 1 if ‖w‖ or ‖g‖ is 0",
         keeps_velocity_and_decay_without_gradient => "One step of LARS",
+        accepts_tiny_gradients => "The ratio is",
         scales_vectors_if_configured => "If `config.vectors` is true";
     "7.6":
         scales_the_step_by_the_norm_ratio => "(‖w‖/‖r‖)·r",
@@ -72,6 +73,7 @@ pub const CHECKS: &[Check<Lesson07>] = checks! {
         includes_the_decay_in_the_direction => "√v̂ + ε) + λ·w",
         treats_all_shapes_alike => "treated alike",
         stores_both_means => "kept in `state.mean`",
+        accepts_short_directions => "(‖w‖/‖r‖)·r",
         has_norm_ratio_1_for_zero_norms => "use 1 for";
     "7.7":
         equals_the_large_batch => "Σᵢ weightᵢ·gᵢ / Σᵢ",
@@ -85,6 +87,7 @@ pub const CHECKS: &[Check<Lesson07>] = checks! {
         starts_every_step_at_the_weights => "The loss at w + α·d",
         leaves_vectors_unchanged => "do not move at all",
         returns_the_losses_in_order => "in their order",
+        returns_non_finite_losses => "once for each α",
         accepts_no_alphas => "once for each α",
         accepts_a_filter_of_zeros => "all zeros",
         restores_parameters_bit_identically => "bit-identical",

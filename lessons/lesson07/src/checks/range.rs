@@ -149,7 +149,7 @@ pub fn suggests_a_rate_on_the_longest_fall(answer: &Lesson07) -> Verdict {
         let mut losses = vec![6.0, 4.0];
         let start = losses.len();
         losses.extend((0..long).map(|i| 8.0 - 0.1 * i as f64));
-        losses.extend((0..long).map(|i| 7.5 - 0.3 * i as f64));
+        losses.extend((0..long).map(|i| 7.7 - 0.3 * i as f64));
         losses.extend([9.0, 5.0]);
         run(answer, &losses, 0.0, 100.0).suggests(Some(start + long / 3 + long / 6))?;
     }

@@ -65,6 +65,16 @@ impl Steps {
         })
     }
 
+    /// The gradients times `factor`, a power of two.
+    pub fn shrunk(mut self, factor: f64) -> Result<Self> {
+        for grad in self.grads.iter_mut().flatten() {
+            *grad = (&*grad * factor)?;
+        }
+        let slopes = self.slopes.iter_mut().flatten().flatten();
+        slopes.for_each(|slope| *slope *= factor);
+        Ok(self)
+    }
+
     /// The input, shortened; of the parameters the one at `shown`.
     pub fn given(&self, settings: &str, shown: usize) -> Case {
         let numbers = |list: &[f64]| {

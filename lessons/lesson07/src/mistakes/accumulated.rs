@@ -13,7 +13,7 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         accumulated: |w, f| summed(w.len(), f, |i| 0.5f64.powi((w.len() - i.max(1)) as i32))),
     wrong!("7.7", weights_smaller_batches_less, "This is a plain mean: a smaller last micro-batch counts as much as a full one.",
         accumulated: |w, f| summed(w.len(), f, |_| 1.0 / w.len() as f64)),
-    wrong!("7.7", weights_smaller_batches_less, "All are divided by the weight of the first micro-batch times their number.",
+    wrong!("7.7", weights_smaller_batches_less, "The sum is divided as if all micro-batches were full; divide by the sum of the weights.",
         accumulated: |w, f| summed(w.len(), f, |i| w[i] / (w[0] * w.len() as f64))),
     wrong!("7.7", weights_smaller_batches_less, "The micro-batch that is not full is left out.",
     accumulated: |w, f| {
@@ -101,4 +101,27 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     }),
     wrong!("7.7", returns_errors_of_gradients, "Another error is returned; return the one of `gradients`.",
         accumulated: |w, f| (REFERENCE.accumulated)(w, &mut |i| f(i).map_err(|_| candle_core::Error::Msg("failed".into())))),
+    wrong!("7.7", weights_smaller_batches_less, "Each micro-batch gets the weight of the first; multiply it by its own.",
+        accumulated: |w, f| { let total: f64 = w.iter().sum(); summed(w.len(), f, |_| w[0] / total) }),
+    wrong!("7.7", accepts_fractional_and_zero_weights, "The sum is divided as if all micro-batches were full, or all but the last; divide by the sum of the weights.",
+    accumulated: |w, f| {
+        let total = w[0] * (w.len() - 1) as f64 + w[w.len() - 1];
+        summed(w.len(), f, |i| w[i] / total)
+    }),
+    wrong!("7.7", equals_the_large_batch, "The weighted sum is divided by the number of micro-batches; divide it by the sum of the weights.",
+        accumulated: |w, f| summed(w.len(), f, |i| w[i] / w.len() as f64)),
+    wrong!("7.7", equals_the_large_batch, "Each weight is divided by the sum of the weights so far; divide it by the sum of all.",
+    accumulated: |w, f| {
+        let sums: Vec<f64> = w.iter().scan(0.0, |sum, w| { *sum += w; Some(*sum) }).collect();
+        summed(w.len(), f, |i| w[i] / sums[i])
+    }),
+    wrong!("7.7", keeps_only_the_sum, "The first gradients are kept as they are, and a later call writes into their memory: start with a product or a copy.",
+    accumulated: |w, f| {
+        let (mut mean, mut total) = (f(0)?, w[0]);
+        for i in 1..w.len() {
+            total += w[i];
+            for (m, g) in mean.iter_mut().zip(f(i)?) { *m = (&*m + ((g - &*m)? * (w[i] / total))?)?; }
+        }
+        Ok(mean)
+    }),
 ];

@@ -115,4 +115,28 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         Decay::Step(0) => b,
         _ => (REFERENCE.decayed)(d, t, g, b),
     }),
+    wrong!("7.3", decays_every_size_steps, "The numbers are rounded to f32: compute in f64.",
+    decayed: |d, t, g, b| falling_by(d, t, |k| b * f64::from((g as f32).powf(k as f32)))),
+    wrong!("7.3", decays_every_size_steps, "The numbers are rounded to f32: compute in f64.",
+    decayed: |d, t, g, b| falling_by(d, t, |k| b * f64::from((g as f32).powi(k as i32)))),
+    wrong!("7.3", decays_every_size_steps, "base is raised to the power as well; only gamma should be.",
+        decayed: |d, t, g, b| falling_by(d, t, |k| (b * g).powi(k as i32))),
+    wrong!("7.3", decays_every_size_steps, "base is raised to the power as well; only gamma should be.",
+        decayed: |d, t, g, b| falling_by(d, t, |k| if k == 0 { b } else { (b * g).powi(k as i32) })),
+    wrong!("7.3", decays_at_each_step, "gamma is multiplied by the number of decays; raise it to that power.",
+    decayed: |d, t, g, b| match d {
+        Decay::Exponential if t > 0 => b * g * t as f64,
+        _ => (REFERENCE.decayed)(d, t, g, b),
+    }),
+    wrong!("7.3", decays_at_a_milestone, "The rate is lower only at the milestone itself; after it, it should stay low.",
+    decayed: |d, t, g, b| falling(d, t, g, b, |d, t| match d {
+        Decay::Milestones(list) => Some(f64::from(u8::from(list.contains(&t)))),
+        _ => None,
+    })),
+    wrong!("7.3", decays_at_a_milestone, "After the last milestone the rate is the base rate again; it should stay low.",
+    decayed: |d, t, g, b| falling(d, t, g, b, |d, t| match d {
+        Decay::Milestones(list) if list.iter().all(|&m| t >= m) => Some(0.0),
+        Decay::Milestones(list) => Some(list.iter().filter(|&&m| t >= m).count() as f64),
+        _ => None,
+    })),
 ];

@@ -145,4 +145,41 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         }
         Ok(())
     }),
+    wrong!("7.5", includes_the_decay_in_the_ratio, "The ratio is divided by ‖g + λ·w‖; divide by the sum of the two norms, ‖g‖ + λ·‖w‖.",
+    lars_step: |p, g, v, lr, c| {
+        for i in 0..p.len() {
+            let both = norm(&(&g[i] + (p[i].as_tensor() * c.weight_decay)?)?)?;
+            let ratio = |w: f64, g: f64, _: f64| if w == 0.0 || g == 0.0 { 1.0 } else { c.trust * w / both };
+            lars_by((&p[i..=i], &g[i..=i], &v[i..=i]), c, ratio, moved(lr, c.momentum))?;
+        }
+        Ok(())
+    }),
+    wrong!("7.5", scales_the_step_by_the_trust_ratio, "Parameters with three axes take plain steps; only those with at most one axis should.",
+        lars_step: |p, g, v, lr, c| lars_if((p, g, v), lr, c, |w| w.rank() == 2)),
+    wrong!("7.5", scales_the_step_by_the_trust_ratio, "The ratio multiplies the whole velocity, with the steps before; it should multiply only the new direction, in the velocity.",
+    lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), |w, g, v, ratio, l| {
+        let v = moved(lr, c.momentum)(w, g, v, 1.0, l)?.0;
+        Ok((v.clone(), (w - (v * ratio)?)?))
+    })),
+    wrong!("7.5", scales_the_step_by_the_trust_ratio, "The learning rate is missing.",
+        lars_step: |p, g, v, _, c| (REFERENCE.lars_step)(p, g, v, 1.0, c)),
+    wrong!("7.5", accepts_tiny_gradients, "A small number is added to the denominator of the ratio, which shortens the step if the gradient is tiny; the norms of 0 are the only special case.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w * g == 0.0 { 1.0 } else { c.trust * w / (g + l * w + 1e-8) }, moved(lr, c.momentum))),
+    wrong!("7.5", accepts_tiny_gradients, "A small number is added to the denominator of the ratio, which shortens the step if the gradient is tiny; the norms of 0 are the only special case.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w * g == 0.0 { 1.0 } else { c.trust * w / (g + l * w + 1e-9) }, moved(lr, c.momentum))),
+    wrong!("7.5", has_trust_ratio_1_for_zero_norms, "A gradient of zeros is skipped; with the ratio 1, λ·w and the velocity still move the parameter.",
+    lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), |w, g, v, ratio, l| {
+        let skips = l > 0.0 && norm(g)? == 0.0;
+        if skips { Ok((v.copy()?, w.copy()?)) } else { moved(lr, c.momentum)(w, g, v, ratio, l) }
+    })),
+    wrong!("7.5", scales_the_step_by_the_trust_ratio, "The momentum is missing: multiply the old velocity by μ and add it.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), moved(lr, 0.0))),
+    wrong!("7.5", scales_the_step_by_the_trust_ratio, "The old velocity is not multiplied by μ.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), moved(lr, 1.0))),
+    wrong!("7.5", includes_the_decay_in_the_ratio, "λ is added to ‖g‖ in the ratio without ‖w‖; it should be λ·‖w‖.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w * g == 0.0 { 1.0 } else { c.trust * w / (g + l) }, moved(lr, c.momentum))),
+    wrong!("7.5", includes_the_decay_in_the_ratio, "λ·w is subtracted from the gradient; add it.",
+    lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), |w, g, v, ratio, l| {
+        moved(lr, c.momentum)(w, g, v, ratio, -l)
+    })),
 ];

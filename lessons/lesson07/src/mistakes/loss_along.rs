@@ -15,7 +15,7 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         loss_along: |p, _, _, _| p[0].set(&p[0].as_detached_tensor()).map(|()| Vec::new())),
     wrong!("7.8", normalises_each_filter, "A vector has no second axis to flatten from: it does not move, so handle it first.",
         loss_along: |p, _, _, _| p[1].flatten_from(1).map(|_| Vec::new())),
-    wrong!("7.8", starts_every_step_at_the_weights, "Each step starts at the last position; start at w every time.",
+    wrong!("7.8", starts_every_step_at_the_weights, "Each step starts at the last position: keep copies of w, and start from them every time.",
         loss_along: wrong_loss_along::from_the_last),
     wrong!("7.8", leaves_vectors_unchanged, "Biases move as well; they should not move.",
         loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| if w.rank() < 2 { d * (norm(w)? / norm(d)?) } else { stretched(w, d) })),
@@ -78,4 +78,28 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         loss_along: |p, d, a, f| (REFERENCE.loss_along)(p, d, a, &mut || Ok(f().unwrap()))),
     wrong!("7.8", restores_parameters_after_an_error, "`loss` is called again after it failed; restore the parameters and return its error.",
         loss_along: wrong_loss_along::goes_on),
+    wrong!("7.8", normalises_each_filter, "The ratio of the squared lengths is used: the roots are missing.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, wrong_loss_along::squared)),
+    wrong!("7.8", normalises_each_filter, "The lengths are summed over axis 1 only; a filter is `d[i]` with all further axes: flatten them first.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, wrong_loss_along::by_second_axis)),
+    wrong!("7.8", normalises_each_filter, "The length of a filter of zeros in w is taken for 1; it is 0, and the filter does not move. Only the length of d needs that.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, wrong_loss_along::ones_for_both)),
+    wrong!("7.8", normalises_each_filter, "A parameter without axes has no first axis: it does not move, so handle it before you ask for its length.",
+        loss_along: |p, _, _, _| p[4].dim(0).map(|_| Vec::new())),
+    wrong!("7.8", normalises_each_filter, "The given parameters do not move: set `params` themselves, not copies of them.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, |_, d| d.zeros_like())),
+    wrong!("7.8", normalises_each_filter, "Parameters with three axes do not move; only those with at most one axis should stay.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| if w.rank() == 2 { stretched(w, d) } else { d.zeros_like() })),
+    wrong!("7.8", returns_non_finite_losses, "A loss that is not finite ends the list; there should be a loss for each α.",
+    loss_along: |p, d, a, f| {
+        let losses = (REFERENCE.loss_along)(p, d, a, f)?;
+        Ok(losses.into_iter().take_while(|loss| loss.is_finite()).collect())
+    }),
+    wrong!("7.8", restores_parameters_after_an_error, "After an error only the first parameter is restored; restore all.",
+    loss_along: |p, d, a, f| {
+        let first = p[0].as_tensor().copy()?;
+        let losses = wrong_loss_along::left_early(p, d, a, f);
+        p[0].set(&first)?;
+        losses
+    }),
 ];

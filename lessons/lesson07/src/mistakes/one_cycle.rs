@@ -138,4 +138,14 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         };
         cycle_by(c, t, at, half_cosine, last_rate(c))
     }),
+    wrong!("7.2", starts_with_low_rate_and_high_momentum, "The momentum goes between fixed numbers; use `least_momentum` and `greatest_momentum` of the cycle.",
+        one_cycle: |c, t| (REFERENCE.one_cycle)(&OneCycle { least_momentum: 0.85, greatest_momentum: 0.95, ..c.clone() }, t)),
+    wrong!("7.2", starts_with_low_rate_and_high_momentum, "max is divided by fixed numbers; use `first_divisor` and `last_divisor` of the cycle.",
+        one_cycle: |c, t| (REFERENCE.one_cycle)(&OneCycle { first_divisor: 25.0, last_divisor: 1e4, ..c.clone() }, t)),
+    wrong!("7.2", starts_with_low_rate_and_high_momentum, "Divisors and momenta are fixed numbers; use the settings of the cycle.",
+        one_cycle: |c, t| (REFERENCE.one_cycle)(&OneCycle { rising: c.rising, ..OneCycle::new(c.max, c.total) }, t)),
+    wrong!("7.2", turns_at_the_peak_rate, "π is missing in the cosine: half a cosine goes from 0 to π.",
+        one_cycle: |c, t| cycle_by(c, t, phase(c), |s| (1.0 - s.cos()) / 2.0, last_rate(c))),
+    wrong!("7.2", starts_with_low_rate_and_high_momentum, "a − b is not divided by 2.",
+        one_cycle: |c, t| cycle_by(c, t, phase(c), |s| -(std::f64::consts::PI * s).cos(), last_rate(c))),
 ];

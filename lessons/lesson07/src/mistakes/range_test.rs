@@ -171,4 +171,27 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     })),
     wrong!("7.4", suggests_nothing_without_a_fall, "If no loss falls, the suggestion is None, not the first rate.",
         range_test: |r, s, b, f| tested(r, s, b, f, Test { pick: |l| valley(l).or((!l.is_empty()).then_some(0)), ..TEST })),
+    wrong!("7.4", smooths_with_bias_correction, "The first smoothed loss is divided by 0: count t from 1, so that 1 − βᵗ is not 0.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { from_0: true, finite: false, ..TEST })),
+    wrong!("7.4", smooths_with_bias_correction, "The mean is rounded to f32: compute in f64.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { narrow: true, ..TEST })),
+    wrong!("7.4", stops_when_the_smoothed_loss_diverges, "Steps are taken after the loss has diverged: do not take them all first, but stop at once.",
+    range_test: |r, s, b, f| {
+        let all: Vec<f64> = r.iter().map(|&rate| f(rate)).collect();
+        let mut all = all.into_iter();
+        (REFERENCE.range_test)(r, s, b, &mut |_| all.next().unwrap_or(f64::NAN))
+    }),
+    wrong!("7.4", stops_when_the_smoothed_loss_diverges, "All given rates are in the result, also those that were not used.",
+        range_test: |r, s, b, f| RangeFound { rates: r.to_vec(), ..(REFERENCE.range_test)(r, s, b, f) }),
+    wrong!("7.4", suggests_a_rate_on_the_longest_fall, "The losses of the fall are not in a row: a higher loss between them ends it.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { pick: with_gaps, ..TEST })),
+    wrong!("7.4", suggests_a_rate_on_the_longest_fall, "s, the start of the fall, is missing in the index.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { pick: |l| longest(l).map(|(_, n)| n / 3 + n / 6), ..TEST })),
+    wrong!("7.4", suggests_a_rate_on_the_longest_fall, "⌊L/6⌋ is missing in the index.",
+        range_test: |r, s, b, f| tested(r, s, b, f, Test { pick: |l| longest(l).map(|(s, n)| s + n / 3), ..TEST })),
+    wrong!("7.4", suggests_a_rate_on_the_longest_fall, "The loss at the index is suggested; suggest the rate.",
+    range_test: |r, s, b, f| {
+        let found = (REFERENCE.range_test)(r, s, b, f);
+        RangeFound { suggestion: valley(&found.losses).map(|at| found.losses[at]), ..found }
+    }),
 ];

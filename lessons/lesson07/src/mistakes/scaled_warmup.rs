@@ -72,4 +72,16 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         scaled_warmup: |t, n, base, b, r| if n == 0 { base } else { (REFERENCE.scaled_warmup)(t, n, base, b, r) }),
     wrong!("7.1", starts_at_the_scaled_rate_without_warm_up, "No warm-up is taken for a warm-up of one step: step 0 should already have the scaled rate.",
         scaled_warmup: |t, n, base, b, r| (REFERENCE.scaled_warmup)(t, n.max(1), base, b, r)),
+    wrong!("7.1", rises_linearly, "The rate rises along half a cosine; it should rise by the same amount in each step.",
+    scaled_warmup: |t, n, base, b, r| {
+        let to = base * b as f64 / r as f64;
+        if t < n { base + (to - base) * half_cosine(t as f64 / n as f64) } else { to }
+    }),
+    wrong!("7.1", accepts_any_two_batch_sizes, "The rate is cut off at the scaled one; for a smaller batch that is below `base`, and the rate falls to it.",
+    scaled_warmup: |t, n, base, b, r| {
+        let to = base * b as f64 / r as f64;
+        if n == 0 { to } else { (base + (to - base) * t as f64 / n as f64).min(to) }
+    }),
+    wrong!("7.1", stays_at_the_scaled_rate, "The rate is not scaled: multiply it by batch/reference.",
+        scaled_warmup: |_, _, base, _, _| base),
 ];

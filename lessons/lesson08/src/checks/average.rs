@@ -151,6 +151,11 @@ pub fn calls_all_reduce_once(answer: &Lesson08) -> Verdict {
         Ok(vec![Tensor::new(long(rank), &Device::Cpu)?])
     });
     run.all_well(input)?;
+    let calls = run.all_reduces.len();
+    if calls != 2 {
+        let said = format!("{calls}, expected 2");
+        refused(input, "calls of all_reduce on all ranks", &said)?;
+    }
     case.close("numbers in each call", &run.all_reduces, &vec![262_147usize; 2])?;
     let halves: Vec<f32> = long(0).iter().map(|v| v + 0.5).collect();
     for got in run.ranks.iter().flatten() {
@@ -259,6 +264,28 @@ pub fn does_not_overflow_f16(answer: &Lesson08) -> Verdict {
     let numbers = vec![[vec![60_000.0, 1.0], vec![50_016.0, 3.0]]];
     let what = "f16, [60000, 1] and [50016, 3]; the sum 110016 overflows f16";
     exact_means(answer, flat, &[DType::F16], numbers, what)
+}
+
+pub fn divides_in_f32(answer: &Lesson08) -> Verdict {
+    alone(answer)?;
+    // The sums cancel, so that what a division of each part in its own dtype rounds off remains.
+    for (dtype, name, parts) in [
+        (DType::F16, "f16", [2000.0, -1999.0, 2.0]),
+        (DType::BF16, "bf16", [200.0, -199.0, 2.0]),
+    ] {
+        let input = format!(
+            "3 ranks, a gradient of {name}: [{}], [{}] and [{}]",
+            parts[0], parts[1], parts[2]
+        );
+        let case = given(&input);
+        let run = averaged(answer, 3, move |rank| Ok(vec![flat(&[parts[rank]], dtype)?]));
+        run.all_well(&input)?;
+        for got in run.ranks.iter().flatten() {
+            case.close("number of gradients", got.len(), 1usize)?;
+            case.close("gradient 0", values(&got[0])?, values(&flat(&[1.0], dtype)?)?)?;
+        }
+    }
+    Ok(())
 }
 
 pub fn passes_on_the_error(answer: &Lesson08) -> Verdict {

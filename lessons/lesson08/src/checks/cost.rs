@@ -109,7 +109,10 @@ pub fn rounds_up_to_a_power_of_two(answer: &Lesson08) -> Verdict {
     let alpha = number(&mut draw);
     let some = [6, 5, 3, 7, 9, draw.whole(17, 31), draw.whole(1000, 1023)];
     // The last are where a logarithm in f64, ln p / ln 2, and one in f32 go wrong.
-    for p in some.into_iter().chain([1025, (1 << 24) + 1, 1 << 29]) {
+    for p in some
+        .into_iter()
+        .chain([1025, (1 << 24) + 1, 1 << 29, (1 << 31) + 1])
+    {
         check(answer.tree_seconds, p, 0.0, begin(alpha), steps(p) * alpha)?;
     }
     Ok(())

@@ -144,4 +144,33 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         let _ = (REFERENCE.average_gradients)(c, grads);
         Ok(())
     }),
+    wrong!("8.4", divides_in_f32, "Each gradient is divided in its own dtype before it is sent, and f16 and bf16 round: convert to f32 first, then divide.",
+    average_gradients: |c, grads| {
+        for g in grads.iter_mut() {
+            *g = (&*g / c.world_size() as f64)?;
+        }
+        averaged(c, grads, |v, _| v, shaped)
+    }),
+    wrong!("8.4", calls_all_reduce_once, "A long list is sent in several calls; one call sends a list of any length.",
+    average_gradients: |c, grads| {
+        let numbers: usize = grads.iter().map(Tensor::elem_count).sum();
+        for _ in 0..numbers >> 18 {
+            c.all_reduce(&mut [0.0])?;
+        }
+        (REFERENCE.average_gradients)(c, grads)
+    }),
+    wrong!("8.4", averages_over_ranks, "The numbers are rounded to bf16 before they are sent; send them as f32.",
+    average_gradients: |c, grads| {
+        for g in grads.iter_mut() {
+            *g = g.to_dtype(DType::BF16)?.to_dtype(g.dtype())?;
+        }
+        (REFERENCE.average_gradients)(c, grads)
+    }),
+    wrong!("8.4", averages_over_ranks, "Only the gradients of rank 0 are summed; every rank sends its own.",
+    average_gradients: |c, grads| {
+        for g in grads.iter_mut().filter(|_| c.rank() > 0) {
+            *g = g.zeros_like()?;
+        }
+        (REFERENCE.average_gradients)(c, grads)
+    }),
 ];

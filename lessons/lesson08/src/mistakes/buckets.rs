@@ -104,4 +104,24 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         buckets: |p, s| filled(p, s, Fill { rest: |open| open.reverse(), ..FILL })),
     wrong!("8.3", puts_each_parameter_into_one_bucket, "Parameters of 0 bytes are in no bucket; each parameter must be in one.",
         buckets: without_the_empty),
+    wrong!("8.3", orders_the_remaining_buckets,
+        "The open buckets are in another order in each call, as those of a `HashMap` are: sort them, because all ranks send in the same order.",
+        buckets: by_chance),
+    wrong!("8.3", closes_at_the_byte_limit, "The buckets that are open at the end come before the closed ones; they come after them.",
+    buckets: |p, s| {
+        let closed = filled(p, s, Fill { rest: Vec::clear, ..FILL }).len();
+        let mut made = filled(p, s, FILL);
+        made.rotate_left(closed);
+        made
+    }),
+    wrong!("8.3", fills_from_the_last_parameter,
+    "The indices are counted from the last parameter: call `enumerate` before `rev`, not after it.",
+    buckets: |p, s| {
+        let mut made = (REFERENCE.buckets)(p, s);
+        made.iter_mut().flat_map(|b| &mut b.params).for_each(|i| *i = p.len() - 1 - *i);
+        made
+    }),
+    wrong!("8.3", puts_each_parameter_into_one_bucket,
+        "A limit of 0 counts as no limit; a bucket reaches it with its first parameter.",
+        buckets: |p, s| filled(p, s, Fill { full: |bytes, limit| limit > 0 && bytes >= limit, ..FILL })),
 ];

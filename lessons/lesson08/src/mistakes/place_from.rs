@@ -171,4 +171,39 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         anyhow::ensure!(gpus != 1 || p.local_rank == 0, "too few GPUs");
         (REFERENCE.device_for)(p, gpus)
     }),
+    wrong!("8.5", reads_each_launcher,
+        "Valid variables are an error: two of their names may be swapped, or one is not as in the table.",
+        place_from: |v| found(&LAUNCHERS.map(|(name, [rank, world, local])| (name, [rank, local, world])), v, number, beyond)),
+    wrong!("8.5", prefers_the_inner_launcher,
+    "The three numbers come from different launchers: the first one whose rank is set counts for all three.",
+    place_from: |v| {
+        let first = |at: usize| LAUNCHERS.iter().map(|(_, names)| names[at]).find(|n| v(n).is_some());
+        let Some(&(launcher, _)) = LAUNCHERS.iter().find(|(_, names)| v(names[0]).is_some()) else {
+            return (REFERENCE.place_from)(v);
+        };
+        let names = [0, 1, 2].map(|at| first(at).unwrap_or(LAUNCHERS[0].1[at]));
+        found(&[(launcher, names)], v, number, beyond)
+    }),
+    wrong!("8.5", rejects_a_value_that_is_not_a_number, "A negative number is accepted, and becomes a huge one: read it with `parse::<usize>()`.",
+        place_from: |v| found(&LAUNCHERS, v, signed, beyond)),
+    wrong!("8.5", rejects_a_value_that_is_not_a_number, "A negative number is accepted, and becomes a huge one: read it with `parse::<usize>()`.",
+    place_from: |v| found(&LAUNCHERS, v, signed, |_, _| false).and_then(|p| {
+        anyhow::ensure!(p.rank < p.world_size, "the rank is too great");
+        Ok(p)
+    })),
+    wrong!("8.5", rejects_more_ranks_than_gpus, "Local rank N of N GPUs is accepted: their numbers are 0 to N − 1.",
+    device_for: |p, gpus| Ok(match gpus {
+        0 => "cpu".into(),
+        1 => "cuda:0".into(),
+        _ if p.local_rank > gpus => anyhow::bail!("too few GPUs"),
+        _ => format!("cuda:{}", p.local_rank),
+    })),
+    wrong!("8.5", rejects_more_ranks_than_gpus, "A local rank that is not below the number of GPUs is accepted; return an error.",
+    device_for: |p, gpus| Ok(match gpus {
+        0 => "cpu".into(),
+        1 => "cuda:0".into(),
+        _ => format!("cuda:{}", p.local_rank),
+    })),
+    wrong!("8.5", uses_the_only_gpu_or_the_cpu, "The only GPU is `cuda:0`, with its number.",
+        device_for: |p, gpus| if gpus == 1 { Ok("cuda".into()) } else { (REFERENCE.device_for)(p, gpus) }),
 ];

@@ -142,4 +142,25 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         around(l, d, GATHER).unwrap_or_else(|e| panic!("called `Result::unwrap()` on an `Err` value: {e}"));
         Ok(())
     }),
+    wrong!("8.2", reduces_each_chunk_at_its_owner,
+        "A rank passes on its own numbers; it must send the chunk that arrived last, with its own numbers added.",
+        ring_reduce_scatter: |l, d| own_only(l, d)),
+    wrong!("8.2", reduces_each_chunk_at_its_owner,
+    "Below 0, `wrapping_sub` goes on at 2^64, and its remainder is right only if p is a power of two: add p before you subtract.",
+    ring_reduce_scatter: |l, d| around(l, d, Ring {
+        out: |r, s, p| r.wrapping_sub(s + 1) % p,
+        into: |r, s, p| r.wrapping_sub(s + 2) % p,
+        ..SCATTER
+    })),
+    wrong!("8.2", gathers_all_chunks,
+    "Below 0, `wrapping_sub` goes on at 2^64, and its remainder is right only if p is a power of two: add p before you subtract.",
+    ring_all_gather: |l, d| around(l, d, Ring {
+        out: |r, s, p| r.wrapping_sub(s) % p,
+        into: |r, s, p| r.wrapping_sub(s + 1) % p,
+        ..GATHER
+    })),
+    wrong!("8.2", accepts_uneven_and_empty_chunks,
+        "Nothing is summed if there are fewer numbers than ranks; then only some of the chunks are empty.",
+        ring_reduce_scatter: |l, d| if d.len() < l.world_size() { Ok(()) } else { around(l, d, SCATTER) },
+        ring_all_gather: |l, d| if d.len() < l.world_size() { Ok(()) } else { around(l, d, GATHER) }),
 ];

@@ -152,4 +152,25 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         let mine = (REFERENCE.share_of_epoch)(order, rank, world, drop);
         if order.len() == 1 { mine.iter().map(|_| first).collect() } else { mine }
     }),
+    wrong!("8.1", drops_the_tail_if_asked,
+    "The first ranks get the records of the tail, so that the shares have different lengths: drop them, even if canopy hands them out later.",
+    share_of_epoch: |order, rank, world, drop| {
+        let mut mine = (REFERENCE.share_of_epoch)(order, rank, world, drop);
+        if drop {
+            mine.extend(order.get(order.len() / world * world + rank));
+        }
+        mine
+    }),
+    wrong!("8.1", strides_by_world_size, "The share is sorted; its records stay in the order in which the epoch visits them.",
+    share_of_epoch: |order, rank, world, drop| {
+        let mut mine = (REFERENCE.share_of_epoch)(order, rank, world, drop);
+        mine.sort_unstable();
+        mine
+    }),
+    wrong!("8.1", repeats_a_short_order,
+    "With fewer records than ranks all shares are empty; that is right only with `drop_tail`.",
+    share_of_epoch: |order, rank, world, drop| {
+        let short = order.len() < world;
+        (REFERENCE.share_of_epoch)(order, rank, world, drop || short)
+    }),
 ];
