@@ -23,10 +23,10 @@ pub fn formats(ways: &[Vec<Trained>]) -> Table {
     let mut table = Table::new([
         left("trained in"),
         percent("accuracy", 1),
-        fixed("last loss", 3),
+        fixed("last loss", 2),
         count("skipped"),
-        count("loss scale"),
-        percent("underflow", 3),
+        left("scale"),
+        percent("underflow", 1),
     ]);
     for (way, seeds) in WAYS.iter().zip(ways) {
         let scaled = way.scaling != Scaling::Off;
@@ -39,15 +39,28 @@ pub fn formats(ways: &[Vec<Trained>]) -> Table {
             whole,
             each(|t| t.losses.last().copied().unwrap_or(f64::NAN)),
             scaled.then(|| each(|t| t.left_out as f64)),
-            scaled.then(|| each(|t| t.scale)),
+            scaled.then(|| powers(&each(|t| t.scale))),
             seen.then(|| each(|t| t.gradients.lost_share()))
         ]);
         let list = |value: fn(&Trained) -> Value| seeds.iter().map(value).collect::<Vec<_>>();
+        table.only_json("scales", list(|t| json!(t.scale)));
         table.only_json("losses", list(|t| json!(t.losses)));
         table.only_json("steps", list(|t| json!(t.steps)));
         table.only_json("gradient_magnitudes", list(|t| json!(t.gradients.shares())));
     }
     table
+}
+
+/// Loss scales, powers of two, as `2¹⁵–2¹⁷`.
+fn powers(scales: &[f64]) -> String {
+    let power = |scale: f64| format!("2{}", superscript(scale.log2() as i32));
+    let least = power(scales.iter().copied().fold(f64::INFINITY, f64::min));
+    let greatest = power(scales.iter().copied().fold(0.0, f64::max));
+    if least == greatest {
+        least
+    } else {
+        format!("{least}–{greatest}")
+    }
 }
 
 /// Three rows for each format, a column for each loss scale.

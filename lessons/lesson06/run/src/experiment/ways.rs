@@ -58,7 +58,7 @@ pub const WAYS: [Way; 10] = [
     Way {
         scaling: Scaling::Dynamic(0),
         policy: Some(|_| Casting::Low),
-        ..way("fp16, every operator", Some(FP16))
+        ..way("fp16, all operators", Some(FP16))
     },
     way("fp8, scaled tensors", Some(FP8_E4M3)),
     Way {
@@ -67,7 +67,7 @@ pub const WAYS: [Way; 10] = [
     },
     Way {
         weights: Weights::Bf16WithMasters,
-        ..way("bf16 weights, masters", Some(BF16))
+        ..way("bf16, fp32 masters", Some(BF16))
     },
     Way {
         weights: Weights::Bf16,
