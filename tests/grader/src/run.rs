@@ -114,9 +114,15 @@ fn is_own(file: &str) -> bool {
 }
 
 fn said(info: &PanicHookInfo) -> String {
-    info.payload_as_str()
-        .unwrap_or("a panic without a message")
-        .to_owned()
+    let text = info.payload_as_str().unwrap_or("a panic without a message");
+    let lines: Vec<&str> = without_backtrace(text).collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
+/// The lines of an error, without the backtrace with which those of candle and anyhow go on where `RUST_BACKTRACE` is set.
+pub(crate) fn without_backtrace(text: &str) -> impl Iterator<Item = &str> {
+    let begins = |line: &str| line.trim_start().starts_with("0: ") || line.starts_with("Stack backtrace:");
+    text.lines().take_while(move |line| !begins(line))
 }
 
 /// The line of the panic, or, if that is not in the exercises, the line of the exercises that led there.
@@ -188,5 +194,22 @@ pub fn run<C: Copy + Send + 'static>(
         Err(mpsc::RecvTimeoutError::Disconnected) => {
             Outcome::NotRun("its thread ended without a result".into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_ends_before_its_backtrace() {
+        for text in [
+            "out of range\n   0: f\n   1: g",
+            "out of range\n\nStack backtrace:\n   0: f",
+        ] {
+            let lines: Vec<&str> = without_backtrace(text).filter(|l| !l.is_empty()).collect();
+            assert_eq!(lines, ["out of range"]);
+        }
+        assert_eq!(without_backtrace("two\nlines").count(), 2);
     }
 }

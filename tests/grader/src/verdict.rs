@@ -35,10 +35,11 @@ pub struct Wrong {
 impl<E: std::error::Error> From<E> for Finding {
     /// An error that the student's function returned.
     fn from(error: E) -> Self {
-        // With RUST_BACKTRACE set, candle's errors contain a backtrace.
         let text = error.to_string();
-        let said = text.lines().take_while(|l| !l.trim_start().starts_with("0: "));
-        let first: String = said.take(2).collect::<Vec<_>>().join(" ");
+        let first: String = crate::run::without_backtrace(&text)
+            .take(2)
+            .collect::<Vec<_>>()
+            .join(" ");
         Finding::Wrong(Box::new(Wrong {
             input: crate::run::input_now().unwrap_or_default(),
             what: "result".into(),
