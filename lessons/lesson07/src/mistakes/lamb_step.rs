@@ -102,4 +102,8 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         lamb_step: |p, g, s, lr, c| wrong_lamb::keeps(p, g, s, lr, c, true, false)),
     wrong!("7.6", scales_the_step_by_the_norm_ratio, "m is not kept: store it in `state.mean` with `set`.",
         lamb_step: |p, g, s, lr, c| wrong_lamb::keeps(p, g, s, lr, c, false, true)),
+    wrong!("7.6", accepts_short_directions, "A small number is added to ‖r‖, or small norms are taken for 0; only a norm of exactly 0 is special.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w == 0.0 || r < 1e-8 { 1.0 } else { w / r }, ..LAMB })),
+    wrong!("7.6", accepts_short_directions, "Small norms are taken for 0; only a norm of exactly 0 is special.",
+        lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w < 1e-8 || r < 1e-8 { 1.0 } else { w / r }, ..LAMB })),
 ];

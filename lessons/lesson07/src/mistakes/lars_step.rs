@@ -184,4 +184,8 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     })),
     wrong!("7.5", scales_tiny_weights, "Small norms are taken for 0; only a norm of exactly 0 is special.",
         lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w < 1e-8 || g == 0.0 { 1.0 } else { c.trust * w / (g + l * w) }, moved(lr, c.momentum))),
+    wrong!("7.5", accepts_tiny_gradients, "A small number is added to the denominator of the ratio, or small norms are taken for 0; only a norm of exactly 0 is special.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w == 0.0 || g < 1e-8 { 1.0 } else { c.trust * w / (g + l * w) }, moved(lr, c.momentum))),
+    wrong!("7.5", accepts_tiny_gradients, "Small norms are taken for 0; only a norm of exactly 0 is special.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w < 1e-8 || g < 1e-8 { 1.0 } else { c.trust * w / (g + l * w) }, moved(lr, c.momentum))),
 ];

@@ -113,4 +113,6 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         loss if loss.is_finite() => Ok(loss),
         loss => Err(candle_core::Error::Msg(format!("the loss is {loss}"))),
     })),
+    wrong!("7.8", accepts_short_filters, "A small number is added to the length of a filter, or short filters are taken for 0; only a length of exactly 0 is special.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| if norm(d)? < 1e-8 { d.zeros_like() } else { stretched(w, d) })),
 ];
