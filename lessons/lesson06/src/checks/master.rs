@@ -72,9 +72,12 @@ fn gives_fp32(answer: &Lesson06, masters: &[Var], weights: &[Var], grads: &[Tens
         Ok(())
     };
     let case = given(text);
-    (answer.master_step)(masters, weights, grads, step, &low)?;
-    // How often it is called is another check's.
+    let done = (answer.master_step)(masters, weights, grads, step, &low);
+    // How often it is called, and what follows, are other checks'.
     let seen = seen.concat();
+    if seen.is_empty() {
+        done?;
+    }
     for (i, (got, grad)) in seen.iter().zip(grads).enumerate() {
         let wide = grad.to_dtype(DType::F32)?;
         case.close(
