@@ -70,7 +70,7 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         step(&wide(g)?)?;
         copied(m, &w[..w.len().saturating_sub(1)], low)
     }),
-    wrong!("6.5", gives_the_optimizer_fp32_gradients, "`low` rounds the old weights; round the masters, and set the weights to that.",
+    wrong!("6.5", rounds_masters_into_weights, "`low` rounds the old weights; round the masters, and set the weights to that.",
     master_step: |_, w, g, step, low| {
         step(&wide(g)?)?;
         w.iter().try_for_each(|w| w.set(&low(w.as_tensor())?))
