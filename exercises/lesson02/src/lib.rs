@@ -10,9 +10,9 @@ use canopy_data::Philox;
 /// point is at distance 1.
 ///
 /// All three axes are scaled by the same factor, nothing is rotated, and the points keep their order. If all points
-/// are identical, they end at the origin, however many they are. Any other cloud is scaled; it is at least 1e-8 wide.
-/// A cloud may be empty. It may have many thousand points, and may be a kilometre from the origin of its
-/// coordinates: sum, divide by the number of points, and subtract in f64. After that, f32 is enough.
+/// are identical, they end at the origin, however many they are. Any other cloud is scaled; its extent along at least
+/// one axis is 1e-8 or more. A cloud may be empty. It may have many thousand points, and may be a kilometre from the
+/// origin of its coordinates: sum, divide by the number of points, and subtract in f64. After that, f32 is enough.
 pub fn normalise(points: &mut [[f32; 3]]) {
     todo!("2.1: the centroid, the greatest distance from it, then move and scale each point")
 }
@@ -21,7 +21,7 @@ pub fn normalise(points: &mut [[f32; 3]]) {
 ///
 /// `x` is `[clouds, points, in]`, `w` is `[out, in]`, `b` is `[out]`; the result is `[clouds, points, out]`. All are of
 /// one dtype, f32 or f64. relu(y) is y if y is above 0, and 0 otherwise. `backward` can run through the result to all
-/// three. A single matrix product computes all points, without a loop over clouds or points.
+/// three. A single call multiplies all points by the weights, without a loop over clouds or points.
 pub fn shared_layer(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     todo!("2.2: all points as the rows of one matrix, times the weights, plus the bias, then ReLU")
 }
@@ -56,7 +56,7 @@ pub fn orthogonality(a: &Tensor) -> Result<Tensor> {
 /// Rotates a cloud about the trunk, the z axis, by `angle` in radians, counter-clockwise as seen from above.
 ///
 /// A quarter of a turn takes the x axis to the y axis. `angle` may be negative, and may be a million turns: take its
-/// sine and cosine in f64. No point changes its height, not even by rounding.
+/// sine and cosine in f64, and multiply in f64 or in f32. No point changes its height, not even by rounding.
 pub fn turn(points: &mut [[f32; 3]], angle: f64) {
     todo!("2.6: x and y of each point, by the sine and the cosine of the angle")
 }

@@ -41,9 +41,9 @@ pub fn autocast(operator: Operator) -> Casting {
 /// infinite or NaN.
 ///
 /// `walk(loss)` runs one backward pass from the loss that it gets, and returns a gradient for each parameter, in
-/// f32, fp16 or bf16. Call it once, with `loss` times `scale`: an f32 scalar of the same graph as `loss`. Convert
+/// f32, fp16 or bf16. Call it once, with `loss` times `scale`; both are f32 scalars (shape []) of one graph. Convert
 /// each gradient to f32 first and then divide it by `scale` (2^−126 to 2^126), because fp16 may not represent the
-/// quotient. Return all gradients in their order and shapes, even those that are not finite. Large finite gradients
+/// quotient. Return all, in f32 and in their order and shapes, even those that are not finite. Large finite gradients
 /// are no overflow, even if their sum is infinite. Nor is an empty list. If `walk` fails, return its error.
 pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> Result<(Vec<Tensor>, bool)> {
     todo!("6.3: scale, run backward, convert and divide, check")
@@ -51,10 +51,10 @@ pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> Result<(Vec<Te
 
 /// The loss scale after a step, by PyTorch's rule. `found_inf`: the gradients overflowed, and the step was skipped.
 ///
-/// After an overflow, the scale is multiplied by `state.backoff` (½), and the count of good steps restarts at 0. The
-/// scale has no lower limit. After a good step, `state.good` is incremented. When it reaches `state.interval`
-/// (2,000; at least 1), the scale is multiplied by `state.growth` (2), and the count restarts at 0. If the new scale
-/// would be above `f32::MAX`, the scale does not change, but the count still restarts at 0. No other field changes.
+/// After an overflow, the scale is multiplied by `state.backoff` (½; below 1), and the count of good steps restarts at
+/// 0. The scale has no lower limit. After a good step, `state.good` is incremented. When it reaches `state.interval`
+/// (2,000; at least 1), the scale is multiplied by `state.growth` (2; above 1), and the count restarts at 0. If the new
+/// scale would be above `f32::MAX`, it does not change, but the count still restarts at 0. No other field changes.
 pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
     todo!("6.4: two cases, and a count")
 }
@@ -78,7 +78,7 @@ pub fn master_step(
 }
 
 /// The bytes of one parameter during training, with weights and gradients stored in `format` and an optimizer that
-/// keeps `moments` fp32 numbers for each parameter (Adam 2, momentum 1, plain SGD 0).
+/// keeps `moments` fp32 numbers for each parameter (Adam 2, momentum 1, plain SGD 0, others more).
 ///
 /// fp32 is stored in 4 bytes, 16-bit formats in 2, 8-bit formats in 1. tf32 is a format for multiplication, not for
 /// storage, and is stored in 4 bytes. If weights are stored in fewer than 4 bytes, there is also a `master` of 4

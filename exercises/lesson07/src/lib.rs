@@ -12,8 +12,8 @@ use canopy::{
 /// The learning rate of `step`, counted from 0, for batches of `batch` records, if `base` is right for batches of
 /// `reference`: it rises linearly from `base` at step 0 to base·batch/reference at step `warmup`, and stays there.
 ///
-/// Without warm-up (`warmup` is 0), it is base·batch/reference from step 0 on. `batch` and `reference` are at least 1;
-/// `batch` may be smaller than `reference`, and need not be a multiple of it.
+/// Without warm-up (`warmup` is 0), it is base·batch/reference from step 0 on. `base` is above 0, `batch` and
+/// `reference` are at least 1; `batch` may be smaller than `reference`, and need not be a multiple of it.
 pub fn scaled_warmup(step: u64, warmup: u64, base: f64, batch: usize, reference: usize) -> f64 {
     todo!("7.1: the scaled rate, and the rise to it")
 }
@@ -23,9 +23,9 @@ pub fn scaled_warmup(step: u64, warmup: u64, base: f64, batch: usize, reference:
 /// The rate starts at first = max/first_divisor, reaches its peak `max` at step rising·total − 1, which need not be
 /// a whole number, and is first/last_divisor at step total − 1. The momentum starts and ends at
 /// `greatest_momentum`, and is `least_momentum` at the peak of the rate. Between two of these points, when a share
-/// s of the steps from a to b is done, the value is b + (a − b)/2·(1 + cos πs). Here `total` is at least 4,
-/// rising·total is at least 2 and less than total, both divisors are above 1, and `least_momentum` is less than
-/// `greatest_momentum`. `cycle.course` is always the cosine, so you can ignore it.
+/// s of the steps from a to b is done, the value is b + (a − b)/2·(1 + cos πs). Here `max` is above 0, `total` is at
+/// least 4, rising·total is at least 2 and less than total, both divisors are above 1, and `least_momentum` is less
+/// than `greatest_momentum`. `cycle.course` is always the cosine, so you can ignore it.
 pub fn one_cycle(cycle: &OneCycle, step: u64) -> Option<(f64, f64)> {
     todo!("7.2: which phase, what share of it is done, and both values")
 }
@@ -84,7 +84,8 @@ pub fn lars_step(
 /// m ← β₁·m + (1−β₁)·g and v ← β₂·v + (1−β₂)·g², kept in `state.mean` and `state.square`; m̂ = m/(1−β₁ᵗ), v̂ =
 /// v/(1−β₂ᵗ). t counts the steps from 1: `state.step` is 0 before the first and 1 after it. β₁, β₂, ε and λ are
 /// `beta1`, `beta2`, `eps` and `weight_decay` of `config`; ε is above 0. All parameters are treated alike, whatever
-/// their shape. All tensors are f32, and the norms, also those of g, are 0 or between 1e-15 and 1e15.
+/// their shape. All tensors are f32, the norms, also those of g, are 0 or between 1e-15 and 1e15, and all lists are
+/// equally long.
 pub fn lamb_step(
     params: &[Var],
     grads: &[Tensor],
@@ -99,11 +100,11 @@ pub fn lamb_step(
 /// weightᵢ.
 ///
 /// `weights[i]` is the weight of micro-batch i: its number of records, or the sum of their weights, which may be 0 or
-/// a fraction, but not negative. `gradients(i)` returns the gradients of its own mean loss, one for each parameter,
-/// always in the same order; the result has their dtypes, f32 or f64. Call it once for each micro-batch, from the
-/// first to the last, and keep only the sum: the next call may write into the memory of the gradients before. If it
-/// fails, return its error and do not call it again. There is at least one micro-batch, and the first weight is above
-/// 0.
+/// a fraction, but not negative. `gradients(i)` returns the gradients of its own mean loss, all finite, one for each
+/// parameter, always in the same order; the result has their dtypes, f32 or f64. Call it once for each micro-batch,
+/// from the first to the last, and keep only the sum: the next call may write into the memory of the gradients
+/// before. If it fails, return its error and do not call it again. There is at least one micro-batch, and the first
+/// weight is above 0.
 pub fn accumulated(
     weights: &[f64],
     gradients: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>,
@@ -112,14 +113,14 @@ pub fn accumulated(
 }
 
 /// The loss at w + α·d for each α of `alphas`, in their order, where w are the values of `params` and d their
-/// filter-normalised `directions`. `loss()` returns the loss at the values that `params` have when it is called, which
-/// may be infinite or NaN. Call it once for each α, also for 0.
+/// filter-normalised `directions`. `loss()` returns the loss at the values that `params` have when it is called, and
+/// does not change them. The loss may be infinite or NaN. Call `loss` once for each α, also for 0.
 ///
 /// Filter-normalised: each filter of d, that is `d[i]` along the first axis with all further axes, is scaled to the
 /// length (2-norm) of the filter `w[i]` of w. If one of the two is all zeros, `w[i]` does not move. Parameters with at
-/// most one axis do not move at all. All tensors are f32, and the lengths are 0 or between 1e-15 and 1e15. Afterwards
-/// the parameters are bit-identical to what they were before, even if `loss` fails; then return its error and do not
-/// call it again.
+/// most one axis do not move at all. All tensors are f32, the lengths are 0 or between 1e-15 and 1e15, and both lists
+/// are equally long. Afterwards the parameters are bit-identical to what they were before, even if `loss` fails; then
+/// return its error and do not call it again.
 pub fn loss_along(
     params: &[Var],
     directions: &[Tensor],

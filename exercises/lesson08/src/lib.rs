@@ -12,8 +12,8 @@ use canopy::parallel::{Bucket, BucketSizes, Collective, Cost, Kind, Link, Place,
 ///
 /// All ranks get equally many records. If `world_size` does not divide the length of `order`, `drop_tail` drops the
 /// rest at its end; without it, `order` is extended by its own beginning, repeated as often as necessary, until
-/// `world_size` divides its length. An empty order gives an empty share. There may be more ranks than records, and a record may be in
-/// `order` twice. `world_size` is at least 1, and `rank` is less.
+/// `world_size` divides its length. An empty order gives an empty share. There may be more ranks than records, and a
+/// record may be in `order` twice. `world_size` is at least 1, and `rank` is below it.
 pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail: bool) -> Vec<usize> {
     todo!("8.1: how many records each rank gets, and which")
 }
@@ -27,8 +27,8 @@ pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail
 ///
 /// `link.send(to, data)` does not wait; `link.receive(from, into)` waits for a message and copies it into `into`,
 /// which must be as long. If one of them returns an error, return it, with more context if you like.
-/// `chunk(length, rank, p)` returns a chunk as a range. Chunks may differ by one number in length. If there are fewer
-/// numbers than ranks, some chunks are empty; an empty chunk is sent too.
+/// `chunk(length, rank, p)` returns a chunk as a range. Chunks may differ by one number in length. Some of them, or all,
+/// may be empty; an empty chunk is sent too.
 pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     todo!("8.2: send a chunk, add the one that arrives")
 }
@@ -65,8 +65,8 @@ pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
 /// the gradients may then contain anything.
 ///
 /// A gradient may have any number of axes and another floating-point dtype than the next, and need not be
-/// contiguous. All are sent as f32, f64 too. Divide in f32, before or after the call: a shorter format would round each
-/// part, and the sum may be too large for f16.
+/// contiguous. All are sent as f32, f64 too. Divide in f32, or multiply by 1/p, before or after the call: a shorter
+/// format would round each part, and the sum may be too large for f16.
 pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
     todo!("8.4: one long list, one all-reduce, and back to the shapes")
 }
@@ -105,7 +105,7 @@ pub fn weak_efficiency(seconds_of_one: f64, seconds: f64) -> f64 {
 }
 
 /// Efficiency in strong scaling: `ranks` ranks share the work that one rank had. 1 is perfect; it may exceed 1,
-/// because a smaller share of the work may fit into a faster cache.
+/// because a smaller share of the work may fit into a faster cache. `ranks` is at least 1.
 pub fn strong_efficiency(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64 {
     todo!("8.6: the work stays the same")
 }
@@ -114,7 +114,7 @@ pub fn strong_efficiency(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64
 /// b·`cost.beta` seconds. All ranks send at the same time, so the time is that of the messages that one rank sends,
 /// one after the other.
 ///
-/// `p` is at least 1 and below 2³². One rank alone sends nothing. Use chunks of `bytes`/p, even if p does not divide `bytes`.
+/// `p` is at least 1 and below 2³². One rank alone sends nothing. Use chunks of `bytes`/p, not rounded.
 pub fn ring_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     todo!("8.7: how many messages, and how long each is")
 }

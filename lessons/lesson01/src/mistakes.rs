@@ -1,6 +1,6 @@
 //! Known wrong answers, each with the check that must catch it and the cause that a student reads.
 
-use candle_core::{DType, IndexOp, Tensor, bail};
+use candle_core::{DType, IndexOp, Result, Tensor, bail};
 use grader::{Mistake, wrong};
 
 use crate::{Lesson01, REFERENCE, answer_helpers::*};

@@ -16,9 +16,9 @@ pub fn neuron(inputs: &[f32], weights: &[f32], bias: f32, activation: fn(f32) ->
 ///
 /// `logits` is `[rows, classes]`, contiguous and finite, with at least one row. `labels` is `[rows]` of u32, each less
 /// than `classes`. The result is one number (shape `[]`) in the dtype of the logits: f32, f64, f16 or bf16. Compute in
-/// that dtype or a wider one. `backward` through it gives the logits their gradient. Tiny probabilities and large
-/// logits, in f32 up to ±1,000,000, must give the right gradient, and a loss that is right up to the rounding of the
-/// logits: not inf or NaN.
+/// that dtype or a wider one: sums that f16 or bf16 rounds are fine. `backward` through it gives the logits their
+/// gradient. Tiny probabilities and large logits, in f32 up to ±1,000,000, must give the right gradient, and a loss
+/// that is right up to the rounding of the logits: not inf or NaN.
 pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     let low = logits.broadcast_sub(&logits.max_keepdim(1)?)?;
     let log_p = low.broadcast_sub(&low.exp()?.sum_keepdim(1)?.log()?)?;
@@ -29,7 +29,8 @@ pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
 ///
 /// `grads` are in the order of `params`, each with the shape and dtype of its parameter. The function changes the
 /// variables themselves. There may be any number of parameters, also none, of any shapes, and of several dtypes in one
-/// call: f32, f64, f16 or bf16. Compute in the dtype of the parameter or a wider one.
+/// call: f32, f64, f16 or bf16. Compute in the dtype of the parameter or a wider one: for f64, `lr` is not rounded to
+/// f32.
 pub fn sgd_step(params: &[Var], grads: &[Tensor], lr: f64) -> Result<()> {
     for (param, grad) in params.iter().zip(grads) {
         param.set(&(param.as_detached_tensor() - (grad * lr)?)?)?;
@@ -63,8 +64,9 @@ pub fn momentum_step(
 /// t counts the steps from 1: `state.step` is 0 before the first step, and t after step t, also without parameters.
 /// m is `state.mean` and v is `state.square`: these keep m and v, not m̂ and v̂, and are zero at first. `grads`,
 /// `state.mean` and `state.square` are in the order of `params`, each with the shape and dtype of its parameter:
-/// compute in that dtype or a wider one, as in 1.3. Every step updates all of them, also if g or lr is 0. β₁, β₂ and ε
-/// are `beta1`, `beta2` and `eps` of `config`. Its `weight_decay` is 0.
+/// compute in that dtype or a wider one, as in 1.3. Every step updates every w, m and v, also if g or lr is 0. Each w
+/// is changed by `set`; for m and v, a new variable in the list is right too. β₁, β₂ and ε are `beta1`, `beta2` and
+/// `eps` of `config`. Its `weight_decay` is 0, and `decoupled` is false.
 pub fn adam_step(
     params: &[Var],
     grads: &[Tensor],
@@ -92,8 +94,8 @@ pub fn adam_step(
 /// The number of training steps in an epoch over `records` records, in batches of `batch`, which is at least 1.
 ///
 /// The last batch may be incomplete. With `drop_last` it is then dropped, unless it is the only one: an epoch over
-/// some records is never empty. An epoch over no records has no step. The count is exact, also for billions of
-/// records; `records + batch` does not overflow.
+/// some records is never empty. An epoch over no records has no step. The count is exact for any number of records;
+/// `records + batch` does not overflow.
 pub fn iterations(records: usize, batch: usize, drop_last: bool) -> usize {
     if drop_last && records >= batch {
         records / batch

@@ -21,6 +21,17 @@ pub fn scaled(points: &mut [[f32; 3]], factor: f64) {
     each.for_each(|c| *c = (f64::from(*c) * factor) as f32);
 }
 
+/// Centred, then each axis scaled by its own greatest coordinate.
+pub fn by_axis(points: &mut Points) {
+    moved(points, mean(points));
+    for a in 0..3 {
+        let far = points.iter().map(|p| p[a].abs()).fold(0.0, f32::max);
+        points
+            .iter_mut()
+            .for_each(|p| p[a] /= if far > 0.0 { far } else { 1.0 });
+    }
+}
+
 pub fn size(p: &[f32; 3]) -> f64 {
     p.iter().map(|&c| f64::from(c) * f64::from(c)).sum::<f64>().sqrt()
 }
@@ -111,6 +122,14 @@ pub fn turned(points: &mut Points, angle: f64, rule: fn([f32; 3], f32, f32) -> [
     points
         .iter_mut()
         .for_each(|p| *p = rule(*p, sin as f32, cos as f32));
+}
+
+/// Each point by its polar coordinates in f32, with what `angle` makes of its own angle.
+pub fn polar(points: &mut Points, angle: impl Fn(f32) -> f32) {
+    for [x, y, _] in points {
+        let (far, angle) = (x.hypot(*y), angle(y.atan2(*x)));
+        (*x, *y) = (far * angle.cos(), far * angle.sin());
+    }
 }
 
 pub fn right_turn([x, y, z]: [f32; 3], sin: f32, cos: f32) -> [f32; 3] {

@@ -29,13 +29,14 @@ pub fn epoch_order(n: usize, seed: u64, epoch: u64) -> Vec<usize> {
 }
 
 /// The indices of the points that are kept of a cloud. No index occurs twice, and the same `seed` gives the same
-/// indices in the same order. Coordinates are between −10⁷ and 10⁷. The cloud may be empty, and n may be 0.
+/// indices in the same order. Coordinates are between −10⁷ and 10⁷; f32 is precise enough. The cloud may be empty, and
+/// n may be 0.
 ///
 /// - `Random(n)`: n of the points, in any order. Every set of n points is equally likely. If there are no more than n
 ///   points, all of them.
 /// - `Voxel(edge)`: one point, of your choice, of each cube that contains points, with ascending indices. Space is
-///   divided into cubes of `edge` metres (above 0), with a corner of one cube at the origin. Cube k along an axis goes
-///   from k·edge (included) to (k + 1)·edge (excluded). You may compute it in f32.
+///   divided into cubes of `edge` metres (at least 0.001), with a corner of one cube at the origin. Cube k along an
+///   axis goes from k·edge (included) to (k + 1)·edge (excluded).
 /// - `Farthest(n)`: the first point is chosen by `seed`, and every point can be the first. Each next one is the point
 ///   whose distance to the nearest chosen point is the greatest; of equally far points the one with the lower index,
 ///   even if that distance is 0. They are in the order in which they were chosen. If there are no more than n points,
@@ -153,11 +154,10 @@ pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size
 /// Call `make` once for each number. `count` may be 0. At most `ahead` results may be started and not yet passed to
 /// `take`: `make(i)` does not start before the call of `take` for i − ahead has begun. Workers go on while `take` runs:
 /// during the call for result i they make all results up to i + ahead − 1. An `Err` of `make` is passed to `take` in
-/// its place, with its message (you may add to it), and the later results follow. A panic of `make` becomes an `Err` in
-/// its place, and the later results follow. When `take` has returned false, it is not called again, and no further
-/// number is given to a worker; numbers given out before may still be made. When `prefetched` returns, all its threads
-/// have ended. `workers` and `ahead` are from 1 to some thousand, and `ahead` is at least `workers`. `take` does not
-/// panic.
+/// its place, with its message (`context` may add to it), and the later results follow. A panic of `make` becomes an
+/// `Err` in its place, and the later results follow. When `take` has returned false for result i, it is not called
+/// again, and no number above i + ahead is made; those up to it may be. When `prefetched` returns, all its threads have
+/// ended. `workers` and `ahead` are from 1 to some thousand, and `ahead` is at least `workers`. `take` does not panic.
 pub fn prefetched(
     count: usize,
     workers: usize,
@@ -206,12 +206,11 @@ pub fn prefetched(
 /// The group of each record, for a split without leaks: a whole group is either in the training set or in the test
 /// set.
 ///
-/// Record i is a scan of the tree `trees[i]`, which has a name, on the plot `plots[i]`; "" is an unknown plot. Both
-/// lists are equally long. Records of the same tree are in the same group, and so are records of the same plot. This
-/// also holds over several steps: groups are connected components. If one tree was scanned from plot p and from plot q,
-/// all records of p and q are one group. Groups are numbered from 0, in the order of their first records. A tree and a
-/// plot may have the same name. There may be no record, and at most a few thousand: quadratic time and recursion are
-/// fine.
+/// Record i is a scan of the tree `trees[i]`, never "", on the plot `plots[i]`; "" is an unknown plot. Both lists are
+/// equally long. Records of the same tree are in the same group, and so are records of the same plot. This also holds
+/// over several steps: groups are connected components. If one tree was scanned from plot p and from plot q, all
+/// records of p and q are one group. Groups are numbered from 0, in the order of their first records. A tree and a plot
+/// may have the same name. There may be no record, and at most a few thousand: quadratic time and recursion are fine.
 pub fn together(trees: &[&str], plots: &[&str]) -> Vec<usize> {
     let n = trees.len();
     let mut group: Vec<usize> = (0..n).collect();

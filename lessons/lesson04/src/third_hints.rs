@@ -173,10 +173,10 @@ pub fn mean_loss(
 ///
 /// A step needs these bytes, where `step.each` has the bytes of one parameter: `parameters`, the weight and the master
 /// copy of each; `gradients`; `optimizer`; `activations`, `rows` × `kept` of each layer, summed over all layers and
-/// clouds; `passing`, which the backward pass needs for one layer at a time: clouds × `rows` × `passing` of the layer
-/// where that is the greatest. At least one layer keeps something; others may keep nothing. Count exactly, in u64, which
-/// is enough. The budget may be smaller than the parameters. Compute the batch instead of trying one after the other: it
-/// may be 10^14.
+/// clouds; `passing`, which the backward pass needs for one layer at a time: clouds × the greatest product `rows` ×
+/// `passing` of a layer. At least one layer keeps something; others may keep nothing. Count exactly, in u64: the bytes
+/// of a batch that fits do not overflow, but those of a larger one may. The budget may be smaller than the parameters.
+/// Compute the batch instead of trying one after the other: it may be 10^14.
 pub fn largest_batch(step: &StepSize, budget: u64) -> Option<(u64, StepBytes)> {
     let n = step.parameters;
     let kept: u64 = step.layers.iter().map(|l| l.rows * l.kept).sum();

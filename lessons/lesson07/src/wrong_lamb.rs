@@ -3,7 +3,7 @@
 use candle_core::{Result, Tensor, Var};
 use canopy::optim::{AdamState, LambConfig};
 
-use crate::answer_helpers::*;
+use crate::{REFERENCE, answer_helpers::*};
 
 /// r of each parameter, with both means updated.
 fn directions(p: &[Var], g: &[Tensor], s: &mut AdamState, c: &LambConfig) -> Result<Vec<Tensor>> {
@@ -50,6 +50,31 @@ pub fn stores_corrected(p: &[Var], g: &[Tensor], s: &mut AdamState, lr: f64, c: 
     for (m, v) in s.mean.iter().zip(&s.square) {
         m.set(&(m.as_tensor() / first)?)?;
         v.set(&(v.as_tensor() / second)?)?;
+    }
+    Ok(())
+}
+
+/// Keeps only the means that it is told to keep.
+pub fn keeps(
+    p: &[Var],
+    g: &[Tensor],
+    s: &mut AdamState,
+    lr: f64,
+    c: &LambConfig,
+    mean: bool,
+    square: bool,
+) -> Result<()> {
+    let copies = |vars: &[Var]| {
+        vars.iter()
+            .map(|v| v.as_tensor().copy())
+            .collect::<Result<Vec<_>>>()
+    };
+    let before = [copies(&s.mean)?, copies(&s.square)?];
+    (REFERENCE.lamb_step)(p, g, s, lr, c)?;
+    for ((vars, before), keep) in [&s.mean, &s.square].into_iter().zip(&before).zip([mean, square]) {
+        if !keep {
+            vars.iter().zip(before).try_for_each(|(v, old)| v.set(old))?;
+        }
     }
     Ok(())
 }

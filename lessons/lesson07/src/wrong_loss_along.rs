@@ -175,6 +175,12 @@ pub fn by_second_axis(w: &Tensor, d: &Tensor) -> Result<Tensor> {
     d.broadcast_mul(&(length(w)? / safe(length(d)?)?)?)
 }
 
+/// With a small number added to the length of each filter of `d`.
+pub fn softened(w: &Tensor, d: &Tensor, small: f64) -> Result<Tensor> {
+    let length = |t: &Tensor| t.sqr()?.sum_keepdim(1)?.sqrt();
+    by(w, d, |w, d| length(w)? / (length(d)? + small)?)
+}
+
 pub fn without_w(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
     let mut looks = walker(p, d, a, f, |_, way, a| way * a)?;
     looks.drain(..).collect()

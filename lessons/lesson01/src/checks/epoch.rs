@@ -76,5 +76,9 @@ pub fn is_exact_for_millions_of_records(answer: &Lesson01) -> Verdict {
     let records = 5 << 30;
     check_iterations(answer, records, 4096, false, 5 << 18)?;
     check_iterations(answer, records + 1, 4096, false, (5 << 18) + 1)?;
-    check_iterations(answer, records + 1, 4096, true, 5 << 18)
+    check_iterations(answer, records + 1, 4096, true, 5 << 18)?;
+    // f64 does not have 2^60 + 1.
+    let records = (1 << 60) + 1;
+    check_iterations(answer, records, 4096, false, (1 << 48) + 1)?;
+    check_iterations(answer, records - 2, 4096, true, (1 << 48) - 1)
 }

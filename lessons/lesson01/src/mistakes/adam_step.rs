@@ -97,6 +97,8 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         }
         twisted(p, g, s, lr, c, ADAM)
     }),
+    adam!(updates_the_means_without_a_gradient, "Without parameters the step is not counted; `state.step` counts every call.",
+        counts: |n| u64::from(n > 0)),
     adam!(first_step_has_size_lr, "Weight decay is added, which the rule does not have.",
         next: |a| a.corrected(a.first(), a.second())? - (&a.w * (0.01 * a.lr))?),
     wrong!("1.5", first_step_has_size_lr, "All parameters use the first mean and square; each has its own.",

@@ -11,6 +11,18 @@ macro_rules! capped {
     };
 }
 
+/// A loss with a lower limit for x − m.
+macro_rules! cut {
+    ($limit:literal) => {
+        wrong!("1.2", stays_exact_for_tiny_probabilities,
+        "x − m is cut off from below, which limits the loss. A logit far below m needs no limit: its exp is 0, and the sum is at least 1.",
+        cross_entropy: |x, y| {
+            let low = x.broadcast_sub(&x.max_keepdim(1)?)?.maximum($limit)?;
+            picked(&low.broadcast_sub(&low.exp()?.sum_keepdim(1)?.log()?)?, y)
+        })
+    };
+}
+
 pub const MISTAKES: &[Mistake<Lesson01>] = &[
     wrong!("1.2", is_the_mean_over_rows, "The loss is summed over the rows; take their mean.",
         cross_entropy: |x, y| REFERENCE_LOSS(x, y)? * y.elem_count() as f64),
@@ -111,6 +123,13 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         cross_entropy: |x, y| softmax(x)?.gather(&y.unsqueeze(1)?, 1)?.mean_all()?.log()?.neg()),
     wrong!("1.2", is_the_mean_over_rows, "The labels do not fit into the integers that they are converted to; use them as u32.",
         cross_entropy: |x, y| REFERENCE_LOSS(x, &y.to_dtype(DType::U8)?.to_dtype(DType::U32)?)),
+    wrong!("1.2", is_the_mean_over_rows, "The rows are averaged in chunks, and the last chunk has fewer: divide the sum over all rows by their number.",
+    cross_entropy: |x, y| {
+        let rows = x.dim(0)?;
+        let starts = (0..rows).step_by(32).map(|i| (i, (rows - i).min(32)));
+        let means = starts.map(|(i, len)| REFERENCE_LOSS(&x.narrow(0, i, len)?, &y.narrow(0, i, len)?));
+        Tensor::stack(&means.collect::<Result<Vec<_>>>()?, 0)?.mean_all()
+    }),
     wrong!("1.2", stays_exact_for_tiny_probabilities,
     "The log is taken of a softmax that was rounded to 0. Do not compute the probability: subtract the log of the sum.",
     cross_entropy: |x, y| picked(&softmax(x)?.log()?, y)),
@@ -134,6 +153,12 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
     capped!(1e-10),
     capped!(1e-12),
     capped!(1e-15),
+    cut!(-30.0),
+    cut!(-50.0),
+    cut!(-60.0),
+    cut!(-80.0),
+    cut!(-87.0),
+    cut!(-88.0),
     wrong!("1.2", stays_exact_for_tiny_probabilities, "The loss is cut off at 100; it may be larger.",
         cross_entropy: |x, y| (x.log_sum_exp(1)? - x.gather(&y.unsqueeze(1)?, 1)?.squeeze(1)?)?.clamp(0.0, 100.0)?.mean_all()),
     wrong!("1.2", stays_exact_for_tiny_probabilities,
@@ -200,6 +225,19 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         cross_entropy: |x, y| REFERENCE_LOSS(&x.to_dtype(DType::F32)?, y)),
     wrong!("1.2", keeps_the_dtype_of_the_logits, "The loss is always of f32; it must have the dtype of the logits.",
         cross_entropy: |x, y| REFERENCE_LOSS(x, y)?.to_dtype(DType::F32)),
+    wrong!("1.2", keeps_the_dtype_of_the_logits, "The loss of f16 and bf16 logits is of f32; convert it back with `to_dtype(logits.dtype())`.",
+    cross_entropy: |x, y| {
+        let half = matches!(x.dtype(), DType::F16 | DType::BF16);
+        REFERENCE_LOSS(&x.to_dtype(if half { DType::F32 } else { x.dtype() })?, y)
+    }),
+    wrong!("1.2", keeps_the_dtype_of_the_logits, "The labels are compared in the dtype of the logits, and bf16 does not have all numbers above 256; compare them as u32.",
+    cross_entropy: |x, y| {
+        let column = Tensor::arange(0u32, x.dim(1)? as u32, x.device())?.to_dtype(x.dtype())?;
+        let same = column.broadcast_as(x.shape())?.broadcast_eq(&y.to_dtype(x.dtype())?.unsqueeze(1)?)?;
+        let low = x.broadcast_sub(&x.max_keepdim(1)?)?;
+        let log_p = low.broadcast_sub(&low.exp()?.sum_keepdim(1)?.log()?)?;
+        (log_p * same.to_dtype(x.dtype())?)?.sum_all()?.neg()? / x.dim(0)? as f64
+    }),
     wrong!("1.2", is_the_mean_over_rows, "The loss is always of f64; it must have the dtype of the logits.",
         cross_entropy: |x, y| REFERENCE_LOSS(x, y)?.to_dtype(DType::F64)),
     wrong!("1.2", keeps_the_dtype_of_the_logits, "A tensor of f32 is combined with logits of another dtype; convert it with `to_dtype(logits.dtype())`.",

@@ -60,6 +60,11 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         let batches = n as f32 / size as f32;
         (if drop && n >= size { batches.floor() } else { batches.ceil() }) as usize
     }),
+    wrong!("1.6", is_exact_for_millions_of_records, "f64 has 53 bits, which rounds very large numbers of records: divide whole numbers, with `div_ceil`.",
+    iterations: |n, size, drop| {
+        let batches = n as f64 / size as f64;
+        (if drop && n >= size { batches.floor() } else { batches.ceil() }) as usize
+    }),
     wrong!("1.6", is_exact_for_millions_of_records, "u32 and i32 cut off large numbers of records: compute in usize.",
         iterations: |n, size, drop| (REFERENCE.iterations)(n as u32 as usize, size, drop)),
 ];

@@ -131,6 +131,12 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         let v = ((v * mu)? - (g * lr)?)?;
         Ok((v.clone(), (w + v)?))
     })),
+    wrong!("1.4", accumulates_velocity, "The first step stores lr·g as the velocity; it stores g, like every other step.",
+    momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
+        let next = ((v * mu)? + g)?;
+        let kept = if is_zero(v)? { (g * lr)? } else { next.clone() };
+        Ok((kept, (w - (next * lr)?)?))
+    })),
     wrong!("1.4", stores_the_velocity, "The velocity has the opposite sign: v ← μ·v + g, then w ← w − lr·v.",
     momentum_step: |p, g, v, lr, mu| moved(p, g, v, |w, g, v| {
         let v = ((v * mu)? - g)?;

@@ -75,6 +75,8 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         neuron: |x, w, b, f| f(dot(if x.len() < 4 { x } else { &x[..x.len() / 4 * 4] }, w) + b)),
     wrong!("1.1", sums_weights_times_inputs, "Inputs that do not fill a block of 4 are left out.",
         neuron: |x, w, b, f| f(dot(&x[..x.len() / 4 * 4], w) + b)),
+    wrong!("1.1", sums_weights_times_inputs, "Each input gets the weight after its own: the bias is not among the weights, so the first weight is of the first input.",
+        neuron: |x, w, b, f| f(dot(x, &w[w.len().min(1)..]) + b)),
     wrong!("1.1", sums_weights_times_inputs, "The products are converted to whole numbers, which cuts off their fractions.",
         neuron: |x, w, b, f| f(x.iter().zip(w).map(|(x, w)| (x * w).trunc()).sum::<f32>() + b)),
     wrong!("1.1", accepts_any_number_of_inputs, "The first product is used although there may be none: start the sum at 0.",

@@ -72,6 +72,11 @@ pub const MISTAKES: &[Mistake<Lesson01>] = &[
         w.to_vec2::<f32>()?;
         w - (g * lr)?
     })),
+    wrong!("1.3", updates_every_parameter, "A parameter of shape [] has no first axis: compute with whole tensors, of any shape.",
+    sgd_step: |p, g, lr| each(p, g, |w, g| {
+        w.dim(0)?;
+        w - (g * lr)?
+    })),
     wrong!("1.3", updates_every_parameter, "Parameters are taken in pairs, so that the last of an odd number is left out.",
         sgd_step: |p, g, lr| each(&p[..p.len() / 2 * 2], g, |w, g| w - (g * lr)?)),
     wrong!("1.3", updates_every_parameter, "A gradient of 0 ends the function; the parameters after it must still be changed.",

@@ -64,16 +64,18 @@ pub fn rotates_the_x_axis_to_the_y_axis(answer: &Lesson02) -> Verdict {
 pub fn preserves_heights(answer: &Lesson02) -> Verdict {
     let mut draw = draw();
     // By many angles: one alone may round to the same height.
+    let mut rounded = false;
     for _ in 0..50 {
         let (points, angle) = about(&mut draw, 4);
         let got = turned(answer, &points, angle);
         if points.iter().zip(&got).any(|(p, got)| p[2] != got[2]) {
             check_turn(answer, &points, angle)?;
-            let moved = "heights that are rounded otherwise";
-            turn_case(&points, angle).require("heights z", false, moved)?;
+            rounded = true;
         }
     }
-    Ok(())
+    // The same finding for every way to round: which of the clouds it changes says nothing.
+    let case = given("50 clouds of 4 points, each with an angle of its own");
+    case.require("heights z", !rounded, "heights that differ in their last digit")
 }
 
 pub fn preserves_distances_from_the_trunk(answer: &Lesson02) -> Verdict {

@@ -28,6 +28,8 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + draw as f32 * d)),
     wrong!("2.7", clamps_draws_at_5, "The noise is clamped to ±5 units of the cloud; clamp the draw, then scale it.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + (draw as f32 * d).clamp(-5.0, 5.0))),
+    wrong!("2.7", adds_a_draw_to_each_coordinate, "The noise is clamped to ±0.05, which is right for a deviation of 0.01 only; clamp the draw to ±5, then scale it.",
+        jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| c + (draw as f32 * d).clamp(-0.05, 0.05))),
     wrong!("2.7", clamps_draws_at_5, "A draw beyond ±5 is treated as 0; it should count as ±5.",
         jitter: |points, deviation, random| noisy(points, deviation, random, |c, draw, d| if draw.abs() > 5.0 { c } else { c + draw as f32 * d })),
     wrong!("2.7", clamps_draws_at_5, "A draw beyond ±5 is drawn again; it should count as ±5.",

@@ -35,12 +35,12 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     }),
     wrong!("2.1", preserves_shape_and_orientation,
         "Each axis is scaled by a factor of its own: every tree becomes as wide as it is tall.",
+        normalise: |points| by_axis(points)),
+    wrong!("2.1", preserves_shape_and_orientation,
+        "Each axis is scaled by a factor of its own: every tree becomes as wide as it is tall.",
     normalise: |points| {
-        moved(points, mean(points));
-        for a in 0..3 {
-            let far = points.iter().map(|p| p[a].abs()).fold(0.0, f32::max);
-            points.iter_mut().for_each(|p| p[a] /= if far > 0.0 { far } else { 1.0 });
-        }
+        by_axis(points);
+        scaled_by(points, farthest);
     }),
     wrong!("2.1", preserves_shape_and_orientation,
         "Each point is scaled by its own distance: all points end on the sphere, and the shape is lost.",
@@ -166,6 +166,12 @@ pub const MISTAKES: &[Mistake<Lesson02>] = &[
     normalise: |points| {
         let first = points[0];
         if points.iter().any(|p| *p != first) { (REFERENCE.normalise)(points) } else { points.fill([0.0; 3]) }
+    }),
+    wrong!("2.1", accepts_an_empty_cloud, "An empty cloud has no first point and no greatest distance, so that `unwrap` panics. Return early.",
+    normalise: |points| {
+        #[allow(clippy::unwrap_used, reason = "the message of a student's panic")]
+        points.iter().map(size).max_by(f64::total_cmp).unwrap();
+        (REFERENCE.normalise)(points);
     }),
     wrong!("2.1", accepts_identical_points, "If all points are identical, this divides by 0.",
     normalise: |points| {

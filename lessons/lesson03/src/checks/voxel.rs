@@ -54,7 +54,10 @@ pub fn voxel_separates_distant_cubes(answer: &Lesson03) -> Verdict {
         points.extend([[-far, 0.25, 0.25], [0.25, -far, 0.25], [0.25, 0.25, -far]]);
     }
     let points = mixed(&mut draw, points);
-    voxels(answer, &points, 0.5, 4)
+    voxels(answer, &points, 0.5, 4)?;
+    // The number of a cube needs more than 32 bits. The edge is a power of two, so that nothing is rounded.
+    let points = lattice(&mut draw, &[-9_437_185.0, -9_437_184.0, 9_437_184.0, 9_437_185.0]);
+    voxels(answer, &points, 1.0 / 512.0, 5)
 }
 
 pub fn voxel_takes_any_edge(answer: &Lesson03) -> Verdict {

@@ -203,9 +203,8 @@ fn many(answer: &Lesson03) -> Verdict {
 pub fn stops_when_take_returns_false(answer: &Lesson03) -> Verdict {
     let ahead = 4;
     for last in [draw().whole(2, 5), 0] {
-        let case = given(format!(
-            "count 500, 2 workers, {ahead} ahead; `take` returns false at {last}"
-        ));
+        let input = format!("count 500, 2 workers, {ahead} ahead; `take` returns false at {last}");
+        let case = given(input.clone());
         let (mut taken, desk) = (0usize, Desk::default());
         let make = |i| {
             desk.start(i);
@@ -216,7 +215,16 @@ pub fn stops_when_take_returns_false(answer: &Lesson03) -> Verdict {
             taken += 1;
             taken <= last
         });
-        case.close("calls of `take`", taken, last + 1)?;
+        if taken != last + 1 {
+            // How many more there are may depend on time.
+            let kind = match taken {
+                500 => 1,
+                _ if taken > last => 2,
+                _ => 3,
+            };
+            let lines = vec![format!("expected  {}", last + 1), format!("got       {taken}")];
+            return told(input, "calls of `take`", &[kind], lines);
+        }
         let state = desk.lock();
         let beyond = state.started.iter().any(|&i| i > last + ahead);
         let said = format!(

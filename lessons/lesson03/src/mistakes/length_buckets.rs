@@ -127,6 +127,12 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         out.extend(left);
         out.into_iter().map(|batch| batch.into_iter().map(|at| o[at]).collect()).collect()
     }),
+    wrong!("3.4", fills_buckets_by_length, "A batch has positions in the order: it must have the records, `order[position]`.",
+    length_buckets: |l, o, b, size| {
+        let place = |r: usize| o.iter().position(|&other| other == r).unwrap_or(r);
+        let all = (REFERENCE.length_buckets)(l, o, b, size);
+        all.into_iter().map(|batch| batch.into_iter().map(place).collect()).collect()
+    }),
     wrong!("3.4", includes_the_bound_in_its_bucket, "A record as long as the bound belongs in that bucket: `bound < length`, not `<=`.",
     length_buckets: |l, o, b, size| {
         let (mut out, left) = bucketed(o, b.len() + 1, size, |r| Some(b.iter().filter(|&&k| k <= l[r]).count()));
@@ -163,6 +169,13 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
     length_buckets: |l, o, b, size| {
         let (mut out, left) = bucketed(o, b.len() + 1, size, |r| Some(bucket(l, b, r)));
         out.extend(left.into_iter().rev());
+        out
+    }),
+    wrong!("3.4", fills_buckets_by_length, "The rests come in the order in which their buckets were first used: begin with the bucket of the shortest records.",
+    length_buckets: |l, o, b, size| {
+        let (mut out, mut left) = bucketed(o, b.len() + 1, size, |r| Some(bucket(l, b, r)));
+        left.sort_by_key(|rest| o.iter().position(|&r| bucket(l, b, r) == bucket(l, b, rest[0])));
+        out.extend(left);
         out
     }),
     wrong!("3.4", emits_the_rest_at_the_end, "The rest of the last bucket comes before the others: the shortest comes first.",

@@ -79,6 +79,15 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { panics_on: true, ..POOL })),
     wrong!("3.5", stops_when_take_returns_false, "The result of `take` is ignored: false means stop.",
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { stops: false, ..POOL })),
+    wrong!("3.5", stops_when_take_returns_false, "`take` is called again after it returned false: leave the outer loop as well, not only the inner one.",
+    prefetched: |n, w, a, m, t| {
+        let (mut stopped, mut more) = (false, 3);
+        pooled(n, w, a, m, &mut |made| {
+            more -= usize::from(stopped);
+            stopped |= !t(made);
+            !stopped || more > 0
+        }, POOL);
+    }),
     wrong!("3.5", stops_when_take_returns_false, "After `take` returned false, the workers still make all the rest: give out no more numbers.",
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { finishes: true, ..POOL })),
 ];

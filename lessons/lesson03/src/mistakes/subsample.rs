@@ -120,6 +120,8 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
         subsample: voxel!(|p, e| firsts(p, |c| { let [x, y, z] = c.map(|x| (x / e).floor() as i64 as u64); x << 42 | y << 21 | z }))),
     wrong!("3.2", voxel_separates_distant_cubes, "Different cubes have the same number: three numbers that are combined into one, or cut to fewer bits. Use `[i64; 3]` as the key.",
         subsample: voxel!(|p, e| firsts(p, |c| { let [x, y, z] = c.map(|x| (x / e).floor() as i64); x * 1_000_000 + y * 1_000 + z }))),
+    wrong!("3.2", voxel_separates_distant_cubes, "Different cubes have the same number: three numbers that are combined into one, or cut to fewer bits. Use `[i64; 3]` as the key.",
+        subsample: voxel!(|p, e| firsts(p, |c| c.map(|x| (x / e).floor() as i32)))),
     wrong!("3.2", voxel_takes_any_edge, "The edge is rounded to whole metres: divide by it as it is.",
         subsample: voxel!(|p, e| if e == 2.0 || e == 0.5 { firsts(p, |c| c.map(|x| (x / e).floor() as i64)) } else { firsts(p, |c| c.map(|x| (x / e.round().max(1.0)).floor() as i64)) })),
     wrong!("3.2", farthest_takes_the_farthest_each_time, "Only the distance to the last chosen point is used: keep the least distance to any chosen point.",

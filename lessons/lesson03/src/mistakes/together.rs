@@ -48,6 +48,17 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
     "A record that is already in a group is moved to another one alone, by its plot after its tree: unite the two groups instead.",
     together: |t, p| numbered(&hung(t, p))),
     wrong!("3.6", joins_connected_components,
+    "A record alone is moved, to the group of each record that it shares something with, one after the other: unite the groups, with all their records.",
+    together: |t, p| {
+        let mut group: Vec<usize> = (0..t.len()).collect();
+        for i in 0..t.len() {
+            for j in 0..i {
+                if t[i] == t[j] || (!p[i].is_empty() && p[i] == p[j]) { group[i] = group[j]; }
+            }
+        }
+        numbered(&group)
+    }),
+    wrong!("3.6", joins_connected_components,
     "While the records of a group are moved, the number that they are compared with changes too: copy both numbers before the loop.",
     together: |t, p| relabelled(t, p)),
     wrong!("3.6", joins_connected_components,

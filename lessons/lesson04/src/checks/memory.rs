@@ -173,8 +173,8 @@ pub fn is_none_if_two_clouds_do_not_fit(answer: &Lesson04) -> Verdict {
     Ok(())
 }
 
-/// More bytes than f64 counts exactly: of parameters, and of clouds. A search may multiply the budget by the bytes of a
-/// cloud.
+/// More bytes than f64 counts exactly: of parameters, and of clouds. Then 1 TB for clouds of 200 MB, whose product
+/// overflows u64.
 pub fn counts_bytes_exactly(answer: &Lesson04) -> Verdict {
     let mut draw = draw();
     let mut step = StepSize {
@@ -186,7 +186,10 @@ pub fn counts_bytes_exactly(answer: &Lesson04) -> Verdict {
     step.parameters = 10;
     step.layers = vec![layer("mlp.0", 4, 25, 75)];
     let batch = 100_000_000_000_000 + draw.whole(0, 1000) as u64;
-    check_exactly(answer, &step, by_hand(&step, batch).total() - 1, batch - 1)
+    check_exactly(answer, &step, by_hand(&step, batch).total() - 1, batch - 1)?;
+    step.layers = vec![layer("mlp.0", 50_000, 3000, 1000)];
+    let batch = 5000 + draw.whole(0, 100) as u64;
+    check_exactly(answer, &step, by_hand(&step, batch).total() + 1, batch)
 }
 
 fn check_exactly(answer: &Lesson04, step: &StepSize, budget: u64, batch: u64) -> Verdict {

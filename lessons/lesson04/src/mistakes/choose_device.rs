@@ -121,6 +121,11 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     choice!(rejects_unknown_names, "`is_numeric` is true for ½ as well, on which `parse` fails: use `is_ascii_digit`.",
         number: |digits| (!digits.is_empty() && digits.chars().all(char::is_numeric))
             .then(|| digits.parse().expect("called `Result::unwrap()` on an `Err` value"))),
+    wrong!("4.1", rejects_unknown_names, "A name without its colon, such as `cuda1`, is accepted: N follows `cuda:`.",
+    choose_device: |name, open| match name.strip_prefix("cuda").map(|n| n.trim_start_matches(':')) {
+        Some(digits) if !digits.is_empty() => chosen(&format!("cuda:{digits}"), open, CHOICE),
+        _ => chosen(name, open, CHOICE),
+    }),
     wrong!("4.1", rejects_unknown_names, "Only the text after the last colon is looked at; the name must begin with `cuda:`.",
     choose_device: |name, open| match name.rsplit_once(':') {
         Some((_, digits)) if !digits.is_empty() && (CHOICE.number)(digits).is_some() => chosen(&format!("cuda:{digits}"), open, CHOICE),

@@ -71,6 +71,12 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         let room = b.checked_sub(parameters + gradients + optimizer)?;
         filled(&none, room, BYTES).map(|(n, bytes)| (n, StepBytes { parameters, gradients, optimizer, ..bytes }))
     }),
+    wrong!("4.6", counts_bytes_exactly, "The bytes of a batch that is far too large overflow u64: divide the free bytes by those of a cloud, or use `checked_mul`.",
+    largest_batch: |s, b| {
+        let each = (BYTES.kept)(&s.layers) + (BYTES.passing)(&s.layers);
+        assert!((b / 2).checked_mul(each).is_some(), "attempt to multiply with overflow");
+        filled(s, b, BYTES)
+    }),
     bytes!(fills_the_budget, "The number of clouds is rounded up: the last one does not fit.", fill: |room, each| room.div_ceil(each)),
     bytes!(fills_the_budget, "The batch is rounded down to an even number; any number of clouds is allowed.", fill: |room, each| room / each / 2 * 2),
     bytes!(fills_the_budget, "The batch is rounded down to a power of two; any number of clouds is allowed.",

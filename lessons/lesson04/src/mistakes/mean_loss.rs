@@ -73,6 +73,15 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         }
     ),
     averaging!(
+        weights_steps_by_their_clouds,
+        "A mean that is NaN becomes 0: a run that diverges would look well. Only an epoch without steps is 0.",
+        |losses, clouds| {
+            let sum: f64 = losses.iter().zip(clouds).map(|(l, &n)| l * n as f64).sum();
+            let mean = sum / clouds.iter().sum::<u64>() as f64;
+            if mean.is_nan() { 0.0 } else { mean }
+        }
+    ),
+    averaging!(
         never_waits_between_steps,
         "Steps with fewer clouds than the first are left out; every step counts.",
         |losses, clouds| {

@@ -53,6 +53,12 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         let up = logits(model, points)?;
         careless(&up.broadcast_sub(&up.max_keepdim(0)?)?)
     }),
+    wrong!("4.3", returns_probabilities_of_each_cloud, "The sums are over the clouds; each row needs its own (axis 1).",
+    probabilities: |model, points| {
+        let up = logits(model, points)?;
+        let up = up.broadcast_sub(&up.max_keepdim(1)?)?.exp()?;
+        Ok(up.broadcast_div(&up.sum_keepdim(0)?)?)
+    }),
     wrong!("4.3", returns_probabilities_of_each_cloud, "Each logit is divided by the row's sum of logits: take `exp` first.",
     probabilities: |model, points| {
         let up = logits(model, points)?;

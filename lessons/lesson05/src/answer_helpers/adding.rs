@@ -75,6 +75,8 @@ pub enum Again {
     Directly,
     /// Within one, until any inner span of that name has ended.
     Forgotten,
+    /// Within one, also of another lane if it was still open when that lane ended.
+    OverLanes,
 }
 
 pub const ADDING: Adding = Adding {
@@ -111,6 +113,7 @@ pub fn added(spans: &[Span], how: Adding) -> Vec<Total> {
             if let Some(count) = around.get_mut(&*kept[top].name) {
                 *count = match how.again {
                     Again::Forgotten => 0,
+                    Again::OverLanes if kept[top].lane != kept[i].lane => *count,
                     _ => count.saturating_sub(1),
                 };
             }

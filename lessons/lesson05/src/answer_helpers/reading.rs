@@ -16,6 +16,8 @@ pub struct Reading {
     pub any_unit: bool,
     /// Takes the columns of nsys, and those of nvprof, where the tools have them today.
     pub fixed: (bool, bool),
+    /// Takes the last column for that of names.
+    pub last_name: bool,
     /// The names of the column of names.
     pub names: &'static [&'static str],
     /// The name of nvprof's column of percentages; without it, the table is one of sizes.
@@ -63,6 +65,7 @@ pub const READING: Reading = Reading {
     first_unit: false,
     any_unit: false,
     fixed: (false, false),
+    last_name: false,
     names: &["Operation", "Name"],
     percent: "Time(%)",
     anew: Anew::All,
@@ -154,6 +157,7 @@ fn table_read(
     } else {
         (time, name)
     };
+    let name = if how.last_name { last } else { name };
     let (time, name) = (time.min(last), name.min(last));
     let unit = match (of_nsys, table.get(1)) {
         (Some(_), _) | (_, None) => 1.0,

@@ -180,6 +180,8 @@ fn lines(draw: &mut Draw) -> Vec<Line> {
         (vec![(1, 0, 60), (2, 10, 20), (2, 50, 90)], Compute),
         // 85 % in two pieces.
         (vec![(2, 50, 95), (1, 0, 30), (1, 20, 40)], Compute),
+        // 85 % in two streams, of which the first one begins later.
+        (vec![(1, 50, 90), (2, 0, 45)], Compute),
         // 85 % and 5 %: the first piece is enough.
         (vec![(1, 0, 85), (2, 95, 100)], Compute),
         // A gap of 30 % behind a short one within a long one.

@@ -317,9 +317,15 @@ pub fn sorts_by_self_time(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
     let (a, b) = (draw.whole(20, 30), draw.whole(5, 15));
     let equal = ["read", "load", "copy", "free", "parse", "index", "wait", "log"];
-    // The greatest total has the least self time; eight names have the same.
-    let mut spans = vec![span("step", 0, 0, a + 8 * b), span("forward", 0, 0, a)];
-    spans.extend((0..8).map(|i| span(equal[i], 0, a + i * b, a + (i + 1) * b)));
+    // The greatest total has the least self time; eight names have the same self time, and different totals.
+    let mut spans = vec![span("forward", 0, 0, a)];
+    let mut at = a;
+    for (i, name) in equal.into_iter().enumerate() {
+        let end = at + b + i + 1;
+        spans.extend([span(name, 0, at, end), span("forward", 0, at + 1, at + i + 2)]);
+        at = end;
+    }
+    spans.push(span("step", 0, 0, at));
     let input = shown(&spans);
     given(&input);
     let rows = (answer.totals)(&spans);

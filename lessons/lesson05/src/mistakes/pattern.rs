@@ -43,6 +43,15 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         "The kernels are sorted by their ends: a long one then comes after the short ones within it. Sort by start.",
         name_pattern: |s, w| named(s, w, Naming { busy: by_ends, ..NAMING })),
     wrong!("5.3", counts_overlapping_kernels_once,
+        "The kernels are sorted by lane first, so that early kernels of a later lane are lost: sort all of them by start.",
+        name_pattern: |s, w| named(s, w, Naming { busy: |k| {
+            let mut sorted = k.to_vec();
+            sorted.sort_by_key(|k| k.2);
+            let (mut sum, mut reached) = (0, 0);
+            for (a, b, _) in sorted { sum += b.saturating_sub(a.max(reached)); reached = reached.max(b); }
+            sum
+        }, ..NAMING })),
+    wrong!("5.3", counts_overlapping_kernels_once,
         "Overlapping kernels are summed: time with two kernels counts once.",
         name_pattern: |s, w| named(s, w, Naming { busy: |k| k.iter().map(|k| k.1 - k.0).sum(), ..NAMING })),
     wrong!("5.3", counts_overlapping_kernels_once,
@@ -183,6 +192,12 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.3", is_none_without_evidence,
         "An empty list gives None, but spans of `Kind::Other` alone must give None as well.",
         name_pattern: |s, w| if s.is_empty() || w == 0 { None } else { named(s, w, Naming { nothing: Some(Pattern::Input), ..NAMING }) }),
+    wrong!("5.3", is_none_without_evidence,
+        "There are spans that count, but all three sums are 0: the result is None, not the first of the three.",
+        name_pattern: |s, w| (REFERENCE.name_pattern)(s, w).or(s.iter().any(|s| !matches!(s.kind, Kind::Kernel | Kind::Other)).then_some(Pattern::Input))),
+    wrong!("5.3", is_none_without_evidence,
+        "There are spans that count, but all three sums are 0: the result is None, not the last of the three.",
+        name_pattern: |s, w| (REFERENCE.name_pattern)(s, w).or(s.iter().any(|s| !matches!(s.kind, Kind::Kernel | Kind::Other)).then_some(Pattern::Launch))),
     wrong!("5.3", is_none_without_evidence,
         "Without kernel time the pattern is not compute, although 0 is at least 0.8 times a wall time of 0.",
         name_pattern: |s, w| named(s, w, Naming { is_compute: |busy, whole| busy as f64 >= 0.8 * whole as f64, ..NAMING })),

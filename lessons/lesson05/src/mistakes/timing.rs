@@ -27,6 +27,15 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         (0..n).map(|_| once()).collect()
     }),
     wrong!("5.2", times_until_the_device_is_done,
+    "The clock of the first run is read before the wait that makes the device idle, so that wait is timed: read it after the wait.",
+    time_device: |d, w, n, f| {
+        for _ in 0..w { f()?; }
+        let mut start = d.now();
+        d.wait()?;
+        let mut once = || { f()?; d.wait()?; let before = std::mem::replace(&mut start, d.now()); Ok(start - before) };
+        (0..n).map(|_| once()).collect()
+    }),
+    wrong!("5.2", times_until_the_device_is_done,
     "The clock is read after `work` has returned, so the launch is missing: read it before `work`.",
     time_device: |d, w, n, f| {
         for _ in 0..w { f()?; }

@@ -49,8 +49,14 @@ pub fn stores_fp32_in_4_bytes(answer: &Lesson06) -> Verdict {
 
 pub fn has_masters_only_in_low_precision(answer: &Lesson06) -> Verdict {
     // All at once: a master that is missing in 8 bits only is not one that is missing.
-    let low = [BF16, FP16, FP8_E4M3, FP8_E5M2, FP16.with(Overflow::Saturate)];
-    let full = [FP32, TF32, FP32.with(Overflow::Saturate)];
+    let saturating = [FP16, FP8_E4M3].map(|f| f.with(Overflow::Saturate));
+    let low = [BF16, FP16, FP8_E4M3, FP8_E5M2, saturating[0], saturating[1]];
+    let full = [
+        FP32,
+        TF32,
+        FP32.with(Overflow::Saturate),
+        TF32.with(Overflow::Saturate),
+    ];
     for moments in [2, 1, 0, draw().whole(3, 9) as u32] {
         for (formats, expected) in [(&low[..], 4u32), (&full[..], 0)] {
             let names: Vec<String> = formats.iter().map(|&f| named(f)).collect();

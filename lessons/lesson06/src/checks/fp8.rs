@@ -1,4 +1,4 @@
-use canopy::precision::{FP8_E4M3, FP8_E5M2, FP16, Format, Overflow};
+use canopy::precision::{BF16, FP8_E4M3, FP8_E5M2, FP16, FP32, Format, Overflow, TF32};
 use grader::{Values, Verdict, draw, given};
 
 use crate::Lesson06;
@@ -63,6 +63,10 @@ pub fn uses_the_range_of_the_format(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
     all(answer, &[3.0, 1.0, 1.9, 2.0, 0.4], FP8_E4M3, 0)?;
     all(answer, &[3.0, 1.0, 1.9, 2.0, 0.4], FP8_E5M2, 0)?;
+    // Wider formats, whose range is that of f32.
+    for format in [BF16, TF32, FP32] {
+        all(answer, &[3.0, 1000.0, 1e20, 3e38], format, 0)?;
+    }
     for format in FORMATS {
         let mut any =
             |least: f64| (draw.number(1.0, 9.9) * 10f64.powi(draw.whole(0, 4) as i32) * least) as f32;

@@ -23,6 +23,14 @@ fn list(numbers: &[f32]) -> Result<Tensor> {
     Tensor::new(numbers, &Device::Cpu)
 }
 
+fn shown(scale: f64) -> String {
+    if scale > 1e9 {
+        format!("{scale:e}")
+    } else {
+        format!("{scale}")
+    }
+}
+
 /// The answer with a backward pass that returns `grads`, whatever the loss.
 fn with_grads(answer: &Lesson06, scale: f64, grads: &[Tensor]) -> Result<(Vec<Tensor>, bool)> {
     let (_w, loss) = line(&[1.0, 2.0])?;
@@ -57,12 +65,13 @@ pub fn runs_backward_from_the_scaled_loss(answer: &Lesson06) -> Verdict {
 
 pub fn returns_unscaled_gradients(answer: &Lesson06) -> Verdict {
     let mut draw = draw();
-    for scale in [draw.number(100.0, 5000.0).round(), 0.25] {
+    for scale in [draw.number(100.0, 5000.0).round(), 0.25, 2f64.powi(126)] {
         let slopes = draw.list(5, -2.0, 3.0);
         let table = Tensor::from_vec(draw.list(6, -2.0, 3.0), (2, 3), &Device::Cpu)?.t()?;
         let (w, loss) = line(&slopes)?;
         let case = given(format!(
-            "walk returns gradients of shapes [5], [3, 2], []; scale {scale}"
+            "walk returns gradients of shapes [5], [3, 2], []; scale {}",
+            shown(scale)
         ));
         let (grads, found) = (answer.scaled_gradients)(&loss, scale, &mut |loss| {
             let grad = of(&w, loss)?.remove(0);
@@ -76,7 +85,10 @@ pub fn returns_unscaled_gradients(answer: &Lesson06) -> Verdict {
         case.close("gradient 1", values(&grads[0])?, &slopes)?;
         case.close("gradient 2", values(&grads[1])?, values(&table)?)?;
         case.close("gradient 3", values(&grads[2])?, 1.5f32)?;
-        case.require("found_inf", !found, "true")?;
+        // Large ones are another check's.
+        if scale < 1e9 {
+            case.require("found_inf", !found, "true")?;
+        }
     }
     Ok(())
 }

@@ -49,16 +49,36 @@ const GIVEN: &str = "three parameters, [2, 3], [4] and []; fp32 masters, bf16 we
 
 pub fn gives_the_optimizer_fp32_gradients(answer: &Lesson06) -> Verdict {
     let (masters, weights, grads) = parameters(&mut draw())?;
+    gives_fp32(answer, &masters, &weights, &grads, GIVEN)?;
+    let weights = in_dtype(&weights, DType::F16)?;
+    let grads = grads.iter().map(|g| g.to_dtype(DType::F16));
+    let text = "three parameters, [2, 3], [4] and []; fp32 masters, fp16 weights and gradients";
+    gives_fp32(
+        answer,
+        &masters,
+        &weights,
+        &grads.collect::<Result<Vec<_>>>()?,
+        text,
+    )
+}
+
+/// Compares what the optimizer gets with `grads`, in fp32.
+fn gives_fp32(answer: &Lesson06, masters: &[Var], weights: &[Var], grads: &[Tensor], text: &str) -> Verdict {
+    let dtype = weights[0].dtype();
+    let low = |t: &Tensor| t.to_dtype(dtype);
     let mut seen = Vec::new();
     let step = &mut |g: &[Tensor]| {
         seen.push(g.to_vec());
         Ok(())
     };
-    let case = given(GIVEN);
-    (answer.master_step)(&masters, &weights, &grads, step, &low)?;
-    // How often it is called is another check's.
+    let case = given(text);
+    let done = (answer.master_step)(masters, weights, grads, step, &low);
+    // How often it is called, and what follows, are other checks'.
     let seen = seen.concat();
-    for (i, (got, grad)) in seen.iter().zip(&grads).enumerate() {
+    if seen.is_empty() {
+        done?;
+    }
+    for (i, (got, grad)) in seen.iter().zip(grads).enumerate() {
         let wide = grad.to_dtype(DType::F32)?;
         case.close(
             &format!("gradient {} passed to step", i + 1),
@@ -103,12 +123,22 @@ pub fn calls_the_optimizer_once(answer: &Lesson06) -> Verdict {
     for (grads, text) in [(grads, ""), (infinite, "; gradients that are infinite")] {
         let mut calls = Vec::new();
         let step = &mut |g: &[Tensor]| {
-            calls.push(g.len());
+            calls.push(g.to_vec());
             Ok(())
         };
         let case = given(format!("{GIVEN}{text}"));
         (answer.master_step)(&masters, &weights, &grads, step, &low)?;
-        case.close("number of gradients in each call of step", &calls, &vec![3usize])?;
+        let counts: Vec<usize> = calls.iter().map(Vec::len).collect();
+        case.close("number of gradients in each call of step", &counts, &vec![3usize])?;
+        for (i, (got, grad)) in calls.concat().iter().zip(&grads).enumerate() {
+            // Infinite ones as well: what to do about them is the caller's.
+            let wide = grad.to_dtype(DType::F32)?;
+            case.close(
+                &format!("gradient {} passed to step", i + 1),
+                values(got)?,
+                values(&wide)?,
+            )?;
+        }
     }
     Ok(())
 }
@@ -203,20 +233,22 @@ pub fn rounds_by_low(answer: &Lesson06) -> Verdict {
 }
 
 pub fn rounds_every_master(answer: &Lesson06) -> Verdict {
-    let (masters, weights, grads) = parameters(&mut draw())?;
-    let zeros = grads.iter().map(Tensor::zeros_like).collect::<Result<Vec<_>>>()?;
-    let step = &mut |_: &[Tensor]| {
-        let half = |m: &Var| m.set(&(m.as_detached_tensor() * 0.5)?);
-        masters.iter().try_for_each(half)
-    };
-    let case = given("gradients of 0; step halves the masters (weight decay)");
-    (answer.master_step)(&masters, &weights, &zeros, step, &low)?;
-    for (i, (master, weight)) in masters.iter().zip(&weights).enumerate() {
-        case.close(
-            &format!("weight {}", i + 1),
-            values(weight)?,
-            values(&low(master)?)?,
-        )?;
+    for (times, text) in [(0.0, "gradients of 0"), (f64::INFINITY, "infinite gradients")] {
+        let (masters, weights, grads) = parameters(&mut draw())?;
+        let grads = grads.iter().map(|g| g * times).collect::<Result<Vec<_>>>()?;
+        let step = &mut |_: &[Tensor]| {
+            let half = |m: &Var| m.set(&(m.as_detached_tensor() * 0.5)?);
+            masters.iter().try_for_each(half)
+        };
+        let case = given(format!("{text}; step halves the masters (weight decay)"));
+        (answer.master_step)(&masters, &weights, &grads, step, &low)?;
+        for (i, (master, weight)) in masters.iter().zip(&weights).enumerate() {
+            case.close(
+                &format!("weight {}", i + 1),
+                values(weight)?,
+                values(&low(master)?)?,
+            )?;
+        }
     }
     Ok(())
 }

@@ -228,7 +228,20 @@ pub fn overflows_from_infinity(answer: &Lesson06) -> Verdict {
         exactly(answer, plus, format, format.max)?;
         exactly(answer, minus, format, -format.max)?;
     }
-    exactly(answer, minus, FP8_E4M3, f64::NAN)
+    exactly(answer, minus, FP8_E4M3, f64::NAN)?;
+    // Also in the formats whose greatest number is near that of f32, and in an f32 itself.
+    for format in [FP32, BF16, TF32, FP8_E5M2] {
+        let saturates = format.with(Overflow::Saturate);
+        exactly(answer, plus, saturates, format.max)?;
+        exactly(answer, minus, saturates, -format.max)?;
+        exactly(answer, plus, format.with(Overflow::Nan), f64::NAN)?;
+    }
+    exactly(
+        answer,
+        minus,
+        FP8_E4M3.with(Overflow::Infinity),
+        f64::NEG_INFINITY,
+    )
 }
 
 pub fn is_exact_for_every_exponent(answer: &Lesson06) -> Verdict {

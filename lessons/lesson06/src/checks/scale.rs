@@ -97,7 +97,7 @@ pub fn grows_after_the_interval(answer: &Lesson06) -> Verdict {
     let steps = vec![false; fourfold.interval as usize];
     follow(answer, fourfold.clone(), &steps)?;
     let each = DynamicScaler {
-        growth: 1.5,
+        growth: 1.1,
         interval: 1,
         scale: draw().number(3.0, 1000.0).round(),
         ..fourfold
@@ -129,6 +129,8 @@ pub fn stays_within_fp32(answer: &Lesson06) -> Verdict {
     let greatest = DynamicScaler {
         scale: f64::from(f32::MAX) / 4.0,
         growth: 4.0,
+        // Not the inverse of `growth`: a growth right after an overflow shows.
+        backoff: 0.5,
         interval: 1,
         ..high
     };

@@ -56,7 +56,7 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
     wrong!("6.6", has_masters_only_in_low_precision, "tf32 is stored as fp32 and needs no master.",
     bytes_per_parameter: |f, n| {
         let right = (REFERENCE.bytes_per_parameter)(f, n);
-        BytesPerParameter { master: if f == canopy::precision::TF32 { 4 } else { right.master }, ..right }
+        BytesPerParameter { master: if f.bits() == 19 { 4 } else { right.master }, ..right }
     }),
     wrong!("6.6", has_masters_only_in_low_precision, "Only 16-bit weights have a master here; 8-bit weights need one as well.",
     bytes_per_parameter: |f, n| {

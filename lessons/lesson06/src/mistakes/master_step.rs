@@ -70,7 +70,7 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         step(&wide(g)?)?;
         copied(m, &w[..w.len().saturating_sub(1)], low)
     }),
-    wrong!("6.5", gives_the_optimizer_fp32_gradients, "`low` rounds the old weights; round the masters, and set the weights to that.",
+    wrong!("6.5", rounds_masters_into_weights, "`low` rounds the old weights; round the masters, and set the weights to that.",
     master_step: |_, w, g, step, low| {
         step(&wide(g)?)?;
         w.iter().try_for_each(|w| w.set(&low(w.as_tensor())?))
@@ -102,6 +102,27 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
             if g.abs()?.sum_all()?.to_scalar::<f32>()? > 0.0 { copied(std::slice::from_ref(m), std::slice::from_ref(w), low)?; }
         }
         Ok(())
+    }),
+    wrong!("6.5", rounds_every_master, "Weights whose gradient is not finite are not set; each weight is its master, whatever its gradient is.",
+    master_step: |m, w, g, step, low| {
+        step(&wide(g)?)?;
+        for ((m, w), g) in m.iter().zip(w).zip(wide(g)?) {
+            if g.sum_all()?.to_scalar::<f32>()?.is_finite() { copied(std::slice::from_ref(m), std::slice::from_ref(w), low)?; }
+        }
+        Ok(())
+    }),
+    wrong!("6.5", calls_the_optimizer_once, "Gradients that are not finite become 0; pass them as they are. The loss scaler decides what follows.",
+    master_step: |m, w, g, step, low| {
+        let fine = |g: &Tensor| if g.sum_all()?.to_scalar::<f32>()?.is_finite() { Ok(g.clone()) } else { g.zeros_like() };
+        let fine = wide(g)?.iter().map(fine).collect::<Result<Vec<_>>>()?;
+        step(&fine)?;
+        copied(m, w, low)
+    }),
+    wrong!("6.5", gives_the_optimizer_fp32_gradients, "Only bf16 gradients are converted; fp16 ones must be fp32 as well.",
+    master_step: |m, w, g, step, low| {
+        let some = |g: &Tensor| if g.dtype() == DType::BF16 { g.to_dtype(DType::F32) } else { Ok(g.clone()) };
+        step(&g.iter().map(some).collect::<Result<Vec<_>>>()?)?;
+        copied(m, w, low)
     }),
     wrong!("6.5", leaves_weights_unchanged_on_error, "An error of the step becomes a panic; return it with `?`.",
     master_step: |m, w, g, step, low| {

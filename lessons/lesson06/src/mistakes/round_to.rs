@@ -51,6 +51,8 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         round_to: |x, f| rounded(x, f, Round { signed: false, ..ROUND })),
     wrong!("6.1", overflows_from_infinity, "An infinity overflows as well: in a format that saturates, it becomes the greatest number.",
         round_to: |x, f| if x.is_infinite() { x } else { (REFERENCE.round_to)(x, f) }),
+    wrong!("6.1", overflows_from_infinity, "fp32 is returned unchanged, but an infinity overflows there as well: `format.overflow` defines the result.",
+        round_to: |x, f| if f.mantissa == 23 { x } else { (REFERENCE.round_to)(x, f) }),
     wrong!("6.1", rounds_to_the_nearest, "The spacing is twice as large: take `floor` of the logarithm, not `ceil`, and `mantissa` without the leading bit.",
         round_to: |x, f| rounded(x, f, Round { exponent: |own, least| (own + 1).max(least + 1), ..ROUND })),
     wrong!("6.1", rounds_to_the_nearest, "The exponent is `ceil` of the logarithm, so that the spacing is twice as large; take `floor`.",

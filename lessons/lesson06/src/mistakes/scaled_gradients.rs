@@ -150,6 +150,19 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         Tensor::cat(&flat, 0)?;
         Ok((grads, found))
     }),
+    wrong!("6.3", accepts_no_gradients, "Tensors of an empty list cannot be stacked, concatenated or reduced: return no gradients and false.",
+    scaled_gradients: |l, s, w| {
+        let (grads, found) = walked(l, (s, s), w, not_finite)?;
+        let sums = grads.iter().map(Tensor::sum_all).collect::<Result<Vec<_>>>()?;
+        Tensor::stack(&sums, 0)?;
+        Ok((grads, found))
+    }),
+    wrong!("6.3", accepts_no_gradients, "An empty list has no first gradient, so that `grads[0]` panics: return no gradients and false.",
+    scaled_gradients: |l, s, w| {
+        let (grads, found) = walked(l, (s, s), w, not_finite)?;
+        let _ = grads[0].device();
+        Ok((grads, found))
+    }),
     wrong!("6.3", accepts_no_gradients, "An empty list is taken for an error; return no gradients and false.",
     scaled_gradients: |l, s, w| {
         let (grads, found) = walked(l, (s, s), w, not_finite)?;

@@ -99,6 +99,18 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         followed(s, inf, FOLLOW);
         if inf { s.scale = f64::from(scale); }
     }),
+    wrong!("6.4", grows_after_the_interval, "The new scale is computed in f32, which loses bits; its fields are f64.",
+    update_scale: |s, inf| {
+        let before = s.scale;
+        followed(s, inf, FOLLOW);
+        if s.scale > before { s.scale = f64::from(s.scale as f32); }
+    }),
+    wrong!("6.4", grows_after_the_interval, "The new scale is computed in f32, which loses bits; its fields are f64.",
+    update_scale: |s, inf| {
+        let (before, growth) = (s.scale, s.growth as f32);
+        followed(s, inf, FOLLOW);
+        if s.scale > before { s.scale = f64::from(before as f32 * growth); }
+    }),
     wrong!("6.4", backs_off_after_an_overflow, "The scale is divided by `growth`; multiply it by `backoff`.",
         update_scale: |s, inf| followed(s, inf, Follow { by: |s| (s.growth, 1.0 / s.growth), ..FOLLOW })),
     wrong!("6.4", backs_off_after_an_overflow, "An overflow is counted as a good step, and the count does not restart; set it to 0.",

@@ -55,7 +55,14 @@ pub fn accepts_short_directions(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = config(&mut draw, 0.0);
     // Far below ε, r is short as well.
-    let steps = Steps::new(&mut draw, 2, &[])?.shrunk(0.5f64.powi(20))?;
+    let steps = Steps::new(&mut draw, 2, &[])?.shrunk(0.5f64.powi(40))?;
+    run(answer, &steps, &config, &[0, 1, 3], "")
+}
+
+pub fn accepts_tiny_weights(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let config = config(&mut draw, 0.0);
+    let steps = Steps::new(&mut draw, 1, &[])?.light(0.5f64.powi(40))?;
     run(answer, &steps, &config, &[0, 1, 3], "")
 }
 

@@ -54,6 +54,16 @@ impl Place {
         })
     }
 
+    /// The directions times `factor`, a power of two.
+    fn shrunk(mut self, factor: f64) -> Result<Self> {
+        for direction in &mut self.directions {
+            *direction = (&*direction * factor)?;
+        }
+        let ways = self.ways.iter_mut().flatten();
+        ways.for_each(|way| *way *= factor);
+        Ok(self)
+    }
+
     fn given(&self, alphas: &[f64], more: &str) -> Case {
         given(format!(
             "parameters [2, 2, 3], [5], [3, 4], [3, 1] and []; alphas {alphas:?}{more}; the first filter is {:.3?}, its direction {:.3?}",
@@ -167,6 +177,18 @@ pub fn accepts_a_filter_of_zeros(answer: &Lesson07) -> Verdict {
     place.check(&case, &seen, &alphas, &WEIGHTS)
 }
 
+pub fn accepts_short_filters(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let factor = 0.5f64.powi(45);
+    let (place, alphas) = (Place::new(&mut draw, false)?.shrunk(factor)?, [0.25]);
+    let case = place.given(
+        &alphas,
+        &format!("; the directions are short, about {factor:.0e}"),
+    );
+    let seen = place.walk(answer, &alphas)?;
+    place.check(&case, &seen, &alphas, &WEIGHTS)
+}
+
 pub fn returns_the_losses_in_order(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let place = Place::new(&mut draw, false)?;
@@ -195,7 +217,10 @@ pub fn returns_non_finite_losses(answer: &Lesson07) -> Verdict {
     let mut left = losses.iter();
     let got = (answer.loss_along)(&place.params, &place.directions, &alphas, &mut || {
         Ok(left.next().copied().unwrap_or(0.0))
-    })?;
+    });
+    let Ok(got) = got else {
+        return case.require("losses", false, "an error, although no call of `loss` failed");
+    };
     case.close("losses", &got, &losses.to_vec())
 }
 

@@ -60,8 +60,15 @@ pub fn keeps_velocity_and_decay_without_gradient(answer: &Lesson07) -> Verdict {
 pub fn accepts_tiny_gradients(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let config = settings(&mut draw, 0.0);
-    let steps = Steps::new(&mut draw, 2, &[])?.shrunk(0.5f64.powi(30))?;
+    let steps = Steps::new(&mut draw, 2, &[])?.shrunk(0.5f64.powi(40))?;
     run(answer, &steps, &[0.8, 0.8], &config, &WEIGHTS, "")
+}
+
+pub fn scales_tiny_weights(answer: &Lesson07) -> Verdict {
+    let mut draw = draw();
+    let config = settings(&mut draw, 0.0);
+    let steps = Steps::new(&mut draw, 1, &[])?.light(0.5f64.powi(40))?;
+    run(answer, &steps, &[0.8], &config, &WEIGHTS, "")
 }
 
 pub fn scales_vectors_if_configured(answer: &Lesson07) -> Verdict {

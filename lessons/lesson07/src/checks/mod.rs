@@ -66,6 +66,7 @@ pub const CHECKS: &[Check<Lesson07>] = checks! {
         has_trust_ratio_1_for_zero_norms => "or 1 if ‖w‖ or ‖g‖ is 0",
         keeps_velocity_and_decay_without_gradient => "One step of LARS",
         accepts_tiny_gradients => "The ratio is",
+        scales_tiny_weights => "between 1e-15 and 1e15",
         scales_vectors_if_configured => "If `config.vectors` is true";
     "7.6":
         scales_the_step_by_the_norm_ratio => "(‖w‖/‖r‖)·r",
@@ -74,6 +75,7 @@ pub const CHECKS: &[Check<Lesson07>] = checks! {
         treats_all_shapes_alike => "treated alike",
         stores_both_means => "kept in `state.mean`",
         accepts_short_directions => "(‖w‖/‖r‖)·r",
+        accepts_tiny_weights => "between 1e-15 and 1e15",
         has_norm_ratio_1_for_zero_norms => "use 1 for";
     "7.7":
         equals_the_large_batch => "Σᵢ weightᵢ·gᵢ / Σᵢ",
@@ -90,6 +92,7 @@ pub const CHECKS: &[Check<Lesson07>] = checks! {
         returns_non_finite_losses => "once for each α",
         accepts_no_alphas => "once for each α",
         accepts_a_filter_of_zeros => "all zeros",
+        accepts_short_filters => "between 1e-15 and 1e15",
         restores_parameters_bit_identically => "bit-identical",
         restores_parameters_after_an_error => "even if `loss` fails";
 };

@@ -75,6 +75,16 @@ impl Steps {
         Ok(self)
     }
 
+    /// The weights times `factor`, a power of two.
+    pub fn light(mut self, factor: f64) -> Result<Self> {
+        for param in &self.params {
+            param.set(&(param.as_tensor() * factor)?)?;
+        }
+        let weights = self.start.iter_mut().flatten();
+        weights.for_each(|weight| *weight *= factor);
+        Ok(self)
+    }
+
     /// The input, shortened; of the parameters the one at `shown`.
     pub fn given(&self, settings: &str, shown: usize) -> Case {
         let numbers = |list: &[f64]| {

@@ -123,9 +123,11 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         decayed: |d, t, g, b| falling_by(d, t, |k| (b * g).powi(k as i32))),
     wrong!("7.3", decays_every_size_steps, "base is raised to the power as well; only gamma should be.",
         decayed: |d, t, g, b| falling_by(d, t, |k| if k == 0 { b } else { (b * g).powi(k as i32) })),
-    wrong!("7.3", decays_at_each_step, "gamma is multiplied by the number of decays; raise it to that power.",
+    wrong!("7.3", decays_every_size_steps, "gamma is multiplied by the number of decays; raise it to that power.",
+        decayed: |d, t, g, b| falling_by(d, t, |k| if k == 0 { b } else { b * g * k as f64 })),
+    wrong!("7.3", decays_at_each_step, "This is exp((gamma − 1)·step), which is only near gamma^step: raise gamma to the power.",
     decayed: |d, t, g, b| match d {
-        Decay::Exponential if t > 0 => b * g * t as f64,
+        Decay::Exponential => b * ((g - 1.0) * t as f64).exp(),
         _ => (REFERENCE.decayed)(d, t, g, b),
     }),
     wrong!("7.3", decays_at_a_milestone, "The rate is lower only at the milestone itself; after it, it should stay low.",

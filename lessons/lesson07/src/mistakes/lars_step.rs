@@ -163,10 +163,10 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     })),
     wrong!("7.5", scales_the_step_by_the_trust_ratio, "The learning rate is missing.",
         lars_step: |p, g, v, _, c| (REFERENCE.lars_step)(p, g, v, 1.0, c)),
-    wrong!("7.5", accepts_tiny_gradients, "A small number is added to the denominator of the ratio, which shortens the step if the gradient is tiny; the norms of 0 are the only special case.",
+    wrong!("7.5", accepts_tiny_gradients, "A small number is added to the denominator of the ratio, or small norms are taken for 0; only a norm of exactly 0 is special.",
         lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w * g == 0.0 { 1.0 } else { c.trust * w / (g + l * w + 1e-8) }, moved(lr, c.momentum))),
-    wrong!("7.5", accepts_tiny_gradients, "A small number is added to the denominator of the ratio, which shortens the step if the gradient is tiny; the norms of 0 are the only special case.",
-        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w * g == 0.0 { 1.0 } else { c.trust * w / (g + l * w + 1e-9) }, moved(lr, c.momentum))),
+    wrong!("7.5", accepts_tiny_gradients, "A small number is added to the denominator of the ratio, or small norms are taken for 0; only a norm of exactly 0 is special.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w * g == 0.0 { 1.0 } else { c.trust * w / (g + l * w + 1e-12) }, moved(lr, c.momentum))),
     wrong!("7.5", has_trust_ratio_1_for_zero_norms, "A gradient of zeros is skipped; with the ratio 1, λ·w and the velocity still move the parameter.",
     lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), |w, g, v, ratio, l| {
         let skips = l > 0.0 && norm(g)? == 0.0;
@@ -182,4 +182,10 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, trusted(c.trust), |w, g, v, ratio, l| {
         moved(lr, c.momentum)(w, g, v, ratio, -l)
     })),
+    wrong!("7.5", scales_tiny_weights, "Small norms are taken for 0; only a norm of exactly 0 is special.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w < 1e-8 || g == 0.0 { 1.0 } else { c.trust * w / (g + l * w) }, moved(lr, c.momentum))),
+    wrong!("7.5", accepts_tiny_gradients, "A small number is added to the denominator of the ratio, or small norms are taken for 0; only a norm of exactly 0 is special.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w == 0.0 || g < 1e-8 { 1.0 } else { c.trust * w / (g + l * w) }, moved(lr, c.momentum))),
+    wrong!("7.5", accepts_tiny_gradients, "Small norms are taken for 0; only a norm of exactly 0 is special.",
+        lars_step: |p, g, v, lr, c| lars_by((p, g, v), c, |w, g, l| if w < 1e-8 || g < 1e-8 { 1.0 } else { c.trust * w / (g + l * w) }, moved(lr, c.momentum))),
 ];

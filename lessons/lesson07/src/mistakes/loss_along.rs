@@ -102,4 +102,17 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         p[0].set(&first)?;
         losses
     }),
+    wrong!("7.8", accepts_short_filters, "A small number is added to the length of a filter, or short filters are taken for 0; only a length of exactly 0 is special.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| wrong_loss_along::softened(w, d, 1e-8))),
+    wrong!("7.8", accepts_short_filters, "A small number is added to the length of a filter, or short filters are taken for 0; only a length of exactly 0 is special.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| wrong_loss_along::softened(w, d, 1e-10))),
+    wrong!("7.8", accepts_short_filters, "A small number is added to the length of a filter, or short filters are taken for 0; only a length of exactly 0 is special.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| wrong_loss_along::softened(w, d, 1e-12))),
+    wrong!("7.8", returns_non_finite_losses, "A loss that is not finite is taken for an error; it may be infinite or NaN: return it like the others.",
+    loss_along: |p, d, a, f| (REFERENCE.loss_along)(p, d, a, &mut || match f()? {
+        loss if loss.is_finite() => Ok(loss),
+        loss => Err(candle_core::Error::Msg(format!("the loss is {loss}"))),
+    })),
+    wrong!("7.8", accepts_short_filters, "A small number is added to the length of a filter, or short filters are taken for 0; only a length of exactly 0 is special.",
+        loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| if norm(d)? < 1e-8 { d.zeros_like() } else { stretched(w, d) })),
 ];

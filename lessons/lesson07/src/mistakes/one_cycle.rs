@@ -148,4 +148,13 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         one_cycle: |c, t| cycle_by(c, t, phase(c), |s| (1.0 - s.cos()) / 2.0, last_rate(c))),
     wrong!("7.2", starts_with_low_rate_and_high_momentum, "a − b is not divided by 2.",
         one_cycle: |c, t| cycle_by(c, t, phase(c), |s| -(std::f64::consts::PI * s).cos(), last_rate(c))),
+    wrong!("7.2", peaks_between_two_steps, "The step after rising·total − 1 still counts as part of the rise; the fall starts right after the peak, also if that is between two steps.",
+    one_cycle: |c, t| {
+        let end = c.total as f64 - 1.0;
+        let at = move |t: f64, top: f64| {
+            let peak = top - 1.0;
+            if t < top { (false, t / peak) } else { (true, (t - peak) / (end - peak)) }
+        };
+        cycle_by(c, t, at, half_cosine, last_rate(c))
+    }),
 ];

@@ -77,11 +77,13 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         let to = base * b as f64 / r as f64;
         if t < n { base + (to - base) * half_cosine(t as f64 / n as f64) } else { to }
     }),
-    wrong!("7.1", accepts_any_two_batch_sizes, "The rate is cut off at the scaled one; for a smaller batch that is below `base`, and the rate falls to it.",
+    wrong!("7.1", accepts_any_two_batch_sizes, "The rate is cut off at the scaled one, also for a smaller batch, where that is below `base`: there is no warm-up then.",
     scaled_warmup: |t, n, base, b, r| {
         let to = base * b as f64 / r as f64;
         if n == 0 { to } else { (base + (to - base) * t as f64 / n as f64).min(to) }
     }),
+    wrong!("7.1", accepts_any_two_batch_sizes, "The rate is cut off at the scaled one, also for a smaller batch, where that is below `base`: there is no warm-up then.",
+        scaled_warmup: |t, n, base, b, r| (REFERENCE.scaled_warmup)(t, n, base, b, r).min(base * b as f64 / r as f64)),
     wrong!("7.1", stays_at_the_scaled_rate, "The rate is not scaled: multiply it by batch/reference.",
         scaled_warmup: |_, _, base, _, _| base),
 ];

@@ -174,6 +174,20 @@ pub fn own_only(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     Ok(())
 }
 
+/// The first half, but what arrives is passed on without the rank's own numbers.
+pub fn passed_on(link: &dyn Link, data: &mut [f32]) -> Result<()> {
+    let (rank, p, n) = (link.rank(), link.world_size(), data.len());
+    let mut passing = data[chunk(n, before(rank, p), p)].to_vec();
+    for step in 0..p - 1 {
+        let into = chunk(n, (SCATTER.into)(rank, step, p), p);
+        link.send(next(rank, p), &passing)?;
+        passing = vec![0.0; into.len()];
+        link.receive(before(rank, p), &mut passing)?;
+        data[into].iter_mut().zip(&passing).for_each(|(own, v)| *own += v);
+    }
+    Ok(())
+}
+
 /// Every rank sends all it has to every other.
 pub fn all_to_all(link: &dyn Link, data: &mut [f32], take: fn(&mut f32, f32), own: bool) -> Result<()> {
     let (rank, p) = (link.rank(), link.world_size());

@@ -172,7 +172,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         (REFERENCE.device_for)(p, gpus)
     }),
     wrong!("8.5", reads_each_launcher,
-        "Valid variables are an error: two of their names may be swapped, or one is not as in the table.",
+        "Valid variables are an error: a name may be swapped or not as in the table, or `variable` is not asked for it.",
         place_from: |v| found(&LAUNCHERS.map(|(name, [rank, world, local])| (name, [rank, local, world])), v, number, beyond)),
     wrong!("8.5", prefers_the_inner_launcher,
     "The three numbers come from different launchers: the first one whose rank is set counts for all three.",

@@ -146,6 +146,9 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         "A rank passes on its own numbers; it must send the chunk that arrived last, with its own numbers added.",
         ring_reduce_scatter: |l, d| own_only(l, d)),
     wrong!("8.2", reduces_each_chunk_at_its_owner,
+        "The numbers that arrive are passed on as they came: add the rank's own to them before you send them on.",
+        ring_reduce_scatter: |l, d| passed_on(l, d)),
+    wrong!("8.2", reduces_each_chunk_at_its_owner,
     "Below 0, `wrapping_sub` goes on at 2^64, and its remainder is right only if p is a power of two: add p before you subtract.",
     ring_reduce_scatter: |l, d| around(l, d, Ring {
         out: |r, s, p| r.wrapping_sub(s + 1) % p,

@@ -9,6 +9,8 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         ring_seconds: |p, b, c| if p < 2 { 0.0 } else { 2.0 * p as f64 * (c.alpha + b / p as f64 * c.beta) }),
     wrong!("8.7", counts_ring_messages, "The latency is counted only once; each message has its own.",
         ring_seconds: |p, b, c| if p < 2 { 0.0 } else { c.alpha + 2.0 * (p as f64 - 1.0) / p as f64 * b * c.beta }),
+    wrong!("8.7", counts_ring_messages, "The latency is counted only once for each half; each message has its own.",
+        ring_seconds: |p, b, c| if p < 2 { 0.0 } else { 2.0 * c.alpha + 2.0 * (p as f64 - 1.0) / p as f64 * b * c.beta }),
     wrong!("8.7", sends_one_chunk_per_message, "Every message has all of the bytes; in a ring it has the p-th part.",
         ring_seconds: |p, b, c| 2.0 * (p as f64 - 1.0) * (c.alpha + b * c.beta)),
     wrong!("8.7", sends_one_chunk_per_message, "The messages of all ranks are summed; they are sent at the same time.",
@@ -49,6 +51,8 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         tree_seconds: |p, b, c| if p < 2 { 0.0 } else { (REFERENCE.tree_seconds)(p, 0.0, c) + b * c.beta }),
     wrong!("8.7", counts_tree_steps, "The latency is counted only once; each step has its own.",
         tree_seconds: |p, b, c| if p < 2 { 0.0 } else { c.alpha + (REFERENCE.tree_seconds)(p, b, Cost { alpha: 0.0, ..c }) }),
+    wrong!("8.7", counts_tree_steps, "The latency is counted only once up and once down; each step has its own.",
+        tree_seconds: |p, b, c| if p < 2 { 0.0 } else { 2.0 * c.alpha + (REFERENCE.tree_seconds)(p, b, Cost { alpha: 0.0, ..c }) }),
     wrong!("8.7", counts_tree_steps, "The messages get shorter with each step; in this tree each has all of the bytes.",
     tree_seconds: |p, b, c| {
         let levels = p.next_power_of_two().ilog2() as i32;

@@ -167,6 +167,12 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         mine.sort_unstable();
         mine
     }),
+    wrong!("8.1", strides_by_world_size,
+    "`step_by` before `skip` leaves out whole rounds, the first ones of rank 0: call `skip(rank)` first.",
+    share_of_epoch: |order, rank, world, drop| {
+        let each = if drop { order.len() / world } else { order.len().div_ceil(world) };
+        order.iter().cycle().take(each * world).step_by(world).skip(rank).copied().collect()
+    }),
     wrong!("8.1", repeats_a_short_order,
     "With fewer records than ranks all shares are empty; that is right only with `drop_tail`.",
     share_of_epoch: |order, rank, world, drop| {

@@ -29,6 +29,8 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         strong_efficiency: |one, all, p| if p < 2 { one / all } else { (one / all - 1.0) / (p as f64 - 1.0) }),
     wrong!("8.6", strong_scaling_divides_by_the_ranks, "The additional time is compared with the ideal time; divide the ideal time by the measured one.",
         strong_efficiency: |one, all, p| 2.0 - all * p as f64 / one),
+    wrong!("8.6", strong_scaling_divides_by_the_ranks, "The additional time is divided by that of one rank; divide the ideal time by the measured one.",
+        strong_efficiency: |one, all, p| 1.0 - (all - one / p as f64) / one),
     wrong!("8.6", strong_scaling_divides_by_the_ranks, "The speed-up is divided by log₂ p; divide it by p.",
         strong_efficiency: |one, all, p| one / all / (p as f64).log2().max(1.0)),
     wrong!("8.6", strong_scaling_divides_by_the_ranks, "The speed-up is rounded to a whole number.",
