@@ -31,7 +31,7 @@ pub fn two(expected: impl std::fmt::Display, got: impl std::fmt::Display) -> Vec
     vec![format!("expected  {expected}"), format!("got       {got}")]
 }
 
-/// Whether `got` is `expected` but for rounding.
+/// Whether `got` is `expected`, up to rounding.
 pub fn near(got: f64, expected: f64) -> bool {
     got == expected || (expected.is_finite() && (got - expected).abs() <= 1e-9 * expected.abs())
 }

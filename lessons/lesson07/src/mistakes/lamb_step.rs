@@ -3,7 +3,7 @@
 use super::*;
 
 pub const MISTAKES: &[Mistake<Lesson07>] = &[
-    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The ratio ‖w‖/‖r‖ is missing, as in Adam, or it is held at 1.",
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "The ratio ‖w‖/‖r‖ is missing, as in Adam, or it is limited to 1.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |_, _, _| 1.0, ..LAMB })),
     wrong!("7.6", scales_the_step_by_the_norm_ratio,
     "f32 numbers are read as f64: use `to_dtype(DType::F64)?` before `to_scalar`.",
@@ -65,9 +65,9 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { adds: true, ..LAMB })),
     wrong!("7.6", scales_the_step_by_the_norm_ratio, "The norms are sums of absolute values; the 2-norm is the root of the sum of the squares.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { norm: norm_1, ..LAMB })),
-    wrong!("7.6", scales_the_step_by_the_norm_ratio, "‖w‖ is held at 10 or less, as in some implementations; use it as it is.",
+    wrong!("7.6", scales_the_step_by_the_norm_ratio, "‖w‖ is limited to 10, as in some implementations; use it as it is.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 && r > 0.0 { w.min(10.0) / r } else { 1.0 }, ..LAMB })),
-    wrong!("7.6", corrects_the_bias_of_both_means, "The ratio is held at 10 or less, as in some implementations; use it as it is.",
+    wrong!("7.6", corrects_the_bias_of_both_means, "The ratio is limited to 10, as in some implementations; use it as it is.",
         lamb_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, Twist { ratio: |w, r, _| if w > 0.0 && r > 0.0 { (w / r).min(10.0) } else { 1.0 }, ..LAMB })),
     wrong!("7.6", scales_the_step_by_the_norm_ratio, "There is one ratio for the whole network; each parameter has its own norms.",
         lamb_step: wrong_lamb::one_norm),

@@ -106,7 +106,7 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         }
         Ok(())
     }),
-    wrong!("7.5", scales_the_step_by_the_trust_ratio, "The ratio is held at 1 or less, as in LARC; in LARS it may be any number.",
+    wrong!("7.5", scales_the_step_by_the_trust_ratio, "The ratio is limited to 1, as in LARC; in LARS it may be any number.",
     lars_step: |p, g, v, lr, c| {
         lars_by((p, g, v), c, |w, g, l| trusted(c.trust)(w, g, l).min(1.0), moved(lr, c.momentum))
     }),

@@ -129,7 +129,7 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         };
         cycle_by(c, t, at, half_cosine, last_rate(c))
     }),
-    wrong!("7.2", accepts_the_shortest_phases, "The end of the rise is held between two steps of the cycle; use rising·total − 1 as it is.",
+    wrong!("7.2", accepts_the_shortest_phases, "The end of the rise is limited to the steps of the cycle; use rising·total − 1 as it is.",
     one_cycle: |c, t| {
         let end = c.total as f64 - 1.0;
         let at = move |t: f64, top: f64| {
