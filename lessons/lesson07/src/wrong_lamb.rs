@@ -54,7 +54,7 @@ pub fn stores_corrected(p: &[Var], g: &[Tensor], s: &mut AdamState, lr: f64, c: 
     Ok(())
 }
 
-/// Keeps only the means that it is told to keep.
+/// Keeps only the means that are named.
 pub fn keeps(
     p: &[Var],
     g: &[Tensor],

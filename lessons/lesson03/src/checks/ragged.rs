@@ -20,7 +20,7 @@ fn clouds(draw: &mut Draw, lengths: &[usize]) -> Vec<Vec<[f32; 3]>> {
     lengths.iter().map(&mut cloud).collect()
 }
 
-/// Clouds, how they are told, and the length of the longest.
+/// The description of a case, its clouds, and the length of the longest.
 type Ragged = (Case, Vec<Vec<[f32; 3]>>, usize);
 
 /// Clouds of different lengths: the longest in the middle, last, first; or all equal.
