@@ -78,11 +78,21 @@ pub trait Multiply {
     /// The machine has the instructions.
     unsafe fn not_below(values: &[f32; PANEL], threshold: &[f32; PANEL]) -> u32;
 
-    /// The f32 products of up to 16 pairs of a row and a column, in the order of the depth.
+    /// The positions of the set bits of 16, ascending; what follows the last one has no meaning.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    unsafe fn positions(mask: u16) -> [u32; 16];
+
+    /// The f32 products of N times 16 pairs of a row and a column, in the order of the depth.
     ///
     /// # Safety
     /// The machine has the instructions. From each address, `depth` values, rounded up to a multiple of 16, can be read.
-    unsafe fn exact(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16];
+    unsafe fn exact<const N: usize>(
+        depth: usize,
+        rows: &[[*const f32; 16]; N],
+        columns: &[[*const f32; 16]; N],
+    ) -> [[f32; 16]; N];
 
     /// Prepares `exact_in_block` for one block.
     ///
@@ -94,12 +104,12 @@ pub trait Multiply {
     ///
     /// # Safety
     /// As for `exact`; `prepared` is this block's.
-    unsafe fn exact_in_block(
+    unsafe fn exact_in_block<const N: usize>(
         block: Block,
         prepared: &[f32],
-        rows: &[i32; 16],
-        columns: &[*const f32; 16],
-    ) -> [f32; 16];
+        rows: &[[u32; 16]; N],
+        columns: &[[*const f32; 16]; N],
+    ) -> [[f32; 16]; N];
 }
 
 /// The specification.
@@ -154,22 +164,32 @@ impl Multiply for Portable {
         (0..PANEL).fold(0, |mask, c| mask | u32::from(values[c] >= threshold[c]) << c)
     }
 
-    unsafe fn exact(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16] {
+    unsafe fn positions(mask: u16) -> [u32; 16] {
+        let mut set = (0..16).filter(|i| mask >> i & 1 == 1);
+        std::array::from_fn(|_| set.next().unwrap_or(0))
+    }
+
+    unsafe fn exact<const N: usize>(
+        depth: usize,
+        rows: &[[*const f32; 16]; N],
+        columns: &[[*const f32; 16]; N],
+    ) -> [[f32; 16]; N] {
         // SAFETY: the caller's.
-        unsafe { super::exact::portable(depth, rows, columns) }
+        std::array::from_fn(|n| unsafe { super::exact::portable(depth, &rows[n], &columns[n]) })
     }
 
     unsafe fn prepare(_: Block, _: &mut Vec<f32>) {}
 
-    unsafe fn exact_in_block(
+    unsafe fn exact_in_block<const N: usize>(
         block: Block,
         _: &[f32],
-        rows: &[i32; 16],
-        columns: &[*const f32; 16],
-    ) -> [f32; 16] {
+        rows: &[[u32; 16]; N],
+        columns: &[[*const f32; 16]; N],
+    ) -> [[f32; 16]; N] {
         let all = block.exact();
+        let rows = rows.map(|rows| rows.map(|r| all[r as usize]));
         // SAFETY: the caller's.
-        unsafe { Self::exact(block.columns.terms, &rows.map(|r| all[r as usize]), columns) }
+        unsafe { Self::exact(block.columns.terms, &rows, columns) }
     }
 }
 

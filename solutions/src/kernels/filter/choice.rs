@@ -38,7 +38,10 @@ impl Filter {
     /// The fastest that this machine has.
     pub fn fastest() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if InstructionSet::widest() == InstructionSet::Avx512 && is_x86_feature_detected!("avx512vnni") {
+        if InstructionSet::widest() == InstructionSet::Avx512
+            && is_x86_feature_detected!("avx512vnni")
+            && is_x86_feature_detected!("popcnt")
+        {
             return Self::Vnni;
         }
         Self::Off

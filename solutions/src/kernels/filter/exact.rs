@@ -45,27 +45,43 @@ impl WithSimd for Pairs<'_> {
     }
 }
 
-/// With AVX-512: 16 values of each operand at a time are transposed in registers, so that the pairs become the lanes.
+/// With AVX-512: four values of each operand at a time are transposed in registers, so that the pairs become the lanes. The
+/// N sums do not wait for each other.
 ///
 /// # Safety
 /// As for `Multiply::exact`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-pub unsafe fn avx512(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16] {
+pub unsafe fn avx512<const N: usize>(
+    depth: usize,
+    rows: &[[*const f32; 16]; N],
+    columns: &[[*const f32; 16]; N],
+) -> [[f32; 16]; N] {
     use std::arch::x86_64::*;
 
-    let mut sum = _mm512_setzero_ps();
-    for from in (0..depth).step_by(16) {
-        // SAFETY: 16 values can be read from here.
-        let (a, b) = unsafe { (transposed(rows, from), transposed(columns, from)) };
-        for k in 0..16.min(depth - from) {
-            sum = _mm512_fmadd_ps(a[k], b[k], sum);
+    let mut sums = [_mm512_setzero_ps(); N];
+    for from in (0..depth).step_by(4) {
+        for (n, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: four values can be read from here.
+            let (a, b) = unsafe { (transposed(&rows[n], from), transposed(&columns[n], from)) };
+            for k in 0..4.min(depth - from) {
+                *sum = _mm512_fmadd_ps(a[k], b[k], *sum);
+            }
         }
     }
-    let mut out = [0.0; 16];
-    // SAFETY: 16 values.
-    unsafe { _mm512_storeu_ps(out.as_mut_ptr(), sum) };
+    stored(sums)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn stored<const N: usize>(sums: [std::arch::x86_64::__m512; N]) -> [[f32; 16]; N] {
+    let mut out = [[0.0; 16]; N];
+    for (out, sum) in out.iter_mut().zip(sums) {
+        // SAFETY: 16 values.
+        unsafe { std::arch::x86_64::_mm512_storeu_ps(out.as_mut_ptr(), sum) };
+    }
     out
 }
 
@@ -78,10 +94,10 @@ pub unsafe fn avx512(depth: usize, rows: &[*const f32; 16], columns: &[*const f3
 #[target_feature(enable = "avx512f,avx512dq")]
 pub unsafe fn transpose(depth: usize, rows: &[*const f32; 16], out: &mut Vec<f32>) {
     out.resize(depth.next_multiple_of(16) * 16, 0.0);
-    for (i, out) in out.chunks_exact_mut(256).enumerate() {
-        // SAFETY: the caller's; 16 values for each of 16 rows.
+    for (i, out) in out.chunks_exact_mut(64).enumerate() {
+        // SAFETY: the caller's; four values for each of 16 rows.
         unsafe {
-            for (k, line) in transposed(rows, 16 * i).into_iter().enumerate() {
+            for (k, line) in transposed(rows, 4 * i).into_iter().enumerate() {
                 std::arch::x86_64::_mm512_storeu_ps(out.as_mut_ptr().add(16 * k), line);
             }
         }
@@ -95,64 +111,59 @@ pub unsafe fn transpose(depth: usize, rows: &[*const f32; 16], out: &mut Vec<f32
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-pub unsafe fn in_block(
+pub unsafe fn in_block<const N: usize>(
     depth: usize,
     block: &[f32],
-    rows: &[i32; 16],
-    columns: &[*const f32; 16],
-) -> [f32; 16] {
+    rows: &[[u32; 16]; N],
+    columns: &[[*const f32; 16]; N],
+) -> [[f32; 16]; N] {
     use std::arch::x86_64::*;
 
-    let mut sum = _mm512_setzero_ps();
-    let mut out = [0.0; 16];
+    let mut sums = [_mm512_setzero_ps(); N];
     // SAFETY: 16 values each.
-    unsafe {
-        let rows = _mm512_loadu_si512(rows.as_ptr().cast());
-        for from in (0..depth).step_by(16) {
-            let b = transposed(columns, from);
-            for k in 0..16.min(depth - from) {
-                let a = _mm512_loadu_ps(block.as_ptr().add((from + k) * 16));
-                sum = _mm512_fmadd_ps(_mm512_permutexvar_ps(rows, a), b[k], sum);
+    let rows = rows
+        .each_ref()
+        .map(|rows| unsafe { _mm512_loadu_si512(rows.as_ptr().cast()) });
+    for from in (0..depth).step_by(4) {
+        for (n, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: the caller's; a line of the block has 16 values.
+            unsafe {
+                let b = transposed(&columns[n], from);
+                for k in 0..4.min(depth - from) {
+                    let a = _mm512_loadu_ps(block.as_ptr().add((from + k) * 16));
+                    *sum = _mm512_fmadd_ps(_mm512_permutexvar_ps(rows[n], a), b[k], *sum);
+                }
             }
         }
-        _mm512_storeu_ps(out.as_mut_ptr(), sum);
     }
-    out
+    stored(sums)
 }
 
 /// Vector k holds value `from + k` of each of the 16 addresses.
 ///
 /// # Safety
-/// From each address, `from + 16` values can be read.
+/// From each address, `from + 4` values can be read.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-unsafe fn transposed(of: &[*const f32; 16], from: usize) -> [std::arch::x86_64::__m512; 16] {
+unsafe fn transposed(of: &[*const f32; 16], from: usize) -> [std::arch::x86_64::__m512; 4] {
     use std::arch::x86_64::*;
 
-    let mut out = [_mm512_setzero_ps(); 16];
-    for quarter in 0..4 {
-        // Lane group l of `lines[i]` has four values of address 4·l + i.
-        let mut lines = [_mm512_setzero_ps(); 4];
-        for (i, line) in lines.iter_mut().enumerate() {
-            // SAFETY: the caller's.
-            unsafe {
-                let four = |l: usize| _mm_loadu_ps(of[4 * l + i].add(from + 4 * quarter));
-                let low = _mm512_castps128_ps512(four(0));
-                let low = _mm512_insertf32x4::<1>(low, four(1));
-                let low = _mm512_insertf32x4::<2>(low, four(2));
-                *line = _mm512_insertf32x4::<3>(low, four(3));
-            }
+    // Lane group l of `lines[i]` has four values of address 4·l + i.
+    let lines: [__m512; 4] = std::array::from_fn(|i| {
+        // SAFETY: the caller's.
+        unsafe {
+            let four = |l: usize| _mm_loadu_ps(of[4 * l + i].add(from));
+            let low = _mm512_castps128_ps512(four(0));
+            let low = _mm512_insertf32x4::<1>(low, four(1));
+            let low = _mm512_insertf32x4::<2>(low, four(2));
+            _mm512_insertf32x4::<3>(low, four(3))
         }
-        let pairs = |a, b| (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-        let (a, b) = pairs(lines[0], lines[1]);
-        let (c, d) = pairs(lines[2], lines[3]);
-        let low = |a, b| _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
-        let high = |a, b| _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
-        out[4 * quarter] = low(a, c);
-        out[4 * quarter + 1] = high(a, c);
-        out[4 * quarter + 2] = low(b, d);
-        out[4 * quarter + 3] = high(b, d);
-    }
-    out
+    });
+    let pairs = |a, b| (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+    let (a, b) = pairs(lines[0], lines[1]);
+    let (c, d) = pairs(lines[2], lines[3]);
+    let low = |a, b| _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+    let high = |a, b| _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+    [low(a, c), high(a, c), low(b, d), high(b, d)]
 }

@@ -24,9 +24,9 @@ pub struct Scratch {
     /// The columns of each panel that a block may hold the greatest product of, `[blocks, panels]`.
     masks: Vec<u32>,
     /// Those of one block.
-    columns: Vec<usize>,
+    columns: Vec<u32>,
     /// The rows and columns to be computed in f32, and the results.
-    pairs: Vec<(u32, u32)>,
+    pairs: [Vec<u32>; 2],
     products: Vec<f32>,
     /// The rows of one block, as the products in f32 need them.
     prepared: Vec<f32>,
@@ -50,7 +50,7 @@ pub fn search(
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx512vnni")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx512vnni,popcnt")]
 unsafe fn vnni(
     rows: &Rows,
     columns: &Columns,
@@ -138,25 +138,29 @@ unsafe fn first_pass<M: Multiply>(
     );
     // Of the block with the greatest lower bound, the row with the greatest lower bound. The rows that fill the last block
     // up repeat its last.
-    scratch.pairs.clear();
-    for c in 0..PANEL {
+    let likely: [usize; PANEL] = std::array::from_fn(|c| {
         let block = block[c] as usize;
         // SAFETY: the caller's.
         let row = unsafe { M::likely_row(Block { rows, columns, block }, first + c) };
-        let row = block * HEIGHT + row;
-        scratch
-            .pairs
-            .push((row.min(rows.count - 1) as u32, (first + c) as u32));
-    }
-    // SAFETY: the caller's.
-    unsafe { exact::<M>(rows, columns, &scratch.pairs, &mut scratch.products) };
+        (block * HEIGHT + row).min(rows.count - 1)
+    });
+    let pairs: [[_; 2]; PANEL] = std::array::from_fn(|c| {
+        let row = rows.exact[likely[c] * rows.depth..][..rows.depth].as_ptr();
+        let column = columns.exact[(first + c) * columns.depth..][..columns.depth].as_ptr();
+        [row, column]
+    });
+    let of = |operand: usize| -> [[_; 16]; PANEL / 16] {
+        std::array::from_fn(|n| std::array::from_fn(|i| pairs[16 * n + i][operand]))
+    };
+    // SAFETY: rows and columns have `depth` values, a multiple of 16 that is not below `terms`.
+    let products = unsafe { M::exact(columns.terms, &of(0), &of(1)) };
     let mut threshold = [f32::INFINITY; PANEL];
     for c in 0..PANEL {
         let scale = columns.scale[first + c];
-        (best[c], at[c]) = (scratch.products[c], 0.0);
+        (best[c], at[c]) = (products[c / 16][c % 16], 0.0);
         // The products of a column of zeros are equal, and the first row has the greatest.
         if scale > 0.0 {
-            at[c] = scratch.pairs[c].0 as f32;
+            at[c] = likely[c] as f32;
             let value = best[c] / scale;
             threshold[c] = value - value.abs() / (1 << 20) as f32;
         }
@@ -171,7 +175,7 @@ unsafe fn first_pass<M: Multiply>(
         scratch.masks[b * panels + panel] = mask;
     }
     // So many products in f32 take longer than all of them.
-    let pays = reaching * 4 <= upper.len() * PANEL || upper.len() <= 8;
+    let pays = reaching * 4 <= upper.len() * PANEL * 3 || upper.len() <= 8;
     if !pays {
         scratch.masks[panel..]
             .iter_mut()
@@ -204,48 +208,54 @@ unsafe fn second_pass<M: Multiply>(
         let present = u32::MAX >> (32 - HEIGHT.min(rows.count - b * HEIGHT));
         scratch.columns.clear();
         for (panel, &mask) in masks.iter().enumerate() {
-            let mut left = mask;
-            while left != 0 {
-                scratch
-                    .columns
-                    .push(panel * PANEL + left.trailing_zeros() as usize);
-                left &= left - 1;
+            for half in [0, 16] {
+                // SAFETY: the caller's.
+                unsafe {
+                    append::<M>(
+                        (mask >> half) as u16,
+                        (panel * PANEL + half) as u32,
+                        &mut scratch.columns,
+                    )
+                };
             }
         }
-        scratch.pairs.clear();
-        scratch.products.clear();
+        let [pair_rows, pair_columns] = &mut scratch.pairs;
+        pair_rows.clear();
+        pair_columns.clear();
         for some in scratch.columns.chunks(4) {
-            let of = |i: usize| some[i.min(some.len() - 1)];
-            let four = [of(0), of(1), of(2), of(3)];
+            let four: [usize; 4] = std::array::from_fn(|i| some[i.min(some.len() - 1)] as usize);
             // SAFETY: the caller's.
             let reaching = unsafe { M::reaching(block, four, four.map(|c| scratch.threshold[c])) };
-            for (&c, mut reaching) in some.iter().zip(reaching.map(|mask| mask & present)) {
-                while reaching != 0 {
-                    let row = first + reaching.trailing_zeros();
-                    reaching &= reaching - 1;
-                    // Of the greatest value so far, the row is known already.
-                    if row as f32 != at[c] {
-                        scratch.pairs.push((row, c as u32));
-                    }
+            for (&c, reaching) in some.iter().zip(reaching) {
+                // Of the greatest value so far, the row is known already.
+                let known = 1_u32
+                    .checked_shl((at[c as usize] as u32).wrapping_sub(first))
+                    .unwrap_or(0);
+                let mask = (reaching & present & !known) as u16;
+                // SAFETY: the caller's.
+                unsafe { append::<M>(mask, 0, pair_rows) };
+                pair_columns.extend_from_slice(&[c; 16]);
+                pair_columns.truncate(pair_rows.len());
+            }
+        }
+        if pair_rows.is_empty() {
+            continue;
+        }
+        candidates += pair_rows.len() as u64;
+        scratch.products.clear();
+        // SAFETY: the caller's. Rows and columns have `depth` values, a multiple of 16 that is not below `terms`.
+        unsafe {
+            M::prepare(block, &mut scratch.prepared);
+            for (rows, columns) in pair_rows.chunks(32).zip(pair_columns.chunks(32)) {
+                let products = &mut scratch.products;
+                match rows.len() {
+                    ..=16 => exact_in_block::<M, 1>(block, &scratch.prepared, rows, columns, products),
+                    _ => exact_in_block::<M, 2>(block, &scratch.prepared, rows, columns, products),
                 }
             }
         }
-        if scratch.pairs.is_empty() {
-            continue;
-        }
-        candidates += scratch.pairs.len() as u64;
-        // SAFETY: the caller's. Rows and columns have `depth` values, a multiple of 16 that is not below `terms`.
-        unsafe { M::prepare(block, &mut scratch.prepared) };
-        for pairs in scratch.pairs.chunks(16) {
-            let of = |i: usize| pairs[i.min(pairs.len() - 1)];
-            let rows = std::array::from_fn(|i| (of(i).0 - first) as i32);
-            let columns = std::array::from_fn(|i| block.exact_column(of(i).1 as usize));
-            // SAFETY: as above.
-            let products = unsafe { M::exact_in_block(block, &scratch.prepared, &rows, &columns) };
-            scratch.products.extend_from_slice(&products[..pairs.len()]);
-        }
-        for (&(row, c), &value) in scratch.pairs.iter().zip(&scratch.products) {
-            let (row, best, at) = (row as f32, &mut best[c as usize], &mut at[c as usize]);
+        for ((&row, &c), &value) in pair_rows.iter().zip(&*pair_columns).zip(&scratch.products) {
+            let (row, best, at) = ((first + row) as f32, &mut best[c as usize], &mut at[c as usize]);
             if value > *best || (value == *best && row < *at) {
                 (*best, *at) = (value, row);
             }
@@ -254,19 +264,35 @@ unsafe fn second_pass<M: Multiply>(
     candidates
 }
 
-/// Computes the `products` of all `pairs` of a row and a column in f32.
+/// Appends `first` plus the position of each set bit. Without a branch for each, because they cannot be predicted.
 ///
 /// # Safety
 /// The machine has the instructions of `M`.
 #[inline(always)]
-unsafe fn exact<M: Multiply>(rows: &Rows, columns: &Columns, pairs: &[(u32, u32)], products: &mut Vec<f32>) {
-    products.clear();
-    for pairs in pairs.chunks(16) {
-        let of = |i: usize| pairs[i.min(pairs.len() - 1)];
-        let row = |i| rows.exact[of(i).0 as usize * rows.depth..][..rows.depth].as_ptr();
-        let column = |i| columns.exact[of(i).1 as usize * columns.depth..][..columns.depth].as_ptr();
-        let (row, column) = (std::array::from_fn(row), std::array::from_fn(column));
-        // SAFETY: rows and columns have `depth` values, a multiple of 16 that is not below `terms`.
-        products.extend_from_slice(&unsafe { M::exact(columns.terms, &row, &column) }[..pairs.len()]);
-    }
+unsafe fn append<M: Multiply>(mask: u16, first: u32, to: &mut Vec<u32>) {
+    let count = to.len() + mask.count_ones() as usize;
+    // SAFETY: the caller's.
+    to.extend_from_slice(&unsafe { M::positions(mask) }.map(|i| first + i));
+    to.truncate(count);
+}
+
+/// Appends the products in f32 of up to N times 16 pairs of a row of the block and a column.
+///
+/// # Safety
+/// As for `Multiply::exact_in_block`.
+#[inline(always)]
+unsafe fn exact_in_block<M: Multiply, const N: usize>(
+    block: Block,
+    prepared: &[f32],
+    rows: &[u32],
+    columns: &[u32],
+    products: &mut Vec<f32>,
+) {
+    let at = |n: usize, i: usize| (16 * n + i).min(rows.len() - 1);
+    let of_rows = std::array::from_fn(|n| std::array::from_fn(|i| rows[at(n, i)]));
+    let of_columns =
+        std::array::from_fn(|n| std::array::from_fn(|i| block.exact_column(columns[at(n, i)] as usize)));
+    // SAFETY: the caller's.
+    let all: [[f32; 16]; N] = unsafe { M::exact_in_block(block, prepared, &of_rows, &of_columns) };
+    products.extend_from_slice(&all.as_flattened()[..rows.len()]);
 }

@@ -3,7 +3,7 @@
 use canopy_data::Philox;
 use proptest::prelude::*;
 
-use super::blocks::{Multiply, Portable};
+use super::blocks::{Block, Multiply, Portable};
 use super::operands::{Columns, HEIGHT, Rows};
 use crate::kernels::tile::PANEL;
 
@@ -75,14 +75,15 @@ proptest! {
         depth in (1_usize..9).prop_map(|k| 16 * k),
         less in 0_usize..16,
     ) {
-        let (rows, columns) = operands(seed, kind, rows, depth);
+        let (rows, mut columns) = operands(seed, kind, rows, depth);
+        columns.terms = depth - less;
         #[cfg(target_arch = "x86_64")]
         if super::Filter::Vnni.is_available() {
             // SAFETY: the machine has the instructions.
-            unsafe { same::<super::vnni::Vnni>(&rows, &columns, depth - less) };
+            unsafe { same::<super::vnni::Vnni>(&rows, &columns) };
             return Ok(());
         }
-        let _ = (rows, columns, less);
+        let _ = (rows, columns);
         println!("not run, because this machine has no AVX512-VNNI");
     }
 }
@@ -90,8 +91,8 @@ proptest! {
 /// # Safety
 /// The machine has the instructions of `M`.
 #[cfg(target_arch = "x86_64")]
-unsafe fn same<M: Multiply>(rows: &Rows, columns: &Columns, terms: usize) {
-    let depth = rows.depth;
+unsafe fn same<M: Multiply>(rows: &Rows, columns: &Columns) {
+    let (depth, terms) = (rows.depth, columns.terms);
     let blocks = rows.scale.len();
     let mut maxima = [vec![0; blocks * PANEL], vec![0; blocks * PANEL]];
     // SAFETY: the caller's; the addresses are those of whole rows and columns.
@@ -106,11 +107,34 @@ unsafe fn same<M: Multiply>(rows: &Rows, columns: &Columns, terms: usize) {
         }
         let row = |i: usize| rows.exact[i * 7 % rows.count * depth..].as_ptr();
         let column = |i: usize| columns.exact[i * 5 % PANEL * depth..].as_ptr();
-        let (row, column) = (std::array::from_fn(row), std::array::from_fn(column));
-        let sums = [
-            M::exact(terms, &row, &column),
-            Portable::exact(terms, &row, &column),
-        ];
-        assert_eq!(sums[0].map(f32::to_bits), sums[1].map(f32::to_bits));
+        let pairs_of = |n: usize| {
+            (
+                std::array::from_fn(|i| row(16 * n + i)),
+                std::array::from_fn(|i| column(16 * n + i)),
+            )
+        };
+        let [(r0, c0), (r1, c1)] = [pairs_of(0), pairs_of(1)];
+        let bits = |sums: [[f32; 16]; 2]| sums.map(|sums| sums.map(f32::to_bits));
+        let both = bits(Portable::exact(terms, &[r0, r1], &[c0, c1]));
+        assert_eq!(bits(M::exact(terms, &[r0, r1], &[c0, c1])), both);
+        let alone = [M::exact(terms, &[r0], &[c0])[0], M::exact(terms, &[r1], &[c1])[0]];
+        assert_eq!(bits(alone), both);
+
+        let block = Block {
+            rows,
+            columns,
+            block: blocks - 1,
+        };
+        let mut prepared = Vec::new();
+        M::prepare(block, &mut prepared);
+        let numbers = [0, 1].map(|n| std::array::from_fn(|i| (16 * n + i * 3) as u32 % HEIGHT as u32));
+        assert_eq!(
+            bits(M::exact_in_block(block, &prepared, &numbers, &[c0, c1])),
+            bits(Portable::exact_in_block(block, &[], &numbers, &[c0, c1])),
+        );
+        for mask in [0, 1, 0x8000, 0xffff, 0xa5a4, terms as u16] {
+            let set = mask.count_ones() as usize;
+            assert_eq!(M::positions(mask)[..set], Portable::positions(mask)[..set]);
+        }
     }
 }

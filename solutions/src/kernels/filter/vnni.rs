@@ -43,7 +43,17 @@ impl Multiply for Vnni {
     }
 
     #[inline(always)]
-    unsafe fn exact(depth: usize, rows: &[*const f32; 16], columns: &[*const f32; 16]) -> [f32; 16] {
+    unsafe fn positions(mask: u16) -> [u32; 16] {
+        // SAFETY: the caller's.
+        unsafe { positions(mask) }
+    }
+
+    #[inline(always)]
+    unsafe fn exact<const N: usize>(
+        depth: usize,
+        rows: &[[*const f32; 16]; N],
+        columns: &[[*const f32; 16]; N],
+    ) -> [[f32; 16]; N] {
         // SAFETY: the caller's.
         unsafe { super::exact::avx512(depth, rows, columns) }
     }
@@ -55,12 +65,12 @@ impl Multiply for Vnni {
     }
 
     #[inline(always)]
-    unsafe fn exact_in_block(
+    unsafe fn exact_in_block<const N: usize>(
         block: Block,
         prepared: &[f32],
-        rows: &[i32; 16],
-        columns: &[*const f32; 16],
-    ) -> [f32; 16] {
+        rows: &[[u32; 16]; N],
+        columns: &[[*const f32; 16]; N],
+    ) -> [[f32; 16]; N] {
         // SAFETY: the caller's.
         unsafe { super::exact::in_block(block.columns.terms, prepared, rows, columns) }
     }
@@ -181,4 +191,14 @@ fn not_below(values: &[f32; PANEL], threshold: &[f32; PANEL]) -> u32 {
         u32::from(_mm512_cmp_ps_mask::<_CMP_GE_OQ>(v, t))
     };
     half(0) | half(16) << 16
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn positions(mask: u16) -> [u32; 16] {
+    let lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    let mut out = [0; 16];
+    // SAFETY: 16 values of 4 bytes.
+    unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(mask, lanes)) };
+    out
 }
