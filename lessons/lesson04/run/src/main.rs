@@ -81,7 +81,7 @@ fn experiment(answer: &Lesson04, report: &mut Report) -> Result<()> {
     );
     report.table("training", &title, &table);
     report.say(format!(
-        "\nStopped in epoch 3, resumed, and trained to the end: of {} tensors of network and\n\
+        "\nStopped in epoch 3, resumed, and trained to the end: of {} tensors of network and \
          optimizer, {} differ from those of the run that was not stopped.",
         run.tensors, run.differ
     ));
