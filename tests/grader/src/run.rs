@@ -88,6 +88,12 @@ pub(crate) fn draw_now() -> Draw {
 fn hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        if std::env::var_os("RAYON_NUM_THREADS").is_none() {
+            let cores = thread::available_parallelism().map_or(1, usize::from);
+            // Without it candle 0.11 counts the cores in each matrix product, by reading /proc/cpuinfo.
+            // SAFETY: no check runs yet, and the other threads of this process read the environment through std alone.
+            unsafe { std::env::set_var("RAYON_NUM_THREADS", cores.to_string()) };
+        }
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| match now() {
             Some(now) => *lock(&now.panic) = Some((said(info), place(info))),
@@ -156,6 +162,12 @@ pub fn run<C: Copy + Send + 'static>(
     let theirs = running.clone();
     let spawned = thread::Builder::new().name(name.to_owned()).spawn(move || {
         *lock(&theirs.thread) = Some(stuck::Thread::this());
+        // Rayon's tasks run on this thread: the inputs of checks are so small that handing a task to another thread and
+        // waiting for it takes longer than the task, and the checks run side by side.
+        let _alone = rayon::ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .build();
         NOW.with(|now| *now.borrow_mut() = Some(theirs));
         panic::catch_unwind(AssertUnwindSafe(|| check(&answer)))
     });
