@@ -11,6 +11,10 @@ use std::{collections::BTreeSet, fs, sync::Mutex, thread};
 use grader::{Lesson, RightAnswers};
 use proof::root;
 
+// The checks allocate millions of small tensors.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The tests of each lesson, in a module of its name. The build script lists the lessons.
 macro_rules! of_each_lesson {
     ($($lesson:ident)+) => {
