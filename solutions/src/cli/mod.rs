@@ -94,16 +94,32 @@ impl fmt::Display for OutputError {
 
 impl std::error::Error for OutputError {}
 
+/// Starts rayon's threads; 0: one per core. This thread is one of them, so that it begins an operator's work at once
+/// instead of waking a thread and waiting for it. Not if it is the only one: a loader thread that decodes LAZ would wait for
+/// it, and it for the loader.
+fn start_threads(threads: usize) {
+    let by_default = || {
+        let wanted = std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
+        wanted.filter(|&n: &usize| n > 0)
+    };
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = match threads {
+        0 => by_default().unwrap_or_else(cores),
+        n => n,
+    };
+    let mut pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    if threads > 1 {
+        pool = pool.use_current_thread();
+    }
+    // Fails only if the pool exists already, and nothing before this creates it.
+    let _ = pool.build_global();
+}
+
 /// Runs the program.
 pub fn main() -> ExitCode {
     hide_panics_of_the_laz_decoder();
     let cli = Cli::parse();
-    if cli.threads > 0 {
-        // Fails only if the pool exists already, and nothing above creates it.
-        let _ = rayon::ThreadPoolBuilder::new()
-            .num_threads(cli.threads)
-            .build_global();
-    }
+    start_threads(cli.threads);
     if cli.no_filter {
         Filter::Off.choose();
     }
