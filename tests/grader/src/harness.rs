@@ -257,7 +257,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
                 right += 1;
                 points += exercise.points;
             } else {
-                next = next.or(Some(exercise));
+                next = next.or(Some((exercise, left(exercise, &own))));
             }
             let painted = match state {
                 "right" => ink.green(&format!("{state:<8}")),
@@ -274,6 +274,14 @@ impl<C: Copy + Send + Sync> Grading<C> {
             out.push_str(&line);
             out.push('\n');
             self.details(&mut details, &own);
+            if state == "to do" && passed > 0 {
+                let said = format!(
+                    "{}: what you have written so far passes its checks. `{}` is to do.",
+                    exercise.id,
+                    left(exercise, &own)
+                );
+                details.push_str(&format!("{said}\n\n"));
+            }
             if let Some(remark) = self.remarks.get(&exercise.id) {
                 details.push_str(&crate::tell::paragraph("note", remark));
                 details.push('\n');
@@ -288,11 +296,12 @@ impl<C: Copy + Send + Sync> Grading<C> {
         out.push_str(&format!(
             "\n{right} of {shown} exercises right, {points} of {of} points."
         ));
-        if let Some(exercise) = next {
+        if let Some((exercise, function)) = next {
             let file = paths::exercises(&self.manifest.lesson);
+            let only = if shown == 1 { format!(" {}", exercise.id) } else { String::new() };
             out.push_str(&format!(
-                "\nNext: {} `{}` in {file}\nThe same inputs again: CANOPY_SEED={} cargo test -p lesson{}",
-                exercise.id, exercise.function, self.seed, self.manifest.lesson
+                "\nNext: {} `{function}` in {file}\nThe same inputs again: CANOPY_SEED={} cargo test -p lesson{}{only}",
+                exercise.id, self.seed, self.manifest.lesson
             ));
         }
         out.push('\n');
@@ -355,6 +364,18 @@ impl<C: Copy + Send + Sync> Grading<C> {
             out.push('\n');
         }
     }
+}
+
+/// The function of an exercise to write or mend next: the one that the first wrong check looks at, or else one of which no
+/// check has passed yet.
+fn left<'a, C>(exercise: &'a Exercise, own: &[(&&Check<C>, &Outcome)]) -> &'a str {
+    let of = |word_of: &str| -> Vec<&'a str> {
+        let own = own.iter().filter(|(_, outcome)| word(outcome) == word_of);
+        own.map(|(check, _)| exercise.looked_at(check.name)).collect()
+    };
+    let (wrong, to_do, right) = (of("wrong"), of("to do"), of("right"));
+    let open = to_do.iter().find(|function| !right.contains(function));
+    wrong.first().or(open).or(to_do.first()).copied().unwrap_or(&exercise.function)
 }
 
 /// The state of an exercise: `right` only if every check passed.
