@@ -326,11 +326,11 @@ mod tests {
             mistakes: &[],
             right: &[],
         };
-        let found = LESSON.right_answers_pass(1);
+        let results = LESSON.right_answers_pass(1);
         assert_eq!(
-            found.not_run,
+            results.not_run,
             ["the reference, 1.1::needs_a_gpu: there is no GPU"]
         );
-        assert!(found.problems.is_empty(), "{found:?}");
+        assert!(results.problems.is_empty(), "{results:?}");
     }
 }

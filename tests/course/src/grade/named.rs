@@ -71,7 +71,7 @@ impl Submission {
 /// # Errors
 /// Returns an error if a path does not exist or cannot be read.
 pub fn submissions(given: &[PathBuf], out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
-    let found = given.iter().map(|path| {
+    let paths = given.iter().map(|path| {
         let path = fs::canonicalize(path).with_context(|| format!("{} does not exist", path.display()))?;
         let name = path
             .file_name()
@@ -80,21 +80,21 @@ pub fn submissions(given: &[PathBuf], out: &Path, unpacked: &Path) -> Result<Vec
             .into_owned();
         Ok((name, path))
     });
-    let given: Vec<(String, PathBuf)> = found.collect::<Result<_>>()?;
+    let given: Vec<(String, PathBuf)> = paths.collect::<Result<_>>()?;
     let several = |path: &Path| is_download(path, out) || (path.is_dir() && !is_one(path));
     let all_several = given.iter().all(|(_, path)| several(path));
-    let mut found = Vec::new();
+    let mut all = Vec::new();
     for (_, path) in given {
         if all_several || (path.is_dir() && !is_one(&path)) {
-            found.extend(class(&path, out, unpacked)?);
+            all.extend(class(&path, out, unpacked)?);
         } else {
             let owner = owner_by_path(&path);
-            found.push(Submission::new(path, owner));
+            all.push(Submission::new(path, owner));
         }
     }
-    ensure!(!found.is_empty(), "the given paths contain no submission");
-    distinguish(&mut found);
-    Ok(found)
+    ensure!(!all.is_empty(), "the given paths contain no submission");
+    distinguish(&mut all);
+    Ok(all)
 }
 
 /// The owner of a path on the command line.

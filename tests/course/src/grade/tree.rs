@@ -92,11 +92,11 @@ impl Tree {
 
     /// Copies the sources, with their times, by which cargo knows that they have not changed.
     fn copy_sources(&self, root: &Path) -> Result<()> {
-        let mut found: Vec<PathBuf> = FILES.iter().map(|name| root.join(name)).collect();
+        let mut files: Vec<PathBuf> = FILES.iter().map(|name| root.join(name)).collect();
         for folder in FOLDERS {
-            version::walk(&root.join(folder), &mut found)?;
+            version::walk(&root.join(folder), &mut files)?;
         }
-        for from in found {
+        for from in files {
             copy(&from, &self.course().join(version::name(root, &from)))?;
         }
         Ok(())
