@@ -19,8 +19,8 @@ struct Spot {
     direction: Vec3,
     /// Azimuth about the parent.
     around: f64,
-    /// On the stem, depth in the crown; on a branch, its remaining fraction: 0 top or tip, 1 base.
-    place: f64,
+    /// Relative depth: on the stem, in the crown; on a branch, from its tip. 0 top or tip, 1 base.
+    depth: f64,
     /// Remaining length of the parent, metres.
     rest: f64,
     /// Whether it is between whorls, where branches are short.
@@ -28,7 +28,7 @@ struct Spot {
 }
 
 impl Grower<'_> {
-    /// The branches of `axis`, whose order is `order`, and their branches; foliage on the last order.
+    /// Grows the branches of `axis`, whose order is `order`, and their branches; the last order bears the foliage.
     pub(super) fn branches(&mut self, axis: &Axis, order: usize) {
         let Some(&branching) = self.habit.orders.get(order) else {
             return self.bear_leaves(axis, self.habit.foliage.outer);
@@ -53,7 +53,7 @@ impl Grower<'_> {
                 };
                 let (node, direction) = self.on(axis, at);
                 if order > 0 || self.nodes[node as usize].at.z >= self.size.crown_base {
-                    let place = if order == 0 {
+                    let depth = if order == 0 {
                         self.depth(node)
                     } else {
                         1.0 - along / length
@@ -62,7 +62,7 @@ impl Grower<'_> {
                         node,
                         direction,
                         around,
-                        place,
+                        depth,
                         rest: length - along,
                         weak,
                     };
@@ -106,7 +106,7 @@ impl Grower<'_> {
                 };
                 *turn + jitter
             }
-            // Branches of branches: to both sides if flat, otherwise all round.
+            // Branches of branches: on both sides if flat, otherwise all around.
             _ => {
                 *turn += if k == 0 { GOLDEN } else { PI };
                 let left = if pairs { k == 0 } else { libm::sin(*turn) > 0.0 };
@@ -126,16 +126,16 @@ impl Grower<'_> {
         ((self.size.height - z) / self.size.crown_length()).clamp(0.0, 1.0)
     }
 
-    /// The first node of `axis` above `along`, and the direction there.
+    /// The first node of `axis` beyond `along` metres, and the direction there.
     fn on(&self, axis: &Axis, along: f64) -> (u32, Vec3) {
         let k = ((along / axis.step) as usize).min(axis.nodes.len() - 2);
         let (a, b) = (axis.nodes[k], axis.nodes[k + 1]);
         (b, (self.nodes[b as usize].at - self.nodes[a as usize].at).unit())
     }
 
-    /// One branch, with its own branches.
+    /// Grows one branch, with its own branches.
     fn branch(&mut self, b: &Branching, order: usize, spot: &Spot) {
-        let between = |ends: [f64; 2]| ends[0] + (ends[1] - ends[0]) * spot.place;
+        let between = |ends: [f64; 2]| ends[0] + (ends[1] - ends[0]) * spot.depth;
         let angle = (between(b.angle) + 7.0 * self.rng.normal()).to_radians();
         let (length, slack) = if order == 0 {
             let weak = if spot.weak { 0.65 } else { 1.0 };

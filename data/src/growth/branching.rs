@@ -1,8 +1,8 @@
 //! Grows the skeleton: axes of one order have axes of the next, according to the species' habit.
 //!
-//! The recursion over orders with an angle, a length and a taper for each is Honda's (1971, "Description of
-//! the form of trees by the parameters of the tree-like body") and Weber and Penn's (1995, "Creation and
-//! rendering of realistic trees"), as is the pruning by an outline.
+//! The recursion over orders, with an angle, a length and a taper for each, follows Honda (1971, "Description of
+//! the form of trees by the parameters of the tree-like body") and Weber and Penn (1995, "Creation and
+//! rendering of realistic trees"). The pruning by an outline follows Weber and Penn, too.
 
 use std::f64::consts::TAU;
 
@@ -28,17 +28,17 @@ impl Axis {
     }
 }
 
-/// How an axis goes on from its first node.
+/// How an axis grows from its first node.
 pub(super) struct Course {
     /// Metres between nodes.
     pub step: f64,
-    /// Metres in all.
+    /// Total length, metres.
     pub length: f64,
     /// Random change of direction per square root of a metre, radians.
     pub wander: f64,
     /// Bend towards the sky, per metre.
     pub lift: f64,
-    /// It ends outside the outline scaled by this.
+    /// The axis ends where it leaves the outline scaled by this factor.
     pub slack: f64,
     /// 0 stem and leaders, 1 their branches, and so on.
     pub order: u8,
@@ -52,7 +52,7 @@ pub struct Grower<'a> {
     envelope: Envelope,
     pub(super) rng: &'a mut Philox,
     pub(super) nodes: Vec<Node>,
-    /// Factor on the distance of nodes, for large trees.
+    /// Factor on the distance between nodes, greater for large trees.
     pub(super) stretch: f64,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Grower<'a> {
         axes
     }
 
-    /// Leaders from the end of the stem, all round, the first the steepest.
+    /// Grows leaders around the end of the stem; the first is the steepest.
     fn fork(&mut self, from: u32, leaders: usize, step: f64, axes: &mut Vec<Axis>) {
         let habit = self.habit;
         let left = self.size.height - self.nodes[from as usize].at.z;
@@ -149,7 +149,7 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// One axis from node `start` to its length or the outline.
+    /// Grows one axis from node `start`, until it has its length or leaves the outline.
     pub(super) fn axis(&mut self, start: u32, direction: Vec3, course: &Course) -> Axis {
         let count = libm::ceil(course.length / course.step).max(1.0);
         let step = course.length / count;
@@ -161,7 +161,7 @@ impl<'a> Grower<'a> {
         let (mut at, mut parent, mut dir) = (self.nodes[start as usize].at, start, direction);
         for k in 0..count as usize {
             let mut next = at + dir * step;
-            let out = course.slack < 100.0 && !self.envelope.holds(next, course.slack);
+            let out = course.slack < 100.0 && !self.envelope.contains(next, course.slack);
             if (out && k > 0) || next.z < 0.2 && course.order > 0 {
                 break;
             }
@@ -187,7 +187,7 @@ impl<'a> Grower<'a> {
         axis
     }
 
-    /// Dead and shaded-out branches under the crown.
+    /// Grows dead and shaded-out branches below the crown.
     fn dead_branches(&mut self) {
         let base = self.size.crown_base;
         let bole: Vec<u32> = (1..self.nodes.len() as u32)
@@ -201,7 +201,7 @@ impl<'a> Grower<'a> {
             return;
         }
         for _ in 0..expected as usize {
-            // The higher, the fresher: dead branches break off from below.
+            // High positions are more likely, because the lowest dead branches break off first.
             let pick = self.rng.uniform_f64().sqrt() * bole.len() as f64;
             let node = bole[(pick as usize).min(bole.len() - 1)];
             let length = self.size.crown_radius * self.rng.range(0.15, 0.75);

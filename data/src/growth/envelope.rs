@@ -54,7 +54,7 @@ impl Envelope {
         self.lean = Vec3::new(top.x, top.y, 0.0) * (1.0 / top.z.max(1.0));
     }
 
-    /// How far from its middle the crown reaches at height `z` and `azimuth`; 0 above the top.
+    /// The crown's radius at height `z` and `azimuth`; 0 above the top.
     pub fn reach(&self, z: f64, azimuth: f64) -> f64 {
         let depth = (self.top - z) / (self.top - self.base);
         if depth <= 0.0 {
@@ -80,7 +80,7 @@ impl Envelope {
     }
 
     /// Whether `p` is inside the outline enlarged by `slack`.
-    pub fn holds(&self, p: Vec3, slack: f64) -> bool {
+    pub fn contains(&self, p: Vec3, slack: f64) -> bool {
         let p = p - self.lean * p.z;
         p.horizontal() <= self.reach(p.z, libm::atan2(p.y, p.x)) * slack + 0.05
     }

@@ -17,15 +17,15 @@ pub struct Leaf {
     pub short: Vec3,
 }
 
-/// Area of an element if the crown needs at most `MOST` of them, m².
+/// Area of an element if the crown needs at most `MAX_ELEMENTS` of them, m².
 const ELEMENT: f64 = 0.013;
-const MOST: usize = 12_000;
+const MAX_ELEMENTS: usize = 12_000;
 
 /// Leaves for a crown of `radius`, with the species' leaf area per projected area, distributed over the leafy segments
 /// of `nodes` by their weight.
 pub fn leaves(nodes: &[Node], foliage: &Foliage, radius: f64, rng: &mut Philox) -> Vec<Leaf> {
     let area = foliage.area_index * PI * radius * radius * rng.range(0.75, 1.25);
-    let count = ((area / ELEMENT) as usize).clamp(800, MOST);
+    let count = ((area / ELEMENT) as usize).clamp(800, MAX_ELEMENTS);
     let total: f64 = nodes.iter().map(|n| f64::from(n.leafy)).sum();
     if total <= 0.0 {
         return Vec::new();
@@ -41,9 +41,9 @@ pub fn leaves(nodes: &[Node], foliage: &Foliage, radius: f64, rng: &mut Philox) 
         let weight = f64::from(node.leafy);
         while weight > 0.0 && due < passed + weight {
             let from = nodes[node.parent as usize].at;
-            let place = from + (node.at - from) * rng.uniform_f64();
+            let position = from + (node.at - from) * rng.uniform_f64();
             leaves.push(leaf(
-                place,
+                position,
                 (node.at - from).unit(),
                 foliage,
                 half_long,
@@ -57,7 +57,7 @@ pub fn leaves(nodes: &[Node], foliage: &Foliage, radius: f64, rng: &mut Philox) 
     leaves
 }
 
-fn leaf(place: Vec3, twig: Vec3, f: &Foliage, half_long: f64, half_short: f64, rng: &mut Philox) -> Leaf {
+fn leaf(position: Vec3, twig: Vec3, f: &Foliage, half_long: f64, half_short: f64, rng: &mut Philox) -> Leaf {
     let away = Vec3::polar(libm::acos(rng.range(-1.0, 1.0)), rng.range(0.0, TAU));
     let grow = Vec3::polar(libm::acos(rng.range(-1.0, 1.0)), rng.range(0.0, TAU));
     let mut long = twig + grow * 0.7;
@@ -66,7 +66,7 @@ fn leaf(place: Vec3, twig: Vec3, f: &Foliage, half_long: f64, half_short: f64, r
     let short = normal.cross(long).unit();
     let scale = rng.range(0.8, 1.2);
     Leaf {
-        centre: place + away * (f.spread * rng.uniform_f64()) + long * (half_long * 0.5),
+        centre: position + away * (f.spread * rng.uniform_f64()) + long * (half_long * 0.5),
         long: long * (half_long * scale),
         short: short * (half_short * scale),
     }

@@ -36,13 +36,13 @@ pub struct Tree {
     pub size: Size,
 }
 
-/// Grows a tree of `species` at `standing`; the same `rng` gives the same tree.
+/// Grows a tree of `species` in the conditions `standing`; the same `rng` gives the same tree.
 pub fn grow(species: &Species, standing: &Standing, rng: &mut Philox) -> Tree {
     let habit = &species.habit;
     let size = Size::draw(habit, standing, rng);
     let envelope = envelope::Envelope::draw(habit, &size, standing, rng);
     let mut nodes = branching::Grower::new(habit, &size, standing, envelope, rng).grow();
-    skeleton::give_radii(&mut nodes, habit.pipe, size.diameter, size.height);
+    skeleton::set_radii(&mut nodes, habit.pipe, size.diameter, size.height);
     let leaves = if standing.leaves || habit.conifer {
         foliage::leaves(&nodes, &habit.foliage, size.crown_radius, rng)
     } else {

@@ -1,4 +1,4 @@
-//! How large a tree is: from diameter, site and crowding to height, crown length and crown width.
+//! The size of a tree: height, crown length and crown width from diameter, site and crowding.
 
 use crate::{Philox, species::Habit};
 
@@ -31,11 +31,11 @@ pub struct Size {
 }
 
 impl Size {
-    /// Draws the measures of a tree of `habit` at `standing`.
+    /// Draws the measures of a tree of `habit` in the conditions `standing`.
     ///
     /// Height: Petterson's form of Näslund's height curve, h = 1.3 + (d / (a + b d))³. Crown width: the
     /// allometric form w = c dᵉ, as Pretzsch uses it for crowns ("Forest Dynamics, Growth and Yield", 2009);
-    /// suppressed trees are slender, with a short and narrow crown. The coefficients are chosen.
+    /// suppressed trees are slender, with a short and narrow crown. The coefficients are set by hand.
     pub fn draw(habit: &Habit, standing: &Standing, rng: &mut Philox) -> Self {
         let d = standing.diameter;
         let [a, b] = habit.petterson;
@@ -63,7 +63,7 @@ impl Size {
     }
 }
 
-/// A log-normal factor about 1, cut at two and a half deviations.
+/// A log-normal factor with median 1, clamped at 2.5 standard deviations.
 fn spread(rng: &mut Philox, deviation: f64) -> f64 {
     libm::exp(deviation * rng.normal().clamp(-2.5, 2.5))
 }

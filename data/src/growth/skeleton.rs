@@ -17,12 +17,12 @@ pub struct Node {
     pub radius: f64,
 }
 
-/// Gives every node its radius by the pipe model: rⁿ of a parent is the sum of rⁿ over its children.
+/// Sets the radius of every node by the pipe model: rⁿ of a parent is the sum of rⁿ over its children.
 ///
-/// Shinozaki et al. 1964 ("A quantitative analysis of plant form: the pipe model theory") has n = 2, as
-/// Leonardo da Vinci's rule; measured trees have about 2 to 2.5. Scaled so that the stem has `diameter` at
-/// 1.3 m. The taper of the bare bole and the flare of its foot are chosen.
-pub fn give_radii(nodes: &mut [Node], exponent: f64, diameter: f64, height: f64) {
+/// Shinozaki et al. 1964 ("A quantitative analysis of plant form: the pipe model theory") use n = 2, like
+/// Leonardo da Vinci's rule; measured trees have about 2 to 2.5. The radii are scaled so that the stem has
+/// `diameter` at 1.3 m. The taper of the bare bole and the flare of its foot are set by hand.
+pub fn set_radii(nodes: &mut [Node], exponent: f64, diameter: f64, height: f64) {
     let mut pipes = vec![0.0; nodes.len()];
     for i in (1..nodes.len()).rev() {
         let parent = nodes[i].parent as usize;

@@ -24,13 +24,13 @@ impl Vec3 {
         Self { x, y, z }
     }
 
-    /// The unit vector at `zenith` from straight up, turned `azimuth` about it; radians.
+    /// The unit vector with these zenith and azimuth angles, in radians.
     pub fn polar(zenith: f64, azimuth: f64) -> Self {
         let s = libm::sin(zenith);
         Self::new(s * libm::cos(azimuth), s * libm::sin(azimuth), libm::cos(zenith))
     }
 
-    /// A vector of independent normal components with deviation 1.
+    /// A vector of independent standard normal components.
     pub fn normal(rng: &mut Philox) -> Self {
         Self::new(rng.normal(), rng.normal(), rng.normal())
     }
@@ -71,7 +71,7 @@ impl Vec3 {
         (u, self.cross(u))
     }
 
-    /// This unit vector bent by `angle` towards the side at `turn` about it; radians.
+    /// This unit vector, rotated by `angle` towards its side at azimuth `turn`; radians.
     pub fn bent(self, angle: f64, turn: f64) -> Self {
         let (u, v) = self.sides();
         let side = u * libm::cos(turn) + v * libm::sin(turn);

@@ -20,7 +20,7 @@ pub struct Optics {
     pub resolution: f32,
     /// Standard deviation of a range, metres.
     pub range_noise: f64,
-    /// Range at which intensity is on scale, metres.
+    /// Reference range of the intensity, metres: its factor for distance is 1 there.
     pub reference_range: f64,
     /// Weakest echo that is detected, as a fraction of the pulse's light.
     pub threshold: f32,
@@ -35,7 +35,7 @@ pub struct Echo {
     pub energy: f32,
     /// Range from the scanner, metres.
     pub range: f64,
-    /// Its number.
+    /// Its number among the returns of the pulse, and how many there are.
     pub ret: Return,
     /// Whether it is on the scanned tree.
     pub own: bool,
@@ -48,12 +48,12 @@ struct Glint {
     surface: Surface,
 }
 
-/// The farthest a ray is followed within the scene, metres.
+/// Maximum length of a ray within the scene, metres.
 const FAR: f32 = 200.0;
 
 /// Casts one pulse from `origin` along the unit vector `dir` and appends its echoes.
 ///
-/// Rays begin `skip` metres from the scanner, short of the scene, so that `f32` keeps its millimetres.
+/// Rays begin `skip` metres from the scanner, just before the scene, so that `f32` resolves millimetres.
 pub fn pulse(
     bvh: &Bvh,
     optics: &Optics,
@@ -71,7 +71,7 @@ pub fn pulse(
             own: false,
         },
     }; 8];
-    let mut found = 0;
+    let mut count = 0;
     let (u, v) = dir.sides();
     let share = 1.0 / optics.rays as f32;
     let turn = rng.range(0.0, std::f64::consts::TAU);
@@ -90,26 +90,26 @@ pub fn pulse(
         };
         if let Some((hit, surface)) = bvh.hit(&ray, ground) {
             let energy = share * surface.reflectance * (0.2 + 0.8 * hit.cosine);
-            glints[found] = Glint {
+            glints[count] = Glint {
                 t: hit.t,
                 energy,
                 surface,
             };
-            found += 1;
+            count += 1;
         } else if ground < FAR {
             let surface = Surface {
                 reflectance: 0.3,
                 own: false,
             };
-            glints[found] = Glint {
+            glints[count] = Glint {
                 t: ground,
                 energy: share * 0.3,
                 surface,
             };
-            found += 1;
+            count += 1;
         }
     }
-    let glints = &mut glints[..found];
+    let glints = &mut glints[..count];
     glints.sort_by(|a, b| a.t.total_cmp(&b.t));
     let first = out.len();
     let mut k = 0;

@@ -1,10 +1,10 @@
-//! A tree of boxes over shapes, so that a ray looks at few of them (bounding volume hierarchy).
+//! Bounding volume hierarchy: a tree of boxes over shapes, so that a ray is tested against few of them.
 
 use super::shape::{Hit, Ray, Shape, Surface};
 
 const BINS: usize = 12;
 const LEAF: usize = 4;
-/// Deeper than any tree of boxes gets, as no split leaves a side empty and boxes halve.
+/// Entries of the traversal stack, at most one per level: far more than log₂ of the number of shapes.
 const STACK: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ struct Node {
     count: u32,
 }
 
-/// Shapes in boxes.
+/// A bounding volume hierarchy over shapes.
 #[derive(Debug)]
 pub struct Bvh {
     nodes: Vec<Node>,
@@ -31,7 +31,7 @@ struct Item {
     shape: u32,
 }
 
-/// Least and greatest corner.
+/// Minimum and maximum corner.
 type Bounds = ([f32; 3], [f32; 3]);
 
 fn lesser(a: f32, b: f32) -> f32 {
@@ -57,7 +57,7 @@ fn half_area(b: &Bounds) -> f32 {
 }
 
 impl Bvh {
-    /// Boxes around `shapes`, split where the surface area heuristic (Wald 2007, binned) says.
+    /// Builds the hierarchy over `shapes` with the binned surface area heuristic (Wald 2007).
     pub fn build(shapes: Vec<Shape>) -> Self {
         let mut items: Vec<Item> = shapes
             .iter()
@@ -81,7 +81,7 @@ impl Bvh {
         Self { nodes, shapes }
     }
 
-    /// The first shape that `ray` meets before `limit`.
+    /// The nearest hit of `ray`, and its surface, if it is closer than `limit`.
     pub fn hit(&self, ray: &Ray, limit: f32) -> Option<(Hit, Surface)> {
         let mut best = None;
         let mut limit = limit;
@@ -133,7 +133,7 @@ impl Bvh {
     }
 }
 
-/// Where `ray` enters the box of `node`, if it does before `limit`.
+/// The distance at which `ray` enters the box of `node`, if it does so before `limit`.
 fn enter(node: &Node, ray: &Ray, limit: f32) -> Option<f32> {
     let (mut near, mut far) = (0.0, limit);
     for k in 0..3 {
@@ -145,7 +145,7 @@ fn enter(node: &Node, ray: &Ray, limit: f32) -> Option<f32> {
     (near <= far).then_some(near)
 }
 
-/// Appends the boxes of `items`, the first of which is shape `first`, and puts the items in their order.
+/// Appends the nodes over `items`, the first of which becomes shape `first`, and sorts the items by leaf.
 fn grow(nodes: &mut Vec<Node>, items: &mut [Item], first: usize) {
     let (mut bounds, mut centres) = (EMPTY, EMPTY);
     for i in items.iter() {
@@ -171,7 +171,7 @@ fn grow(nodes: &mut Vec<Node>, items: &mut [Item], first: usize) {
     grow(nodes, right, first + middle);
 }
 
-/// Parts `items` in two along their widest axis; neither part is empty.
+/// Splits `items` in two along the widest axis of their centres; neither part is empty.
 fn split(items: &mut [Item], centres: &Bounds) -> usize {
     let size = [0, 1, 2].map(|k| centres.1[k] - centres.0[k]);
     let axis = (0..3).fold(0, |a, k| if size[k] > size[a] { k } else { a });
@@ -202,7 +202,7 @@ fn split(items: &mut [Item], centres: &Bounds) -> usize {
     }
 }
 
-/// The bin before which to cut, so that area × count on both sides is least.
+/// The bin before which to split, so that the sum of area × count over both sides is minimal.
 fn cheapest(bins: &[(Bounds, usize); BINS]) -> usize {
     let mut above = [0.0; BINS];
     let (mut bounds, mut count) = (EMPTY, 0);

@@ -108,7 +108,7 @@ impl Scene {
     }
 }
 
-/// Intensity in the scanner's unit: falls with the square of the range, with speckle.
+/// Intensity in the scanner's unit: inversely proportional to the square of the range, with speckle.
 fn strength(e: &Echo, gain: f64, reference: f64, rng: &mut Philox) -> u16 {
     let fall = reference / e.range.max(1.0);
     let value = gain * f64::from(e.energy) * fall * fall * libm::exp(0.15 * rng.normal());

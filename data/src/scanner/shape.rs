@@ -1,4 +1,4 @@
-//! Surfaces that a ray can hit: tapered wood and flat foliage. `f32`, with rays that start close by.
+//! Surfaces that a ray can hit: tapered wood and flat foliage. `f32` is precise enough, because rays start close by.
 
 use crate::growth::{Leaf, Segment, Vec3};
 
@@ -21,7 +21,7 @@ pub struct Shape {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A frustum of a cone, open at its ends: foot, axis (unit), length, radius at the foot, its growth a metre.
+    /// A frustum of a cone, open at its ends: foot, axis (unit), length, radius at the foot, its change per metre.
     Cone {
         foot: [f32; 3],
         axis: [f32; 3],
@@ -38,7 +38,7 @@ enum Kind {
     },
 }
 
-/// A half-line, with its direction's reciprocals for boxes.
+/// A half-line, with the reciprocals of its direction for tests against boxes.
 #[derive(Clone, Copy, Debug)]
 pub struct Ray {
     pub origin: [f32; 3],
@@ -106,7 +106,7 @@ impl Shape {
         Self { kind, surface }
     }
 
-    /// Least and greatest corner of its box.
+    /// Minimum and maximum corner of its bounding box.
     pub fn bounds(&self) -> ([f32; 3], [f32; 3]) {
         match self.kind {
             Kind::Cone {
@@ -135,7 +135,7 @@ impl Shape {
         }
     }
 
-    /// The first place where `ray` meets it, nearer than `limit`.
+    /// The first hit of `ray` on it, if it is closer than `limit`.
     pub fn hit(&self, ray: &Ray, limit: f32) -> Option<Hit> {
         match self.kind {
             Kind::Cone {
@@ -170,7 +170,7 @@ impl Shape {
                 let facing = dot(ray.dir, normal);
                 let from = sub(centre, ray.origin);
                 let t = dot(from, normal) / facing;
-                // Written so that a parallel ray, whose t is infinite or no number, misses.
+                // Written so that a parallel ray, whose t is infinite or NaN, misses.
                 if !(t > 0.0 && t < limit) {
                     return None;
                 }

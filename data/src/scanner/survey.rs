@@ -77,7 +77,7 @@ pub fn pulses(scan: Scan, target: &Target, count: usize, rng: &mut Philox) -> Ve
     }
 }
 
-/// This many tripods about the tree with one regular angular grid; the first is at a random azimuth.
+/// Pulses from `stations` tripods around the tree, on one regular angular grid; the first is at a random azimuth.
 pub fn tripods(target: &Target, stations: usize, count: usize, rng: &mut Philox) -> Vec<Pulse> {
     struct Window {
         origin: Vec3,
@@ -127,7 +127,7 @@ pub fn tripods(target: &Target, stations: usize, count: usize, rng: &mut Philox)
     pulses
 }
 
-/// Flight strips past the tree: `(strips, height above ground, greatest tangent of the scan angle)`.
+/// Pulses from strips flown past the tree; `flight` is (strips, height above ground, maximum tangent of the angle).
 fn strips(target: &Target, count: usize, flight: (usize, f64, f64), rng: &mut Philox) -> Vec<Pulse> {
     let (strips, altitude, slant) = flight;
     let heading = rng.range(0.0, TAU);

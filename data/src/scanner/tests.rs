@@ -51,7 +51,7 @@ fn share(cloud: &Cloud, keep: impl Fn([f32; 3]) -> bool) -> f64 {
 }
 
 #[test]
-fn one_tripod_sees_the_near_side_alone() {
+fn one_tripod_sees_only_the_near_side() {
     let scene = scene(vec![pole()], vec![]);
     let mut rng = Philox::new(1, 1);
     let pulses = tripods(&scene.target, 1, 20_000, &mut rng);
@@ -65,7 +65,7 @@ fn one_tripod_sees_the_near_side_alone() {
 }
 
 #[test]
-fn from_the_ground_points_thin_out_with_height() {
+fn points_from_the_ground_thin_out_with_height() {
     let scene = scene(vec![pole()], vec![]);
     let cloud = scene.scan(Scan::Tls, 30_000, &mut Philox::new(1, 2));
     let (low, high) = (
@@ -76,7 +76,7 @@ fn from_the_ground_points_thin_out_with_height() {
 }
 
 #[test]
-fn from_an_aeroplane_the_upper_of_two_plates_hides_the_lower() {
+fn the_upper_of_two_plates_hides_the_lower_from_an_aeroplane() {
     let scene = scene(vec![pole()], vec![plate(18.0, 3.0), plate(8.0, 3.0)]);
     let cloud = scene.scan(Scan::Als, 20_000, &mut Philox::new(1, 3));
     let (upper, lower) = (
@@ -141,7 +141,7 @@ fn intensity_falls_with_range_and_grazing_incidence() {
 }
 
 #[test]
-fn boxes_find_what_a_search_of_every_shape_finds() {
+fn the_hierarchy_matches_a_linear_search() {
     let standing = Standing {
         diameter: 20.0,
         site: 1.0,
@@ -179,7 +179,7 @@ fn boxes_find_what_a_search_of_every_shape_finds() {
 }
 
 #[test]
-fn a_scene_of_nothing_gives_no_points() {
+fn an_empty_scene_gives_no_points() {
     let cloud = scene(vec![], vec![]).scan(Scan::Tls, 500, &mut Philox::new(1, 6));
     assert!(cloud.is_empty());
 }

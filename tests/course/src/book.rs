@@ -15,11 +15,11 @@ use crate::{
 
 /// Builds the book into `target/book` and opens it, at an exercise (`1.2`) or a lesson (`01`) if one is given.
 pub fn book(root: &Path, lessons: &[Lesson], what: Option<&str>, opens: bool) -> Result<String> {
-    let place = what.map(|what| chapter(lessons, what)).transpose()?;
+    let chapter = what.map(|what| chapter(lessons, what)).transpose()?;
     let out = root.join("target/book");
     fresh(&out)?;
     build(root, &out)?;
-    let (page, anchor) = place.unwrap_or(("index.html".into(), String::new()));
+    let (page, anchor) = chapter.unwrap_or(("index.html".into(), String::new()));
     let page = out.join(page);
     if !page.is_file() {
         bail!(

@@ -155,7 +155,7 @@ mod inner {
     }
 
     #[test]
-    fn what_a_function_calls_is_found_and_methods_and_strangers_are_not() {
+    fn called_functions_of_the_same_file_are_found_and_methods_are_not() {
         let source = "fn a(x: f64) { b(x).c(1); std::d() }\nfn c() {}\n/// E.\nfn e() { a(0.0) }\nfn b(x: f64) -> X { if e() { a(x) } }\n";
         let found: Vec<&str> = helpers(source, "a").into_iter().map(|f| &source[f.all]).collect();
         assert_eq!(

@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             next(&progress).as_deref(),
             Some("1.1"),
-            "behind the last lesson comes the first"
+            "after the last lesson comes the first"
         );
     }
 

@@ -24,14 +24,14 @@ impl FromStr for Policy {
 
     /// Parses `10%/day`, `5%/hour`, `1%/15m`; without a grace period, and with a maximum of 100 %.
     fn from_str(text: &str) -> Result<Self> {
-        let asked = "a late policy is written like 10%/day, 5%/hour or 1%/15m";
+        let expected = "a late policy is written like 10%/day, 5%/hour or 1%/15m";
         let (percent, unit) = text
             .split_once("%/")
-            .with_context(|| format!("{asked}, not {text:?}"))?;
+            .with_context(|| format!("{expected}, not {text:?}"))?;
         let percent: f64 = percent
             .trim()
             .parse()
-            .with_context(|| format!("{asked}, not {text:?}"))?;
+            .with_context(|| format!("{expected}, not {text:?}"))?;
         let share = (0.0..=100.0).contains(&percent);
         ensure!(share, "a late policy takes 0 to 100 percent, not {percent}");
         let unit = match unit.trim() {
@@ -57,16 +57,16 @@ impl FromStr for Policy {
 /// Returns an error if the text is not a whole number with one of these letters.
 pub fn duration(text: &str) -> Result<u64> {
     let text = text.trim();
-    let asked = || format!("a time is written like 90s, 15m, 2h or 1d, not {text:?}");
+    let expected = || format!("a time is written like 90s, 15m, 2h or 1d, not {text:?}");
     let unit = match text.chars().next_back() {
         Some('s') => 1,
         Some('m') => 60,
         Some('h') => 3_600,
         Some('d') => 86_400,
-        _ => bail!(asked()),
+        _ => bail!(expected()),
     };
-    let count: u64 = text[..text.len() - 1].parse().with_context(asked)?;
-    count.checked_mul(unit).with_context(asked)
+    let count: u64 = text[..text.len() - 1].parse().with_context(expected)?;
+    count.checked_mul(unit).with_context(expected)
 }
 
 /// Parses an RFC 3339 time such as `2026-11-20T23:59:00Z` or `2026-11-20T23:59:00+01:00` into seconds since 1970 UTC.
@@ -74,13 +74,13 @@ pub fn duration(text: &str) -> Result<u64> {
 /// # Errors
 /// Returns an error if the text is not a time, has no time zone, or is before 1970.
 pub fn instant(text: &str) -> Result<u64> {
-    let asked = || {
+    let expected = || {
         format!(
             "a time is written with its zone, like 2026-11-20T23:59:00Z or 2026-11-20T23:59:00+01:00, not {text:?}"
         )
     };
-    let time: Timestamp = text.trim().parse().with_context(asked)?;
-    u64::try_from(time.as_second()).with_context(asked)
+    let time: Timestamp = text.trim().parse().with_context(expected)?;
+    u64::try_from(time.as_second()).with_context(expected)
 }
 
 /// Formats seconds since 1970 UTC as `2026-11-20T23:59:00Z`.
@@ -103,7 +103,8 @@ pub fn late(policy: &Policy, due: u64, submitted: u64) -> Option<Late> {
     Some(Late { seconds, percent })
 }
 
-/// Sets the penalty of a grade, or why it is unknown: nothing is deducted by guess. `rule` is the penalty and the due time.
+/// Sets the penalty of a grade, or why it is unknown: nothing is deducted on a guess. `rule` is the penalty and the due
+/// time.
 pub fn settle(grade: &mut Grade, rule: Option<(&Policy, u64)>) {
     let origin = &mut grade.origin;
     grade.late = rule

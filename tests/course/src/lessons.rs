@@ -13,7 +13,7 @@ pub struct Lesson {
 
 /// Reads all lessons, in order.
 pub fn all(root: &Path) -> Result<Vec<Lesson>> {
-    let mut found = Vec::new();
+    let mut lessons = Vec::new();
     for entry in fs::read_dir(root.join("lessons")).context("the folder `lessons` cannot be read")? {
         let path = entry?.path().join("lesson.toml");
         if !path.is_file() {
@@ -23,10 +23,10 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
         let manifest =
             Manifest::parse(&text).with_context(|| format!("{} cannot be read", path.display()))?;
         let stubs = fs::read_to_string(root.join(paths::stubs(&manifest.lesson))).unwrap_or_default();
-        found.push(Lesson { manifest, stubs });
+        lessons.push(Lesson { manifest, stubs });
     }
-    found.sort_by(|a, b| a.manifest.lesson.cmp(&b.manifest.lesson));
-    Ok(found)
+    lessons.sort_by(|a, b| a.manifest.lesson.cmp(&b.manifest.lesson));
+    Ok(lessons)
 }
 
 /// Finds a lesson by its number, such as `01` or `1`.

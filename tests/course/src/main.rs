@@ -266,7 +266,7 @@ fn check(root: &Path, lessons: &[Lesson], what: Option<String>) -> Result<ExitCo
     grade(root, &lessons::lesson(lessons, &what)?.manifest.lesson, &[])
 }
 
-/// What remains after the last hint.
+/// The message after the last hint.
 fn no_more_hints(exercise: &grader::Exercise) -> String {
     let id = &exercise.id;
     format!("This was the last hint. canopy's own code: cargo course solution {id} --give-up")

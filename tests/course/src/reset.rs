@@ -67,7 +67,7 @@ mod tests {
     const STUBS: &str = "//! x\n\n/// A.\npub fn a() {\n    todo!()\n}\n\n/// B.\npub fn b<T>(\n    t: T,\n) {\n    todo!()\n}\n";
 
     #[test]
-    fn one_function_is_put_back_and_all_else_stays() {
+    fn only_the_function_of_the_exercise_is_restored() {
         let mine = STUBS.replace("todo!()", "if 1 > 0 {\n        work();\n    }") + "\nfn helper() {}\n";
         let fresh = replaced(&mine, STUBS, "a").unwrap();
         assert!(
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_is_not_whole_is_left_alone() {
+    fn an_incomplete_function_is_not_replaced() {
         for broken in [
             "",
             "\npub fn a() { todo!()",

@@ -42,7 +42,7 @@ pub fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
     let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
     let found = extract::function(&source, &exercise.answer)
         .with_context(|| format!("`fn {}` was not found in {file}", exercise.answer))?;
-    let place = format!("{file}:{}", found.line);
+    let location = format!("{file}:{}", found.line);
     let cut = |range: Range<usize>| {
         // Remove the indentation of a method.
         let before = source[..range.start].lines().next_back().unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
     let mut out = format!(
         "{}\n{}\n\n{}\n",
         ink.bold(&format!("{} {}", exercise.id, exercise.title)),
-        ink.faint(&place),
+        ink.faint(&location),
         cut(found.all)
     );
     for helper in extract::helpers(&source, &exercise.answer) {
@@ -96,13 +96,13 @@ mod tests {
         let exercises = lessons.iter().flat_map(|l| &l.manifest.exercises);
         for exercise in exercises {
             let text = text(root, exercise, Ink { colour: false }).unwrap();
-            let place = text.lines().nth(1).unwrap();
-            let (file, line) = place.rsplit_once(':').unwrap();
+            let location = text.lines().nth(1).unwrap();
+            let (file, line) = location.rsplit_once(':').unwrap();
             let source = fs::read_to_string(root.join(file)).unwrap();
             let line = source.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
             assert!(
                 line.contains(&format!("fn {}", exercise.answer)),
-                "{place}: {line}"
+                "{location}: {line}"
             );
             assert!(text.ends_with("\n}\n"), "{text}");
         }

@@ -11,7 +11,7 @@ use grader::grades::Course;
 use crate::submission::{digest, sha256};
 
 /// Version and digest of the course in `root`. The digest covers lessons, solutions, grader, `cargo course` and the
-/// `Cargo.toml` files of the exercises; neither what students write nor build outputs.
+/// `Cargo.toml` files of the exercises, but neither what students write nor build outputs.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read.

@@ -12,7 +12,7 @@ use crate::{
 /// The cause of the known mistake that fails `check` in the same way as the answer: on the same input, with the same result.
 ///
 /// If the check did not end, the cause follows from the call in which it waits. If several mistakes fail in the same way,
-/// it is the cause of the one that agrees with the answer in most other checks of the exercise, and the first of equals.
+/// it is the cause of the one that agrees with the answer in most other checks of the exercise, or the first of these.
 pub fn cause<C: Copy + Send>(
     lesson: &Lesson<C>,
     check: &Check<C>,
@@ -42,8 +42,8 @@ pub(crate) fn likely<C>(
     of_mistake: impl Fn(&Check<C>, &Mistake<C>) -> Outcome,
 ) -> Option<&'static str> {
     // Running the mistakes until their deadlines would take long, and the call in which it waits says more.
-    if let Outcome::Stuck { place, .. } = outcome {
-        return place.as_deref().and_then(stuck::why);
+    if let Outcome::Stuck { location, .. } = outcome {
+        return location.as_deref().and_then(stuck::why);
     }
     let mistakes = lesson.mistakes().filter(|m| m.exercise == check.exercise);
     let alike: Vec<&Mistake<C>> = mistakes

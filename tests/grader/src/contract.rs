@@ -40,7 +40,7 @@ macro_rules! contract {
             }
         }
 
-        /// The student's functions, where the crate that has them is a dependency.
+        /// The student's functions. The crate that defines them must be a dependency.
         #[macro_export]
         macro_rules! student {
             () => {

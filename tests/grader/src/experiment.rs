@@ -70,8 +70,8 @@ pub fn run<C: Contract>(
     }
 }
 
-/// What an experiment found. Text and tables are printed as they come, or with `--json` one object at the end; the plots
-/// are written at the end.
+/// The results of an experiment. Text and tables are printed as they come, or with `--json` one object at the end; the
+/// plots are written at the end.
 pub struct Report {
     options: Options,
     out: PathBuf,
@@ -144,7 +144,7 @@ impl Report {
         self.json(key, table.json());
     }
 
-    /// A plot or another file, written when the experiment is over.
+    /// Adds a plot or another file, which is written at the end of the experiment.
     pub fn file(&mut self, name: impl Into<String>, text: String) {
         self.files.push((name.into(), text));
     }
@@ -202,7 +202,7 @@ impl<C: Contract> Lesson<C> {
     /// canopy's alone.
     ///
     /// # Errors
-    /// Those of [`Lesson::manifest`].
+    /// Returns the errors of [`Lesson::manifest`].
     pub fn pieces(&self, student: C, reference: bool) -> Result<(C, Vec<Piece>)> {
         let (mut answer, mut pieces) = (self.reference, Vec::new());
         for exercise in self.manifest()?.exercises {
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plots_go_to_the_folder_asked_for_or_else_to_the_lessons_own() {
+    fn plots_go_to_the_given_folder_or_to_the_lessons_own() {
         let out = |words: &[&str]| Options::try_parse_from(words).unwrap().out("lesson02");
         assert_eq!(out(&["lesson02"]), PathBuf::from("runs/lesson02"));
         assert_eq!(out(&["lesson02", "--out", "plots"]), PathBuf::from("plots"));

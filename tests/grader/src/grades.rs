@@ -15,7 +15,7 @@ pub struct Grade {
     pub schema: u32,
     /// The submission's name: that of its folder or archive, without its ending.
     pub submission: String,
-    /// Who handed it in, and what is known of the time.
+    /// Who handed it in, and what is known about the time.
     #[serde(default)]
     pub origin: Origin,
     /// When it was handed in, in seconds since 1970 UTC, if known.
@@ -48,11 +48,11 @@ pub struct Grade {
 pub struct Origin {
     /// Who handed it in.
     pub student: Student,
-    /// Whose time [`Grade::submitted`] is: `the platform`, `the roster`.
+    /// The source of the time in [`Grade::submitted`]: `the platform`, `the roster`.
     pub dated: String,
     /// Whether the platform marks it as late without a time.
     pub late: bool,
-    /// Why it is unknown by how much it is late. Then nothing was deducted.
+    /// Why the lateness is unknown. Nothing was deducted in that case.
     pub late_unknown: Option<String>,
 }
 
@@ -91,7 +91,7 @@ pub enum Status {
     Graded,
     /// It could not be read: a damaged archive, no exercise in it.
     Unreadable,
-    /// It broke a rule of handing in.
+    /// It broke a rule for submissions.
     Refused,
 }
 
@@ -121,7 +121,7 @@ pub struct ExerciseGrade {
     pub of: u32,
     /// Check by check.
     pub checks: Vec<CheckGrade>,
-    /// What does not change the points but should be known: the solution is called.
+    /// A note that does not change the points: the answer calls the solution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }
@@ -187,27 +187,27 @@ impl Grade {
         self.lessons.iter().flat_map(|l| &l.exercises)
     }
 
-    /// As it is kept in `path`.
+    /// Reads a grade from `path`.
     ///
     /// # Errors
-    /// It cannot be read, is no grade, or one of another schema.
+    /// Returns an error if the file cannot be read, is not a grade, or has another schema.
     pub fn load(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
         let grade: Self =
             serde_json::from_str(&text).with_context(|| format!("{} is not a grade", path.display()))?;
         ensure!(
             grade.schema == SCHEMA,
-            "{}: schema {} where {SCHEMA} is expected; grade it again",
+            "{}: schema {}, expected {SCHEMA}; grade it again",
             path.display(),
             grade.schema
         );
         Ok(grade)
     }
 
-    /// Keeps it in `path`: whole or not at all.
+    /// Writes it to `path` atomically.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns an error if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let next = path.with_extension(format!("{}.tmp", std::process::id()));
         fs::write(&next, serde_json::to_string_pretty(self)?)

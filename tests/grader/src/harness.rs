@@ -47,7 +47,7 @@ pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, studen
 }
 
 /// Prints `text`, and ignores a closed pipe (`… | head`). It does not use Rust's handle of standard output, because the
-/// student's code may have locked that for good.
+/// student's code may have locked it for ever.
 fn show(text: &str) {
     #[cfg(unix)]
     let copy = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
@@ -88,7 +88,7 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
     let all = lesson.checks.iter().map(|c| (c.exercise, c.name));
     // A full or read-only disk does not change a verdict.
     if let Err(error) =
-        progress::note_checks(all, note).and_then(|()| grading.seen(&chosen, &outcomes).leave())
+        progress::note_checks(all, note).and_then(|()| grading.seen(&chosen, &outcomes).write())
     {
         let lines = crate::tell::wrap(&format!("your progress could not be saved: {error}"), WIDTH);
         eprintln!("{}", lines.join("\n"));
@@ -310,15 +310,15 @@ impl<C: Copy + Send + Sync> Grading<C> {
 
     fn seen(&self, chosen: &[&Check<C>], outcomes: &[Outcome]) -> Seen {
         let of = |exercise: &Exercise| {
-            let mut told_one = false;
+            let mut reported = false;
             let own = chosen
                 .iter()
                 .zip(outcomes)
                 .filter(|(c, _)| c.exercise == exercise.id);
             let checks: Vec<CheckGrade> = own
                 .map(|(check, outcome)| {
-                    let tell = !told_one && !matches!(outcome, Outcome::Passed | Outcome::ToDo);
-                    told_one |= tell;
+                    let tell = !reported && !matches!(outcome, Outcome::Passed | Outcome::ToDo);
+                    reported |= tell;
                     let told = if tell {
                         self.report(check, outcome)
                     } else {

@@ -20,8 +20,8 @@ pub const START: &str = "start";
 /// Sent instead of a check's name when all checks have run.
 pub const END: &str = "end";
 
-/// The most characters of the report of a check.
-const TOLD: usize = 4_000;
+/// Maximum number of characters in the report of a check.
+const MAX_REPORT: usize = 4_000;
 
 /// One line on the channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,47 +45,48 @@ pub(crate) fn judge<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: 
     let nonce = nonce.trim().to_owned();
     let mut arguments = std::env::args().skip(2);
     let seed = arguments.next().unwrap_or_default();
-    let mut say = |check: &str, end: Option<(String, String)>| -> Result<()> {
+    let mut send = |check: &str, end: Option<(String, String)>| -> Result<()> {
         let (nonce, check) = (nonce.clone(), check.to_owned());
         let mut line = serde_json::to_string(&Line { nonce, check, end })?;
         line.push('\n');
         Ok(channel.get_mut().write_all(line.as_bytes())?)
     };
     if seed == "list" {
-        return lesson.checks.iter().try_for_each(|c| say(&c.full_name(), None));
+        return lesson.checks.iter().try_for_each(|c| send(&c.full_name(), None));
     }
-    say(START, None)?;
+    send(START, None)?;
     let grading = harness::plain(lesson, student, seed.parse().context("no seed")?)?;
     for name in arguments {
         let Some(check) = lesson.checks.iter().find(|c| c.full_name() == name) else {
             bail!("there is no check {name}");
         };
-        say(&name, None)?;
+        send(&name, None)?;
         let outcome = grading.outcome(check);
-        let told = match &outcome {
+        let report = match &outcome {
             Outcome::Passed => String::new(),
-            other => grading.report(check, other).chars().take(TOLD).collect(),
+            other => grading.report(check, other).chars().take(MAX_REPORT).collect(),
         };
-        say(&name, Some((harness::word(&outcome).to_owned(), told)))?;
+        send(&name, Some((harness::word(&outcome).to_owned(), report)))?;
         if matches!(outcome, Outcome::Stuck { .. }) {
             break;
         }
     }
     // An answer that exits the process early cannot send this: it does not know the nonce.
-    say(END, None)
+    send(END, None)
 }
 
-/// The channel. It is closed in any program that the student's code starts.
+/// The channel. It is closed on exec, in any program that the student's code starts.
 #[cfg(unix)]
 fn channel() -> io::Result<File> {
     use std::os::fd::FromRawFd;
     // Inside a container there is a `/proc`, and safe code that may write to `/proc/self/mem` could change verdicts.
-    // SAFETY: takes numbers. After this, files below `/proc/self` belong to root; the grader does not run this as root.
+    // SAFETY: the arguments are integers. After the call, files below `/proc/self` belong to root; the grader does not
+    // run this as root.
     #[cfg(target_os = "linux")]
     unsafe {
         libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
     }
-    // SAFETY: fcntl accepts any number, and fails if it is not an open descriptor.
+    // SAFETY: fcntl accepts any integer, and fails if it is not an open descriptor.
     if unsafe { libc::fcntl(CHANNEL, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -34,7 +34,8 @@ pub struct Check<C> {
     pub exercise: &'static str,
     /// The property, as a sentence without its subject: `stays_finite_for_huge_logits`.
     pub name: &'static str,
-    /// Words of the sentence of the function's comment that promises it; a student who breaks it reads that sentence.
+    /// Words from the sentence of the function's comment that promises it; if the check fails, a student reads that
+    /// sentence.
     pub promise: &'static str,
     /// Tests it.
     pub run: fn(&C) -> Verdict,
@@ -86,7 +87,7 @@ impl<C> Lesson<C> {
     /// The lesson's description.
     ///
     /// # Errors
-    /// Those of [`Manifest::parse`].
+    /// Returns the errors of [`Manifest::parse`].
     pub fn manifest(&self) -> Result<Manifest> {
         Manifest::parse(self.manifest)
     }

@@ -52,12 +52,12 @@ impl Manifest {
     /// Reads the text of a `lesson.toml`.
     ///
     /// # Errors
-    /// An unknown or missing key.
+    /// Returns an error if a key is unknown or missing.
     pub fn parse(text: &str) -> Result<Self> {
         toml::from_str(text).context("lesson.toml")
     }
 
-    /// The exercise of that name.
+    /// The exercise with this id.
     pub fn exercise(&self, id: &str) -> Option<&Exercise> {
         self.exercises.iter().find(|e| e.id == id)
     }
@@ -105,10 +105,10 @@ pub fn asked(source: &str, function: &str) -> String {
 
 /// The sentence of a contract that contains `words`; if there is none, the first paragraph.
 pub fn promise(source: &str, function: &str, words: &str) -> String {
-    let told = paragraphs(source, function)
+    let quoted = paragraphs(source, function)
         .flat_map(|paragraph| sentences(&paragraph))
         .find(|sentence| !words.is_empty() && sentence.contains(words));
-    told.unwrap_or_else(|| asked(source, function))
+    quoted.unwrap_or_else(|| asked(source, function))
 }
 
 /// The paragraphs and the items of lists, each in one line.

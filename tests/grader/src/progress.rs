@@ -130,7 +130,7 @@ impl Progress {
 /// Loads, changes and saves it, under a lock against other processes. A copy of a damaged file is kept next to it.
 ///
 /// # Errors
-/// Those of the file system, and a file of a later version, which is not changed.
+/// Returns an error if a file operation fails, or if the file is of a later version; it is not changed then.
 pub fn change<T>(by: impl FnOnce(&mut Progress) -> T) -> io::Result<T> {
     match path() {
         Some(path) => change_at(&path, by),
@@ -142,7 +142,7 @@ fn change_at<T>(path: &Path, by: impl FnOnce(&mut Progress) -> T) -> io::Result<
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let lock = fs::File::create(folder.join("lock"))?;
-    // Unlocked when it is closed, at the end. Where files cannot be locked, two at once may lose a word.
+    // Unlocked when it is closed, at the end. If files cannot be locked, two runs at once may lose a result.
     let _ = lock.lock();
     let (mut progress, trouble) = Progress::read(path);
     match trouble {
@@ -172,7 +172,7 @@ fn path() -> Option<PathBuf> {
 /// checks that did not run keep their last result, and checks that no longer exist are removed.
 ///
 /// # Errors
-/// Those of [`change`].
+/// Returns the errors of [`change`].
 pub fn note_checks<'a>(
     all: impl Iterator<Item = (&'a str, &'a str)>,
     ran: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_damaged_file_what_stands_before_the_damage_is_kept() {
+    fn the_part_before_the_damage_is_kept() {
         let mut whole = Progress {
             schema: SCHEMA,
             ..Progress::default()

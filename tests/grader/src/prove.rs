@@ -7,7 +7,7 @@ use crate::{
     promise, run, solution_call, stub_lines,
 };
 
-/// What [`Lesson::right_answers_pass`] found.
+/// The result of [`Lesson::right_answers_pass`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RightAnswers {
     /// Right answers that a check rejects.
@@ -37,13 +37,15 @@ impl<C: Copy + Send> Lesson<C> {
     /// canopy's functions, and every right answer written another way, pass. A check that does not run is not counted as
     /// passed: it is returned apart from the problems.
     pub fn right_answers_pass(&self, seed: u64) -> RightAnswers {
-        let mut found = RightAnswers::default();
+        let mut results = RightAnswers::default();
         let mut test = |who: &str, check: &Check<C>, answer: C| match self.outcome(check, answer, seed) {
             Outcome::Passed => {}
-            Outcome::NotRun(why) => found.not_run.push(format!("{who}, {}: {why}", check.full_name())),
+            Outcome::NotRun(why) => results
+                .not_run
+                .push(format!("{who}, {}: {why}", check.full_name())),
             other => {
                 let problem = format!("{who}, {}, seed {seed}: {other:?}", check.full_name());
-                found.problems.push(problem);
+                results.problems.push(problem);
             }
         };
         for check in self.checks {
@@ -54,7 +56,7 @@ impl<C: Copy + Send> Lesson<C> {
                 test(right.way, check, right.answer);
             }
         }
-        found
+        results
     }
 
     /// A student who completes the third hints has right answers.
@@ -98,9 +100,9 @@ impl<C: Copy + Send> Lesson<C> {
                     problems.push(format!("{what}: {} returned {outcome:?}", check.name));
                 }
                 _ => {
-                    let told = likely(self, check, &outcome, |check| of(check, mistake), of);
-                    if told != Some(mistake.cause) {
-                        problems.push(format!("{what}: {} reports the cause {told:?}", check.name));
+                    let reported = likely(self, check, &outcome, |check| of(check, mistake), of);
+                    if reported != Some(mistake.cause) {
+                        problems.push(format!("{what}: {} reports the cause {reported:?}", check.name));
                     }
                 }
             }
@@ -108,7 +110,7 @@ impl<C: Copy + Send> Lesson<C> {
         problems
     }
 
-    /// Every check catches some known mistake: one that catches none may as well test nothing.
+    /// Every check catches some known mistake: a check that catches none might test nothing.
     pub fn every_check_catches_one(&self, seed: u64) -> Vec<String> {
         let catches = |check: &Check<C>| {
             let mut own = self.mistakes().filter(|m| m.exercise == check.exercise);
@@ -182,7 +184,7 @@ impl<C: Copy + Send> Lesson<C> {
             ),
             (
                 solution_call(&[self.stubs_text], e).is_none(),
-                "its stub names the solution".into(),
+                "its stub calls the solution".into(),
             ),
             (hints, "there must be three hints".into()),
             (narrow, "a code line of a hint is wider than 76 columns".into()),
@@ -274,13 +276,13 @@ impl<C: Copy + Send> Lesson<C> {
     }
 }
 
-/// The first of `lines` that does not follow the ones before it in `text`, from `function` on. A line with `…` is left to the
-/// reader.
+/// The first of `lines` that does not follow the ones before it in `text`, from `function` on. It skips lines
+/// with `…`.
 fn line_not_in<'a>(text: &str, function: &str, lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let begins = |l: &&str| !l.starts_with(&format!("pub fn {function}"));
     let mut rest = text.lines().skip_while(begins).map(str::trim);
-    let mut asked = lines.filter(|line| !line.contains('…'));
-    asked.find(|line| !rest.any(|l| l == *line))
+    let mut required = lines.filter(|line| !line.contains('…'));
+    required.find(|line| !rest.any(|l| l == *line))
 }
 
 #[cfg(test)]
@@ -324,11 +326,11 @@ mod tests {
             mistakes: &[],
             right: &[],
         };
-        let found = LESSON.right_answers_pass(1);
+        let results = LESSON.right_answers_pass(1);
         assert_eq!(
-            found.not_run,
+            results.not_run,
             ["the reference, 1.1::needs_a_gpu: there is no GPU"]
         );
-        assert!(found.problems.is_empty(), "{found:?}");
+        assert!(results.problems.is_empty(), "{results:?}");
     }
 }

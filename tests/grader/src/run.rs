@@ -30,7 +30,7 @@ pub enum Outcome {
         /// The message of the panic.
         message: String,
         /// The student's file and line, if one is on the stack.
-        place: String,
+        location: String,
         /// The input in short.
         input: String,
     },
@@ -39,7 +39,7 @@ pub enum Outcome {
         /// The deadline.
         deadline: Duration,
         /// Where it was, if known.
-        place: Option<String>,
+        location: Option<String>,
         /// The input in short.
         input: String,
     },
@@ -83,8 +83,8 @@ pub(crate) fn draw_now() -> Draw {
     }
 }
 
-/// Panics of checks are reported by the grader, those of a student's threads by the hook that was there before. The
-/// course's own threads (of a check, or of a known mistake that runs to find a cause) are not the student's concern.
+/// The grader reports panics of checks, and the previous hook reports those of a student's threads. Panics of the
+/// course's own threads (of a check, or of a known mistake that runs to find a cause) are not printed.
 fn hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -96,17 +96,17 @@ fn hook() {
         }
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| match now() {
-            Some(now) => *lock(&now.panic) = Some((said(info), place(info))),
+            Some(now) => *lock(&now.panic) = Some((panic_message(info), location(info))),
             None if info.location().is_some_and(|l| is_own(l.file())) || QUIET.load(SeqCst) > 0 => {}
             None => usual(info),
         }));
     });
 }
 
-/// Known mistakes that run now.
+/// The number of known mistakes that run now.
 static QUIET: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs known mistakes: what their threads panic with is not shown.
+/// Runs known mistakes without printing the panics of their threads.
 pub(crate) fn quietly<T>(run: impl FnOnce() -> T) -> T {
     hook();
     QUIET.fetch_add(1, SeqCst);
@@ -119,24 +119,24 @@ fn is_own(file: &str) -> bool {
     file.replace('\\', "/").starts_with("lessons/lesson")
 }
 
-fn said(info: &PanicHookInfo) -> String {
+fn panic_message(info: &PanicHookInfo) -> String {
     let text = info.payload_as_str().unwrap_or("a panic without a message");
     let lines: Vec<&str> = without_backtrace(text).collect();
     lines.join("\n").trim_end().to_owned()
 }
 
-/// The lines of an error, without the backtrace with which those of candle and anyhow go on where `RUST_BACKTRACE` is set.
+/// The lines of an error, without the backtrace that candle and anyhow append if `RUST_BACKTRACE` is set.
 pub(crate) fn without_backtrace(text: &str) -> impl Iterator<Item = &str> {
     let begins = |line: &str| line.trim_start().starts_with("0: ") || line.starts_with("Stack backtrace:");
     text.lines().take_while(move |line| !begins(line))
 }
 
 /// The line of the panic, or, if that is not in the exercises, the line of the exercises that led there.
-fn place(info: &PanicHookInfo) -> String {
-    let at = info.location().map_or("an unknown place".into(), |l| {
+fn location(info: &PanicHookInfo) -> String {
+    let at = info.location().map_or("an unknown line".into(), |l| {
         format!("{}:{}", l.file().replace('\\', "/"), l.line())
     });
-    if at.contains("exercises/") || said(info).starts_with("not yet implemented") {
+    if at.contains("exercises/") || panic_message(info).starts_with("not yet implemented") {
         return at;
     }
     stuck::here().unwrap_or(at)
@@ -189,10 +189,10 @@ pub fn run<C: Copy + Send + 'static>(
             match lock(&running.panic).take() {
                 Some((message, _)) if message.starts_with("not yet implemented") => Outcome::ToDo,
                 note => {
-                    let (message, place) = note.unwrap_or_default();
+                    let (message, location) = note.unwrap_or_default();
                     Outcome::Panicked {
                         message,
-                        place,
+                        location,
                         input: input(),
                     }
                 }
@@ -200,7 +200,7 @@ pub fn run<C: Copy + Send + 'static>(
         }
         Err(mpsc::RecvTimeoutError::Timeout) => Outcome::Stuck {
             deadline,
-            place: lock(&running.thread).as_ref().and_then(stuck::Thread::place),
+            location: lock(&running.thread).as_ref().and_then(stuck::Thread::location),
             input: input(),
         },
         Err(mpsc::RecvTimeoutError::Disconnected) => {

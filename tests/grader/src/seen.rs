@@ -20,7 +20,7 @@ pub struct Seen {
 
 impl Seen {
     /// Writes the results to the file that [`SEEN`] names, if it is set.
-    pub(crate) fn leave(&self) -> io::Result<()> {
+    pub(crate) fn write(&self) -> io::Result<()> {
         match env::var_os(SEEN) {
             Some(path) => fs::write(path, serde_json::to_string(self)?),
             None => Ok(()),

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::Exercise;
 
-/// A remark if the files `sources` call canopy's own function for `exercise`, as a path or a `use` names it. A call through
-/// a macro, or through a name that another file imports, is not found.
+/// A remark if the files `sources` call canopy's own function for `exercise`, by a path or a `use`. It does not find a
+/// call through a macro, or through a name that another file imports.
 pub fn solution_call(sources: &[&str], exercise: &Exercise) -> Option<String> {
     let answer = &exercise.answer;
     let called = sources.iter().any(|source| calls(source, answer));
     called.then(|| {
         let id = &exercise.id;
-        format!("{id} calls the solution, canopy's own `{answer}`, where your own code is asked for.")
+        format!("{id} calls the solution, canopy's own `{answer}`; the exercise requires your own code.")
     })
 }
 

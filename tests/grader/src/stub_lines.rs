@@ -1,4 +1,4 @@
-//! Where the stubs of an exercise are in their file, for the book, which includes them by their lines.
+//! The lines of an exercise's stubs in their file: the book includes stubs by their line numbers.
 
 /// The first and the last line, from 1, of the functions of exercise `id` in `stubs`, with their doc comments.
 pub fn stub_lines(stubs: &str, id: &str) -> Option<(usize, usize)> {

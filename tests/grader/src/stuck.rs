@@ -1,4 +1,4 @@
-//! Where a thread is: for a function that does not end, and for a panic inside a library.
+//! Finds where a thread is, for a function that does not end and for a panic inside a library.
 
 /// The first line of the exercises on this thread's stack.
 pub fn here() -> Option<String> {
@@ -21,35 +21,35 @@ struct Places {
 }
 
 fn places(addresses: &[usize]) -> Places {
-    let mut found = Places::default();
+    let mut places = Places::default();
     for &address in addresses {
         backtrace::resolve(address as *mut std::ffi::c_void, |symbol| {
-            let (Some(file), None) = (symbol.filename(), &found.student) else {
+            let (Some(file), None) = (symbol.filename(), &places.student) else {
                 return;
             };
             let file = file.to_string_lossy().replace('\\', "/");
             // Code that the compiler adds has line 0; the call that led there has one.
             let line = symbol.lineno().filter(|&line| line > 0);
             if let (Some(at), Some(line)) = (file.find("exercises/"), line) {
-                found.student = Some(format!("{}:{line}", &file[at..]));
+                places.student = Some(format!("{}:{line}", &file[at..]));
                 // A line that is neither a library's nor the student's lies between: the call is not the student's.
-                found.call = found.call.take().filter(|_| !found.called);
+                places.call = places.call.take().filter(|_| !places.called);
                 return;
             }
             match library(&file) {
-                Some(module) if !found.called && !module.is_empty() => {
+                Some(module) if !places.called && !module.is_empty() => {
                     let name = symbol.name().map(|n| n.to_string()).unwrap_or_default();
-                    found.call = Some(format!("{module}::{}", plain(&name)));
+                    places.call = Some(format!("{module}::{}", plain(&name)));
                 }
-                None if file.starts_with('/') && !file.contains("grader/src/stuck") => found.called = true,
+                None if file.starts_with('/') && !file.contains("grader/src/stuck") => places.called = true,
                 _ => {}
             }
         });
-        if found.student.is_some() {
+        if places.student.is_some() {
             break;
         }
     }
-    found
+    places
 }
 
 /// The module of a library's file: `std::sync::mpsc`; empty for glue code that every call goes through.
@@ -74,8 +74,8 @@ fn library(file: &str) -> Option<String> {
     Some(format!("{name}::{module}"))
 }
 
-/// The likely cause if a thread does not return from a call at `place`.
-pub fn why(place: &str) -> Option<&'static str> {
+/// The likely cause if a thread does not return from a call at `location`.
+pub fn why(location: &str) -> Option<&'static str> {
     const CAUSES: [(&[&str], &str); 6] = [
         (
             &["::send"],
@@ -105,7 +105,7 @@ pub fn why(place: &str) -> Option<&'static str> {
             "Fewer threads reach the barrier than it was created for.",
         ),
     ];
-    let call = place.rsplit_once(", in ").map_or(place, |(_, call)| call);
+    let call = location.rsplit_once(", in ").map_or(location, |(_, call)| call);
     let known = CAUSES
         .iter()
         .find(|(names, _)| names.iter().any(|n| call.contains(n)));
@@ -132,11 +132,11 @@ fn plain(name: &str) -> String {
 }
 
 #[cfg(unix)]
-pub use ask::Thread;
+pub use signal::Thread;
 
-/// A signal asks a thread where it is: the handler records the addresses on its stack, and does nothing else.
+/// A signal interrupts a thread: the handler records the addresses on its stack, and does nothing else.
 #[cfg(unix)]
-mod ask {
+mod signal {
     use std::{
         sync::{
             Mutex, PoisonError,
@@ -153,12 +153,12 @@ mod ask {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     static DONE: AtomicBool = AtomicBool::new(false);
 
-    /// A thread that can be asked where it is, as long as it runs.
+    /// A thread whose location can be found while it runs.
     pub struct Thread(libc::pthread_t);
 
     extern "C" fn note(_: libc::c_int) {
         let mut count = 0;
-        // SAFETY: only this handler traces, for one thread at a time (`place` holds a lock), and it allocates nothing.
+        // SAFETY: only this handler traces, one thread at a time (`location` holds a lock), and it allocates nothing.
         unsafe {
             backtrace::trace_unsynchronized(|frame| {
                 ADDRESSES[count].store(frame.ip() as usize, SeqCst);
@@ -178,7 +178,7 @@ mod ask {
         }
 
         /// Where a thread is that has not ended: the line of the exercises, and the function that this line called.
-        pub fn place(&self) -> Option<String> {
+        pub fn location(&self) -> Option<String> {
             static ONE: Mutex<()> = Mutex::new(());
             let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
             DONE.store(false, SeqCst);
@@ -199,8 +199,8 @@ mod ask {
             }
             let count = COUNT.load(SeqCst);
             let addresses: Vec<usize> = ADDRESSES[..count].iter().map(|a| a.load(SeqCst)).collect();
-            let found = places(&addresses);
-            match (found.student, found.call) {
+            let places = places(&addresses);
+            match (places.student, places.call) {
                 (Some(line), Some(call)) => Some(format!("{line}, in {call}")),
                 (line, call) => line.or(call),
             }
@@ -208,7 +208,7 @@ mod ask {
     }
 }
 
-/// On other systems a thread cannot be asked.
+/// On other systems the location of a thread is unknown.
 #[cfg(not(unix))]
 pub struct Thread;
 
@@ -220,7 +220,7 @@ impl Thread {
     }
 
     /// Not known on this system.
-    pub fn place(&self) -> Option<String> {
+    pub fn location(&self) -> Option<String> {
         None
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::tell::{WIDTH, wrap};
 
-/// What is shown where a row has no value.
+/// Shown for a missing value.
 const MISSING: &str = "–";
 
 /// How the numbers of a column are shown.
@@ -66,7 +66,7 @@ impl Column {
         }
     }
 
-    /// Mean and sample standard deviation; of counts, the least and the greatest.
+    /// Mean and sample standard deviation; for counts, the minimum and the maximum.
     fn repeated(&self, values: &[f64]) -> String {
         let [first, .., _] = values else {
             return values.first().map_or(MISSING.into(), |x| self.number(*x));
@@ -117,7 +117,7 @@ pub fn fixed(heading: impl Into<String>, decimals: usize) -> Column {
     Column::new(heading, Format::Fixed(decimals))
 }
 
-/// A column of shares (0 to 1), shown in per cent.
+/// A column of fractions (0 to 1), shown in per cent.
 pub fn percent(heading: impl Into<String>, decimals: usize) -> Column {
     Column::new(heading, Format::Percent(decimals))
 }
@@ -215,7 +215,7 @@ impl Table {
         }
     }
 
-    /// Adds a row. Cells that it lacks at its end are missing values.
+    /// Adds a row. If it is shorter than the table, its last cells are missing values.
     pub fn row(&mut self, mut cells: Vec<Cell>) -> &mut Self {
         cells.resize(self.columns.len(), Cell::Missing);
         self.rows.push(cells);
@@ -242,7 +242,7 @@ impl Table {
     }
 
     /// Headings over rows, each column as wide as its widest cell. A last column that is aligned to the left is wrapped
-    /// where the line would be longer than 80 columns.
+    /// if the line would be longer than 80 columns.
     pub fn text(&self) -> String {
         let shown = |row: &Vec<Cell>| -> Vec<String> {
             let cells = self.columns.iter().zip(row);

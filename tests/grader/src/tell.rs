@@ -127,7 +127,7 @@ pub struct CheckReport<'a> {
     pub exercise: (&'a str, &'a str),
     /// The check as a sentence.
     pub check: &'a str,
-    /// What the exercise asks for.
+    /// The sentence of the exercise that requires the property.
     pub asked: &'a str,
     /// The outcome.
     pub outcome: &'a Outcome,
@@ -178,22 +178,22 @@ impl CheckReport<'_> {
             }
             Outcome::Panicked {
                 message,
-                place,
+                location,
                 input,
             } => {
                 out.push_str(&given(input));
                 out.push_str(&paragraph("panic", message.lines().next().unwrap_or_default()));
-                out.push_str(&paragraph("at", place));
+                out.push_str(&paragraph("at", location));
             }
             Outcome::Stuck {
                 deadline,
-                place,
+                location,
                 input,
             } => {
                 out.push_str(&given(input));
                 out.push_str(&paragraph("waited", &format!("{} s", deadline.as_secs_f32())));
-                let place = place.as_deref().unwrap_or("an unknown line");
-                out.push_str(&paragraph("at", place));
+                let location = location.as_deref().unwrap_or("an unknown line");
+                out.push_str(&paragraph("at", location));
             }
             Outcome::NotRun(why) => out.push_str(&paragraph("because", why)),
             Outcome::Passed | Outcome::ToDo => {}
@@ -251,12 +251,12 @@ mod tests {
             Outcome::Wrong(wrong),
             Outcome::Panicked {
                 message: long.clone(),
-                place: long.clone(),
+                location: long.clone(),
                 input: long.clone(),
             },
             Outcome::Stuck {
                 deadline: crate::DEADLINE,
-                place: Some(long.clone()),
+                location: Some(long.clone()),
                 input: long.clone(),
             },
             Outcome::NotRun(long.clone()),

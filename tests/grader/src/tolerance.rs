@@ -12,7 +12,7 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Allows another order of summation, and not another formula.
+    /// Allows another order of summation, but not another formula.
     pub fn of(dtype: &str) -> Self {
         let (relative, absolute) = match dtype {
             "f64" => (1e-9, 1e-12),
@@ -24,8 +24,8 @@ impl Tolerance {
         Self { relative, absolute }
     }
 
-    /// The greatest allowed distance from `expected`. `greatest` is the largest absolute value of the same tensor: where a sum
-    /// cancels, the rounding of its terms remains.
+    /// The greatest allowed distance from `expected`. `greatest` is the largest absolute value of the same tensor: if a
+    /// sum cancels, the rounding of its terms remains.
     pub fn allowed(&self, expected: f64, greatest: f64) -> f64 {
         self.relative * expected.abs().max(0.01 * greatest) + self.absolute
     }
@@ -37,9 +37,9 @@ pub fn greatest(values: &Values) -> f64 {
     sizes.filter(|v| v.is_finite()).fold(0.0, f64::max)
 }
 
-/// Whether `got` is close enough to `expected`. Two NaN, and two equal infinities, are.
+/// Whether `got` is close enough to `expected`. Two NaNs are, and so are two equal infinities.
 pub fn same(got: f64, expected: f64, allowed: f64) -> bool {
-    // What is allowed around an infinity is infinite.
+    // The allowed distance from an infinity is infinite.
     let near = || expected.is_finite() && (got - expected).abs() <= allowed;
     got == expected || (got.is_nan() && expected.is_nan()) || near()
 }

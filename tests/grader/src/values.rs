@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short_and_say_what_they_are() {
+    fn numbers_are_shortened() {
         for (value, text) in [
             (0.1, "0.1"),
             (f64::from(0.1f32), "0.1"),

@@ -107,7 +107,7 @@ impl Case {
             ];
             return self.wrong(what, Some(got), lines);
         }
-        let lines = part(&got, &expected, greatest(&expected).max(100.0 * self.scale));
+        let lines = differences(&got, &expected, greatest(&expected).max(100.0 * self.scale));
         if lines.is_empty() {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl Case {
 
 /// The differences of `got` from `expected`, of the same shape; empty if it is close. `size` is that of
 /// [`Tolerance::allowed`].
-fn part(got: &Values, expected: &Values, size: f64) -> Vec<String> {
+fn differences(got: &Values, expected: &Values, size: f64) -> Vec<String> {
     let tolerance = Tolerance::of(expected.dtype);
     let pairs = || got.numbers.iter().zip(&expected.numbers).enumerate();
     let wrong = |&(_, (&g, &e)): &(usize, (&f64, &f64))| !same(g, e, tolerance.allowed(e, size));
@@ -159,25 +159,25 @@ fn part(got: &Values, expected: &Values, size: f64) -> Vec<String> {
         expected.numbers.len()
     ));
     if expected.dtype != "integer" {
-        // A number that is too far off, beside which a larger one may be near enough.
+        // The worst error relative to its tolerance: the largest absolute error may be allowed.
         let share = |(_, (&g, &e)): (usize, (&f64, &f64))| off(g, e) / tolerance.allowed(e, size);
         let most = pairs()
             .filter(wrong)
             .max_by(|&a, &b| share(a).total_cmp(&share(b)));
         let (at, (&g, &e)) = most.unwrap_or((first, (&g, &e)));
-        let place = format!(" at {}", expected.index(at));
-        lines.push(error_line(off(g, e), &place, tolerance.allowed(e, size)));
+        let position = format!(" at {}", expected.index(at));
+        lines.push(error_line(off(g, e), &position, tolerance.allowed(e, size)));
     }
     lines
 }
 
-fn error_line(worst: f64, place: &str, allowed: f64) -> String {
+fn error_line(worst: f64, position: &str, allowed: f64) -> String {
     let worst = if worst.is_finite() {
         format!("{worst:.1e}")
     } else {
         "not finite".into()
     };
-    format!("error     {worst}{place}; allowed {allowed:.0e}")
+    format!("error     {worst}{position}; allowed {allowed:.0e}")
 }
 
 /// Expected above got, in columns, from two numbers before the first difference.

@@ -18,7 +18,7 @@ fn outcome(answer: Answer) -> Outcome {
 }
 
 #[test]
-fn right_wrong_and_to_do_are_told_apart() {
+fn right_wrong_and_to_do_are_distinguished() {
     assert!(matches!(outcome(|x| x + x), Outcome::Passed));
     assert!(matches!(outcome(|x| x * x), Outcome::Wrong(_)));
     #[allow(clippy::todo)]
@@ -28,17 +28,17 @@ fn right_wrong_and_to_do_are_told_apart() {
 }
 
 #[test]
-fn a_panic_is_told_with_its_line_and_its_input() {
+fn a_panic_is_reported_with_its_line_and_its_input() {
     let Outcome::Panicked {
         message,
-        place,
+        location,
         input,
     } = outcome(|x| [0.0][x as usize])
     else {
         panic!("an index out of bounds panics");
     };
     assert!(message.contains("index out of bounds"), "{message}");
-    assert!(place.contains("endings.rs:"), "{place}");
+    assert!(location.contains("endings.rs:"), "{location}");
     assert!(input.starts_with("x = 1."), "{input}");
 }
 
@@ -56,7 +56,7 @@ fn an_endless_loop_ends_at_its_deadline() {
 
 #[test]
 #[cfg(unix)]
-fn a_deadlock_is_told_with_what_it_waits_in() {
+fn a_deadlock_is_reported_with_the_call_that_waits() {
     static ONE: Mutex<()> = Mutex::new(());
     let twice: Answer = |x| {
         let _first = ONE.lock();
@@ -78,11 +78,11 @@ fn a_deadlock_is_told_with_what_it_waits_in() {
         (nobody_sends, "std::sync::mpsc::recv"),
         (waits_for_its_thread, "std::thread::scoped::scope"),
     ] {
-        let Outcome::Stuck { place, .. } = outcome(answer) else {
+        let Outcome::Stuck { location, .. } = outcome(answer) else {
             panic!("it does not end");
         };
-        let place = place.expect("the thread can be asked");
-        assert_eq!(place, waits_in);
+        let location = location.expect("the location is known");
+        assert_eq!(location, waits_in);
     }
 }
 

@@ -23,12 +23,12 @@ fn a_deadlock_between_threads_is_stuck_and_not_a_hang() {
     let check = check.expect("the check");
     let deadline = Duration::from_millis(500);
     let outcome = run(&check.full_name(), check.run, answer, 1, deadline);
-    let Outcome::Stuck { input, place, .. } = &outcome else {
+    let Outcome::Stuck { input, location, .. } = &outcome else {
         panic!("expected that it is stuck, got {outcome:?}");
     };
     assert!(input.contains("workers"), "{input}");
     if cfg!(unix) {
-        assert_eq!(place.as_deref(), Some("std::thread::scoped::scope"));
+        assert_eq!(location.as_deref(), Some("std::thread::scoped::scope"));
         let cause = cause(&LESSON, check, &outcome, answer, 1).expect("a cause");
         assert!(cause.starts_with("It waits for its threads"), "{cause}");
     }

@@ -41,7 +41,7 @@ pub fn run(task: &Task) -> Result<()> {
             );
             println!(
                 "{}: the public key, for everyone who verifies:\n",
-                beside(file).display()
+                public_path(file).display()
             );
             println!("{}", public(&key));
         }
@@ -50,7 +50,7 @@ pub fn run(task: &Task) -> Result<()> {
     Ok(())
 }
 
-fn beside(file: &Path) -> PathBuf {
+fn public_path(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".pub");
     name.into()
@@ -60,7 +60,7 @@ fn new(file: &Path) -> Result<SigningKey> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).context("the operating system provides no random numbers")?;
     let key = SigningKey::from_bytes(&seed);
-    let public_file = beside(file);
+    let public_file = public_path(file);
     ensure!(!public_file.exists(), "{} exists already", public_file.display());
     create(file, true, &format!("{HEAD}\n{}\n", STANDARD.encode(seed)))?;
     create(&public_file, false, &format!("{}\n", public(&key)))?;
@@ -132,17 +132,17 @@ pub fn encoded(key: &VerifyingKey) -> String {
 /// # Errors
 /// Returns an error if the text is not a public key.
 pub fn read_public(text: &str) -> Result<VerifyingKey> {
-    let held = match fs::read_to_string(text) {
-        Ok(held) => held.trim().to_owned(),
+    let encoded = match fs::read_to_string(text) {
+        Ok(encoded) => encoded.trim().to_owned(),
         Err(_) => text.trim().to_owned(),
     };
-    let asked = || {
+    let expected = || {
         format!(
             "{text} is not a public key; expected the 44 characters that `cargo course key new` prints, or a file with them"
         )
     };
-    let bytes = decode(&held).with_context(asked)?;
-    let key = VerifyingKey::from_bytes(&bytes).with_context(asked)?;
+    let bytes = decode(&encoded).with_context(expected)?;
+    let key = VerifyingKey::from_bytes(&bytes).with_context(expected)?;
     ensure!(!key.is_weak(), "{text} is a weak key: anyone could sign for it");
     Ok(key)
 }

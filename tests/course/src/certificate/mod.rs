@@ -78,10 +78,10 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<ExitCode> {
         !name.trim().is_empty(),
         "the grade does not contain the student's name; give it with --name"
     );
-    // One that could imitate another name, or another line.
+    // A name with other characters could imitate another name, or another line.
     ensure!(
         clean::line(name) == name.trim() && name.chars().count() <= 200,
-        "a name on a certificate has at most 200 characters, all of which can be printed, unlike {}",
+        "a name on a certificate must have at most 200 characters, all printable, unlike {}",
         clean::cut(name, 200)
     );
     let statement = Statement {
@@ -117,19 +117,19 @@ fn won(grade: &Grade, lessons: &[Lesson], chosen: &[String]) -> Result<Result<Ve
         let twice = won.iter().any(|w: &Won| w.lesson == manifest.lesson);
         ensure!(!twice, "lesson {name} is listed twice");
         let graded = grade.lessons.iter().find(|l| l.lesson == manifest.lesson);
-        for asked in &manifest.exercises {
-            let found = graded.and_then(|l| l.exercises.iter().find(|e| e.id == asked.id));
+        for required in &manifest.exercises {
+            let found = graded.and_then(|l| l.exercises.iter().find(|e| e.id == required.id));
             let points = found.map_or(0, |e| {
                 if e.points == e.of {
                     e.points
                 } else {
-                    e.points.min(asked.points)
+                    e.points.min(required.points)
                 }
             });
-            if found.is_none_or(|e| e.points != e.of) || points != asked.points {
+            if found.is_none_or(|e| e.points != e.of) || points != required.points {
                 missing.push(format!(
                     "{} {}: {points} of {} points",
-                    asked.id, asked.title, asked.points
+                    required.id, required.title, required.points
                 ));
             }
         }

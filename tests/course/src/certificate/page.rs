@@ -7,7 +7,7 @@ use crate::marks::markup;
 
 const STYLE: &str = include_str!("page.css");
 
-/// Returns the page, which names the public key that is to sign it.
+/// Returns the page, which contains the signer's public key.
 ///
 /// # Errors
 /// Returns an error if the statement cannot be written as JSON.

@@ -57,7 +57,7 @@ pub enum Verdict {
     OtherKey(String),
 }
 
-/// Begins what is signed, so that no other signature of the key is valid for a page.
+/// Prefix of the signed bytes, so that no other signature of the key is valid for a page.
 const OF_PAGE: &[u8] = b"canopy certificate page 2\n";
 /// Text around the statement, and around key and signature.
 pub const BEGIN: &str = "<script type=\"application/json\" id=\"certificate\">";
@@ -85,17 +85,17 @@ pub fn verdict(bytes: &[u8], public: &VerifyingKey) -> Result<Verdict> {
         .context("its last line is not a signature")?;
     let signature = STANDARD.decode(signature).ok();
     let signature = signature.and_then(|s| Signature::from_slice(&s).ok());
-    let holds = |key: &VerifyingKey| {
+    let verifies = |key: &VerifyingKey| {
         let message = [OF_PAGE, page.as_bytes()].concat();
         signature.is_some_and(|s| key.verify_strict(&message, &s).is_ok())
     };
-    if holds(public) && by == key::encoded(public) {
+    if verifies(public) && by == key::encoded(public) {
         let statement = page.rsplit_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
         let (statement, _) = statement.context("the page is signed, but contains no statement")?;
         return Ok(Verdict::Valid(Box::new(serde_json::from_str(statement)?)));
     }
     let other = VerifyingKey::try_from(&*STANDARD.decode(by).unwrap_or_default()).ok();
-    Ok(match other.filter(|other| other != public && holds(other)) {
+    Ok(match other.filter(|other| other != public && verifies(other)) {
         Some(_) => Verdict::OtherKey(by.to_owned()),
         None => Verdict::Changed,
     })

@@ -70,7 +70,7 @@ fn item(
 }
 
 /// The first line that a program prints.
-fn said(program: &Path, argument: &str) -> Option<String> {
+fn first_line(program: &Path, argument: &str) -> Option<String> {
     let output = Command::new(program)
         .arg(argument)
         .stdin(Stdio::null())
@@ -96,7 +96,7 @@ fn on_path(name: &str) -> Option<PathBuf> {
 
 fn tool(name: &'static str, programs: &[&str], version: &str, purpose: &'static str, install: &str) -> Item {
     let found = match programs.iter().find_map(|p| on_path(p)) {
-        Some(path) => Ok(said(&path, version).unwrap_or_else(|| path.display().to_string())),
+        Some(path) => Ok(first_line(&path, version).unwrap_or_else(|| path.display().to_string())),
         None => Err(format!("no {} on the PATH", programs.join(", "))),
     };
     item(name, false, found, purpose, install)
@@ -144,7 +144,7 @@ fn linker() -> Item {
         let cc = on_path("cc")
             .or_else(|| on_path("clang"))
             .or_else(|| on_path("gcc"));
-        let cc = cc.and_then(|cc| said(&cc, "--version"));
+        let cc = cc.and_then(|cc| first_line(&cc, "--version"));
         cc.ok_or_else(|| "no cc, clang or gcc on the PATH".to_owned())
     };
     item(
@@ -242,9 +242,9 @@ fn disk(root: &Path) -> Item {
 #[cfg(unix)]
 fn free(path: &Path) -> Option<f64> {
     use std::os::unix::ffi::OsStrExt;
-    let there = path.ancestors().find(|p| p.exists())?;
-    let name = std::ffi::CString::new(there.as_os_str().as_bytes()).ok()?;
-    // SAFETY: the name ends with a zero, and `stat` is large enough for what is written.
+    let existing = path.ancestors().find(|p| p.exists())?;
+    let name = std::ffi::CString::new(existing.as_os_str().as_bytes()).ok()?;
+    // SAFETY: the name is null-terminated, and `stat` is large enough for what is written.
     unsafe {
         let mut stat: libc::statvfs = std::mem::zeroed();
         let done = libc::statvfs(name.as_ptr(), &mut stat) == 0;
@@ -302,11 +302,11 @@ fn memory() -> Item {
 
 fn cuda() -> Item {
     let smi = on_path("nvidia-smi").and_then(|smi| {
-        let ask = [
+        let query = [
             "--query-gpu=name,driver_version,memory.total",
             "--format=csv,noheader",
         ];
-        let output = Command::new(smi).args(ask).stdin(Stdio::null()).output().ok()?;
+        let output = Command::new(smi).args(query).stdin(Stdio::null()).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let gpus: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
         (output.status.success() && !gpus.is_empty()).then(|| gpus.join("; "))

@@ -34,19 +34,19 @@ impl Checks<'_> {
         while !left.is_empty() {
             let once = self.once(&left, seed, &mut words)?;
             left.retain(|c| !words.contains_key(*c));
-            if !once.all_said && !left.is_empty() {
+            if !once.all_ran && !left.is_empty() {
                 // The check that began last took the process with it.
                 let blamed = once.begun.unwrap_or_else(|| left[0].clone());
                 let how = format!(
                     "the process of the check ended before the check did: {}",
                     once.how
                 );
-                words.insert(blamed.clone(), ("wrong".into(), told(&blamed, &how)));
+                words.insert(blamed.clone(), ("wrong".into(), report(&blamed, &how)));
                 left.retain(|c| **c != blamed);
             }
-            if once.all_said || once.over {
+            if once.all_ran || once.over {
                 let why = "not run, because another check of this exercise did not end";
-                let word = |c: &String| (c.clone(), ("not run".to_owned(), told(c, why)));
+                let word = |c: &String| (c.clone(), ("not run".to_owned(), report(c, why)));
                 words.extend(left.drain(..).map(word));
             }
         }
@@ -66,16 +66,16 @@ impl Checks<'_> {
         Ok(names)
     }
 
-    /// One process.
+    /// Runs one process.
     fn once(&self, checks: &[&String], seed: u64, words: &mut BTreeMap<String, Word>) -> Result<Once> {
         let nonce = nonce()?;
-        let (mut begun, mut started, mut all_said) = (None, false, false);
+        let (mut begun, mut started, mut all_ran) = (None, false, false);
         let args = [seed.to_string()]
             .into_iter()
             .chain(checks.iter().map(|c| (*c).clone()));
         let ended = self.process(args.collect(), &nonce, |line| {
             started |= line.check == START;
-            all_said |= line.check == END;
+            all_ran |= line.check == END;
             if !checks.contains(&&line.check) {
                 return;
             }
@@ -88,7 +88,7 @@ impl Checks<'_> {
             }
         })?;
         let how = ended.how(self.limits.wall);
-        // Code of the student's runs only after that: the sandbox has failed.
+        // The student's code runs only after the start, so the sandbox has failed.
         ensure!(
             started,
             "the checks did not start: {how}\n{}",
@@ -96,13 +96,13 @@ impl Checks<'_> {
         );
         Ok(Once {
             begun,
-            all_said,
+            all_ran,
             over: ended.code.is_none(),
             how,
         })
     }
 
-    /// Runs the program and hands over each line that it says with the nonce.
+    /// Runs the program, and calls `heard` with each line that has the nonce.
     fn process(&self, args: Vec<String>, nonce: &str, mut heard: impl FnMut(Line)) -> Result<run::Ended> {
         let scratch = empty_folder(&self.tree.scratch())?;
         let program = [self.program.display().to_string(), "--judge".into()];
@@ -131,26 +131,27 @@ impl Checks<'_> {
     }
 }
 
-fn told(check: &str, how: &str) -> String {
+fn report(check: &str, how: &str) -> String {
     let name = check.split("::").nth(1).unwrap_or(check).replace('_', " ");
     tell::wrap(&format!("{name}: {how}"), 76).join("\n")
 }
 
-/// What one process said.
+/// The result of one process.
 struct Once {
     /// The check that began and did not end.
     begun: Option<String>,
-    /// All checks that it was asked for had their turn.
-    all_said: bool,
-    /// Its time was over.
+    /// Whether all requested checks have run.
+    all_ran: bool,
+    /// Whether it reached its time limit.
     over: bool,
     /// How it ended, in words.
     how: String,
 }
 
-/// A word that nobody can guess.
+/// A random word that nobody can guess.
 fn nonce() -> Result<String> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|e| anyhow::anyhow!("the system gives no random numbers: {e}"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|e| anyhow::anyhow!("the operating system provides no random numbers: {e}"))?;
     Ok(crate::submission::hex(&bytes))
 }

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Result, bail};
 
-/// Entries of an archive, and bytes that it may unpack to, before it is refused.
+/// Maximum number of entries of an archive, and maximum size of its unpacked content in bytes.
 const ENTRIES: usize = 200_000;
 const UNPACKED: u64 = 256 << 20;
 
@@ -26,8 +26,8 @@ pub struct Entry {
     /// With `/` between its parts.
     pub path: String,
     pub kind: Kind,
-    /// Time of its last change in seconds since 1970 UTC. The local times of MS-DOS, which a zip may have instead, name no
-    /// zone and are not used.
+    /// Time of its last change in seconds since 1970 UTC. The local times of MS-DOS, which a zip may have instead, have
+    /// no time zone and are not used.
     pub date: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ pub fn stem(name: &str) -> &str {
     let ending = [".tar.gz", ".tgz", ".tar", ".zip", ".gz"]
         .iter()
         .find(|e| lower.ends_with(**e));
-    // An ending is ASCII, and cuts both at the same place from the end.
+    // An ending is ASCII, so it has the same length in both.
     name.get(..name.len() - ending.map_or(0, |e| e.len()))
         .unwrap_or(name)
 }
@@ -117,9 +117,9 @@ fn zip(from: impl Read + Seek, mut visit: impl FnMut(Entry, &mut dyn Read) -> Re
 
 fn tar(from: impl Read, visit: &mut impl FnMut(Entry, &mut dyn Read) -> Result<()>) -> Result<()> {
     let mut archive = tar::Archive::new(Counted { from, left: UNPACKED });
-    for (index, entry) in archive.entries().map_err(told)?.enumerate() {
+    for (index, entry) in archive.entries().map_err(own_error)?.enumerate() {
         many(index)?;
-        let mut entry = entry.map_err(told)?;
+        let mut entry = entry.map_err(own_error)?;
         let kind = match entry.header().entry_type() {
             tar::EntryType::Regular | tar::EntryType::Continuous => Kind::File,
             tar::EntryType::Directory => Kind::Folder,
@@ -135,15 +135,15 @@ fn tar(from: impl Read, visit: &mut impl FnMut(Entry, &mut dyn Read) -> Result<(
     Ok(())
 }
 
-/// Returns our own error, if it went through a reader's.
-pub fn told(error: io::Error) -> anyhow::Error {
+/// Returns our own error, if a reader wrapped it into its error.
+pub fn own_error(error: io::Error) -> anyhow::Error {
     match error.get_ref().is_some_and(|e| e.is::<TooMuch>()) {
         true => TooMuch(error.to_string()).into(),
         false => error.into(),
     }
 }
 
-/// Fails with [`TooMuch`] after so many bytes.
+/// Fails with [`TooMuch`] after `left` bytes.
 struct Counted<R> {
     from: R,
     left: u64,

@@ -1,4 +1,4 @@
-//! Builds the checks of lessons: what `cargo test` builds, by the same cargo, from a copy of the course.
+//! Builds the checks of lessons: what `cargo test` builds, with the same cargo, from a copy of the course.
 
 use std::{
     collections::BTreeMap,
@@ -16,8 +16,8 @@ use super::{
     tree::Tree,
 };
 
-/// Limits of a build. The compiler and the linker map much memory that they do not use. What compiles too slowly ends by
-/// the CPU time; the wall time is for a machine that is busy with other work.
+/// Limits of a build. The compiler and the linker map much memory that they do not use. The limit of CPU time stops
+/// what compiles too slowly; the wall time is longer, because the machine may be busy with other work.
 const LIMITS: Limits = Limits {
     wall: 240,
     cpu: 25,
@@ -44,7 +44,7 @@ struct Message {
 }
 
 impl Toolchain {
-    /// Asks the compiler and cargo where they are.
+    /// Finds the compiler and cargo.
     pub fn find(root: &Path) -> Result<Self> {
         let out = Command::new("rustc")
             .args(["--print", "sysroot"])
@@ -109,7 +109,7 @@ impl Toolchain {
         env
     }
 
-    /// Builds the stubs of `lessons`, outside of the sandbox: nothing of a student's is in them. Returns the file name of
+    /// Builds the stubs of `lessons`, outside of the sandbox: they contain no student's code. Returns the file name of
     /// the checks of each lesson.
     pub fn build_stubs(&self, tree: &Tree, lessons: &[&str]) -> Result<BTreeMap<String, PathBuf>> {
         empty_folder(&tree.scratch())?;
@@ -125,7 +125,7 @@ impl Toolchain {
             .context("cargo could not be started")?;
         ensure!(
             out.status.success(),
-            "the lessons do not build, so that nothing can be graded"
+            "the lessons do not build, so nothing can be graded"
         );
         let mut built = BTreeMap::new();
         for line in String::from_utf8_lossy(&out.stdout).lines() {
@@ -150,7 +150,7 @@ impl Toolchain {
         let scratch = empty_folder(&tree.scratch())?;
         let mut command = self.cargo(&[lesson]);
         command.push("--quiet".into());
-        // Not the whole folder: it may hold keys of registries.
+        // Not the whole folder: it may contain tokens of registries.
         let cargo_home = ["registry", "git", "config.toml"].map(|name| self.cargo_home.join(name));
         let mut read = vec![tree.course(), self.sysroot.clone()];
         read.extend(cargo_home);
@@ -168,24 +168,27 @@ impl Toolchain {
         if ended.code == Some(0) {
             return Ok(Ok(()));
         }
-        let said = explain(&ended.errors, &tree.course());
-        if ended.code == Some(101) && said.contains("error") {
-            return Ok(Err(said));
+        let message = explain(&ended.errors, &tree.course());
+        if ended.code == Some(101) && message.contains("error") {
+            return Ok(Err(message));
         }
-        // Cargo itself did not work: that is nothing of the student's.
+        // Cargo itself failed, which is not the student's mistake.
         ensure!(
             ended.code.is_none(),
             "cargo {}: {}",
             ended.how(LIMITS.wall),
             ended.errors.trim()
         );
-        Ok(Err(format!("the compiler: {}\n{said}", ended.how(LIMITS.wall))
-            .trim_end()
-            .to_owned()))
+        Ok(Err(format!(
+            "the compiler: {}\n{message}",
+            ended.how(LIMITS.wall)
+        )
+        .trim_end()
+        .to_owned()))
     }
 }
 
-/// What the compiler says, shortened, without names of folders here and without its own command line.
+/// The compiler's message, shortened, without the names of this machine's folders and without its command line.
 fn explain(errors: &str, course: &Path) -> String {
     let text = errors.replace(&format!("{}/", course.display()), "");
     // What follows is a backtrace of the compiler.

@@ -1,4 +1,4 @@
-//! What was read of a submission, put together by the folders that enclose it; and which of it counts.
+//! Groups the files of a submission by the folders that enclose them, and chooses those that count.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{late::instant, marks::clean, submission::Submission as Paper};
 
-/// How many are named of what is left out.
+/// Maximum number of left-out entries that are listed.
 const NAMED: usize = 50;
 
 /// All files that were read.
@@ -26,7 +26,7 @@ pub struct Bundles {
 #[derive(Default)]
 struct Bundle {
     lessons: BTreeMap<String, Files>,
-    /// Files that do not say of which lesson they are.
+    /// Files that do not name their lesson.
     bare: Files,
     packed: Option<u64>,
     date: Option<u64>,
@@ -75,21 +75,21 @@ impl Bundles {
             Entry::Vacant(free) => {
                 free.insert(text);
             }
-            Entry::Occupied(_) => self.leave_out(path, "it is in there twice; the first counts"),
+            Entry::Occupied(_) => self.leave_out(path, "it occurs twice; the first one counts"),
         }
     }
 
-    /// Chooses among what was read: of a lesson that is in there several times, the one that was packed last.
+    /// Chooses the files that count: if a lesson occurs several times, those that were packed last.
     pub fn choose(mut self, lesson: Option<&str>) -> Result<Taken, String> {
         self.place_bare(lesson);
         let mut taken = Taken::default();
-        let mut found: BTreeMap<&String, Vec<(&String, &Bundle)>> = BTreeMap::new();
+        let mut by_lesson: BTreeMap<&String, Vec<(&String, &Bundle)>> = BTreeMap::new();
         for (root, bundle) in &self.all {
             for lesson in bundle.lessons.keys() {
-                found.entry(lesson).or_default().push((root, bundle));
+                by_lesson.entry(lesson).or_default().push((root, bundle));
             }
         }
-        for (lesson, mut from) in found {
+        for (lesson, mut from) in by_lesson {
             from.sort_by_key(|(_, bundle)| bundle.packed);
             let Some((last, older)) = from.split_last() else {
                 continue;
@@ -102,7 +102,7 @@ impl Bundles {
                     let [a, b] =
                         [other.0, last.0].map(|root| if root.is_empty() { "its top folder" } else { root });
                     return Err(format!(
-                        "lesson {lesson} is in it twice and differs, in {a} and in {b}, and neither says when it was packed"
+                        "{a} and {b} contain different versions of lesson {lesson}, and neither says when it was packed"
                     ));
                 }
                 let line = format!(
@@ -134,8 +134,8 @@ impl Bundles {
         Ok(taken)
     }
 
-    /// Gives files that do not say their lesson to the one that their first line or `lesson` names. They count only if there is
-    /// nothing else, because a submission may contain other Rust files.
+    /// Assigns files that do not name their lesson to the one that their first comment or `lesson` names. They count
+    /// only if there is nothing else, because a submission may contain other Rust files.
     fn place_bare(&mut self, lesson: Option<&str>) {
         let others = self.all.values().any(|b| !b.lessons.is_empty());
         for (root, bundle) in &mut self.all {
@@ -153,7 +153,7 @@ impl Bundles {
                 _ => {
                     let why = match others {
                         true => "only src/**.rs of a lesson is taken",
-                        false => "it does not say of which lesson it is; name the lesson with --lesson",
+                        false => "it does not name its lesson; name the lesson with --lesson",
                     };
                     let lines = bare.keys().map(|file| format!("{root}{file}: {why}"));
                     self.left_out.extend(lines);

@@ -1,4 +1,4 @@
-//! A whole run: what is to do, several at once, what came of it.
+//! Grades a whole class: finds the submissions, grades several in parallel, and prints the results.
 
 use std::{
     cell::LazyCell,
@@ -50,7 +50,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     let unpacked = out.join(".unpacked");
     let _ = fs::remove_dir_all(&unpacked);
     let all = submissions(&options.submissions, &out, &unpacked)?;
-    // A first interrupt ends what runs and keeps what is done; a second ends at once.
+    // The first interrupt stops the running checks and keeps finished grades; the second exits at once.
     ctrlc::set_handler(|| {
         if STOP.swap(true, SeqCst) {
             std::process::exit(130);
@@ -75,7 +75,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     }
     print!("{}", table(&all, &done, Ink::auto()));
     print!("{}", remarks(&all, &done));
-    for line in solution_calls(&done).into_iter().chain(held(&done)) {
+    for line in solution_calls(&done).into_iter().chain(missing_parts(&done)) {
         println!("{line}");
     }
     println!(
@@ -93,7 +93,7 @@ type Done = Result<Grade, String>;
 /// A copy of the course for the submissions of one thread.
 type Desk<'a> = LazyCell<Result<Tree>, Box<dyn FnOnce() -> Result<Tree> + 'a>>;
 
-/// Builds what all submissions share, and tries the sandbox.
+/// Builds what all submissions share, and tests the sandbox.
 fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Result<Bench> {
     let lessons = lessons::all(root)?;
     let known: Vec<&str> = lessons.iter().map(|l| l.manifest.lesson.as_str()).collect();
@@ -158,7 +158,7 @@ fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Resu
 }
 
 impl Bench {
-    /// Builds the stubs of the lessons and asks them for the names of their checks.
+    /// Builds the stubs of the lessons, and lists their checks.
     fn prepare(&mut self, manifests: Vec<Manifest>) -> Result<()> {
         if manifests.is_empty() {
             return Ok(());
@@ -192,7 +192,7 @@ impl Bench {
     }
 }
 
-/// One seed for all submissions of a folder of grades, also when it is gone on with.
+/// The seed of all submissions in a folder of grades: a later run uses it again.
 fn kept_seed(out: &Path, given: Option<u64>) -> Result<u64> {
     let path = out.join(".seed");
     let kept = fs::read_to_string(&path).ok().and_then(|s| s.trim().parse().ok());
@@ -250,7 +250,7 @@ fn run_all(
     done.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The grade of one, kept in its folder; as it is there already, where nothing has changed since.
+/// Grades a submission and saves the grade in its folder. If nothing has changed, returns the saved grade.
 fn graded(
     bench: &Bench,
     one: &Submission,
@@ -277,7 +277,7 @@ fn graded(
             .iter_mut()
             .flat_map(|l| &mut l.exercises)
             .for_each(|e| bench.count(e));
-        // What lateness takes may be asked anew without running anything again.
+        // The penalty for lateness may change without running the checks again.
         (kept.submitted, kept.late, kept.origin) = (grade.submitted, grade.late, grade.origin);
         kept.save(&path)?;
         return Ok(kept);
@@ -312,7 +312,7 @@ fn solution_calls(done: &BTreeMap<String, Done>) -> Vec<String> {
 }
 
 /// The parts of the sandbox that were missing, within 80 columns.
-fn held(done: &BTreeMap<String, Done>) -> Vec<String> {
+fn missing_parts(done: &BTreeMap<String, Done>) -> Vec<String> {
     let grades = done.values().filter_map(|d| d.as_ref().ok());
     let missing: BTreeSet<&String> = grades.flat_map(|g| &g.sandbox.missing).collect();
     let lines = missing
@@ -331,7 +331,7 @@ fn spinner(message: &str) -> ProgressBar {
     bar
 }
 
-/// Student, points, state: a line each, within 80 columns.
+/// The table of students, points and states, within 80 columns.
 fn table(all: &[Submission], done: &BTreeMap<String, Done>, ink: Ink) -> String {
     let head = format!("{:<40}{:>10}   state", "student", "points");
     let mut out = format!("{}\n", ink.bold(&head));
@@ -354,7 +354,7 @@ fn table(all: &[Submission], done: &BTreeMap<String, Done>, ink: Ink) -> String 
     out
 }
 
-/// What the table is too narrow for: why submissions have no mark, and whose lateness is unknown.
+/// What does not fit into the table: why submissions have no mark, and whose lateness is unknown.
 fn remarks(all: &[Submission], done: &BTreeMap<String, Done>) -> String {
     let mut whose: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for grade in all.iter().filter_map(|one| done.get(&one.name)?.as_ref().ok()) {

@@ -86,7 +86,7 @@ pub struct Options {
     /// Run without bubblewrap, in a container (Gradescope, GitHub) or a job (Slurm) that isolates each submission
     #[arg(long)]
     pub inside_container: bool,
-    /// Give no points for an exercise that calls canopy's own function (default: only remark it)
+    /// Give no points for an exercise that calls canopy's own function [default: only add a remark]
     #[arg(long)]
     pub refuse_solution_calls: bool,
     /// Memory limit of an answer in MiB

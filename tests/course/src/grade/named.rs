@@ -1,4 +1,4 @@
-//! Which submissions the arguments name, and whose they are.
+//! Finds the submissions that the arguments name, and their owners.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ const ALL: u64 = 4 << 30;
 /// A submission to grade.
 #[derive(Clone, Debug, Default)]
 pub struct Submission {
-    /// Its folder in the folder of grades.
+    /// Name of its folder in the folder of grades.
     pub name: String,
     /// Its file or folder; several files if the platform does not put them into a folder.
     pub paths: Vec<PathBuf>,
@@ -47,9 +47,9 @@ impl Submission {
         }
     }
 
-    /// Writes down whose it is and when it came. `dated` is the time of what was taken of it, and whose time that is.
+    /// Sets the owner and the time of submission in the grade. `dated` is the time found in the files, and its source.
     pub fn sign(&self, grade: &mut Grade, dated: Option<(u64, &str)>, clock: Clock) {
-        // The platform's time is known even if nothing could be taken.
+        // The platform's time is known even if no file could be taken.
         let platform = self
             .time
             .filter(|_| clock != Clock::File)
@@ -71,7 +71,7 @@ impl Submission {
 /// # Errors
 /// Returns an error if a path does not exist or cannot be read.
 pub fn submissions(given: &[PathBuf], out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
-    let found = given.iter().map(|path| {
+    let paths = given.iter().map(|path| {
         let path = fs::canonicalize(path).with_context(|| format!("{} does not exist", path.display()))?;
         let name = path
             .file_name()
@@ -80,24 +80,24 @@ pub fn submissions(given: &[PathBuf], out: &Path, unpacked: &Path) -> Result<Vec
             .into_owned();
         Ok((name, path))
     });
-    let given: Vec<(String, PathBuf)> = found.collect::<Result<_>>()?;
+    let given: Vec<(String, PathBuf)> = paths.collect::<Result<_>>()?;
     let several = |path: &Path| is_download(path, out) || (path.is_dir() && !is_one(path));
     let all_several = given.iter().all(|(_, path)| several(path));
-    let mut found = Vec::new();
+    let mut all = Vec::new();
     for (_, path) in given {
         if all_several || (path.is_dir() && !is_one(&path)) {
-            found.extend(class(&path, out, unpacked)?);
+            all.extend(class(&path, out, unpacked)?);
         } else {
             let owner = owner_by_path(&path);
-            found.push(Submission::new(path, owner));
+            all.push(Submission::new(path, owner));
         }
     }
-    ensure!(!found.is_empty(), "the given paths contain no submission");
-    distinguish(&mut found);
-    Ok(found)
+    ensure!(!all.is_empty(), "the given paths contain no submission");
+    distinguish(&mut all);
+    Ok(all)
 }
 
-/// The owner of a path that was given itself.
+/// The owner of a path on the command line.
 fn owner_by_path(path: &Path) -> Owner {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let own = || Owner {
@@ -110,7 +110,7 @@ fn owner_by_path(path: &Path) -> Owner {
         .unwrap_or_else(own)
 }
 
-/// What a folder contains, without what is hidden and what is not a submission.
+/// The entries of a folder, without hidden ones and without those that are not submissions.
 fn entries(folder: &Path, out: &Path) -> Result<Vec<(String, PathBuf)>> {
     let listed = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut entries = Vec::new();
@@ -148,7 +148,7 @@ fn is_one(folder: &Path) -> bool {
         || (name == "submission" && platform::autograder(folder).is_some())
 }
 
-/// Whether a folder is a submission within folders.
+/// Whether a folder is a submission, or contains nothing but one, perhaps within other folders.
 fn leads_to_one(folder: &Path, out: &Path) -> bool {
     if is_one(folder) {
         return true;
@@ -212,7 +212,7 @@ fn class(folder: &Path, out: &Path, unpacked: &Path) -> Result<Vec<Submission>> 
     let clones: Vec<String> = clones.map(|(name, _)| name.clone()).collect();
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let github = platform::github(&name, &clones);
-    // Numbers of files are unique in Canvas: where they are not, the names only look like Canvas'.
+    // Numbers of files are unique in Canvas: if they are not, the names only look like Canvas'.
     let canvas: Vec<Option<(Owner, u64)>> = all.iter().map(|(name, _)| platform::canvas(name)).collect();
     let numbers: Vec<u64> = canvas.iter().flatten().map(|(_, file)| *file).collect();
     let canvas_named = numbers.iter().collect::<BTreeSet<_>>().len() == numbers.len();
@@ -297,7 +297,7 @@ fn unpack(path: &Path, into: &Path) -> Result<()> {
     })
 }
 
-/// Gives each submission a name of its own that can be a folder of the grades.
+/// Gives each submission a unique name, which can be the name of a folder.
 fn distinguish(all: &mut [Submission]) {
     let mut used = BTreeSet::new();
     for one in all {
@@ -311,7 +311,7 @@ fn distinguish(all: &mut [Submission]) {
     }
 }
 
-/// A name of plain signs, which is none of our own files.
+/// A name of plain characters that differs from the names of our own files.
 fn folder_name(raw: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || " -_.,()@'+=~&#".contains(c);
     let mut name: String = raw.chars().map(|c| if plain(c) { c } else { '_' }).collect();
@@ -319,7 +319,7 @@ fn folder_name(raw: &str) -> String {
         name.pop();
     }
     let name = name.trim().trim_end_matches('.');
-    // What begins with a dot is the grader's own, too.
+    // Names that begin with a dot are the grader's own, too.
     let own = name.is_empty() || name.starts_with('.') || marks::OWN.contains(&&*name.to_lowercase());
     if own {
         format!("_{}", name.trim_start_matches('.'))

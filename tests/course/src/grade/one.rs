@@ -18,7 +18,7 @@ use super::{
     named::Submission,
     run::STOP,
     sandbox::{Limits, Sandbox},
-    take::{Not, Taken},
+    take::{Rejected, Taken},
     tree::Tree,
 };
 
@@ -30,7 +30,7 @@ pub struct Bench {
     /// The course with its stubs, built.
     pub tree: Tree,
     pub lessons: BTreeMap<String, Ready>,
-    /// Lessons to grade whether or not they were handed in; where none is named, those handed in.
+    /// Lessons to grade whether or not they were handed in; if empty, those that were handed in.
     pub wanted: Vec<String>,
     pub due: Option<u64>,
     pub late: Option<Policy>,
@@ -54,7 +54,7 @@ pub struct Ready {
 type Words = Result<BTreeMap<String, Word>, String>;
 
 impl Bench {
-    /// What is taken of a submission, and its grade as far as it is known without running anything.
+    /// Takes the files of a submission, and returns its grade as far as it is known without running anything.
     pub fn begin(&self, submission: &Submission) -> (Grade, Option<Taken>) {
         let mut grade = Grade {
             schema: SCHEMA,
@@ -87,8 +87,8 @@ impl Bench {
                 grade.status = Status::Unreadable;
                 grade.reason = Some("there is no exercises/lessonNN/src/lib.rs of this course in it".into());
             }
-            Err(Not::Readable(why)) => (grade.status, grade.reason) = (Status::Unreadable, Some(why)),
-            Err(Not::Allowed(why)) => (grade.status, grade.reason) = (Status::Refused, Some(why)),
+            Err(Rejected::Unreadable(why)) => (grade.status, grade.reason) = (Status::Unreadable, Some(why)),
+            Err(Rejected::Refused(why)) => (grade.status, grade.reason) = (Status::Refused, Some(why)),
         }
         (grade, None)
     }
@@ -122,7 +122,7 @@ impl Bench {
         if !files.contains_key("lib.rs") {
             return Ok(Err("src/lib.rs was not handed in, or was left out".into()));
         }
-        // The one way to machine code that `forbid(unsafe_code)` leaves open.
+        // The one way to machine code that `forbid(unsafe_code)` does not reject.
         if files.values().any(|text| text.contains("naked_asm")) {
             return Ok(Err("it contains `naked_asm`: machine code is not allowed".into()));
         }
@@ -146,7 +146,7 @@ impl Bench {
                 let now = checks.run(names, seed)?;
                 let all = now.values().all(|(word, _)| word == "right");
                 words.extend(now);
-                // Inputs that were known beforehand would not be right twice.
+                // An answer that was written for the inputs of one seed fails with the second.
                 if !all || STOP.load(SeqCst) {
                     break;
                 }
@@ -178,7 +178,7 @@ impl Bench {
     }
 }
 
-/// Another seed, which the first does not tell.
+/// A second seed, computed from the first.
 fn second(seed: u64) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) % 1_000_000_007
 }

@@ -1,4 +1,4 @@
-//! Where an entry of a submission belongs, by its path alone.
+//! Decides by its path alone where an entry of a submission belongs.
 
 /// The course's own folders besides `exercises`: what is in `lessons` is not an exercise.
 const COURSES: [&str; 6] = ["book", "data", "lessons", "slurm", "solutions", "tests"];
@@ -15,7 +15,7 @@ pub enum Place<'a> {
         lesson: &'a str,
         file: String,
     },
-    /// A Rust file that does not say of which lesson: `lib.rs`, `src/lib.rs`.
+    /// A Rust file that does not name its lesson: `lib.rs`, `src/lib.rs`.
     Bare { root: String, file: String },
     /// `submission.toml`.
     Paper { root: String },
@@ -24,7 +24,7 @@ pub enum Place<'a> {
 /// Why an entry is not taken.
 #[derive(Debug, PartialEq)]
 pub enum Left<'a> {
-    /// Written by a file manager, of no interest to anybody.
+    /// Written by a file manager: not reported.
     Silent,
     /// Below this folder of a build or of git, which is reported once.
     Below(&'a str),
@@ -32,7 +32,8 @@ pub enum Left<'a> {
 }
 
 const ONLY: Left = Left::Because("only src/**.rs of a lesson is taken");
-const ODD: Left = Left::Because("its name is odd: absolute, with `..`, or with signs that no module has");
+const ODD: Left =
+    Left::Because("its name is odd: absolute, with `..`, or with characters that no module's name has");
 
 /// Where an entry belongs: `exercises/lessonNN/src/…rs`, also without `exercises` or `src`, also within other folders.
 ///
@@ -89,7 +90,7 @@ pub fn placed(path: &str) -> Result<Place<'_>, Left<'_>> {
     Err(ONLY)
 }
 
-/// Whether a Rust file of no lesson may be within these folders: it is no part of the exercises.
+/// Whether a Rust file of no lesson may be within these folders: not within those of exercises.
 fn bare(around: &[&str]) -> bool {
     !around.iter().any(|p| *p == "exercises" || lesson_of(p).is_some())
 }
@@ -112,7 +113,7 @@ pub fn is_litter(name: &str) -> bool {
     name.starts_with("._") || [".DS_Store", "__MACOSX", "Thumbs.db", "desktop.ini"].contains(&name)
 }
 
-/// Folders that may be large and hold nothing to take.
+/// Folders that may be large and contain nothing to take.
 pub fn is_build(name: &str) -> bool {
     ["target", ".git", "node_modules"].contains(&name)
 }
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_of_exercises_are_known_wherever_they_are() {
+    fn sources_of_exercises_are_found_in_any_folder() {
         for (path, around) in [
             ("exercises/lesson01/src/a/b.rs", ""),
             ("./exercises/lesson01/src/a/b.rs", ""),
@@ -171,7 +172,7 @@ mod tests {
         below(".git/config", ".git");
         below("exercises/lesson01/target", "exercises/lesson01/target");
         assert_eq!(placed("/etc/target/x.rs"), Err(ODD));
-        // A module may be called so.
+        // A module may have this name.
         assert!(placed("exercises/lesson01/src/target/mod.rs").is_ok());
         for path in [
             "__MACOSX/exercises/lesson01/src/._lib.rs",

@@ -1,5 +1,5 @@
-//! Reads a submission: folders, archives, and archives within them. Whatever an archive says of itself is not believed:
-//! sizes are counted while it is read.
+//! Reads a submission: folders, archives, and archives within them. It does not trust what an archive says
+//! about itself: it counts sizes while it reads.
 
 use std::{
     fs,
@@ -11,14 +11,14 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::{
-    archive::{self, Kind, TooMuch, is_archive, told},
+    archive::{self, Kind, TooMuch, is_archive, own_error},
     bundle::Bundles,
     placed::{Left, is_build, is_litter, placed},
 };
 use crate::submission::{ALL_BYTES, FILE_BYTES as FILE, FILES};
 
 const ALL: usize = ALL_BYTES as usize;
-/// Entries that are looked at, archives that are opened, and bytes of an archive within another.
+/// Maximum numbers of entries, of archives, and of bytes of an archive within another.
 const ENTRIES: usize = 10_000;
 const ARCHIVES: usize = 8;
 const INNER: u64 = 64 << 20;
@@ -36,7 +36,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads one of the files or folders of the submission; `several` if it has more than one.
+    /// Reads one of the files or folders of the submission; `several` is true if it has more than one.
     pub fn path(&mut self, path: &Path, several: bool) -> Result<()> {
         let meta = fs::symlink_metadata(path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -66,7 +66,7 @@ impl Reader {
                 });
         }
         if name.to_lowercase().ends_with(".rs") {
-            // The platform put words of its own before the name, so that it says nothing.
+            // The platform puts its own words before the name, so the name says nothing.
             return self.offer("lib.rs", Kind::File, None, &mut &file, 0);
         }
         self.leave_out(
@@ -76,14 +76,14 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads a folder. Of a clone of the course, only the exercises are of interest.
+    /// Reads a folder; of a clone of the course, only the exercises and `submission.toml`.
     fn folder(&mut self, folder: &Path, within: &str, clone: bool) -> Result<()> {
         let mut entries: Vec<_> = fs::read_dir(folder)
             .with_context(|| folder.display().to_string())?
             .collect::<io::Result<_>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            // A program that unpacks zips of Windows wrongly leaves such names.
+            // Some programs leave backslashes in names when they unpack a zip from Windows.
             let name = entry.file_name().to_string_lossy().replace('\\', "/");
             let path = format!("{within}{name}");
             let kind = entry.file_type()?;
@@ -124,7 +124,7 @@ impl Reader {
             return Err(TooMuch(format!("it has more than {ARCHIVES} archives")).into());
         }
         archive::entries(from, |entry, content| {
-            // What an archive says to be outside of itself is outside of the submission.
+            // An absolute path is outside of the archive, and so outside of the submission.
             let path = match entry.path.starts_with('/') {
                 true => entry.path,
                 false => format!("{within}{}", entry.path.strip_prefix("./").unwrap_or(&entry.path)),
@@ -179,7 +179,7 @@ impl Reader {
         }
         self.files += 1;
         let text = read(content)?;
-        // What is not taken was read, too.
+        // A file that is not taken counts, too, because it was read.
         self.bytes += text.as_ref().map_or(FILE as usize, String::len);
         if self.files > FILES || self.bytes > ALL {
             let most = ALL >> 20;
@@ -196,11 +196,14 @@ impl Reader {
     /// Reads an archive within the submission. A damaged one does not stop the others.
     fn inner(&mut self, path: &str, content: &mut dyn Read, depth: usize) -> Result<()> {
         if depth > 1 {
-            self.leave_out(path, "too many archives in one another");
+            self.leave_out(path, "too many nested archives");
             return Ok(());
         }
         let mut bytes = Vec::new();
-        content.take(INNER + 1).read_to_end(&mut bytes).map_err(told)?;
+        content
+            .take(INNER + 1)
+            .read_to_end(&mut bytes)
+            .map_err(own_error)?;
         if bytes.len() as u64 > INNER {
             self.bundles
                 .damage(format!("{path} is larger than {} MiB", INNER >> 20));
@@ -237,7 +240,7 @@ fn modified(meta: &fs::Metadata) -> Option<u64> {
 /// The text of a file, or why it is not taken.
 fn read(from: &mut dyn Read) -> Result<Result<String, String>> {
     let mut bytes = Vec::new();
-    from.take(FILE + 1).read_to_end(&mut bytes).map_err(told)?;
+    from.take(FILE + 1).read_to_end(&mut bytes).map_err(own_error)?;
     if bytes.len() as u64 > FILE {
         return Ok(Err(format!("it is larger than {} MiB", FILE >> 20)));
     }

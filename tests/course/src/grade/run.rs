@@ -1,4 +1,4 @@
-//! Runs an untrusted program: listens to what it says over the channel, and kills it when its time is over.
+//! Runs an untrusted program: reads the lines that it sends over the channel, and kills it at its deadline.
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
@@ -21,17 +21,17 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// The most that is kept of what it prints, and of what it says over the channel, in bytes.
+/// Maximum numbers of bytes that are kept of its standard error, and read from the channel.
 const PRINTED: usize = 64 << 10;
-const SAID: u64 = 4 << 20;
+const RECEIVED: u64 = 4 << 20;
 
-/// Set when the user wants to stop: nothing more is started, and what runs is ended.
+/// Set when the user wants to stop: nothing more is started, and running programs are killed.
 pub static STOP: AtomicBool = AtomicBool::new(false);
 
 /// How a program ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code, or 128 and its signal; `None` if its time was over.
+    /// Its exit code, or 128 plus its signal; `None` if it was killed at its deadline.
     pub code: Option<i32>,
     /// The beginning of its standard error.
     pub errors: String,
@@ -43,10 +43,10 @@ impl Ended {
         match self.code {
             None => format!("it did not end within {limit} s"),
             Some(code) if code > 128 => match signal(code - 128) {
-                Some(name) => format!("it was ended by {name}"),
-                None => format!("it was ended by signal {}", code - 128),
+                Some(name) => format!("it was terminated by {name}"),
+                None => format!("it was terminated by signal {}", code - 128),
             },
-            Some(code) => format!("it ended with exit code {code}"),
+            Some(code) => format!("it exited with code {code}"),
         }
     }
 }
@@ -55,15 +55,16 @@ fn signal(number: i32) -> Option<&'static str> {
     Some(match number {
         libc::SIGABRT => "SIGABRT: a panic while panicking, no memory left, or an overflow of the stack",
         libc::SIGSEGV => "SIGSEGV: an overflow of the stack, or memory that is not its own",
-        libc::SIGKILL => "SIGKILL: its limit of processor time or memory",
-        libc::SIGXCPU => "SIGXCPU: its limit of processor time",
+        libc::SIGKILL => "SIGKILL: its limit of CPU time or memory",
+        libc::SIGXCPU => "SIGXCPU: its limit of CPU time",
         libc::SIGXFSZ => "SIGXFSZ: its limit of file size",
         libc::SIGSYS => "SIGSYS: a system call that it may not make",
         _ => return None,
     })
 }
 
-/// Runs `command` for at most `wall` seconds. Sends it the line `first`, and hands each line that it says to `heard`.
+/// Runs `command` for at most `wall` seconds. Sends it the line `first`, and calls `heard` with each of its
+/// lines.
 pub fn run(mut command: Command, wall: u64, first: &str, mut heard: impl FnMut(&str)) -> Result<Ended> {
     let (ours, theirs) = UnixStream::pair().context("a pair of sockets")?;
     let mut child = command
@@ -73,19 +74,19 @@ pub fn run(mut command: Command, wall: u64, first: &str, mut heard: impl FnMut(&
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("{} could not be started", command.get_program().display()))?;
-    // It holds the other end of the socket; while it lives, no end of what is said would be seen.
+    // It owns the other end of the socket: while it exists, reading would not reach the end.
     drop(command);
     let errors = Printed::new(child.stderr.take());
     let deadline = Instant::now() + Duration::from_secs(wall);
     let listened = listen(&ours, first, deadline, &mut heard);
-    // A program that has said all may still be running.
+    // A program that has closed the channel may still be running.
     let code = wait(&mut child, deadline);
     listened?;
     let errors = errors.text();
     Ok(Ended { code, errors })
 }
 
-/// What a process prints: all is read, the beginning is kept.
+/// The output of a process: all of it is read, and the beginning is kept.
 struct Printed {
     kept: Arc<Mutex<Vec<u8>>>,
     over: mpsc::Receiver<()>,
@@ -103,17 +104,17 @@ impl Printed {
             let mut part = [0; 4096];
             while let Ok(count @ 1..) = from.read(&mut part) {
                 let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = PRINTED.saturating_sub(kept.len());
-                kept.extend_from_slice(&part[..count.min(room)]);
+                let free = PRINTED.saturating_sub(kept.len());
+                kept.extend_from_slice(&part[..count.min(free)]);
             }
             let _ = end.send(());
         });
         Self { kept, over }
     }
 
-    /// Of a process that has ended.
+    /// The output of a process that has exited.
     fn text(self) -> String {
-        // Without bubblewrap, a process that it started may still hold the other end.
+        // Without bubblewrap, a process that it started may still have the other end open.
         let _ = self.over.recv_timeout(Duration::from_secs(1));
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).into_owned()
@@ -121,10 +122,10 @@ impl Printed {
 }
 
 fn listen(channel: &UnixStream, first: &str, deadline: Instant, heard: &mut impl FnMut(&str)) -> Result<()> {
-    // If it has ended already, nobody listens.
+    // If the program has exited already, nobody reads it.
     let _ = (&mut &*channel).write_all(format!("{first}\n").as_bytes());
     channel.set_read_timeout(Some(Duration::from_millis(100)))?;
-    let mut lines = BufReader::new(channel.take(SAID));
+    let mut lines = BufReader::new(channel.take(RECEIVED));
     let mut line = Vec::new();
     while Instant::now() < deadline && !STOP.load(SeqCst) {
         match lines.read_until(b'\n', &mut line) {
@@ -154,7 +155,7 @@ fn wait(child: &mut Child, deadline: Instant) -> Option<i32> {
     }
     if code.is_none() {
         // The group, for what runs without bubblewrap; bubblewrap takes all processes with it.
-        // SAFETY: takes numbers. The child is not reaped yet, so that no other group has its number.
+        // SAFETY: the arguments are integers. The child is not reaped yet, so that no other group has its number.
         unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
         let _ = child.wait();
     }

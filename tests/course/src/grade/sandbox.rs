@@ -13,7 +13,7 @@ use grader::grades;
 
 use super::{run, seccomp::write_filters};
 
-/// What programs need of the system: libraries, the linker, the table of the dynamic loader.
+/// Parts of the system that programs need: libraries, the linker, the table of the dynamic loader.
 const SYSTEM: [&str; 8] = [
     "/usr",
     "/lib",
@@ -33,8 +33,8 @@ const DEVICES: [&str; 5] = [
 ];
 const ISOLATED: [&str; 4] = ["files", "network", "processes", "seccomp"];
 
-/// Started by `sh`: mounts the scratch folder, which bubblewrap cannot bound in inodes, and opens descriptor 3 (the
-/// channel, which arrives as standard input), 4 and 5 (the filters).
+/// A script for `sh`: mounts the scratch folder, because bubblewrap cannot limit its inodes, and opens the descriptors
+/// 3 (the channel, which arrives as standard input), 4 and 5 (the filters).
 const ENTER: &str =
     r#"mount -t tmpfs -o "$1" tmpfs "$2" && a=$3 b=$4 && shift 4 && exec "$@" 3<&0 </dev/null 4<"$a" 5<"$b""#;
 const ENTER_CONTAINER: &str = r#"exec "$@" 3<&0 </dev/null"#;
@@ -82,14 +82,14 @@ pub struct Program<'a> {
 }
 
 impl Sandbox {
-    /// Finds out what this machine can do. `work` is an empty folder.
+    /// Tests what this machine supports. `work` is an empty folder.
     ///
     /// # Errors
     /// Returns an error if nothing would isolate untrusted programs, and `inside_container` does not say that this is
     /// done already.
     pub fn new(work: &Path, inside_container: bool) -> Result<Self> {
-        // No program that this one starts gets descriptors that it was started with.
-        // SAFETY: takes numbers, and closes nothing in this process.
+        // The programs that this one starts inherit none of the descriptors that it was started with.
+        // SAFETY: the arguments are integers, and nothing is closed in this process.
         unsafe {
             libc::syscall(
                 libc::SYS_close_range,
@@ -98,7 +98,7 @@ impl Sandbox {
                 libc::CLOSE_RANGE_CLOEXEC,
             )
         };
-        // SAFETY: takes nothing and cannot fail.
+        // SAFETY: has no arguments and cannot fail.
         let root = unsafe { libc::geteuid() } == 0;
         let mut sandbox = Self {
             bubblewrap: !inside_container,
@@ -116,24 +116,24 @@ impl Sandbox {
                 container or a machine that isolates submissions already, use --inside-container";
             bail!("no untrusted program can be run here: {why}\n{advice}");
         }
-        let mut hold = |name: &str, held: bool, why: &str| match held {
+        let mut note = |name: &str, active: bool, why: &str| match active {
             true => sandbox.report.held.push(name.into()),
             false => sandbox.report.missing.push(format!("{name}: {why}")),
         };
         for name in ISOLATED {
-            hold(
+            note(
                 name,
                 !inside_container,
                 "left to the container, as --inside-container says",
             );
         }
-        hold("limits", true, "");
+        note("limits", true, "");
         let why = "answers run as the user who grades";
-        hold("user", sandbox.own_user || !inside_container, why);
+        note("user", sandbox.own_user || !inside_container, why);
         Ok(sandbox)
     }
 
-    /// Runs `true`.
+    /// Runs `true` in the sandbox; returns why that fails.
     fn probe(&self, work: &Path) -> Result<Result<(), String>> {
         let scratch = empty_folder(&work.join("probe"))?;
         let limits = Limits {
@@ -205,7 +205,7 @@ impl Sandbox {
                 .filter(|p| p.parent().is_some())
                 .collect();
             for folder in above.iter().rev() {
-                // Bubblewrap would make it for its own user only.
+                // Bubblewrap would create it for its own user only.
                 args.extend(["--perms", "0755", "--dir"].map(str::to_owned));
                 args.push(folder.display().to_string());
             }
@@ -223,7 +223,7 @@ impl Sandbox {
         bind("--bind", program.scratch);
         if program.answer {
             args.extend(["--remount-ro", "/"].map(str::to_owned));
-            // No `/proc`: by it, safe code could write to the memory and to the descriptors of its process.
+            // No `/proc`: through it, safe code could write to the memory and to the descriptors of its process.
             args.extend(["--add-seccomp-fd", "4", "--add-seccomp-fd", "5"].map(str::to_owned));
             if self.own_user {
                 let kept = ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"];
@@ -244,7 +244,7 @@ impl Sandbox {
         let limits = &program.limits;
         let mut args = Vec::new();
         if program.answer && self.own_user {
-            let user = someone();
+            let user = unused_user();
             args.extend([
                 "setpriv".into(),
                 format!("--reuid={user}"),
@@ -265,7 +265,7 @@ impl Sandbox {
             format!("--fsize={}", limits.disk << 20),
         ]);
         args.extend(["--nofile=256", "--core=0", "--memlock=0", "--msgqueue=0"].map(str::to_owned));
-        // The processes of a user who does other things as well would count.
+        // The limit counts all processes of a user, so it requires a user without other processes.
         if self.bubblewrap || (program.answer && self.own_user) {
             args.push(format!("--nproc={}", limits.tasks));
         }
@@ -276,8 +276,8 @@ impl Sandbox {
     }
 }
 
-/// A user that no machine has, and another each time, because limits count by user.
-fn someone() -> u32 {
+/// The ID of a user that no machine has: another each time, because limits count by user.
+fn unused_user() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     0x7000_0000 + ((std::process::id() & 0xffff) << 12) + (NEXT.fetch_add(1, SeqCst) & 0xfff)
 }

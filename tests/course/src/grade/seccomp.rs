@@ -45,7 +45,7 @@ const DENIED: [i64; 25] = [
 /// Writes the filters to files in `folder`. There are two, because a filter returns one error.
 pub fn write_filters(folder: &Path) -> Result<[PathBuf; 2]> {
     let mut rules: Rules = DENIED.iter().map(|&call| (call, vec![])).collect();
-    // Threads, and no processes: `clone` only with CLONE_THREAD.
+    // Threads, but no processes: `clone` only with CLONE_THREAD.
     let flags = libc::CLONE_THREAD as u64;
     let no_thread = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flags), 0);
     let rule = no_thread
@@ -54,7 +54,7 @@ pub fn write_filters(folder: &Path) -> Result<[PathBuf; 2]> {
     rules.insert(libc::SYS_clone, vec![rule]);
     #[cfg(target_arch = "x86_64")]
     rules.extend([(libc::SYS_fork, vec![]), (libc::SYS_vfork, vec![])]);
-    // The flags of `clone3` are in memory, where a filter cannot look: without it, the C library calls `clone`.
+    // The flags of `clone3` are in memory, which a filter cannot read: without it, the C library calls `clone`.
     let clone3 = Rules::from([(libc::SYS_clone3, vec![])]);
     let write = |name: &str, rules: Rules, error: i32| -> Result<PathBuf> {
         let path = folder.join(name);

@@ -15,36 +15,37 @@ pub struct Taken {
     pub lessons: BTreeMap<String, Files>,
     /// What was not taken, and why.
     pub left_out: Vec<String>,
-    /// Times in seconds since 1970, as far as they are known: by the platform, by `submission.toml`, of the newest source
-    /// in an archive, of the newest file.
+    /// Times in seconds since 1970, as far as they are known: from the platform, from `submission.toml`, of the newest
+    /// source in an archive, of the newest file.
     pub times: [Option<u64>; 4],
 }
 
 /// Why nothing was taken.
 #[derive(Debug)]
-pub enum Not {
-    /// Damaged, or nothing in it.
-    Readable(String),
+pub enum Rejected {
+    /// It is damaged, or contains nothing to grade.
+    Unreadable(String),
     /// It breaks a rule.
-    Allowed(String),
+    Refused(String),
 }
+
 impl Submission {
-    /// Takes what may be taken. `lesson` is the lesson of files that do not say it themselves.
+    /// Takes the files that may be taken. `lesson` is the lesson of files that do not name theirs.
     ///
     /// # Errors
     /// Returns why there is nothing to grade.
-    pub fn take(&self, lesson: Option<&str>) -> Result<Taken, Not> {
+    pub fn take(&self, lesson: Option<&str>) -> Result<Taken, Rejected> {
         let mut reader = Reader::default();
         for path in &self.paths {
             if let Err(error) = reader.path(path, self.paths.len() > 1) {
                 return Err(match error.is::<TooMuch>() {
-                    true => Not::Allowed(error.to_string()),
-                    false => Not::Readable(unreadable(&format!("{error:#}"))),
+                    true => Rejected::Refused(error.to_string()),
+                    false => Rejected::Unreadable(unreadable(&format!("{error:#}"))),
                 });
             }
         }
         let taken = reader.bundles.choose(lesson);
-        let mut taken = taken.map_err(|why| Not::Readable(unreadable(&why)))?;
+        let mut taken = taken.map_err(|why| Rejected::Unreadable(unreadable(&why)))?;
         (taken.times[0], taken.times[3]) = (self.time, reader.changed);
         Ok(taken)
     }
@@ -55,7 +56,7 @@ fn unreadable(why: &str) -> String {
 }
 
 impl Taken {
-    /// SHA-256 over all that was taken, as `cargo course pack` counts it.
+    /// SHA-256 of all files that were taken, as `cargo course pack` computes it.
     pub fn digest(&self) -> String {
         let mut files = Vec::new();
         for (lesson, texts) in &self.lessons {
@@ -70,7 +71,7 @@ impl Taken {
         digest(files.iter().map(|(path, sum)| (&**path, &**sum)))
     }
 
-    /// When it was handed in, and whose time that is.
+    /// When it was handed in, and the source of that time.
     pub fn dated(&self, clock: Clock) -> Option<(u64, &'static str)> {
         let [platform, packed, archive, file] = self.times;
         let all = [

@@ -20,9 +20,9 @@ pub struct Tree {
     folder: PathBuf,
 }
 
-/// What becomes of a file in a copy of a target folder.
+/// How a file of a target folder is copied.
 enum Take {
-    /// Another name of the same file, because nobody writes into it: compilers replace it.
+    /// As a hard link: compilers replace such files, and do not write into them.
     Link,
     Copy,
     Leave,
@@ -54,7 +54,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A copy of `base`, in which nothing of a student's is built.
+    /// A copy of `base`, without what was built of students' code.
     pub fn of_tree(folder: PathBuf, base: &Self) -> Result<Self> {
         let tree = Self::empty(folder)?;
         tree.copy_sources(&base.course())?;
@@ -92,11 +92,11 @@ impl Tree {
 
     /// Copies the sources, with their times, by which cargo knows that they have not changed.
     fn copy_sources(&self, root: &Path) -> Result<()> {
-        let mut found: Vec<PathBuf> = FILES.iter().map(|name| root.join(name)).collect();
+        let mut files: Vec<PathBuf> = FILES.iter().map(|name| root.join(name)).collect();
         for folder in FOLDERS {
-            version::walk(&root.join(folder), &mut found)?;
+            version::walk(&root.join(folder), &mut files)?;
         }
-        for from in found {
+        for from in files {
             copy(&from, &self.course().join(version::name(root, &from)))?;
         }
         Ok(())
@@ -120,7 +120,7 @@ impl Tree {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let is_of = |package: &str| name.starts_with(&format!("{package}{lesson}-"));
                 let runner = is_of("lesson") && !name.contains("-checks-");
-                // What is kept of the last compilation of the lesson's programs makes the next one faster.
+                // The incremental data of the lesson's programs is kept, because it makes the next build faster.
                 if is_of("exercise") || folder.ends_with("print") && runner {
                     fs::remove_dir_all(entry.path())?;
                 }
@@ -178,7 +178,7 @@ fn mirror(from: &Path, to: &Path, take: &impl Fn(&Path) -> Take) -> Result<()> {
         }
         match take(&from) {
             Take::Leave => {}
-            // Other file systems have no second name for it.
+            // Hard links do not work across file systems, and some have none.
             Take::Link if fs::hard_link(&from, &to).is_ok() => {}
             _ => copy(&from, &to)?,
         }

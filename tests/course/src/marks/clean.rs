@@ -5,7 +5,7 @@ pub const TOLD: usize = 12_000;
 
 /// Characters that change the reading direction or are invisible, with which a name could imitate another one, and
 /// characters that XML forbids.
-fn sly(c: char) -> bool {
+fn deceptive(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
@@ -13,7 +13,7 @@ fn sly(c: char) -> bool {
 pub fn text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.replace("\r\n", "\n").chars() {
-        if sly(c) || (c.is_control() && c != '\n' && c != '\t') {
+        if deceptive(c) || (c.is_control() && c != '\n' && c != '\t') {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);

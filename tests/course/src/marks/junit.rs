@@ -62,17 +62,17 @@ impl Suite {
     }
 
     fn check(&mut self, class: &str, check: &CheckGrade) {
-        let told = clean::markup(&clean::short(&check.told, clean::TOLD));
+        let report = clean::markup(&clean::short(&check.told, clean::TOLD));
         let word = clean::markup(&clean::line(&check.word));
         let inner = match &*check.word {
             "right" => String::new(),
             "not run" => {
                 self.skipped += 1;
-                format!("<skipped message=\"{word}\">{told}</skipped>")
+                format!("<skipped message=\"{word}\">{report}</skipped>")
             }
             _ => {
                 self.failures += 1;
-                format!("<failure type=\"{word}\" message=\"{word}\">{told}</failure>")
+                format!("<failure type=\"{word}\" message=\"{word}\">{report}</failure>")
             }
         };
         self.case(class, &check.name, &inner);
@@ -81,11 +81,11 @@ impl Suite {
     fn error(&mut self, class: &str, name: &str, why: &str) {
         self.errors += 1;
         let message = clean::markup(&clean::cut(why, 200));
-        let told = clean::markup(&clean::short(why, clean::TOLD));
+        let report = clean::markup(&clean::short(why, clean::TOLD));
         self.case(
             class,
             name,
-            &format!("<error type=\"stopped\" message=\"{message}\">{told}</error>"),
+            &format!("<error type=\"stopped\" message=\"{message}\">{report}</error>"),
         );
     }
 

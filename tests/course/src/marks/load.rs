@@ -76,24 +76,24 @@ impl Class {
 
     /// All lessons with their titles and points, in order.
     pub fn lessons(&self) -> Vec<(String, String, u32)> {
-        let mut found: Vec<(String, String, u32)> = Vec::new();
+        let mut lessons: Vec<(String, String, u32)> = Vec::new();
         for lesson in self.entries.iter().flat_map(|e| &e.grade.lessons) {
             let of = lesson.exercises.iter().map(|e| e.of).sum();
-            match found.iter_mut().find(|f| f.0 == lesson.lesson) {
+            match lessons.iter_mut().find(|f| f.0 == lesson.lesson) {
                 Some(known) => known.2 = known.2.max(of),
-                None => found.push((lesson.lesson.clone(), lesson.title.clone(), of)),
+                None => lessons.push((lesson.lesson.clone(), lesson.title.clone(), of)),
             }
         }
-        found.sort();
-        found
+        lessons.sort();
+        lessons
     }
 
     /// All exercises with their titles and points, in order.
     pub fn exercises(&self) -> Vec<(String, String, u32)> {
-        let mut found: Vec<(String, String, u32)> = Vec::new();
+        let mut exercises: Vec<(String, String, u32)> = Vec::new();
         for e in self.entries.iter().flat_map(|e| e.grade.exercises()) {
-            if !found.iter().any(|f| f.0 == e.id) {
-                found.push((e.id.clone(), e.title.clone(), e.of));
+            if !exercises.iter().any(|f| f.0 == e.id) {
+                exercises.push((e.id.clone(), e.title.clone(), e.of));
             }
         }
         let number = |id: &str| {
@@ -101,8 +101,8 @@ impl Class {
                 .map(|n| n.parse().unwrap_or(u32::MAX))
                 .collect::<Vec<u32>>()
         };
-        found.sort_by(|a, b| number(&a.0).cmp(&number(&b.0)).then_with(|| a.0.cmp(&b.0)));
-        found
+        exercises.sort_by(|a, b| number(&a.0).cmp(&number(&b.0)).then_with(|| a.0.cmp(&b.0)));
+        exercises
     }
 }
 

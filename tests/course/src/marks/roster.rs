@@ -11,7 +11,7 @@ use crate::late;
 /// A row.
 #[derive(Debug, Default)]
 struct Row {
-    /// The submission, if the table says it.
+    /// The submission, if the table has a column for it.
     submission: String,
     student: Student,
     /// Time of submission on the platform, in seconds since 1970 UTC.
@@ -145,7 +145,8 @@ impl Roster {
         self.rows.is_empty()
     }
 
-    /// The row of a submission: by its name, or by what its platform says of the student. A name must be that of one row only.
+    /// The row of a submission: by its name, or by what its platform says about the student. A name must match one row
+    /// only.
     fn row(&self, grade: &Grade) -> Option<&Row> {
         let said = &grade.origin.student;
         let same = |a: &str, b: &str| !a.is_empty() && a.eq_ignore_ascii_case(b);
@@ -168,7 +169,7 @@ impl Roster {
         })
     }
 
-    /// Writes into the grade what the roster knows of its student. Returns whether it knows the student.
+    /// Fills in the student of the grade from the roster. Returns whether the roster lists the student.
     pub fn sign(&self, grade: &mut Grade) -> bool {
         let Some(row) = self.row(grade) else { return false };
         let (said, known) = (&mut grade.origin.student, &row.student);

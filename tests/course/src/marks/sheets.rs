@@ -161,7 +161,8 @@ pub fn moodle(class: &Class, column: Option<&str>) -> Result<String> {
     written(rows)
 }
 
-/// Name, ID, login, email, Canvas' number and section. If nothing is known of the student, the submission has to do.
+/// Name, ID, login, email, Canvas' number and section. If nothing is known about the student, the ID is the
+/// submission's name.
 fn student(entry: &Entry) -> [String; 6] {
     let known = &entry.grade.origin.student;
     let id = if *known == Student::default() {

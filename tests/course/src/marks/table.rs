@@ -42,7 +42,9 @@ pub fn table(class: &Class, ink: Ink) -> String {
         .iter()
         .any(|e| e.grade.origin.late_unknown.is_some())
     {
-        out.push_str(&ink.faint("? as penalty: lateness is unknown; a roster with `submitted` says it\n"));
+        out.push_str(
+            &ink.faint("? as penalty: lateness is unknown; the roster's column `submitted` sets it\n"),
+        );
     }
     out.push_str(&summary(class));
     out

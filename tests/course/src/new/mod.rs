@@ -7,7 +7,8 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
-/// Path and text of each file. `__NN__` is the lesson's number in two digits, `__N__` the same as exercises have it.
+/// Path and text of each file. `__NN__` is the lesson's number in two digits, `__N__` the number as in the names of
+/// exercises (`8` in `8.1`).
 const FILES: [(&str, &str); 14] = [
     ("lessons/lesson__NN__/Cargo.toml", LESSON_MANIFEST),
     ("lessons/lesson__NN__/lesson.toml", include_str!("lesson.toml")),
@@ -55,10 +56,10 @@ const LISTS: [(&str, &str, &str); 4] = [
     ("book/src/kill-matrix.md", "## Lesson ", include_str!("matrix.md")),
 ];
 
-/// Writes the skeleton of lesson `number`. Returns what an author reads.
+/// Writes the skeleton of lesson `number`. Returns the message for the author.
 ///
 /// # Errors
-/// A file that exists already, a list without lessons, or a title that a heading or a string cannot contain.
+/// Returns an error if a file exists already, a list contains no lesson, or the number or the title is not allowed.
 pub fn new(root: &Path, number: u32, title: &str) -> Result<String> {
     ensure!(
         (1..100).contains(&number),
@@ -95,11 +96,11 @@ pub fn new(root: &Path, number: u32, title: &str) -> Result<String> {
     }
     let mut out = String::new();
     for (path, text) in texts {
-        let place = root.join(&path);
-        if let Some(folder) = place.parent() {
+        let file = root.join(&path);
+        if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         }
-        fs::write(&place, text).with_context(|| path.clone())?;
+        fs::write(&file, text).with_context(|| path.clone())?;
         out += &format!("written: {path}\n");
     }
     out += &format!(
@@ -116,8 +117,8 @@ fn without_draft(text: &str, number: u32) -> String {
     text.split_inclusive('\n').filter(|line| !draft(line)).collect()
 }
 
-/// `text` with `addition` behind the last lesson before `number`. A lesson is listed by a line that begins with `start` and
-/// its number, and by what follows until the next empty line or the next lesson.
+/// `text` with `addition` after the last lesson before `number`. A lesson is listed by a line that begins with `start`
+/// and its number, and by what follows until the next empty line or the next lesson.
 fn listed(text: &str, start: &str, number: u32, addition: &str) -> Option<String> {
     let lesson = |line: &str| -> Option<u32> {
         let rest = line.strip_prefix(start)?;

@@ -96,7 +96,7 @@ fn colour(n: u8) -> Color {
 }
 
 /// Wraps lines between words to `width` columns, indented to the text right of a label. Lines of source text (in a
-/// compiler's message) are cut instead, so that the marks below them keep their place.
+/// compiler's message) are cut instead, so that the marks below them stay aligned.
 pub fn broken(lines: Vec<Line<'static>>, width: usize) -> Vec<Line<'static>> {
     lines
         .into_iter()
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_become_styles_and_other_codes_go() {
+    fn colours_become_styles_and_other_codes_are_removed() {
         let got = lines("a\x1b[1m\x1b[38;5;9merror\x1b[0m: b\x1b[2K\tc\n\x1b[31mred\nstill\x1b[0m");
         assert_eq!(got.len(), 3);
         let bold_red = Style::new().fg(Color::LightRed).add_modifier(Modifier::BOLD);

@@ -1,4 +1,4 @@
-//! Builds the program of a lesson's checks; what the compiler says if it cannot.
+//! Builds the program of a lesson's checks, or returns the errors of the compiler.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use super::run::{End, State, run};
 
 /// Where the first error is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum Location {
     /// In this function of the exercises.
     Function(String),
     /// In the exercises, outside of their functions.
@@ -60,11 +60,14 @@ pub fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<P
         .current_dir(root);
     let ended = run(cargo, state)?;
     let program = ended.out.lines().find_map(crate::cargo::built);
-    let said = ended
+    let messages = ended
         .out
         .lines()
         .filter_map(|l| serde_json::from_str::<Line>(l).ok());
-    let mut errors: Vec<Message> = said.map(|l| l.message).filter(|m| m.level == "error").collect();
+    let mut errors: Vec<Message> = messages
+        .map(|l| l.message)
+        .filter(|m| m.level == "error")
+        .collect();
     // The last message only counts the errors.
     errors.retain(|e| !e.message.starts_with("aborting due to"));
     if let Some(first) = errors.first() {
@@ -72,7 +75,7 @@ pub fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<P
         return Ok(Err(End::Broken {
             first: readable(first.rendered.as_deref().unwrap_or_default(), root),
             others: errors[1..].iter().map(headline).collect(),
-            place: place(
+            location: location(
                 first,
                 &own,
                 &fs::read_to_string(root.join(&own)).unwrap_or_default(),
@@ -89,15 +92,15 @@ pub fn build(root: &Path, lesson: &str, state: &Mutex<State>) -> Result<Result<P
 }
 
 /// Where the error is, given the text of the exercises in the file `own`.
-fn place(error: &Message, own: &str, text: &str) -> Place {
+fn location(error: &Message, own: &str, text: &str) -> Location {
     let primary: Vec<&Spot> = error.spans.iter().filter(|s| s.is_primary).collect();
     if primary.iter().any(|s| s.file_name.replace('\\', "/") != own) {
-        return Place::Elsewhere;
+        return Location::Elsewhere;
     }
     let above = text.lines().take(primary.first().map_or(0, |s| s.line_start));
     let function = above.filter_map(|l| l.strip_prefix("pub fn ")).last();
     let name = function.and_then(|f| f.split(['(', '<']).next());
-    name.map_or(Place::Exercises, |name| Place::Function(name.to_owned()))
+    name.map_or(Location::Exercises, |name| Location::Function(name.to_owned()))
 }
 
 /// Shortens paths to start at the root, and removes notes about files of the compiler.
@@ -128,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_placed_in_its_function() {
+    fn an_error_is_located_in_its_function() {
         let text = "use a;\n\npub fn one(x: f64) -> f64 {\n    x\n}\n\npub fn two<T>() {\n    y\n}\n";
         let at = |file: &str, line_start| {
             let error = Message {
@@ -141,18 +144,18 @@ mod tests {
                     is_primary: true,
                 }],
             };
-            place(&error, "exercises/lesson01/src/lib.rs", text)
+            location(&error, "exercises/lesson01/src/lib.rs", text)
         };
         assert_eq!(
             at("exercises/lesson01/src/lib.rs", 4),
-            Place::Function("one".into())
+            Location::Function("one".into())
         );
         assert_eq!(
             at("exercises\\lesson01\\src\\lib.rs", 8),
-            Place::Function("two".into())
+            Location::Function("two".into())
         );
-        assert_eq!(at("exercises/lesson01/src/lib.rs", 1), Place::Exercises);
-        assert_eq!(at("lessons/lesson01/src/lib.rs", 4), Place::Elsewhere);
+        assert_eq!(at("exercises/lesson01/src/lib.rs", 1), Location::Exercises);
+        assert_eq!(at("lessons/lesson01/src/lib.rs", 4), Location::Elsewhere);
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub fn draw(frame: &mut Frame, watch: &mut Watch, theme: Theme, now: Instant) {
         Paragraph::new("─".repeat(rule.width.into())).style(theme.faint()),
         rule,
     );
-    // A wide window shows a panel beside the verdict, a narrow one in place of it.
+    // A wide window shows a panel beside the verdict, a narrow one instead of it.
     let (verdict, panel) = match watch.panel {
         Panel::None | Panel::Reset => (Some(body), None),
         _ if body.width >= 120 => {
@@ -142,9 +142,9 @@ pub fn draw(frame: &mut Frame, watch: &mut Watch, theme: Theme, now: Instant) {
         }
         watch.scroll = scrolled(frame, lines, inner, watch.scroll, theme);
     }
-    let asks = watch.panel == Panel::Reset || !watch.note.is_empty();
+    let has_message = watch.panel == Panel::Reset || !watch.note.is_empty();
     let line = pages::foot(watch, theme, foot.width.into());
-    match (roomy, asks) {
+    match (roomy, has_message) {
         (true, _) => {
             frame.render_widget(Paragraph::new(line), foot);
             frame.render_widget(Paragraph::new(pages::keys(watch, theme, keys.width.into())), keys);
@@ -173,14 +173,14 @@ fn scrolled(frame: &mut Frame, lines: Vec<Line<'static>>, area: Rect, scroll: us
     if below > 0 && area.width > 12 {
         let mark = format!(" ↓ {below} more ");
         let wide = mark.chars().count() as u16;
-        let place = Rect {
+        let corner = Rect {
             x: area.right() - wide,
             y: area.bottom() - 1,
             width: wide,
             height: 1,
         };
-        frame.render_widget(Clear, place);
-        frame.render_widget(Paragraph::new(mark).style(theme.accent()), place);
+        frame.render_widget(Clear, corner);
+        frame.render_widget(Paragraph::new(mark).style(theme.accent()), corner);
     }
     scroll
 }
@@ -238,24 +238,24 @@ fn strip(watch: &Watch, theme: Theme, width: usize) -> Line<'static> {
 
 /// A line with one text at each end; the first is cut if necessary.
 pub fn ends(left: Vec<Span<'static>>, right: Vec<Span<'static>>, width: usize) -> Line<'static> {
-    let room = width.saturating_sub(right.iter().map(Span::width).sum::<usize>() + 1);
+    let available = width.saturating_sub(right.iter().map(Span::width).sum::<usize>() + 1);
     let (mut spans, mut used) = (Vec::new(), 0);
     for span in left {
         let mut text = span.content.into_owned();
-        if used + Span::raw(text.as_str()).width() > room {
+        if used + Span::raw(text.as_str()).width() > available {
             text = text
                 .chars()
-                .take(room.saturating_sub(used + 1))
+                .take(available.saturating_sub(used + 1))
                 .chain(['…'])
                 .collect();
         }
         used += Span::raw(text.as_str()).width();
         spans.push(Span::styled(text, span.style));
-        if used >= room {
+        if used >= available {
             break;
         }
     }
-    spans.push(Span::raw(" ".repeat((room + 1).saturating_sub(used))));
+    spans.push(Span::raw(" ".repeat((available + 1).saturating_sub(used))));
     spans.extend(right);
     Line::from(spans)
 }

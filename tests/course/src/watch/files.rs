@@ -1,4 +1,4 @@
-//! Reports when a file of the exercises was written, also by editors that write another file and rename it.
+//! Reports when a file of the exercises was written, including by editors that write another file and rename it.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ pub fn watch(root: &Path, saved: impl Fn(String) + Clone + Send + 'static) -> Re
     let folder = root.join("exercises");
     // Folders are watched rather than files, because a rename replaces the file.
     let folder = folder.canonicalize().unwrap_or(folder);
-    let tell = {
+    let report = {
         let folder = folder.clone();
         move |event: notify::Result<Event>| {
             let Ok(event) = event else { return };
@@ -26,17 +26,17 @@ pub fn watch(root: &Path, saved: impl Fn(String) + Clone + Send + 'static) -> Re
             }
         }
     };
-    let told = RecommendedWatcher::new(tell.clone(), Config::default()).and_then(|mut watcher| {
+    let native = RecommendedWatcher::new(report.clone(), Config::default()).and_then(|mut watcher| {
         watcher.watch(&folder, RecursiveMode::Recursive)?;
         Ok(Box::new(watcher) as Box<dyn Watcher>)
     });
-    if let Ok(watcher) = told {
+    if let Ok(watcher) = native {
         return Ok(watcher);
     }
     let often = Config::default()
         .with_poll_interval(Duration::from_millis(500))
         .with_compare_contents(true);
-    let mut watcher = PollWatcher::new(tell, often).context("the exercises cannot be watched")?;
+    let mut watcher = PollWatcher::new(report, often).context("the exercises cannot be watched")?;
     watcher
         .watch(&folder, RecursiveMode::Recursive)
         .context("the exercises cannot be watched")?;

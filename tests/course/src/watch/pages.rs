@@ -10,7 +10,7 @@ use ratatui::{
 
 use super::{
     ansi,
-    build::Place,
+    build::Location,
     draw::{Theme, ends, sign, turning},
     run::End,
     state::{Check, Panel, Watch},
@@ -80,7 +80,7 @@ fn word(watch: &Watch, end: &End) -> &'static str {
                 .find(|w| words.contains(w));
             worst.unwrap_or("right")
         }
-        End::Broken { place, .. } if other(watch, place).is_some() => "not checked",
+        End::Broken { location, .. } if other(watch, location).is_some() => "not checked",
         End::Broken { .. } => "does not compile",
         End::Failed(_) => "not checked",
     }
@@ -88,7 +88,7 @@ fn word(watch: &Watch, end: &End) -> &'static str {
 
 fn ended(watch: &Watch, theme: Theme, end: &End, roomy: bool) -> Lines {
     match end {
-        End::Seen { seen, said } => {
+        End::Seen { seen, printed } => {
             let checks: Vec<&CheckGrade> = seen.exercises.iter().flat_map(|e| &e.checks).collect();
             let mut lines = checked(&checks, theme, roomy);
             lines.extend(details(&checks, roomy));
@@ -97,10 +97,14 @@ fn ended(watch: &Watch, theme: Theme, end: &End, roomy: bool) -> Lines {
                 "wrong" => lines.push(Line::styled(format!("seed {}", seen.seed), theme.faint())),
                 _ => {}
             }
-            lines.extend(said_lines(said, theme));
+            lines.extend(printed_lines(printed, theme));
             lines
         }
-        End::Broken { first, others, place } => broken(watch, theme, first, others, place),
+        End::Broken {
+            first,
+            others,
+            location,
+        } => broken(watch, theme, first, others, location),
         End::Failed(why) => ansi::lines(why),
     }
 }
@@ -154,14 +158,14 @@ fn checked(checks: &[&CheckGrade], theme: Theme, roomy: bool) -> Lines {
 /// The report of the grader without what the screen shows itself: the title, the command for a hint, and in a low window
 /// the task.
 fn details(checks: &[&CheckGrade], roomy: bool) -> Lines {
-    let told = checks
+    let report = checks
         .iter()
         .map(|c| c.told.as_str())
         .find(|t| !t.is_empty())
         .unwrap_or_default();
     let mut label = "";
     let mut kept = Vec::new();
-    for line in told.lines().skip(1) {
+    for line in report.lines().skip(1) {
         if let Some(rest) = line.strip_prefix("    ").filter(|r| !r.starts_with(' ')) {
             label = rest.split(' ').next().unwrap_or_default();
         }
@@ -199,11 +203,11 @@ fn onward(watch: &Watch, theme: Theme) -> Lines {
     lines
 }
 
-fn said_lines(said: &str, theme: Theme) -> Lines {
-    if said.is_empty() {
+fn printed_lines(printed: &str, theme: Theme) -> Lines {
+    if printed.is_empty() {
         return Lines::new();
     }
-    let all = ansi::lines(said);
+    let all = ansi::lines(printed);
     let skipped = all.len().saturating_sub(200);
     let mut lines = vec![Line::default(), Line::styled("Your code printed", theme.bold())];
     if skipped > 0 {
@@ -217,26 +221,26 @@ fn said_lines(said: &str, theme: Theme) -> Lines {
 }
 
 /// The exercise with the error, if it is another one.
-fn other<'a>(watch: &'a Watch, place: &Place) -> Option<&'a Exercise> {
-    let Place::Function(name) = place else {
+fn other<'a>(watch: &'a Watch, location: &Location) -> Option<&'a Exercise> {
+    let Location::Function(name) = location else {
         return None;
     };
-    let at_work = watch.exercise();
+    let current = watch.exercise();
     let of = |e: &&Exercise| e.function == *name || e.looks_at.values().any(|f| f == name);
-    let found = watch.lesson().manifest.exercises.iter().find(of);
-    found.filter(|e| e.id != at_work.id)
+    let exercise = watch.lesson().manifest.exercises.iter().find(of);
+    exercise.filter(|e| e.id != current.id)
 }
 
-fn broken(watch: &Watch, theme: Theme, first: &str, others: &[String], place: &Place) -> Lines {
+fn broken(watch: &Watch, theme: Theme, first: &str, others: &[String], location: &Location) -> Lines {
     let mut lines = Lines::new();
-    if let Some(other) = other(watch, place) {
+    if let Some(other) = other(watch, location) {
         lines.push(Line::raw(format!(
             "{} {} does not compile. Until it does, no exercise of this lesson can be checked.",
             other.id, other.title
         )));
         lines.push(Line::default());
     }
-    if *place == Place::Elsewhere {
+    if *location == Location::Elsewhere {
         let function = &watch.exercise().function;
         let file = paths::exercises(&watch.lesson().manifest.lesson);
         lines.push(Line::raw(format!(

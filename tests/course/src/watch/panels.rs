@@ -107,7 +107,7 @@ fn help(watch: &Watch, theme: Theme) -> Lines {
         ("n p", "go to the next exercise, to the previous one"),
         ("l", "list all exercises; choose with arrows and Enter"),
         ("o", "show canopy's own solution, if this one is right"),
-        ("r", "restore the empty function, after a question"),
+        ("r", "restore the empty function, if you confirm it"),
         ("c", "check now, with fresh inputs"),
         ("↑ ↓", "scroll; also j k, PgUp PgDn"),
         ("Esc", "close the panel"),

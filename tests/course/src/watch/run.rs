@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use grader::{SEEN, Seen};
 
-use super::build::{Place, build};
+use super::build::{Location, build};
 
 /// A check to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,16 +38,16 @@ pub enum End {
         /// The first lines of the other errors.
         others: Vec<String>,
         /// Where it is.
-        place: Place,
+        location: Location,
     },
     /// The checks ran.
     Seen {
         /// Their results.
         seen: Seen,
         /// The end of what the student's code printed.
-        said: String,
+        printed: String,
     },
-    /// Neither: cargo did not start, or the student's code ended the process.
+    /// Neither: cargo did not start, or the student's code exited the process.
     Failed(String),
 }
 
@@ -91,7 +91,7 @@ impl Running {
         let mut state = lock(&self.0);
         state.stopped = true;
         if let Some(child) = &mut state.child {
-            end_all(child);
+            kill_all(child);
         }
     }
 }
@@ -103,7 +103,7 @@ impl Drop for Running {
 }
 
 #[cfg(unix)]
-fn end_all(child: &mut Child) {
+fn kill_all(child: &mut Child) {
     // SAFETY: no memory is accessed. The child leads its own process group and was not waited for yet.
     unsafe {
         libc::killpg(child.id() as libc::pid_t, libc::SIGKILL);
@@ -111,7 +111,7 @@ fn end_all(child: &mut Child) {
 }
 
 #[cfg(not(unix))]
-fn end_all(child: &mut Child) {
+fn kill_all(child: &mut Child) {
     let _ = child.kill();
 }
 
@@ -136,7 +136,7 @@ fn check(root: &Path, job: &Job, state: &Mutex<State>) -> Result<End> {
     Ok(match seen {
         Some(seen) => End::Seen {
             seen,
-            said: own_words(&ended.out, &ended.error),
+            printed: student_output(&ended.out, &ended.error),
         },
         None => End::Failed(format!(
             "The process ended ({}) before its checks did. Does your code call `exit` or `abort`, overflow the \
@@ -146,8 +146,8 @@ fn check(root: &Path, job: &Job, state: &Mutex<State>) -> Result<End> {
     })
 }
 
-/// Output before the grader's own text, which begins with a line `Lesson NN · …`.
-fn own_words(out: &str, error: &str) -> String {
+/// The output before the grader's own text, which begins with a line `Lesson NN · …`.
+fn student_output(out: &str, error: &str) -> String {
     let plain = |line: &str| line.replace("\x1b[1m", "");
     let own = out.lines().take_while(|l| !plain(l).starts_with("Lesson "));
     let lines: Vec<&str> = own.chain(error.lines()).collect();
@@ -215,7 +215,7 @@ pub fn run(mut command: Command, state: &Mutex<State>) -> Result<Ended> {
     })
 }
 
-/// The end of what comes through a pipe. `line` gets the last line of each part.
+/// Returns the end of what a pipe delivers, and calls `line` with the last line of each part.
 fn end_of(pipe: impl Read, line: impl Fn(&str)) -> String {
     let (mut pipe, mut kept, mut part) = (BufReader::new(pipe), Vec::new(), [0; 8192]);
     while let Ok(n @ 1..) = pipe.read(&mut part) {
@@ -235,15 +235,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_the_student_are_told_from_the_graders() {
+    fn student_output_is_separated_from_the_graders() {
         let out = "mine 1\nmine 2\n\n\x1b[1mLesson 01 · Gradient\x1b[0m  seed 3\n\n  1.1 right\n";
-        assert_eq!(own_words(out, "and an error\n"), "mine 1\nmine 2\n\nand an error");
-        assert_eq!(own_words("\nLesson 01 · x\n", ""), "");
+        assert_eq!(
+            student_output(out, "and an error\n"),
+            "mine 1\nmine 2\n\nand an error"
+        );
+        assert_eq!(student_output("\nLesson 01 · x\n", ""), "");
     }
 
     #[test]
     #[cfg(unix)]
-    fn a_run_that_is_stopped_ends_with_all_that_it_started() {
+    fn stopping_a_run_kills_all_its_processes() {
         let state = Arc::new(Mutex::new(State::default()));
         let theirs = state.clone();
         let waiting = thread::spawn(move || {
@@ -269,7 +272,7 @@ mod tests {
         );
     }
 
-    /// A process that ended, but was not waited for; in a container the first process may not do so.
+    /// Whether a process has exited, but was not waited for: in a container the first process may not wait.
     #[cfg(unix)]
     fn is_zombie(process: i32) -> bool {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();

@@ -96,13 +96,13 @@ impl Watch {
             Some(number) => lessons::lesson(&lessons, number).ok().and_then(first),
             None => lessons::next(&lessons, &progress).map(|(_, e)| e.id.clone()),
         };
-        let place = |(l, lesson): (usize, &Lesson)| {
+        let indices = |(l, lesson): (usize, &Lesson)| {
             let own = &lesson.manifest.exercises;
             own.iter()
                 .position(|e| Some(&e.id) == id.as_ref())
                 .map(|e| (l, e))
         };
-        let at = lessons.iter().enumerate().find_map(place).unwrap_or((0, 0));
+        let at = lessons.iter().enumerate().find_map(indices).unwrap_or((0, 0));
         Self {
             lessons,
             progress,

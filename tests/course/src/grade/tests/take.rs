@@ -60,8 +60,8 @@ fn take(files: &[File], lesson: Option<&str>) -> Result<Taken, String> {
         ..Submission::default()
     };
     one.take(lesson).map_err(|why| match why {
-        Not::Readable(why) => why,
-        Not::Allowed(why) => format!("refused: {why}"),
+        Rejected::Unreadable(why) => why,
+        Rejected::Refused(why) => format!("refused: {why}"),
     })
 }
 
@@ -152,7 +152,7 @@ fn a_bare_file_needs_a_lesson() {
         lessons(&take(&[("lib.rs", text)], Some("02")).unwrap())[0].0,
         "02"
     );
-    // What it says itself counts more.
+    // The lesson that the file names takes precedence.
     assert_eq!(
         lessons(&take(&[("lib.rs", STUB.as_bytes())], Some("02")).unwrap())[0].0,
         "01"
@@ -160,7 +160,7 @@ fn a_bare_file_needs_a_lesson() {
 }
 
 #[test]
-fn a_build_of_many_files_is_not_read_through() {
+fn build_folders_are_not_read() {
     let names: Vec<String> = (0..12_000)
         .map(|i| format!("canopy/target/debug/{i}.o"))
         .collect();
@@ -177,7 +177,7 @@ fn a_build_of_many_files_is_not_read_through() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn errors_say_why_a_submission_cannot_be_read() {
     let cut = &tarred(STUB, None)[..100];
     for (files, expected) in [
         (
@@ -218,7 +218,7 @@ fn what_cannot_be_read_says_why() {
 }
 
 #[test]
-fn of_two_versions_the_last_packed_counts() {
+fn the_last_packed_of_two_versions_counts() {
     let (old, new) = (
         tarred("// old", Some("2026-11-19T00:00:00Z")),
         tarred("// new", Some("2026-11-20T00:00:00Z")),
@@ -239,7 +239,7 @@ fn of_two_versions_the_last_packed_counts() {
     )
     .unwrap_err();
     assert!(
-        why.contains("twice") && why.contains("a.tar.gz/") && why.contains("b.tar.gz/"),
+        why.contains("different versions") && why.contains("a.tar.gz/") && why.contains("b.tar.gz/"),
         "{why}"
     );
     let same = tarred("// a", None);

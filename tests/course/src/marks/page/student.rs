@@ -74,7 +74,7 @@ fn head(grade: &Grade) -> String {
     }
     out.push_str("</div>\n</div>\n");
     if let Some(reason) = &grade.reason {
-        out.push_str(&told(reason));
+        out.push_str(&preformatted(reason));
     }
     out
 }
@@ -89,7 +89,7 @@ fn lesson(l: &LessonGrade) -> String {
     );
     if let Some(why) = &l.stopped {
         out.push_str("<p class=\"stopped\">The whole lesson was stopped:</p>\n");
-        out.push_str(&told(why));
+        out.push_str(&preformatted(why));
     }
     for e in &l.exercises {
         out.push_str(&exercise(e));
@@ -138,11 +138,11 @@ fn check(c: &CheckGrade) -> String {
     }
     format!(
         "<details open>\n<summary>{head}</summary>\n{}</details>\n",
-        told(&c.told)
+        preformatted(&c.told)
     )
 }
 
-fn told(raw: &str) -> String {
+fn preformatted(raw: &str) -> String {
     format!(
         "<pre>{}</pre>\n",
         markup(clean::short(raw, clean::TOLD).trim_end())

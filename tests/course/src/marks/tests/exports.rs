@@ -2,7 +2,7 @@ use super::*;
 
 /// Checks `node` against `junit-10.xsd`: which elements may contain which, and their optional and required attributes.
 fn check_schema(node: roxmltree::Node) {
-    let (may_hold, may_have, needs): (&[&str], &[&str], &[&str]) = match node.tag_name().name() {
+    let (may_contain, may_have, needs): (&[&str], &[&str], &[&str]) = match node.tag_name().name() {
         "testsuites" => (
             &["testsuite"],
             &["name", "time", "tests", "failures", "errors"],
@@ -36,7 +36,7 @@ fn check_schema(node: roxmltree::Node) {
     };
     for child in node.children().filter(|c| c.is_element()) {
         assert!(
-            may_hold.contains(&child.tag_name().name()),
+            may_contain.contains(&child.tag_name().name()),
             "{child:?} in {node:?}"
         );
         check_schema(child);

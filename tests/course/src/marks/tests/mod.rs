@@ -39,7 +39,7 @@ fn records(text: &str) -> Vec<BTreeMap<String, String>> {
 #[test]
 fn every_format_is_written_and_reads_back() {
     let (_kept, mut dir) = graded();
-    // To look at what is written, name a folder for it.
+    // To look at the files, set CANOPY_MARKS to a folder for them.
     if let Some(kept) = std::env::var_os("CANOPY_MARKS") {
         dir = kept.into();
         put_samples(&dir);

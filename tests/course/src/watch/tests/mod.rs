@@ -17,7 +17,7 @@ use ratatui::{
 };
 
 use super::{
-    build::Place,
+    build::Location,
     draw::{self, Theme},
     run::{End, Job},
     state::{Check, Do, Event, Panel, SETTLE, Watch},
@@ -119,7 +119,7 @@ impl Played {
         };
         let end = End::Seen {
             seen,
-            said: String::new(),
+            printed: String::new(),
         };
         self.on(Event::Ended(
             job,

@@ -77,7 +77,7 @@ fn compile_errors_are_shown_with_their_position() {
             "\x1b[1m\x1b[38;5;9merror[E0308]\x1b[0m: mismatched types\n --> exercises/lesson01/src/lib.rs:3:5"
                 .into(),
         others: vec!["line 9: unknown name `y`".into()],
-        place: Place::Elsewhere,
+        location: Location::Elsewhere,
     };
     let job = played.job.clone().unwrap();
     played.on(Event::Ended(job, end, SETTLE, Box::default()));
@@ -101,7 +101,7 @@ fn an_error_in_another_exercise_is_not_called_an_error_of_this_one() {
     let end = End::Broken {
         first: "error: x".into(),
         others: Vec::new(),
-        place: Place::Function("double".into()),
+        location: Location::Function("double".into()),
     };
     let job = played.job.clone().unwrap();
     played.on(Event::Ended(job, end, SETTLE, Box::default()));
@@ -113,7 +113,7 @@ fn an_error_in_another_exercise_is_not_called_an_error_of_this_one() {
 }
 
 #[test]
-fn what_is_compiled_is_shown_while_it_takes_its_time() {
+fn the_crate_being_compiled_is_shown() {
     let mut played = Played::new(1, 1);
     played.watch.doing = "candle-core".into();
     assert!(played.drawn(80, 24).contains("compiling candle-core"));

@@ -34,7 +34,7 @@ fn the_end_of_an_outdated_check_is_ignored() {
     let drawn = played.drawn(80, 24);
     assert!(
         drawn.contains("checking") && drawn.contains("got       9"),
-        "the last verdict stays meanwhile\n{drawn}"
+        "the last verdict is still shown\n{drawn}"
     );
     played.ends(&["right", "right"]);
     assert!(matches!(played.watch.check, Check::Ended(End::Seen { .. }, _)));
@@ -141,7 +141,10 @@ fn after_a_change_the_other_exercises_of_the_lesson_are_checked_too() {
         played.drawn(80, 24).contains("1.1 ?"),
         "not checked since the change"
     );
-    assert!(!played.job.clone().unwrap().whole, "the one at work comes first");
+    assert!(
+        !played.job.clone().unwrap().whole,
+        "the current exercise comes first"
+    );
     played.ends(&["wrong"]);
     assert!(played.job.clone().unwrap().whole);
     played.ends(&["right"]);
@@ -150,7 +153,7 @@ fn after_a_change_the_other_exercises_of_the_lesson_are_checked_too() {
 }
 
 #[test]
-fn it_begins_where_it_is_told() {
+fn it_begins_at_the_given_lesson_or_exercise() {
     let at = |what| Watch::new(course(3, 2), Progress::default(), what, Instant::now()).at;
     assert_eq!(
         [at(None), at(Some("02")), at(Some("3.2"))],
