@@ -232,7 +232,7 @@ pub fn loss_along(
     let mut start = Vec::new();
     let mut ways = Vec::new();
     for (p, direction) in params.iter().zip(directions) {
-        let w = p.as_tensor().copy()?;
+        let w = p.as_detached_tensor().copy()?;
         if w.rank() < 2 {
             ways.push(w.zeros_like()?);
         } else {

@@ -6,7 +6,7 @@ mod messages;
 use std::{
     any::Any,
     cell::RefCell,
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     panic::{self, AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, Once, PoisonError,
@@ -46,7 +46,7 @@ struct State {
     sent: Vec<Sent>,
     all_reduces: Vec<usize>,
     /// The first error of each rank's messages.
-    errors: HashMap<usize, String>,
+    errors: BTreeMap<usize, String>,
     /// Why nothing can go on.
     stuck: Option<String>,
 }
@@ -106,7 +106,17 @@ impl State {
             let one = |&r: &usize| format!("rank {r} for rank {}", self.waiting[r].unwrap_or_default());
             let all: Vec<String> = running.iter().take(3).map(one).collect();
             let more = if running.len() > 3 { ", …" } else { "" };
-            self.stuck = Some(format!("all ranks wait: {}{more}", all.join(", ")));
+            // What went wrong first is why the others wait.
+            let first = self
+                .errors
+                .values()
+                .next()
+                .map_or(String::new(), |e| format!("{e}; then "));
+            let who = match running.len() {
+                n if n == self.ended.len() => "all ranks wait".to_owned(),
+                n => format!("{n} of {} ranks wait", self.ended.len()),
+            };
+            self.stuck = Some(format!("{first}{who}: {}{more}", all.join(", ")));
         }
     }
 }

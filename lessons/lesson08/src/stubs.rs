@@ -21,14 +21,14 @@ pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail
 /// The first half of a ring all-reduce: afterwards this rank's own chunk of `data`, `chunk(data.len(), rank, p)`,
 /// contains the sum of that chunk over all ranks. The rest of `data` may contain anything.
 ///
-/// Rank r sends only to rank r + 1 and receives only from rank r − 1 (rank 0 follows the last one), one chunk in
-/// each of p − 1 steps: first chunk r − 1, then always the chunk that it received last, with its own numbers added.
-/// If p is 1 there is nothing to do. All ranks run this function at the same time.
+/// Rank r sends only to rank r + 1 and receives only from rank r − 1 (rank 0 follows the last one). It sends one
+/// chunk in each of p − 1 steps: first chunk r − 1, then always the chunk that it received last, with its own numbers
+/// added. If p is 1 there is nothing to do. All ranks run this function at the same time.
 ///
 /// `link.send(to, data)` does not wait; `link.receive(from, into)` waits for a message and copies it into `into`,
 /// which must be as long. If one of them returns an error, return it, with more context if you like.
-/// `chunk(length, rank, p)` returns a chunk as a range. Chunks may differ by one number in length. Some of them, or all,
-/// may be empty; an empty chunk is sent too.
+/// `chunk(length, rank, p)` returns a chunk as a range. Chunks may differ by one number in length, and some of them, or
+/// all, may be empty: an empty chunk is sent too.
 pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     todo!("8.2: send a chunk, add the one that arrives")
 }

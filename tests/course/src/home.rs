@@ -96,7 +96,7 @@ fn line(e: &Exercise, progress: &Progress, ink: Ink) -> String {
     };
     let points = format!("{:>2} point{}", e.points, if e.points == 1 { " " } else { "s" });
     format!(
-        "     {:<5}{:<36}{state} {points}{}\n",
+        "     {:<5}{:<37}{state} {points}{}\n",
         e.id,
         cut(&e.title, 36),
         ink.faint(&help)

@@ -298,7 +298,11 @@ impl<C: Copy + Send + Sync> Grading<C> {
         ));
         if let Some((exercise, function)) = next {
             let file = paths::exercises(&self.manifest.lesson);
-            let only = if shown == 1 { format!(" {}", exercise.id) } else { String::new() };
+            let only = if shown == 1 {
+                format!(" {}", exercise.id)
+            } else {
+                String::new()
+            };
             out.push_str(&format!(
                 "\nNext: {} `{function}` in {file}\nThe same inputs again: CANOPY_SEED={} cargo test -p lesson{}{only}",
                 exercise.id, self.seed, self.manifest.lesson
@@ -375,7 +379,12 @@ fn left<'a, C>(exercise: &'a Exercise, own: &[(&&Check<C>, &Outcome)]) -> &'a st
     };
     let (wrong, to_do, right) = (of("wrong"), of("to do"), of("right"));
     let open = to_do.iter().find(|function| !right.contains(function));
-    wrong.first().or(open).or(to_do.first()).copied().unwrap_or(&exercise.function)
+    wrong
+        .first()
+        .or(open)
+        .or(to_do.first())
+        .copied()
+        .unwrap_or(&exercise.function)
 }
 
 /// The state of an exercise: `right` only if every check passed.

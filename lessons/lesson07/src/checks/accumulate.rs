@@ -71,9 +71,9 @@ fn regression(answer: &Lesson07, sizes: &[usize]) -> Verdict {
 
 pub fn accepts_fractional_and_zero_weights(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
-    let weights = [2.5, 0.0, draw.number(0.25, 0.75), 1.5];
+    let weights = [3.5, 0.0, draw.number(0.25, 0.75), 2.5];
     let case = given(format!(
-        "micro-batches of weights 2.5, 0, {:.4} and 1.5; gradients in f64 of shapes [] and [2, 1, 2]",
+        "micro-batches of weights 3.5, 0, {:.4} and 2.5; gradients in f64 of shapes [] and [2, 1, 2]",
         weights[2]
     ));
     let lists: Vec<Vec<f64>> = (0..4)

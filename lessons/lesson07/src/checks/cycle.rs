@@ -79,7 +79,7 @@ pub fn is_none_past_its_end(answer: &Lesson07) -> Verdict {
 fn shown(c: &OneCycle) -> String {
     let number = grader::number;
     format!(
-        "a cycle of total {}, rising {}, max {}, first_divisor {}, last_divisor {}, momentum {} to {}",
+        "a cycle of total {}, rising {}, max {}, first_divisor {}, last_divisor {}, least_momentum {}, greatest_momentum {}",
         c.total,
         number(c.rising),
         number(c.max),

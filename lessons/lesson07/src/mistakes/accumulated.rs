@@ -42,6 +42,10 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
     }),
     wrong!("7.7", equals_the_large_batch, "The gradients are divided by the sum of the weights, but not multiplied by their own weight.",
         accumulated: |w, f| { let total: f64 = w.iter().sum(); summed(w.len(), f, |_| 1.0 / total) }),
+    wrong!("7.7", accepts_fractional_and_zero_weights, "A weight is cut to a whole number; it may be a fraction.",
+        accumulated: |w, f| { let total: usize = w.iter().map(|&w| w as usize).sum(); summed(w.len(), f, |i| w[i] / total as f64) }),
+    wrong!("7.7", accepts_fractional_and_zero_weights, "The sum of the weights is cut to a whole number; it may be a fraction.",
+        accumulated: |w, f| { let total: f64 = w.iter().sum(); summed(w.len(), f, |i| w[i] / total.floor()) }),
     wrong!("7.7", equals_the_large_batch, "The first micro-batch enters without its weight; multiply it like the others.",
     accumulated: |w, f| {
         let total: f64 = w.iter().sum();

@@ -11,7 +11,7 @@ pub const MISTAKES: &[Mistake<Lesson07>] = &[
         loss_along: wrong_loss_along::one_long),
     wrong!("7.8", normalises_each_filter, "The direction is multiplied by the weights element by element.",
         loss_along: |p, d, a, f| walked((p, d, a), f, |w, d| if w.rank() < 2 { d.zeros_like() } else { w * d })),
-    wrong!("7.8", normalises_each_filter, "The saved value shares its memory with the variable: keep `as_tensor().copy()?`.",
+    wrong!("7.8", normalises_each_filter, "The saved value shares its memory with the variable: keep `as_detached_tensor().copy()?`.",
         loss_along: |p, _, _, _| p[0].set(&p[0].as_detached_tensor()).map(|()| Vec::new())),
     wrong!("7.8", normalises_each_filter, "A vector has no second axis to flatten from: it does not move, so handle it first.",
         loss_along: |p, _, _, _| p[1].flatten_from(1).map(|_| Vec::new())),

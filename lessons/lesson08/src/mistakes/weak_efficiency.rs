@@ -17,7 +17,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         strong_efficiency: |one, all, p| all * p as f64 / one),
     wrong!("8.6", is_one_without_loss, "There is one rank too many: `ranks` already includes rank 0.",
         strong_efficiency: |one, all, p| one / (all * (p as f64 + 1.0))),
-    wrong!("8.6", may_exceed_one, "The efficiency is limited to 1: a share that fits into a faster cache may exceed it.",
+    wrong!("8.6", may_exceed_one, "The efficiency is limited to 1: it may exceed 1, in weak scaling too.",
         weak_efficiency: |one, all| (one / all).min(1.0), strong_efficiency: |one, all, p| (one / all / p as f64).min(1.0)),
     wrong!("8.6", weak_scaling_compares_the_times, "This is a percentage; the efficiency is a fraction, 1 at best.",
         weak_efficiency: |one, all| 100.0 * one / all),
