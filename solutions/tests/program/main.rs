@@ -12,6 +12,8 @@ mod predict;
 mod profiling;
 mod resume;
 mod sharpness;
+#[cfg(target_os = "linux")]
+mod slurm;
 #[cfg(unix)]
 mod templates;
 

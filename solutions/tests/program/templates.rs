@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::*;
 
-fn templates() -> PathBuf {
+pub fn templates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../slurm")
         .canonicalize()
@@ -113,7 +113,7 @@ fn the_gpu_template_saves_at_the_signal_requeues_and_resumes() {
     let bin = dir.path().join("bin");
     fs::create_dir(&bin).unwrap();
     for (name, body) in [
-        ("srun", "shift\nexec \"$@\""),
+        ("srun", "shift 2\nexec \"$@\""),
         ("scontrol", "echo \"$@\" >> \"$REQUEUED\""),
     ] {
         let path = bin.join(name);

@@ -129,15 +129,22 @@ pub fn autograder(submission: &Path) -> Option<Owner> {
     })
 }
 
-/// A group is shown with all its names; the first of it identifies it.
+/// One student, or a group with all its names.
 fn together(people: Vec<[String; 3]>) -> Student {
-    let names: Vec<&str> = people.iter().map(|p| &*p[0]).filter(|n| !n.is_empty()).collect();
-    let name = names.join(", ");
-    let [_, email, id] = people.into_iter().next().unwrap_or_default();
-    Student {
+    let one = |[name, email, id]: [String; 3]| Student {
         name,
         email,
         id,
+        ..Student::default()
+    };
+    let mut group: Vec<Student> = people.into_iter().map(one).collect();
+    if group.len() < 2 {
+        return group.pop().unwrap_or_default();
+    }
+    let names: Vec<&str> = group.iter().map(|s| &*s.name).filter(|n| !n.is_empty()).collect();
+    Student {
+        name: names.join(", "),
+        group,
         ..Student::default()
     }
 }
@@ -229,7 +236,7 @@ mod tests {
             :email: anna@example.org\n  :created_at: 2026-11-20 22:41:00.109082000 Z\n  :score: 3.0\n  :results:\n    tests:\n    \
             - name: one\n      output: 'a\n\n        submission_1:\n\n'\n      status: passed\n  :history:\n  - :id: 1\n    \
             :created_at: 2026-11-01 10:00:00.000000000 Z\n...\nsubmission_423401598:\n  :submitters:\n  - :name: Ben\n    \
-            :sid: 7\n  - :name: Cem\n    :sid:\n  :created_at: 2026-11-20 18:00:00 -07:00\n";
+            :sid: 7\n  - :name: Cem\n    :sid: 8\n  :created_at: 2026-11-20 18:00:00 -07:00\n";
         let owners = gradescope(text).unwrap();
         assert_eq!(owners.len(), 2);
         let anna = &owners["submission_423401597"];
@@ -240,6 +247,8 @@ mod tests {
             (&*pair.student.name, pair.time),
             ("Ben, Cem", instant("2026-11-21T01:00:00Z").ok())
         );
+        let ids: Vec<&str> = pair.student.each().iter().map(|s| &*s.id).collect();
+        assert_eq!(ids, ["7", "8"]);
         assert!(gradescope("a: [").is_err());
     }
 

@@ -3,15 +3,15 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use grader::grades::{ExerciseGrade, Grade, Status};
+use grader::grades::{ExerciseGrade, Grade, Status, Student};
 
 /// A grade, and the name of the folder that it was read from.
 pub struct Entry {
     pub folder: String,
     pub grade: Grade,
-    /// Whether the exports for platforms contain it: not if there is a roster without it, because a platform rejects or
-    /// misassigns rows of unknown students.
-    pub listed: bool,
+    /// The students for whom the exports for platforms have a row. A roster removes those that it does not contain, because
+    /// a platform rejects or misassigns rows of unknown students.
+    pub listed: Vec<Student>,
 }
 
 /// All submissions of a folder, ordered by the student's name.
@@ -63,7 +63,7 @@ impl Class {
     fn read(&mut self, path: &Path, folder: String) {
         match Grade::load(&path.join("grade.json")) {
             Ok(grade) => {
-                let listed = true;
+                let listed = grade.origin.student.each().to_vec();
                 self.entries.push(Entry {
                     folder,
                     grade,

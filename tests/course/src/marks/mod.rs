@@ -222,7 +222,8 @@ fn folder(class: &Class, out: &Path, format: Format, column: Option<&str>) -> Re
 /// Computes lateness from the options, with the times of the roster if it has them.
 fn recount(class: &mut Class, roster: &Roster, options: &Options) -> Result<()> {
     for entry in &mut class.entries {
-        entry.listed = roster.sign(&mut entry.grade) || roster.is_empty();
+        roster.sign(&mut entry.grade);
+        entry.listed = roster.listed(&entry.grade);
     }
     let (Some(due), Some(mut policy)) = (&options.due, options.late) else {
         return Ok(());

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use grader::grades::{Grade, Status, Student};
 
-use super::{Class, Entry, clean, kept, mark, state};
+use super::{Class, clean, kept, mark, state};
 use crate::late::rfc3339;
 
 /// Maximum characters of the feedback for Moodle.
@@ -151,27 +151,33 @@ pub fn moodle(class: &Class, column: Option<&str>) -> Result<String> {
     head.extend(columns.names.iter().map(|(name, _)| name.clone()));
     head.push("Feedback".into());
     let mut rows = vec![head];
-    for entry in class.entries.iter().filter(|e| e.listed) {
-        let [name, id, login, email, ..] = student(entry);
+    for (grade, [name, id, login, email, ..]) in students(class) {
         let mut row = vec![name, id, login, email];
-        row.extend(columns.marks(&entry.grade));
-        row.push(feedback(&entry.grade));
+        row.extend(columns.marks(grade));
+        row.push(feedback(grade));
         rows.push(row);
     }
     written(rows)
 }
 
+/// Each student who is listed, with the grade of the submission.
+fn students(class: &Class) -> impl Iterator<Item = (&Grade, [String; 6])> {
+    class.entries.iter().flat_map(|e| {
+        let of = |student| (&e.grade, cells(&e.grade.submission, student));
+        e.listed.iter().map(of)
+    })
+}
+
 /// Name, ID, login, email, Canvas' number and section. If nothing is known about the student, the ID is the
 /// submission's name.
-fn student(entry: &Entry) -> [String; 6] {
-    let known = &entry.grade.origin.student;
-    let id = if *known == Student::default() {
-        &entry.grade.submission
-    } else {
-        &known.id
+fn cells(submission: &str, known: &Student) -> [String; 6] {
+    let id = match *known == Student::default() {
+        true => submission,
+        false => &known.id,
     };
+    let names = [&*known.name, &*known.login, submission];
     [
-        entry.grade.name(),
+        names.into_iter().find(|n| !n.is_empty()).unwrap_or_default(),
         id,
         &known.login,
         &known.email,
@@ -223,12 +229,11 @@ pub fn canvas(class: &Class, column: Option<&str>) -> Result<String> {
     let mut possible: Vec<String> = ["    Points Possible", "", "", "", ""].map(String::from).into();
     possible.extend(columns.names.iter().map(|(_, of)| of.to_string()));
     let mut rows = vec![head, possible];
-    for entry in class.entries.iter().filter(|e| e.listed) {
-        let [name, id, login, _, canvas, section] = student(entry);
+    for (grade, [name, id, login, _, canvas, section]) in students(class) {
         // Canvas treats every row whose first cell contains these words as the row of possible points.
         let name = name.replace("Points Possible", "Points possible");
         let mut row = vec![name, canvas, id, login, section];
-        row.extend(columns.marks(&entry.grade));
+        row.extend(columns.marks(grade));
         rows.push(row);
     }
     written(rows)
