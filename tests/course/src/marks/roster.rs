@@ -31,7 +31,18 @@ const COLUMNS: [(&str, &[&str]); 9] = [
     ("first", &["first name", "firstname", "given name"]),
     ("last", &["last name", "lastname", "surname"]),
     ("email", &["email", "email address", "e-mail"]),
-    ("id", &["id", "id number", "sis user id", "sid", "identifier"]),
+    (
+        "id",
+        &[
+            "id",
+            "id number",
+            "student id",
+            "student number",
+            "sis user id",
+            "sid",
+            "identifier",
+        ],
+    ),
     (
         "login",
         &[
@@ -40,6 +51,7 @@ const COLUMNS: [(&str, &[&str]); 9] = [
             "sis login id",
             "github_username",
             "github username",
+            "github",
         ],
     ),
     ("section", &["section"]),
