@@ -16,6 +16,7 @@ mod parallel;
 mod precision;
 mod report_page;
 mod schedules;
+mod target;
 mod tiny_models;
 mod weights;
 
