@@ -1,6 +1,6 @@
 //! How a network's outputs describe a distribution: its loss in training, and the forecast in evaluation.
 
-use std::f64::consts::FRAC_1_SQRT_2;
+use std::{f64::consts::FRAC_1_SQRT_2, fmt};
 
 use anyhow::{Result, ensure};
 use candle_core::{D, DType, Device, Tensor};
@@ -21,6 +21,16 @@ pub enum HeadKind {
     /// Probabilities of bins.
     #[default]
     Bins,
+}
+
+impl fmt::Display for HeadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gaussian => "a Gaussian",
+            Self::Mixture => "a mixture of Gaussians",
+            Self::Bins => "bins",
+        })
+    }
 }
 
 /// A head: what the outputs of a network for one cloud mean. Means and standard deviations of the first two are in units

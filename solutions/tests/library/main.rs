@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod accumulate;
+mod categories;
 mod goldens;
 mod layerwise;
 #[path = "../made_run/mod.rs"]

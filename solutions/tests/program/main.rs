@@ -12,6 +12,7 @@ mod predict;
 mod profiling;
 mod resume;
 mod sharpness;
+mod target;
 #[cfg(unix)]
 mod templates;
 
