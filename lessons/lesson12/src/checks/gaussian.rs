@@ -90,7 +90,7 @@ pub fn measures_the_distance_in_units_of_the_deviation(answer: &Lesson12) -> Ver
 pub fn includes_the_constant_and_the_deviation(answer: &Lesson12) -> Verdict {
     let mut draw = draw();
     // At the mean, the other two terms are all there is.
-    for log_std in [0.0, -0.5, 1.25] {
+    for log_std in [0.0, -0.5, 1.25, -2.0] {
         let mean = draw.list(1, -2.0, 2.0)[0].into();
         Rows::new(&[mean], &[log_std], &[mean]).check(answer)?;
     }

@@ -105,7 +105,7 @@ fn log_sum(list: &[f64]) -> f64 {
 pub fn is_the_density_of_one_gaussian_for_k_1(answer: &Lesson12) -> Verdict {
     let mut draw = draw();
     let mean: f64 = draw.list(1, -2.0, 2.0)[0].into();
-    for (log_std, distance) in [(-1.0, 3.0), (0.75, -2.0), (0.25, 0.0)] {
+    for (log_std, distance) in [(-1.0, 3.0), (0.75, -2.0), (0.25, 0.0), (-2.0, 0.0)] {
         Mixtures::new(1, [&[0.0], &[mean], &[log_std]], &[mean + distance]).check(answer)?;
     }
     let logit = draw.list(1, 0.5, 2.0)[0].into();
@@ -133,7 +133,14 @@ pub fn weights_components_by_the_softmax(answer: &Lesson12) -> Verdict {
         shifted.parts[0].numbers.iter_mut().for_each(|v| *v += 2.5);
         shifted.check(answer)?;
     }
-    Ok(())
+    // A tiny weight, e^-40, of the only component that is near.
+    let mean: f64 = draw.list(1, -1.0, 1.0)[0].into();
+    Mixtures::new(
+        2,
+        [&[25.0, -15.0], &[mean, mean + 14.0], &[0.0, 0.0]],
+        &[mean + 14.0],
+    )
+    .check(answer)
 }
 
 pub fn averages_over_the_rows(answer: &Lesson12) -> Verdict {

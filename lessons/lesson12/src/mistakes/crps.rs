@@ -100,6 +100,58 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         }
         score
     }),
+    wrong!("12.7", integrates_the_squared_difference, "The share of a bin below the target is not clamped to 1, so that it is greater in the bins below.",
+    crps: |e, p, y| {
+        let (mut score, mut below) = ((y - e[e.len() - 1]).max(0.0) + (e[0] - y).max(0.0), 0.0);
+        for (e, p) in e.windows(2).zip(p) {
+            let width = e[1] - e[0];
+            let share = ((y - e[0]) / width).max(0.0);
+            let (middle, above) = (below + share * p, below + p);
+            score += (SCORE.piece)(share * width, below, middle);
+            score += (SCORE.piece)((1.0 - share) * width, middle - 1.0, above - 1.0);
+            below = above;
+        }
+        score
+    }),
+    wrong!("12.7", integrates_the_squared_difference, "The share of a bin below the target is not clamped to 0, so that it is negative in the bins above.",
+    crps: |e, p, y| {
+        let (mut score, mut below) = ((y - e[e.len() - 1]).max(0.0) + (e[0] - y).max(0.0), 0.0);
+        for (e, p) in e.windows(2).zip(p) {
+            let width = e[1] - e[0];
+            let share = ((y - e[0]) / width).min(1.0);
+            let (middle, above) = (below + share * p, below + p);
+            score += (SCORE.piece)(share * width, below, middle);
+            score += (SCORE.piece)((1.0 - share) * width, middle - 1.0, above - 1.0);
+            below = above;
+        }
+        score
+    }),
+    wrong!("12.7", integrates_the_squared_difference, "1 is subtracted at the upper end of the part above the target only; F − H is reduced by 1 at both ends.",
+    crps: |e, p, y| {
+        let (mut score, mut below) = ((y - e[e.len() - 1]).max(0.0) + (e[0] - y).max(0.0), 0.0);
+        for (e, p) in e.windows(2).zip(p) {
+            let width = e[1] - e[0];
+            let share = ((y - e[0]) / width).clamp(0.0, 1.0);
+            let (middle, above) = (below + share * p, below + p);
+            score += (SCORE.piece)(share * width, below, middle);
+            score += (SCORE.piece)((1.0 - share) * width, middle, above - 1.0);
+            below = above;
+        }
+        score
+    }),
+    wrong!("12.7", integrates_the_squared_difference, "1 is subtracted at the lower end of the part above the target only; F − H is reduced by 1 at both ends.",
+    crps: |e, p, y| {
+        let (mut score, mut below) = ((y - e[e.len() - 1]).max(0.0) + (e[0] - y).max(0.0), 0.0);
+        for (e, p) in e.windows(2).zip(p) {
+            let width = e[1] - e[0];
+            let share = ((y - e[0]) / width).clamp(0.0, 1.0);
+            let (middle, above) = (below + share * p, below + p);
+            score += (SCORE.piece)(share * width, below, middle);
+            score += (SCORE.piece)((1.0 - share) * width, middle - 1.0, above);
+            below = above;
+        }
+        score
+    }),
     wrong!("12.7", weights_bins_by_their_width, "The widths of the bins are left out: this is the ranked probability score of classes.",
     crps: |e, p, y| {
         let unit: Vec<f64> = (0..e.len()).map(|i| i as f64).collect();

@@ -138,6 +138,17 @@ pub const GRADIENT: &[Mistake<Lesson12>] = &[
         rows.dedup();
         rows
     })),
+    wrong!("12.1", lists_each_id_once_in_order, "`dedup` only merges neighbours, and `partition_point` needs a sorted list: sort first.",
+    embedding_gradient: |ids, grad| {
+        let right = (REFERENCE.embedding_gradient)(ids, grad)?;
+        let mut rows = ids.to_vec();
+        rows.dedup();
+        if rows.is_empty() { return Ok(right); }
+        let places: Vec<u32> = ids.iter().map(|id| rows.partition_point(|row| row < id) as u32).collect();
+        let zeros = Tensor::zeros((rows.len(), grad.dim(1)?), grad.dtype(), grad.device())?;
+        let values = zeros.index_add(&Tensor::new(places, grad.device())?, &grad.contiguous()?, 0)?;
+        Ok(SparseGradient { rows, values })
+    }),
     wrong!("12.1", lists_each_id_once_in_order, "The rows descend; they must ascend.",
     embedding_gradient: |ids, grad| gathered(ids, grad, Gather { rows: |ids| once(ids).into_iter().rev().collect(), ..GATHER })),
     wrong!("12.1", lists_each_id_once_in_order, "`rows` has all rows up to the greatest id; only those of `ids` have a gradient.",
@@ -172,6 +183,10 @@ pub const GRADIENT: &[Mistake<Lesson12>] = &[
     }),
     wrong!("12.1", sums_the_rows_of_each_id, "A sum is multiplied by how often its id occurs.",
         embedding_gradient: |ids, grad| gathered(ids, grad, Gather { finish: |sum, n| sum * n as f64, ..GATHER })),
+    wrong!("12.1", sums_the_rows_of_each_id, "The gradients of a repeated id are multiplied; add them.",
+        embedding_gradient: |ids, grad| gathered(ids, grad, Gather { add: |sum, g| if sum == 0.0 { g } else { sum * g }, ..GATHER })),
+    wrong!("12.1", sums_the_rows_of_each_id, "The greatest gradient of a repeated id is kept; add them.",
+        embedding_gradient: |ids, grad| gathered(ids, grad, Gather { add: |sum, g| if sum == 0.0 { g } else { sum.max(g) }, ..GATHER })),
     wrong!("12.1", sums_the_rows_of_each_id, "The sums are negative: a gradient is not yet a step.",
         embedding_gradient: |ids, grad| changed(ids, grad, |right| Ok(SparseGradient { values: right.values.neg()?, ..right }))),
     wrong!("12.1", sums_the_rows_of_each_id, "The sums are one list; `values` is [rows.len(), width].",
@@ -224,6 +239,11 @@ pub const GRADIENT: &[Mistake<Lesson12>] = &[
     embedding_gradient: |ids, grad| {
         let count = grad.dim(0)?;
         if count > ids.len() { return (REFERENCE.embedding_gradient)(ids, &grad.narrow(0, 0, ids.len())?); }
+        (REFERENCE.embedding_gradient)(ids, grad)
+    }),
+    wrong!("12.1", rejects_a_gradient_with_other_rows, "Without ids, the number of rows is not tested: `grad` must have none.",
+    embedding_gradient: |ids, grad| {
+        if ids.is_empty() { return (REFERENCE.embedding_gradient)(ids, &grad.narrow(0, 0, 0)?); }
         (REFERENCE.embedding_gradient)(ids, grad)
     }),
     wrong!("12.1", rejects_a_gradient_with_other_rows, "A wrong number of rows panics; return an error.",

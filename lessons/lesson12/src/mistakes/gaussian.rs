@@ -8,8 +8,18 @@ fn scaled(d: &Tensor, factor: Result<Tensor>) -> Result<Tensor> {
 }
 
 /// A clamped ln σ.
-fn clamped(m: &Tensor, s: &Tensor, y: &Tensor, most: f64) -> Result<Tensor> {
-    (REFERENCE.gaussian_nll)(m, &s.clamp(-most, most)?, y)
+fn clamped(m: &Tensor, s: &Tensor, y: &Tensor, [least, most]: [f64; 2]) -> Result<Tensor> {
+    (REFERENCE.gaussian_nll)(m, &s.clamp(least, most)?, y)
+}
+
+/// ½·((y − μ)/(σ + ε))².
+fn with_epsilon(d: &Tensor, s: &Tensor, epsilon: f64) -> Result<Tensor> {
+    (d * (s.exp()? + epsilon)?.recip()?)?.sqr()? * 0.5
+}
+
+/// ½·(y − μ)²/(σ² + ε).
+fn with_epsilon_squared(d: &Tensor, s: &Tensor, epsilon: f64) -> Result<Tensor> {
+    scaled(d, ((s * 2.0)?.exp()? + epsilon)?.recip())
 }
 
 pub const MISTAKES: &[Mistake<Lesson12>] = &[
@@ -47,6 +57,8 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { constant: 0.5 * std::f64::consts::PI.ln(), ..TERMS })),
     wrong!("12.2", includes_the_constant_and_the_deviation, "The constant has the wrong sign.",
         gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { constant: -TERMS.constant, ..TERMS })),
+    wrong!("12.2", includes_the_constant_and_the_deviation, "The absolute value of the loss is returned; it is negative where the density is above 1.",
+        gaussian_nll: |m, s, y| (REFERENCE.gaussian_nll)(m, s, y)?.abs()),
     wrong!("12.2", includes_the_constant_and_the_deviation, "ln σ is missing: without it, the largest σ is always the best.",
         gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_std: |s| s.zeros_like(), ..TERMS })),
     wrong!("12.2", includes_the_constant_and_the_deviation, "ln σ is halved; it is ½·ln σ² = ln σ.",
@@ -85,15 +97,45 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
     wrong!("12.2", stays_finite_for_extreme_deviations, "σ² or 1/σ² is computed first, which overflows or becomes 0 in f32. Compute (y − μ)·exp(−ln σ) and square it.",
         gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| scaled(d, (s * -2.0)?.exp()), ..TERMS })),
     wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped; it may be between −60 and 60.",
-        gaussian_nll: |m, s, y| clamped(m, s, y, 20.0)),
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-20.0, 20.0])),
     wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped; it may be between −60 and 60.",
-        gaussian_nll: |m, s, y| clamped(m, s, y, 10.0)),
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-10.0, 10.0])),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped; it may be between −60 and 60.",
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-5.0, 5.0])),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped; it may be between −60 and 60.",
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-7.0, 7.0])),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped; it may be between −60 and 60.",
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-3.0, 3.0])),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped; it may be between −60 and 60.",
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-30.0, 30.0])),
     wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped from below; it may be −60.",
-        gaussian_nll: |m, s, y| (REFERENCE.gaussian_nll)(m, &s.clamp(-20.0, 1e3)?, y)),
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-20.0, 1e3])),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped from below; it may be −60.",
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-10.0, 1e3])),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped from below; it may be −60.",
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-7.0, 1e3])),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped from below; it may be −60.",
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-5.0, 1e3])),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped from below; it may be −60.",
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-3.0, 1e3])),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "ln σ is clamped from below; it may be −60.",
+        gaussian_nll: |m, s, y| clamped(m, s, y, [-30.0, 1e3])),
     wrong!("12.2", stays_finite_for_extreme_deviations, "A small number is added to σ, which changes the loss when σ is small.",
-        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| (d / (s.exp()? + 1e-6)?)?.sqr()? * 0.5, ..TERMS })),
+        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| with_epsilon(d, s, 1e-6), ..TERMS })),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "A small number is added to σ, which changes the loss when σ is small.",
+        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| with_epsilon(d, s, 1e-7), ..TERMS })),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "A small number is added to σ, which changes the loss when σ is small.",
+        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| with_epsilon(d, s, 1e-8), ..TERMS })),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "A small number is added to σ, which changes the loss when σ is small.",
+        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| with_epsilon(d, s, 1e-10), ..TERMS })),
     wrong!("12.2", stays_finite_for_extreme_deviations, "A small number is added to σ², which changes the loss when σ is small.",
-        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| (d.sqr()? / ((s * 2.0)?.exp()? + 1e-6)?)? * 0.5, ..TERMS })),
+        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| with_epsilon_squared(d, s, 1e-6), ..TERMS })),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "A small number is added to σ², which changes the loss when σ is small.",
+        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| with_epsilon_squared(d, s, 1e-8), ..TERMS })),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "A small number is added to σ², which changes the loss when σ is small.",
+        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| with_epsilon_squared(d, s, 1e-10), ..TERMS })),
+    wrong!("12.2", stays_finite_for_extreme_deviations, "A small number is added to σ², which changes the loss when σ is small.",
+        gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| with_epsilon_squared(d, s, 1e-12), ..TERMS })),
     wrong!("12.2", keeps_gradients_finite_for_extreme_deviations, "y − μ is divided by σ: candle's gradient of a division squares the divisor, which overflows or becomes 0 in f32. Multiply by exp(−ln σ).",
         gaussian_nll: |m, s, y| gaussian(m, s, y, Terms { of_distance: |d, s| (d / s.exp()?)?.sqr()? * 0.5, ..TERMS })),
     wrong!("12.2", keeps_the_dtype_of_its_inputs, "The loss is f32; it has the dtype of the inputs.",

@@ -26,6 +26,18 @@ fn softmax(logits: &Tensor) -> Result<Tensor> {
 pub const MISTAKES: &[Mistake<Lesson12>] = &[
     wrong!("12.3", is_the_density_of_one_gaussian_for_k_1, "The constant ½·ln 2π is missing.",
         mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { density: |d, s| density(d, s, [0.5, 1.0, 0.0]), ..MIXING })),
+    wrong!("12.3", is_the_density_of_one_gaussian_for_k_1, "The constant is ½·ln 2π, not ln 2π.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { density: |d, s| density(d, s, [0.5, 1.0, 2.0 * CONSTANT]), ..MIXING })),
+    wrong!("12.3", is_the_density_of_one_gaussian_for_k_1, "The constant is ½·ln 2π, not ½·ln π.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { density: |d, s| density(d, s, [0.5, 1.0, 0.5 * std::f64::consts::PI.ln()]), ..MIXING })),
+    wrong!("12.3", is_the_density_of_one_gaussian_for_k_1, "The constant has the wrong sign: ln N has −½·ln 2π.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { density: |d, s| density(d, s, [0.5, 1.0, -CONSTANT]), ..MIXING })),
+    wrong!("12.3", is_the_density_of_one_gaussian_for_k_1, "The absolute distance is used; a Gaussian has its square.",
+    mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing {
+        density: |d, s| ((z(d, s)?.abs()? * -0.5)? - s)? - CONSTANT, ..MIXING
+    })),
+    wrong!("12.3", is_the_density_of_one_gaussian_for_k_1, "The absolute value of the loss is returned; it is negative where the density is above 1.",
+        mixture_nll: |w, m, s, y| (REFERENCE.mixture_nll)(w, m, s, y)?.abs()),
     wrong!("12.3", is_the_density_of_one_gaussian_for_k_1, "−ln σ is missing in the density: without it, the largest σ is always the best.",
         mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { density: |d, s| density(d, s, [0.5, 0.0, CONSTANT]), ..MIXING })),
     wrong!("12.3", is_the_density_of_one_gaussian_for_k_1, "The factor ½ of the squared distance is missing.",
@@ -79,6 +91,19 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         mixture_nll: |w, m, s, y| (REFERENCE.mixture_nll)(&softmax(w)?, m, s, y)),
     wrong!("12.3", weights_components_by_the_softmax, "The weights are sigmoids, which do not add up to 1; use the softmax.",
         mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { weights: |w| (w.neg()?.exp()? + 1.0)?.log()?.neg(), ..MIXING })),
+    wrong!("12.3", weights_components_by_the_softmax, "A small number is added to the weights: a component with a tiny weight then counts too much. Use ln w = logit − log-sum-exp.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { weights: |w| (softmax(w)? + 1e-8)?.log(), ..MIXING })),
+    wrong!("12.3", weights_components_by_the_softmax, "A small number is added to the weights: a component with a tiny weight then counts too much. Use ln w = logit − log-sum-exp.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { weights: |w| (softmax(w)? + 1e-12)?.log(), ..MIXING })),
+    wrong!("12.3", weights_components_by_the_softmax, "A small number is added to the weights: a component with a tiny weight then counts too much. Use ln w = logit − log-sum-exp.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { weights: |w| (softmax(w)? + 1e-6)?.log(), ..MIXING })),
+    wrong!("12.3", weights_components_by_the_softmax, "Small weights are clamped: a component with a tiny weight then counts too much. Use ln w = logit − log-sum-exp.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { weights: |w| softmax(w)?.clamp(1e-6, 1.0)?.log(), ..MIXING })),
+    wrong!("12.3", weights_components_by_the_softmax, "Only the component with the greatest weight counts; add the densities of all.",
+    mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { sum: |w, n| {
+        let most = w.argmax_keepdim(D::Minus1)?;
+        (w + n)?.gather(&most, D::Minus1)?.squeeze(D::Minus1)
+    }, ..MIXING })),
     wrong!("12.3", averages_over_the_rows, "The losses are added; return their mean.",
         mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { mean: |x| x.sum_all()?.neg(), ..MIXING })),
     wrong!("12.3", averages_over_the_rows, "The loss of each row is returned; return their mean, a scalar.",
@@ -118,6 +143,14 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { sum: |w, n| naive(&(w + n)?), ..MIXING })),
     wrong!("12.3", stays_finite_far_from_every_component, "A small number is added to the density, so that it has a logarithm: far from all components the loss is constant. Use the log-sum-exp.",
         mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { sum: |w, n| ((w + n)?.exp()?.sum(D::Minus1)? + 1e-12)?.log(), ..MIXING })),
+    wrong!("12.3", stays_finite_far_from_every_component, "A small number is added to the density, so that it has a logarithm: far from all components the loss is constant. Use the log-sum-exp.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { sum: |w, n| ((w + n)?.exp()?.sum(D::Minus1)? + 1e-10)?.log(), ..MIXING })),
+    wrong!("12.3", stays_finite_far_from_every_component, "A small number is added to the density, so that it has a logarithm: far from all components the loss is constant. Use the log-sum-exp.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { sum: |w, n| ((w + n)?.exp()?.sum(D::Minus1)? + 1e-8)?.log(), ..MIXING })),
+    wrong!("12.3", stays_finite_far_from_every_component, "A small number is added to the density, so that it has a logarithm: far from all components the loss is constant. Use the log-sum-exp.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { sum: |w, n| ((w + n)?.exp()?.sum(D::Minus1)? + 1e-6)?.log(), ..MIXING })),
+    wrong!("12.3", stays_finite_far_from_every_component, "A small number is added to the density, so that it has a logarithm: far from all components the loss is constant. Use the log-sum-exp.",
+        mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { sum: |w, n| ((w + n)?.exp()?.sum(D::Minus1)? + 1e-30)?.log(), ..MIXING })),
     wrong!("12.3", stays_finite_far_from_every_component, "The logarithms of the densities are clamped from below: far from all components the loss is constant.",
         mixture_nll: |w, m, s, y| mixed((w, m, s, y), Mixing { sum: |w, n| log_sum_exp(&(w + n.clamp(-80.0, 80.0)?)?), ..MIXING })),
     wrong!("12.3", stays_finite_far_from_every_component, "The maximum over all rows is subtracted; a row that is far below it becomes 0. Each row needs its own.",
@@ -151,6 +184,11 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         let z = d.broadcast_mul(&s.neg()?.exp()?)?;
         let n = ((z.sqr()? * -0.5)?.broadcast_sub(s)? - CONSTANT)?;
         log_sum_exp(&log_weights(w)?.broadcast_add(&n)?)?.mean_all()?.neg()
+    }),
+    wrong!("12.3", rejects_shapes_that_do_not_fit, "`broadcast_sub` repeats a single row of means: compare the shapes first.",
+    mixture_nll: |w, m, s, y| {
+        if m.dim(0)? != 1 { return (REFERENCE.mixture_nll)(w, m, s, y); }
+        (REFERENCE.mixture_nll)(w, &m.broadcast_as(w.shape())?, s, y)
     }),
     wrong!("12.3", rejects_shapes_that_do_not_fit, "A single target is used for all rows: compare the shapes first.",
     mixture_nll: |w, m, s, y| {

@@ -46,6 +46,23 @@ pub const EDGES: &[Mistake<Lesson12>] = &[
     }),
     wrong!("12.4", fills_bins_equally, "Edge i is one value too high: of the sorted values, counted from 0, it is number ⌈i·n/bins⌉ − 1.",
         quantile_bins: |v, b| edges_at(v, b, |i, n| (i * n).div_ceil(b))),
+    wrong!("12.4", starts_at_the_least_and_ends_at_the_greatest_value, "Value number ⌈i·n/bins⌉ is counted from 1: its index is one less, and n is beyond the list.",
+    quantile_bins: |v, b| {
+        let list = sorted(v);
+        let n = list.len();
+        let mut edges = vec![list[0]];
+        edges.extend((1..=b).map(|i| list[(i * n).div_ceil(b)]));
+        edges.dedup();
+        edges
+    }),
+    wrong!("12.4", starts_at_the_least_and_ends_at_the_greatest_value, "Edge 0 is not value number 0: 0 − 1 panics. It is the least value.",
+    quantile_bins: |v, b| {
+        let list = sorted(v);
+        let n = list.len();
+        let mut edges: Vec<f64> = (0..=b).map(|i| list[(i * n).div_ceil(b).checked_sub(1).expect("attempt to subtract with overflow")]).collect();
+        edges.dedup();
+        edges
+    }),
     wrong!("12.4", fills_bins_equally, "i·n/bins is rounded down; fewer than i/bins of the values may then be at or below the edge.",
         quantile_bins: |v, b| edges_at(v, b, |i, n| (i * n / b).saturating_sub(1))),
     wrong!("12.4", fills_bins_equally, "i·n/bins is rounded to the nearest; fewer than i/bins of the values may then be at or below the edge. Round up.",
