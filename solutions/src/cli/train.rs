@@ -102,7 +102,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let report = summary::finish(&mut trainer, &command)?;
     report::write(&folder, &report)?;
     if args.json {
-        say!("{}", serde_json::to_string_pretty(&report.evaluation)?);
+        let scores = match &report.number {
+            Some(number) => serde_json::to_string_pretty(&number.scores)?,
+            None => serde_json::to_string_pretty(&report.evaluation)?,
+        };
+        say!("{scores}");
     } else {
         say!("{}", summary::text(&report, &path).trim_end());
     }

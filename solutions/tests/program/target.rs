@@ -5,9 +5,16 @@ use crate::*;
 /// A run of 2 epochs with these options on 24 clouds, and the set.
 fn trained(dir: &Path, words: &str) -> (PathBuf, PathBuf) {
     let (data, run) = (tiny_forest(dir, 24), dir.join("run"));
-    let mut command = train(&data, &run, &format!("--epochs 2 --evaluate-every 1 {words}"));
-    let log = succeeds(&mut command);
-    assert_contains(&text(&log.stderr), &["validation CRPS"]);
+    let mut command = train(
+        &data,
+        &run,
+        &format!("--epochs 2 --evaluate-every 1 --json {words}"),
+    );
+    let output = succeeds(&mut command);
+    assert_contains(&text(&output.stderr), &["validation CRPS"]);
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let written = fs::read_to_string(run.join("evaluation.json")).unwrap();
+    assert_eq!(printed, serde_json::from_str::<Value>(&written).unwrap());
     (data, run)
 }
 
