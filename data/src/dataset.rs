@@ -23,6 +23,43 @@ pub enum Scan {
     Unknown,
 }
 
+/// What a forest inventory knows of a tree: measured values, and the conditions that it grows in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inventory {
+    /// Height of the top above the ground, m.
+    pub height: f32,
+    /// Stem diameter at 1.3 m, m.
+    pub diameter: f32,
+    /// Volume of the stem's wood, m³.
+    pub volume: f32,
+    /// Quality of the site.
+    pub site: Site,
+    /// Season of the scan.
+    pub season: Season,
+}
+
+/// How well trees grow on a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Site {
+    /// Trees stay lower than others of the same diameter.
+    Poor,
+    /// In between.
+    Medium,
+    /// Trees grow taller than others of the same diameter.
+    Good,
+}
+
+/// The season of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Season {
+    /// With leaves.
+    Summer,
+    /// Broad-leaved trees are bare.
+    Winter,
+}
+
 /// One scan of one tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeRecord {
@@ -36,6 +73,9 @@ pub struct TreeRecord {
     pub scan: Scan,
     /// Where the cloud comes from, for messages.
     pub source: String,
+    /// Its measured values, if they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<Inventory>,
 }
 
 /// A source of clouds: shards on disk, files of a folder, memory.

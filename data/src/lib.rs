@@ -13,6 +13,7 @@ pub mod formats;
 pub mod growth;
 pub mod import;
 mod open;
+mod partial;
 mod random;
 pub mod sample;
 pub mod scanner;
@@ -22,6 +23,6 @@ pub mod split;
 
 pub use cache::cache_folder;
 pub use cloud::{Bounds, Cloud, Return};
-pub use dataset::{CloudSource, Dataset, Scan, TreeRecord};
+pub use dataset::{CloudSource, Dataset, Inventory, Scan, Season, Site, TreeRecord};
 pub use open::{MOST_POINTS, Opening, open};
 pub use random::{Philox, Purpose};

@@ -28,6 +28,8 @@ pub enum Purpose {
     Dropout = 8,
     /// Random directions in the space of weights. Stream: the tensor.
     Direction = 9,
+    /// The part of a cloud that is visible. Stream: the record.
+    View = 10,
 }
 
 /// The stream that keys are derived from; nothing else draws from it.
@@ -35,7 +37,7 @@ const KEYS: u64 = u64::MAX;
 
 impl Purpose {
     /// All purposes.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Split,
         Self::EpochOrder,
         Self::BatchOrder,
@@ -45,6 +47,7 @@ impl Purpose {
         Self::Init,
         Self::Dropout,
         Self::Direction,
+        Self::View,
     ];
 
     /// The Philox key of this purpose in a run with `seed`.

@@ -14,4 +14,5 @@ pub mod precision;
 pub mod profile;
 pub mod report;
 pub mod schedule;
+pub mod target;
 pub mod train;

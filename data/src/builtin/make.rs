@@ -8,7 +8,7 @@ use std::sync::{
 };
 
 use crate::{
-    Cloud, Dataset, Philox, Scan, TreeRecord, growth,
+    Cloud, Dataset, Inventory, Philox, Scan, Season, Site, TreeRecord, growth,
     scanner::{Neighbours, Scene},
     shard,
     species::SPECIES,
@@ -19,6 +19,10 @@ use super::{
     plan::{self, Planned, Stream, stream},
     species_names,
 };
+
+/// Factors on the height below which a site is poor, and from which it is good: thirds of the range of the plots.
+const POOR: f64 = 0.95;
+const GOOD: f64 = 1.05;
 
 /// Least number of points of a full-resolution scan.
 const FULL: usize = 1_000_000;
@@ -60,17 +64,19 @@ pub fn make(config: &Config, progress: &(dyn Fn(usize, usize) + Sync)) -> Result
     stream(config.seed, Stream::Order, 0).shuffle(&mut jobs);
     let done = AtomicUsize::new(0);
     progress(0, jobs.len());
-    let clouds = jobs
+    let made = jobs
         .par_iter()
         .map(|job| {
-            let cloud = sampled(config.seed, job.tree, &planned[job.tree], job.scan, config.points)?;
+            let one = sampled(config.seed, job.tree, &planned[job.tree], job.scan, config.points)?;
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
-            Ok(cloud)
+            Ok(one)
         })
-        .collect::<Result<Vec<Cloud>>>()?;
+        .collect::<Result<Vec<_>>>()?;
+    let (clouds, inventories): (Vec<Cloud>, Vec<Inventory>) = made.into_iter().unzip();
     let records = jobs
         .iter()
-        .map(|job| {
+        .zip(inventories)
+        .map(|(job, inventory)| {
             let p = &planned[job.tree];
             TreeRecord {
                 tree: p.name.clone(),
@@ -78,19 +84,35 @@ pub fn make(config: &Config, progress: &(dyn Fn(usize, usize) + Sync)) -> Result
                 plot: p.plot.clone(),
                 scan: p.scans[job.scan],
                 source: format!("built-in tree {} (seed {})", p.name, config.seed),
+                inventory: Some(inventory),
             }
         })
         .collect();
     Ok(Made { records, clouds })
 }
 
-/// Tree `index` grown, with its neighbours.
-fn scene(seed: u64, index: usize, planned: &Planned) -> Scene {
+/// Tree `index` grown, with its neighbours; and its true measures.
+fn scene(seed: u64, index: usize, planned: &Planned) -> (Scene, Inventory) {
     let species = &SPECIES[planned.species];
     let mut rng = stream(seed, Stream::Growth, index);
     let tree = growth::grow(species, &planned.standing, &mut rng);
     let neighbours = Neighbours::draw(&tree.size, planned.standing.crowding, &mut rng);
-    Scene::new(&tree, &species.habit, &neighbours)
+    let inventory = Inventory {
+        height: tree.top as f32,
+        diameter: tree.size.diameter as f32,
+        volume: tree.stem_volume as f32,
+        site: match planned.standing.site {
+            site if site < POOR => Site::Poor,
+            site if site < GOOD => Site::Medium,
+            _ => Site::Good,
+        },
+        season: if planned.standing.leaves {
+            Season::Summer
+        } else {
+            Season::Winter
+        },
+    };
+    (Scene::new(&tree, &species.habit, &neighbours), inventory)
 }
 
 /// A scan of the tree, with its own stream of random numbers.
@@ -98,22 +120,25 @@ fn stream_of_scan(seed: u64, index: usize, scan: usize) -> Philox {
     stream(seed, Stream::Scan, index * 4 + scan)
 }
 
-/// `points` points of a scan, drawn at random, in random order.
-fn sampled(seed: u64, index: usize, planned: &Planned, scan: usize, points: usize) -> Result<Cloud> {
-    let scene = scene(seed, index, planned);
+/// `points` points of a scan, drawn at random, in random order; and the tree's true measures.
+fn sampled(
+    seed: u64,
+    index: usize,
+    planned: &Planned,
+    scan: usize,
+    points: usize,
+) -> Result<(Cloud, Inventory)> {
+    let (scene, inventory) = scene(seed, index, planned);
     let cloud = at_least(&scene, planned.scans[scan], points, || {
         stream_of_scan(seed, index, scan)
     })?;
-    Ok(draw(
-        &cloud,
-        points,
-        &mut stream(seed, Stream::Order, index * 4 + scan + 1),
-    ))
+    let mut order = stream(seed, Stream::Order, index * 4 + scan + 1);
+    Ok((draw(&cloud, points, &mut order), inventory))
 }
 
 /// Every point of a scan with more than a million of them.
 pub fn full(seed: u64, index: usize, planned: &Planned, scan: usize) -> Result<Cloud> {
-    at_least(&scene(seed, index, planned), planned.scans[scan], FULL, || {
+    at_least(&scene(seed, index, planned).0, planned.scans[scan], FULL, || {
         stream_of_scan(seed, index, scan)
     })
 }
@@ -152,7 +177,7 @@ pub fn draw(cloud: &Cloud, points: usize, rng: &mut Philox) -> Cloud {
 pub fn one(seed: u64, index: usize, points: Option<usize>) -> Result<Cloud> {
     let planned = plan::tree(seed, index);
     match points {
-        Some(points) => sampled(seed, index, &planned, 0, points),
+        Some(points) => Ok(sampled(seed, index, &planned, 0, points)?.0),
         None => full(seed, index, &planned, 0),
     }
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Cloud, Dataset, shard, species::SPECIES};
 
 /// Version of the generator. Any change of its output increments it, so that old caches are not used.
-pub const GENERATOR: u32 = 3;
+pub const GENERATOR: u32 = 4;
 
 /// Which set to generate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

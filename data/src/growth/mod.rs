@@ -25,6 +25,14 @@ pub struct Segment {
     pub radius: [f64; 2],
 }
 
+impl Segment {
+    /// Its volume, that of a truncated cone, m³.
+    pub fn volume(&self) -> f64 {
+        let ([a, b], length) = (self.radius, (self.to - self.from).length());
+        std::f64::consts::PI / 3.0 * length * (a * a + a * b + b * b)
+    }
+}
+
 /// A grown tree, its foot at the origin.
 #[derive(Debug)]
 pub struct Tree {
@@ -34,6 +42,10 @@ pub struct Tree {
     pub leaves: Vec<Leaf>,
     /// Its intended size.
     pub size: Size,
+    /// Height of the highest shoot, m.
+    pub top: f64,
+    /// Volume of the wood of the stem, with its leaders, m³.
+    pub stem_volume: f64,
 }
 
 /// Grows a tree of `species` in the conditions `standing`; the same `rng` gives the same tree.
@@ -48,7 +60,7 @@ pub fn grow(species: &Species, standing: &Standing, rng: &mut Philox) -> Tree {
     } else {
         Vec::new()
     };
-    let wood = nodes.iter().skip(1).map(|n| {
+    let segment = |n: &skeleton::Node| {
         let parent = &nodes[n.parent as usize];
         // A branch starts with its own radius, not with that of the stem.
         let start = if parent.order == n.order {
@@ -61,10 +73,17 @@ pub fn grow(species: &Species, standing: &Standing, rng: &mut Philox) -> Tree {
             to: n.at,
             radius: [start, n.radius],
         }
-    });
+    };
+    let above = &nodes[1..];
     Tree {
-        wood: wood.collect(),
+        wood: above.iter().map(segment).collect(),
         leaves,
         size,
+        top: above.iter().map(|n| n.at.z).fold(0.0, f64::max),
+        stem_volume: above
+            .iter()
+            .filter(|n| n.order == 0)
+            .map(|n| segment(n).volume())
+            .sum(),
     }
 }

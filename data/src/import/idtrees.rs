@@ -74,6 +74,7 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
                 plot: plots[plot].place.clone(),
                 scan: Scan::Als,
                 source: format!("{}#{id}", walk::below(&home, &plots[plot].path)),
+                inventory: None,
             },
         });
     }

@@ -97,6 +97,7 @@ impl Plan {
                         tree: f.tree,
                         scan: f.scan,
                         source: f.source,
+                        inventory: None,
                     },
                 })
             })

@@ -24,6 +24,8 @@ fn scene(wood: Vec<Segment>, leaves: Vec<Leaf>) -> Scene {
         wood,
         leaves,
         size: SIZE,
+        top: SIZE.height,
+        stem_volume: 0.0,
     };
     Scene::new(&tree, &SPECIES[0].habit, &Neighbours::default())
 }

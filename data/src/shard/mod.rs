@@ -30,13 +30,13 @@
 //! of the whole set is `records[i]` of `dataset.json`, in the order of its `shards`.
 //!
 //! ```
-//! use canopy_data::{Cloud, Scan, TreeRecord, shard};
+//! use canopy_data::{Cloud, TreeRecord, shard};
 //! # fn main() -> anyhow::Result<()> {
 //! # let home = tempfile::tempdir()?;
 //! # let dir = home.path().join("set");
 //! let meta = shard::Meta { name: "two".into(), species: vec!["beech".into(), "oak".into()], ..Default::default() };
 //! let mut writer = shard::Writer::create(&dir, meta)?;
-//! let record = TreeRecord { tree: "t1".into(), species: 1, plot: "p1".into(), scan: Scan::Tls, source: "t1.laz".into() };
+//! let record = TreeRecord { tree: "t1".into(), species: 1, plot: "p1".into(), source: "t1.laz".into(), ..Default::default() };
 //! writer.push(&record, &Cloud::from_points(vec![[0.0, 1.0, 2.5]]))?;
 //! let digest = writer.finish()?;
 //!

@@ -21,6 +21,7 @@ fn record(i: usize) -> TreeRecord {
         plot: format!("p{}", i / 2),
         scan: Scan::Tls,
         source: format!("t{i}.laz"),
+        inventory: None,
     }
 }
 

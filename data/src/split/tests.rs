@@ -17,6 +17,7 @@ fn set(rows: &[(usize, usize, usize)]) -> Dataset {
             plot: format!("plot{plot}"),
             scan: Scan::Tls,
             source: "made".into(),
+            inventory: None,
         })
         .collect();
     let names = (0..species).map(|s| format!("species{s}")).collect();

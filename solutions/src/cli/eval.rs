@@ -16,7 +16,12 @@ use crate::{
     device,
     loader::lengths,
     model::PointNet,
-    train::{Config, EvaluateOptions, RunFolder, bar, checkpoint, data, evaluate, summary},
+    target::Head,
+    train::{
+        Config, EvaluateOptions, RunFolder, bar, checkpoint, data, evaluate,
+        numbers::{self, Number},
+        summary,
+    },
 };
 
 /// Options of `canopy eval`.
@@ -69,7 +74,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         ..saved.progress.config
     };
     let chosen = device::choose(args.device.as_ref().unwrap_or(&config.device))?;
-    let network = config.network(species.len());
+    let head = saved.progress.head;
+    let network = config.network(head.as_ref().map_or(species.len(), Head::outputs));
     let model = PointNet::new(&network, &chosen.device, DType::F32, 0)?;
     let (weights, source) = match &args.weights {
         Some(path) => (checkpoint::weights(path, &species)?, path),
@@ -107,18 +113,34 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let recording = args.profiling.start(&chosen.device)?;
     let bar = bar((records.len() * options.votes) as u64, "evaluating");
-    let predictions = evaluate::predict(&model, &data, &records, &options, &mut |n| {
+    let mut each = |n: usize| {
         bar.set_position(n as u64);
         Ok(())
-    })?;
+    };
+    let (json, text) = match head {
+        None => {
+            let predictions = evaluate::predict(&model, &data, &records, &options, &mut each)?;
+            let scores = predictions.scores(&args.part, &data.species);
+            (
+                serde_json::to_string_pretty(&scores)?,
+                summary::scores_text(&scores),
+            )
+        }
+        Some(head) => {
+            let number = Number::of(config.target, head, &data)?;
+            let categories = config.categories_of(&data)?;
+            let data = (&data, categories.as_deref());
+            let forecasts = numbers::predict(&model, data, &number, &records, &options, &mut each)?;
+            let scores = forecasts.scores(&args.part);
+            (serde_json::to_string_pretty(&scores)?, scores.text())
+        }
+    };
     bar.finish_and_clear();
     let folder = best.parent().unwrap_or(Path::new("."));
     profiling::finish(recording, &folder.join("profile-eval"), "the evaluation")?;
-    let scores = predictions.scores(&args.part, &data.species);
-    if args.json {
-        say!("{}", serde_json::to_string_pretty(&scores)?);
-    } else {
-        say!("{}", summary::scores_text(&scores).trim_end());
+    match args.json {
+        true => say!("{json}"),
+        false => say!("{}", text.trim_end()),
     }
     Ok(ExitCode::SUCCESS)
 }

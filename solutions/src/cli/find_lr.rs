@@ -65,6 +65,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         config = Options::from_file(file)?.over(&config)?;
     }
     config = args.options.over(&config)?;
+    config.expect_species("find-lr")?;
     config.validate()?;
     ensure!(
         config.points > 0,

@@ -70,6 +70,7 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::Category;
 
     fn parsed(words: &[&str]) -> Result<Options, clap::Error> {
         let command = Options::augment_args(Command::new("train").no_binary_name(true));
@@ -93,15 +94,17 @@ mod tests {
         let scalars = table.iter().filter(|(_, v)| !v.is_array());
         let words: Vec<String> = scalars
             .flat_map(|(k, v)| [format!("--{k}"), text(v)])
-            .chain(["--species".into(), "oak,ash".into()])
+            .chain(["--species", "oak,ash", "--categories", "scan,season"].map(String::from))
             .collect();
         let options = parsed(&words.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
         assert_eq!(options.0.len(), table.len());
         let config = options.over(&Config::default()).unwrap();
         assert_eq!(config.species, ["oak", "ash"]);
+        assert_eq!(config.categories, [Category::Scan, Category::Season]);
         assert_eq!(
             Config {
                 species: Vec::new(),
+                categories: Vec::new(),
                 ..config
             },
             full

@@ -91,6 +91,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let best = eval::best_of(&args.run)?;
     let saved = checkpoint::load(&best)?;
     let config = saved.progress.config;
+    config.expect_species("sharpness")?;
     let device = device::choose(args.device.as_ref().unwrap_or(&config.device))?.device;
     let network = config.network(saved.progress.species.len());
     let model = PointNet::new(&network, &device, DType::F32, 0)?;

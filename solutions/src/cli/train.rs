@@ -19,8 +19,8 @@ use crate::{
     profile::monitor::Log,
     report,
     train::{
-        BUILTIN, Config, Outcome, RunFolder, Trainer, checkpoint, data, free_name, ranks::RankFunctions,
-        summary,
+        BUILTIN, Config, Outcome, RunFolder, Target, Trainer, checkpoint, data, free_name,
+        ranks::RankFunctions, summary,
     },
 };
 
@@ -36,6 +36,7 @@ Examples:
   canopy train --config run.toml --epochs 100
   canopy train --epochs 2 --profile         where does the time go?
   canopy train --precision fp16 --points 128 --width 4
+  canopy train --target height --head mixture --categories site,season
   canopy train --ranks 2 --precision fp16 --accumulate 2
   canopy train --resume runs/quick")]
 pub struct Args {
@@ -101,7 +102,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let report = summary::finish(&mut trainer, &command)?;
     report::write(&folder, &report)?;
     if args.json {
-        say!("{}", serde_json::to_string_pretty(&report.evaluation)?);
+        let scores = match &report.number {
+            Some(number) => serde_json::to_string_pretty(&number.scores)?,
+            None => serde_json::to_string_pretty(&report.evaluation)?,
+        };
+        say!("{scores}");
     } else {
         say!("{}", summary::text(&report, &path).trim_end());
     }
@@ -110,11 +115,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn start(args: &Args) -> Result<Trainer> {
     let preset = args.preset.as_deref().unwrap_or("quick");
-    let mut config = Config::preset(preset)?;
-    if let Some(file) = &args.config {
-        config = Options::from_file(file)?.over(&config)?;
-    }
-    config = args.options.over(&config)?;
+    let file = args.config.as_deref().map(Options::from_file).transpose()?;
+    let over = |config: Config| {
+        let config = file
+            .as_ref()
+            .map_or(Ok(config.clone()), |file| file.over(&config))?;
+        args.options.over(&config)
+    };
+    // A target has defaults of its own.
+    let target = over(Config::preset(preset)?)?.target;
+    let config = over(Config::preset(preset)?.for_target(target))?;
     config.validate()?;
     let chosen = device::choose(&launcher::device(launcher::place()?.as_ref(), &config.device)?)?;
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
@@ -178,6 +188,15 @@ fn introduce(
         split.validation.len(),
         split.test.len(),
     );
+    if config.target != Target::Species {
+        eprintln!(
+            "target: {} ({}), predicted by {}; at least {:.0} % of each tree is visible",
+            config.target,
+            config.target.unit(),
+            config.head,
+            100.0 * config.visible
+        );
+    }
     if let Some(reason) = &chosen.reason {
         eprintln!("running on the CPU: {reason}");
     }

@@ -6,9 +6,11 @@
 //! `plain`, candle's operators run, on candle's graph. [`backward`] is the backward pass of both.
 //!
 //! Only this module records the output of a fused operator in training. If one of candle's operators comes between two fused
-//! ones, the gradient cannot pass it, and [`backward`] returns an error.
+//! ones, the gradient cannot pass it, and [`backward`] returns an error. [`with_backward`] and [`loss_by_candle`] record a
+//! composition of them.
 
 mod adam_step;
+mod by_candle;
 mod clouds;
 mod custom_op;
 mod dropout;
@@ -38,6 +40,7 @@ use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 
+pub use by_candle::{loss_by_candle, with_backward};
 pub use clouds::{Clouds, without_padding};
 pub use dropout::dropout;
 pub use filter::{Filter, FilterCounts, filter_counts};

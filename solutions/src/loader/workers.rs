@@ -151,6 +151,7 @@ mod tests {
                 plot: "p".into(),
                 scan: Scan::Unknown,
                 source: format!("file {i}"),
+                inventory: None,
             })
             .collect();
         let species = ["a", "b", "c"].map(String::from).to_vec();

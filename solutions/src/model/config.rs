@@ -29,8 +29,10 @@ pub struct PointNetConfig {
     pub kind: Kind,
     /// Channels of a point: x, y, z, and in the vanilla model more.
     pub inputs: usize,
-    /// Number of classes, at least 1.
+    /// Number of classes, at least 1; or of the outputs that describe a number.
     pub classes: usize,
+    /// Categories of a cloud, whose embedding is appended to the global feature; 0: none.
+    pub categories: usize,
     /// Divides the width of every hidden layer: 1 is the published model, 16 a small one for tests.
     pub width: usize,
     /// Dropout probability after each hidden layer of the head.
@@ -47,6 +49,7 @@ impl Default for PointNetConfig {
             kind: Kind::Full,
             inputs: 3,
             classes: 7,
+            categories: 0,
             width: 1,
             dropout: 0.3,
             bn_momentum: 0.1,

@@ -17,8 +17,7 @@ impl PointNet {
     /// Returns an error for points of another shape; in training for a single cloud, because batch norm in the head would
     /// have nothing to average over; and candle's errors.
     pub fn forward(&self, points: &Tensor, pass: &Pass) -> Result<Output> {
-        let (rows, clouds) = self.rows(points)?;
-        self.over_clouds(&rows, clouds, pass)
+        self.forward_with(points, None, None, pass)
     }
 
     /// As [`PointNet::forward`], of clouds of different lengths: points `[clouds, longest, inputs]`, of which mask
@@ -29,19 +28,58 @@ impl PointNet {
     /// # Errors
     /// As [`PointNet::forward`]; returns an error for a mask of another shape, or for a cloud without a real point.
     pub fn forward_masked(&self, points: &Tensor, mask: &Tensor, pass: &Pass) -> Result<Output> {
-        self.rows(points)?;
-        let (rows, clouds) = kernels::without_padding(points, mask, pass)?;
-        self.over_clouds(&rows, clouds, pass)
+        self.forward_with(points, Some(mask), None, pass)
     }
 
-    fn over_clouds(&self, rows: &Tensor, clouds: Clouds, pass: &Pass) -> Result<Output> {
+    /// As [`PointNet::forward`], or as [`PointNet::forward_masked`] if there is a mask, of clouds with these `categories`,
+    /// one each, below [`PointNetConfig::categories`](super::PointNetConfig::categories).
+    ///
+    /// # Errors
+    /// As these; returns an error unless there is a category for each cloud of a network with an embedding, and none
+    /// without.
+    pub fn forward_with(
+        &self,
+        points: &Tensor,
+        mask: Option<&Tensor>,
+        categories: Option<&[u32]>,
+        pass: &Pass,
+    ) -> Result<Output> {
+        let (rows, clouds) = self.rows(points)?;
+        match mask {
+            None => self.over_clouds(&rows, clouds, categories, pass),
+            Some(mask) => {
+                let (rows, clouds) = kernels::without_padding(points, mask, pass)?;
+                self.over_clouds(&rows, clouds, categories, pass)
+            }
+        }
+    }
+
+    fn over_clouds(
+        &self,
+        rows: &Tensor,
+        clouds: Clouds,
+        categories: Option<&[u32]>,
+        pass: &Pass,
+    ) -> Result<Output> {
         ensure!(
             !pass.train || clouds.count() != 1 || pass.synchronised(),
             "training needs at least 2 clouds in a batch, got 1: batch norm in the head would divide by a \
              variance of 0. Use a larger batch, or drop the epoch's last one if it has a single cloud"
         );
         let (x, feature_transform) = self.transformed(rows, &clouds, pass)?;
-        let pooled = layers::forward_max(self.after_transforms(), &x, &clouds, pass)?;
+        let mut pooled = layers::forward_max(self.after_transforms(), &x, &clouds, pass)?;
+        match (self.embedding(), categories) {
+            (None, None) => {}
+            (Some(embedding), Some(ids)) if ids.len() == clouds.count() => {
+                pooled = embedding.append(&pooled, ids, pass)?;
+            }
+            (embedding, ids) => bail!(
+                "the network expects {} categories for {} clouds, got {}",
+                embedding.map_or(0, |_| clouds.count()),
+                clouds.count(),
+                ids.map_or(0, <[u32]>::len)
+            ),
+        }
         Ok(Output {
             logits: self.classify(pooled, pass)?,
             feature_transform,
@@ -102,7 +140,7 @@ impl PointNet {
         }
     }
 
-    /// `[clouds, 1024]` → `[clouds, classes]`.
+    /// `[clouds, 1024]`, with the embedding if there is one → `[clouds, classes]`.
     fn classify(&self, pooled: Tensor, pass: &Pass) -> Result<Tensor> {
         let mut x = pooled;
         for (i, layer) in self.head().iter().enumerate() {

@@ -17,7 +17,7 @@ pub(super) struct Init<'a> {
 impl Init<'_> {
     /// PyTorch's default for `Linear` and `Conv1d`, weight and bias alike: uniform within ±1/√fan_in.
     /// The random stream is chosen by the tensor's name, so that adding a layer changes no other's values.
-    fn uniform(&self, name: &str, shape: &[usize], fan_in: usize) -> Result<Var> {
+    pub fn uniform(&self, name: &str, shape: &[usize], fan_in: usize) -> Result<Var> {
         let bound = 1.0 / (fan_in as f64).sqrt();
         let mut random = Purpose::Init.stream(self.seed, stream_of(name));
         let values: Vec<f64> = (0..shape.iter().product())

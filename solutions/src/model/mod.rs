@@ -9,8 +9,9 @@
 //! | points | 64, 64 | `mlp.0`, `mlp.1` |
 //! | feature T-Net | 64, 128, 1024, max, 512, 256, 64² | `feature_transform.{mlp.0‥2, fc.0‥1, out}` |
 //! | points | 64, 128, 1024, max | `mlp.2`, `mlp.3`, `mlp.4` |
+//! | categories, if the model has any | an embedding of 8, appended to the maxima | `embedding` |
 //! | head | 512, dropout, 256, dropout | `head.0`, `head.1` |
-//! | classes | classes | `classifier` |
+//! | classes, or the outputs that describe a number | classes | `classifier` |
 //!
 //! The vanilla model is the same without the two T-Nets. Tensors of a layer NAME, as PyTorch's:
 //!
@@ -25,6 +26,7 @@
 
 mod config;
 mod critical;
+mod embedding;
 mod forward;
 mod layers;
 mod pointnet;

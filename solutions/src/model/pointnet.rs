@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor, Var};
 
+use super::embedding::{self, Embedding};
 use super::layers::{self, Dense, Init, Last, Named, TNet};
 use super::{Kind, PointNetConfig};
 use crate::kernels::{self, Pass};
@@ -22,6 +23,7 @@ pub struct PointNet {
     config: PointNetConfig,
     transforms: Option<Transforms>,
     mlp: Vec<Dense>,
+    embedding: Option<Embedding>,
     head: Vec<Dense>,
     classifier: Last,
 }
@@ -62,11 +64,17 @@ impl PointNet {
                 )?,
             }),
         };
+        let embedding = match config.categories {
+            0 => None,
+            categories => Some(Embedding::new(init, categories)?),
+        };
+        let feature = 1024 / width + embedding.as_ref().map_or(0, |_| embedding::WIDTH);
         Ok(Self {
             config: config.clone(),
             transforms,
             mlp: layers::stack(init, "mlp", config.inputs, &wide(&[64, 64, 64, 128, 1024]))?,
-            head: layers::stack(init, "head", 1024 / width, &wide(&[512, 256]))?,
+            embedding,
+            head: layers::stack(init, "head", feature, &wide(&[512, 256]))?,
             classifier: Last::new(init, "classifier", 256 / width, config.classes)?,
         })
     }
@@ -87,14 +95,16 @@ impl PointNet {
     }
 
     /// The parameters, always in this order: the input T-Net, the feature T-Net, the shared MLP,
-    /// the head, the classifier; in each layer weight, γ, β (or weight, bias).
+    /// the embedding, the head, the classifier; in each layer weight, γ, β (or weight, bias).
     pub fn params(&self) -> Vec<(String, Var)> {
         let mut params: Vec<Named> = Vec::new();
         for net in self.tnets() {
             params.extend(net.mlp.iter().chain(&net.fc).flat_map(Dense::params));
             params.extend(net.out.params());
         }
-        params.extend(self.mlp.iter().chain(&self.head).flat_map(Dense::params));
+        params.extend(self.mlp.iter().flat_map(Dense::params));
+        params.extend(self.embedding.iter().map(Embedding::param));
+        params.extend(self.head.iter().flat_map(Dense::params));
         params.extend(self.classifier.params());
         params
     }
@@ -150,6 +160,11 @@ impl PointNet {
     /// All layers of the shared MLP.
     pub(super) fn mlp(&self) -> &[Dense] {
         &self.mlp
+    }
+
+    /// The embedding of the categories, if the network has one.
+    pub(super) fn embedding(&self) -> Option<&Embedding> {
+        self.embedding.as_ref()
     }
 
     /// The layers of the head before the last.

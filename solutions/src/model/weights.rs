@@ -9,7 +9,7 @@ use canopy_data::atomic;
 use safetensors::SafeTensors;
 
 use super::layers::Named;
-use super::{Kind, PointNet, PointNetConfig};
+use super::{Kind, PointNet, PointNetConfig, embedding};
 
 /// The key of the configuration in a file's header, as JSON.
 const CONFIG_KEY: &str = "canopy.pointnet";
@@ -40,8 +40,8 @@ impl PointNet {
         let file = infer(map).with_context(|| source.to_owned())?;
         let own = &self.config();
         ensure!(
-            (file.kind, file.inputs, file.classes, file.width)
-                == (own.kind, own.inputs, own.classes, own.width),
+            (file.kind, file.inputs, file.classes, file.categories, file.width)
+                == (own.kind, own.inputs, own.classes, own.categories, own.width),
             "{source}: contains a {}, but the model is a {}; create the model with the file's settings, or open the \
              file on its own",
             describe(&file),
@@ -82,7 +82,7 @@ impl PointNet {
         self.from_map(&map, &path.display().to_string())
     }
 
-    /// Reads a network from a file. Kind, inputs, classes and width come from its tensors; dropout and batch
+    /// Reads a network from a file. Kind, inputs, classes, categories and width come from its tensors; dropout and batch
     /// norm's settings come from its header, or are PyTorch's defaults if another program wrote it.
     ///
     /// # Errors
@@ -94,6 +94,7 @@ impl PointNet {
             kind: shape.kind,
             inputs: shape.inputs,
             classes: shape.classes,
+            categories: shape.categories,
             width: shape.width,
             ..header.unwrap_or_default()
         };
@@ -172,11 +173,16 @@ fn infer(map: &HashMap<String, Tensor>) -> Result<PointNetConfig> {
         [_, inputs] | [_, inputs, 1] => inputs,
         ref dims => bail!("tensor mlp.0.weight: expected shape [out, in], got {dims:?}"),
     };
+    let categories = match map.contains_key(embedding::NAME) {
+        true => out(embedding::NAME)?,
+        false => 0,
+    };
     let full = map.keys().any(|name| name.starts_with("input_transform."));
     Ok(PointNetConfig {
         kind: if full { Kind::Full } else { Kind::Vanilla },
         inputs,
         classes,
+        categories,
         width: 64 / channels,
         ..PointNetConfig::default()
     })
@@ -191,8 +197,12 @@ fn describe(config: &PointNetConfig) -> String {
         3 => String::new(),
         inputs => format!(", {inputs} channels a point"),
     };
+    let categories = match config.categories {
+        0 => String::new(),
+        categories => format!(", {categories} categories"),
+    };
     format!(
-        "{} PointNet of {} classes{inputs}{divided}",
+        "{} PointNet of {} classes{inputs}{categories}{divided}",
         config.kind, config.classes
     )
 }

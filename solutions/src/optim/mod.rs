@@ -15,6 +15,7 @@ mod layerwise;
 mod lbfgs;
 mod optimizer;
 mod sgd;
+mod sparse_adam;
 mod state;
 
 pub use accumulate::accumulated;
@@ -27,3 +28,4 @@ pub use layerwise::{LambConfig, LarsConfig, lamb_step, lars_step, trust_ratio};
 pub use lbfgs::LbfgsConfig;
 pub use optimizer::Optimizer;
 pub use sgd::{SgdConfig, momentum_step, sgd_step};
+pub use sparse_adam::sparse_adam_step;

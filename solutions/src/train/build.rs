@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use canopy_data::Dataset;
 
-use super::{Config, config::OPTIMIZERS};
+use super::{Config, config::OPTIMIZERS, target};
 use crate::{
     loader::{Augment, Collate},
     model::PointNetConfig,
@@ -12,13 +12,14 @@ use crate::{
 };
 
 impl Config {
-    /// The network for `classes` species.
+    /// The network with `classes` outputs: a species each, or those of a head.
     pub fn network(&self, classes: usize) -> PointNetConfig {
         let (kind, width, dropout) = (self.model, self.width, self.dropout);
         PointNetConfig {
             kind,
             inputs: self.features.channels(),
             classes,
+            categories: target::count(&self.categories),
             width,
             dropout,
             ..PointNetConfig::default()

@@ -19,7 +19,7 @@ use safetensors::{SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
 use super::{Config, RunFolder};
-use crate::precision::LossScaler;
+use crate::{precision::LossScaler, target::Head};
 
 /// The layout version that is written. Version 1 has no checksum, and its runs drew other random numbers.
 const VERSION: u32 = 2;
@@ -51,10 +51,14 @@ pub struct Progress {
     pub correct: u64,
     /// Clouds seen in the current epoch.
     pub seen: u64,
-    /// The best balanced accuracy on the validation set so far, as bits, and its epoch.
+    /// The best score on the validation set so far, as bits, and its epoch: balanced accuracy, or for a number the negative
+    /// continuous ranked probability score.
     pub best: Option<(u64, usize)>,
     /// Wall time so far, seconds.
     pub seconds: f64,
+    /// The head of a network that predicts a number; `None` if it predicts the species.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Head>,
     /// State of the loss scaling; `None` without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaler: Option<LossScaler>,
@@ -79,6 +83,7 @@ impl Progress {
             seen: 0,
             best: None,
             seconds: 0.0,
+            head: None,
             scaler: None,
             left_out: (0, 0),
         }

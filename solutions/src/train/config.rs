@@ -1,7 +1,7 @@
 //! The configuration of a run: one flat table that is at once the options of `canopy train`, the settings of a TOML file, and
 //! a part of each checkpoint.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use canopy_data::sample::Method;
 use clap::{
     ArgAction::Set,
@@ -12,10 +12,12 @@ use serde::{
     de::{DeserializeOwned, IntoDeserializer, value},
 };
 
+use super::{Category, Target};
 use crate::{
     loader::{Features, Frame},
     model::Kind,
-    precision::{LossScaler, Precision},
+    precision::Precision,
+    target::HeadKind,
 };
 
 /// The data set that canopy grows itself.
@@ -40,6 +42,28 @@ pub struct Config {
     /// Leave out clouds with fewer points
     #[arg(long, value_name = "N", default_value_t = quick().min_points)]
     pub min_points: usize,
+    /// What to predict: the species, or a number that the data set knows of every tree: height (m), stem diameter (m), stem
+    /// volume (m³). With a number the defaults are --frame metric, --scale 0 and --visible 0.5
+    #[arg(long, value_parser = choice::<Target>(&["species", "height", "diameter", "volume"]), default_value = "species", help_heading = "Target")]
+    pub target: Target,
+    /// How a number is predicted: a Gaussian, a mixture of Gaussians, or probabilities of bins with equally many training
+    /// values
+    #[arg(long, value_parser = choice::<HeadKind>(&["gaussian", "mixture", "bins"]), default_value = "bins", help_heading = "Target")]
+    pub head: HeadKind,
+    /// Components of a mixture
+    #[arg(long, value_name = "N", default_value_t = quick().components, help_heading = "Target")]
+    pub components: usize,
+    /// Number of bins
+    #[arg(long, value_name = "N", default_value_t = quick().bins, help_heading = "Target")]
+    pub bins: usize,
+    /// Categories that the network is told of each tree by an embedding, comma-separated, to predict a number: scan, site,
+    /// season [default: none]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = choice::<Category>(&["scan", "site", "season"]), help_heading = "Target")]
+    pub categories: Vec<Category>,
+    /// Show only a part of each tree, on one side of a random plane: this share of its points at least. The part is the
+    /// same in each epoch. 1: whole trees
+    #[arg(long, value_name = "X", default_value_t = quick().visible, help_heading = "Target")]
+    pub visible: f64,
     /// PointNet with T-Nets (full) or without (vanilla)
     #[arg(long, value_parser = choice::<Kind>(&["vanilla", "full"]), default_value = "vanilla")]
     pub model: Kind,
@@ -206,6 +230,12 @@ impl Default for Config {
             data: BUILTIN.into(),
             species: Vec::new(),
             min_points: 1,
+            target: Target::Species,
+            head: HeadKind::Bins,
+            components: 5,
+            bins: 20,
+            categories: Vec::new(),
+            visible: 1.0,
             model: Kind::Vanilla,
             points: 1024,
             max_points: 4096,
@@ -274,98 +304,19 @@ impl Config {
         }
     }
 
-    /// Checks that every value is in its range.
-    ///
-    /// # Errors
-    /// Names the first value that is out of range, and the range.
-    pub fn validate(&self) -> Result<()> {
-        self.validate_points()?;
-        ensure!(
-            self.batch >= 2,
-            "batch is {}: batch normalisation needs at least 2 clouds",
-            self.batch
-        );
-        ensure!(
-            self.accumulate >= 1,
-            "accumulate is 0: 1 means one step per batch"
-        );
-        self.validate_ranks()?;
-        ensure!(self.epochs >= 1, "epochs is 0: at least one is needed");
-        ensure!(self.votes >= 1, "votes is 0: at least one is needed");
-        ensure!(
-            self.evaluate_every >= 1,
-            "evaluate-every is 0: 1 means every epoch"
-        );
-        for (name, value) in [
-            ("learning-rate", self.learning_rate),
-            ("weight-decay", self.weight_decay),
-            ("clip", self.clip),
-            ("warmup", self.warmup),
-            ("orthogonality", self.orthogonality),
-            ("jitter", f64::from(self.jitter)),
-            ("checkpoint-seconds", self.checkpoint_seconds),
-        ] {
-            ensure!(
-                value.is_finite() && value >= 0.0,
-                "{name} is {value}: it must be finite and at least 0"
-            );
+    /// The same configuration with the defaults of target `target`. A number needs clouds in metres that are not scaled.
+    #[must_use]
+    pub fn for_target(self, target: Target) -> Self {
+        match target {
+            Target::Species => Self { target, ..self },
+            _ => Self {
+                target,
+                frame: Frame::Metric,
+                scale: 0.0,
+                visible: 0.5,
+                ..self
+            },
         }
-        for (name, value) in [
-            ("smoothing", self.smoothing),
-            ("momentum", self.momentum),
-            ("dropout", f64::from(self.dropout)),
-            ("scale", f64::from(self.scale)),
-            ("point-dropout", f64::from(self.point_dropout)),
-            ("validation", self.validation),
-            ("test", self.test),
-        ] {
-            ensure!(
-                (0.0..1.0).contains(&value),
-                "{name} is {value}: it must be at least 0 and below 1"
-            );
-        }
-        ensure!(
-            self.validation + self.test < 1.0,
-            "validation and test add up to 1 or more: nothing is left to train on"
-        );
-        ensure!(
-            self.folds != 1,
-            "folds is 1: cross-validation needs at least 2; 0 means none"
-        );
-        ensure!(
-            self.folds == 0 || self.fold < self.folds,
-            "fold is {}: folds are numbered from 0 to {}",
-            self.fold,
-            self.folds.saturating_sub(1)
-        );
-        self.network(1).check()?;
-        self.optim().map(drop)?;
-        LossScaler::parse(&self.loss_scale, self.precision)?;
-        self.schedule().map(drop)
-    }
-
-    fn validate_ranks(&self) -> Result<()> {
-        ensure!(self.ranks >= 1, "ranks is 0: 1 means no data parallelism");
-        let low = matches!(self.precision, Precision::Bf16 | Precision::Fp16);
-        ensure!(
-            low || !self.master_weights,
-            "master-weights needs precision bf16 or fp16, and precision is {}: fp32 weights are their own masters",
-            self.precision
-        );
-        let least = if self.sync_bn { 1 } else { 2 };
-        ensure!(
-            self.ranks == 1 || self.batch >= least * self.ranks,
-            "batch is {}: {} ranks need at least {} clouds, {least} each",
-            self.batch,
-            self.ranks,
-            least * self.ranks
-        );
-        ensure!(
-            self.rank_deadline.is_finite() && self.rank_deadline > 0.0 && self.rank_deadline < 1e6,
-            "rank-deadline is {}: it must be a number of seconds, above 0 and below 1e6",
-            self.rank_deadline
-        );
-        Ok(())
     }
 
     /// The settings in which two configurations differ, with both values: `model: vanilla instead of full`.

@@ -2,11 +2,11 @@
 
 use anyhow::{Result, ensure};
 use canopy_data::{
-    Dataset,
+    Dataset, TreeRecord,
     split::{self, Shares, Split},
 };
 
-use super::Config;
+use super::{Config, Target, target};
 
 /// The part of the data set that the configuration selects.
 ///
@@ -16,11 +16,30 @@ pub fn choose(config: &Config, whole: &Dataset) -> Result<Dataset> {
     let data = whole.subset(&config.species, config.min_points)?;
     let species = data.species.len();
     ensure!(
-        species >= 2,
+        species >= 2 || config.target != Target::Species,
         "{} has {species} species: a classifier needs at least 2",
         data.name
     );
+    let data = data.partial(config.visible, config.seed);
     Ok(data.sampled(config.sample, config.most_points(), config.seed))
+}
+
+impl Config {
+    /// The category of each record for the network's embedding; `None` without categories.
+    ///
+    /// # Errors
+    /// Names the first record whose categories are not known.
+    pub fn categories_of(&self, data: &Dataset) -> Result<Option<Vec<u32>>> {
+        target::categories(&self.categories, data)
+    }
+
+    /// The category of one record, as [`Self::categories_of`].
+    ///
+    /// # Errors
+    /// Returns an error if its categories are not known.
+    pub fn category_of(&self, record: &TreeRecord) -> Result<u32> {
+        target::combination(&self.categories, record)
+    }
 }
 
 /// Training, validation and test set: split by plots, so that all scans of a tree are in the same set.

@@ -55,6 +55,31 @@ pub fn batch_probabilities(model: &PointNet, batch: &Batch, plain: bool) -> Resu
     Ok(profile::timed("read", Kind::Wait, || rows.to_vec2())?)
 }
 
+/// The outputs of `model` for a batch, `[clouds][outputs]`, on the host; with the category of each cloud if the network has
+/// an embedding.
+///
+/// # Errors
+/// As [`batch_probabilities`].
+pub fn batch_outputs(
+    model: &PointNet,
+    batch: &Batch,
+    categories: Option<&[u32]>,
+    plain: bool,
+) -> Result<Vec<Vec<f32>>> {
+    let copying = profile::span("to device", Kind::Copy);
+    let (points, _) = batch.to_device(&model.device())?;
+    drop(copying);
+    let (mask, pass) = (batch.mask_tensor()?, Pass::eval().plain(plain));
+    let span = profile::work("infer");
+    let outputs = model
+        .forward_with(&points, mask.as_ref(), categories, &pass)?
+        .logits
+        .detach()
+        .to_dtype(DType::F32)?;
+    drop(span);
+    Ok(profile::timed("read", Kind::Wait, || outputs.to_vec2())?)
+}
+
 fn softmax(logits: &Tensor) -> Result<Tensor> {
     Ok(candle_nn::ops::softmax(
         &logits.detach().to_dtype(DType::F32)?,
@@ -111,13 +136,41 @@ pub fn predict(
     options: &EvaluateOptions,
     each: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Predictions> {
+    let mut sums = vec![vec![0f32; data.species.len()]; records.len()];
+    over_votes(
+        data,
+        records,
+        options,
+        &mut |batch| batch_probabilities(model, batch, options.plain),
+        &mut |place, row| {
+            let sums = sums[place].iter_mut().zip(row);
+            sums.for_each(|(s, p)| *s += p / options.votes as f32);
+        },
+        each,
+    )?;
+    let truth = records.iter().map(|&r| data.records[r].species as u32).collect();
+    Ok(Predictions {
+        records: records.to_vec(),
+        truth,
+        probabilities: sums,
+    })
+}
+
+/// Runs `rows`, which returns a row for each cloud of a batch, over all batches of all samples of `records`. `take` gets the
+/// place of a record in `records`, and its row; `each` the number of clouds so far.
+pub(super) fn over_votes(
+    data: &Dataset,
+    records: &[usize],
+    options: &EvaluateOptions,
+    rows: &mut dyn FnMut(&Batch) -> Result<Vec<Vec<f32>>>,
+    take: &mut dyn FnMut(usize, Vec<f32>),
+    each: &mut dyn FnMut(usize) -> Result<()>,
+) -> Result<()> {
     let loader = Loader::new(
         Arc::new(collate(data, options.points, options.frame, options.features)),
         options.workers,
         2,
     );
-    let classes = data.species.len();
-    let mut sums = vec![vec![0f32; classes]; records.len()];
     // Places in `records`: batches of clouds of similar length come in another order.
     let places = match options.points {
         Points::Fixed(_) => batches(&Vec::from_iter(0..records.len()), options.batch, false),
@@ -132,22 +185,14 @@ pub fn predict(
         let mut order = places.iter().flatten();
         let mut incoming = loader.epoch(vote as u64, places.iter().map(of_places).collect());
         while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
-            let batch = batch?;
-            let rows = batch_probabilities(model, &batch, options.plain)?;
-            for (row, &place) in rows.into_iter().zip(&mut order) {
-                let sums = sums[place].iter_mut().zip(row);
-                sums.for_each(|(s, p)| *s += p / options.votes as f32);
+            for (row, &place) in rows(&batch?)?.into_iter().zip(&mut order) {
+                take(place, row);
                 done += 1;
             }
             each(vote * records.len() + done)?;
         }
     }
-    let truth = records.iter().map(|&r| data.records[r].species as u32).collect();
-    Ok(Predictions {
-        records: records.to_vec(),
-        truth,
-        probabilities: sums,
-    })
+    Ok(())
 }
 
 impl Predictions {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use candle_core::Device;
+use candle_core::{Device, Tensor};
 
 use super::{Config, MicroBatch, RankShare};
 use crate::{
@@ -25,6 +25,10 @@ pub struct StepInputs {
     pub class_weights: Option<Vec<f32>>,
     /// The species of each record.
     pub species: Vec<usize>,
+    /// What the loss expects for each record instead of its species, if the run predicts a number.
+    pub labels: Option<Vec<f32>>,
+    /// The category of each record, for a network with an embedding.
+    pub categories: Option<Vec<u32>>,
     /// This rank's part of each batch; none with one rank.
     pub share: Option<Share>,
 }
@@ -37,11 +41,18 @@ impl StepInputs {
     pub fn micro_batches(&self, step: u64, batches: &[Batch]) -> Result<Vec<MicroBatch>> {
         let _span = profile::span("to device", Kind::Copy);
         let micro = |(i, batch): (usize, &Batch)| {
-            Ok(MicroBatch {
+            let mut micro = MicroBatch {
                 weight: self.weight(&batch.records),
                 mask: batch.mask_tensor()?,
                 ..MicroBatch::new(batch.to_device(&self.device)?, self.pass(step, i))
-            })
+            };
+            if let Some(labels) = &self.labels {
+                let labels: Vec<f32> = batch.records.iter().map(|&r| labels[r]).collect();
+                micro.labels = Tensor::new(labels, &self.device)?;
+            }
+            let categories = self.categories.as_ref();
+            micro.categories = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect());
+            Ok(micro)
         };
         batches.iter().enumerate().map(micro).collect()
     }

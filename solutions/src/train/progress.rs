@@ -7,7 +7,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::EpochRow;
+use super::{EpochRow, Target};
 
 /// How often the bar reads loss and accuracy back from the device.
 const EVERY: Duration = Duration::from_millis(500);
@@ -16,13 +16,15 @@ const EVERY: Duration = Duration::from_millis(500);
 pub struct Display {
     bar: ProgressBar,
     epochs: usize,
+    /// What the share of correct predictions is called, in short and in full.
+    share: [&'static str; 2],
     last_read: Instant,
     validated: String,
 }
 
 impl Display {
-    /// A display for `steps` steps in `epochs` epochs, after `done` steps.
-    pub fn new(steps: u64, epochs: usize, done: u64) -> Self {
+    /// A display for `steps` steps in `epochs` epochs, after `done` steps, of a run that predicts `target`.
+    pub fn new(steps: u64, epochs: usize, done: u64, target: Target) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(5))
             .with_position(done);
         bar.set_style(style("{prefix} {bar:10.green} {percent:>3}% {msg} · {eta} left"));
@@ -30,6 +32,10 @@ impl Display {
         Self {
             bar,
             epochs,
+            share: match target {
+                Target::Species => ["acc", "accuracy"],
+                _ => ["in half", "in the central half"],
+            },
             last_read: Instant::now(),
             validated: String::new(),
         }
@@ -50,7 +56,8 @@ impl Display {
     /// Shows loss, accuracy and clouds per second of the current epoch.
     pub fn figures(&self, loss: f64, accuracy: f64, rate: f64) {
         self.bar.set_message(format!(
-            "loss {loss:.3} acc {:.1}% {rate:.0}/s{}",
+            "loss {loss:.3} {} {:.1}% {rate:.0}/s{}",
+            self.share[0],
             100.0 * accuracy,
             self.validated
         ));
@@ -61,10 +68,14 @@ impl Display {
         if let Some(v) = row.val_balanced {
             self.validated = format!(" val {:.1}%", 100.0 * v);
         }
-        let val = row
+        if let Some(crps) = row.val_crps {
+            self.validated = format!(" val CRPS {crps:.3}");
+        }
+        let species = row
             .val_balanced
-            .map(|v| format!(", validation {:.1} % balanced", 100.0 * v))
-            .unwrap_or_default();
+            .map(|v| format!(", validation {:.1} % balanced", 100.0 * v));
+        let number = row.val_crps.map(|v| format!(", validation CRPS {v:.3}"));
+        let val = species.or(number).unwrap_or_default();
         let scale = row.loss_scale.map(|scale| match row.left_out {
             0 => format!(", loss scale {scale}"),
             n => format!(", loss scale {scale}, {n} steps skipped"),
@@ -72,10 +83,11 @@ impl Display {
         let scale = scale.unwrap_or_default();
         if !std::io::stderr().is_terminal() {
             eprintln!(
-                "epoch {}/{}: loss {:.3}, accuracy {:.1} %{val}{scale}, {:.0} clouds/s, {:.1} s",
+                "epoch {}/{}: loss {:.3}, {} {:.1} %{val}{scale}, {:.0} clouds/s, {:.1} s",
                 row.epoch,
                 self.epochs,
                 row.train_loss,
+                self.share[1],
                 100.0 * row.train_accuracy,
                 row.clouds_per_second,
                 row.seconds

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Loss, Running, Step, StepInputs, ranks::Member};
+use super::{Objective, Running, Step, StepInputs, ranks::Member};
 use crate::{
     loader::Batch,
     model::PointNet,
@@ -22,7 +22,7 @@ pub struct Replica<'a> {
     /// The epoch's loss and accuracy.
     pub running: &'a mut Running,
     /// The objective.
-    pub loss: &'a Loss,
+    pub loss: &'a dyn Objective,
     /// How batches become micro-batches.
     pub inputs: &'a StepInputs,
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::numbers::NumberReport;
+
 /// One line of `metrics.jsonl`: an epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpochRow {
@@ -15,7 +17,8 @@ pub struct EpochRow {
     pub learning_rate: f64,
     /// Mean loss over the training clouds, in training mode (augmented, with dropout).
     pub train_loss: f64,
-    /// Accuracy on the training clouds, in training mode (augmented, with dropout).
+    /// Accuracy on the training clouds, in training mode (augmented, with dropout). Of a number: the share of true values in
+    /// the central half of their forecasts.
     pub train_accuracy: f64,
     /// Mean loss over the validation clouds; `None` if this epoch was not evaluated.
     pub val_loss: Option<f64>,
@@ -23,6 +26,12 @@ pub struct EpochRow {
     pub val_accuracy: Option<f64>,
     /// Balanced accuracy (mean recall over species) on the validation clouds.
     pub val_balanced: Option<f64>,
+    /// Continuous ranked probability score on the validation clouds, if the run predicts a number; in its unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub val_crps: Option<f64>,
+    /// Mean absolute error of the median on the validation clouds, if the run predicts a number; in its unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub val_error: Option<f64>,
     /// Wall time of the epoch, seconds.
     pub seconds: f64,
     /// Training throughput, clouds per second.
@@ -137,6 +146,9 @@ pub struct RunReport {
     pub best_epoch: Option<usize>,
     /// Scores of the best weights on the test set, or on the validation set if there is no test set; `None` if there is neither.
     pub evaluation: Option<Evaluation>,
+    /// Scores and forecasts of a run that predicts a number, in the place of `evaluation`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<NumberReport>,
     /// Training clouds of each species.
     pub training_counts: BTreeMap<String, u64>,
     /// Trees that were classified wrongly, the most confident mistake first.

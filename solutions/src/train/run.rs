@@ -12,7 +12,7 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 use super::{
-    Display, EpochRow, Loss, Replica, Running, StepInputs, Trainer, checkpoint, plan,
+    Display, EpochRow, Loss, NumberLoss, Objective, Replica, Running, StepInputs, Trainer, checkpoint, plan,
     ranks::{Job, Requests},
     tensorboard::EventWriter,
 };
@@ -60,7 +60,7 @@ impl Trainer {
     fn epochs(&mut self, stop: &AtomicBool, job: &mut Option<Job>) -> Result<Outcome> {
         let collate = Arc::new(self.train_collate());
         let loader = Loader::new(collate, self.config.workers, self.config.prefetch);
-        let loss = self.loss()?;
+        let loss = self.objective()?;
         let inputs = self.step_inputs(job.as_ref().map(|job| job.member.share()));
         let steps = self.steps_per_epoch();
         let mut events = EventWriter::create(self.folder.path())?;
@@ -68,10 +68,11 @@ impl Trainer {
             steps * self.config.epochs as u64,
             self.config.epochs,
             self.progress.step,
+            self.config.target,
         );
         self.clock = Instant::now();
         while self.progress.epoch < self.config.epochs {
-            if self.epoch(&loader, (&loss, &inputs), &mut display, stop, job)? == Outcome::Stopped {
+            if self.epoch(&loader, (&*loss, &inputs), &mut display, stop, job)? == Outcome::Stopped {
                 display.finish();
                 return Ok(Outcome::Stopped);
             }
@@ -89,23 +90,29 @@ impl Trainer {
         weighted.then(|| canopy_data::split::class_weights(&self.training_counts()))
     }
 
-    pub(super) fn loss(&self) -> Result<Loss> {
+    pub(super) fn objective(&self) -> Result<Arc<dyn Objective>> {
+        let (smoothing, orthogonality) = (self.config.smoothing, self.config.orthogonality);
+        if let Some(number) = &self.number {
+            return Ok(Arc::new(NumberLoss {
+                head: number.head.clone(),
+                orthogonality,
+            }));
+        }
         let class_weights = self
             .class_weights()
             .map(|weights| Tensor::from_vec(weights, self.data.species.len(), &self.device))
             .transpose()?;
-        let (smoothing, orthogonality) = (self.config.smoothing, self.config.orthogonality);
-        Ok(Loss {
+        Ok(Arc::new(Loss {
             smoothing,
             class_weights,
             orthogonality,
-        })
+        }))
     }
 
     fn epoch(
         &mut self,
         loader: &Loader,
-        objective: (&Loss, &StepInputs),
+        objective: (&dyn Objective, &StepInputs),
         display: &mut Display,
         stop: &AtomicBool,
         job: &mut Option<Job>,
@@ -183,7 +190,7 @@ impl Trainer {
     fn step(
         &mut self,
         batches: (&[Vec<usize>], &[Batch]),
-        (loss, inputs): (&Loss, &StepInputs),
+        (loss, inputs): (&dyn Objective, &StepInputs),
         job: Option<&mut Job>,
     ) -> Result<()> {
         let now = (self.progress.step, self.learning_rate(self.progress.step)?);
@@ -233,12 +240,7 @@ impl Trainer {
         let due = last || done.is_multiple_of(self.config.evaluate_every);
         if due && !self.split.validation.is_empty() {
             let _span = profile::span("evaluate", Kind::Other);
-            let validation = self.split.validation.clone();
-            let predictions = self.predict(&validation, 1, &mut |_| alive("evaluating"))?;
-            let scores = predictions.scores("validation", &self.data.species);
-            row.val_loss = Some(scores.loss);
-            row.val_accuracy = Some(scores.accuracy);
-            row.val_balanced = Some(scores.balanced_accuracy);
+            self.validate(&mut row, &mut |_| alive("evaluating"))?;
         }
         self.progress.epoch = done;
         self.progress.batch = 0;
@@ -256,10 +258,29 @@ impl Trainer {
         Ok(())
     }
 
+    /// Scores the current weights on the validation set.
+    fn validate(&self, row: &mut EpochRow, each: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
+        let validation = &self.split.validation;
+        if let Some(number) = &self.number {
+            let scores = self.forecast(number, validation, 1, each)?.scores("validation");
+            row.val_loss = Some(scores.nll);
+            row.val_crps = Some(scores.crps);
+            row.val_error = Some(scores.mae);
+            return Ok(());
+        }
+        let scores = self
+            .predict(validation, 1, each)?
+            .scores("validation", &self.data.species);
+        row.val_loss = Some(scores.loss);
+        row.val_accuracy = Some(scores.accuracy);
+        row.val_balanced = Some(scores.balanced_accuracy);
+        Ok(())
+    }
+
     /// Saves the weights if this epoch is the best so far. Of epochs with equal scores the later one is kept. Without a
     /// validation set the last epoch is the best.
     fn keep_best(&mut self, row: &EpochRow, last: bool) -> Result<()> {
-        let score = match row.val_balanced {
+        let score = match row.val_balanced.or(row.val_crps.map(|crps| -crps)) {
             Some(score) => score,
             None if last && self.split.validation.is_empty() => 0.0,
             None => return Ok(()),
@@ -306,6 +327,8 @@ fn write_events(events: &mut EventWriter, row: &EpochRow) -> Result<()> {
         ("accuracy/train", Some(row.train_accuracy)),
         ("accuracy/validation", row.val_accuracy),
         ("balanced_accuracy/validation", row.val_balanced),
+        ("crps/validation", row.val_crps),
+        ("mean_absolute_error/validation", row.val_error),
         ("learning_rate", Some(row.learning_rate)),
         ("clouds_per_second", Some(row.clouds_per_second)),
         ("loss_scale", row.loss_scale),

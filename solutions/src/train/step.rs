@@ -11,7 +11,7 @@
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor};
 
-use super::{Figures, Loss, carrier::ErrorCarrier};
+use super::{Figures, Loss, Objective, carrier::ErrorCarrier, objective};
 use crate::{
     kernels::{self, Pass},
     model::PointNet,
@@ -27,13 +27,15 @@ pub struct MicroBatch {
     pub points: Tensor,
     /// `[clouds, points]` on the CPU, not 0 for the real points, if clouds have different lengths.
     pub mask: Option<Tensor>,
-    /// `[clouds]`.
+    /// `[clouds]`: u32 classes, or what [`Head::label`](crate::target::Head::label) returns for a number.
     pub labels: Tensor,
+    /// The category of each cloud, for a network with an embedding.
+    pub categories: Option<Vec<u32>>,
     /// The pass over it: each micro-batch draws its own dropout.
     pub pass: Pass,
     /// Number of clouds: the weight of the orthogonality term.
     pub clouds: usize,
-    /// Weight of the cross-entropy: the sum of the class weights of the labels, or the number of clouds without class
+    /// Weight of the loss: the sum of the class weights of the labels, or the number of clouds without class
     /// weights.
     pub weight: f64,
 }
@@ -46,6 +48,7 @@ impl MicroBatch {
             points,
             mask: None,
             labels,
+            categories: None,
             pass,
             clouds,
             weight: clouds as f64,
@@ -101,7 +104,7 @@ pub struct Step<'a> {
     /// Its optimizer.
     pub optimizer: &'a mut dyn Optimizer,
     /// The objective.
-    pub loss: &'a Loss,
+    pub loss: &'a dyn Objective,
     /// Maximum norm of all gradients together; 0: not clipped.
     pub clip: f64,
     /// Scales the loss; none: it is not scaled.
@@ -112,7 +115,7 @@ pub struct Step<'a> {
 
 impl<'a> Step<'a> {
     /// Creates a step of one rank, without clipping and loss scaling.
-    pub fn new(model: &'a PointNet, optimizer: &'a mut dyn Optimizer, loss: &'a Loss) -> Self {
+    pub fn new(model: &'a PointNet, optimizer: &'a mut dyn Optimizer, loss: &'a dyn Objective) -> Self {
         Self {
             model,
             optimizer,
@@ -212,12 +215,7 @@ impl<'a> Step<'a> {
         let (model, loss) = (self.model, self.loss);
         let mut backward = |i: usize, ready: &mut dyn FnMut(usize, &Tensor) -> Result<()>| {
             let m = &micro[i];
-            let (value, correct) = loss.forward(
-                model,
-                (&m.points, m.mask.as_ref(), &m.labels),
-                &m.pass,
-                factors(m),
-            )?;
+            let (value, correct) = objective::forward(loss, model, m, factors(m))?;
             let _span = profile::work("backward");
             let seeded = match seed {
                 1.0 => value.clone(),

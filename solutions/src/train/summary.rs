@@ -7,8 +7,9 @@ use indicatif::HumanCount;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    CriticalPoints, Evaluation, Predictions, RunReport, Trainer, WrongTree, bar, machine,
+    CriticalPoints, Evaluation, Predictions, RunReport, Target, Trainer, WrongTree, bar, machine,
     metrics::{self, balanced_interval},
+    numbers::{Number, NumberReport},
 };
 
 /// Wrongly classified trees in a report, at most.
@@ -24,6 +25,9 @@ pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
     let Some((part, records)) = held_out(trainer) else {
         return report(trainer, command, None, &Predictions::default());
     };
+    if let Some(number) = trainer.number.clone() {
+        return finish_number(trainer, command, &number, (part, &records));
+    }
     let bar = bar((records.len() * trainer.config.votes) as u64, "testing");
     let predictions = trainer.predict(&records, trainer.config.votes, &mut |n| {
         bar.set_position(n as u64);
@@ -36,6 +40,34 @@ pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
     let csv = predictions_csv(trainer, &predictions)?;
     trainer.folder.write("predictions.csv", &csv)?;
     report(trainer, command, Some(evaluation), &predictions)
+}
+
+/// As [`finish`], of a run that predicts a number.
+fn finish_number(
+    trainer: &Trainer,
+    command: &str,
+    number: &Number,
+    (part, records): (&str, &[usize]),
+) -> Result<RunReport> {
+    let bar = bar((records.len() * trainer.config.votes) as u64, "testing");
+    let forecasts = trainer.forecast(number, records, trainer.config.votes, &mut |n| {
+        bar.set_position(n as u64);
+        Ok(())
+    })?;
+    bar.finish_and_clear();
+    let (scores, rows) = (forecasts.scores(part), forecasts.rows(&trainer.data));
+    let json = serde_json::to_string_pretty(&scores)? + "\n";
+    trainer.folder.write("evaluation.json", &json)?;
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    for row in &rows {
+        csv.serialize(row)?;
+    }
+    let csv = String::from_utf8(csv.into_inner()?)?;
+    trainer.folder.write("predictions.csv", &csv)?;
+    Ok(RunReport {
+        number: Some(NumberReport { scores, rows }),
+        ..report(trainer, command, None, &Predictions::default())?
+    })
 }
 
 /// The set that the result is measured on: the test set, or the validation set if there is no test set.
@@ -81,7 +113,10 @@ fn report(
     let species = trainer.data.species.iter().cloned();
     let counts = trainer.training_counts();
     Ok(RunReport {
-        title: format!("{} PointNet on {}", config.model, trainer.data.name),
+        title: match config.target {
+            Target::Species => format!("{} PointNet on {}", config.model, trainer.data.name),
+            target => format!("{} PointNet for {target} on {}", config.model, trainer.data.name),
+        },
         command: command.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started: Timestamp::from_second(started.as_second())?.to_string(),
@@ -94,6 +129,7 @@ fn report(
         training_counts: species
             .zip(counts.iter().map(|&c| c as u64))
             .collect::<BTreeMap<_, _>>(),
+        number: None,
         wrong: wrong(trainer, predictions)?,
         critical: critical(trainer, predictions)?,
     })
@@ -171,18 +207,23 @@ fn critical(trainer: &Trainer, predictions: &Predictions) -> Result<Option<Criti
 
 /// What `canopy train` prints at the end, within 80 columns.
 pub fn text(report: &RunReport, folder: &str) -> String {
-    let mut out = match &report.evaluation {
-        Some(evaluation) => scores_text(evaluation),
-        None => "no test set: all clouds were used for training, so there are no scores\n".to_owned(),
+    let mut out = match (&report.evaluation, &report.number) {
+        (Some(evaluation), _) => scores_text(evaluation),
+        (None, Some(number)) => number.scores.text(),
+        (None, None) => "no test set: all clouds were used for training, so there are no scores\n".to_owned(),
     };
     let _ = writeln!(
         out,
         "\n{:.0} s in total · page: {folder}/report.html",
         report.seconds
     );
+    let what = match &report.number {
+        Some(number) => number.scores.target.to_string(),
+        None => "species".to_owned(),
+    };
     let _ = writeln!(
         out,
-        "predict the species of a cloud: canopy predict {folder} CLOUD"
+        "predict the {what} of a cloud: canopy predict {folder} CLOUD"
     );
     out
 }

@@ -10,6 +10,7 @@ use super::{
     Checkpoint, Config, EpochRow, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved,
     checkpoint, evaluate,
     master::build_optimizer,
+    numbers::{self, Forecasts, Number},
     ranks::{RankFunctions, RankStats},
     resume_batches,
 };
@@ -44,6 +45,10 @@ pub struct Trainer {
     pub rank_stats: RankStats,
     /// Time of the fastest step so far, including the wait for the loader, in seconds; infinite before the first step.
     pub fastest_step: f64,
+    /// The number that the run predicts; none if it predicts the species.
+    pub number: Option<Number>,
+    /// The category of each record, for a network with an embedding.
+    pub(super) categories: Option<Vec<u32>>,
     /// Points of every record's cloud if they keep their length ([`lengths`]); otherwise empty.
     pub(super) lengths: Vec<usize>,
     pub(super) device: Device,
@@ -80,19 +85,21 @@ impl Trainer {
             name: device_name,
             ..
         } = device;
-        let model = PointNet::new(
-            &config.network(data.species.len()),
-            &device,
-            DType::F32,
-            config.seed,
-        )?;
+        let number = Number::fit(&config, &data, &split.train)?;
+        let outputs = number.as_ref().map_or(data.species.len(), |n| n.head.outputs());
+        let network = config.network(outputs);
+        let model = PointNet::new(&network, &device, DType::F32, config.seed)?;
         let optimizer = build_optimizer(&config, &model)?;
         let lowering = config.precision.lowering(&device);
         let scaler = LossScaler::parse(&config.loss_scale, config.precision)?.map(GradScaler::new);
-        let progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
+        let mut progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
+        progress.head = number.as_ref().map(|n| n.head.clone());
+        let categories = config.categories_of(&data)?;
         let now = Instant::now();
         Ok(Self {
             lengths: lengths(&data, config.cloud_points())?,
+            number,
+            categories,
             config,
             data,
             split,
@@ -192,6 +199,11 @@ impl Trainer {
         self.plan().steps_per_epoch()
     }
 
+    /// Returns the outputs of the network for each cloud.
+    pub(super) fn outputs(&self) -> usize {
+        self.model.config().classes
+    }
+
     /// Returns the number of training clouds of each species, in label order.
     pub fn training_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.data.species.len()];
@@ -213,7 +225,26 @@ impl Trainer {
         votes: usize,
         each: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Predictions> {
-        let options = EvaluateOptions {
+        evaluate::predict(&self.model, &self.data, records, &self.evaluation(votes), each)
+    }
+
+    /// As [`Self::predict`], the forecasts of a number.
+    ///
+    /// # Errors
+    /// As [`Self::predict`].
+    pub fn forecast(
+        &self,
+        number: &Number,
+        records: &[usize],
+        votes: usize,
+        each: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<Forecasts> {
+        let data = (&self.data, self.categories.as_deref());
+        numbers::predict(&self.model, data, number, records, &self.evaluation(votes), each)
+    }
+
+    fn evaluation(&self, votes: usize) -> EvaluateOptions<'_> {
+        EvaluateOptions {
             points: self.config.cloud_points(),
             lengths: &self.lengths,
             frame: self.config.frame,
@@ -222,8 +253,7 @@ impl Trainer {
             votes,
             workers: self.config.workers,
             plain: self.config.plain,
-        };
-        evaluate::predict(&self.model, &self.data, records, &options, each)
+        }
     }
 
     /// Loads the weights of the best epoch into the model.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod accumulate;
+mod categories;
 mod goldens;
 mod layerwise;
 #[path = "../made_run/mod.rs"]
@@ -16,6 +17,7 @@ mod parallel;
 mod precision;
 mod report_page;
 mod schedules;
+mod target;
 mod tiny_models;
 mod weights;
 

@@ -3,7 +3,10 @@
 use crate::made_run::{HOSTILE, run, seven, tree};
 use canopy::{
     report::{ColorBy, ViewCloud, run_page, view_page, write},
-    train::{ClassRow, Evaluation, RunReport, metrics},
+    train::{
+        ClassRow, Evaluation, RunReport, Target, metrics,
+        numbers::{NumberReport, NumberRow, NumberScores},
+    },
 };
 
 /// Checks that all elements are closed, in order, and returns their number.
@@ -177,6 +180,58 @@ fn scored(truth: &[u32], predicted: &[u32]) -> RunReport {
         ..Evaluation::default()
     });
     scored
+}
+
+#[test]
+fn the_page_of_a_number_shows_its_scores_and_survives_odd_values() {
+    let row = |truth: f64| NumberRow {
+        tree: HOSTILE.into(),
+        truth,
+        median: truth + 1.0,
+        lower: truth - 2.0,
+        upper: truth + 3.0,
+        ..NumberRow::default()
+    };
+    let scores = NumberScores {
+        part: "test".into(),
+        target: Target::Height,
+        unit: "m".into(),
+        clouds: 3,
+        mae: 1.25,
+        crps: 0.875,
+        guess_crps: Some(3.5),
+        calibration: vec![(0.5, 0.25), (0.9, 1.0)],
+        ..NumberScores::default()
+    };
+    let mut page = RunReport {
+        evaluation: None,
+        number: Some(NumberReport {
+            scores,
+            rows: [12.0, 20.0, 31.0].map(row).into(),
+        }),
+        ..run(&seven(), 8, 0, false)
+    };
+    let text = run_page(&page);
+    balanced(&text);
+    for part in [
+        "1.250\u{a0}m",
+        "0.875\u{a0}m",
+        "3.500\u{a0}m",
+        "the height, on plots that the model never saw",
+    ] {
+        assert!(text.contains(part), "no {part}");
+    }
+    assert!(!text.contains("balanced accuracy") && !text.contains("There is no test set"));
+    let number = page.number.as_mut().unwrap();
+    number.scores.mae = f64::NAN;
+    number.scores.nll = f64::INFINITY;
+    number.scores.calibration.clear();
+    number.rows[0].upper = f64::NAN;
+    let text = run_page(&page);
+    balanced(&text);
+    assert!(text.contains("not finite") && !text.contains("NaN"));
+    page.number.as_mut().unwrap().rows.clear();
+    balanced(&run_page(&page));
 }
 
 #[test]

@@ -81,6 +81,7 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
         config: "[model]\nkind = \"vanilla\"\npoints = 1024\n".into(),
         epochs: rows,
         best_epoch: Some(epochs),
+        number: None,
         evaluation: Some(Evaluation {
             part: "test".into(),
             accuracy: correct as f64 / total.max(1) as f64,

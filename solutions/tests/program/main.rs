@@ -14,6 +14,7 @@ mod resume;
 mod sharpness;
 #[cfg(target_os = "linux")]
 mod slurm;
+mod target;
 #[cfg(unix)]
 mod templates;
 
@@ -23,7 +24,7 @@ use std::{
     process::{Command, Output},
 };
 
-use canopy_data::{Cloud, Philox, Scan, TreeRecord, shard};
+use canopy_data::{Cloud, Inventory, Philox, Scan, Season, Site, TreeRecord, shard};
 use serde_json::Value;
 
 /// The program under test with these space-separated arguments, away from the user's cache.
@@ -102,6 +103,13 @@ fn tiny_forest(dir: &Path, n: usize) -> PathBuf {
             plot: format!("p{}", i / 3 % 6),
             scan: Scan::Tls,
             source: format!("made {i}"),
+            inventory: Some(Inventory {
+                height: 1.0 + (i % 3) as f32,
+                diameter: 0.1 + 0.01 * i as f32,
+                volume: 0.5 + 0.1 * (i % 5) as f32,
+                site: if i % 2 == 0 { Site::Poor } else { Site::Good },
+                season: Season::Summer,
+            }),
         };
         let cloud = Cloud::from_points(shape(i % 3, i as u64));
         writer.push(&record, &cloud).unwrap();

@@ -59,6 +59,7 @@ pub fn data(source: Shapes) -> Dataset {
         plot: "p".into(),
         scan: Scan::Unknown,
         source: format!("cloud {i}"),
+        inventory: None,
     };
     let species = ["a", "b", "c"].map(String::from).to_vec();
     let records = (0..40).map(record).collect();

@@ -113,7 +113,7 @@ fn folders(parent: &str) -> Vec<String> {
 }
 
 /// The modules below `train`.
-const LOWER: [&str; 9] = [
+const LOWER: [&str; 10] = [
     "device",
     "kernels",
     "loader",
@@ -123,14 +123,16 @@ const LOWER: [&str; 9] = [
     "precision",
     "profile",
     "schedule",
+    "target",
 ];
 
 /// The modules of canopy that a module may use, apart from itself.
 fn may_use(room: &str) -> Option<Vec<&'static str>> {
     Some(match room {
         "device" | "kernels" | "schedule" => Vec::new(),
-        "loader" | "optim" | "precision" | "profile" | "parallel" => vec!["kernels"],
-        "model" => vec!["kernels"],
+        "loader" | "optim" | "precision" | "profile" | "parallel" | "target" => vec!["kernels"],
+        // Its embedding.
+        "model" => vec!["kernels", "target"],
         "train" => LOWER.to_vec(),
         // It reads what a run or a recording left.
         "report" => vec!["profile", "train"],

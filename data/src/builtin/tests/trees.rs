@@ -1,7 +1,7 @@
 //! The trees themselves: the same everywhere, sound, and of the size of their kind.
 
 use super::*;
-use crate::{Scan, growth};
+use crate::{Scan, Season, Site, growth};
 
 /// If this digest changes, the forest has changed: increase `GENERATOR` too, so that old caches are not used.
 const DIGEST: &str = "e418abe1eb8f2ff8a50619dee008b1a4d96c2c8858357931479e56dc895a1f6d";
@@ -9,7 +9,7 @@ const DIGEST: &str = "e418abe1eb8f2ff8a50619dee008b1a4d96c2c8858357931479e56dc89
 #[test]
 fn the_same_seed_gives_the_same_bytes_on_every_machine() {
     let set = made(&small()).dataset().unwrap();
-    assert_eq!((GENERATOR, set.digest.as_str()), (3, DIGEST));
+    assert_eq!((GENERATOR, set.digest.as_str()), (4, DIGEST));
 }
 
 #[test]
@@ -147,6 +147,40 @@ fn a_tree_grows_to_the_size_it_was_meant_to() {
             .leaves
             .is_empty();
         assert_eq!(bare, !species.habit.conifer, "{}", species.name);
+    }
+}
+
+#[test]
+fn the_inventory_has_the_trees_own_measures() {
+    for (record, cloud) in FOREST.records.iter().zip(&FOREST.clouds) {
+        let known = record.inventory.unwrap();
+        let top = cloud.xyz.iter().map(|p| p[2]).fold(0.0, f32::max);
+        assert!(
+            top < known.height + 0.6,
+            "{}: a point at {top} m, and {known:?}",
+            record.tree
+        );
+        let cylinder = 0.25 * std::f32::consts::PI * known.diameter.powi(2) * known.height;
+        let form = known.volume / cylinder;
+        assert!((0.25..0.9).contains(&form), "{}: form factor {form}", record.tree);
+        assert!((0.08..=0.75).contains(&known.diameter), "{known:?}");
+    }
+    let twice = FOREST.records.iter().enumerate().find_map(|(i, a)| {
+        let b = FOREST.records[..i].iter().find(|b| b.tree == a.tree)?;
+        Some((a, b))
+    });
+    let (a, b) = twice.unwrap();
+    assert_eq!(a.inventory, b.inventory, "two scans of {}", a.tree);
+    for season in [Season::Summer, Season::Winter] {
+        assert!(
+            FOREST
+                .records
+                .iter()
+                .any(|r| r.inventory.unwrap().season == season)
+        );
+    }
+    for site in [Site::Poor, Site::Medium, Site::Good] {
+        assert!(FOREST.records.iter().any(|r| r.inventory.unwrap().site == site));
     }
 }
 

@@ -8,12 +8,15 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use canopy_data::{
-    Cloud, Dataset,
+    Cloud, Dataset, TreeRecord,
     formats::{self, Format},
     import::{self, Kind},
 };
 
-use crate::{cli::data::open, train::BUILTIN};
+use crate::{
+    cli::data::open,
+    train::{BUILTIN, Config, Target},
+};
 
 /// One cloud.
 #[derive(Clone, Debug)]
@@ -32,6 +35,35 @@ enum Location {
 }
 
 impl Input {
+    /// The true value of `target`, if it is from a data set that knows it.
+    pub fn truth(&self, target: Target) -> Option<f64> {
+        target.value(self.record()?.inventory.as_ref()?)
+    }
+
+    /// The combination of the cloud's categories that the network of `config` expects; none if it expects none.
+    ///
+    /// # Errors
+    /// Returns an error if they are unknown: those of a point file are.
+    pub fn category(&self, config: &Config) -> Result<Option<u32>> {
+        if config.categories.is_empty() {
+            return Ok(None);
+        }
+        let record = self.record().with_context(|| {
+            format!(
+                "{}: the run was trained with --categories, which a point file does not tell; give a data set",
+                self.name
+            )
+        })?;
+        config.category_of(record).map(Some)
+    }
+
+    fn record(&self) -> Option<&TreeRecord> {
+        match &self.from {
+            Location::File(_) => None,
+            Location::Record(data, index) => data.records.get(*index),
+        }
+    }
+
     /// Reads the cloud.
     ///
     /// # Errors
@@ -108,7 +140,7 @@ fn point_files(folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn of_set(data: Dataset) -> Vec<Input> {
     let data = Arc::new(data);
-    let input = |(i, record): (usize, &canopy_data::TreeRecord)| Input {
+    let input = |(i, record): (usize, &TreeRecord)| Input {
         name: match record.source.as_str() {
             "" => record.tree.clone(),
             source => source.to_owned(),

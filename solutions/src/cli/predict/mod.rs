@@ -1,6 +1,7 @@
 //! `canopy predict`.
 
 mod inputs;
+mod numbers;
 mod print;
 
 use std::{
@@ -8,12 +9,12 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use candle_core::DType;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
-use self::{inputs::Input, print::Printer};
+use self::{inputs::Input, numbers::NumberPrinter, print::Printer};
 use super::{
     eval::best_of,
     profiling::{self, Profiling},
@@ -23,6 +24,7 @@ use crate::{
     loader::{Augment, Batch, prefetched, prepare},
     model::PointNet,
     profile::{self, Kind},
+    target::{Forecast, Head},
     train::{Config, bar, checkpoint, evaluate},
 };
 
@@ -60,10 +62,27 @@ pub struct Args {
     profiling: Profiling,
 }
 
-/// Probabilities in the order of the model's species, or why the cloud could not be read.
-type Answer<'a> = (&'a Input, Result<Vec<f32>>);
+/// What the model predicts of one cloud.
+enum Prediction {
+    /// Probabilities in the order of the model's species.
+    Species(Vec<f32>),
+    /// The distribution of a number.
+    Number(Forecast),
+}
 
-/// Predicts the species of clouds.
+/// A prediction, or why the cloud could not be read.
+type Answer<'a> = (&'a Input, Result<Prediction>);
+
+/// The samples of a cloud, `[points, channels]` each, and its category if the network expects one.
+type Samples = (Vec<Vec<f32>>, Option<u32>);
+
+/// Prints predictions.
+enum Output<'a> {
+    Species(Printer<'a>),
+    Number(NumberPrinter<'a>),
+}
+
+/// Predicts the species of clouds, or the number that the run was trained for.
 ///
 /// # Errors
 /// Returns an error if the run or a data set cannot be used. Clouds that cannot be read are reported one by one and make
@@ -72,13 +91,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let best = best_of(&args.run)?;
     let saved = checkpoint::load(&best)?;
     let (config, species) = (saved.progress.config, saved.progress.species);
+    let head = saved.progress.head;
     let chosen = device::choose(&args.device)?;
-    let model = PointNet::new(&config.network(species.len()), &chosen.device, DType::F32, 0)?;
+    let outputs = head.as_ref().map_or(species.len(), Head::outputs);
+    let model = PointNet::new(&config.network(outputs), &chosen.device, DType::F32, 0)?;
     model.from_map(&saved.model, &best.display().to_string())?;
     let inputs = inputs::all(&args.clouds)?;
     let votes = args.votes.unwrap_or(config.votes).max(1);
     let bar = bar(inputs.len() as u64, "predicting");
-    let mut printer = Printer::new(&args.format, &species, &inputs);
+    let mut printer = match head {
+        None => Output::Species(Printer::new(&args.format, &species, &inputs)),
+        Some(_) => Output::Number(NumberPrinter::new(&args.format, config.target)),
+    };
     let mut failed = 0;
     // Memory does not grow with the number of clouds. The next batch is read during the forward pass of this one.
     let batches: Vec<&[Input]> = inputs.chunks((config.batch / votes).max(1)).collect();
@@ -89,7 +113,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     prefetched(batches.len(), 1, 2, &read, &mut |samples| {
         waits = None;
         outcome = samples
-            .and_then(|samples| predict(&model, batches[at], samples, &config, votes))
+            .and_then(|samples| predict((&model, head.as_ref()), batches[at], samples, &config, votes))
             .and_then(|answers| show(answers, &bar, &mut printer, &mut failed));
         at += 1;
         waits = Some(profile::span("next batch", Kind::Load));
@@ -98,7 +122,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     drop(waits);
     outcome?;
     bar.finish_and_clear();
-    printer.end()?;
+    match printer {
+        Output::Species(printer) => printer.end()?,
+        Output::Number(printer) => printer.end()?,
+    }
     let folder = best.parent().unwrap_or(Path::new("."));
     profiling::finish(recording, &folder.join("profile-predict"), "the prediction")?;
     if failed > 0 {
@@ -109,11 +136,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// Prints answers; clouds that could not be read are named on standard error and counted.
-fn show(answers: Vec<Answer>, bar: &ProgressBar, printer: &mut Printer, failed: &mut usize) -> Result<()> {
+fn show(answers: Vec<Answer>, bar: &ProgressBar, printer: &mut Output, failed: &mut usize) -> Result<()> {
     for (input, answer) in answers {
         bar.inc(1);
         match answer {
-            Ok(row) => bar.suspend(|| printer.row(input, &row))?,
+            Ok(prediction) => bar.suspend(|| match (&mut *printer, &prediction) {
+                (Output::Species(printer), Prediction::Species(row)) => printer.row(input, row),
+                (Output::Number(printer), Prediction::Number(forecast)) => printer.row(input, forecast),
+                _ => bail!("{}: the prediction is of another kind than the model", input.name),
+            })?,
             Err(e) => {
                 *failed += 1;
                 // The readers' errors name the file.
@@ -128,30 +159,46 @@ fn show(answers: Vec<Answer>, bar: &ProgressBar, printer: &mut Printer, failed: 
     Ok(())
 }
 
-fn samples(inputs: &[Input], config: &Config, votes: usize) -> Vec<Result<Vec<Vec<f32>>>> {
+fn samples(inputs: &[Input], config: &Config, votes: usize) -> Vec<Result<Samples>> {
     inputs
         .par_iter()
-        .map(|input| sample(input, config, votes))
+        .map(|input| Ok((sample(input, config, votes)?, input.category(config)?)))
         .collect()
 }
 
 fn predict<'a>(
-    model: &PointNet,
+    (model, head): (&PointNet, Option<&Head>),
     inputs: &'a [Input],
-    samples: Vec<Result<Vec<Vec<f32>>>>,
+    samples: Vec<Result<Samples>>,
     config: &Config,
     votes: usize,
 ) -> Result<Vec<Answer<'a>>> {
-    let good: Vec<Vec<f32>> = samples.iter().flatten().flatten().cloned().collect();
+    let good: Vec<Vec<f32>> = samples
+        .iter()
+        .flatten()
+        .flat_map(|s| s.0.iter().cloned())
+        .collect();
+    let categories = samples.iter().flatten().flat_map(|s| vec![s.1; votes]);
+    let categories: Option<Vec<u32>> = categories.collect();
     let mut rows = Vec::new();
     if !good.is_empty() {
         let (channels, unknown) = (config.features.channels(), vec![0; good.len()]);
         let batch = Batch::new(&good, channels, config.cloud_points(), unknown, Vec::new())?;
-        rows = evaluate::batch_probabilities(model, &batch, false)?;
+        rows = match head {
+            None => evaluate::batch_probabilities(model, &batch, false)?,
+            Some(_) => evaluate::batch_outputs(model, &batch, categories.as_deref(), false)?,
+        };
     }
-    let mut means = rows.chunks(votes).map(mean);
-    let answer = |(input, sample): (&'a Input, Result<Vec<Vec<f32>>>)| {
-        let mean = sample.and_then(|_| means.next().context("the model returned no prediction"));
+    let prediction = |rows: &[Vec<f32>]| match head {
+        None => Ok(Prediction::Species(mean(rows))),
+        Some(head) => {
+            let forecasts: Vec<Forecast> = rows.iter().map(|row| head.forecast(row)).collect();
+            Ok(Prediction::Number(Forecast::pool(&forecasts)?))
+        }
+    };
+    let mut means = rows.chunks(votes).map(prediction);
+    let answer = |(input, sample): (&'a Input, Result<Samples>)| {
+        let mean = sample.and_then(|_| means.next().context("the model returned no prediction")?);
         (input, mean)
     };
     Ok(inputs.iter().zip(samples).map(answer).collect())

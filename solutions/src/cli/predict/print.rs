@@ -91,11 +91,7 @@ impl<'a> Printer<'a> {
     fn line(&self, input: &Input, p: &[f32]) -> String {
         let mut order: Vec<usize> = (0..p.len()).collect();
         order.sort_by(|&a, &b| p[b].total_cmp(&p[a]));
-        let count = input.name.chars().count();
-        let short = match count {
-            0..=40 => input.name.clone(),
-            _ => format!("…{}", input.name.chars().skip(count - 39).collect::<String>()),
-        };
+        let short = short(&input.name);
         let percent = |i: usize| format!("{:.0}%", 100.0 * p[i]);
         let second = || {
             order
@@ -155,5 +151,14 @@ impl<'a> Printer<'a> {
             _ => writeln!(out, "{text}")?,
         }
         Ok(())
+    }
+}
+
+/// A name in at most 40 characters, its last ones.
+pub fn short(name: &str) -> String {
+    let count = name.chars().count();
+    match count {
+        0..=40 => name.to_owned(),
+        _ => format!("…{}", name.chars().skip(count - 39).collect::<String>()),
     }
 }

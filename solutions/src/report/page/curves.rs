@@ -18,7 +18,12 @@ pub(super) fn section(out: &mut String, run: &RunReport) {
         return;
     }
     out.push_str("<div class=\"plots\">\n");
-    for plot in [loss(&run.epochs), accuracy(run), learning_rate(&run.epochs)] {
+    let (objective, score) = match predicts_number(run) {
+        true => ("negative log-likelihood, nats", crps(run)),
+        false => ("cross-entropy, nats", accuracy(run)),
+    };
+    let loss = loss(&run.epochs, objective);
+    for plot in [loss, score, learning_rate(&run.epochs)] {
         let _ = writeln!(out, "<figure>{}</figure>", plot.svg());
     }
     out.push_str("</div>\n<p class=\"note\">Training values are measured in training mode: on augmented clouds, with dropout.</p>\n");
@@ -46,8 +51,12 @@ fn plot(title: &str, y_label: &str) -> LinePlot {
     }
 }
 
-fn loss(epochs: &[EpochRow]) -> LinePlot {
-    plot("Loss", "cross-entropy, nats")
+fn predicts_number(run: &RunReport) -> bool {
+    run.number.is_some() || run.epochs.iter().any(|r| r.val_crps.is_some())
+}
+
+fn loss(epochs: &[EpochRow], objective: &str) -> LinePlot {
+    plot("Loss", objective)
         .with(line(epochs, "training", |r| Some(r.train_loss)))
         .with(line(epochs, "validation", |r| r.val_loss))
 }
@@ -71,6 +80,16 @@ fn accuracy(run: &RunReport) -> LinePlot {
         })
         .into_iter()
         .collect();
+    plot
+}
+
+/// Of a run that predicts a number.
+fn crps(run: &RunReport) -> LinePlot {
+    let epochs = &run.epochs;
+    let mut plot = plot("Error", "on the validation set")
+        .with(line(epochs, "CRPS", |r| r.val_crps))
+        .with(line(epochs, "mean absolute error", |r| r.val_error));
+    plot.y_range = Some((0.0, 0.0));
     plot
 }
 

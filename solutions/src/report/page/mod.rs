@@ -1,6 +1,7 @@
 //! `report.html`: the page of a run, to show, print or send.
 
 mod curves;
+mod number;
 mod summary;
 mod tables;
 mod trees;
@@ -19,6 +20,9 @@ pub fn run_page(run: &RunReport) -> String {
     let mut body = String::from("<main>\n");
     summary::section(&mut body, run);
     curves::section(&mut body, run);
+    if let Some(number) = &run.number {
+        number::section(&mut body, number);
+    }
     if let Some(evaluation) = &run.evaluation {
         tables::confusion(&mut body, evaluation);
     }

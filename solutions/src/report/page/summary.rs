@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use indicatif::HumanCount;
 
+use super::number;
 use crate::report::html::{duration, escape, percent, whole_percents};
 use crate::train::{Evaluation, RunReport, metrics::balanced_interval};
 
@@ -28,9 +29,10 @@ pub(super) fn section(out: &mut String, run: &RunReport) {
         kicker.join(" · "),
         escape(title)
     );
-    match run.evaluation.as_ref().filter(|e| e.clouds() > 0) {
-        Some(evaluation) => headline(out, evaluation),
-        None => out.push_str(
+    match (run.evaluation.as_ref().filter(|e| e.clouds() > 0), &run.number) {
+        (Some(evaluation), _) => headline(out, evaluation),
+        (None, Some(number)) => number::headline(out, number),
+        (None, None) => out.push_str(
             "<div class=\"result\"><div><p class=\"lead\">There is no test set, so this run has no scores.</p>\n\
              <p>All clouds were used for training. To estimate how well such a model classifies other trees, train once more \
              with the same settings and a test set.</p></div></div>\n",
@@ -89,10 +91,13 @@ fn facts(out: &mut String, run: &RunReport) {
         };
         rows.push(("Cross-entropy".into(), loss));
     }
+    if let Some(number) = &run.number {
+        rows.extend(number::facts(&number.scores));
+    }
     rows.push(("Wall time".into(), duration(run.seconds)));
     rows.push(("Epochs".into(), run.epochs.len().to_string()));
     if let Some(best) = run.best_epoch {
-        let validated = run.epochs.iter().any(|r| r.val_balanced.is_some());
+        let validated = run.epochs.iter().any(|r| r.val_balanced.or(r.val_crps).is_some());
         let why = if validated { "" } else { ", the last one" };
         rows.push(("Best epoch".into(), format!("{best}{why}")));
     }

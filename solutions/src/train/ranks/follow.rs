@@ -17,7 +17,7 @@ use crate::{
     parallel::panic_message,
     precision::{GradScaler, LossScaler},
     train::{
-        Config, Loss, Outcome, Plan, Replica, Running, StepInputs, Trainer, master::build_optimizer,
+        Config, Objective, Outcome, Plan, Replica, Running, StepInputs, Trainer, master::build_optimizer,
         trainer::to_device,
     },
 };
@@ -31,8 +31,8 @@ pub struct Follower {
     inputs: StepInputs,
     collate: Collate,
     train: Vec<usize>,
-    loss: Loss,
-    classes: usize,
+    loss: Arc<dyn Objective>,
+    outputs: usize,
     threads: usize,
     optimizer: HashMap<String, Tensor>,
     scaler: Option<LossScaler>,
@@ -52,8 +52,8 @@ impl Follower {
             inputs: trainer.step_inputs(None),
             collate: trainer.train_collate(),
             train: trainer.split.train.clone(),
-            loss: trainer.loss()?,
-            classes: trainer.data.species.len(),
+            loss: trainer.objective()?,
+            outputs: trainer.outputs(),
             threads,
             optimizer: trainer.optimizer.state()?.into_iter().collect(),
             scaler: trainer.scaler.as_ref().map(|s| s.rule().clone()),
@@ -75,7 +75,7 @@ impl Follower {
 
     fn steps(self, links: Links) -> Result<Outcome> {
         let (config, device) = (&self.config, &self.inputs.device);
-        let model = PointNet::new(&config.network(self.classes), device, DType::F32, config.seed)?;
+        let model = PointNet::new(&config.network(self.outputs), device, DType::F32, config.seed)?;
         let mut member = Member::new(links, config, &self.functions, &model, self.threads)?;
         member.broadcast(&model)?;
         let mut optimizer = build_optimizer(config, &model)?;
@@ -106,7 +106,7 @@ impl Follower {
                     optimizer: &mut *optimizer,
                     scaler: scaler.as_mut(),
                     running: &mut running,
-                    loss: &self.loss,
+                    loss: &*self.loss,
                     inputs: &inputs,
                 };
                 let now = (step, plan.learning_rate(step)?);

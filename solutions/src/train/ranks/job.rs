@@ -11,7 +11,7 @@ use crate::{
         Algorithm,
         threads::{group, group_with},
     },
-    train::{Plan, StepInputs, Trainer},
+    train::{Plan, StepInputs, Trainer, numbers::Number},
 };
 
 /// The ranks of a run, from the perspective of rank 0.
@@ -120,6 +120,8 @@ impl Trainer {
             lowering: self.lowering.clone(),
             class_weights: self.class_weights(),
             species: self.data.records.iter().map(|r| r.species).collect(),
+            labels: self.number.as_ref().map(Number::labels),
+            categories: self.categories.clone(),
             share,
         }
     }

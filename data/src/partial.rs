@@ -1,0 +1,111 @@
+//! Trees that are seen in part only, as behind other trees or at the edge of a scan.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::{Cloud, CloudSource, Dataset, Philox, Purpose};
+
+/// Clouds of which only the points on one side of a plane are seen.
+#[derive(Debug)]
+struct Partial {
+    whole: Dataset,
+    visible: f64,
+    seed: u64,
+}
+
+impl CloudSource for Partial {
+    fn cloud(&self, index: usize) -> Result<Cloud> {
+        let cloud = self.whole.cloud(index)?;
+        let mut random = Purpose::View.stream(self.seed, index as u64);
+        let kept = visible(&cloud.xyz, self.visible, &mut random);
+        Ok(cloud.select(&kept))
+    }
+}
+
+/// The indices, ascending, of the points on one side of a plane with a random direction: between the share `least` and all
+/// of them, at least one.
+fn visible(points: &[[f32; 3]], least: f64, random: &mut Philox) -> Vec<usize> {
+    let direction: [f64; 3] = std::array::from_fn(|_| random.normal());
+    let share = random.range(least, 1.0);
+    let along = |&i: &usize| -> f64 { (0..3).map(|a| direction[a] * f64::from(points[i][a])).sum() };
+    let mut kept: Vec<usize> = (0..points.len()).collect();
+    kept.sort_by(|a, b| along(a).total_cmp(&along(b)));
+    kept.truncate(((share * points.len() as f64).ceil() as usize).max(1));
+    kept.sort_unstable();
+    kept
+}
+
+impl Dataset {
+    /// The same set, in which only a part of each tree is visible: the points on one side of a random plane, at least the
+    /// share `least` of them. The part depends on `seed` and the record only, so it is the same in each epoch. With a share
+    /// of 1 it is the set itself.
+    pub fn partial(&self, least: f64, seed: u64) -> Self {
+        if least >= 1.0 {
+            return self.clone();
+        }
+        let source = Partial {
+            whole: self.clone(),
+            visible: least,
+            seed,
+        };
+        let (name, species, digest) = (self.name.clone(), self.species.clone(), self.digest.clone());
+        Self::new(name, species, self.records.to_vec(), digest, Arc::new(source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TreeRecord;
+
+    fn set() -> Dataset {
+        let mut random = Philox::new(3, 3);
+        let points = (0..400).map(|_| [0; 3].map(|_| random.uniform()));
+        let cloud = Cloud {
+            intensity: (0..400).collect(),
+            ..Cloud::from_points(points.collect())
+        };
+        let records = vec![TreeRecord::default(); 20];
+        let clouds = vec![cloud; 20];
+        Dataset::new(
+            "set".into(),
+            vec!["oak".into()],
+            records,
+            "d".into(),
+            Arc::new(clouds),
+        )
+    }
+
+    #[test]
+    fn the_visible_points_are_on_one_side_of_a_plane_and_keep_their_echo() {
+        let (whole, part) = (set().cloud(0).unwrap(), set().partial(0.4, 7));
+        let mut lengths = Vec::new();
+        for record in 0..20 {
+            let cloud = part.cloud(record).unwrap();
+            assert!((160..=400).contains(&cloud.len()), "{} points", cloud.len());
+            for (p, &i) in cloud.xyz.iter().zip(&cloud.intensity) {
+                assert_eq!(*p, whole.xyz[usize::from(i)]);
+            }
+            let mut random = Purpose::View.stream(7, record as u64);
+            let direction: [f64; 3] = std::array::from_fn(|_| random.normal());
+            let along = |p: &[f32; 3]| -> f64 { (0..3).map(|a| direction[a] * f64::from(p[a])).sum() };
+            let farthest = cloud.xyz.iter().map(along).fold(f64::MIN, f64::max);
+            let nearer = whole.xyz.iter().filter(|p| along(p) <= farthest).count();
+            assert_eq!(nearer, cloud.len());
+            lengths.push(cloud.len());
+        }
+        assert!(lengths.iter().any(|&n| n != lengths[0]), "all shares are equal");
+    }
+
+    #[test]
+    fn the_part_depends_on_seed_and_record_only() {
+        let of = |seed, record| set().partial(0.4, seed).cloud(record).unwrap();
+        assert_eq!(of(7, 3), of(7, 3));
+        assert_ne!(of(7, 3), of(8, 3));
+        assert_ne!(of(7, 3), of(7, 4));
+        assert_eq!(set().partial(1.0, 7).cloud(3).unwrap(), set().cloud(3).unwrap());
+        assert_eq!(visible(&[[1.0; 3]], 0.0, &mut Philox::new(1, 1)), [0]);
+        assert!(visible(&[], 0.5, &mut Philox::new(1, 1)).is_empty());
+    }
+}

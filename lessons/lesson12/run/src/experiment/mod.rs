@@ -1,0 +1,7 @@
+//! The parts of the experiment.
+
+pub mod forests;
+pub mod heads;
+pub mod results;
+pub mod sites;
+pub mod train;

@@ -1,0 +1,152 @@
+//! Checks of a configuration.
+
+use anyhow::{Result, ensure};
+
+use super::{Config, Target};
+use crate::{
+    loader::Frame,
+    precision::{LossScaler, Precision},
+};
+
+impl Config {
+    /// Checks that every value is in its range.
+    ///
+    /// # Errors
+    /// Names the first value that is out of range, and the range.
+    pub fn validate(&self) -> Result<()> {
+        self.validate_points()?;
+        self.validate_target()?;
+        ensure!(
+            self.batch >= 2,
+            "batch is {}: batch normalisation needs at least 2 clouds",
+            self.batch
+        );
+        ensure!(
+            self.accumulate >= 1,
+            "accumulate is 0: 1 means one step per batch"
+        );
+        self.validate_ranks()?;
+        ensure!(self.epochs >= 1, "epochs is 0: at least one is needed");
+        ensure!(self.votes >= 1, "votes is 0: at least one is needed");
+        ensure!(
+            self.evaluate_every >= 1,
+            "evaluate-every is 0: 1 means every epoch"
+        );
+        for (name, value) in [
+            ("learning-rate", self.learning_rate),
+            ("weight-decay", self.weight_decay),
+            ("clip", self.clip),
+            ("warmup", self.warmup),
+            ("orthogonality", self.orthogonality),
+            ("jitter", f64::from(self.jitter)),
+            ("checkpoint-seconds", self.checkpoint_seconds),
+        ] {
+            ensure!(
+                value.is_finite() && value >= 0.0,
+                "{name} is {value}: it must be finite and at least 0"
+            );
+        }
+        for (name, value) in [
+            ("smoothing", self.smoothing),
+            ("momentum", self.momentum),
+            ("dropout", f64::from(self.dropout)),
+            ("scale", f64::from(self.scale)),
+            ("point-dropout", f64::from(self.point_dropout)),
+            ("validation", self.validation),
+            ("test", self.test),
+        ] {
+            ensure!(
+                (0.0..1.0).contains(&value),
+                "{name} is {value}: it must be at least 0 and below 1"
+            );
+        }
+        ensure!(
+            self.validation + self.test < 1.0,
+            "validation and test add up to 1 or more: nothing is left to train on"
+        );
+        ensure!(
+            self.folds != 1,
+            "folds is 1: cross-validation needs at least 2; 0 means none"
+        );
+        ensure!(
+            self.folds == 0 || self.fold < self.folds,
+            "fold is {}: folds are numbered from 0 to {}",
+            self.fold,
+            self.folds.saturating_sub(1)
+        );
+        self.network(1).check()?;
+        self.optim().map(drop)?;
+        LossScaler::parse(&self.loss_scale, self.precision)?;
+        self.schedule().map(drop)
+    }
+
+    fn validate_ranks(&self) -> Result<()> {
+        ensure!(self.ranks >= 1, "ranks is 0: 1 means no data parallelism");
+        let low = matches!(self.precision, Precision::Bf16 | Precision::Fp16);
+        ensure!(
+            low || !self.master_weights,
+            "master-weights needs precision bf16 or fp16, and precision is {}: fp32 weights are their own masters",
+            self.precision
+        );
+        let least = if self.sync_bn { 1 } else { 2 };
+        ensure!(
+            self.ranks == 1 || self.batch >= least * self.ranks,
+            "batch is {}: {} ranks need at least {} clouds, {least} each",
+            self.batch,
+            self.ranks,
+            least * self.ranks
+        );
+        ensure!(
+            self.rank_deadline.is_finite() && self.rank_deadline > 0.0 && self.rank_deadline < 1e6,
+            "rank-deadline is {}: it must be a number of seconds, above 0 and below 1e6",
+            self.rank_deadline
+        );
+        Ok(())
+    }
+
+    fn validate_target(&self) -> Result<()> {
+        ensure!(
+            self.visible > 0.0 && self.visible <= 1.0,
+            "visible is {}: it must be above 0 and at most 1",
+            self.visible
+        );
+        ensure!(self.components >= 1, "components is 0: at least one is needed");
+        ensure!(self.bins >= 2, "bins is {}: at least 2 are needed", self.bins);
+        if self.target == Target::Species {
+            ensure!(
+                self.categories.is_empty(),
+                "categories work with a number only: choose --target height, diameter or volume"
+            );
+            return Ok(());
+        }
+        ensure!(
+            self.frame == Frame::Metric,
+            "--target {} needs --frame metric: in the unit sphere all trees are of one size",
+            self.target
+        );
+        ensure!(
+            self.scale == 0.0,
+            "--target {} needs --scale 0: a scaled tree has another {0} than the label says",
+            self.target
+        );
+        ensure!(
+            !self.class_weights,
+            "--target {} has no classes: remove --class-weights",
+            self.target
+        );
+        Ok(())
+    }
+
+    /// Checks that the run predicts species, because `what` works only with these.
+    ///
+    /// # Errors
+    /// Returns an error if it predicts a number.
+    pub fn expect_species(&self, what: &str) -> Result<()> {
+        ensure!(
+            self.target == Target::Species,
+            "{what} works with networks that predict the species, and target is {}",
+            self.target
+        );
+        Ok(())
+    }
+}
