@@ -44,11 +44,14 @@ impl Values {
         self.numbers.get(flat).map_or("–".into(), |&v| number(v))
     }
 
-    /// All numbers in at most `width` columns: `[2, 3] of f32: 0.25, −1, …`.
+    /// All numbers in at most `width` columns: `[2, 3] of f32: 0.25, −1, …`, and a list of integers `30 values: 0, 1, …`.
     pub fn short(&self, width: usize) -> String {
-        let mut out = match self.shape.as_slice() {
-            [] => String::new(),
-            shape => format!("{shape:?} of {}: ", self.dtype),
+        let mut out = match (self.shape.as_slice(), self.dtype) {
+            ([], _) => String::new(),
+            ([0], "integer") => return "an empty list".into(),
+            ([1], "integer") => "1 value: ".to_owned(),
+            ([count], "integer") => format!("{count} values: "),
+            (shape, dtype) => format!("{shape:?} of {dtype}: "),
         };
         for i in 0..self.numbers.len() {
             let next = self.text(i);
@@ -162,7 +165,7 @@ mod tests {
         let list: Vec<usize> = (0..1000).collect();
         let short = Values::from(&list).short(40);
         assert!(
-            short.starts_with("[1000] of integer: 0, 1, ") && short.ends_with('…'),
+            short.starts_with("1000 values: 0, 1, ") && short.ends_with('…'),
             "{short}"
         );
         assert!(short.chars().count() <= 40, "{short}");

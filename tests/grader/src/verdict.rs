@@ -97,7 +97,7 @@ impl Case {
                 match v.shape.as_slice() {
                     [] => format!("one number of {}", v.dtype),
                     // The contents of a list say more than its length.
-                    [_] if v.dtype == "integer" => format!("shape {}", v.short(48)),
+                    [_] if v.dtype == "integer" => v.short(48),
                     shape => format!("shape {shape:?} of {}", v.dtype),
                 }
             };
@@ -112,6 +112,18 @@ impl Case {
             return Ok(());
         }
         self.wrong(what, Some(got), lines)
+    }
+
+    /// Tests that two values without numbers are equal.
+    ///
+    /// # Errors
+    /// The finding.
+    pub fn equal<T: PartialEq + std::fmt::Debug>(&self, what: &str, got: T, expected: T) -> Verdict {
+        if got == expected {
+            return Ok(());
+        }
+        let lines = vec![format!("expected  {expected:?}"), format!("got       {got:?}")];
+        self.wrong(what, None, lines)
     }
 
     /// Tests a condition; `otherwise` describes the result if it is false.
@@ -264,10 +276,11 @@ mod tests {
         let (got, expected): (Vec<usize>, Vec<usize>) = (vec![0, 2, 3], vec![2, 3]);
         assert_eq!(
             lines(given("x").close("indices", &got, &expected)),
-            [
-                "expected  shape [2] of integer: 2, 3",
-                "got       shape [3] of integer: 0, 2, 3"
-            ]
+            ["expected  2 values: 2, 3", "got       3 values: 0, 2, 3"]
+        );
+        assert_eq!(
+            lines(given("x").close("indices", &Vec::<usize>::new(), &vec![7usize])),
+            ["expected  1 value: 7", "got       an empty list"]
         );
     }
 
