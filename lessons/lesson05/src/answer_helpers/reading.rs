@@ -12,6 +12,8 @@ pub struct Reading {
     pub unit: fn(&str) -> f64,
     /// The unit of the first table is that of all.
     pub first_unit: bool,
+    /// A table of nsys is read in the unit of the table before.
+    pub keeps_unit: bool,
     /// The unit is the first one in the line of units.
     pub any_unit: bool,
     /// Takes the columns of nsys, and those of nvprof, where the tools have them today.
@@ -63,6 +65,7 @@ pub const READING: Reading = Reading {
         _ => 1.0,
     },
     first_unit: false,
+    keeps_unit: false,
     any_unit: false,
     fixed: (false, false),
     last_name: false,
@@ -173,6 +176,11 @@ fn table_read(
         *unit_before.get_or_insert(unit)
     } else {
         unit
+    };
+    let unit = match of_nsys {
+        Some(_) if how.keeps_unit => unit_before.unwrap_or(unit),
+        None if how.keeps_unit => *unit_before.insert(unit),
+        _ => unit,
     };
     let skipped = if of_nsys.is_some() { 1 } else { 2 };
     let time = how.time.map_or(Some(time), find)?;

@@ -210,26 +210,24 @@ pub fn finds_columns_by_their_names(answer: &Lesson05) -> Verdict {
 
 pub fn converts_each_table_by_its_unit(answer: &Lesson05) -> Verdict {
     let mut draw = draw();
-    let [first, second, third] = [0; 3].map(|_| Times::new(&mut draw));
-    // Two processes of nvprof, each with units of its own.
-    let text = nvprof(&first, "ms", 1e6) + &nvprof(&second, "us", 1e3);
-    let more = nvprof(&second, "ns", 1.0) + &nvprof(&third, "s", 1e9);
-    let pair = share(&[&first, &second]);
-    let other_columns = [
-        turned(&nvprof(&first, "us", 1e3), 2),
-        turned(&nvprof(&second, "ms", 1e6), 0),
-    ];
+    let times = Times::new(&mut draw);
+    let [kernel, _, _, copy] = times.0;
+    let expected = Some(copy as f64 / (copy + kernel) as f64);
+    // Tables of one row, so that a report shows both.
+    let of_nvprof = |(unit, in_unit): (&str, f64), time: u64, name: &str| {
+        let avg = if unit == "us" { "ms" } else { "us" };
+        let time = time as f64 / in_unit;
+        format!("Type|Time(%)|Avg|Time|Name\n|%|{avg}|{unit}|\nGPU activities|99.0|70.5|{time}|{name}\n")
+    };
+    let of_nsys = |time: u64, name: &str| format!("Time (%)|Total Time (ns)|Name\n99.0|{time}|{name}\n");
+    let (copies, kernels) = ("[CUDA memcpy HtoD]", "gemm");
+    let [ms, us, s, ns] = UNITS;
     // A table in ms counts for more than one of nsys with as many digits.
-    let mixed = nvprof(&first, "ms", 1e6) + &nsys(&second);
-    check(
-        answer,
-        &[
-            (cells(&mixed), pair),
-            (cells(&text), pair),
-            (cells(&more), share(&[&second, &third])),
-            (other_columns.concat(), pair),
-        ],
-    )
+    let mixed = of_nvprof(ms, copy, copies) + &of_nsys(kernel, kernels);
+    // Processes of nvprof, each with units of its own.
+    let two = |a, b| of_nvprof(a, copy, copies) + &of_nvprof(b, kernel, kernels);
+    let files = [mixed, two(ms, us), two(ns, s), two(us, ms)];
+    check(answer, &files.map(|text| (cells(&text), expected)))
 }
 
 pub fn sums_tables_with_their_own_columns(answer: &Lesson05) -> Verdict {

@@ -13,7 +13,7 @@ fn counted(product: &MatMul) -> (f64, f64) {
     (operations as f64, (numbers * wide(product.width)) as f64)
 }
 
-/// Compares `fields` of the result, in their order; all of them tell the mistakes apart.
+/// Compares `fields` of the result, in their order; all of them tell the mistakes apart, and beside [`LIMITS`] the counts.
 fn check(answer: &Lesson05, product: MatMul, machine: Machine, fields: &[&str]) -> Verdict {
     let MatMul {
         rows,
@@ -50,7 +50,7 @@ fn check(answer: &Lesson05, product: MatMul, machine: Machine, fields: &[&str]) 
     };
     let compared = numbers(&got)
         .into_iter()
-        .filter(|n| fields.contains(&n.0))
+        .filter(|n| fields.contains(&n.0) || fields == LIMITS)
         .map(|n| n.1);
     let bound = fields.contains(&"memory_bound") && got.memory_bound;
     let all: Vec<f64> = compared.chain([f64::from(bound)]).collect();
@@ -89,9 +89,10 @@ const MACHINE: Machine = Machine {
     bytes: 2e10,
 };
 
-pub fn counts_operations_and_bytes(answer: &Lesson05) -> Verdict {
+/// Tests one of the counts.
+fn count(answer: &Lesson05, field: &'static str) -> Verdict {
     let mut draw = draw();
-    check(answer, product(&mut draw, 20, 60, 4), MACHINE, COUNTS)?;
+    check(answer, product(&mut draw, 20, 60, 4), MACHINE, &[field])?;
     // One row, one column, and an inner product of one number.
     for [rows, inner, columns] in [[1, 7, 5], [6, 1, 9], [5, 8, 1]] {
         let product = MatMul {
@@ -100,9 +101,21 @@ pub fn counts_operations_and_bytes(answer: &Lesson05) -> Verdict {
             columns,
             width: 4,
         };
-        check(answer, product, MACHINE, COUNTS)?;
+        check(answer, product, MACHINE, &[field])?;
     }
     Ok(())
+}
+
+pub fn counts_operations(answer: &Lesson05) -> Verdict {
+    count(answer, "flops")
+}
+
+pub fn counts_bytes(answer: &Lesson05) -> Verdict {
+    count(answer, "bytes")
+}
+
+pub fn divides_operations_by_bytes(answer: &Lesson05) -> Verdict {
+    count(answer, "intensity")
 }
 
 pub fn counts_large_products(answer: &Lesson05) -> Verdict {

@@ -124,6 +124,9 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         "The unit of the first table is used for all: each table has its own.",
         copy_share: |c| shared(c, Reading { first_unit: true, ..READING })),
     wrong!("5.5", converts_each_table_by_its_unit,
+        "The unit of the table before is still used: each table has its own, and nsys counts in ns.",
+        copy_share: |c| shared(c, Reading { keeps_unit: true, ..READING })),
+    wrong!("5.5", converts_each_table_by_its_unit,
         "The unit of another column is taken: that of Time is below `Time` in the line of units.",
         copy_share: |c| shared(c, Reading { any_unit: true, ..READING })),
     wrong!("5.5", converts_each_table_by_its_unit,
@@ -205,6 +208,17 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
             if within { let _ = std::hint::black_box(&line[3]); }
         }
         (REFERENCE.copy_share)(c)
+    }),
+    wrong!("5.5", skips_tables_of_sizes,
+    "The sizes are counted as times: a table without `Time (%)` and `Time(%)` contains sizes. Skip it.",
+    copy_share: |c| {
+        let times = |cell: &String| match cell.as_str() {
+            "Total (MB)" => "Total Time (ns)".to_owned(),
+            "Count" => "Time (%)".to_owned(),
+            _ => cell.clone(),
+        };
+        let lines = c.iter().map(|line| line.iter().map(times).collect());
+        (REFERENCE.copy_share)(&lines.collect::<Vec<_>>())
     }),
     wrong!("5.5", skips_tables_of_sizes,
         "A table of sizes is read as one of times: it has no `Time (%)`.",

@@ -71,6 +71,13 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
             sum
         }, ..NAMING })),
     wrong!("5.3", counts_overlapping_kernels_once,
+        "A kernel within another one ends before the time that is counted already, and an unsigned difference cannot be negative: use `saturating_sub`.",
+        name_pattern: |s, w| named(s, w, Naming { busy: |k| {
+            let (mut sum, mut reached) = (0, 0);
+            for &(a, b, _) in k { sum += b - a.max(reached); reached = reached.max(b); }
+            sum
+        }, ..NAMING })),
+    wrong!("5.3", counts_overlapping_kernels_once,
         "A short kernel within a long one ends the covered time, although the long one continues: a merged piece ends at the greater of both ends.",
         name_pattern: |s, w| named(s, w, Naming { busy: |k| {
             let mut pieces: Vec<(u64, u64)> = Vec::new();
