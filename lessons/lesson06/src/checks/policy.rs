@@ -7,7 +7,7 @@ fn all(answer: &Lesson06, operators: &[Operator], expected: Casting) -> Verdict 
     for &operator in operators {
         let case = given(format!("{operator:?}"));
         let got = (answer.autocast)(operator);
-        case.require(&format!("{expected:?}"), got == expected, format!("{got:?}"))?;
+        case.equal("the casting", got, expected)?;
     }
     Ok(())
 }

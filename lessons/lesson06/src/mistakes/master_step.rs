@@ -18,6 +18,16 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
     master_step: |m, w, g, step, low| stepped((m, w, g), step, low, || Ok(()), || {
         m.iter().try_for_each(|m| m.set(&low(m.as_tensor())?.to_dtype(DType::F32)?))
     })),
+    wrong!("6.5", does_not_round_the_masters, "A master is set to what `low` returns, which has the dtype of the weights. Set the weight; the masters stay fp32.",
+    master_step: |m, _, g, step, low| {
+        step(&wide(g)?)?;
+        m.iter().try_for_each(|m| m.set(&low(m.as_tensor())?))
+    }),
+    wrong!("6.5", rounds_masters_into_weights, "A weight is set to the master as it is, in fp32. Set it to what `low` returns, which has the dtype of the weights.",
+    master_step: |m, w, g, step, _| {
+        step(&wide(g)?)?;
+        m.iter().zip(w).try_for_each(|(m, w)| w.set(m.as_tensor()))
+    }),
     wrong!("6.5", accumulates_small_updates, "The step starts from the rounded weights, so that small updates are lost each time. Start from the masters.",
     master_step: |m, w, g, step, low| stepped((m, w, g), step, low, || {
         m.iter().zip(w).try_for_each(|(m, w)| m.set(&w.as_detached_tensor().to_dtype(DType::F32)?))

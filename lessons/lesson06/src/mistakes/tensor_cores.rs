@@ -90,7 +90,7 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         tensor_cores: |p, f| cores(p, f, up, |s| s[0] >= 128 && s[2] >= 128)),
     wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "k counts as well as m and n.",
         tensor_cores: |p, f| cores(p, f, up, |s| s[0] >= 128 && s[1] >= 128)),
-    wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "`worth` is also computed for fp32, which tensor cores do not support.",
+    wrong!("6.8", is_worth_it_if_every_side_is_at_least_128, "`worth` is false for fp32, although all sides are at least 128: it depends on the sides only, in any format.",
         tensor_cores: |p, f| TensorCores { worth: f.bits() < 32 && large([p.m, p.n, p.k]), ..(REFERENCE.tensor_cores)(p, f) }),
     wrong!("6.8", pads_16_bit_sides_to_multiples_of_8, "Sides are padded to the next power of two; multiples of 16 bytes are enough.",
         tensor_cores: |p, f| cores(p, f, |s, b| up(s, b).next_power_of_two(), large)),
