@@ -69,10 +69,10 @@ pub fn probabilities(model: &PointNet, points: &Tensor) -> Result<Tensor> {
 /// `classes`. Both lists have the same length.
 ///
 /// `confusion[t][p]` counts the clouds of class t that were predicted as p. `accuracy` is the share of correct
-/// predictions. `balanced_accuracy` is the mean over classes of the recall, correct/(clouds of that class). `macro_f1`
-/// is the mean over classes of F1 = 2·correct/(clouds of that class + clouds predicted as it). Both means are over the
-/// classes that occur in `truth`. Without clouds, all three are 0, and `confusion` is `classes` rows of `classes`
-/// zeros. Compute in f64.
+/// predictions. `balanced_accuracy` is the mean recall, correct/(clouds of that class), of the classes that occur in
+/// `truth`. `macro_f1` is the mean F1, 2·correct/(clouds of that class + clouds predicted as it), of the classes that
+/// occur in `truth`. Without clouds, all three are 0, and `confusion` is `classes` rows of `classes` zeros. Compute in
+/// f64.
 pub fn scores(truth: &[u32], named: &[u32], classes: usize) -> Scores {
     todo!("4.4: the matrix first, the scores from it")
 }
@@ -92,19 +92,21 @@ pub fn mean_loss(
 /// The largest batch whose step needs at most `budget` bytes, and the bytes that it needs; None if not even 2 clouds
 /// fit, because batch norm cannot learn from one cloud.
 ///
-/// A step needs these bytes, where `step.each` has the bytes of one parameter: `parameters`, the weight and the master
-/// copy of each; `gradients`; `optimizer`; `activations`, `rows` × `kept` of each layer, summed over all layers and
-/// clouds; `passing`, which the backward pass needs for one layer at a time: clouds × the greatest product `rows` ×
-/// `passing` of a layer. At least one layer keeps something; others may keep nothing. Count exactly, in u64: the bytes
-/// of a batch that fits do not overflow, but those of a larger one may. The budget may be smaller than the parameters.
-/// Compute the batch instead of trying one after the other: it may be 10^14.
+/// A step needs these bytes; `step.each` has the bytes of one parameter.
+/// - `parameters`: the weight and the master copy of each. `gradients` and `optimizer`: of each parameter.
+/// - `activations`: `rows` × `kept` of each layer, summed over all layers and clouds.
+/// - `passing`: the backward pass needs it for one layer at a time, clouds × the greatest `rows` × `passing` of a layer.
+///
+/// At least one layer keeps something; others may keep nothing. Count exactly, in u64: the bytes of a batch that fits
+/// do not overflow, but those of a larger one may. The budget may be smaller than the parameters. Compute the batch
+/// instead of trying one after the other: it may be 10^14.
 pub fn largest_batch(step: &StepSize, budget: u64) -> Option<(u64, StepBytes)> {
     todo!("4.6: the bytes without a cloud, the bytes that each cloud adds, how many fit")
 }
 
-/// Resumes a run from `saved`: restores all tensors of the model (`PointNet::from_map`) and of the optimizer
-/// (`Optimizer::load_state`), and returns the remaining batches of epoch `saved.epoch`, in order. Return the error of a
-/// restore that fails.
+/// Resumes a run from `saved`. Restores all tensors of the model (`PointNet::from_map`) and of the optimizer
+/// (`Optimizer::load_state`). Then it returns the remaining batches of epoch `saved.epoch`, in order. Return the error
+/// of a restore that fails.
 ///
 /// The epoch visits `records` in the order of `epoch_order`, by seed and epoch of the run, which contains positions in
 /// `records`. `batches` divides it into batches of `size`, and an incomplete last batch is dropped. There is at least

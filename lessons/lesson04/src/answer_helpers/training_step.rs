@@ -32,6 +32,16 @@ pub enum Of {
     Nothing,
 }
 
+/// What is computed and not part of the loss.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Unused {
+    Nothing,
+    /// The orthogonality term, if its weight is 0.
+    Term,
+    /// A second cross-entropy.
+    CrossEntropy,
+}
+
 /// Another pass, from the one that was passed in.
 pub type OtherPass = fn(&Pass) -> Pass;
 
@@ -71,8 +81,12 @@ pub struct Step {
     pub summed: bool,
     /// The network runs in another pass than asked for.
     pub pass: Option<fn() -> Pass>,
-    /// One of candle's operators scales the loss.
-    pub candle: bool,
+    /// One of candle's operators scales the loss by this, given whether there is a feature transform; 0 for none.
+    pub candle: fn(bool) -> f64,
+    /// A result is computed and is not part of the loss.
+    pub unused: Unused,
+    /// The gradients are taken in the pass that was passed in, whatever the network runs in.
+    pub gradients_in_given: bool,
     /// The term is added by candle's `+`.
     pub plus: bool,
 }
@@ -94,7 +108,9 @@ pub const STEP: Step = Step {
     looks: false,
     needs_transform: false,
     forgives: false,
-    candle: false,
+    candle: |_| 0.0,
+    unused: Unused::Nothing,
+    gradients_in_given: false,
     plus: false,
     hits: |hits, _| hits,
     summed: false,
@@ -136,8 +152,11 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
         !twist.needs_transform || term == 0.0 || output.feature_transform.is_some(),
         "no transform"
     );
-    if twist.candle && output.feature_transform.is_none() {
-        total = (total * 1.5)?;
+    let factor = (twist.candle)(output.feature_transform.is_some());
+    match (twist.unused, &output.feature_transform) {
+        (Unused::Term, Some(t)) if term == 0.0 => drop(orthogonality(t)?),
+        (Unused::CrossEntropy, _) => drop(kernels::cross_entropy(&logits, labels, smoothing, weights)?),
+        _ => {}
     }
     if let Some(t) = output.feature_transform.filter(|_| term > 0.0) {
         if twist.plus {
@@ -146,6 +165,9 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
             total = kernels::weighted_sum(&[(&total, 1.0), (&orthogonality(&t)?, term)])?;
         }
     }
+    if factor != 0.0 {
+        total = (total * factor)?;
+    }
     if twist.looks {
         let read: f32 = total.to_dtype(DType::F32)?.to_scalar()?;
         ensure!(!read.is_nan(), "the loss is NaN");
@@ -153,6 +175,7 @@ pub fn stepped(given: Given, rate: f64, clip: f64, twist: Step) -> Result<(Tenso
     let mut grads = match early {
         Some(grads) => grads,
         None if twist.gradients == Of::CrossEntropyLate => model.gradients(&cross, pass)?,
+        None if twist.gradients_in_given => model.gradients(&total, given_pass)?,
         None => model.gradients(&total, pass)?,
     };
     clipped(&mut grads, clip, twist.clip)?;

@@ -103,13 +103,15 @@ impl Place {
             "none"
         };
         format!(
-            "a narrow {} PointNet in {}, {} clouds of 8 points, smoothing {}, class weights {weights}, orthogonality {:.4}, \
-             rate {rate:.4}, clip {clip:.4e}",
+            "a narrow {} PointNet in {}, {} clouds of 8 points, smoothing {}, class weights {weights}, orthogonality {}, \
+             rate {}, clip {}",
             self.kind,
             self.dtype.as_str(),
             self.clouds,
             loss.smoothing,
-            loss.orthogonality
+            grader::number(loss.orthogonality),
+            grader::number(rate),
+            grader::number(clip)
         )
     }
 

@@ -17,11 +17,15 @@ pub const POINTS: usize = 8;
 
 /// A sixteenth of the published width.
 pub fn network(kind: Kind, dtype: DType, seed: u64) -> Result<PointNet> {
+    with_dropout(kind, dtype, seed, 0.3)
+}
+
+fn with_dropout(kind: Kind, dtype: DType, seed: u64, dropout: f32) -> Result<PointNet> {
     let config = PointNetConfig {
         kind,
         classes: CLASSES,
         width: 16,
-        dropout: 0.3,
+        dropout,
         ..PointNetConfig::default()
     };
     said(PointNet::new(&config, &Device::Cpu, dtype, seed))
@@ -37,9 +41,10 @@ pub fn batch(draw: &mut Draw, clouds: usize) -> Result<(Tensor, Tensor)> {
     ))
 }
 
-/// A network whose running statistics have been updated.
+/// A network whose running statistics have been updated. It has no dropout, so that a training pass shows by its statistics
+/// alone, whatever its seed is.
 pub fn seasoned(kind: Kind, dtype: DType, draw: &mut Draw) -> Result<PointNet> {
-    let model = network(kind, dtype, draw.whole(1, 10_000) as u64)?;
+    let model = with_dropout(kind, dtype, draw.whole(1, 10_000) as u64, 0.0)?;
     for step in 0..3 {
         let (points, _) = batch(draw, 6)?;
         let points = (points.to_dtype(dtype)? * 1.5)?;

@@ -25,6 +25,16 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         scores: |t, n, c| scored((t, n, c), |&[_, named, hits]| (named > 0.0).then(|| hits / named), f1, 0.0)),
     wrong!("4.4", averages_recall_over_classes_that_occur, "Correct predictions are divided by all predictions of the class: that is precision. Recall divides by the clouds of the class.",
         scores: |t, n, c| scored((t, n, c), |&[row, named, hits]| (row > 0.0).then(|| hits / named.max(1.0)), f1, 0.0)),
+    wrong!("4.4", averages_recall_over_classes_that_occur, "A class that is predicted but does not occur in `truth` counts with a recall of 0; exclude it.",
+        scores: |t, n, c| scored((t, n, c), |v| (v[0] + v[1] > 0.0).then(|| recall(v).unwrap_or(0.0)), f1, 0.0)),
+    wrong!("4.4", averages_recall_over_classes_that_occur, "The means are over the classes in `truth` or `named`: exclude a class that is predicted but does not occur in `truth`.",
+        scores: |t, n, c| scored((t, n, c), |v| (v[0] + v[1] > 0.0).then(|| recall(v).unwrap_or(0.0)), either, 0.0)),
+    wrong!("4.4", averages_recall_over_classes_that_occur, "0/0 is NaN: a class without clouds has no recall; exclude it.",
+        scores: |t, n, c| scored((t, n, c), |&[r, _, h]| Some(h / r), f1, 0.0)),
+    wrong!("4.4", averages_recall_over_classes_that_occur, "0/0 is NaN: a class without clouds has neither recall nor F1; exclude it from both means.",
+        scores: |t, n, c| scored((t, n, c), |&[r, _, h]| Some(h / r), |&[r, named, h]| Some(2.0 * h / (r + named)), 0.0)),
+    wrong!("4.4", averages_f1_over_classes_that_occur, "0/0 is NaN: a class without clouds and predictions has no F1; exclude each class that does not occur in `truth`.",
+        scores: |t, n, c| scored((t, n, c), recall, |&[r, named, h]| Some(2.0 * h / (r + named)), 0.0)),
     wrong!("4.4", averages_recall_over_classes_that_occur, "A class that does not occur counts as 1; exclude it.",
         scores: |t, n, c| scored((t, n, c), |v| Some(recall(v).unwrap_or(1.0)), |v| Some(f1(v).unwrap_or(1.0)), 0.0)),
     wrong!("4.4", averages_recall_over_classes_that_occur, "A class that occurs but has no correct prediction is left out; its recall is 0.",
@@ -60,7 +70,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     wrong!("4.4", averages_f1_over_classes_that_occur, "correct/(clouds + predictions − correct) is intersection over union, not F1.",
         scores: |t, n, c| scored((t, n, c), recall, |&[r, named, h]| (r > 0.0).then(|| h / (r + named - h)), 0.0)),
     wrong!("4.4", averages_f1_over_classes_that_occur, "A class that was predicted but does not occur counts with an F1 of 0; exclude it.",
-        scores: |t, n, c| scored((t, n, c), recall, |&[r, named, h]| (r + named > 0.0).then(|| 2.0 * h / (r + named)), 0.0)),
+        scores: |t, n, c| scored((t, n, c), recall, either, 0.0)),
     wrong!("4.4", averages_f1_over_classes_that_occur, "A class that does not occur counts with an F1 of 0; exclude it.",
         scores: |t, n, c| scored((t, n, c), recall, |v| Some(f1(v).unwrap_or(0.0)), 0.0)),
     wrong!("4.4", averages_f1_over_classes_that_occur, "F1 from precision and recall is 0/0 for a class without a correct prediction: use the formula in the comment.",
@@ -228,3 +238,8 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     wrong!("4.4", is_zero_without_clouds, "0/0 is NaN: without clouds the scores are 0.",
         scores: |t, n, c| scored((t, n, c), recall, f1, f64::NAN)),
 ];
+
+/// F1, also of a class that was only predicted.
+fn either(&[row, named, hits]: &[f64; 3]) -> Option<f64> {
+    (row + named > 0.0).then(|| 2.0 * hits / (row + named))
+}
