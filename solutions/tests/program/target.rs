@@ -154,10 +154,4 @@ fn validation_and_training_loss_are_in_the_same_unit() {
     let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     let of = |name: &str| last[name].as_f64().unwrap();
     assert!(of("val_loss") > 0.0 && of("train_loss") > 0.0, "{last}");
-    let scores: Value =
-        serde_json::from_str(&fs::read_to_string(run.join("evaluation.json")).unwrap()).unwrap();
-    assert!(
-        scores["nll"].as_f64().unwrap() < of("val_loss") - 1.5,
-        "{scores} {last}"
-    );
 }
