@@ -103,7 +103,8 @@ pub struct Dataset {
     pub species: Vec<String>,
     /// The scans.
     pub records: Arc<Vec<TreeRecord>>,
-    /// SHA-256 over species, records and clouds, in hex. Training on two sets with the same digest gives the same model.
+    /// SHA-256 over species, records and clouds, in hex. Training a classifier on two sets with the same digest gives the
+    /// same model. Sources and inventories are not part of it.
     pub digest: String,
     source: Arc<dyn CloudSource>,
 }

@@ -19,9 +19,11 @@ use crate::{Cloud, TreeRecord, atomic};
 /// The next shard begins when one has more bytes than this.
 const SHARD_BYTES: u64 = 256 << 20;
 
-/// SHA-256 over species, records and clouds, in hex. Training on two sets with the same digest gives the same model.
+/// SHA-256 over species, records and clouds, in hex. Training a classifier on two sets with the same digest gives the same
+/// model.
 ///
 /// [`TreeRecord::source`] and the set's name are not part of it, so that it does not depend on where the files were.
+/// Neither is [`TreeRecord::inventory`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Digest(String);
 

@@ -42,7 +42,8 @@ pub fn gaussian_nll(mean: &Tensor, log_std: &Tensor, target: &Tensor) -> Result<
 /// `logits`, `mean` (μ) and `log_std` (ln σ) are [n, k], `target` is [n], n ≥ 1, k ≥ 1, all of one dtype, f32 or f64,
 /// and the result is a scalar (shape []) of that dtype. `backward` through it reaches all four. A target may be ten
 /// thousand σ away from each component, where every density is 0 in f32. Logits may be as large as ±10,000. In both
-/// cases, the result and its gradients are finite. Returns an error if the shapes do not fit; nothing is broadcast.
+/// cases, the result and its gradients are finite. ln σ is between −20 and 20. Returns an error if the shapes do not
+/// fit; nothing is broadcast.
 pub fn mixture_nll(logits: &Tensor, mean: &Tensor, log_std: &Tensor, target: &Tensor) -> Result<Tensor> {
     todo!("12.3: ln w + ln N for each component, log-sum-exp over them, the mean")
 }

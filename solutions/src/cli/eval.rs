@@ -36,7 +36,7 @@ Examples:
 pub struct Args {
     /// Folder of a run, or a checkpoint file
     run: PathBuf,
-    /// Another data set than the run's own; its species must be among the run's
+    /// Another data set than the run's own; its species must be among the run's, unless the run predicts a number
     #[arg(long, value_name = "PATH")]
     data: Option<String>,
     /// Part of the data
@@ -68,13 +68,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.part != "all" {
         saved.progress.check_random_numbers()?;
     }
-    let species = saved.progress.species;
+    let progress = saved.progress;
+    let species = progress.species.clone();
     let config = Config {
-        data: args.data.clone().unwrap_or(saved.progress.config.data.clone()),
-        ..saved.progress.config
+        data: args.data.clone().unwrap_or(progress.config.data.clone()),
+        ..progress.config.clone()
     };
     let chosen = device::choose(args.device.as_ref().unwrap_or(&config.device))?;
-    let head = saved.progress.head;
+    let head = progress.head.clone();
     let network = config.network(head.as_ref().map_or(species.len(), Head::outputs));
     let model = PointNet::new(&network, &chosen.device, DType::F32, 0)?;
     let (weights, source) = match &args.weights {
@@ -83,7 +84,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     model.from_map(&weights, &source.display().to_string())?;
     let whole = open::any(Path::new(&config.data))?;
-    let data = data::choose(&config, &whole)?.relabel(&species)?;
+    let data = data::choose(&config, &whole)?;
+    let data = match head {
+        None => data.relabel(&species)?,
+        Some(_) => data,
+    };
     let records = match args.part.as_str() {
         "all" => (0..data.len()).collect(),
         part => {
@@ -129,6 +134,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         Some(head) => {
             let number = Number::of(config.target, head, &data)?;
             let categories = config.categories_of(&data)?;
+            let warn = |ids: &[u32]| progress.category_warning(&data, ids, &records);
+            if let Some(warning) = categories.as_deref().and_then(warn) {
+                eprintln!("note: {warning}");
+            }
             let data = (&data, categories.as_deref());
             let forecasts = numbers::predict(&model, data, &number, &records, &options, &mut each)?;
             let scores = forecasts.scores(&args.part);

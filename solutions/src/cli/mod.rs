@@ -30,7 +30,7 @@ use clap::{Parser, Subcommand};
 
 use crate::kernels::Filter;
 
-/// Classifies tree species from laser scans.
+/// Predicts the species of trees, or their size, from laser scans.
 #[derive(Debug, Parser)]
 #[command(name = "canopy", version, max_term_width = 90, after_help = EXAMPLES)]
 struct Cli {
@@ -75,7 +75,7 @@ enum Command {
     Monitor(monitor::Args),
     /// Measure how sharply the loss rises around a trained model's weights
     Sharpness(sharpness::Args),
-    /// Predict the species of clouds
+    /// Predict the species of clouds, or the number that the run was trained for
     Predict(predict::Args),
     /// Fetch, import, convert, split and view data
     #[command(subcommand)]

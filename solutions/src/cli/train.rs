@@ -141,7 +141,11 @@ fn start(args: &Args) -> Result<Trainer> {
     )?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
     introduce(&config, &data, &split, &chosen, &folder);
-    Trainer::new(config, data, split, chosen, folder)
+    let trainer = Trainer::new(config, data, split, chosen, folder)?;
+    if let Some(warning) = trainer.category_warning() {
+        eprintln!("note: {warning}");
+    }
+    Ok(trainer)
 }
 
 fn resume(path: &Path, args: &Args) -> Result<Trainer> {

@@ -4,13 +4,16 @@ use candle_core::{Result, Tensor, Var, bail};
 
 use super::{AdamConfig, AdamState};
 
-/// Takes one step of lazy Adam, as PyTorch's `SparseAdam`: only the rows `rows` of `table`, each listed once, change their
+/// Takes one step of lazy Adam, like PyTorch's `SparseAdam`: only the rows `rows` of `table`, each listed once, change their
 /// weights and their moments, by `gradients` `[rows, width]`. `state` has one parameter, the table.
 ///
 /// Dense Adam with a gradient of zeros for the other rows changes them as well: their moments decay, and as long as the
 /// mean is not 0, their weights move on.
 ///
-/// The bias corrections count the steps of the table, not those of a row, as in PyTorch.
+/// `rows` ascend. canopy's own embedding trains with the optimizer of the run, which takes a gradient of all rows: its
+/// tables have at most 24 rows, and a batch looks up most of them.
+///
+/// ε is added as in [`adam_step`](super::adam_step). The bias corrections count the steps of the table, not those of a row, as in PyTorch.
 ///
 /// # Errors
 /// Returns an error if the shapes do not match, if a row is not in the table, or if `config` has weight decay, which is
@@ -23,9 +26,12 @@ pub fn sparse_adam_step(
     config: &AdamConfig,
 ) -> Result<()> {
     let (categories, width) = table.dims2()?;
-    if gradients.dims() != [rows.len(), width] || rows.iter().any(|&row| row as usize >= categories) {
+    if gradients.dims() != [rows.len(), width]
+        || rows.iter().any(|&row| row as usize >= categories)
+        || rows.windows(2).any(|pair| pair[0] >= pair[1])
+    {
         bail!(
-            "sparse_adam_step: expected gradients [{}, {width}] of rows below {categories}, got {:?} of rows {rows:?}",
+            "sparse_adam_step: expected gradients [{}, {width}] of rows below {categories}, ascending, got {:?} of rows {rows:?}",
             rows.len(),
             gradients.dims()
         );

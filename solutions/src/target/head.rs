@@ -61,9 +61,12 @@ pub enum Head {
     },
 }
 
-/// Bounds of the logarithm of a standard deviation, in units of the training values. A network that has learned its
-/// training set by heart would let it fall without end.
+/// Bounds of the logarithm of a standard deviation, in units of the training values. A network that overfits would let it
+/// fall without end.
 const LOG_STD: f64 = 7.0;
+
+/// The slope of the logarithm beyond its bounds: not 0, so that its gradient leads back.
+const BEYOND: f64 = 0.01;
 
 /// Where the means of the components of a mixture start: spread over this many standard deviations, so that the components
 /// differ from the beginning.
@@ -96,9 +99,17 @@ impl Head {
                 mean,
                 std,
             },
-            HeadKind::Bins => Self::Bins {
-                edges: quantile_bins(values, bins).iter().map(|&e| e as f32).collect(),
-            },
+            HeadKind::Bins => {
+                let mut edges: Vec<f32> = quantile_bins(values, bins).iter().map(|&e| e as f32).collect();
+                edges.dedup();
+                ensure!(
+                    edges.len() >= 3,
+                    "the training values are so often equal that {} of {bins} bins is left: choose --head gaussian, or \
+                     another number of bins",
+                    edges.len().saturating_sub(1)
+                );
+                Self::Bins { edges }
+            }
         })
     }
 
@@ -119,6 +130,19 @@ impl Head {
                 ((value - f64::from(*mean)) / f64::from(*std)) as f32
             }
             Self::Bins { edges } => bin_of(&widened(edges), value) as f32,
+        }
+    }
+
+    /// What [`Self::loss`] lacks of the negative log-likelihood in the unit of the values: the logarithm of the standard
+    /// deviation of the training values, or of the width of the bin of `value`.
+    pub fn log_unit(&self, value: f64) -> f64 {
+        match self {
+            Self::Gaussian { std, .. } | Self::Mixture { std, .. } => f64::from(*std).ln(),
+            Self::Bins { edges } => {
+                let edges = widened(edges);
+                let bin = bin_of(&edges, value);
+                (edges[bin + 1] - edges[bin]).ln()
+            }
         }
     }
 
@@ -204,7 +228,10 @@ impl Head {
                         .collect(),
                     stds: log_stds
                         .iter()
-                        .map(|s| std * s.clamp(-LOG_STD, LOG_STD).exp())
+                        .map(|&s| {
+                            let inside = s.clamp(-LOG_STD, LOG_STD);
+                            std * (inside + BEYOND * (s - inside)).exp()
+                        })
                         .collect(),
                 }
             }
@@ -229,7 +256,9 @@ impl Head {
         let starts = Tensor::from_vec(starts(k), (1, k), &Device::Cpu)?
             .to_dtype(outputs.dtype())?
             .to_device(outputs.device())?;
-        let log_std = of(first + k)?.clamp(-LOG_STD, LOG_STD)?;
+        let log_std = of(first + k)?;
+        let inside = log_std.clamp(-LOG_STD, LOG_STD)?;
+        let log_std = (&inside + ((log_std - &inside)? * BEYOND)?)?;
         Ok([logits, of(first)?.broadcast_add(&starts)?, log_std])
     }
 }

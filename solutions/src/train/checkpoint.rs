@@ -13,12 +13,12 @@ use std::{collections::HashMap, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::{Device, Tensor};
-use canopy_data::atomic;
+use canopy_data::{Dataset, atomic};
 use crc32c::crc32c_append;
 use safetensors::{SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
-use super::{Config, RunFolder};
+use super::{Config, RunFolder, target};
 use crate::{precision::LossScaler, target::Head};
 
 /// The layout version that is written. Version 1 has no checksum, and its runs drew other random numbers.
@@ -59,6 +59,9 @@ pub struct Progress {
     /// The head of a network that predicts a number; `None` if it predicts the species.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Head>,
+    /// The combinations of categories that the training clouds have; empty without categories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<u32>,
     /// State of the loss scaling; `None` without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaler: Option<LossScaler>,
@@ -84,9 +87,25 @@ impl Progress {
             best: None,
             seconds: 0.0,
             head: None,
+            categories: Vec::new(),
             scaler: None,
             left_out: (0, 0),
         }
+    }
+
+    /// Warns of `records` of the data set whose combination of categories, of `ids`, no training record has.
+    pub fn category_warning(&self, data: &Dataset, ids: &[u32], records: &[usize]) -> Option<String> {
+        let unseen: Vec<usize> = target::unseen(&self.categories, ids, records).collect();
+        let example = &data.records[*unseen.first()?];
+        Some(format!(
+            "{} of {} scans have a combination of {:?} that no training scan has, such as {} ({}): the embedding of \
+             these is untrained, so expect worse predictions",
+            unseen.len(),
+            records.len(),
+            self.config.categories,
+            example.tree,
+            example.source
+        ))
     }
 
     /// Checks that this program draws the random numbers of the run: of its split, its order and its dropout.

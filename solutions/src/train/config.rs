@@ -43,7 +43,8 @@ pub struct Config {
     #[arg(long, value_name = "N", default_value_t = quick().min_points)]
     pub min_points: usize,
     /// What to predict: the species, or a number that the data set knows of every tree: height (m), stem diameter (m), stem
-    /// volume (m³). With a number the defaults are --frame metric, --scale 0 and --visible 0.5
+    /// volume (m³). `builtin` knows them, and a folder of shards whose dataset.json has an `inventory` for each tree. With a
+    /// number the defaults are --frame metric, --scale 0, --smoothing 0 and --visible 0.5, which cuts each tree
     #[arg(long, value_parser = choice::<Target>(&["species", "height", "diameter", "volume"]), default_value = "species", help_heading = "Target")]
     pub target: Target,
     /// How a number is predicted: a Gaussian, a mixture of Gaussians, or probabilities of bins with equally many training
@@ -56,7 +57,7 @@ pub struct Config {
     /// Number of bins
     #[arg(long, value_name = "N", default_value_t = quick().bins, help_heading = "Target")]
     pub bins: usize,
-    /// Categories that the network is told of each tree by an embedding, comma-separated, to predict a number: scan, site,
+    /// Categories of each tree that the network sees by an embedding, comma-separated, to predict a number: scan, site,
     /// season [default: none]
     #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = choice::<Category>(&["scan", "site", "season"]), help_heading = "Target")]
     pub categories: Vec<Category>,
@@ -143,7 +144,7 @@ pub struct Config {
     /// Weight of the orthogonality term of the feature transform (full model)
     #[arg(long, value_name = "X", default_value_t = quick().orthogonality, help_heading = "Optimization")]
     pub orthogonality: f64,
-    /// Dropout probability in the classification head
+    /// Dropout probability in the network's head
     #[arg(long, value_name = "P", default_value_t = quick().dropout, help_heading = "Optimization")]
     pub dropout: f32,
     /// Rotate clouds about the trunk
@@ -313,6 +314,7 @@ impl Config {
                 target,
                 frame: Frame::Metric,
                 scale: 0.0,
+                smoothing: 0.0,
                 visible: 0.5,
                 ..self
             },

@@ -20,6 +20,9 @@ pub fn choose(config: &Config, whole: &Dataset) -> Result<Dataset> {
         "{} has {species} species: a classifier needs at least 2",
         data.name
     );
+    // Before anything is written.
+    config.target.values(&data)?;
+    config.categories_of(&data)?;
     let data = data.partial(config.visible, config.seed);
     Ok(data.sampled(config.sample, config.most_points(), config.seed))
 }

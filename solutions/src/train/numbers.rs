@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Config, EvaluateOptions, Target, evaluate};
 use crate::{
     model::PointNet,
-    target::{Forecast, Head, calibration, quantile_bins},
+    target::{Forecast, Head, bin_of, calibration, quantile_bins},
 };
 
 /// The nominal levels of a calibration table.
@@ -48,8 +48,8 @@ impl Number {
             .with_context(|| format!("--target {target}"))?;
         let edges = quantile_bins(&known, GUESS_BINS.min(known.len()));
         // Bins with equally many values, unless edges have merged.
-        let inside = |edge: &[f64]| known.iter().filter(|v| edge[0] < **v && **v <= edge[1]).count();
-        let counts: Vec<f64> = edges.windows(2).map(|edge| inside(edge) as f64).collect();
+        let mut counts = vec![0.0; edges.len() - 1];
+        known.iter().for_each(|&v| counts[bin_of(&edges, v)] += 1.0);
         let guess = Forecast::Bins {
             edges,
             probabilities: counts,
@@ -94,6 +94,8 @@ pub struct Forecasts {
     /// Their forecasts.
     pub forecasts: Vec<Forecast>,
     guess: Option<Forecast>,
+    /// [`Head::log_unit`] of each true value.
+    log_units: Vec<f64>,
 }
 
 /// The scores of forecasts on one part of the data.
@@ -116,7 +118,7 @@ pub struct NumberScores {
     /// That of a forecast that knows only the distribution of the training values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guess_crps: Option<f64>,
-    /// Mean negative log-likelihood, nats.
+    /// Mean negative log-likelihood of the density per unit, nats.
     pub nll: f64,
     /// Nominal levels of central intervals, and the shares of true values inside them.
     pub calibration: Vec<(f64, f64)>,
@@ -154,6 +156,10 @@ pub fn predict(
         truth: records.iter().map(|&r| number.values[r]).collect(),
         forecasts: pooled.collect::<Result<_>>()?,
         guess: number.guess.clone(),
+        log_units: records
+            .iter()
+            .map(|&r| number.head.log_unit(number.values[r]))
+            .collect(),
     })
 }
 
@@ -207,6 +213,13 @@ impl Forecasts {
         pairs.map(row).collect()
     }
 
+    /// The mean of the loss that training minimises, to compare with that of the training clouds.
+    pub fn loss(&self) -> f64 {
+        let pairs = self.forecasts.iter().zip(&self.truth).zip(&self.log_units);
+        let sum: f64 = pairs.map(|((f, &y), unit)| f.nll(y) - unit).sum();
+        sum / self.truth.len().max(1) as f64
+    }
+
     /// All scores; `part` is the name of the part of the data.
     pub fn scores(&self, part: &str) -> NumberScores {
         let pairs = || self.forecasts.iter().zip(self.truth.iter().copied());
@@ -237,7 +250,7 @@ impl NumberScores {
             part, target, unit, ..
         } = self;
         let guess = self.guess_crps.map_or(String::new(), |guess| {
-            format!(" (without a look at the tree {guess:.3} {unit})")
+            format!(" (from the training values alone {guess:.3} {unit})")
         });
         let mut out = format!(
             "{part}: {target} of {} clouds\n\

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::numbers::NumberReport;
+use super::{Target, numbers::NumberReport};
 
 /// One line of `metrics.jsonl`: an epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct EpochRow {
     /// Accuracy on the training clouds, in training mode (augmented, with dropout). Of a number: the share of true values in
     /// the central half of their forecasts.
     pub train_accuracy: f64,
-    /// Mean loss over the validation clouds; `None` if this epoch was not evaluated.
+    /// Mean loss over the validation clouds, of a number that of its head; `None` if this epoch was not evaluated.
     pub val_loss: Option<f64>,
     /// Accuracy on the validation clouds.
     pub val_accuracy: Option<f64>,
@@ -126,6 +126,9 @@ pub struct CriticalPoints {
 /// Everything that the page of a run shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
+    /// What the run predicts.
+    #[serde(default)]
+    pub target: Target,
     /// Headline: model and data set.
     pub title: String,
     /// The command that repeats the run.

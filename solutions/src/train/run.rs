@@ -12,7 +12,8 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 use super::{
-    Display, EpochRow, Loss, NumberLoss, Objective, Replica, Running, StepInputs, Trainer, checkpoint, plan,
+    Display, EpochRow, Loss, NumberLoss, Objective, Replica, Running, StepInputs, Target, Trainer,
+    checkpoint, plan,
     ranks::{Job, Requests},
     tensorboard::EventWriter,
 };
@@ -77,7 +78,7 @@ impl Trainer {
                 return Ok(Outcome::Stopped);
             }
             if let Some(row) = self.rows.last() {
-                write_events(&mut events, row)?;
+                write_events(&mut events, row, self.config.target)?;
             }
         }
         display.finish();
@@ -262,8 +263,9 @@ impl Trainer {
     fn validate(&self, row: &mut EpochRow, each: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
         let validation = &self.split.validation;
         if let Some(number) = &self.number {
-            let scores = self.forecast(number, validation, 1, each)?.scores("validation");
-            row.val_loss = Some(scores.nll);
+            let forecasts = self.forecast(number, validation, 1, each)?;
+            let scores = forecasts.scores("validation");
+            row.val_loss = Some(forecasts.loss());
             row.val_crps = Some(scores.crps);
             row.val_error = Some(scores.mae);
             return Ok(());
@@ -281,7 +283,8 @@ impl Trainer {
     /// validation set the last epoch is the best.
     fn keep_best(&mut self, row: &EpochRow, last: bool) -> Result<()> {
         let score = match row.val_balanced.or(row.val_crps.map(|crps| -crps)) {
-            Some(score) => score,
+            // NaN would keep every later epoch from being the best.
+            Some(score) => score.max(f64::NEG_INFINITY),
             None if last && self.split.validation.is_empty() => 0.0,
             None => return Ok(()),
         };
@@ -320,11 +323,15 @@ impl Trainer {
     }
 }
 
-fn write_events(events: &mut EventWriter, row: &EpochRow) -> Result<()> {
+fn write_events(events: &mut EventWriter, row: &EpochRow, target: Target) -> Result<()> {
+    let share = match target {
+        Target::Species => "accuracy/train",
+        _ => "in_central_half/train",
+    };
     let values = [
         ("loss/train", Some(row.train_loss)),
         ("loss/validation", row.val_loss),
-        ("accuracy/train", Some(row.train_accuracy)),
+        (share, Some(row.train_accuracy)),
         ("accuracy/validation", row.val_accuracy),
         ("balanced_accuracy/validation", row.val_balanced),
         ("crps/validation", row.val_crps),

@@ -113,6 +113,7 @@ fn report(
     let species = trainer.data.species.iter().cloned();
     let counts = trainer.training_counts();
     Ok(RunReport {
+        target: config.target,
         title: match config.target {
             Target::Species => format!("{} PointNet on {}", config.model, trainer.data.name),
             target => format!("{} PointNet for {target} on {}", config.model, trainer.data.name),
@@ -217,10 +218,7 @@ pub fn text(report: &RunReport, folder: &str) -> String {
         "\n{:.0} s in total · page: {folder}/report.html",
         report.seconds
     );
-    let what = match &report.number {
-        Some(number) => number.scores.target.to_string(),
-        None => "species".to_owned(),
-    };
+    let what = report.target;
     let _ = writeln!(
         out,
         "predict the {what} of a cloud: canopy predict {folder} CLOUD"

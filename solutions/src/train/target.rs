@@ -1,9 +1,9 @@
-//! What a run predicts, and the categories that its network is told.
+//! What a run predicts, and the categories that its network sees.
 
 use std::fmt;
 
 use anyhow::{Context, Result};
-use canopy_data::{Dataset, Inventory, Scan, TreeRecord};
+use canopy_data::{Dataset, Inventory, Scan, Season, Site, TreeRecord};
 use serde::{Deserialize, Serialize};
 
 /// What the network predicts of a tree.
@@ -94,8 +94,15 @@ impl Category {
                 Scan::Als => 2,
                 Scan::Unknown => 3,
             },
-            Self::Site => known(record)?.site as u32,
-            Self::Season => known(record)?.season as u32,
+            Self::Site => match known(record)?.site {
+                Site::Poor => 0,
+                Site::Medium => 1,
+                Site::Good => 2,
+            },
+            Self::Season => match known(record)?.season {
+                Season::Summer => 0,
+                Season::Winter => 1,
+            },
         })
     }
 }
@@ -126,11 +133,17 @@ pub fn combination(categories: &[Category], record: &TreeRecord) -> Result<u32> 
     categories.iter().try_fold(0, add)
 }
 
+/// The records whose combination of categories no training record has: their row of the embedding is untrained.
+pub fn unseen<'a>(seen: &'a [u32], ids: &'a [u32], records: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
+    records.iter().copied().filter(move |&r| !seen.contains(&ids[r]))
+}
+
 fn known(record: &TreeRecord) -> Result<&Inventory> {
     record.inventory.as_ref().with_context(|| {
         format!(
             "tree {} ({}) has no inventory, so its height, diameter, volume, site and season are unknown: expected them \
-             for every tree. The data set `builtin` has them",
+             for every tree. The data set `builtin` has them, and folders of shards whose dataset.json has an \
+             `inventory` for each record",
             record.tree, record.source
         )
     })

@@ -1,6 +1,10 @@
 //! The state of a training run; its loop is in `run`.
 
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Instant,
+};
 
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor};
@@ -95,6 +99,10 @@ impl Trainer {
         let mut progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
         progress.head = number.as_ref().map(|n| n.head.clone());
         let categories = config.categories_of(&data)?;
+        if let Some(ids) = &categories {
+            let seen: BTreeSet<u32> = split.train.iter().map(|&r| ids[r]).collect();
+            progress.categories = seen.into_iter().collect();
+        }
         let now = Instant::now();
         Ok(Self {
             lengths: lengths(&data, config.cloud_points())?,
@@ -147,6 +155,12 @@ impl Trainer {
             data.digest
         );
         let mut this = Self::new(progress.config.clone(), data, split, device, folder)?;
+        ensure!(
+            this.progress.head == progress.head,
+            "the run was trained with other values of {} than {} now has: resuming would mix two data sets",
+            progress.config.target,
+            progress.config.data
+        );
         let source = this.folder.last().display().to_string();
         let saved = Saved {
             model: to_device(model, &this.device)?,
@@ -197,6 +211,13 @@ impl Trainer {
     /// Returns the number of optimizer steps per epoch.
     pub fn steps_per_epoch(&self) -> u64 {
         self.plan().steps_per_epoch()
+    }
+
+    /// Warns of validation and test records whose combination of categories no training record has.
+    pub fn category_warning(&self) -> Option<String> {
+        let records = [self.split.validation.clone(), self.split.test.clone()].concat();
+        let ids = self.categories.as_deref()?;
+        self.progress.category_warning(&self.data, ids, &records)
     }
 
     /// Returns the outputs of the network for each cloud.

@@ -1,6 +1,6 @@
 //! Checks of a configuration.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 use super::{Config, Target};
 use crate::{
@@ -112,13 +112,32 @@ impl Config {
         );
         ensure!(self.components >= 1, "components is 0: at least one is needed");
         ensure!(self.bins >= 2, "bins is {}: at least 2 are needed", self.bins);
+        ensure!(
+            self.components <= 1000 && self.bins <= 10_000,
+            "components is {} and bins is {}: at most 1,000 and 10,000 are possible",
+            self.components,
+            self.bins
+        );
+        if let Some(i) =
+            (1..self.categories.len()).find(|&i| self.categories[..i].contains(&self.categories[i]))
+        {
+            bail!("categories has {:?} twice", self.categories[i]);
+        }
         if self.target == Target::Species {
+            let usual = Self::default();
             ensure!(
-                self.categories.is_empty(),
-                "categories work with a number only: choose --target height, diameter or volume"
+                self.categories.is_empty()
+                    && (self.head, self.components, self.bins) == (usual.head, usual.components, usual.bins),
+                "categories, head, components and bins work with a number only: choose --target height, diameter or \
+                 volume"
             );
             return Ok(());
         }
+        ensure!(
+            self.smoothing == 0.0,
+            "--target {} needs --smoothing 0: there are no labels to smooth",
+            self.target
+        );
         ensure!(
             self.frame == Frame::Metric,
             "--target {} needs --frame metric: in the unit sphere all trees are of one size",

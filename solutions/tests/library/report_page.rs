@@ -204,6 +204,7 @@ fn the_page_of_a_number_shows_its_scores_and_survives_odd_values() {
         ..NumberScores::default()
     };
     let mut page = RunReport {
+        target: Target::Height,
         evaluation: None,
         number: Some(NumberReport {
             scores,

@@ -231,6 +231,17 @@ fn sparse_adam_leaves_rows_alone_that_dense_adam_moves_on() {
         .is_err()
     );
     assert!(sparse_adam_step(&sparse, (&[0], &grad), &mut states[0], 0.1, &decay).is_err());
+    let two = Tensor::ones((2, 2), DType::F64, &Device::Cpu).unwrap();
+    assert!(
+        sparse_adam_step(
+            &sparse,
+            (&[1, 1], &two),
+            &mut states[0],
+            0.1,
+            &AdamConfig::default()
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -332,16 +343,8 @@ fn a_heads_loss_is_its_forecasts_likelihood() {
             .map(|row| head.forecast(row))
             .collect();
         // The loss is in units of the training values; of bins it is that of the bin.
-        let unit = |forecast: &Forecast, y: f64| match (&head, forecast) {
-            (Head::Gaussian { std, .. } | Head::Mixture { std, .. }, _) => f64::from(*std).ln(),
-            (_, Forecast::Bins { edges, .. }) => {
-                let bin = bin_of(edges, y);
-                (edges[bin + 1] - edges[bin]).ln()
-            }
-            _ => f64::NAN,
-        };
         let pairs = || forecasts.iter().zip(&list);
-        let expected = pairs().map(|(f, &y)| f.nll(y) - unit(f, y)).sum::<f64>() / 50.0;
+        let expected = pairs().map(|(f, &y)| f.nll(y) - head.log_unit(y)).sum::<f64>() / 50.0;
         assert!(
             (f64::from(loss) - expected).abs() < 1e-4,
             "{head:?}: {loss}, {expected}"
@@ -365,4 +368,19 @@ fn a_head_that_cannot_learn_anything_is_an_error() {
     assert!(error(HeadKind::Gaussian, 2, &[3.0; 4]).contains("all 4 training values are equal"));
     assert!(error(HeadKind::Mixture, 2, &[1.0, f64::NAN]).contains("NaN"));
     assert!(error(HeadKind::Mixture, 2, &[]).contains("all 0"));
+    let nearly = [[1.0; 9].as_slice(), &[2.0]].concat();
+    assert!(error(HeadKind::Bins, 4, &nearly).contains("1 of 4 bins is left"));
+}
+
+#[test]
+fn a_deviation_beyond_its_bounds_is_led_back() {
+    let head = Head::fit(HeadKind::Gaussian, 1, 2, &[0.0, 2.0]).unwrap();
+    for (log_std, label) in [(-8.0, 3.0), (8.0, 0.0)] {
+        let outputs = Var::from_tensor(&Tensor::new(&[[0f32, log_std]], &Device::Cpu).unwrap()).unwrap();
+        let label = Tensor::new(&[label as f32], &Device::Cpu).unwrap();
+        let loss = head.loss(&outputs, &label).unwrap();
+        let gradient = values(loss.backward().unwrap().get(&outputs).unwrap())[1];
+        // A step against the gradient leads back between the bounds.
+        assert!(gradient * f64::from(log_std) > 0.0, "{gradient} at {log_std}");
+    }
 }

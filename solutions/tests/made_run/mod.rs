@@ -1,6 +1,6 @@
 //! A synthetic run to draw pages from. Its numbers and trees come from formulas and mean nothing.
 
-use canopy::train::{ClassRow, CriticalPoints, EpochRow, Evaluation, RunReport, WrongTree};
+use canopy::train::{ClassRow, CriticalPoints, EpochRow, Evaluation, RunReport, Target, WrongTree};
 
 /// Hostile text: none of it may reach the page as markup.
 pub const HOSTILE: &str = "<script>document.title='owned'</script>\"'><img src=x onerror=alert(1)>";
@@ -81,6 +81,7 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
         config: "[model]\nkind = \"vanilla\"\npoints = 1024\n".into(),
         epochs: rows,
         best_epoch: Some(epochs),
+        target: Target::Species,
         number: None,
         evaluation: Some(Evaluation {
             part: "test".into(),

@@ -114,6 +114,9 @@ fn what_does_not_fit_a_number_is_an_error_that_says_what_to_do() {
         ("--target height --bins 1", ["bins is 1", "at least 2"]),
         ("--target height --visible 0", ["visible is 0", "above 0"]),
         ("--categories site", ["categories", "--target"]),
+        ("--head mixture", ["head", "--target"]),
+        ("--target height --categories site,site", ["Site", "twice"]),
+        ("--target height --smoothing 0.1", ["--smoothing 0", "height"]),
     ] {
         assert_contains(&stderr(&mut train(&data, &run, words)), &parts);
     }
@@ -122,6 +125,33 @@ fn what_does_not_fit_a_number_is_an_error_that_says_what_to_do() {
     succeeds(canopy("data convert").arg(&data).arg(&files));
     let error = stderr(&mut train(&files, &run, "--target height"));
     assert_contains(&error, &["has no inventory", "builtin"]);
+    assert!(!run.exists(), "a run's folder was left");
     let error = stderr(canopy("find-lr --target height --data").arg(&data));
     assert_contains(&error, &["find-lr", "predict the species"]);
+}
+
+#[test]
+fn a_run_without_a_test_set_still_predicts_its_number() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, run) = (tiny_forest(dir.path(), 24), dir.path().join("run"));
+    let words = "--target diameter --head gaussian --epochs 1 --validation 0 --test 0";
+    let said = stdout(&mut train(&data, &run, words));
+    assert_contains(&said, &["no test set", "predict the diameter of a cloud"]);
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert_contains(
+        &page,
+        &["predicts the diameter of other trees", "in the central half"],
+    );
+    assert!(!page.contains("accuracy, training"));
+}
+
+#[test]
+fn validation_and_training_loss_are_in_the_same_unit() {
+    let dir = tempfile::tempdir().unwrap();
+    // In metres the density of diameters of some centimetres is far above 1, and its NLL below the loss.
+    let (_, run) = trained(dir.path(), "--target diameter --head gaussian --dropout 0");
+    let log = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    let of = |name: &str| last[name].as_f64().unwrap();
+    assert!(of("val_loss") > 0.0 && of("train_loss") > 0.0, "{last}");
 }

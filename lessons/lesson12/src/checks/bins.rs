@@ -103,7 +103,8 @@ pub fn merges_equal_edges(answer: &Lesson12) -> Verdict {
     check_edges(answer, &shuffled(&mut draw, vec![a, b, b, b, b, b, b, b]), 4)?;
     check_edges(answer, &[a, b], 6)?;
     // Near to each other, and not equal.
-    check_edges(answer, &[a, a + 0.125, a + 0.25, a + 5.0], 4)
+    check_edges(answer, &[a, a + 0.125, a + 0.25, a + 5.0], 4)?;
+    check_edges(answer, &[a, a.next_up(), a + 0.25, a + 5.0], 4)
 }
 
 pub fn counts_with_integers(answer: &Lesson12) -> Verdict {

@@ -48,16 +48,22 @@ pub fn integrates_the_squared_difference(answer: &Lesson12) -> Verdict {
 
 pub fn splits_the_bin_of_the_target(answer: &Lesson12) -> Verdict {
     let mut draw = draw();
-    for share in [0.25, 0.75, draw.number(0.02, 0.1), draw.number(0.9, 0.98)] {
-        let mut bins = Bins::drawn(&mut draw, 1);
-        bins.probabilities = vec![1.0];
-        let target = bins.edges[0] + share * (bins.edges[1] - bins.edges[0]);
-        check(answer, &bins, target)?;
+    for _ in 0..3 {
         let bins = Bins::drawn(&mut draw, 3);
-        let target = bins.edges[1] + share * (bins.edges[2] - bins.edges[1]);
-        check(answer, &bins, target)?;
+        let shares = [0.25, 0.75, draw.number(0.02, 0.1), draw.number(0.9, 0.98)];
+        // At once: one alone does not tell on which side the bin is counted.
+        let targets = shares.map(|share| bins.edges[1] + share * (bins.edges[2] - bins.edges[1]));
+        each(answer, &bins, &targets)?;
     }
     Ok(())
+}
+
+/// Compares the scores of several targets.
+fn each(answer: &Lesson12, bins: &Bins, targets: &[f64]) -> Verdict {
+    let case = given(format!("{}, each of the targets {}", bins.text(), shown(targets))).at_scale(1.0);
+    let scores = |of: &dyn Fn(f64) -> f64| targets.iter().map(|&y| of(y)).collect::<Vec<f64>>();
+    let got = scores(&|y| (answer.crps)(&bins.edges, &bins.probabilities, y));
+    case.close("CRPS of each", &got, &scores(&|y| by_simpson(bins, y)))
 }
 
 pub fn adds_the_distance_outside(answer: &Lesson12) -> Verdict {
@@ -68,17 +74,12 @@ pub fn adds_the_distance_outside(answer: &Lesson12) -> Verdict {
             bins.probabilities = vec![1.0];
         }
         // Both at once: one alone does not tell which side is forgotten.
-        let targets = [draw.number(1.0, 9.0), draw.number(1.0, 9.0)];
-        let targets = [bins.edges[0] - targets[0], bins.edges[count] + targets[1]];
-        let case = given(format!(
-            "{}, each of the targets {}",
-            bins.text(),
-            shown(&targets)
-        ))
-        .at_scale(1.0);
-        let got = targets.map(|y| (answer.crps)(&bins.edges, &bins.probabilities, y));
-        let expected = targets.map(|y| by_simpson(&bins, y));
-        case.close("CRPS of each", &got[..], &expected[..])?;
+        let far = [draw.number(1.0, 9.0), draw.number(1.0, 9.0)];
+        each(
+            answer,
+            &bins,
+            &[bins.edges[0] - far[0], bins.edges[count] + far[1]],
+        )?;
     }
     Ok(())
 }

@@ -156,7 +156,13 @@ pub fn has_the_gradients_of_the_mixture(answer: &Lesson12) -> Verdict {
     for (n, k) in [(2, 3), (1, 2), (3, 1)] {
         Mixtures::drawn(&mut draw, n, k).check_gradients(answer)?;
     }
-    Ok(())
+    // Two equal components have equal gradients.
+    let mut equal = Mixtures::drawn(&mut draw, 1, 2);
+    equal
+        .parts
+        .iter_mut()
+        .for_each(|part| part.numbers[1] = part.numbers[0]);
+    equal.check_gradients(answer)
 }
 
 pub fn stays_finite_far_from_every_component(answer: &Lesson12) -> Verdict {
@@ -217,6 +223,9 @@ pub fn stays_finite_for_large_logits(answer: &Lesson12) -> Verdict {
 
 pub fn keeps_the_dtype_of_the_mixture(answer: &Lesson12) -> Verdict {
     let mut draw = draw();
+    // In f32, the target would be the first mean.
+    let near = Mixtures::new(2, [&[0.0, 0.0], &[1.5, 1.5], &[-20.0, -20.0]], &[1.5 + 1e-9]);
+    near.with(DType::F64).check(answer)?;
     Mixtures::drawn(&mut draw, 3, 2).check(answer)?;
     let mixtures = Mixtures::drawn(&mut draw, 3, 2).with(DType::F64);
     mixtures.check(answer)?;

@@ -41,6 +41,15 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         calibration: |u, c| shares(u, c, |u, c| 0.5 * (1.0 - c) <= u && u < 0.5 * (1.0 + c))),
     wrong!("12.6", includes_both_ends, "PITs of 0 and 1 are left out; they are in the interval of level 1.",
         calibration: |u, c| shares(u, c, |u, c| u > 0.0 && u < 1.0 && central(u, c))),
+    wrong!("12.6", includes_both_ends, "PITs of 0 and 1 are removed before the shares are computed; they count like all others.",
+    calibration: |u, c| {
+        let inner: Vec<f64> = u.iter().copied().filter(|u| *u > 0.0 && *u < 1.0).collect();
+        let n = inner.len().max(1) as f64;
+        let share = |&c: &f64| inner.iter().filter(|&&u| central(u, c)).count() as f64 / n;
+        c.iter().map(share).collect()
+    }),
+    wrong!("12.6", includes_both_ends, "At level 0 the share is 0 here; a PIT of exactly ½ is within that interval.",
+        calibration: |u, c| with(u, c, |c, share| if c == 0.0 { 0.0 } else { share })),
     wrong!("12.6", returns_shares, "The numbers of PITs are returned; divide them by how many there are.",
         calibration: |u, c| with(u, c, |_, share| share * u.len() as f64)),
     wrong!("12.6", returns_shares, "The shares are in per cent; they are between 0 and 1.",

@@ -55,6 +55,8 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         crps: |e, p, y| scored(e, p, y, Score { split: f64::ceil, ..SCORE })),
     wrong!("12.7", splits_the_bin_of_the_target, "The bin of the target is not split: all of it is taken as above the target.",
         crps: |e, p, y| scored(e, p, y, Score { split: f64::floor, ..SCORE })),
+    wrong!("12.7", splits_the_bin_of_the_target, "The bin of the target is not split: all of it is taken as below or above the target, by its centre.",
+        crps: |e, p, y| scored(e, p, y, Score { split: f64::round, ..SCORE })),
     wrong!("12.7", splits_the_bin_of_the_target, "The bin of the target is split at its middle; split it at the target.",
         crps: |e, p, y| scored(e, p, y, Score { split: |s| if s > 0.0 && s < 1.0 { 0.5 } else { s }, ..SCORE })),
     wrong!("12.7", splits_the_bin_of_the_target, "The two parts of the target's bin are exchanged.",
@@ -83,6 +85,8 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         crps: |e, p, y| scored(e, p, y, Score { outside: [|d| d, |_| 0.0], ..SCORE })),
     wrong!("12.7", adds_the_distance_outside, "The square of the distance is added; F − H is −1 or 1 there, so it is the distance itself.",
         crps: |e, p, y| scored(e, p, y, Score { outside: [|d| d * d, |d| d * d], ..SCORE })),
+    wrong!("12.7", integrates_the_squared_difference, "The distance from the nearest edge is added for targets between the edges as well, as a negative number.",
+        crps: |e, p, y| scored(e, p, y, SCORE) + (e[0] - y).max(y - e[e.len() - 1]).min(0.0)),
     wrong!("12.7", adds_the_distance_outside, "Only the distance is returned for a target outside the edges; the bins count as well.",
     crps: |e, p, y| {
         let far = (e[0] - y).max(y - e[e.len() - 1]);
@@ -159,6 +163,8 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         let share = if at < p.len() { ((y - e[at]) / (e[at + 1] - e[at])).max(0.0) } else { 0.0 };
         scored(&unit, p, at as f64 + share, SCORE)
     }),
+    wrong!("12.7", weights_bins_by_their_width, "The widths are left out: every bin, and every part of the target's bin, counts the same.",
+        crps: |e, p, y| scored(e, p, y, Score { piece: |w, a, b| if w > 0.0 { (a * a + a * b + b * b) / 3.0 } else { 0.0 }, ..SCORE })),
     wrong!("12.7", weights_bins_by_their_width, "The integral is divided by the whole range.",
         crps: |e, p, y| scored(e, p, y, SCORE) / (e[e.len() - 1] - e[0])),
     wrong!("12.7", weights_bins_by_their_width, "The mean over the bins is returned; add them.",

@@ -53,6 +53,12 @@ pub const LOOK_UP: &[Mistake<Lesson12>] = &[
         let rows = ids.iter().map(|&id| table.narrow(0, id as usize, 1)).collect::<Result<Vec<_>>>()?;
         Tensor::cat(&rows, 0)
     }),
+    wrong!("12.1", returns_no_rows_without_ids, "Tensors of an empty list cannot be concatenated or stacked; without ids, return zeros of shape [0, width].",
+    embed: |table, ids| {
+        (REFERENCE.embed)(table, ids)?;
+        let rows = ids.iter().map(|&id| table.get(id as usize)).collect::<Result<Vec<_>>>()?;
+        Tensor::stack(&rows, 0)
+    }),
     wrong!("12.1", returns_no_rows_without_ids, "Without ids, the result has the shape [0]; return [0, width].",
     embed: |table, ids| if ids.is_empty() { Tensor::zeros(0, table.dtype(), table.device()) } else { (REFERENCE.embed)(table, ids) }),
     wrong!("12.1", returns_no_rows_without_ids, "No ids are taken for an error; return zeros of shape [0, width].",

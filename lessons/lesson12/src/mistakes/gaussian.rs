@@ -147,6 +147,11 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         let low = |x: &Tensor| x.to_dtype(DType::F32)?.to_dtype(x.dtype());
         (REFERENCE.gaussian_nll)(&low(m)?, &low(s)?, &low(y)?)
     }),
+    wrong!("12.2", keeps_the_dtype_of_its_inputs, "The loss is computed in f32; f64 has more digits.",
+    gaussian_nll: |m, s, y| {
+        let low = |x: &Tensor| x.to_dtype(DType::F32);
+        (REFERENCE.gaussian_nll)(&low(m)?, &low(s)?, &low(y)?)?.to_dtype(m.dtype())
+    }),
     wrong!("12.2", rejects_shapes_that_differ, "A tensor of shape [1] is broadcast to the others; test that the shapes are equal.",
     gaussian_nll: |m, s, y| {
         let d = y.broadcast_sub(m)?;
@@ -158,6 +163,8 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         if s.dims() != [1] { return (REFERENCE.gaussian_nll)(m, s, y); }
         (REFERENCE.gaussian_nll)(m, &s.broadcast_as(m.shape())?, y)
     }),
+    wrong!("12.2", rejects_shapes_that_differ, "Only the numbers of elements are compared: [3, 1] is another shape than [3].",
+        gaussian_nll: |m, s, y| (REFERENCE.gaussian_nll)(&m.flatten_all()?, &s.flatten_all()?, &y.flatten_all()?)),
     wrong!("12.2", rejects_shapes_that_differ, "Shapes that differ panic; return an error.",
     gaussian_nll: |m, s, y| {
         assert_eq!(m.dims(), s.dims());

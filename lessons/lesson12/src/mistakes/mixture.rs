@@ -178,6 +178,11 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         let low = |x: &Tensor| x.to_dtype(DType::F32)?.to_dtype(x.dtype());
         (REFERENCE.mixture_nll)(&low(w)?, &low(m)?, &low(s)?, &low(y)?)
     }),
+    wrong!("12.3", keeps_the_dtype_of_the_mixture, "The loss is computed in f32; f64 has more digits.",
+    mixture_nll: |w, m, s, y| {
+        let low = |x: &Tensor| x.to_dtype(DType::F32);
+        (REFERENCE.mixture_nll)(&low(w)?, &low(m)?, &low(s)?, &low(y)?)?.to_dtype(w.dtype())
+    }),
     wrong!("12.3", rejects_shapes_that_do_not_fit, "A broadcast accepts any dimension of size 1: compare the shapes first.",
     mixture_nll: |w, m, s, y| {
         let d = y.unsqueeze(1)?.broadcast_sub(m)?;

@@ -51,6 +51,12 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
         let all: f64 = wide.iter().sum();
         with_mean(e, p, c, mean(e, &wide, |low, high| 0.5 * (low + high)) / all)
     }),
+    wrong!("12.5", weights_the_centres_for_the_mean, "All bins are taken as equally wide; each has its own edges.",
+    summarise: |e, p, c| {
+        let width = (e[p.len()] - e[0]) / p.len() as f64;
+        let even: Vec<f64> = (0..e.len()).map(|i| e[0] + i as f64 * width).collect();
+        (REFERENCE.summarise)(&even, p, c)
+    }),
     wrong!("12.5", finds_the_median_within_its_bin, "The centre of the bin is returned; interpolate in it.",
         summarise: |e, p, c| summary(e, p, c, Quantile { within: |low, high, _, _| 0.5 * (low + high), ..QUANTILE })),
     wrong!("12.5", finds_the_median_within_its_bin, "The lower edge of the bin is returned; interpolate in it.",
@@ -70,6 +76,20 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
                 below += p;
             }
             e[e.len() - 1]
+        };
+        Summary { median: of(0.5), lower: of(0.5 * (1.0 - c)), upper: of(0.5 * (1.0 + c)), ..(REFERENCE.summarise)(e, p, c) }
+    }),
+    wrong!("12.5", finds_the_median_within_its_bin, "The part of the bin is q/p, at most 1: subtract the probability of the bins below first.",
+    summarise: |e, p, c| {
+        let of = |q: f64| {
+            let mut below = 0.0;
+            let mut last = e[0];
+            for (e, p) in e.windows(2).zip(p).filter(|(_, p)| **p > 0.0) {
+                if below + p >= q { return e[0] + (q / p).min(1.0) * (e[1] - e[0]); }
+                below += p;
+                last = e[1];
+            }
+            last
         };
         Summary { median: of(0.5), lower: of(0.5 * (1.0 - c)), upper: of(0.5 * (1.0 + c)), ..(REFERENCE.summarise)(e, p, c) }
     }),
@@ -128,6 +148,11 @@ pub const MISTAKES: &[Mistake<Lesson12>] = &[
             0.5 * (low + high)
         };
         Summary { median: of(0.5), lower: of(0.5 * (1.0 - c)), upper: of(0.5 * (1.0 + c)), ..(REFERENCE.summarise)(e, p, c) }
+    }),
+    wrong!("12.5", takes_the_least_value_of_a_flat_part, "The upper end is counted down from the top, so that it is behind a gap. The least value with at least q counts, also for `upper`.",
+    summarise: |e, p, c| {
+        let strict = Quantile { reached: |sum, q| sum > q, ..QUANTILE };
+        Summary { upper: quantile(e, p, 0.5 * (1.0 + c), strict), ..(REFERENCE.summarise)(e, p, c) }
     }),
     wrong!("12.5", accepts_bins_without_probability, "Bins without probability are removed, but not their edges: the other probabilities belong to other bins then.",
     summarise: |e, p, c| {

@@ -35,6 +35,9 @@ CLOUDS are point files with one tree each, folders of such files, and everything
 --data` takes: folders of shards, folders with one sub-folder per species, tables of file and label, \
 public data sets, and `builtin`. The predictions for a data set are compared with its labels.
 
+A run with --target predicts its number: median and 90 % interval. Clouds are predicted as they are, \
+also by a run with --visible below 1, which was trained on parts of trees.
+
 A file that cannot be read is named on standard error, the others are still predicted, and the exit \
 code is 1. CSV prints the accuracy on standard error.
 
@@ -52,7 +55,7 @@ pub struct Args {
     /// Output format
     #[arg(long, default_value = "table", value_parser = ["table", "csv", "json"])]
     format: String,
-    /// Number of samples per cloud whose probabilities are averaged [default: that of the run]
+    /// Number of samples per cloud whose predictions are averaged [default: that of the run]
     #[arg(long, value_name = "N")]
     votes: Option<usize>,
     /// Device: auto, cpu, cuda or cuda:N
@@ -90,18 +93,30 @@ enum Output<'a> {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let best = best_of(&args.run)?;
     let saved = checkpoint::load(&best)?;
-    let (config, species) = (saved.progress.config, saved.progress.species);
+    let (config, species, seen) = (
+        saved.progress.config,
+        saved.progress.species,
+        saved.progress.categories,
+    );
     let head = saved.progress.head;
     let chosen = device::choose(&args.device)?;
     let outputs = head.as_ref().map_or(species.len(), Head::outputs);
     let model = PointNet::new(&config.network(outputs), &chosen.device, DType::F32, 0)?;
     model.from_map(&saved.model, &best.display().to_string())?;
     let inputs = inputs::all(&args.clouds)?;
+    let unseen = |input: &&Input| matches!(input.category(&config), Ok(Some(id)) if !seen.contains(&id));
+    if let Some(input) = inputs.iter().find(unseen) {
+        eprintln!(
+            "note: no training cloud has the categories ({:?}) of {}, and of perhaps more clouds: the embedding of these is \
+             untrained, so expect worse predictions",
+            config.categories, input.name
+        );
+    }
     let votes = args.votes.unwrap_or(config.votes).max(1);
     let bar = bar(inputs.len() as u64, "predicting");
     let mut printer = match head {
         None => Output::Species(Printer::new(&args.format, &species, &inputs)),
-        Some(_) => Output::Number(NumberPrinter::new(&args.format, config.target)),
+        Some(_) => Output::Number(NumberPrinter::new(&args.format, &config)),
     };
     let mut failed = 0;
     // Memory does not grow with the number of clouds. The next batch is read during the forward pass of this one.

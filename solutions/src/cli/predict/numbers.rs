@@ -8,24 +8,26 @@ use serde_json::{Value, json};
 use super::{inputs::Input, print::short};
 use crate::{
     target::Forecast,
-    train::{Target, numbers::LEVEL},
+    train::{Config, Target, numbers::LEVEL},
 };
 
 /// Prints forecasts as they arrive, and their mean absolute error at the end.
 pub struct NumberPrinter<'a> {
     format: &'a str,
     target: Target,
+    visible: f64,
     rows: usize,
     /// Absolute errors of the medians of the clouds whose true value is known.
     errors: Vec<f64>,
 }
 
 impl<'a> NumberPrinter<'a> {
-    /// Prints the forecasts of `target` in `format`.
-    pub fn new(format: &'a str, target: Target) -> Self {
+    /// Prints the forecasts of a run with `config` in `format`.
+    pub fn new(format: &'a str, config: &Config) -> Self {
         Self {
             format,
-            target,
+            target: config.target,
+            visible: config.visible,
             rows: 0,
             errors: Vec::new(),
         }
@@ -88,10 +90,13 @@ impl<'a> NumberPrinter<'a> {
             return Ok(());
         }
         let Some(error) = error else { return Ok(()) };
-        let text = format!(
+        let mut text = format!(
             "mean absolute error of the median {error:.3} {} over {count} clouds",
             self.target.unit()
         );
+        if self.visible < 1.0 {
+            text += ", which are predicted whole; the run was trained on parts of trees";
+        }
         match self.format {
             "csv" => eprintln!("{text}"),
             _ => writeln!(out, "{text}")?,

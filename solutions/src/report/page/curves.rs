@@ -6,7 +6,7 @@ use indicatif::HumanCount;
 
 use crate::report::html::{duration, percent};
 use crate::report::svg::{LinePlot, Mark, Series};
-use crate::train::{EpochRow, RunReport};
+use crate::train::{EpochRow, RunReport, Target};
 
 /// Rows of the table of epochs; the first epochs of longer runs are in `metrics.jsonl` only.
 const MOST_ROWS: usize = 500;
@@ -18,16 +18,16 @@ pub(super) fn section(out: &mut String, run: &RunReport) {
         return;
     }
     out.push_str("<div class=\"plots\">\n");
-    let (objective, score) = match predicts_number(run) {
-        true => ("negative log-likelihood, nats", crps(run)),
-        false => ("cross-entropy, nats", accuracy(run)),
+    let (objective, score) = match run.target {
+        Target::Species => ("cross-entropy, nats", accuracy(run)),
+        _ => ("loss of the head, nats", crps(run)),
     };
     let loss = loss(&run.epochs, objective);
     for plot in [loss, score, learning_rate(&run.epochs)] {
         let _ = writeln!(out, "<figure>{}</figure>", plot.svg());
     }
     out.push_str("</div>\n<p class=\"note\">Training values are measured in training mode: on augmented clouds, with dropout.</p>\n");
-    table(out, &run.epochs);
+    table(out, run);
     out.push_str("</section>\n");
 }
 
@@ -49,10 +49,6 @@ fn plot(title: &str, y_label: &str) -> LinePlot {
         whole_x: true,
         ..LinePlot::new(title, "epoch", y_label)
     }
-}
-
-fn predicts_number(run: &RunReport) -> bool {
-    run.number.is_some() || run.epochs.iter().any(|r| r.val_crps.is_some())
 }
 
 fn loss(epochs: &[EpochRow], objective: &str) -> LinePlot {
@@ -101,7 +97,8 @@ fn learning_rate(epochs: &[EpochRow]) -> LinePlot {
     plot
 }
 
-fn table(out: &mut String, epochs: &[EpochRow]) {
+fn table(out: &mut String, run: &RunReport) {
+    let epochs = &run.epochs;
     let hidden = epochs.len().saturating_sub(MOST_ROWS);
     out.push_str("<details><summary>Every epoch in numbers</summary>\n");
     if hidden > 0 {
@@ -111,15 +108,28 @@ fn table(out: &mut String, epochs: &[EpochRow]) {
             HumanCount(hidden as u64)
         );
     }
-    out.push_str(
+    let [first, second, third] = match run.target {
+        Target::Species => ["accuracy, training", "accuracy, validation", "balanced"],
+        _ => [
+            "in the central half, training",
+            "CRPS, validation",
+            "error, validation",
+        ],
+    };
+    let _ = write!(
+        out,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Epochs\"><table class=\"numbers\">\n<thead><tr>\
          <th scope=\"col\">epoch</th><th scope=\"col\">loss, training</th><th scope=\"col\">loss, validation</th>\
-         <th scope=\"col\">accuracy, training</th><th scope=\"col\">accuracy, validation</th><th scope=\"col\">balanced</th>\
+         <th scope=\"col\">{first}</th><th scope=\"col\">{second}</th><th scope=\"col\">{third}</th>\
          <th scope=\"col\">learning rate</th><th scope=\"col\">time</th></tr></thead>\n<tbody>\n",
     );
     let some = |v: Option<f64>, text: fn(f64) -> String| v.map_or("–".into(), text);
     let loss: fn(f64) -> String = |v| format!("{v:.4}");
     for r in &epochs[hidden..] {
+        let [second, third] = match run.target {
+            Target::Species => [some(r.val_accuracy, percent), some(r.val_balanced, percent)],
+            _ => [some(r.val_crps, loss), some(r.val_error, loss)],
+        };
         let _ = writeln!(
             out,
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2e}</td><td>{}</td></tr>",
@@ -127,8 +137,8 @@ fn table(out: &mut String, epochs: &[EpochRow]) {
             loss(r.train_loss),
             some(r.val_loss, loss),
             percent(r.train_accuracy),
-            some(r.val_accuracy, percent),
-            some(r.val_balanced, percent),
+            second,
+            third,
             r.learning_rate,
             duration(r.seconds)
         );

@@ -6,7 +6,7 @@ use indicatif::HumanCount;
 
 use super::number;
 use crate::report::html::{duration, escape, percent, whole_percents};
-use crate::train::{Evaluation, RunReport, metrics::balanced_interval};
+use crate::train::{Evaluation, RunReport, Target, metrics::balanced_interval};
 
 /// With fewer trees than this the headline is a count, because a percentage would look more precise than it is.
 const FEW_TREES: u64 = 30;
@@ -32,11 +32,18 @@ pub(super) fn section(out: &mut String, run: &RunReport) {
     match (run.evaluation.as_ref().filter(|e| e.clouds() > 0), &run.number) {
         (Some(evaluation), _) => headline(out, evaluation),
         (None, Some(number)) => number::headline(out, number),
-        (None, None) => out.push_str(
-            "<div class=\"result\"><div><p class=\"lead\">There is no test set, so this run has no scores.</p>\n\
-             <p>All clouds were used for training. To estimate how well such a model classifies other trees, train once more \
-             with the same settings and a test set.</p></div></div>\n",
-        ),
+        (None, None) => {
+            let what = match run.target {
+                Target::Species => "classifies other trees".to_owned(),
+                target => format!("predicts the {target} of other trees"),
+            };
+            let _ = write!(
+                out,
+                "<div class=\"result\"><div><p class=\"lead\">There is no test set, so this run has no scores.</p>\n\
+                 <p>All clouds were used for training. To estimate how well such a model {what}, train once more \
+                 with the same settings and a test set.</p></div></div>\n",
+            );
+        }
     }
     out.push_str("</header>\n");
     facts(out, run);
