@@ -1,4 +1,4 @@
-//! A network that is told the category of each cloud, and that predicts a number.
+//! A network with the category of each cloud as an input, and one that predicts a number.
 
 use candle_core::{DType, Device, Tensor};
 use canopy::kernels::Pass;

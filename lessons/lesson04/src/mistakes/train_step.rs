@@ -41,7 +41,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
     step!(returns_the_mean_loss, "The network runs in another pass than the argument `pass`, which defines dropout, seed and step.",
         pass: Some(|| Pass::train(0, 0))),
     step!(returns_the_mean_loss, "The network runs in evaluation mode: run it in the pass that is passed in.", pass: Some(Pass::eval)),
-    step!(returns_the_mean_loss, "The network runs in a pass of its own, and the gradients are taken in the one that is passed in. Run the network in that pass, too.",
+    step!(returns_the_mean_loss, "The network runs in a new pass, and the gradients are taken in `pass`. Run the network in `pass`, too.",
         pass: Some(|| Pass::train(0, 0)), gradients_in_given: true),
     step!(returns_the_mean_loss, "The network runs in evaluation mode: run it in the pass that is passed in.",
         pass: Some(Pass::eval), gradients_in_given: true),
