@@ -2,6 +2,7 @@
 //! a deadline, so that a check of a wrong ring has the same result each time, even on a busy machine.
 
 mod messages;
+mod standstill;
 
 use std::{
     any::Any,
@@ -93,30 +94,6 @@ impl End {
             }
             let waited = self.net.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-impl State {
-    fn look_for_a_standstill(&mut self) {
-        let nothing = |from: usize, to: usize| self.queues.get(&(from, to)).is_none_or(VecDeque::is_empty);
-        let waits = |rank: usize| self.waiting[rank].is_some_and(|from| nothing(from, rank));
-        let running: Vec<usize> = (0..self.ended.len()).filter(|&r| !self.ended[r]).collect();
-        if self.stuck.is_none() && !running.is_empty() && running.iter().all(|&r| waits(r)) {
-            let one = |&r: &usize| format!("rank {r} for rank {}", self.waiting[r].unwrap_or_default());
-            let all: Vec<String> = running.iter().take(3).map(one).collect();
-            let more = if running.len() > 3 { ", …" } else { "" };
-            // What went wrong first is why the others wait.
-            let first = self
-                .errors
-                .values()
-                .next()
-                .map_or(String::new(), |e| format!("{e}; then "));
-            let who = match running.len() {
-                n if n == self.ended.len() => "all ranks wait".to_owned(),
-                n => format!("{n} of {} ranks wait", self.ended.len()),
-            };
-            self.stuck = Some(format!("{first}{who}: {}{more}", all.join(", ")));
         }
     }
 }

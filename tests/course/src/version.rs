@@ -44,7 +44,9 @@ pub fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         let entry = entry?;
         let (kind, name) = (entry.file_type()?, entry.file_name());
         let name = name.to_string_lossy();
-        if name.starts_with('.') || name == "target" || name == "__pycache__" {
+        // Cargo's folder is beside a manifest; a module may be called `target` as well.
+        let built = name == "target" && folder.join("Cargo.toml").is_file();
+        if name.starts_with('.') || built || name == "__pycache__" {
             continue;
         }
         if kind.is_dir() {
@@ -79,7 +81,9 @@ mod tests {
         let root = dir.path();
         for path in [
             "lessons/lesson01/lesson.toml",
+            "solutions/Cargo.toml",
             "solutions/src/lib.rs",
+            "solutions/src/target/mod.rs",
             "tests/course/src/main.rs",
             "tests/grader/src/lib.rs",
             "exercises/lesson01/Cargo.toml",
@@ -94,7 +98,9 @@ mod tests {
         assert_eq!(course(root).unwrap(), first);
         for path in [
             "lessons/lesson01/lesson.toml",
+            "solutions/Cargo.toml",
             "solutions/src/lib.rs",
+            "solutions/src/target/mod.rs",
             "tests/course/src/main.rs",
             "tests/grader/src/lib.rs",
             "exercises/lesson01/Cargo.toml",

@@ -16,7 +16,9 @@ fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && name != "target" && !name.starts_with('.') {
+        // Cargo's folder is beside a manifest; a module may be called `target` as well.
+        let built = name == "target" && dir.join("Cargo.toml").is_file();
+        if path.is_dir() && !built && !name.starts_with('.') {
             found.extend(files(&path, ending));
         } else if name.ends_with(ending) {
             found.push(path);
