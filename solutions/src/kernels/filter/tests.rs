@@ -3,7 +3,9 @@
 use canopy_data::Philox;
 use proptest::prelude::*;
 
-use super::blocks::{Block, Multiply, Portable};
+#[cfg(target_arch = "x86_64")]
+use super::blocks::Block;
+use super::blocks::{Multiply, Portable};
 use super::operands::{Columns, HEIGHT, Rows};
 use crate::kernels::tile::PANEL;
 
