@@ -78,10 +78,10 @@ fn a_run_for_a_number_is_resumed_bit_identically_and_on_ranks() {
     let dir = tempfile::tempdir().unwrap();
     let words = "--target volume --head bins --bins 5 --visible 0.6 --categories season";
     let (data, whole) = trained(dir.path(), words);
-    let again = dir.path().join("again");
     let options = format!("--epochs 2 --evaluate-every 1 --checkpoint-seconds 0 {words}");
     #[cfg(unix)]
     {
+        let again = dir.path().join("again");
         let code = interrupted(&mut train(&data, &again, &options), &again, libc::SIGINT);
         if code == Some(130) {
             succeeds(canopy("train --resume").arg(&again));
