@@ -28,7 +28,7 @@ pub fn embedding_gradient(ids: &[u32], grad: &Tensor) -> Result<SparseGradient> 
 /// The mean negative log-likelihood of targets y under Gaussians: the mean over all n of
 /// ½·ln 2π + ln σ + ½·((y − μ)/σ)².
 ///
-/// `mean` has μ, `log_std` has ln σ, and `target` has y. All three are [n], n ≥ 1, of one dtype, f32 or f64, and the
+/// `mean` has μ, `log_std` has ln σ, and `target` has y. All three are `[n]`, n ≥ 1, of one dtype, f32 or f64, and the
 /// result is a scalar (shape []) of that dtype. `backward` through it reaches all three. ln σ is between −60 and 60:
 /// σ fits in f32, but σ² does not. Where the formula is finite, the result and its gradients are finite, too. Returns
 /// an error if the shapes differ; nothing is broadcast.
@@ -39,7 +39,7 @@ pub fn gaussian_nll(mean: &Tensor, log_std: &Tensor, target: &Tensor) -> Result<
 /// The mean negative log-likelihood of targets y under mixtures of k Gaussians: the mean over all n of
 /// −ln Σⱼ wⱼ·N(y; μⱼ, σⱼ), where w is the softmax of the row's `logits` and N is the density of a Gaussian.
 ///
-/// `logits`, `mean` (μ) and `log_std` (ln σ) are [n, k], `target` is [n], n ≥ 1, k ≥ 1, all of one dtype, f32 or f64,
+/// `logits`, `mean` (μ) and `log_std` (ln σ) are `[n, k]`, `target` is `[n]`, n ≥ 1, k ≥ 1, all of one dtype, f32 or f64,
 /// and the result is a scalar (shape []) of that dtype. `backward` through it reaches all four. A target may be ten
 /// thousand σ away from each component, where every density is 0 in f32. Logits may be as large as ±10,000. In both
 /// cases, the result and its gradients are finite. ln σ is between −20 and 20. Returns an error if the shapes do not
