@@ -10,6 +10,7 @@ macro_rules! say {
 
 mod bench;
 mod data;
+mod doctor;
 mod eval;
 mod find_lr;
 mod launcher;
@@ -73,6 +74,8 @@ enum Command {
     Profile(profile::Args),
     /// Show and log the utilisation of GPUs and CPU
     Monitor(monitor::Args),
+    /// Examine this machine: driver, GPUs, libraries, CPU, disk, the Slurm job
+    Doctor(doctor::Args),
     /// Measure how sharply the loss rises around a trained model's weights
     Sharpness(sharpness::Args),
     /// Predict the species of clouds, or the number that the run was trained for
@@ -131,6 +134,7 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Profile(args) => profile::run(&args),
         Command::Monitor(args) => monitor::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Sharpness(args) => sharpness::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Data(command) => data::run(command),

@@ -4,6 +4,8 @@
 
 mod bench_data;
 mod data_commands;
+#[cfg(unix)]
+mod doctor;
 mod memory;
 mod nvtx;
 mod points_all;

@@ -1,4 +1,5 @@
-//! `cargo course doctor`: lists what this machine provides. Only what `cargo test` requires is reported as wrong.
+//! `cargo course doctor`: lists what this machine provides, with what `canopy doctor` says of it. Only what `cargo test`
+//! requires is reported as wrong.
 
 mod look;
 
@@ -12,7 +13,7 @@ use serde::Serialize;
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Item {
     /// `Rust`.
-    pub name: &'static str,
+    pub name: String,
     /// Whether it was found.
     pub ok: bool,
     /// Whether `cargo test` requires it.
@@ -43,7 +44,7 @@ fn table(items: &[Item], well: bool, ink: Ink) -> String {
         let word = match (item.ok, item.needed) {
             (true, _) => ink.green("ok     "),
             (false, true) => ink.red("wrong  "),
-            (false, false) => ink.yellow("missing"),
+            (false, false) => ink.yellow("warning"),
         };
         for (i, line) in wrap(&item.found, 52).iter().enumerate() {
             let head = if i == 0 {
@@ -54,16 +55,17 @@ fn table(items: &[Item], well: bool, ink: Ink) -> String {
             out.push_str(&format!("  {head} {line}\n"));
         }
         if !item.ok {
-            for line in wrap(&format!("for {}", item.purpose), 52)
-                .iter()
-                .chain(&wrap(&item.install, 52))
-            {
+            let purpose = match item.purpose {
+                "" => Vec::new(),
+                purpose => wrap(&format!("for {purpose}"), 52),
+            };
+            for line in purpose.iter().chain(&wrap(&item.install, 52)) {
                 out.push_str(&format!("{:27}{}\n", "", ink.faint(line)));
             }
         }
     }
     let verdict = if well {
-        "Everything that `cargo test` needs is here; what is missing is optional."
+        "All that `cargo test` needs is here; warnings are about what is optional."
     } else {
         "`cargo test` cannot run here. Follow the instructions of each line marked wrong."
     };
@@ -76,7 +78,7 @@ mod tests {
 
     fn item(ok: bool, needed: bool) -> Item {
         Item {
-            name: "Something",
+            name: "Something".into(),
             ok,
             needed,
             found: "1.2.3 ".repeat(30),
@@ -95,7 +97,7 @@ mod tests {
         assert_eq!(text.matches("apt-get").count(), 1, "{text}");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         assert!(
-            text.contains("missing Something") && text.contains("ok      Something"),
+            text.contains("warning Something") && text.contains("ok      Something"),
             "{text}"
         );
     }
@@ -114,7 +116,7 @@ mod tests {
         let wrong: Vec<&str> = elsewhere
             .iter()
             .filter(|i| i.needed && !i.ok)
-            .map(|i| i.name)
+            .map(|i| i.name.as_str())
             .collect();
         assert!(wrong.contains(&"Exercises"), "{wrong:?}");
     }

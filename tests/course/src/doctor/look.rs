@@ -10,31 +10,15 @@ use std::{
 use super::Item;
 use crate::lessons;
 
-/// All items, the required ones first.
+/// All items, the required ones first, and those of `canopy doctor` last.
 pub fn all(root: &Path) -> Vec<Item> {
-    vec![
+    let mut items = vec![
         rust(root),
         linker(),
         exercises(root),
         lock(root),
         disk(root),
-        cores(),
         memory(),
-        cuda(),
-        tool(
-            "MPI",
-            &["mpirun", "mpiexec"],
-            "--version",
-            "ranks on several nodes of a cluster",
-            "apt-get install openmpi-bin libopenmpi-dev",
-        ),
-        tool(
-            "Slurm",
-            &["sbatch"],
-            "--version",
-            "jobs on a cluster; nothing to install on a laptop",
-            "installed on the login node of a cluster",
-        ),
         tool(
             "Chromium",
             &[
@@ -47,7 +31,61 @@ pub fn all(root: &Path) -> Vec<Item> {
             "tests of pages in a browser",
             "apt-get install chromium",
         ),
-    ]
+    ];
+    items.extend(machine(root));
+    items
+}
+
+/// What `canopy doctor` says of the machine, if the program is built.
+fn machine(root: &Path) -> Vec<Item> {
+    #[derive(serde::Deserialize)]
+    struct Report {
+        lines: Vec<Line>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Line {
+        name: String,
+        state: String,
+        found: String,
+        #[serde(rename = "do", default)]
+        advice: String,
+    }
+    let ask = |program: PathBuf| -> Option<Report> {
+        let output = Command::new(program).args(["doctor", "--json"]).output().ok()?;
+        serde_json::from_slice(&output.stdout).ok()
+    };
+    let target = target(root);
+    let program = format!("canopy{}", env::consts::EXE_SUFFIX);
+    let built = ["release", "debug"].map(|profile| target.join(profile).join(&program));
+    let newest = built
+        .into_iter()
+        .filter_map(|p| Some((p.metadata().ok()?.modified().ok()?, p)))
+        .max();
+    match newest.and_then(|(_, p)| ask(p)) {
+        Some(report) => report
+            .lines
+            .into_iter()
+            .map(|line| Item {
+                ok: line.state == "ok",
+                needed: false,
+                name: line.name,
+                found: line.found,
+                purpose: "",
+                install: line.advice,
+            })
+            .collect(),
+        None => vec![item(
+            "GPU and CPU",
+            false,
+            Err("not examined, because the trainer is not built yet".into()),
+            "training",
+            "cargo run -- doctor, which builds it first",
+        )],
+    }
+}
+
+fn target(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
 fn item(
@@ -60,7 +98,7 @@ fn item(
     let ok = found.is_ok();
     let (Ok(found) | Err(found)) = found;
     Item {
-        name,
+        name: name.to_owned(),
         ok,
         needed,
         found,
@@ -217,7 +255,7 @@ fn lock(root: &Path) -> Item {
 const DISK: f64 = 5.0;
 
 fn disk(root: &Path) -> Item {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target(root);
     let built = target.join("debug/deps").is_dir();
     let (build, temp) = (free(&target), free(&env::temp_dir()));
     let gib = |free: Option<f64>| free.map_or("unknown".into(), |f| format!("{f:.1} GiB"));
@@ -258,19 +296,6 @@ fn free(_: &Path) -> Option<f64> {
     None
 }
 
-fn cores() -> Item {
-    let count = thread::available_parallelism().map_or(1, usize::from);
-    let text = format!("{count} for this process, {}", env::consts::ARCH);
-    let found = if count >= 2 { Ok(text) } else { Err(text) };
-    item(
-        "Cores",
-        false,
-        found,
-        "training in reasonable time; with one core it is slow",
-        "nothing to install",
-    )
-}
-
 fn memory() -> Item {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let of = |key: &str| {
@@ -298,45 +323,4 @@ fn memory() -> Item {
         "building with several compilers at once",
         "close other programs, or build with `cargo test -j 1`",
     )
-}
-
-fn cuda() -> Item {
-    let smi = on_path("nvidia-smi").and_then(|smi| {
-        let query = [
-            "--query-gpu=name,driver_version,memory.total",
-            "--format=csv,noheader",
-        ];
-        let output = Command::new(smi).args(query).stdin(Stdio::null()).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let gpus: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-        (output.status.success() && !gpus.is_empty()).then(|| gpus.join("; "))
-    });
-    let found = match (loads_cuda(), smi) {
-        (true, Some(gpus)) => Ok(gpus),
-        (true, None) => Ok("libcuda loads; nvidia-smi lists no GPU".into()),
-        (false, Some(gpus)) => Err(format!("{gpus}; but libcuda does not load")),
-        (false, None) => Err("libcuda does not load, and nvidia-smi lists no GPU".into()),
-    };
-    item(
-        "CUDA",
-        false,
-        found,
-        "training on a GPU, with `--features cuda`",
-        "NVIDIA's driver and the CUDA 13 toolkit: https://developer.nvidia.com/cuda-downloads",
-    )
-}
-
-#[cfg(unix)]
-fn loads_cuda() -> bool {
-    // SAFETY: loading NVIDIA's driver library runs its initialisers, as every CUDA program does.
-    unsafe {
-        let library = libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL);
-        !library.is_null()
-    }
-}
-
-#[cfg(not(unix))]
-fn loads_cuda() -> bool {
-    let system = env::var_os("SystemRoot").map(PathBuf::from).unwrap_or_default();
-    system.join("System32/nvcuda.dll").is_file()
 }
