@@ -4,7 +4,6 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    thread,
 };
 
 use super::Item;
