@@ -14,5 +14,6 @@ pub mod precision;
 pub mod profile;
 pub mod report;
 pub mod schedule;
+pub mod shard;
 pub mod target;
 pub mod train;

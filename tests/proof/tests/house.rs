@@ -138,7 +138,8 @@ fn may_use(room: &str) -> Option<Vec<&'static str>> {
         "train" => LOWER.to_vec(),
         // It reads what a run or a recording left.
         "report" => vec!["profile", "train"],
-        "cli" => [&LOWER[..], &["train", "report"]].concat(),
+        "shard" => vec!["parallel", "precision", "train"],
+        "cli" => [&LOWER[..], &["train", "report", "shard"]].concat(),
         _ => return None,
     })
 }

@@ -1,4 +1,6 @@
-//! `canopy plan`: the memory of a training step, and the largest batch that fits.
+//! `canopy plan`: the memory of a training step, the largest batch that fits, and what several ranks need.
+
+mod ranks;
 
 use std::process::{Command, ExitCode};
 
@@ -27,6 +29,9 @@ Examples:
   canopy plan --budget 8                            the largest batch in 8 GiB
   canopy plan --plain --format bf16 --budget 80     on a GPU with 80 GiB
   canopy plan --batch 32 --measure                  compare with a real step on the CPU
+  canopy plan --ranks 8 --batch 4                   each of 8 ranks, with and without ZeRO
+  canopy plan --ranks 8 --parameters 7e9 --format bf16 --activations 10 --budget 80
+                                                    another model on 8 GPUs of 80 GiB
   (ulimit -v 2000000; canopy plan --search 512)     halve the batch until a real step runs")]
 pub struct Args {
     /// PointNet with T-Nets (full) or without (vanilla)
@@ -65,6 +70,8 @@ pub struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    ranks: ranks::Args,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,6 +91,9 @@ struct Found {
     measured: Option<u64>,
     /// The batch that a real step ran with.
     searched: Option<usize>,
+    /// With --ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<ranks::Plan>,
 }
 
 #[derive(Debug, Serialize)]
@@ -121,6 +131,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         Some(gib) => bail!("--budget is {gib}: it must be above 0"),
         None => machine::free_memory().unwrap_or(0),
     };
+    let own = ranks::Work {
+        parameters: step.parameters,
+        each: step.each,
+        activations: bytes.activations + bytes.passing,
+        budget,
+    };
+    let work = args.ranks.work(own)?;
     let row = |l: &LayerSize| Row {
         name: l.name.clone(),
         kept: batch as u64 * l.rows * l.kept,
@@ -139,9 +156,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         largest: largest_batch(&step, budget).map(|(n, bytes)| (n, bytes.total())),
         measured,
         searched,
+        ranks: args.ranks.wanted().then(|| args.ranks.plan(&work)),
     };
     if args.json {
         say!("{}", serde_json::to_string_pretty(&found)?);
+    } else if let Some(plan) = &found.ranks {
+        ranks::print(plan)?;
     } else {
         print(&found)?;
     }

@@ -1,0 +1,333 @@
+//! `canopy plan --ranks`: what each rank keeps with and without ZeRO, what to use, and how long a step takes.
+
+use anyhow::{Result, ensure};
+use serde::Serialize;
+
+use crate::{
+    parallel::{Cost, ring_seconds, weak_efficiency},
+    precision::BytesPerParameter,
+    shard::{Stage, bytes_per_rank, numbers_sent},
+};
+
+/// Options of a plan for several ranks.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Plan for N ranks, each with a GPU (or memory) of its own: memory of a rank with data parallelism and with ZeRO
+    #[arg(long, default_value_t = 1, value_name = "N", conflicts_with_all = ["measure", "search"], help_heading = "Ranks")]
+    ranks: u64,
+    /// Parameters of another model than canopy's, such as 7e9, with the bytes of --format and --optimizer; its activations
+    /// are given by --activations
+    #[arg(long, value_name = "N", requires = "ranks", help_heading = "Ranks")]
+    parameters: Option<f64>,
+    /// Activations of a rank's share of a batch, with --parameters, GiB
+    #[arg(long, value_name = "GIB", requires = "parameters", help_heading = "Ranks")]
+    activations: Option<f64>,
+    /// Bandwidth of a rank's link to the next, GB/s; with --step-seconds it gives the time of a step
+    #[arg(long, value_name = "GB/S", requires = "step_seconds", help_heading = "Ranks")]
+    link: Option<f64>,
+    /// Latency of a message, µs
+    #[arg(long, value_name = "US", default_value_t = 20.0, help_heading = "Ranks")]
+    latency: f64,
+    /// Time of a step on one rank, such as `canopy bench train` prints it, in seconds
+    #[arg(long, value_name = "S", requires = "link", help_heading = "Ranks")]
+    step_seconds: Option<f64>,
+}
+
+/// What one rank computes.
+pub struct Work {
+    pub parameters: u64,
+    pub each: BytesPerParameter,
+    /// Bytes of the activations and of the backward pass of its share of a batch.
+    pub activations: u64,
+    /// Its memory, bytes.
+    pub budget: u64,
+}
+
+/// A stage for each rank.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Row {
+    stage: Stage,
+    parameters: u64,
+    gradients: u64,
+    optimizer: u64,
+    total: u64,
+    fits: bool,
+    /// Bytes that a rank sends in a step.
+    sent: u64,
+    /// Time of a step without and with overlap of communication and computation, seconds.
+    seconds: Option<[f64; 2]>,
+}
+
+/// The plan for all stages.
+#[derive(Debug, Serialize)]
+pub struct Plan {
+    ranks: u64,
+    activations: u64,
+    budget: u64,
+    stages: Vec<Row>,
+    /// What to use, and why.
+    advice: String,
+    #[serde(skip)]
+    of_one: Option<f64>,
+}
+
+impl Args {
+    /// Whether a plan for ranks was asked for.
+    pub fn wanted(&self) -> bool {
+        self.ranks > 1 || self.parameters.is_some()
+    }
+
+    /// What a rank computes: `own`, unless another model is given.
+    ///
+    /// # Errors
+    /// Returns an error if an option is out of range.
+    pub fn work(&self, own: Work) -> Result<Work> {
+        let positive = |name: &str, value: Option<f64>| match value {
+            Some(v) => {
+                ensure!(v.is_finite() && v > 0.0, "--{name} is {v}: it must be above 0");
+                Ok(())
+            }
+            None => Ok(()),
+        };
+        positive("parameters", self.parameters)?;
+        positive("link", self.link)?;
+        positive("step-seconds", self.step_seconds)?;
+        ensure!(self.ranks >= 1, "--ranks is 0: there must be at least one rank");
+        ensure!(
+            self.latency.is_finite() && self.latency >= 0.0,
+            "--latency is {}: it must be at least 0",
+            self.latency
+        );
+        let Some(parameters) = self.parameters else {
+            return Ok(own);
+        };
+        let gib = self.activations.unwrap_or(0.0);
+        ensure!(
+            gib.is_finite() && gib >= 0.0,
+            "--activations is {gib}: it must be at least 0"
+        );
+        Ok(Work {
+            parameters: parameters as u64,
+            activations: (gib * f64::from(1 << 30)) as u64,
+            ..own
+        })
+    }
+
+    /// The plan for `work`.
+    pub fn plan(&self, work: &Work) -> Plan {
+        let stages: Vec<Row> = Stage::ALL.map(|stage| self.row(work, stage)).into();
+        Plan {
+            ranks: self.ranks,
+            activations: work.activations,
+            budget: work.budget,
+            advice: advice(self.ranks, work, &stages),
+            stages,
+            of_one: self.step_seconds,
+        }
+    }
+
+    fn row(&self, work: &Work, stage: Stage) -> Row {
+        let [parameters, gradients, optimizer] =
+            bytes_per_rank(work.parameters, work.each, stage, self.ranks);
+        let total = parameters + gradients + optimizer + work.activations;
+        // Gradients and gathered weights travel in the format in which they are stored.
+        let bytes_each = u64::from(work.each.gradient);
+        let sent = bytes_each * numbers_sent(work.parameters, stage, self.ranks);
+        let seconds = self.step_seconds.zip(self.link).map(|(step, link)| {
+            let cost = Cost {
+                alpha: self.latency * 1e-6,
+                beta: 1e-9 / link,
+            };
+            let whole = (bytes_each * work.parameters) as f64;
+            let passes = if stage == Stage::Zero3 { 1.5 } else { 1.0 };
+            let sending = passes * ring_seconds(self.ranks as usize, whole, cost);
+            [step + sending, step.max(sending)]
+        });
+        Row {
+            stage,
+            parameters,
+            gradients,
+            optimizer,
+            total,
+            fits: total <= work.budget,
+            sent,
+            seconds,
+        }
+    }
+}
+
+/// The first stage that fits: each further one only adds messages or code.
+fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+    match stages.iter().find(|row| row.fits) {
+        Some(row) if row.stage == Stage::Zero0 => {
+            "use data parallelism: a rank has room for the whole model, and nothing sends less".into()
+        }
+        Some(row) => {
+            let costs = match row.stage {
+                Stage::Zero3 => {
+                    "It sends half as much again, because parameters are gathered for the forward and the \
+                                 backward pass"
+                }
+                _ => "It sends as much as data parallelism",
+            };
+            format!(
+                "use {}: {} of {} a rank, where data parallelism needs {}. {costs}",
+                row.stage,
+                gib(row.total),
+                gib(work.budget),
+                gib(stages[0].total)
+            )
+        }
+        None if work.activations >= work.budget => format!(
+            "the activations alone, {}, do not fit in {}: take fewer clouds at a time (accumulation), or split the layers",
+            gib(work.activations),
+            gib(work.budget)
+        ),
+        None => {
+            let free = work.budget - work.activations;
+            let all = work.parameters.saturating_mul(u64::from(work.each.total()));
+            format!(
+                "nothing fits on {ranks} ranks. ZeRO 3 needs at least {} ranks of this memory, or less to keep: fewer \
+                 activations, offload, or a model split over ranks",
+                all.div_ceil(free.max(1))
+            )
+        }
+    }
+}
+
+/// Prints the plan.
+///
+/// # Errors
+/// Returns an error if standard output is closed.
+pub fn print(plan: &Plan) -> Result<()> {
+    // A column has room for 7 characters; large models are in GiB.
+    let large = plan.stages[0].total >= 100 << 30;
+    let (unit, name) = if large { (30, "GiB") } else { (20, "MiB") };
+    let size = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << unit));
+    say!("\n{} of each of {} ranks", name, plan.ranks);
+    say!(
+        "{:<14}{:>11}{:>11}{:>11}{:>13}{:>11}  fits",
+        "",
+        "parameters",
+        "gradients",
+        "optimizer",
+        "activations",
+        "total"
+    );
+    for row in &plan.stages {
+        say!(
+            "{:<14}{:>11}{:>11}{:>11}{:>13}{:>11}  {}",
+            row.stage.to_string(),
+            size(row.parameters),
+            size(row.gradients),
+            size(row.optimizer),
+            size(plan.activations),
+            size(row.total),
+            if row.fits { "yes" } else { "no" }
+        );
+    }
+    say!(
+        "\n{:<14}{:>16}{}",
+        "",
+        format!("sent, {name}"),
+        header(plan.of_one)
+    );
+    for row in &plan.stages {
+        let times = row
+            .seconds
+            .zip(plan.of_one)
+            .map_or(String::new(), |([apart, overlapped], one)| {
+                format!(
+                    "{apart:>14.4}{:>8.0} %{overlapped:>14.4}{:>8.0} %",
+                    100.0 * weak_efficiency(one, apart),
+                    100.0 * weak_efficiency(one, overlapped)
+                )
+            });
+        say!("{:<14}{:>16}{times}", row.stage.to_string(), size(row.sent));
+    }
+    let own = "canopy itself trains with data parallelism; ZeRO needs an engine such as DeepSpeed.";
+    say!("\nA rank has {} {name}: {}.\n{own}", size(plan.budget), plan.advice);
+    Ok(())
+}
+
+fn header(of_one: Option<f64>) -> &'static str {
+    match of_one {
+        Some(_) => "      step, s  efficiency   overlapped",
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::precision::{BF16, bytes_per_parameter};
+
+    fn args(ranks: u64) -> Args {
+        Args {
+            ranks,
+            parameters: None,
+            activations: None,
+            link: Some(10.0),
+            latency: 0.0,
+            step_seconds: Some(1.0),
+        }
+    }
+
+    fn work(billions: u64, budget_gib: u64) -> Work {
+        Work {
+            parameters: billions * 1_000_000_000,
+            each: bytes_per_parameter(BF16, 2),
+            activations: 2 << 30,
+            budget: budget_gib << 30,
+        }
+    }
+
+    #[test]
+    fn the_first_stage_that_fits_is_advised() {
+        let advice = |billions, ranks| args(ranks).plan(&work(billions, 80)).advice;
+        assert!(advice(1, 8).contains("data parallelism:"), "{}", advice(1, 8));
+        assert!(advice(7, 8).contains("ZeRO 1"), "{}", advice(7, 8));
+        assert!(advice(20, 8).contains("ZeRO 2"), "{}", advice(20, 8));
+        assert!(advice(30, 8).contains("ZeRO 3"), "{}", advice(30, 8));
+        // 16 bytes of each of 100 billion parameters, over 78 GiB a rank, are 20 ranks.
+        assert!(advice(100, 8).contains("at least 20 ranks"), "{}", advice(100, 8));
+        let small = Work {
+            activations: 90 << 30,
+            ..work(1, 80)
+        };
+        assert!(args(8).plan(&small).advice.contains("activations alone"));
+    }
+
+    #[test]
+    fn a_step_takes_as_long_as_its_ring() {
+        let plan = args(2).plan(&work(1, 80));
+        // Two messages of half of 2 GB over 10 GB/s.
+        let [apart, overlapped] = plan.stages[0].seconds.unwrap();
+        assert!((apart - 1.2).abs() < 1e-9 && (overlapped - 1.0).abs() < 1e-9);
+        let [apart, _] = plan.stages[3].seconds.unwrap();
+        assert!((apart - 1.3).abs() < 1e-9, "ZeRO 3 sends 1.5 times as much");
+        assert_eq!(plan.stages[3].sent * 2, plan.stages[0].sent * 3);
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        for wrong in [
+            Args { ranks: 0, ..args(1) },
+            Args {
+                parameters: Some(-1.0),
+                ..args(2)
+            },
+            Args {
+                link: Some(0.0),
+                ..args(2)
+            },
+            Args {
+                latency: f64::NAN,
+                ..args(2)
+            },
+        ] {
+            assert!(wrong.work(work(1, 80)).is_err(), "{wrong:?}");
+        }
+    }
+}
