@@ -1,0 +1,92 @@
+// What the Rust library, the runtime and the compiled kernels agree on. `src/abi.rs` has the same types.
+#pragma once
+
+namespace grid {
+
+// A kernel's parameter: a pointer (then kind and size are those of what it points to) or a value.
+struct Parameter {
+    unsigned char pointer, constant, kind;
+    unsigned size;
+};
+
+struct Kernel {
+    void (*call)(void** arguments);
+    unsigned count, max_threads;
+    Parameter parameters[48];
+};
+
+// Global memory; `granule` is the size of its elements, for the detection of races.
+struct Buffer {
+    char* start;
+    unsigned long bytes;
+    unsigned granule, read_only;
+};
+
+// What a thread of the faulty block does: 0 it can run, 1 it waits, 2 it has returned.
+struct Waiting {
+    unsigned state, operation, mask;
+    int line;
+    const char* file;
+};
+
+struct Launch {
+    void (*call)(void**);
+    void** arguments;
+    unsigned grid[3], block[3];
+    unsigned dynamic_bytes, buffers;
+    const Buffer* buffer;
+    // One for each thread of a block, written if the fault is a deadlock.
+    Waiting* waiting;
+};
+
+enum Problem : unsigned {
+    NONE,
+    OUT_OF_BOUNDS,
+    READ_ONLY,
+    UNINITIALISED,
+    RACE,
+    MISALIGNED,
+    INDEX,
+    DIVISION,
+    DEADLOCK,
+    BARRIER,
+    LANE_NOT_IN_MASK,
+    WMMA,
+    ASYNC_COPY,
+    OTHER_STACK,
+    STACK_OVERFLOW,
+    ENDLESS,
+    SHARED_SIZE,
+    TRAP,
+};
+
+// A thread and where it was in the source: `pc` is a return address, or file and line are set.
+struct Place {
+    unsigned block, thread;
+    // 0 read, 1 write, 2 atomic, 3 asynchronous copy.
+    unsigned access;
+    int line;
+    const char* file;
+    unsigned long pc;
+};
+
+struct Fault {
+    Problem problem;
+    // 0 none, 1 a buffer, 2 a shared variable, 3 dynamic shared memory.
+    unsigned region, index;
+    unsigned bytes;
+    Place at, other;
+    unsigned long address, region_bytes;
+    // From the start of the region to the address.
+    long offset;
+    // Values that the message of a problem needs.
+    long detail[2];
+    char name[64];
+    // The first shuffle that read a lane which took no part: its value is undefined. `note.line` is 0 if there was none.
+    Place note;
+    unsigned note_source;
+    // Where the module is loaded.
+    unsigned long image;
+};
+
+} // namespace grid
