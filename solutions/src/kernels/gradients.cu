@@ -1,0 +1,46 @@
+// Unscaling, found_inf, the norm of all gradients and the factor that clips them, in one launch (`multi_tensor.rs`,
+// precision/scaler.rs, optim/clip.rs). Nothing waits for the result: the optimizer reads it on the device.
+// result `[3]`: the norm of the unscaled gradients; 1 if a gradient is infinite or NaN; what the optimizer has to multiply
+// every gradient by. max_norm 0: not clipped. A launch has one block for each piece; `partial` `[pieces]`, and `*arrived` is
+// 0 before and after.
+// Bound: one read of each gradient, and one write if `store`.
+#include "multi_tensor.cuh"
+
+extern "C" __global__ void __launch_bounds__(256)
+    unscale_and_norm(const Parameter* tensors, const Piece* pieces, float inverse_scale, float max_norm, int store,
+                     double* partial, unsigned* arrived, float* result) {
+    __shared__ double scratch[WARP];
+    __shared__ int last;
+    Piece piece = pieces[blockIdx.x];
+    Parameter p = tensors[piece.tensor];
+    Range range = range_of(piece, p);
+    double squares = 0.0;
+    for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
+        float g = p.g[i] * inverse_scale;
+        if (store) p.g[i] = g;
+        squares += (double)g * g;
+    }
+    squares = block_sum(squares, scratch);
+    if (threadIdx.x == 0) {
+        partial[blockIdx.x] = squares;
+        __threadfence();
+        last = atomicAdd(arrived, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) return;
+
+    // The last block to arrive adds the pieces, always in the same order.
+    __threadfence();
+    double sum = 0.0;
+    for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) sum += partial[i];
+    sum = block_sum(sum, scratch);
+    if (threadIdx.x == 0) {
+        // The square of no float overflows a double, so the sum is finite exactly if every gradient is.
+        float norm = (float)sqrt(sum);
+        float clip = max_norm > 0.0f ? fminf(1.0f, max_norm / (norm + 1e-6f)) : 1.0f;
+        result[0] = norm;
+        result[1] = sum <= 1.7976931348623157e308 ? 0.0f : 1.0f;
+        result[2] = store ? clip : clip * inverse_scale;
+        *arrived = 0;
+    }
+}
