@@ -12,6 +12,10 @@
 mod adam_step;
 mod by_candle;
 mod clouds;
+#[cfg(feature = "cuda")]
+mod cuda;
+#[cfg(any(test, feature = "cuda"))]
+mod cuda_source;
 mod custom_op;
 mod dropout;
 mod filter;

@@ -7,14 +7,16 @@
 #define CHUNK 16
 
 // A block of 256 threads has TILE channels of one part of a cloud; a thread has 4 rows × 4 channels of a tile. Grid
-// (channels / TILE, clouds, parts).
+// (channels / TILE, clouds, parts). With a `count` of candidates that the filter could list, it does nothing: they are
+// computed. `count` may be null.
 extern "C" __global__ void __launch_bounds__(256)
-    widest_f32(const float* a, const float* w, const float* gamma, const int* starts, Key* keys, int n, int k, int parts) {
+    widest_f32(const float* a, const float* w, const float* gamma, const int* starts, Key* keys, int n, int k, int parts,
+               const unsigned* count, unsigned capacity) {
     __shared__ float left[CHUNK][TILE + 1], right[CHUNK][TILE + 1];
     __shared__ Key best_of[TILE];
     int x = threadIdx.x % 16, y = threadIdx.x / 16;
     Rows rows = part_of(starts, blockIdx.y, blockIdx.z, parts, TILE);
-    if (rows.from >= rows.end) return;
+    if (rows.from >= rows.end || (count && *count <= capacity)) return;
     if (threadIdx.x < TILE) best_of[threadIdx.x] = 0;
     Key best[4] = {};
     for (int first = rows.from; first < rows.end; first += TILE) {

@@ -1,0 +1,176 @@
+//! Kernels on an NVIDIA GPU: a source is compiled by NVRTC for the GPU at its first use, and kept on disk by source, options,
+//! architecture and NVRTC's version.
+//!
+//! Not run on a GPU yet: `.ci/cuda` compiles every source for three architectures, and the tests run them on an emulated
+//! grid.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use candle_core::cuda_backend::cudarc::driver::sys::CUdevice_attribute;
+use candle_core::cuda_backend::cudarc::nvrtc::{self, CompileError, CompileOptions};
+use candle_core::cuda_backend::{CudaDevice, CudaFunc, DeviceId, WrapErr};
+use candle_core::{Result, bail};
+use canopy_data::cache_folder;
+use sha2::{Digest, Sha256};
+
+use super::cuda_source::source;
+
+/// The kernel `function` of the source `name`, for example `dropout_f32` of `dropout.cu`.
+///
+/// # Errors
+/// Returns an error if there is no such source or function, or if NVRTC cannot compile it: the error contains the
+/// compiler's messages with file and line.
+pub(super) fn kernel(device: &CudaDevice, name: &str, function: &str) -> Result<CudaFunc> {
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let module = (device.id(), name.to_owned());
+    // candle keeps the modules that it has loaded, and ignores the text for them.
+    if loaded.contains(&module) {
+        return device.get_or_load_custom_func(function, name, "");
+    }
+    let kernel = device.get_or_load_custom_func(function, name, &compiled(device, name)?)?;
+    loaded.insert(module);
+    Ok(kernel)
+}
+
+/// The sources that each device has loaded.
+static LOADED: LazyLock<Mutex<HashSet<(DeviceId, String)>>> = LazyLock::new(Mutex::default);
+
+/// The source's PTX for this GPU, from disk if it was compiled before.
+fn compiled(device: &CudaDevice, name: &str) -> Result<String> {
+    let Some(source) = source(name) else {
+        bail!("there is no CUDA source {name}");
+    };
+    let of = |attribute| device.cuda_stream().context().attribute(attribute).w();
+    let major = of(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = of(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let arch = format!("compute_{major}{minor}");
+    let mut options = vec!["--std=c++17".to_owned(), format!("--gpu-architecture={arch}")];
+    options.extend(source.options);
+    let path = cached(name, &[&source.text, &options.join(" "), &version()?], &arch);
+    if let Ok(ptx) = fs::read_to_string(&path) {
+        return Ok(ptx);
+    }
+    let ptx = compile(name, source.text, options)?;
+    if let Err(e) = keep(&path, &ptx) {
+        eprintln!("warning: {} is compiled again next time: {e}", path.display());
+    }
+    Ok(ptx)
+}
+
+fn compile(name: &str, text: String, options: Vec<String>) -> Result<String> {
+    let include_paths = vec![headers()?.to_string_lossy().into_owned()];
+    let options = CompileOptions {
+        include_paths,
+        options,
+        name: Some(name.to_owned()),
+        ..CompileOptions::default()
+    };
+    match nvrtc::compile_ptx_with_opts(text, options) {
+        Ok(ptx) => Ok(ptx.to_src()),
+        Err(CompileError::CompileError { options, log, .. }) => bail!(
+            "NVRTC cannot compile {name} with {}:\n{}",
+            options.join(" "),
+            log.to_string_lossy()
+        ),
+        Err(e) => bail!("NVRTC cannot compile {name}: {e}"),
+    }
+}
+
+fn version() -> Result<String> {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both are valid for writing.
+    let status = unsafe { nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
+    match status.result() {
+        Ok(()) => Ok(format!("{major}.{minor}")),
+        Err(e) => bail!(
+            "NVRTC, which compiles the CUDA kernels, cannot be used: {e}; is libnvrtc in LD_LIBRARY_PATH?"
+        ),
+    }
+}
+
+/// The file in which the PTX of these `parts` is kept.
+fn cached(name: &str, parts: &[&str], arch: &str) -> PathBuf {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let hash = hash.finalize();
+    let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let stem = name.trim_end_matches(".cu").replace('/', "-");
+    cache_folder()
+        .join("kernels")
+        .join(format!("{stem}-{arch}-{hash}.ptx"))
+}
+
+/// Writes a file that other processes may be reading.
+fn keep(path: &Path, ptx: &str) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(ptx.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// The folder of CUDA's own headers.
+fn headers() -> Result<PathBuf> {
+    let toolkit = |name: &str| std::env::var_os(name).map(|p| PathBuf::from(p).join("include"));
+    let libraries: OsString = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    // The wheels have libraries and headers side by side.
+    let beside = std::env::split_paths(&libraries).filter_map(|p| Some(p.parent()?.join("include")));
+    let tried: Vec<PathBuf> = [toolkit("CUDA_HOME"), toolkit("CUDA_PATH")]
+        .into_iter()
+        .flatten()
+        .chain(std::iter::once("/usr/local/cuda/include".into()))
+        .chain(beside)
+        .collect();
+    match tried.iter().find(|folder| folder.join("cuda_bf16.h").is_file()) {
+        Some(folder) => Ok(folder.clone()),
+        None => bail!("CUDA's header cuda_bf16.h is in none of {tried:?}: set CUDA_HOME to the CUDA toolkit"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::cuda_backend::cudarc::driver::{LaunchConfig, PushKernelArg};
+    use candle_core::{Device, Storage, Tensor};
+
+    use super::*;
+
+    /// The mask of `dropout.rs`, drawn on the GPU.
+    #[test]
+    fn dropout_on_the_gpu_has_the_mask_of_the_cpu() {
+        let Ok(gpu) = Device::new_cuda(0) else {
+            println!("not run, because there is no GPU");
+            return;
+        };
+        let (rows, width, p) = (33_i32, 70_i32, 0.3_f32);
+        let pass = crate::kernels::Pass::train(7, 3);
+        let x = Tensor::ones((rows as usize, width as usize), candle_core::DType::F32, &gpu).unwrap();
+        let expected = crate::kernels::dropout(&x.to_device(&Device::Cpu).unwrap(), p, 2, &pass).unwrap();
+        let device = gpu.as_cuda_device().unwrap();
+        let function = kernel(device, "dropout.cu", "dropout_f32").unwrap();
+        let mut y = device.alloc_zeros::<f32>(x.elem_count()).unwrap();
+        let (storage, _) = x.storage_and_layout();
+        let Storage::Cuda(storage) = &*storage else {
+            unreachable!("a tensor on the GPU");
+        };
+        let key = canopy_data::Purpose::Dropout.key(7);
+        let stream = 3_u64 << 16 | 2;
+        let (rank, world) = (0_i32, 1_i32);
+        let mut launch = function.builder();
+        launch.arg(storage.as_cuda_slice::<f32>().unwrap()).arg(&mut y);
+        launch.arg(&rows).arg(&width).arg(&p).arg(&key).arg(&stream);
+        launch.arg(&rank).arg(&world);
+        // SAFETY: the arguments are those of `dropout_f32`, and both tensors have rows · width values.
+        unsafe { launch.launch(LaunchConfig::for_num_elems(1024)) }.unwrap();
+        let found = device.clone_dtoh(&y).unwrap();
+        assert_eq!(expected.flatten_all().unwrap().to_vec1::<f32>().unwrap(), found);
+    }
+}
