@@ -11,9 +11,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use candle_core::cuda_backend::cudarc::driver::sys::CUdevice_attribute;
+use candle_core::cuda_backend::cudarc::driver::{CudaFunction, sys::CUdevice_attribute};
 use candle_core::cuda_backend::cudarc::nvrtc::{self, CompileError, CompileOptions};
-use candle_core::cuda_backend::{CudaDevice, CudaFunc, DeviceId, WrapErr};
+use candle_core::cuda_backend::{CudaDevice, DeviceId, WrapErr};
 use candle_core::{Result, bail};
 use canopy_data::cache_folder;
 use sha2::{Digest, Sha256};
@@ -25,16 +25,17 @@ use super::cuda_source::source;
 /// # Errors
 /// Returns an error if there is no such source or function, or if NVRTC cannot compile it: the error contains the
 /// compiler's messages with file and line.
-pub(super) fn kernel(device: &CudaDevice, name: &str, function: &str) -> Result<CudaFunc> {
+pub fn kernel(device: &CudaDevice, name: &str, function: &str) -> Result<CudaFunction> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let module = (device.id(), name.to_owned());
     // candle keeps the modules that it has loaded, and ignores the text for them.
     if loaded.contains(&module) {
-        return device.get_or_load_custom_func(function, name, "");
+        let kernel = device.get_or_load_custom_func(function, name, "")?;
+        return Ok(kernel.into_cuda_function());
     }
     let kernel = device.get_or_load_custom_func(function, name, &compiled(device, name)?)?;
     loaded.insert(module);
-    Ok(kernel)
+    Ok(kernel.into_cuda_function())
 }
 
 /// The sources that each device has loaded.
@@ -164,7 +165,8 @@ mod tests {
         let key = canopy_data::Purpose::Dropout.key(7);
         let stream = 3_u64 << 16 | 2;
         let (rank, world) = (0_i32, 1_i32);
-        let mut launch = function.builder();
+        let queue = device.cuda_stream();
+        let mut launch = queue.launch_builder(&function);
         launch.arg(storage.as_cuda_slice::<f32>().unwrap()).arg(&mut y);
         launch.arg(&rows).arg(&width).arg(&p).arg(&key).arg(&stream);
         launch.arg(&rank).arg(&world);

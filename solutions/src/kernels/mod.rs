@@ -13,7 +13,7 @@ mod adam_step;
 mod by_candle;
 mod clouds;
 #[cfg(feature = "cuda")]
-mod cuda;
+pub mod cuda;
 #[cfg(any(test, feature = "cuda"))]
 mod cuda_source;
 mod custom_op;

@@ -10,7 +10,7 @@
 // partial `[groups, k, k]`, tiles on and above the diagonal. Blocks of 256 threads, 4 × 4 sums each; grid (tiles, tiles,
 // groups of `group` rows).
 template <typename T>
-__device__ void products(const T* a, const float* mean, float* partial, int rows, int k, int group) {
+__device__ void products(const T* a, const double* mean, float* partial, int rows, int k, int group) {
     __shared__ float left[CHUNK][TILE], right[CHUNK][TILE];
     if (blockIdx.x < blockIdx.y) return;
     int x = threadIdx.x % 16, y = threadIdx.x / 16;
@@ -19,8 +19,8 @@ __device__ void products(const T* a, const float* mean, float* partial, int rows
     for (int row = from; row < end; row += CHUNK) {
         for (int i = threadIdx.x; i < CHUNK * TILE; i += blockDim.x) {
             int r = row + i / TILE, l = blockIdx.y * TILE + i % TILE, c = blockIdx.x * TILE + i % TILE;
-            left[i / TILE][i % TILE] = r < end && l < k ? as_float(a[(long long)r * k + l]) - mean[l] : 0.0f;
-            right[i / TILE][i % TILE] = r < end && c < k ? as_float(a[(long long)r * k + c]) - mean[c] : 0.0f;
+            left[i / TILE][i % TILE] = r < end && l < k ? as_float(a[(long long)r * k + l]) - (float)mean[l] : 0.0f;
+            right[i / TILE][i % TILE] = r < end && c < k ? as_float(a[(long long)r * k + c]) - (float)mean[c] : 0.0f;
         }
         __syncthreads();
         for (int r = 0; r < CHUNK; ++r) {
@@ -50,7 +50,7 @@ extern "C" __global__ void covariance(const float* partial, float* s, int k, int
 
 // ws `[n, k]` = W·S; the mean w·ā and the variance w·S·w/M of each channel. A block a channel.
 template <typename T>
-__device__ void channel_statistics(const T* w, const float* s, const float* a_mean, double rows, float* ws, double* mean,
+__device__ void channel_statistics(const T* w, const float* s, const double* a_mean, double rows, float* ws, double* mean,
                                    double* var, int k) {
     __shared__ double scratch[WARP];
     const T* own = w + (long long)blockIdx.x * k;
@@ -72,11 +72,11 @@ __device__ void channel_statistics(const T* w, const float* s, const float* a_me
 
 #define KERNEL(T, NAME)                                                                                               \
     extern "C" __global__ void __launch_bounds__(256)                                                                  \
-        covariance_products_##NAME(const T* a, const float* mean, float* partial, int rows, int k, int group) {        \
+        covariance_products_##NAME(const T* a, const double* mean, float* partial, int rows, int k, int group) {        \
         products(a, mean, partial, rows, k, group);                                                                    \
     }                                                                                                                  \
     extern "C" __global__ void __launch_bounds__(128)                                                                  \
-        channel_statistics_##NAME(const T* w, const float* s, const float* a_mean, double rows, float* ws,             \
+        channel_statistics_##NAME(const T* w, const float* s, const double* a_mean, double rows, float* ws,             \
                                   double* mean, double* var, int k) {                                                  \
         channel_statistics(w, s, a_mean, rows, ws, mean, var, k);                                                      \
     }

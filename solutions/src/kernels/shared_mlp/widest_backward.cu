@@ -33,7 +33,7 @@ __device__ inline float q_of(const float* factors, const float* sums, float inve
 
 // dw `[n, k]`. A block a channel.
 template <typename T>
-__device__ void weight_gradient(const float* ug, const int* at, const T* a, const float* a_mean, const float* ws,
+__device__ void weight_gradient(const float* ug, const int* at, const T* a, const double* a_mean, const float* ws,
                                 const float* factors, const float* sums, float inverse_rows, float* dw, int clouds, int n,
                                 int k) {
     int c = blockIdx.x;
@@ -41,7 +41,7 @@ __device__ void weight_gradient(const float* ug, const int* at, const T* a, cons
     for (int j = threadIdx.x; j < k; j += blockDim.x) {
         float sum = 0.0f;
         for (long long i = c; i < (long long)clouds * n; i += n) {
-            if (ug[i] != 0.0f) sum += ug[i] * (as_float(a[(long long)at[i] * k + j]) - a_mean[j]);
+            if (ug[i] != 0.0f) sum += ug[i] * (as_float(a[(long long)at[i] * k + j]) - (float)a_mean[j]);
         }
         dw[(long long)c * k + j] = sum - q * ws[(long long)c * k + j];
     }
@@ -112,7 +112,7 @@ __device__ void add_sparse(float (*out)[WIDE + 1], const float* ug, const int* a
 
 // dx `[points, k]`. Grid (tiles of TALL rows of the longest cloud, clouds, k / WIDE).
 template <typename T>
-__device__ void input_gradient(const T* a, const float* a_mean, const float* quad, const float* pw, const T* w,
+__device__ void input_gradient(const T* a, const double* a_mean, const float* quad, const float* pw, const T* w,
                                const float* ug, const int* at, const int* starts, T* dx, int n, int k) {
     __shared__ float left[CHUNK][TALL + 1], right[CHUNK][WIDE + 1], out[TALL][WIDE + 1];
     int cloud = blockIdx.y, column = blockIdx.z * WIDE;
@@ -124,7 +124,7 @@ __device__ void input_gradient(const T* a, const float* a_mean, const float* qua
         for (int i = threadIdx.x; i < CHUNK * TALL; i += THREADS) {
             int d = from + i % CHUNK, row = first + i / CHUNK;
             bool inside = d < k && row < end;
-            left[i % CHUNK][i / CHUNK] = inside ? as_float(a[(long long)row * k + d]) - a_mean[d] : 0.0f;
+            left[i % CHUNK][i / CHUNK] = inside ? as_float(a[(long long)row * k + d]) - (float)a_mean[d] : 0.0f;
         }
         for (int i = threadIdx.x; i < CHUNK * WIDE; i += THREADS) {
             int d = from + i / WIDE, c = column + i % WIDE;
@@ -158,7 +158,7 @@ __device__ void input_gradient(const T* a, const float* a_mean, const float* qua
                                                     int clouds, int n, int relu) {                                     \
         masked(g, xhat, factors, gamma, beta, ug, sums, clouds, n, relu);                                              \
     }                                                                                                                  \
-    extern "C" __global__ void widest_dw_##NAME(const float* ug, const int* at, const T* a, const float* a_mean,       \
+    extern "C" __global__ void widest_dw_##NAME(const float* ug, const int* at, const T* a, const double* a_mean,       \
                                                 const float* ws, const float* factors, const float* sums,             \
                                                 float inverse_rows, float* dw, int clouds, int n, int k) {             \
         weight_gradient(ug, at, a, a_mean, ws, factors, sums, inverse_rows, dw, clouds, n, k);                         \
@@ -169,7 +169,7 @@ __device__ void input_gradient(const T* a, const float* a_mean, const float* qua
         quadratic(w, factors, sums, inverse_rows, quad, pw, n, k);                                                     \
     }                                                                                                                  \
     extern "C" __global__ void __launch_bounds__(THREADS)                                                              \
-        widest_dx_##NAME(const T* a, const float* a_mean, const float* quad, const float* pw, const T* w,              \
+        widest_dx_##NAME(const T* a, const double* a_mean, const float* quad, const float* pw, const T* w,              \
                          const float* ug, const int* at, const int* starts, T* dx, int n, int k) {                     \
         input_gradient(a, a_mean, quad, pw, w, ug, at, starts, dx, n, k);                                              \
     }
