@@ -8,6 +8,7 @@ macro_rules! files {
 }
 
 const FILES: &[(&str, &str)] = files![
+    "clouds.cu",
     "dropout.cu",
     "filter/filter.cu",
     "gradients.cu",

@@ -8,6 +8,9 @@
 //! Only this module records the output of a fused operator in training. If one of candle's operators comes between two fused
 //! ones, the gradient cannot pass it, and [`backward`] returns an error. [`with_backward`] and [`loss_by_candle`] record a
 //! composition of them.
+//!
+//! Each operator's CUDA form is a `.cu` file beside it. `.ci/cuda` compiles these files for three architectures, and the
+//! tests run them on an emulated grid. They were not run on a GPU, and [`Pass`] does not use them yet.
 
 mod adam_step;
 mod by_candle;

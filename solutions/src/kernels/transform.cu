@@ -59,6 +59,14 @@ template <typename T> __device__ void matrix_gradient(const T* x, const T* g, co
     }
 }
 
+// y = x + I, x a T-Net's output `[clouds, k·k]`. The gradient of x is that of y.
+template <typename T> __device__ void add_identity(const T* x, T* y, long long clouds, int k) {
+    for (long long i = first_element(); i < clouds * k * k; i += element_stride()) {
+        bool diagonal = i % (k * k) % (k + 1) == 0;
+        y[i] = diagonal ? Rounded<T>::of(as_float(x[i]) + 1.0f) : x[i];
+    }
+}
+
 // off = A·Aᵀ − I of each cloud's matrix A `[k, k]`, and its square norm (Qi et al. 2017, equation 2), norms `[clouds]`. A
 // block a cloud.
 template <typename T> __device__ void off_orthogonal(const T* t, float* off, float* norms, int k) {
@@ -106,6 +114,9 @@ __device__ void orthogonality_backward(const T* t, const float* off, const float
     extern "C" __global__ void BOUNDS matrix_gradient_##NAME(const T* x, const T* g, const int* starts, T* dt,         \
                                                              int k) {                                                  \
         matrix_gradient(x, g, starts, dt, k);                                                                          \
+    }                                                                                                                  \
+    extern "C" __global__ void BOUNDS add_identity_##NAME(const T* x, T* y, long long clouds, int k) {                 \
+        add_identity(x, y, clouds, k);                                                                                 \
     }                                                                                                                  \
     extern "C" __global__ void BOUNDS off_orthogonal_##NAME(const T* t, float* off, float* norms, int k) {             \
         off_orthogonal(t, off, norms, k);                                                                              \

@@ -26,8 +26,7 @@ fn batch_norm_and_relu_match() {
     for (rows, n) in ROWS.into_iter().zip([5, 33, 70, 17]) {
         for dtype in Type::ALL {
             one(rows, n, dtype, true, 0.0);
-            // The mean of so few values is not far from each of them.
-            one(rows, n, dtype, false, if rows > 2 { 300.0 } else { 0.0 });
+            one(rows, n, dtype, false, 300.0);
         }
     }
 }
@@ -127,7 +126,9 @@ fn one(rows: usize, n: usize, dtype: Type, relu: bool, offset: f32) {
         .map(|i| f32::from(u8::from(i % (n + 1) == 0)))
         .collect();
     let inputs: [Input; 3] = [(&y, &[rows, n]), (&gamma, &[n]), (&beta, &[n])];
-    for (form, dtype_of) in [("f64", DType::F64), ("the CPU twin", DType::F32)] {
+    let forms = [("f64", DType::F64), ("the CPU twin", DType::F32)];
+    // The CPU multiplies before it subtracts the mean, and loses digits to a large one.
+    for (form, dtype_of) in forms.into_iter().take(if offset > 0.0 { 1 } else { 2 }) {
         let kept = std::cell::RefCell::new(Vec::new());
         let mut expected = outcome(dtype_of, &inputs, &g, |v, pass| {
             let of = |values: &[f32], shape: &[usize]| {

@@ -1,7 +1,7 @@
 //! A device to launch kernels on: the emulated grid, with tensors of each dtype.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use grid::{Arg, Buffer, Dim, Element, Error, Memory, Module, Source};
 use half::{bf16, f16};
@@ -126,27 +126,29 @@ impl Device {
             .clone();
         let module = *compiled.get_or_init(|| {
             let source = Source::file(format!("{}/{name}", folder())).include(folder());
-            let module = Self::unless_not_run(source.compile())?;
-            Some(Box::leak(Box::new(module)))
+            Self::compile(&source)
         });
         module.map(Self::of)
+    }
+
+    /// The kernels of a source, as [`Device::with`]. One at a time: the first one compiles the grid itself.
+    pub fn compile(source: &Source) -> Option<&'static Module> {
+        static COMPILING: Mutex<()> = Mutex::new(());
+        let _alone = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
+        match source.compile() {
+            Ok(module) => Some(Box::leak(Box::new(module))),
+            Err(Error::NotRun(why)) => {
+                println!("not run, because {why}");
+                None
+            }
+            Err(wrong) => panic!("{wrong}"),
+        }
     }
 
     pub fn of(module: &'static Module) -> Self {
         Self {
             memory: Memory::new(),
             module,
-        }
-    }
-
-    pub fn unless_not_run(compiled: Result<Module, Error>) -> Option<Module> {
-        match compiled {
-            Ok(module) => Some(module),
-            Err(Error::NotRun(why)) => {
-                println!("not run, because {why}");
-                None
-            }
-            Err(wrong) => panic!("{wrong}"),
         }
     }
 

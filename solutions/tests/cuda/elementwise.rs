@@ -1,4 +1,4 @@
-//! Dropout, ReLU, bias and scale.
+//! Dropout, ReLU, bias, scale, and rows taken out of a padded batch.
 
 use candle_core::{Device as Cpu, Tensor as Host};
 use canopy::kernels::{Pass, Share, dropout};
@@ -103,6 +103,39 @@ fn relu_bias_and_scale_equal_their_formulas() {
                 .enumerate()
                 .for_each(|(i, g)| expected[i % n] += f64::from(*g));
             close("the bias's gradient", &device.values(sums), &expected, 1e-6);
+        }
+    }
+}
+
+#[test]
+fn padding_is_taken_out_and_gets_no_gradient() {
+    let (padded, k) = (9, 5);
+    let real = [0, 1, 3, 7];
+    let mut place = vec![-1_i32; padded];
+    real.iter().zip(0..).for_each(|(&row, i)| place[row as usize] = i);
+    for dtype in Type::ALL {
+        let Some(mut device) = Device::with("clouds.cu") else {
+            return;
+        };
+        let x = dtype.rounded(&random(1, padded * k));
+        let taken = |from: &[f32], index: &[i32]| -> Vec<f32> {
+            let row = |&i: &i32| (0..k).map(move |c| if i < 0 { 0.0 } else { from[i as usize * k + c] });
+            index.iter().flat_map(row).collect()
+        };
+        let mut from = x;
+        for index in [&real[..], &place] {
+            let (on, y) = (device.tensor(&from, dtype), device.output(index.len() * k, dtype));
+            let at = device.memory.upload(index);
+            let rows = value(index.len() as i64);
+            let arguments = [on.read(), grid::Arg::read(at), y.write(), rows, value(k as i32)];
+            device.launch(
+                &format!("gather_rows_{}", dtype.suffix()),
+                Shape::of(1, 32),
+                &arguments,
+            );
+            let expected = taken(&from, index);
+            assert_eq!(device.values(y), expected);
+            from = expected;
         }
     }
 }

@@ -3,9 +3,10 @@
 use bytemuck::{Pod, Zeroable};
 use grid::{Arg, Buffer, Element};
 
+use crate::case::{Case, Form, shared_bytes};
 use crate::common::*;
 use crate::device::*;
-use crate::widest::{Case, Form, keys, shared_bytes};
+use crate::widest::keys;
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]

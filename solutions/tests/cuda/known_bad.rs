@@ -2,9 +2,9 @@
 
 use grid::{Arg, Source};
 
+use crate::case::{Case, Form, shared_bytes};
 use crate::common::*;
 use crate::device::*;
-use crate::widest::{Case, Form};
 
 /// A device with `from` replaced by `to` in a source; none if the grid does not run here.
 fn changed(name: &str, from: &str, to: &str) -> Option<Device> {
@@ -13,12 +13,10 @@ fn changed(name: &str, from: &str, to: &str) -> Option<Device> {
     assert!(text.contains(from), "{name} has no `{from}`");
     let beside = std::path::Path::new(&path).parent().unwrap().to_owned();
     let file = name.rsplit('/').next().unwrap();
-    let compiled = Source::text(file, text.replace(from, to))
+    let source = Source::text(file, text.replace(from, to))
         .include(beside)
-        .include(folder())
-        .compile();
-    let module = Device::unless_not_run(compiled)?;
-    Some(Device::of(Box::leak(Box::new(module))))
+        .include(folder());
+    Device::compile(&source).map(Device::of)
 }
 
 /// Runs max_points_f32 over two clouds, and returns its rows.
@@ -84,7 +82,7 @@ fn widest(device: &mut Device) -> Result<Vec<u64>, String> {
     let starts = device.memory.upload(&case.starts());
     let keys = device.memory.zeros::<u64>(2 * case.n);
     let mut shape = Shape::grid([2, 2, 1], [256, 1, 1]);
-    shape.shared = crate::widest::shared_bytes(case.k, Type::Bf16);
+    shape.shared = shared_bytes(case.k, Type::Bf16);
     let sizes = [value(case.n as i32), value(case.k as i32), value(1_i32)];
     let arguments = [
         &[

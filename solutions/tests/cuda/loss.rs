@@ -100,3 +100,32 @@ fn a_label_that_is_no_class_makes_the_loss_nan() {
         assert!(loss.is_nan());
     }
 }
+
+#[test]
+fn a_weighted_sum_and_its_gradients_match() {
+    let Some(mut device) = Device::with("loss.cu") else {
+        return;
+    };
+    let (terms, factors) = (random(1, 3), random(2, 3));
+    let addresses: Vec<grid::Address> = terms
+        .iter()
+        .map(|&term| {
+            let buffer = device.memory.upload(&[term]);
+            device.memory.address(buffer, 0)
+        })
+        .collect();
+    let table = Arg::read(device.memory.upload(&addresses));
+    let factors_on = Arg::read(device.memory.upload(&factors));
+    let [sum, gradients] = [1, 3].map(|n| device.output(n, Type::F32));
+    let arguments = [table, factors_on.clone(), sum.write(), value(3)];
+    device.launch("weighted_sum", Shape::of(1, 1), &arguments);
+    let product = |(t, f): (&f32, &f32)| f64::from(*t) * f64::from(*f);
+    let expected: f64 = terms.iter().zip(&factors).map(product).sum();
+    close("sum", &device.values(sum), &[expected], 1e-6);
+
+    let g = device.tensor(&[0.5], Type::F32);
+    let arguments = [g.read(), factors_on, gradients.write(), value(3)];
+    device.launch("weighted_sum_backward", Shape::of(1, 32), &arguments);
+    let expected: Vec<f32> = factors.iter().map(|f| f * 0.5).collect();
+    assert_eq!(device.values(gradients), expected);
+}

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // a test may panic
 
 mod batch_norm;
+mod case;
 mod common;
 mod device;
 mod elementwise;

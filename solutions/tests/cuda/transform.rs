@@ -107,3 +107,24 @@ fn orthogonality_and_its_gradient_match() {
         }
     }
 }
+
+#[test]
+fn add_identity_adds_to_the_diagonals() {
+    let (clouds, k) = (3, 5);
+    for dtype in Type::ALL {
+        let Some(mut device) = Device::with("transform.cu") else {
+            return;
+        };
+        let x = dtype.rounded(&random(1, clouds * k * k));
+        let (on, y) = (device.tensor(&x, dtype), device.output(x.len(), dtype));
+        let arguments = [on.read(), y.write(), value(clouds as i64), value(k as i32)];
+        device.launch(
+            &format!("add_identity_{}", dtype.suffix()),
+            Shape::of(2, 32),
+            &arguments,
+        );
+        let of = |(i, v): (usize, &f32)| if i % (k * k) % (k + 1) == 0 { v + 1.0 } else { *v };
+        let expected: Vec<f32> = x.iter().enumerate().map(of).collect();
+        assert_eq!(device.values(y), dtype.rounded(&expected));
+    }
+}

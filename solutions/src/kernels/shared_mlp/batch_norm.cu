@@ -72,8 +72,9 @@ extern "C" __global__ void combine_moments(const float* partial, double* mean, d
     var[channel] = fmax(squares / rows, 0.0);
 }
 
-// What a layer needs of its statistics: x̂·γ + β = y·scale + shift. Moves the running statistics, with the unbiased
-// variance. `rows` counts those of all ranks. factors `[4, n]`: mean, 1/σ, scale, shift. A thread a channel.
+// What a layer needs of its statistics: x̂·γ + β = (y − mean)·scale + β, which loses no digits where the mean is large and
+// the variance small. Moves the running statistics, with the unbiased variance. `rows` counts those of all ranks.
+// factors `[4, n]`: mean, 1/σ, scale, β. A thread a channel.
 extern "C" __global__ void fold_statistics(const double* mean, const double* var, const float* gamma, const float* beta,
                                            double rows, double eps, double momentum, float* factors,
                                            float* running_mean, float* running_var, int n) {
@@ -84,33 +85,33 @@ extern "C" __global__ void fold_statistics(const double* mean, const double* var
     factors[c] = m;
     factors[n + c] = (float)rstd;
     factors[2 * n + c] = (float)scale;
-    factors[3 * n + c] = (float)(beta[c] - m * scale);
+    factors[3 * n + c] = beta[c];
     double unbiased = rows > 1.0 ? rows / (rows - 1.0) : 1.0;
     running_mean[c] = (float)(running_mean[c] * (1.0 - momentum) + m * momentum);
     running_var[c] = (float)(running_var[c] * (1.0 - momentum) + v * unbiased * momentum);
 }
 
-// out = y·scale + shift, then ReLU if `relu`; NaN stays NaN.
+// out = (y − mean)·scale + β, then ReLU if `relu`; NaN stays NaN.
 template <typename T>
 __device__ void normalise(const T* y, const float* factors, T* out, int rows, int n, int group, int relu) {
     Tile t = tile_of(rows, group);
     if (t.channel >= n) return;
-    float scale = factors[2 * n + t.channel], shift = factors[3 * n + t.channel];
+    float mean = factors[t.channel], scale = factors[2 * n + t.channel], beta = factors[3 * n + t.channel];
     for (long long row = t.first; row < t.end; row += DEEP) {
-        float v = as_float(y[row * n + t.channel]) * scale + shift;
+        float v = (as_float(y[row * n + t.channel]) - mean) * scale + beta;
         out[row * n + t.channel] = Rounded<T>::of(relu && v < 0.0f ? 0.0f : v);
     }
 }
 
 // The factors of one channel, and what the backward pass takes from them.
 struct Channel {
-    float mean, rstd, scale, shift;
+    float mean, rstd, scale, beta;
     int relu;
 
     __device__ Channel(const float* factors, int n, int c, int relu)
-        : mean(factors[c]), rstd(factors[n + c]), scale(factors[2 * n + c]), shift(factors[3 * n + c]), relu(relu) {}
+        : mean(factors[c]), rstd(factors[n + c]), scale(factors[2 * n + c]), beta(factors[3 * n + c]), relu(relu) {}
     // The gradient behind the ReLU.
-    __device__ float masked(float g, float y) const { return !relu || y * scale + shift > 0.0f ? g : 0.0f; }
+    __device__ float masked(float g, float y) const { return !relu || (y - mean) * scale + beta > 0.0f ? g : 0.0f; }
     __device__ float normal(float y) const { return (y - mean) * rstd; }
 };
 
