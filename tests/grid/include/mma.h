@@ -1,5 +1,5 @@
-// `nvcuda::wmma`: a warp's matrix product. Which lane holds which element is not specified by CUDA, and is otherwise here
-// than on any GPU. Products and sums are in float; on tf32 inputs the mantissa is cut to 10 bits, as the hardware does.
+// `nvcuda::wmma`: a warp's matrix product. Products and sums are in float; of tf32 inputs the mantissa is cut to 10 bits, as
+// the hardware does.
 #pragma once
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
@@ -46,7 +46,7 @@ template <class Use, int M, int N, int K, class T, class Layout = void> struct f
 
 // Offset in memory of element `e` of the calling lane.
 template <class F> inline size_t offset_of(int e, unsigned ldm, bool by_rows) {
-    unsigned i = 32 * e + grid_lane(), row = i / F::columns, column = i % F::columns;
+    unsigned i = grid::fragment_index(e, grid_lane()), row = i / F::columns, column = i % F::columns;
     return by_rows ? (size_t)row * ldm + column : (size_t)column * ldm + row;
 }
 

@@ -15,7 +15,8 @@ void finish_copies(Fiber* f, uint32_t before_group) {
         memset((void*)(copy.to + copy.bytes - copy.zeros), 0, copy.zeros);
         // Now it is a write of this thread at this moment.
         Region* r = find(copy.to);
-        for (size_t i = copy.to - r->start, end = i + copy.bytes; i < end; ++i) {
+        size_t first = copy.to - r->start;
+        for (size_t i = first >> r->shift; i <= (first + copy.bytes - 1) >> r->shift; ++i) {
             Stamp& s = r->cells[i].write;
             s.pending = 0, s.epoch = now.epoch, s.time = f->time;
         }

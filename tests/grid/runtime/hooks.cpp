@@ -6,12 +6,22 @@ using namespace grid;
 
 #define PC ((uintptr_t)__builtin_return_address(0))
 #define HOOKS(N)                                                                                                       \
-    void __tsan_read##N(void* p) { check((uintptr_t)p, N, READ, PC); }                                                 \
-    void __tsan_write##N(void* p) { check((uintptr_t)p, N, WRITE, PC); }                                               \
+    void __tsan_read##N(void* p) { aligned((uintptr_t)p, N, READ, PC); }                                               \
+    void __tsan_write##N(void* p) { aligned((uintptr_t)p, N, WRITE, PC); }                                             \
     void __tsan_unaligned_read##N(void* p) { check((uintptr_t)p, N, READ, PC); }                                       \
     void __tsan_unaligned_write##N(void* p) { check((uintptr_t)p, N, WRITE, PC); }                                     \
     void __tsan_volatile_read##N(void* p) { check((uintptr_t)p, N, READ, PC); }                                        \
     void __tsan_volatile_write##N(void* p) { check((uintptr_t)p, N, WRITE, PC); }
+
+// An access that the compiler takes to be aligned.
+static inline void aligned(uintptr_t p, unsigned bytes, Mode mode, uintptr_t pc) {
+    if (p % bytes && now.current) {
+        describe(p);
+        now.fault->bytes = bytes, now.fault->detail[0] = bytes;
+        fail(MISALIGNED, here(pc, mode));
+    }
+    check(p, bytes, mode, pc);
+}
 
 struct Source {
     const char* file;

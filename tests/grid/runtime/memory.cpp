@@ -76,9 +76,8 @@ static inline void note_read(Cell& c, const Stamp& s) {
         c.read[same_warp ? 1 : 2] = last;
         if (!same_warp) c.read[1].block = 0;
     } else if (last.block && last.block != s.block) {
-        // A read of another block takes the place of one of another warp.
-        c.read[2] = last;
-        c.read[1].block = 0;
+        c.read[3] = last;
+        c.read[1].block = c.read[2].block = 0;
     }
     last = s;
 }
@@ -88,7 +87,7 @@ static void read(Region* r, size_t i, const Stamp& s, Place at, unsigned bytes) 
     const Fiber* f = now.current;
     bool shared = r->kind != 1;
     if (c.write.block != s.block && shared) {
-        describe(r->start + i);
+        describe(r->start + (i << r->shift));
         now.fault->bytes = bytes;
         fail(UNINITIALISED, at);
     }
@@ -97,7 +96,7 @@ static void read(Region* r, size_t i, const Stamp& s, Place at, unsigned bytes) 
         if (!before(c.write, f)) race(r, i, c.write, false, at, bytes);
         if (c.other.block == s.block && !before(c.other, f)) race(r, i, c.other, false, at, bytes);
     }
-    if (shared && c.read[0].block != s.block) c.read[0].block = c.read[1].block = c.read[2].block = 0;
+    if (shared && c.read[0].block != s.block) memset(c.read, 0, sizeof c.read);
     note_read(c, s);
 }
 
@@ -178,7 +177,7 @@ static void synchronise(uintptr_t address) {
 using namespace grid;
 
 extern "C" {
-void* grid_shared(const void* key, unsigned long bytes, unsigned long alignment, const char* name) {
+void* grid_shared(const void* key, unsigned long bytes, unsigned long alignment, unsigned granule, const char* name) {
     for (size_t i = now.buffers; i < now.regions.size(); ++i) {
         if (now.regions[i].key == key) return (void*)now.regions[i].start;
     }
@@ -193,7 +192,7 @@ void* grid_shared(const void* key, unsigned long bytes, unsigned long alignment,
         fail(SHARED_SIZE, here(pc, READ));
     }
     Cell* cells = now.arena_cells + (start - now.arena);
-    now.regions.push_back({start, bytes, 0, 2, 0, false, name, key, cells});
+    now.regions.push_back({start, bytes, granule / 2, 2, 0, false, name, key, cells});
     now.static_end = start + bytes + GAP;
     return (void*)start;
 }
@@ -208,7 +207,7 @@ unsigned long long grid_atomic_load(const void* address, int bytes) {
     }
     // A write that reads before it: in shared memory there must be something to read.
     Region* r = find((uintptr_t)address);
-    if (r && r->kind != 1 && r->cells[(uintptr_t)address - r->start].write.block != now.block) {
+    if (r && r->kind != 1 && r->cells[((uintptr_t)address - r->start) >> r->shift].write.block != now.block) {
         describe((uintptr_t)address);
         now.fault->bytes = bytes;
         fail(UNINITIALISED, here(pc, ATOMIC));

@@ -24,10 +24,10 @@ struct Stamp {
 };
 
 // The last accesses of one element: the last write; the last atomic of another thread before it; the last reads: of any
-// thread, of another lane of the same warp, of another warp.
+// thread, of another lane of the same warp, of another warp, of another block.
 struct Cell {
     Stamp write, other;
-    Stamp read[3];
+    Stamp read[4];
 };
 
 struct Region {

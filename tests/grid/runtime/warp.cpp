@@ -94,15 +94,14 @@ static void same_matrix(Fiber* lanes) {
     }
 }
 
-// Element e of lane l is number 32 e + l of the matrix, by rows.
 static void product(Fiber* lanes) {
     const Product& p = *lanes[0].payload.product;
     float a[32 * 16], b[16 * 32], c[256];
     for (int l = 0; l < 32; ++l) {
         const Product& own = *lanes[l].payload.product;
-        for (int e = 0; 32 * e < p.m * p.k; ++e) a[32 * e + l] = own.a[e];
-        for (int e = 0; 32 * e < p.k * p.n; ++e) b[32 * e + l] = own.b[e];
-        for (int e = 0; 32 * e < p.m * p.n; ++e) c[32 * e + l] = own.c[e];
+        for (int e = 0; 32 * e < p.m * p.k; ++e) a[fragment_index(e, l)] = own.a[e];
+        for (int e = 0; 32 * e < p.k * p.n; ++e) b[fragment_index(e, l)] = own.b[e];
+        for (int e = 0; 32 * e < p.m * p.n; ++e) c[fragment_index(e, l)] = own.c[e];
     }
     for (int i = 0; i < p.m; ++i) {
         for (int k = 0; k < p.k; ++k) {
@@ -110,7 +109,7 @@ static void product(Fiber* lanes) {
         }
     }
     for (int l = 0; l < 32; ++l) {
-        for (int e = 0; 32 * e < p.m * p.n; ++e) lanes[l].payload.product->d[e] = c[32 * e + l];
+        for (int e = 0; 32 * e < p.m * p.n; ++e) lanes[l].payload.product->d[e] = c[fragment_index(e, l)];
     }
 }
 

@@ -1,6 +1,6 @@
 //! What this library and the compiled runtime agree on: `include/grid/abi.h` in Rust.
 
-use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// A kernel's parameter: a pointer (then `kind` and `size` are those of its elements) or a value.
 #[repr(C)]
@@ -24,7 +24,7 @@ pub struct Kernel {
 #[repr(C)]
 pub struct Buffer {
     pub start: *mut u8,
-    pub bytes: c_ulong,
+    pub bytes: u64,
     pub granule: c_uint,
     pub read_only: c_uint,
 }
@@ -60,7 +60,7 @@ pub struct Place {
     pub access: c_uint,
     pub line: c_int,
     pub file: *const c_char,
-    pub pc: c_ulong,
+    pub pc: u64,
 }
 
 #[repr(C)]
@@ -71,14 +71,14 @@ pub struct Fault {
     pub bytes: c_uint,
     pub at: Place,
     pub other: Place,
-    pub address: c_ulong,
-    pub region_bytes: c_ulong,
+    pub address: u64,
+    pub region_bytes: u64,
     pub offset: i64,
     pub detail: [i64; 2],
     pub name: [c_char; 64],
     pub note: Place,
     pub note_source: c_uint,
-    pub image: c_ulong,
+    pub image: u64,
 }
 
 /// Runs a launch: 0, 1 after a fault, 2 if there is not enough memory.

@@ -6,7 +6,10 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use crate::{module::Module, source};
@@ -132,8 +135,8 @@ impl Source {
         let (rewritten, kernels) =
             source::rewrite(&text).map_err(|e| Error::Wrong(format!("{}: {e}", path.display())))?;
         if !module.is_file() {
-            // In a folder of this process, then moved: another process may compile the same.
-            let own = home.join(format!("{:016x}-{}", hash(&text), std::process::id()));
+            // In a folder of this call, then moved: another thread or process may compile the same.
+            let own = home.join(format!("{:016x}-{}", hash(&text), own_name()));
             let build = || -> io::Result<Output> {
                 fs::create_dir_all(&own)?;
                 fs::write(own.join("kernel.ii"), &rewritten)?;
@@ -216,12 +219,18 @@ fn hash(of: impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// A name that no other thread or process uses.
+fn own_name() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
 fn write_if_new(path: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());
     }
     // Moved into place, because another process may read it.
-    let own = path.with_extension(format!("{}", std::process::id()));
+    let own = path.with_extension(own_name());
     fs::write(&own, text)?;
     fs::rename(own, path)
 }
@@ -233,7 +242,7 @@ struct Compiler {
     home: OnceLock<PathBuf>,
 }
 
-/// `$CXX`, or else the first of c++, g++ and clang++ that starts.
+/// `$CXX`, or else the first of g++, c++ and clang++ that starts: g++ also checks the alignment of vectors that are read.
 fn compiler() -> Result<&'static Compiler, Error> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
     if !cfg!(target_os = "linux") {
@@ -243,7 +252,7 @@ fn compiler() -> Result<&'static Compiler, Error> {
         let named = std::env::var("CXX").ok();
         let programs = named
             .into_iter()
-            .chain(["c++", "g++", "clang++"].map(str::to_owned));
+            .chain(["g++", "c++", "clang++"].map(str::to_owned));
         programs.into_iter().find_map(|program| {
             let output = Command::new(&program).arg("--version").output().ok()?;
             let version = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -280,7 +289,7 @@ impl Compiler {
         }
         let object = home.join("runtime.o");
         if !object.is_file() {
-            let own = home.join(format!("runtime-{}.o", std::process::id()));
+            let own = home.join(format!("runtime-{}.o", own_name()));
             let mut command = self.command();
             command.args(COMMON).args(["-O2", "-c", "-o"]).arg(&own);
             let output = command.arg(home.join("runtime/runtime.cpp")).output()?;

@@ -210,7 +210,7 @@ fn fixed(tokens: &[&str], number: usize) -> Option<String> {
             text,
             "typedef {kind} grid_type_{id} {extent}; static char grid_key_{id}; \
              grid_type_{id}& {name} = *(grid_type_{id}*)grid_shared(&grid_key_{id}, sizeof(grid_type_{id}), \
-             alignof(grid_type_{id}), \"{name}\"); "
+             alignof(grid_type_{id}), grid::Granule<grid_type_{id}>::value, \"{name}\"); "
         );
     }
     Some(text)

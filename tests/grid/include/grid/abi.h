@@ -18,7 +18,7 @@ struct Kernel {
 // Global memory; `granule` is the size of its elements, for the detection of races.
 struct Buffer {
     char* start;
-    unsigned long bytes;
+    unsigned long long bytes;
     unsigned granule, read_only;
 };
 
@@ -67,7 +67,7 @@ struct Place {
     unsigned access;
     int line;
     const char* file;
-    unsigned long pc;
+    unsigned long long pc;
 };
 
 struct Fault {
@@ -76,17 +76,17 @@ struct Fault {
     unsigned region, index;
     unsigned bytes;
     Place at, other;
-    unsigned long address, region_bytes;
+    unsigned long long address, region_bytes;
     // From the start of the region to the address.
-    long offset;
+    long long offset;
     // Values that the message of a problem needs.
-    long detail[2];
+    long long detail[2];
     char name[64];
     // The first shuffle that read a lane which took no part: its value is undefined. `note.line` is 0 if there was none.
     Place note;
     unsigned note_source;
     // Where the module is loaded.
-    unsigned long image;
+    unsigned long long image;
 };
 
 } // namespace grid

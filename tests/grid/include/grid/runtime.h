@@ -35,6 +35,16 @@ struct Product {
     int m, n, k;
 };
 
+// Where in a matrix, by rows, element `element` of a lane's fragment is. CUDA does not specify it: this order differs from
+// every GPU's, and from those in which a warp's lanes usually share out a matrix, so that nothing works by luck.
+constexpr unsigned fragment_index(unsigned element, unsigned lane) {
+    return 32 * element + (5 * lane + 7 * element + 3) % 32;
+}
+
+// The size of the smallest part of a T that threads share out among them, as far as its alignment tells; at most 4.
+template <class T> struct Granule { static constexpr unsigned value = alignof(T) < 4 ? alignof(T) : 4; };
+template <class T, unsigned long N> struct Granule<T[N]> : Granule<T> {};
+
 } // namespace grid
 
 extern "C" {
@@ -45,8 +55,9 @@ __attribute__((const)) uint3 grid_block_size();
 __attribute__((const)) uint3 grid_grid_size();
 __attribute__((const)) unsigned grid_lane();
 
-// The block's shared variable of this key; allocated by the first thread of a block that comes.
-void* grid_shared(const void* key, unsigned long bytes, unsigned long alignment, const char* name);
+// The block's shared variable of this key; allocated by the first thread of a block that comes. Races are told apart by
+// pieces of `granule` bytes.
+void* grid_shared(const void* key, unsigned long bytes, unsigned long alignment, unsigned granule, const char* name);
 void* grid_dynamic();
 
 int grid_barrier(int predicate, int combine, int line, const char* file);

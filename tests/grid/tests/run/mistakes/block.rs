@@ -1,0 +1,233 @@
+//! Mistakes of bounds, barriers and shared memory.
+
+use grid::Kind;
+
+use super::{Mistake, mistake, wrong_values};
+
+pub const MISTAKES: &[Mistake] = &[
+    mistake(
+        "reduce.cu",
+        "a wrong bound",
+        ["i < n ?", "i <= n ?"],
+        Kind::OutOfBounds,
+        [
+            "0 bytes past the end of `x` (argument 1, 1228 bytes)",
+            "sums[threadIdx.x] = i < n",
+        ],
+    ),
+    mistake(
+        "reduce.cu",
+        "no guard",
+        ["i < n ? x[i] : 0.0f", "x[i]"],
+        Kind::OutOfBounds,
+        ["past the end of `x`", "sums[threadIdx.x] = i < n"],
+    ),
+    mistake(
+        "reduce.cu",
+        "no barrier after the stores",
+        ["__syncthreads();", ""],
+        Kind::Uninitialised,
+        [
+            "shared `sums` (1024 bytes), which no thread of the block has written",
+            "+= sums",
+        ],
+    ),
+    mistake(
+        "reduce.cu",
+        "no barrier in the loop",
+        ["__syncthreads(); // end of step", ""],
+        Kind::Race,
+        ["shared `sums`", "+= sums"],
+    ),
+    mistake(
+        "reduce.cu",
+        "a barrier in a branch",
+        [
+            "sums[threadIdx.x + step];\n        __syncthreads();",
+            "sums[threadIdx.x + step], __syncthreads();",
+        ],
+        Kind::Deadlock,
+        ["threads 128 to 255 have returned", "+= sums"],
+    ),
+    mistake(
+        "reduce.cu",
+        "an early return",
+        ["sums[threadIdx.x] =", "if (i >= n) return; sums[threadIdx.x] ="],
+        Kind::Deadlock,
+        ["have returned", "__syncthreads();"],
+    ),
+    mistake(
+        "reduce.cu",
+        "two barriers for one",
+        [
+            "    __syncthreads();\n    for",
+            "    if (threadIdx.x < 32) __syncthreads(); else\n        __syncthreads();\n    for",
+        ],
+        Kind::DivergentBarrier,
+        ["waits at another", "__syncthreads();"],
+    ),
+    mistake(
+        "reduce.cu",
+        "an index beyond the array",
+        ["sums[threadIdx.x + step];", "sums[threadIdx.x + 2 * step];"],
+        Kind::Index,
+        ["uses index 256 in an array of type 'float [256]'", "+= sums"],
+    ),
+    mistake(
+        "reduce.cu",
+        "every thread writes the result",
+        ["if (threadIdx.x == 0) y", "y"],
+        Kind::Race,
+        ["`y` (argument 2, 8 bytes)", "y[blockIdx.x] = sums[0]"],
+    ),
+    mistake(
+        "reduce.cu",
+        "every block writes one element",
+        ["y[blockIdx.x]", "y[0]"],
+        Kind::Race,
+        ["of block 1 writes byte 0 of `y`", "y[blockIdx.x] = sums[0]"],
+    ),
+    mistake(
+        "reduce.cu",
+        "writes its input",
+        ["y[blockIdx.x] =", "((float*)x)[blockIdx.x] ="],
+        Kind::ReadOnly,
+        ["`x`", "y[blockIdx.x] = sums[0]"],
+    ),
+    wrong_values(
+        "reduce.cu",
+        "the last step is missing",
+        ["step > 0;", "step > 1;"],
+    ),
+    mistake(
+        "matmul.cu",
+        "no barrier after loading",
+        ["__syncthreads(); // the tiles are complete", ""],
+        Kind::Uninitialised,
+        ["shared", "fmaf"],
+    ),
+    mistake(
+        "matmul.cu",
+        "no barrier before the next tile",
+        ["__syncthreads(); // nobody reads them any more", ""],
+        Kind::Race,
+        ["with nothing between that orders", "fmaf"],
+    ),
+    mistake(
+        "matmul.cu",
+        "no guard of k",
+        ["row < m && ka < k", "row < m"],
+        Kind::OutOfBounds,
+        ["past the end of `a`", "as[threadIdx.y][threadIdx.x] ="],
+    ),
+    mistake(
+        "matmul.cu",
+        "no guard of the result",
+        ["if (row < m && column < n) c", "c"],
+        Kind::Race,
+        ["`c`", "c[row * n + column] = sum"],
+    ),
+    mistake(
+        "matmul.cu",
+        "a row too many",
+        ["row < m && column < n) c", "row <= m && column < n) c"],
+        Kind::OutOfBounds,
+        [
+            "writes 4 bytes that begin 0 bytes past the end of `c`",
+            "c[row * n + column] = sum",
+        ],
+    ),
+    mistake(
+        "matmul.cu",
+        "an index off by one",
+        ["as[threadIdx.y][i]", "as[threadIdx.y][i + 1]"],
+        Kind::Uninitialised,
+        ["shared `as`", "fmaf"],
+    ),
+    wrong_values(
+        "matmul.cu",
+        "the other index",
+        ["bs[i][threadIdx.x]", "bs[i][threadIdx.y]"],
+    ),
+    mistake(
+        "transpose.cu",
+        "no barrier",
+        ["__syncthreads();", ""],
+        Kind::Uninitialised,
+        ["dynamic shared memory (1088 bytes)", "y[row * rows + column]"],
+    ),
+    mistake(
+        "transpose.cu",
+        "rows and columns exchanged in the guard",
+        ["row < columns && column < rows", "row < rows && column < columns"],
+        Kind::Uninitialised,
+        ["dynamic shared memory", "y[row * rows + column]"],
+    ),
+    mistake(
+        "transpose.cu",
+        "too wide a row",
+        ["tile[threadIdx.y * 17 +", "tile[threadIdx.y * 32 +"],
+        Kind::OutOfBounds,
+        ["dynamic shared memory (1088 bytes)", "= x[row * columns"],
+    ),
+    mistake(
+        "histogram.cu",
+        "no atomics in shared memory",
+        ["atomicAdd(&own[x[i]], 1u)", "own[x[i]] += 1"],
+        Kind::Race,
+        ["shared `own`", "own[x[i]]"],
+    ),
+    mistake(
+        "histogram.cu",
+        "no atomics in global memory",
+        [
+            "atomicAdd(&count[threadIdx.x], own[threadIdx.x])",
+            "count[threadIdx.x] += own[threadIdx.x]",
+        ],
+        Kind::Race,
+        ["Blocks run in any order", "count[threadIdx.x]"],
+    ),
+    mistake(
+        "histogram.cu",
+        "not cleared",
+        ["own[threadIdx.x] = 0;", ";"],
+        Kind::Uninitialised,
+        ["updates atomically byte", "own[x[i]]"],
+    ),
+    mistake(
+        "histogram.cu",
+        "no barrier after clearing",
+        ["__syncthreads(); // cleared", ""],
+        Kind::Uninitialised,
+        ["shared `own`", "own[x[i]]"],
+    ),
+    mistake(
+        "histogram.cu",
+        "no barrier after counting",
+        ["__syncthreads(); // counted", ""],
+        Kind::Race,
+        ["shared `own`", "own[x[i]]"],
+    ),
+    mistake(
+        "scale.cu",
+        "vectors that begin between two",
+        [
+            "reinterpret_cast<const float4*>(x)[i]",
+            "*reinterpret_cast<const float4*>(x + 4 * i + 1)",
+        ],
+        Kind::Misaligned,
+        ["byte 4 of `x`", "float4 v ="],
+    ),
+    mistake(
+        "scale.cu",
+        "a vector too many",
+        ["i < n / 4", "i <= n / 4"],
+        Kind::OutOfBounds,
+        ["`x`", "float4 v ="],
+    ),
+    wrong_values(
+        "scale.cu",
+        "half of the tail is missing",
+        ["i < n % 4)", "i < n % 4 / 2)"],
+    ),
+];
