@@ -5,7 +5,7 @@
 
 use candle_core::{DType, Result, Tensor, Var};
 use canopy::precision::{
-    BytesPerParameter, Casting, DynamicScaler, Format, Operator, Overflow, Product, TensorCores, Walk,
+    Backward, BytesPerParameter, Casting, DynamicScaler, Format, Operator, Overflow, Product, TensorCores,
 };
 
 /// The number of `format` that is nearest to `x`; of two equally near ones, the even one (whose last mantissa bit
@@ -40,12 +40,12 @@ pub fn autocast(operator: Operator) -> Casting {
 /// The gradients of `loss`, computed from loss × `scale`, and whether any number in the returned gradients is
 /// infinite or NaN.
 ///
-/// `walk(loss)` runs one backward pass from the loss that it gets, and returns a gradient for each parameter, in
+/// `backward(loss)` runs one backward pass from the loss that it gets, and returns a gradient for each parameter, in
 /// f32, fp16 or bf16. Call it once, with `loss` times `scale`; both are f32 scalars (shape []) of one graph. Convert
 /// each gradient to f32 first and then divide it by `scale` (2^−126 to 2^126), because fp16 may not represent the
 /// quotient. Return all, in f32 and in their order and shapes, even those that are not finite. Large finite gradients
-/// are no overflow, even if their sum is infinite. Nor is an empty list. If `walk` fails, return its error.
-pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> Result<(Vec<Tensor>, bool)> {
+/// are no overflow, even if their sum is infinite. Nor is an empty list. If `backward` fails, return its error.
+pub fn scaled_gradients(loss: &Tensor, scale: f64, backward: Backward) -> Result<(Vec<Tensor>, bool)> {
     todo!("6.3: scale, run backward, convert and divide, check")
 }
 

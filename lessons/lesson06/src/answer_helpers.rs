@@ -1,7 +1,7 @@
 //! Right answers with switches, from which the known mistakes are built: each switch turns on one mistake.
 
 use candle_core::{DType, Result, Tensor, Var};
-use canopy::precision::{DynamicScaler, Format, Overflow, Product, TensorCores, Walk};
+use canopy::precision::{Backward, DynamicScaler, Format, Overflow, Product, TensorCores};
 
 use crate::{Low, Step};
 
@@ -82,13 +82,13 @@ pub fn in_f32(x: f32, format: Format, exponent: fn(i32, i32) -> i32) -> f32 {
 }
 
 /// Gradients of the loss times one scale, over another, and whether `bad` says so of one of them.
-pub fn walked(
+pub fn backward_scaled(
     loss: &Tensor,
     (up, down): (f64, f64),
-    walk: Walk,
+    backward: Backward,
     bad: impl Fn(&[Vec<f32>]) -> bool,
 ) -> Result<(Vec<Tensor>, bool)> {
-    let grads = walk(&(loss * up)?)?;
+    let grads = backward(&(loss * up)?)?;
     let divided: Vec<Tensor> = grads
         .iter()
         .map(|g| g.to_dtype(DType::F32)? / down)

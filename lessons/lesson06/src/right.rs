@@ -27,11 +27,11 @@ pub const RIGHT: &[Right<Lesson06>] = &[
         else if matches!(o, Linear | Matmul | Convolution) { Casting::Low }
         else { Casting::Full }
     }),
-    right!("6.3", "every number looked at", scaled_gradients: |l, s, w| walked(l, (s, s), w, not_finite)),
-    right!("6.3", "times 0 and summed, the reciprocal multiplied", scaled_gradients: |loss, scale, walk| {
+    right!("6.3", "every number looked at", scaled_gradients: |l, s, w| backward_scaled(l, (s, s), w, not_finite)),
+    right!("6.3", "times 0 and summed, the reciprocal multiplied", scaled_gradients: |loss, scale, backward| {
         let mut found = false;
         let mut grads = Vec::new();
-        for g in walk(&loss.affine(scale, 0.0)?)? {
+        for g in backward(&loss.affine(scale, 0.0)?)? {
             let g = (g.to_dtype(DType::F32)? * scale.recip())?;
             let sum: Tensor = (&g * 0.0)?.sum_all()?;
             found |= sum.to_scalar::<f32>()?.is_nan();

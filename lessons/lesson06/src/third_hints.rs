@@ -2,7 +2,7 @@
 
 use candle_core::{DType, Result, Tensor, Var};
 use canopy::precision::{
-    BytesPerParameter, Casting, DynamicScaler, Format, Operator, Overflow, Product, TensorCores, Walk,
+    Backward, BytesPerParameter, Casting, DynamicScaler, Format, Operator, Overflow, Product, TensorCores,
 };
 
 pub fn round_to(x: f32, format: Format) -> f32 {
@@ -43,10 +43,10 @@ pub fn autocast(operator: Operator) -> Casting {
     }
 }
 
-pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> Result<(Vec<Tensor>, bool)> {
+pub fn scaled_gradients(loss: &Tensor, scale: f64, backward: Backward) -> Result<(Vec<Tensor>, bool)> {
     let mut grads = Vec::new();
     let mut zero = Tensor::zeros((), DType::F32, loss.device())?;
-    for g in walk(&(loss * scale)?)? {
+    for g in backward(&(loss * scale)?)? {
         let g = (g.to_dtype(DType::F32)? / scale)?;
         zero = (zero + (&g * 0.0)?.sum_all()?)?;
         grads.push(g);

@@ -6,18 +6,22 @@ use candle_core::{DType, Tensor};
 
 use crate::kernels;
 
-// ANCHOR: Walk
+// ANCHOR: Backward
 /// A backward pass: returns the gradients of a loss with respect to the parameters, in the order of the parameters.
-pub type Walk<'a> = &'a mut dyn FnMut(&Tensor) -> candle_core::Result<Vec<Tensor>>;
-// ANCHOR_END: Walk
+pub type Backward<'a> = &'a mut dyn FnMut(&Tensor) -> candle_core::Result<Vec<Tensor>>;
+// ANCHOR_END: Backward
 
-/// Returns the gradients of `loss`, computed by the backward pass `walk` of `loss` × `scale` and unscaled, and whether any
-/// of them is infinite or NaN. The gradients are in f32, or in f64 if `walk` returns f64.
+/// Returns the gradients of `loss`, computed by the backward pass `backward` of `loss` × `scale` and unscaled, and whether any
+/// of them is infinite or NaN. The gradients are in f32, or in f64 if `backward` returns f64.
 ///
 /// # Errors
-/// Returns an error if `walk` or candle fails.
-pub fn scaled_gradients(loss: &Tensor, scale: f64, walk: Walk) -> candle_core::Result<(Vec<Tensor>, bool)> {
-    let mut grads = walk(&kernels::weighted_sum(&[(loss, scale)])?)?;
+/// Returns an error if `backward` or candle fails.
+pub fn scaled_gradients(
+    loss: &Tensor,
+    scale: f64,
+    backward: Backward,
+) -> candle_core::Result<(Vec<Tensor>, bool)> {
+    let mut grads = backward(&kernels::weighted_sum(&[(loss, scale)])?)?;
     let found_inf = unscale(&mut grads, scale)?;
     Ok((grads, found_inf))
 }
@@ -76,7 +80,7 @@ pub struct GradScaler<S: ?Sized> {
 }
 
 /// A function with the signature of [`scaled_gradients`].
-pub type ScaledGradients = fn(&Tensor, f64, Walk) -> candle_core::Result<(Vec<Tensor>, bool)>;
+pub type ScaledGradients = fn(&Tensor, f64, Backward) -> candle_core::Result<(Vec<Tensor>, bool)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -109,18 +113,18 @@ impl<S: LossScale> GradScaler<S> {
 }
 
 impl<S: LossScale + ?Sized> GradScaler<S> {
-    /// Returns the gradients of `loss`, computed from the scaled loss by the backward pass `walk` and unscaled. Called once
+    /// Returns the gradients of `loss`, computed from the scaled loss by the backward pass `backward` and unscaled. Called once
     /// per step.
     ///
     /// # Errors
-    /// Returns an error if the gradients of this step were unscaled before, or if `walk` or candle fails.
-    pub fn gradients(&mut self, loss: &Tensor, walk: Walk) -> candle_core::Result<Vec<Tensor>> {
+    /// Returns an error if the gradients of this step were unscaled before, or if `backward` or candle fails.
+    pub fn gradients(&mut self, loss: &Tensor, backward: Backward) -> candle_core::Result<Vec<Tensor>> {
         if self.stage != Stage::Ready {
             candle_core::bail!(
                 "loss scale: the gradients of this step were unscaled already; call update() after step()"
             );
         }
-        let (grads, found_inf) = (self.by)(loss, self.rule.scale(), walk)?;
+        let (grads, found_inf) = (self.by)(loss, self.rule.scale(), backward)?;
         self.stage = Stage::Unscaled { found_inf };
         Ok(grads)
     }

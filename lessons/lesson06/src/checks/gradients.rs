@@ -15,7 +15,7 @@ fn of(w: &Var, loss: &Tensor) -> Result<Vec<Tensor>> {
     let grads = loss.backward()?;
     match grads.get(w) {
         Some(grad) => Ok(vec![grad.clone()]),
-        None => bail!("walk got a loss that does not depend on the parameters"),
+        None => bail!("backward got a loss that does not depend on the parameters"),
     }
 }
 
@@ -56,9 +56,9 @@ pub fn runs_backward_from_the_scaled_loss(answer: &Lesson06) -> Verdict {
             of(&w, loss)
         })?;
         let Some(seen) = seen else {
-            return case.require("walk is called", false, "no call");
+            return case.require("backward is called", false, "no call");
         };
-        case.close("loss passed to walk", seen, (own * scale) as f32)?;
+        case.close("loss passed to backward", seen, (own * scale) as f32)?;
     }
     Ok(())
 }
@@ -70,7 +70,7 @@ pub fn returns_unscaled_gradients(answer: &Lesson06) -> Verdict {
         let table = Tensor::from_vec(draw.list(6, -2.0, 3.0), (2, 3), &Device::Cpu)?.t()?;
         let (w, loss) = line(&slopes)?;
         let case = given(format!(
-            "walk returns gradients of shapes [5], [3, 2], []; scale {}",
+            "backward returns gradients of shapes [5], [3, 2], []; scale {}",
             shown(scale)
         ));
         let (grads, found) = (answer.scaled_gradients)(&loss, scale, &mut |loss| {
@@ -107,7 +107,7 @@ pub fn converts_to_fp32_before_dividing(answer: &Lesson06) -> Verdict {
         let grad = held(&numbers, dtype)?;
         let shown: Vec<f32> = grad.to_dtype(DType::F32)?.to_vec1()?;
         let case = given(format!(
-            "a gradient {shown:?} that walk returns in {}, scale {scale}",
+            "a gradient {shown:?} that backward returns in {}, scale {scale}",
             dtype.as_str()
         ));
         let (grads, _) = with_grads(answer, scale, &[grad])?;
@@ -153,7 +153,7 @@ pub fn finds_inf_and_nan(answer: &Lesson06) -> Verdict {
         ],
     )?;
     let half = Tensor::new(&[3.0f32, 1e9], &Device::Cpu)?.to_dtype(DType::F16)?;
-    let case = given("a gradient [3, inf] that walk returns in f16, scale 8");
+    let case = given("a gradient [3, inf] that backward returns in f16, scale 8");
     let (_, found) = with_grads(answer, 8.0, &[half])?;
     case.require("found_inf", found, "false")
 }
@@ -191,7 +191,7 @@ pub fn returns_gradients_that_overflowed(answer: &Lesson06) -> Verdict {
         [64.0, 72.0],
     ];
     let tensors = grads.iter().map(|g| list(g)).collect::<Result<Vec<_>>>()?;
-    let case = given(format!("walk returns the gradients {grads:?}, scale 8"));
+    let case = given(format!("backward returns the gradients {grads:?}, scale 8"));
     let (got, _) = with_grads(answer, 8.0, &tensors)?;
     case.close("number of gradients", got.len(), grads.len())?;
     for (i, (got, expected)) in got.iter().zip(&grads).enumerate() {
@@ -221,13 +221,13 @@ pub fn accepts_large_finite_gradients(answer: &Lesson06) -> Verdict {
 }
 
 pub fn looks_at_the_returned_gradients(answer: &Lesson06) -> Verdict {
-    let case = given("walk returns a gradient 2e38, which is infinite over the scale 0.25");
+    let case = given("backward returns a gradient 2e38, which is infinite over the scale 0.25");
     let (_, found) = with_grads(answer, 0.25, &[list(&[1.0, 2e38])?])?;
     case.require("found_inf", found, "false")
 }
 
 pub fn accepts_no_gradients(answer: &Lesson06) -> Verdict {
-    let case = given("walk returns an empty list");
+    let case = given("backward returns an empty list");
     let (grads, found) = with_grads(answer, 8.0, &[])?;
     case.close("number of gradients", grads.len(), 0usize)?;
     case.require("found_inf", !found, "true")
@@ -243,24 +243,24 @@ pub fn runs_backward_once(answer: &Lesson06) -> Verdict {
             " whose gradient overflows"
         };
         let case = given(format!("a loss{text}, scale 4"));
-        let mut walks = 0usize;
+        let mut passes = 0usize;
         (answer.scaled_gradients)(&loss, 4.0, &mut |loss| {
-            walks += 1;
+            passes += 1;
             of(&w, loss)?.iter().map(|g| g * f64::from(times)).collect()
         })?;
-        case.close("calls of walk", walks, 1usize)?;
+        case.close("calls of backward", passes, 1usize)?;
     }
     Ok(())
 }
 
 pub fn returns_errors_of_the_backward_pass(answer: &Lesson06) -> Verdict {
     let (_w, loss) = line(&[1.5])?;
-    let case = given("a walk that fails with \"out of memory\"");
+    let case = given("a backward pass that fails with \"out of memory\"");
     let got = (answer.scaled_gradients)(&loss, 4.0, &mut |_| bail!("out of memory"));
     let Err(error) = got else {
         return case.require("an error", false, "Ok");
     };
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
-    case.require("the error of walk", text.contains("out of memory"), first)
+    case.require("the error of backward", text.contains("out of memory"), first)
 }
