@@ -267,7 +267,7 @@ pub fn summed(
 }
 
 /// The losses along `way(w, d)`, starting at `params`.
-pub fn walked(
+pub fn losses_along(
     (params, directions, alphas): (&[Var], &[Tensor], &[f64]),
     loss: &mut dyn FnMut() -> Result<f64>,
     way: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,

@@ -44,5 +44,5 @@ pub const RIGHT: &[Right<Lesson07>] = &[
         let total: f64 = w.iter().sum();
         sum.into_iter().map(|g: Tensor| g / total).collect::<Result<Vec<_>>>()
     }),
-    right!("7.8", "filter by filter", loss_along: |p, d, a, f| walked((p, d, a), f, stretched)),
+    right!("7.8", "filter by filter", loss_along: |p, d, a, f| losses_along((p, d, a), f, stretched)),
 ];

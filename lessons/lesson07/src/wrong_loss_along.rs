@@ -19,13 +19,13 @@ pub fn from_the_last(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result
             at
         })
         .collect();
-    let losses = walked((p, d, &sums), f, stretched);
+    let losses = losses_along((p, d, &sums), f, stretched);
     p.iter().zip(&start).try_for_each(|(p, w)| p.set(w))?;
     losses
 }
 
 pub fn zeros_divided(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
-    walked((p, d, a), f, |w, d| {
+    losses_along((p, d, a), f, |w, d| {
         if w.rank() < 2 {
             return d.zeros_like();
         }
@@ -92,7 +92,7 @@ pub fn left_early(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Ve
 }
 
 pub fn one_long(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
-    walked((p, d, a), f, |w, d| {
+    losses_along((p, d, a), f, |w, d| {
         if w.rank() < 2 {
             return d.zeros_like();
         }
@@ -182,7 +182,7 @@ pub fn softened(w: &Tensor, d: &Tensor, small: f64) -> Result<Tensor> {
 }
 
 pub fn without_w(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
-    let mut looks = walker(p, d, a, f, |_, way, a| way * a)?;
+    let mut looks = losses_at(p, d, a, f, |_, way, a| way * a)?;
     looks.drain(..).collect()
 }
 
@@ -204,12 +204,12 @@ pub fn renormalised(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<
 }
 
 pub fn goes_on(p: &[Var], d: &[Tensor], a: &[f64], f: Looks<'_>) -> Result<Vec<f64>> {
-    let looks = walker(p, d, a, f, |w, way, a| w + (way * a)?)?;
+    let looks = losses_at(p, d, a, f, |w, way, a| w + (way * a)?)?;
     looks.into_iter().collect()
 }
 
 /// Every loss, with the parameters at `place(w, way, α)`, also after one has failed.
-fn walker(
+fn losses_at(
     p: &[Var],
     d: &[Tensor],
     a: &[f64],

@@ -145,7 +145,7 @@ fn least(distances: impl Iterator<Item = f64>) -> f64 {
     distances.fold(f64::INFINITY, f64::min)
 }
 
-/// Walks along the answer: at each step it must take what the points before it ask for.
+/// Each index of the answer must be the one that the indices before it determine.
 fn farthest(answer: &Lesson03, points: &[[f32; 3]], n: usize, seed: u64, ties: bool) -> Verdict {
     let shown: Vec<String> = points.iter().take(3).map(|p| format!("{p:?}")).collect();
     let input = format!("Farthest({n}) of {} points, {}, …", points.len(), shown.join(" "));

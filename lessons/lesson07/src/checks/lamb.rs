@@ -94,7 +94,7 @@ fn run(answer: &Lesson07, steps: &Steps, config: &LambConfig, which: &[usize], m
     for grads in &steps.grads {
         (answer.lamb_step)(&steps.params, grads, &mut state, lr, config)?;
     }
-    let end = |w: &[f64], slopes: &[&[f64]]| walked(w, slopes, lr, config);
+    let end = |w: &[f64], slopes: &[&[f64]]| lamb_steps(w, slopes, lr, config);
     steps.check(&case, "parameter", &steps.params, which, |w, s, _| end(w, s).0)?;
     steps.check(&case, "mean", &state.mean, which, |w, s, _| end(w, s).1)?;
     steps.check(&case, "square", &state.square, which, |w, s, _| end(w, s).2)?;
@@ -102,7 +102,7 @@ fn run(answer: &Lesson07, steps: &Steps, config: &LambConfig, which: &[usize], m
 }
 
 /// Weights, means and squares after all steps.
-fn walked(w: &[f64], slopes: &[&[f64]], lr: f64, c: &LambConfig) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+fn lamb_steps(w: &[f64], slopes: &[&[f64]], lr: f64, c: &LambConfig) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     let mut w = w.to_vec();
     let (mut m, mut v) = (vec![0.0; w.len()], vec![0.0; w.len()]);
     for (t, g) in (1..).zip(slopes) {

@@ -96,7 +96,7 @@ impl Place {
     }
 
     /// The parameters at each call of `loss`.
-    fn walk(&self, answer: &Lesson07, alphas: &[f64]) -> Result<Vec<Vec<Values>>> {
+    fn visited(&self, answer: &Lesson07, alphas: &[f64]) -> Result<Vec<Vec<Values>>> {
         let mut seen = Vec::new();
         (answer.loss_along)(&self.params, &self.directions, alphas, &mut || {
             seen.push(
@@ -146,7 +146,7 @@ pub fn normalises_each_filter(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, false)?, [0.75]);
     let case = place.given(&alphas, "");
-    let seen = place.walk(answer, &alphas)?;
+    let seen = place.visited(answer, &alphas)?;
     place.check(&case, &seen, &alphas, &WEIGHTS)
 }
 
@@ -154,7 +154,7 @@ pub fn starts_every_step_at_the_weights(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, false)?, [-0.5, 0.0, 0.25, 1.0]);
     let case = place.given(&alphas, "");
-    let seen = place.walk(answer, &alphas)?;
+    let seen = place.visited(answer, &alphas)?;
     place.check(&case, &seen, &alphas, &WEIGHTS)
 }
 
@@ -162,7 +162,7 @@ pub fn leaves_vectors_unchanged(answer: &Lesson07) -> Verdict {
     let mut draw = draw();
     let (place, alphas) = (Place::new(&mut draw, false)?, [0.5]);
     let case = place.given(&alphas, "; those with at most one axis are compared");
-    let seen = place.walk(answer, &alphas)?;
+    let seen = place.visited(answer, &alphas)?;
     place.check(&case, &seen, &alphas, &VECTORS)
 }
 
@@ -173,7 +173,7 @@ pub fn accepts_a_filter_of_zeros(answer: &Lesson07) -> Verdict {
         &alphas,
         "; each first filter of the directions is 0, and each second one of the weights",
     );
-    let seen = place.walk(answer, &alphas)?;
+    let seen = place.visited(answer, &alphas)?;
     place.check(&case, &seen, &alphas, &WEIGHTS)
 }
 
@@ -185,7 +185,7 @@ pub fn accepts_short_filters(answer: &Lesson07) -> Verdict {
         &alphas,
         &format!("; the directions are short, about {factor:.0e}"),
     );
-    let seen = place.walk(answer, &alphas)?;
+    let seen = place.visited(answer, &alphas)?;
     place.check(&case, &seen, &alphas, &WEIGHTS)
 }
 
@@ -229,7 +229,7 @@ pub fn restores_parameters_bit_identically(answer: &Lesson07) -> Verdict {
     let place = Place::new(&mut draw, false)?;
     let alphas = [0.1, 0.2, 0.7, 1000.0 * draw.number(1.0, 2.0)];
     let case = place.given(&alphas, "");
-    place.walk(answer, &alphas)?;
+    place.visited(answer, &alphas)?;
     place.check_bits(&case)
 }
 
