@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_and_infinite_clouds_are_told() {
+    fn reports_empty_and_infinite_clouds() {
         assert!(farthest(&[], 5, 1).unwrap().is_empty());
         assert!(farthest(&[[0.0; 3], [0.0, f32::NAN, 0.0]], 1, 1).is_err());
     }

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_gives_all_where_there_are_no_more() {
+    fn random_returns_all_points_of_a_smaller_cloud() {
         let mut got = random(5, 9, 1);
         got.sort_unstable();
         assert_eq!(got, [0, 1, 2, 3, 4]);

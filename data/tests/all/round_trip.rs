@@ -254,7 +254,7 @@ fn a_file_appears_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_folder_that_is_missing_or_a_name_without_a_format_is_told() {
+fn errors_name_a_missing_folder_and_an_unknown_format() {
     let cloud = Cloud::from_points(vec![[1.0, 2.0, 3.0]]);
     let told = |path: &Path| {
         format!(

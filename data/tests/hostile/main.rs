@@ -30,7 +30,7 @@ const BASE: usize = 48 << 20;
 const FACTOR: usize = 64;
 
 /// Memory is counted for the whole process, so one test reads at a time. Panics within readers stay silent: those that
-/// get out are caught and told with the file that caused them.
+/// escape are caught and reported with the file that caused them.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     static HOOK: Once = Once::new();
@@ -92,7 +92,7 @@ fn attack(dir: &Path, name: &str, bytes: &[u8]) -> Result<Outcome, String> {
     if peak > BASE + FACTOR * bytes.len() {
         return Err(format!("took {peak} bytes for a file of {}", bytes.len()));
     }
-    let told = |e: &anyhow::Error| {
+    let gave_up_on = |e: &anyhow::Error| {
         let text = format!("{e:#}");
         if text.contains(name) {
             Ok(text.contains("gave up"))
@@ -105,13 +105,13 @@ fn attack(dir: &Path, name: &str, bytes: &[u8]) -> Result<Outcome, String> {
             .as_ref()
             .map(|_| false)
             .map_err(|e| format!("gave an invalid cloud: {e}"))?,
-        Err(e) => told(e)?,
+        Err(e) => gave_up_on(e)?,
     };
     if let Err(e) = &parts {
-        told(e)?;
+        gave_up_on(e)?;
     }
     if let Err(e) = &info {
-        told(e)?;
+        gave_up_on(e)?;
     }
     if let (Ok(Ok(n)), Ok(m)) = (&whole, &parts)
         && n != m
@@ -146,7 +146,7 @@ fn the_seeds_themselves_are_read() {
 }
 
 #[test]
-fn every_truncation_is_survived_and_noticed_where_points_are_missing() {
+fn every_truncation_is_an_error_if_points_are_missing() {
     let _one = alone();
     let home = tempfile::tempdir().unwrap();
     for Seed { name, bytes } in seeds::all() {

@@ -27,7 +27,7 @@ fn what_is_read_is_what_was_made() {
 }
 
 #[test]
-fn a_damaged_cache_is_made_anew() {
+fn a_damaged_cache_is_generated_again() {
     let dir = tempfile::tempdir().unwrap();
     let digest = quiet(&small(), dir.path()).dataset.digest;
     let set = cache::path(&small(), dir.path());

@@ -96,7 +96,7 @@ fn the_shape_of_the_crown_names_most_trees_on_unseen_plots() {
 }
 
 #[test]
-fn intensity_does_not_tell_the_species() {
+fn intensity_does_not_predict_the_species() {
     let mean = |c: &Cloud| c.intensity.iter().map(|&i| f64::from(i)).sum::<f64>() / c.len() as f64;
     let features: Vec<Vec<f64>> = FOREST.clouds.iter().map(|c| vec![libm::log(mean(c))]).collect();
     for k in [5, 15, 40] {
@@ -106,7 +106,7 @@ fn intensity_does_not_tell_the_species() {
 }
 
 #[test]
-fn names_and_places_in_the_list_do_not_tell_the_species() {
+fn names_and_positions_in_the_list_do_not_predict_the_species() {
     let number = |r: &TreeRecord| vec![r.tree[5..].parse::<f64>().unwrap()];
     let by_name: Vec<Vec<f64>> = FOREST.records.iter().map(number).collect();
     let by_place: Vec<Vec<f64>> = (0..FOREST.records.len()).map(|i| vec![i as f64]).collect();
@@ -143,7 +143,7 @@ fn points_come_in_no_order() {
 }
 
 #[test]
-fn every_species_stands_on_every_plot_or_nearly_and_scans_of_a_tree_share_its_name() {
+fn nearly_every_plot_has_every_species_and_scans_of_a_tree_share_its_name() {
     let trees: Vec<Planned> = (0..Config::default().trees).map(|i| planned(1, i)).collect();
     let plots: std::collections::BTreeSet<&str> = trees.iter().map(|t| t.plot.as_str()).collect();
     assert!(

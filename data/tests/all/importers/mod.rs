@@ -97,7 +97,7 @@ fn stpctls_has_english_labels_and_reads_its_three_kinds_of_text() {
 }
 
 #[test]
-fn stpctls_refuses_a_folder_that_is_no_species_of_its_own() {
+fn stpctls_refuses_a_folder_of_an_unknown_species() {
     let d = stpctls();
     text(d.path(), "Birke/b.xyz", "1 2 3\n");
     fails(

@@ -4,11 +4,11 @@ use canopy_data::{Dataset, open};
 
 use super::*;
 
-fn opened(path: &Path, cache: &Path, told: &mut Vec<String>) -> Result<Dataset, String> {
+fn opened(path: &Path, cache: &Path, messages: &mut Vec<String>) -> Result<Dataset, String> {
     let opening = canopy_data::Opening {
         options: Options::default(),
         cache: cache.to_owned(),
-        tell: &mut |line| told.push(line.to_owned()),
+        tell: &mut |line| messages.push(line.to_owned()),
         progress: &mut |_| Ok(()),
     };
     open(path, opening).map_err(|e| format!("{e:#}"))
@@ -17,26 +17,29 @@ fn opened(path: &Path, cache: &Path, told: &mut Vec<String>) -> Result<Dataset, 
 #[test]
 fn a_layout_opens_through_the_cache_until_it_changes() {
     let (d, cache) = (stpctls(), dir());
-    let mut told = Vec::new();
-    let first = opened(d.path(), cache.path(), &mut told).unwrap();
+    let mut messages = Vec::new();
+    let first = opened(d.path(), cache.path(), &mut messages).unwrap();
     assert!(
-        told[0].contains("recognised as stpctls, 4 trees of 3 species"),
-        "{told:?}"
+        messages[0].contains("recognised as stpctls, 4 trees of 3 species"),
+        "{messages:?}"
     );
-    told.clear();
-    let second = opened(d.path(), cache.path(), &mut told).unwrap();
-    assert_eq!((first.digest.as_str(), told.len()), (second.digest.as_str(), 0));
+    messages.clear();
+    let second = opened(d.path(), cache.path(), &mut messages).unwrap();
+    assert_eq!(
+        (first.digest.as_str(), messages.len()),
+        (second.digest.as_str(), 0)
+    );
     text(d.path(), "Kiefer/neu.xyz", "1 1 1\n");
-    let third = opened(d.path(), cache.path(), &mut told).unwrap();
+    let third = opened(d.path(), cache.path(), &mut messages).unwrap();
     assert_eq!(
         (third.len(), third.cloud(third.len() - 1).unwrap().xyz.len()),
         (5, 3)
     );
-    assert!(!told.is_empty());
+    assert!(!messages.is_empty());
 }
 
 #[test]
-fn a_damaged_cache_is_made_anew() {
+fn a_damaged_cache_is_imported_again() {
     let (d, cache) = (stpctls(), dir());
     let first = opened(d.path(), cache.path(), &mut Vec::new()).unwrap().digest;
     let kept = fs::read_dir(cache.path())
@@ -48,13 +51,16 @@ fn a_damaged_cache_is_made_anew() {
     for file in fs::read_dir(kept).unwrap() {
         fs::write(file.unwrap().path(), "{").unwrap();
     }
-    let mut told = Vec::new();
-    assert_eq!(opened(d.path(), cache.path(), &mut told).unwrap().digest, first);
-    assert!(told[0].contains("imported again"), "{told:?}");
+    let mut messages = Vec::new();
+    assert_eq!(
+        opened(d.path(), cache.path(), &mut messages).unwrap().digest,
+        first
+    );
+    assert!(messages[0].contains("imported again"), "{messages:?}");
 }
 
 #[test]
-fn shards_open_as_they_are_and_what_is_no_set_is_told() {
+fn shards_open_directly_and_other_folders_are_an_error() {
     let (d, cache) = (stpctls(), dir());
     let set = cache.path().join("set");
     let plan = import::plan(Kind::Stpctls, d.path(), &Options::default()).unwrap();

@@ -101,7 +101,7 @@ fn a_chunk_table_within_the_first_bytes_of_the_points_is_refused() {
             let mut bad = bytes.clone();
             bad[start..start + 8].copy_from_slice(&((start + behind) as u64).to_le_bytes());
             bad[start + 8..start + 16].fill(0xff);
-            let e = told("bad.laz", &bad);
+            let e = message("bad.laz", &bad);
             assert_contains(&e, &["bad.laz", "expected a chunk table"]);
         }
     }
@@ -177,7 +177,7 @@ fn damaged_laz_ends_in_an_error_or_in_as_many_points() {
 }
 
 #[test]
-fn wrong_las_is_told_with_its_place() {
+fn errors_in_las_name_the_place() {
     let (las, _) = las_file(1, (1, 2), false);
     let (laz, _) = las_file(7, (1, 4), true);
     let change = |bytes: &[u8], at: usize, with: &[u8]| {
@@ -222,7 +222,7 @@ fn wrong_las_is_told_with_its_place() {
         (change(&laz, 100, &[0, 0]), "laszip encoded"),
     ] {
         assert!(read("wrong.laz", &bytes).is_err(), "{expected}");
-        let e = told("wrong.laz", &bytes);
+        let e = message("wrong.laz", &bytes);
         assert_contains(&e, &["wrong.laz", expected]);
     }
 }

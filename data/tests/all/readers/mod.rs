@@ -18,7 +18,7 @@ fn read(name: &str, bytes: &[u8]) -> anyhow::Result<Cloud> {
     formats::read(&path)
 }
 
-fn told(name: &str, bytes: &[u8]) -> String {
+fn message(name: &str, bytes: &[u8]) -> String {
     format!("{:#}", read(name, bytes).map(|c| c.len()).unwrap_err())
 }
 
@@ -76,7 +76,7 @@ fn text_of_every_kind_gives_the_same_points() {
 }
 
 #[test]
-fn named_columns_are_honoured_and_others_passed_over() {
+fn reads_named_columns_and_ignores_others() {
     let c = read(
         "a.csv",
         b"R,G,x,y,z,Classification,reflectance,ReturnNumber,NumberOfReturns\n9,9,1,2,3,5,12.4,1,2\n9,9,4,5,6,2,70000,2,2\n",
@@ -95,7 +95,7 @@ fn named_columns_are_honoured_and_others_passed_over() {
 }
 
 #[test]
-fn wrong_text_is_told_with_its_line() {
+fn errors_in_text_name_the_line() {
     for (text, expected) in [
         ("1 2 3\n4 5\n", "line 2: \"4 5\": expected 3 columns, found 2"),
         (
@@ -130,13 +130,13 @@ fn wrong_text_is_told_with_its_line() {
         ("# only\n", "expected lines of three numbers or more, found none"),
         ("", "is empty"),
     ] {
-        let e = told("wrong.txt", text.as_bytes());
+        let e = message("wrong.txt", text.as_bytes());
         assert_contains(&e, &["wrong.txt", expected]);
     }
 }
 
 #[test]
-fn points_that_are_no_place_are_dropped_where_asked() {
+fn drops_points_with_non_finite_coordinates_on_request() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a.xyz");
     std::fs::write(&path, "1 2 3\nnan 0 0\n4 5 6\n0 inf 0\n").unwrap();
@@ -203,7 +203,7 @@ fn ply_with_unusual_names_comments_and_numbers_is_read() {
 }
 
 #[test]
-fn wrong_ply_is_told_with_its_place() {
+fn errors_in_ply_name_the_place() {
     let with = |body: &str| format!("ply\nformat ascii 1.0\n{body}");
     let xyz = "property float x\nproperty float y\nproperty float z\nend_header\n";
     for (text, expected) in [
@@ -247,16 +247,16 @@ fn wrong_ply_is_told_with_its_place() {
             "length of list t, found 0.5",
         ),
     ] {
-        let e = told("wrong.ply", text.as_bytes());
+        let e = message("wrong.ply", text.as_bytes());
         assert_contains(&e, &["wrong.ply", expected]);
     }
     let whole = strange_ply("binary_little_endian");
-    let e = told("cut.ply", &whole[..whole.len() - 8]);
+    let e = message("cut.ply", &whole[..whole.len() - 8]);
     assert_contains(&e, &["vertex 2 of 3", "truncated"]);
 }
 
 #[test]
-fn a_missing_file_and_a_folder_are_told_by_name() {
+fn errors_name_a_missing_file_and_a_folder() {
     let e = format!("{:#}", formats::read(Path::new("nowhere/a.las")).unwrap_err());
     assert_contains(&e, &["nowhere/a.las", "cannot open"]);
     let home = tempfile::tempdir().unwrap();
