@@ -13,7 +13,7 @@ use std::{alloc::System, process::ExitCode};
 
 use anyhow::Result;
 use canopy::train::memory::Counted;
-use experiment::{memory, pieces, speed, train};
+use experiment::{bench, memory, speed, train};
 use grader::{
     cells,
     experiment::Report,
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 }
 
 fn experiment(answer: &Lesson04, report: &mut Report) -> Result<()> {
-    let devices = pieces::devices(answer)?;
+    let devices = bench::devices(answer)?;
     report.say(format!("\n'auto' is {}", devices.said));
     report.json("device", devices.said.clone());
     let speeds = speed::measure(answer, &devices)?;

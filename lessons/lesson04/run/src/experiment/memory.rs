@@ -20,7 +20,7 @@ use grader::{
 };
 use lesson04::Lesson04;
 
-use super::pieces::Bench;
+use super::bench::Bench;
 
 /// Points of a cloud.
 pub const POINTS: usize = 256;

@@ -1,6 +1,6 @@
 //! The parts of the experiment.
 
+pub mod bench;
 pub mod memory;
-pub mod pieces;
 pub mod speed;
 pub mod train;

@@ -14,7 +14,7 @@ use grader::{
 };
 use lesson04::Lesson04;
 
-use super::pieces::{Bench, Devices};
+use super::bench::{Bench, Devices};
 
 /// Points of a cloud.
 pub const POINTS: usize = 256;

@@ -1,7 +1,7 @@
 //! The parts of the experiment.
 
 pub mod layers;
-pub mod pieces;
 pub mod results;
 pub mod train;
+pub mod trainer_parts;
 pub mod ways;

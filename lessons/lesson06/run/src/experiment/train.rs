@@ -18,7 +18,7 @@ use canopy::{
 use lesson06::Lesson06;
 
 use super::{
-    pieces::{RoundedWeights, Scale, rounded},
+    trainer_parts::{RoundedWeights, Scale, rounded},
     ways::{Scaling, Way, Weights},
 };
 

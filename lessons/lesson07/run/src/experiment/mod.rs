@@ -1,7 +1,7 @@
 //! The parts of the experiment.
 
 pub mod accumulate;
-pub mod pieces;
 pub mod results;
 pub mod schedules;
+pub mod stepper;
 pub mod train;

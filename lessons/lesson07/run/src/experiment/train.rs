@@ -16,7 +16,7 @@ use canopy::{
 };
 use lesson07::Lesson07;
 
-use super::pieces::Stepper;
+use super::stepper::Stepper;
 
 /// Points of a cloud.
 pub const POINTS: usize = 128;
