@@ -15,7 +15,7 @@ use anyhow::Result;
 use experiment::{
     messages,
     results::Results,
-    runs::{EACH, Forest, POINTS, SHARED},
+    runs::{EACH, POINTS, SHARED, TrainingSet},
 };
 use grader::experiment::Report;
 use lesson08::{LESSON, Lesson08};
@@ -31,13 +31,13 @@ fn experiment(answer: &Lesson08, report: &mut Report) -> Result<()> {
         "\nThis process is rank {} of {}, local rank {} (launcher: {}), on the {device}.",
         place.rank, place.world_size, place.local_rank, place.launcher
     ));
-    let forest = Forest::open(report.seed())?;
-    let runs = forest.all(answer)?;
+    let trees = TrainingSet::open(report.seed())?;
+    let runs = trees.all(answer)?;
     let parameters = runs.shared[0].params.len();
     report.say(format!(
         "\nA half-wide PointNet of {parameters} parameters, {} trees of {POINTS} points, {} steps;\n\
          each rank has one thread.",
-        forest.records.len(),
+        trees.records.len(),
         runs.shared[0].steps
     ));
     report.json("parameters", parameters);

@@ -33,13 +33,13 @@ pub struct Runs {
 }
 
 /// The trees of the training set.
-pub struct Forest {
+pub struct TrainingSet {
     data: Dataset,
     pub records: Vec<usize>,
     seed: u64,
 }
 
-impl Forest {
+impl TrainingSet {
     /// Split by plots, as `canopy train` splits.
     pub fn open(seed: u64) -> Result<Self> {
         let short::Forest { data, split, .. } = short::Forest::open(Config::default())?;
