@@ -1,9 +1,9 @@
 //! `canopy bench filter`: how many rows of the widest layer may hold a channel's maximum, by the format of the first
 //! products (see `kernels::filter`).
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use candle_core::{D, DType, Tensor};
 use serde::Serialize;
 
@@ -105,7 +105,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     rows.extend(count(&learner.model, &points, "trained")?);
     if let Some(path) = &args.plot {
-        fs::write(path, plot(&rows).svg()).with_context(|| path.display().to_string())?;
+        canopy_data::atomic::write(path, plot(&rows).svg().as_bytes())?;
     }
     if args.json {
         say!("{}", serde_json::to_string_pretty(&rows)?);
