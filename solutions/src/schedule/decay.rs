@@ -39,11 +39,6 @@ pub fn exponential(step: u64, gamma: f64, base: f64) -> f64 {
     power(base, gamma, step)
 }
 
-/// `base·factor(step)`, for any other schedule (PyTorch's LambdaLR).
-pub fn lambda(step: u64, factor: impl Fn(u64) -> f64, base: f64) -> f64 {
-    base * factor(step)
-}
-
 fn power(base: f64, gamma: f64, exponent: u64) -> f64 {
     base * gamma.powi(i32::try_from(exponent).unwrap_or(i32::MAX))
 }

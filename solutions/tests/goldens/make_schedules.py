@@ -34,7 +34,6 @@ def run(scheduler, optimizer, steps, before):
 def pytorch(name, make, lr=0.4, steps=40, **settings):
     o = optimizer(lr)
     rates, momenta = run(make(o, **settings), o, steps, True)
-    settings = {k: v for k, v in settings.items() if not callable(v)}
     case = {"name": name, "lr": lr, "settings": settings, "rates": rates}
     if name.startswith("one_cycle"):
         case["momenta"] = momenta
@@ -51,7 +50,6 @@ cases = [
     pytorch("step", pt.StepLR, step_size=7, gamma=0.7),
     pytorch("multi_step", pt.MultiStepLR, milestones=[3, 11, 12, 30], gamma=0.1),
     pytorch("exponential", pt.ExponentialLR, gamma=0.93),
-    pytorch("lambda", pt.LambdaLR, lr_lambda=lambda t: 1 / (1 + t)),
     pytorch("cosine", pt.CosineAnnealingLR, T_max=40, eta_min=0.01),
     pytorch("one_cycle", pt.OneCycleLR, max_lr=0.4, total_steps=40),
     pytorch("one_cycle_odd", pt.OneCycleLR, steps=23, max_lr=1.5, total_steps=23, pct_start=0.45, div_factor=10.0,
