@@ -1,7 +1,7 @@
-//! Canopy: tells tree species apart from laser scans with PointNet, on CUDA and CPU.
+//! Canopy classifies tree species in laser scans with PointNet, on CUDA and CPU.
 //!
-//! A batch walks once: file → cloud → sample → collate → device → model → loss → gradients → step →
-//! metrics → page. Each module is a room with one purpose; `train` is the only one that knows them all.
+//! A batch goes in one direction: file → cloud → sample → collate → device → model → loss → gradients → step →
+//! metrics → page. Each module has one purpose; `train` combines them.
 
 pub mod cli;
 pub mod device;

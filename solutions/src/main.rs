@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use canopy::train::memory::Counted;
 
-/// Large tensors come and go every step; this allocator keeps their pages instead of asking for them anew. What the large
-/// ones take is counted, for `canopy plan --measure`.
+/// Each step allocates and frees large tensors; this allocator keeps their pages instead of requesting them from the
+/// system again. It counts the memory of large allocations for `canopy plan --measure`.
 #[global_allocator]
 static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 

@@ -68,7 +68,7 @@ pub struct Config {
     /// PointNet with T-Nets (full) or without (vanilla)
     #[arg(long, value_parser = choice::<Kind>(&["vanilla", "full"]), default_value = "vanilla")]
     pub model: Kind,
-    /// Points sampled from each cloud, anew in each epoch; all: every point, in batches of clouds of similar length
+    /// Points sampled from each cloud in each epoch; all: every point, in batches of clouds of similar length
     #[arg(long, value_name = "N|all", value_parser = super::points_setting::parse, default_value = "1024")]
     #[serde(with = "super::points_setting")]
     pub points: usize,
@@ -81,7 +81,7 @@ pub struct Config {
     /// Channels of a point: x, y, z; also its intensity; or also its return number (echo)
     #[arg(long, value_parser = choice::<Features>(&["xyz", "intensity", "echo"]), default_value = "xyz")]
     pub features: Features,
-    /// Thin clouds at random, anew each epoch; to one point per voxel; or to the farthest points (more even, slower, the same
+    /// Thin clouds at random, differently in each epoch; to one point per voxel; or to the farthest points (more even, slower, the same
     /// points each time)
     #[arg(long, value_parser = choice::<Method>(&["random", "voxel", "farthest"]), default_value = "random")]
     pub sample: Method,
@@ -102,7 +102,7 @@ pub struct Config {
     /// Synchronised batch normalisation: statistics over the whole batch; false: over each rank's share
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().sync_bn, action = Set, help_heading = "Ranks")]
     pub sync_bn: bool,
-    /// With --ranks: end the run if a rank gives no sign of life for S seconds
+    /// With --ranks: end the run if a rank reports no activity for S seconds
     #[arg(long, value_name = "S", default_value_t = quick().rank_deadline, help_heading = "Ranks")]
     pub rank_deadline: f64,
     /// With --ranks: check every N steps that all ranks have the same parameters; 0: at the end of each epoch and at

@@ -245,7 +245,7 @@ fn sparse_adam_leaves_rows_alone_that_dense_adam_moves_on() {
 }
 
 #[test]
-fn an_id_that_is_no_category_is_an_error() {
+fn an_unknown_category_is_an_error() {
     let table = Tensor::ones((3, 2), DType::F32, &Device::Cpu).unwrap();
     let error = embed(&table, &[0, 3]).unwrap_err().to_string();
     assert!(error.contains("id 3 at position 1"), "{error}");

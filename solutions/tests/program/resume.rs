@@ -255,7 +255,7 @@ fn a_final_model_is_trained_on_all_data() {
 }
 
 #[test]
-fn other_data_and_a_file_that_is_no_checkpoint_are_refused() {
+fn refuses_other_data_and_files_that_are_not_checkpoints() {
     let dir = tempfile::tempdir().unwrap();
     let (data, run) = trained(dir.path());
     fs::remove_dir_all(&data).unwrap();

@@ -1,4 +1,4 @@
-//! The house is as its plan says: folders, who imports whom, file lengths, what must not stand in it.
+//! The repository's structure: its folders, which package and module may import which, file lengths, forbidden text.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -10,13 +10,13 @@ use std::{
 
 use proof::root;
 
-/// Every file below `dir` whose name ends so, build outputs aside.
+/// All files below `dir` whose names end with `ending`, except build outputs.
 fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        // Cargo's folder is beside a manifest; a module may be called `target` as well.
+        // Cargo's `target` is next to a manifest; a module may have this name as well.
         let built = name == "target" && dir.join("Cargo.toml").is_file();
         if path.is_dir() && !built && !name.starts_with('.') {
             found.extend(files(&path, ending));
@@ -28,7 +28,7 @@ fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn no_other_folder_stands_at_the_top() {
+fn the_root_has_no_unknown_folder() {
     let known = [
         "book",
         "data",
@@ -46,7 +46,7 @@ fn no_other_folder_stands_at_the_top() {
         if entry.path().is_dir() && !name.starts_with('.') {
             assert!(
                 known.contains(&&*name) || ignored.contains(&&*name),
-                "the folder {name} is not in the plan"
+                "the folder {name} is not listed here: should it be elsewhere?"
             );
         }
     }
@@ -73,7 +73,7 @@ fn packages_import_only_what_they_may() {
         allowed.insert(format!("exercises/{lesson}"), canopy.clone());
         let own = [canopy, vec!["grader".to_owned(), exercise]].concat();
         allowed.insert(format!("lessons/{lesson}"), own);
-        // Not the exercises: the proof stands whatever a student writes.
+        // Not the exercises: the proof must build whatever a student writes.
         allowed
             .entry("tests/proof".into())
             .or_default()
@@ -130,9 +130,9 @@ const LOWER: [&str; 10] = [
     "target",
 ];
 
-/// The modules of canopy that a module may use, apart from itself.
-fn may_use(room: &str) -> Option<Vec<&'static str>> {
-    Some(match room {
+/// The modules of canopy that `module` may use, apart from itself.
+fn may_use(module: &str) -> Option<Vec<&'static str>> {
+    Some(match module {
         "device" | "kernels" | "schedule" => Vec::new(),
         "loader" | "optim" | "precision" | "profile" | "parallel" | "target" => vec!["kernels"],
         // Its embedding.
@@ -147,7 +147,7 @@ fn may_use(room: &str) -> Option<Vec<&'static str>> {
 }
 
 #[test]
-fn rooms_of_canopy_use_only_the_floors_below() {
+fn modules_of_canopy_use_only_those_below() {
     let src = root().join("solutions/src");
     let mut seen = 0;
     for path in files(&src, ".rs") {
@@ -159,29 +159,29 @@ fn rooms_of_canopy_use_only_the_floors_below() {
             .as_os_str()
             .to_string_lossy()
             .into_owned();
-        let room = first.trim_end_matches(".rs");
-        if ["lib", "main"].contains(&room) {
+        let module = first.trim_end_matches(".rs");
+        if ["lib", "main"].contains(&module) {
             continue;
         }
-        let may = may_use(room).unwrap_or_else(|| panic!("the room {room} is not in the plan"));
-        for (used, line) in rooms_used(&fs::read_to_string(&path).unwrap()) {
+        let may = may_use(module).unwrap_or_else(|| panic!("add the module {module} to `may_use`"));
+        for (used, line) in modules_used(&fs::read_to_string(&path).unwrap()) {
             seen += 1;
-            let fine = used == room || may.contains(&&*used);
+            let fine = used == module || may.contains(&&*used);
             assert!(
                 fine,
-                "{}:{line}: {room} uses {used}, and may use only {may:?}",
+                "{}:{line}: {module} uses {used}, and may use only {may:?}",
                 inside.display()
             );
         }
     }
     assert!(
         seen > 20,
-        "only {seen} imports were found: the reading of them is broken"
+        "only {seen} imports were found: `modules_used` does not find them"
     );
 }
 
 /// Names after `crate::`, also within `use crate::{…}` groups, with their lines.
-fn rooms_used(text: &str) -> Vec<(String, usize)> {
+fn modules_used(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("crate::") {
         let line = text[..at].matches('\n').count() + 1;
@@ -195,7 +195,7 @@ fn rooms_used(text: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// The first words of a `{a::b, c::{d, e}}` group, its opening brace already taken.
+/// The first words of a `{a::b, c::{d, e}}` group, after its opening brace.
 fn group_heads(group: &str) -> Vec<String> {
     let (mut depth, mut heads, mut fresh) = (0, Vec::new(), true);
     for (at, c) in group.char_indices() {
@@ -221,9 +221,9 @@ fn word(text: &str) -> String {
 }
 
 #[test]
-fn imports_are_read_as_rust_reads_them() {
+fn imports_are_found_in_groups_too() {
     let text = "use crate::kernels::Pass;\nuse crate::{\n    model::{Kind, PointNet},\n    optim,\n};";
-    let found: Vec<String> = rooms_used(text).into_iter().map(|(name, _)| name).collect();
+    let found: Vec<String> = modules_used(text).into_iter().map(|(name, _)| name).collect();
     assert_eq!(found, ["kernels", "model", "optim"]);
 }
 
@@ -240,8 +240,8 @@ fn files_are_short() {
 }
 
 #[test]
-fn no_path_of_a_machine_stands_in_the_project() {
-    // A folder at the top, such as /tmp, says nothing of a machine: then the project's own folder is looked for.
+fn no_file_contains_a_path_of_this_machine() {
+    // A parent at the root, such as /tmp, is no path of a certain machine: search for the project's own folder then.
     let parent = root().parent().unwrap().to_owned();
     let above = match parent.components().count() {
         0..=2 => root(),

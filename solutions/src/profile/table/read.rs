@@ -108,7 +108,7 @@ fn of_line(line: &[String]) -> Result<Option<Header>> {
     let Some(name) = find(&["Name", "Operation"]) else {
         return Ok(None);
     };
-    // In `cuda_gpu_sum` a column `Category` stands before `Operation`; the name is the last of both anyway.
+    // `cuda_gpu_sum` has a column `Category` before `Operation`; the name is in the last of the two.
     let name = find(&["Operation"]).unwrap_or(name);
     let count = find(&["Instances", "Count", "Calls", "Num Calls", "Operations"]);
     if find(&["Time (%)", "Time(%)"]).is_some() {
