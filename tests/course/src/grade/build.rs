@@ -26,6 +26,12 @@ const LIMITS: Limits = Limits {
     tasks: 512,
 };
 
+// A submission that takes for ever to compile costs a class at most this much.
+const _: () = assert!(
+    LIMITS.cpu <= 30,
+    "seconds of CPU time for each process of a build"
+);
+
 /// The toolchain that the course is built with.
 pub struct Toolchain {
     sysroot: PathBuf,

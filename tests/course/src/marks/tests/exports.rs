@@ -147,3 +147,50 @@ fn github_classroom_sums_to_the_mark_and_always_has_a_test() {
         assert_eq!(result["max_score"] == 0, status == "error", "{result}");
     }
 }
+
+#[test]
+fn an_unreadable_submission_has_a_reason_and_never_zero_points() {
+    let class = class();
+    let why = "because the archive is damaged";
+    for column in [None, Some("Lesson 01 (4711)")] {
+        let moodle = records(&sheets::moodle(&class, column).unwrap());
+        let canvas = records(&sheets::canvas(&class, column).unwrap());
+        let of = |rows: &[BTreeMap<String, String>], head: &str| {
+            let row = rows.iter().find(|r| r[head] == "cem").unwrap().clone();
+            let marks: Vec<String> = row
+                .iter()
+                .filter(|(name, _)| name.starts_with("Lesson 01"))
+                .map(|(_, mark)| mark.clone())
+                .collect();
+            (row, marks)
+        };
+        let (row, marks) = of(&moodle, "Full name");
+        assert_eq!(marks, [""]);
+        assert!(row["Feedback"].contains(why), "{row:?}");
+        assert_eq!(of(&canvas, "Student").1, [""]);
+    }
+    let text = junit::xml(&class);
+    let document = roxmltree::Document::parse(&text).unwrap();
+    let suite = document
+        .descendants()
+        .find(|n| n.has_tag_name("testsuite") && n.attribute("name") == Some("cem"))
+        .unwrap();
+    let counts = ["tests", "errors", "failures"].map(|name| suite.attribute(name).unwrap());
+    assert_eq!(counts, ["1", "1", "0"]);
+    assert!(!suite.descendants().any(|n| n.has_tag_name("property")));
+    let error = suite.descendants().find(|n| n.has_tag_name("error")).unwrap();
+    assert!(error.attribute("message").unwrap().contains(why), "{error:?}");
+    let cem = &class.entries.iter().find(|e| e.folder == "cem").unwrap().grade;
+    let gradescope: Value = serde_json::from_str(&gradescope::results(cem).unwrap()).unwrap();
+    assert!(gradescope.get("score").is_none() && gradescope.get("tests").is_none());
+    // The reporter writes no points if the maximum is 0.
+    let github: Value = serde_json::from_str(&classroom::results(cem).unwrap()).unwrap();
+    assert_eq!(
+        (&github["max_score"], &github["status"]),
+        (&0.into(), &"error".into())
+    );
+    assert!(
+        github["tests"][0]["message"].as_str().unwrap().contains(why),
+        "{github}"
+    );
+}
