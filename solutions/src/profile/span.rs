@@ -4,8 +4,6 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::totals::in_order;
-
 // ANCHOR: Kind
 /// What the time of a span is used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -130,4 +128,14 @@ impl Timeline {
             dropped: self.dropped,
         }
     }
+}
+
+/// The spans' indices by lane, then by start, the longer one first.
+pub(super) fn in_order(spans: &[Span]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    order.sort_by(|&a, &b| {
+        let key = |i: usize| (spans[i].lane, spans[i].start, u64::MAX - spans[i].end, i);
+        key(a).cmp(&key(b))
+    });
+    order
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Span;
+use super::{Span, span::in_order};
 
 // ANCHOR: Total
 /// The sums over the spans of one name.
@@ -80,16 +80,6 @@ pub(super) fn parents(spans: &[Span]) -> Vec<Option<usize>> {
         open.push(i);
     }
     parents
-}
-
-/// The spans' indices by lane, then by start, the longer one first.
-pub(super) fn in_order(spans: &[Span]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..spans.len()).collect();
-    order.sort_by(|&a, &b| {
-        let key = |i: usize| (spans[i].lane, spans[i].start, u64::MAX - spans[i].end, i);
-        key(a).cmp(&key(b))
-    });
-    order
 }
 
 /// The same time as spans that do not overlap: each piece has the name and kind of the innermost span over it.

@@ -1,6 +1,6 @@
 //! From predictions to scores. All scores are functions of the confusion matrix.
 
-use super::ClassRow;
+use serde::{Deserialize, Serialize};
 
 // ANCHOR: Scores
 /// The scores of a list of predictions.
@@ -16,6 +16,53 @@ pub struct Scores {
     pub macro_f1: f64,
 }
 // ANCHOR_END: Scores
+
+/// Precision, recall and F1 of one species.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassRow {
+    /// The species' name.
+    pub species: String,
+    /// Clouds of this species in the evaluated set.
+    pub support: u64,
+    /// Share of the clouds predicted to be of this species that are; `None` if there is no such prediction.
+    pub precision: Option<f64>,
+    /// Share of the clouds of this species that are predicted to be; `None` if there is no such cloud.
+    pub recall: Option<f64>,
+    /// Harmonic mean of precision and recall; 0 if it is undefined but the species occurs.
+    pub f1: Option<f64>,
+}
+
+/// The scores of a model on one part of the data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// The part of the data: `train`, `validation`, `test`, `all`.
+    pub part: String,
+    /// Share of clouds classified correctly.
+    pub accuracy: f64,
+    /// Mean recall over the species that occur.
+    pub balanced_accuracy: f64,
+    /// Mean F1 over the species that occur.
+    pub macro_f1: f64,
+    /// Mean cross-entropy, nats.
+    pub loss: f64,
+    /// One row per species.
+    pub classes: Vec<ClassRow>,
+    /// `confusion[truth][prediction]`, counts.
+    pub confusion: Vec<Vec<u64>>,
+}
+
+impl Evaluation {
+    /// Clouds that were evaluated.
+    pub fn clouds(&self) -> u64 {
+        self.classes.iter().map(|c| c.support).sum()
+    }
+
+    /// Clouds that were classified correctly.
+    pub fn correct(&self) -> u64 {
+        let diagonal = self.confusion.iter().enumerate();
+        diagonal.filter_map(|(i, row)| row.get(i)).sum()
+    }
+}
 
 /// All scores of the predictions `named` against `truth`.
 ///

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Target, numbers::NumberReport};
+use super::{Target, metrics::Evaluation, numbers::NumberReport};
 
 /// One line of `metrics.jsonl`: an epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,53 +46,6 @@ pub struct EpochRow {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
-}
-
-/// Precision, recall and F1 of one species.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClassRow {
-    /// The species' name.
-    pub species: String,
-    /// Clouds of this species in the evaluated set.
-    pub support: u64,
-    /// Share of the clouds predicted to be of this species that are; `None` if there is no such prediction.
-    pub precision: Option<f64>,
-    /// Share of the clouds of this species that are predicted to be; `None` if there is no such cloud.
-    pub recall: Option<f64>,
-    /// Harmonic mean of precision and recall; 0 if it is undefined but the species occurs.
-    pub f1: Option<f64>,
-}
-
-/// The scores of a model on one part of the data.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Evaluation {
-    /// The part of the data: `train`, `validation`, `test`, `all`.
-    pub part: String,
-    /// Share of clouds classified correctly.
-    pub accuracy: f64,
-    /// Mean recall over the species that occur.
-    pub balanced_accuracy: f64,
-    /// Mean F1 over the species that occur.
-    pub macro_f1: f64,
-    /// Mean cross-entropy, nats.
-    pub loss: f64,
-    /// One row per species.
-    pub classes: Vec<ClassRow>,
-    /// `confusion[truth][prediction]`, counts.
-    pub confusion: Vec<Vec<u64>>,
-}
-
-impl Evaluation {
-    /// Clouds that were evaluated.
-    pub fn clouds(&self) -> u64 {
-        self.classes.iter().map(|c| c.support).sum()
-    }
-
-    /// Clouds that were classified correctly.
-    pub fn correct(&self) -> u64 {
-        let diagonal = self.confusion.iter().enumerate();
-        diagonal.filter_map(|(i, row)| row.get(i)).sum()
-    }
 }
 
 /// A tree that the model classified wrongly, with the points that the model saw.

@@ -11,7 +11,7 @@
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor};
 
-use super::{Figures, Loss, Objective, carrier::ErrorCarrier, objective};
+use super::{Figures, Loss, MicroBatch, Objective, carrier::ErrorCarrier, objective};
 use crate::{
     kernels::{self, Pass},
     model::PointNet,
@@ -19,42 +19,6 @@ use crate::{
     precision::{GradScaler, LossScale},
     profile,
 };
-
-/// A batch that goes through the network at once, and its weight within the step.
-#[derive(Clone, Debug)]
-pub struct MicroBatch {
-    /// `[clouds, points, channels]`.
-    pub points: Tensor,
-    /// `[clouds, points]` on the CPU, not 0 for the real points, if clouds have different lengths.
-    pub mask: Option<Tensor>,
-    /// `[clouds]`: u32 classes, or what [`Head::label`](crate::target::Head::label) returns for a number.
-    pub labels: Tensor,
-    /// The category of each cloud, for a network with an embedding.
-    pub categories: Option<Vec<u32>>,
-    /// The pass over it: each micro-batch draws its own dropout.
-    pub pass: Pass,
-    /// Number of clouds: the weight of the orthogonality term.
-    pub clouds: usize,
-    /// Weight of the loss: the sum of the class weights of the labels, or the number of clouds without class
-    /// weights.
-    pub weight: f64,
-}
-
-impl MicroBatch {
-    /// Creates a micro-batch without class weights.
-    pub fn new((points, labels): (Tensor, Tensor), pass: Pass) -> Self {
-        let clouds = labels.elem_count();
-        Self {
-            points,
-            mask: None,
-            labels,
-            categories: None,
-            pass,
-            clouds,
-            weight: clouds as f64,
-        }
-    }
-}
 
 /// The part of a batch that one rank has.
 #[derive(Clone, Copy, Debug)]
