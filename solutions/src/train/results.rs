@@ -6,6 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Target, metrics::Evaluation, numbers::NumberReport};
 
+/// The outcome of [`Trainer::run`](super::Trainer::run).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All epochs are done.
+    Done,
+    /// The run was stopped; the checkpoint holds its state.
+    Stopped,
+}
+
 /// One line of `metrics.jsonl`: an epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpochRow {

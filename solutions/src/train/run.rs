@@ -12,7 +12,7 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 use super::{
-    Display, EpochRow, Loss, NumberLoss, Objective, Replica, Running, StepInputs, Target, Trainer,
+    Display, EpochRow, Loss, NumberLoss, Objective, Outcome, Replica, Running, StepInputs, Target, Trainer,
     checkpoint, plan,
     ranks::{Job, Requests},
     tensorboard::EventWriter,
@@ -22,15 +22,6 @@ use crate::{
     precision::LossScale,
     profile::{self, Kind},
 };
-
-/// The outcome of [`Trainer::run`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All epochs are done.
-    Done,
-    /// The run was stopped; the checkpoint holds its state.
-    Stopped,
-}
 
 impl Trainer {
     /// Trains until all epochs are done or `stop` is set. If `stop` is set, saves a checkpoint in the middle of the epoch.
