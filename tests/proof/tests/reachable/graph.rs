@@ -8,13 +8,7 @@ use super::source::{Kind, Sources, flat};
 
 /// The items that function `main` of crate `root` reaches.
 pub fn reached(sources: &Sources, root: &str) -> HashSet<usize> {
-    let mut walk = Walk {
-        sources,
-        reached: HashSet::new(),
-        open: Vec::new(),
-        called: HashSet::new(),
-        associated: HashSet::new(),
-    };
+    let mut walk = Walk::new(sources);
     let main = &sources.modules[&vec![root.to_owned()]].items["main"];
     main.iter().for_each(|&id| walk.reach(id));
     loop {
@@ -31,6 +25,13 @@ pub fn reached(sources: &Sources, root: &str) -> HashSet<usize> {
     }
 }
 
+/// The items that item `id` mentions itself.
+pub fn mentioned(sources: &Sources, id: usize) -> HashSet<usize> {
+    let mut walk = Walk::new(sources);
+    walk.mentions_of(id);
+    walk.reached
+}
+
 struct Walk<'a> {
     sources: &'a Sources,
     reached: HashSet<usize>,
@@ -41,7 +42,17 @@ struct Walk<'a> {
     associated: HashSet<(usize, String)>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(sources: &'a Sources) -> Self {
+        Self {
+            sources,
+            reached: HashSet::new(),
+            open: Vec::new(),
+            called: HashSet::new(),
+            associated: HashSet::new(),
+        }
+    }
+
     fn reach(&mut self, id: usize) {
         if self.reached.insert(id) {
             self.open.push(id);
@@ -121,7 +132,9 @@ impl Walk<'_> {
             path.splice(..1, owner.of_type.iter().cloned());
         }
         for (target, rest) in self.resolve(&item.module, &path, 0) {
-            if let Some(id) = target.item() {
+            // In `name::more`, `name` is a module or a type, even if a function has the same name.
+            let function = |id: &usize| self.sources.items[*id].kind == Kind::Function;
+            if let Some(id) = target.item().filter(|id| rest.is_none() || !function(id)) {
                 self.reach(id);
                 if let Some(name) = rest {
                     self.associated.insert((id, name));

@@ -3,14 +3,18 @@
 //! The sources are read, not compiled. A function is reached if the body of a reached function mentions it by a name that
 //! resolves to it. Tests, imports and re-exports are no bodies. A method is reached if its type is mentioned and a reached
 //! body calls a method of its name; whether it is that type's method is not decided.
+//!
+//! From the same mentions follows which files use each other: no circle of files is allowed.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod circles;
 mod graph;
 mod source;
 
 use std::fs;
 
+use circles::circles;
 use graph::reached;
 use proof::root;
 use source::Sources;
@@ -149,4 +153,47 @@ fn a_method_needs_its_type_and_a_call_by_its_name() {
         names(main, &[("a", a)]),
         ["A", "drop", "first", "fourth", "main", "new", "run"]
     );
+}
+
+#[test]
+fn no_files_use_each_other_in_a_circle() {
+    let mut sources = Sources::default();
+    sources.read("main", &root().join("solutions/src/main.rs"));
+    sources.read("canopy", &root().join("solutions/src/lib.rs"));
+    sources.read("canopy_data", &root().join("data/src/lib.rs"));
+    let circles = circles(&sources);
+    assert!(
+        circles.is_empty(),
+        "these groups of files use each other in a circle; move what they share to a file below them: {circles:#?}"
+    );
+}
+
+#[test]
+fn a_circle_is_found_through_other_files_and_not_through_the_root_of_a_module() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        (
+            "main",
+            "mod a; mod b; mod c; fn main() { a::one(); } fn root() {}",
+        ),
+        ("a", "pub fn one() { super::b::two(); }"),
+        ("b", "use crate::c::three; pub fn two() { three(); }"),
+        (
+            "c",
+            "pub fn three() { crate::root(); } #[cfg(test)] mod tests { fn t() { crate::b::two(); } }",
+        ),
+    ] {
+        fs::write(folder.path().join(format!("{name}.rs")), text).unwrap();
+    }
+    let count = || {
+        let mut sources = Sources::default();
+        sources.read("main", &folder.path().join("main.rs"));
+        circles(&sources)
+            .into_iter()
+            .map(|circle| circle.len())
+            .collect::<Vec<_>>()
+    };
+    assert!(count().is_empty(), "{:?}", count());
+    fs::write(folder.path().join("c.rs"), "pub fn three() { crate::a::one(); }").unwrap();
+    assert_eq!(count(), [3]);
 }
