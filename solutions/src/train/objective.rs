@@ -24,6 +24,14 @@ pub trait Objective: Debug + Send + Sync {
 
     /// Weight of the feature transform's orthogonality term.
     fn orthogonality(&self) -> f64;
+
+    /// The orthogonality term of the feature transforms `[clouds, k, k]`, a scalar with its graph.
+    ///
+    /// # Errors
+    /// Returns an error if candle fails.
+    fn orthogonality_term(&self, transform: &Tensor) -> Result<Tensor> {
+        Ok(orthogonality(transform)?)
+    }
 }
 
 /// The objective of a network that predicts a number: the negative log-likelihood by its head. A prediction counts as
@@ -69,7 +77,8 @@ pub(super) fn forward(
     let (mut total, correct) = objective.of_outputs(&output.logits, &micro.labels, pass)?;
     let weight = objective.orthogonality();
     if let Some(transform) = output.feature_transform.filter(|_| weight > 0.0) {
-        total = kernels::weighted_sum(&[(&total, factor), (&orthogonality(&transform)?, weight * penalty)])?;
+        let term = objective.orthogonality_term(&transform)?;
+        total = kernels::weighted_sum(&[(&total, factor), (&term, weight * penalty)])?;
     } else if factor != 1.0 {
         total = kernels::weighted_sum(&[(&total, factor)])?;
     }

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use candle_core::{DType, Tensor};
 use canopy::{
-    kernels::{Pass, cross_entropy},
+    kernels::Pass,
     model::{Kind, PointNet, PointNetConfig},
-    optim::{OptimConfig, clip_grad_norm},
+    optim::OptimConfig,
     schedule::cosine_with_warmup,
-    train::short::Forest,
+    train::{Loss, MicroBatch, Objective, Step, short::Forest},
 };
 use canopy_data::Philox;
 use lesson02::Lesson02;
@@ -27,6 +27,27 @@ pub fn config(classes: usize) -> PointNetConfig {
     }
 }
 
+/// Cross-entropy with the orthogonality term of exercise 2.5.
+#[derive(Debug)]
+struct WithTerm {
+    loss: Loss,
+    term: fn(&Tensor) -> candle_core::Result<Tensor>,
+}
+
+impl Objective for WithTerm {
+    fn of_outputs(&self, outputs: &Tensor, labels: &Tensor, pass: &Pass) -> Result<(Tensor, Tensor)> {
+        self.loss.of_outputs(outputs, labels, pass)
+    }
+
+    fn orthogonality(&self) -> f64 {
+        self.loss.orthogonality
+    }
+
+    fn orthogonality_term(&self, transform: &Tensor) -> Result<Tensor> {
+        Ok((self.term)(transform)?)
+    }
+}
+
 /// A network trained on `trees`, and the mean loss of each epoch.
 pub fn trained(
     answer: &Lesson02,
@@ -42,6 +63,18 @@ pub fn trained(
         seed,
     )?;
     let mut optimizer = OptimConfig::adamw().build(model.params())?;
+    let objective = WithTerm {
+        loss: Loss {
+            smoothing: 0.1,
+            orthogonality: 1e-3,
+            ..Loss::CROSS_ENTROPY
+        },
+        term: answer.orthogonality,
+    };
+    let mut training = Step {
+        clip: 1.0,
+        ..Step::new(&model, &mut *optimizer, &objective)
+    };
     let steps = trees.len().div_ceil(BATCH);
     let total = (steps * EPOCHS) as u64;
     let rate = |step| cosine_with_warmup(step, (0.1 * total as f64).round() as u64, total, 2e-3, 0.0);
@@ -66,15 +99,11 @@ pub fn trained(
             let labels = Tensor::new(labels, &forest.device)?;
             // On candle's graph, so that the loss can contain the term of exercise 2.5.
             let pass = Pass::train(seed, step).on_candle_graph();
-            let output = model.forward(&batch(&clouds)?.to_device(&forest.device)?, &pass)?;
-            let mut loss = cross_entropy(&output.logits, &labels, 0.1, None)?;
-            if let Some(transform) = &output.feature_transform {
-                loss = (loss + ((answer.orthogonality)(transform)? * 1e-3)?)?;
+            let points = batch(&clouds)?.to_device(&forest.device)?;
+            let stepped = training.take(&[MicroBatch::new((points, labels), pass)], rate(step))?;
+            for figures in stepped.figures {
+                sum += f64::from(figures.loss.to_scalar::<f32>()?) * figures.clouds as f64;
             }
-            let mut grads = model.gradients(&loss, &pass)?;
-            clip_grad_norm(&mut grads, 1.0)?;
-            optimizer.step(&grads, rate(step))?;
-            sum += f64::from(loss.to_scalar::<f32>()?) * records.len() as f64;
             step += 1;
         }
         losses.push(sum / trees.len() as f64);
