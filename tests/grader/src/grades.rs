@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 /// The required value of a file's `schema`.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The grade of one submission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,7 +147,7 @@ pub struct CheckGrade {
     /// `right`, `wrong`, `to do`, `not run`.
     pub word: String,
     /// The report for the student, without colour.
-    pub told: String,
+    pub report: String,
 }
 
 /// A late submission.
@@ -163,7 +163,7 @@ pub struct Late {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sandbox {
     /// Restrictions that were active.
-    pub held: Vec<String>,
+    pub active: Vec<String>,
     /// Restrictions that were not available, and why.
     pub missing: Vec<String>,
 }

@@ -16,7 +16,7 @@ use anyhow::Result;
 use libtest_mimic::{Arguments, ColorSetting, Failed, Trial};
 
 use crate::{
-    Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, Seen, cause,
+    Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, RunResults, cause,
     grades::{CheckGrade, ExerciseGrade},
     judge, paths, progress, run, seed, solution_call,
     tell::{CheckReport, Ink, WIDTH},
@@ -88,7 +88,7 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
     let all = lesson.checks.iter().map(|c| (c.exercise, c.name));
     // A full or read-only disk does not change a verdict.
     if let Err(error) =
-        progress::note_checks(all, note).and_then(|()| grading.seen(&chosen, &outcomes).write())
+        progress::note_checks(all, note).and_then(|()| grading.results(&chosen, &outcomes).write())
     {
         let lines = crate::tell::wrap(&format!("your progress could not be saved: {error}"), WIDTH);
         eprintln!("{}", lines.join("\n"));
@@ -312,7 +312,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
         out
     }
 
-    fn seen(&self, chosen: &[&Check<C>], outcomes: &[Outcome]) -> Seen {
+    fn results(&self, chosen: &[&Check<C>], outcomes: &[Outcome]) -> RunResults {
         let of = |exercise: &Exercise| {
             let mut reported = false;
             let own = chosen
@@ -323,13 +323,13 @@ impl<C: Copy + Send + Sync> Grading<C> {
                 .map(|(check, outcome)| {
                     let tell = !reported && !matches!(outcome, Outcome::Passed | Outcome::ToDo);
                     reported |= tell;
-                    let told = if tell {
+                    let report = if tell {
                         self.report(check, outcome)
                     } else {
                         String::new()
                     };
                     let (name, word) = (check.name.into(), word(outcome).into());
-                    CheckGrade { name, word, told }
+                    CheckGrade { name, word, report }
                 })
                 .collect();
             let right = checks.iter().all(|c| c.word == "right");
@@ -343,7 +343,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
             }
         };
         let exercises = self.manifest.exercises.iter().map(of);
-        Seen {
+        RunResults {
             seed: self.seed,
             exercises: exercises.filter(|e| !e.checks.is_empty()).collect(),
         }

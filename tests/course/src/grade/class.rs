@@ -109,7 +109,7 @@ fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Resu
     fs::create_dir_all(&work)?;
     let sandbox = Sandbox::new(&work, options.inside_container)?;
     for name in &options.require {
-        if !sandbox.report.held.contains(name) {
+        if !sandbox.report.active.contains(name) {
             let why = sandbox
                 .report
                 .missing

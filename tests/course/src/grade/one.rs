@@ -191,12 +191,12 @@ fn filled(ready: &Ready, words: Words) -> LessonGrade {
         let names = ready.checks.get(&e.id).into_iter().flatten();
         let checks: Vec<CheckGrade> = names
             .map(|full| {
-                let (word, told) = words
+                let (word, report) = words
                     .get(full)
                     .cloned()
                     .unwrap_or(("not run".into(), String::new()));
                 let name = full.split("::").nth(1).unwrap_or(full).to_owned();
-                CheckGrade { name, word, told }
+                CheckGrade { name, word, report }
             })
             .collect();
         ExerciseGrade {

@@ -117,7 +117,7 @@ impl Sandbox {
             bail!("no untrusted program can be run here: {why}\n{advice}");
         }
         let mut note = |name: &str, active: bool, why: &str| match active {
-            true => sandbox.report.held.push(name.into()),
+            true => sandbox.report.active.push(name.into()),
             false => sandbox.report.missing.push(format!("{name}: {why}")),
         };
         for name in ISOLATED {

@@ -1,7 +1,7 @@
 //! Escapes text of students for terminals, spreadsheets, XML and HTML.
 
 /// Maximum characters shown of the report of one check; `grade.json` has all of it.
-pub const TOLD: usize = 12_000;
+pub const REPORT: usize = 12_000;
 
 /// Characters that change the reading direction or are invisible, with which a name could imitate another one, and
 /// characters that XML forbids.

@@ -38,13 +38,13 @@ fn test(e: &ExerciseGrade) -> Value {
         "score": e.points,
         "max_score": e.of,
         "status": if state(e) == "right" { "passed" } else { "failed" },
-        "output": told(e),
+        "output": reports(e),
         "visibility": "visible",
     })
 }
 
 /// The reports of all checks that did not pass.
-pub fn told(e: &ExerciseGrade) -> String {
+pub fn reports(e: &ExerciseGrade) -> String {
     let mut out = String::new();
     for check in &e.checks {
         out.push_str(&format!(
@@ -52,10 +52,10 @@ pub fn told(e: &ExerciseGrade) -> String {
             clean::line(&check.word),
             clean::line(&check.name.replace('_', " "))
         ));
-        if check.word != "right" && !check.told.is_empty() {
+        if check.word != "right" && !check.report.is_empty() {
             out.push_str(&format!(
                 "\n{}\n\n",
-                clean::short(&check.told, clean::TOLD).trim_end()
+                clean::short(&check.report, clean::REPORT).trim_end()
             ));
         }
     }
@@ -75,14 +75,14 @@ fn output(grade: &Grade) -> String {
         out.push_str(&format!("late: {percent} % of the points are deducted\n"));
     }
     if let Some(reason) = &grade.reason {
-        out.push_str(&format!("{}\n", clean::short(reason, clean::TOLD)));
+        out.push_str(&format!("{}\n", clean::short(reason, clean::REPORT)));
     }
     for lesson in &grade.lessons {
         if let Some(why) = &lesson.stopped {
             out.push_str(&format!(
                 "lesson {} was stopped:\n{}\n",
                 clean::line(&lesson.lesson),
-                clean::short(why, clean::TOLD)
+                clean::short(why, clean::REPORT)
             ));
         }
     }

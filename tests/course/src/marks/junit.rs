@@ -62,7 +62,7 @@ impl Suite {
     }
 
     fn check(&mut self, class: &str, check: &CheckGrade) {
-        let report = clean::markup(&clean::short(&check.told, clean::TOLD));
+        let report = clean::markup(&clean::short(&check.report, clean::REPORT));
         let word = clean::markup(&clean::line(&check.word));
         let inner = match &*check.word {
             "right" => String::new(),
@@ -81,7 +81,7 @@ impl Suite {
     fn error(&mut self, class: &str, name: &str, why: &str) {
         self.errors += 1;
         let message = clean::markup(&clean::cut(why, 200));
-        let report = clean::markup(&clean::short(why, clean::TOLD));
+        let report = clean::markup(&clean::short(why, clean::REPORT));
         self.case(
             class,
             name,

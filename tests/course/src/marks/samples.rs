@@ -6,7 +6,7 @@ use grader::grades::{CheckGrade, Course, ExerciseGrade, Grade, Late, LessonGrade
 pub const HOSTILE: &str =
     "=cmd|' /C calc'!A0,\"x\"\n<img src=x onerror=alert(1)>\u{0}\u{1b}[31m]]>&amp;\u{202e}</script>\u{fffe}";
 
-const TOLD: &str = "1.2 Stable cross-entropy\n  failed: stays finite for huge logits\n    asked     \
+const REPORT: &str = "1.2 Stable cross-entropy\n  failed: stays finite for huge logits\n    asked     \
     The mean over rows of the cross-entropy of logits and labels.\n    given     logits [[1000, 0], [0, 1000]], labels [1, 0]\n    \
     compared  loss\n    expected  1000\n    got       inf\n    likely    exp of a logit overflows: take the row's greatest off first\n    \
     hint      cargo course hint 1.2\n";
@@ -29,8 +29,8 @@ pub fn lesson(number: &str, title: &str, won: usize) -> LessonGrade {
         let check = |name: &str, word: &str| CheckGrade {
             name: name.into(),
             word: word.into(),
-            told: if word == "wrong" {
-                TOLD.into()
+            report: if word == "wrong" {
+                REPORT.into()
             } else {
                 String::new()
             },
@@ -76,7 +76,7 @@ pub fn graded(name: &str, won: usize) -> Grade {
         seed: 20_261_121,
         seconds: 3.4,
         sandbox: Sandbox {
-            held: vec![
+            active: vec![
                 "landlock".into(),
                 "no network".into(),
                 "1024 MiB of memory".into(),
@@ -117,7 +117,7 @@ pub fn class() -> Vec<Grade> {
     ];
     odd.lessons[0].exercises[3].checks[0].word = "not run".into();
     odd.lessons[0].exercises[3].checks[1].word = "not run".into();
-    odd.lessons[0].exercises[3].checks[1].told = "not run: there is no GPU here".into();
+    odd.lessons[0].exercises[3].checks[1].report = "not run: there is no GPU here".into();
     vec![
         graded("anna", 5),
         late,
@@ -140,7 +140,7 @@ pub fn hostile() -> Grade {
     grade.lessons[0].stopped = Some(HOSTILE.into());
     for e in &mut grade.lessons[0].exercises {
         for c in &mut e.checks {
-            c.told = format!("{HOSTILE}{}", "x".repeat(500_000));
+            c.report = format!("{HOSTILE}{}", "x".repeat(500_000));
         }
     }
     grade

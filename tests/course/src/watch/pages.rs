@@ -68,8 +68,8 @@ pub fn verdict(watch: &Watch, theme: Theme, width: usize, roomy: bool, now: Inst
 
 fn word(watch: &Watch, end: &End) -> &'static str {
     match end {
-        End::Seen { seen, .. } => {
-            let words: Vec<&str> = seen
+        End::Checked { results, .. } => {
+            let words: Vec<&str> = results
                 .exercises
                 .iter()
                 .flat_map(|e| &e.checks)
@@ -88,13 +88,13 @@ fn word(watch: &Watch, end: &End) -> &'static str {
 
 fn ended(watch: &Watch, theme: Theme, end: &End, roomy: bool) -> Lines {
     match end {
-        End::Seen { seen, printed } => {
-            let checks: Vec<&CheckGrade> = seen.exercises.iter().flat_map(|e| &e.checks).collect();
+        End::Checked { results, printed } => {
+            let checks: Vec<&CheckGrade> = results.exercises.iter().flat_map(|e| &e.checks).collect();
             let mut lines = checked(&checks, theme, roomy);
             lines.extend(details(&checks, roomy));
             match word(watch, end) {
                 "right" => lines.extend(onward(watch, theme)),
-                "wrong" => lines.push(Line::styled(format!("seed {}", seen.seed), theme.faint())),
+                "wrong" => lines.push(Line::styled(format!("seed {}", results.seed), theme.faint())),
                 _ => {}
             }
             lines.extend(printed_lines(printed, theme));
@@ -160,7 +160,7 @@ fn checked(checks: &[&CheckGrade], theme: Theme, roomy: bool) -> Lines {
 fn details(checks: &[&CheckGrade], roomy: bool) -> Lines {
     let report = checks
         .iter()
-        .map(|c| c.told.as_str())
+        .map(|c| c.report.as_str())
         .find(|t| !t.is_empty())
         .unwrap_or_default();
     let mut label = "";

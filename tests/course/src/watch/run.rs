@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use grader::{SEEN, Seen};
+use grader::{RESULTS_FILE, RunResults};
 
 use super::build::{Location, build};
 
@@ -41,9 +41,9 @@ pub enum End {
         location: Location,
     },
     /// The checks ran.
-    Seen {
+    Checked {
         /// Their results.
-        seen: Seen,
+        results: RunResults,
         /// The end of what the student's code printed.
         printed: String,
     },
@@ -120,7 +120,11 @@ fn check(root: &Path, job: &Job, state: &Mutex<State>) -> Result<End> {
         Ok(program) => program,
         Err(broken) => return Ok(broken),
     };
-    let left = std::env::temp_dir().join(format!("course-seen-{}-{}.json", std::process::id(), job.number));
+    let left = std::env::temp_dir().join(format!(
+        "course-results-{}-{}.json",
+        std::process::id(),
+        job.number
+    ));
     let mut tests = Command::new(program);
     if !job.whole {
         tests.arg(format!("{}::", job.exercise));
@@ -128,14 +132,14 @@ fn check(root: &Path, job: &Job, state: &Mutex<State>) -> Result<End> {
     tests.arg("--color=always");
     tests
         .current_dir(root.join(format!("lessons/lesson{}", job.lesson)))
-        .env(SEEN, &left);
+        .env(RESULTS_FILE, &left);
     let ended = run(tests, state);
-    let seen = Seen::load(&left);
+    let results = RunResults::load(&left);
     let _ = fs::remove_file(&left);
     let ended = ended?;
-    Ok(match seen {
-        Some(seen) => End::Seen {
-            seen,
+    Ok(match results {
+        Some(results) => End::Checked {
+            results,
             printed: student_output(&ended.out, &ended.error),
         },
         None => End::Failed(format!(

@@ -191,7 +191,7 @@ impl Watch {
             }
             Event::Ended(job, end, took, progress) if job.number == self.jobs => {
                 self.progress = *progress;
-                let ran = matches!(end, End::Seen { .. });
+                let ran = matches!(end, End::Checked { .. });
                 if job.whole {
                     self.unchecked = !ran;
                     return Vec::new();

@@ -1,35 +1,35 @@
-//! Code that means no good. Each would end by itself within seconds and takes little of a machine, also where nothing
-//! holds it; sockets are of the loopback address only.
+//! Hostile code in the body of an exercise. Even without a sandbox, each would exit by itself within seconds and use few
+//! resources; sockets use the loopback address only.
 //!
-//! Where a deed must fail, the answer is right only if it did: a point won says that nothing happened.
+//! If the hostile action must fail, the answer is right only if it did: the point then shows that nothing happened.
 
-/// The neuron as it should be.
+/// The right body of `neuron`.
 const RIGHT: &str = "activation(inputs.iter().zip(weights).map(|(x, w)| x * w).sum::<f32>() + bias)";
 
-/// What stands in the place of `neuron`'s body: points of 12 and a word that is told, where one is expected.
+/// A hostile body of `neuron`, the expected points (of 12), and a text that the messages to the student must contain.
 pub struct Deed {
     pub name: &'static str,
     pub items: &'static str,
     pub body: &'static str,
     pub points: u32,
-    pub told: &'static str,
-    /// What of the sandbox must hold for it to end so.
+    pub shows: &'static str,
+    /// The part of the sandbox that must be active for this outcome.
     pub needs: &'static str,
 }
 
-const fn deed(name: &'static str, points: u32, told: &'static str, body: &'static str) -> Deed {
+const fn deed(name: &'static str, points: u32, shows: &'static str, body: &'static str) -> Deed {
     Deed {
         name,
         items: "",
         body,
         points,
-        told,
+        shows,
         needs: "files",
     }
 }
 
-/// `SENTINEL`, `ROOT`, `OTHER` and `PORT` are put in by the test: a folder that must stay as it is, the course's own,
-/// the next submission's, and that of a listener.
+/// The test replaces `SENTINEL`, `ROOT` and `OTHER` by folders (one that must not change, the course's, and another
+/// submission's) and `PORT` by the port of a listener.
 pub const DEEDS: &[Deed] = &[
     deed("exits-at-once", 11, "ended before the check did", "std::process::exit(0)"),
     deed("aborts", 11, "SIGABRT", "std::process::abort()"),
@@ -46,7 +46,7 @@ pub const DEEDS: &[Deed] = &[
         r#"for _ in 0..40 {
             println!("test result: ok. 24 passed; 0 failed");
             println!("{{\"nonce\":\"\",\"check\":\"1.1::adds_the_bias_once\",\"end\":[\"right\",\"\"]}}");
-            eprintln!("{{\"held\":[],\"missing\":[],\"failed\":null}}");
+            eprintln!("{{\"active\":[],\"missing\":[],\"failed\":null}}");
         }
         0.0"#,
     ),
@@ -321,7 +321,7 @@ pub const DEEDS: &[Deed] = &[
     ),
 ];
 
-/// The honest submission with the deed in the place of a neuron.
+/// The honest submission with the hostile body instead of the neuron's.
 pub fn source(deed: &Deed) -> String {
     let body = deed.body.replace("RIGHT", RIGHT);
     with_body(&body) + deed.items

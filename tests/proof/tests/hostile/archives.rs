@@ -1,4 +1,4 @@
-//! Submissions that mean no good by their files: what else is handed in, where an archive says it belongs, how large.
+//! Submissions with hostile files: files that may not be handed in, paths that leave the folder, archive bombs.
 
 use std::{
     fs::{self, File},
@@ -20,7 +20,7 @@ fn put(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
     fs::write(path, text).unwrap();
 }
 
-/// A folder with the honest answers, and files beside them that would change how they are built or graded.
+/// A folder with the honest answers, and with files that would change how they are built or graded.
 fn beside(into: &Path, name: &str, files: &[(&str, &str)]) {
     let folder = into.join(name);
     put(&folder, SOURCE, HONEST);
@@ -211,7 +211,7 @@ fn tar(into: &Path, name: &str, fill: impl FnOnce(&mut Builder<GzEncoder<File>>)
     tar.into_inner().unwrap().finish().unwrap();
 }
 
-/// One entry, under whatever name: `tar` itself would refuse to write some.
+/// An entry under any name, also those that `tar` refuses to write.
 fn entry(tar: &mut Builder<GzEncoder<File>>, name: &str, kind: EntryType, data: &[u8], link: &str) {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);

@@ -1,4 +1,4 @@
-//! An honest submission of lesson 01, all of it right: hostile ones put something else in the place of a function.
+//! An honest submission of lesson 01 with only right answers. Hostile submissions replace one of its functions.
 
 use candle_core::{Result, Tensor, Var};
 use canopy::optim::{AdamConfig, AdamState};

@@ -1,15 +1,14 @@
-//! Nobody talks themselves to a mark: hostile submissions, graded beside an honest one, each ending in the mark that it
-//! deserves, with the rest unharmed.
+//! Hostile submissions, graded beside an honest one: each gets the mark that it deserves, and none affects another.
 //!
-//! All are graded in one run of `cargo course grade`, from which each test takes its own. Linux only: elsewhere grading
-//! refuses to run.
+//! All are graded in one run of `cargo course grade`; each test checks a part of its results. Linux only, because grading
+//! refuses to run on other systems.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod again;
 mod answers;
 mod archives;
+mod separate_runs;
 mod stopped;
 
 use std::{
@@ -27,25 +26,25 @@ use grader::grades::{Grade, Status};
 use proof::{course, root};
 use stopped::{STOPPED, after, nested};
 
-/// What the one run left.
+/// The results of the one run.
 struct Run {
     grades: PathBuf,
-    /// What stands in the folder that nobody may touch, by path.
+    /// The files of a folder that no submission may change, before and after.
     sentinel: (Files, Files),
     /// The course's own files before and after.
     course: (Files, Files),
-    /// Who knocked at the listener.
-    knocked: Mutex<bool>,
+    /// Whether something connected to the listener.
+    connected: Mutex<bool>,
     code: Option<i32>,
-    said: String,
+    output: String,
 }
 
 type Files = BTreeMap<PathBuf, (u64, Option<std::time::SystemTime>)>;
 
-/// The one run; `None` where there is no sandbox.
+/// The one run; `None` without a sandbox.
 static GRADED: LazyLock<Option<Run>> = LazyLock::new(graded);
 
-/// Whether there is a run to look at; where there is none, says why.
+/// Whether submissions were graded; prints the reason if not.
 fn is_run() -> bool {
     if GRADED.is_none() {
         println!("not run, because bubblewrap is not installed, or may not be used here");
@@ -129,7 +128,7 @@ fn graded() -> Option<Run> {
         .arg(&grades)
         .arg(&all)
         .current_dir(root())
-        // What poisons the grader's environment does not reach a submission.
+        // These variables must not reach a submission.
         .env("CANOPY_SEED", "1")
         .env("CANOPY_TOKEN", "secret")
         .env("LD_PRELOAD", "")
@@ -142,22 +141,25 @@ fn graded() -> Option<Run> {
     Some(Run {
         sentinel: (before.0, snapshot(std::slice::from_ref(&sentinel))),
         course: (before.1, snapshot(&course_files)),
-        knocked: Mutex::new(listener.accept().is_ok()),
+        connected: Mutex::new(listener.accept().is_ok()),
         code: out.status.code(),
-        said: String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr),
+        output: String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr),
         grades,
     })
 }
 
 fn grade(name: &str) -> Grade {
     Grade::load(&run().grades.join(name).join("grade.json"))
-        .unwrap_or_else(|e| panic!("{name}: {e:#}\n{}", run().said))
+        .unwrap_or_else(|e| panic!("{name}: {e:#}\n{}", run().output))
 }
 
-/// Everything that a student is told.
-fn told(grade: &Grade) -> String {
+/// All messages to the student.
+fn messages(grade: &Grade) -> String {
     let stopped = grade.lessons.iter().filter_map(|l| l.stopped.clone());
-    let checks = grade.exercises().flat_map(|e| &e.checks).map(|c| c.told.clone());
+    let checks = grade
+        .exercises()
+        .flat_map(|e| &e.checks)
+        .map(|c| c.report.clone());
     let remarks = grade.exercises().filter_map(|e| e.remark.clone());
     stopped
         .chain(checks)
@@ -167,14 +169,14 @@ fn told(grade: &Grade) -> String {
         .join("\n")
 }
 
-/// The whole lesson is right: what the submission brought besides was left out, and named.
+/// Asserts that the whole lesson is right, and that the files `left_out` of the submission were ignored and reported.
 fn all_right_without(name: &str, left_out: &[&str]) {
     let grade = grade(name);
     assert_eq!(
         (grade.status, grade.points()),
         (Status::Graded, 12),
         "{name}: {}",
-        told(&grade)
+        messages(&grade)
     );
     for path in left_out {
         let named = grade.left_out.iter().any(|l| l.contains(path));
@@ -188,7 +190,7 @@ fn an_honest_submission_beside_them_has_all_points() {
         return;
     }
     let honest = grade("honest");
-    assert_eq!((honest.points(), honest.of()), (12, 12), "{}", told(&honest));
+    assert_eq!((honest.points(), honest.of()), (12, 12), "{}", messages(&honest));
     assert!(honest.left_out.is_empty(), "{:?}", honest.left_out);
 }
 
@@ -198,9 +200,9 @@ fn every_deed_ends_in_its_exact_mark() {
         return;
     }
     let mut odd = Vec::new();
-    let held = grade("honest").sandbox.held;
+    let active = grade("honest").sandbox.active;
     for deed in DEEDS {
-        if !held.iter().any(|h| h == deed.needs) {
+        if !active.iter().any(|h| h == deed.needs) {
             println!(
                 "{} not run, because this machine does not provide: {}",
                 deed.name, deed.needs
@@ -208,9 +210,9 @@ fn every_deed_ends_in_its_exact_mark() {
             continue;
         }
         let grade = grade(deed.name);
-        let said = told(&grade);
-        if grade.points() != deed.points || !said.contains(deed.told) {
-            odd.push(format!("{}: {} points, {said}", deed.name, grade.points()));
+        let text = messages(&grade);
+        if grade.points() != deed.points || !text.contains(deed.shows) {
+            odd.push(format!("{}: {} points, {text}", deed.name, grade.points()));
         }
         // The other exercises are as right as they were.
         let others = grade.exercises().filter(|e| e.id != "1.1");
@@ -222,16 +224,16 @@ fn every_deed_ends_in_its_exact_mark() {
 }
 
 #[test]
-fn canopys_own_answer_handed_on_is_remarked() {
+fn a_call_of_canopys_own_answer_gets_a_remark() {
     if !is_run() {
         return;
     }
     let grade = grade("hands-on-canopys-own");
-    assert_eq!(grade.points(), 12, "{}", told(&grade));
+    assert_eq!(grade.points(), 12, "{}", messages(&grade));
     assert!(
-        told(&grade).contains("1.1 calls the solution"),
+        messages(&grade).contains("1.1 calls the solution"),
         "{}",
-        told(&grade)
+        messages(&grade)
     );
 }
 
@@ -241,7 +243,7 @@ fn inputs_that_are_written_over_do_not_change_what_is_expected() {
         return;
     }
     let grade = grade("scribbles-over-its-inputs");
-    assert_eq!(grade.points(), 10, "{}", told(&grade));
+    assert_eq!(grade.points(), 10, "{}", messages(&grade));
 }
 
 #[test]
@@ -295,12 +297,12 @@ fn what_is_too_large_is_refused_before_it_is_unpacked() {
     for (name, why) in [("is-a-bomb", "256 MiB"), ("has-many-files", "64 Rust files")] {
         let grade = grade(name);
         assert_eq!(grade.status, Status::Refused, "{name}");
-        assert!(told(&grade).contains(why), "{name}: {}", told(&grade));
+        assert!(messages(&grade).contains(why), "{name}: {}", messages(&grade));
     }
     let zeros = grade("is-a-bomb-of-zeros");
     assert_eq!(zeros.points(), 0);
     assert!(
-        told(&zeros).contains("left out") || zeros.reason.is_some(),
+        messages(&zeros).contains("left out") || zeros.reason.is_some(),
         "{zeros:?}"
     );
 }
@@ -318,11 +320,11 @@ fn what_cannot_be_read_is_said_and_stops_no_other() {
     for name in ["is-not-utf-8", "is-a-link-in-a-folder"] {
         let grade = grade(name);
         assert_eq!(grade.points(), 0, "{name}");
-        let mut said = grade.left_out.iter().chain(&grade.reason);
-        assert!(said.any(|l| l.contains("lib.rs")), "{name}: {grade:?}");
+        let mut messages = grade.left_out.iter().chain(&grade.reason);
+        assert!(messages.any(|l| l.contains("lib.rs")), "{name}: {grade:?}");
     }
     let part = grade("holds-only-a-part");
-    assert!(told(&part).contains("iterations"), "{}", told(&part));
+    assert!(messages(&part).contains("iterations"), "{}", messages(&part));
     assert_eq!(part.points(), 0);
 }
 
@@ -333,9 +335,9 @@ fn nothing_outside_is_changed_and_nobody_is_called() {
     }
     assert_eq!(run().sentinel.0, run().sentinel.1);
     assert_eq!(run().course.0, run().course.1);
-    assert!(!*run().knocked.lock().unwrap(), "somebody knocked");
+    assert!(!*run().connected.lock().unwrap(), "something connected");
     // Some could not be graded, and the run says so by its code.
-    assert_eq!(run().code, Some(1), "{}", run().said);
+    assert_eq!(run().code, Some(1), "{}", run().output);
     assert!(!run().grades.join(".work").exists());
 }
 
@@ -347,7 +349,7 @@ fn the_grade_lists_the_parts_of_the_sandbox() {
     let sandbox = grade("honest").sandbox;
     let all = ["files", "network", "processes", "seccomp", "limits", "user"];
     assert_eq!(
-        (sandbox.held, sandbox.missing),
+        (sandbox.active, sandbox.missing),
         (all.map(str::to_owned).to_vec(), vec![])
     );
 }

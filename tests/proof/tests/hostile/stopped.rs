@@ -1,4 +1,4 @@
-//! Submissions of which nothing is run, because they must not be compiled.
+//! Submissions whose compilation must stop with an error or at a limit, so that none of their code runs.
 
 use crate::{grade, is_run};
 

@@ -95,11 +95,11 @@ fn differences<'a>(
         for e in &graded.exercises {
             let points = if expected(&facts.manifest, &e.id) { e.of } else { 0 };
             if e.points != points {
-                let told: Vec<&str> = e
+                let report: Vec<&str> = e
                     .checks
                     .iter()
                     .filter(|c| c.word != "right")
-                    .map(|c| c.told.as_str())
+                    .map(|c| c.report.as_str())
                     .collect();
                 found.push(format!(
                     "{}: {} has {} of {} points\n{}",
@@ -107,7 +107,7 @@ fn differences<'a>(
                     e.id,
                     e.points,
                     e.of,
-                    told.join("\n")
+                    report.join("\n")
                 ));
             }
         }

@@ -133,19 +133,19 @@ fn exercise(e: &ExerciseGrade) -> String {
 fn check(c: &CheckGrade) -> String {
     let name = markup(&clean::line(&c.name.replace('_', " ")));
     let head = format!("{} {name}", badge(&clean::line(&c.word)));
-    if c.told.trim().is_empty() || c.word == "right" {
+    if c.report.trim().is_empty() || c.word == "right" {
         return format!("<p class=\"check\">{head}</p>\n");
     }
     format!(
         "<details open>\n<summary>{head}</summary>\n{}</details>\n",
-        preformatted(&c.told)
+        preformatted(&c.report)
     )
 }
 
 fn preformatted(raw: &str) -> String {
     format!(
         "<pre>{}</pre>\n",
-        markup(clean::short(raw, clean::TOLD).trim_end())
+        markup(clean::short(raw, clean::REPORT).trim_end())
     )
 }
 
@@ -157,7 +157,7 @@ fn foot(grade: &Grade) -> String {
             out.push_str(&format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n"));
         }
     };
-    fact("sandbox", &grade.sandbox.held.join(", "));
+    fact("sandbox", &grade.sandbox.active.join(", "));
     fact("missing in the sandbox", &grade.sandbox.missing.join(", "));
     if grade.status == Status::Graded {
         fact("took", &format!("{:.1} s", grade.seconds.max(0.0)));

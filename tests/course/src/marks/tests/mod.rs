@@ -118,12 +118,12 @@ fn a_damaged_grade_does_not_stop_the_others() {
         dir.join("cem/grade.json"),
         fs::read_to_string(dir.join("anna/grade.json"))
             .unwrap()
-            .replace("\"schema\": 1", "\"schema\": 2"),
+            .replace("\"schema\": 2", "\"schema\": 3"),
     )
     .unwrap();
     let class = Class::load(&dir).unwrap();
     assert_eq!((class.entries.len(), class.damaged.len()), (7, 2));
-    assert!(class.damaged[1].1.contains("schema 2"), "{:?}", class.damaged);
+    assert!(class.damaged[1].1.contains("schema 3"), "{:?}", class.damaged);
     assert!(page::class(&class).contains("Could not be read"));
     assert_eq!(Class::load(&dir.join("anna")).unwrap().entries.len(), 1);
     let empty = tempfile::tempdir().unwrap();

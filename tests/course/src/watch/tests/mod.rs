@@ -6,7 +6,7 @@ mod state;
 use std::time::{Duration, Instant};
 
 use grader::{
-    Manifest, Seen,
+    Manifest, RunResults,
     grades::{CheckGrade, ExerciseGrade},
     progress::Progress,
 };
@@ -98,12 +98,12 @@ impl Played {
         let of = progress.checks.entry(job.exercise.clone()).or_default();
         let checks = words.iter().enumerate().map(|(i, word)| {
             of.insert(format!("check_{i}"), (*word).into());
-            let told = if *word == "wrong" {
+            let report = if *word == "wrong" {
                 "\x1b[1m1.1 Title\x1b[0m\n  \x1b[31mfailed: check 1\x1b[0m\n    asked     Doubles a number.\n    given     x = 3\n    expected  6\n    got       9\n    likely    \x1b[33mIt is squared and that is quite another thing than doubling it\x1b[0m\n    hint      cargo course hint 1.1\n    read      c.md#exercise-1-1\n".into()
             } else {
                 String::new()
             };
-            CheckGrade { name: format!("check_{i}"), word: (*word).into(), told }
+            CheckGrade { name: format!("check_{i}"), word: (*word).into(), report }
         });
         let exercise = ExerciseGrade {
             id: job.exercise.clone(),
@@ -113,12 +113,12 @@ impl Played {
             checks: checks.collect(),
             remark: None,
         };
-        let seen = Seen {
+        let results = RunResults {
             seed: 7,
             exercises: vec![exercise],
         };
-        let end = End::Seen {
-            seen,
+        let end = End::Checked {
+            results,
             printed: String::new(),
         };
         self.on(Event::Ended(

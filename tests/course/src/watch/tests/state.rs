@@ -37,7 +37,7 @@ fn the_end_of_an_outdated_check_is_ignored() {
         "the last verdict is still shown\n{drawn}"
     );
     played.ends(&["right", "right"]);
-    assert!(matches!(played.watch.check, Check::Ended(End::Seen { .. }, _)));
+    assert!(matches!(played.watch.check, Check::Ended(End::Checked { .. }, _)));
 }
 
 #[test]

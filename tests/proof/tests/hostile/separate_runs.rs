@@ -1,4 +1,4 @@
-//! Runs of their own: one that goes on after another, and one inside a container.
+//! Separate runs: one that reuses the grades of another, and one inside a container.
 
 use std::{fs, path::Path, process::Command};
 
@@ -7,7 +7,7 @@ use proof::{course, root};
 
 use crate::{
     answers::{self, DEEDS},
-    is_run, told,
+    is_run, messages,
 };
 
 /// `cargo course grade` of one folder, with more arguments; its exit code.
@@ -19,7 +19,7 @@ fn grade_one(submission: &Path, out: &Path, more: &[&str]) -> Option<i32> {
 }
 
 #[test]
-fn a_run_goes_on_where_it_stopped_and_grades_anew_what_changed() {
+fn a_second_run_grades_only_what_changed() {
     if !is_run() {
         return;
     }
@@ -45,7 +45,7 @@ fn a_run_goes_on_where_it_stopped_and_grades_anew_what_changed() {
     );
     let late = load();
     assert_eq!(late.mark(), 0.0);
-    // Nothing was run again: it took as long, to the hundredth of a second, on the same seed.
+    // Nothing was run again: seconds and seed are those of the first run.
     assert_eq!(Grade { late: None, ..late }, first);
     fs::write(&source, honest.replace("sum + bias", "sum - bias")).unwrap();
     assert_eq!(grade_one(&submission, &out, &[]), Some(0));
@@ -70,7 +70,7 @@ fn inside_a_container_verdicts_are_the_same() {
     let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
     let source = submission.join("lesson01/src/lib.rs");
     fs::create_dir_all(source.parent().unwrap()).unwrap();
-    // There it has a `/proc`, and may open what it prints to. One exercise is wrong.
+    // Without the sandbox, a submission can open its own output through `/proc`. One exercise is wrong.
     let deed = DEEDS
         .iter()
         .find(|d| d.name == "writes-into-the-verdict-by-its-number");
@@ -81,7 +81,7 @@ fn inside_a_container_verdicts_are_the_same() {
     assert_eq!(grade_one(&submission, &out, &required), Some(2));
     assert_eq!(grade_one(&submission, &out, &required[..1]), Some(0));
     let grade = Grade::load(&out.join("ada/grade.json")).unwrap();
-    assert_eq!(grade.points(), 10, "{}", told(&grade));
+    assert_eq!(grade.points(), 10, "{}", messages(&grade));
     assert!(
         grade.sandbox.missing.iter().any(|m| m.starts_with("files:")),
         "{grade:?}"
