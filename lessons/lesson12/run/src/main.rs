@@ -22,7 +22,7 @@ use std::{
 use anyhow::{Result, anyhow};
 use canopy_data::Philox;
 use experiment::{
-    forests::{Forest, truth},
+    forests::{ForestKind, truth},
     heads::Head,
     results::{self, Row},
     sites::{self, Update},
@@ -47,9 +47,9 @@ fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {
          {TRAINED} trees in {EPOCHS} epochs, and forecasts {SCORED} others. Scores are means over\n\
          these; less is better."
     ));
-    let rows = trained(answer, &seeds, &Forest::ALL, &Head::ALL)?;
+    let rows = trained(answer, &seeds, &ForestKind::ALL, &Head::ALL)?;
     report.done("four distributions, four heads");
-    let best = Forest::ALL.map(|forest| {
+    let best = ForestKind::ALL.map(|forest| {
         let one = |&seed: &u64| truth(forest, &held_out(forest, seed), &mut Philox::new(seed, 4));
         seeds.iter().map(one).collect::<Vec<_>>()
     });
@@ -57,7 +57,7 @@ fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {
     report.table("nll", "", &results::scores("NLL, nats", &rows, |s| s.nll, of(0)));
     report.table("crps", "", &results::scores("CRPS", &rows, |s| s.crps, of(1)));
     report.table("coverage", "", &results::coverage(&rows));
-    let two = [Forest::TwoPeaks, Forest::Skewed];
+    let two = [ForestKind::TwoPeaks, ForestKind::Skewed];
     let bins = [3, 5, 10, 20, 50, 200].map(Head::Bins);
     let by_bins = trained(answer, &seeds, &two, &bins)?;
     report.done("numbers of bins");
@@ -81,7 +81,7 @@ fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {
         .collect();
     report.done("sites");
     report.table("sites", "", &results::sites(&of_sites));
-    for forest in [Forest::TwoPeaks, Forest::Skewed] {
+    for forest in [ForestKind::TwoPeaks, ForestKind::Skewed] {
         let network = |head: &Head| Ok((head.clone(), Network::train(answer, forest, head, seeds[0])?));
         let networks = Head::ALL.iter().map(network).collect::<Result<Vec<_>>>()?;
         let name = forest.name().replace(' ', "-");
@@ -92,7 +92,7 @@ fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {
     }
     report.file(
         "12-calibration.svg",
-        results::calibration_plot(&rows, Forest::Skewed).svg(),
+        results::calibration_plot(&rows, ForestKind::Skewed).svg(),
     );
     let traced: Vec<_> = of_sites
         .iter()
@@ -104,8 +104,8 @@ fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {
 }
 
 /// Trains each head on each forest with every seed, and scores it.
-fn trained(answer: &Lesson12, seeds: &[u64], forests: &[Forest], heads: &[Head]) -> Result<Vec<Row>> {
-    let ways: Vec<(Forest, &Head)> = forests
+fn trained(answer: &Lesson12, seeds: &[u64], forests: &[ForestKind], heads: &[Head]) -> Result<Vec<Row>> {
+    let ways: Vec<(ForestKind, &Head)> = forests
         .iter()
         .flat_map(|&f| heads.iter().map(move |h| (f, h)))
         .collect();
@@ -114,7 +114,7 @@ fn trained(answer: &Lesson12, seeds: &[u64], forests: &[Forest], heads: &[Head])
         Network::train(answer, forest, head, seed)?.score(answer, &held_out(forest, seed))
     })?;
     let mut scores = scores.into_iter();
-    let row = |&(forest, head): &(Forest, &Head)| Row {
+    let row = |&(forest, head): &(ForestKind, &Head)| Row {
         forest,
         head: head.clone(),
         seeds: scores.by_ref().take(seeds.len()).collect(),

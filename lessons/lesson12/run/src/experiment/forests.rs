@@ -6,7 +6,7 @@ use canopy_data::Philox;
 
 /// The true distribution of a target y, for a known x from −1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Forest {
+pub enum ForestKind {
     /// One Gaussian: its mean grows with x.
     Gaussian,
     /// A log-normal: many small values, a few large ones, as for stem volumes.
@@ -17,7 +17,7 @@ pub enum Forest {
     HeavyTails,
 }
 
-impl Forest {
+impl ForestKind {
     pub const ALL: [Self; 4] = [Self::Gaussian, Self::Skewed, Self::TwoPeaks, Self::HeavyTails];
 
     pub fn name(self) -> &'static str {
@@ -78,7 +78,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub fn draw(forest: Forest, count: usize, random: &mut Philox) -> Self {
+    pub fn draw(forest: ForestKind, count: usize, random: &mut Philox) -> Self {
         let x: Vec<f64> = (0..count).map(|_| random.range(-1.0, 1.0)).collect();
         let y = x.iter().map(|&x| forest.draw(x, random)).collect();
         Self { x, y }
@@ -86,7 +86,7 @@ impl Sample {
 }
 
 /// The mean negative log-likelihood and CRPS of the true distribution: no forecast can have less, apart from chance.
-pub fn truth(forest: Forest, sample: &Sample, random: &mut Philox) -> [f64; 2] {
+pub fn truth(forest: ForestKind, sample: &Sample, random: &mut Philox) -> [f64; 2] {
     let n = sample.y.len() as f64;
     let pairs = || sample.x.iter().zip(&sample.y);
     let nll: f64 = pairs().map(|(&x, &y)| -forest.density(x, y).ln()).sum();

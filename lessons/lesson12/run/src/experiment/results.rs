@@ -5,7 +5,7 @@ use canopy::report::svg::{LinePlot, Mark, Series};
 use grader::table::{Cell, Table, count, fixed, left, percent, scientific};
 
 use super::{
-    forests::Forest,
+    forests::ForestKind,
     heads::Head,
     sites::{Learned, Update},
     train::{LEVELS, Network, Scores},
@@ -13,7 +13,7 @@ use super::{
 
 /// A forest, a head, and the scores of each seed.
 pub struct Row {
-    pub forest: Forest,
+    pub forest: ForestKind,
     pub head: Head,
     pub seeds: Vec<Scores>,
 }
@@ -26,7 +26,7 @@ impl Row {
 
 /// A row for each head, a column for each forest; the last row is the true distribution.
 pub fn scores(heading: &str, rows: &[Row], value: fn(&Scores) -> f64, truth: Option<[Vec<f64>; 4]>) -> Table {
-    let columns = Forest::ALL.map(|forest| fixed(forest.name(), 3));
+    let columns = ForestKind::ALL.map(|forest| fixed(forest.name(), 3));
     let mut table = Table::new([left(heading)].into_iter().chain(columns));
     for head in Head::ALL {
         let own = rows.iter().filter(|r| r.head == head);
@@ -42,7 +42,7 @@ pub fn scores(heading: &str, rows: &[Row], value: fn(&Scores) -> f64, truth: Opt
 
 /// The share of targets in the intervals of 50 and 90 %.
 pub fn coverage(rows: &[Row]) -> Table {
-    let columns = Forest::ALL.map(|forest| percent(forest.name(), 1));
+    let columns = ForestKind::ALL.map(|forest| percent(forest.name(), 1));
     let mut table = Table::new([left("inside")].into_iter().chain(columns));
     for (level, value) in [("50 %", inside_50 as fn(&Scores) -> f64), ("90 %", inside_90)] {
         for head in Head::ALL {
@@ -85,7 +85,7 @@ pub fn bins(rows: &[Row]) -> Table {
 }
 
 /// How often the intervals contained the truth, over all seeds.
-pub fn calibration_plot(rows: &[Row], forest: Forest) -> LinePlot {
+pub fn calibration_plot(rows: &[Row], forest: ForestKind) -> LinePlot {
     let title = format!("Calibration, {}", forest.name());
     let mut plot = LinePlot::new(title, "nominal level of the interval", "share of targets inside");
     for row in rows.iter().filter(|r| r.forest == forest) {
@@ -99,7 +99,7 @@ pub fn calibration_plot(rows: &[Row], forest: Forest) -> LinePlot {
 }
 
 /// The densities of all heads for one x, and the mean that the squared error gives.
-pub fn density_plot(forest: Forest, networks: &[(Head, Network)], x: f64) -> Result<LinePlot> {
+pub fn density_plot(forest: ForestKind, networks: &[(Head, Network)], x: f64) -> Result<LinePlot> {
     let mut plot = LinePlot::new(format!("Forecasts, {}", forest.name()), "target", "density");
     let at = |i: i32| 5.0 + 0.1 * f64::from(i);
     let truth = (0..280).map(|i| (at(i), forest.density(x, at(i))));

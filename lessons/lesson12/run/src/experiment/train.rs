@@ -10,7 +10,7 @@ use canopy_data::Philox;
 use lesson12::Lesson12;
 
 use super::{
-    forests::{Forest, Sample},
+    forests::{ForestKind, Sample},
     heads::{Fitted, Head},
 };
 
@@ -76,7 +76,7 @@ impl Network {
     }
 
     /// Trains with Adam, whose rate falls to 0.
-    pub fn train(answer: &Lesson12, forest: Forest, head: &Head, seed: u64) -> Result<Self> {
+    pub fn train(answer: &Lesson12, forest: ForestKind, head: &Head, seed: u64) -> Result<Self> {
         let sample = Sample::draw(forest, TRAINED, &mut Philox::new(seed, 1));
         let targets: Vec<f64> = sample.y.iter().map(|y| (y - ORIGIN) / UNIT).collect();
         let mut random = Philox::new(seed, 2);
@@ -157,6 +157,6 @@ impl Network {
 }
 
 /// The held-out trees of a seed.
-pub fn held_out(forest: Forest, seed: u64) -> Sample {
+pub fn held_out(forest: ForestKind, seed: u64) -> Sample {
     Sample::draw(forest, SCORED, &mut Philox::new(seed, 3))
 }
