@@ -15,8 +15,8 @@ pub fn embed(table: &Tensor, ids: &[u32]) -> Result<Tensor> {
     todo!("12.1: test the ids, then select rows")
 }
 
-/// The gradient of a table after `embed(table, ids)`, as the rows that it has. `grad`, [ids.len(), width], is the
-/// gradient of the rows that `embed` returned.
+/// The gradient of a table after `embed(table, ids)`, as a list of the rows whose ids occur in `ids`. `grad`,
+/// [ids.len(), width], is the gradient of the rows that `embed` returned.
 ///
 /// `rows` contains each id once, in ascending order. Row i of `values`, [rows.len(), width], is the sum of the rows of
 /// `grad` whose id is `rows[i]`. `values` has the dtype of `grad`, f32 or f64. `grad` may be a transposed view.

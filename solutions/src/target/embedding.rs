@@ -3,7 +3,8 @@
 use candle_core::{Result, Tensor, bail};
 
 // ANCHOR: SparseGradient
-/// The gradient of a table of which a batch looked up a few rows. All other rows have gradient 0 and are not stored.
+/// The gradient of a table: the gradients of the rows that a batch looked up. All other rows have gradient 0 and are not
+/// stored.
 #[derive(Clone, Debug)]
 pub struct SparseGradient {
     /// The rows of the table that were looked up, ascending, each once.
@@ -35,7 +36,7 @@ impl SparseGradient {
 /// Returns an error if an id is not less than the number of categories, or if `table` has another shape.
 pub fn embed(table: &Tensor, ids: &[u32]) -> Result<Tensor> {
     let (categories, width) = table.dims2()?;
-    // A GPU would not notice: it reads what is behind the table.
+    // On a GPU, a bad id fails an assertion in the kernel, with a message that does not name it.
     if let Some(at) = ids.iter().position(|&id| id as usize >= categories) {
         bail!(
             "embed: id {} at position {at} is not a category: the table has {categories} rows",

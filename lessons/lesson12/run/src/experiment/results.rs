@@ -100,10 +100,12 @@ pub fn calibration_plot(rows: &[Row], forest: ForestKind) -> LinePlot {
 
 /// The densities of all heads for one x, and the mean that the squared error gives.
 pub fn density_plot(forest: ForestKind, networks: &[(Head, Network)], x: f64) -> Result<LinePlot> {
-    let mut plot = LinePlot::new(format!("Forecasts, {}", forest.name()), "target", "density");
+    let mut plot = LinePlot::new(
+        format!("Forecasts, {}", forest.name()),
+        "target, m",
+        "density, per m",
+    );
     let at = |i: i32| 5.0 + 0.1 * f64::from(i);
-    let truth = (0..280).map(|i| (at(i), forest.density(x, at(i))));
-    plot = plot.with(Series::new("the truth", truth.collect()).dashed());
     for (head, network) in networks {
         let forecast = network.forecasts(&[x])?.remove(0);
         let points = (0..280).map(|i| (at(i), network.density(&forecast, at(i))));
@@ -116,6 +118,8 @@ pub fn density_plot(forest: ForestKind, networks: &[(Head, Network)], x: f64) ->
             });
         }
     }
+    let truth = (0..280).map(|i| (at(i), forest.density(x, at(i))));
+    plot = plot.with(Series::new("the truth", truth.collect()).dashed());
     Ok(plot.for_the_book())
 }
 
@@ -152,9 +156,12 @@ pub fn trace_plot(rows: &[(Update, &Learned)]) -> LinePlot {
         plot = plot.with(Series::new(update.name(), points));
     }
     if let Some((_, learned)) = rows.first() {
-        let seen = learned.seen_at.iter();
-        let points = seen.map(|&step| (step as f64, learned.trace[step])).collect();
-        plot = plot.with(Series::new("the batch had it", points).dots());
+        let end = learned.trace.len() as f64;
+        let truth = vec![(0.0, learned.effect), (end, learned.effect)];
+        plot = plot.with(Series::new("the truth", truth).dashed());
+        // On the axis: on a line of a trace they would not be visible.
+        let seen = learned.seen_at.iter().map(|&step| (step as f64, 0.0));
+        plot = plot.with(Series::new("the batch had it", seen.collect()).dots());
     }
     plot.for_the_book()
 }

@@ -40,7 +40,8 @@ pub struct Learned {
     pub unseen: f64,
     /// Rows that a step changed, on average.
     pub changed: f64,
-    /// Of the site with the most trees below 30: its row after each step, and the steps that had it.
+    /// Of the site with the most trees below 30: its true effect, its row after each step, and the steps that had it.
+    pub effect: f64,
     pub trace: Vec<f64>,
     pub seen_at: Vec<usize>,
 }
@@ -94,6 +95,7 @@ pub fn train(answer: &Lesson12, update: Update, lr: f64, seed: u64) -> Result<Le
             common: 0.0,
             unseen: 0.0,
             changed: 0.0,
+            effect: trees.effects[traced],
             trace: Vec::new(),
             seen_at: Vec::new(),
         },
