@@ -225,7 +225,7 @@ fn candidates(a: &Tensor, w: &Tensor, near_a: &Tensor, near_w: &Tensor) -> Resul
 /// The share of maxima with at most so many candidates.
 fn plot(rows: &[Row]) -> LinePlot {
     let mut plot = LinePlot::new(
-        "Candidates for a maximum, by the format of the first products",
+        "Candidates for a maximum",
         "candidates",
         "share of maxima with no more",
     );
@@ -243,6 +243,5 @@ fn plot(rows: &[Row]) -> LinePlot {
         plot = plot.with(Series::new(r.format, steps));
     }
     (plot.log_x, plot.percent, plot.y_range) = (true, true, Some((0.0, 1.0)));
-    plot.size = (760.0, 360.0);
-    plot
+    plot.for_the_book()
 }

@@ -58,7 +58,13 @@ impl<'a> Frame<'a> {
         let forced = plot.y_range.map_or([f64::NAN; 2], |(l, h)| [l, h]);
         let (width, height) = plot.size;
         let y = Axis::over(shown().map(|p| p.1).chain(forced), plot.log_y, false, 5);
-        let mut x = Axis::over(shown().map(|p| p.0), plot.log_x, true, (width / 75.0) as usize);
+        let own = plot.x_ticks.iter().map(|t| t.0);
+        let mut x = Axis::over(
+            shown().map(|p| p.0).chain(own),
+            plot.log_x,
+            true,
+            (width / 75.0) as usize,
+        );
         if plot.whole_x {
             x.ticks.retain(|t| t.fract() == 0.0);
         }

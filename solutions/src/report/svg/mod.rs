@@ -96,7 +96,7 @@ pub struct LinePlot {
     pub log_y: bool,
     /// Ticks on the x axis at integers only, for epochs.
     pub whole_x: bool,
-    /// Ticks on the x axis, ascending, with their labels; empty: round numbers.
+    /// Ticks on the x axis, ascending, with their labels; the axis covers them. If empty: round numbers.
     pub x_ticks: Vec<(f64, String)>,
     /// The y axis includes these values, such as 0 and 1 for a share.
     pub y_range: Option<(f64, f64)>,

@@ -20,9 +20,10 @@ pub fn turning(turned: Curve, tilted: Curve) -> LinePlot {
 pub fn critical(cloud: &Cloud, critical: &[usize], species: &str) -> LinePlot {
     let side = |p: &[f32; 3]| (f64::from(p[0]), f64::from(p[2]));
     let all: Vec<(f64, f64)> = cloud.iter().map(side).collect();
-    // Shifted so far that both axes have the same scale in a picture of this size.
+    // Each copy has an x axis of its own, from −edge to edge, and the second one is shifted.
     let wide = all.iter().map(|p| p.0.abs()).fold(0.0, f64::max);
-    let aside = (1.5 - 2.0 * wide).max(2.2 * wide);
+    let edge = (10.0 * wide).ceil() / 10.0;
+    let aside = 2.5 * edge;
     let shift = |&i: &usize| (all[i].0 + aside, all[i].1);
     let survive = critical.iter().map(shift).collect();
     let title = format!("Critical points of a {species}");
@@ -34,10 +35,10 @@ pub fn critical(cloud: &Cloud, critical: &[usize], species: &str) -> LinePlot {
     let mut plot = LinePlot::new(title, "x", "z")
         .with(Series::new(first, all).dots())
         .with(Series::new(second, survive).dots());
-    // Each copy has its own x axis.
-    let ticks = [-0.2, 0.0, 0.2].map(|x| (x, tick_label(x)));
+    let ticks = [-edge, 0.0, edge].map(|x| (x, tick_label(x)));
     let second = ticks.clone().map(|(x, label)| (x + aside, label));
     plot.x_ticks = [ticks, second].concat();
-    plot.size = (370.0, 560.0);
+    // A tree as high as 2.5 times its axis is wide has the same scale in both directions.
+    plot.size = (370.0, 470.0);
     plot
 }
