@@ -313,6 +313,14 @@ mod tests {
     }
 
     #[test]
+    fn the_roster_of_the_book_is_read() {
+        let page = include_str!("../../../../book/src/instructors-marks.md");
+        let (_, csv) = page.split_once("```csv\n").unwrap();
+        let roster = Roster::parse(csv.split("```").next().unwrap().as_bytes()).unwrap();
+        assert!(!roster.is_empty());
+    }
+
+    #[test]
     fn exports_of_platforms_identify_the_student() {
         let said = |name: &str, canvas: &str, login: &str, id: &str| Student {
             name: name.into(),

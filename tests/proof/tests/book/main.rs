@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod figures;
+
 use std::{fs, path::PathBuf};
 
 use proof::root;
@@ -87,6 +89,51 @@ fn rust_is_shown_only_from_files_that_are_compiled() {
             }
         }
     }
+}
+
+#[test]
+fn every_block_names_its_language() {
+    for (page, text) in chapters() {
+        let lines = text.lines().enumerate();
+        let fences = lines.filter(|(_, line)| line.starts_with("```"));
+        for (i, fence) in fences.step_by(2) {
+            let line = i + 1;
+            assert!(
+                fence != "```",
+                "{}:{line}: sh to type, text for output",
+                page.display()
+            );
+        }
+    }
+}
+
+/// The text of the only block of a page in this language.
+fn block(page: &str, language: &str) -> String {
+    let text = fs::read_to_string(root().join("book/src").join(page)).unwrap();
+    let fence = format!("```{language}\n");
+    let mut blocks = text.split(&fence).skip(1);
+    let block = blocks.next().unwrap().split("```").next().unwrap().to_owned();
+    assert!(blocks.next().is_none(), "{page} has several blocks of {language}");
+    block
+}
+
+#[test]
+fn canopy_reads_the_inventory_that_the_book_shows() {
+    let shown: serde_json::Value = serde_json::from_str(&block("own-data.md", "json")).unwrap();
+    let inventory: canopy_data::Inventory = serde_json::from_value(shown["inventory"].clone()).unwrap();
+    assert_eq!(
+        (inventory.height, inventory.season),
+        (21.4, canopy_data::Season::Summer)
+    );
+    // No other field, which canopy would ignore.
+    assert_eq!(
+        serde_json::to_value(inventory)
+            .unwrap()
+            .as_object()
+            .unwrap()
+            .len(),
+        shown["inventory"].as_object().unwrap().len()
+    );
 }
 
 /// What `book/record` writes.
