@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod figures;
+mod glossary;
 
 use std::{fs, path::PathBuf};
 
