@@ -1,0 +1,108 @@
+//! The commands of `canopy` and `cargo course` in the book exist, with their options and their values.
+
+use std::{collections::BTreeSet, path::Path, process::Command};
+
+use proof::{course, program};
+
+use crate::chapters;
+
+/// How a command of the book begins, and its program. A command of a lesson (`cargo run -p lesson01`) is not one.
+const STARTS: [(&str, &str); 6] = [
+    ("cargo course ", "course"),
+    ("cargo run -- ", "canopy"),
+    ("cargo run -q -- ", "canopy"),
+    ("cargo run --features cuda -- ", "canopy"),
+    ("canopy ", "canopy"),
+    ("target/debug/canopy ", "canopy"),
+];
+
+/// The lines of code of a page: those of its blocks, without a prompt and with continued lines joined, and what is between
+/// backticks in the text.
+fn code(text: &str) -> Vec<String> {
+    let (mut blocks, mut prose, mut in_block) = (String::new(), String::new(), false);
+    for line in text.lines() {
+        if line.starts_with("```") {
+            in_block = !in_block;
+        } else if in_block {
+            blocks += line.strip_prefix("$ ").unwrap_or(line);
+            blocks.push('\n');
+        } else {
+            prose += line.trim_start();
+            prose.push(' ');
+        }
+    }
+    let blocks = blocks.replace("\\\n", " ");
+    let lines = blocks.lines().map(str::to_owned);
+    let spans = prose.split('`').skip(1).step_by(2).map(str::to_owned);
+    lines.chain(spans).collect()
+}
+
+/// The program and the arguments of a line of code; nothing for `canopy` as a word of a table or a message.
+fn command(line: &str) -> Option<(&'static str, Vec<String>)> {
+    let (start, program) = STARTS
+        .iter()
+        .find(|(start, _)| line.trim_start().starts_with(start))?;
+    let words = line.trim_start().strip_prefix(start)?.split_whitespace();
+    // A shell's operators, and what the book leaves out.
+    let ends = |word: &&str| !["|", ">", "&&", "&", ";", "…", "2>"].contains(word);
+    let words = words.take_while(ends).map(|w| w.trim_matches('"').to_owned());
+    Some((program, words.collect()))
+}
+
+#[test]
+fn finds_the_commands_of_a_page() {
+    let page =
+        "Use `canopy plan\n--search 512` | `canopy` |\n```sh\n$ canopy train \\\n  --epochs 3 > log\n```\n";
+    let found: Vec<_> = code(page).iter().filter_map(|line| command(line)).collect();
+    let args = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(
+        found,
+        [
+            ("canopy", args("train --epochs 3")),
+            ("canopy", args("plan --search 512"))
+        ]
+    );
+}
+
+/// Why `program` rejects the arguments. With `--help` at the end it tests all before it, and runs nothing. A text may name
+/// an option without its value.
+fn rejection(program: &Path, arguments: &[String]) -> Option<String> {
+    let out = Command::new(program)
+        .args(arguments)
+        .arg("--help")
+        .output()
+        .unwrap();
+    let why = String::from_utf8_lossy(&out.stderr).into_owned();
+    let named =
+        arguments.last().is_some_and(|last| last.starts_with("--")) && why.contains("but none was supplied");
+    (!out.status.success() && !named).then_some(why)
+}
+
+#[test]
+#[ignore = "builds both programs"]
+fn the_programs_have_the_commands_of_the_book() {
+    let mut all = BTreeSet::new();
+    for (page, text) in chapters() {
+        let page = page.file_name().unwrap().to_string_lossy().into_owned();
+        let commands = code(&text);
+        all.extend(
+            commands
+                .iter()
+                .filter_map(|line| Some((page.clone(), command(line)?))),
+        );
+    }
+    assert!(all.len() > 100, "only {} commands were found", all.len());
+    let (canopy, course) = (program("canopy"), course());
+    let wrong = all.iter().filter_map(|(page, (name, arguments))| {
+        let program = if *name == "course" { &course } else { &canopy };
+        let why = rejection(program, arguments)?;
+        Some(format!("{page}: {name} {}\n{why}", arguments.join(" ")))
+    });
+    let wrong: Vec<_> = wrong.collect();
+    assert!(
+        wrong.is_empty(),
+        "{} commands:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
