@@ -14,11 +14,7 @@ mod predict;
 mod profiling;
 mod resume;
 mod sharpness;
-#[cfg(target_os = "linux")]
-mod slurm;
 mod target;
-#[cfg(unix)]
-mod templates;
 
 use std::{
     fs,

@@ -65,7 +65,8 @@ pub fn checks(root: &Path, lesson: &str) -> Result<Option<PathBuf>> {
     Ok(text.lines().find_map(built).filter(|_| output.status.success()))
 }
 
-fn is_of_a_package(name: &str) -> bool {
+/// Whether cargo sets this variable for the program that it starts.
+pub fn is_of_a_package(name: &str) -> bool {
     let one = [
         "CARGO_CRATE_NAME",
         "CARGO_BIN_NAME",

@@ -15,6 +15,7 @@ mod new;
 mod pack;
 mod report;
 mod reset;
+mod slurm;
 mod solution;
 mod submission;
 mod version;
@@ -114,6 +115,9 @@ enum Task {
     /// For instructors: create the key that signs certificates
     #[command(subcommand)]
     Key(certificate::key::Task),
+    /// Job scripts for a cluster with Slurm: render, check and submit the templates of slurm/
+    #[command(subcommand)]
+    Slurm(slurm::Task),
     /// Verify that a certificate is as it was signed
     Verify(certificate::verify::Options),
     /// For authors: write the skeleton of a lesson, with its exercise and its chapter (`new 14 "Title"`)
@@ -178,13 +182,16 @@ fn run(options: Options) -> Result<ExitCode> {
             ExitCode::FAILURE
         });
     }
+    if let Some(Task::Slurm(task)) = &options.command {
+        return Ok(slurm::run(&root, task));
+    }
     let lessons = lessons::all(&root)?;
     match options.command {
         None => {
             let (progress, trouble) = Progress::look();
             print!("{}", home::screen(&lessons, &progress, trouble.as_ref(), ink));
         }
-        Some(Task::Doctor { .. }) => {}
+        Some(Task::Doctor { .. } | Task::Slurm(_)) => {}
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
         Some(Task::Check { what }) => return check(&root, &lessons, what),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),

@@ -39,7 +39,7 @@ fn the_root_has_no_unknown_folder() {
         "tests",
     ];
     // What git ignores may lie there too: builds and runs.
-    let ignored = ["target", "runs"];
+    let ignored = ["target", "runs", "slurm-logs"];
     for entry in fs::read_dir(root()).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().to_string_lossy().into_owned();

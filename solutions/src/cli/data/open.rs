@@ -1,6 +1,6 @@
 //! Opens any data set and shows the progress.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use canopy_data::{Dataset, MOST_POINTS, Opening, builtin, cache_folder, import::Options};
@@ -8,11 +8,21 @@ use canopy_data::{Dataset, MOST_POINTS, Opening, builtin, cache_folder, import::
 use super::progress::{Progress, Unit};
 use crate::train::BUILTIN;
 
+/// Names a copy of the data set on the fast storage of a job's node. The job scripts of `slurm` set it, so that a run records
+/// the path of the original and can be resumed elsewhere.
+const COPY: &str = "CANOPY_DATA_COPY";
+
 /// The data set at `path`, or the built-in one.
 pub fn any(path: &Path) -> Result<Dataset> {
     if path == Path::new(BUILTIN) {
         return grown(&builtin::Config::default());
     }
+    let copy = std::env::var_os(COPY).map(PathBuf::from);
+    let path = match &copy {
+        // Another data set, such as one that is compared with it, is read from its own path.
+        Some(copy) if copy.file_name() == path.file_name() => copy,
+        _ => path,
+    };
     let mut progress = Progress::new("importing", Unit::Things);
     canopy_data::open(
         path,

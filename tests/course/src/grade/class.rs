@@ -18,7 +18,6 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use grader::{
     Manifest,
     grades::{Grade, Status},
-    seed,
     tell::{Ink, wrap},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -31,6 +30,7 @@ use super::{
     build::Toolchain,
     named::{Submission, submissions},
     one::{Bench, Ready},
+    part,
     run::STOP,
     sandbox::{Limits, Sandbox},
     tree::Tree,
@@ -43,13 +43,13 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     let roster = roster.unwrap_or_default();
     fs::create_dir_all(&options.out).with_context(|| options.out.display().to_string())?;
     let out = fs::canonicalize(&options.out)?;
-    let lock = fs::File::create(out.join(".lock"))?;
+    let lock = fs::File::create(part::own(options.part, &out, ".lock"))?;
     if lock.try_lock().is_err() {
         bail!("another run is grading into {}", out.display());
     }
-    let unpacked = out.join(".unpacked");
+    let unpacked = part::own(options.part, &out, ".unpacked");
     let _ = fs::remove_dir_all(&unpacked);
-    let all = submissions(&options.submissions, &out, &unpacked)?;
+    let all = part::of(options.part, submissions(&options.submissions, &out, &unpacked)?);
     // The first interrupt stops the running checks and keeps finished grades; the second exits at once.
     ctrlc::set_handler(|| {
         if STOP.swap(true, SeqCst) {
@@ -69,7 +69,8 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     if STOP.load(SeqCst) {
         eprintln!("Stopped. Repeat the command to grade the rest.");
     }
-    let written = marks::write_all(&out);
+    // Of a part, the job after the last one writes them.
+    let written = options.part.map_or_else(|| marks::write_all(&out), |_| Ok(()));
     if let Err(error) = &written {
         eprintln!("not all pages and exports were written: {error:#}");
     }
@@ -104,7 +105,7 @@ fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Resu
             known.join(", ")
         );
     }
-    let work = out.join(".work");
+    let work = part::own(options.part, out, ".work");
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work)?;
     let sandbox = Sandbox::new(&work, options.inside_container)?;
@@ -133,7 +134,7 @@ fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Resu
             ..policy
         }),
         clock: options.clock,
-        seed: kept_seed(out, options.seed)?,
+        seed: part::kept_seed(out, options.seed)?,
         limits: Limits {
             wall: options.seconds,
             cpu: options.seconds,
@@ -190,15 +191,6 @@ impl Bench {
         }
         Ok(())
     }
-}
-
-/// The seed of all submissions in a folder of grades: a later run uses it again.
-fn kept_seed(out: &Path, given: Option<u64>) -> Result<u64> {
-    let path = out.join(".seed");
-    let kept = fs::read_to_string(&path).ok().and_then(|s| s.trim().parse().ok());
-    let seed = given.or(kept).unwrap_or_else(seed);
-    fs::write(path, seed.to_string())?;
-    Ok(seed)
 }
 
 fn run_all(

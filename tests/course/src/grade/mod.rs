@@ -14,6 +14,7 @@ mod class;
 mod named;
 #[cfg(target_os = "linux")]
 mod one;
+mod part;
 #[cfg(target_os = "linux")]
 mod placed;
 #[cfg(target_os = "linux")]
@@ -80,6 +81,9 @@ pub struct Options {
     /// Submissions to grade in parallel [default: half of the CPU cores]
     #[arg(long)]
     pub jobs: Option<usize>,
+    /// Grade only part I of N of the submissions and write no tables, as a task of a job array does
+    #[arg(long, value_name = "I/N")]
+    pub part: Option<part::Part>,
     /// Parts of the sandbox without which nothing is graded: files, limits, network, processes, seccomp, user
     #[arg(long, value_delimiter = ',')]
     pub require: Vec<String>,

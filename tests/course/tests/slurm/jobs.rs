@@ -1,0 +1,200 @@
+//! The templates, each submitted and run to its end.
+
+use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+
+use crate::{Cluster, TINY, fixture::text};
+
+/// `cargo course slurm check` passes, also with `sbatch --test-only`, because a Slurm answers.
+pub fn all_pass_the_checks(cluster: &Cluster) {
+    let node = "Nodes=node2 CoreCnt=1";
+    let reserve =
+        format!("create reservation ReservationName=workshop StartTime=now Duration=30 Users=root {node}");
+    let user = text(&Command::new("id").arg("-un").output().unwrap());
+    let reserve = reserve.replace("Users=root", &format!("Users={}", user.trim()));
+    cluster
+        .slurm
+        .output("scontrol", &reserve.split(' ').collect::<Vec<_>>());
+    let output = cluster.course(&["check"]).output().unwrap();
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    for name in ["build", "train-gpus", "train-mig", "workshop"] {
+        let line = said.lines().find(|l| l.starts_with(&format!("{name} "))).unwrap();
+        assert!(line.contains("bash ok") && line.contains("sbatch ok"), "{line}");
+    }
+    println!("{said}");
+}
+
+/// The jobs that need nothing of each other, by the name of their template.
+pub struct Jobs {
+    build: String,
+    doctor: String,
+    lesson: String,
+    workshop: String,
+    mig: String,
+    threads: String,
+    profile: String,
+    sweep: String,
+    wrong: String,
+    ranks: Vec<(String, usize)>,
+    monitored: String,
+    monitor: String,
+}
+
+impl Jobs {
+    pub fn begin(cluster: &Cluster) -> Self {
+        let data = cluster.file("forest").display().to_string();
+        let folder = |name: &str| cluster.file(name).display().to_string();
+        let train = |before: &[&str]| -> Vec<String> {
+            let rest = [&TINY[..], &["--data", &data]].concat();
+            before
+                .iter()
+                .chain(&rest)
+                .map(|word| (*word).to_owned())
+                .collect()
+        };
+        let submit = |name: &str, arguments: &[String]| {
+            let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            cluster.submit(name, &[], &words).pop().unwrap()
+        };
+        let monitored = submit("train-gpu", &train(&[&folder("monitored"), "--epochs", "150"]));
+        let sweep = cluster.file("rates.txt");
+        fs::write(
+            &sweep,
+            "# two runs\n--lr 0.01 --epochs 1\n\n--lr 0.02 --epochs 1 --seed 3\n",
+        )
+        .unwrap();
+        cluster.slurm.wait("the job to monitor", |s| {
+            s.says(&monitored, "JobState") == ["RUNNING"]
+        });
+        Self {
+            monitor: submit("monitor", &[monitored.clone(), "1".to_owned()]),
+            monitored,
+            build: submit("build", &[]),
+            doctor: submit("doctor", &[]),
+            lesson: submit("lesson", &["01".to_owned(), "1.1".to_owned()]),
+            workshop: submit("workshop", &["01".to_owned(), "1.1".to_owned()]),
+            mig: submit("train-mig", &train(&[&folder("a slice; $(id)"), "--epochs", "1"])),
+            threads: submit(
+                "train-threads",
+                &train(&["2", &folder("threads"), "--epochs", "1"]),
+            ),
+            profile: submit("profile", &train(&[&folder("profiled"), "--epochs", "1"])),
+            sweep: submit("sweep", &train(&[&sweep.display().to_string(), &folder("sweep")])),
+            wrong: submit(
+                "train-gpu",
+                &[
+                    "wrong".to_owned(),
+                    "--data".to_owned(),
+                    "no/such/folder".to_owned(),
+                ],
+            ),
+            ranks: ranks(cluster),
+        }
+    }
+
+    pub fn end(self, cluster: &Cluster) {
+        // Slurm has no accounting here, and the machine has no GPU.
+        let cost = [
+            "GPU hours",
+            "core hours",
+            "CPU use",
+            "canopy monitor",
+            "energy        not known, because no device",
+        ];
+        cluster.completed(&self.build, &["build --offline --package canopy", "core hours"]);
+        cluster.completed(&self.doctor, &["slurm-wlm", "GPU hours"]);
+        // Their state does not matter: here a student may have written the exercise.
+        for job in [&self.lesson, &self.workshop] {
+            cluster.slurm.ended(job);
+            let log = cluster.log(job);
+            assert!(
+                log.contains("--package lesson01 -- 1.1") && log.contains("1.1  A neuron"),
+                "{log}"
+            );
+        }
+        assert_eq!(cluster.slurm.says(&self.workshop, "Reservation"), ["workshop"]);
+        let log = cluster.completed(
+            &self.mig,
+            &[
+                "GPU hours",
+                "GPU use       not known, because the driver measures no slice",
+            ],
+        );
+        assert!(log.contains("a\\ slice\\;\\ \\$\\(id\\)"), "{log}");
+        assert!(cluster.file("a slice; $(id)/report.html").is_file());
+        cluster.completed(&self.threads, &["2 ranks", "the data was copied to"]);
+        cluster.completed(&self.profile, &["nsys is not in PATH"]);
+        assert!(cluster.file("profiled/profile/trace.json").is_file());
+        let log = cluster.completed(&self.sweep, &["--lr 0.01", "--lr 0.02 --epochs 1 --seed 3"]);
+        assert_eq!(log.matches("GPU hours").count(), 5, "{log}");
+        for line in ["2", "4"] {
+            assert!(
+                cluster.file(&format!("sweep/{line}/report.html")).is_file(),
+                "{log}"
+            );
+        }
+        assert_eq!(cluster.slurm.ended(&self.wrong), "FAILED");
+        assert!(cluster.log(&self.wrong).contains("no/such/folder"));
+        cluster.completed(&self.monitored, &cost);
+        let log = cluster.completed(&self.monitor, &["has ended; its log"]);
+        let samples: usize = ["node1", "node2"]
+            .iter()
+            .filter_map(|node| {
+                fs::read_to_string(cluster.file(&format!("logs/monitor-{}-{node}.csv", self.monitored))).ok()
+            })
+            .map(|csv| csv.lines().count())
+            .sum();
+        assert!(samples > 2, "{log}");
+        for (job, ranks) in &self.ranks {
+            let log = cluster.completed(job, &[]);
+            for rank in 0..*ranks {
+                assert!(log.contains(&format!("rank {rank} of {ranks} on")), "{log}");
+            }
+            let nodes = ["on node1", "on node2"]
+                .iter()
+                .filter(|node| log.contains(*node))
+                .count();
+            assert_eq!(nodes, ranks.div_ceil(2), "{log}");
+        }
+        // The folders of the jobs on the nodes' own storage are removed.
+        cluster.slurm.wait("empty local storage", |_| {
+            let names = fs::read_dir(cluster.file("local"))
+                .unwrap()
+                .map(|e| e.unwrap().file_name());
+            let names: Vec<String> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+            let ended = [&self.mig, &self.threads, &self.profile, &self.monitored];
+            ended.iter().all(|job| !names.contains(&format!("canopy-{job}")))
+        });
+    }
+}
+
+/// The templates with several processes, which canopy can only be if it is built with MPI. So a script stands in for it, which
+/// prints what the launcher tells it: this tests the launch over two nodes, not the training.
+fn ranks(cluster: &Cluster) -> Vec<(String, usize)> {
+    if let Err(error) = Command::new("mpirun").arg("--version").output() {
+        println!(
+            "train-gpus, train-nodes, train-cpus: not run, because mpirun: {error} (apt-get install openmpi-bin)"
+        );
+        return Vec::new();
+    }
+    println!(
+        "train-gpus, train-nodes, train-cpus: their launch alone, because canopy is not built with MPI here"
+    );
+    let program = cluster.file("rank");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = monitor ] && exec '{}' \"$@\"\n\
+         echo \"rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $SLURMD_NODENAME: $*\"\n",
+        cluster.canopy.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = cluster.file("ranks").display().to_string();
+    let jobs = [("train-gpus", 2), ("train-nodes", 4), ("train-cpus", 4)];
+    let submit = |(name, ranks)| {
+        (
+            cluster.submit_with(name, &[], &[&run], &program).pop().unwrap(),
+            ranks,
+        )
+    };
+    jobs.map(submit).to_vec()
+}

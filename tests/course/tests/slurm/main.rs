@@ -1,0 +1,191 @@
+//! `cargo course slurm` on a real Slurm: every template of `slurm/` is submitted and runs to its end, on CPUs.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod faults;
+mod fixture;
+mod grading;
+mod jobs;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use fixture::{Slurm, text};
+
+/// A Slurm with the settings of a site, the program canopy, and a tiny data set.
+struct Cluster {
+    slurm: Slurm,
+    canopy: PathBuf,
+}
+
+/// The root of the course.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+impl Cluster {
+    /// Starts Slurm, unless a program is missing, which it returns.
+    fn start() -> Result<Self, String> {
+        let cluster = Self {
+            slurm: Slurm::start()?,
+            canopy: canopy(),
+        };
+        let at = cluster.slurm.path().display();
+        let (canopy, margin) = (cluster.canopy.display(), faults::MARGIN);
+        let site = format!(
+            "partition = 'work'\nreservation = 'workshop'\ncores = 1\nmemory_gib = 1\ntime = '00:05:00'\nmargin = {margin}\n\
+             array_tasks = 5\ngres = 'gpu:card'\ngpus_per_node = 2\nmig = 'gpu:slice'\nbuild = []\ncanopy = '{canopy}'\n\
+             scratch = '{at}/local'\nlogs = '{at}/logs'\n"
+        );
+        fs::write(cluster.file("site.toml"), site).unwrap();
+        let mut grow = Command::new(&cluster.canopy);
+        grow.args(["data", "grow", "--trees", "60", "--points", "96", "--out"])
+            .arg(cluster.file("forest"));
+        assert!(grow.output().unwrap().status.success());
+        Ok(cluster)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.slurm.path().join(name)
+    }
+
+    /// `cargo course slurm` for the site, in the folder of the course.
+    fn course(&self, words: &[&str]) -> Command {
+        let mut command = self.slurm.command(env!("CARGO_BIN_EXE_course"));
+        command
+            .arg("slurm")
+            .args(words)
+            .arg("--site")
+            .arg(self.file("site.toml"));
+        command.current_dir(root()).env("DEVICE", "cpu");
+        // Open MPI refuses to start processes as root otherwise.
+        command
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command
+    }
+
+    /// Submits a template with options of sbatch and arguments; returns the numbers of its jobs.
+    fn submit(&self, name: &str, options: &[&str], arguments: &[&str]) -> Vec<String> {
+        self.submit_with(name, options, arguments, &self.canopy)
+    }
+
+    /// The same with another program in place of canopy.
+    fn submit_with(&self, name: &str, options: &[&str], arguments: &[&str], program: &Path) -> Vec<String> {
+        let mut command = self.course(&["submit", name]);
+        command.args(options.iter().map(|option| format!("--sbatch={option}")));
+        let output = command
+            .env("CANOPY", program)
+            .arg("--")
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{name}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        text(&output).split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// The logs of a job, of all tasks of an array.
+    fn log(&self, job: &str) -> String {
+        let files = fs::read_dir(self.file("logs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let of_job = |path: &PathBuf| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            path.extension().is_some_and(|e| e == "log")
+                && (name.ends_with(&format!("-{job}")) || name.contains(&format!("-{job}-")))
+        };
+        files
+            .filter(of_job)
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect()
+    }
+
+    /// Waits for a job that must succeed, and checks that its log contains all of `parts`.
+    #[track_caller]
+    fn completed(&self, job: &str, parts: &[&str]) -> String {
+        let state = self.slurm.ended(job);
+        let log = self.log(job);
+        assert_eq!(state, "COMPLETED", "job {job}: {log}");
+        for part in parts {
+            assert!(log.contains(part), "no {part:?} in the log of job {job}: {log}");
+        }
+        log
+    }
+}
+
+/// The program, built as `cargo build` builds it.
+fn canopy() -> PathBuf {
+    let mut cargo = Command::new("cargo");
+    cargo.args([
+        "build",
+        "--quiet",
+        "--offline",
+        "--package",
+        "canopy",
+        "--message-format=json",
+    ]);
+    // With the variables of this test's package, cargo would build ring and its dependents again.
+    for (name, _) in std::env::vars_os() {
+        let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(of_package) {
+            cargo.env_remove(name);
+        }
+    }
+    let output = cargo.current_dir(root()).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let messages = text(&output);
+    let programs = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        Some(PathBuf::from(message["executable"].as_str()?))
+    });
+    programs
+        .into_iter()
+        .find(|path| path.ends_with("canopy"))
+        .unwrap()
+}
+
+/// Options of a training of seconds.
+const TINY: [&str; 8] = [
+    "--batch",
+    "4",
+    "--points",
+    "48",
+    "--width",
+    "16",
+    "--workers",
+    "1",
+];
+
+/// All templates share one Slurm, because starting one takes seconds, and jobs wait while others run.
+#[test]
+#[ignore = "not run, because it starts a Slurm on this machine; `.ci/run` runs it"]
+fn the_templates_run_on_a_real_slurm() {
+    let mut cluster = match Cluster::start() {
+        Ok(cluster) => cluster,
+        Err(reason) => return println!("not run, because {reason}"),
+    };
+    jobs::all_pass_the_checks(&cluster);
+    let cut = faults::Cut::begin(&cluster);
+    let grading = grading::Grading::begin(&cluster);
+    let jobs = jobs::Jobs::begin(&cluster);
+    let whole = cut.unbroken(&cluster);
+    jobs.end(&cluster);
+    grading.end(&cluster);
+    cut.end(&cluster, &whole);
+    faults::a_node_dies(&mut cluster);
+}
