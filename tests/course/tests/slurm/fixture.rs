@@ -71,8 +71,9 @@ impl Slurm {
         let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let [controller, first, second] = listeners.map(|l| l.local_addr().unwrap().port());
         let (host, user) = (printed("hostname", "-s"), printed("id", "-un"));
-        // A core more than there is, for the reservation; tasks are not bound to cores.
-        let cores = available_parallelism().unwrap().get().max(2) + 1;
+        // Some of the jobs wait for others; tasks are not bound to cores, so a node may have more than the machine.
+        let cores = available_parallelism().unwrap().get().max(4);
+        let gres = format!("gpu:card:{CARDS},gpu:slice:1");
         // `cred_expire` is the number of seconds that a requeued job waits (5 at least); a node that does not answer for
         // `SlurmdTimeout` seconds is down.
         let text = format!(
@@ -81,15 +82,15 @@ impl Slurm {
              AuthInfo=socket={at}/munge.socket,cred_expire=5\nStateSaveLocation={at}/state\nReturnToService=2\n\
              SlurmdSpoolDir={at}/spool-%n\nSlurmctldPidFile={at}/slurmctld.pid\nSlurmdPidFile={at}/slurmd-%n.pid\n\
              SlurmdTimeout=9\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nSlurmdParameters=config_overrides\n\
-             SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nGresTypes=gpu\nSchedulerParameters=sched_interval=5\n\
-             NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={first} CPUs={cores} RealMemory=4000 Gres={GRES}\n\
-             NodeName=node2 NodeHostname={host} NodeAddr=127.0.0.1 Port={second} CPUs={cores} RealMemory=4000 Gres={GRES}\n\
+             SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nGresTypes=gpu\nSchedulerParameters=sched_interval=5,bf_interval=2\n\
+             NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={first} CPUs={cores} RealMemory=4000 Gres={gres}\n\
+             NodeName=node2 NodeHostname={host} NodeAddr=127.0.0.1 Port={second} CPUs={cores} RealMemory=4000 Gres={gres}\n\
              PartitionName=work Nodes=ALL Default=YES\n",
             at = folder.display(),
         );
         fs::write(folder.join("slurm.conf"), text).unwrap();
         let mut gres = String::new();
-        for (kind, count) in [("card", 2), ("slice", 1)] {
+        for (kind, count) in [("card", CARDS), ("slice", 1)] {
             for i in 0..count {
                 let file = folder.join(format!("{kind}{i}"));
                 fs::write(&file, "").unwrap();
@@ -181,35 +182,42 @@ impl Slurm {
         daemon.1.kill().unwrap();
         daemon.1.wait().unwrap();
         let own = format!("SLURM_CONF={}\0", self.path().join("slurm.conf").display());
-        let spool = format!("spool-{node}");
-        for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let Some(pid) = entry
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse::<i32>().ok())
-            else {
-                continue;
-            };
-            let read = |name| {
-                fs::read(entry.path().join(name)).map(|b| String::from_utf8_lossy(&b).into_owned() + "\0")
-            };
-            let (environment, command) = (
-                read("environ").unwrap_or_default(),
-                read("cmdline").unwrap_or_default(),
-            );
-            let of_node = environment.contains(&format!("SLURMD_NODENAME={node}\0"))
-                || command.starts_with("slurmstepd")
-                    && fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.ends_with(&spool));
-            if environment.contains(&own) && of_node {
-                // SAFETY: kill takes any process number; a process that has ended meanwhile is an error that does not matter.
-                unsafe { libc::kill(pid, libc::SIGKILL) };
-            }
+        let of_node = format!("SLURMD_NODENAME={node}\0");
+        let pids = fs::read_dir("/proc").unwrap().flatten();
+        let pids: Vec<i32> = pids
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect();
+        let mut tasks: Vec<i32> = pids
+            .into_iter()
+            .filter(|pid| {
+                let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+                let environment = String::from_utf8_lossy(&environment).into_owned();
+                environment.contains(&own) && environment.contains(&of_node)
+            })
+            .collect();
+        // The daemons of the steps first: they would report the end of their tasks.
+        let mut steps: Vec<i32> = tasks.iter().filter_map(|pid| step_of(*pid)).collect();
+        steps.append(&mut tasks);
+        for pid in steps {
+            // SAFETY: kill takes any process number; a process that has ended meanwhile is an error that does not matter.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
         }
     }
 }
 
+/// The daemon of Slurm that started a process or one of its parents.
+fn step_of(pid: i32) -> Option<i32> {
+    let read = |name| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
+    if read("cmdline")?.starts_with("slurmstepd") {
+        return Some(pid);
+    }
+    let status = read("status")?;
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    step_of(parent.trim().parse().ok().filter(|parent| *parent > 1)?)
+}
+
 pub const NODES: [&str; 2] = ["node1", "node2"];
-const GRES: &str = "gpu:card:2,gpu:slice:1";
+const CARDS: usize = 4;
 
 impl Drop for Slurm {
     fn drop(&mut self) {

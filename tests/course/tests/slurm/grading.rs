@@ -40,7 +40,7 @@ impl Grading {
         let jobs = cluster.submit(
             "grade",
             &["--nodelist=node1"],
-            &[&class, &graded, "--lesson", "01", "--seconds", "3"],
+            &[&class, &graded, "--lesson", "01", "--seconds", "10"],
         );
         let [array, merge] = jobs.try_into().unwrap();
         Self { array, merge }
