@@ -74,12 +74,7 @@ fn random_rows() {
     ] {
         let x = rows(clouds * points, k, |_, _, v| v.max(0.0));
         let did = same_with_every_filter(&x, &[layer(5, k, n, true)], clouds, &format!("k {k}, n {n}"));
-        if k >= 16 {
-            assert!(
-                did.fallbacks < did.maxima,
-                "k {k}, n {n}: the filter found nothing"
-            );
-        }
+        assert_eq!(did.fallbacks, 0, "k {k}, n {n}");
         let deep = [layer(5, k, 64, true), layer(8, 64, n, true)];
         same_with_every_filter(&random(4, &[clouds * points, k]), &deep, clouds, "two layers");
     }
@@ -91,8 +86,8 @@ fn few_rows_of_random_ones_are_computed_in_f32() {
     let did = same_with_every_filter(&x, &[layer(5, 128, 256, true)], 4, "candidates");
     assert_eq!(did.fallbacks, 0);
     assert!(
-        did.candidates_each() < 20.0,
-        "{} candidates a maximum",
+        did.candidates_each() < 100.0,
+        "{} rows of 1024 for each maximum",
         did.candidates_each()
     );
 }
@@ -116,7 +111,7 @@ fn near_ties_equal_rows_and_equal_values() {
     let value = |c: usize| 0.3 + 0.01 * c as f64;
     let equal = rows(600, 32, |_, c, _| value(c));
     let did = same_with_every_filter(&equal, &l, 2, "all rows equal");
-    assert_eq!(did.fallbacks, did.maxima, "all rows are candidates");
+    assert!(did.candidates >= 600 * 64, "all rows are candidates");
     let step = f64::from(f32::EPSILON) / 4.0;
     let ulp = rows(600, 32, |r, c, _| {
         value(c) + if r * 7 % 600 == c { step } else { 0.0 }

@@ -35,6 +35,17 @@ pub(super) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     }
 }
 
+/// As [`dispatch`], with vectors of at most 8 lanes.
+pub(super) fn dispatch_narrow<Op: WithSimd>(op: Op) -> Op::Output {
+    #[cfg(target_arch = "x86_64")]
+    if InstructionSet::current() == InstructionSet::Avx512
+        && let Some(avx2) = pulp::x86::V3::try_new()
+    {
+        return Simd::vectorize(avx2, op);
+    }
+    dispatch(op)
+}
+
 /// A left operand: element (row, column) of `data` at `row · row_step + column · column_step`.
 #[derive(Clone, Copy)]
 pub(super) struct Left<'a> {

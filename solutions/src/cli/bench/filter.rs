@@ -48,7 +48,7 @@ pub struct Args {
 enum Rounding {
     /// fp8 with one scale for each tensor.
     Scaled(Format),
-    /// Integers, with a scale for each block of rows and for each column, as in `kernels::filter`.
+    /// Integers, with a scale for each block of rows and for each column. `kernels::filter` sorts the rows first.
     Int8,
     Float(Format),
 }

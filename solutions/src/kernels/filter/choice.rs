@@ -14,8 +14,12 @@ pub enum Filter {
     Off = 1,
     /// Without special instructions, on any machine. Slower than no filter; the specification of the others.
     Portable = 2,
-    /// `vpdpbusd` of AVX512-VNNI: four products of 8 bits in each of 16 lanes.
-    Vnni = 3,
+    /// `sdot` of ARM: four products of 8 bits in each of 4 lanes.
+    Neon = 3,
+    /// `vpdpbusd` with 256 bits, of AVX-VNNI or AVX512-VNNI: four products of 8 bits in each of 8 lanes.
+    AvxVnni = 4,
+    /// `vpdpbusd` with 512 bits, of AVX512-VNNI: four products of 8 bits in each of 16 lanes.
+    Vnni = 5,
 }
 
 impl fmt::Display for Filter {
@@ -23,6 +27,8 @@ impl fmt::Display for Filter {
         f.write_str(match self {
             Self::Off => "off",
             Self::Portable => "portable",
+            Self::Neon => "NEON dot products",
+            Self::AvxVnni => "AVX-VNNI",
             Self::Vnni => "AVX512-VNNI",
         })
     }
@@ -33,33 +39,43 @@ static CHOSEN: AtomicU8 = AtomicU8::new(0);
 
 impl Filter {
     /// All, the slowest first.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Portable, Self::Vnni];
-
-    /// The fastest that this machine has.
-    pub fn fastest() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        if InstructionSet::widest() == InstructionSet::Avx512
-            && is_x86_feature_detected!("avx512vnni")
-            && is_x86_feature_detected!("popcnt")
-        {
-            return Self::Vnni;
-        }
-        Self::Off
-    }
+    pub const ALL: [Self; 5] = [Self::Off, Self::Portable, Self::Neon, Self::AvxVnni, Self::Vnni];
 
     /// What the operators use now. If no filter was chosen, the fastest one that belongs to the current instruction set.
     pub fn current() -> Self {
-        match CHOSEN.load(Ordering::Relaxed) {
-            0 if InstructionSet::current() == InstructionSet::Avx512 => Self::fastest(),
-            2 => Self::Portable,
-            3 => Self::Vnni,
-            _ => Self::Off,
+        let chosen = CHOSEN.load(Ordering::Relaxed);
+        match Self::ALL.into_iter().find(|&filter| filter as u8 == chosen) {
+            Some(filter) => filter,
+            None => Self::of(InstructionSet::current()),
         }
+    }
+
+    /// The fastest that this machine has, of those that belong to an instruction set.
+    fn of(instructions: InstructionSet) -> Self {
+        let filter = match instructions {
+            InstructionSet::Avx512 => Self::Vnni,
+            InstructionSet::Avx2 if !has_avx_vnni() => Self::Off,
+            InstructionSet::Avx2 => Self::AvxVnni,
+            InstructionSet::Base => Self::Neon,
+        };
+        if filter.is_available() { filter } else { Self::Off }
     }
 
     /// Whether this machine has the instructions.
     pub fn is_available(self) -> bool {
-        self != Self::Vnni || Self::fastest() == Self::Vnni
+        match self {
+            Self::Off | Self::Portable => true,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => std::arch::is_aarch64_feature_detected!("dotprod"),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni => Self::Vnni.is_available() || has_avx_vnni(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Vnni => {
+                InstructionSet::widest() == InstructionSet::Avx512 && is_x86_feature_detected!("avx512vnni")
+            }
+            #[allow(unreachable_patterns)]
+            _ => false,
+        }
     }
 
     /// Uses `self` from now on, in the whole process; without a filter if the machine does not have the instructions.
@@ -67,4 +83,14 @@ impl Filter {
         let chosen = if self.is_available() { self } else { Self::Off };
         CHOSEN.store(chosen as u8, Ordering::Relaxed);
     }
+}
+
+/// Whether the machine has the 256-bit instruction without AVX-512.
+fn has_avx_vnni() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        InstructionSet::widest() >= InstructionSet::Avx2 && is_x86_feature_detected!("avxvnni")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }

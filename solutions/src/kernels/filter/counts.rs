@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct FilterCounts {
     /// Maxima that were searched: one for each column of each group of rows.
     pub maxima: u64,
-    /// Rows of those that were computed in f32.
+    /// Rows of those that were computed in f32: all rows of the blocks that could hold the maximum.
     pub candidates: u64,
-    /// Maxima of `maxima` that were found without the filter, because it would not pay or does not apply.
+    /// Maxima of `maxima` that were found without the filter, because it does not apply.
     pub fallbacks: u64,
 }
 
@@ -18,7 +18,7 @@ static CANDIDATES: AtomicU64 = AtomicU64::new(0);
 static FALLBACKS: AtomicU64 = AtomicU64::new(0);
 
 impl FilterCounts {
-    /// Candidates of a maximum that the filter found.
+    /// Rows computed in f32 for a maximum that the filter found.
     pub fn candidates_each(&self) -> f64 {
         self.candidates as f64 / (self.maxima - self.fallbacks).max(1) as f64
     }

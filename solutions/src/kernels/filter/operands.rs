@@ -7,7 +7,7 @@ use crate::kernels::tile::PANEL;
 use crate::kernels::vector;
 
 /// Rows of a block.
-pub const HEIGHT: usize = 16;
+pub const HEIGHT: usize = 8;
 
 /// The filter applies to sums of this many products: their integers are exact in f32 (255 · 127 · 512 < 2²⁴).
 const DEPTHS: std::ops::RangeInclusive<usize> = 16..=512;
@@ -20,75 +20,91 @@ const MOST: f32 = (1_u64 << 40) as f32;
 /// Covers the roundings of a norm in f32.
 const UP: f32 = 1.0 + 1.0 / 4096.0;
 
-/// Rows of non-negative values, rounded to steps of 0 to 255.
+/// Rows of non-negative values, rounded to steps of 0 to 255. Blocks consist of rows with greatest values of similar
+/// magnitude, so that one scale suits all rows of a block, and so that the blocks of small rows can be left out.
 #[derive(Default)]
 pub struct Rows {
-    /// The rows, dense; the last block is filled up with the last row.
+    /// The rows, dense.
     pub exact: Vec<f32>,
-    /// Rows without those that fill the last block up.
-    pub count: usize,
     /// Channels, a multiple of 16.
     pub depth: usize,
+    /// The numbers of the rows in the order of the blocks; the last block is filled up with its last row.
+    pub order: Vec<u32>,
+    /// The rows in f32, blocks of `[depth, HEIGHT]`.
+    pub packed: Vec<f32>,
     /// Blocks of `[depth / 4, HEIGHT, 4]`.
     pub steps: Vec<u8>,
     /// The value of a step, for each block.
     pub scale: Vec<f32>,
-    /// For each row E and A, in steps.
+    /// The greatest E and A of each block's rows, in steps.
     pub error: Vec<f32>,
     pub size: Vec<f32>,
-    /// The greatest E and A of each block.
-    pub block_error: Vec<f32>,
-    pub block_size: Vec<f32>,
+    /// The greatest value and the number of each row.
+    pub tops: Vec<(u32, u32)>,
 }
 
 impl Rows {
     /// Rounds the rows in `exact`, of which there are `count`. Returns false if the filter does not apply to them.
     pub fn quantise(&mut self, count: usize) -> bool {
-        self.count = count;
         self.depth = self.exact.len() / count;
         let depth = self.depth;
         if !DEPTHS.contains(&depth) || !depth.is_multiple_of(16) {
             return false;
         }
-        let blocks = count.div_ceil(HEIGHT);
-        for _ in count..blocks * HEIGHT {
-            self.exact.extend_from_within((count - 1) * depth..count * depth);
-        }
-        self.scale.clear();
         let mut negative = 0;
-        for block in self.exact.chunks_exact(HEIGHT * depth) {
+        rounding::signs(&self.exact, &mut negative);
+        self.tops.clear();
+        for (r, row) in self.exact.chunks_exact(depth).enumerate() {
             let mut top = 0;
-            vector::greatest_size(block, &mut top);
-            rounding::signs(block, &mut negative);
-            self.scale.push(f32::from_bits(top));
+            vector::greatest_size(row, &mut top);
+            self.tops.push((top, r as u32));
         }
-        let top = self.scale.iter().fold(0.0_f32, |top, &s| top.max(s));
-        let known = self.scale.iter().all(|s| !s.is_nan());
-        if negative != 0 || !known || !(LEAST..=MOST).contains(&top) {
+        // The bits of non-negative numbers are in their order, and NaN is greater than all.
+        self.tops.sort_unstable();
+        let top = f32::from_bits(self.tops[count - 1].0);
+        if negative != 0 || !(LEAST..=MOST).contains(&top) {
             return false;
         }
-        self.steps.resize(self.exact.len(), 0);
-        self.error.resize(blocks * HEIGHT, 0.0);
-        self.size.resize(blocks * HEIGHT, 0.0);
-        self.block_error.clear();
-        self.block_size.clear();
+        let blocks = count.div_ceil(HEIGHT);
+        self.tops.resize(blocks * HEIGHT, self.tops[count - 1]);
+        self.order.clear();
+        self.order.extend(self.tops.iter().map(|&(_, row)| row));
+        self.steps.resize(blocks * HEIGHT * depth, 0);
+        self.packed.resize(blocks * HEIGHT * depth, 0.0);
+        self.scale.clear();
+        self.error.clear();
+        self.size.clear();
         // A block of values that are all tiny beside the others rounds to 0.
         let least = top / (1 << 20) as f32;
-        for (b, rows) in self.exact.chunks_exact(HEIGHT * depth).enumerate() {
-            let scale = self.scale[b].max(least) / 255.0;
-            self.scale[b] = scale;
-            let of_block = b * HEIGHT..(b + 1) * HEIGHT;
-            let (error, size) = (&mut self.error[of_block.clone()], &mut self.size[of_block]);
-            let steps = &mut self.steps[b * HEIGHT * depth..][..HEIGHT * depth];
-            rounding::quantise(rows, depth, scale.recip(), steps, error, size);
-            for (e, a) in error.iter_mut().zip(size.iter_mut()) {
-                (*e, *a) = terms(*e, *a, depth);
+        for (b, order) in self.order.chunks_exact(HEIGHT).enumerate() {
+            let scale = f32::from_bits(self.tops[(b + 1) * HEIGHT - 1].0).max(least) / 255.0;
+            let rows: [&[f32]; HEIGHT] =
+                std::array::from_fn(|r| &self.exact[order[r] as usize * depth..][..depth]);
+            let of_block = b * HEIGHT * depth..(b + 1) * HEIGHT * depth;
+            pack(&rows, &mut self.packed[of_block.clone()]);
+            let steps = &mut self.steps[of_block];
+            let (mut error, mut size) = ([0.0; HEIGHT], [0.0; HEIGHT]);
+            rounding::quantise(&rows, scale.recip(), steps, &mut error, &mut size);
+            let (mut e, mut a) = (0.0_f32, 0.0_f32);
+            for (&error, &size) in error.iter().zip(&size) {
+                let terms = terms(error, size, depth);
+                (e, a) = (e.max(terms.0), a.max(terms.1));
             }
-            let greatest = |of: &[f32]| of.iter().fold(0.0, |top: f32, &v| top.max(v));
-            self.block_error.push(greatest(error));
-            self.block_size.push(greatest(size));
+            self.scale.push(scale);
+            self.error.push(e);
+            self.size.push(a);
         }
         true
+    }
+}
+
+/// Transposes a block to `[depth, HEIGHT]`.
+fn pack(rows: &[&[f32]; HEIGHT], packed: &mut [f32]) {
+    let (lines, _) = packed.as_chunks_mut::<HEIGHT>();
+    for (k, line) in lines.iter_mut().enumerate() {
+        for (to, row) in line.iter_mut().zip(rows) {
+            *to = row[k];
+        }
     }
 }
 
@@ -109,8 +125,6 @@ pub struct Columns {
     pub depth: usize,
     /// Panels of `[depth / 4, PANEL, 4]`.
     pub steps: Vec<i8>,
-    /// The same, column by column.
-    pub by_column: Vec<i8>,
     /// The columns in f32, `[columns, depth]`.
     pub exact: Vec<f32>,
     /// The value t of a step; 0 for a column of zeros.
@@ -131,7 +145,6 @@ impl Columns {
             terms,
             depth,
             steps: vec![0; exact.len()],
-            by_column: vec![0; exact.len()],
             scale: vec![0.0; columns],
             size: vec![0.0; columns],
             error: vec![0.0; columns],
@@ -141,16 +154,14 @@ impl Columns {
         let panels = new.exact.par_chunks(PANEL * depth);
         panels
             .zip(new.steps.par_chunks_mut(PANEL * depth))
-            .zip(new.by_column.par_chunks_mut(PANEL * depth))
             .zip(new.scale.par_chunks_mut(PANEL))
             .zip(new.size.par_chunks_mut(PANEL))
             .zip(new.error.par_chunks_mut(PANEL))
             .zip(&mut new.fits)
-            .for_each(|((((((exact, steps), by_column), scale), size), error), fits)| {
+            .for_each(|(((((exact, steps), scale), size), error), fits)| {
+                let mut column = vec![0; depth];
                 for c in 0..PANEL {
-                    let (exact, column) =
-                        (&exact[c * depth..][..depth], &mut by_column[c * depth..][..depth]);
-                    let Some(terms) = quantise(exact, column) else {
+                    let Some(terms) = quantise(&exact[c * depth..][..depth], &mut column) else {
                         *fits = false;
                         return;
                     };

@@ -1,5 +1,6 @@
 //! Loops that round operands to 8 bits, and bounds of the products of blocks.
 
+use super::operands::HEIGHT;
 use crate::kernels::vector::for_each_instruction_set;
 
 /// Beyond 2²³ the spacing is 1, so that adding this number rounds to an integer, which is in the last bits.
@@ -11,10 +12,10 @@ for_each_instruction_set! {
         *signs = values.iter().fold(*signs, |signs, &v| signs | if v < 0.0 { 1 << 31 } else { 0 });
     }
 
-    /// Rounds rows of values, times `inverse`, to steps of 0 to 255, four channels of each of 16 rows together. For each row,
+    /// Rounds a block's rows, times `inverse`, to steps of 0 to 255, four channels of each row together. For each row,
     /// `error` becomes the norm of what rounding changed, and `size` that of the steps, both in steps.
-    fn quantise(rows: &[f32], channels: usize, inverse: f32, steps: &mut [u8], error: &mut [f32], size: &mut [f32]) {
-        for (r, row) in rows.chunks_exact(channels).enumerate() {
+    fn quantise(rows: &[&[f32]; HEIGHT], inverse: f32, steps: &mut [u8], error: &mut [f32; HEIGHT], size: &mut [f32; HEIGHT]) {
+        for (r, row) in rows.iter().enumerate() {
             let (mut errors, mut squares) = ([0.0_f32; 16], [0.0_f32; 16]);
             let steps = &mut steps[4 * r..];
             for (i, values) in row.chunks_exact(16).enumerate() {
@@ -28,7 +29,7 @@ for_each_instruction_set! {
                     squares[j] += step * step;
                 }
                 for (g, four) in bytes.chunks_exact(4).enumerate() {
-                    steps[(4 * i + g) * 64..][..4].copy_from_slice(four);
+                    steps[(4 * i + g) * 4 * HEIGHT..][..4].copy_from_slice(four);
                 }
             }
             error[r] = errors.iter().sum::<f32>().sqrt();
@@ -36,19 +37,30 @@ for_each_instruction_set! {
         }
     }
 
-    /// The bounds of blocks of products I, 32 columns each: `upper` = s·(I + E·W + A·D), and for each column the greatest
-    /// lower bound s·(I − E·W − A·D) with its block.
-    fn block_bounds(products: &[i32], blocks: [&[f32]; 3], columns: [&[f32]; 2], upper: &mut [f32], low: &mut [f32; 32], block: &mut [f32; 32]) {
+    /// For each of 32 columns, the greatest lower bound s·(I − E·W − A·D) of the blocks' products I, and the block that has it.
+    fn lower_bounds(products: &[i32], blocks: [&[f32]; 3], columns: [&[f32]; 2], low: &mut [f32; 32], block: &mut [f32; 32]) {
         let [scale, error, size] = blocks;
         let (w, d) = (&columns[0][..32], &columns[1][..32]);
-        for (b, (products, upper)) in products.chunks_exact(32).zip(upper.chunks_exact_mut(32)).enumerate() {
+        for (b, products) in products.chunks_exact(32).enumerate() {
             let (s, e, a, b) = (scale[b], error[b], size[b], b as f32);
             for c in 0..32 {
-                let (product, bound) = (products[c] as f32, e * w[c] + a * d[c]);
-                upper[c] = (product + bound) * s;
-                let lower = (product - bound) * s;
+                let lower = (products[c] as f32 - (e * w[c] + a * d[c])) * s;
                 block[c] = if lower > low[c] { b } else { block[c] };
                 low[c] = if lower > low[c] { lower } else { low[c] };
+            }
+        }
+    }
+
+    /// Of at most 32 blocks, sets bit b of each of 32 columns if the upper bound s·(I + E·W + A·D) of the block's products is
+    /// not below the column's threshold.
+    fn reaching(products: &[i32], blocks: [&[f32]; 3], columns: [&[f32]; 2], threshold: &[f32; 32], bits: &mut [u32; 32]) {
+        let [scale, error, size] = blocks;
+        let (w, d) = (&columns[0][..32], &columns[1][..32]);
+        for (b, products) in products.chunks_exact(32).enumerate() {
+            let (s, e, a) = (scale[b], error[b], size[b]);
+            for c in 0..32 {
+                let upper = (products[c] as f32 + (e * w[c] + a * d[c])) * s;
+                bits[c] |= if upper >= threshold[c] { 1 << b } else { 0 };
             }
         }
     }

@@ -196,14 +196,7 @@ impl Operand {
             }
             return (best, at);
         }
-        packed.clear();
-        filter::search(rows, filter, found, search, |panel, found| {
-            if packed.is_empty() {
-                pack_rows(&rows.exact[..count * step], step, self.k, packed);
-            }
-            let size = PANEL * self.k;
-            self.packed_product(packed, &self.panels()[panel * size..][..size], found);
-        });
+        filter::search(rows, filter, found, search);
         (best, at)
     }
 

@@ -2,6 +2,7 @@
 //! reads.
 
 use candle_core::{Device, Result, Tensor};
+use rayon::prelude::*;
 
 use crate::kernels::BatchNorm;
 use crate::kernels::pool::Pooled;
@@ -67,10 +68,16 @@ impl Layer {
         };
         let mut padded_weight = Vec::new();
         if let Some(weight) = weight {
-            padded_weight.resize(np * kp, 0.0);
-            let rows = padded_weight.chunks_exact_mut(kp);
-            for (to, from) in rows.zip(read(weight)?.chunks_exact(k)) {
-                to[..k].copy_from_slice(from);
+            let weight = weight.contiguous()?;
+            let weight = Values::of(&weight)?;
+            if (np, kp) == (n, k) {
+                padded_weight = weight.to_vec();
+            } else {
+                padded_weight.resize(np * kp, 0.0);
+                let rows = padded_weight.chunks_exact_mut(kp);
+                for (to, from) in rows.zip(weight.chunks_exact(k)) {
+                    to[..k].copy_from_slice(from);
+                }
             }
         }
         let mut new = Self {
@@ -150,15 +157,18 @@ impl Layer {
         }
         let mut t = vec![0.0; self.k * self.np];
         // Blocks of 16 × 16, so that the lines of both matrices stay in the cache.
-        for from in (0..self.n).step_by(16) {
-            for i in (0..self.k).step_by(16) {
-                for c in from..self.n.min(from + 16) {
-                    for i in i..self.k.min(i + 16) {
-                        t[i * self.np + c] = self.weight[c * self.kp + i];
+        t.par_chunks_mut(64 * self.np).enumerate().for_each(|(chunk, t)| {
+            for from in (0..self.n).step_by(16) {
+                for (i, lines) in t.chunks_mut(16 * self.np).enumerate() {
+                    let weight = &self.weight[64 * chunk + 16 * i..];
+                    for c in from..self.n.min(from + 16) {
+                        for (line, w) in lines.chunks_exact_mut(self.np).zip(&weight[c * self.kp..]) {
+                            line[c] = *w;
+                        }
                     }
                 }
             }
-        }
+        });
         t
     }
 }
