@@ -4,7 +4,6 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, ensure};
-use canopy_data::atomic;
 use serde::Serialize;
 
 use crate::{
@@ -86,11 +85,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
         eprintln!("{}: done", way.0);
     }
-    if let Some(path) = &args.plot {
-        atomic::write(path, plot(&rows).svg().as_bytes())?;
-    }
-    if args.json {
-        say!("{}", serde_json::to_string_pretty(&rows)?);
+    if super::save(&rows, args.plot.as_deref(), plot, args.json)? {
         return Ok(ExitCode::SUCCESS);
     }
     let head: String = args

@@ -104,11 +104,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         learner.epoch(&mut forest.epoch(epoch, forest.config.batch), &mut |_| rate)?;
     }
     rows.extend(count(&learner.model, &points, "trained")?);
-    if let Some(path) = &args.plot {
-        canopy_data::atomic::write(path, plot(&rows).svg().as_bytes())?;
-    }
-    if args.json {
-        say!("{}", serde_json::to_string_pretty(&rows)?);
+    if super::save(&rows, args.plot.as_deref(), plot, args.json)? {
         return Ok(ExitCode::SUCCESS);
     }
     say!(

@@ -12,15 +12,17 @@ mod scaling;
 mod waiting;
 mod work;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
+use canopy_data::atomic;
 use serde::Serialize;
 
 use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
 use crate::parallel::measure::median;
+use crate::report::svg::LinePlot;
 use crate::train::{choice, machine};
 use measure::Times;
 use peer::Peer;
@@ -125,6 +127,22 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print(&found);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the plot of `rows` to `path`, if there is one, and prints the rows if `json`. Returns whether it printed them.
+fn save<T: Serialize>(
+    rows: &[T],
+    path: Option<&Path>,
+    plot: impl FnOnce(&[T]) -> LinePlot,
+    json: bool,
+) -> Result<bool> {
+    if let Some(path) = path {
+        atomic::write(path, plot(rows).svg().as_bytes())?;
+    }
+    if json {
+        say!("{}", serde_json::to_string_pretty(rows)?);
+    }
+    Ok(json)
 }
 
 /// Results of one benchmark; times are medians in ms.

@@ -5,7 +5,6 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device};
-use canopy_data::atomic;
 use serde::Serialize;
 
 use crate::{
@@ -93,11 +92,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         rows.push(trained(args, &forest, way)?);
         eprintln!("{}, loss scale {}: done", way.0, way.1);
     }
-    if let Some(path) = &args.plot {
-        atomic::write(path, plot(&rows).svg().as_bytes())?;
-    }
-    if args.json {
-        say!("{}", serde_json::to_string_pretty(&rows)?);
+    if super::save(&rows, args.plot.as_deref(), plot, args.json)? {
         return Ok(ExitCode::SUCCESS);
     }
     say!("On the CPU all formats except fp32 are emulated: this shows their accuracy, not their speed.\n");
