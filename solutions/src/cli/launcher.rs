@@ -1,39 +1,107 @@
-//! This process's rank and GPU as assigned by a launcher (srun, mpirun, torchrun).
+//! This process's rank, cores and GPU as assigned by a launcher (srun, mpirun, torchrun).
 
-use std::env;
+use std::{env, thread, time::Duration};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
-use crate::parallel::{Place, device_for, place_from};
+use crate::parallel::{Place, Processes, connect, device_for, place_from};
 
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
-/// Returns this process's position among those that a launcher started. An inconsistent environment is ignored with a note.
+/// Returns this process's position among those that a launcher started; `None` without a launcher.
 ///
 /// # Errors
-/// Returns an error if a launcher started several processes, because each would train alone in the same folder.
+/// Returns an error if the launcher's variables contradict each other.
 pub fn place() -> Result<Option<Place>> {
-    let place = match place_from(&variable) {
-        Ok(place) => place,
-        Err(error) => {
-            eprintln!("note: ignoring the launcher's environment variables: {error:#}");
-            return Ok(None);
-        }
+    let place = place_from(&of_a_launcher(&variable));
+    let place = place.context("the launcher's environment variables contradict each other")?;
+    Ok((place.launcher != "alone").then_some(place))
+}
+
+/// Hides the variables that say nothing of this process: those that Slurm sets in a batch script, which is not one of the
+/// job's tasks, and a stray RANK.
+fn of_a_launcher(variable: &dyn Fn(&str) -> Option<String>) -> impl Fn(&str) -> Option<String> {
+    let script = variable("SLURM_STEP_ID").is_none();
+    let stray = variable("WORLD_SIZE").is_none();
+    move |name| {
+        let hidden = (script && name.starts_with("SLURM_")) || (stray && name == "RANK");
+        if hidden { None } else { variable(name) }
+    }
+}
+
+/// Connects the processes that a launcher started, one rank each; `None` if this is the only process.
+///
+/// # Errors
+/// Returns the errors of [`place`] and [`connect`]: every process of the job has the same one.
+pub fn connected() -> Result<Option<(Place, Box<dyn Processes>)>> {
+    let Some(place) = place()?.filter(|place| place.world_size > 1) else {
+        return Ok(None);
     };
-    // A batch script sees the variables of the job's tasks without being one of them.
-    let script = place.launcher == "Slurm" && variable("SLURM_STEP_ID").is_none();
+    match connect(&place) {
+        Ok(processes) => Ok(Some((place, processes))),
+        Err(error) => {
+            // Rank 0 reports it first. The launcher ends the others then.
+            thread::sleep(Duration::from_millis(100) * place.rank.min(20) as u32);
+            Err(error)
+        }
+    }
+}
+
+/// Returns the number of ranks of a run: one for each process, or as many threads as are `asked` for.
+///
+/// # Errors
+/// Returns an error if another number is asked for than there are processes.
+pub fn ranks(place: Option<&Place>, asked: Option<usize>, otherwise: usize) -> Result<usize> {
+    let Some(place) = place.filter(|place| place.world_size > 1) else {
+        return Ok(asked.unwrap_or(otherwise));
+    };
+    let (launcher, started) = (place.launcher, place.world_size);
     ensure!(
-        place.world_size == 1 || script,
-        "{} started {} processes, and this is rank {}, but canopy trains in one process: start one process with --ranks {}, \
-         whose ranks are threads",
-        place.launcher,
-        place.world_size,
-        place.rank,
-        place.world_size
+        asked.is_none_or(|asked| asked == started),
+        "{launcher} started {started} processes, one for each rank, but the options ask for {} ranks: remove --ranks, or \
+         start as many processes",
+        asked.unwrap_or(otherwise)
     );
-    Ok((!script).then_some(place))
+    Ok(started)
+}
+
+/// Returns the CPU threads of this process if the user does not choose: all `cores` that it may use, or its share of the
+/// node's if a launcher started several processes there without binding them to cores.
+pub fn cores(cores: usize) -> usize {
+    let Ok(Some(_)) = place() else {
+        return cores;
+    };
+    let number = |name: &str| -> Option<usize> {
+        let text = variable(name)?;
+        let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok().filter(|&n| n > 0)
+    };
+    // Slurm writes "2(x3)": two tasks on each of three nodes.
+    let names = [
+        "OMPI_COMM_WORLD_LOCAL_SIZE",
+        "MPI_LOCALNRANKS",
+        "LOCAL_WORLD_SIZE",
+        "SLURM_STEP_TASKS_PER_NODE",
+    ];
+    let local = names.iter().find_map(|name| number(name)).unwrap_or(1);
+    let share = (online_cores().unwrap_or(cores) / local).max(1);
+    let of_task = number("SLURM_CPUS_PER_TASK").unwrap_or(cores);
+    cores.min(share).min(of_task)
+}
+
+/// Returns the cores of this node, also those that this process may not use.
+#[cfg(unix)]
+fn online_cores() -> Option<usize> {
+    // SAFETY: reads a number of the system.
+    let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    usize::try_from(cores).ok()
+}
+
+#[cfg(not(unix))]
+fn online_cores() -> Option<usize> {
+    None
 }
 
 /// Resolves the requested device for the process at `place`: on a node with several GPUs, the GPU of its local rank.
@@ -57,5 +125,65 @@ fn gpus() -> usize {
     match variable("CUDA_VISIBLE_DEVICES") {
         Some(list) => count.min(list.split(',').filter(|d| !d.trim().is_empty()).count()),
         None => count,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place_of(set: &[(&str, &str)]) -> Result<Place> {
+        let variable = |name: &str| {
+            let found = set.iter().find(|(key, _)| *key == name)?;
+            Some(found.1.to_owned())
+        };
+        place_from(&of_a_launcher(&variable))
+    }
+
+    #[test]
+    fn a_stray_rank_and_a_batch_script_are_no_ranks() {
+        let script = [
+            ("SLURM_PROCID", "0"),
+            ("SLURM_NTASKS", "8"),
+            ("SLURM_LOCALID", "0"),
+        ];
+        let sets: [&[_]; 3] = [&[("RANK", "3")], &script, &[("RANK", "1"), ("SLURM_PROCID", "0")]];
+        for set in sets {
+            assert_eq!(place_of(set).unwrap().launcher, "alone");
+        }
+        let task = [&script[..], &[("SLURM_STEP_ID", "0")]].concat();
+        assert_eq!(place_of(&task).unwrap().world_size, 8);
+        // Another launcher counts although RANK is set, and a contradiction is an error.
+        let mpi = [
+            ("RANK", "3"),
+            ("OMPI_COMM_WORLD_RANK", "1"),
+            ("OMPI_COMM_WORLD_SIZE", "2"),
+            ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
+        ];
+        assert_eq!(
+            (place_of(&mpi).unwrap().rank, place_of(&mpi).unwrap().world_size),
+            (1, 2)
+        );
+        assert!(place_of(&mpi[..2]).is_err());
+        assert!(place_of(&[("RANK", "2"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "0")]).is_err());
+    }
+
+    #[test]
+    fn the_number_of_processes_is_the_number_of_ranks() {
+        let place = |world_size| Place {
+            rank: 0,
+            world_size,
+            local_rank: 0,
+            launcher: "Open MPI",
+        };
+        assert_eq!(ranks(None, Some(2), 1).unwrap(), 2);
+        assert_eq!(ranks(Some(&place(1)), Some(2), 1).unwrap(), 2);
+        assert_eq!(ranks(Some(&place(4)), None, 2).unwrap(), 4);
+        assert_eq!(ranks(Some(&place(4)), Some(4), 1).unwrap(), 4);
+        let error = ranks(Some(&place(4)), Some(2), 1).unwrap_err().to_string();
+        assert!(
+            error.contains("Open MPI started 4 processes") && error.contains("2 ranks"),
+            "{error}"
+        );
     }
 }

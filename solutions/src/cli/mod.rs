@@ -13,6 +13,7 @@ mod data;
 mod doctor;
 mod eval;
 mod find_lr;
+mod launch;
 mod launcher;
 mod monitor;
 mod options;
@@ -62,6 +63,8 @@ Exit codes: 0 success, 1 error, 2 wrong usage. Saved, to be continued with --res
 enum Command {
     /// Train a PointNet
     Train(Box<train::Args>),
+    /// Train with one process per rank: calls mpirun
+    Launch(launch::Args),
     /// Score a trained model on a data set
     Eval(eval::Args),
     /// Find a learning rate: raise it step by step until training diverges
@@ -107,7 +110,7 @@ fn start_threads(threads: usize) {
     };
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = match threads {
-        0 => by_default().unwrap_or_else(cores),
+        0 => by_default().unwrap_or_else(|| launcher::cores(cores())),
         n => n,
     };
     let mut pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -128,6 +131,7 @@ pub fn main() -> ExitCode {
     }
     let result = match cli.command {
         Command::Train(args) => train::run(*args),
+        Command::Launch(args) => launch::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::FindLr(args) => find_lr::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -61,9 +61,14 @@ impl Options {
         Ok(table.try_into()?)
     }
 
-    /// Whether no setting is given.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// The number of ranks, if it is given.
+    pub fn ranks(&self) -> Option<usize> {
+        self.0.get("ranks")?.as_integer()?.try_into().ok()
+    }
+
+    /// Whether no setting is given that a resumed run must keep: all but the number of ranks.
+    pub fn can_resume(&self) -> bool {
+        self.0.keys().all(|key| key == "ranks")
     }
 }
 
@@ -83,7 +88,7 @@ mod tests {
         let matches = command.try_get_matches_from(["train"]).unwrap();
         let config = Config::from_arg_matches(&matches).unwrap();
         assert_eq!(config, Config::preset("quick").unwrap());
-        assert!(parsed(&[]).unwrap().is_empty());
+        assert!(parsed(&[]).unwrap().can_resume());
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     device,
+    parallel::{Place, Processes},
     profile::monitor::Log,
     report,
     train::{
@@ -38,6 +39,7 @@ Examples:
   canopy train --precision fp16 --points 128 --width 4
   canopy train --target height --head mixture --categories site,season
   canopy train --ranks 2 --precision fp16 --accumulate 2
+  mpirun -n 4 canopy train --out runs/four   four processes, one rank each; also with srun or `canopy launch`
   canopy train --resume runs/quick")]
 pub struct Args {
     /// Preset: quick (two minutes on two cores) or full (most accurate) [default: quick]
@@ -69,11 +71,35 @@ pub struct Args {
 /// # Errors
 /// Returns an error if a setting is invalid, the data cannot be read, training fails or a file cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let stop = stop::flag()?;
-    let mut trainer = match &args.resume {
-        Some(path) => resume(path, &args)?,
-        None => start(&args)?,
+    let Some((place, processes)) = launcher::connected()? else {
+        return train(&args, None, &mut None);
     };
+    let mut processes = Some(processes);
+    let trained = train(&args, Some(&place), &mut processes);
+    match (trained, processes) {
+        (Err(error), Some(processes)) => processes.abort(&format!("{error:#}")),
+        (trained, _) => trained,
+    }
+}
+
+/// Trains in the process at `place`. It disconnects from `processes` when the ranks have ended well.
+fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Processes>>) -> Result<ExitCode> {
+    let leads = place.is_none_or(|place| place.rank == 0);
+    let stop = if leads { stop::flag()? } else { stop::quiet_flag()? };
+    let mut trainer = match &args.resume {
+        Some(path) => resume(path, args, place)?,
+        None => start(args, place)?,
+    };
+    if let Some(processes) = processes {
+        trainer.join(&**processes)?;
+    }
+    if !leads {
+        let outcome = trainer.run(&stop)?;
+        // The exit code of rank 0 says how the run ended.
+        let code = (outcome == Outcome::Stopped).then_some(0);
+        processes.take().into_iter().for_each(|own| own.finish(code));
+        return Ok(ExitCode::SUCCESS);
+    }
     trainer.functions = RankFunctions {
         rank_0_has_stalled: |why| {
             eprintln!("error: {why}");
@@ -89,10 +115,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let monitor = monitor.transpose()?;
     let recording = args.profiling.start(trainer.device())?;
     let outcome = trainer.run(&stop)?;
-    profiling::finish(recording, &folder.join("profile"), &path)?;
-    drop(monitor);
     if outcome == Outcome::Stopped {
         eprintln!("stopped; a checkpoint is saved. Resume with\n  canopy train --resume {path}");
+    }
+    let code = (outcome == Outcome::Stopped).then(stop::code);
+    profiling::finish(recording, &folder.join("profile"), &path)?;
+    processes.take().into_iter().for_each(|own| own.finish(code));
+    drop(monitor);
+    if outcome == Outcome::Stopped {
         return Ok(ExitCode::from(stop::code()));
     }
     if let Some(line) = trainer.rank_stats.line() {
@@ -113,7 +143,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn start(args: &Args) -> Result<Trainer> {
+fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let preset = args.preset.as_deref().unwrap_or("quick");
     let file = args.config.as_deref().map(Options::from_file).transpose()?;
     let over = |config: Config| {
@@ -124,21 +154,25 @@ fn start(args: &Args) -> Result<Trainer> {
     };
     // A target has defaults of its own.
     let target = over(Config::preset(preset)?)?.target;
-    let config = over(Config::preset(preset)?.for_target(target))?;
+    let mut config = over(Config::preset(preset)?.for_target(target))?;
+    let of_file = file.as_ref().and_then(Options::ranks);
+    config.ranks = launcher::ranks(place, args.options.ranks().or(of_file), config.ranks)?;
     config.validate()?;
-    let chosen = device::choose(&launcher::device(launcher::place()?.as_ref(), &config.device)?)?;
+    let chosen = device::choose(&launcher::device(place, &config.device)?)?;
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
     let name = match config.data.as_str() {
         BUILTIN => preset.to_owned(),
         _ => format!("{}-{preset}", data.name),
     };
-    let folder = RunFolder::create(
-        &args
-            .out
-            .clone()
-            .unwrap_or_else(|| free_name(Path::new("runs"), &name)),
-    )?;
+    let path = args
+        .out
+        .clone()
+        .unwrap_or_else(|| free_name(Path::new("runs"), &name));
+    if place.is_some_and(|place| place.rank > 0) {
+        return Trainer::new(config, data, split, chosen, RunFolder::of_another(&path));
+    }
+    let folder = RunFolder::create(&path)?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
     introduce(&config, &data, &split, &chosen, &folder);
     let trainer = Trainer::new(config, data, split, chosen, folder)?;
@@ -148,17 +182,27 @@ fn start(args: &Args) -> Result<Trainer> {
     Ok(trainer)
 }
 
-fn resume(path: &Path, args: &Args) -> Result<Trainer> {
+fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     ensure!(
-        args.options.is_empty(),
-        "--resume uses the settings of the run: remove the other options, or start a new run"
+        args.options.can_resume(),
+        "--resume uses the settings of the run, except --ranks: remove the other options, or start a new run"
     );
-    let folder = RunFolder::open(path)?;
-    let checkpoint = checkpoint::load(&folder.last())?;
-    let config = checkpoint.progress.config.clone();
-    let chosen = device::choose(&launcher::device(launcher::place()?.as_ref(), &config.device)?)?;
+    let leads = place.is_none_or(|place| place.rank == 0);
+    let folder = match leads {
+        true => RunFolder::open(path)?,
+        false => RunFolder::of_another(path),
+    };
+    let mut checkpoint = checkpoint::load(&folder.last())?;
+    let config = &mut checkpoint.progress.config;
+    config.ranks = launcher::ranks(place, args.options.ranks(), config.ranks)?;
+    config.validate()?;
+    let config = config.clone();
+    let chosen = device::choose(&launcher::device(place, &config.device)?)?;
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
+    if !leads {
+        return Trainer::resume(checkpoint, data, split, chosen, folder);
+    }
     introduce(&config, &data, &split, &chosen, &folder);
     let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
     eprintln!("resuming after {epoch} epochs and {batch} batches");

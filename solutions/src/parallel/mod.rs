@@ -2,7 +2,7 @@
 //!
 //! A rank is one worker with its own copy of the model. [`Collective`] is what training needs of a group of ranks. [`Rank`]
 //! implements it with our own algorithms ([`ring`]) for ranks that are threads of this process ([`threads`]). Engines that
-//! bring their own algorithms, such as MPI and NCCL, implement [`Collective`] directly.
+//! bring their own algorithms implement [`Collective`] directly: MPI does (feature `mpi`), for ranks that are processes.
 
 mod algorithm;
 mod average;
@@ -11,8 +11,11 @@ mod bucket;
 mod cost;
 mod lost;
 pub mod measure;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 mod naive;
 mod place;
+mod processes;
 mod rank;
 mod reducer;
 pub mod ring;
@@ -29,6 +32,7 @@ pub use cost::{Cost, naive_seconds, ring_seconds, strong_efficiency, tree_second
 pub use lost::Lost;
 pub use naive::naive_all_reduce;
 pub use place::{Place, device_for, place_from};
+pub use processes::{Processes, connect};
 pub use rank::Rank;
 pub(crate) use reducer::panic_message;
 pub use reducer::{Reduced, Reducer};

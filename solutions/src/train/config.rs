@@ -95,8 +95,9 @@ pub struct Config {
     /// single batches
     #[arg(long, value_name = "N", default_value_t = quick().accumulate)]
     pub accumulate: usize,
-    /// Data parallelism: N ranks, threads of this process, share each batch, each with a copy of the model. Gradients are
-    /// averaged during the backward pass. The steps equal those of one rank except for rounding
+    /// Data parallelism: N ranks share each batch, each with a copy of the model. Gradients are averaged during the backward
+    /// pass. The steps equal those of one rank except for rounding. The ranks are threads of this process, or the processes
+    /// that mpirun, srun or `canopy launch` started
     #[arg(long, value_name = "N", default_value_t = quick().ranks, help_heading = "Ranks")]
     pub ranks: usize,
     /// Synchronised batch normalisation: statistics over the whole batch; false: over each rank's share
@@ -325,7 +326,9 @@ impl Config {
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let table = |config| toml::Table::try_from(config).unwrap_or_default();
         let others = table(other);
-        let differing = table(self).into_iter().filter_map(|(key, value)| {
+        // A run may be resumed with another number of ranks.
+        let settings = table(self).into_iter().filter(|(key, _)| key != "ranks");
+        let differing = settings.filter_map(|(key, value)| {
             let other = others.get(&key)?;
             (!same(&value, other)).then(|| format!("{key}: {value} instead of {other}"))
         });

@@ -24,15 +24,17 @@ use crate::{
 };
 
 impl Trainer {
-    /// Trains until all epochs are done or `stop` is set. If `stop` is set, saves a checkpoint in the middle of the epoch.
+    /// Trains until all epochs are done or `stop` is set. If `stop` is set, saves a checkpoint in the middle of the epoch. If
+    /// the ranks are processes ([`Trainer::join`]), only rank 0 writes to the run's folder.
     ///
     /// # Errors
     /// Returns an error if a cloud cannot be read, training diverges, a rank fails or a file cannot be written. The last
     /// checkpoint remains.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<Outcome> {
-        let mut job = match self.config.ranks {
-            1 => None,
-            _ => Some(Job::start(self)?),
+        let mut job = match (self.links.take(), self.config.ranks) {
+            (Some(links), _) if links.control.rank() > 0 => return self.follow(links, stop),
+            (None, 1) => None,
+            (links, _) => Some(Job::start(self, links)?),
         };
         let result = self.epochs(stop, &mut job);
         match job {

@@ -15,7 +15,7 @@ use super::{
     checkpoint, evaluate,
     master::build_optimizer,
     numbers::{self, Forecasts, Number},
-    ranks::{RankFunctions, RankStats},
+    ranks::{Links, RankFunctions, RankStats},
     resume_batches,
 };
 use crate::{
@@ -55,6 +55,8 @@ pub struct Trainer {
     pub(super) categories: Option<Vec<u32>>,
     /// Points of every record's cloud if they keep their length ([`lengths`]); otherwise empty.
     pub(super) lengths: Vec<usize>,
+    /// This process's links if the ranks are processes.
+    pub(super) links: Option<Links>,
     pub(super) device: Device,
     pub(super) device_name: String,
     pub(super) optimizer: Box<dyn Optimizer>,
@@ -118,6 +120,7 @@ impl Trainer {
             functions: RankFunctions::default(),
             rank_stats: RankStats::default(),
             fastest_step: f64::INFINITY,
+            links: None,
             device,
             device_name,
             optimizer,

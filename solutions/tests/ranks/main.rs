@@ -4,4 +4,6 @@
 
 mod ending;
 mod equal;
+#[cfg(all(feature = "mpi", unix))]
+mod mpi;
 mod shapes;

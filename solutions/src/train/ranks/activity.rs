@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::parallel::Collective;
-
 use super::{control::Control, ending::Reports};
 
 /// Reports the activity of one rank.

@@ -8,7 +8,7 @@ use candle_core::{DType, Tensor, Var};
 use super::{RankFunctions, RankStats, activity::Activity, weights::like};
 use crate::{
     model::PointNet,
-    parallel::{Collective, Rank, Reducer},
+    parallel::{Collective, Reducer},
     train::{RankShare, Reduce},
 };
 
@@ -16,7 +16,10 @@ enum Engine {
     /// In buckets, while the backward pass goes on.
     Overlapped(Reducer),
     /// All at once, after it.
-    AtOnce(Rank, fn(&dyn Collective, &mut [Tensor]) -> Result<()>),
+    AtOnce(
+        Box<dyn Collective>,
+        fn(&dyn Collective, &mut [Tensor]) -> Result<()>,
+    ),
 }
 
 /// Averages gradients over the ranks.
@@ -36,7 +39,7 @@ impl GradientAverage {
     /// Returns the errors of [`Reducer::new`].
     pub fn new(
         model: &PointNet,
-        link: Rank,
+        link: Box<dyn Collective>,
         functions: &RankFunctions,
         activity: Activity,
         timeout: Duration,
@@ -46,7 +49,7 @@ impl GradientAverage {
         let engine = if functions.overlap {
             let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
             let buckets = (functions.buckets)(&bytes, functions.sizes);
-            Engine::Overlapped(Reducer::new(Box::new(link), sizes, buckets, timeout)?)
+            Engine::Overlapped(Reducer::new(link, sizes, buckets, timeout)?)
         } else {
             Engine::AtOnce(link, functions.average)
         };
@@ -107,7 +110,7 @@ impl Reduce for GradientAverage {
                     .collect::<Result<_>>()?
             }
             Engine::AtOnce(link, average) => {
-                average(link, &mut own)?;
+                average(&**link, &mut own)?;
                 let took = began.elapsed().as_secs_f64();
                 stats.communicating += took;
                 stats.waited += took;

@@ -7,15 +7,11 @@ use std::{
 
 use anyhow::Result;
 
-use crate::{
-    kernels::SumOverRanks,
-    parallel::{Collective, Rank},
-    train::carrier::ErrorCarrier,
-};
+use crate::{kernels::SumOverRanks, parallel::Collective, train::carrier::ErrorCarrier};
 
 /// The link for everything except gradients.
 pub struct Control {
-    link: Mutex<Rank>,
+    link: Mutex<Box<dyn Collective>>,
     /// The error of a sum within a pass: candle would keep only its text.
     fault: Mutex<ErrorCarrier>,
 }
@@ -27,7 +23,7 @@ impl fmt::Debug for Control {
 }
 
 impl Control {
-    pub fn new(link: Rank) -> Self {
+    pub fn new(link: Box<dyn Collective>) -> Self {
         Self {
             link: Mutex::new(link),
             fault: Mutex::default(),
@@ -40,14 +36,14 @@ impl Control {
         std::mem::take(&mut *fault).restore(result)
     }
 
-    pub fn link(&self) -> MutexGuard<'_, Rank> {
+    pub fn link(&self) -> MutexGuard<'_, Box<dyn Collective>> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gathers `mine` of all ranks, in the order of the ranks.
     pub fn gather(&self, mine: &[f32]) -> Result<Vec<f32>> {
         let link = self.link();
-        let mut whole = vec![0.0; mine.len() * Collective::world_size(&*link)];
+        let mut whole = vec![0.0; mine.len() * link.world_size()];
         link.all_gather(mine, &mut whole)?;
         Ok(whole)
     }

@@ -53,6 +53,15 @@ impl Reports {
         }))
     }
 
+    /// Reports of one rank that is a process: it knows only its own end, and the engine ends the job if another rank fails.
+    pub fn of_process(rank: usize, world: usize) -> Self {
+        let reports = Self::new(world);
+        for (other, end) in reports.lock().ends.iter_mut().enumerate() {
+            *end = (other != rank).then_some(End::Well);
+        }
+        reports
+    }
+
     fn lock(&self) -> MutexGuard<'_, Ranks> {
         self.0.ranks.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,7 +3,10 @@
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -65,15 +68,17 @@ impl Follower {
         Duration::from_secs_f64(self.config.rank_deadline)
     }
 
-    /// Runs to the end, or until the ranks agree to stop. A panic becomes an error. Reports the outcome to the other ranks.
-    pub fn run(self, links: Links) {
+    /// Runs to the end, or until the ranks agree to stop; `stop` is this rank's request to stop. A panic becomes an error.
+    /// Reports the outcome to the other ranks.
+    pub fn run(self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
         let (rank, reports) = (self.rank, self.reports.clone());
-        let ended = catch_unwind(AssertUnwindSafe(|| self.steps(links)));
+        let ended = catch_unwind(AssertUnwindSafe(|| self.steps(links, stop)));
         let result = ended.unwrap_or_else(|panic| Err(anyhow!("it panicked: {}", panic_message(&*panic))));
         reports.leave(rank, &result);
+        result
     }
 
-    fn steps(self, links: Links) -> Result<Outcome> {
+    fn steps(self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
         let (config, device) = (&self.config, &self.inputs.device);
         let model = PointNet::new(&config.network(self.outputs), device, DType::F32, config.seed)?;
         let mut member = Member::new(links, config, &self.functions, &model, self.threads)?;
@@ -112,8 +117,11 @@ impl Follower {
                 let now = (step, plan.learning_rate(step)?);
                 replica.step((whole, &batches), now, Some(&mut member))?;
                 step += 1;
-                // Only rank 0 requests to read, save or stop.
-                let all = member.agree(Requests::default())?;
+                let mine = Requests {
+                    stop: stop.load(Ordering::Relaxed),
+                    ..Requests::default()
+                };
+                let all = member.agree(mine)?;
                 member.follow(all, &model, &mut running, step)?;
                 if all.stop {
                     return Ok(Outcome::Stopped);

@@ -1,17 +1,17 @@
-//! The ranks of a run: how rank 0 starts the others, and how the run ends.
+//! The ranks of a run: how rank 0 starts the others, or meets them if they are processes, and how the run ends.
 
-use std::{thread, time::Duration};
+use std::{sync::atomic::AtomicBool, thread, time::Duration};
 
 use anyhow::{Context, Result, anyhow};
 
-use super::{Member, ending::Reports, follow::Follower, links::Links};
+use super::{Member, ending::Reports, follow::Follower, identity, links::Links};
 use crate::{
     kernels::Share,
     parallel::{
-        Algorithm,
+        Algorithm, Processes,
         threads::{group, group_with},
     },
-    train::{Plan, StepInputs, Trainer, numbers::Number},
+    train::{Outcome, Plan, StepInputs, Trainer, numbers::Number},
 };
 
 /// The ranks of a run, from the perspective of rank 0.
@@ -22,11 +22,20 @@ pub(in crate::train) struct Job {
 }
 
 impl Job {
-    /// Starts the other ranks of `trainer`'s run as threads, and broadcasts its weights to them.
-    pub fn start(trainer: &Trainer) -> Result<Self> {
+    /// Starts the other ranks of `trainer`'s run as threads, or meets them over `processes`, and broadcasts its weights to
+    /// them.
+    pub fn start(trainer: &Trainer, processes: Option<Links>) -> Result<Self> {
         let deadline = Duration::from_secs_f64(trainer.config.rank_deadline);
-        let threads = (rayon::current_num_threads() / trainer.config.ranks).max(1);
-        let links = start_followers(trainer, threads, deadline)?;
+        let (links, threads) = match processes {
+            Some(links) => {
+                identity::check(trainer, &*links.control)?;
+                (links, rayon::current_num_threads())
+            }
+            None => {
+                let threads = (rayon::current_num_threads() / trainer.config.ranks).max(1);
+                (start_followers(trainer, threads, deadline)?, threads)
+            }
+        };
         let reports = links.reports.clone();
         let member = Member::new(
             links,
@@ -80,8 +89,8 @@ fn start_followers(trainer: &Trainer, threads: usize, deadline: Duration) -> Res
         .into_iter()
         .zip(group_with(world, &trainer.functions.all_reduce, deadline))
         .map(|(control, gradients)| Links {
-            control,
-            gradients,
+            control: Box::new(control),
+            gradients: Box::new(gradients),
             reports: reports.clone(),
         });
     let own = links.next().context("the group has no ranks")?;
@@ -97,7 +106,8 @@ fn spawn(follower: Follower, links: Links) -> Result<()> {
     let body = move || {
         let reports = follower.reports.clone();
         let (stuck, deadline) = (follower.functions.rank_0_has_stalled, follower.deadline());
-        follower.run(links);
+        // Its end is in the reports. Only rank 0 requests to stop.
+        let _ = follower.run(links, &AtomicBool::new(false));
         if reports.rank_0_has_stalled(rank, deadline)
             && let Some(fault) = reports.fault()
         {
@@ -111,7 +121,43 @@ fn spawn(follower: Follower, links: Links) -> Result<()> {
     Ok(())
 }
 
+impl Links {
+    /// The links of a rank that is a process.
+    pub fn of_process(processes: &dyn Processes) -> Result<Self> {
+        let (control, gradients) = (processes.links()?, processes.links()?);
+        let reports = Reports::of_process(control.rank(), control.world_size());
+        Ok(Self {
+            control,
+            gradients,
+            reports,
+        })
+    }
+}
+
 impl Trainer {
+    /// Makes this process one rank of the run, in place of all of them: [`Trainer::run`] then trains on rank 0 and
+    /// follows it on the others. All ranks must have the same configuration, data and checkpoint.
+    ///
+    /// # Errors
+    /// Returns an error if the engine cannot create the links.
+    pub fn join(&mut self, processes: &dyn Processes) -> Result<()> {
+        processes.set_deadline(Duration::from_secs_f64(self.config.rank_deadline));
+        self.links = Some(Links::of_process(processes)?);
+        Ok(())
+    }
+
+    /// What a rank other than rank 0 does if the ranks are processes.
+    pub(in crate::train) fn follow(&self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
+        identity::check(self, &*links.control)?;
+        let (rank, reports) = (links.control.rank(), links.reports.clone());
+        let threads = rayon::current_num_threads();
+        let result = Follower::new(self, rank, threads, reports.clone())?.run(links, stop);
+        match reports.fault() {
+            Some(fault) => Err(fault),
+            None => result,
+        }
+    }
+
     /// Returns how batches become micro-batches on the rank with `share`.
     pub(in crate::train) fn step_inputs(&self, share: Option<Share>) -> StepInputs {
         StepInputs {

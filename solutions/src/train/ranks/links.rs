@@ -1,11 +1,11 @@
 //! The links between ranks.
 
 use super::ending::Reports;
-use crate::parallel::Rank;
+use crate::parallel::Collective;
 
 /// One rank's links to the others.
 pub struct Links {
-    pub control: Rank,
-    pub gradients: Rank,
+    pub control: Box<dyn Collective>,
+    pub gradients: Box<dyn Collective>,
     pub reports: Reports,
 }

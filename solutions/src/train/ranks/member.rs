@@ -19,7 +19,6 @@ use super::{
 use crate::{
     kernels::{Share, SumOverRanks},
     model::PointNet,
-    parallel::Collective,
     train::{Config, MicroBatch, RankShare, Running, Step, Stepped},
 };
 
@@ -57,7 +56,7 @@ impl Member {
         model: &PointNet,
         threads: usize,
     ) -> Result<Self> {
-        let rank = Collective::rank(&links.control);
+        let rank = links.control.rank();
         let control = Arc::new(Control::new(links.control));
         let activity = Activity::new(rank, links.reports.clone(), control.clone());
         // A bucket may wait for a rank that is slow but alive.

@@ -1,4 +1,5 @@
-//! A run of several ranks: threads of this process that share each batch, each with its own copy of the model.
+//! A run of several ranks that share each batch, each with its own copy of the model: threads of this process, or one process
+//! each ([`super::Trainer::join`]).
 //!
 //! Rank 0 is the thread that called [`super::Trainer::run`]: it alone evaluates, saves and reports. The other ranks follow:
 //! they go through the same plan, take their share of each batch, and synchronise with rank 0 in batch norm, in the
@@ -10,6 +11,7 @@ mod control;
 mod ending;
 mod follow;
 mod functions;
+mod identity;
 mod job;
 mod links;
 pub mod measure;
@@ -19,5 +21,6 @@ mod weights;
 
 pub use functions::RankFunctions;
 pub(super) use job::Job;
+pub(super) use links::Links;
 pub(super) use member::{Member, Requests};
 pub use stats::RankStats;

@@ -1,0 +1,185 @@
+//! Signs of life between processes, and which rank is missing.
+
+use std::time::{Duration, Instant};
+
+use ferrompi::{Communicator, Request, Result};
+
+/// The length of a message in bytes; MPI sends such short ones without waiting for the receiver.
+const LENGTH: usize = 192;
+const TAG: i32 = 1;
+/// The first byte of a message.
+const WORKS: u8 = 0;
+const WAITS: u8 = 1;
+const ENDS: u8 = 2;
+
+/// The longest time that counts between two looks. If this process itself is suspended (by Ctrl-Z or a scheduler), the
+/// other ranks are not taken for silent.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// What is known of another rank.
+struct Sign {
+    doing: String,
+    waits: bool,
+    ends: bool,
+    /// For how long it has been silent while this rank looked.
+    silent: Duration,
+    received: u64,
+}
+
+/// The signs of life that this process sends and has received.
+pub struct Life {
+    comm: Communicator,
+    signs: Vec<Sign>,
+    /// Messages that this process has sent to each other rank.
+    pub sent: u64,
+    on_the_way: Vec<(Request, Box<[u8; LENGTH]>)>,
+    activity: String,
+    last_look: Instant,
+    last_sent: Option<Instant>,
+    pub deadline: Duration,
+    pub ended: bool,
+}
+
+impl Life {
+    pub fn new(comm: Communicator) -> Self {
+        let sign = |_| Sign {
+            doing: "starting".into(),
+            waits: false,
+            ends: false,
+            silent: Duration::ZERO,
+            received: 0,
+        };
+        Self {
+            signs: (0..comm.size()).map(sign).collect(),
+            comm,
+            sent: 0,
+            on_the_way: Vec::new(),
+            activity: "starting".into(),
+            last_look: Instant::now(),
+            last_sent: None,
+            deadline: Duration::from_secs(60),
+            ended: false,
+        }
+    }
+
+    fn rank(&self) -> usize {
+        self.comm.rank() as usize
+    }
+
+    /// Records what this rank is doing, and sends it to the others, but not more often than every eighth of the deadline.
+    pub fn works(&mut self, activity: &str) -> Result<()> {
+        activity.clone_into(&mut self.activity);
+        self.send_now_and_then(WORKS, activity.to_owned())
+    }
+
+    /// Sends a sign of life of a rank that waits in `operation`.
+    pub fn waits(&mut self, operation: &str) -> Result<()> {
+        self.send_now_and_then(WAITS, format!("{operation}, after: {}", self.activity))
+    }
+
+    /// Tells the others that this rank ends the job and reports the cause.
+    pub fn ends(&mut self) -> Result<()> {
+        self.send(ENDS, "")
+    }
+
+    /// Whether another rank ends the job.
+    pub fn has_ended(&self) -> bool {
+        self.signs.iter().any(|sign| sign.ends)
+    }
+
+    fn send_now_and_then(&mut self, state: u8, text: String) -> Result<()> {
+        let every = (self.deadline / 8).min(Duration::from_secs(1));
+        if self.ended || self.last_sent.is_some_and(|sent| sent.elapsed() < every) {
+            return Ok(());
+        }
+        self.last_sent = Some(Instant::now());
+        self.send(state, &text)
+    }
+
+    fn send(&mut self, state: u8, text: &str) -> Result<()> {
+        self.retire()?;
+        let mut message = [0; LENGTH];
+        message[0] = state;
+        let bytes = text.as_bytes();
+        let length = bytes.len().min(LENGTH - 1);
+        message[1..=length].copy_from_slice(&bytes[..length]);
+        for to in (0..self.comm.size()).filter(|&to| to != self.comm.rank()) {
+            let own = Box::new(message);
+            let request = self.comm.isend(&own[..], to, TAG)?;
+            self.on_the_way.push((request, own));
+        }
+        self.sent += 1;
+        Ok(())
+    }
+
+    /// Frees the messages that have left.
+    fn retire(&mut self) -> Result<()> {
+        let mut failed = Ok(());
+        self.on_the_way.retain_mut(|(request, _)| match request.test() {
+            Ok(done) => !done,
+            Err(error) => {
+                failed = Err(error);
+                true
+            }
+        });
+        failed
+    }
+
+    /// Receives the signs of life that have arrived.
+    pub fn receive(&mut self) -> Result<()> {
+        let since = self.last_look.elapsed().min(SLICE);
+        self.last_look = Instant::now();
+        self.signs.iter_mut().for_each(|sign| sign.silent += since);
+        while let Some(status) = self.comm.iprobe::<u8>(-1, TAG)? {
+            let mut message = [0; LENGTH];
+            self.comm.recv(&mut message, status.source, TAG)?;
+            let text = message[1..].split(|&byte| byte == 0).next().unwrap_or_default();
+            let sign = &mut self.signs[status.source as usize];
+            sign.doing = String::from_utf8_lossy(text).into_owned();
+            sign.waits = message[0] == WAITS;
+            sign.ends = message[0] == ENDS;
+            sign.silent = Duration::ZERO;
+            sign.received += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether rank `rank` has sent `sent` signs of life and all have arrived.
+    pub fn has_all(&self, sent: &[u64]) -> bool {
+        let pairs = self.signs.iter().zip(sent).enumerate();
+        let mut others = pairs.filter(|(rank, _)| *rank != self.rank());
+        others.all(|(_, (sign, sent))| sign.received >= *sent)
+    }
+
+    /// The cause if this rank has waited in vain for `waited`: a rank that is silent, or ranks that wait for each other.
+    pub fn cause(&self, waited: Duration, operation: &str) -> Option<String> {
+        let others = || {
+            self.signs
+                .iter()
+                .enumerate()
+                .filter(|(rank, _)| *rank != self.rank())
+        };
+        let (rank, sign) = others().max_by_key(|(_, sign)| sign.silent)?;
+        if waited >= self.deadline && sign.silent >= self.deadline {
+            return Some(format!(
+                "rank {rank} gave no sign of life for {:.1} s; its last activity: {}",
+                sign.silent.as_secs_f64(),
+                sign.doing
+            ));
+        }
+        if waited < 2 * self.deadline || !others().all(|(_, sign)| sign.waits) {
+            return None;
+        }
+        let lines = others()
+            .take(8)
+            .map(|(rank, sign)| format!("rank {rank}: {}", sign.doing));
+        Some(format!(
+            "the ranks have waited for each other for {:.1} s, because they make different calls or one has stalled. rank \
+             {}: {operation}, after: {}; {}",
+            waited.as_secs_f64(),
+            self.rank(),
+            self.activity,
+            lines.collect::<Vec<_>>().join("; ")
+        ))
+    }
+}

@@ -1,0 +1,103 @@
+//! Ranks as processes that communicate through MPI: the library's own algorithms, non-blocking and with a deadline.
+//!
+//! Two threads of a rank call MPI: the one that trains, and the one that all-reduces buckets. Neither blocks inside MPI: each
+//! starts a non-blocking operation, then polls it. So one lock around every call suffices (`MPI_THREAD_SERIALIZED`), and
+//! MPI need not support `MPI_THREAD_MULTIPLE`, which not every build does.
+//!
+//! MPI says nothing about a rank that is frozen, so ranks send each other signs of life (`life.rs`). An operation that waits
+//! for a silent rank beyond the deadline never returns: it prints the cause and calls `MPI_Abort`, which ends the job on all
+//! ranks. Therefore the buffers of an operation live until MPI is done with them.
+
+mod endpoint;
+mod life;
+mod shared;
+
+use std::{mem::ManuallyDrop, sync::Arc, thread, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use ferrompi::{Mpi, ThreadLevel};
+
+use super::{Collective, Place, Processes};
+use endpoint::Endpoint;
+use shared::Shared;
+
+/// How long the end of MPI may take if the process is about to exit.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// This process's use of MPI.
+pub struct Session {
+    /// Finalised only by [`Processes::finish`]: `MPI_Finalize` waits for the other ranks, which an error must not do.
+    mpi: ManuallyDrop<Mpi>,
+    shared: Arc<Shared>,
+}
+
+impl Session {
+    /// Starts MPI in the process at `place`. The deadline is a minute until [`Processes::set_deadline`].
+    ///
+    /// # Errors
+    /// Returns an error if MPI does not start, or if it counts other ranks than the launcher's variables say.
+    pub fn start(place: &Place) -> Result<Self> {
+        let mpi = Mpi::init_thread(ThreadLevel::Serialized).context("MPI does not start")?;
+        ensure!(
+            mpi.thread_level() >= ThreadLevel::Serialized,
+            "this MPI library was built without support for threads: canopy needs MPI_THREAD_SERIALIZED"
+        );
+        let world = mpi.world();
+        let (rank, world_size) = (world.rank() as usize, world.size() as usize);
+        ensure!(
+            (rank, world_size) == (place.rank, place.world_size),
+            "{} says that this is rank {} of {}, but MPI says rank {rank} of {world_size}: under Slurm, choose a kind of \
+             MPI that `srun --mpi=list` lists, or use mpirun; otherwise unset the variables of other launchers",
+            place.launcher,
+            place.rank,
+            place.world_size
+        );
+        let shared = Arc::new(Shared::new(world).context("MPI cannot create a communicator")?);
+        Ok(Self {
+            mpi: ManuallyDrop::new(mpi),
+            shared,
+        })
+    }
+}
+
+impl Processes for Session {
+    fn links(&self) -> Result<Box<dyn Collective>> {
+        let world = self.mpi.world();
+        let own = self.shared.call(|| world.duplicate());
+        Ok(Box::new(Endpoint::new(
+            own.context("MPI cannot create a communicator")?,
+            self.shared.clone(),
+        )))
+    }
+
+    fn set_deadline(&self, deadline: Duration) {
+        self.shared.set_deadline(deadline);
+    }
+
+    fn finish(self: Box<Self>, exit_code: Option<u8>) {
+        if let Some(code) = exit_code {
+            thread::spawn(move || {
+                thread::sleep(FAREWELL);
+                exit_now(code.into());
+            });
+        }
+        self.shared.receive_the_rest();
+        drop(ManuallyDrop::into_inner(self.mpi));
+    }
+
+    fn abort(&self, cause: &str) -> ! {
+        self.shared.abort(cause)
+    }
+}
+
+/// Exits without the library's own clean-up, which would wait as well.
+#[cfg(unix)]
+fn exit_now(code: i32) -> ! {
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(code) }
+}
+
+#[cfg(not(unix))]
+fn exit_now(code: i32) -> ! {
+    std::process::exit(code)
+}

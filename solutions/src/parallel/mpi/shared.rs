@@ -1,0 +1,146 @@
+//! What all links of a process share: the lock around MPI, waiting, and the end of the job.
+
+use std::{
+    mem::ManuallyDrop,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ferrompi::{Communicator, Request, Result};
+
+use super::life::Life;
+
+/// For this long an operation is polled without a pause.
+const EAGER: Duration = Duration::from_millis(1);
+/// The pause between two polls after that. It leaves the core to the thread that computes.
+const PAUSE: Duration = Duration::from_micros(100);
+/// The time in which a rank that ends the job ends this one too.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// How often a waiting rank looks at the signs of life.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The lock around MPI, and the signs of life.
+pub struct Shared {
+    world: Communicator,
+    /// Whoever holds this lock may call MPI. The communicator inside is freed by `MPI_Finalize`.
+    life: Mutex<ManuallyDrop<Life>>,
+}
+
+impl Shared {
+    pub fn new(world: Communicator) -> Result<Self> {
+        let life = ManuallyDrop::new(Life::new(world.duplicate()?));
+        let life = Mutex::new(life);
+        Ok(Self { world, life })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ManuallyDrop<Life>> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls MPI.
+    pub fn call<T>(&self, call: impl FnOnce() -> T) -> T {
+        let _lock = self.lock();
+        call()
+    }
+
+    pub fn set_deadline(&self, deadline: Duration) {
+        self.lock().deadline = deadline;
+    }
+
+    /// Reports what this rank is about to do.
+    pub fn works(&self, activity: &str) {
+        let sent = self.lock().works(activity);
+        sent.unwrap_or_else(|error| self.fail("a sign of life", &error));
+    }
+
+    /// Starts an operation and does not wait for it.
+    pub fn start(&self, operation: &str, start: impl FnOnce() -> Result<Request>) -> Request {
+        self.call(start)
+            .unwrap_or_else(|error| self.fail(operation, &error))
+    }
+
+    /// Starts `operation` and waits until MPI has completed it. Ends the job on all ranks if a rank misses the deadline or MPI
+    /// fails: so what `start` borrows outlives the operation.
+    pub fn complete(&self, operation: &str, start: impl FnOnce() -> Result<Request>) {
+        let request = self.start(operation, start);
+        let done = self.wait(operation, ManuallyDrop::new(request));
+        done.unwrap_or_else(|error| self.fail(operation, &error));
+    }
+
+    /// A request that fails or never completes is not dropped, because that would wait for it.
+    fn wait(&self, operation: &str, mut request: ManuallyDrop<Request>) -> Result<()> {
+        let began = Instant::now();
+        let mut waited = Duration::ZERO;
+        let mut last_look = began;
+        loop {
+            let mut life = self.lock();
+            if request.test()? {
+                return Ok(());
+            }
+            let since = last_look.elapsed();
+            if since >= LOOK {
+                last_look = Instant::now();
+                // As in `Life`: time in which this process was suspended does not count.
+                waited += since.min(10 * LOOK);
+                life.receive()?;
+                life.waits(operation)?;
+                if let Some(cause) = life.cause(waited, operation) {
+                    drop(life);
+                    self.abort(&cause);
+                }
+            }
+            drop(life);
+            if began.elapsed() < EAGER {
+                thread::yield_now();
+            } else {
+                thread::sleep(PAUSE);
+            }
+        }
+    }
+
+    fn fail(&self, operation: &str, error: &ferrompi::Error) -> ! {
+        let rank = self.world.rank();
+        self.abort(&format!("rank {rank}: MPI failed in {operation}: {error}"))
+    }
+
+    /// Prints `cause` and ends the job on all ranks. Often several ranks notice the same cause: the lowest one that does
+    /// prints it, and tells the others, which leave the end to it.
+    pub fn abort(&self, cause: &str) -> ! {
+        let turn = Instant::now() + Duration::from_millis(100) * self.world.rank().unsigned_abs().min(20);
+        let mut told = false;
+        while !told && Instant::now() < turn {
+            thread::sleep(Duration::from_millis(10));
+            let mut life = self.lock();
+            // Errors do not matter any more.
+            let _ = life.receive();
+            told = life.has_ended();
+        }
+        if told {
+            thread::sleep(FAREWELL);
+        } else {
+            eprintln!("error: {cause}");
+        }
+        let mut life = self.lock();
+        let _ = life.ends();
+        self.world.abort(1)
+    }
+
+    /// Receives the signs of life that are still on their way: MPI must not end before.
+    pub fn receive_the_rest(&self) {
+        let sent = {
+            let mut life = self.lock();
+            life.ended = true;
+            [life.sent]
+        };
+        let mut all = vec![0; self.world.size() as usize];
+        self.complete("the end of the run", || self.world.iallgather(&sent, &mut all));
+        while !self.lock().has_all(&all) {
+            let received = self.lock().receive();
+            if let Err(error) = received {
+                self.fail("the end of the run", &error);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}

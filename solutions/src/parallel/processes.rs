@@ -1,0 +1,54 @@
+//! Ranks that are processes, started by a launcher such as mpirun or srun.
+
+use std::time::Duration;
+
+use anyhow::Result;
+#[cfg(not(feature = "mpi"))]
+use anyhow::bail;
+
+use super::{Collective, Place};
+
+/// This process's connection to the other processes of its job.
+pub trait Processes {
+    /// Creates a group of links to all processes. Every rank makes the same calls in the same order.
+    ///
+    /// # Errors
+    /// Returns the engine's error if it cannot create another group.
+    fn links(&self) -> Result<Box<dyn Collective>>;
+
+    /// Sets how long a rank may give no sign of life while others wait for it. After that, the job ends on all ranks.
+    fn set_deadline(&self, deadline: Duration);
+
+    /// Disconnects when all ranks have called it. With an `exit_code`, the process exits with it if that takes more than two
+    /// seconds: a launcher that is ending itself no longer answers.
+    fn finish(self: Box<Self>, exit_code: Option<u8>);
+
+    /// Prints `cause` once, on the lowest rank that calls it, and ends the job on all ranks with exit code 1.
+    fn abort(&self, cause: &str) -> !;
+}
+
+/// Connects this process, which is at `place`, to the other processes of its job.
+///
+/// # Errors
+/// Returns an error if MPI does not start, if MPI and the launcher differ about the ranks, or if this program was built
+/// without the feature `mpi`.
+#[cfg(feature = "mpi")]
+pub fn connect(place: &Place) -> Result<Box<dyn Processes>> {
+    Ok(Box::new(super::mpi::Session::start(place)?))
+}
+
+/// Connects this process, which is at `place`, to the other processes of its job.
+///
+/// # Errors
+/// Returns an error, because this program was built without the feature `mpi`.
+#[cfg(not(feature = "mpi"))]
+pub fn connect(place: &Place) -> Result<Box<dyn Processes>> {
+    bail!(
+        "{} started {} processes, and this is rank {}, but this program was built without `--features mpi`: build it with \
+         the feature (README.md), or start one process with --ranks {}, whose ranks are threads",
+        place.launcher,
+        place.world_size,
+        place.rank,
+        place.world_size
+    )
+}

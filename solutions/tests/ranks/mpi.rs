@@ -1,0 +1,221 @@
+//! Ranks that are processes, started by mpirun, against ranks that are threads.
+
+use std::{env, process::Command, sync::atomic::AtomicBool};
+
+use anyhow::Result;
+use canopy::{
+    model::Kind,
+    parallel::{Collective, Link, Processes, chunk, connect, place_from, ring_all_reduce, tree_all_reduce},
+    precision::Precision,
+    train::{Config, Outcome, ranks::RankFunctions},
+};
+
+use crate::shapes::*;
+
+/// Runs [`one_rank`] in `ranks` processes.
+fn under_mpirun(ranks: usize) {
+    let Ok(test) = env::current_exe() else {
+        panic!("this test has no path")
+    };
+    let mut mpirun = Command::new("mpirun");
+    mpirun.arg("-n").arg(ranks.to_string()).arg(test);
+    mpirun.args(["--exact", "mpi::one_rank", "--ignored", "--nocapture"]);
+    for (name, value) in [
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("OMPI_MCA_btl", "self,vader"),
+        ("RAYON_NUM_THREADS", "1"),
+    ] {
+        mpirun.env(name, value);
+    }
+    let output = match mpirun.output() {
+        Ok(output) => output,
+        Err(error) => return println!("not run, because mpirun does not start: {error}"),
+    };
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    println!("{text}");
+    assert!(output.status.success(), "{}", output.status);
+    assert_eq!(text.matches(DONE).count(), ranks, "every rank ran");
+}
+
+const DONE: &str = "all compared on this rank";
+
+#[test]
+fn two_processes_train_bit_identical_to_two_threads() {
+    under_mpirun(2);
+}
+
+#[test]
+fn four_processes_train_as_four_threads_except_for_rounding() {
+    under_mpirun(4);
+}
+
+#[test]
+#[ignore = "a rank of the tests above, which start it with mpirun"]
+fn one_rank() {
+    let place = place_from(&|name| env::var(name).ok()).unwrap();
+    if place.world_size == 1 {
+        return println!("not run, because mpirun did not start it");
+    }
+    let processes = connect(&place).unwrap();
+    let links = processes.links().unwrap();
+    assert_eq!((links.rank(), links.world_size()), (place.rank, place.world_size));
+    collectives(&*links).unwrap();
+    algorithms(&*links).unwrap();
+    trainings(&*processes, place.rank, place.world_size);
+    processes.finish(None);
+    println!("{DONE}");
+}
+
+/// Rank `rank`'s numbers. Their sums are exact in f32, in any order.
+fn whole(rank: usize, length: usize) -> Vec<f32> {
+    (0..length).map(|i| ((i * 7 + rank * 13) % 1001) as f32).collect()
+}
+
+fn sum(world: usize, length: usize) -> Vec<f32> {
+    let add = |mut sum: Vec<f32>, rank| {
+        let pairs = sum.iter_mut().zip(whole(rank, length));
+        pairs.for_each(|(sum, value)| *sum += value);
+        sum
+    };
+    (0..world).fold(vec![0.0; length], add)
+}
+
+fn collectives(links: &dyn Collective) -> Result<()> {
+    let (rank, world) = (links.rank(), links.world_size());
+    for length in [0, 1, 3, 1000, 300_007] {
+        let (mine, expected) = (whole(rank, length), sum(world, length));
+        let mut data = mine.clone();
+        links.all_reduce(&mut data)?;
+        assert!(data == expected, "all-reduce of {length}");
+
+        let own = chunk(length, rank, world);
+        let mut part = vec![0.0; own.len()];
+        links.reduce_scatter(&mine, &mut part)?;
+        assert!(part == expected[own.clone()], "reduce-scatter of {length}");
+
+        let mut gathered = vec![0.0; length];
+        links.all_gather(&part, &mut gathered)?;
+        assert!(gathered == expected, "all-gather of {length}");
+
+        for root in 0..world {
+            let mut data = mine.clone();
+            links.broadcast(root, &mut data)?;
+            assert!(data == whole(root, length), "broadcast of {length} from {root}");
+        }
+    }
+    // Sums that are rounded are bit-identical on all ranks.
+    let mut rounded: Vec<f32> = whole(rank, 10_007).iter().map(|v| 1.0 / (v + 0.3)).collect();
+    links.all_reduce(&mut rounded)?;
+    let mut of_rank_0 = rounded.clone();
+    links.broadcast(0, &mut of_rank_0)?;
+    assert!(rounded == of_rank_0, "the sums differ on rank {rank}");
+
+    let before = links.traffic();
+    links.all_reduce(&mut [0.0; 5])?;
+    let after = links.traffic();
+    assert_eq!(
+        (after.messages - before.messages, after.bytes - before.bytes),
+        (1, 20)
+    );
+    assert!(links.send(rank, &[]).is_err() && links.receive(world, &mut []).is_err());
+    assert!(links.reduce_scatter(&[0.0; 8], &mut [0.0; 8]).is_err());
+    links.barrier()
+}
+
+/// The algorithms of lesson 08 over MPI's messages.
+struct Messages<'a>(&'a dyn Collective);
+
+impl Link for Messages<'_> {
+    fn rank(&self) -> usize {
+        self.0.rank()
+    }
+
+    fn world_size(&self) -> usize {
+        self.0.world_size()
+    }
+
+    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
+        self.0.send(to, data)
+    }
+
+    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
+        self.0.receive(from, into)
+    }
+}
+
+fn algorithms(links: &dyn Collective) -> Result<()> {
+    for all_reduce in [ring_all_reduce, tree_all_reduce] {
+        // The longest messages wait for their receiver, while every rank sends first.
+        for length in [1, 5, 1000, 1_000_000] {
+            let mut data = whole(links.rank(), length);
+            all_reduce(&Messages(links), &mut data)?;
+            assert!(data == sum(links.world_size(), length), "{length} numbers");
+        }
+    }
+    Ok(())
+}
+
+/// Trains over processes, and on rank 0 also over threads, and compares.
+fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
+    let sgd = Config {
+        optimizer: "sgd".into(),
+        learning_rate: 0.003,
+        epochs: 1,
+        seed: 2,
+        ..config(world)
+    };
+    let low = |precision, loss_scale: &str| Config {
+        precision,
+        loss_scale: loss_scale.into(),
+        accumulate: 2,
+        batch: 20,
+        clip: 0.5,
+        ..sgd.clone()
+    };
+    let vanilla = Config {
+        model: Kind::Vanilla,
+        class_weights: true,
+        ..sgd.clone()
+    };
+    let alone = Config {
+        sync_bn: false,
+        ..sgd.clone()
+    };
+    for (name, config) in [
+        ("fp32", sgd.clone()),
+        ("vanilla, weighted", vanilla),
+        ("batch norm of each rank", alone),
+        ("bf16", low(Precision::Bf16, "off")),
+        ("fp16", low(Precision::Fp16, "1024")),
+        ("fp16, scale of DeepSpeed", low(Precision::Fp16, "deepspeed")),
+    ] {
+        for overlap in [true, false] {
+            let functions = RankFunctions {
+                overlap,
+                ..functions()
+            };
+            let dir = tempfile::tempdir().unwrap();
+            let mut trained = trainer(dir.path(), config.clone(), Shapes::default(), functions.clone());
+            let start = numbers(&trained, true);
+            trained.join(processes).unwrap();
+            assert_eq!(trained.run(&AtomicBool::new(false)).unwrap(), Outcome::Done);
+            if rank > 0 {
+                continue;
+            }
+            let threads = run(config.clone(), Shapes::default(), functions).unwrap();
+            assert_eq!(trained.progress.left_out, threads.progress.left_out);
+            let (mpi, threads) = (numbers(&trained, true), numbers(&threads, true));
+            let largest = |a: &[f32], b: &[f32]| {
+                let pairs = a.iter().zip(b);
+                pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+            };
+            let (off, moved) = (largest(&mpi, &threads), largest(&mpi, &start));
+            println!("{world} ranks, {name}, overlap {overlap}: {off} of {moved}");
+            // Two numbers have one sum; the sum of four depends on the order.
+            let allowed = if world == 2 { 0.0 } else { 0.01 * moved };
+            assert!(moved > 0.0 && off <= allowed, "{name}: {off} of {moved}");
+        }
+    }
+}
