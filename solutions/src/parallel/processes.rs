@@ -16,8 +16,9 @@ pub trait Processes {
     /// Returns the engine's error if it cannot create another group.
     fn links(&self) -> Result<Box<dyn Collective>>;
 
-    /// Sets how long a rank may give no sign of life while others wait for it. After that, the job ends on all ranks.
-    fn set_deadline(&self, deadline: Duration);
+    /// Sets how long a rank may give no sign of life while others wait for it. After that, the job ends on all ranks. Until
+    /// this call, a process that reads its data gives signs of life by itself.
+    fn begin(&self, deadline: Duration);
 
     /// Disconnects when all ranks have called it. With an `exit_code`, the process exits with it if that takes more than two
     /// seconds: a launcher that is ending itself no longer answers.

@@ -7,6 +7,7 @@ mod data_commands;
 #[cfg(unix)]
 mod doctor;
 mod memory;
+mod mpi;
 mod nvtx;
 mod points_all;
 mod precision;

@@ -44,7 +44,7 @@ fn state(run: &Path) -> State {
 }
 
 /// Checks that two runs ended bit-identical, and reports the first difference.
-fn assert_same(whole: &Path, broken: &Path) {
+pub fn assert_same(whole: &Path, broken: &Path) {
     let ((tensors, rows), (other_tensors, other_rows)) = (state(whole), state(broken));
     for (row, other) in rows.iter().zip(&other_rows) {
         assert_eq!(row, other, "the first epoch that differs");

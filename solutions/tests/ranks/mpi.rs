@@ -183,13 +183,18 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
         sync_bn: false,
         ..sgd.clone()
     };
+    // Steps overflow and are skipped until the scale is low enough.
+    let skips = Config {
+        epochs: 12,
+        ..low(Precision::Fp16, "deepspeed")
+    };
     for (name, config) in [
         ("fp32", sgd.clone()),
         ("vanilla, weighted", vanilla),
         ("batch norm of each rank", alone),
         ("bf16", low(Precision::Bf16, "off")),
         ("fp16", low(Precision::Fp16, "1024")),
-        ("fp16, scale of DeepSpeed", low(Precision::Fp16, "deepspeed")),
+        ("fp16, scale of DeepSpeed", skips),
     ] {
         for overlap in [true, false] {
             let functions = RankFunctions {
@@ -198,7 +203,9 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
             };
             let dir = tempfile::tempdir().unwrap();
             let mut trained = trainer(dir.path(), config.clone(), Shapes::default(), functions.clone());
-            let start = numbers(&trained, true);
+            // The running statistics move much farther than the parameters, so only bits are compared in them.
+            let numbers = |trainer: &_| numbers(trainer, world == 2);
+            let start = numbers(&trained);
             trained.join(processes).unwrap();
             assert_eq!(trained.run(&AtomicBool::new(false)).unwrap(), Outcome::Done);
             if rank > 0 {
@@ -206,7 +213,7 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
             }
             let threads = run(config.clone(), Shapes::default(), functions).unwrap();
             assert_eq!(trained.progress.left_out, threads.progress.left_out);
-            let (mpi, threads) = (numbers(&trained, true), numbers(&threads, true));
+            let (mpi, threads) = (numbers(&trained), numbers(&threads));
             let largest = |a: &[f32], b: &[f32]| {
                 let pairs = a.iter().zip(b);
                 pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
@@ -215,7 +222,9 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
             println!("{world} ranks, {name}, overlap {overlap}: {off} of {moved}");
             // Two numbers have one sum; the sum of four depends on the order.
             let allowed = if world == 2 { 0.0 } else { 0.01 * moved };
-            assert!(moved > 0.0 && off <= allowed, "{name}: {off} of {moved}");
+            let skipped = trained.progress.left_out.1 > 0;
+            assert!(moved > 0.0 || skipped, "{name}: nothing happened");
+            assert!(off <= allowed, "{name}: {off} of {moved}");
         }
     }
 }

@@ -4,6 +4,7 @@ mod batch;
 mod data;
 mod filter;
 mod measure;
+mod mpi;
 mod parallel;
 mod peer;
 mod precision;
@@ -50,6 +51,8 @@ enum What {
     Filter(filter::Args),
     /// Scaling over ranks, the cost of their messages, and a prediction for thousands of ranks
     Parallel(parallel::Args),
+    /// All-reduces over the processes that mpirun started, beside MPI called directly, and lesson 08's ring and tree
+    Mpi(mpi::Args),
 }
 
 /// Options of `canopy bench train` and `canopy bench infer`.
@@ -109,6 +112,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Precision(args) => return precision::run(args),
         What::Filter(args) => return filter::run(args),
         What::Parallel(args) => return parallel::run(args),
+        What::Mpi(args) => return mpi::run(args),
     };
     for (name, value, least) in [
         ("--points", options.points, 1),

@@ -10,15 +10,23 @@
 
 mod endpoint;
 mod life;
+mod measure;
 mod shared;
 
-use std::{mem::ManuallyDrop, sync::Arc, thread, time::Duration};
+use std::{
+    cell::RefCell,
+    mem::{ManuallyDrop, forget},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, ensure};
-use ferrompi::{Mpi, ThreadLevel};
+use ferrompi::{Communicator, Mpi, ThreadLevel};
 
 use super::{Collective, Place, Processes};
 use endpoint::Endpoint;
+pub use measure::Seconds;
 use shared::Shared;
 
 /// How long the end of MPI may take if the process is about to exit.
@@ -29,10 +37,16 @@ pub struct Session {
     /// Finalised only by [`Processes::finish`]: `MPI_Finalize` waits for the other ranks, which an error must not do.
     mpi: ManuallyDrop<Mpi>,
     shared: Arc<Shared>,
+    /// Communicators for the first links. Creating one blocks inside MPI until all ranks do it, without a deadline, so they
+    /// are created while all ranks start.
+    spare: RefCell<Vec<Communicator>>,
 }
 
+/// A run needs links for gradients, and for everything else.
+const SPARE: usize = 2;
+
 impl Session {
-    /// Starts MPI in the process at `place`. The deadline is a minute until [`Processes::set_deadline`].
+    /// Starts MPI in the process at `place`. The deadline is a minute until [`Processes::begin`].
     ///
     /// # Errors
     /// Returns an error if MPI does not start, or if it counts other ranks than the launcher's variables say.
@@ -52,26 +66,36 @@ impl Session {
             place.rank,
             place.world_size
         );
+        let spare = (0..SPARE).map(|_| world.duplicate());
+        let spare = spare
+            .collect::<ferrompi::Result<_>>()
+            .context("MPI cannot create a communicator")?;
         let shared = Arc::new(Shared::new(world).context("MPI cannot create a communicator")?);
+        let starting = shared.clone();
+        thread::spawn(move || starting.give_signs_until_it_begins());
         Ok(Self {
             mpi: ManuallyDrop::new(mpi),
             shared,
+            spare: RefCell::new(spare),
         })
     }
 }
 
 impl Processes for Session {
     fn links(&self) -> Result<Box<dyn Collective>> {
-        let world = self.mpi.world();
-        let own = self.shared.call(|| world.duplicate());
-        Ok(Box::new(Endpoint::new(
-            own.context("MPI cannot create a communicator")?,
-            self.shared.clone(),
-        )))
+        let own = match self.spare.borrow_mut().pop() {
+            Some(own) => own,
+            None => {
+                let world = self.mpi.world();
+                let own = self.shared.call(|| world.duplicate());
+                own.context("MPI cannot create a communicator")?
+            }
+        };
+        Ok(Box::new(Endpoint::new(own, self.shared.clone())))
     }
 
-    fn set_deadline(&self, deadline: Duration) {
-        self.shared.set_deadline(deadline);
+    fn begin(&self, deadline: Duration) {
+        self.shared.begin(deadline);
     }
 
     fn finish(self: Box<Self>, exit_code: Option<u8>) {
@@ -81,6 +105,7 @@ impl Processes for Session {
                 exit_now(code.into());
             });
         }
+        forget(self.spare.take());
         self.shared.receive_the_rest();
         drop(ManuallyDrop::into_inner(self.mpi));
     }

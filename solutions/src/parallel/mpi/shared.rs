@@ -2,7 +2,10 @@
 
 use std::{
     mem::ManuallyDrop,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -25,13 +28,18 @@ pub struct Shared {
     world: Communicator,
     /// Whoever holds this lock may call MPI. The communicator inside is freed by `MPI_Finalize`.
     life: Mutex<ManuallyDrop<Life>>,
+    has_begun: AtomicBool,
 }
 
 impl Shared {
     pub fn new(world: Communicator) -> Result<Self> {
         let life = ManuallyDrop::new(Life::new(world.duplicate()?));
         let life = Mutex::new(life);
-        Ok(Self { world, life })
+        Ok(Self {
+            world,
+            life,
+            has_begun: AtomicBool::new(false),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, ManuallyDrop<Life>> {
@@ -44,8 +52,18 @@ impl Shared {
         call()
     }
 
-    pub fn set_deadline(&self, deadline: Duration) {
+    /// Sets the deadline, and ends [`Self::give_signs_until_it_begins`].
+    pub fn begin(&self, deadline: Duration) {
+        self.has_begun.store(true, Ordering::Relaxed);
         self.lock().deadline = deadline;
+    }
+
+    /// Gives signs of life while this process reads its data: that may take much longer on one rank than on others.
+    pub fn give_signs_until_it_begins(&self) {
+        while !self.has_begun.load(Ordering::Relaxed) {
+            self.works("starting");
+            thread::sleep(Duration::from_millis(200));
+        }
     }
 
     /// Reports what this rank is about to do.
@@ -131,6 +149,7 @@ impl Shared {
         let sent = {
             let mut life = self.lock();
             life.ended = true;
+            self.has_begun.store(true, Ordering::Relaxed);
             [life.sent]
         };
         let mut all = vec![0; self.world.size() as usize];

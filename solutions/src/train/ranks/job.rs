@@ -141,7 +141,7 @@ impl Trainer {
     /// # Errors
     /// Returns an error if the engine cannot create the links.
     pub fn join(&mut self, processes: &dyn Processes) -> Result<()> {
-        processes.set_deadline(Duration::from_secs_f64(self.config.rank_deadline));
+        processes.begin(Duration::from_secs_f64(self.config.rank_deadline));
         self.links = Some(Links::of_process(processes)?);
         Ok(())
     }
