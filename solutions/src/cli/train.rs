@@ -251,7 +251,7 @@ fn introduce(
     for warning in &split.warnings {
         eprintln!("note: {warning}");
     }
-    if let Some(description) = config.precision.description(&chosen.device) {
+    if let Some(description) = config.precision.description(&chosen.device, config.plain) {
         eprintln!("precision: {description}");
     }
     eprintln!("writing to {}", folder.path().display());

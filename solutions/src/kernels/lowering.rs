@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use candle_core::{Result, Tensor};
 
-use super::Pass;
+use super::{Bf16Unit, Pass};
 
 // ANCHOR: Operator
 /// The kinds of operators of a network.
@@ -53,11 +53,16 @@ pub trait Lowering: fmt::Debug + Send + Sync {
     fn is_plain(&self) -> bool {
         false
     }
+
+    /// The unit that computes the products of the fused operators. If it is off, layers run one operator at a time.
+    fn bf16_unit(&self) -> Bf16Unit {
+        Bf16Unit::Off
+    }
 }
 
 impl Pass {
-    /// The same pass with `lowering` applied to its operators, if there is one. It then runs them one at a time, because
-    /// fused ones are fp32 throughout.
+    /// The same pass with `lowering` applied to its operators, if there is one. It then runs them one at a time, unless
+    /// fused ones compute in its format.
     #[must_use]
     pub fn lowered(mut self, lowering: Option<Arc<dyn Lowering>>) -> Self {
         self.plain |= lowering.as_ref().is_some_and(|l| l.is_plain());
@@ -68,6 +73,14 @@ impl Pass {
     /// Whether operators run in low precision.
     pub fn is_lowered(&self) -> bool {
         self.lowering.is_some()
+    }
+
+    /// The unit that computes the products of the pass's fused operators.
+    pub(super) fn bf16_unit(&self) -> Bf16Unit {
+        match &self.lowering {
+            Some(lowering) if self.train && !self.plain => lowering.bf16_unit(),
+            _ => Bf16Unit::Off,
+        }
     }
 
     /// Runs one operator on `inputs`, with this pass's lowering applied to inputs and output.

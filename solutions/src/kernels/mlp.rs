@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 use super::layer::check;
 use super::values::fused;
-use super::{BatchNorm, Clouds, MlpLayer, Pass, operators, shared_mlp as fused_form};
+use super::{BatchNorm, Bf16Unit, Clouds, MlpLayer, Pass, operators, shared_mlp as fused_form};
 
 /// Applies layer after layer to each row. x `[rows, in]` → `[rows, out of the last layer]`.
 ///
@@ -43,7 +43,7 @@ fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<&Clouds>, pass: &Pass) ->
     for l in layers {
         inputs.extend([l.weight, l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()]);
     }
-    if fused(pass, &inputs) && !pass.is_lowered() {
+    if fused(pass, &inputs) && (!pass.is_lowered() || pass.bf16_unit() != Bf16Unit::Off) {
         fused_form::layers(&inputs, layers, ranges, pass)
     } else {
         operators::layers(x, layers, ranges, pass)

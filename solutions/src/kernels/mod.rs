@@ -13,6 +13,7 @@
 //! tests run them on an emulated grid. They were not run on a GPU, and [`Pass`] does not use them yet.
 
 mod adam_step;
+mod bf16;
 mod by_candle;
 mod clouds;
 #[cfg(feature = "cuda")]
@@ -47,6 +48,7 @@ use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 
+pub use bf16::Bf16Unit;
 pub use by_candle::{loss_by_candle, with_backward};
 pub use clouds::{Clouds, without_padding};
 pub use dropout::dropout;
@@ -63,7 +65,7 @@ pub use plain::{max_points, shared_layer};
 pub use pool::release_buffers;
 pub use ranks::{Share, SumOverRanks};
 pub use tape::{Gradients, backward, backward_with};
-pub use transform::{add_identity, orthogonality, transform};
+pub use transform::{add_identity, orthogonality, transform, transform_in};
 
 /// How one pass over the network runs. Clones share one tape.
 #[derive(Clone, Debug)]

@@ -56,6 +56,31 @@ pub fn release_buffers() {
     FREE.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
+/// Numbers of 16 bits in a buffer of the pool.
+#[derive(Debug)]
+pub(super) struct Halves(Pooled, usize);
+
+impl Halves {
+    /// See `take`.
+    pub fn new(len: usize) -> Self {
+        Self(Pooled::new(len.div_ceil(2)), len)
+    }
+}
+
+impl std::ops::Deref for Halves {
+    type Target = [u16];
+
+    fn deref(&self) -> &[u16] {
+        &bytemuck::cast_slice(&self.0)[..self.1]
+    }
+}
+
+impl std::ops::DerefMut for Halves {
+    fn deref_mut(&mut self) -> &mut [u16] {
+        &mut bytemuck::cast_slice_mut(&mut self.0)[..self.1]
+    }
+}
+
 /// A buffer that returns to the pool when it is dropped.
 #[derive(Debug)]
 pub(super) struct Pooled(Vec<f32>);

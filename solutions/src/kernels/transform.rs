@@ -5,18 +5,38 @@ use std::ops::Range;
 use candle_core::{Result, Tensor, bail};
 use rayon::prelude::*;
 
+use super::bf16::{self, Block, Buffers, Right};
 use super::clouds::{Clouds, split};
 use super::matmul::{Matrix, one_thread, sizes};
 use super::tape;
 use super::tile::{LANES, Left, Product};
 use super::values::Values;
+use super::{Bf16Unit, Operator, Pass, vector};
 
 /// Multiplies each cloud's points by the cloud's matrix. x `[points of all clouds, k]`, t `[clouds, k, k]` → like x.
 ///
 /// # Errors
 /// Returns an error if the shapes do not match, or if the rows do not divide into the clouds.
 pub fn transform(x: &Tensor, t: &Tensor, clouds: impl Into<Clouds>) -> Result<Tensor> {
-    let clouds = clouds.into();
+    product(x, t, &clouds.into(), Bf16Unit::Off)
+}
+
+/// [`transform`] as an operator of `pass`, in its precision.
+///
+/// # Errors
+/// As [`transform`].
+pub fn transform_in(pass: &Pass, x: &Tensor, t: &Tensor, clouds: &Clouds) -> Result<Tensor> {
+    let whole = x.dims().last().is_some_and(|k| k.is_multiple_of(LANES));
+    let unit = pass.bf16_unit();
+    if unit != Bf16Unit::Off && whole && tape::Tape::of(&[x, t]).is_some() {
+        return product(x, t, clouds, unit);
+    }
+    pass.operate(Operator::Matmul, [x, t], |[x, t]| {
+        transform(&x, &t, clouds.clone())
+    })
+}
+
+fn product(x: &Tensor, t: &Tensor, clouds: &Clouds, unit: Bf16Unit) -> Result<Tensor> {
     let (&[rows, k], &[matrices, k1, k2]) = (x.dims(), t.dims()) else {
         bail!(
             "transform: expected x [points, k] and t [clouds, k, k], got {:?} and {:?}",
@@ -37,17 +57,17 @@ pub fn transform(x: &Tensor, t: &Tensor, clouds: impl Into<Clouds>) -> Result<Te
     };
     let (xc, tc) = (x.contiguous()?, t.contiguous()?);
     let mut y = vec![0.0; rows * k];
-    each_cloud(&Values::of(&xc)?, &Values::of(&tc)?, k, &ranges, &mut y);
+    each_cloud(unit, &Values::of(&xc)?, &Values::of(&tc)?, k, &ranges, &mut y);
     tape::record(Some(&tape), &[x, t], y, &[rows, k], || {
         let (x, t) = (xc.detach(), tc.detach());
         Box::new(move |g, wanted| {
             let (x, t) = (Values::of(&x)?, Values::of(&t)?);
             let dx = wanted[0].then(|| {
                 let mut dx = vec![0.0; rows * k];
-                each_cloud(&g, &transposed(&t, k), k, &ranges, &mut dx);
+                each_cloud(unit, &g, &transposed(&t, k), k, &ranges, &mut dx);
                 dx
             });
-            let dt = wanted[1].then(|| matrix_gradient(&x, &g, k, &ranges));
+            let dt = wanted[1].then(|| matrix_gradient(unit, &x, &g, k, &ranges));
             Ok(vec![dx, dt])
         })
     })
@@ -67,12 +87,24 @@ fn plain_transform(x: &Tensor, t: &Tensor, clouds: &[Range<usize>]) -> Result<Te
     Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 0)
 }
 
-fn each_cloud(x: &[f32], t: &[f32], k: usize, clouds: &[Range<usize>], y: &mut [f32]) {
+fn each_cloud(unit: Bf16Unit, x: &[f32], t: &[f32], k: usize, clouds: &[Range<usize>], y: &mut [f32]) {
     let parts: Vec<_> = split(y, clouds, k).into_iter().zip(clouds).enumerate().collect();
     parts.into_par_iter().for_each(|(i, (y, cloud))| {
         let t = &t[i * k * k..][..k * k];
+        let x = &x[cloud.start * k..cloud.end * k];
+        if unit != Bf16Unit::Off {
+            let t = Right::new(unit, t, k);
+            return y
+                .par_chunks_mut(BLOCK * k)
+                .zip(x.par_chunks(BLOCK * k))
+                .for_each_init(Vec::new, |pairs, (y, x)| {
+                    let block = Block::new(unit, x, pairs);
+                    bf16::multiply([x.len() / k, k, k], block, &t, y, false);
+                    vector::round_to_bf16(y);
+                });
+        }
         y.par_chunks_mut(BLOCK * k)
-            .zip(x[cloud.start * k..cloud.end * k].par_chunks(BLOCK * k))
+            .zip(x.par_chunks(BLOCK * k))
             .for_each(|(y, x)| multiply(x, t, k, y));
     });
 }
@@ -105,13 +137,21 @@ fn transposed(t: &[f32], k: usize) -> Vec<f32> {
 }
 
 /// dt = xᵀg of each cloud.
-fn matrix_gradient(x: &[f32], g: &[f32], k: usize, clouds: &[Range<usize>]) -> Vec<f32> {
+fn matrix_gradient(unit: Bf16Unit, x: &[f32], g: &[f32], k: usize, clouds: &[Range<usize>]) -> Vec<f32> {
     let mut dt = vec![0.0; clouds.len() * k * k];
     dt.par_chunks_mut(k * k).zip(clouds).for_each(|(dt, cloud)| {
         let points = cloud.len();
         let rows = cloud.start * k..cloud.end * k;
         let (x, g) = (&x[rows.clone()], &g[rows]);
-        if k.is_multiple_of(LANES) {
+        if unit != Bf16Unit::Off {
+            let (mut xs, mut gs, mut buffers) = (Vec::new(), Vec::new(), Buffers::default());
+            for (x, g) in x.chunks(BLOCK * k).zip(g.chunks(BLOCK * k)) {
+                let sizes = [k, x.len() / k, k];
+                let (x, g) = (Block::new(unit, x, &mut xs), Block::new(unit, g, &mut gs));
+                bf16::add_transposed(unit, sizes, x, Some(g), dt, &mut buffers);
+            }
+            vector::round_to_bf16(dt);
+        } else if k.is_multiple_of(LANES) {
             Product::new([k, points, k], Left::transpose(x, k), g, dt).run();
         } else {
             one_thread(

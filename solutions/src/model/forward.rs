@@ -5,7 +5,7 @@ use candle_core::Tensor;
 
 use super::layers::{self, Dense};
 use super::{Output, PointNet};
-use crate::kernels::{self, Clouds, Operator, Pass};
+use crate::kernels::{self, Clouds, Pass};
 
 /// Layers of the shared MLP before the feature transform.
 const BEFORE_FEATURE_TRANSFORM: usize = 2;
@@ -124,12 +124,11 @@ impl PointNet {
         let Some((input, feature)) = self.transforms() else {
             return Ok((rows.clone(), None));
         };
-        let product = |[x, t]: [Tensor; 2]| kernels::transform(&x, &t, clouds.clone());
         let t = input.forward(rows, clouds, pass).context("input transform")?;
-        let x = pass.operate(Operator::Matmul, [rows, &t], product)?;
+        let x = kernels::transform_in(pass, rows, &t, clouds)?;
         let x = layers::forward(&self.mlp()[..BEFORE_FEATURE_TRANSFORM], &x, pass)?;
         let t = feature.forward(&x, clouds, pass).context("feature transform")?;
-        Ok((pass.operate(Operator::Matmul, [&x, &t], product)?, Some(t)))
+        Ok((kernels::transform_in(pass, &x, &t, clouds)?, Some(t)))
     }
 
     /// The layers of the shared MLP that follow [`Self::transformed`].

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use candle_core::{DType, Result, Tensor};
 
 pub use crate::kernels::Operator;
-use crate::kernels::{Lowering, Pass};
+use crate::kernels::{Bf16Unit, Lowering, Pass};
 
 use super::emulate::{Border, Emulation};
-use super::{Format, GradientCensus};
+use super::{BF16, Format, GradientCensus};
 
 // ANCHOR: Casting
 /// How an operator's inputs are cast.
@@ -44,6 +44,8 @@ pub fn autocast(operator: Operator) -> Casting {
 pub struct Autocast {
     policy: fn(Operator) -> Casting,
     low: Low,
+    /// Computes the fused layers; the other operators are emulated.
+    unit: Bf16Unit,
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +60,7 @@ impl Autocast {
         Self {
             policy: autocast,
             low: Low::Real(dtype),
+            unit: Bf16Unit::Off,
         }
     }
 
@@ -71,13 +74,24 @@ impl Autocast {
         Self {
             policy: autocast,
             low: Low::Emulated(Arc::new(Emulation::of(format))),
+            unit: Bf16Unit::Off,
+        }
+    }
+
+    /// bf16 products of the fused layers on a unit of the CPU. They are rounded as in the emulation, except for what a fused
+    /// layer does not store: the products before a maximum, which follow from f32 sums, and their gradients. Other operators
+    /// are emulated. If the unit is off, this is the emulation.
+    pub fn on_unit(unit: Bf16Unit) -> Self {
+        Self {
+            unit,
+            ..Self::emulated(BF16)
         }
     }
 
     /// Uses another rule in place of [`autocast`].
     #[must_use]
     pub fn by_policy(mut self, policy: fn(Operator) -> Casting) -> Self {
-        self.policy = policy;
+        (self.policy, self.unit) = (policy, Bf16Unit::Off);
         self
     }
 
@@ -88,6 +102,7 @@ impl Autocast {
             let emulation = Arc::make_mut(emulation);
             (emulation.round, emulation.scale) = (Some(round), scale);
         }
+        self.unit = Bf16Unit::Off;
         self
     }
 
@@ -97,6 +112,7 @@ impl Autocast {
         if let Low::Emulated(emulation) = &mut self.low {
             Arc::make_mut(emulation).census = Some(census);
         }
+        self.unit = Bf16Unit::Off;
         self
     }
 }
@@ -120,5 +136,9 @@ impl Lowering for Autocast {
 
     fn is_plain(&self) -> bool {
         matches!(self.low, Low::Real(_))
+    }
+
+    fn bf16_unit(&self) -> Bf16Unit {
+        self.unit
     }
 }

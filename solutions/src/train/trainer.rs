@@ -202,7 +202,7 @@ impl Trainer {
 
     /// Describes the run's precision and loss scale for users; `None` for fp32 without a loss scale.
     pub fn precision_told(&self) -> Option<String> {
-        let format = self.config.precision.description(&self.device);
+        let format = self.config.precision.description(&self.device, self.config.plain);
         let scale = self.scaler.as_ref().map(|s| {
             let skipped = self.progress.left_out.1;
             format!("loss scale {}, {skipped} steps skipped", s.rule().scale())

@@ -80,9 +80,21 @@ pub fn outcome(
     dtype: DType,
     train: bool,
 ) -> Result<Vec<(String, Vec<f64>)>> {
+    let pass = if train { Pass::train(1, 0) } else { Pass::eval() }.plain(dtype == DType::F64);
+    outcome_of(x, layers, clouds, dtype, pass)
+}
+
+/// [`outcome`] of a pass.
+pub fn outcome_of(
+    x: &Tensor,
+    layers: &[Values],
+    clouds: Option<usize>,
+    dtype: DType,
+    pass: Pass,
+) -> Result<Vec<(String, Vec<f64>)>> {
+    let train = pass.train;
     let x = var(x, dtype);
     let layers = build(layers, dtype);
-    let pass = if train { Pass::train(1, 0) } else { Pass::eval() }.plain(dtype == DType::F64);
     let mlp = as_mlp(&layers);
     let y = match clouds {
         Some(c) => kernels::shared_mlp_max(x.as_tensor(), &mlp, c, &pass)?,

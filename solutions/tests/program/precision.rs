@@ -1,5 +1,7 @@
 //! Training in low precision, and `canopy bench precision`.
 
+use canopy::kernels::Bf16Unit;
+
 use crate::*;
 
 #[test]
@@ -28,6 +30,33 @@ fn the_program_reports_emulation_and_endless_overflow() {
     assert_contains(&said, &["overflowed in 100 steps in a row"]);
     let said = stderr(&mut train("none", "--loss-scale fast"));
     assert_contains(&said, &["loss-scale is 'fast'"]);
+}
+
+#[test]
+fn the_program_says_how_it_computes_bf16() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = tiny_forest(dir.path(), 24);
+    let emulated = "precision: bf16, emulated: shows accuracy, not speed";
+    let unit = match Bf16Unit::fastest() {
+        Bf16Unit::Off => emulated.into(),
+        unit => format!("precision: bf16 products on the CPU's {unit} units, sums in fp32"),
+    };
+    for (name, option, expected) in [
+        ("unit", "", &*unit),
+        ("none", "--no-bf16-unit", emulated),
+        ("plain", "--plain", emulated),
+    ] {
+        let words = format!("--precision bf16 --epochs 1 {option}");
+        let said = text(&succeeds(&mut train(&data, &dir.path().join(name), &words)).stderr);
+        assert_contains(&said, &[expected]);
+    }
+    let bench = "bench train --model vanilla --points 64 --batch 4 --repeats 1 --rounds 1 --precision bf16";
+    let said = text(&succeeds(&mut canopy(bench)).stdout);
+    assert_contains(&said, &[&*unit, "all, in fp32"]);
+    assert_contains(
+        &stderr(&mut canopy("bench infer --precision bf16")),
+        &["inference is always fp32"],
+    );
 }
 
 #[test]

@@ -137,6 +137,12 @@ fn an_interrupted_run_in_fp16_with_loss_scaling_ends_bit_identical() {
 }
 
 #[cfg(unix)]
+#[test]
+fn an_interrupted_run_in_bf16_ends_bit_identical() {
+    interrupt("--precision bf16 --epochs 20", libc::SIGTERM, 130);
+}
+
+#[cfg(unix)]
 fn interrupt(words: &str, signal: i32, saved: i32) {
     let dir = tempfile::tempdir().unwrap();
     let data = tiny_forest(dir.path(), 40);

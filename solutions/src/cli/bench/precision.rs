@@ -95,7 +95,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if super::save(&rows, args.plot.as_deref(), plot, args.json)? {
         return Ok(ExitCode::SUCCESS);
     }
-    say!("On the CPU all formats except fp32 are emulated: this shows their accuracy, not their speed.\n");
+    for precision in Precision::ALL {
+        if let Some(description) = precision.description(&forest.device, false) {
+            say!("{description}");
+        }
+    }
+    say!("");
     say!(
         "{:<8}{:>12}{:>12}{:>16}{:>11}",
         "format",

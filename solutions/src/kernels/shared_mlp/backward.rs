@@ -11,12 +11,14 @@ use rayon::prelude::*;
 
 use super::Batch;
 use super::forward::source;
-use super::layer::{BLOCK, Layer, Source, group_rows};
+use super::layer::{BLOCK, Layer, Scratch, Source, group_rows, round};
+use super::stored::Stored;
 use super::widest::Widest;
+use crate::kernels::bf16::{self, Block, Buffers};
 use crate::kernels::pool::{self, Pooled};
-use crate::kernels::tile::{Left, Product};
+use crate::kernels::ranks;
 use crate::kernels::values::Values;
-use crate::kernels::{ranks, vector};
+use crate::kernels::vector::{self, Number};
 
 /// What the forward pass saved.
 pub struct Saved {
@@ -97,8 +99,9 @@ impl Saved {
     }
 
     /// Writes the gradients of one layer's parameters, without padding, to `out`, which is in the order of the inputs.
-    fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, dw: Vec<f32>, sums: Sums) {
+    fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, mut dw: Vec<f32>, sums: Sums) {
         let l = &self.layers[level];
+        round(l.unit, &mut dw);
         let cut = |mut v: Vec<f32>, len: usize| {
             v.truncate(len);
             v
@@ -146,22 +149,16 @@ impl Saved {
     /// Masks `g`, the gradient of layer `level`'s activation from row `from` on, and adds to the layer's `sums`.
     pub fn mask(&self, level: usize, from: usize, g: &mut [f32], sums: &mut Sums) {
         let l = &self.layers[level];
-        let y = &l.y.as_deref().unwrap_or_default()[from * l.np..][..g.len()];
-        vector::mask_and_sum(
-            g,
-            y,
-            &l.scale,
-            &l.shift,
-            &l.mean,
-            &l.rstd,
-            l.relu,
-            &mut sums.beta,
-            &mut sums.gamma,
-        );
+        let range = from * l.np..from * l.np + g.len();
+        match &l.y {
+            Stored::Nothing => {}
+            Stored::Single(y) => mask_and_sum(l, g, &y[range], sums),
+            Stored::Bf16(y) => mask_and_sum(l, g, &y[range], sums),
+        }
     }
 
     pub fn source<'a>(&'a self, x: &'a [f32], level: usize) -> Source<'a> {
-        source(x, &self.layers[..level], self.layers[level].k)
+        source(x, &self.layers[..level], &self.layers[level])
     }
 
     /// The backward pass of one stored layer: returns dW and, if `deeper`, the gradient for the layer below.
@@ -176,7 +173,7 @@ impl Saved {
         let (np, kp) = (l.np, l.kp);
         let source = self.source(x, level);
         let [u, a, b] = norm_factors(l, &self.of_all(&above.sums)?, self.batch.all_rows);
-        let y = l.y.as_deref().unwrap_or_default();
+        let weight = deeper.then(|| l.backward_operand());
         let group = group_rows(self.rows);
         let groups = self.rows.div_ceil(group);
         let mut down = pool::take(if deeper { self.rows * kp } else { 0 });
@@ -186,8 +183,14 @@ impl Saved {
             .into_par_iter()
             .enumerate()
             .map_init(
-                || (Vec::new(), Vec::new()),
-                |(scratch, dy), (g, down)| {
+                Temporary::default,
+                |Temporary {
+                     scratch,
+                     dy,
+                     pairs,
+                     buffers,
+                 },
+                 (g, down)| {
                     let mut dw = Pooled::new(l.weight.len());
                     dw.fill(0.0);
                     let mut sums = Sums::zeros(if deeper { kp } else { 0 });
@@ -195,35 +198,34 @@ impl Saved {
                     for from in (g * group..end).step_by(BLOCK) {
                         let to = end.min(from + BLOCK);
                         let rows = to - from;
-                        dy.resize(rows * np, 0.0);
                         let range = from * np..to * np;
-                        vector::before_norm(
-                            dy,
-                            &above.gradient[range.clone()],
-                            &y[range],
-                            &l.mean,
-                            &u,
-                            &a,
-                            &b,
-                        );
+                        let above = &above.gradient[range.clone()];
+                        let dy = match &l.y {
+                            Stored::Bf16(y) => {
+                                pairs.resize(range.len() / 2, 0);
+                                let dy = bytemuck::cast_slice_mut::<u32, u16>(pairs);
+                                vector::before_norm(dy, above, &y[range], &l.mean, &u, &a, &b);
+                                Block::Bf16(pairs)
+                            }
+                            Stored::Single(y) => {
+                                dy.resize(range.len(), 0.0);
+                                vector::before_norm(dy, above, &y[range], &l.mean, &u, &a, &b);
+                                Block::Single(dy)
+                            }
+                            Stored::Nothing => Block::Single(above),
+                        };
                         if l.is_linear() {
-                            Product::new(
-                                [np, rows, kp],
-                                Left::transpose(dy, np),
-                                source.block(from, to, scratch),
-                                &mut dw,
-                            )
-                            .add()
-                            .run();
+                            let a = source.operand(from, to, scratch);
+                            bf16::add_transposed(l.unit, [np, rows, kp], dy, Some(a), &mut dw, buffers);
                         }
-                        if deeper {
+                        if let Some(weight) = &weight {
                             let offset = (from - g * group) * kp;
                             let down = &mut down[offset..offset + rows * kp];
-                            if l.is_linear() {
-                                Product::new([rows, np, kp], Left::dense(dy, np), &l.weight, down).run();
-                            } else {
-                                down.copy_from_slice(dy);
+                            match dy {
+                                Block::Single(dy) if !l.is_linear() => down.copy_from_slice(dy),
+                                dy => bf16::multiply([rows, np, kp], dy, weight, down, false),
                             }
+                            round(l.unit, down);
                             if level > 0 {
                                 self.mask(level - 1, from, down, &mut sums);
                             }
@@ -240,6 +242,20 @@ impl Saved {
         });
         Ok((total(&dws), below))
     }
+}
+
+/// Buffers of one thread.
+#[derive(Default)]
+struct Temporary {
+    scratch: Scratch,
+    dy: Vec<f32>,
+    pairs: Vec<u32>,
+    buffers: Buffers,
+}
+
+fn mask_and_sum<T: Number>(l: &Layer, g: &mut [f32], y: &[T], sums: &mut Sums) {
+    let (beta, gamma) = (&mut sums.beta, &mut sums.gamma);
+    vector::mask_and_sum(g, y, &l.scale, &l.shift, &l.mean, &l.rstd, l.relu, beta, gamma);
 }
 
 /// The factors u, a and b of `dy = u·g + a + b·(y − mean)`.

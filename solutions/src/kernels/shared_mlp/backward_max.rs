@@ -8,11 +8,12 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::backward::{Below, Saved, Sums};
-use super::layer::Source;
+use super::layer::{Scratch, Source, round};
 use super::tiles::tiles;
 use super::widest::Widest;
+use crate::kernels::bf16::{self, Block, Right};
 use crate::kernels::tile::{Left, Product};
-use crate::kernels::{pool, vector};
+use crate::kernels::{Bf16Unit, pool, vector};
 
 impl Saved {
     /// The backward pass of the layer before the maximum: returns dW, the layer's sums and, if `deeper`, the gradient
@@ -86,6 +87,14 @@ impl Saved {
             )
             .run();
         });
+        round(l.unit, &mut minus_q);
+        if l.unit != Bf16Unit::Off {
+            // The rows keep their mean, because the difference would not be a bf16 number.
+            for (row, &mean) in minus_q.chunks_exact(kp).zip(&widest.mean) {
+                vector::add_scaled(&mut pw, row, mean);
+            }
+        }
+        let minus_q = Right::new(l.unit, minus_q, kp);
 
         let tiles = tiles(&widest.clouds);
         let mut down = pool::take(self.rows * kp);
@@ -99,11 +108,15 @@ impl Saved {
         let sums: Vec<Sums> = parts
             .into_par_iter()
             .map_init(
-                || (Vec::new(), Vec::new()),
+                || (Scratch::default(), Vec::new()),
                 |(scratch, centred), (cloud, from, down)| {
                     let rows = down.len() / kp;
-                    centred.resize(rows * kp, 0.0);
-                    vector::centre(centred, source.block(from, from + rows, scratch), &widest.mean);
+                    let mut block = source.operand(from, from + rows, scratch);
+                    if let Block::Single(rows) = block {
+                        centred.resize(rows.len(), 0.0);
+                        vector::centre(centred, rows, &widest.mean);
+                        block = Block::Single(centred);
+                    }
                     for row in down.chunks_exact_mut(kp) {
                         vector::negate(row, &pw);
                     }
@@ -118,9 +131,8 @@ impl Saved {
                             vector::add_scaled(row, &l.weight[c * kp..][..kp], ug);
                         }
                     }
-                    Product::new([rows, kp, kp], Left::dense(centred, kp), &minus_q, down)
-                        .add()
-                        .run();
+                    bf16::multiply([rows, kp, kp], block, &minus_q, down, true);
+                    round(l.unit, down);
                     let mut sums = Sums::zeros(kp);
                     if level > 0 {
                         self.mask(level - 1, from, down, &mut sums);

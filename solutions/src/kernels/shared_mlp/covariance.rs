@@ -4,10 +4,10 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::Batch;
-use super::layer::{BLOCK, Source, group_rows};
+use super::layer::{BLOCK, Scratch, Source, group_rows};
+use crate::kernels::bf16::{Block, Buffers, add_transposed};
 use crate::kernels::ranks::total;
-use crate::kernels::tile::{Left, Product};
-use crate::kernels::vector;
+use crate::kernels::{Bf16Unit, vector};
 
 /// Sums over one group of rows: `s` for each product of two channels, `sum` for each channel.
 struct Products {
@@ -16,31 +16,39 @@ struct Products {
 }
 
 /// The mean of each input channel, and S, the sum over rows of the products of the deviations from the mean, `[kp, kp]`.
-pub fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
-    let mut scratch = Vec::new();
-    let first = source.block(0, rows.min(BLOCK), &mut scratch);
-    // An estimate of the mean is subtracted before squaring, so that no digits are lost if the mean is far from 0.
+pub fn covariance(source: Source, rows: usize, kp: usize, unit: Bf16Unit) -> (Vec<f32>, Vec<f32>) {
+    // An estimate of the mean is subtracted before squaring, so that no digits are lost if the mean is far from 0. The
+    // difference would not be a bf16 number, and a mean that is so far from 0 would cost the rounded values as many digits.
     let mut near = vec![0.0; kp];
-    vector::column_sums(first, &mut near);
-    let count = (first.len() / kp) as f32;
-    near.iter_mut().for_each(|m| *m /= count);
-
+    if unit == Bf16Unit::Off {
+        let mut scratch = Vec::new();
+        let first = source.block(0, rows.min(BLOCK), &mut scratch);
+        vector::column_sums(first, &mut near);
+        let count = (first.len() / kp) as f32;
+        near.iter_mut().for_each(|m| *m /= count);
+    }
     let group = group_rows(rows);
     let groups: Vec<Products> = (0..rows.div_ceil(group))
         .into_par_iter()
         .map_init(
-            || (Vec::new(), Vec::new()),
-            |(scratch, centred), g| {
+            || (Scratch::default(), Vec::new(), Buffers::default()),
+            |(scratch, centred, buffers), g| {
                 let (mut s, mut sum) = (vec![0.0; kp * kp], vec![0.0; kp]);
                 for from in (g * group..rows.min((g + 1) * group)).step_by(BLOCK) {
                     let to = rows.min((g + 1) * group).min(from + BLOCK);
-                    centred.resize((to - from) * kp, 0.0);
-                    vector::centre(centred, source.block(from, to, scratch), &near);
-                    vector::column_sums(centred, &mut sum);
-                    Product::new([kp, to - from, kp], Left::transpose(centred, kp), centred, &mut s)
-                        .add()
-                        .upper()
-                        .run();
+                    let mut block = source.operand(from, to, scratch);
+                    match block {
+                        Block::Single(rows) => {
+                            centred.resize((to - from) * kp, 0.0);
+                            vector::centre(centred, rows, &near);
+                            vector::column_sums(centred, &mut sum);
+                            block = Block::Single(centred);
+                        }
+                        Block::Bf16(pairs) => {
+                            vector::column_sums(bytemuck::cast_slice::<u32, u16>(pairs), &mut sum);
+                        }
+                    }
+                    add_transposed(unit, [kp, to - from, kp], block, None, &mut s, buffers);
                 }
                 Products { s, sum }
             },

@@ -6,11 +6,11 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::Batch;
-use super::layer::{BLOCK, Layer, Source, group_rows};
+use super::layer::{BLOCK, Layer, Scratch, Source, group_rows, round};
+use super::stored::{Part, Stored};
 use super::widest::{self, Widest};
-use crate::kernels::pool::Pooled;
+use crate::kernels::bf16::{self, Block, Right};
 use crate::kernels::ranks::total;
-use crate::kernels::tile::{Left, Product};
 use crate::kernels::vector;
 
 /// Returns the output, its shape, and what the backward pass of the maximum needs.
@@ -24,7 +24,7 @@ pub fn forward(
     let stored = layers.len() - usize::from(clouds.is_some());
     for i in 0..stored {
         let (before, rest) = layers.split_at_mut(i);
-        multiply(source(x, before, rest[0].k), batch, &mut rest[0])?;
+        multiply(source(x, before, &rest[0]), batch, &mut rest[0])?;
     }
     Ok(match clouds {
         None => {
@@ -33,7 +33,7 @@ pub fn forward(
         }
         Some(clouds) => {
             let (before, rest) = layers.split_at_mut(stored);
-            let source = source(x, before, rest[0].k);
+            let source = source(x, before, &rest[0]);
             let count = clouds.len();
             let (output, widest) = widest::forward(source, batch, clouds, &mut rest[0])?;
             (output, vec![count, rest[0].n], Some(widest))
@@ -41,9 +41,14 @@ pub fn forward(
     })
 }
 
-pub fn source<'a>(x: &'a [f32], before: &'a [Layer], k: usize) -> Source<'a> {
+/// What `layer` reads, with the layers `before` it.
+pub fn source<'a>(x: &'a [f32], before: &'a [Layer], layer: &Layer) -> Source<'a> {
     match before.last() {
-        None => Source::Input { x, k },
+        None => Source::Input {
+            x,
+            k: layer.k,
+            unit: layer.unit,
+        },
         Some(layer) => Source::Layer(layer),
     }
 }
@@ -59,43 +64,54 @@ struct Moments {
 
 /// Computes the product `y` of one layer block by block, and the sums for its statistics while a block is in the cache.
 fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
-    let (k, np, rows) = (layer.k, layer.np, batch.rows);
-    let weight = layer.transposed();
-    let mut y = Pooled::new(rows * np);
-    let group = group_rows(rows);
-    let moments: Vec<Moments> = y
-        .par_chunks_mut(group * np)
-        .enumerate()
-        .map(|(g, y)| {
-            let mut scratch = Vec::new();
-            let mut m = Moments {
-                rows: y.len() / np,
-                sum: vec![0.0; np],
-                square: vec![0.0; np],
-                near: Vec::new(),
-            };
-            for (b, y) in y.chunks_mut(BLOCK * np).enumerate() {
-                let from = g * group + b * BLOCK;
-                let rows = y.len() / np;
-                let a = source.block(from, from + rows, &mut scratch);
-                if layer.is_linear() {
-                    Product::new([rows, k, np], Left::dense(a, a.len() / rows), &weight, y).run();
-                } else {
-                    y.copy_from_slice(a);
-                }
-                vector::column_sums(y, &mut m.sum);
-                if b == 0 {
-                    m.near = m.sum.iter().map(|s| s / rows as f32).collect();
-                }
-                vector::column_squares(y, &m.near, &mut m.square);
-            }
-            m
-        })
+    let weight = layer.forward_operand();
+    let group = group_rows(batch.rows);
+    let mut y = Stored::new(layer.unit, batch.rows * layer.np);
+    let groups = y.parts(group * layer.np).into_par_iter().enumerate();
+    let moments: Vec<Moments> = groups
+        .map(|(g, y)| of_group(source, layer, &weight, g * group, y))
         .collect();
-    let (mean, var) = batch.of_all(combine(&moments, rows, layer.n))?;
+    let (mean, var) = batch.of_all(combine(&moments, batch.rows, layer.n))?;
     layer.set_statistics(&mean, &var);
-    layer.y = Some(y);
+    layer.y = y;
     Ok(())
+}
+
+/// Computes the product of the group of rows that begins at row `first`, and its sums.
+fn of_group(source: Source, layer: &Layer, weight: &Right, first: usize, mut group: Part) -> Moments {
+    let np = layer.np;
+    let (mut scratch, mut wide) = (Scratch::default(), Vec::new());
+    let mut m = Moments {
+        rows: group.len() / np,
+        sum: vec![0.0; np],
+        square: vec![0.0; np],
+        near: Vec::new(),
+    };
+    for row in (0..m.rows).step_by(BLOCK) {
+        let rows = BLOCK.min(m.rows - row);
+        let block = row * np..(row + rows) * np;
+        let y = match &mut group {
+            Part::Single(y) => &mut y[block.clone()],
+            Part::Bf16(_) => {
+                wide.resize(block.len(), 0.0);
+                &mut wide[..]
+            }
+        };
+        match source.operand(first + row, first + row + rows, &mut scratch) {
+            Block::Single(a) if !layer.is_linear() => y.copy_from_slice(a),
+            a => bf16::multiply([rows, layer.k, np], a, weight, y, false),
+        }
+        round(layer.unit, y);
+        vector::column_sums(y, &mut m.sum);
+        if row == 0 {
+            m.near = m.sum.iter().map(|s| s / rows as f32).collect();
+        }
+        vector::column_squares(y, &m.near, &mut m.square);
+        if let Part::Bf16(y) = &mut group {
+            vector::convert(&mut y[block], &wide);
+        }
+    }
+    m
 }
 
 impl Batch {
@@ -139,18 +155,16 @@ fn combine(moments: &[Moments], rows: usize, channels: usize) -> (Vec<f64>, Vec<
 fn activation(layer: &Layer, rows: usize) -> Vec<f32> {
     let (n, np) = (layer.n, layer.np);
     let mut output = vec![0.0; rows * n];
-    let y = layer.y.as_deref().unwrap_or_default();
     output
         .par_chunks_mut(BLOCK * n)
         .enumerate()
         .for_each(|(b, output)| {
-            let rows = output.len() / n;
-            let y = &y[b * BLOCK * np..][..rows * np];
+            let (from, rows) = (b * BLOCK, output.len() / n);
             if n == np {
-                vector::normalise(output, y, &layer.scale, &layer.shift, layer.relu);
+                layer.activate(from, from + rows, output);
             } else {
                 let mut padded = vec![0.0; rows * np];
-                vector::normalise(&mut padded, y, &layer.scale, &layer.shift, layer.relu);
+                layer.activate(from, from + rows, &mut padded);
                 for (to, from) in output.chunks_exact_mut(n).zip(padded.chunks_exact(np)) {
                     to.copy_from_slice(&from[..n]);
                 }

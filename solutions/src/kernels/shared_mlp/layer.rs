@@ -4,11 +4,12 @@
 use candle_core::{Device, Result, Tensor};
 use rayon::prelude::*;
 
-use crate::kernels::BatchNorm;
-use crate::kernels::pool::Pooled;
+use super::stored::Stored;
+use crate::kernels::bf16::{Block, Right};
 use crate::kernels::tile::padded;
 use crate::kernels::values::{Values, read};
-use crate::kernels::vector;
+use crate::kernels::vector::{self, Number};
+use crate::kernels::{BatchNorm, Bf16Unit};
 
 /// Rows of a block. With 128 channels a block takes 96 KiB, so that a block of each operand fits into a core's L2
 /// cache.
@@ -33,6 +34,8 @@ pub struct Layer {
     /// Output channels, padded to whole SIMD vectors.
     pub np: usize,
     pub relu: bool,
+    /// If it is not off, weight, input, product and gradients are rounded to bf16 where autocast rounds them.
+    pub unit: Bf16Unit,
     /// `[np, kp]`; empty if the layer is batch norm alone.
     pub weight: Vec<f32>,
     pub gamma: Vec<f32>,
@@ -47,7 +50,7 @@ pub struct Layer {
     pub eps: f64,
     /// The product before batch norm, `[rows, np]`. It is stored in training only, and not for the layer before a
     /// maximum.
-    pub y: Option<Pooled>,
+    pub y: Stored,
 }
 
 impl Layer {
@@ -57,6 +60,7 @@ impl Layer {
         [gamma, beta]: [&Tensor; 2],
         bn: &BatchNorm,
         relu: bool,
+        unit: Bf16Unit,
     ) -> Result<Self> {
         let n = gamma.dim(0)?;
         let k = weight.map_or(Ok(n), |w| w.dim(1))?;
@@ -80,12 +84,14 @@ impl Layer {
                 }
             }
         }
+        round(unit, &mut padded_weight);
         let mut new = Self {
             k,
             kp,
             n,
             np,
             relu,
+            unit,
             weight: padded_weight,
             gamma: pad(gamma)?,
             beta: pad(beta)?,
@@ -95,7 +101,7 @@ impl Layer {
             scale: vec![0.0; np],
             shift: vec![0.0; np],
             eps: bn.eps,
-            y: None,
+            y: Stored::Nothing,
         };
         new.fold();
         Ok(new)
@@ -145,12 +151,27 @@ impl Layer {
     }
 
     /// Writes rows `from..to` of the layer's activation to `out`.
-    pub fn activate(&self, from: usize, to: usize, out: &mut [f32]) {
-        let y = &self.y.as_deref().unwrap_or_default()[from * self.np..to * self.np];
-        vector::normalise(out, y, &self.scale, &self.shift, self.relu);
+    pub fn activate<T: Number>(&self, from: usize, to: usize, out: &mut [T]) {
+        let range = from * self.np..to * self.np;
+        let (scale, shift) = (&self.scale, &self.shift);
+        match &self.y {
+            Stored::Nothing => {}
+            Stored::Single(y) => vector::normalise(out, &y[range], scale, shift, self.relu),
+            Stored::Bf16(y) => vector::normalise(out, &y[range], scale, shift, self.relu),
+        }
     }
 
-    /// The transposed weight, `[k, np]`, the right operand of the forward product; empty if there is none.
+    /// The weight as the right operand of the backward product dy·W.
+    pub fn backward_operand(&self) -> Right<'_> {
+        Right::new(self.unit, &self.weight[..], self.kp)
+    }
+
+    /// The transposed weight as the right operand of the forward product.
+    pub fn forward_operand(&self) -> Right<'static> {
+        Right::new(self.unit, self.transposed(), self.np)
+    }
+
+    /// The transposed weight, `[k, np]`; empty if there is none.
     pub fn transposed(&self) -> Vec<f32> {
         if !self.is_linear() {
             return Vec::new();
@@ -173,23 +194,61 @@ impl Layer {
     }
 }
 
+/// Rounds values to bf16 if `unit` is not off.
+pub fn round(unit: Bf16Unit, values: &mut [f32]) {
+    if unit != Bf16Unit::Off {
+        vector::round_to_bf16(values);
+    }
+}
+
 /// What a layer reads: the operator's own input, or the product of the layer before it, to which batch norm and ReLU
 /// are applied during the read.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
-    Input { x: &'a [f32], k: usize },
+    Input { x: &'a [f32], k: usize, unit: Bf16Unit },
     Layer(&'a Layer),
 }
 
+/// Buffers of one thread for blocks of rows.
+#[derive(Default)]
+pub struct Scratch {
+    single: Vec<f32>,
+    pairs: Vec<u32>,
+}
+
 impl Source<'_> {
+    /// As `block`, as an operand of a product.
+    pub fn operand<'b>(&'b self, from: usize, to: usize, scratch: &'b mut Scratch) -> Block<'b> {
+        let Scratch { single, pairs } = scratch;
+        match *self {
+            Source::Layer(l) if l.unit != Bf16Unit::Off => {
+                pairs.resize((to - from) * l.np / 2, 0);
+                l.activate(from, to, bytemuck::cast_slice_mut::<u32, u16>(pairs));
+                Block::Bf16(pairs)
+            }
+            Source::Input { x, k, unit } => Block::new(unit, input_block(x, k, from, to, single), pairs),
+            Source::Layer(_) => Block::Single(self.block(from, to, single)),
+        }
+    }
+
     /// Returns rows `from..to` as a dense matrix with padded rows. The rows are written to `scratch` unless they can be
     /// read in place.
     pub fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut Vec<f32>) -> &'b [f32] {
         match *self {
-            Source::Input { x, k } => input_block(x, k, from, to, scratch),
+            Source::Input {
+                x,
+                k,
+                unit: Bf16Unit::Off,
+            } => input_block(x, k, from, to, scratch),
+            Source::Input { x, k, .. } => {
+                copy_padded(x, k, from, to, scratch);
+                vector::round_to_bf16(scratch);
+                scratch
+            }
             Source::Layer(l) => {
                 scratch.resize((to - from) * l.np, 0.0);
                 l.activate(from, to, scratch);
+                round(l.unit, scratch);
                 scratch
             }
         }
@@ -205,15 +264,19 @@ pub fn input_block<'a>(
     to: usize,
     scratch: &'a mut Vec<f32>,
 ) -> &'a [f32] {
-    let rows = &x[from * k..to * k];
-    let kp = padded(k);
-    if k == kp {
-        return rows;
+    if k == padded(k) {
+        return &x[from * k..to * k];
     }
+    copy_padded(x, k, from, to, scratch);
+    scratch
+}
+
+fn copy_padded(x: &[f32], k: usize, from: usize, to: usize, scratch: &mut Vec<f32>) {
+    let kp = padded(k);
     scratch.clear();
     scratch.resize((to - from) * kp, 0.0);
-    for (to, row) in scratch.chunks_exact_mut(kp).zip(rows.chunks_exact(k)) {
+    let rows = x[from * k..to * k].chunks_exact(k);
+    for (to, row) in scratch.chunks_exact_mut(kp).zip(rows) {
         to[..k].copy_from_slice(row);
     }
-    scratch
 }

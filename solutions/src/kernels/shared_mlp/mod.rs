@@ -12,6 +12,7 @@ mod eval;
 mod forward;
 mod greatest;
 mod layer;
+mod stored;
 mod tiles;
 mod widest;
 
@@ -21,7 +22,7 @@ use candle_core::{Device, Result, Tensor};
 
 use super::ranks::{SumOverRanks, total};
 use super::values::Values;
-use super::{BatchNorm, MlpLayer, Pass};
+use super::{BatchNorm, Bf16Unit, MlpLayer, Pass};
 use layer::Layer;
 
 /// The numbers of rows in a training pass: `rows` on this rank, and `all_rows` over all ranks, which batch norm
@@ -42,7 +43,7 @@ pub(super) fn layers(
 ) -> Result<Tensor> {
     let new = |l: &MlpLayer| {
         let norm = [l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()];
-        Layer::new(Some(l.weight), norm, l.bn, l.relu)
+        Layer::new(Some(l.weight), norm, l.bn, l.relu, pass.bf16_unit())
     };
     let steps = layers.iter().map(new).collect::<Result<Vec<_>>>()?;
     if pass.train {
@@ -57,7 +58,7 @@ pub(super) fn layers(
 /// Batch norm alone, in training. `inputs` is y `[rows, channels]`, then γ and β `[channels]`; the output has the shape
 /// of y.
 pub(super) fn batch_norm(inputs: [&Tensor; 3], bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
-    let layer = Layer::new(None, [inputs[1], inputs[2]], bn, false)?;
+    let layer = Layer::new(None, [inputs[1], inputs[2]], bn, false, Bf16Unit::Off)?;
     train(&inputs, vec![layer], &[bn], None, pass)
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::layer::Source;
+use super::layer::{Source, round};
 use crate::kernels::tile::TALL;
 
 /// The rows of a layer's input, dense and padded. Rows `from..to` are read or computed when `block` is called.
@@ -22,7 +22,10 @@ impl Blocks for Source<'_> {
 
     fn write(&self, from: usize, to: usize, scratch: &mut [Vec<f32>; 2], out: &mut [f32]) {
         match self {
-            Source::Layer(l) => l.activate(from, to, out),
+            Source::Layer(l) => {
+                l.activate(from, to, out);
+                round(l.unit, out);
+            }
             Source::Input { .. } => out.copy_from_slice(self.block(from, to, &mut scratch[0])),
         }
     }

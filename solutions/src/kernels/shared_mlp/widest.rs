@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::Batch;
 use super::covariance::{about_the_mean_of_all, covariance};
 use super::greatest::greatest;
-use super::layer::{Layer, Source};
+use super::layer::{Layer, Source, round};
 use crate::kernels::ranks::total;
 use crate::kernels::tile::{Left, Product};
 
@@ -36,7 +36,7 @@ pub fn forward(
     layer: &mut Layer,
 ) -> Result<(Vec<f32>, Widest)> {
     let (n, kp, rows) = (layer.n, layer.kp, batch.rows);
-    let (mean, s) = about_the_mean_of_all(batch, covariance(source, rows, kp))?;
+    let (mean, s) = about_the_mean_of_all(batch, covariance(source, rows, kp, layer.unit))?;
     let ws = times_weight(layer, &s);
     let (means, vars): (Vec<f64>, Vec<f64>) = (0..n)
         .into_par_iter()
@@ -58,6 +58,7 @@ pub fn forward(
 
     let (best, at) = greatest(&source, &clouds, layer);
     let mut xhat = best;
+    round(layer.unit, &mut xhat);
     let mut output = vec![0.0; clouds.len() * n];
     for (cloud, (xhat, output)) in xhat
         .chunks_exact_mut(n)
