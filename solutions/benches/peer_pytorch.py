@@ -100,6 +100,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--warmup", type=int, default=2)
+    parser.add_argument("--bf16", action="store_true", help="the forward pass under autocast to bf16")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--warmup-limit", type=int, default=300, help="seconds that the warm-up, compiling included, may take")
     args = parser.parse_args()
@@ -114,10 +115,11 @@ def main():
 
     def train():
         start = time.perf_counter()
-        logits, t = forward(x.transpose(2, 1))
-        loss = F.cross_entropy(logits, labels, label_smoothing=0.1)
+        with torch.autocast("cpu", torch.bfloat16, enabled=args.bf16):
+            logits, t = forward(x.transpose(2, 1))
+        loss = F.cross_entropy(logits.float(), labels, label_smoothing=0.1)
         if t is not None:
-            loss = loss + 0.001 * orthogonality(t)
+            loss = loss + 0.001 * orthogonality(t.float())
         forwarded = time.perf_counter()
         optimizer.zero_grad()
         loss.backward()

@@ -12,6 +12,7 @@ use crate::kernels::Pass;
 use crate::loader::{Augment, Collate, Features, Frame, Loader, Points};
 use crate::model::{PointNet, PointNetConfig};
 use crate::optim::OptimConfig;
+use crate::precision::Precision;
 use crate::profile;
 use crate::train::{Loss, short::Learner};
 
@@ -59,7 +60,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    pub fn new(train: bool, options: &Options) -> Result<Self> {
+    pub fn new(train: bool, options: &Options, precision: Precision) -> Result<Self> {
         let config = PointNetConfig {
             kind: options.model,
             classes: options.classes,
@@ -96,6 +97,7 @@ impl Bench {
             options: options.clone(),
             learner: Learner {
                 plain: options.plain,
+                lowering: precision.lowering(&Device::Cpu),
                 ..Learner::new(model, optimizer, loss)
             },
             loader: Loader::new(Arc::new(collate), options.workers, 2),

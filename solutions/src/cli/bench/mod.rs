@@ -23,8 +23,10 @@ use serde::Serialize;
 use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
 use crate::parallel::measure::median;
+use crate::precision::Precision;
 use crate::report::svg::LinePlot;
 use crate::train::{choice, machine};
+use candle_core::Device;
 use measure::Times;
 use peer::Peer;
 
@@ -82,6 +84,10 @@ pub struct Options {
     /// Loader threads
     #[arg(long, default_value_t = 2, value_name = "N")]
     workers: usize,
+    /// Format of the matrix products in training. Unless it is fp32, each round also measures fp32, and PyTorch runs bf16
+    /// under autocast
+    #[arg(long, default_value = "fp32", value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]))]
+    precision: Precision,
     /// Use candle's operators instead of the fused ones
     #[arg(long)]
     plain: bool,
@@ -124,6 +130,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     ] {
         ensure!(value >= least, "{name} must be at least {least}, it is {value}");
     }
+    ensure!(
+        train || options.precision == Precision::Fp32,
+        "--precision is {}, but inference is always fp32",
+        options.precision
+    );
     let found = collect(train, options)?;
     if options.json {
         println!("{}", serde_json::to_string_pretty(&found)?);
@@ -159,6 +170,11 @@ struct Found {
     threads: usize,
     processor: String,
     plain: bool,
+    precision: Precision,
+    /// How a format other than fp32 was computed.
+    low_precision: Option<String>,
+    /// The step in fp32, measured in the same rounds, if the format is another one.
+    fp32_total_ms: Option<f64>,
     loader_ms: f64,
     forward_ms: f64,
     backward_ms: f64,
@@ -180,13 +196,20 @@ struct Found {
 }
 
 fn collect(train: bool, options: &Options) -> Result<Found> {
-    let mut bench = measure::Bench::new(train, options)?;
-    let mut ours = Times::default();
+    let mut bench = measure::Bench::new(train, options, options.precision)?;
+    let (mut ours, mut fp32) = (Times::default(), Times::default());
+    let is_low = options.precision != Precision::Fp32;
+    let mut full = is_low
+        .then(|| measure::Bench::new(train, options, Precision::Fp32))
+        .transpose()?;
     let mut pytorch = Vec::new();
     let mut peak = None;
     for _ in 0..options.rounds {
         bench.round(&mut ours)?;
         peak = machine::peak_memory().map(|bytes| bytes as f64 / f64::from(1 << 20));
+        if let Some(full) = &mut full {
+            full.round(&mut fp32)?;
+        }
         if let Some(python) = &options.python {
             for compiled in [false, true].into_iter().take(1 + usize::from(options.compiled)) {
                 peer::round(python, train, compiled, options, &mut pytorch)?;
@@ -204,6 +227,9 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
         threads: rayon::current_num_threads(),
         processor: machine::processor(),
         plain: options.plain,
+        precision: options.precision,
+        low_precision: options.precision.description(&Device::Cpu, options.plain),
+        fp32_total_ms: is_low.then(|| median(&fp32.total())),
         loader_ms: median(&ours.loader),
         forward_ms: median(&ours.forward),
         backward_ms: median(&ours.backward),
@@ -224,15 +250,19 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
 
 fn print(found: &Found) {
     println!(
-        "bench {}: {} PointNet, {} clouds × {} points, f32{}; {}, {} threads",
+        "bench {}: {} PointNet, {} clouds × {} points, {}{}; {}, {} threads",
         found.bench,
         found.model,
         found.batch,
         found.points,
+        found.precision,
         if found.plain { ", plain operators" } else { "" },
         found.processor,
         found.threads
     );
+    if let Some(description) = &found.low_precision {
+        println!("precision: {description}");
+    }
     println!("\n{:<18}{:>10}  {:>6}", "part", "ms", "share");
     let parts = [
         ("loader (waiting)", found.loader_ms),
@@ -250,6 +280,14 @@ fn print(found: &Found) {
         "{:<18}{:>10.2}  {:>6.1} clouds/s",
         "all", found.total_ms, found.clouds_per_second
     );
+    if let Some(fp32) = found.fp32_total_ms {
+        println!(
+            "{:<18}{fp32:>10.2}  {:.2} × the time of {}",
+            "all, in fp32",
+            fp32 / found.total_ms,
+            found.precision
+        );
+    }
     println!(
         "\n{:.1} GFLOP at {:.0} GFLOP/s, {:.0}% of the {:.0} GFLOP/s of a matrix product",
         found.gflop,

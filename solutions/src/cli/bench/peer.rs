@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::Options;
+use crate::precision::Precision;
 
 const SCRIPT: &str = include_str!("../../../benches/peer_pytorch.py");
 
@@ -56,6 +57,9 @@ pub fn round(
         ("--warmup-limit", options.compile_limit),
     ] {
         command.args([name, &value.to_string()]);
+    }
+    if options.precision == Precision::Bf16 {
+        command.arg("--bf16");
     }
     if compiled {
         command.arg("--compile");
