@@ -1,9 +1,10 @@
 //! Operators over `[rows, channels]` matrices: each in a fused form and in a plain candle composition, which is its
 //! specification.
 //!
-//! A row is a point, so a batch of clouds is `[points of all clouds, channels]`; [`Clouds`] says which rows belong to which
-//! cloud. [`Pass`] chooses the form. The fused form runs on the CPU, in f32 or with products of bf16 numbers; on other devices, for other dtypes and with
-//! `plain`, candle's operators run, on candle's graph. [`backward`] is the backward pass of both.
+//! A row is a point, so a batch of clouds is `[points of all clouds, channels]`; [`Clouds`] says which rows belong to
+//! which cloud. [`Pass`] chooses the form. The fused form runs on the CPU, in f32 or with products of bf16 numbers; on
+//! other devices, for other dtypes and with `plain`, candle's operators run, on candle's graph. [`backward`] is the
+//! backward pass of both.
 //!
 //! Only this module records the output of a fused operator in training. If one of candle's operators comes between two fused
 //! ones, the gradient cannot pass it, and [`backward`] returns an error. [`with_backward`] and [`loss_by_candle`] record a
