@@ -52,7 +52,7 @@ impl Exact<'_> {
         let mut weights = [&[][..]; BESIDE];
         for (n, weights) in weights.iter_mut().enumerate() {
             let c = of[n.min(of.len() - 1)] as usize;
-            *weights = &self.columns.exact[c * Columns::stride(depth)..][..depth];
+            *weights = &self.columns.exact[c * depth..][..depth];
         }
         let mut sums = [[simd.splat_f32s(0.0); VECTORS]; BESIDE];
         for (k, line) in lines.iter().enumerate() {

@@ -125,7 +125,7 @@ pub struct Columns {
     pub depth: usize,
     /// Panels of `[depth / 4, PANEL, 4]`.
     pub steps: Vec<i8>,
-    /// The columns in f32, [`Columns::stride`] apart.
+    /// The columns in f32, `[columns, depth]`.
     pub exact: Vec<f32>,
     /// The value t of a step; 0 for a column of zeros.
     pub scale: Vec<f32>,
@@ -137,28 +137,21 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// From one column in f32 to the next. A multiple of 16 values would put the values of all columns at one depth, which
-    /// are read together, into the same bank of the L1 cache.
-    pub fn stride(depth: usize) -> usize {
-        depth + 2
-    }
-
-    /// Rounds columns of `terms` values padded to `depth`, given column by column, [`Columns::stride`] apart. Their number
-    /// is a multiple of [`PANEL`].
+    /// Rounds columns of `terms` values padded to `depth`, given column by column. Their number is a multiple of
+    /// [`PANEL`].
     pub fn new(exact: Vec<f32>, terms: usize, depth: usize) -> Self {
-        let stride = Self::stride(depth);
-        let columns = exact.len() / stride;
+        let columns = exact.len() / depth;
         let mut new = Self {
             terms,
             depth,
-            steps: vec![0; columns * depth],
+            steps: vec![0; exact.len()],
             scale: vec![0.0; columns],
             size: vec![0.0; columns],
             error: vec![0.0; columns],
             fits: vec![true; columns / PANEL],
             exact,
         };
-        let panels = new.exact.par_chunks(PANEL * stride);
+        let panels = new.exact.par_chunks(PANEL * depth);
         panels
             .zip(new.steps.par_chunks_mut(PANEL * depth))
             .zip(new.scale.par_chunks_mut(PANEL))
@@ -168,7 +161,7 @@ impl Columns {
             .for_each(|(((((exact, steps), scale), size), error), fits)| {
                 let mut column = vec![0; depth];
                 for c in 0..PANEL {
-                    let Some(terms) = quantise(&exact[c * stride..][..depth], &mut column) else {
+                    let Some(terms) = quantise(&exact[c * depth..][..depth], &mut column) else {
                         *fits = false;
                         return;
                     };

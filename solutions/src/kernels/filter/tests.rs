@@ -29,7 +29,7 @@ fn operands(seed: u64, kind: usize, rows: usize, depth: usize) -> (Rows, Columns
         ..Rows::default()
     };
     assert!(quantised.quantise(rows), "kind {kind}");
-    let columns = (0..PANEL * Columns::stride(depth)).map(|_| value(0)).collect();
+    let columns = (0..PANEL * depth).map(|_| value(0)).collect();
     (quantised, Columns::new(columns, depth, depth))
 }
 
@@ -48,7 +48,7 @@ proptest! {
             let (b, r) = (place / HEIGHT, place % HEIGHT);
             let a = &rows.exact[row as usize * depth..][..depth];
             for c in 0..PANEL {
-                let w = &columns.exact[c * Columns::stride(depth)..][..depth];
+                let w = &columns.exact[c * depth..][..depth];
                 let product = (0..depth).map(|k| {
                     let q = rows.steps[(b * depth + k / 4 * 4) * HEIGHT + 4 * r + k % 4];
                     let p = columns.steps[k / 4 * 4 * PANEL + 4 * c + k % 4];

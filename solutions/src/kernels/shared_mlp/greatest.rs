@@ -70,7 +70,7 @@ fn groups(clouds: &[Range<usize>], filter: bool) -> Vec<Group> {
 struct Operand {
     k: usize,
     columns: usize,
-    /// Column by column, with the 8-bit form if there is a filter.
+    /// Column by column, `[columns, kp]`, with the 8-bit form if there is a filter.
     signed: Signed,
     /// Panels of [`PANEL`] columns, `[k, PANEL]` each; with a filter, made when they are first needed.
     panels: OnceLock<Vec<f32>>,
@@ -96,10 +96,8 @@ impl Operand {
     fn new(layer: &Layer) -> Self {
         let (n, k, kp) = (layer.n, layer.k, layer.kp);
         let columns = n.next_multiple_of(PANEL);
-        let filter = Filter::current() != Filter::Off;
-        let stride = if filter { filter::Columns::stride(kp) } else { kp };
-        let mut signed = vec![0.0; columns * stride];
-        let weights = signed.chunks_exact_mut(stride).zip(layer.weight.chunks_exact(kp));
+        let mut signed = vec![0.0; columns * kp];
+        let weights = signed.chunks_exact_mut(kp).zip(layer.weight.chunks_exact(kp));
         for ((signed, weight), &gamma) in weights.zip(&layer.gamma).take(n) {
             let sign = match gamma {
                 g if g < 0.0 => -1.0,
@@ -111,6 +109,7 @@ impl Operand {
             }
         }
         let size = size(&signed);
+        let filter = Filter::current() != Filter::Off;
         let new = Self {
             k,
             columns,
@@ -134,15 +133,15 @@ impl Operand {
                 Signed::Exact(signed) => signed,
                 Signed::Filter(columns) => &columns.exact,
             };
-            let stride = signed.len() / self.columns;
+            let kp = signed.len() / self.columns;
             let mut panels = vec![0.0; self.columns * self.k];
             // On this thread alone: a thread that waits for others could be given a task that waits for this.
             for (panel, signed) in panels
                 .chunks_exact_mut(PANEL * self.k)
-                .zip(signed.chunks_exact(PANEL * stride))
+                .zip(signed.chunks_exact(PANEL * kp))
             {
                 for (i, line) in panel.chunks_exact_mut(PANEL).enumerate() {
-                    for (to, column) in line.iter_mut().zip(signed.chunks_exact(stride)) {
+                    for (to, column) in line.iter_mut().zip(signed.chunks_exact(kp)) {
                         *to = column[i];
                     }
                 }
