@@ -4,7 +4,8 @@ mod check;
 mod site;
 mod submit;
 mod templates;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;
 
 use std::{

@@ -87,7 +87,7 @@ impl Site {
         let given: std::collections::BTreeMap<Spanned<String>, toml::Value> =
             toml::from_str(text).with_context(|| format!("{file} is not valid TOML"))?;
         let line = |key: &Spanned<String>| text[..key.span().start].matches('\n').count() + 1;
-        for key in given.keys().filter(|key| !known.contains_key(key.as_ref())) {
+        if let Some(key) = given.keys().find(|key| !known.contains_key(key.as_ref())) {
             let nearest = known
                 .keys()
                 .map(|k| (strsim::damerau_levenshtein(k, key.as_ref()), k));

@@ -115,15 +115,16 @@ fn curve(run: &Path) -> Vec<String> {
     rows.collect()
 }
 
-/// The node of a training dies. The other jobs on it have ended. Slurm puts the job back into the queue, and it resumes on the other node.
+/// The node of a training dies, on which no other job runs. Slurm puts the job back into the queue, and it resumes on the other
+/// node.
 pub fn node2_dies(cluster: &mut Cluster) {
     let (data, run) = (cluster.file("forest"), cluster.file("survivor"));
     let arguments = [
         run.to_str().unwrap(),
         "--epochs",
-        "400",
+        "1000",
         "--checkpoint-seconds",
-        "0",
+        "1",
         "--data",
         data.to_str().unwrap(),
     ];

@@ -10,11 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Seconds after which a job or a daemon that has not reached the expected state fails the test.
-const DEADLINE: u64 = 240;
+/// Seconds after its start at which a Slurm whose jobs or daemons have not reached the expected state fails the test.
+const DEADLINE: u64 = 360;
 
 /// Dropping it kills its daemons; if the test has failed, its folder with all logs is kept.
 pub struct Slurm {
+    began: Instant,
     folder: Option<tempfile::TempDir>,
     daemons: Vec<(String, Child)>,
 }
@@ -31,6 +32,7 @@ impl Slurm {
         // Clients of munged must be able to enter the folder of its socket.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let mut slurm = Self {
+            began: Instant::now(),
             folder: Some(folder),
             daemons: Vec::new(),
         };
@@ -160,12 +162,11 @@ impl Slurm {
     }
 
     pub fn wait(&self, what: &str, done: impl Fn(&Self) -> bool) {
-        let start = Instant::now();
         while !done(self) {
-            let late = start.elapsed().as_secs() > DEADLINE;
+            let late = self.began.elapsed().as_secs() > DEADLINE;
             assert!(
                 !late,
-                "waited {DEADLINE} s for {what}\n{}",
+                "{DEADLINE} s were too few for {what}\n{}",
                 self.output("scontrol", &["show", "job"])
             );
             sleep(Duration::from_millis(200));
