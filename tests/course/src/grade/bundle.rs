@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use super::{
     placed::Place,
-    take::{Files, Taken},
+    sources::{Files, Taken},
 };
 use crate::{late::instant, marks::clean, submission::Submission as Paper};
 

@@ -29,7 +29,7 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
-mod take;
+mod sources;
 #[cfg(target_os = "linux")]
 mod tree;
 

@@ -18,7 +18,7 @@ use super::{
     named::Submission,
     run::STOP,
     sandbox::{Limits, Sandbox},
-    take::{Rejected, Taken},
+    sources::{Rejected, Taken},
     tree::Tree,
 };
 

@@ -1,4 +1,4 @@
-//! What is taken out of a submission: the lessons' Rust files, and nothing else.
+//! The files that are taken from a submission: the Rust sources of the lessons, and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::submission::{digest, sha256};
 /// The files of a lesson by their path below `src`.
 pub type Files = BTreeMap<String, String>;
 
-/// What was taken from it.
+/// What was taken from a submission.
 #[derive(Debug, Default)]
 pub struct Taken {
     /// The files of each lesson (`01`).
@@ -90,5 +90,5 @@ impl Taken {
 }
 
 #[cfg(test)]
-#[path = "tests/take.rs"]
+#[path = "tests/sources.rs"]
 mod tests;
