@@ -269,7 +269,11 @@ fn a_step_with_an_overflow_changes_nothing() {
     let (factors, count) = factors(&mut device, &STEP, result);
     assert_eq!(count, STEP.step - 1, "the step is not counted");
     let factors = Arg::read(factors);
-    device.launch("adam", table.shape(), &table.arguments(&[factors.clone()]));
+    device.launch(
+        "adam",
+        table.shape(),
+        &table.arguments(std::slice::from_ref(&factors)),
+    );
     let sums = device.memory.zeros::<f64>(2 * table.blocks as usize);
     let more = [factors.clone(), Arg::write(sums)];
     device.launch("lamb_moments", table.shape(), &table.arguments(&more));

@@ -31,16 +31,8 @@ pub fn cargo() -> Command {
 /// # Panics
 /// Panics if it does not build.
 pub fn course() -> PathBuf {
-    program("course")
-}
-
-/// The program of a package; builds it if it is not built.
-///
-/// # Panics
-/// Panics if it does not build.
-pub fn program(package: &str) -> PathBuf {
     let built = cargo()
-        .args(["build", "--quiet", "-p", package, "--message-format=json"])
+        .args(["build", "--quiet", "-p", "course", "--message-format=json"])
         .output()
         .expect("cargo starts");
     let text = String::from_utf8_lossy(&built.stdout);

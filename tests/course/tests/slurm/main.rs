@@ -41,7 +41,7 @@ impl Cluster {
         let (canopy, margin) = (cluster.canopy.display(), faults::MARGIN);
         let site = format!(
             "partition = 'work'\nreservation = 'workshop'\ncores = 1\nmemory_gib = 1\ntime = '00:05:00'\nmargin = {margin}\n\
-             array_tasks = 5\ngres = 'gpu:card'\ngpus_per_node = 2\nmig = 'gpu:slice'\nbuild = []\ncanopy = '{canopy}'\n\
+             array_tasks = 3\ngres = 'gpu:card'\ngpus_per_node = 2\nmig = 'gpu:slice'\nbuild = []\ncanopy = '{canopy}'\n\
              scratch = '{at}/local'\nlogs = '{at}/logs'\n"
         );
         fs::write(cluster.file("site.toml"), site).unwrap();
