@@ -247,7 +247,11 @@ pub fn print(plan: &Plan) -> Result<()> {
         say!("{:<14}{:>16}{times}", row.stage.to_string(), size(row.sent));
     }
     let own = "canopy itself trains with data parallelism; ZeRO needs an engine such as DeepSpeed.";
-    say!("\nA rank has {} {name}: {}.\n{own}", size(plan.budget), plan.advice);
+    say!(
+        "\nA rank has {} {name}: {}.\n{own}",
+        size(plan.budget),
+        plan.advice
+    );
     Ok(())
 }
 

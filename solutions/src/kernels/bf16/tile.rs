@@ -22,6 +22,10 @@ pub struct Product<'a> {
     pub c: &'a mut [f32],
     pub add: bool,
     /// Only the values on or right of the diagonal are needed.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "the portable form computes all")
+    )]
     pub upper: bool,
 }
 
