@@ -3,7 +3,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::operands::{Columns, HEIGHT, Rows};
+use super::HEIGHT;
+use super::operands::{Columns, Rows};
 use crate::kernels::tile::dispatch_narrow;
 
 /// Columns whose products are computed side by side, because the additions of one sum wait for each other.

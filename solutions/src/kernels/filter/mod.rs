@@ -25,6 +25,7 @@ mod rounding;
 mod search;
 #[cfg(test)]
 mod tests;
+mod tiled;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -32,3 +33,6 @@ pub use choice::Filter;
 pub use counts::{FilterCounts, filter_counts};
 pub(super) use operands::{Columns, Rows};
 pub(super) use search::{Found, Scratch, search};
+
+/// Rows of a block.
+const HEIGHT: usize = 8;

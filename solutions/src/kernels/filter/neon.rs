@@ -4,7 +4,7 @@
 use std::arch::aarch64::*;
 use std::arch::asm;
 
-use super::products::{Vector, tiled};
+use super::tiled::{Vector, tiled};
 
 /// 4 sums.
 #[derive(Clone, Copy)]

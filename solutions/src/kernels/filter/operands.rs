@@ -2,12 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::rounding;
+use super::{HEIGHT, rounding};
 use crate::kernels::tile::PANEL;
 use crate::kernels::vector;
-
-/// Rows of a block.
-pub const HEIGHT: usize = 8;
 
 /// The filter applies to sums of this many products: their integers are exact in f32 (255 · 127 · 512 < 2²⁴).
 const DEPTHS: std::ops::RangeInclusive<usize> = 16..=512;

@@ -1,6 +1,6 @@
 //! Loops that round operands to 8 bits, and bounds of the products of blocks.
 
-use super::operands::HEIGHT;
+use super::HEIGHT;
 use crate::kernels::vector::for_each_instruction_set;
 
 /// Beyond 2²³ the spacing is 1, so that adding this number rounds to an integer, which is in the last bits.

@@ -1,8 +1,9 @@
 //! The search in one group of rows.
 
+use super::HEIGHT;
 use super::counts::FilterCounts;
 use super::exact::Exact;
-use super::operands::{Columns, HEIGHT, Rows};
+use super::operands::{Columns, Rows};
 use super::{Filter, products, rounding};
 use crate::kernels::tile::PANEL;
 

@@ -4,7 +4,8 @@ use canopy_data::Philox;
 use proptest::prelude::*;
 
 use super::Filter;
-use super::operands::{Columns, HEIGHT, Rows};
+use super::HEIGHT;
+use super::operands::{Columns, Rows};
 use super::products::{maxima, portable};
 use crate::kernels::tile::PANEL;
 

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::products::{Vector, tiled};
+use super::tiled::{Vector, tiled};
 
 /// 16 sums.
 #[derive(Clone, Copy)]
