@@ -1,7 +1,7 @@
 //! Cores, and the vector and tile units that canopy's operators use.
 
 use super::Line;
-use crate::kernels::{Filter, InstructionSet};
+use crate::kernels::{Bf16Unit, Filter, InstructionSet};
 
 /// The units of interest in Linux's list of a CPU's features, and their names.
 const UNITS: [(&str, &str); 9] = [
@@ -44,10 +44,12 @@ pub fn lines() -> Vec<Line> {
     } else {
         format!("; this CPU has {}", units.join(", "))
     };
-    let used = format!(
-        "the operators use {set}; the filter of products: {}{has}",
-        Filter::current()
-    );
+    let bf16 = match Bf16Unit::current() {
+        Bf16Unit::Off => "emulated".to_owned(),
+        unit => unit.to_string(),
+    };
+    let filter = Filter::current();
+    let used = format!("the operators use {set}; the filter of products: {filter}; bf16: {bf16}{has}");
     vec![first, Line::ok("units", used)]
 }
 

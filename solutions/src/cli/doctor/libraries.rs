@@ -40,9 +40,22 @@ pub fn lines(needed: bool) -> Vec<Line> {
         lines.push(Line::ok("NCCL", "not found; only ranks on several GPUs need it"));
     }
     let mpi = first_line("mpirun", "--version").or_else(|| first_line("mpiexec", "--version"));
-    let none =
-        || "not found; only ranks as processes need it (Debian: apt-get install openmpi-bin)".to_owned();
-    lines.push(Line::ok("MPI", mpi.unwrap_or_else(none)));
+    let built = match cfg!(feature = "mpi") {
+        true => "this program is built with MPI",
+        false => "this program is built without `--features mpi`: its ranks are threads",
+    };
+    lines.push(match mpi {
+        Some(version) => Line::ok("MPI", format!("{version}; {built}")),
+        None if cfg!(feature = "mpi") => Line::warning(
+            "MPI",
+            format!("no mpirun on the PATH, but {built}"),
+            "load your site's MPI module, or start the ranks with srun (Debian: apt-get install openmpi-bin)",
+        ),
+        None => Line::ok(
+            "MPI",
+            "not found; only ranks as processes need it (Debian: apt-get install openmpi-bin)",
+        ),
+    });
     lines
 }
 

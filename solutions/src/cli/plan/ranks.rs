@@ -161,7 +161,7 @@ fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
     match stages.iter().find(|row| row.fits) {
         Some(row) if row.stage == Stage::Zero0 => {
-            "use data parallelism: a rank has room for the whole model, and nothing sends less".into()
+            "Use data parallelism: a rank has room for the whole model, and nothing sends less.".into()
         }
         Some(row) => {
             let costs = match row.stage {
@@ -172,7 +172,7 @@ fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
                 _ => "It sends as much as data parallelism",
             };
             format!(
-                "use {}: {} of {} a rank, where data parallelism needs {}. {costs}",
+                "Use {}: {} of {} a rank, where data parallelism needs {}.\n{costs}",
                 row.stage,
                 gib(row.total),
                 gib(work.budget),
@@ -180,7 +180,7 @@ fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
             )
         }
         None if work.activations >= work.budget => format!(
-            "the activations alone, {}, do not fit in {}: take fewer clouds at a time (accumulation), or split the layers",
+            "The activations alone, {}, do not fit in {}: take fewer clouds\nat a time (accumulation), or split the layers.",
             gib(work.activations),
             gib(work.budget)
         ),
@@ -188,8 +188,8 @@ fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
             let free = work.budget - work.activations;
             let all = work.parameters.saturating_mul(u64::from(work.each.total()));
             format!(
-                "nothing fits on {ranks} ranks. ZeRO 3 needs at least {} ranks of this memory, or less to keep: fewer \
-                 activations, offload, or a model split over ranks",
+                "Nothing fits on {ranks} ranks. ZeRO 3 needs at least {} ranks of this memory.\nOr keep less: fewer \
+                 activations, offload, or a model split over ranks.",
                 all.div_ceil(free.max(1))
             )
         }
@@ -248,7 +248,7 @@ pub fn print(plan: &Plan) -> Result<()> {
     }
     let own = "canopy itself trains with data parallelism; ZeRO needs an engine such as DeepSpeed.";
     say!(
-        "\nA rank has {} {name}: {}.\n{own}",
+        "\nA rank has {} {name}.\n{}\n{own}",
         size(plan.budget),
         plan.advice
     );
