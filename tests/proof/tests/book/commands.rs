@@ -51,13 +51,14 @@ fn command(line: &str) -> Option<(&'static str, Vec<String>)> {
     // A shell's operators, and what the book leaves out.
     let ends = |word: &&str| !["|", ">", "&&", "&", ";", "…", "2>"].contains(word);
     let words = words.take_while(ends).map(|w| w.trim_matches('"').to_owned());
-    Some((program, words.collect()))
+    let words: Vec<_> = words.collect();
+    // A setting of a file is not a command.
+    (words.first().map(String::as_str) != Some("=")).then_some((program, words))
 }
 
 #[test]
 fn finds_the_commands_of_a_page() {
-    let page =
-        "Use `canopy plan\n--search 512` | `canopy` |\n```sh\n$ canopy train \\\n  --epochs 3 > log\n```\n";
+    let page = "Use `canopy plan\n--search 512` | `canopy` | `canopy = 1` |\n```sh\n$ canopy train \\\n  --epochs 3 > log\n```\n";
     let found: Vec<_> = code(page).iter().filter_map(|line| command(line)).collect();
     let args = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(
@@ -69,14 +70,11 @@ fn finds_the_commands_of_a_page() {
     );
 }
 
-/// Why `program` rejects the arguments. With `--help` at the end it tests all before it, and runs nothing. A text may name
-/// an option without its value.
+/// Why `program` rejects the arguments before `--`. With `--help` behind them it tests them, and runs nothing. A text may
+/// name an option without its value.
 fn rejection(program: &Path, arguments: &[String]) -> Option<String> {
-    let out = Command::new(program)
-        .args(arguments)
-        .arg("--help")
-        .output()
-        .unwrap();
+    let own = arguments.iter().take_while(|argument| *argument != "--");
+    let out = Command::new(program).args(own).arg("--help").output().unwrap();
     let why = String::from_utf8_lossy(&out.stderr).into_owned();
     let named =
         arguments.last().is_some_and(|last| last.starts_with("--")) && why.contains("but none was supplied");
