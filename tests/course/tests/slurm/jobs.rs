@@ -97,7 +97,7 @@ impl Jobs {
             "energy        not known, because no device",
         ];
         cluster.completed(&self.build, &["build --offline --package canopy", "core hours"]);
-        cluster.completed(&self.doctor, &["slurm-wlm", "GPU hours"]);
+        cluster.completed(&self.doctor, &["partition work", "GPU hours"]);
         // Their state does not matter: here a student may have written the exercise.
         for job in [&self.lesson, &self.workshop] {
             cluster.slurm.ended(job);
