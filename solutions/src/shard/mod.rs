@@ -1,8 +1,25 @@
 //! ZeRO: ranks share the optimizer's state, the gradients and the parameters instead of copying them (Rajbhandari et al.
 //! 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models").
 //!
-//! What each rank keeps and sends is counted here, for `canopy plan`. Training with it is not there yet.
+//! The functions work on lists of f32 numbers, in which the parameters are laid end to end, and over any
+//! [`Collective`](crate::parallel::Collective).
 
+mod batch;
 mod count;
+mod engine;
+mod gradients;
+mod memory;
+mod optimizer;
+mod parameters;
+mod slice;
+#[cfg(test)]
+mod tests;
 
+pub use batch::{BatchSizes, BatchWanted, settle_batch};
 pub use count::{Stage, bytes_per_rank, numbers_sent};
+pub use engine::{EngineState, Outcome, Unscaled, engine_backward, engine_step};
+pub use gradients::reduce_gradients;
+pub use memory::{Gathered, Memory};
+pub use optimizer::{Update, stage1_step};
+pub use parameters::{LayerBackward, LayerForward, Sharded, backward_sharded, forward_sharded};
+pub use slice::{Slice, slices_of_rank};

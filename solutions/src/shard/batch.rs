@@ -1,0 +1,150 @@
+//! The batch sizes of an engine: what is given, and what follows.
+
+use anyhow::{Context, Result, bail, ensure};
+
+// ANCHOR: BatchSizes
+/// The batch sizes that a user wrote down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchWanted {
+    /// Samples of a step, on all ranks together: `train_batch_size`.
+    pub train: Option<usize>,
+    /// Samples of a micro-batch on one rank: `train_micro_batch_size_per_gpu`.
+    pub micro: Option<usize>,
+    /// Micro-batches of a step on each rank: `gradient_accumulation_steps`.
+    pub accumulation: Option<usize>,
+}
+
+/// Batch sizes that agree: train = micro × accumulation × ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchSizes {
+    /// Samples of a step, on all ranks together.
+    pub train: usize,
+    /// Samples of a micro-batch on one rank.
+    pub micro: usize,
+    /// Micro-batches of a step on each rank.
+    pub accumulation: usize,
+}
+// ANCHOR_END: BatchSizes
+
+/// Settles the batch sizes of `world_size` ranks so that train = micro × accumulation × `world_size`. Fills in what is missing
+/// as DeepSpeed does: accumulation is 1 if only one of `train` and `micro` is given, and nothing else.
+///
+/// # Errors
+/// Returns an error that names the numbers if neither `train` nor `micro` is given, a number is 0, they contradict each other, or
+/// a division has a remainder.
+pub fn settle_batch(wanted: BatchWanted, world_size: usize) -> Result<BatchSizes> {
+    let BatchWanted {
+        train,
+        micro,
+        accumulation,
+    } = wanted;
+    for (name, number) in [
+        ("train", train),
+        ("micro", micro),
+        ("accumulation", accumulation),
+        ("the number of ranks", Some(world_size)),
+    ] {
+        ensure!(
+            number != Some(0),
+            "batch sizes: {name} is 0; it must be at least 1"
+        );
+    }
+    let sizes = match (train, micro) {
+        (None, None) => bail!("batch sizes: set train or micro; accumulation alone does not determine them"),
+        (None, Some(micro)) => {
+            let accumulation = accumulation.unwrap_or(1);
+            BatchSizes {
+                train: product(micro, accumulation, world_size)?,
+                micro,
+                accumulation,
+            }
+        }
+        (Some(train), None) => {
+            let accumulation = accumulation.unwrap_or(1);
+            BatchSizes {
+                train,
+                micro: divided(train, ("accumulation", accumulation), world_size)?,
+                accumulation,
+            }
+        }
+        (Some(train), Some(micro)) => BatchSizes {
+            train,
+            micro,
+            accumulation: match accumulation {
+                Some(accumulation) => accumulation,
+                None => divided(train, ("micro", micro), world_size)?,
+            },
+        },
+    };
+    let product = product(sizes.micro, sizes.accumulation, world_size)?;
+    ensure!(
+        product == sizes.train,
+        "batch sizes: train is {}, but micro {} × accumulation {} × {world_size} ranks is {product}",
+        sizes.train,
+        sizes.micro,
+        sizes.accumulation
+    );
+    Ok(sizes)
+}
+
+/// Returns train ÷ (the other number × ranks).
+fn divided(train: usize, (name, other): (&str, usize), world_size: usize) -> Result<usize> {
+    let by = product(other, 1, world_size)?;
+    ensure!(
+        train.is_multiple_of(by),
+        "batch sizes: train {train} is not a multiple of {name} {other} × {world_size} ranks; the remainder is {}",
+        train % by
+    );
+    Ok(train / by)
+}
+
+fn product(micro: usize, accumulation: usize, world_size: usize) -> Result<usize> {
+    micro
+        .checked_mul(accumulation)
+        .and_then(|n| n.checked_mul(world_size))
+        .with_context(|| format!("batch sizes: {micro} × {accumulation} × {world_size} is too large"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(numbers: [usize; 3], ranks: usize) -> Result<[usize; 3]> {
+        let given = |n: usize| (n > 0).then_some(n);
+        let [train, micro, accumulation] = numbers.map(given);
+        let wanted = BatchWanted {
+            train,
+            micro,
+            accumulation,
+        };
+        settle_batch(wanted, ranks).map(|b| [b.train, b.micro, b.accumulation])
+    }
+
+    #[test]
+    fn what_is_missing_follows() {
+        for given in [[48, 4, 3], [48, 4, 0], [48, 0, 3], [0, 4, 3]] {
+            assert_eq!(settled(given, 4).unwrap(), [48, 4, 3], "{given:?}");
+        }
+        assert_eq!(settled([48, 0, 0], 4).unwrap(), [48, 12, 1]);
+        assert_eq!(settled([0, 4, 0], 4).unwrap(), [16, 4, 1]);
+    }
+
+    #[test]
+    fn contradictions_and_remainders_are_errors() {
+        let said = |given, ranks| settled(given, ranks).unwrap_err().to_string();
+        let text = said([48, 4, 2], 4);
+        assert!(text.contains("48") && text.contains("is 32"), "{text}");
+        let text = said([50, 0, 3], 4);
+        assert!(text.contains("50") && text.contains("remainder is 2"), "{text}");
+        assert!(settled([4, 8, 0], 1).is_err());
+        assert!(settled([0, 0, 3], 1).is_err());
+        assert!(settled([0, 0, 0], 1).is_err());
+        assert!(settled([4, 0, 0], 0).is_err());
+        assert!(settled([0, usize::MAX, 2], 2).is_err());
+        let zero = BatchWanted {
+            train: Some(0),
+            ..BatchWanted::default()
+        };
+        assert!(settle_batch(zero, 2).is_err());
+    }
+}
