@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Command, FromArgMatches, error::ErrorKind, parser::ValueSource};
 
-use crate::train::Config;
+use crate::train::{Config, OF_A_RESUMED_RUN};
 
 /// Settings as a TOML table with the keys of [`Config`].
 #[derive(Clone, Debug, Default)]
@@ -66,9 +66,9 @@ impl Options {
         self.0.get("ranks")?.as_integer()?.try_into().ok()
     }
 
-    /// Whether no setting is given that a resumed run must keep: all but the number of ranks.
+    /// Whether no setting is given that a resumed run must keep: all but those of ranks and what they share.
     pub fn can_resume(&self) -> bool {
-        self.0.keys().all(|key| key == "ranks")
+        self.0.keys().all(|key| OF_A_RESUMED_RUN.contains(&&**key))
     }
 }
 

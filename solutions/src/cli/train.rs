@@ -185,7 +185,8 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
 fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     ensure!(
         args.options.can_resume(),
-        "--resume uses the settings of the run, except --ranks: remove the other options, or start a new run"
+        "--resume uses the settings of the run, except --ranks, --zero and --offload-optimizer: remove the other options, or \
+         start a new run"
     );
     let leads = place.is_none_or(|place| place.rank == 0);
     let folder = match leads {
@@ -194,6 +195,7 @@ fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     };
     let mut checkpoint = checkpoint::load(&folder.last())?;
     let config = &mut checkpoint.progress.config;
+    *config = args.options.over(config)?;
     config.ranks = launcher::ranks(place, args.options.ranks(), config.ranks)?;
     config.validate()?;
     let config = config.clone();
@@ -220,6 +222,10 @@ fn introduce(
         (1, _) => String::new(),
         (ranks, true) => format!(" · {ranks} ranks"),
         (ranks, false) => format!(" · {ranks} ranks, each with its own batch norm"),
+    };
+    let ranks = match config.zero {
+        stage if stage > 0 && config.ranks > 1 => format!("{ranks} · ZeRO {stage}"),
+        _ => ranks,
     };
     eprintln!(
         "{} PointNet, {} points per cloud · {}{ranks}",

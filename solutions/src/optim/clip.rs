@@ -26,6 +26,38 @@ pub fn clip_grad_norm(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
     }
 }
 
+/// Scales gradients of which all together have the 2-norm `norm` as [`clip_grad_norm`] does: `grads` may be a part of them.
+///
+/// # Errors
+/// Returns an error if candle fails.
+pub fn clip_by_norm(grads: &mut [Tensor], norm: f64, max_norm: f64) -> Result<()> {
+    let factor = max_norm / (norm + EPS);
+    // If the norm is NaN, the gradients become NaN as well, as in PyTorch.
+    if factor < 1.0 || factor.is_nan() {
+        for grad in grads.iter_mut() {
+            *grad = (grad.detach() * factor)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the sum of the squares of all numbers of `grads`. Waits for the device.
+///
+/// # Errors
+/// Returns an error if candle fails.
+pub fn sum_of_squares(grads: &[Tensor]) -> Result<f64> {
+    if grads.iter().all(multi_tensor::serves) {
+        let all: Vec<&Tensor> = grads.iter().collect();
+        return Ok(multi_tensor::global_norm(&all)?.powi(2));
+    }
+    let mut sum = 0.0;
+    for grad in grads {
+        let squares = grad.detach().to_dtype(DType::F64)?.sqr()?;
+        sum += squares.sum_all()?.to_scalar::<f64>()?;
+    }
+    Ok(sum)
+}
+
 fn plain(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
     // Squares of half-precision gradients would overflow.
     let wide = match grads[0].dtype() {

@@ -23,6 +23,8 @@ mod sampler;
 pub mod threads;
 mod tree;
 
+use std::ops::{AddAssign, Sub};
+
 use anyhow::Result;
 
 pub use algorithm::{Algorithm, AllReduce};
@@ -35,7 +37,7 @@ pub use place::{Place, device_for, place_from};
 pub use processes::{Processes, connect};
 pub use rank::Rank;
 pub(crate) use reducer::panic_message;
-pub use reducer::{Reduced, Reducer};
+pub use reducer::{ReduceBucket, Reduced, Reducer, mean_over_ranks};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
 pub use sampler::{Share, share_of_batch, share_of_epoch};
 pub use tree::{tree_all_reduce, tree_broadcast};
@@ -131,4 +133,22 @@ pub struct Traffic {
     pub messages: u64,
     /// Size of their data, in bytes.
     pub bytes: u64,
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+    }
+}
+
+impl Sub for Traffic {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            messages: self.messages - other.messages,
+            bytes: self.bytes - other.bytes,
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Averages gradients over the ranks during the backward pass (Li et al. 2020, "PyTorch Distributed", section 3.2).
+//! Reduces gradients over the ranks during the backward pass (Li et al. 2020, "PyTorch Distributed", section 3.2).
 //!
 //! When all gradients of a bucket are complete, the bucket goes to the rank's communication thread, while the backward pass
 //! continues. Buckets are sent in the same order on every rank, whatever the order of the gradients.
@@ -6,7 +6,10 @@
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -26,20 +29,34 @@ pub struct Reduced {
     pub waited: Duration,
 }
 
+/// How a bucket is reduced: from this rank's gradients to the mean over the ranks, or to this rank's part of it.
+pub type ReduceBucket = Arc<dyn Fn(&dyn Collective, Vec<f32>) -> Result<Vec<f32>> + Send + Sync>;
+
+/// Replaces `gradients` by their mean over the ranks, with one all-reduce.
+///
+/// # Errors
+/// Those of the all-reduce.
+pub fn mean_over_ranks(collective: &dyn Collective, mut gradients: Vec<f32>) -> Result<Vec<f32>> {
+    collective.all_reduce(&mut gradients)?;
+    let share = 1.0 / collective.world_size() as f32;
+    gradients.iter_mut().for_each(|v| *v *= share);
+    Ok(gradients)
+}
+
 struct Done {
     bucket: usize,
-    sums: Result<Vec<f32>>,
+    means: Result<Vec<f32>>,
     took: Duration,
     traffic: Traffic,
 }
 
-/// One rank's gradient buckets, and the thread that all-reduces them.
+/// One rank's gradient buckets, and the thread that reduces them.
 pub struct Reducer {
     buckets: Vec<Bucket>,
     /// The bucket of each parameter, and its offset there.
     positions: Vec<(usize, usize)>,
     sizes: Vec<usize>,
-    world_size: usize,
+    /// The buckets that are not sent yet; empty before the first gradient arrives.
     filled: Vec<Vec<f32>>,
     missing: Vec<usize>,
     next: usize,
@@ -51,8 +68,9 @@ pub struct Reducer {
 }
 
 impl Reducer {
-    /// Creates a reducer for parameters with `sizes` numbers each, distributed over `buckets`. `collective` is used for the
-    /// buckets only, so that no other message comes between them. The all-reduce of a bucket must end within `timeout`.
+    /// Creates a reducer for parameters with `sizes` numbers each, distributed over `buckets`, each reduced by `reduce`.
+    /// `collective` is used for the buckets only, so that no other message comes between them. The reduction of a bucket must
+    /// end within `timeout`.
     ///
     /// # Errors
     /// Returns an error unless the buckets hold each parameter exactly once, or if the thread cannot be started.
@@ -60,6 +78,7 @@ impl Reducer {
         collective: Box<dyn Collective>,
         sizes: Vec<usize>,
         buckets: Vec<Bucket>,
+        reduce: ReduceBucket,
         timeout: Duration,
     ) -> Result<Self> {
         let mut positions = vec![None; sizes.len()];
@@ -87,18 +106,16 @@ impl Reducer {
             .enumerate()
             .map(position)
             .collect::<Result<_>>()?;
-        let world_size = collective.world_size();
         let (jobs, todo) = channel();
         let (finished, done) = channel();
         let name = format!("rank-{}-sends", collective.rank());
         let thread = std::thread::Builder::new()
             .name(name)
-            .spawn(move || send_all(&*collective, &todo, &finished))?;
+            .spawn(move || send_all(&*collective, &reduce, &todo, &finished))?;
         let mut this = Self {
             buckets,
             positions,
             sizes,
-            world_size,
             filled: Vec::new(),
             missing: Vec::new(),
             next: 0,
@@ -118,9 +135,7 @@ impl Reducer {
     }
 
     fn reset(&mut self) {
-        self.filled = (0..self.buckets.len())
-            .map(|b| vec![0.0; self.length(b)])
-            .collect();
+        self.filled = vec![Vec::new(); self.buckets.len()];
         self.missing = self.buckets.iter().map(|b| b.params.len()).collect();
         self.next = 0;
     }
@@ -137,6 +152,9 @@ impl Reducer {
             gradient.len(),
             self.sizes[index]
         );
+        if self.filled[bucket].is_empty() {
+            self.filled[bucket] = vec![0.0; self.length(bucket)];
+        }
         self.filled[bucket][at..at + gradient.len()].copy_from_slice(gradient);
         self.missing[bucket] -= 1;
         self.send()
@@ -144,7 +162,9 @@ impl Reducer {
 
     fn send(&mut self) -> Result<()> {
         while self.missing.get(self.next) == Some(&0) {
-            let data = std::mem::take(&mut self.filled[self.next]);
+            let mut data = std::mem::take(&mut self.filled[self.next]);
+            // Without any gradient it is still empty.
+            data.resize(self.length(self.next), 0.0);
             // If the thread has exited, `finish` returns its error.
             if let Some(jobs) = &self.jobs {
                 let _ = jobs.send((self.next, data));
@@ -160,10 +180,20 @@ impl Reducer {
     /// # Errors
     /// Returns an error if another rank ended or missed its deadline.
     pub fn finish(&mut self) -> Result<(Vec<Vec<f32>>, Reduced)> {
+        let (means, reduced) = self.finish_buckets()?;
+        let of = |(&(bucket, at), &size): (&(usize, usize), &usize)| means[bucket][at..at + size].to_vec();
+        Ok((self.positions.iter().zip(&self.sizes).map(of).collect(), reduced))
+    }
+
+    /// As [`Self::finish`], but returns what each bucket was reduced to.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub fn finish_buckets(&mut self) -> Result<(Vec<Vec<f32>>, Reduced)> {
         self.missing.iter_mut().for_each(|missing| *missing = 0);
         self.send()?;
         let began = Instant::now();
-        let mut sums = vec![Vec::new(); self.buckets.len()];
+        let mut means = vec![Vec::new(); self.buckets.len()];
         let mut reduced = Reduced::default();
         for _ in 0..self.buckets.len() {
             let done = wait_awake(self.timeout, |limit| match self.done.recv_timeout(limit) {
@@ -174,20 +204,15 @@ impl Reducer {
                 let seconds = self.timeout.as_secs_f64();
                 anyhow!("the all-reduce of a bucket did not finish within {seconds:.1} s")
             })?;
-            sums[done.bucket] = done.sums?;
+            means[done.bucket] = done.means?;
             reduced.communicating += done.took;
             reduced.traffic = done.traffic;
         }
         reduced.waited = began.elapsed();
         let before = std::mem::replace(&mut self.traffic, reduced.traffic);
-        reduced.traffic.messages -= before.messages;
-        reduced.traffic.bytes -= before.bytes;
+        reduced.traffic = reduced.traffic - before;
         self.reset();
-        let share = 1.0 / self.world_size as f32;
-        let of = |(&(bucket, at), &size): (&(usize, usize), &usize)| {
-            sums[bucket][at..at + size].iter().map(|v| v * share).collect()
-        };
-        Ok((self.positions.iter().zip(&self.sizes).map(of).collect(), reduced))
+        Ok((means, reduced))
     }
 }
 
@@ -201,16 +226,21 @@ impl Drop for Reducer {
     }
 }
 
-fn send_all(collective: &dyn Collective, todo: &Receiver<(usize, Vec<f32>)>, finished: &Sender<Done>) {
-    for (bucket, mut data) in todo {
+fn send_all(
+    collective: &dyn Collective,
+    reduce: &ReduceBucket,
+    todo: &Receiver<(usize, Vec<f32>)>,
+    finished: &Sender<Done>,
+) {
+    for (bucket, data) in todo {
         collective.doing(&format!("sending bucket {bucket} of gradients"));
         let began = Instant::now();
-        let result = catch_unwind(AssertUnwindSafe(|| collective.all_reduce(&mut data)))
+        let means = catch_unwind(AssertUnwindSafe(|| reduce(collective, data)))
             .unwrap_or_else(|panic| Err(anyhow!("the all-reduce panicked: {}", panic_message(&*panic))));
-        let failed = result.is_err();
+        let failed = means.is_err();
         let done = Done {
             bucket,
-            sums: result.map(|()| data),
+            means,
             took: began.elapsed(),
             traffic: collective.traffic(),
         };

@@ -149,6 +149,19 @@ impl<S: LossScale + ?Sized> GradScaler<S> {
         Ok(())
     }
 
+    /// Replaces whether a gradient of this rank overflowed by what `agree` returns: whether one did on any rank.
+    ///
+    /// # Errors
+    /// Returns an error if the gradients were not unscaled yet, or if `agree` fails.
+    pub fn agree(&mut self, agree: impl FnOnce(bool) -> Result<bool>) -> Result<()> {
+        let Stage::Unscaled { found_inf } = self.stage else {
+            bail!("loss scale: agree() belongs between the unscaling of the gradients and step()");
+        };
+        let found_inf = agree(found_inf)?;
+        self.stage = Stage::Unscaled { found_inf };
+        Ok(())
+    }
+
     /// Calls the optimizer's `step`, unless a gradient overflowed. Unscales the gradients first if that was not done yet.
     /// Returns whether the step was taken.
     ///

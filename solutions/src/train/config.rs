@@ -28,6 +28,9 @@ pub(super) const OPTIMIZERS: [&str; 8] = [
     "adamw", "adam", "sgd", "adagrad", "rmsprop", "adadelta", "lars", "lamb",
 ];
 
+/// Settings that a resumed run may change: how many ranks share what. The steps are the same except for rounding.
+pub(crate) const OF_A_RESUMED_RUN: [&str; 3] = ["ranks", "zero", "offload-optimizer"];
+
 /// A run's configuration. The doc comments of its fields are the help texts of `canopy train`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -110,6 +113,13 @@ pub struct Config {
     /// checkpoints only
     #[arg(long, value_name = "N", default_value_t = quick().compare_ranks_every, help_heading = "Ranks")]
     pub compare_ranks_every: u64,
+    /// ZeRO, with --ranks: what the ranks share instead of each having a copy. 1: the optimizer's state; 2: also the gradients;
+    /// 0: nothing. Losses equal those without ZeRO except for rounding
+    #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u8).range(0..=3), default_value_t = quick().zero, help_heading = "Ranks")]
+    pub zero: u8,
+    /// With --zero on a GPU: keep the optimizer's state in the memory of the CPU, and take its steps there
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().offload_optimizer, action = Set, help_heading = "Ranks")]
+    pub offload_optimizer: bool,
     /// Seed of initial values, order, sampling, augmentation, dropout and split
     #[arg(long, value_name = "N", default_value_t = quick().seed)]
     pub seed: u64,
@@ -251,6 +261,8 @@ impl Default for Config {
             sync_bn: true,
             rank_deadline: 60.0,
             compare_ranks_every: 0,
+            zero: 0,
+            offload_optimizer: false,
             seed: 1,
             optimizer: "adamw".into(),
             learning_rate: 1e-3,
@@ -326,8 +338,9 @@ impl Config {
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let table = |config| toml::Table::try_from(config).unwrap_or_default();
         let others = table(other);
-        // A run may be resumed with another number of ranks.
-        let settings = table(self).into_iter().filter(|(key, _)| key != "ranks");
+        let settings = table(self)
+            .into_iter()
+            .filter(|(key, _)| !OF_A_RESUMED_RUN.contains(&&**key));
         let differing = settings.filter_map(|(key, value)| {
             let other = others.get(&key)?;
             (!same(&value, other)).then(|| format!("{key}: {value} instead of {other}"))

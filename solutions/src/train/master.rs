@@ -8,7 +8,6 @@ use candle_core::{DType, Tensor, Var};
 
 use super::{Config, carrier::ErrorCarrier};
 use crate::{
-    model::PointNet,
     optim::Optimizer,
     precision::{MasterStep, Precision, master_step},
 };
@@ -98,15 +97,15 @@ impl Optimizer for MasterWeights {
     }
 }
 
-/// Builds the optimizer of a run over `model`'s parameters, with master weights if configured.
+/// Builds the optimizer of a run over the named `params`, with master weights if configured.
 ///
 /// # Errors
 /// Returns an error if the optimizer's settings are invalid, or if master weights are combined with another precision than
 /// bf16 or fp16.
-pub fn build_optimizer(config: &Config, model: &PointNet) -> Result<Box<dyn Optimizer>> {
+pub fn build_optimizer(config: &Config, params: Vec<(String, Var)>) -> Result<Box<dyn Optimizer>> {
     let optim = config.optim()?;
     if !config.master_weights {
-        return optim.build(model.params());
+        return optim.build(params);
     }
     let low = match config.precision {
         Precision::Bf16 => DType::BF16,
@@ -117,5 +116,5 @@ pub fn build_optimizer(config: &Config, model: &PointNet) -> Result<Box<dyn Opti
     };
     let round: Round = Box::new(move |t| t.to_dtype(low)?.to_dtype(t.dtype()));
     let build = |params| optim.build(params);
-    Ok(Box::new(MasterWeights::new(model.params(), round, build)?))
+    Ok(Box::new(MasterWeights::new(params, round, build)?))
 }

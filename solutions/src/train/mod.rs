@@ -37,8 +37,8 @@ mod trainer;
 mod validate;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub(crate) use config::choice;
 pub use config::{BUILTIN, Config};
+pub(crate) use config::{OF_A_RESUMED_RUN, choice};
 pub use evaluate::{EvaluateOptions, Predictions};
 pub use folder::{RunFolder, free_name};
 pub use inputs::StepInputs;
@@ -55,7 +55,7 @@ pub use results::{CriticalPoints, EpochRow, Outcome, RunReport, WrongTree};
 pub use resume::{Saved, resume_batches};
 pub use running::{Figures, Running, SumOver};
 pub use search::{Failure, executable_batch};
-pub use step::{RankShare, Reduce, Step, Stepped, train_step};
+pub use step::{OptimizerStep, RankShare, Reduce, Step, Stepped, train_step};
 pub use target::{Category, Target};
 pub use trainer::Trainer;
 

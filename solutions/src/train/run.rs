@@ -36,7 +36,9 @@ impl Trainer {
             (None, 1) => None,
             (links, _) => Some(Job::start(self, links)?),
         };
-        let result = self.epochs(stop, &mut job);
+        let result = self
+            .share_optimizer(job.as_ref())
+            .and_then(|()| self.epochs(stop, &mut job));
         match job {
             Some(job) => {
                 self.rank_stats = job.member.stats();
@@ -44,6 +46,17 @@ impl Trainer {
             }
             None => result,
         }
+    }
+
+    /// Keeps only rank 0's part of the optimizer's state, if the ranks share it.
+    fn share_optimizer(&mut self, job: Option<&Job>) -> Result<()> {
+        if let Some(job) = job {
+            let whole = || Ok(self.optimizer.state()?.into_iter().collect());
+            if let Some(own) = job.member.own_optimizer(whole)? {
+                self.optimizer = own;
+            }
+        }
+        Ok(())
     }
 
     /// Returns how training records become batches.
@@ -132,7 +145,7 @@ impl Trainer {
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
             let mine = Requests {
                 read: display.step(epoch),
-                save: self.last_save.elapsed() > Duration::from_secs_f64(self.config.checkpoint_seconds),
+                save: self.save_is_due(),
                 stop: stop.load(Ordering::Relaxed),
             };
             let requests = match job {
@@ -145,7 +158,7 @@ impl Trainer {
                 display.figures(self.running.loss(), self.running.accuracy(), rate);
             }
             if requests.save || requests.stop {
-                self.save()?;
+                self.save(job.as_ref())?;
             }
             if requests.stop {
                 return Ok(Outcome::Stopped);
@@ -163,8 +176,16 @@ impl Trainer {
         self.read(end, job.as_ref())?;
         let trained = start.elapsed().as_secs_f64();
         self.end_epoch(start, clouds as f64 / trained, display, job.as_ref())?;
+        let save = self.progress.epoch == self.config.epochs || self.save_is_due();
         if let Some(job) = job {
             job.member.barrier()?;
+            job.member.agree(Requests {
+                save,
+                ..Requests::default()
+            })?;
+        }
+        if save {
+            self.save(job.as_ref())?;
         }
         Ok(Outcome::Done)
     }
@@ -208,7 +229,7 @@ impl Trainer {
         self.plan().learning_rate(step)
     }
 
-    /// Ends an epoch: evaluates if due, keeps the best weights, appends a row to the metrics, saves a checkpoint.
+    /// Ends an epoch: evaluates if due, keeps the best weights, appends a row to the metrics.
     fn end_epoch(
         &mut self,
         start: Instant,
@@ -246,9 +267,6 @@ impl Trainer {
         display.epoch(&row);
         self.folder.append(&row)?;
         self.rows.push(row);
-        if last || self.last_save.elapsed() > Duration::from_secs_f64(self.config.checkpoint_seconds) {
-            self.save()?;
-        }
         Ok(())
     }
 
@@ -297,20 +315,27 @@ impl Trainer {
         Ok(self.model.to_map()?.into_iter().collect())
     }
 
-    fn save(&mut self) -> Result<()> {
+    fn save_is_due(&self) -> bool {
+        self.last_save.elapsed() > Duration::from_secs_f64(self.config.checkpoint_seconds)
+    }
+
+    /// Saves a checkpoint. If the ranks share the optimizer, all of them take part.
+    fn save(&mut self, job: Option<&Job>) -> Result<()> {
         let _span = profile::span("save", Kind::Other);
+        let shared = job
+            .map(|job| job.member.shared_state(&*self.optimizer))
+            .transpose()?;
+        let optimizer = match shared.flatten() {
+            Some(whole) => whole,
+            None => self.optimizer.state()?,
+        };
         self.progress.loss_bits = self.running.loss_sum.to_bits();
         self.progress.correct = self.running.correct;
         self.progress.seen = self.running.seen;
         self.progress.scaler = self.scaler.as_ref().map(|s| s.rule().clone());
         self.progress.seconds += self.clock.elapsed().as_secs_f64();
         self.clock = Instant::now();
-        checkpoint::save(
-            &self.folder.last(),
-            &self.progress,
-            &self.weights()?,
-            &self.optimizer.state()?,
-        )?;
+        checkpoint::save(&self.folder.last(), &self.progress, &self.weights()?, &optimizer)?;
         self.last_save = Instant::now();
         Ok(())
     }

@@ -31,6 +31,15 @@ pub struct RankShare {
     pub weight: f64,
 }
 
+impl RankShare {
+    /// The whole of a batch of one cloud.
+    pub const ALONE: Self = Self {
+        world_size: 1,
+        clouds: 1,
+        weight: 1.0,
+    };
+}
+
 /// Averages the gradients of a step over ranks.
 pub trait Reduce: Send {
     /// This rank's share of the step's batch.
@@ -45,11 +54,41 @@ pub trait Reduce: Send {
     /// Returns an error if another rank ended or missed its deadline.
     fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()>;
 
-    /// Returns the mean over the ranks of `own`, this rank's gradients in the order of the parameters.
+    /// Returns the mean over the ranks of `own`, this rank's gradients in the order of the parameters. If the ranks share the
+    /// optimizer, returns what [`Reduce::update`] expects.
     ///
     /// # Errors
     /// As [`Reduce::ready`].
     fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>>;
+
+    /// Returns whether a gradient overflowed on any rank. `own` says whether one did in what [`Reduce::finish`] returned
+    /// here. If all ranks have the same means, it is the answer.
+    ///
+    /// # Errors
+    /// As [`Reduce::ready`].
+    fn any_overflow(&self, own: bool) -> Result<bool> {
+        Ok(own)
+    }
+
+    /// Clips the gradients that [`Reduce::finish`] returned to the norm `clip` (0: not clipped), and calls `step`, the step of
+    /// this rank's optimizer, with those of its parameters.
+    ///
+    /// # Errors
+    /// Those of `step`, and as [`Reduce::ready`].
+    fn update(&mut self, grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+        clip_and_step(grads, clip, step)
+    }
+}
+
+/// The step of an optimizer on the gradients of its parameters.
+pub type OptimizerStep<'a> = &'a mut dyn FnMut(&[Tensor]) -> Result<()>;
+
+fn clip_and_step(mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+    if clip > 0.0 {
+        let _span = profile::work("clip");
+        clip_grad_norm(&mut grads, clip)?;
+    }
+    step(&grads)
 }
 
 /// The outcome of a step.
@@ -122,25 +161,37 @@ impl<'a> Step<'a> {
         })
     }
 
-    /// Clips, then steps unless a gradient overflowed, then updates the scale. Returns whether it stepped.
+    /// Clips and steps unless a gradient overflowed, then updates the scale. Returns whether it stepped.
     fn update(
         &mut self,
         mut grads: Vec<Tensor>,
         scaler: Option<&mut GradScaler<dyn LossScale>>,
         learning_rate: f64,
     ) -> Result<bool> {
-        if self.clip > 0.0 {
-            let _span = profile::work("clip");
-            clip_grad_norm(&mut grads, self.clip)?;
-        }
-        let _span = profile::work("optimizer");
         let Some(scaler) = scaler else {
-            self.optimizer.step(&grads, learning_rate)?;
+            self.clip_and_step(grads, learning_rate)?;
             return Ok(true);
         };
-        let taken = scaler.step(&mut grads, |grads| self.optimizer.step(grads, learning_rate))?;
+        if let Some(reduce) = &self.reduce {
+            scaler.agree(|own| reduce.any_overflow(own))?;
+        }
+        let taken = scaler.step(&mut grads, |grads| {
+            self.clip_and_step(grads.to_vec(), learning_rate)
+        })?;
         scaler.update()?;
         Ok(taken)
+    }
+
+    fn clip_and_step(&mut self, grads: Vec<Tensor>, learning_rate: f64) -> Result<()> {
+        let optimizer = &mut *self.optimizer;
+        let mut step = |grads: &[Tensor]| {
+            let _span = profile::work("optimizer");
+            optimizer.step(grads, learning_rate)
+        };
+        match &mut self.reduce {
+            Some(reduce) => reduce.update(grads, self.clip, &mut step),
+            None => clip_and_step(grads, self.clip, &mut step),
+        }
     }
 
     /// Returns the gradients of `seed` × the mean loss over all micro-batches and ranks, in the order of the parameters.

@@ -95,7 +95,7 @@ impl Trainer {
         let outputs = number.as_ref().map_or(data.species.len(), |n| n.head.outputs());
         let network = config.network(outputs);
         let model = PointNet::new(&network, &device, DType::F32, config.seed)?;
-        let optimizer = build_optimizer(&config, &model)?;
+        let optimizer = build_optimizer(&config, model.params())?;
         let lowering = config.precision.lowering(&device);
         let scaler = LossScaler::parse(&config.loss_scale, config.precision)?.map(GradScaler::new);
         let mut progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());

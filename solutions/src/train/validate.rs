@@ -97,6 +97,22 @@ impl Config {
             least * self.ranks
         );
         ensure!(
+            self.zero < 3,
+            "zero is {}: stage 3, which also shares the parameters, is not built; choose 0, 1 or 2",
+            self.zero
+        );
+        ensure!(
+            self.zero == 0 || !["lars", "lamb"].contains(&&*self.optimizer),
+            "zero is {} and optimizer is {}: it needs the norm of each whole parameter, and a rank has only a part of some. \
+             Use another optimizer, or --zero 0",
+            self.zero,
+            self.optimizer
+        );
+        ensure!(
+            !self.offload_optimizer || self.zero > 0,
+            "offload-optimizer needs --zero 1 or 2"
+        );
+        ensure!(
             self.rank_deadline.is_finite() && self.rank_deadline > 0.0 && self.rank_deadline < 1e6,
             "rank-deadline is {}: it must be a number of seconds, above 0 and below 1e6",
             self.rank_deadline

@@ -7,3 +7,4 @@ mod equal;
 #[cfg(all(feature = "mpi", unix))]
 mod mpi;
 mod shapes;
+mod sharded;

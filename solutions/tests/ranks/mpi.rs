@@ -188,7 +188,13 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
         epochs: 12,
         ..low(Precision::Fp16, "deepspeed")
     };
+    let shared = |zero| Config {
+        zero,
+        ..low(Precision::Fp16, "1024")
+    };
     for (name, config) in [
+        ("ZeRO 1, fp16", shared(1)),
+        ("ZeRO 2, fp16", shared(2)),
         ("fp32", sgd.clone()),
         ("vanilla, weighted", vanilla),
         ("batch norm of each rank", alone),

@@ -117,7 +117,7 @@ fn folders(parent: &str) -> Vec<String> {
 }
 
 /// The modules below `train`.
-const LOWER: [&str; 10] = [
+const LOWER: [&str; 11] = [
     "device",
     "kernels",
     "loader",
@@ -127,6 +127,7 @@ const LOWER: [&str; 10] = [
     "precision",
     "profile",
     "schedule",
+    "shard",
     "target",
 ];
 
@@ -140,8 +141,8 @@ fn may_use(module: &str) -> Option<Vec<&'static str>> {
         "train" => LOWER.to_vec(),
         // It reads what a run or a recording left.
         "report" => vec!["profile", "train"],
-        "shard" => vec!["parallel", "precision", "train"],
-        "cli" => [&LOWER[..], &["train", "report", "shard"]].concat(),
+        "shard" => vec!["parallel", "precision"],
+        "cli" => [&LOWER[..], &["train", "report"]].concat(),
         _ => return None,
     })
 }

@@ -1,6 +1,9 @@
 //! How a rank's gradients become the mean over all ranks.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
 use candle_core::{DType, Tensor, Var};
@@ -8,9 +11,21 @@ use candle_core::{DType, Tensor, Var};
 use super::{RankFunctions, RankStats, activity::Activity, weights::like};
 use crate::{
     model::PointNet,
-    parallel::{Collective, Reducer},
+    parallel::{Collective, Reducer, Traffic, mean_over_ranks},
     train::{RankShare, Reduce},
 };
+
+/// What a rank needs of a [`Reduce`], besides its steps.
+pub trait RankReduce: Reduce {
+    /// Prepares step `step`, of whose batch this rank has `share`.
+    fn begin_step(&mut self, step: u64, share: RankShare);
+
+    /// Counts a step that took `took`.
+    fn end_step(&mut self, took: Duration);
+
+    /// Returns the statistics so far; `control` is what was sent over the link for everything except gradients.
+    fn stats(&self, control: Traffic) -> RankStats;
+}
 
 enum Engine {
     /// In buckets, while the backward pass goes on.
@@ -28,8 +43,7 @@ pub struct GradientAverage {
     params: Vec<Var>,
     activity: Activity,
     share: RankShare,
-    /// Cost of averaging so far.
-    pub stats: RankStats,
+    stats: RankStats,
 }
 
 impl GradientAverage {
@@ -49,28 +63,37 @@ impl GradientAverage {
         let engine = if functions.overlap {
             let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
             let buckets = (functions.buckets)(&bytes, functions.sizes);
-            Engine::Overlapped(Reducer::new(link, sizes, buckets, timeout)?)
+            let reducer = Reducer::new(link, sizes, buckets, Arc::new(mean_over_ranks), timeout)?;
+            Engine::Overlapped(reducer)
         } else {
             Engine::AtOnce(link, functions.average)
-        };
-        let share = RankShare {
-            world_size: 1,
-            clouds: 1,
-            weight: 1.0,
         };
         Ok(Self {
             engine,
             params,
             activity,
-            share,
+            share: RankShare::ALONE,
             stats: RankStats::default(),
         })
     }
+}
 
-    /// Prepares step `step`, of whose batch this rank has `share`.
-    pub fn begin_step(&mut self, step: u64, share: RankShare) {
+impl RankReduce for GradientAverage {
+    fn begin_step(&mut self, step: u64, share: RankShare) {
         self.activity.begin_step(step);
         self.share = share;
+    }
+
+    fn end_step(&mut self, took: Duration) {
+        self.stats.steps += 1;
+        self.stats.seconds += took.as_secs_f64();
+    }
+
+    fn stats(&self, control: Traffic) -> RankStats {
+        RankStats {
+            others: control,
+            ..self.stats
+        }
     }
 }
 
@@ -100,10 +123,7 @@ impl Reduce for GradientAverage {
         let means = match &mut self.engine {
             Engine::Overlapped(reducer) => {
                 let (means, reduced) = reducer.finish()?;
-                stats.communicating += reduced.communicating.as_secs_f64();
-                stats.waited += reduced.waited.as_secs_f64();
-                stats.gradients.messages += reduced.traffic.messages;
-                stats.gradients.bytes += reduced.traffic.bytes;
+                stats.reduced(&reduced);
                 let pairs = self.params.iter().zip(means);
                 pairs
                     .map(|(param, mean)| like(param, mean))

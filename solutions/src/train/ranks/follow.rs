@@ -83,8 +83,16 @@ impl Follower {
         let model = PointNet::new(&config.network(self.outputs), device, DType::F32, config.seed)?;
         let mut member = Member::new(links, config, &self.functions, &model, self.threads)?;
         member.broadcast(&model)?;
-        let mut optimizer = build_optimizer(config, &model)?;
-        optimizer.load_state(&to_device(self.optimizer, device)?)?;
+        let state = to_device(self.optimizer, device)?;
+        let mut optimizer = match member.own_optimizer(|| Ok(state.clone()))? {
+            Some(own) => own,
+            None => {
+                let mut optimizer = build_optimizer(config, model.params())?;
+                optimizer.load_state(&state)?;
+                optimizer
+            }
+        };
+        drop(state);
         let mut scaler = self.scaler.map(GradScaler::new);
         let inputs = StepInputs {
             share: Some(member.share()),
@@ -123,6 +131,9 @@ impl Follower {
                 };
                 let all = member.agree(mine)?;
                 member.follow(all, &model, &mut running, step)?;
+                if all.save || all.stop {
+                    member.shared_state(&*optimizer)?;
+                }
                 if all.stop {
                     return Ok(Outcome::Stopped);
                 }
@@ -135,6 +146,9 @@ impl Follower {
             };
             member.follow(end, &model, &mut running, step)?;
             member.barrier()?;
+            if member.agree(Requests::default())?.save {
+                member.shared_state(&*optimizer)?;
+            }
         }
         Ok(Outcome::Done)
     }

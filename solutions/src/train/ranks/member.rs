@@ -1,24 +1,28 @@
 //! One rank of a run: its steps, and what it agrees on with the others.
 
 use std::{
+    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
+use candle_core::Tensor;
 
 use super::{
     RankFunctions, RankStats,
     activity::Activity,
-    average::GradientAverage,
+    average::{GradientAverage, RankReduce},
     control::Control,
     ending::Reports,
     links::Links,
+    sharded::{Sharded, Shards},
     weights::{digest, numbers, set},
 };
 use crate::{
     kernels::{Share, SumOverRanks},
     model::PointNet,
+    optim::Optimizer,
     train::{Config, MicroBatch, RankShare, Running, Step, Stepped},
 };
 
@@ -39,7 +43,9 @@ pub struct Member {
     config: Config,
     control: Arc<Control>,
     activity: Activity,
-    gradients: GradientAverage,
+    gradients: Box<dyn RankReduce>,
+    /// What this rank's optimizer updates; none without ZeRO.
+    shards: Option<Arc<Shards>>,
     cores: rayon::ThreadPool,
     reports: Reports,
 }
@@ -61,7 +67,19 @@ impl Member {
         let activity = Activity::new(rank, links.reports.clone(), control.clone());
         // A bucket may wait for a rank that is slow but alive.
         let patience = Duration::from_secs_f64(2.0 * config.rank_deadline);
-        let gradients = GradientAverage::new(model, links.gradients, functions, activity.clone(), patience)?;
+        let (gradients, shards): (Box<dyn RankReduce>, _) = match config.zero {
+            0 => {
+                let average =
+                    GradientAverage::new(model, links.gradients, functions, activity.clone(), patience)?;
+                (Box::new(average), None)
+            }
+            _ => {
+                let links = (links.gradients, control.clone());
+                let sharded = Sharded::new(model, links, (config, functions), activity.clone(), patience)?;
+                let shards = sharded.shards();
+                (Box::new(sharded), Some(shards))
+            }
+        };
         let cores = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(move |i| format!("rank-{rank}-core-{i}"))
@@ -73,6 +91,7 @@ impl Member {
             control,
             activity,
             gradients,
+            shards,
             cores,
             reports: links.reports,
         })
@@ -112,10 +131,7 @@ impl Member {
 
     /// Returns the statistics so far.
     pub fn stats(&self) -> RankStats {
-        RankStats {
-            others: self.control.link().traffic(),
-            ..self.gradients.stats
-        }
+        self.gradients.stats(self.control.link().traffic())
     }
 
     /// Broadcasts rank 0's parameters and running statistics to all ranks.
@@ -132,6 +148,35 @@ impl Member {
             }
         }
         Ok(())
+    }
+
+    /// Returns the optimizer of this rank's part of the parameters if the ranks share the optimizer. It starts from `state`,
+    /// the state of an optimizer of all parameters. Called after [`Member::broadcast`].
+    ///
+    /// # Errors
+    /// Returns an error if the state belongs to another optimizer or another model.
+    pub fn own_optimizer(
+        &self,
+        state: impl FnOnce() -> Result<HashMap<String, Tensor>>,
+    ) -> Result<Option<Box<dyn Optimizer>>> {
+        match &self.shards {
+            Some(shards) => shards.optimizer(&self.config, &state()?).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Gathers on rank 0 the state of `optimizer`, which may be shared by the ranks, as that of an optimizer of all
+    /// parameters. Returns `None` if it is not shared, or on another rank. Every rank calls it.
+    ///
+    /// # Errors
+    /// As [`Member::barrier`].
+    pub fn shared_state(&self, optimizer: &dyn Optimizer) -> Result<Option<Vec<(String, Tensor)>>> {
+        let Some(shards) = &self.shards else {
+            return Ok(None);
+        };
+        self.doing("gathering the optimizer's state");
+        let whole = shards.state(optimizer)?;
+        Ok((self.rank == 0).then_some(whole))
     }
 
     /// Takes the step `one` on `micro`, this rank's share of the micro-batches, and averages the gradients over the ranks.
@@ -155,12 +200,11 @@ impl Member {
             loss: one.loss,
             clip: one.clip,
             scaler: one.scaler,
-            reduce: Some(&mut self.gradients),
+            reduce: Some(&mut *self.gradients),
         };
         let stepped = self.cores.install(|| one.take(micro, rate));
         let stepped = self.control.restore(stepped)?;
-        self.gradients.stats.steps += 1;
-        self.gradients.stats.seconds += began.elapsed().as_secs_f64();
+        self.gradients.end_step(began.elapsed());
         Ok(stepped)
     }
 

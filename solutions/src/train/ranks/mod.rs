@@ -16,6 +16,7 @@ mod job;
 mod links;
 pub mod measure;
 mod member;
+mod sharded;
 mod stats;
 mod weights;
 

@@ -1,6 +1,6 @@
 //! Communication statistics of a rank.
 
-use crate::parallel::Traffic;
+use crate::parallel::{Reduced, Traffic};
 
 /// Steps and communication of one rank so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -9,26 +9,44 @@ pub struct RankStats {
     pub steps: u64,
     /// Time of the steps, without loading, in seconds.
     pub seconds: f64,
-    /// Time of the all-reduces of gradients, including the time spent waiting for other ranks, in seconds.
+    /// Time of the reductions of gradients, including the time spent waiting for other ranks, in seconds.
     pub communicating: f64,
     /// The part of it after the end of the backward pass, in seconds; the rest was hidden behind the backward pass.
     pub waited: f64,
     /// Gradients that this rank has sent.
     pub gradients: Traffic,
+    /// Parameters that this rank has sent after its steps; none without ZeRO.
+    pub parameters: Traffic,
     /// Everything else that it has sent: sums of batch norm, flags after each step, digests of the parameters.
     pub others: Traffic,
 }
 
 impl RankStats {
+    /// Adds the cost of the gradients of one step.
+    pub(super) fn reduced(&mut self, reduced: &Reduced) {
+        self.communicating += reduced.communicating.as_secs_f64();
+        self.waited += reduced.waited.as_secs_f64();
+        self.gradients += reduced.traffic;
+    }
+
     /// Returns a summary of a step for users; `None` for a run of one rank.
     pub fn line(&self) -> Option<String> {
         let steps = self.steps.max(1) as f64;
         let each = |bytes: u64| bytes as f64 / steps / 1e6;
         let ms = |seconds: f64| seconds / steps * 1e3;
+        let parameters = match self.parameters.bytes {
+            0 => String::new(),
+            bytes => format!("{:.2} MB of parameters, ", each(bytes)),
+        };
+        let reduction = if parameters.is_empty() {
+            "all-reduce"
+        } else {
+            "reduction"
+        };
         (self.steps > 0).then(|| {
             format!(
-                "rank 0, per step: {:.1} ms; sent {:.2} MB of gradients, {:.2} MB for batch norm;\n\
-                 all-reduce of gradients {:.1} ms, {:.1} ms of it after the backward pass",
+                "rank 0, per step: {:.1} ms; sent {:.2} MB of gradients, {parameters}{:.2} MB for batch norm;\n\
+                 {reduction} of gradients {:.1} ms, {:.1} ms of it after the backward pass",
                 ms(self.seconds),
                 each(self.gradients.bytes),
                 each(self.others.bytes),

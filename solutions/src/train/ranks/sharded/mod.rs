@@ -1,0 +1,208 @@
+//! ZeRO: the ranks share the optimizer's state, and from stage 2 on the gradients, instead of each having a copy.
+
+mod shards;
+mod state;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use candle_core::{DType, Device, Tensor};
+
+use super::{RankFunctions, RankStats, activity::Activity, average::RankReduce, control::Control};
+use crate::{
+    model::PointNet,
+    parallel::{Bucket, Collective, Reducer, Traffic},
+    shard::{EngineState, Unscaled, engine_backward, engine_step, reduce_gradients, stage1_step},
+    train::{Config, OptimizerStep, RankShare, Reduce},
+};
+pub use shards::Shards;
+
+enum Engine {
+    /// Stage 1: all gradients at once, after the backward pass.
+    Stage1(Box<dyn Collective>),
+    /// Stage 2: in buckets, while the backward pass goes on.
+    Overlapped(Reducer),
+    /// Stage 2: all gradients at once, after the backward pass.
+    AtOnce(Box<dyn Collective>),
+}
+
+/// Reduces gradients, and updates the parameters by the optimizers of all ranks.
+pub struct Sharded {
+    shards: Arc<Shards>,
+    engine: Engine,
+    activity: Activity,
+    share: RankShare,
+    stats: RankStats,
+}
+
+impl Sharded {
+    /// Shares the parameters of `model` among the ranks of `link`, as stage `config.zero` does. The reduction of a bucket must
+    /// end within `timeout`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Reducer::new`].
+    pub fn new(
+        model: &PointNet,
+        (link, control): (Box<dyn Collective>, Arc<Control>),
+        (config, functions): (&Config, &RankFunctions),
+        activity: Activity,
+        timeout: Duration,
+    ) -> Result<Self> {
+        let sizes: Vec<usize> = model.params().iter().map(|(_, p)| p.elem_count()).collect();
+        let all = vec![(0..sizes.len()).collect()];
+        let (engine, units) = match (config.zero, functions.overlap) {
+            (1, _) => (Engine::Stage1(link), all),
+            (_, false) => (Engine::AtOnce(link), all),
+            (_, true) => {
+                let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
+                let buckets: Vec<Bucket> = (functions.buckets)(&bytes, functions.sizes);
+                let units = buckets.iter().map(|bucket| bucket.params.clone()).collect();
+                let reducer = Reducer::new(link, sizes, buckets, Arc::new(reduce_gradients), timeout)?;
+                (Engine::Overlapped(reducer), units)
+            }
+        };
+        let device = if config.offload_optimizer {
+            Device::Cpu
+        } else {
+            model.device()
+        };
+        Ok(Self {
+            shards: Arc::new(Shards::new(model, units, control, &device)?),
+            engine,
+            activity,
+            share: RankShare::ALONE,
+            stats: RankStats::default(),
+        })
+    }
+
+    /// The slices of this rank.
+    pub fn shards(&self) -> Arc<Shards> {
+        self.shards.clone()
+    }
+}
+
+impl RankReduce for Sharded {
+    fn begin_step(&mut self, step: u64, share: RankShare) {
+        self.activity.begin_step(step);
+        self.share = share;
+    }
+
+    fn end_step(&mut self, took: Duration) {
+        self.stats.steps += 1;
+        self.stats.seconds += took.as_secs_f64();
+    }
+
+    fn stats(&self, control: Traffic) -> RankStats {
+        let parameters = match self.engine {
+            Engine::Overlapped(_) => self.stats.parameters,
+            _ => Traffic::default(),
+        };
+        RankStats {
+            others: control - parameters,
+            ..self.stats
+        }
+    }
+}
+
+impl Reduce for Sharded {
+    fn share(&self) -> RankShare {
+        self.share
+    }
+
+    fn overlaps(&self) -> bool {
+        matches!(self.engine, Engine::Overlapped(_))
+    }
+
+    fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()> {
+        match &mut self.engine {
+            Engine::Overlapped(reducer) => reducer.ready(parameter, &numbers(gradient)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the mean gradients of this rank's slices, or `own` if [`Self::update`] reduces them.
+    fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        self.activity.within_step("at the reduction of gradients");
+        let Engine::Overlapped(reducer) = &mut self.engine else {
+            return Ok(own);
+        };
+        let (parts, reduced) = reducer.finish_buckets()?;
+        self.stats.reduced(&reduced);
+        let parts: Vec<&[f32]> = parts.iter().map(Vec::as_slice).collect();
+        self.shards.gradients(&parts)
+    }
+
+    fn any_overflow(&self, own: bool) -> Result<bool> {
+        let mut ranks = [f64::from(u8::from(own))];
+        self.shards.control.sum_f64(&mut ranks)?;
+        Ok(ranks[0] > 0.0)
+    }
+
+    fn update(&mut self, grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+        let Self {
+            shards,
+            engine,
+            activity,
+            stats,
+            ..
+        } = self;
+        let began = Instant::now();
+        let mut reduced = began;
+        match engine {
+            Engine::Stage1(link) => {
+                let (mut params, mut flat) = (shards.whole()?, flat(grads)?);
+                let mut update = |own: &mut [f32], mean: &[f32]| {
+                    (reduced, stats.gradients) = (Instant::now(), link.traffic() - stats.parameters);
+                    activity.within_step("at the optimizer");
+                    shards.update(own, mean, clip, step)
+                };
+                stage1_step(&**link, &mut params, &mut flat, &mut update)?;
+                shards.set_whole(params)?;
+                stats.parameters = link.traffic() - stats.gradients;
+            }
+            Engine::AtOnce(link) => {
+                let mut state = EngineState::new(1, Box::new(Unscaled), clip)?;
+                engine_backward(&mut state, &flat(grads)?)?;
+                let mut params = shards.whole()?;
+                let mut update = |own: &mut [f32], mean: &[f32]| {
+                    (reduced, stats.gradients) = (Instant::now(), link.traffic() - stats.parameters);
+                    activity.within_step("at the optimizer");
+                    // The engine has clipped.
+                    shards.update(own, mean, 0.0, step)
+                };
+                engine_step(&mut state, &**link, &mut params, &mut update)?;
+                shards.set_whole(params)?;
+                stats.parameters = link.traffic() - stats.gradients;
+            }
+            Engine::Overlapped(_) => {
+                activity.within_step("at the optimizer");
+                shards.clip_and_step(grads, clip, step)?;
+                activity.within_step("at the all-gather of parameters");
+                let before = shards.control.link().traffic();
+                shards.gather()?;
+                stats.parameters += shards.control.link().traffic() - before;
+                return Ok(());
+            }
+        }
+        let took = (reduced - began).as_secs_f64();
+        stats.communicating += took;
+        stats.waited += took;
+        Ok(())
+    }
+}
+
+fn numbers(gradient: &Tensor) -> Result<Vec<f32>> {
+    Ok(gradient.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?)
+}
+
+/// All gradients end to end; each tensor is freed as soon as it is copied.
+fn flat(grads: Vec<Tensor>) -> Result<Vec<f32>> {
+    let mut flat = Vec::with_capacity(grads.iter().map(Tensor::elem_count).sum());
+    for gradient in grads {
+        flat.extend(numbers(&gradient)?);
+    }
+    Ok(flat)
+}

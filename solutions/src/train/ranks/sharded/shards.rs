@@ -1,0 +1,219 @@
+//! The part of the parameters that this rank updates.
+
+use std::{collections::HashMap, ops::Range, sync::Arc};
+
+use anyhow::Result;
+use candle_core::{Device, Tensor, Var};
+
+use super::{
+    super::{
+        control::Control,
+        weights::{like, numbers, set},
+    },
+    state,
+};
+use crate::{
+    model::PointNet,
+    optim::{Optimizer, clip_by_norm, sum_of_squares},
+    shard::{Slice, slices_of_rank},
+    train::{Config, OptimizerStep, master::build_optimizer},
+};
+
+/// The model's parameters, and this rank's slices of them, which its optimizer updates.
+pub struct Shards {
+    pub control: Arc<Control>,
+    params: Vec<(String, Var)>,
+    units: Vec<Unit>,
+    /// A copy of each slice, in the order of the units, under the name of its parameter: a rank has at most one slice of each.
+    own: Vec<(String, Var)>,
+}
+
+/// Parameters that are laid end to end and cut into one chunk for each rank.
+pub struct Unit {
+    /// Indices in the model.
+    params: Vec<usize>,
+    /// This rank's slices; [`Slice::param`] is an index in `params`.
+    slices: Vec<Slice>,
+}
+
+impl Shards {
+    /// Cuts the parameters of `model`, grouped as `units` says. The slices are on `device`.
+    pub fn new(
+        model: &PointNet,
+        units: Vec<Vec<usize>>,
+        control: Arc<Control>,
+        device: &Device,
+    ) -> Result<Self> {
+        let params = model.params();
+        let (rank, world) = (control.link().rank(), control.link().world_size());
+        let unit = |of: Vec<usize>| {
+            let sizes: Vec<usize> = of.iter().map(|&p| params[p].1.elem_count()).collect();
+            Unit {
+                slices: slices_of_rank(&sizes, rank, world),
+                params: of,
+            }
+        };
+        let units: Vec<Unit> = units.into_iter().map(unit).collect();
+        let mut own = Vec::new();
+        for (param, range) in units.iter().flat_map(Unit::own) {
+            let (name, var) = &params[param];
+            let part = part(&var.as_detached_tensor(), &range)?;
+            own.push((name.clone(), Var::from_tensor(&part.to_device(device)?)?));
+        }
+        Ok(Self {
+            control,
+            params,
+            units,
+            own,
+        })
+    }
+
+    /// Builds the optimizer of this rank's slices, and loads its part of `state`, the state of an optimizer of the whole
+    /// parameters.
+    pub fn optimizer(&self, config: &Config, state: &HashMap<String, Tensor>) -> Result<Box<dyn Optimizer>> {
+        let slices = self.units.iter().flat_map(Unit::own).zip(&self.own);
+        let mut ranges = HashMap::new();
+        for ((param, range), (name, own)) in slices {
+            let whole = &self.params[param].1;
+            own.set(&part(&whole.as_detached_tensor(), &range)?.to_device(own.device())?)?;
+            ranges.insert(name.as_str(), range);
+        }
+        let mut optimizer = build_optimizer(config, self.own.clone())?;
+        optimizer.load_state(&state::cut(state, &self.params, &ranges)?)?;
+        Ok(optimizer)
+    }
+
+    /// Gathers the state of the optimizers of all ranks. Returns the state of an optimizer of the whole parameters on rank 0,
+    /// and nothing on the others. Every rank calls it.
+    pub fn state(&self, optimizer: &dyn Optimizer) -> Result<Vec<(String, Tensor)>> {
+        let own = optimizer.state()?;
+        let leads = self.control.link().rank() == 0;
+        let names: Vec<&str> = self.params.iter().map(|(name, _)| name.as_str()).collect();
+        let (mut whole, kinds) = state::kinds(&own, &names);
+        let own: HashMap<String, Tensor> = own.into_iter().collect();
+        for kind in kinds {
+            let mut first = 0;
+            for unit in &self.units {
+                let slices = &self.own[first..first + unit.slices.len()];
+                first += unit.slices.len();
+                let mut mine = Vec::new();
+                for (name, _) in slices {
+                    mine.extend(state::numbers(&own, &kind.key(name))?);
+                }
+                let gathered = self.gathered(unit, &mine)?;
+                let each = unit.params.iter().zip(unit.cut(gathered, &self.params));
+                for (&param, numbers) in each.filter(|_| leads) {
+                    let (name, var) = &self.params[param];
+                    let tensor = Tensor::from_vec(numbers, var.shape(), &Device::Cpu)?;
+                    whole.push((kind.key(name), tensor));
+                }
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Gathers the slices of all ranks into the model's parameters.
+    pub fn gather(&self) -> Result<()> {
+        let mut first = 0;
+        for unit in &self.units {
+            let mine = self.numbers(first..first + unit.slices.len())?;
+            first += unit.slices.len();
+            let whole = self.gathered(unit, &mine)?;
+            self.set_unit(unit, whole)?;
+        }
+        Ok(())
+    }
+
+    fn gathered(&self, unit: &Unit, mine: &[f32]) -> Result<Vec<f32>> {
+        let mut whole = vec![0.0; unit.length(&self.params)];
+        self.control.link().all_gather(mine, &mut whole)?;
+        Ok(whole)
+    }
+
+    /// Returns all parameters of the first unit, end to end.
+    pub fn whole(&self) -> Result<Vec<f32>> {
+        let mut whole = Vec::new();
+        for &param in &self.units[0].params {
+            whole.extend(numbers(&self.params[param].1)?);
+        }
+        Ok(whole)
+    }
+
+    /// Sets the parameters of the first unit.
+    pub fn set_whole(&self, whole: Vec<f32>) -> Result<()> {
+        self.set_unit(&self.units[0], whole)
+    }
+
+    fn set_unit(&self, unit: &Unit, whole: Vec<f32>) -> Result<()> {
+        let each = unit.params.iter().zip(unit.cut(whole, &self.params));
+        each.into_iter()
+            .try_for_each(|(&param, numbers)| set(&self.params[param].1, numbers))
+    }
+
+    /// Returns the numbers of the slices `range`, end to end.
+    fn numbers(&self, range: Range<usize>) -> Result<Vec<f32>> {
+        let each = self.own[range].iter().map(|(_, var)| numbers(var));
+        Ok(each.collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    /// Returns the gradients of the slices, from this rank's part of the gradients of each unit.
+    pub fn gradients(&self, parts: &[&[f32]]) -> Result<Vec<Tensor>> {
+        let mut gradients = Vec::with_capacity(self.own.len());
+        for (unit, part) in self.units.iter().zip(parts) {
+            let mut rest = *part;
+            for slice in &unit.slices {
+                let (own, after) = rest.split_at(slice.range.len());
+                gradients.push(like(&self.own[gradients.len()].1, own.to_vec())?);
+                rest = after;
+            }
+        }
+        Ok(gradients)
+    }
+
+    /// Clips this rank's gradients by the norm of those of all ranks (0: not clipped), and steps.
+    pub fn clip_and_step(&self, mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+        if clip > 0.0 {
+            let mut squares = [sum_of_squares(&grads)?];
+            self.control.sum_f64(&mut squares)?;
+            clip_by_norm(&mut grads, squares[0].sqrt(), clip)?;
+        }
+        step(&grads)
+    }
+
+    /// An [`Update`](crate::shard::Update): steps on the mean gradients of this rank's part of the first unit, and writes the
+    /// new parameters to `own`.
+    pub fn update(&self, own: &mut [f32], mean: &[f32], clip: f64, step: OptimizerStep) -> Result<()> {
+        self.clip_and_step(self.gradients(&[mean])?, clip, step)?;
+        own.copy_from_slice(&self.numbers(0..self.own.len())?);
+        Ok(())
+    }
+}
+
+impl Unit {
+    /// This rank's slices: the parameter's index in the model, and the range in it.
+    fn own(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        self.slices
+            .iter()
+            .map(|slice| (self.params[slice.param], slice.range.clone()))
+    }
+
+    fn length(&self, params: &[(String, Var)]) -> usize {
+        self.params.iter().map(|&p| params[p].1.elem_count()).sum()
+    }
+
+    /// Cuts the unit's numbers into those of each parameter.
+    fn cut(&self, whole: Vec<f32>, params: &[(String, Var)]) -> Vec<Vec<f32>> {
+        let mut rest = &whole[..];
+        let one = |&param: &usize| {
+            let (own, after) = rest.split_at(params[param].1.elem_count());
+            rest = after;
+            own.to_vec()
+        };
+        self.params.iter().map(one).collect()
+    }
+}
+
+/// Returns the numbers `range` of `whole`, as a vector.
+pub fn part(whole: &Tensor, range: &Range<usize>) -> Result<Tensor> {
+    Ok(whole.flatten_all()?.narrow(0, range.start, range.len())?)
+}

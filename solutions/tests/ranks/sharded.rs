@@ -1,0 +1,260 @@
+//! ZeRO: runs whose ranks share the optimizer, against data parallelism.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
+    },
+};
+
+use anyhow::Result;
+use candle_core::Tensor;
+use canopy::{
+    device,
+    parallel::{Link, ring_all_reduce},
+    precision::Precision,
+    shard::{Stage, numbers_sent},
+    train::{Checkpoint, Config, Outcome, RunFolder, Trainer, checkpoint, ranks::RankFunctions},
+};
+use canopy_data::split::Split;
+
+use crate::shapes::*;
+
+/// Stage 1, stage 2, and stage 2 after the backward pass instead of during it.
+fn stages() -> [(u8, RankFunctions); 3] {
+    let at_once = RankFunctions {
+        overlap: false,
+        ..functions()
+    };
+    [(1, functions()), (2, functions()), (2, at_once)]
+}
+
+fn losses(trainer: &Trainer) -> Vec<f64> {
+    trainer.rows.iter().map(|row| row.train_loss).collect()
+}
+
+/// The largest difference of an epoch's loss.
+fn apart(a: &Trainer, b: &Trainer) -> f64 {
+    let (a, b) = (losses(a), losses(b));
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// Runs `config` without ZeRO and with each stage. Returns the differences of their losses, stage by stage.
+fn compared(config: &Config) -> Vec<f64> {
+    let plain = run(config.clone(), Shapes::default(), functions()).unwrap();
+    let of = |(zero, functions): (u8, RankFunctions)| {
+        let config = Config {
+            zero,
+            ..config.clone()
+        };
+        let sharded = run(config, Shapes::default(), functions).unwrap();
+        assert_eq!(plain.progress.step, sharded.progress.step);
+        assert_eq!(plain.progress.left_out, sharded.progress.left_out);
+        apart(&plain, &sharded)
+    };
+    stages().into_iter().map(of).collect()
+}
+
+#[test]
+fn two_hundred_steps_of_every_stage_have_the_losses_of_data_parallelism() {
+    // With two ranks a sum has one order. With four, the ring adds in another order, which differs as bits do.
+    for (ranks, most) in [(2, 1e-4), (4, 5e-3)] {
+        for optimizer in ["adamw", "sgd"] {
+            let config = Config {
+                optimizer: optimizer.into(),
+                learning_rate: 0.003,
+                epochs: 40,
+                width: 32,
+                ..config(ranks)
+            };
+            let found = compared(&config);
+            println!("{ranks} ranks, {optimizer}: {found:?}");
+            assert!(found.iter().all(|&d| d < most), "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn low_precision_loss_scaling_accumulation_and_clipping_work_with_every_stage() {
+    for (precision, loss_scale, master_weights) in [
+        (Precision::Bf16, "off", true),
+        (Precision::Fp16, "1024", false),
+        // Steps overflow and are skipped until the scale is low enough.
+        (Precision::Fp16, "deepspeed", true),
+    ] {
+        for sync_bn in [true, false] {
+            let config = Config {
+                precision,
+                loss_scale: loss_scale.into(),
+                master_weights,
+                sync_bn,
+                accumulate: 2,
+                batch: 10,
+                clip: 0.5,
+                epochs: 12,
+                learning_rate: 1e-4,
+                ..config(2)
+            };
+            let found = compared(&config);
+            println!("{precision} {loss_scale}: {found:?}");
+            assert!(found.iter().all(|&d| d < 1e-3), "{found:?}");
+        }
+    }
+}
+
+/// The elementwise optimizers train with shared state; those that need a whole parameter's norm are refused.
+#[test]
+fn every_optimizer_is_shared_or_refused() {
+    for optimizer in ["adam", "adagrad", "rmsprop", "adadelta"] {
+        let config = Config {
+            optimizer: optimizer.into(),
+            learning_rate: 1e-4,
+            epochs: 2,
+            ..config(3)
+        };
+        let found = compared(&config);
+        assert!(found.iter().all(|&d| d < 1e-2), "{optimizer}: {found:?}");
+    }
+    for optimizer in ["lars", "lamb"] {
+        let config = Config {
+            optimizer: optimizer.into(),
+            zero: 1,
+            ..config(2)
+        };
+        let error = config.validate().unwrap_err().to_string();
+        assert!(error.contains("norm of each whole parameter"), "{error}");
+    }
+    let three = Config { zero: 3, ..config(2) };
+    assert!(three.validate().unwrap_err().to_string().contains("not built"));
+}
+
+/// Offloaded state is on the CPU. On a CPU that changes nothing.
+#[test]
+fn an_offloaded_optimizer_takes_the_same_steps() {
+    let config = |offload_optimizer| Config {
+        zero: 2,
+        offload_optimizer,
+        epochs: 3,
+        ..config(2)
+    };
+    let [a, b] = [false, true].map(|offload| run(config(offload), Shapes::default(), functions()).unwrap());
+    assert!(numbers(&a, true) == numbers(&b, true), "the bits differ");
+}
+
+#[test]
+fn a_step_sends_what_the_theory_says() {
+    for (zero, stage) in [(0, Stage::Zero0), (2, Stage::Zero2)] {
+        let config = Config {
+            zero,
+            epochs: 1,
+            ..config(4)
+        };
+        let trainer = run(config, Shapes::default(), functions()).unwrap();
+        let stats = trainer.rank_stats;
+        let predicted = 4 * numbers_sent(trainer.model.param_count() as u64, stage, 4);
+        let sent = (stats.gradients.bytes + stats.parameters.bytes) as f64 / stats.steps as f64;
+        // Chunks differ in length by a number.
+        assert!(
+            (sent / predicted as f64 - 1.0).abs() < 0.01,
+            "{stage}: {sent} of {predicted}"
+        );
+        assert_eq!(stats.parameters.bytes > 0, zero > 0);
+    }
+}
+
+#[test]
+fn a_rank_that_fails_ends_the_run_with_an_error_that_names_it() {
+    for (zero, functions) in stages() {
+        let config = Config { zero, ..config(3) };
+        let (record, source) = Shapes::one_unreadable();
+        let error = run(config, source, functions).err().expect("an error");
+        let text = format!("{error:#}");
+        assert!(
+            text.contains("rank 1 failed") && text.contains(&format!("cloud {record}")),
+            "{text}"
+        );
+    }
+    let calls = AtomicU32::new(0);
+    let panics = RankFunctions {
+        all_reduce: Arc::new(move |link: &dyn Link, data: &mut [f32]| {
+            assert!(link.rank() != 1 || calls.fetch_add(1, SeqCst) < 2, "out of luck");
+            ring_all_reduce(link, data)
+        }),
+        ..functions()
+    };
+    let config = Config { zero: 1, ..config(3) };
+    let error = run(config, Shapes::default(), panics).err().expect("an error");
+    let text = format!("{error:#}");
+    assert!(
+        text.contains("rank 1 failed") && text.contains("out of luck"),
+        "{text}"
+    );
+}
+
+fn saved(dir: &Path) -> Checkpoint {
+    let folder = RunFolder::open(dir).unwrap();
+    checkpoint::load(&folder.last()).unwrap()
+}
+
+fn resumed(mut checkpoint: Checkpoint, dir: &Path, ranks: usize, zero: u8) -> Result<Trainer> {
+    let split = Split {
+        train: (0..40).collect(),
+        ..Split::default()
+    };
+    checkpoint.progress.config.ranks = ranks;
+    checkpoint.progress.config.zero = zero;
+    let device = device::choose("cpu")?;
+    let folder = RunFolder::open(dir)?;
+    let mut trainer = Trainer::resume(checkpoint, data(Shapes::default()), split, device, folder)?;
+    trainer.functions = functions();
+    assert_eq!(trainer.run(&AtomicBool::new(false))?, Outcome::Done);
+    Ok(trainer)
+}
+
+fn same(a: &Tensor, b: &Tensor) -> bool {
+    a.dims() == b.dims() && a.dtype() == b.dtype()
+}
+
+/// A run is stopped in the middle of an epoch with one stage and number of ranks, and resumed with others.
+#[test]
+fn a_checkpoint_is_that_of_one_rank_and_loads_with_another_stage_and_number_of_ranks() {
+    for (precision, master_weights) in [(Precision::Fp32, false), (Precision::Bf16, true)] {
+        let config = |ranks, zero| Config {
+            precision,
+            master_weights,
+            zero,
+            epochs: 3,
+            learning_rate: 1e-4,
+            ..config(ranks)
+        };
+        let whole = run(config(2, 2), Shapes::default(), functions()).unwrap();
+        for (ranks, zero) in [(1, 0), (2, 1), (4, 2), (2, 2)] {
+            let dir = tempfile::tempdir().unwrap();
+            // It stops after the first step.
+            let stop = AtomicBool::new(true);
+            let mut broken = trainer(dir.path(), config(2, 2), Shapes::default(), functions());
+            assert_eq!(broken.run(&stop).unwrap(), Outcome::Stopped);
+            drop(broken);
+            let path = dir.path().join("run-2");
+            let checkpoint = saved(&path);
+            // As one rank saves it.
+            let alone = tempfile::tempdir().unwrap();
+            let mut one = trainer(alone.path(), config(1, 0), Shapes::default(), functions());
+            assert_eq!(one.run(&stop).unwrap(), Outcome::Stopped);
+            let of_one = saved(&alone.path().join("run-1"));
+            assert_eq!(checkpoint.optimizer.len(), of_one.optimizer.len());
+            for (name, tensor) in &of_one.optimizer {
+                assert!(same(tensor, &checkpoint.optimizer[name]), "{name}");
+            }
+            let again = resumed(checkpoint, &path, ranks, zero).unwrap();
+            let found = apart(&whole, &again);
+            println!("{precision}, {ranks} ranks, stage {zero}: {found}");
+            assert!(found < 1e-2, "{ranks} ranks, stage {zero}: {found}");
+            if (ranks, zero) == (2, 2) {
+                assert!(numbers(&whole, true) == numbers(&again, true), "the bits differ");
+            }
+        }
+    }
+}
