@@ -19,6 +19,7 @@ use crate::{
     parallel::{Place, Processes},
     profile::monitor::Log,
     report,
+    shard::Stage,
     train::{
         BUILTIN, Config, Outcome, RunFolder, Target, Trainer, checkpoint, data, free_name,
         ranks::RankFunctions, summary,
@@ -127,6 +128,10 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     }
     if let Some(line) = trainer.rank_stats.line() {
         eprintln!("{line}");
+    }
+    if let Some(memory) = &trainer.rank_stats.memory {
+        let stage = Stage::ALL[usize::from(trainer.config.zero)];
+        eprintln!("{}", memory.line(stage, trainer.config.ranks as u64));
     }
     let command = command_line(&trainer.config);
     let report = summary::finish(&mut trainer, &command)?;

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
-use candle_core::backprop::GradStore;
 use candle_core::{Device, Error, Tensor, TensorId};
 
 use super::Pass;
@@ -106,21 +105,17 @@ pub(super) fn record(
 
 /// The gradients of the variables, by tensor.
 #[derive(Debug, Default)]
-pub struct Gradients(HashMap<TensorId, Tensor>, Option<GradStore>);
+pub struct Gradients(HashMap<TensorId, Tensor>);
 
 impl Gradients {
     /// The gradient of `variable`, if the loss depends on it.
     pub fn get(&self, variable: &Tensor) -> Option<&Tensor> {
-        self.0
-            .get(&variable.id())
-            .or_else(|| self.1.as_ref()?.get(variable))
+        self.0.get(&variable.id())
     }
 
     /// Removes and returns the gradient of `variable`.
     pub fn take(&mut self, variable: &Tensor) -> Option<Tensor> {
-        self.0
-            .remove(&variable.id())
-            .or_else(|| self.1.as_mut()?.remove(variable))
+        self.0.remove(&variable.id())
     }
 
     /// Replaces the gradient of `variable`.
@@ -134,19 +129,25 @@ impl Gradients {
 /// # Errors
 /// Returns an error if `loss` is not a scalar, or if it is neither on the pass's tape nor on candle's graph.
 pub fn backward(loss: &Tensor, pass: &Pass) -> Result<Gradients, Error> {
-    backward_with(loss, pass, &mut |_, _| Ok(()))
+    let mut all = Gradients::default();
+    backward_with(loss, pass, &mut |variable, gradient| {
+        all.insert(variable, gradient);
+        Ok::<_, Error>(())
+    })?;
+    Ok(all)
 }
 
-/// As [`backward`], and calls `ready(variable, gradient)` as soon as a variable's gradient is complete: from the
-/// last layer to the first, in the same order in every process. Data parallelism starts its all-reduce here.
+/// As [`backward`], but calls `ready(variable, gradient)` as soon as a variable's gradient is complete, and keeps no
+/// gradient: from the last layer to the first, in the same order in every process. Data parallelism starts its all-reduce
+/// here.
 ///
 /// # Errors
 /// As [`backward`]; and returns the errors of `ready`, unchanged.
 pub fn backward_with<E: From<Error>>(
     loss: &Tensor,
     pass: &Pass,
-    ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<(), E>,
-) -> Result<Gradients, E> {
+    ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
+) -> Result<(), E> {
     if loss.elem_count() != 1 {
         let shape = loss.shape();
         return Err(Error::msg(format!(
@@ -163,25 +164,25 @@ pub fn backward_with<E: From<Error>>(
     for node in nodes.into_iter().rev() {
         sums.visit(node, ready)?;
     }
-    Ok(Gradients(sums.complete, None))
+    Ok(())
 }
 
 /// candle's backward pass: the plain operators are on candle's graph.
 fn by_candle<E: From<Error>>(
     loss: &Tensor,
-    ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<(), E>,
-) -> Result<Gradients, E> {
+    ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
+) -> Result<(), E> {
     if !loss.track_op() {
         let e = "the loss depends on no variable of this pass: was it computed in another pass, or is its tape used up?";
         return Err(Error::msg(e).into());
     }
-    let store = loss.backward()?;
-    for node in loss.sorted_nodes() {
-        if let (true, Some(gradient)) = (node.is_variable(), store.get(node)) {
+    let mut store = loss.backward()?;
+    for node in loss.sorted_nodes().into_iter().filter(|node| node.is_variable()) {
+        if let Some(gradient) = store.remove(node) {
             ready(node, gradient)?;
         }
     }
-    Ok(Gradients(HashMap::new(), Some(store)))
+    Ok(())
 }
 
 /// The gradients during a backward pass.
@@ -190,7 +191,6 @@ struct Sums {
     partial: HashMap<TensorId, Vec<f32>>,
     /// How many nodes will still add to a variable's gradient.
     uses: HashMap<TensorId, usize>,
-    complete: HashMap<TensorId, Tensor>,
 }
 
 impl Sums {
@@ -202,14 +202,13 @@ impl Sums {
         Self {
             partial: HashMap::new(),
             uses,
-            complete: HashMap::new(),
         }
     }
 
     fn visit<E: From<Error>>(
         &mut self,
         node: Node,
-        ready: &mut dyn FnMut(&Tensor, &Tensor) -> Result<(), E>,
+        ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
     ) -> Result<(), E> {
         let Node {
             output,
@@ -236,8 +235,7 @@ impl Sums {
                 *left -= 1;
                 if let (0, Some(sum)) = (*left, self.partial.remove(&input.id())) {
                     let sum = Tensor::from_vec(sum, input.shape(), input.device())?;
-                    ready(input, &sum)?;
-                    self.complete.insert(input.id(), sum);
+                    ready(input, sum)?;
                 }
             }
         }

@@ -122,11 +122,21 @@ impl PointNet {
     /// # Errors
     /// Returns candle's errors.
     pub fn gradients(&self, loss: &Tensor, pass: &Pass) -> Result<Vec<Tensor>> {
-        self.gradients_with(loss, pass, &mut |_, _| Ok(()))
+        let params = self.params();
+        let mut grads = vec![None; params.len()];
+        self.gradients_with(loss, pass, &mut |i, gradient| {
+            grads[i] = Some(gradient);
+            Ok(())
+        })?;
+        let of = |(gradient, (_, var)): (Option<Tensor>, (String, Var))| match gradient {
+            Some(gradient) => Ok(gradient),
+            None => Ok(var.zeros_like()?),
+        };
+        grads.into_iter().zip(params).map(of).collect()
     }
 
-    /// As [`Self::gradients`], calling `ready(i, gradient)` as soon as parameter i's gradient is complete, from the last
-    /// layer to the first; not for a parameter that the loss does not depend on.
+    /// As [`Self::gradients`], but calls `ready(i, gradient)` as soon as parameter i's gradient is complete, and keeps no
+    /// gradient: from the last layer to the first; not for a parameter that the loss does not depend on.
     ///
     /// # Errors
     /// Returns candle's errors, and those of `ready` unchanged.
@@ -134,22 +144,17 @@ impl PointNet {
         &self,
         loss: &Tensor,
         pass: &Pass,
-        ready: &mut dyn FnMut(usize, &Tensor) -> Result<()>,
-    ) -> Result<Vec<Tensor>> {
+        ready: &mut dyn FnMut(usize, Tensor) -> Result<()>,
+    ) -> Result<()> {
         let places: HashMap<_, _> = self
             .params()
             .iter()
             .enumerate()
             .map(|(i, (_, p))| (p.id(), i))
             .collect();
-        let mut grads = kernels::backward_with(loss, pass, &mut |var, gradient| {
+        kernels::backward_with(loss, pass, &mut |var, gradient| {
             places.get(&var.id()).map_or(Ok(()), |&i| ready(i, gradient))
-        })?;
-        let of = |(_, var): (String, Var)| match grads.take(&var) {
-            Some(grad) => Ok(grad),
-            None => Ok(var.zeros_like()?),
-        };
-        self.params().into_iter().map(of).collect()
+        })
     }
 
     /// The number of trainable values.

@@ -41,8 +41,10 @@ impl Trainer {
             .and_then(|()| self.epochs(stop, &mut job));
         match job {
             Some(job) => {
-                self.rank_stats = job.member.stats();
-                job.end(result)
+                let stats = job.member.stats(&*self.optimizer);
+                let result = job.end(result)?;
+                self.rank_stats = stats?;
+                Ok(result)
             }
             None => result,
         }

@@ -54,8 +54,8 @@ pub trait Reduce: Send {
     /// Returns an error if another rank ended or missed its deadline.
     fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()>;
 
-    /// Returns the mean over the ranks of `own`, this rank's gradients in the order of the parameters. If the ranks share the
-    /// optimizer, returns what [`Reduce::update`] expects.
+    /// Returns the mean over the ranks of `own`, this rank's gradients in the order of the parameters; they are empty if
+    /// [`Reduce::ready`] has them. If the ranks share the optimizer, returns what [`Reduce::update`] expects.
     ///
     /// # Errors
     /// As [`Reduce::ready`].
@@ -228,39 +228,45 @@ impl<'a> Step<'a> {
             Some(s) => s.clouds as f64 / (count * s.world_size as f64),
         };
         let (model, loss) = (self.model, self.loss);
-        let mut backward = |i: usize, ready: &mut dyn FnMut(usize, &Tensor) -> Result<()>| {
-            let m = &micro[i];
+        // Returns what the backward pass starts from.
+        let mut forward = |m: &MicroBatch| -> Result<Tensor> {
             let (value, correct) = objective::forward(loss, model, m, factors(m))?;
-            let _span = profile::work("backward");
-            let seeded = match seed {
-                1.0 => value.clone(),
-                _ => kernels::weighted_sum(&[(&value, seed)])?,
-            };
-            let grads = model.gradients_with(&seeded, &m.pass, ready)?;
             figures.push(Figures {
                 loss: value.detach(),
                 correct,
                 clouds: m.clouds as u64,
                 weight: counted(m),
             });
-            Ok(grads)
+            match seed {
+                1.0 => Ok(value),
+                _ => Ok(kernels::weighted_sum(&[(&value, seed)])?),
+            }
+        };
+        let mut whole = |i: usize| {
+            let seeded = forward(&micro[i])?;
+            let _span = profile::work("backward");
+            model.gradients(&seeded, &micro[i].pass)
         };
         match &mut self.reduce {
             Some(reduce) if reduce.overlaps() => {
                 let (last, before) = (micro.len() - 1, &weights[..micro.len() - 1]);
                 let held = match before.is_empty() {
                     true => Vec::new(),
-                    false => accumulate(before, &mut |i| backward(i, &mut |_, _| Ok(())))?,
+                    false => accumulate(before, &mut whole)?,
                 };
                 let (new, old) = (1.0 / count, (count - 1.0) / count);
-                let own = backward(last, &mut |parameter, gradient| match held.get(parameter) {
+                let seeded = forward(&micro[last])?;
+                let span = profile::work("backward");
+                let mut ready = |parameter, gradient: Tensor| match held.get(parameter) {
                     Some(held) => reduce.ready(parameter, &((held * old)? + (gradient.detach() * new)?)?),
-                    None => reduce.ready(parameter, gradient),
-                })?;
-                reduce.finish(own)
+                    None => reduce.ready(parameter, &gradient),
+                };
+                model.gradients_with(&seeded, &micro[last].pass, &mut ready)?;
+                drop(span);
+                reduce.finish(Vec::new())
             }
             reduce => {
-                let own = accumulate(&weights, &mut |i| backward(i, &mut |_, _| Ok(())))?;
+                let own = accumulate(&weights, &mut whole)?;
                 match reduce {
                     Some(reduce) => reduce.finish(own),
                     None => Ok(own),

@@ -258,3 +258,31 @@ fn a_checkpoint_is_that_of_one_rank_and_loads_with_another_stage_and_number_of_r
         }
     }
 }
+
+#[test]
+fn a_rank_keeps_what_is_predicted() {
+    for (zero, stage) in [(1, Stage::Zero1), (2, Stage::Zero2)] {
+        for (ranks, master_weights) in [(2, false), (4, false), (4, true)] {
+            let config = Config {
+                zero,
+                width: 4,
+                epochs: 1,
+                precision: if master_weights { Precision::Bf16 } else { Precision::Fp32 },
+                master_weights,
+                ..config(ranks)
+            };
+            let stats = run(config, Shapes::default(), functions()).unwrap().rank_stats;
+            let memory = stats.memory.unwrap();
+            let (counted, predicted) = (memory.counted(), memory.predicted(stage, ranks as u64));
+            println!("{}", memory.line(stage, ranks as u64));
+            let copies = memory.copies;
+            assert!(copies * ranks as u64 <= 4 * memory.parameters, "{copies} bytes of copies");
+            let pairs = [counted[0] - copies, counted[1], counted[2]].into_iter().zip(predicted);
+            for (counted, predicted) in pairs {
+                // Chunks differ in length by a number.
+                let off = counted.abs_diff(predicted) as f64 / predicted as f64;
+                assert!(off < 0.01, "{stage}, {ranks} ranks: {counted} of {predicted}");
+            }
+        }
+    }
+}

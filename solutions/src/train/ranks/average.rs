@@ -8,9 +8,10 @@ use std::{
 use anyhow::Result;
 use candle_core::{DType, Tensor, Var};
 
-use super::{RankFunctions, RankStats, activity::Activity, weights::like};
+use super::{RankFunctions, RankMemory, RankStats, activity::Activity, weights::like};
 use crate::{
     model::PointNet,
+    optim::Optimizer,
     parallel::{Collective, Reducer, Traffic, mean_over_ranks},
     train::{RankShare, Reduce},
 };
@@ -25,6 +26,14 @@ pub trait RankReduce: Reduce {
 
     /// Returns the statistics so far; `control` is what was sent over the link for everything except gradients.
     fn stats(&self, control: Traffic) -> RankStats;
+
+    /// Counts what this rank keeps, if the ranks share the state of `optimizer`.
+    ///
+    /// # Errors
+    /// Returns an error if the state cannot be read.
+    fn memory(&self, _optimizer: &dyn Optimizer) -> Result<Option<RankMemory>> {
+        Ok(None)
+    }
 }
 
 enum Engine {

@@ -129,9 +129,16 @@ impl Member {
         self.control.link().barrier()
     }
 
-    /// Returns the statistics so far.
-    pub fn stats(&self) -> RankStats {
-        self.gradients.stats(self.control.link().traffic())
+    /// Returns the statistics so far, of a rank that steps with `optimizer`.
+    ///
+    /// # Errors
+    /// Returns an error if the optimizer's state cannot be read.
+    pub fn stats(&self, optimizer: &dyn Optimizer) -> Result<RankStats> {
+        let traffic = self.control.link().traffic();
+        Ok(RankStats {
+            memory: self.gradients.memory(optimizer)?,
+            ..self.gradients.stats(traffic)
+        })
     }
 
     /// Broadcasts rank 0's parameters and running statistics to all ranks.

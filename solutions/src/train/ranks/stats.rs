@@ -1,5 +1,6 @@
 //! Communication statistics of a rank.
 
+use super::RankMemory;
 use crate::parallel::{Reduced, Traffic};
 
 /// Steps and communication of one rank so far.
@@ -17,6 +18,8 @@ pub struct RankStats {
     pub gradients: Traffic,
     /// Parameters that this rank has sent after its steps; none without ZeRO.
     pub parameters: Traffic,
+    /// What it keeps, with ZeRO.
+    pub memory: Option<RankMemory>,
     /// Everything else that it has sent: sums of batch norm, flags after each step, digests of the parameters.
     pub others: Traffic,
 }

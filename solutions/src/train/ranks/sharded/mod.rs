@@ -11,9 +11,12 @@ use std::{
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 
-use super::{RankFunctions, RankStats, activity::Activity, average::RankReduce, control::Control};
+use super::{
+    RankFunctions, RankMemory, RankStats, activity::Activity, average::RankReduce, control::Control,
+};
 use crate::{
     model::PointNet,
+    optim::Optimizer,
     parallel::{Bucket, Collective, Reducer, Traffic},
     shard::{EngineState, Unscaled, engine_backward, engine_step, reduce_gradients, stage1_step},
     train::{Config, OptimizerStep, RankShare, Reduce},
@@ -36,6 +39,8 @@ pub struct Sharded {
     activity: Activity,
     share: RankShare,
     stats: RankStats,
+    /// Numbers in the gradients of the last step after their reduction.
+    gradients: usize,
 }
 
 impl Sharded {
@@ -75,6 +80,7 @@ impl Sharded {
             activity,
             share: RankShare::ALONE,
             stats: RankStats::default(),
+            gradients: 0,
         })
     }
 
@@ -93,6 +99,13 @@ impl RankReduce for Sharded {
     fn end_step(&mut self, took: Duration) {
         self.stats.steps += 1;
         self.stats.seconds += took.as_secs_f64();
+    }
+
+    fn memory(&self, optimizer: &dyn Optimizer) -> Result<Option<RankMemory>> {
+        Ok(Some(RankMemory {
+            gradients: (self.gradients * size_of::<f32>()) as u64,
+            ..self.shards.memory(optimizer)?
+        }))
     }
 
     fn stats(&self, control: Traffic) -> RankStats {
@@ -142,11 +155,13 @@ impl Reduce for Sharded {
     }
 
     fn update(&mut self, grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+        self.gradients = grads.iter().map(Tensor::elem_count).sum();
         let Self {
             shards,
             engine,
             activity,
             stats,
+            gradients: kept,
             ..
         } = self;
         let began = Instant::now();
@@ -169,6 +184,7 @@ impl Reduce for Sharded {
                 let mut params = shards.whole()?;
                 let mut update = |own: &mut [f32], mean: &[f32]| {
                     (reduced, stats.gradients) = (Instant::now(), link.traffic() - stats.parameters);
+                    *kept = mean.len();
                     activity.within_step("at the optimizer");
                     // The engine has clipped.
                     shards.update(own, mean, 0.0, step)

@@ -1,12 +1,17 @@
 //! The part of the parameters that this rank updates.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use anyhow::Result;
 use candle_core::{Device, Tensor, Var};
 
 use super::{
     super::{
+        RankMemory,
         control::Control,
         weights::{like, numbers, set},
     },
@@ -24,7 +29,8 @@ pub struct Shards {
     pub control: Arc<Control>,
     params: Vec<(String, Var)>,
     units: Vec<Unit>,
-    /// A copy of each slice, in the order of the units, under the name of its parameter: a rank has at most one slice of each.
+    /// The variable of each slice, in the order of the units, under the name of its parameter: a rank has at most one slice of
+    /// each. If the rank has the whole parameter, it is the model's own variable, otherwise a copy.
     own: Vec<(String, Var)>,
 }
 
@@ -57,8 +63,12 @@ impl Shards {
         let mut own = Vec::new();
         for (param, range) in units.iter().flat_map(Unit::own) {
             let (name, var) = &params[param];
-            let part = part(&var.as_detached_tensor(), &range)?;
-            own.push((name.clone(), Var::from_tensor(&part.to_device(device)?)?));
+            let is_whole = range.len() == var.elem_count() && var.device().same_device(device);
+            let slice = match is_whole {
+                true => var.clone(),
+                false => Var::from_tensor(&part(var, &range)?.to_device(device)?)?,
+            };
+            own.push((name.clone(), slice));
         }
         Ok(Self {
             control,
@@ -72,15 +82,41 @@ impl Shards {
     /// parameters.
     pub fn optimizer(&self, config: &Config, state: &HashMap<String, Tensor>) -> Result<Box<dyn Optimizer>> {
         let slices = self.units.iter().flat_map(Unit::own).zip(&self.own);
-        let mut ranges = HashMap::new();
+        let mut own_slices = HashMap::new();
         for ((param, range), (name, own)) in slices {
             let whole = &self.params[param].1;
-            own.set(&part(&whole.as_detached_tensor(), &range)?.to_device(own.device())?)?;
-            ranges.insert(name.as_str(), range);
+            if own.id() != whole.id() {
+                own.set(&part(whole, &range)?.to_device(own.device())?)?;
+            }
+            own_slices.insert(name.as_str(), (range, own.shape()));
         }
         let mut optimizer = build_optimizer(config, self.own.clone())?;
-        optimizer.load_state(&state::cut(state, &self.params, &ranges)?)?;
+        optimizer.load_state(&state::cut(state, &self.params, &own_slices)?)?;
         Ok(optimizer)
+    }
+
+    /// Counts the bytes that this rank keeps: the model's weights, the copies of slices and the masters in the state of
+    /// `optimizer`, and the rest of that state.
+    pub fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
+        let names: Vec<&str> = self.params.iter().map(|(name, _)| name.as_str()).collect();
+        let bytes = |tensor: &Tensor| (tensor.elem_count() * tensor.dtype().size_in_bytes()) as u64;
+        let weights = self.params.iter().map(|(_, var)| bytes(var)).sum();
+        let of_model: HashSet<_> = self.params.iter().map(|(_, var)| var.id()).collect();
+        let copies = self.own.iter().filter(|(_, var)| !of_model.contains(&var.id()));
+        let mut memory = RankMemory {
+            parameters: self.params.iter().map(|(_, var)| var.elem_count() as u64).sum(),
+            weights,
+            copies: copies.map(|(_, var)| bytes(var)).sum(),
+            ..RankMemory::default()
+        };
+        let state = optimizer.state()?;
+        let (others, kinds) = state::kinds(&state, &names);
+        let all: u64 = state.iter().map(|(_, tensor)| bytes(tensor)).sum();
+        let masters = state.iter().filter(|(name, _)| name.ends_with(".master"));
+        memory.masters = masters.map(|(_, tensor)| bytes(tensor)).sum();
+        memory.optimizer = all - memory.masters - others.iter().map(|(_, t)| bytes(t)).sum::<u64>();
+        memory.moments = kinds.iter().filter(|kind| !kind.is_master()).count() as u32;
+        Ok(memory)
     }
 
     /// Gathers the state of the optimizers of all ranks. Returns the state of an optimizer of the whole parameters on rank 0,
@@ -213,7 +249,8 @@ impl Unit {
     }
 }
 
-/// Returns the numbers `range` of `whole`, as a vector.
+/// Returns the numbers `range` of `whole`, as a vector that is not on a graph.
 pub fn part(whole: &Tensor, range: &Range<usize>) -> Result<Tensor> {
-    Ok(whole.flatten_all()?.narrow(0, range.start, range.len())?)
+    let flat = whole.detach().flatten_all()?;
+    Ok(flat.narrow(0, range.start, range.len())?)
 }

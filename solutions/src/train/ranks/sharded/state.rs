@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use anyhow::{Context, Result, ensure};
-use candle_core::{DType, Tensor, Var};
+use candle_core::{DType, Shape, Tensor, Var};
 
 use super::shards::part;
 
@@ -17,6 +17,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether it is a master weight.
+    pub fn is_master(&self) -> bool {
+        *self == Self::After("master".into())
+    }
+
     /// The name of this state of parameter `name`.
     pub fn key(&self, name: &str) -> String {
         match self {
@@ -59,14 +64,14 @@ pub fn numbers(state: &HashMap<String, Tensor>, key: &str) -> Result<Vec<f32>> {
     Ok(tensor.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?)
 }
 
-/// Cuts the slices with these `ranges` out of `whole`, the state of an optimizer of the whole parameters.
+/// Cuts these `slices`, each a range with the shape of its variable, out of `whole`, the state of an optimizer of the whole parameters.
 ///
 /// # Errors
 /// Returns an error that names the tensor if its shape is not that of its parameter.
 pub fn cut(
     whole: &HashMap<String, Tensor>,
     params: &[(String, Var)],
-    ranges: &HashMap<&str, Range<usize>>,
+    slices: &HashMap<&str, (Range<usize>, &Shape)>,
 ) -> Result<HashMap<String, Tensor>> {
     let names: Vec<&str> = params.iter().map(|(name, _)| name.as_str()).collect();
     let mut own = HashMap::new();
@@ -82,8 +87,8 @@ pub fn cut(
             shape.unwrap_or_default(),
             tensor.dims()
         );
-        if let Some(range) = ranges.get(name) {
-            own.insert(key.clone(), part(tensor, range)?);
+        if let Some((range, shape)) = slices.get(name) {
+            own.insert(key.clone(), part(tensor, range)?.reshape(*shape)?);
         }
     }
     Ok(own)
