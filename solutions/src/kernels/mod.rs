@@ -38,6 +38,7 @@ mod parallel;
 mod plain;
 mod pool;
 mod ranks;
+mod residence;
 mod shared_mlp;
 mod tape;
 mod tile;
@@ -65,7 +66,8 @@ pub use operators::each;
 pub use plain::{max_points, shared_layer};
 pub use pool::release_buffers;
 pub use ranks::{Share, SumOverRanks};
-pub use tape::{Gradients, backward, backward_with};
+pub use residence::{fill, release};
+pub use tape::{Gradients, Reverse, backward, backward_with};
 pub use transform::{add_identity, orthogonality, transform, transform_in};
 
 /// How one pass over the network runs. Clones share one tape.
@@ -80,6 +82,8 @@ pub struct Pass {
     /// The optimizer step this pass belongs to.
     pub step: u64,
     on_graph: bool,
+    /// Operators keep no copies of weights for the backward pass.
+    releases: bool,
     tape: Option<tape::Tape>,
     lowering: Option<Arc<dyn Lowering>>,
     share: Option<ranks::Share>,
@@ -94,6 +98,7 @@ impl Pass {
             seed,
             step,
             on_graph: false,
+            releases: false,
             tape: Some(tape::Tape::default()),
             lowering: None,
             share: None,
@@ -108,6 +113,7 @@ impl Pass {
             seed: 0,
             step: 0,
             on_graph: false,
+            releases: false,
             tape: None,
             lowering: None,
             share: None,
@@ -129,6 +135,14 @@ impl Pass {
         self
     }
 
+    /// The same pass, in which operators keep no copies of weights for the backward pass: weights may be released in the
+    /// meantime ([`release`]).
+    #[must_use]
+    pub fn releasing(mut self, releases: bool) -> Self {
+        self.releases = releases;
+        self
+    }
+
     /// Whether batch norm averages over the clouds of all ranks.
     pub fn synchronised(&self) -> bool {
         self.sums().is_some()
@@ -144,6 +158,11 @@ impl Pass {
     pub fn on_candle_graph(mut self) -> Self {
         self.on_graph = true;
         self
+    }
+
+    /// Returns how many operators the pass has recorded on its tape.
+    pub fn recorded(&self) -> usize {
+        self.tape.as_ref().map_or(0, tape::Tape::len)
     }
 
     /// Returns an operator's output as a tensor, and records its backward pass on the tape or on candle's graph.

@@ -56,6 +56,11 @@ impl Tape {
             .map(Self)
     }
 
+    /// How many operators are recorded.
+    pub fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+
     fn take(&self) -> Vec<Node> {
         let nodes = std::mem::take(&mut *lock(&self.0));
         let mut owners = lock(&OWNERS);
@@ -155,16 +160,47 @@ pub fn backward_with<E: From<Error>>(
         ))
         .into());
     }
-    let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
-    if !nodes.iter().any(|n| n.output.id() == loss.id()) {
-        return by_candle(loss, ready);
+    match Reverse::new(loss, pass) {
+        Some(mut reverse) => reverse.down_to(0, ready),
+        None => by_candle(loss, ready),
     }
-    let mut sums = Sums::new(&nodes);
-    sums.partial.insert(loss.id(), vec![1.0]);
-    for node in nodes.into_iter().rev() {
-        sums.visit(node, ready)?;
+}
+
+/// A backward pass over the tape that stops where its caller wants.
+pub struct Reverse {
+    nodes: Vec<Node>,
+    sums: Sums,
+}
+
+impl Reverse {
+    /// Starts from `loss`, a scalar, and uses up the tape of `pass`. Returns `None` if the loss is not on this tape.
+    pub fn new(loss: &Tensor, pass: &Pass) -> Option<Self> {
+        let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
+        if !nodes.iter().any(|n| n.output.id() == loss.id()) {
+            return None;
+        }
+        let mut sums = Sums::new(&nodes);
+        sums.partial.insert(loss.id(), vec![1.0]);
+        Some(Self { nodes, sums })
     }
-    Ok(())
+
+    /// Continues until only the first `operators` recorded operators are left ([`Pass::recorded`]). Calls `ready` as
+    /// [`backward_with`] does.
+    ///
+    /// # Errors
+    /// As [`backward_with`].
+    pub fn down_to<E: From<Error>>(
+        &mut self,
+        operators: usize,
+        ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while self.nodes.len() > operators {
+            if let Some(node) = self.nodes.pop() {
+                self.sums.visit(node, ready)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// candle's backward pass: the plain operators are on candle's graph.

@@ -1,11 +1,27 @@
 //! The forward pass.
 
+use std::collections::HashMap;
+
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::Tensor;
 
-use super::layers::{self, Dense};
+use super::embedding::Embedding;
+use super::layers::{self, Dense, Named};
 use super::{Output, PointNet};
 use crate::kernels::{self, Clouds, Pass};
+
+/// Runs a part of a forward pass.
+pub type Part<'a> = &'a mut dyn FnMut(usize) -> Result<()>;
+
+/// Runs all parts of a forward pass: calls its argument with the number of each, from 0.
+pub type RunParts<'a> = &'a mut dyn FnMut(Part) -> Result<()>;
+
+/// What one part of a forward pass leaves for the next.
+struct Between {
+    x: Tensor,
+    clouds: Clouds,
+    transform: Option<Tensor>,
+}
 
 /// Layers of the shared MLP before the feature transform.
 const BEFORE_FEATURE_TRANSFORM: usize = 2;
@@ -44,34 +60,135 @@ impl PointNet {
         categories: Option<&[u32]>,
         pass: &Pass,
     ) -> Result<Output> {
-        let (rows, clouds) = self.rows(points)?;
-        match mask {
-            None => self.over_clouds(&rows, clouds, categories, pass),
-            Some(mask) => {
-                let (rows, clouds) = kernels::without_padding(points, mask, pass)?;
-                self.over_clouds(&rows, clouds, categories, pass)
-            }
-        }
+        self.forward_by(points, mask, categories, pass, &mut |part| {
+            (0..self.part_count()).try_for_each(part)
+        })
     }
 
-    fn over_clouds(
+    /// As [`PointNet::forward_with`], in parts: `run` calls its argument once with each of 0 to [`PointNet::part_count`], in
+    /// this order. A part needs its own parameters ([`PointNet::parts`]) and no others.
+    ///
+    /// # Errors
+    /// As [`PointNet::forward_with`], and those of `run`.
+    pub fn forward_by(
         &self,
-        rows: &Tensor,
-        clouds: Clouds,
+        points: &Tensor,
+        mask: Option<&Tensor>,
         categories: Option<&[u32]>,
         pass: &Pass,
+        run: RunParts,
     ) -> Result<Output> {
+        let (rows, clouds) = self.rows(points)?;
+        let (x, clouds) = match mask {
+            None => (rows, clouds),
+            Some(mask) => kernels::without_padding(points, mask, pass)?,
+        };
         ensure!(
             !pass.train || clouds.count() != 1 || pass.synchronised(),
             "training needs at least 2 clouds in a batch, got 1: batch norm in the head would divide by a \
              variance of 0. Use a larger batch, or drop the epoch's last one if it has a single cloud"
         );
-        let (x, feature_transform) = self.transformed(rows, &clouds, pass)?;
-        let mut pooled = layers::forward_max(self.after_transforms(), &x, &clouds, pass)?;
+        let mut between = Between {
+            x,
+            clouds,
+            transform: None,
+        };
+        run(&mut |part| self.part(part, &mut between, categories, pass))?;
+        Ok(Output {
+            logits: between.x,
+            feature_transform: between.transform,
+        })
+    }
+
+    /// The number of parts of a forward pass.
+    pub fn part_count(&self) -> usize {
+        self.parts_before_max() + 1 + self.head().len() + 1
+    }
+
+    fn parts_before_max(&self) -> usize {
+        self.transforms().map_or(0, |_| 3)
+    }
+
+    /// The parameters of each part of a forward pass, as indices in [`PointNet::params`].
+    pub fn parts(&self) -> Vec<Vec<usize>> {
+        let mut parts: Vec<Vec<Named>> = Vec::new();
+        if let Some((input, feature)) = self.transforms() {
+            let before = &self.mlp()[..BEFORE_FEATURE_TRANSFORM];
+            parts.push(input.params());
+            parts.push(before.iter().flat_map(Dense::params).collect());
+            parts.push(feature.params());
+        }
+        let mut under_max: Vec<Named> = self.after_transforms().iter().flat_map(Dense::params).collect();
+        under_max.extend(self.embedding().map(Embedding::param));
+        parts.push(under_max);
+        parts.extend(self.head().iter().map(|layer| layer.params().to_vec()));
+        parts.push(self.classifier().params().to_vec());
+        let all: HashMap<_, _> = self
+            .params()
+            .iter()
+            .enumerate()
+            .map(|(i, (_, p))| (p.id(), i))
+            .collect();
+        let index = |(_, var): Named| all[&var.id()];
+        parts
+            .into_iter()
+            .map(|part| part.into_iter().map(index).collect())
+            .collect()
+    }
+
+    fn part(
+        &self,
+        part: usize,
+        between: &mut Between,
+        categories: Option<&[u32]>,
+        pass: &Pass,
+    ) -> Result<()> {
+        let Some(after) = part.checked_sub(self.parts_before_max()) else {
+            return self.transform_part(part, between, pass);
+        };
+        let (x, clouds) = (&between.x, &between.clouds);
+        between.x = match after.checked_sub(1) {
+            None => self.pooled(x, clouds, categories, pass)?,
+            Some(i) => match self.head().get(i) {
+                Some(layer) => {
+                    let hidden = layers::forward(std::slice::from_ref(layer), x, pass)?;
+                    kernels::dropout(&hidden, self.config().dropout, i as u64, pass)?
+                }
+                None => self.classifier().forward(x, pass)?,
+            },
+        };
+        Ok(())
+    }
+
+    /// The input transform, the layers before the feature transform, or the feature transform.
+    fn transform_part(&self, part: usize, between: &mut Between, pass: &Pass) -> Result<()> {
+        let Some((input, feature)) = self.transforms() else {
+            return Ok(());
+        };
+        let (x, clouds) = (&between.x, &between.clouds);
+        between.x = match part {
+            0 => {
+                let t = input.forward(x, clouds, pass).context("input transform")?;
+                kernels::transform_in(pass, x, &t, clouds)?
+            }
+            1 => layers::forward(&self.mlp()[..BEFORE_FEATURE_TRANSFORM], x, pass)?,
+            _ => {
+                let t = feature.forward(x, clouds, pass).context("feature transform")?;
+                let x = kernels::transform_in(pass, x, &t, clouds)?;
+                between.transform = Some(t);
+                x
+            }
+        };
+        Ok(())
+    }
+
+    /// `[points of all clouds, channels]` → `[clouds, 1024]`, with the embedding if there is one.
+    fn pooled(&self, x: &Tensor, clouds: &Clouds, categories: Option<&[u32]>, pass: &Pass) -> Result<Tensor> {
+        let pooled = layers::forward_max(self.after_transforms(), x, clouds, pass)?;
         match (self.embedding(), categories) {
-            (None, None) => {}
+            (None, None) => Ok(pooled),
             (Some(embedding), Some(ids)) if ids.len() == clouds.count() => {
-                pooled = embedding.append(&pooled, ids, pass)?;
+                Ok(embedding.append(&pooled, ids, pass)?)
             }
             (embedding, ids) => bail!(
                 "the network expects {} categories for {} clouds, got {}",
@@ -80,10 +197,6 @@ impl PointNet {
                 ids.map_or(0, <[u32]>::len)
             ),
         }
-        Ok(Output {
-            logits: self.classify(pooled, pass)?,
-            feature_transform,
-        })
     }
 
     /// The operands of the widest product, before the maximum over points, with running statistics: rows `[points of all
@@ -121,14 +234,15 @@ impl PointNet {
         clouds: &Clouds,
         pass: &Pass,
     ) -> Result<(Tensor, Option<Tensor>)> {
-        let Some((input, feature)) = self.transforms() else {
-            return Ok((rows.clone(), None));
+        let mut between = Between {
+            x: rows.clone(),
+            clouds: clouds.clone(),
+            transform: None,
         };
-        let t = input.forward(rows, clouds, pass).context("input transform")?;
-        let x = kernels::transform_in(pass, rows, &t, clouds)?;
-        let x = layers::forward(&self.mlp()[..BEFORE_FEATURE_TRANSFORM], &x, pass)?;
-        let t = feature.forward(&x, clouds, pass).context("feature transform")?;
-        Ok((kernels::transform_in(pass, &x, &t, clouds)?, Some(t)))
+        for part in 0..self.parts_before_max() {
+            self.transform_part(part, &mut between, pass)?;
+        }
+        Ok((between.x, between.transform))
     }
 
     /// The layers of the shared MLP that follow [`Self::transformed`].
@@ -137,15 +251,5 @@ impl PointNet {
             Some(_) => &self.mlp()[BEFORE_FEATURE_TRANSFORM..],
             None => self.mlp(),
         }
-    }
-
-    /// `[clouds, 1024]`, with the embedding if there is one → `[clouds, classes]`.
-    fn classify(&self, pooled: Tensor, pass: &Pass) -> Result<Tensor> {
-        let mut x = pooled;
-        for (i, layer) in self.head().iter().enumerate() {
-            let hidden = layers::forward(std::slice::from_ref(layer), &x, pass)?;
-            x = kernels::dropout(&hidden, self.config().dropout, i as u64, pass)?;
-        }
-        Ok(self.classifier().forward(&x, pass)?)
     }
 }

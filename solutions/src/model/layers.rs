@@ -167,6 +167,11 @@ impl TNet {
         })
     }
 
+    pub fn params(&self) -> Vec<Named> {
+        let layers = self.mlp.iter().chain(&self.fc);
+        layers.flat_map(Dense::params).chain(self.out.params()).collect()
+    }
+
     /// `[points of all clouds, k]` → `[clouds, k, k]`.
     pub fn forward(&self, x: &Tensor, clouds: &Clouds, pass: &Pass) -> Result<Tensor> {
         let pooled = forward_max(&self.mlp, x, clouds, pass)?;

@@ -24,6 +24,7 @@
 //!
 //! A PyTorch module with the same names is `solutions/tests/goldens/pointnet.py`.
 
+mod backward;
 mod config;
 mod critical;
 mod embedding;
@@ -32,8 +33,10 @@ mod layers;
 mod pointnet;
 mod weights;
 
+pub use backward::BackwardByParts;
 pub use config::{Kind, PointNetConfig};
 pub use critical::survivors;
+pub use forward::{Part, RunParts};
 pub use pointnet::{Output, PointNet};
 
 pub use crate::kernels::orthogonality;

@@ -99,8 +99,7 @@ impl PointNet {
     pub fn params(&self) -> Vec<(String, Var)> {
         let mut params: Vec<Named> = Vec::new();
         for net in self.tnets() {
-            params.extend(net.mlp.iter().chain(&net.fc).flat_map(Dense::params));
-            params.extend(net.out.params());
+            params.extend(net.params());
         }
         params.extend(self.mlp.iter().flat_map(Dense::params));
         params.extend(self.embedding.iter().map(Embedding::param));

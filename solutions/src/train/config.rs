@@ -113,8 +113,8 @@ pub struct Config {
     /// checkpoints only
     #[arg(long, value_name = "N", default_value_t = quick().compare_ranks_every, help_heading = "Ranks")]
     pub compare_ranks_every: u64,
-    /// ZeRO, with --ranks: what the ranks share instead of each having a copy. 1: the optimizer's state; 2: also the gradients;
-    /// 0: nothing. Losses equal those without ZeRO except for rounding
+    /// ZeRO, with --ranks: what the ranks share instead of each having a copy. 1: the optimizer's state; 2: also the gradients; 3: also
+    /// the parameters, which are gathered layer by layer (on the CPU); 0: nothing. Losses equal those without ZeRO except for rounding
     #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u8).range(0..=3), default_value_t = quick().zero, help_heading = "Ranks")]
     pub zero: u8,
     /// With --zero on a GPU: keep the optimizer's state in the memory of the CPU, and take its steps there

@@ -8,7 +8,7 @@ use candle_core::Tensor;
 use super::MicroBatch;
 use crate::{
     kernels::{self, Operator, Pass},
-    model::{PointNet, orthogonality},
+    model::{PointNet, RunParts, orthogonality},
     profile,
     target::Head,
 };
@@ -58,20 +58,22 @@ impl Objective for NumberLoss {
 }
 
 /// Forward pass and loss of a micro-batch. Returns the objective's mean loss × `factor` + the orthogonality term ×
-/// `penalty`, with its graph, and the number of correct predictions; both are scalars still on the device.
+/// `penalty`, with its graph, and the number of correct predictions; both are scalars still on the device. `run` runs the
+/// parts of the forward pass.
 ///
 /// # Errors
-/// Returns an error if the shapes do not match or candle fails.
+/// Returns an error if the shapes do not match, candle fails or `run` does.
 pub(super) fn forward(
     objective: &dyn Objective,
     model: &PointNet,
     micro: &MicroBatch,
     (factor, penalty): (f64, f64),
+    run: RunParts,
 ) -> Result<(Tensor, Tensor)> {
     let pass = &micro.pass;
     let span = profile::work("forward");
     let categories = micro.categories.as_deref();
-    let output = model.forward_with(&micro.points, micro.mask.as_ref(), categories, pass)?;
+    let output = model.forward_by(&micro.points, micro.mask.as_ref(), categories, pass, run)?;
     drop(span);
     let _span = profile::work("loss");
     let (mut total, correct) = objective.of_outputs(&output.logits, &micro.labels, pass)?;

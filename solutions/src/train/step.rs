@@ -14,7 +14,7 @@ use candle_core::{DType, Device, Tensor};
 use super::{Figures, Loss, MicroBatch, Objective, carrier::ErrorCarrier, objective};
 use crate::{
     kernels::{self, Pass},
-    model::PointNet,
+    model::{Part, PointNet, RunParts},
     optim::{Optimizer, accumulated, clip_grad_norm},
     precision::{GradScaler, LossScale},
     profile,
@@ -61,6 +61,11 @@ pub trait Reduce: Send {
     /// As [`Reduce::ready`].
     fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>>;
 
+    /// The passes that gather parameters when a part of them needs them, if the ranks share the parameters.
+    fn gathers(&mut self) -> Option<&mut dyn GatheredPasses> {
+        None
+    }
+
     /// Returns whether a gradient overflowed on any rank. `own` says whether one did in what [`Reduce::finish`] returned
     /// here. If all ranks have the same means, it is the answer.
     ///
@@ -78,6 +83,22 @@ pub trait Reduce: Send {
     fn update(&mut self, grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
         clip_and_step(grads, clip, step)
     }
+}
+
+/// Forward and backward passes part by part ([`PointNet::parts`]). A part's parameters have values only while it runs.
+pub trait GatheredPasses {
+    /// Runs the parts of a forward pass: calls `part` with the number of each, from the first to the last.
+    ///
+    /// # Errors
+    /// Those of `part`, and as [`Reduce::ready`].
+    fn forward(&mut self, part: Part) -> Result<()>;
+
+    /// Runs the parts of a backward pass: calls `part` with the number of each, from the last to the first, and adds `weight`
+    /// times the gradients of its parameters that it returns to those of the step.
+    ///
+    /// # Errors
+    /// As [`Self::forward`].
+    fn backward(&mut self, weight: f64, part: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>) -> Result<()>;
 }
 
 /// The step of an optimizer on the gradients of its parameters.
@@ -229,8 +250,8 @@ impl<'a> Step<'a> {
         };
         let (model, loss) = (self.model, self.loss);
         // Returns what the backward pass starts from.
-        let mut forward = |m: &MicroBatch| -> Result<Tensor> {
-            let (value, correct) = objective::forward(loss, model, m, factors(m))?;
+        let mut forward = |m: &MicroBatch, run: RunParts| -> Result<Tensor> {
+            let (value, correct) = objective::forward(loss, model, m, factors(m), run)?;
             figures.push(Figures {
                 loss: value.detach(),
                 correct,
@@ -242,8 +263,27 @@ impl<'a> Step<'a> {
                 _ => Ok(kernels::weighted_sum(&[(&value, seed)])?),
             }
         };
+        let all: RunParts = &mut |part| (0..model.part_count()).try_for_each(part);
+        if let Some(passes) = self.reduce.as_mut().and_then(|reduce| reduce.gathers()) {
+            for m in micro {
+                let mut recorded = Vec::new();
+                let seeded = forward(m, &mut |part| {
+                    passes.forward(&mut |i| {
+                        recorded.push(m.pass.recorded());
+                        part(i)
+                    })
+                })?;
+                let _span = profile::work("backward");
+                let mut backward = model.backward_by_parts(&seeded, &m.pass, recorded)?;
+                passes.backward(1.0 / count, &mut |i| backward.part(i))?;
+            }
+            return match &mut self.reduce {
+                Some(reduce) => reduce.finish(Vec::new()),
+                None => Ok(Vec::new()),
+            };
+        }
         let mut whole = |i: usize| {
-            let seeded = forward(&micro[i])?;
+            let seeded = forward(&micro[i], &mut *all)?;
             let _span = profile::work("backward");
             model.gradients(&seeded, &micro[i].pass)
         };
@@ -255,7 +295,7 @@ impl<'a> Step<'a> {
                     false => accumulate(before, &mut whole)?,
                 };
                 let (new, old) = (1.0 / count, (count - 1.0) / count);
-                let seeded = forward(&micro[last])?;
+                let seeded = forward(&micro[last], &mut *all)?;
                 let span = profile::work("backward");
                 let mut ready = |parameter, gradient: Tensor| match held.get(parameter) {
                     Some(held) => reduce.ready(parameter, &((held * old)? + (gradient.detach() * new)?)?),

@@ -97,9 +97,13 @@ impl Config {
             least * self.ranks
         );
         ensure!(
-            self.zero < 3,
-            "zero is {}: stage 3, which also shares the parameters, is not built; choose 0, 1 or 2",
+            self.zero <= 3,
+            "zero is {}: choose a stage from 0 to 3",
             self.zero
+        );
+        ensure!(
+            self.zero < 3 || !self.plain,
+            "--zero 3 needs the fused operators: candle's own graph keeps all parameters. Remove --plain, or use --zero 2"
         );
         ensure!(
             self.zero == 0 || !["lars", "lamb"].contains(&&*self.optimizer),
@@ -110,7 +114,7 @@ impl Config {
         );
         ensure!(
             !self.offload_optimizer || self.zero > 0,
-            "offload-optimizer needs --zero 1 or 2"
+            "offload-optimizer needs --zero 1, 2 or 3"
         );
         ensure!(
             self.rank_deadline.is_finite() && self.rank_deadline > 0.0 && self.rank_deadline < 1e6,

@@ -270,3 +270,28 @@ fn refuses_other_data_and_files_that_are_not_checkpoints() {
     fs::write(run.join("last.safetensors"), b"not a checkpoint").unwrap();
     assert_contains(&stderr(&mut resume(&run)), &["last.safetensors"]);
 }
+
+#[test]
+fn a_run_with_zero_says_what_a_rank_keeps_and_resumes_with_other_ranks_and_another_stage() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, run) = (tiny_forest(dir.path(), 30), dir.path().join("run"));
+    let words = "--epochs 2 --ranks 2 --zero 3 --checkpoint-seconds 0";
+    let output = train(&data, &run, words).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_contains(
+        &said,
+        &[
+            "2 ranks · ZeRO 3",
+            "rank 0 keeps, with ZeRO 3",
+            "predicted:",
+            "of parameters",
+        ],
+    );
+    let path = run.display();
+    let said = stderr(&mut canopy(&format!(
+        "train --resume {path} --ranks 2 --epochs 3"
+    )));
+    assert_contains(&said, &["--zero", "remove the other options"]);
+    succeeds(&mut canopy(&format!("train --resume {path} --ranks 4 --zero 1")));
+}

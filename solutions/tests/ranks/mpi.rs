@@ -195,6 +195,7 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
     for (name, config) in [
         ("ZeRO 1, fp16", shared(1)),
         ("ZeRO 2, fp16", shared(2)),
+        ("ZeRO 3, fp16", shared(3)),
         ("fp32", sgd.clone()),
         ("vanilla, weighted", vanilla),
         ("batch norm of each rank", alone),

@@ -246,8 +246,7 @@ pub fn print(plan: &Plan) -> Result<()> {
             });
         say!("{:<14}{:>16}{times}", row.stage.to_string(), size(row.sent));
     }
-    let own = "`canopy train --ranks N` is data parallel, with `--zero 1` or `--zero 2` it shares as above. ZeRO 3 needs\n\
-               an engine such as DeepSpeed.";
+    let own = "`canopy train --ranks N` trains with data parallelism, and with `--zero 1`, `2` or `3` as above (3: on the CPU).";
     say!(
         "\nA rank has {} {name}.\n{}\n{own}",
         size(plan.budget),

@@ -43,6 +43,19 @@ pub struct Below {
 }
 
 impl Saved {
+    /// Frees the copies of the weights.
+    pub fn release(&mut self) {
+        self.layers.iter_mut().for_each(|layer| layer.weight = Vec::new());
+    }
+
+    /// Reads the layers' weights again.
+    pub fn load(&mut self, weights: &[Tensor]) -> Result<()> {
+        let linear = self.layers.iter_mut().filter(|layer| layer.is_linear());
+        linear
+            .zip(weights)
+            .try_for_each(|(layer, weight)| layer.load(weight))
+    }
+
     /// The gradients of x and of each layer's weight, γ and β.
     pub fn backward(&self, gradient: Vec<f32>, wanted: &[bool]) -> Result<Vec<Option<Vec<f32>>>> {
         let x = Values::of(&self.x)?;

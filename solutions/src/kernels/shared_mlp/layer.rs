@@ -36,8 +36,9 @@ pub struct Layer {
     pub relu: bool,
     /// If it is not off, weight, input, product and gradients are rounded to bf16 where autocast rounds them.
     pub unit: Bf16Unit,
-    /// `[np, kp]`; empty if the layer is batch norm alone.
+    /// `[np, kp]`; empty if the layer is batch norm alone, or while the weight is released.
     pub weight: Vec<f32>,
+    linear: bool,
     pub gamma: Vec<f32>,
     pub beta: Vec<f32>,
     /// Statistics of the batch in training, otherwise the running statistics; `[np]`, as all vectors below.
@@ -70,21 +71,6 @@ impl Layer {
             v.resize(np, 0.0);
             Ok(v)
         };
-        let mut padded_weight = Vec::new();
-        if let Some(weight) = weight {
-            let weight = weight.contiguous()?;
-            let weight = Values::of(&weight)?;
-            if (np, kp) == (n, k) {
-                padded_weight = weight.to_vec();
-            } else {
-                padded_weight.resize(np * kp, 0.0);
-                let rows = padded_weight.chunks_exact_mut(kp);
-                for (to, from) in rows.zip(weight.chunks_exact(k)) {
-                    to[..k].copy_from_slice(from);
-                }
-            }
-        }
-        round(unit, &mut padded_weight);
         let mut new = Self {
             k,
             kp,
@@ -92,7 +78,8 @@ impl Layer {
             np,
             relu,
             unit,
-            weight: padded_weight,
+            weight: Vec::new(),
+            linear: weight.is_some(),
             gamma: pad(gamma)?,
             beta: pad(beta)?,
             mean: pad(bn.mean.as_tensor())?,
@@ -104,12 +91,34 @@ impl Layer {
             y: Stored::Nothing,
         };
         new.fold();
+        if let Some(weight) = weight {
+            new.load(weight)?;
+        }
         Ok(new)
+    }
+
+    /// Reads the weight `[n, k]`.
+    pub fn load(&mut self, weight: &Tensor) -> Result<()> {
+        let weight = weight.contiguous()?;
+        let weight = Values::of(&weight)?;
+        let mut padded = Vec::new();
+        if (self.np, self.kp) == (self.n, self.k) {
+            padded = weight.to_vec();
+        } else {
+            padded.resize(self.np * self.kp, 0.0);
+            let rows = padded.chunks_exact_mut(self.kp);
+            for (to, from) in rows.zip(weight.chunks_exact(self.k)) {
+                to[..self.k].copy_from_slice(from);
+            }
+        }
+        round(self.unit, &mut padded);
+        self.weight = padded;
+        Ok(())
     }
 
     /// Whether the layer multiplies by a weight before it normalises.
     pub fn is_linear(&self) -> bool {
-        !self.weight.is_empty()
+        self.linear
     }
 
     /// Sets the statistics of the batch, and the factors that follow from them.

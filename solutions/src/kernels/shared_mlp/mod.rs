@@ -16,7 +16,10 @@ mod stored;
 mod tiles;
 mod widest;
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use candle_core::{Device, Result, Tensor};
 
@@ -90,6 +93,23 @@ fn train(
             layers,
             widest,
         };
-        Box::new(move |gradient, wanted| saved.backward(gradient, wanted))
+        match pass.releases {
+            false => Box::new(move |gradient, wanted| saved.backward(gradient, wanted)),
+            true => released(saved, inputs),
+        }
+    })
+}
+
+/// The backward pass of an operator whose weights are released in the meantime, and are there again when it runs.
+fn released(mut saved: backward::Saved, inputs: &[&Tensor]) -> super::tape::Backward {
+    let weights: Vec<Tensor> = inputs[1..].iter().step_by(3).map(|w| w.detach()).collect();
+    saved.release();
+    let saved = Mutex::new(saved);
+    Box::new(move |gradient, wanted| {
+        let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
+        saved.load(&weights)?;
+        let gradients = saved.backward(gradient, wanted);
+        saved.release();
+        gradients
     })
 }

@@ -6,12 +6,12 @@ use anyhow::{Context, Result, anyhow};
 
 use super::{Member, ending::Reports, follow::Follower, identity, links::Links};
 use crate::{
-    kernels::Share,
+    kernels::{self, Share},
     parallel::{
         Algorithm, Processes,
         threads::{group, group_with},
     },
-    train::{Outcome, Plan, StepInputs, Trainer, numbers::Number},
+    train::{Outcome, Plan, StepInputs, Trainer, master::build_optimizer, numbers::Number},
 };
 
 /// The ranks of a run, from the perspective of rank 0.
@@ -147,15 +147,28 @@ impl Trainer {
     }
 
     /// What a rank other than rank 0 does if the ranks are processes.
-    pub(in crate::train) fn follow(&self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
+    pub(in crate::train) fn follow(&mut self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
         identity::check(self, &*links.control)?;
         let (rank, reports) = (links.control.rank(), links.reports.clone());
         let threads = rayon::current_num_threads();
-        let result = Follower::new(self, rank, threads, reports.clone())?.run(links, stop);
+        let follower = Follower::new(self, rank, threads, reports.clone())?;
+        self.free_copies()?;
+        let result = follower.run(links, stop);
         match reports.fault() {
             Some(fault) => Err(fault),
             None => result,
         }
+    }
+
+    /// Frees this process's copies of what its follower has: the optimizer's state and, if the ranks share them, the parameters.
+    fn free_copies(&mut self) -> Result<()> {
+        self.optimizer = build_optimizer(&self.config, Vec::new())?;
+        if self.config.zero == 3 && self.device.is_cpu() {
+            for (_, parameter) in self.model.params() {
+                kernels::release(&parameter)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns how batches become micro-batches on the rank with `share`.

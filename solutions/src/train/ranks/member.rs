@@ -253,8 +253,11 @@ impl Member {
         Ok(())
     }
 
-    /// Checks that all ranks have bit-identical parameters after `step` steps.
+    /// Gathers the parameters if they are released. Checks that all ranks have bit-identical parameters after `step` steps.
     fn compare(&self, model: &PointNet, step: u64) -> Result<()> {
+        if let Some(shards) = &self.shards {
+            shards.gather_released()?;
+        }
         let digest = digest(model, self.config.sync_bn)?;
         // A u64 in four numbers that f32 holds exactly.
         let parts = [0, 16, 32, 48].map(|shift| f32::from((digest >> shift) as u16));

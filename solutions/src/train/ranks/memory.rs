@@ -20,6 +20,8 @@ pub struct RankMemory {
     pub gradients: u64,
     /// The optimizer's state, without master weights.
     pub optimizer: u64,
+    /// With stage 3, parameters that are gathered for a moment, at most; the prediction does not count them.
+    pub passing: u64,
     /// Numbers that the optimizer keeps for each parameter.
     pub moments: u32,
 }
@@ -50,8 +52,15 @@ impl RankMemory {
             let [weights, gradients, optimizer] = bytes.map(|b| format!("{:.2} MB", b as f64 / 1e6));
             format!("{weights} of weights, {gradients} of gradients, {optimizer} of optimizer state")
         };
+        let passing = match self.passing {
+            0 => String::new(),
+            bytes => format!(
+                " (and at most {:.2} MB that are gathered for a moment)",
+                bytes as f64 / 1e6
+            ),
+        };
         format!(
-            "rank 0 keeps, with {stage}: {};\n{:>22}{}",
+            "rank 0 keeps, with {stage}: {}{passing};\n{:>22}{}",
             mb(self.counted()),
             "predicted: ",
             mb(self.predicted(stage, ranks))

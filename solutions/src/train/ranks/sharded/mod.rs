@@ -1,5 +1,7 @@
-//! ZeRO: the ranks share the optimizer's state, and from stage 2 on the gradients, instead of each having a copy.
+//! ZeRO: the ranks share the optimizer's state, from stage 2 on the gradients, and in stage 3 the parameters, instead of each
+//! having a copy.
 
+mod gathering;
 mod shards;
 mod state;
 
@@ -8,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Error, Result, ensure};
 use candle_core::{DType, Device, Tensor};
 
 use super::{
@@ -19,8 +21,9 @@ use crate::{
     optim::Optimizer,
     parallel::{Bucket, Collective, Reducer, Traffic},
     shard::{EngineState, Unscaled, engine_backward, engine_step, reduce_gradients, stage1_step},
-    train::{Config, OptimizerStep, RankShare, Reduce},
+    train::{Config, GatheredPasses, OptimizerStep, RankShare, Reduce},
 };
+use gathering::Gathering;
 pub use shards::Shards;
 
 enum Engine {
@@ -30,6 +33,8 @@ enum Engine {
     Overlapped(Reducer),
     /// Stage 2: all gradients at once, after the backward pass.
     AtOnce(Box<dyn Collective>),
+    /// Stage 3: part by part of the network.
+    Gathering(Box<Gathering>),
 }
 
 /// Reduces gradients, and updates the parameters by the optimizers of all ranks.
@@ -57,25 +62,38 @@ impl Sharded {
         timeout: Duration,
     ) -> Result<Self> {
         let sizes: Vec<usize> = model.params().iter().map(|(_, p)| p.elem_count()).collect();
-        let all = vec![(0..sizes.len()).collect()];
-        let (engine, units) = match (config.zero, functions.overlap) {
-            (1, _) => (Engine::Stage1(link), all),
-            (_, false) => (Engine::AtOnce(link), all),
+        let device = match config.offload_optimizer {
+            true => Device::Cpu,
+            false => model.device(),
+        };
+        let shards = |units, releases| {
+            Ok::<_, Error>(Arc::new(Shards::new(model, units, control, (&device, releases))?))
+        };
+        let all = || vec![(0..sizes.len()).collect()];
+        let (engine, shards) = match (config.zero, functions.overlap) {
+            (3, _) => {
+                ensure!(
+                    model.device().is_cpu(),
+                    "ZeRO 3 runs on the CPU only, and the device is another one: use --zero 2, or --device cpu"
+                );
+                let shards = shards(model.parts(), true)?;
+                (
+                    Engine::Gathering(Box::new(Gathering::new(link, shards.clone()))),
+                    shards,
+                )
+            }
+            (1, _) => (Engine::Stage1(link), shards(all(), false)?),
+            (_, false) => (Engine::AtOnce(link), shards(all(), false)?),
             (_, true) => {
                 let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
                 let buckets: Vec<Bucket> = (functions.buckets)(&bytes, functions.sizes);
                 let units = buckets.iter().map(|bucket| bucket.params.clone()).collect();
                 let reducer = Reducer::new(link, sizes, buckets, Arc::new(reduce_gradients), timeout)?;
-                (Engine::Overlapped(reducer), units)
+                (Engine::Overlapped(reducer), shards(units, false)?)
             }
         };
-        let device = if config.offload_optimizer {
-            Device::Cpu
-        } else {
-            model.device()
-        };
         Ok(Self {
-            shards: Arc::new(Shards::new(model, units, control, &device)?),
+            shards,
             engine,
             activity,
             share: RankShare::ALONE,
@@ -102,20 +120,36 @@ impl RankReduce for Sharded {
     }
 
     fn memory(&self, optimizer: &dyn Optimizer) -> Result<Option<RankMemory>> {
+        let bytes = |numbers: usize| (numbers * size_of::<f32>()) as u64;
+        let peak = match &self.engine {
+            // A part's parameters are in a buffer and in the model's variables.
+            Engine::Gathering(gathering) => 2 * gathering.peak(),
+            _ => 0,
+        };
         Ok(Some(RankMemory {
-            gradients: (self.gradients * size_of::<f32>()) as u64,
+            gradients: bytes(self.gradients),
+            passing: bytes(peak),
             ..self.shards.memory(optimizer)?
         }))
     }
 
     fn stats(&self, control: Traffic) -> RankStats {
-        let parameters = match self.engine {
-            Engine::Overlapped(_) => self.stats.parameters,
-            _ => Traffic::default(),
-        };
-        RankStats {
-            others: control - parameters,
-            ..self.stats
+        let RankStats { steps, seconds, .. } = self.stats;
+        match &self.engine {
+            Engine::Overlapped(_) => RankStats {
+                others: control - self.stats.parameters,
+                ..self.stats
+            },
+            Engine::Gathering(gathering) => RankStats {
+                steps,
+                seconds,
+                others: control,
+                ..gathering.stats
+            },
+            Engine::Stage1(_) | Engine::AtOnce(_) => RankStats {
+                others: control,
+                ..self.stats
+            },
         }
     }
 }
@@ -139,13 +173,24 @@ impl Reduce for Sharded {
     /// Returns the mean gradients of this rank's slices, or `own` if [`Self::update`] reduces them.
     fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>> {
         self.activity.within_step("at the reduction of gradients");
-        let Engine::Overlapped(reducer) = &mut self.engine else {
-            return Ok(own);
+        let parts = match &mut self.engine {
+            Engine::Overlapped(reducer) => {
+                let (parts, reduced) = reducer.finish_buckets()?;
+                self.stats.reduced(&reduced);
+                parts
+            }
+            Engine::Gathering(gathering) => gathering.take(),
+            Engine::Stage1(_) | Engine::AtOnce(_) => return Ok(own),
         };
-        let (parts, reduced) = reducer.finish_buckets()?;
-        self.stats.reduced(&reduced);
         let parts: Vec<&[f32]> = parts.iter().map(Vec::as_slice).collect();
         self.shards.gradients(&parts)
+    }
+
+    fn gathers(&mut self) -> Option<&mut dyn GatheredPasses> {
+        match &mut self.engine {
+            Engine::Gathering(gathering) => Some(&mut **gathering),
+            _ => None,
+        }
     }
 
     fn any_overflow(&self, own: bool) -> Result<bool> {
@@ -175,7 +220,7 @@ impl Reduce for Sharded {
                     shards.update(own, mean, clip, step)
                 };
                 stage1_step(&**link, &mut params, &mut flat, &mut update)?;
-                shards.set_whole(params)?;
+                shards.set_whole(&params)?;
                 stats.parameters = link.traffic() - stats.gradients;
             }
             Engine::AtOnce(link) => {
@@ -190,8 +235,12 @@ impl Reduce for Sharded {
                     shards.update(own, mean, 0.0, step)
                 };
                 engine_step(&mut state, &**link, &mut params, &mut update)?;
-                shards.set_whole(params)?;
+                shards.set_whole(&params)?;
                 stats.parameters = link.traffic() - stats.gradients;
+            }
+            Engine::Gathering(_) => {
+                activity.within_step("at the optimizer");
+                return shards.clip_and_step(grads, clip, step);
             }
             Engine::Overlapped(_) => {
                 activity.within_step("at the optimizer");

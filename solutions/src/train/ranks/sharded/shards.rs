@@ -18,9 +18,10 @@ use super::{
     state,
 };
 use crate::{
+    kernels,
     model::PointNet,
     optim::{Optimizer, clip_by_norm, sum_of_squares},
-    shard::{Slice, slices_of_rank},
+    shard::{Sharded, Slice, slices_of_rank},
     train::{Config, OptimizerStep, master::build_optimizer},
 };
 
@@ -32,6 +33,8 @@ pub struct Shards {
     /// The variable of each slice, in the order of the units, under the name of its parameter: a rank has at most one slice of
     /// each. If the rank has the whole parameter, it is the model's own variable, otherwise a copy.
     own: Vec<(String, Var)>,
+    /// Whether the model's parameters are released while nobody uses them.
+    releases: bool,
 }
 
 /// Parameters that are laid end to end and cut into one chunk for each rank.
@@ -43,12 +46,13 @@ pub struct Unit {
 }
 
 impl Shards {
-    /// Cuts the parameters of `model`, grouped as `units` says. The slices are on `device`.
+    /// Cuts the parameters of `model`, grouped as `units` says. The slices are on `device`. `releases` says whether the model's
+    /// parameters are released while nobody uses them.
     pub fn new(
         model: &PointNet,
         units: Vec<Vec<usize>>,
         control: Arc<Control>,
-        device: &Device,
+        (device, releases): (&Device, bool),
     ) -> Result<Self> {
         let params = model.params();
         let (rank, world) = (control.link().rank(), control.link().world_size());
@@ -63,7 +67,7 @@ impl Shards {
         let mut own = Vec::new();
         for (param, range) in units.iter().flat_map(Unit::own) {
             let (name, var) = &params[param];
-            let is_whole = range.len() == var.elem_count() && var.device().same_device(device);
+            let is_whole = !releases && range.len() == var.elem_count() && var.device().same_device(device);
             let slice = match is_whole {
                 true => var.clone(),
                 false => Var::from_tensor(&part(var, &range)?.to_device(device)?)?,
@@ -75,6 +79,7 @@ impl Shards {
             params,
             units,
             own,
+            releases,
         })
     }
 
@@ -100,7 +105,10 @@ impl Shards {
     pub fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
         let names: Vec<&str> = self.params.iter().map(|(name, _)| name.as_str()).collect();
         let bytes = |tensor: &Tensor| (tensor.elem_count() * tensor.dtype().size_in_bytes()) as u64;
-        let weights = self.params.iter().map(|(_, var)| bytes(var)).sum();
+        let weights = match self.releases {
+            true => 0,
+            false => self.params.iter().map(|(_, var)| bytes(var)).sum(),
+        };
         let of_model: HashSet<_> = self.params.iter().map(|(_, var)| var.id()).collect();
         let copies = self.own.iter().filter(|(_, var)| !of_model.contains(&var.id()));
         let mut memory = RankMemory {
@@ -137,7 +145,7 @@ impl Shards {
                     mine.extend(state::numbers(&own, &kind.key(name))?);
                 }
                 let gathered = self.gathered(unit, &mine)?;
-                let each = unit.params.iter().zip(unit.cut(gathered, &self.params));
+                let each = unit.params.iter().zip(unit.cut(&gathered, &self.params));
                 for (&param, numbers) in each.filter(|_| leads) {
                     let (name, var) = &self.params[param];
                     let tensor = Tensor::from_vec(numbers, var.shape(), &Device::Cpu)?;
@@ -148,6 +156,37 @@ impl Shards {
         Ok(whole)
     }
 
+    /// Gathers the parameters if they may be released, so that all have values until the next step. Every rank calls it.
+    pub fn gather_released(&self) -> Result<()> {
+        if self.releases { self.gather() } else { Ok(()) }
+    }
+
+    /// Returns this rank's chunk of each unit.
+    pub fn layers(&self) -> Result<Vec<Sharded>> {
+        let mut first = 0;
+        let one = |unit: &Unit| {
+            let range = first..first + unit.slices.len();
+            first = range.end;
+            Ok(Sharded {
+                own: self.numbers(range)?,
+                length: unit.length(&self.params),
+            })
+        };
+        self.units.iter().map(one).collect()
+    }
+
+    /// Calls `work` while the parameters of unit `unit` have the values `whole`, and releases them.
+    pub fn filled<T>(&self, unit: usize, whole: &[f32], work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let unit = &self.units[unit];
+        self.set_unit(unit, whole)?;
+        let result = work();
+        let params = unit.params.iter();
+        params
+            .into_iter()
+            .try_for_each(|&param| kernels::release(&self.params[param].1))?;
+        result
+    }
+
     /// Gathers the slices of all ranks into the model's parameters.
     pub fn gather(&self) -> Result<()> {
         let mut first = 0;
@@ -155,7 +194,7 @@ impl Shards {
             let mine = self.numbers(first..first + unit.slices.len())?;
             first += unit.slices.len();
             let whole = self.gathered(unit, &mine)?;
-            self.set_unit(unit, whole)?;
+            self.set_unit(unit, &whole)?;
         }
         Ok(())
     }
@@ -176,14 +215,19 @@ impl Shards {
     }
 
     /// Sets the parameters of the first unit.
-    pub fn set_whole(&self, whole: Vec<f32>) -> Result<()> {
+    pub fn set_whole(&self, whole: &[f32]) -> Result<()> {
         self.set_unit(&self.units[0], whole)
     }
 
-    fn set_unit(&self, unit: &Unit, whole: Vec<f32>) -> Result<()> {
-        let each = unit.params.iter().zip(unit.cut(whole, &self.params));
-        each.into_iter()
-            .try_for_each(|(&param, numbers)| set(&self.params[param].1, numbers))
+    fn set_unit(&self, unit: &Unit, whole: &[f32]) -> Result<()> {
+        for (&param, numbers) in unit.params.iter().zip(unit.cut(whole, &self.params)) {
+            let var = &self.params[param].1;
+            match self.releases {
+                true => kernels::fill(var, numbers)?,
+                false => set(var, numbers)?,
+            }
+        }
+        Ok(())
     }
 
     /// Returns the numbers of the slices `range`, end to end.
@@ -238,8 +282,8 @@ impl Unit {
     }
 
     /// Cuts the unit's numbers into those of each parameter.
-    fn cut(&self, whole: Vec<f32>, params: &[(String, Var)]) -> Vec<Vec<f32>> {
-        let mut rest = &whole[..];
+    fn cut(&self, whole: &[f32], params: &[(String, Var)]) -> Vec<Vec<f32>> {
+        let mut rest = whole;
         let one = |&param: &usize| {
             let (own, after) = rest.split_at(params[param].1.elem_count());
             rest = after;
