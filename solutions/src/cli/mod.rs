@@ -11,6 +11,7 @@ macro_rules! say {
 mod bench;
 mod data;
 mod doctor;
+mod engine;
 mod eval;
 mod find_lr;
 mod launch;

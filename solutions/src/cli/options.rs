@@ -61,6 +61,18 @@ impl Options {
         Ok(table.try_into()?)
     }
 
+    /// These settings with those of `later`, which replace them.
+    #[must_use]
+    pub fn and(mut self, later: &Self) -> Self {
+        self.0.extend(later.0.clone());
+        self
+    }
+
+    /// Whether the setting `key` is given.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
     /// The number of ranks, if it is given.
     pub fn ranks(&self) -> Option<usize> {
         self.0.get("ranks")?.as_integer()?.try_into().ok()

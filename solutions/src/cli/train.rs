@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 
 use super::{
     data::open,
-    launcher, monitor,
+    engine, launcher, monitor,
     options::Options,
     profiling::{self, Profiling},
     stop,
@@ -29,13 +29,15 @@ use crate::{
 /// Options of `canopy train`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Settings come from the preset, then the file given with --config, then the command line; the later win.
+Settings come from the preset, then the file given with --config, then the command line; the later win. What the
+DeepSpeed JSON given with --engine sets, neither file nor command line may set to something else.
 
 Examples:
   canopy train
   canopy train --preset full --seed 3 --out runs/full-3
   canopy train --data idtrees/ --species QURU,ACRU --min-points 64 --folds 5 --fold 0
   canopy train --config run.toml --epochs 100
+  canopy train --engine ds.json --epochs 10  batch size, optimizer, schedule, precision of a DeepSpeed JSON
   canopy train --epochs 2 --profile         where does the time go?
   canopy train --precision fp16 --points 128 --width 4
   canopy train --target height --head mixture --categories site,season
@@ -49,6 +51,9 @@ pub struct Args {
     /// TOML file with settings, named as the options below
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     config: Option<PathBuf>,
+    /// DeepSpeed JSON: batch sizes, optimizer, scheduler, fp16 or bf16, clipping. Options fill in what it leaves out
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    engine: Option<PathBuf>,
     /// Folder of the run [default: a new one in runs/]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
@@ -151,17 +156,15 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
 fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let preset = args.preset.as_deref().unwrap_or("quick");
     let file = args.config.as_deref().map(Options::from_file).transpose()?;
-    let over = |config: Config| {
-        let config = file
-            .as_ref()
-            .map_or(Ok(config.clone()), |file| file.over(&config))?;
-        args.options.over(&config)
-    };
+    let given = file.unwrap_or_default().and(&args.options);
     // A target has defaults of its own.
-    let target = over(Config::preset(preset)?)?.target;
-    let mut config = over(Config::preset(preset)?.for_target(target))?;
-    let of_file = file.as_ref().and_then(Options::ranks);
-    config.ranks = launcher::ranks(place, args.options.ranks().or(of_file), config.ranks)?;
+    let target = given.over(&Config::preset(preset)?)?.target;
+    let mut config = given.over(&Config::preset(preset)?.for_target(target))?;
+    config.ranks = launcher::ranks(place, given.ranks(), config.ranks)?;
+    let notes = match &args.engine {
+        Some(path) => engine::apply(path, &mut config, &given)?,
+        None => Vec::new(),
+    };
     config.validate()?;
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
@@ -180,6 +183,9 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let folder = RunFolder::create(&path)?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
     introduce(&config, &data, &split, &chosen, &folder);
+    for note in notes {
+        eprintln!("note: {note}");
+    }
     let trainer = Trainer::new(config, data, split, chosen, folder)?;
     if let Some(warning) = trainer.category_warning() {
         eprintln!("note: {warning}");

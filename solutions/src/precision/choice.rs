@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use candle_core::{DType, Device};
 use serde::{Deserialize, Serialize};
 
@@ -116,20 +116,26 @@ pub enum LossScaler {
 }
 
 impl LossScaler {
-    /// Parses `auto` (dynamic for fp16, otherwise off), `dynamic`, `deepspeed`, `off`, or a number for a static scale.
-    /// Returns `None` for no scaling.
+    /// Parses `auto` (dynamic for fp16, otherwise off), `dynamic`, `deepspeed`, `deepspeed:POWER:WINDOW:HYSTERESIS:MIN` (see
+    /// [`DeepSpeedScaler::new`]), `off`, or a number for a static scale. Returns `None` for no scaling.
     ///
     /// # Errors
-    /// Returns an error for any other text, and for a number that is not above 0 or not finite in fp32.
+    /// Returns an error for any other text, and for a scale that is not above 0 or not finite in fp32.
     pub fn parse(text: &str, precision: Precision) -> Result<Option<Self>> {
         Ok(match text {
             "auto" if precision == Precision::Fp16 => Some(Self::Dynamic(DynamicScaler::default())),
             "auto" | "off" => None,
             "dynamic" => Some(Self::Dynamic(DynamicScaler::default())),
             "deepspeed" => Some(Self::DeepSpeed(DeepSpeedScaler::default())),
+            text if text.starts_with("deepspeed:") => Some(Self::DeepSpeed(
+                deepspeed(text).with_context(|| format!("loss-scale is '{text}'"))?,
+            )),
             number => {
                 let scale: f64 = number.parse().with_context(|| {
-                    format!("loss-scale is '{number}', expected auto, dynamic, deepspeed, off, or a number")
+                    format!(
+                        "loss-scale is '{number}', expected auto, dynamic, deepspeed[:POWER:WINDOW:HYSTERESIS:MIN], off, \
+                         or a number"
+                    )
                 })?;
                 ensure!(
                     scale > 0.0 && scale <= f64::from(f32::MAX),
@@ -139,6 +145,28 @@ impl LossScaler {
             }
         })
     }
+}
+
+/// Parses `deepspeed:POWER:WINDOW:HYSTERESIS:MIN`.
+fn deepspeed(text: &str) -> Result<DeepSpeedScaler> {
+    let numbers: Vec<&str> = text.split(':').skip(1).collect();
+    let [power, window, hysteresis, least] = numbers[..] else {
+        bail!("expected the four numbers POWER:WINDOW:HYSTERESIS:MIN after deepspeed:");
+    };
+    let least: f64 = least
+        .parse()
+        .with_context(|| format!("MIN is '{least}', expected a number"))?;
+    let whole = |name: &str, text: &str| {
+        let number: Result<u32, _> = text.parse();
+        number.with_context(|| format!("{name} is '{text}', expected a whole number"))
+    };
+    let power = whole("POWER", power)?;
+    ensure!(
+        power < 128,
+        "POWER is {power}: 2^{power} is not finite in fp32, expected at most 127"
+    );
+    let window = whole("WINDOW", window)?;
+    DeepSpeedScaler::new(power, window.into(), whole("HYSTERESIS", hysteresis)?, least)
 }
 
 impl LossScale for LossScaler {
@@ -191,11 +219,19 @@ mod tests {
             ("auto", 65536.0),
             ("dynamic", 65536.0),
             ("deepspeed", 65536.0),
+            ("deepspeed:4:1000:2:1", 16.0),
             ("128", 128.0),
         ] {
             assert_eq!(of(text, Precision::Fp16).unwrap().map(|s| s.scale()), Some(first));
         }
-        for text in ["fast", "0", "-2", "inf", "NaN", "1e300", ""] {
+        let of_deepspeed = [
+            "deepspeed:",
+            "deepspeed:16",
+            "deepspeed:128:1:1:1",
+            "deepspeed:4:0:1:1",
+        ];
+        let all = ["fast", "0", "-2", "inf", "NaN", "1e300", ""];
+        for text in all.into_iter().chain(of_deepspeed) {
             let error = format!("{:#}", of(text, Precision::Fp16).unwrap_err());
             assert!(error.contains("loss-scale"), "{error}");
         }

@@ -5,6 +5,7 @@
 //! page, Perfetto and speedscope. [`KernelTable`] reads the tables of nsys and nvprof.
 
 mod amdahl;
+mod breakdown;
 mod flame;
 mod gpu_clock;
 pub mod monitor;
@@ -20,6 +21,7 @@ mod totals;
 mod trace;
 
 pub use amdahl::{Amdahl, amdahl};
+pub use breakdown::Breakdown;
 pub use flame::{Frame, flame};
 pub use nvtx::nvtx_available;
 pub use pattern::{COMPUTE_BOUND, Pattern, Shares, name_pattern};

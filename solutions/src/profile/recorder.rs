@@ -14,6 +14,7 @@ use candle_core::Device;
 
 use super::{
     Kind, Lane, Span, Stream, Timeline,
+    breakdown::Part,
     gpu_clock::{Given, GpuClock, Mark},
     nvtx::Range,
 };
@@ -171,7 +172,11 @@ fn lane_of(state: &mut State) -> usize {
 
 /// Ends a span when dropped.
 #[must_use = "a span ends when its guard is dropped"]
-pub struct Guard(Option<Open>);
+pub struct Guard {
+    open: Option<Open>,
+    /// Ends after the span: it waits for the device.
+    _part: Option<Part>,
+}
 
 struct Open {
     name: &'static str,
@@ -184,7 +189,10 @@ struct Open {
 /// Starts a span that ends with the guard. Without a recording it costs one relaxed load.
 #[inline]
 pub fn span(name: &'static str, kind: Kind) -> Guard {
-    Guard(started().then(|| open(name, kind, false)))
+    Guard {
+        open: started().then(|| open(name, kind, false)),
+        _part: None,
+    }
 }
 
 /// Runs `run` in a span and returns its result.
@@ -195,10 +203,14 @@ pub fn timed<T>(name: &'static str, kind: Kind, run: impl FnOnce() -> T) -> T {
 }
 
 /// As [`span`], for work of the device. On the CPU the host computes at once, and the span is a [`Kind::Kernel`]. On a CUDA
-/// device it is a [`Kind::Launch`], and the device's own time becomes a span of the device's lane.
+/// device it is a [`Kind::Launch`], and the device's own time becomes a span of the device's lane. A
+/// [`Breakdown`](super::Breakdown) of the calling thread adds up its time.
 #[inline]
 pub fn work(name: &'static str) -> Guard {
-    Guard(started().then(|| open(name, Kind::Kernel, true)))
+    Guard {
+        open: started().then(|| open(name, Kind::Kernel, true)),
+        _part: Part::start(name),
+    }
 }
 
 fn open(name: &'static str, kind: Kind, work: bool) -> Open {
@@ -221,7 +233,7 @@ fn open(name: &'static str, kind: Kind, work: bool) -> Open {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let Some(open) = self.0.take() else {
+        let Some(open) = self.open.take() else {
             return;
         };
         let end = now();

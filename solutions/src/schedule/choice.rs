@@ -2,12 +2,15 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Decay, OneCycle, cosine_with_warmup, decayed};
+use super::{
+    Decay, OneCycle, cosine_with_warmup, decayed,
+    deepspeed::{self, DeepSpeed},
+};
 
 /// A schedule over a run's epochs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// Epochs of linear warm-up; one cycle has a warm-up of its own.
+    /// Epochs of linear warm-up; one cycle and DeepSpeed's schedules have a warm-up of their own.
     warmup: f64,
     kind: Kind,
 }
@@ -18,19 +21,25 @@ enum Kind {
     Cosine,
     Falling { when: Decay, gamma: f64 },
     OneCycle { rising: f64 },
+    DeepSpeed(DeepSpeed),
 }
 
 /// The forms of a schedule, for error messages.
-const FORMS: &str = "constant, cosine, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH,…:GAMMA, exponential:GAMMA or \
+const FORMS: &str = "constant, cosine, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH,…:GAMMA, exponential:GAMMA, \
                      onecycle[:RISING]";
 
 impl Schedule {
     /// `constant`, `cosine`, `step:20:0.7`, `multistep:30,60:0.1`, `exponential:0.97`, `onecycle` or `onecycle:0.3`,
-    /// each after `warmup` epochs of warm-up, except one cycle.
+    /// each after `warmup` epochs of warm-up, except one cycle; or one of DeepSpeed's, such as `warmuplr:steps=1000`, which
+    /// count steps and have a warm-up of their own.
     ///
     /// # Errors
     /// Returns an error if the name is unknown, or if a number is missing, superfluous or out of range.
     pub fn parse(text: &str, warmup: f64) -> Result<Self> {
+        if let Some(kind) = DeepSpeed::parse(text).with_context(|| format!("schedule '{text}'"))? {
+            let kind = Kind::DeepSpeed(kind);
+            return Ok(Self { warmup, kind });
+        }
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
         let numbers: Vec<&str> = parts.collect();
@@ -53,7 +62,7 @@ impl Schedule {
             ("onecycle", [rising]) => Kind::OneCycle {
                 rising: factor(text, rising)?,
             },
-            _ => bail!("there is no schedule '{text}': use {FORMS}"),
+            _ => bail!("there is no schedule '{text}': use {FORMS}, {}", deepspeed::FORMS),
         };
         Ok(Self { warmup, kind })
     }
@@ -64,12 +73,16 @@ impl Schedule {
     /// # Errors
     /// Returns an error for one cycle if the step is past its end or if the run has a single step.
     pub fn rate(&self, step: u64, epoch_steps: u64, total: u64, base: f64) -> Result<f64> {
-        if let Kind::OneCycle { rising } = self.kind {
-            let cycle = OneCycle {
-                rising,
-                ..OneCycle::new(base, total)
-            };
-            return Ok(cycle.at(step)?.0);
+        match self.kind {
+            Kind::OneCycle { rising } => {
+                let cycle = OneCycle {
+                    rising,
+                    ..OneCycle::new(base, total)
+                };
+                return Ok(cycle.at(step)?.0);
+            }
+            Kind::DeepSpeed(ref schedule) => return Ok(schedule.rate(step, base)),
+            _ => {}
         }
         let warmup = ((self.warmup * epoch_steps as f64).round() as u64).min(total);
         if step < warmup {
@@ -79,7 +92,7 @@ impl Schedule {
         Ok(match &self.kind {
             Kind::Cosine => cosine_with_warmup(step, warmup, total, base, 0.0),
             Kind::Falling { when, gamma } => decayed(when, epoch, *gamma, base),
-            Kind::Constant | Kind::OneCycle { .. } => base,
+            Kind::Constant | Kind::OneCycle { .. } | Kind::DeepSpeed(_) => base,
         })
     }
 }

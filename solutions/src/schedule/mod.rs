@@ -4,7 +4,9 @@
 
 mod choice;
 mod cosine;
+mod cycle;
 mod decay;
+mod deepspeed;
 mod one_cycle;
 mod range_test;
 mod scaling;
@@ -12,6 +14,7 @@ mod warmup;
 
 pub use choice::Schedule;
 pub use cosine::cosine_with_warmup;
+pub use cycle::Cycle;
 pub use decay::{Decay, decayed, exponential, multi_step, step_decay};
 pub use one_cycle::{Course, OneCycle, one_cycle};
 pub use range_test::{RangeFound, RangeTest, Smoothed, range_test, range_test_linear, valley};

@@ -5,6 +5,7 @@
 //! [`Collective`](crate::parallel::Collective).
 
 mod batch;
+mod config;
 mod count;
 mod engine;
 mod gradients;
@@ -16,6 +17,7 @@ mod slice;
 mod tests;
 
 pub use batch::{BatchSizes, BatchWanted, settle_batch};
+pub use config::{EngineFile, Setting, Zero};
 pub use count::{Stage, bytes_per_rank, numbers_sent};
 pub use engine::{EngineState, Outcome, Unscaled, engine_backward, engine_step};
 pub use gradients::reduce_gradients;

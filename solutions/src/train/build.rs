@@ -1,13 +1,16 @@
 //! What a configuration describes: network, optimizer, schedule, collation.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use canopy_data::Dataset;
 
 use super::{Config, config::OPTIMIZERS, target};
 use crate::{
     loader::{Augment, Collate},
     model::PointNetConfig,
-    optim::{AdamConfig, AdamWConfig, LambConfig, LarsConfig, OptimConfig, SgdConfig},
+    optim::{
+        AdadeltaConfig, AdagradConfig, AdamConfig, AdamWConfig, LambConfig, LarsConfig, OptimConfig,
+        RmspropConfig, SgdConfig,
+    },
     schedule::Schedule,
 };
 
@@ -51,39 +54,73 @@ impl Config {
     /// The optimizer's configuration.
     ///
     /// # Errors
-    /// Returns an error if there is no optimizer of this name.
+    /// Returns an error if there is no optimizer of this name, or if `eps` is neither a number nor `auto`.
     pub fn optim(&self) -> Result<OptimConfig> {
         let (weight_decay, momentum) = (self.weight_decay, self.momentum);
+        let (beta1, beta2) = (self.beta1, self.beta2);
         Ok(match self.optimizer.as_str() {
             "adamw" => OptimConfig::AdamW(AdamWConfig {
+                beta1,
+                beta2,
+                eps: self.eps(AdamWConfig::default().eps)?,
                 weight_decay,
-                ..Default::default()
             }),
             "adam" => OptimConfig::Adam(AdamConfig {
+                beta1,
+                beta2,
+                eps: self.eps(AdamConfig::default().eps)?,
                 weight_decay,
                 ..Default::default()
             }),
             "sgd" => OptimConfig::Sgd(SgdConfig {
-                weight_decay,
                 momentum,
+                nesterov: self.nesterov,
+                weight_decay,
+            }),
+            "adagrad" => OptimConfig::Adagrad(AdagradConfig {
+                eps: self.eps(AdagradConfig::default().eps)?,
+            }),
+            "rmsprop" => OptimConfig::Rmsprop(RmspropConfig {
+                eps: self.eps(RmspropConfig::default().eps)?,
                 ..Default::default()
             }),
-            "adagrad" => OptimConfig::Adagrad(Default::default()),
-            "rmsprop" => OptimConfig::Rmsprop(Default::default()),
-            "adadelta" => OptimConfig::Adadelta(Default::default()),
+            "adadelta" => OptimConfig::Adadelta(AdadeltaConfig {
+                eps: self.eps(AdadeltaConfig::default().eps)?,
+                ..Default::default()
+            }),
             "lars" => OptimConfig::Lars(LarsConfig {
                 weight_decay,
                 momentum,
                 ..Default::default()
             }),
             "lamb" => OptimConfig::Lamb(LambConfig {
+                beta1,
+                beta2,
+                eps: self.eps(LambConfig::default().eps)?,
                 weight_decay,
-                ..Default::default()
             }),
             other => bail!(
                 "there is no optimizer '{other}': choose one of {}",
                 OPTIMIZERS.join(", ")
             ),
+        })
+    }
+
+    /// Returns the setting `eps`, `usual` if it is `auto`.
+    fn eps(&self, usual: f64) -> Result<f64> {
+        if self.eps == "auto" {
+            return Ok(usual);
+        }
+        let eps = self
+            .eps
+            .parse()
+            .ok()
+            .filter(|eps: &f64| eps.is_finite() && *eps >= 0.0);
+        eps.with_context(|| {
+            format!(
+                "eps is '{}', expected auto or a number that is at least 0",
+                self.eps
+            )
         })
     }
 

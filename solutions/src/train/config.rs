@@ -136,11 +136,24 @@ pub struct Config {
     /// Momentum of sgd and lars
     #[arg(long, value_name = "X", default_value_t = quick().momentum, help_heading = "Optimization")]
     pub momentum: f64,
+    /// Nesterov's momentum, with sgd
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().nesterov, action = Set, help_heading = "Optimization")]
+    pub nesterov: bool,
+    /// Decay rate of the mean of the gradients, in adam, adamw and lamb
+    #[arg(long, value_name = "X", default_value_t = quick().beta1, help_heading = "Optimization")]
+    pub beta1: f64,
+    /// Decay rate of the mean of the squared gradients, in adam, adamw and lamb
+    #[arg(long, value_name = "X", default_value_t = quick().beta2, help_heading = "Optimization")]
+    pub beta2: f64,
+    /// What adam, adamw, lamb, adagrad, rmsprop and adadelta add to the root of the squares; auto: the optimizer's own default
+    #[arg(long, value_name = "X", default_value_t = quick().eps, help_heading = "Optimization")]
+    pub eps: String,
     /// Clip the global gradient norm to this; 0: no clipping
     #[arg(long, value_name = "NORM", default_value_t = quick().clip, help_heading = "Optimization")]
     pub clip: f64,
     /// Learning rate schedule after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
-    /// exponential:GAMMA, `onecycle[:RISING]`
+    /// exponential:GAMMA, `onecycle[:RISING]`. Or one of DeepSpeed's, which count steps and have a warm-up of their own:
+    /// warmuplr:steps=1000, warmupdecaylr, warmupcosinelr, lrrangetest, cycle
     #[arg(long, value_name = "FORM", default_value_t = quick().schedule, help_heading = "Optimization")]
     pub schedule: String,
     /// Warm-up: epochs in which the learning rate rises linearly from 0
@@ -201,8 +214,8 @@ pub struct Config {
     /// computes bf16 on these units; all else is emulated on a CPU, to show its accuracy, not its speed
     #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32", help_heading = "Precision")]
     pub precision: Precision,
-    /// Loss scaling, which keeps small gradients from underflowing in fp16: dynamic (PyTorch's rule), deepspeed
-    /// (DeepSpeed's), off, a constant, or auto (dynamic for fp16, otherwise off)
+    /// Loss scaling, which keeps small gradients from underflowing in fp16: dynamic (PyTorch's rule),
+    /// `deepspeed[:POWER:WINDOW:HYSTERESIS:MIN]` (DeepSpeed's), off, a constant, or auto (dynamic for fp16, otherwise off)
     #[arg(long, value_name = "SCALE", default_value_t = quick().loss_scale, help_heading = "Precision")]
     pub loss_scale: String,
     /// Master weights, with bf16 or fp16: round the model's weights to the format after each step, and update them through
@@ -215,6 +228,13 @@ pub struct Config {
     /// Divide the width of every hidden layer by N; 1 is the published model
     #[arg(long, value_name = "N", default_value_t = quick().width, help_heading = "Machine")]
     pub width: usize,
+    /// Print step, learning rate and loss every N steps; 0: never
+    #[arg(long, value_name = "N", default_value_t = quick().steps_per_print, help_heading = "Machine")]
+    pub steps_per_print: u64,
+    /// Print the time of forward pass, backward pass and optimizer as well, the mean of these steps (of the epoch with 0).
+    /// Waits for the GPU after each part, which costs time
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().wall_clock_breakdown, action = Set, help_heading = "Machine")]
+    pub wall_clock_breakdown: bool,
     /// Save a checkpoint at least every S seconds
     #[arg(long, value_name = "S", default_value_t = quick().checkpoint_seconds, help_heading = "Machine")]
     pub checkpoint_seconds: f64,
@@ -268,6 +288,10 @@ impl Default for Config {
             learning_rate: 1e-3,
             weight_decay: 1e-2,
             momentum: 0.9,
+            nesterov: false,
+            beta1: 0.9,
+            beta2: 0.999,
+            eps: "auto".into(),
             clip: 1.0,
             schedule: "cosine".into(),
             warmup: 2.0,
@@ -293,6 +317,8 @@ impl Default for Config {
             master_weights: false,
             plain: false,
             width: 1,
+            steps_per_print: 0,
+            wall_clock_breakdown: false,
             checkpoint_seconds: 15.0,
         }
     }

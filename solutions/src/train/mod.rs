@@ -30,6 +30,7 @@ mod running;
 mod search;
 pub mod short;
 mod step;
+mod step_lines;
 pub mod summary;
 mod target;
 pub mod tensorboard;

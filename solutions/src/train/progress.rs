@@ -63,6 +63,11 @@ impl Display {
         ));
     }
 
+    /// Prints a line above the bar.
+    pub fn line(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
+
     /// Call after an epoch. Lines go to standard error, because standard output may be JSON.
     pub fn epoch(&mut self, row: &EpochRow) {
         if let Some(v) = row.val_balanced {

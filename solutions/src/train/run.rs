@@ -15,6 +15,7 @@ use super::{
     Display, EpochRow, Loss, NumberLoss, Objective, Outcome, Replica, Running, StepInputs, Target, Trainer,
     checkpoint, plan,
     ranks::{Job, Requests},
+    step_lines::{StepLine, StepLines},
     tensorboard::EventWriter,
 };
 use crate::{
@@ -79,9 +80,12 @@ impl Trainer {
             self.progress.step,
             self.config.target,
         );
+        let mut lines = StepLines::new(&self.config, &self.device, (self.progress.step, steps));
         self.clock = Instant::now();
         while self.progress.epoch < self.config.epochs {
-            if self.epoch(&loader, (&*loss, &inputs), &mut display, stop, job)? == Outcome::Stopped {
+            if self.epoch(&loader, (&*loss, &inputs), (&mut display, &mut lines), stop, job)?
+                == Outcome::Stopped
+            {
                 display.finish();
                 return Ok(Outcome::Stopped);
             }
@@ -122,7 +126,7 @@ impl Trainer {
         &mut self,
         loader: &Loader,
         objective: (&dyn Objective, &StepInputs),
-        display: &mut Display,
+        (display, lines): (&mut Display, &mut StepLines),
         stop: &AtomicBool,
         job: &mut Option<Job>,
     ) -> Result<Outcome> {
@@ -145,8 +149,9 @@ impl Trainer {
             })?;
             self.step((whole, &batches), objective, job.as_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
+            let line_due = lines.due(self.progress.step);
             let mine = Requests {
-                read: display.step(epoch),
+                read: display.step(epoch) || line_due,
                 save: self.save_is_due(),
                 stop: stop.load(Ordering::Relaxed),
             };
@@ -158,6 +163,9 @@ impl Trainer {
             if requests.read {
                 let rate = self.running.seen as f64 / start.elapsed().as_secs_f64();
                 display.figures(self.running.loss(), self.running.accuracy(), rate);
+            }
+            if line_due {
+                display.line(&lines.text(&self.step_line()?));
             }
             if requests.save || requests.stop {
                 self.save(job.as_ref())?;
@@ -229,6 +237,17 @@ impl Trainer {
 
     fn learning_rate(&self, step: u64) -> Result<f64> {
         self.plan().learning_rate(step)
+    }
+
+    /// What a line after this step reports.
+    fn step_line(&self) -> Result<StepLine> {
+        let step = self.progress.step;
+        Ok(StepLine {
+            step,
+            skipped: self.progress.left_out.0,
+            rate: self.learning_rate(step.saturating_sub(1))?,
+            loss: self.running.loss(),
+        })
     }
 
     /// Ends an epoch: evaluates if due, keeps the best weights, appends a row to the metrics.

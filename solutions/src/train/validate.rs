@@ -49,6 +49,8 @@ impl Config {
         for (name, value) in [
             ("smoothing", self.smoothing),
             ("momentum", self.momentum),
+            ("beta1", self.beta1),
+            ("beta2", self.beta2),
             ("dropout", f64::from(self.dropout)),
             ("scale", f64::from(self.scale)),
             ("point-dropout", f64::from(self.point_dropout)),
@@ -73,6 +75,12 @@ impl Config {
             "fold is {}: folds are numbered from 0 to {}",
             self.fold,
             self.folds.saturating_sub(1)
+        );
+        ensure!(
+            !self.nesterov || (self.optimizer == "sgd" && self.momentum > 0.0),
+            "nesterov needs --optimizer sgd and a momentum above 0; they are {} and {}",
+            self.optimizer,
+            self.momentum
         );
         self.network(1).check()?;
         self.optim().map(drop)?;

@@ -1,7 +1,7 @@
 //! Every schedule against PyTorch's or DeepSpeed's, step by step; `goldens/make_schedules.py` made the expected values.
 
 use canopy::schedule::{
-    Course, OneCycle, Rise, Warmup, cosine_with_warmup, exponential, multi_step, range_test_linear,
+    Course, OneCycle, Rise, Schedule, Warmup, cosine_with_warmup, exponential, multi_step, range_test_linear,
     step_decay, warmup, warmup_cosine, warmup_decay,
 };
 use serde_json::Value;
@@ -120,4 +120,51 @@ fn a_step_past_one_cycles_end_is_an_error() {
             );
         }
     }
+}
+
+/// DeepSpeed advances its schedule after a step, so a run's step t has the rate of the schedule's step t − 1.
+#[test]
+fn deepspeeds_schedules_by_name_match_it_at_every_step_of_a_run() {
+    let cases = cases();
+    let mut tested = 0;
+    for case in &cases {
+        let settings = &case["settings"];
+        let get = |key: &str| settings[key].as_f64().unwrap_or_default();
+        let (steps, total) = (get("warmup_num_steps"), get("total_num_steps"));
+        let (least, greatest) = (get("warmup_min_lr"), get("warmup_max_lr"));
+        let (test_steps, growth) = (get("lr_range_test_step_size"), get("lr_range_test_step_rate"));
+        let (text, base) = match case["name"].as_str().expect("a name") {
+            "warmup_log" | "warmup_of_one" => (format!("warmuplr:steps={steps}:min={least}"), greatest),
+            "warmup_linear" => (
+                format!("warmuplr:steps={steps}:min={least}:rise=linear"),
+                greatest,
+            ),
+            "warmup_decay" => (
+                format!("warmupdecaylr:steps={steps}:total={total}:min={least}"),
+                greatest,
+            ),
+            "warmup_cosine" => (
+                format!(
+                    "warmupcosinelr:steps={steps}:total={total}:min={}",
+                    get("warmup_min_ratio")
+                ),
+                case["lr"].as_f64().expect("a rate"),
+            ),
+            name @ ("range_test" | "range_test_staircase") => (
+                format!(
+                    "lrrangetest:steps={test_steps}:growth={growth}:stairs={}",
+                    name == "range_test_staircase"
+                ),
+                get("lr_range_test_min_lr"),
+            ),
+            _ => continue,
+        };
+        let schedule = Schedule::parse(&text, 5.0).expect(&text);
+        for (step, expected) in (1..).zip(numbers(&case["rates"])) {
+            let rate = schedule.rate(step, 3, 40, base).expect("a rate");
+            approx::assert_relative_eq!(rate, expected, max_relative = 1e-12, epsilon = 1e-15);
+        }
+        tested += 1;
+    }
+    assert_eq!(tested, 7);
 }

@@ -6,6 +6,7 @@ mod bench_data;
 mod data_commands;
 #[cfg(unix)]
 mod doctor;
+mod engine;
 mod memory;
 mod mpi;
 mod nvtx;

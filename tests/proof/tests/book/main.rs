@@ -109,19 +109,19 @@ fn every_block_names_its_language() {
     }
 }
 
-/// The text of the only block of a page in this language.
-fn block(page: &str, language: &str) -> String {
+/// The texts of the blocks of a page in this language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join("book/src").join(page)).unwrap();
     let fence = format!("```{language}\n");
-    let mut blocks = text.split(&fence).skip(1);
-    let block = blocks.next().unwrap().split("```").next().unwrap().to_owned();
-    assert!(blocks.next().is_none(), "{page} has several blocks of {language}");
-    block
+    let blocks = text.split(&fence).skip(1);
+    blocks
+        .map(|block| block.split("```").next().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
 fn canopy_reads_the_inventory_that_the_book_shows() {
-    let shown: serde_json::Value = serde_json::from_str(&block("own-data.md", "json")).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(&blocks("own-data.md", "json")[0]).unwrap();
     let inventory: canopy_data::Inventory = serde_json::from_value(shown["inventory"].clone()).unwrap();
     assert_eq!(
         (inventory.height, inventory.season),
@@ -136,6 +136,14 @@ fn canopy_reads_the_inventory_that_the_book_shows() {
             .len(),
         shown["inventory"].as_object().unwrap().len()
     );
+}
+
+#[test]
+fn canopy_reads_the_deepspeed_file_that_the_book_shows() {
+    let shown = &blocks("own-data.md", "json")[1];
+    let file = canopy::shard::EngineFile::parse(shown).unwrap();
+    assert_eq!(file.batch.train, Some(4));
+    assert_eq!(file.settings.len(), 10, "{:?}", file.settings);
 }
 
 /// What `book/record` writes.

@@ -1,0 +1,100 @@
+//! The times of the parts of a training step, for `--wall-clock-breakdown`: sums by the name of [`work`](super::work) on one
+//! thread. Unlike a recording, they need no memory, and may run beside one.
+
+use std::{cell::RefCell, marker::PhantomData, time::Instant};
+
+use candle_core::Device;
+
+thread_local! {
+    static SUMS: RefCell<Option<Sums>> = const { RefCell::new(None) };
+}
+
+struct Sums {
+    device: Device,
+    /// Seconds by name, in the order of their first appearance.
+    seconds: Vec<(&'static str, f64)>,
+}
+
+/// Sums up the times of the calling thread's work until it is dropped.
+#[derive(Debug)]
+pub struct Breakdown(PhantomData<*const ()>);
+
+impl Breakdown {
+    /// Starts at 0. Each part waits for `device`, so that its time is that of the work, not of its launch.
+    pub fn start(device: &Device) -> Self {
+        let (device, seconds) = (device.clone(), Vec::new());
+        SUMS.set(Some(Sums { device, seconds }));
+        Self(PhantomData)
+    }
+
+    /// Returns the seconds of each part since the last call, and starts at 0 again.
+    pub fn take(&self) -> Vec<(&'static str, f64)> {
+        SUMS.with_borrow_mut(|sums| sums.as_mut().map(|s| std::mem::take(&mut s.seconds)))
+            .unwrap_or_default()
+    }
+}
+
+impl Drop for Breakdown {
+    fn drop(&mut self) {
+        SUMS.set(None);
+    }
+}
+
+/// A part that is running; it ends when dropped.
+pub(super) struct Part {
+    name: &'static str,
+    start: Instant,
+}
+
+impl Part {
+    /// Starts a part if the calling thread has a [`Breakdown`].
+    pub(super) fn start(name: &'static str) -> Option<Self> {
+        let on = SUMS.with_borrow(Option::is_some);
+        on.then(|| Self {
+            name,
+            start: Instant::now(),
+        })
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        SUMS.with_borrow_mut(|sums| {
+            let Some(sums) = sums else { return };
+            // A device that fails reports its error at the next operator.
+            let _ = sums.device.synchronize();
+            let seconds = self.start.elapsed().as_secs_f64();
+            match sums.seconds.iter_mut().find(|(name, _)| *name == self.name) {
+                Some((_, sum)) => *sum += seconds,
+                None => sums.seconds.push((self.name, seconds)),
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use super::*;
+    use crate::profile::work;
+
+    #[test]
+    fn times_of_one_name_add_up_until_they_are_taken() {
+        drop(work("before"));
+        let breakdown = Breakdown::start(&Device::Cpu);
+        for name in ["forward", "backward", "forward"] {
+            let _part = work(name);
+            thread::sleep(Duration::from_millis(2));
+        }
+        thread::spawn(|| drop(work("another thread"))).join().unwrap();
+        let taken = breakdown.take();
+        let names: Vec<&str> = taken.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["forward", "backward"]);
+        assert!(taken[0].1 >= 0.004 && taken[1].1 >= 0.002, "{taken:?}");
+        assert!(breakdown.take().is_empty());
+        drop(breakdown);
+        drop(work("after"));
+        assert!(Breakdown::start(&Device::Cpu).take().is_empty());
+    }
+}
