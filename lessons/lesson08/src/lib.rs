@@ -3,7 +3,6 @@
 mod answer_helpers;
 mod checks;
 mod mistakes;
-mod recorded_group;
 mod right;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]

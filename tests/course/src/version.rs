@@ -17,7 +17,13 @@ use crate::submission::{digest, sha256};
 /// Returns an error if a file cannot be read.
 pub fn course(root: &Path) -> Result<Course> {
     let mut paths = Vec::new();
-    for folder in ["lessons", "solutions", "tests/course", "tests/grader"] {
+    for folder in [
+        "lessons",
+        "solutions",
+        "tests/course",
+        "tests/grader",
+        "tests/recorded_group",
+    ] {
         walk(&root.join(folder), &mut paths)?;
     }
     let exercises = root.join("exercises");
@@ -86,6 +92,7 @@ mod tests {
             "solutions/src/target/mod.rs",
             "tests/course/src/main.rs",
             "tests/grader/src/lib.rs",
+            "tests/recorded_group/src/lib.rs",
             "exercises/lesson01/Cargo.toml",
         ] {
             put(root, path, "one");
@@ -103,6 +110,7 @@ mod tests {
             "solutions/src/target/mod.rs",
             "tests/course/src/main.rs",
             "tests/grader/src/lib.rs",
+            "tests/recorded_group/src/lib.rs",
             "exercises/lesson01/Cargo.toml",
         ] {
             put(root, path, "two");

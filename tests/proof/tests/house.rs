@@ -62,6 +62,7 @@ fn packages_import_only_what_they_may() {
         ("tests/grader", vec![]),
         ("tests/grid", vec![]),
         ("tests/proof", vec!["canopy", "canopy-data", "grader"]),
+        ("tests/recorded_group", vec!["canopy", "grader"]),
     ]
     .map(|(folder, may)| (folder.to_owned(), may.into_iter().map(str::to_owned).collect()))
     .into();
@@ -71,7 +72,8 @@ fn packages_import_only_what_they_may() {
         let exercise = lesson.replace("lesson", "exercise");
         let canopy = ["canopy", "canopy-data"].map(str::to_owned).to_vec();
         allowed.insert(format!("exercises/{lesson}"), canopy.clone());
-        let own = [canopy, vec!["grader".to_owned(), exercise]].concat();
+        let checking = ["grader", "recorded_group"].map(str::to_owned).to_vec();
+        let own = [canopy, checking, vec![exercise]].concat();
         allowed.insert(format!("lessons/{lesson}"), own);
         // Not the exercises: the proof must build whatever a student writes.
         allowed
@@ -79,7 +81,7 @@ fn packages_import_only_what_they_may() {
             .or_default()
             .push(lesson.clone());
     }
-    let ours = ["canopy", "canopy-data", "grader", "grid"].map(str::to_owned);
+    let ours = ["canopy", "canopy-data", "grader", "grid", "recorded_group"].map(str::to_owned);
     let exercises = lessons.iter().map(|l| l.replace("lesson", "exercise"));
     let ours: Vec<String> = ours
         .into_iter()

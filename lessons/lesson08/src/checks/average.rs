@@ -1,12 +1,10 @@
 use candle_core::{DType, Device, Tensor};
 use canopy::parallel::Link;
 use grader::{Draw, Values, Verdict, draw, given};
+use recorded_group::{End, Operation, Ran, broken, on_ranks};
 
 use super::refused;
-use crate::{
-    Lesson08,
-    recorded_group::{End, Ran, broken, on_ranks},
-};
+use crate::Lesson08;
 
 /// Of most checks. There are four, so that dividing by their number is not dividing by that of two or three ranks.
 const SHAPES: [&[usize]; 4] = [&[2, 3], &[4], &[3], &[2]];
@@ -151,12 +149,13 @@ pub fn calls_all_reduce_once(answer: &Lesson08) -> Verdict {
         Ok(vec![Tensor::new(long(rank), &Device::Cpu)?])
     });
     run.all_well(input)?;
-    let calls = run.all_reduces.len();
+    let lengths = run.lengths(Operation::AllReduce);
+    let calls = lengths.len();
     if calls != 2 {
         let said = format!("{calls}, expected 2");
         refused(input, "calls of all_reduce on all ranks", &said)?;
     }
-    case.close("numbers in each call", &run.all_reduces, &vec![262_147usize; 2])?;
+    case.close("numbers in each call", &lengths, &vec![262_147usize; 2])?;
     let halves: Vec<f32> = long(0).iter().map(|v| v + 0.5).collect();
     for got in run.ranks.iter().flatten() {
         let got = got.first().map(Tensor::to_vec1::<f32>).transpose()?;
@@ -175,9 +174,10 @@ fn one_call(
     let case = given(&input);
     let run = averaged(answer, world, make);
     run.all_well(&input)?;
-    let calls = run.all_reduces.len() as f64 / world as f64;
+    let lengths = run.lengths(Operation::AllReduce);
+    let calls = lengths.len() as f64 / world as f64;
     case.close("calls of all_reduce on each rank", calls, 1.0)?;
-    case.close("numbers in each", &run.all_reduces, &vec![numbers; world])
+    case.close("numbers in each", &lengths, &vec![numbers; world])
 }
 
 /// A gradient of each dtype, from six numbers.

@@ -1,8 +1,8 @@
 use canopy::parallel::{Bucket, BucketSizes, Kind};
 use grader::{Case, Draw, Verdict, draw, given};
 
-use super::{refused, wrong};
 use crate::Lesson08;
+use recorded_group::{refused, wrong};
 
 const EQUAL: BucketSizes = BucketSizes {
     first: 10,

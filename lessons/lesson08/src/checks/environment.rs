@@ -3,7 +3,8 @@ use canopy::parallel::Place;
 use grader::{Verdict, draw, given};
 
 use super::{ok, refused};
-use crate::{Lesson08, recorded_group::said};
+use crate::Lesson08;
+use recorded_group::said;
 
 /// Launcher, and its variables for rank, world size and local rank.
 const LAUNCHERS: [(&str, [&str; 3]); 3] = [

@@ -8,10 +8,10 @@ mod environment;
 mod ring;
 mod share;
 
-use anyhow::Result;
-use grader::{Check, Finding, Values, Verdict, Wrong, checks};
+use grader::{Check, checks};
+use recorded_group::{ok, refused};
 
-use crate::{Lesson08, recorded_group::said};
+use crate::Lesson08;
 use average::*;
 use bucket::*;
 use cost::*;
@@ -71,28 +71,3 @@ pub const CHECKS: &[Check<Lesson08>] = checks! {
         rounds_up_to_a_power_of_two => "need as many steps as 8",
         is_free_for_one_rank => "One rank alone sends nothing";
 };
-
-/// A wrong answer. It has the cause of a known mistake with the same `got`, or, without it, with the same `lines`.
-pub fn wrong(input: &str, what: &str, got: Option<Values>, lines: Vec<String>) -> Verdict {
-    let (input, what) = (input.to_owned(), what.to_owned());
-    Err(Finding::Wrong(Box::new(Wrong {
-        input,
-        what,
-        got,
-        lines,
-    })))
-}
-
-/// A wrong answer with a text that each student words differently: it has the cause of a known mistake at the same point.
-pub fn refused(input: &str, what: &str, said: &str) -> Verdict {
-    let any = Values::tensor(Vec::new(), &[0], "integer");
-    wrong(input, what, Some(any), vec![format!("got       {said}")])
-}
-
-/// The value, or an error as a finding.
-fn ok<T>(input: &str, what: &str, result: Result<T>) -> Result<T, Finding> {
-    result.map_err(|error| {
-        let found = refused(input, what, &format!("Err: {}", said(&error)));
-        found.expect_err("always a finding")
-    })
-}

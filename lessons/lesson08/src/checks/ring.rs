@@ -3,12 +3,10 @@ use std::cell::Cell;
 use anyhow::{Result, bail};
 use canopy::parallel::{Link, chunk};
 use grader::{Case, Draw, Values, Verdict, draw, given};
+use recorded_group::{Ran, on_ranks};
 
 use super::refused;
-use crate::{
-    Lesson08,
-    recorded_group::{Ran, on_ranks},
-};
+use crate::Lesson08;
 
 const HALVES: [([bool; 2], &str); 2] = [
     ([true, false], "ring_reduce_scatter"),

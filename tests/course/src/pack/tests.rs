@@ -36,6 +36,7 @@ fn course() -> (tempfile::TempDir, Vec<Lesson>) {
         "solutions",
         "tests/course",
         "tests/grader",
+        "tests/recorded_group",
     ] {
         fs::create_dir_all(dir.path().join(folder)).unwrap();
     }

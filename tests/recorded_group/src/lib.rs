@@ -1,11 +1,11 @@
-//! A group of ranks on threads whose messages are recorded. A deadlock is detected at once from the state of the ranks, not by
+//! A group of ranks on threads whose calls and messages are recorded, for the checks of lessons. A deadlock is detected at once from the state of the ranks, not by
 //! a deadline, so that a check of a wrong ring has the same result each time, even on a busy machine.
 
 mod messages;
+mod ran;
 mod standstill;
 
 use std::{
-    any::Any,
     cell::RefCell,
     collections::{BTreeMap, HashMap, VecDeque},
     panic::{self, AssertUnwindSafe, catch_unwind},
@@ -21,11 +21,9 @@ use anyhow::{Result, bail};
 use canopy::parallel::{
     Collective, Link, Traffic, chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter,
 };
-use grader::Verdict;
-
-use crate::checks::{refused, wrong};
-
-pub use messages::*;
+use messages::message;
+pub use messages::{ok, refused, said, wrong};
+pub use ran::{Failed, Ran};
 
 /// Far longer than any group needs.
 const DEADLINE: Duration = Duration::from_secs(3);
@@ -33,8 +31,33 @@ const DEADLINE: Duration = Duration::from_secs(3);
 /// A message that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
+    /// The sender.
     pub from: usize,
+    /// The receiver.
     pub to: usize,
+    /// Its length.
+    pub numbers: usize,
+}
+
+/// A collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// [`Collective::all_reduce`].
+    AllReduce,
+    /// [`Collective::reduce_scatter`].
+    ReduceScatter,
+    /// [`Collective::all_gather`].
+    AllGather,
+}
+
+/// A call of a collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The rank that called.
+    pub rank: usize,
+    /// What it called.
+    pub operation: Operation,
+    /// The length of the whole list.
     pub numbers: usize,
 }
 
@@ -45,7 +68,7 @@ struct State {
     waiting: Vec<Option<usize>>,
     ended: Vec<bool>,
     sent: Vec<Sent>,
-    all_reduces: Vec<usize>,
+    calls: Vec<Call>,
     /// The first error of each rank's messages.
     errors: BTreeMap<usize, String>,
     /// Why nothing can go on.
@@ -75,6 +98,25 @@ impl End {
         let mut state = self.net.lock();
         state.errors.entry(self.rank).or_insert_with(|| text.clone());
         bail!(text)
+    }
+
+    fn called(&self, operation: Operation, numbers: usize) {
+        self.net.lock().calls.push(Call {
+            rank: self.rank,
+            operation,
+            numbers,
+        });
+    }
+
+    /// An error if `mine`, the own part of a list of `whole` numbers, has not the length of this rank's chunk.
+    fn is_own(&self, call: &str, mine: usize, chunk: usize, whole: usize) -> Result<()> {
+        if mine == chunk {
+            return Ok(());
+        }
+        self.error(format!(
+            "{call} on rank {}: its chunk of {whole} numbers has {chunk}, but `mine` has {mine}",
+            self.rank
+        ))
     }
 
     /// The next message of rank `from`, or the reason why there will be none.
@@ -169,19 +211,24 @@ impl Collective for End {
     }
 
     fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
-        self.net.lock().all_reduces.push(data.len());
+        self.called(Operation::AllReduce, data.len());
         ring_all_reduce(self, data)
     }
 
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
+        self.called(Operation::ReduceScatter, data.len());
+        let own = chunk(data.len(), self.rank, self.world);
+        self.is_own("reduce_scatter", mine.len(), own.len(), data.len())?;
         let mut sums = data.to_vec();
         ring_reduce_scatter(self, &mut sums)?;
-        mine.copy_from_slice(&sums[chunk(data.len(), self.rank, self.world)]);
+        mine.copy_from_slice(&sums[own]);
         Ok(())
     }
 
     fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()> {
+        self.called(Operation::AllGather, whole.len());
         let own = chunk(whole.len(), self.rank, self.world);
+        self.is_own("all_gather", mine.len(), own.len(), whole.len())?;
         whole[own].copy_from_slice(mine);
         ring_all_gather(self, whole)
     }
@@ -211,56 +258,6 @@ impl Collective for End {
             traffic.bytes += 4 * sent.numbers as u64;
         }
         traffic
-    }
-}
-
-/// Why a rank has no result.
-#[derive(Clone, Debug)]
-pub enum Failed {
-    /// A message could not be sent or received. The text is the same for all answers with the same mistake.
-    Message(String),
-    /// The function returned an error of its own.
-    Error(String),
-    /// The function panicked; the message, and the line if it is one of the exercises.
-    Panic(String, Option<String>),
-    NoReturn,
-}
-
-/// What became of a group.
-pub struct Ran<T> {
-    /// Of each rank: its result.
-    pub ranks: Vec<Result<T, Failed>>,
-    pub sent: Vec<Sent>,
-    /// Numbers of each call of `all_reduce`.
-    pub all_reduces: Vec<usize>,
-}
-
-impl<T> Ran<T> {
-    /// Tests that every rank finished; reports the first that did not.
-    pub fn all_well(&self, input: &str) -> Verdict {
-        let failed =
-            |(rank, result): (usize, &Result<T, Failed>)| Some((rank, result.as_ref().err()?.clone()));
-        let Some((rank, failed)) = self.ranks.iter().enumerate().find_map(failed) else {
-            return Ok(());
-        };
-        let what = "each rank finishes";
-        match failed {
-            Failed::Message(text) => wrong(input, what, None, vec![format!("got       {text}")]),
-            Failed::Error(text) => refused(input, what, &format!("rank {rank}: Err: {text}")),
-            Failed::NoReturn => wrong(
-                input,
-                what,
-                None,
-                vec![format!("got       rank {rank} did not end")],
-            ),
-            Failed::Panic(message, place) => {
-                let mut lines = vec![format!("got       rank {rank} panicked: {message}")];
-                lines.extend(place.map(|place| format!("at        {place}")));
-                let bytes: Vec<u32> = message.bytes().map(u32::from).collect();
-                // A known mistake panics with the same message on another line.
-                wrong(input, what, Some(bytes.as_slice().into()), lines)
-            }
-        }
     }
 }
 
@@ -379,6 +376,6 @@ pub fn on_ranks<T: Send + 'static>(
     Ran {
         ranks,
         sent: state.sent.clone(),
-        all_reduces: state.all_reduces.clone(),
+        calls: state.calls.clone(),
     }
 }

@@ -1,0 +1,10 @@
+//! `cargo test -p lesson09`: the student's answers.
+
+#[macro_use]
+extern crate lesson09;
+
+use lesson09::Lesson09;
+
+fn main() -> std::process::ExitCode {
+    grader::grade(&lesson09::LESSON, student!())
+}
