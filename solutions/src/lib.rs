@@ -15,5 +15,6 @@ pub mod profile;
 pub mod report;
 pub mod schedule;
 pub mod shard;
+pub mod split;
 pub mod target;
 pub mod train;

@@ -144,7 +144,8 @@ fn may_use(module: &str) -> Option<Vec<&'static str>> {
         // It reads what a run or a recording left.
         "report" => vec!["profile", "train"],
         "shard" => vec!["parallel", "precision"],
-        "cli" => [&LOWER[..], &["train", "report"]].concat(),
+        "split" => vec!["parallel", "precision", "shard", "train"],
+        "cli" => [&LOWER[..], &["train", "report", "split"]].concat(),
         _ => return None,
     })
 }

@@ -1,0 +1,213 @@
+//! How to spread a training step over ranks.
+
+use serde::Serialize;
+
+use crate::{
+    precision::BytesPerParameter,
+    shard::{Stage, bytes_per_rank},
+};
+
+// ANCHOR: Work
+/// A training step to spread over ranks. All numbers are at least 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// Parameters of the model.
+    pub parameters: u64,
+    /// What is kept of each.
+    pub each: BytesPerParameter,
+    /// Activations that the whole model keeps for the backward pass of one sample, in bytes.
+    pub activations: u64,
+    /// Layers of equal size, one after another.
+    pub layers: u64,
+    /// Samples in a step, over all ranks.
+    pub batch: u64,
+}
+// ANCHOR_END: Work
+
+// ANCHOR: Machine
+/// Nodes of equal ranks. All numbers are at least 1, and bandwidths are above 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// Number of nodes.
+    pub nodes: u64,
+    /// Ranks of a node.
+    pub ranks_per_node: u64,
+    /// Memory of a rank, in bytes.
+    pub memory: u64,
+    /// Bandwidth from a rank to another one in its node, in bytes per second.
+    pub inside: f64,
+    /// Bandwidth from a rank to one of another node, in bytes per second.
+    pub between: f64,
+}
+// ANCHOR_END: Machine
+
+// ANCHOR: Choice
+/// How a step is spread. All ranks are used: tensor · pipeline · data is their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    /// Ranks that share each layer.
+    pub tensor: u64,
+    /// Ranks that share the layers: the stages of the pipeline.
+    pub pipeline: u64,
+    /// Copies of the model, each with its own share of the batch.
+    pub data: u64,
+    /// What the copies share.
+    pub stage: Stage,
+    /// Samples in a micro-batch.
+    pub micro_batch: u64,
+    /// Micro-batches in a step.
+    pub micro_batches: u64,
+    /// Bytes that a rank keeps.
+    pub bytes: u64,
+    /// Whether they fit in its memory.
+    pub fits: bool,
+}
+// ANCHOR_END: Choice
+
+/// Chooses the simplest way to spread a step that fits in memory. These are the candidates, in this order:
+///
+/// | tensor | pipeline | stage | candidate only if |
+/// |---|---|---|---|
+/// | 1 | 1 | `Zero0`: data parallelism | |
+/// | 1 | 1 | `Zero1`, then `Zero2`: they send as much | |
+/// | 1 | 1 | `Zero3`: it gathers all parameters twice | there is one node, or `between` is at least `inside` |
+/// | each divisor of `ranks_per_node` above 1, ascending | 1 | `Zero0` | |
+/// | `ranks_per_node` | each divisor of `nodes` above 1 and up to `layers`, ascending | `Zero0` | |
+///
+/// Tensor parallelism sends activations in each layer, so it stays inside a node. A pipeline sends them only between stages.
+///
+/// The ranks that are left over hold copies: `data` = ranks / (tensor · pipeline). A copy's share of the batch is batch /
+/// data samples, rounded up. A rank keeps the [`bytes_per_rank`] of parameters / (tensor · pipeline), rounded up, over
+/// `data` ranks. Of each sample it keeps activations / (tensor · pipeline), rounded up.
+///
+/// Without a pipeline, `micro_batch` is the largest that fits, at least 1 and at most the share. With a pipeline it is 1.
+/// `micro_batches` is share / `micro_batch`, rounded up. A stage holds the activations of min(pipeline, `micro_batches`)
+/// micro-batches at most.
+///
+/// The result is the first candidate that fits, or, if none does, the first of those with the fewest bytes.
+pub fn choose(work: &Work, machine: &Machine) -> Choice {
+    let divisors = |n: u64| (2..=n).filter(move |d| n.is_multiple_of(*d));
+    let mut candidates = vec![(1, 1, Stage::Zero0), (1, 1, Stage::Zero1), (1, 1, Stage::Zero2)];
+    if machine.nodes == 1 || machine.between >= machine.inside {
+        candidates.push((1, 1, Stage::Zero3));
+    }
+    let inside = machine.ranks_per_node;
+    candidates.extend(divisors(inside).map(|t| (t, 1, Stage::Zero0)));
+    let stages = divisors(machine.nodes).filter(|&p| p <= work.layers);
+    candidates.extend(stages.map(|p| (inside, p, Stage::Zero0)));
+    let spread: Vec<Choice> = candidates
+        .into_iter()
+        .map(|(tensor, pipeline, stage)| candidate(work, machine, tensor, pipeline, stage))
+        .collect();
+    let fits = spread.iter().find(|choice| choice.fits);
+    *fits
+        .or_else(|| spread.iter().min_by_key(|choice| choice.bytes))
+        .unwrap_or(&spread[0])
+}
+
+/// What a rank keeps if the model is split in this way.
+fn candidate(work: &Work, machine: &Machine, tensor: u64, pipeline: u64, stage: Stage) -> Choice {
+    let parts = tensor * pipeline;
+    let data = machine.nodes * machine.ranks_per_node / parts;
+    let share = work.batch.div_ceil(data);
+    let model: u64 = bytes_per_rank(work.parameters.div_ceil(parts), work.each, stage, data)
+        .iter()
+        .sum();
+    let sample = work.activations.div_ceil(parts);
+    let free = machine.memory.saturating_sub(model);
+    let micro_batch = match pipeline {
+        1 => free.checked_div(sample).unwrap_or(share).clamp(1, share.max(1)),
+        _ => 1,
+    };
+    let micro_batches = share.div_ceil(micro_batch);
+    let bytes = model + pipeline.min(micro_batches) * micro_batch * sample;
+    Choice {
+        tensor,
+        pipeline,
+        data,
+        stage,
+        micro_batch,
+        micro_batches,
+        bytes,
+        fits: bytes <= machine.memory,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::precision::{BF16, bytes_per_parameter};
+
+    /// A model in mixed precision with Adam, 16 bytes a parameter.
+    fn work(billions: u64) -> Work {
+        Work {
+            parameters: billions * 1_000_000_000,
+            each: bytes_per_parameter(BF16, 2),
+            activations: 1 << 30,
+            layers: 32,
+            batch: 64,
+        }
+    }
+
+    /// Nodes of eight ranks with 80 GiB, with links between nodes 12 times slower than those inside.
+    fn machine(nodes: u64) -> Machine {
+        Machine {
+            nodes,
+            ranks_per_node: 8,
+            memory: 80 << 30,
+            inside: 300e9,
+            between: 25e9,
+        }
+    }
+
+    fn split(choice: Choice) -> (u64, u64, u64, Stage) {
+        assert!(choice.fits, "{choice:?}");
+        (choice.tensor, choice.pipeline, choice.data, choice.stage)
+    }
+
+    #[test]
+    fn the_simplest_candidate_that_fits_is_chosen() {
+        let of = |billions, nodes| split(choose(&work(billions), &machine(nodes)));
+        assert_eq!(of(1, 1), (1, 1, 8, Stage::Zero0));
+        assert_eq!(of(7, 1), (1, 1, 8, Stage::Zero1));
+        assert_eq!(of(20, 2), (1, 1, 16, Stage::Zero2));
+        assert_eq!(of(36, 1), (1, 1, 8, Stage::Zero3));
+        // Over two nodes, stage 3 would gather the parameters over the slow links.
+        assert_eq!(of(36, 2), (8, 1, 2, Stage::Zero0));
+        assert_eq!(of(60, 4), (8, 2, 2, Stage::Zero0));
+        let fast = Machine {
+            between: 300e9,
+            ..machine(4)
+        };
+        assert_eq!(split(choose(&work(60), &fast)), (1, 1, 32, Stage::Zero3));
+    }
+
+    #[test]
+    fn a_batch_that_does_not_fit_is_accumulated() {
+        let one = Machine {
+            ranks_per_node: 1,
+            ..machine(1)
+        };
+        // 16 GB of parameters leave room for 65 samples, or for 33 where a sample is twice as large.
+        let choice = choose(&work(1), &one);
+        assert_eq!((choice.micro_batch, choice.micro_batches), (64, 1));
+        let large = Work {
+            activations: 2 << 30,
+            ..work(1)
+        };
+        let choice = choose(&large, &one);
+        assert_eq!(
+            (choice.micro_batch, choice.micro_batches, choice.fits),
+            (32, 2, true)
+        );
+    }
+
+    #[test]
+    fn without_a_fit_the_smallest_is_returned() {
+        let choice = choose(&work(1_000), &machine(2));
+        assert!(!choice.fits);
+        assert_eq!((choice.tensor, choice.pipeline, choice.data), (8, 2, 1));
+        // Two of 64 micro-batches are held, each with a sixteenth of a sample.
+        assert_eq!(choice.bytes, 1_000_000_000_000 + (2 << 26));
+    }
+}
