@@ -1,0 +1,121 @@
+//! Lesson 10: splitting the model. Replace each `todo!`; the comment above a function says what it must do.
+//!
+//! `cargo test -p lesson10` checks the lesson, `cargo test -p lesson10 10.2` one exercise. `cargo course hint 10.2` shows a
+//! hint.
+
+use anyhow::Result;
+use candle_core::Tensor;
+use canopy::{
+    parallel::Collective,
+    shard::{Stage, bytes_per_rank},
+    split::{Action, Choice, LinearGrads, Machine, Work, sum_over_ranks},
+};
+
+/// This rank's outputs of a linear layer x·Wᵀ + b whose outputs are split over the ranks.
+///
+/// `x`, [rows, inputs], is the same on every rank. `weight`, [outputs, inputs], is this rank's rows of W, and `bias`,
+/// [outputs], is its part of b. Ranks may have different numbers of outputs. The result is [rows, outputs]. All tensors
+/// of this lesson are f32.
+pub fn column_parallel(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
+    todo!("10.1: the product with this rank's rows, and its part of the bias")
+}
+
+/// The gradients of `column_parallel`. `grad_y`, [rows, outputs], is the gradient of this rank's outputs.
+///
+/// The gradient of `x` is the sum over all ranks, because every rank has read all of `x`. The gradients of `weight` and
+/// `bias` are those of this rank's part, and stay on this rank. Each gradient has the shape of its tensor. Send
+/// rows × inputs numbers, by one call of `sum_over_ranks`, and nothing else. If the call returns an error, return it.
+pub fn column_parallel_backward(
+    collective: &dyn Collective,
+    x: &Tensor,
+    weight: &Tensor,
+    grad_y: &Tensor,
+) -> Result<LinearGrads> {
+    todo!("10.1: three gradients, one of them summed over the ranks")
+}
+
+/// All outputs of a linear layer x·Wᵀ + b whose inputs are split over the ranks, on every rank.
+///
+/// `x_part`, [rows, inputs], is this rank's columns of x. `weight_part`, [outputs, inputs], is the same columns of W.
+/// Ranks may have different numbers of inputs. `bias`, [outputs], is all of b and is added once, not once a rank. The
+/// result is [rows, outputs]. Send rows × outputs numbers, by one call of `sum_over_ranks`.
+/// If the call returns an error, return it.
+pub fn row_parallel(
+    collective: &dyn Collective,
+    x_part: &Tensor,
+    weight_part: &Tensor,
+    bias: &Tensor,
+) -> Result<Tensor> {
+    todo!("10.2: this rank's part of the sum, the sum over the ranks, the bias")
+}
+
+/// The gradients of `row_parallel`. `grad_y`, [rows, outputs], is the gradient of all outputs, the same on every rank.
+///
+/// The gradients of `x_part` and `weight_part` are those of this rank's columns. The gradient of `bias` is that of the
+/// whole bias, computed on every rank. Each gradient has the shape of its tensor.
+pub fn row_parallel_backward(x_part: &Tensor, weight_part: &Tensor, grad_y: &Tensor) -> Result<LinearGrads> {
+    todo!("10.2: three gradients, without a message")
+}
+
+/// GPipe's order of the forward and backward passes of `micro_batches` micro-batches on stage `stage` of `stages`.
+///
+/// First come all forward passes, then all backward passes, each in ascending order of the micro-batches. Each
+/// micro-batch has one of each. All stages have the same order. Without micro-batches, the order is empty.
+pub fn gpipe_order(stage: usize, stages: usize, micro_batches: usize) -> Vec<Action> {
+    todo!("10.3: all forward, then all backward")
+}
+
+/// The 1F1B order of the forward and backward passes of `micro_batches` micro-batches on stage `stage` of `stages`,
+/// 0 ≤ `stage` < `stages`.
+///
+/// It begins with one forward pass for each stage that follows this one. If there are fewer micro-batches than that, it
+/// begins with all their forward passes. Then one forward and one backward pass take turns, until no forward pass is
+/// left. At the end come the backward passes that are left. Forward passes and backward passes are each in ascending
+/// order of the micro-batches. Each micro-batch has one of each. Without micro-batches, the order is empty.
+pub fn one_f_one_b_order(stage: usize, stages: usize, micro_batches: usize) -> Vec<Action> {
+    todo!("10.4: warm up, take turns, finish")
+}
+
+/// The bubble of a pipeline of `stages` ≥ 1 equal stages with `micro_batches` ≥ 1: the time in which a stage is idle,
+/// divided by the time in which it computes.
+///
+/// A stage computes for all micro-batches. It is idle for as long as the other stages need for one micro-batch. A
+/// single stage is never idle. Without enough micro-batches, the bubble may exceed 1.
+pub fn bubble(stages: usize, micro_batches: usize) -> f64 {
+    todo!("10.5: idle over computing")
+}
+
+/// The greatest number of micro-batches whose activations a stage keeps at one time in this order.
+///
+/// A forward pass stores the activations of its micro-batch, and its backward pass releases them. In the order, no
+/// backward pass comes before its forward pass. It may be the order of any schedule, not only GPipe or 1F1B. Some
+/// backward passes may be missing at the end: an order may be cut off. An empty order keeps none.
+pub fn activations_held(order: &[Action]) -> usize {
+    todo!("10.5: count up, count down, remember the greatest")
+}
+
+/// The simplest way to spread a training step over all ranks of a machine that fits in memory. These are the
+/// candidates, in this order:
+///
+/// | `tensor` | `pipeline` | `stage` | candidate only if |
+/// |---|---|---|---|
+/// | 1 | 1 | `Zero0`: data parallelism | |
+/// | 1 | 1 | `Zero1`, then `Zero2`: they send as much | |
+/// | 1 | 1 | `Zero3`: it gathers all parameters twice | there is one node, or `between` is at least `inside` |
+/// | each divisor of `ranks_per_node` above 1, ascending | 1 | `Zero0` | |
+/// | `ranks_per_node` | each divisor of `nodes` above 1 and up to `layers`, ascending | `Zero0` | |
+///
+/// The other ranks have copies of the model: `data` is ranks / (`tensor` · `pipeline`). A copy's share of the batch is
+/// `batch` / `data` samples, rounded up. Of the model, a rank keeps the three numbers of `bytes_per_rank(parameters / (tensor
+/// · pipeline), each, stage, data)`, with parameters / (tensor · pipeline) rounded up. Of each sample in its memory, it
+/// keeps `activations` / (`tensor` · `pipeline`) bytes, rounded up.
+///
+/// Without a pipeline, `micro_batch` is the largest that fits, at least 1 and at most the share. With a pipeline, it is one
+/// sample. `micro_batches` is the share / `micro_batch`, rounded up. A rank keeps the activations of min(`pipeline`,
+/// `micro_batches`) micro-batches at the same time. `bytes` is all that it keeps, and `fits` is whether that is at most
+/// the memory of a rank.
+///
+/// Returns the first candidate that fits. If none fits, returns the one with the fewest bytes, the first of equals.
+pub fn choose(work: &Work, machine: &Machine) -> Choice {
+    todo!("10.6: the candidates, what each keeps, the first that fits")
+}

@@ -1,0 +1,36 @@
+//! Lesson 10: splitting the model.
+
+mod answer_helpers;
+mod checks;
+mod mistakes;
+mod ranks;
+mod right;
+pub mod simulate;
+// As handed out: nothing in it is used yet.
+#[allow(unused, clippy::todo)]
+mod stubs;
+// The lines of the hints are as they are shown there.
+#[rustfmt::skip]
+#[allow(unused, clippy::let_and_return)]
+mod third_hints;
+
+use anyhow::Result;
+use candle_core::Tensor;
+use canopy::{
+    parallel::Collective,
+    split::{self, Action, Choice, LinearGrads, Machine, Work},
+};
+
+grader::contract! {
+    pub struct Lesson10 of exercise10;
+    "10.1" column_parallel: fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor> = split::column_parallel;
+    "10.1" column_parallel_backward: fn(&dyn Collective, &Tensor, &Tensor, &Tensor) -> Result<LinearGrads>
+        = split::column_parallel_backward;
+    "10.2" row_parallel: fn(&dyn Collective, &Tensor, &Tensor, &Tensor) -> Result<Tensor> = split::row_parallel;
+    "10.2" row_parallel_backward: fn(&Tensor, &Tensor, &Tensor) -> Result<LinearGrads> = split::row_parallel_backward;
+    "10.3" gpipe_order: fn(usize, usize, usize) -> Vec<Action> = split::gpipe_order;
+    "10.4" one_f_one_b_order: fn(usize, usize, usize) -> Vec<Action> = split::one_f_one_b_order;
+    "10.5" bubble: fn(usize, usize) -> f64 = split::bubble;
+    "10.5" activations_held: fn(&[Action]) -> usize = split::activations_held;
+    "10.6" choose: fn(&Work, &Machine) -> Choice = split::choose;
+}

@@ -1,0 +1,29 @@
+//! Known wrong answers, each with the check that must catch it and the cause that a student reads.
+
+use candle_core::Tensor;
+use canopy::{
+    shard::Stage,
+    split::{
+        Action::{self, Backward, Forward},
+        sum_over_ranks,
+    },
+};
+use grader::{Mistake, wrong};
+
+use crate::{Lesson10, REFERENCE, answer_helpers::*};
+
+mod bubble;
+mod choose;
+mod column_parallel;
+mod gpipe_order;
+mod one_f_one_b_order;
+mod row_parallel;
+
+pub const MISTAKES: &[&[Mistake<Lesson10>]] = &[
+    column_parallel::MISTAKES,
+    row_parallel::MISTAKES,
+    gpipe_order::MISTAKES,
+    one_f_one_b_order::MISTAKES,
+    bubble::MISTAKES,
+    choose::MISTAKES,
+];

@@ -1,0 +1,128 @@
+//! Right answers that are not written as canopy's.
+
+use candle_core::Tensor;
+use canopy::{
+    shard::{Stage, bytes_per_rank},
+    split::{
+        Action::{self, Backward, Forward},
+        Choice, LinearGrads, sum_over_ranks,
+    },
+};
+use grader::{Right, right};
+
+use crate::{Lesson10, REFERENCE, answer_helpers::*};
+
+pub const RIGHT: &[Right<Lesson10>] = &[
+    right!("10.1", "W·xᵀ, transposed", column_parallel: |x, w, b| {
+        Ok(w.matmul(&x.t()?)?.t()?.broadcast_add(b)?)
+    }, column_parallel_backward: |c, x, w, g| {
+        let weight = x.t()?.matmul(g)?.t()?;
+        let bias = g.t()?.sum(1)?;
+        let mut numbers = g.matmul(w)?.flatten_all()?.to_vec1::<f32>()?;
+        c.all_reduce(&mut numbers)?;
+        Ok(LinearGrads { x: Tensor::from_vec(numbers, x.shape(), x.device())?, weight, bias })
+    }),
+    right!("10.1", "the bias as a column of ones", column_parallel: |x, w, b| {
+        let ones = Tensor::ones((x.dim(0)?, 1), x.dtype(), x.device())?;
+        let wide = Tensor::cat(&[x, &ones], 1)?;
+        product(&wide, &Tensor::cat(&[w, &b.unsqueeze(1)?], 1)?)
+    }),
+    right!("10.2", "the bias on rank 0 alone, before the sum", row_parallel: |c, x, w, b| {
+        let mut part = product(x, w)?;
+        if c.rank() == 0 {
+            part = part.broadcast_add(b)?;
+        }
+        sum_over_ranks(c, &part)
+    }),
+    right!("10.2", "a p-th of the bias on each rank", row_parallel: |c, x, w, b| {
+        let own = (b / c.world_size() as f64)?;
+        sum_over_ranks(c, &product(x, w)?.broadcast_add(&own)?)
+    }, row_parallel_backward: |x, w, g| {
+        let bias = g.t()?.sum(1)?;
+        Ok(LinearGrads { bias, ..gradients(x, w, g)? })
+    }),
+    right!("10.3", "by loops", gpipe_order: |_, _, m| {
+        let mut order: Vec<Action> = Vec::new();
+        for i in 0..m {
+            order.insert(i, Forward(i));
+            order.push(Backward(i));
+        }
+        order
+    }),
+    right!("10.4", "by counters", one_f_one_b_order: |stage, stages, m| {
+        let (mut forward, mut backward, mut order) = (0, 0, Vec::new());
+        while backward < m {
+            if forward < m && forward - backward < stages - stage {
+                order.push(Forward(forward));
+                forward += 1;
+            } else {
+                order.push(Backward(backward));
+                backward += 1;
+            }
+        }
+        order
+    }),
+    right!("10.4", "forward passes, and backward passes put between them", one_f_one_b_order: |stage, stages, m| {
+        let follow = stages - 1 - stage;
+        let last = |i: usize| if i < follow { None } else { Some(Backward(i - follow)) };
+        let turns = (0..m).flat_map(|i| [Some(Forward(i)), last(i)]).flatten();
+        let rest = (m..m + follow).filter_map(last).filter(|a| matches!(a, Backward(i) if *i < m));
+        turns.chain(rest).collect()
+    }),
+    right!("10.5", "by times of passes", bubble: |p, m| {
+        let (f, b) = (1.0, 2.0);
+        let all = (m + p - 1) as f64 * (f + b);
+        let computes = m as f64 * (f + b);
+        (all - computes) / computes
+    }, activations_held: |order| {
+        let kept = |n: usize| order[..n].iter().map(|a| if matches!(a, Forward(_)) { 1_i64 } else { -1 }).sum::<i64>();
+        (0..=order.len()).map(kept).max().unwrap_or(0) as usize
+    }),
+    right!("10.5", "by a set of micro-batches", activations_held: |order| {
+        let mut kept = std::collections::BTreeSet::new();
+        let mut most = 0;
+        for action in order {
+            match *action {
+                Forward(i) => { kept.insert(i); }
+                Backward(i) => { kept.remove(&i); }
+            }
+            most = most.max(kept.len());
+        }
+        most
+    }),
+    right!("10.6", "from parts", choose: |w, m| planned(w, m, PLAN)),
+    right!("10.6", "one candidate after the other, without a list", choose: |w, m| {
+        let ranks = m.nodes * m.ranks_per_node;
+        let mut least: Option<Choice> = None;
+        let stages = if m.nodes > 1 && m.between < m.inside { 3 } else { 4 };
+        let whole = Stage::ALL[..stages].iter().map(|&s| (1, 1, s));
+        let layers = (2..=m.ranks_per_node).map(|t| (t, 1, Stage::Zero0));
+        let nodes = (2..=m.nodes).map(|p| (m.ranks_per_node, p, Stage::Zero0));
+        for (tensor, pipeline, stage) in whole.chain(layers).chain(nodes) {
+            let allowed = m.ranks_per_node.is_multiple_of(tensor) && m.nodes.is_multiple_of(pipeline);
+            if !allowed || pipeline > w.layers.max(1) {
+                continue;
+            }
+            let parts = tensor * pipeline;
+            let data = ranks / parts;
+            let share = w.batch.div_ceil(data);
+            let sample = w.activations.div_ceil(parts);
+            let model = bytes_per_rank(w.parameters.div_ceil(parts), w.each, stage, data).into_iter().sum::<u64>();
+            let mut micro_batch = if pipeline == 1 { share } else { 1 };
+            while micro_batch > 1 && model + micro_batch * sample > m.memory {
+                micro_batch -= 1;
+            }
+            let micro_batches = share.div_ceil(micro_batch);
+            let bytes = model + micro_batches.min(pipeline) * micro_batch * sample;
+            let fits = bytes <= m.memory;
+            let choice = Choice { tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits };
+            if fits {
+                return choice;
+            }
+            if least.is_none_or(|l| bytes < l.bytes) {
+                least = Some(choice);
+            }
+        }
+        least.unwrap_or_else(|| (REFERENCE.choose)(w, m))
+    }),
+];
