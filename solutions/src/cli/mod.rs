@@ -16,6 +16,7 @@ mod eval;
 mod find_lr;
 mod launch;
 mod launcher;
+mod mesh;
 mod monitor;
 mod options;
 mod plan;

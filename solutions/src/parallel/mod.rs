@@ -14,12 +14,14 @@ pub mod measure;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod naive;
+mod own_chunk;
 mod place;
 mod processes;
 mod rank;
 mod reducer;
 pub mod ring;
 mod sampler;
+mod subgroup;
 pub mod threads;
 mod tree;
 
@@ -40,6 +42,7 @@ pub(crate) use reducer::panic_message;
 pub use reducer::{ReduceBucket, Reduced, Reducer, mean_over_ranks};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
 pub use sampler::{Share, share_of_batch, share_of_epoch};
+pub use subgroup::{Shared, SubGroup};
 pub use tree::{tree_all_reduce, tree_broadcast};
 
 // ANCHOR: Link

@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use super::{
     AllReduce, Collective, Link, Lost, Traffic,
     board::{Board, wait_awake},
-    chunk, ring_all_gather, ring_reduce_scatter, tree_all_reduce, tree_broadcast,
+    own_chunk, tree_all_reduce, tree_broadcast,
 };
 
 /// One rank of a group of threads.
@@ -174,33 +174,13 @@ impl Collective for Rank {
     }
 
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
-        let own = chunk(data.len(), self.rank, self.world_size);
-        ensure!(
-            mine.len() == own.len(),
-            "reduce-scatter: rank {}'s chunk of {} numbers has {}, but the output has {}",
-            self.rank,
-            data.len(),
-            own.len(),
-            mine.len()
-        );
-        let mut sums = data.to_vec();
-        self.during("in a reduce-scatter", || ring_reduce_scatter(self, &mut sums))?;
-        mine.copy_from_slice(&sums[own]);
-        Ok(())
+        self.during("in a reduce-scatter", || {
+            own_chunk::reduce_scatter(self, data, mine)
+        })
     }
 
     fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()> {
-        let own = chunk(whole.len(), self.rank, self.world_size);
-        ensure!(
-            mine.len() == own.len(),
-            "all-gather: rank {}'s chunk of {} numbers has {}, but the input has {}",
-            self.rank,
-            whole.len(),
-            own.len(),
-            mine.len()
-        );
-        whole[own].copy_from_slice(mine);
-        self.during("in an all-gather", || ring_all_gather(self, whole))
+        self.during("in an all-gather", || own_chunk::all_gather(self, mine, whole))
     }
 
     fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {

@@ -17,6 +17,7 @@ mod parallel;
 mod precision;
 mod report_page;
 mod schedules;
+mod split;
 mod target;
 mod tiny_models;
 mod weights;

@@ -16,6 +16,7 @@ mod predict;
 mod profiling;
 mod resume;
 mod sharpness;
+mod split;
 mod target;
 
 use std::{

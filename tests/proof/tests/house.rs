@@ -144,7 +144,7 @@ fn may_use(module: &str) -> Option<Vec<&'static str>> {
         // It reads what a run or a recording left.
         "report" => vec!["profile", "train"],
         "shard" => vec!["parallel", "precision"],
-        "split" => vec!["parallel", "precision", "shard", "train"],
+        "split" => vec!["optim", "parallel", "precision", "shard", "train"],
         "cli" => [&LOWER[..], &["train", "report", "split"]].concat(),
         _ => return None,
     })

@@ -10,6 +10,7 @@ mod peer;
 mod precision;
 mod sampling;
 mod scaling;
+mod split;
 mod waiting;
 mod work;
 
@@ -53,6 +54,8 @@ enum What {
     Filter(filter::Args),
     /// Scaling over ranks, the cost of their messages, and a prediction for thousands of ranks
     Parallel(parallel::Args),
+    /// A model split over ranks: memory, messages and idle time with tensor, sequence, data and pipeline parallelism
+    Split(split::Args),
     /// All-reduces over the processes that mpirun started, beside MPI called directly, and lesson 08's ring and tree
     Mpi(mpi::Args),
 }
@@ -118,6 +121,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Precision(args) => return precision::run(args),
         What::Filter(args) => return filter::run(args),
         What::Parallel(args) => return parallel::run(args),
+        What::Split(args) => return split::run(args),
         What::Mpi(args) => return mpi::run(args),
     };
     for (name, value, least) in [

@@ -1,6 +1,8 @@
 //! `canopy plan`: the memory of a training step, the largest batch that fits, and what several ranks need.
 
+mod choose;
 mod ranks;
+mod split;
 
 use std::process::{Command, ExitCode};
 
@@ -10,6 +12,7 @@ use canopy_data::Philox;
 use serde::Serialize;
 
 use crate::{
+    cli::mesh,
     model::{Kind, PointNet},
     precision::{BF16, FP16, FP32},
     train::{
@@ -32,6 +35,10 @@ Examples:
   canopy plan --ranks 8 --batch 4                   each of 8 ranks, with and without ZeRO
   canopy plan --ranks 8 --parameters 7e9 --format bf16 --activations 10 --budget 80
                                                     another model on 8 GPUs of 80 GiB
+  canopy plan --ranks 32 --nodes 4 --parameters 60e9 --format bf16 --activations 64 --layers 80 --budget 80
+                                                    which parallelism on 4 nodes of 8 GPUs
+  canopy plan --width-times 8 --tensor 2 --pipeline 2 --budget 0.3
+                                                    a model split over 4 ranks, as canopy bench split trains it
   (ulimit -v 2000000; canopy plan --search 512)     halve the batch until a real step runs")]
 pub struct Args {
     /// PointNet with T-Nets (full) or without (vanilla)
@@ -72,6 +79,10 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     ranks: ranks::Args,
+    #[command(flatten)]
+    cluster: choose::Args,
+    #[command(flatten)]
+    split: mesh::Args,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,6 +105,9 @@ struct Found {
     /// With --ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<ranks::Plan>,
+    /// With --nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chosen: Option<choose::Chosen>,
 }
 
 #[derive(Debug, Serialize)]
@@ -117,6 +131,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "--batch is {}: a step needs at least 2 clouds",
         args.batch
     );
+    if args.split.wanted() {
+        return run_split(args);
+    }
     let searched = args.search.map(|start| search(args, start)).transpose()?;
     let batch = searched.unwrap_or(args.batch);
     let measured = if args.measure {
@@ -126,11 +143,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let step = size(args)?;
     let bytes = step_bytes(&step, batch as u64);
-    let budget = match args.budget {
-        Some(gib) if gib.is_finite() && gib > 0.0 => (gib * f64::from(1 << 30)) as u64,
-        Some(gib) => bail!("--budget is {gib}: it must be above 0"),
-        None => machine::free_memory().unwrap_or(0),
-    };
+    let budget = budget(args)?;
     let own = ranks::Work {
         parameters: step.parameters,
         each: step.each,
@@ -156,14 +169,45 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         largest: largest_batch(&step, budget).map(|(n, bytes)| (n, bytes.total())),
         measured,
         searched,
+        chosen: args
+            .cluster
+            .choose(&work, &args.ranks, batch as u64, step.layers.len() as u64)?,
         ranks: args.ranks.wanted().then(|| args.ranks.plan(&work)),
     };
     if args.json {
         say!("{}", serde_json::to_string_pretty(&found)?);
     } else if let Some(plan) = &found.ranks {
         ranks::print(plan)?;
+        found.chosen.as_ref().map_or(Ok(()), choose::print)?;
     } else {
         print(&found)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Bytes that a step may use.
+fn budget(args: &Args) -> Result<u64> {
+    Ok(match args.budget {
+        Some(gib) if gib.is_finite() && gib > 0.0 => (gib * f64::from(1 << 30)) as u64,
+        Some(gib) => bail!("--budget is {gib}: it must be above 0"),
+        None => machine::free_memory().unwrap_or(0),
+    })
+}
+
+/// The plan of a model that is split over ranks.
+fn run_split(args: &Args) -> Result<ExitCode> {
+    ensure!(
+        !args.ranks.wanted() && !args.measure && args.search.is_none(),
+        "--ranks, --measure and --search are for a model that is not split: the split gives the ranks, and \
+         `canopy bench split` measures"
+    );
+    args.ranks.check()?;
+    let size = (args.batch, args.points, args.classes);
+    let plan = split::plan(&args.split, size, budget(args)?, args.ranks.network())?;
+    if args.json {
+        say!("{}", serde_json::to_string_pretty(&plan)?);
+    } else {
+        split::print(&plan)?;
     }
     Ok(ExitCode::SUCCESS)
 }

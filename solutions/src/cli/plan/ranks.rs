@@ -72,16 +72,30 @@ pub struct Plan {
 }
 
 impl Args {
+    /// Number of ranks.
+    pub fn count(&self) -> u64 {
+        self.ranks
+    }
+
+    /// Time of a step on one rank, in seconds, and the cost of a message, if they are given.
+    pub fn network(&self) -> Option<(f64, Cost)> {
+        let cost = |link| Cost {
+            alpha: self.latency * 1e-6,
+            beta: 1e-9 / link,
+        };
+        self.step_seconds.zip(self.link.map(cost))
+    }
+
     /// Whether a plan for ranks was asked for.
     pub fn wanted(&self) -> bool {
         self.ranks > 1 || self.parameters.is_some()
     }
 
-    /// What a rank computes: `own`, unless another model is given.
+    /// Checks the options.
     ///
     /// # Errors
     /// Returns an error if an option is out of range.
-    pub fn work(&self, own: Work) -> Result<Work> {
+    pub fn check(&self) -> Result<()> {
         let positive = |name: &str, value: Option<f64>| match value {
             Some(v) => {
                 ensure!(v.is_finite() && v > 0.0, "--{name} is {v}: it must be above 0");
@@ -98,6 +112,15 @@ impl Args {
             "--latency is {}: it must be at least 0",
             self.latency
         );
+        Ok(())
+    }
+
+    /// What a rank computes: `own`, unless another model is given.
+    ///
+    /// # Errors
+    /// Returns an error if an option is out of range.
+    pub fn work(&self, own: Work) -> Result<Work> {
+        self.check()?;
         let Some(parameters) = self.parameters else {
             return Ok(own);
         };
@@ -133,11 +156,7 @@ impl Args {
         // Gradients and gathered weights travel in the format in which they are stored.
         let bytes_each = u64::from(work.each.gradient);
         let sent = bytes_each * numbers_sent(work.parameters, stage, self.ranks);
-        let seconds = self.step_seconds.zip(self.link).map(|(step, link)| {
-            let cost = Cost {
-                alpha: self.latency * 1e-6,
-                beta: 1e-9 / link,
-            };
+        let seconds = self.network().map(|(step, cost)| {
             let whole = (bytes_each * work.parameters) as f64;
             let passes = if stage == Stage::Zero3 { 1.5 } else { 1.0 };
             let sending = passes * ring_seconds(self.ranks as usize, whole, cost);

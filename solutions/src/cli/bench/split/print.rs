@@ -1,0 +1,114 @@
+//! The results of `canopy bench split` as text.
+
+use anyhow::Result;
+
+use super::found::{Found, mib};
+
+/// Prints the results.
+///
+/// # Errors
+/// Returns an error if standard output is closed.
+pub fn print(found: &Found) -> Result<()> {
+    let (setting, mesh) = (&found.setting, &found.setting.mesh);
+    let network = &setting.network;
+    say!(
+        "bench split: layers {:?} over points, {:?} over clouds, {} classes; tensor {} × sequence {} × data {} × pipeline {}",
+        network.over_points,
+        network.over_clouds,
+        network.classes,
+        mesh.tensor,
+        mesh.sequence,
+        mesh.data,
+        mesh.pipeline
+    );
+    say!(
+        "{} micro-batches of {} clouds × {} points for each data rank; {}, {} cores",
+        setting.micro_batches,
+        setting.clouds,
+        setting.points,
+        found.processor,
+        found.cores
+    );
+    if mesh.ranks() > found.cores {
+        say!(
+            "{} ranks share {} cores, so the times say little",
+            mesh.ranks(),
+            found.cores
+        );
+    }
+    let (first, last) = (found.losses.first(), found.losses.last());
+    say!(
+        "\nfastest step {:.1} ms; loss of the first step {:.4}, of step {} {:.4}",
+        found.step_ms,
+        first.copied().unwrap_or(f64::NAN),
+        found.losses.len(),
+        last.copied().unwrap_or(f64::NAN)
+    );
+    if let Some(pipeline) = &found.pipeline {
+        say!(
+            "bubble: (p − 1)/m {:.3}; with the measured times of the stages {:.3}; measured {:.3}; forward passes held {:?}",
+            pipeline.theory,
+            pipeline.simulated,
+            pipeline.measured,
+            pipeline.held
+        );
+    }
+    memory(found)?;
+    if !found.traffic.is_empty() {
+        say!(
+            "\n{:<12}{:>8}{:>12}{:>14}{:>16}",
+            "sent",
+            "ranks",
+            "messages",
+            "MiB",
+            "predicted MiB"
+        );
+        for axis in &found.traffic {
+            say!(
+                "{:<12}{:>8}{:>12}{:>14.3}{:>16.3}",
+                axis.axis,
+                axis.ranks,
+                axis.messages,
+                mib(axis.bytes),
+                mib(axis.predicted_bytes)
+            );
+        }
+        say!("a step of the rank that sends most");
+    }
+    Ok(())
+}
+
+fn memory(found: &Found) -> Result<()> {
+    say!(
+        "\n{:<8}{:>12}{:>12}{:>12}{:>13}{:>11}{:>11}",
+        "MiB",
+        "parameters",
+        "gradients",
+        "optimizer",
+        "activations",
+        "counted",
+        "predicted"
+    );
+    for row in &found.ranks {
+        let bytes = row.counted;
+        say!(
+            "{:<8}{:>12.2}{:>12.2}{:>12.2}{:>13.2}{:>11.2}{:>11.2}",
+            format!("rank {}", row.rank),
+            mib(bytes.parameters),
+            mib(bytes.gradients),
+            mib(bytes.optimizer),
+            mib(bytes.activations),
+            mib(bytes.total()),
+            mib(row.predicted.total())
+        );
+    }
+    if let Some(allocated) = found.allocated {
+        say!(
+            "all ranks: counted {:.1} MiB, allocated at most {:.1} MiB; the difference is what operators and messages need for \
+             a moment",
+            mib(found.counted),
+            mib(allocated)
+        );
+    }
+    Ok(())
+}
