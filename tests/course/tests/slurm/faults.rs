@@ -95,14 +95,14 @@ fn train(cluster: &Cluster, run: &Path, epochs: &str) {
 }
 
 /// The numbers of a run's best network, without the file's header, which has times.
-fn weights(run: &Path) -> Vec<u8> {
+pub fn weights(run: &Path) -> Vec<u8> {
     let file = fs::read(run.join("best.safetensors")).unwrap();
     let header = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
     file[8 + header..].to_vec()
 }
 
 /// The rows of a run's metrics, without times.
-fn curve(run: &Path) -> Vec<String> {
+pub fn curve(run: &Path) -> Vec<String> {
     let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     let rows = text.lines().map(|line| {
         let mut row: serde_json::Value = serde_json::from_str(line).unwrap();

@@ -83,7 +83,7 @@ impl Slurm {
              CommunicationParameters=NoInAddrAny,NoCtldInAddrAny\nSlurmUser={user}\nSlurmdUser={user}\n\
              AuthInfo=socket={at}/munge.socket,cred_expire=5\nStateSaveLocation={at}/state\nReturnToService=2\n\
              SlurmdSpoolDir={at}/spool-%n\nSlurmctldPidFile={at}/slurmctld.pid\nSlurmdPidFile={at}/slurmd-%n.pid\n\
-             SlurmdTimeout=9\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nSlurmdParameters=config_overrides\n\
+             TmpFS={at}/tmp-%n\nSlurmdTimeout=9\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nSlurmdParameters=config_overrides\n\
              SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nGresTypes=gpu\nSchedulerParameters=sched_interval=5,bf_interval=2\n\
              NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={first} CPUs={cores} RealMemory=4000 Gres={gres}\n\
              NodeName=node2 NodeHostname={host} NodeAddr=127.0.0.1 Port={second} CPUs={cores} RealMemory=4000 Gres={gres}\n\
@@ -91,6 +91,10 @@ impl Slurm {
             at = folder.display(),
         );
         fs::write(folder.join("slurm.conf"), text).unwrap();
+        // PMIx creates a folder there whose name is the step's, so the nodes cannot share one.
+        for node in NODES {
+            fs::create_dir(folder.join(format!("tmp-{node}"))).unwrap();
+        }
         let mut gres = String::new();
         for (kind, count) in [("card", CARDS), ("slice", 1)] {
             for i in 0..count {

@@ -1,8 +1,8 @@
 //! The templates, each submitted and run to its end.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
+use std::{fs, process::Command};
 
-use crate::{Cluster, TINY, fixture::text};
+use crate::{Cluster, TINY, fixture::text, ranks::Ranks};
 
 /// `cargo course slurm check` passes, also with `sbatch --test-only`, because a Slurm answers.
 pub fn all_pass_the_checks(cluster: &Cluster) {
@@ -13,7 +13,7 @@ pub fn all_pass_the_checks(cluster: &Cluster) {
     );
     let reserve: Vec<&str> = reserve.split(' ').collect();
     cluster.slurm.output("scontrol", &reserve);
-    let output = cluster.course(&["check"]).output().unwrap();
+    let output = cluster.course(&["check"], "site.toml").output().unwrap();
     let said = text(&output);
     assert!(output.status.success(), "{said}");
     for name in ["build", "train-gpus", "train-mig", "workshop"] {
@@ -34,7 +34,7 @@ pub struct Jobs {
     profile: String,
     sweep: String,
     wrong: String,
-    ranks: Vec<(String, usize)>,
+    ranks: Ranks,
     monitored: String,
     monitor: String,
 }
@@ -83,7 +83,7 @@ impl Jobs {
                 "train-gpu",
                 &[folder("wrong"), "--data".to_owned(), "no/such/folder".to_owned()],
             ),
-            ranks: ranks(cluster),
+            ranks: Ranks::begin(cluster),
         }
     }
 
@@ -143,16 +143,7 @@ impl Jobs {
             .map(|csv| csv.lines().count())
             .sum();
         assert!(samples > 2, "{log}");
-        for (job, ranks) in &self.ranks {
-            let log = cluster.completed(job, &[&format!("{ranks} ranks"), "the data was copied to"]);
-            if std::env::var_os("CANOPY_MPI").is_none() {
-                for rank in 0..*ranks {
-                    assert!(log.contains(&format!("this is {rank} on node")), "{log}");
-                }
-            }
-            let nodes = cluster.slurm.says(job, "NumNodes");
-            assert_eq!(nodes, [ranks.div_ceil(2).to_string()], "{log}");
-        }
+        self.ranks.end(cluster);
         // The folders of the jobs on the nodes' own storage are removed.
         cluster.slurm.wait("empty local storage", |_| {
             let names = fs::read_dir(cluster.file("local"))
@@ -163,43 +154,4 @@ impl Jobs {
             ended.iter().all(|job| !names.contains(&format!("canopy-{job}")))
         });
     }
-}
-
-/// The templates with several processes. They train with the program that CANOPY_MPI names, one that is built with MPI. Without
-/// it, a script takes its place, which prints what the launcher tells it: this tests the launch over two nodes, not the training.
-fn ranks(cluster: &Cluster) -> Vec<(String, usize)> {
-    const JOBS: [(&str, usize); 3] = [("train-gpus", 2), ("train-nodes", 4), ("train-cpus", 4)];
-    if let Err(error) = Command::new("mpirun").arg("--version").output() {
-        println!(
-            "train-gpus, train-nodes, train-cpus: not run, because mpirun: {error} (apt-get install openmpi-bin)"
-        );
-        return Vec::new();
-    }
-    let data = cluster.file("forest").display().to_string();
-    let program = std::env::var_os("CANOPY_MPI").map(PathBuf::from);
-    let program = program.unwrap_or_else(|| {
-        println!("train-gpus, train-nodes, train-cpus: their launch alone, because CANOPY_MPI names no canopy built with MPI");
-        rank_printer(cluster)
-    });
-    let submit = |(name, ranks)| {
-        let run = cluster.file(name).display().to_string();
-        let words = [&[&run, "--epochs", "1", "--data", &data][..], &TINY].concat();
-        (
-            cluster.submit_with(name, &[], &words, &program).pop().unwrap(),
-            ranks,
-        )
-    };
-    JOBS.map(submit).to_vec()
-}
-
-fn rank_printer(cluster: &Cluster) -> PathBuf {
-    let program = cluster.file("rank");
-    let script = format!(
-        "#!/bin/sh\n[ \"$1\" = monitor ] && exec '{}' \"$@\"\n\
-         echo \"$OMPI_COMM_WORLD_SIZE ranks, and this is $OMPI_COMM_WORLD_RANK on $SLURMD_NODENAME: $*\"\n",
-        cluster.canopy.display()
-    );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    program
 }

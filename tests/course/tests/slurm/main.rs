@@ -7,6 +7,7 @@ mod faults;
 mod fixture;
 mod grading;
 mod jobs;
+mod ranks;
 
 use std::{
     fs,
@@ -44,7 +45,8 @@ impl Cluster {
              array_tasks = 3\ngres = 'gpu:card'\ngpus_per_node = 2\nmig = 'gpu:slice'\nbuild = []\ncanopy = '{canopy}'\n\
              scratch = '{at}/local'\nlogs = '{at}/logs'\n"
         );
-        fs::write(cluster.file("site.toml"), site).unwrap();
+        fs::write(cluster.file("site.toml"), &site).unwrap();
+        fs::write(cluster.file("srun.toml"), site + "launcher = 'srun'\n").unwrap();
         let mut grow = Command::new(&cluster.canopy);
         grow.args(["data", "grow", "--trees", "60", "--points", "96", "--out"])
             .arg(cluster.file("forest"));
@@ -56,37 +58,37 @@ impl Cluster {
         self.slurm.path().join(name)
     }
 
-    /// `cargo course slurm` for the site, in the folder of the course.
-    fn course(&self, words: &[&str]) -> Command {
+    /// `cargo course slurm` with the site's settings in a file, in the folder of the course.
+    fn course(&self, words: &[&str], site: &str) -> Command {
         let mut command = self.slurm.command(env!("CARGO_BIN_EXE_course"));
         command
             .arg("slurm")
             .args(words)
             .arg("--site")
-            .arg(self.file("site.toml"));
+            .arg(self.file(site));
         command.current_dir(root()).env("DEVICE", "cpu");
         // Open MPI refuses to start processes as root otherwise.
         command
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        // The two nodes have one host name, so Open MPI would use shared memory between them, with the same names of segments.
+        command
+            .env("OMPI_MCA_btl", "self,tcp")
+            .env("OMPI_MCA_btl_tcp_if_include", "lo")
+            .env("OMPI_MCA_oob_tcp_if_include", "lo");
         command
     }
 
     /// Submits a template with options of sbatch and arguments; returns the numbers of its jobs.
     fn submit(&self, name: &str, options: &[&str], arguments: &[&str]) -> Vec<String> {
-        self.submit_with(name, options, arguments, &self.canopy)
+        let mut command = self.course(&["submit", name], "site.toml");
+        command.args(options.iter().map(|option| format!("--sbatch={option}")));
+        Self::submitted(name, command.env("CANOPY", &self.canopy), arguments)
     }
 
-    /// The same with another program in place of canopy.
-    fn submit_with(&self, name: &str, options: &[&str], arguments: &[&str], program: &Path) -> Vec<String> {
-        let mut command = self.course(&["submit", name]);
-        command.args(options.iter().map(|option| format!("--sbatch={option}")));
-        let output = command
-            .env("CANOPY", program)
-            .arg("--")
-            .args(arguments)
-            .output()
-            .unwrap();
+    /// Runs a command that submits a template, with the arguments of the job.
+    fn submitted(name: &str, command: &mut Command, arguments: &[&str]) -> Vec<String> {
+        let output = command.arg("--").args(arguments).output().unwrap();
         assert!(
             output.status.success(),
             "{name}: {}",
