@@ -2,8 +2,9 @@
 //!
 //! The tape does not record candle's operators. These two functions record a whole composition of them as one operator.
 
-use candle_core::{Result, Tensor, Var, bail};
+use candle_core::{DType, Result, Tensor, Var, bail};
 
+use super::device::Target;
 use super::values::{fused, read};
 use super::{Pass, tape};
 
@@ -23,6 +24,13 @@ pub fn loss_by_candle(outputs: &Tensor, loss: impl FnOnce(&Tensor) -> Result<Ten
     let Some(gradient) = value.backward()?.remove(&leaf) else {
         bail!("the loss does not depend on the outputs");
     };
+    if let Some(device) = Target::of_inputs(&[outputs]) {
+        return Ok(device.loss(
+            outputs,
+            value.detach().to_dtype(DType::F32)?,
+            gradient.contiguous()?,
+        ));
+    }
     let gradient = read(&gradient)?;
     let value = value.detach().to_scalar::<f32>()?;
     tape::record(Some(&tape), &[outputs], vec![value], &[], || {
@@ -42,6 +50,9 @@ pub fn with_backward<const N: usize>(
     forward: impl FnOnce([&Tensor; N]) -> Result<Tensor>,
     backward: impl Fn(&Tensor) -> Result<[Tensor; N]> + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    if let (true, Some(device)) = (pass.train, inputs.first().and_then(|x| Target::of_pass(pass, x))) {
+        return device.composed(inputs, forward, backward);
+    }
     if !pass.train || !fused(pass, &inputs) {
         return forward(inputs);
     }

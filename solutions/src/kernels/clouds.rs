@@ -5,6 +5,7 @@ use std::{ops::Range, sync::Arc};
 use candle_core::{DType, Result, Tensor, bail};
 
 use super::Pass;
+use super::device::Target;
 use super::values::{Values, fused};
 
 /// How the rows of a `[points, channels]` matrix are divided into clouds. The rows of one cloud follow each other.
@@ -106,6 +107,10 @@ pub fn without_padding(points: &Tensor, mask: &Tensor, pass: &Pass) -> Result<(T
     let index: Vec<u32> = real.map(|(i, _)| i as u32).collect();
     let clouds_of_rows = Clouds::Lengths(lengths.into());
     let count = index.len();
+    if let Some(device) = Target::of_pass(pass, points) {
+        let rows = device.gather_rows(points, &index)?;
+        return Ok((rows, clouds_of_rows));
+    }
     if !fused(pass, &[points]) {
         let index = Tensor::from_vec(index, count, points.device())?;
         let rows = points.reshape((clouds * longest, k))?.index_select(&index, 0)?;

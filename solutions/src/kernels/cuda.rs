@@ -1,4 +1,4 @@
-//! Kernels on an NVIDIA GPU: a source is compiled by NVRTC for the GPU at its first use, and kept on disk by source, options,
+//! Compiles the kernels for an NVIDIA GPU; `device` launches them. A source is compiled by NVRTC for the GPU at its first use, and kept on disk by source, options,
 //! architecture and NVRTC's version.
 //!
 //! Not run on a GPU yet: `.ci/cuda` compiles every source for three architectures, and the tests run them on an emulated
@@ -25,7 +25,7 @@ use super::cuda_source::source;
 /// # Errors
 /// Returns an error if there is no such source or function, or if NVRTC cannot compile it: the error contains the
 /// compiler's messages with file and line.
-pub fn kernel(device: &CudaDevice, name: &str, function: &str) -> Result<CudaFunction> {
+pub(super) fn kernel(device: &CudaDevice, name: &str, function: &str) -> Result<CudaFunction> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let module = (device.id(), name.to_owned());
     // candle keeps the modules that it has loaded, and ignores the text for them.
@@ -139,10 +139,9 @@ fn headers() -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::cuda_backend::cudarc::driver::{LaunchConfig, PushKernelArg};
-    use candle_core::{Device, Storage, Tensor};
+    use candle_core::{DType, Device, Tensor};
 
-    use super::*;
+    use crate::kernels::{Pass, dropout};
 
     /// The mask of `dropout.rs`, drawn on the GPU.
     #[test]
@@ -151,28 +150,11 @@ mod tests {
             println!("not run, because there is no GPU");
             return;
         };
-        let (rows, width, p) = (33_i32, 70_i32, 0.3_f32);
-        let pass = crate::kernels::Pass::train(7, 3);
-        let x = Tensor::ones((rows as usize, width as usize), candle_core::DType::F32, &gpu).unwrap();
-        let expected = crate::kernels::dropout(&x.to_device(&Device::Cpu).unwrap(), p, 2, &pass).unwrap();
-        let device = gpu.as_cuda_device().unwrap();
-        let function = kernel(device, "dropout.cu", "dropout_f32").unwrap();
-        let mut y = device.alloc_zeros::<f32>(x.elem_count()).unwrap();
-        let (storage, _) = x.storage_and_layout();
-        let Storage::Cuda(storage) = &*storage else {
-            unreachable!("a tensor on the GPU");
+        let on = |device| {
+            let x = Tensor::ones((33, 70), DType::F32, device).unwrap();
+            let y = dropout(&x, 0.3, 2, &Pass::train(7, 3)).unwrap();
+            y.to_vec2::<f32>().unwrap()
         };
-        let key = canopy_data::Purpose::Dropout.key(7);
-        let stream = 3_u64 << 16 | 2;
-        let (rank, world) = (0_i32, 1_i32);
-        let queue = device.cuda_stream();
-        let mut launch = queue.launch_builder(&function);
-        launch.arg(storage.as_cuda_slice::<f32>().unwrap()).arg(&mut y);
-        launch.arg(&rows).arg(&width).arg(&p).arg(&key).arg(&stream);
-        launch.arg(&rank).arg(&world);
-        // SAFETY: the arguments are those of `dropout_f32`, and both tensors have rows · width values.
-        unsafe { launch.launch(LaunchConfig::for_num_elems(1024)) }.unwrap();
-        let found = device.clone_dtoh(&y).unwrap();
-        assert_eq!(expected.flatten_all().unwrap().to_vec1::<f32>().unwrap(), found);
+        assert_eq!(on(&gpu), on(&Device::Cpu));
     }
 }

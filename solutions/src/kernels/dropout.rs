@@ -3,6 +3,7 @@
 use candle_core::{Result, Tensor};
 use canopy_data::{Philox, Purpose};
 
+use super::device::Target;
 use super::values::{Values, fused};
 use super::{Operator, Pass};
 
@@ -20,6 +21,9 @@ pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
 }
 
 fn dropped(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
+    if let Some(device) = Target::of_pass(pass, x) {
+        return device.dropout(x, p, layer, pass);
+    }
     let mask = mask(x.dims(), p, layer, pass);
     if !fused(pass, &[x]) {
         return x * Tensor::from_vec(mask, x.shape(), x.device())?.to_dtype(x.dtype())?;

@@ -37,10 +37,20 @@ extern "C" __global__ void __launch_bounds__(256)
     if (threadIdx.x == 0) {
         // The square of no float overflows a double, so the sum is finite exactly if every gradient is.
         float norm = (float)sqrt(sum);
-        float clip = max_norm > 0.0f ? fminf(1.0f, max_norm / (norm + 1e-6f)) : 1.0f;
+        // NaN stays NaN, as on the CPU: then all gradients become NaN.
+        float ratio = max_norm > 0.0f ? max_norm / (norm + 1e-6f) : 1.0f, clip = ratio >= 1.0f ? 1.0f : ratio;
         result[0] = norm;
         result[1] = sum <= 1.7976931348623157e308 ? 0.0f : 1.0f;
         result[2] = store ? clip : clip * inverse_scale;
         *arrived = 0;
     }
+}
+
+// m = g times the factor that unscale_and_norm left.
+extern "C" __global__ void __launch_bounds__(256)
+    scale_gradients(const Parameter* tensors, const Piece* pieces, const float* result) {
+    Piece piece = pieces[blockIdx.x];
+    Parameter p = tensors[piece.tensor];
+    Range range = range_of(piece, p);
+    for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) p.m[i] = p.g[i] * result[2];
 }

@@ -2,6 +2,7 @@
 
 use candle_core::{Result, Tensor, bail};
 
+use super::device::Target;
 use super::matmul::{Matrix, matmul, sizes};
 use super::tape::{self, Backward};
 use super::values::{Values, is_fused};
@@ -26,6 +27,9 @@ pub fn linear(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
             w.dims(),
             b.dims()
         );
+    }
+    if let Some(device) = Target::of_inputs(&[x]) {
+        return device.linear(x, w, b);
     }
     let Some(tape) = tape::Tape::of(&[x]).filter(|_| is_fused(w) && is_fused(b)) else {
         return x.matmul(&w.t()?)?.broadcast_add(b);

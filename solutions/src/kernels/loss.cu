@@ -1,5 +1,4 @@
-// The losses of `loss.rs`: a weighted sum of scalars, and mean cross-entropy with label smoothing and class weights, with
-// its gradient, in one launch of one block.
+// Mean cross-entropy with label smoothing and class weights, with its gradient, in one launch of one block (`loss.rs`).
 // logits `[rows, classes]`, labels `[rows]`, weights `[classes]` or null; loss `[1]`, gradient `[rows, classes]` for a loss
 // gradient of 1. A label that is not a class makes the loss NaN: a kernel cannot return an error.
 // Bound: latency; a batch's logits are a few hundred KiB at most.
@@ -42,18 +41,6 @@ __device__ void cross_entropy(const T* logits, const unsigned* labels, const flo
     }
     own = block_sum(own, scratch);
     if (threadIdx.x == 0) *loss = (float)(own / total);
-}
-
-// The sum of `n` scalars, each times its factor: a loss and its penalties. The terms stay where they are. One thread.
-extern "C" __global__ void weighted_sum(const float* const* terms, const float* factors, float* sum, int n) {
-    double own = 0.0;
-    for (int i = 0; i < n; ++i) own += (double)*terms[i] * factors[i];
-    *sum = (float)own;
-}
-
-// The gradients `[n]` of the terms. A thread a term.
-extern "C" __global__ void weighted_sum_backward(const float* g, const float* factors, float* gradients, int n) {
-    for (int i = (int)first_element(); i < n; i += (int)element_stride()) gradients[i] = *g * factors[i];
 }
 
 #define KERNEL(T, NAME)                                                                                               \

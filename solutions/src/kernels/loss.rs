@@ -2,6 +2,7 @@
 
 use candle_core::{D, DType, Result, Tensor, bail};
 
+use super::device::Target;
 use super::tape;
 use super::values::Values;
 
@@ -9,7 +10,8 @@ use super::values::Values;
 /// (Szegedy et al. 2016) and a weight for each class `[classes]` if given (PyTorch's weighted mean).
 ///
 /// # Errors
-/// Returns an error if the shapes do not match, or if a label is not less than the number of classes.
+/// Returns an error if the shapes do not match, or if a label is not less than the number of classes. On a GPU such a label
+/// makes the loss NaN, because a check would wait for the GPU.
 pub fn cross_entropy(
     logits: &Tensor,
     labels: &Tensor,
@@ -23,6 +25,9 @@ pub fn cross_entropy(
             "cross_entropy: expected labels [{rows}] and weights [{classes}], got {:?} and {weights:?}",
             labels.dims()
         );
+    }
+    if let Some(device) = Target::of_inputs(&[logits]) {
+        return device.cross_entropy(logits, labels, smoothing, weights);
     }
     let Some(tape) = tape::Tape::of(&[logits]) else {
         return plain(logits, labels, smoothing, weights);
@@ -93,6 +98,9 @@ pub fn weighted_sum(terms: &[(&Tensor, f64)]) -> Result<Tensor> {
         bail!("weighted_sum: expected scalars, at least one, got shapes {shapes:?}");
     }
     let tensors: Vec<&Tensor> = terms.iter().map(|&(t, _)| t).collect();
+    if let Some(device) = Target::of_inputs(&tensors) {
+        return device.weighted_sum(terms);
+    }
     let factors: Vec<f64> = terms.iter().map(|&(_, f)| f).collect();
     let Some(tape) = tape::Tape::of(&tensors) else {
         let mut sum = (terms[0].0 * terms[0].1)?;

@@ -2,6 +2,7 @@
 
 use candle_core::{Result, Tensor};
 
+use super::device::Target;
 use super::layer::check;
 use super::values::fused;
 use super::{BatchNorm, Bf16Unit, Clouds, MlpLayer, Pass, operators, shared_mlp as fused_form};
@@ -39,6 +40,9 @@ pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass
 fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<&Clouds>, pass: &Pass) -> Result<Tensor> {
     check(x, layers)?;
     let ranges = clouds.map(|c| c.of_rows(x.dim(0)?)).transpose()?;
+    if let Some(device) = Target::of_pass(pass, x) {
+        return device.layers(x, layers, ranges.as_deref(), pass);
+    }
     let mut inputs = vec![x];
     for l in layers {
         inputs.extend([l.weight, l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()]);

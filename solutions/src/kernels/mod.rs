@@ -2,26 +2,27 @@
 //! specification.
 //!
 //! A row is a point, so a batch of clouds is `[points of all clouds, channels]`; [`Clouds`] says which rows belong to
-//! which cloud. [`Pass`] chooses the form. The fused form runs on the CPU, in f32 or with products of bf16 numbers; on
-//! other devices, for other dtypes and with `plain`, candle's operators run, on candle's graph. [`backward`] is the
-//! backward pass of both.
+//! which cloud. [`Pass`] chooses the form. The fused form runs on the CPU, in f32 or with products of bf16 numbers, and with
+//! the feature `cuda` on a GPU, in f32 ([`device`]). For other dtypes, with `plain`, and on a GPU also in low precision and
+//! with synchronised batch norm, candle's operators run, on candle's graph. [`backward`] is the backward pass of all.
 //!
 //! Only this module records the output of a fused operator in training. If one of candle's operators comes between two fused
 //! ones, the gradient cannot pass it, and [`backward`] returns an error. [`with_backward`] and [`loss_by_candle`] record a
 //! composition of them.
 //!
 //! Each operator's CUDA form is a `.cu` file beside it. `.ci/cuda` compiles these files for three architectures, and the
-//! tests run them on an emulated grid. They were not run on a GPU, and [`Pass`] does not use them yet.
+//! tests run whole training steps of them on an emulated grid. They were not run on a GPU.
 
 mod adam_step;
 mod bf16;
 mod by_candle;
 mod clouds;
 #[cfg(feature = "cuda")]
-pub mod cuda;
+mod cuda;
 #[cfg(any(test, feature = "cuda"))]
 mod cuda_source;
 mod custom_op;
+pub mod device;
 mod dropout;
 mod filter;
 mod instruction_set;
@@ -87,6 +88,7 @@ pub struct Pass {
     tape: Option<tape::Tape>,
     lowering: Option<Arc<dyn Lowering>>,
     share: Option<ranks::Share>,
+    launcher: Option<Arc<dyn device::Launcher>>,
 }
 
 impl Pass {
@@ -102,6 +104,7 @@ impl Pass {
             tape: Some(tape::Tape::default()),
             lowering: None,
             share: None,
+            launcher: None,
         }
     }
 
@@ -117,7 +120,16 @@ impl Pass {
             tape: None,
             lowering: None,
             share: None,
+            launcher: None,
         }
+    }
+
+    /// The same pass with the CUDA kernels, which `launcher` runs. Without it, they run if the tensors are on a GPU.
+    #[must_use]
+    pub fn with_launcher(mut self, launcher: Arc<dyn device::Launcher>) -> Self {
+        self.tape = self.tape.map(|_| tape::Tape::on(launcher.clone()));
+        self.launcher = Some(launcher);
+        self
     }
 
     /// The same pass with or without the fused operators.

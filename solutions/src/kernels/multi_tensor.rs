@@ -1,5 +1,5 @@
 //! Optimizer steps over all parameters at once: one threaded pass over the values, divided into pieces independently of the
-//! number of threads. For contiguous f32 tensors on the CPU.
+//! number of threads. For contiguous f32 tensors on the CPU; on a GPU, the kernels of `device` take the steps.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -8,10 +8,12 @@ use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Tensor, bail};
 use rayon::prelude::*;
 
 use super::adam_step::AdamFactors;
+use super::device::MultiTensor;
 use super::values::Values;
 use super::vector;
 
 pub use super::adam_step::AdamStep;
+pub use super::device::Norm;
 
 /// Values per piece.
 const PIECE: usize = 1 << 15;
@@ -43,6 +45,9 @@ pub fn adam(
     square: &[&Tensor],
     s: &AdamStep,
 ) -> Result<()> {
+    if let Some(device) = on_gpu([params, grads, mean, square]) {
+        return device.adam(params, grads, [mean, square], s, None);
+    }
     let f = AdamFactors::new(s);
     over(params, grads, [mean, square], |w, g, [m, v], _| {
         vector::adam(w, g, m, v, &f)
@@ -54,6 +59,9 @@ pub fn adam(
 /// # Errors
 /// As `adam`.
 pub fn sgd(params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdStep) -> Result<()> {
+    if let Some(device) = on_gpu([params, grads, buffer]) {
+        return device.sgd(params, grads, buffer, s, None);
+    }
     let f = [
         s.lr as f32,
         s.momentum as f32,
@@ -77,6 +85,9 @@ pub fn lamb(
     square: &[&Tensor],
     s: &AdamStep,
 ) -> Result<()> {
+    if let Some(device) = on_gpu([params, grads, mean, square]) {
+        return device.lamb(params, grads, [mean, square], s, None);
+    }
     let f = AdamFactors::new(s);
     let sums = std::sync::Mutex::new(Vec::new());
     over(params, grads, [mean, square], |w, g, [m, v], place| {
@@ -149,9 +160,36 @@ pub fn scaled(tensors: &[&Tensor], factor: f32) -> Result<Vec<Tensor>> {
     tensors.iter().map(one).collect()
 }
 
-/// Whether these functions accept a tensor: contiguous f32 on the CPU.
+/// Whether the steps accept a tensor: contiguous f32, on the CPU or on a GPU that this binary has kernels for.
 pub fn serves(tensor: &Tensor) -> bool {
+    on_cpu(tensor) || on_gpu([&[tensor]]).is_some()
+}
+
+/// Whether all functions accept a tensor: contiguous f32 on the CPU.
+pub fn on_cpu(tensor: &Tensor) -> bool {
     tensor.device().is_cpu() && tensor.dtype() == DType::F32 && tensor.is_contiguous()
+}
+
+fn on_gpu<const N: usize>(lists: [&[&Tensor]; N]) -> Option<MultiTensor> {
+    MultiTensor::of(lists.into_iter().flatten().copied())
+}
+
+/// New tensors: gradients on a GPU, divided by `scale` and clipped to `max_norm` (0: not clipped), and their norm. None for
+/// others.
+///
+/// # Errors
+/// Returns candle's errors.
+pub fn unscaled_and_clipped(
+    grads: &[Tensor],
+    scale: f64,
+    max_norm: f64,
+) -> Result<Option<(Vec<Tensor>, Norm)>> {
+    let Some(device) = MultiTensor::of(grads) else {
+        return Ok(None);
+    };
+    let grads: Vec<&Tensor> = grads.iter().collect();
+    let norm = device.norm(&grads, scale, max_norm)?;
+    Ok(Some((device.scaled(&grads, &norm)?, norm)))
 }
 
 /// `f(weights, gradients, states, (tensor, piece))` on each piece of each tensor.

@@ -1,20 +1,6 @@
-// ReLU, bias and scale: what stands between two products when they are not one operator (`operators.rs`, `linear.rs`).
+// The bias of a linear layer with its gradient, and the gradient of a loss times a scalar (`linear.rs`, `loss.rs`).
 // Bound: one read of each input and one write of each element.
 #include "values.cuh"
-
-// The slope at 0 is 0, and NaN stays NaN.
-template <typename T> __device__ void relu(const T* x, T* y, long long n) {
-    for (long long i = first_element(); i < n; i += element_stride()) {
-        float v = as_float(x[i]);
-        y[i] = Rounded<T>::of(v <= 0.0f ? 0.0f : v);
-    }
-}
-
-template <typename T> __device__ void relu_backward(const T* x, const T* g, T* dx, long long n) {
-    for (long long i = first_element(); i < n; i += element_stride()) {
-        dx[i] = as_float(x[i]) <= 0.0f ? Rounded<T>::of(0.0f) : g[i];
-    }
-}
 
 // y += bias, in place. y `[rows, n]`, bias `[n]`.
 template <typename T> __device__ void add_bias(T* y, const float* bias, long long rows, int n) {
@@ -47,10 +33,6 @@ template <typename T> __device__ void scaled(const T* x, T* y, const float* fact
 }
 
 #define KERNEL(T, NAME)                                                                                               \
-    extern "C" __global__ void relu_##NAME(const T* x, T* y, long long n) { relu(x, y, n); }                           \
-    extern "C" __global__ void relu_backward_##NAME(const T* x, const T* g, T* dx, long long n) {                      \
-        relu_backward(x, g, dx, n);                                                                                    \
-    }                                                                                                                  \
     extern "C" __global__ void add_bias_##NAME(T* y, const float* bias, long long rows, int n) {                       \
         add_bias(y, bias, rows, n);                                                                                    \
     }                                                                                                                  \

@@ -4,7 +4,8 @@
 //! pass therefore has a tape of its own: each fused operator appends a node (its inputs, and a closure that
 //! turns the gradient of its output into those of its inputs), and `backward` visits the nodes from the last
 //! to the first. The first gradient of a tensor is moved in, later ones are added in place, and the tensors that a
-//! node saved are freed as soon as they have been used.
+//! node saved are freed as soon as they have been used. On the CPU gradients are vectors; those of the CUDA kernels' operators
+//! are tensors, which stay on the device.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,6 +14,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use candle_core::{Device, Error, Tensor, TensorId};
 
 use super::Pass;
+use super::device::Launcher;
 use super::parallel::add_into;
 use super::pool;
 
@@ -20,18 +22,33 @@ use super::pool;
 pub(super) type Backward =
     Box<dyn Fn(Vec<f32>, &[bool]) -> Result<Vec<Option<Vec<f32>>>, Error> + Send + Sync>;
 
+/// As [`Backward`], of an operator whose tensors stay on its device.
+pub(super) type DeviceBackward =
+    Box<dyn Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>, Error> + Send + Sync>;
+
+enum Rule {
+    Values(Backward),
+    Tensors(DeviceBackward),
+}
+
 struct Node {
     output: Tensor,
     inputs: Vec<Tensor>,
     wanted: Vec<bool>,
-    backward: Backward,
+    rule: Rule,
 }
 
-/// The nodes of one training pass's fused operators, in the order in which the operators ran.
+/// The nodes of one training pass's operators, in the order in which the operators ran.
 #[derive(Clone, Default)]
-pub(super) struct Tape(Arc<Mutex<Vec<Node>>>);
+pub(super) struct Tape(Arc<Nodes>);
 
-type Owners = HashMap<TensorId, Weak<Mutex<Vec<Node>>>>;
+#[derive(Default)]
+struct Nodes {
+    list: Mutex<Vec<Node>>,
+    launcher: Option<Arc<dyn Launcher>>,
+}
+
+type Owners = HashMap<TensorId, Weak<Nodes>>;
 
 /// The tape that an operator's output is on. An operator finds the tape by its inputs, as candle finds its graph.
 static OWNERS: LazyLock<Mutex<Owners>> = LazyLock::new(Mutex::default);
@@ -42,11 +59,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl fmt::Debug for Tape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tape({} nodes)", lock(&self.0).len())
+        write!(f, "Tape({} nodes)", lock(&self.0.list).len())
     }
 }
 
 impl Tape {
+    /// A tape of operators that `launcher` runs.
+    pub fn on(launcher: Arc<dyn Launcher>) -> Self {
+        Self(Arc::new(Nodes {
+            launcher: Some(launcher),
+            ..Nodes::default()
+        }))
+    }
+
+    /// The launcher that the pass was given.
+    pub fn launcher(&self) -> Option<&Arc<dyn Launcher>> {
+        self.0.launcher.as_ref()
+    }
+
     /// The tape that one of `inputs` is on.
     pub fn of(inputs: &[&Tensor]) -> Option<Self> {
         let owners = lock(&OWNERS);
@@ -58,11 +88,11 @@ impl Tape {
 
     /// How many operators are recorded.
     pub fn len(&self) -> usize {
-        lock(&self.0).len()
+        lock(&self.0.list).len()
     }
 
     fn take(&self) -> Vec<Node> {
-        let nodes = std::mem::take(&mut *lock(&self.0));
+        let nodes = std::mem::take(&mut *lock(&self.0.list));
         let mut owners = lock(&OWNERS);
         for node in &nodes {
             owners.remove(&node.output.id());
@@ -88,9 +118,23 @@ pub(super) fn record(
     backward: impl FnOnce() -> Backward,
 ) -> Result<Tensor, Error> {
     let output = Tensor::from_vec(output, shape, &Device::Cpu)?;
-    let Some(tape) = tape else {
-        return Ok(output);
-    };
+    if let Some(tape) = tape {
+        append(tape, inputs, &output, || Rule::Values(backward()));
+    }
+    Ok(output)
+}
+
+/// Appends an operator whose tensors stay on its device to `tape`, if any input requires a gradient.
+pub(super) fn record_on_device(
+    tape: &Tape,
+    inputs: &[&Tensor],
+    output: &Tensor,
+    backward: impl FnOnce() -> DeviceBackward,
+) {
+    append(tape, inputs, output, || Rule::Tensors(backward()));
+}
+
+fn append(tape: &Tape, inputs: &[&Tensor], output: &Tensor, rule: impl FnOnce() -> Rule) {
     let mut owners = lock(&OWNERS);
     let wanted: Vec<bool> = inputs
         .iter()
@@ -98,14 +142,13 @@ pub(super) fn record(
         .collect();
     if wanted.contains(&true) {
         owners.insert(output.id(), Arc::downgrade(&tape.0));
-        lock(&tape.0).push(Node {
+        lock(&tape.0.list).push(Node {
             output: output.clone(),
             inputs: inputs.iter().map(|&t| t.clone()).collect(),
             wanted,
-            backward: backward(),
+            rule: rule(),
         });
     }
-    Ok(output)
 }
 
 /// The gradients of the variables, by tensor.
@@ -160,7 +203,7 @@ pub fn backward_with<E: From<Error>>(
         ))
         .into());
     }
-    match Reverse::new(loss, pass) {
+    match Reverse::new(loss, pass)? {
         Some(mut reverse) => reverse.down_to(0, ready),
         None => by_candle(loss, ready),
     }
@@ -174,14 +217,21 @@ pub struct Reverse {
 
 impl Reverse {
     /// Starts from `loss`, a scalar, and uses up the tape of `pass`. Returns `None` if the loss is not on this tape.
-    pub fn new(loss: &Tensor, pass: &Pass) -> Option<Self> {
+    ///
+    /// # Errors
+    /// Returns an error if the device has no memory for a number.
+    pub fn new(loss: &Tensor, pass: &Pass) -> Result<Option<Self>, Error> {
         let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
-        if !nodes.iter().any(|n| n.output.id() == loss.id()) {
-            return None;
-        }
+        let Some(last) = nodes.iter().find(|n| n.output.id() == loss.id()) else {
+            return Ok(None);
+        };
+        let one = match last.rule {
+            Rule::Values(_) => Gradient::Values(vec![1.0]),
+            Rule::Tensors(_) => Gradient::Tensor(loss.detach().ones_like()?),
+        };
         let mut sums = Sums::new(&nodes);
-        sums.partial.insert(loss.id(), vec![1.0]);
-        Some(Self { nodes, sums })
+        sums.partial.insert(loss.id(), one);
+        Ok(Some(Self { nodes, sums }))
     }
 
     /// Continues until only the first `operators` recorded operators are left ([`Pass::recorded`]). Calls `ready` as
@@ -221,10 +271,64 @@ fn by_candle<E: From<Error>>(
     Ok(())
 }
 
+/// The gradient of one tensor during a backward pass.
+enum Gradient {
+    Values(Vec<f32>),
+    Tensor(Tensor),
+}
+
+impl Gradient {
+    fn shaped(self, like: &Tensor) -> Result<Self, Error> {
+        Ok(match self {
+            Self::Tensor(tensor) => Self::Tensor(tensor.reshape(like.shape())?),
+            values => values,
+        })
+    }
+
+    fn into_tensor(self, like: &Tensor) -> Result<Tensor, Error> {
+        match self {
+            Self::Values(values) => Tensor::from_vec(values, like.shape(), like.device()),
+            Self::Tensor(tensor) => Ok(tensor),
+        }
+    }
+
+    fn plus(self, other: Self) -> Result<Self, Error> {
+        Ok(match (self, other) {
+            (Self::Values(mut sum), Self::Values(other)) => {
+                add_into(&mut sum, &other);
+                pool::give(other);
+                Self::Values(sum)
+            }
+            (Self::Tensor(a), Self::Tensor(b)) => Self::Tensor((a + b)?),
+            _ => return Err(mixed()),
+        })
+    }
+}
+
+impl Rule {
+    fn gradients(self, of_output: Gradient, wanted: &[bool]) -> Result<Vec<Option<Gradient>>, Error> {
+        Ok(match (self, of_output) {
+            (Self::Values(backward), Gradient::Values(g)) => {
+                let gradients = backward(g, wanted)?.into_iter();
+                gradients.map(|g| g.map(Gradient::Values)).collect()
+            }
+            (Self::Tensors(backward), Gradient::Tensor(g)) => {
+                let gradients = backward(&g.contiguous()?, wanted)?.into_iter();
+                gradients.map(|g| g.map(Gradient::Tensor)).collect()
+            }
+            _ => return Err(mixed()),
+        })
+    }
+}
+
+fn mixed() -> Error {
+    Error::msg("an operator of the CPU and one of a GPU's kernels are on one tape: a pass has one device")
+}
+
 /// The gradients during a backward pass.
 struct Sums {
     /// Gradients still being summed.
-    partial: HashMap<TensorId, Vec<f32>>,
+    partial: HashMap<TensorId, Gradient>,
     /// How many nodes will still add to a variable's gradient.
     uses: HashMap<TensorId, usize>,
 }
@@ -250,7 +354,7 @@ impl Sums {
             output,
             inputs,
             wanted,
-            backward,
+            rule,
         } = node;
         let Some(gradient) = self.partial.remove(&output.id()) else {
             let shape = output.shape();
@@ -260,33 +364,25 @@ impl Sums {
             ))
             .into());
         };
-        let grads = backward(gradient, &wanted)?;
         // Frees what the operator saved before the next one allocates.
-        drop(backward);
+        let grads = rule.gradients(gradient, &wanted)?;
         for (input, gradient) in inputs.iter().zip(grads) {
             if let Some(gradient) = gradient {
-                self.add(input.id(), gradient);
+                let gradient = gradient.shaped(input)?;
+                let sum = match self.partial.remove(&input.id()) {
+                    None => gradient,
+                    Some(sum) => sum.plus(gradient)?,
+                };
+                self.partial.insert(input.id(), sum);
             }
             if let Some(left) = self.uses.get_mut(&input.id()) {
                 *left -= 1;
                 if let (0, Some(sum)) = (*left, self.partial.remove(&input.id())) {
-                    let sum = Tensor::from_vec(sum, input.shape(), input.device())?;
+                    let sum = sum.into_tensor(input)?;
                     ready(input, sum)?;
                 }
             }
         }
         Ok(())
-    }
-
-    fn add(&mut self, id: TensorId, gradient: Vec<f32>) {
-        match self.partial.get_mut(&id) {
-            None => {
-                self.partial.insert(id, gradient);
-            }
-            Some(sum) => {
-                add_into(sum, &gradient);
-                pool::give(gradient);
-            }
-        }
     }
 }

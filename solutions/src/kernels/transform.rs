@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::bf16::{self, Block, Buffers, Right};
 use super::clouds::{Clouds, split};
+use super::device::Target;
 use super::matmul::{Matrix, one_thread, sizes};
 use super::tape;
 use super::tile::{LANES, Left, Product};
@@ -52,6 +53,9 @@ fn product(x: &Tensor, t: &Tensor, clouds: &Clouds, unit: Bf16Unit) -> Result<Te
         );
     }
     let ranges = clouds.of_rows(rows).map_err(|e| e.context("transform"))?;
+    if let Some(device) = Target::of_inputs(&[x, t]) {
+        return device.transform(x, t, &ranges);
+    }
     let Some(tape) = tape::Tape::of(&[x, t]) else {
         return plain_transform(x, t, &ranges);
     };
@@ -177,6 +181,9 @@ pub fn add_identity(x: &Tensor, k: usize) -> Result<Tensor> {
     if k == 0 || width != k * k {
         bail!("add_identity: expected x [clouds, {}], got {:?}", k * k, x.dims());
     }
+    if let Some(device) = Target::of_inputs(&[x]) {
+        return device.add_identity(x, k);
+    }
     let Some(tape) = tape::Tape::of(&[x]) else {
         let identity = Tensor::eye(k, x.dtype(), x.device())?.unsqueeze(0)?;
         return x.reshape((clouds, k, k))?.broadcast_add(&identity);
@@ -203,6 +210,9 @@ pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
             "orthogonality: expected square matrices [clouds, k, k], got {:?}",
             t.dims()
         );
+    }
+    if let Some(device) = Target::of_inputs(&[t]) {
+        return device.orthogonality(t);
     }
     let Some(tape) = tape::Tape::of(&[t]) else {
         let identity = Tensor::eye(k, t.dtype(), t.device())?.unsqueeze(0)?;

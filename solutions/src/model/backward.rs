@@ -32,7 +32,7 @@ impl PointNet {
         let params = self.params();
         let of = |part: Vec<usize>| part.into_iter().map(|p| params[p].1.clone()).collect();
         Ok(BackwardByParts {
-            reverse: Reverse::new(loss, pass).context(
+            reverse: Reverse::new(loss, pass)?.context(
                 "a backward pass by parts needs the fused operators: f32 on the CPU, without --plain",
             )?,
             recorded,

@@ -19,11 +19,14 @@ pub fn clip_grad_norm(grads: &mut [Tensor], max_norm: f64) -> Result<Tensor> {
         "clip: the maximum norm must be above 0; it is {max_norm}"
     );
     ensure!(!grads.is_empty(), "clip: there are no gradients");
-    if grads.iter().all(multi_tensor::serves) {
-        on_cpu(grads, max_norm)
-    } else {
-        plain(grads, max_norm)
+    if grads.iter().all(multi_tensor::on_cpu) {
+        return on_cpu(grads, max_norm);
     }
+    if let Some((clipped, norm)) = multi_tensor::unscaled_and_clipped(grads, 1.0, max_norm)? {
+        grads.clone_from_slice(&clipped);
+        return Ok(norm.value()?);
+    }
+    plain(grads, max_norm)
 }
 
 /// Scales gradients of which all together have the 2-norm `norm` as [`clip_grad_norm`] does: `grads` may be a part of them.

@@ -84,7 +84,7 @@ pub fn lars_step(
 
 /// The 2-norm; the squares are summed in f64.
 fn norm(tensor: &Tensor) -> candle_core::Result<f64> {
-    if multi_tensor::serves(tensor) {
+    if multi_tensor::on_cpu(tensor) {
         return multi_tensor::global_norm(&[tensor]);
     }
     let wide = tensor.to_dtype(DType::F64)?;

@@ -2,7 +2,7 @@
 //!
 //! Most optimizers are plain functions over parameters, gradients and state (`sgd_step`, `adam_step`, `lamb_step`, …).
 //! [`OptimConfig::build`] wraps them for the trainer. On the CPU in f32, SGD with momentum, Adam, LAMB and the clipping
-//! use the fused kernels of `kernels::multi_tensor`. On other devices and with other dtypes, they use candle's
+//! use the fused kernels of `kernels::multi_tensor`, and on a GPU their CUDA forms. With other dtypes, they use candle's
 //! operators.
 
 mod accumulate;

@@ -4,7 +4,7 @@
 use anyhow::{Result, bail, ensure};
 use candle_core::{DType, Tensor};
 
-use crate::kernels;
+use crate::kernels::{self, multi_tensor};
 
 // ANCHOR: Backward
 /// A backward pass: returns the gradients of a loss with respect to the parameters, in the order of the parameters.
@@ -31,6 +31,10 @@ pub fn scaled_gradients(
 /// # Errors
 /// Returns an error if candle fails.
 pub fn unscale(grads: &mut [Tensor], scale: f64) -> candle_core::Result<bool> {
+    if let Some((unscaled, norm)) = multi_tensor::unscaled_and_clipped(grads, scale, 0.0)? {
+        grads.clone_from_slice(&unscaled);
+        return norm.found_inf();
+    }
     for grad in grads.iter_mut() {
         let wide = match grad.dtype() {
             DType::F64 => DType::F64,

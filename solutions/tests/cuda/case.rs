@@ -1,33 +1,12 @@
 //! A layer of the widest kind with its input, and what it should compute.
 
-use candle_core::{DType, Device as Cpu, Tensor as Host, Var};
-use canopy::kernels::{BatchNorm, Clouds, MlpLayer, shared_mlp_max};
+use canopy::kernels::{Clouds, MlpLayer, shared_mlp_max};
 
 use crate::common::*;
-use crate::device::*;
-
-/// The kernel of the maximum, and the dtype of the tensors.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Form {
-    /// f32 without tensor cores.
-    Exact,
-    Tf32,
-    Bf16,
-    F16,
-}
-
-impl Form {
-    pub fn dtype(self) -> Type {
-        match self {
-            Self::Exact | Self::Tf32 => Type::F32,
-            Self::Bf16 => Type::Bf16,
-            Self::F16 => Type::F16,
-        }
-    }
-}
+use crate::layers::{batch_norm, running};
 
 /// A layer's input and parameters, and the gradient of its output.
-pub struct Case {
+pub struct Widest {
     pub lengths: Vec<usize>,
     pub n: usize,
     pub k: usize,
@@ -39,7 +18,7 @@ pub struct Case {
     pub g: Vec<f32>,
 }
 
-impl Case {
+impl Widest {
     /// Values that every dtype holds exactly, of both signs of γ, and one γ of 0; the first two points of a long cloud are
     /// equal to its last.
     pub fn new(lengths: &[usize], n: usize, k: usize, relu: bool) -> Self {
@@ -67,56 +46,29 @@ impl Case {
         }
     }
 
-    pub fn rows(&self) -> usize {
-        self.lengths.iter().sum()
+    /// Calls `then` with the layer as an operator on A, W, γ and β, which also returns the running statistics.
+    pub fn with<R>(&self, then: impl FnOnce(Case) -> R) -> R {
+        let (rows, n, k) = (self.lengths.iter().sum(), self.n, self.k);
+        then(Case {
+            what: format!("clouds of {:?}, {k} to {n} channels", self.lengths),
+            inputs: &[
+                (&self.a, &[rows, k]),
+                (&self.w, &[n, k]),
+                (&self.gamma, &[n]),
+                (&self.beta, &[n]),
+            ],
+            g: &self.g,
+            operator: &|v, pass| {
+                let bn = batch_norm(&v[2], &v[3], [&vec![0.0; n], &vec![1.0; n]])?;
+                let layer = MlpLayer {
+                    weight: v[1].as_tensor(),
+                    bn: &bn,
+                    relu: self.relu,
+                };
+                let clouds = Clouds::Lengths(self.lengths.clone().into());
+                let y = shared_mlp_max(v[0].as_tensor(), &[layer], clouds, pass)?;
+                Ok([&[y][..], &running(&bn)?].concat())
+            },
+        })
     }
-
-    pub fn starts(&self) -> Vec<i32> {
-        let mut starts = vec![0];
-        self.lengths
-            .iter()
-            .for_each(|&n| starts.push(starts[starts.len() - 1] + n as i32));
-        starts
-    }
-
-    /// Output, gradients of A, W, γ and β, running mean and variance.
-    pub fn expected(&self, dtype: DType) -> Vec<Vec<f64>> {
-        let (rows, n, k) = (self.rows(), self.n, self.k);
-        let kept = std::cell::RefCell::new(Vec::new());
-        let inputs: [Input; 4] = [
-            (&self.a, &[rows, k]),
-            (&self.w, &[n, k]),
-            (&self.gamma, &[n]),
-            (&self.beta, &[n]),
-        ];
-        let mut expected = outcome(dtype, &inputs, &self.g, |v, pass| {
-            let of = |v: f64| Var::from_tensor(&Host::full(v, n, &Cpu::Cpu)?.to_dtype(dtype)?);
-            let bn = BatchNorm {
-                gamma: v[2].clone(),
-                beta: v[3].clone(),
-                mean: of(0.0)?,
-                var: of(1.0)?,
-                momentum: 0.1,
-                eps: 1e-5,
-            };
-            let layer = MlpLayer {
-                weight: v[1].as_tensor(),
-                bn: &bn,
-                relu: self.relu,
-            };
-            let clouds = Clouds::Lengths(self.lengths.clone().into());
-            let y = shared_mlp_max(v[0].as_tensor(), &[layer], clouds, pass)?;
-            *kept.borrow_mut() = vec![flat(bn.mean.as_tensor()), flat(bn.var.as_tensor())];
-            Ok(y)
-        });
-        expected.append(&mut kept.borrow_mut());
-        expected
-    }
-}
-
-/// Channels, rows and chunk bytes of a block of `product.cuh`.
-pub fn shared_bytes(k: usize, dtype: Type) -> usize {
-    let size = if dtype == Type::F32 { 4 } else { 2 };
-    let step = (k * size).next_multiple_of(128) + 16;
-    64 * step + 2 * 128 * (128 + 16)
 }

@@ -1,8 +1,13 @@
 //! Inputs, references and comparisons.
 
-use candle_core::{DType, Device, Tensor, Var};
-use canopy::kernels::{self, Pass, loss_by_candle};
+use std::sync::Arc;
+
+use candle_core::{DType, Device as Cpu, Result, Tensor, Var};
+use canopy::kernels::device::Launcher;
+use canopy::kernels::{self, Pass, loss_by_candle, with_backward};
 use canopy_data::Philox;
+
+use crate::sources::Type;
 
 /// The numbers of rows that every operator is tested with.
 pub const ROWS: [usize; 4] = [1, 2, 33, 1000];
@@ -14,11 +19,12 @@ pub fn random(seed: u64, n: usize) -> Vec<f32> {
 }
 
 /// Fails at the first value that differs by more than `tolerance` times the greatest expected value.
-pub fn close(what: &str, found: &[f32], expected: &[f64], tolerance: f64) {
+pub fn close<T: Copy + Into<f64>>(what: &str, found: &[T], expected: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let size = expected.iter().fold(1e-3, |size: f64, v| size.max(v.abs()));
     for (i, (&f, &e)) in found.iter().zip(expected).enumerate() {
-        let error = (f64::from(f) - e).abs() / size;
+        let f = f.into();
+        let error = (f - e).abs() / size;
         assert!(
             error <= tolerance,
             "{what}[{i}]: found {f}, expected {e}: {error:e} of the greatest value, tolerance {tolerance:e}"
@@ -38,47 +44,89 @@ pub fn flat(t: &Tensor) -> Vec<f64> {
 /// An input of an operator: its values and its shape.
 pub type Input<'a> = (&'a [f32], &'a [usize]);
 
-/// The operator's output, and the gradients of its inputs if `g` is the output's gradient. In f64 by the plain form, in f32
-/// by the fused one.
-pub fn outcome(
-    dtype: DType,
-    inputs: &[Input],
-    g: &[f32],
-    operator: impl Fn(&[Var], &Pass) -> candle_core::Result<Tensor>,
-) -> Vec<Vec<f64>> {
-    let tensor = |values: &[f32], shape: &[usize]| {
-        Tensor::from_vec(values.to_vec(), shape, &Device::Cpu)
-            .unwrap()
-            .to_dtype(dtype)
-            .unwrap()
-    };
-    let vars: Vec<Var> = inputs
-        .iter()
-        .map(|(values, shape)| Var::from_tensor(&tensor(values, shape)).unwrap())
-        .collect();
-    let pass = Pass::train(1, 0).plain(dtype == DType::F64);
-    let y = operator(&vars, &pass).unwrap();
-    let loss = loss_by_candle(&y, |y| (y * tensor(g, y.dims()))?.sum_all()).unwrap();
-    let gradients = kernels::backward(&loss, &pass).unwrap();
-    let mut out = vec![flat(&y)];
-    out.extend(vars.iter().map(|v| gradients.get(v).map_or_else(Vec::new, flat)));
-    out
+/// An operator's output, and further tensors to compare.
+pub type Outputs = Result<Vec<Tensor>>;
+
+/// An operator on inputs, with the gradient of its output.
+pub struct Case<'a> {
+    pub what: String,
+    pub inputs: &'a [Input<'a>],
+    pub g: &'a [f32],
+    pub operator: &'a dyn Fn(&[Var], &Pass) -> Outputs,
 }
 
-/// [`outcome`] in f64 and by the CPU twin in f32.
-pub fn references(
-    inputs: &[Input],
-    g: &[f32],
-    operator: impl Fn(&[Var], &Pass) -> candle_core::Result<Tensor>,
-) -> [(&'static str, Vec<Vec<f64>>); 2] {
-    [("f64", DType::F64), ("the CPU twin", DType::F32)]
-        .map(|(name, dtype)| (name, outcome(dtype, inputs, g, &operator)))
-}
-
-/// A variable on the pass's tape: an operator that finds the tape by its inputs would take the plain form otherwise.
-pub fn on_tape(v: &Var, pass: &Pass) -> candle_core::Result<Tensor> {
-    match pass.plain {
-        true => Ok(v.as_tensor().clone()),
-        false => kernels::each(v.as_tensor(), pass, |_| {}, |_| {}),
+impl Case<'_> {
+    /// The operator's output, the gradients of its inputs, and its further tensors. Vectors are f32 where matrices are in half
+    /// precision.
+    pub fn outcome(&self, dtype: DType, pass: &Pass) -> Result<Vec<Vec<f64>>> {
+        let tensor = |values: &[f32], shape: &[usize]| {
+            let half = matches!(dtype, DType::BF16 | DType::F16);
+            let dtype = if half && shape.len() == 1 {
+                DType::F32
+            } else {
+                dtype
+            };
+            Tensor::from_vec(values.to_vec(), shape, &Cpu::Cpu)?.to_dtype(dtype)
+        };
+        let vars = self
+            .inputs
+            .iter()
+            .map(|(values, shape)| Var::from_tensor(&tensor(values, shape)?));
+        let vars: Vec<Var> = vars.collect::<Result<_>>()?;
+        let mut outputs = (self.operator)(&vars, pass)?;
+        let further = outputs.split_off(1);
+        let y = outputs.remove(0);
+        let g = Tensor::from_vec(self.g.to_vec(), y.dims(), &Cpu::Cpu)?.to_dtype(y.dtype())?;
+        let loss = loss_by_candle(&y, |y| (y * g)?.sum_all())?;
+        let gradients = kernels::backward(&loss, pass)?;
+        let mut found = vec![flat(&y)];
+        found.extend(vars.iter().map(|v| gradients.get(v).map_or_else(Vec::new, flat)));
+        found.extend(further.iter().map(flat));
+        Ok(found)
     }
+
+    /// In f64 by the plain form, and by the CPU twin.
+    pub fn references(&self) -> [(&'static str, Vec<Vec<f64>>); 2] {
+        let pass = Pass::train(1, 0);
+        [
+            ("f64", DType::F64, pass.clone().plain(true)),
+            ("the CPU twin", DType::F32, pass),
+        ]
+        .map(|(name, dtype, pass)| (name, self.outcome(dtype, &pass).unwrap()))
+    }
+
+    /// On the emulated grid.
+    pub fn on(&self, launcher: &Arc<impl Launcher + 'static>, dtype: Type) -> Result<Vec<Vec<f64>>> {
+        self.outcome(dtype.dtype(), &Pass::train(1, 0).with_launcher(launcher.clone()))
+    }
+
+    /// Compares what the operator launches with `references`, each value within the dtype's tolerance, at least `tolerance`.
+    pub fn check(
+        &self,
+        launcher: &Arc<impl Launcher + 'static>,
+        dtype: Type,
+        tolerance: f64,
+        references: &[(&str, Vec<Vec<f64>>)],
+    ) {
+        let found = self.on(launcher, dtype).unwrap();
+        for (form, expected) in references {
+            assert_eq!(found.len(), expected.len());
+            for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
+                // Vectors and losses are f32.
+                let vector = match i.checked_sub(1) {
+                    None => self.g.len() == 1,
+                    Some(i) => self.inputs.get(i).is_none_or(|(_, shape)| shape.len() == 1),
+                };
+                let of_dtype = if vector { Type::F32 } else { dtype }.tolerance();
+                let what = format!("{}, {dtype:?}: tensor {i} against {form}", self.what);
+                close(&what, found, expected, of_dtype.max(tolerance));
+            }
+        }
+    }
+}
+
+/// A variable as the output of an operator of the pass: an operator that finds its tape by its inputs would take the plain
+/// form otherwise.
+pub fn on_tape(v: &Var, pass: &Pass) -> Result<Tensor> {
+    with_backward([v.as_tensor()], pass, |[x]| Ok(x.clone()), |g| Ok([g.clone()]))
 }

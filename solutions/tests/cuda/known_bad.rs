@@ -1,13 +1,16 @@
 //! Kernels with one mistake each: the tests must see it, by a fault of the grid or by a wrong value.
 
-use grid::{Arg, Source};
+use std::sync::Arc;
 
-use crate::case::{Case, Form, shared_bytes};
-use crate::common::*;
-use crate::device::*;
+use candle_core::Result;
+use grid::Source;
 
-/// A device with `from` replaced by `to` in a source; none if the grid does not run here.
-fn changed(name: &str, from: &str, to: &str) -> Option<Device> {
+use crate::case::Widest;
+use crate::emulated::EmulatedGrid;
+use crate::sources::*;
+
+/// A grid with `from` replaced by `to` in a source.
+fn changed(name: &'static str, from: &str, to: &str) -> Option<EmulatedGrid> {
     let path = format!("{}/{name}", folder());
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(from), "{name} has no `{from}`");
@@ -16,32 +19,31 @@ fn changed(name: &str, from: &str, to: &str) -> Option<Device> {
     let source = Source::text(file, text.replace(from, to))
         .include(beside)
         .include(folder());
-    Device::compile(&source).map(Device::of)
+    Some(EmulatedGrid {
+        changed: Some((name, compile(&source)?)),
+        ..EmulatedGrid::default()
+    })
 }
 
-/// Runs max_points_f32 over two clouds, and returns its rows.
-fn max_points(device: &mut Device) -> Result<Vec<i32>, String> {
-    let (n, starts) = (35, [0_i32, 40, 75]);
-    let x = device.tensor(&random(1, 75 * n), Type::F32);
-    let (y, at) = (device.output(2 * n, Type::F32), device.memory.zeros::<i32>(2 * n));
-    let starts = device.memory.upload(&starts);
-    let arguments = [
-        x.read(),
-        Arg::read(starts),
-        y.write(),
-        Arg::write(at),
-        value(n as i32),
-    ];
-    device.try_launch("max_points_f32", Shape::grid([2, 2, 1], [32, 8, 1]), &arguments)?;
-    Ok(device.memory.download(at))
+/// Output and gradients of `layer`.
+fn outcome(layer: &Widest, dtype: Type, grid: EmulatedGrid) -> Result<Vec<Vec<f64>>> {
+    layer.with(|case| case.on(&Arc::new(grid), dtype))
+}
+
+/// Whether a mistake is seen: by a fault if it must be one.
+fn check(what: &str, fault: bool, found: Result<Vec<Vec<f64>>>, expected: &[Vec<f64>]) {
+    match found {
+        Err(message) => println!("{what}: {message}"),
+        Ok(found) => assert!(!fault && found != expected, "{what} is not seen"),
+    }
 }
 
 #[test]
 fn mistakes_in_the_maximum_are_seen() {
-    let Some(mut right) = Device::with("max_points.cu") else {
-        return;
-    };
-    let expected = max_points(&mut right).unwrap();
+    let Some(right) = EmulatedGrid::new() else { return };
+    // With more inputs than outputs the product is stored.
+    let layer = Widest::new(&[5, 35], 35, 36, false);
+    let expected = outcome(&layer, Type::F32, EmulatedGrid::clone(&right)).unwrap();
     for (what, from, to, fault) in [
         (
             "no barrier",
@@ -64,55 +66,22 @@ fn mistakes_in_the_maximum_are_seen() {
             false,
         ),
     ] {
-        let Some(mut device) = changed("max_points.cu", from, to) else {
+        let Some(grid) = changed("max_points.cu", from, to) else {
             return;
         };
-        match max_points(&mut device) {
-            Err(message) => println!("{what}: {message}"),
-            Ok(found) => assert!(!fault && found != expected, "{what} is not seen"),
-        }
+        check(what, fault, outcome(&layer, Type::F32, grid), &expected);
     }
-}
-
-/// The keys of the maximum on tensor cores.
-fn widest(device: &mut Device) -> Result<Vec<u64>, String> {
-    let case = Case::new(&[33, 150], 70, 72, false);
-    let [a, w] = [&case.a, &case.w].map(|v| device.tensor(v, Type::Bf16));
-    let gamma = device.memory.upload(&vec![1.0_f32; case.n]);
-    let starts = device.memory.upload(&case.starts());
-    let keys = device.memory.zeros::<u64>(2 * case.n);
-    let mut shape = Shape::grid([2, 2, 1], [256, 1, 1]);
-    shape.shared = shared_bytes(case.k, Type::Bf16);
-    let sizes = [value(case.n as i32), value(case.k as i32), value(1_i32)];
-    let arguments = [
-        &[
-            a.read(),
-            w.read(),
-            Arg::read(gamma),
-            Arg::read(starts),
-            Arg::write(keys),
-        ][..],
-        &sizes,
-    ]
-    .concat();
-    device.try_launch("widest_bf16", shape, &arguments)?;
-    Ok(device.memory.download(keys))
 }
 
 #[test]
 fn mistakes_in_the_widest_layer_are_seen() {
-    let Some(mut right) = Device::with("shared_mlp/widest.cu") else {
-        return;
+    let Some(right) = EmulatedGrid::new() else { return };
+    // Two tiles of a cloud, each of two chunks, so that a copy writes to a buffer that was read before.
+    let layer = Widest {
+        gamma: vec![1.0; 74],
+        ..Widest::new(&[33, 150], 74, 72, false)
     };
-    let expected = widest(&mut right).unwrap();
-    let case = Case {
-        gamma: vec![1.0; 70],
-        ..Case::new(&[33, 150], 70, 72, false)
-    };
-    let tensors = [&case.a, &case.w].map(|v| right.tensor(v, Type::Bf16));
-    let gamma = Arg::read(right.memory.upload(&case.gamma));
-    let again = crate::widest::keys(&mut right, Form::Bf16, &case, tensors, &gamma, 1);
-    assert_eq!(right.memory.download(again), expected);
+    let expected = outcome(&layer, Type::Bf16, EmulatedGrid::clone(&right)).unwrap();
     for (what, header, from, to, fault) in [
         (
             "no barrier behind the copies",
@@ -179,7 +148,7 @@ fn mistakes_in_the_widest_layer_are_seen() {
         ),
     ] {
         let text = std::fs::read_to_string(format!("{}/shared_mlp/product.cuh", folder())).unwrap();
-        let device = if header {
+        let grid = if header {
             assert!(text.contains(from), "product.cuh has no `{from}`");
             changed(
                 "shared_mlp/widest.cu",
@@ -189,12 +158,9 @@ fn mistakes_in_the_widest_layer_are_seen() {
         } else {
             changed("shared_mlp/widest.cu", from, to)
         };
-        let Some(mut device) = device else {
+        let Some(grid) = grid else {
             return;
         };
-        match widest(&mut device) {
-            Err(message) => println!("{what}: {message}"),
-            Ok(found) => assert!(!fault && found != expected, "{what} is not seen"),
-        }
+        check(what, fault, outcome(&layer, Type::Bf16, grid), &expected);
     }
 }

@@ -3,15 +3,17 @@
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
-mod batch_norm;
 mod case;
 mod common;
-mod device;
 mod elementwise;
+mod emulated;
 mod filter;
 mod known_bad;
+mod layers;
 mod loss;
 mod max_points;
 mod optimizers;
+mod sources;
+mod step;
 mod transform;
 mod widest;

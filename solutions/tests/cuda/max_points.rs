@@ -1,13 +1,16 @@
 //! The maximum over a cloud's points.
 
-use grid::Arg;
+use candle_core::{Device as Cpu, Tensor};
+use canopy::kernels::device::{Argument, Grid, Launcher};
 
 use crate::common::*;
-use crate::device::*;
+use crate::emulated::EmulatedGrid;
+use crate::sources::Type;
 
 /// Clouds of different lengths, equal values and NaN: value and first arg-max, and the gradient at it alone.
 #[test]
 fn the_first_of_equals_takes_the_gradient() {
+    let Some(grid) = EmulatedGrid::new() else { return };
     let lengths = [1, 2, 33, 1000];
     let rows: usize = lengths.iter().sum();
     let mut starts = vec![0_i32];
@@ -16,9 +19,6 @@ fn the_first_of_equals_takes_the_gradient() {
         .for_each(|&n| starts.push(starts[starts.len() - 1] + n as i32));
     let n = 35;
     for dtype in Type::ALL {
-        let Some(mut device) = Device::with("max_points.cu") else {
-            return;
-        };
         // Few different values, so that many are equal.
         let mut x: Vec<f32> = random(6, rows * n)
             .iter()
@@ -43,42 +43,54 @@ fn the_first_of_equals_takes_the_gradient() {
                 at.push(best);
             }
         }
-        let (on, y) = (device.tensor(&x, dtype), device.output(top.len(), dtype));
-        let (starts, found_at) = (
-            device.memory.upload(&starts),
-            device.memory.zeros::<i32>(at.len()),
-        );
-        let shape = Shape::grid([2, lengths.len() as u32, 1], [32, 8, 1]);
-        let arguments = [
-            on.read(),
-            Arg::read(starts),
-            y.write(),
-            Arg::write(found_at),
-            value(n as i32),
-        ];
-        device.launch(&format!("max_points_{}", dtype.suffix()), shape, &arguments);
-        assert_eq!(device.memory.download(found_at), at, "{dtype:?}");
-        let bits = |v: &[f32]| {
-            v.iter()
-                .map(|v| if v.is_nan() { u32::MAX } else { v.to_bits() })
-                .collect::<Vec<_>>()
+        let tensor = |values: &[f32]| {
+            Tensor::new(values, &Cpu::Cpu)
+                .unwrap()
+                .to_dtype(dtype.dtype())
+                .unwrap()
         };
-        assert_eq!(bits(&device.values(y)), bits(&top), "{dtype:?}");
-
-        let (gradient, out) = (device.tensor(&g, dtype), device.output(x.len(), dtype));
+        let (y, dx_found) = (tensor(&vec![0.0; top.len()]), tensor(&vec![1.0; x.len()]));
+        let (starts, found_at) = (of_ints(&starts), of_ints(&vec![-1; at.len()]));
+        let launch = |kernel: &str, threads, arguments: [Argument; 5]| {
+            let shape = Grid {
+                blocks: [2, lengths.len() as u32, 1],
+                threads,
+                shared: 0,
+            };
+            let kernel = format!("{kernel}_{}", dtype.suffix());
+            grid.launch("max_points.cu", &kernel, shape, &arguments).unwrap();
+        };
+        let (read, write) = (Argument::Read, Argument::Write);
+        let (points, gradient, channels) = (tensor(&x), tensor(&g), Argument::I32(n as i32));
         let arguments = [
-            gradient.read(),
-            Arg::read(found_at),
-            Arg::read(starts),
-            out.write(),
-            value(n as i32),
+            read(&points),
+            read(&starts),
+            write(&y),
+            write(&found_at),
+            channels,
         ];
-        let shape = Shape::grid([2, lengths.len() as u32, 1], [64, 1, 1]);
-        device.launch(
-            &format!("max_points_backward_{}", dtype.suffix()),
-            shape,
-            &arguments,
-        );
-        assert_eq!(device.values(out), dx, "{dtype:?}");
+        launch("max_points", [32, 8, 1], arguments);
+        assert_eq!(found_at.to_vec1::<i32>().unwrap(), at, "{dtype:?}");
+        for (found, expected) in flat(&y).into_iter().zip(&top) {
+            let expected = f64::from(*expected);
+            assert!(
+                found == expected || found.is_nan() && expected.is_nan(),
+                "{dtype:?}"
+            );
+        }
+        let arguments = [
+            read(&gradient),
+            read(&found_at),
+            read(&starts),
+            write(&dx_found),
+            channels,
+        ];
+        launch("max_points_backward", [64, 1, 1], arguments);
+        let expected: Vec<f64> = dx.into_iter().map(f64::from).collect();
+        assert_eq!(flat(&dx_found), expected, "{dtype:?}");
     }
+}
+
+fn of_ints(values: &[i32]) -> Tensor {
+    Tensor::new(values, &Cpu::Cpu).unwrap()
 }

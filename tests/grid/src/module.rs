@@ -269,6 +269,7 @@ fn values(
 }
 
 /// Kinds as in `include/grid/kernel.h`.
+const STRUCT: u8 = 0;
 const INTEGER: u8 = 3;
 const BOOL: u8 = 6;
 const ANY: u8 = 7;
@@ -281,10 +282,14 @@ fn fits(parameter: &abi::Parameter, argument: &Arg) -> bool {
     match argument {
         Arg::Null => parameter.pointer == 1,
         Arg::Buffer { kind, size, .. } => {
-            // Half precision may be passed as its bits, and bytes as anything.
+            // Half precision may be passed as its bits, a struct as its numbers, and bytes as anything.
             let bits = *kind == INTEGER && *size == 2 && parameter.size == 2;
+            let numbers = parameter.kind == STRUCT
+                && *kind != STRUCT
+                && (parameter.size as usize).is_multiple_of(*size);
             let bytes = parameter.kind == INTEGER && parameter.size == 1;
-            parameter.pointer == 1 && (parameter.kind == ANY || bits || bytes || same(*kind, *size))
+            parameter.pointer == 1
+                && (parameter.kind == ANY || bits || numbers || bytes || same(*kind, *size))
         }
         Arg::Value { kind, bytes } => {
             let address = parameter.pointer == 1 && *kind == 0 && bytes.len() == 8;

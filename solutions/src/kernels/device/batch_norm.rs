@@ -1,0 +1,177 @@
+//! Batch norm and ReLU over the rows of a matrix.
+
+use candle_core::{DType, Result, Tensor};
+
+use super::launch::{Argument, Grid, Kernels, plain};
+use super::target::Target;
+use crate::kernels::BatchNorm;
+
+const SOURCE: &str = "shared_mlp/batch_norm.cu";
+
+/// The rows of a matrix in groups, one for each block.
+#[derive(Clone, Copy)]
+pub(super) struct Groups {
+    rows: usize,
+    n: usize,
+    /// Rows of a group.
+    pub size: usize,
+    pub count: usize,
+}
+
+impl Groups {
+    /// At most 256, which one thread adds afterwards.
+    pub fn of(rows: usize, n: usize) -> Self {
+        let size = rows.div_ceil(256).max(64);
+        Self {
+            rows,
+            n,
+            size,
+            count: rows.div_ceil(size),
+        }
+    }
+
+    /// Blocks of 32 channels × 8 rows.
+    fn grid(self) -> Grid {
+        Grid::new([self.n.div_ceil(32), self.count, 1], [32, 8, 1])
+    }
+
+    fn sizes(self) -> [Argument<'static>; 3] {
+        [self.rows, self.n, self.size].map(Argument::int)
+    }
+}
+
+/// Mean and biased variance of each column of y `[rows, n]`, both f64 `[n]`.
+pub(super) fn statistics(kernels: &Kernels, y: &Tensor) -> Result<[Tensor; 2]> {
+    let (rows, n) = y.dims2()?;
+    let groups = Groups::of(rows, n);
+    let partial = kernels.output(&[groups.count, 3, n], DType::F32)?;
+    let (mean, var) = (
+        kernels.output(&[n], DType::F64)?,
+        kernels.output(&[n], DType::F64)?,
+    );
+    let [rows, columns, size] = groups.sizes();
+    let arguments = [Argument::Read(y), Argument::Write(&partial), rows, columns, size];
+    kernels.launch_for(y.dtype(), SOURCE, "moments", groups.grid(), &arguments)?;
+    let arguments = [
+        Argument::Read(&partial),
+        Argument::Write(&mean),
+        Argument::Write(&var),
+        rows,
+        columns,
+        size,
+    ];
+    kernels.launch(SOURCE, "combine_moments", Grid::each(n), &arguments)?;
+    Ok([mean, var])
+}
+
+/// The factors of a layer `[4, n]` from the statistics of its product over `rows` rows, which move the running ones.
+pub(super) fn fold(
+    kernels: &Kernels,
+    [mean, var]: &[Tensor; 2],
+    rows: usize,
+    bn: &BatchNorm,
+) -> Result<Tensor> {
+    let n = mean.elem_count();
+    let factors = kernels.output(&[4, n], DType::F32)?;
+    let arguments = [
+        Argument::Read(mean),
+        Argument::Read(var),
+        Argument::Read(bn.gamma.as_tensor()),
+        Argument::Read(bn.beta.as_tensor()),
+        Argument::F64(rows as f64),
+        Argument::F64(bn.eps),
+        Argument::F64(bn.momentum),
+        Argument::Write(&factors),
+        Argument::Write(bn.mean.as_tensor()),
+        Argument::Write(bn.var.as_tensor()),
+        Argument::int(n),
+    ];
+    kernels.launch(SOURCE, "fold_statistics", Grid::each(n), &arguments)?;
+    Ok(factors)
+}
+
+/// The factors of a layer in evaluation, from the running statistics.
+pub(super) fn running_factors(bn: &BatchNorm) -> Result<Tensor> {
+    let [gamma, beta, mean, var] = [&bn.gamma, &bn.beta, &bn.mean, &bn.var].map(|v| v.as_detached_tensor());
+    let rstd = (var + bn.eps)?.sqrt()?.recip()?;
+    let scale = (gamma * &rstd)?;
+    Tensor::stack(&[mean, rstd, scale, beta], 0)
+}
+
+/// Batch norm of y by `factors`, then ReLU if `relu`.
+pub(super) fn normalise(kernels: &Kernels, y: &Tensor, factors: &Tensor, relu: bool) -> Result<Tensor> {
+    let ((rows, n), out) = (y.dims2()?, kernels.output_like(y)?);
+    let groups = Groups::of(rows, n);
+    let [rows, columns, size] = groups.sizes();
+    let arguments = [
+        Argument::Read(y),
+        Argument::Read(factors),
+        Argument::Write(&out),
+        rows,
+        columns,
+        size,
+        Argument::int(relu),
+    ];
+    kernels.launch_for(y.dtype(), SOURCE, "normalise", groups.grid(), &arguments)?;
+    Ok(out)
+}
+
+impl Target {
+    /// Batch norm of y `[rows, n]` by the statistics of its rows, then ReLU if `relu`.
+    pub(super) fn batch_norm(&self, y: &Tensor, bn: &BatchNorm, relu: bool) -> Result<Tensor> {
+        let (kernels, yp) = (self.kernels.clone(), plain(y)?);
+        let factors = fold(&kernels, &statistics(&kernels, &yp)?, y.dim(0)?, bn)?;
+        let out = normalise(&kernels, &yp, &factors, relu)?;
+        let inputs = [y, bn.gamma.as_tensor(), bn.beta.as_tensor()];
+        Ok(self.record(&inputs, out, || {
+            Box::new(move |g, _| gradients(&kernels, g, &yp, &factors, relu))
+        }))
+    }
+}
+
+/// The gradients of y, γ and β.
+fn gradients(
+    kernels: &Kernels,
+    g: &Tensor,
+    y: &Tensor,
+    factors: &Tensor,
+    relu: bool,
+) -> Result<Vec<Option<Tensor>>> {
+    let (rows, n) = y.dims2()?;
+    let groups = Groups::of(rows, n);
+    let partial = kernels.output(&[groups.count, 2, n], DType::F32)?;
+    let (sums, dy) = (kernels.output(&[2, n], DType::F32)?, kernels.output_like(y)?);
+    let ([all, columns, size], relu) = (groups.sizes(), Argument::int(relu));
+    let arguments = [
+        Argument::Read(g),
+        Argument::Read(y),
+        Argument::Read(factors),
+        Argument::Write(&partial),
+        all,
+        columns,
+        size,
+        relu,
+    ];
+    kernels.launch_for(y.dtype(), SOURCE, "backward_sums", groups.grid(), &arguments)?;
+    let arguments = [
+        Argument::Read(&partial),
+        Argument::Write(&sums),
+        Argument::int(groups.count),
+        columns,
+    ];
+    kernels.launch(SOURCE, "combine_sums", Grid::each(2 * n), &arguments)?;
+    let arguments = [
+        Argument::Read(g),
+        Argument::Read(y),
+        Argument::Read(factors),
+        Argument::Read(&sums),
+        Argument::F32(1.0 / rows as f32),
+        Argument::Write(&dy),
+        all,
+        columns,
+        size,
+        relu,
+    ];
+    kernels.launch_for(y.dtype(), SOURCE, "backward", groups.grid(), &arguments)?;
+    Ok(vec![Some(dy), Some(sums.get(1)?), Some(sums.get(0)?)])
+}

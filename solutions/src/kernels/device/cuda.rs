@@ -1,0 +1,147 @@
+//! Launches on an NVIDIA GPU, on the stream of candle's device. Not run on a GPU yet.
+
+use std::sync::Arc;
+
+use candle_core::cuda_backend::cudarc::driver::{
+    CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg, SyncOnDrop,
+    sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+};
+use candle_core::cuda_backend::{CudaDevice, CudaStorageSlice, WrapErr};
+use candle_core::{CudaStorage, DType, Device, Layout, Result, Storage, Tensor, bail};
+
+use super::launch::{Argument, Grid, Launcher};
+use crate::kernels::cuda;
+
+/// Shared memory that a block may have without asking for more.
+const SHARED: usize = 48 << 10;
+
+/// A GPU.
+#[derive(Debug)]
+pub(super) struct Cuda(CudaDevice);
+
+impl Cuda {
+    /// All launches are queued on the stream of `gpu`.
+    pub fn new(gpu: CudaDevice) -> Self {
+        Self(gpu)
+    }
+}
+
+impl Launcher for Cuda {
+    fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
+        let function = cuda::kernel(&self.0, source, kernel)?;
+        if grid.shared > SHARED {
+            let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            function.set_attribute(attribute, grid.shared as i32).w()?;
+        }
+        let stream = self.0.cuda_stream();
+        let tensors = arguments.iter().flat_map(tensors_of);
+        let locked: Vec<_> = tensors.map(Tensor::storage_and_layout).collect();
+        // The guards record that the launch reads the tensors: until it is queued, they must live.
+        let addresses = locked
+            .iter()
+            .map(|(storage, layout)| address(storage, layout, &stream))
+            .collect::<Result<Vec<_>>>()?;
+        let mut next = addresses.iter().map(|(address, _)| *address);
+        let resolved = arguments
+            .iter()
+            .map(|argument| resolve(argument, &mut next, &stream))
+            .collect::<Result<Vec<_>>>()?;
+        let mut builder = stream.launch_builder(&function);
+        for argument in &resolved {
+            match argument {
+                Resolved::Address(address) => builder.arg(address),
+                Resolved::Table(table) => builder.arg(table),
+                Resolved::Value(Argument::I32(v)) => builder.arg(v),
+                Resolved::Value(Argument::U32(v)) => builder.arg(v),
+                Resolved::Value(Argument::I64(v)) => builder.arg(v),
+                Resolved::Value(Argument::U64(v)) => builder.arg(v),
+                Resolved::Value(Argument::F32(v)) => builder.arg(v),
+                Resolved::Value(Argument::F64(v)) => builder.arg(v),
+                Resolved::Value(other) => bail!("{kernel}: {other:?} is no value"),
+            };
+        }
+        let [x, y, z] = grid.blocks;
+        let [i, j, k] = grid.threads;
+        let config = LaunchConfig {
+            grid_dim: (x, y, z),
+            block_dim: (i, j, k),
+            shared_mem_bytes: grid.shared as u32,
+        };
+        // SAFETY: the tests launch every kernel through these operators on the emulated grid, which checks the types of its
+        // arguments and that it stays within its tensors. Tensors that it writes are used on this stream alone.
+        unsafe { builder.launch(config) }.w()?;
+        Ok(())
+    }
+
+    fn output(&self, shape: &[usize], dtype: DType) -> Result<Tensor> {
+        // SAFETY: a kernel writes every value before one is read: on the emulated grid, the tests find values that it left.
+        unsafe { Tensor::empty(shape, dtype, &Device::Cuda(self.0.clone())) }
+    }
+
+    fn tf32(&self) -> bool {
+        candle_core::cuda::gemm_reduced_precision_f32()
+    }
+}
+
+/// The tensors of an argument, in order.
+fn tensors_of<'a>(argument: &Argument<'a>) -> Vec<&'a Tensor> {
+    match argument {
+        Argument::Read(t) | Argument::Write(t) => vec![t],
+        Argument::Table(rows) => rows.iter().flatten().flatten().copied().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// An argument as the launch takes it.
+enum Resolved<'a> {
+    Address(u64),
+    Table(CudaSlice<u64>),
+    Value(Argument<'a>),
+}
+
+/// Takes the addresses of the argument's tensors from `addresses`; uploads a table.
+fn resolve<'a>(
+    argument: &Argument<'a>,
+    addresses: &mut impl Iterator<Item = u64>,
+    stream: &Arc<CudaStream>,
+) -> Result<Resolved<'a>> {
+    Ok(match argument {
+        Argument::Read(_) | Argument::Write(_) => Resolved::Address(addresses.next().unwrap_or_default()),
+        Argument::Null => Resolved::Address(0),
+        Argument::Table(rows) => {
+            let mut words = Vec::with_capacity(5 * rows.len());
+            for row in *rows {
+                words.extend(row.map(|t| t.and_then(|_| addresses.next()).unwrap_or_default()));
+                words.push(row.iter().flatten().next().map_or(0, |t| t.elem_count() as u64));
+            }
+            Resolved::Table(stream.clone_htod(&words).w()?)
+        }
+        value => Resolved::Value(*value),
+    })
+}
+
+/// The address of a contiguous tensor's first value, and what records that `stream` reads it.
+fn address<'a>(
+    storage: &'a Storage,
+    layout: &Layout,
+    stream: &'a Arc<CudaStream>,
+) -> Result<(u64, SyncOnDrop<'a>)> {
+    let (Storage::Cuda(CudaStorage { slice, .. }), Some((from, _))) = (storage, layout.contiguous_offsets())
+    else {
+        bail!(
+            "expected a contiguous tensor on the GPU, got strides {:?}",
+            layout.stride()
+        );
+    };
+    let ((address, guard), size) = match slice {
+        CudaStorageSlice::F32(s) => (s.device_ptr(stream), 4),
+        CudaStorageSlice::F64(s) => (s.device_ptr(stream), 8),
+        CudaStorageSlice::BF16(s) => (s.device_ptr(stream), 2),
+        CudaStorageSlice::F16(s) => (s.device_ptr(stream), 2),
+        CudaStorageSlice::U32(s) => (s.device_ptr(stream), 4),
+        CudaStorageSlice::I32(s) => (s.device_ptr(stream), 4),
+        CudaStorageSlice::I64(s) => (s.device_ptr(stream), 8),
+        _ => bail!("no kernel takes a tensor of this dtype"),
+    };
+    Ok((address + (from * size) as u64, guard))
+}

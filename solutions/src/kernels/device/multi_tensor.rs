@@ -1,0 +1,234 @@
+//! Optimizer steps over all parameters in one launch, and unscaling, overflow and norm of all gradients in another.
+
+use std::sync::Arc;
+
+use candle_core::{DType, Result, Tensor, bail};
+
+use super::launch::{Argument, Grid, Kernels, Launcher};
+use crate::kernels::multi_tensor::{AdamStep, SgdStep};
+
+const GRADIENTS: &str = "gradients.cu";
+const STEPS: &str = "multi_tensor.cu";
+
+/// Values that one block takes, as in `multi_tensor.cuh`.
+const PIECE: usize = 16_384;
+
+/// The multi-tensor kernels. All tensors are contiguous f32, of the launcher's device.
+#[derive(Clone, Debug)]
+pub struct MultiTensor(Kernels);
+
+/// What [`MultiTensor::norm`] leaves on the device: the norm of all unscaled gradients; 1 if a value of them is infinite or
+/// NaN; the factor that unscales and clips them.
+#[derive(Clone, Debug)]
+pub struct Norm(Tensor);
+
+impl Norm {
+    /// The norm of the unscaled gradients, a scalar.
+    ///
+    /// # Errors
+    /// Returns candle's errors.
+    pub fn value(&self) -> Result<Tensor> {
+        self.0.get(0)
+    }
+
+    /// Whether a gradient is infinite or NaN. Waits for the device.
+    ///
+    /// # Errors
+    /// Returns candle's errors.
+    pub fn found_inf(&self) -> Result<bool> {
+        Ok(self.0.get(1)?.to_scalar::<f32>()? != 0.0)
+    }
+}
+
+/// The tensors of a launch, of each parameter [weights, gradient, state, state], in pieces.
+struct Table<'a> {
+    rows: Vec<[Option<&'a Tensor>; 4]>,
+    /// (tensor, piece) of each block, u32.
+    pieces: Tensor,
+    blocks: usize,
+}
+
+impl<'a> Table<'a> {
+    fn new(
+        weights: Option<&[&'a Tensor]>,
+        grads: &[&'a Tensor],
+        states: [Option<&[&'a Tensor]>; 2],
+    ) -> Result<Self> {
+        let lists = [weights, Some(grads), states[0], states[1]];
+        let fits = |list: &&[&Tensor]| {
+            list.len() == grads.len() && list.iter().zip(grads).all(|(t, g)| t.dims() == g.dims())
+        };
+        if !lists.iter().flatten().all(fits) {
+            bail!(
+                "multi-tensor step: expected gradients and states of the {} parameters' shapes",
+                weights.map_or(grads.len(), <[_]>::len)
+            );
+        }
+        let Some(first) = grads.first() else {
+            bail!("multi-tensor step: there are no gradients");
+        };
+        let of_tensor = |(t, g): (u32, &&Tensor)| {
+            let count = g.elem_count().div_ceil(PIECE) as u32;
+            (0..count).flat_map(move |piece| [t, piece])
+        };
+        let pieces: Vec<u32> = (0..).zip(grads).flat_map(of_tensor).collect();
+        let blocks = pieces.len() / 2;
+        Ok(Self {
+            rows: (0..grads.len())
+                .map(|i| lists.map(|list| Some(list?[i])))
+                .collect(),
+            pieces: Tensor::from_vec(pieces, (blocks, 2), first.device())?,
+            blocks,
+        })
+    }
+
+    fn launch(&self, kernels: &Kernels, source: &str, kernel: &str, more: &[Argument]) -> Result<()> {
+        let arguments = [&[Argument::Table(&self.rows), Argument::Read(&self.pieces)], more].concat();
+        kernels.launch(source, kernel, Grid::of(self.blocks, 256), &arguments)
+    }
+}
+
+impl MultiTensor {
+    /// By the kernels that `launcher` runs.
+    pub fn new(launcher: Arc<dyn Launcher>) -> Self {
+        Self(Kernels(launcher))
+    }
+
+    /// For tensors on a GPU. None without one, or if a tensor is not contiguous f32.
+    pub(in crate::kernels) fn of<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Option<Self> {
+        let mut tensors = tensors.into_iter().peekable();
+        let kernels = super::target::of_gpu(tensors.peek()?)?;
+        let serves = |t: &Tensor| t.device().is_cuda() && t.dtype() == DType::F32 && t.is_contiguous();
+        tensors.all(serves).then_some(Self(kernels))
+    }
+
+    /// Norm and overflow of the gradients divided by `scale`, and the factor that unscales them and clips them to
+    /// `max_norm`; 0: they are not clipped. Changes nothing, and does not wait.
+    ///
+    /// # Errors
+    /// Returns an error if there are no gradients.
+    pub fn norm(&self, grads: &[&Tensor], scale: f64, max_norm: f64) -> Result<Norm> {
+        let table = Table::new(None, grads, [None; 2])?;
+        let partial = self.0.output(&[table.blocks], DType::F64)?;
+        let arrived = Tensor::zeros((), DType::U32, table.pieces.device())?;
+        let result = self.0.output(&[3], DType::F32)?;
+        let more = [
+            Argument::F32(scale.recip() as f32),
+            Argument::F32(max_norm as f32),
+            Argument::int(false),
+            Argument::Write(&partial),
+            Argument::Write(&arrived),
+            Argument::Write(&result),
+        ];
+        table.launch(&self.0, GRADIENTS, "unscale_and_norm", &more)?;
+        Ok(Norm(result))
+    }
+
+    /// New tensors: the gradients unscaled and clipped by `norm`.
+    ///
+    /// # Errors
+    /// As [`Self::norm`].
+    pub fn scaled(&self, grads: &[&Tensor], norm: &Norm) -> Result<Vec<Tensor>> {
+        let outputs = grads.iter().map(|g| self.0.output_like(g));
+        let outputs = outputs.collect::<Result<Vec<_>>>()?;
+        let to: Vec<&Tensor> = outputs.iter().collect();
+        let table = Table::new(None, grads, [Some(&to), None])?;
+        table.launch(&self.0, GRADIENTS, "scale_gradients", &[Argument::Read(&norm.0)])?;
+        Ok(outputs)
+    }
+
+    /// As [`crate::kernels::multi_tensor::adam`]. With a `norm`, its factor multiplies the gradients in place of that of `s`,
+    /// and nothing changes if a gradient overflowed.
+    ///
+    /// # Errors
+    /// Returns an error if lists differ in length or shapes, or if there are no parameters.
+    pub fn adam(
+        &self,
+        params: &[&Tensor],
+        grads: &[&Tensor],
+        [mean, square]: [&[&Tensor]; 2],
+        s: &AdamStep,
+        norm: Option<&Norm>,
+    ) -> Result<()> {
+        let table = Table::new(Some(params), grads, [Some(mean), Some(square)])?;
+        let factors = self.factors(s, norm, &table)?;
+        table.launch(&self.0, STEPS, "adam", &[Argument::Read(&factors)])
+    }
+
+    /// As [`crate::kernels::multi_tensor::lamb`], and as [`Self::adam`].
+    ///
+    /// # Errors
+    /// As [`Self::adam`].
+    pub fn lamb(
+        &self,
+        params: &[&Tensor],
+        grads: &[&Tensor],
+        [mean, square]: [&[&Tensor]; 2],
+        s: &AdamStep,
+        norm: Option<&Norm>,
+    ) -> Result<()> {
+        let table = Table::new(Some(params), grads, [Some(mean), Some(square)])?;
+        let factors = self.factors(s, norm, &table)?;
+        let sums = self.0.output(&[table.blocks, 2], DType::F64)?;
+        let more = [Argument::Read(&factors), Argument::Write(&sums)];
+        table.launch(&self.0, STEPS, "lamb_moments", &more)?;
+        let more = [Argument::Read(&factors), Argument::Read(&sums)];
+        table.launch(&self.0, STEPS, "lamb_apply", &more)
+    }
+
+    /// As [`crate::kernels::multi_tensor::sgd`], and as [`Self::adam`].
+    ///
+    /// # Errors
+    /// As [`Self::adam`].
+    pub fn sgd(
+        &self,
+        params: &[&Tensor],
+        grads: &[&Tensor],
+        buffer: &[&Tensor],
+        s: &SgdStep,
+        norm: Option<&Norm>,
+    ) -> Result<()> {
+        let table = Table::new(Some(params), grads, [Some(buffer), None])?;
+        let norm = with_factor(norm, s.gradient_factor, &table)?;
+        let more = [
+            Argument::F32(s.lr as f32),
+            Argument::F32(s.momentum as f32),
+            Argument::F32(s.weight_decay as f32),
+            Argument::int(s.nesterov),
+            argument(norm.as_ref()),
+        ];
+        table.launch(&self.0, STEPS, "sgd", &more)
+    }
+
+    /// The factors of Adam's formula, computed on the device from the number of the step and from `norm`.
+    fn factors(&self, s: &AdamStep, norm: Option<&Norm>, table: &Table) -> Result<Tensor> {
+        let norm = with_factor(norm, s.gradient_factor, table)?;
+        let step = Tensor::new(s.step as i64 - 1, table.pieces.device())?;
+        let factors = self.0.output(&[12], DType::F32)?;
+        let settings = [s.lr, s.beta1, s.beta2, s.eps, s.weight_decay].map(Argument::F64);
+        let more = [
+            Argument::int(s.decoupled),
+            argument(norm.as_ref()),
+            Argument::Write(&step),
+            Argument::Write(&factors),
+        ];
+        let arguments = [&settings[..], &more].concat();
+        self.0.launch(STEPS, "adam_factors", Grid::of(1, 1), &arguments)?;
+        Ok(factors)
+    }
+}
+
+/// The given norm, or one whose factor is that of the step's settings. None for the factor 1.
+fn with_factor(norm: Option<&Norm>, factor: f32, table: &Table) -> Result<Option<Norm>> {
+    if norm.is_some() || factor == 1.0 {
+        return Ok(norm.cloned());
+    }
+    Ok(Some(Norm(Tensor::new(
+        &[0.0, 0.0, factor],
+        table.pieces.device(),
+    )?)))
+}
+
+fn argument(norm: Option<&Norm>) -> Argument<'_> {
+    norm.map_or(Argument::Null, |norm| Argument::Read(&norm.0))
+}

@@ -1,0 +1,267 @@
+//! The widest layer and its maximum, without storing the layer's output: forward, and the backward pass in closed form.
+
+use std::ops::Range;
+
+use candle_core::{DType, Result, Tensor};
+
+use super::batch_norm::{Groups, fold, running_factors, statistics};
+use super::launch::{Argument, Grid, Kernels, longest, plain, starts};
+use super::search::Search;
+use super::target::Target;
+use crate::kernels::{MlpLayer, Pass};
+
+const COVARIANCE: &str = "shared_mlp/covariance.cu";
+const BACKWARD: &str = "shared_mlp/widest_backward.cu";
+
+/// What the backward pass reads.
+struct Saved {
+    kernels: Kernels,
+    a: Tensor,
+    w: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    /// The mean of each input channel, f64.
+    mean: Tensor,
+    /// W·S.
+    ws: Tensor,
+    factors: Tensor,
+    /// The normalised value at the arg-max, and its row.
+    xhat: Tensor,
+    at: Tensor,
+    starts: Tensor,
+    longest: usize,
+    relu: bool,
+}
+
+impl Target {
+    /// `max(relu(bn(x·wᵀ)))` over the rows of each cloud.
+    pub(super) fn widest(
+        &self,
+        x: &Tensor,
+        layer: &MlpLayer,
+        clouds: &[Range<usize>],
+        pass: &Pass,
+    ) -> Result<Tensor> {
+        let (a, w, kernels) = (plain(x)?, plain(layer.weight)?, self.kernels.clone());
+        let [gamma, beta] = [&layer.bn.gamma, &layer.bn.beta].map(|v| v.as_detached_tensor());
+        let mut statistics = None;
+        let factors = match pass.train {
+            true => {
+                let [mean, ws, of_products @ ..] = covariance(&kernels, &a, &w)?;
+                statistics = Some((mean, ws));
+                fold(&kernels, &of_products, a.dim(0)?, layer.bn)?
+            }
+            false => running_factors(layer.bn)?,
+        };
+        let (n, starts, longest) = (w.dim(0)?, starts(clouds, x.device())?, longest(clouds));
+        let search = Search {
+            kernels: &kernels,
+            a: &a,
+            w: &w,
+            gamma: &gamma,
+            starts: &starts,
+            longest,
+        };
+        let keys = search.keys()?;
+        let output = |dtype| kernels.output(&[clouds.len(), n], dtype);
+        let (out, xhat, at) = (output(a.dtype())?, output(DType::F32)?, output(DType::I32)?);
+        let arguments = [
+            Argument::Read(&keys),
+            Argument::Read(&a),
+            Argument::Read(&w),
+            Argument::Read(&factors),
+            Argument::Read(&gamma),
+            Argument::Read(&beta),
+            Argument::Write(&out),
+            Argument::Write(&xhat),
+            Argument::Write(&at),
+            Argument::int(clouds.len()),
+            Argument::int(n),
+            Argument::int(w.dim(1)?),
+            Argument::int(layer.relu),
+        ];
+        let source = "shared_mlp/widest_output.cu";
+        kernels.launch_for(
+            a.dtype(),
+            source,
+            "widest_output",
+            Grid::over(n * clouds.len()),
+            &arguments,
+        )?;
+        let Some((mean, ws)) = statistics else {
+            return Ok(out);
+        };
+        let inputs = [
+            x,
+            layer.weight,
+            layer.bn.gamma.as_tensor(),
+            layer.bn.beta.as_tensor(),
+        ];
+        let relu = layer.relu;
+        Ok(self.record(&inputs, out, || {
+            let saved = Saved {
+                kernels,
+                a,
+                w,
+                gamma,
+                beta,
+                mean,
+                ws,
+                factors,
+                xhat,
+                at,
+                starts,
+                longest,
+                relu,
+            };
+            Box::new(move |g, wanted| saved.gradients(g, wanted))
+        }))
+    }
+}
+
+/// The mean of A's channels, W·S, and mean and variance of the channels of A·Wᵀ; S is the covariance of A's channels times
+/// its rows.
+fn covariance(kernels: &Kernels, a: &Tensor, w: &Tensor) -> Result<[Tensor; 4]> {
+    let ((rows, k), n) = (a.dims2()?, w.dim(0)?);
+    let ([a_mean, _], groups) = (statistics(kernels, a)?, Groups::of(rows, k));
+    let partial = kernels.output(&[groups.count, k, k], DType::F32)?;
+    let arguments = [
+        Argument::Read(a),
+        Argument::Read(&a_mean),
+        Argument::Write(&partial),
+        Argument::int(rows),
+        Argument::int(k),
+        Argument::int(groups.size),
+    ];
+    let tiles = k.div_ceil(64);
+    let grid = Grid::new([tiles, tiles, groups.count], [256, 1, 1]);
+    kernels.launch_for(a.dtype(), COVARIANCE, "covariance_products", grid, &arguments)?;
+    let s = kernels.output(&[k, k], DType::F32)?;
+    let arguments = [
+        Argument::Read(&partial),
+        Argument::Write(&s),
+        Argument::int(k),
+        Argument::int(groups.count),
+    ];
+    kernels.launch(COVARIANCE, "covariance", Grid::each(k * k), &arguments)?;
+    let ws = kernels.output(&[n, k], DType::F32)?;
+    let (mean, var) = (
+        kernels.output(&[n], DType::F64)?,
+        kernels.output(&[n], DType::F64)?,
+    );
+    let arguments = [
+        Argument::Read(w),
+        Argument::Read(&s),
+        Argument::Read(&a_mean),
+        Argument::F64(rows as f64),
+        Argument::Write(&ws),
+        Argument::Write(&mean),
+        Argument::Write(&var),
+        Argument::int(k),
+    ];
+    kernels.launch_for(
+        w.dtype(),
+        COVARIANCE,
+        "channel_statistics",
+        Grid::of(n, 64),
+        &arguments,
+    )?;
+    Ok([a_mean, ws, mean, var])
+}
+
+impl Saved {
+    /// The gradients of x, w, γ and β.
+    fn gradients(&self, g: &Tensor, wanted: &[bool]) -> Result<Vec<Option<Tensor>>> {
+        let [ug, sums] = self.masked(g)?;
+        let dx = wanted[0].then(|| self.of_input(&ug, &sums)).transpose()?;
+        let dw = wanted[1].then(|| self.of_weight(&ug, &sums)).transpose()?;
+        Ok(vec![dx, dw, Some(sums.get(1)?), Some(sums.get(0)?)])
+    }
+
+    /// u·g behind the ReLU `[clouds, n]`, and dβ and dγ `[2, n]`.
+    fn masked(&self, g: &Tensor) -> Result<[Tensor; 2]> {
+        let (clouds, n) = g.dims2()?;
+        let ug = self.kernels.output(&[clouds, n], DType::F32)?;
+        let sums = self.kernels.output(&[2, n], DType::F32)?;
+        let arguments = [
+            Argument::Read(g),
+            Argument::Read(&self.xhat),
+            Argument::Read(&self.factors),
+            Argument::Read(&self.gamma),
+            Argument::Read(&self.beta),
+            Argument::Write(&ug),
+            Argument::Write(&sums),
+            Argument::int(clouds),
+            Argument::int(n),
+            Argument::int(self.relu),
+        ];
+        self.launch("widest_masked", Grid::each(n), &arguments)?;
+        Ok([ug, sums])
+    }
+
+    fn of_weight(&self, ug: &Tensor, sums: &Tensor) -> Result<Tensor> {
+        let ((clouds, n), k) = (ug.dims2()?, self.w.dim(1)?);
+        let dw = self.kernels.output(&[n, k], DType::F32)?;
+        let arguments = [
+            Argument::Read(ug),
+            Argument::Read(&self.at),
+            Argument::Read(&self.a),
+            Argument::Read(&self.mean),
+            Argument::Read(&self.ws),
+            Argument::Read(&self.factors),
+            Argument::Read(sums),
+            self.inverse_rows(),
+            Argument::Write(&dw),
+            Argument::int(clouds),
+            Argument::int(n),
+            Argument::int(k),
+        ];
+        self.launch("widest_dw", Grid::of(n, 64), &arguments)?;
+        Ok(dw)
+    }
+
+    fn of_input(&self, ug: &Tensor, sums: &Tensor) -> Result<Tensor> {
+        let ((clouds, n), k) = (ug.dims2()?, self.w.dim(1)?);
+        let quadratic = self.kernels.output(&[k, k], DType::F32)?;
+        let pw = self.kernels.output(&[k], DType::F32)?;
+        let arguments = [
+            Argument::Read(&self.w),
+            Argument::Read(&self.factors),
+            Argument::Read(sums),
+            self.inverse_rows(),
+            Argument::Write(&quadratic),
+            Argument::Write(&pw),
+            Argument::int(n),
+            Argument::int(k),
+        ];
+        let tiles = k.div_ceil(16);
+        let grid = Grid::new([tiles, tiles, 1], [16, 16, 1]);
+        self.launch("widest_quadratic", grid, &arguments)?;
+        let dx = self.kernels.output_like(&self.a)?;
+        let arguments = [
+            Argument::Read(&self.a),
+            Argument::Read(&self.mean),
+            Argument::Read(&quadratic),
+            Argument::Read(&pw),
+            Argument::Read(&self.w),
+            Argument::Read(ug),
+            Argument::Read(&self.at),
+            Argument::Read(&self.starts),
+            Argument::Write(&dx),
+            Argument::int(n),
+            Argument::int(k),
+        ];
+        let grid = Grid::new([self.longest.div_ceil(32), clouds, k.div_ceil(64)], [256, 1, 1]);
+        self.launch("widest_dx", grid, &arguments)?;
+        Ok(dx)
+    }
+
+    fn inverse_rows(&self) -> Argument<'static> {
+        Argument::F32(1.0 / self.a.dims()[0] as f32)
+    }
+
+    fn launch(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
+        self.kernels
+            .launch_for(self.a.dtype(), BACKWARD, kernel, grid, arguments)
+    }
+}
