@@ -66,9 +66,9 @@ impl StepLines {
             let mut other = self.last.0.elapsed().as_secs_f64();
             for (name, seconds) in breakdown.take() {
                 other -= seconds;
-                text += &format!(", {name} {:.1} ms", 1e3 * seconds / steps);
+                text += &format!(", {name} {:.2} ms", 1e3 * seconds / steps);
             }
-            text += &format!(", other {:.1} ms a step", 1e3 * other / steps);
+            text += &format!(", other {:.2} ms a step", 1e3 * other / steps);
         }
         self.last = (Instant::now(), *step);
         text

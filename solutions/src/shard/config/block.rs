@@ -57,7 +57,7 @@ impl<'a> Block<'a> {
         let Some((key, _)) = self.entries.iter().find(|(key, _)| !known().any(|k| k == key)) else {
             return Ok(());
         };
-        let close = |k: &str| strsim::normalized_damerau_levenshtein(&key.to_lowercase(), k);
+        let close = |k: &str| strsim::jaro_winkler(&key.to_lowercase(), k);
         let nearest = known().max_by(|a, b| close(a).total_cmp(&close(b)));
         bail!(
             "{}: {what} has no such key; the nearest is \"{}\"",

@@ -54,7 +54,7 @@ fn the_first_example_sets_batch_optimizer_and_schedule() {
             "beta1=0.8",
             "beta2=0.999",
             "eps=1e-8",
-            "weight-decay=3e-7",
+            "weight-decay=0.0000003",
             "optimizer=adamw",
             "schedule=warmuplr:steps=1000:rise=log:min=0",
             "warmup=0.0",
