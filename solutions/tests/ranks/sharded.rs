@@ -59,18 +59,21 @@ fn compared(config: &Config) -> Vec<f64> {
 
 #[test]
 fn two_hundred_steps_of_every_stage_have_the_losses_of_data_parallelism() {
-    // With two ranks a sum has one order. With four, the ring adds in another order, which differs as bits do.
-    for (ranks, most) in [(2, 1e-4), (4, 5e-3)] {
-        for optimizer in ["adamw", "sgd"] {
+    for ranks in [2, 4] {
+        // Adam also normalises gradients that are rounding errors, so that runs drift apart (`equal.rs`).
+        for (optimizer, learning_rate, most) in [("adamw", 1e-4, 0.1), ("sgd", 3e-4, 0.01)] {
             let config = Config {
                 optimizer: optimizer.into(),
-                learning_rate: 0.003,
+                learning_rate,
                 epochs: 40,
                 width: 32,
                 ..config(ranks)
             };
             let found = compared(&config);
             println!("{ranks} ranks, {optimizer}: {found:?}");
+            // The sum of two numbers does not depend on their order. The norm by which the engine clips is rounded.
+            let exact = [found[0], found[1], found[3]];
+            assert!(ranks > 2 || exact == [0.0; 3], "{found:?}");
             assert!(found.iter().all(|&d| d < most), "{found:?}");
         }
     }
@@ -247,6 +250,7 @@ fn a_checkpoint_is_that_of_one_rank_and_loads_with_another_stage_and_number_of_r
             let alone = tempfile::tempdir().unwrap();
             let mut one = trainer(alone.path(), config(1, 0), Shapes::default(), functions());
             assert_eq!(one.run(&stop).unwrap(), Outcome::Stopped);
+            drop(one);
             let of_one = saved(&alone.path().join("run-1"));
             assert_eq!(checkpoint.optimizer.len(), of_one.optimizer.len());
             for (name, tensor) in &of_one.optimizer {

@@ -55,7 +55,9 @@ impl Shards {
         (device, releases): (&Device, bool),
     ) -> Result<Self> {
         let params = model.params();
-        let (rank, world) = (control.link().rank(), control.link().world_size());
+        // One at a time: the guard of a lock lives to the end of its statement.
+        let rank = control.link().rank();
+        let world = control.link().world_size();
         let unit = |of: Vec<usize>| {
             let sizes: Vec<usize> = of.iter().map(|&p| params[p].1.elem_count()).collect();
             Unit {
