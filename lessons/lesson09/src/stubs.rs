@@ -101,8 +101,9 @@ pub fn bytes_per_rank(parameters: u64, each: BytesPerParameter, stage: Stage, ra
 /// How many numbers each of `ranks` ranks sends in a step, if all collectives are rings.
 ///
 /// A reduce-scatter and an all-gather of n parameters send (`ranks` − 1) chunks each. A chunk is n/`ranks` numbers,
-/// rounded up. Data parallelism and stages 1 and 2 send one of each (an all-reduce is both), and stage 3 gathers once more,
-/// because it released the parameters after the forward pass. One rank alone sends nothing. `ranks` is at least 1.
+/// rounded up. Data parallelism and stages 1 and 2 send one of each, and stage 3 gathers once more, because it released
+/// the parameters after the forward pass. (An all-reduce is both. Stage 1 is counted as it is published: with a
+/// reduce-scatter in place of the all-reduce of 9.2.) One rank alone sends nothing. `ranks` is at least 1.
 pub fn numbers_sent(parameters: u64, stage: Stage, ranks: u64) -> u64 {
     todo!("9.5: how many passes of a ring, and how long each is")
 }

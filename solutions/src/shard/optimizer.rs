@@ -15,6 +15,9 @@ pub type Update<'a> = dyn FnMut(&mut [f32], &[f32]) -> Result<()> + 'a;
 /// The gradients are averaged by one all-reduce. Each rank calls `update` for its own [`chunk`] only, so that the
 /// optimizer keeps state for this part alone, and one all-gather distributes the new parameters.
 ///
+/// The paper reduces the gradients by a reduce-scatter, which stage 2 does here: with the all-reduce, a step sends 1.5 times
+/// as much as [`numbers_sent`](super::numbers_sent) counts.
+///
 /// # Errors
 /// Returns an error if the lists differ in length, a collective fails, or `update` does.
 pub fn stage1_step(

@@ -38,7 +38,7 @@ fn experiment(answer: &Lesson09, report: &mut Report) -> Result<()> {
     report.json("parameters", parameters);
     report.table(
         "slices",
-        "Four ranks share the parameters",
+        "Four ranks share the weights W and biases b of layers 0 to 2",
         &results::slices(answer, &sizes),
     );
     let mut rows = Vec::new();

@@ -71,7 +71,7 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         numbers_sent: |n, stage, p| (passes(stage) - 1) * n.div_ceil(p) * (p - 1)),
     wrong!("9.5", counts_two_passes, "Stage 2 also gathers the new parameters after the step: it sends as much as an all-reduce.",
         numbers_sent: |n, stage, p| if stage == Stage::Zero2 { 1 } else { passes(stage) } * n.div_ceil(p) * (p - 1)),
-    wrong!("9.5", counts_two_passes, "Stage 1 sends an all-reduce and an all-gather here; a gather of the sums is not needed by a rank that updates its part only.",
+    wrong!("9.5", counts_two_passes, "Stage 1 is counted with the all-reduce of 9.2; as it is published, it needs a reduce-scatter only.",
         numbers_sent: |n, stage, p| if stage == Stage::Zero1 { 3 } else { passes(stage) } * n.div_ceil(p) * (p - 1)),
     wrong!("9.5", counts_two_passes, "In each pass a rank sends p − 1 chunks, not p.",
         numbers_sent: |n, stage, p| if p == 1 { 0 } else { passes(stage) * n.div_ceil(p) * p }),

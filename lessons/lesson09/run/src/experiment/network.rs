@@ -51,6 +51,8 @@ impl Network {
             params.extend((0..inputs * outputs).map(|_| (scale * random.normal()) as f32));
             params.resize(params.len() + outputs, 0.0);
         }
+        // What is kept is counted by the room in the lists.
+        params.shrink_to_fit();
         params
     }
 

@@ -113,12 +113,12 @@ pub fn slices(answer: &Lesson09, sizes: &[usize]) -> Table {
     for rank in 0..4 {
         let slices = (answer.slices_of_rank)(sizes, rank, 4);
         let part = |s: &canopy::shard::Slice| {
-            let kind = ["weights", "biases"][s.param % 2];
-            format!("{kind} {}: {:?}", s.param / 2, s.range)
+            let kind = ["W", "b"][s.param % 2];
+            format!("{kind}{} {:?}", s.param / 2, s.range)
         };
         let owns: Vec<String> = slices.iter().map(part).collect();
         let numbers: usize = slices.iter().map(|s| s.range.len()).sum();
-        table.row(cells![rank.to_string(), owns.join(" · "), numbers]);
+        table.row(cells![rank.to_string(), owns.join(", "), numbers]);
     }
     table
 }
