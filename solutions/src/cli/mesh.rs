@@ -9,7 +9,6 @@ use crate::{
 
 /// How a model is split.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Split model")]
 pub struct Args {
     /// Multiply the widths of PointNet's layers by N
     #[arg(long, default_value_t = 1, value_name = "N")]

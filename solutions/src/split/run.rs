@@ -88,7 +88,6 @@ pub fn run_split(setting: &Setting, steps: usize, learning_rate: f64) -> Result<
 }
 
 /// Returns the measurements of a rank, and of rank 0 also the most bytes that all ranks had allocated in a step.
-
 fn run_rank(
     setting: &Setting,
     rank: Rank,

@@ -100,6 +100,54 @@ fn assert_equals_one_rank(setting: &Setting) {
     assert!(worst < 1e-5, "{setting:?}: {worst}");
 }
 
+/// The loss of a micro-batch by candle's own operators, on its graph.
+fn loss_by_candle(part: &Part, setting: &Setting, micro: usize) -> candle_core::Result<Tensor> {
+    let (points, labels) = made_clouds(setting, 0, micro).unwrap();
+    let mut x = points.flatten(0, 1)?;
+    for layer in part.layers() {
+        let params = layer.params();
+        x = x.matmul(&params[0].t()?)?;
+        if layer.shape.is_last {
+            x = x.broadcast_add(&params[1])?;
+            continue;
+        }
+        let centred = x.broadcast_sub(&x.mean_keepdim(0)?)?;
+        let deviation = (centred.sqr()?.mean_keepdim(0)? + 1e-5)?.sqrt()?;
+        let hat = centred.broadcast_div(&deviation)?;
+        x = hat.broadcast_mul(&params[1])?.broadcast_add(&params[2])?.relu()?;
+        if layer.shape.is_before_max {
+            x = x.reshape((setting.clouds, setting.points, ()))?.max(1)?;
+        }
+    }
+    candle_nn::loss::cross_entropy(&x, &Tensor::new(labels, x.device())?)
+}
+
+#[test]
+fn gradients_of_one_rank_are_those_of_candle() {
+    let setting = setting(Mesh::ONE, Schedule::OneFOneB, 3);
+    on_ranks(1, |rank| {
+        let part = Part::new(&setting, rank)?;
+        let passed = part.gradients(&|micro| made_clouds(&setting, 0, micro))?;
+        let losses: candle_core::Result<Vec<Tensor>> = (0..3)
+            .map(|micro| loss_by_candle(&part, &setting, micro))
+            .collect();
+        let loss = Tensor::stack(&losses?, 0)?.mean_all()?;
+        assert!((passed.loss.unwrap() - f64::from(loss.to_scalar::<f32>()?)).abs() < 1e-5);
+        let expected = loss.backward()?;
+        let expected: Vec<Tensor> = part
+            .params()
+            .iter()
+            .map(|p| expected.get(p).unwrap().clone())
+            .collect();
+        let scale = largest(std::slice::from_ref(&expected));
+        for (own, expected) in passed.gradients.iter().zip(&expected) {
+            assert!(apart(own, expected) < 1e-5 * scale);
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
 const SCHEDULES: [Schedule; 3] = [Schedule::GPipe, Schedule::OneFOneB, Schedule::Interleaved];
 
 #[test]
@@ -190,11 +238,17 @@ fn schedules_keep_what_they_should() {
 }
 
 #[test]
-fn a_step_lowers_the_loss() {
-    let setting = setting(mesh(2, 1, 1, 2), Schedule::OneFOneB, 4);
-    let losses = run_split(&setting, 25, 1e-2).unwrap().losses(&setting);
-    let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
-    assert!(mean(&losses[20..]) < 0.8 * mean(&losses[..5]), "{losses:?}");
+fn a_split_model_trains_as_one_rank_does() {
+    let losses = |mesh| {
+        let setting = setting(mesh, Schedule::OneFOneB, 4);
+        run_split(&setting, 20, 3e-3).unwrap().losses(&setting)
+    };
+    let (one, split) = (losses(Mesh::ONE), losses(mesh(2, 1, 1, 2)));
+    for (one, split) in one.iter().zip(&split) {
+        assert!((one - split).abs() < 1e-3, "{one} and {split}");
+    }
+    let sum = |losses: &[f64]| losses.iter().sum::<f64>();
+    assert!(sum(&split[15..]) < sum(&split[..5]), "{split:?}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn two_ranks_train_what_the_memory_limit_refuses_to_one() {
             .sum::<u64>()
     };
     let one = total(&plan(""), 0);
-    let limit = (one / (1 << 20)) as f64 * 0.75;
+    let limit = (one / (1 << 20)) as f64 * 0.9;
     let bench = |words: &str| {
         canopy(&format!(
             "bench split {SIZE} --clouds 4 --steps 2 --memory-limit {limit} {words}"

@@ -8,7 +8,6 @@ use crate::split::{self, Choice, Machine};
 
 /// Options that describe a cluster.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Cluster")]
 pub struct Args {
     /// Nodes over which the ranks are spread: choose between data parallelism, ZeRO, tensor parallelism and a pipeline
     #[arg(long, value_name = "N")]

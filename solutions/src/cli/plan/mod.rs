@@ -37,8 +37,8 @@ Examples:
                                                     another model on 8 GPUs of 80 GiB
   canopy plan --ranks 32 --nodes 4 --parameters 60e9 --format bf16 --activations 64 --layers 80 --budget 80
                                                     which parallelism on 4 nodes of 8 GPUs
-  canopy plan --width-times 8 --tensor 2 --pipeline 2 --budget 0.3
-                                                    a model split over 4 ranks, as canopy bench split trains it
+  canopy plan --width-times 8 --tensor 2 --batch 16 --budget 0.5
+                                                    a model split over 2 ranks, as canopy bench split trains it
   (ulimit -v 2000000; canopy plan --search 512)     halve the batch until a real step runs")]
 pub struct Args {
     /// PointNet with T-Nets (full) or without (vanilla)
@@ -79,9 +79,9 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     ranks: ranks::Args,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Cluster")]
     cluster: choose::Args,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Split model")]
     split: mesh::Args,
 }
 

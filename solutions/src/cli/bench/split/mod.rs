@@ -18,13 +18,16 @@ use found::mib;
 /// Options of `canopy bench split`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The network is a vanilla PointNet with batch statistics, trained on made-up clouds with AdamW. Each rank is a thread with one
-core; with more ranks than cores, the times say little.
+The network is a vanilla PointNet with batch statistics, trained on made-up clouds with AdamW.
+Each rank is a thread with one core; with more ranks than cores, the times say little.
 
 Examples:
-  canopy bench split --width-times 8 --memory-limit 400              refused: one rank needs more
-  canopy bench split --width-times 8 --memory-limit 400 --tensor 2   two ranks train it
-  canopy bench split --pipeline 2 --micro-batches 8 --schedule gpipe --over-points 256,256,256,256,256,256 --plot gpipe.svg")]
+  canopy bench split --width-times 8 --memory-limit 500
+                          refused: one rank needs more
+  canopy bench split --width-times 8 --memory-limit 500 --tensor 2
+                          two ranks train it
+  canopy bench split --over-points 128,128,128,128,128,128 --pipeline 2 --schedule gpipe --plot gpipe.svg
+                          the timeline of a pipeline with nearly equal stages")]
 pub struct Args {
     #[command(flatten)]
     split: mesh::Args,
