@@ -145,5 +145,18 @@ fn two_steps_and_an_evaluation_equal_those_of_the_cpu() {
         }
     }
     let launched = grid.launched.lock().unwrap();
-    println!("{} kernels were launched", launched.len());
+    for kernel in [
+        "adam",
+        "add_bias_f32",
+        "backward_f32",
+        "cross_entropy_f32",
+        "dropout_f32",
+        "filter_exact",
+        "matrix_gradient_f32",
+        "orthogonality_backward_f32",
+        "unscale_and_norm",
+        "widest_dx_f32",
+    ] {
+        assert!(launched.contains(kernel), "{kernel} was not launched");
+    }
 }
