@@ -44,39 +44,43 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "only `train` runs on several ranks: canopy launch --ranks {} -- train …",
         args.ranks
     );
+    let mut command = mpirun(args.ranks)?;
+    let program = command.get_program().to_owned();
+    let error = replace_by(command.args(&args.command))?;
+    Err(anyhow!(error).context(format!("{} does not start", program.display())))
+}
+
+/// Returns the command that starts this program on `ranks` ranks, without the program's arguments.
+///
+/// # Errors
+/// Returns an error if this program was built without MPI, or there is no mpirun.
+pub fn mpirun(ranks: usize) -> Result<Command> {
     ensure!(
         cfg!(feature = "mpi"),
         "this program was built without `--features mpi`: build it with the feature (README.md), or train with ranks that \
-         are threads, `canopy train --ranks {}`",
-        args.ranks
+         are threads, `canopy train --ranks {ranks}`"
     );
-    let mpirun = mpirun()?;
     let canopy = env::current_exe().context("the path of this program is unknown")?;
-    let mut command = Command::new(&mpirun);
-    command
-        .arg("-n")
-        .arg(args.ranks.to_string())
-        .arg(canopy)
-        .args(&args.command);
+    let mut command = Command::new(path_of_mpirun()?);
+    command.arg("-n").arg(ranks.to_string()).arg(canopy);
     for (name, value) in SETTINGS {
         if env::var_os(name).is_none() {
             command.env(name, value);
         }
     }
-    let error = replace_by(command)?;
-    Err(anyhow!(error).context(format!("{} does not start", mpirun.display())))
+    Ok(command)
 }
 
 /// Replaces this process by `command`, so that signals reach mpirun itself. Returns only if that fails.
 #[cfg(unix)]
-fn replace_by(mut command: Command) -> Result<io::Error> {
+fn replace_by(command: &mut Command) -> Result<io::Error> {
     use std::os::unix::process::CommandExt;
     Ok(command.exec())
 }
 
 /// Runs `command` and exits with its exit code. Returns only if it does not start.
 #[cfg(not(unix))]
-fn replace_by(mut command: Command) -> Result<io::Error> {
+fn replace_by(command: &mut Command) -> Result<io::Error> {
     match command.status() {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(error) => Ok(error),
@@ -84,7 +88,7 @@ fn replace_by(mut command: Command) -> Result<io::Error> {
 }
 
 /// Returns the path of mpirun, or of mpiexec where there is none.
-fn mpirun() -> Result<PathBuf> {
+fn path_of_mpirun() -> Result<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     for name in ["mpirun", "mpiexec"] {
         let name = format!("{name}{}", env::consts::EXE_SUFFIX);

@@ -2,11 +2,11 @@
 //! seconds.
 
 use anyhow::{Result, ensure};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 // ANCHOR: Cost
 /// Latency and inverse bandwidth of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Latency of a message, in seconds.
     pub alpha: f64,

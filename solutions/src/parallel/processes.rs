@@ -6,7 +6,7 @@ use anyhow::Result;
 #[cfg(not(feature = "mpi"))]
 use anyhow::bail;
 
-use super::{Collective, Place};
+use super::{AllReduce, Collective, Place, measure::Seconds};
 
 /// This process's connection to the other processes of its job.
 pub trait Processes {
@@ -19,6 +19,31 @@ pub trait Processes {
     /// Sets how long a rank may give no sign of life while others wait for it. After that, the job ends on all ranks. Until
     /// this call, a process that reads its data gives signs of life by itself.
     fn begin(&self, deadline: Duration);
+
+    /// Measures all-reduces of `numbers` numbers over all ranks, the median of `repeats`: the engine's, its library called
+    /// directly, and `ring` and the tree over the engine's messages. Every rank makes the same call.
+    ///
+    /// # Errors
+    /// Returns an error if an all-reduce fails.
+    fn all_reduce_seconds(
+        &self,
+        links: &dyn Collective,
+        ring: &AllReduce,
+        numbers: usize,
+        repeats: usize,
+    ) -> Result<Seconds>;
+
+    /// Measures messages between ranks 0 and 1 as [`super::measure::messages`] does. Every rank makes the same call; ranks
+    /// other than 0 and 1 return an empty list.
+    ///
+    /// # Errors
+    /// Returns an error if a message cannot be sent or received.
+    fn message_seconds(
+        &self,
+        links: &dyn Collective,
+        sizes: &[usize],
+        repeats: usize,
+    ) -> Result<Vec<(f64, f64)>>;
 
     /// Disconnects when all ranks have called it. With an `exit_code`, the process exits with it if that takes more than two
     /// seconds: a launcher that is ending itself no longer answers.

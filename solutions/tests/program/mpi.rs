@@ -35,6 +35,53 @@ fn launch_runs_train_only() {
     assert_contains(&said, &["only `train`"]);
 }
 
+/// Settings of Open MPI for a machine with few cores, whose user may be root.
+fn with_settings(command: &mut Command) -> &mut Command {
+    let settings = [
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("OMPI_MCA_btl", "self,vader"),
+        ("RAYON_NUM_THREADS", "1"),
+    ];
+    command.envs(settings)
+}
+
+#[test]
+fn bench_scale_measures_threads_and_with_mpi_also_processes() {
+    let options = "--ranks 1,2 --width 16 --points 32 --batch 2 --steps 1 --repeats 1 --json";
+    let found = json(with_settings(&mut canopy(&format!("bench scale {options}"))));
+    let engines = found["engines"].as_array().unwrap();
+    let expected = match found["without_mpi"].as_str() {
+        Some(reason) if cfg!(feature = "mpi") => {
+            println!("processes: not run, because {reason}");
+            1
+        }
+        Some(reason) => {
+            assert_contains(reason, &["--features mpi"]);
+            1
+        }
+        None => 2,
+    };
+    assert_eq!(engines.len(), expected, "{found}");
+    for (engine, is_mpi) in engines.iter().zip([false, true]) {
+        for scaling in ["weak", "strong"] {
+            let row = &engine[scaling][0];
+            assert_eq!((row["ranks"].as_u64(), row["batch"].as_u64()), (Some(2), Some(4)));
+            for time in ["step_ms", "reduced_after_ms", "efficiency", "gradients_mb"] {
+                assert!(row[time].as_f64().unwrap() > 0.0, "{time}: {row}");
+            }
+        }
+        let all_reduces = engine["all_reduces"].as_array().unwrap();
+        assert_eq!(all_reduces.len(), 12);
+        assert!(all_reduces.iter().all(|a| a["direct_us"].is_f64() == is_mpi));
+    }
+    let predicted = found["predicted"].as_array().unwrap();
+    let measured = predicted.iter().filter(|p| p["measured_cost"] == true);
+    assert_eq!(measured.count(), expected);
+    assert!(predicted.len() > expected, "links of data sheets");
+}
+
 #[cfg(all(feature = "mpi", unix))]
 mod processes {
     use std::{
@@ -59,17 +106,6 @@ mod processes {
     const SCRIPT: &str = r#"r=$OMPI_COMM_WORLD_RANK; echo $$ > "$0/pid.part.$r"; mv "$0/pid.part.$r" "$0/pid.$r"
         for word; do shift; case "$word" in *RANK*) word="${word%%RANK*}$r${word#*RANK}";; esac; set -- "$@" "$word"; done
         exec "$@""#;
-
-    fn with_settings(command: &mut Command) -> &mut Command {
-        let settings = [
-            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-            ("OMPI_MCA_btl", "self,vader"),
-            ("RAYON_NUM_THREADS", "1"),
-        ];
-        command.envs(settings)
-    }
 
     impl Job {
         /// Starts `command` on `ranks` ranks; `None` without mpirun.

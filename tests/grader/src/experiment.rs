@@ -52,10 +52,28 @@ pub fn run<C: Contract>(
     student: C,
     experiment: fn(&C, &mut Report) -> Result<()>,
 ) -> ExitCode {
+    run_as(lesson, student, experiment, false)
+}
+
+/// The same for a process that takes part in an experiment of several processes, and leaves the report to another one.
+pub fn run_quietly<C: Contract>(
+    lesson: &Lesson<C>,
+    student: C,
+    experiment: fn(&C, &mut Report) -> Result<()>,
+) -> ExitCode {
+    run_as(lesson, student, experiment, true)
+}
+
+fn run_as<C: Contract>(
+    lesson: &Lesson<C>,
+    student: C,
+    experiment: fn(&C, &mut Report) -> Result<()>,
+    quiet: bool,
+) -> ExitCode {
     let number = lesson.manifest().map(|m| m.lesson).unwrap_or_default();
     let name = format!("lesson{number}");
     let whole = || -> Result<()> {
-        let mut report = Report::begin(&name, Options::parse())?;
+        let mut report = Report::begin(&name, Options::parse(), quiet)?;
         let (answer, pieces) = lesson.pieces(student, report.options.reference)?;
         report.pieces(&pieces);
         experiment(&answer, &mut report)?;
@@ -74,6 +92,7 @@ pub fn run<C: Contract>(
 /// plots are written at the end.
 pub struct Report {
     options: Options,
+    quiet: bool,
     out: PathBuf,
     began: Instant,
     json: Map<String, Value>,
@@ -82,7 +101,7 @@ pub struct Report {
 
 impl Report {
     /// Creates the folder for the plots: better an error now than after the run.
-    fn begin(lesson: &str, options: Options) -> Result<Self> {
+    fn begin(lesson: &str, options: Options, quiet: bool) -> Result<Self> {
         let out = options.out(lesson);
         fs::create_dir_all(&out)
             .with_context(|| format!("the folder {} cannot be created", out.display()))?;
@@ -90,6 +109,7 @@ impl Report {
         json.insert("seed".into(), options.seed.into());
         Ok(Self {
             options,
+            quiet,
             out,
             began: Instant::now(),
             json,
@@ -114,7 +134,8 @@ impl Report {
 
     /// Prints `text`, with lines of prose wrapped at 80 columns.
     pub fn say(&self, text: impl AsRef<str>) {
-        for line in text.as_ref().split('\n').filter(|_| !self.options.json) {
+        let silent = self.quiet || self.options.json;
+        for line in text.as_ref().split('\n').filter(|_| !silent) {
             if line.starts_with(' ') || line.chars().count() <= WIDTH {
                 println!("{line}");
             } else {
@@ -161,6 +182,9 @@ impl Report {
     }
 
     fn finish(mut self) -> Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
         let seconds = self.began.elapsed().as_secs_f64();
         for (name, text) in &self.files {
             let path = self.out.join(name);

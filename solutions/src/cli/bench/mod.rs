@@ -4,12 +4,10 @@ mod batch;
 mod data;
 mod filter;
 mod measure;
-mod mpi;
-mod parallel;
 mod peer;
 mod precision;
 mod sampling;
-mod scaling;
+mod scale;
 mod split;
 mod waiting;
 mod work;
@@ -52,12 +50,10 @@ enum What {
     Precision(precision::Args),
     /// Candidates for the maximum of a channel of the widest layer, by the format of the filter's products
     Filter(filter::Args),
-    /// Scaling over ranks, the cost of their messages, and a prediction for thousands of ranks
-    Parallel(parallel::Args),
+    /// Scaling over ranks that are threads and processes, their all-reduces and messages, and predictions for other links
+    Scale(scale::Args),
     /// A model split over ranks: memory, messages and idle time with tensor, sequence, data and pipeline parallelism
     Split(split::Args),
-    /// All-reduces over the processes that mpirun started, beside MPI called directly, and lesson 08's ring and tree
-    Mpi(mpi::Args),
 }
 
 /// Options of `canopy bench train` and `canopy bench infer`.
@@ -120,9 +116,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Batch(args) => return batch::run(args),
         What::Precision(args) => return precision::run(args),
         What::Filter(args) => return filter::run(args),
-        What::Parallel(args) => return parallel::run(args),
+        What::Scale(args) => return scale::run(args),
         What::Split(args) => return split::run(args),
-        What::Mpi(args) => return mpi::run(args),
     };
     for (name, value, least) in [
         ("--points", options.points, 1),

@@ -37,7 +37,10 @@ pub fn lines(needed: bool) -> Vec<Line> {
     if let Some(file) = loaded(&["libnccl.so.2"]) {
         lines.push(Line::ok("NCCL", file));
     } else if needed {
-        lines.push(Line::ok("NCCL", "not found; only ranks on several GPUs need it"));
+        lines.push(Line::ok(
+            "NCCL",
+            "not found; canopy does not need it, because its ranks communicate through MPI",
+        ));
     }
     let mpi = first_line("mpirun", "--version").or_else(|| first_line("mpiexec", "--version"));
     let built = match cfg!(feature = "mpi") {

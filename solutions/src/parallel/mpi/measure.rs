@@ -1,4 +1,4 @@
-//! Measures all-reduces over MPI: the engine's, MPI called directly, and lesson 08's ring and tree over MPI's messages.
+//! Measures all-reduces over MPI: the engine's, MPI called directly, and a ring and a tree over MPI's messages.
 
 use std::time::Instant;
 
@@ -6,23 +6,14 @@ use anyhow::{Context, Result};
 use ferrompi::ReduceOp;
 
 use super::Session;
-use crate::parallel::{Collective, Link, measure::median, ring_all_reduce, tree_all_reduce};
-
-/// Times of an all-reduce, in seconds: from a barrier until this rank has the sum.
-#[derive(Clone, Copy, Debug)]
-pub struct Seconds {
-    /// By the engine.
-    pub engine: f64,
-    /// By MPI's blocking call, from one buffer into another.
-    pub direct: f64,
-    /// By [`ring_all_reduce`].
-    pub ring: f64,
-    /// By [`tree_all_reduce`].
-    pub tree: f64,
-}
+use crate::parallel::{
+    AllReduce, Collective, Link,
+    measure::{Seconds, median},
+    tree_all_reduce,
+};
 
 /// The messages of a collective, for an algorithm over links.
-struct Messages<'a>(&'a dyn Collective);
+pub(super) struct Messages<'a>(pub &'a dyn Collective);
 
 impl Link for Messages<'_> {
     fn rank(&self) -> usize {
@@ -43,16 +34,14 @@ impl Link for Messages<'_> {
 }
 
 impl Session {
-    /// Measures all-reduces of `numbers` numbers over all ranks, the median of `repeats`. Every rank makes the same call. The
-    /// four take turns, so that other work on the machine slows all of them.
+    /// [`Processes::all_reduce_seconds`]. The four take turns, so that other work on the machine slows all of them.
     ///
-    /// # Errors
-    /// Returns an error if a call of MPI fails.
-    pub fn all_reduce_seconds(
+    /// [`Processes::all_reduce_seconds`]: crate::parallel::Processes::all_reduce_seconds
+    pub(super) fn time_all_reduces(
         &self,
         links: &dyn Collective,
-        numbers: usize,
-        repeats: usize,
+        ring: &AllReduce,
+        (numbers, repeats): (usize, usize),
     ) -> Result<Seconds> {
         let world = self.mpi.world();
         let (mut data, mut into) = (vec![1.0; numbers], vec![0.0; numbers]);
@@ -69,7 +58,7 @@ impl Session {
                         let call = || world.allreduce(&data, &mut into, ReduceOp::Sum);
                         self.shared.call(call).context("MPI's all-reduce failed")?;
                     }
-                    2 => ring_all_reduce(&Messages(links), &mut data)?,
+                    2 => ring(&Messages(links), &mut data)?,
                     _ => tree_all_reduce(&Messages(links), &mut data)?,
                 }
                 if turn > 0 {

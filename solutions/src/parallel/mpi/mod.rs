@@ -24,9 +24,12 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use ferrompi::{Communicator, Mpi, ThreadLevel};
 
-use super::{Collective, Place, Processes};
+use super::{
+    AllReduce, Collective, Place, Processes,
+    measure::{Seconds, round_trips},
+};
 use endpoint::Endpoint;
-pub use measure::Seconds;
+use measure::Messages;
 use shared::Shared;
 
 /// How long the end of MPI may take if the process is about to exit.
@@ -96,6 +99,27 @@ impl Processes for Session {
 
     fn begin(&self, deadline: Duration) {
         self.shared.begin(deadline);
+    }
+
+    fn all_reduce_seconds(
+        &self,
+        links: &dyn Collective,
+        ring: &AllReduce,
+        numbers: usize,
+        repeats: usize,
+    ) -> Result<Seconds> {
+        self.time_all_reduces(links, ring, (numbers, repeats))
+    }
+
+    fn message_seconds(
+        &self,
+        links: &dyn Collective,
+        sizes: &[usize],
+        repeats: usize,
+    ) -> Result<Vec<(f64, f64)>> {
+        let times = round_trips(&Messages(links), sizes, repeats)?;
+        links.barrier()?;
+        Ok(times)
     }
 
     fn finish(self: Box<Self>, exit_code: Option<u8>) {

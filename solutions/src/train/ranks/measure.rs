@@ -1,4 +1,4 @@
-//! Short runs of one and of several ranks that measure their speed and communication, for `canopy bench parallel` and the
+//! Short runs of one and of several ranks that measure their speed and communication, for `canopy bench scale` and the
 //! lesson's experiment.
 
 use std::sync::atomic::AtomicBool;
@@ -10,6 +10,7 @@ use canopy_data::{Dataset, split::Split};
 use super::{RankFunctions, RankStats};
 use crate::{
     device::Chosen,
+    parallel::Processes,
     train::{Config, RunFolder, Trainer},
 };
 
@@ -38,8 +39,18 @@ impl ShortRun {
     }
 }
 
-/// Trains on `records` with `config`, on the CPU with one thread per rank, and keeps nothing on disk. `other_bits` flips the
-/// last bit of each parameter at the start, which shows the effect of rounding on a run.
+/// How a short run is started.
+#[derive(Clone, Copy)]
+pub enum Start<'a> {
+    /// Ranks are threads.
+    Threads,
+    /// Ranks are threads, and the last bit of each parameter is flipped first, which shows the effect of rounding on a run.
+    OtherBits,
+    /// Ranks are processes, all of which call [`short_run`]. What it returns is of interest on rank 0.
+    Processes(&'a dyn Processes),
+}
+
+/// Trains on `records` with `config`, on the CPU with one thread per rank, and keeps nothing on disk.
 ///
 /// # Errors
 /// Returns an error if training fails.
@@ -48,7 +59,7 @@ pub fn short_run(
     data: &Dataset,
     records: &[usize],
     functions: RankFunctions,
-    other_bits: bool,
+    start: Start,
 ) -> Result<ShortRun> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder for a short run")?;
     let run = RunFolder::create(&folder.path().join("run"))?;
@@ -63,6 +74,10 @@ pub fn short_run(
     };
     let mut trainer = Trainer::new(config.clone(), data.clone(), split, chosen, run)?;
     trainer.functions = functions;
+    if let Start::Processes(processes) = start {
+        trainer.join(processes)?;
+    }
+    let other_bits = matches!(start, Start::OtherBits);
     for (_, var) in trainer.model.params().iter().filter(|_| other_bits) {
         let changed = |v: f32| f32::from_bits(v.to_bits() ^ u32::from(v != 0.0));
         let other = super::weights::numbers(var)?.into_iter().map(changed);
@@ -71,10 +86,7 @@ pub fn short_run(
     let stop = AtomicBool::new(false);
     // One thread per rank, also with a single rank.
     let cores = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    match config.ranks {
-        1 => cores.install(|| trainer.run(&stop))?,
-        _ => trainer.run(&stop)?,
-    };
+    cores.install(|| trainer.run(&stop))?;
     let flat = |(_, var): (String, Var)| super::weights::numbers(&var);
     let params = trainer
         .model

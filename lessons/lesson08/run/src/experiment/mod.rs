@@ -2,5 +2,6 @@
 
 pub mod functions;
 pub mod messages;
+pub mod processes;
 pub mod results;
 pub mod runs;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use canopy::train::{
     Config,
-    ranks::measure::{ShortRun, short_run},
+    ranks::measure::{ShortRun, Start, short_run},
     short,
 };
 use canopy_data::Dataset;
@@ -64,13 +64,24 @@ impl TrainingSet {
     }
 
     fn run(&self, answer: &Lesson08, ranks: usize, batch: usize, overlap: bool) -> Result<ShortRun> {
+        self.started(answer, (ranks, batch), overlap, Start::Threads)
+    }
+
+    /// One run of `ranks` ranks that share batches of `batch` clouds.
+    pub fn started(
+        &self,
+        answer: &Lesson08,
+        (ranks, batch): (usize, usize),
+        overlap: bool,
+        start: Start,
+    ) -> Result<ShortRun> {
         let config = self.config(ranks, batch);
         short_run(
             &config,
             &self.data,
             &self.records,
             functions(answer, overlap),
-            false,
+            start,
         )
     }
 
@@ -86,7 +97,13 @@ impl TrainingSet {
             shared: each(|_| SHARED)?,
             grown: each(|ranks| EACH * ranks)?,
             at_once: self.run(answer, 2, SHARED, false)?,
-            other_bits: short_run(&one, &self.data, &self.records, functions(answer, true), true)?,
+            other_bits: short_run(
+                &one,
+                &self.data,
+                &self.records,
+                functions(answer, true),
+                Start::OtherBits,
+            )?,
         })
     }
 }

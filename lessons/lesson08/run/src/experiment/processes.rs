@@ -1,0 +1,103 @@
+//! The last part of the lesson: ranks that are processes, started by mpirun, beside ranks that are threads.
+
+use std::env;
+
+use anyhow::Result;
+use canopy::{
+    parallel::{Collective, Place, Processes, connect, measure::Seconds, place_from},
+    train::ranks::measure::{ShortRun, Start},
+};
+use grader::{
+    cells,
+    experiment::Report,
+    table::{Table, fixed, left, scientific},
+};
+use lesson08::Lesson08;
+
+use super::{
+    functions::ring,
+    runs::{SHARED, TrainingSet},
+};
+use crate::introduce;
+
+const REPEATS: usize = 60;
+
+/// The place of this process among several that mpirun started. The variables are read by canopy's function, because a wrong
+/// one of a student must not decide which experiment runs.
+pub fn started() -> Option<Place> {
+    let place = place_from(&|name| env::var(name).ok()).ok()?;
+    let by_mpirun = ["Open MPI", "PMI"].contains(&place.launcher);
+    (by_mpirun && place.world_size > 1).then_some(place)
+}
+
+/// Every process calls this; only rank 0 has a report that prints.
+pub fn experiment(answer: &Lesson08, report: &mut Report) -> Result<()> {
+    let place = introduce(answer, report)?;
+    let processes = connect(&place)?;
+    let links = processes.links()?;
+    let trees = TrainingSet::open(report.seed())?;
+    let run = |start| trees.started(answer, (place.world_size, SHARED), true, start);
+    // Rank 0 alone trains with threads; the others wait at the barrier.
+    let threads = (place.rank == 0).then(|| run(Start::Threads)).transpose()?;
+    links.barrier()?;
+    let mpi = run(Start::Processes(&*processes))?;
+    let sums = all_reduces(answer, &*processes, &*links)?;
+    drop(links);
+    processes.finish(None);
+    if let Some(threads) = threads {
+        let title = format!("The same training, {} steps", threads.steps);
+        report.table("trainings", &title, &trainings(&threads, &mpi));
+        let title = format!("All-reduces over {} processes", place.world_size);
+        report.table("all_reduces", &title, &table(&sums));
+    }
+    Ok(())
+}
+
+/// Bytes and times of all-reduces, from 4 bytes to 16 MiB.
+fn all_reduces(
+    answer: &Lesson08,
+    processes: &dyn Processes,
+    links: &dyn Collective,
+) -> Result<Vec<(usize, Seconds)>> {
+    let ring = ring(answer);
+    let timed = |power: usize| -> Result<(usize, Seconds)> {
+        let numbers = (1 << power) / size_of::<f32>();
+        let seconds = processes.all_reduce_seconds(links, &ring, numbers, REPEATS)?;
+        Ok((1 << power, seconds))
+    };
+    (2..=24).step_by(2).map(timed).collect()
+}
+
+fn trainings(threads: &ShortRun, mpi: &ShortRun) -> Table {
+    let mut table = Table::new([
+        left("ranks"),
+        fixed("a step", 1).unit("ms"),
+        fixed("all-reduce", 2).unit("ms"),
+        scientific("off by"),
+    ]);
+    for (name, run) in [("threads, ring", threads), ("processes, MPI's all-reduce", mpi)] {
+        table.row(cells![
+            format!("{} {name}", run.ranks),
+            1e3 * run.step,
+            1e3 * run.stats.communicating / run.stats.steps.max(1) as f64,
+            run.apart(threads)
+        ]);
+        table.only_json("loss", run.loss);
+    }
+    table
+}
+
+fn table(sums: &[(usize, Seconds)]) -> Table {
+    let mut table = Table::new([
+        left("data"),
+        fixed("ring", 1).unit("µs"),
+        fixed("tree", 1).unit("µs"),
+        fixed("MPI, by canopy", 1).unit("µs"),
+        fixed("MPI, directly", 1).unit("µs"),
+    ]);
+    for (bytes, s) in sums {
+        let [ring, tree, engine, direct] = [s.ring, s.tree, s.engine, s.direct].map(|seconds| 1e6 * seconds);
+        table.row(cells![format!("{bytes} bytes"), ring, tree, engine, direct]);
+    }
+    table
+}

@@ -1,0 +1,175 @@
+//! `canopy bench scale`: steps and all-reduces of 1 to N ranks over each engine, the cost of messages, and what follows for
+//! other links and more ranks.
+
+mod engine;
+mod over_mpi;
+mod predict;
+mod show;
+mod steps;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::{Result, ensure};
+use canopy_data::atomic;
+use serde::Serialize;
+
+use crate::{
+    cli::launcher,
+    model::Kind,
+    parallel::Cost,
+    train::{choice, machine},
+};
+use engine::Engine;
+use predict::Predicted;
+use steps::Work;
+
+/// Options of `canopy bench scale`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Each rank has one thread, so with more ranks than cores the ranks share cores, and the efficiency falls for that reason.
+Built with MPI, it also measures ranks that are processes: it calls mpirun for each number of ranks. On several nodes, start
+it yourself:
+  canopy bench scale --ranks 1,2 --plot scale.svg
+  mpirun -n 8 canopy bench scale")]
+pub struct Args {
+    /// Numbers of ranks to measure; the baseline is always one rank
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
+    ranks: Vec<usize>,
+    /// Network
+    #[arg(long, default_value = "vanilla", value_parser = choice::<Kind>(&["full", "vanilla"]))]
+    model: Kind,
+    /// Points per cloud
+    #[arg(long, default_value_t = 256, value_name = "N")]
+    points: usize,
+    /// Clouds per rank; in strong scaling, the batch size is this times the largest number of ranks
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    batch: usize,
+    /// Divide the width of every hidden layer
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    width: usize,
+    /// Steps in each of two epochs; the fastest step counts
+    #[arg(long, default_value_t = 6, value_name = "N")]
+    steps: usize,
+    /// Repetitions of each all-reduce, of which the median counts
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    repeats: usize,
+    /// Latency of a message that the predictions for other links assume, in µs
+    #[arg(long, default_value_t = 5.0, value_name = "US")]
+    latency: f64,
+    /// Write the plot to this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// The largest number of ranks.
+    fn most(&self) -> usize {
+        self.ranks.iter().copied().max().unwrap_or(1)
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Found {
+    bench: &'static str,
+    processor: String,
+    cores: usize,
+    /// Processes that wanted to run in the minute before the first measurement, on average: 0 on an idle machine.
+    load: Option<f64>,
+    model: Kind,
+    points: usize,
+    gradient_bytes: usize,
+    engines: Vec<Engine>,
+    /// Why there are no ranks that are processes.
+    without_mpi: Option<String>,
+    predicted: Vec<Predicted>,
+}
+
+/// Measures, predicts, and prints the results. One of several processes of a launcher measures these processes only.
+///
+/// # Errors
+/// Returns an error if an option is out of range, training fails or the plot cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    ensure!(
+        !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p)),
+        "--ranks: expected at least one number, each from 1 to 64"
+    );
+    ensure!(
+        args.latency >= 0.0 && args.latency.is_finite(),
+        "--latency is {}: it must be at least 0",
+        args.latency
+    );
+    ensure!(
+        args.batch >= 2 && args.steps >= 1 && args.repeats >= 1,
+        "--batch must be at least 2, --steps and --repeats at least 1"
+    );
+    let (load, work, mut args) = (load(), Work::open(args)?, args.clone());
+    let (engines, without_mpi) = match launcher::connected()? {
+        Some((place, processes)) => {
+            args.ranks.push(place.world_size);
+            match over_mpi::measure(&args, &work, &place, processes)? {
+                Some(engine) => (vec![engine], None),
+                // Only rank 0 prints.
+                None => return Ok(ExitCode::SUCCESS),
+            }
+        }
+        None => {
+            let args = &args;
+            let threads = engine::threads(args, &work)?;
+            match over_mpi::start(args) {
+                Ok(mut engines) => {
+                    engines.insert(0, threads);
+                    (engines, None)
+                }
+                Err(reason) => (vec![threads], Some(format!("{reason:#}"))),
+            }
+        }
+    };
+    report(&args, &work, (engines, without_mpi), load)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The system's load average over a minute.
+#[cfg(unix)]
+fn load() -> Option<f64> {
+    let mut minute = 0.0;
+    // SAFETY: writes one number.
+    (unsafe { libc::getloadavg(&raw mut minute, 1) } == 1).then_some(minute)
+}
+
+#[cfg(not(unix))]
+fn load() -> Option<f64> {
+    None
+}
+
+fn report(
+    args: &Args,
+    work: &Work,
+    (engines, without_mpi): (Vec<Engine>, Option<String>),
+    load: Option<f64>,
+) -> Result<()> {
+    let bytes = work.gradient_bytes()?;
+    let here: Vec<(String, Cost)> = engines.iter().map(|e| (e.name.clone(), e.cost)).collect();
+    let found = Found {
+        bench: "scale",
+        processor: machine::processor(),
+        cores: rayon::current_num_threads(),
+        load,
+        model: args.model,
+        points: args.points,
+        gradient_bytes: bytes,
+        predicted: predict::all(engines[0].one_ms / 1e3, bytes as f64, &here, args.latency),
+        engines,
+        without_mpi,
+    };
+    if let Some(path) = &args.plot {
+        atomic::write(path, show::plot(&found).svg().as_bytes())?;
+    }
+    if args.json {
+        say!("{}", serde_json::to_string_pretty(&found)?);
+        return Ok(());
+    }
+    show::print(&found, args)
+}
