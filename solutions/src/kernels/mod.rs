@@ -13,7 +13,6 @@
 //! Each operator's CUDA form is a `.cu` file beside it. `.ci/cuda` compiles these files for three architectures, and the
 //! tests run whole training steps of them on an emulated grid. They were not run on a GPU.
 
-mod adam_step;
 mod bf16;
 mod by_candle;
 mod clouds;
@@ -41,6 +40,7 @@ mod pool;
 mod ranks;
 mod residence;
 mod shared_mlp;
+mod steps;
 mod tape;
 mod tile;
 mod transform;

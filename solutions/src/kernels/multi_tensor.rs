@@ -7,31 +7,16 @@ use std::collections::HashSet;
 use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Tensor, bail};
 use rayon::prelude::*;
 
-use super::adam_step::AdamFactors;
 use super::device::MultiTensor;
+use super::steps::AdamFactors;
 use super::values::Values;
 use super::vector;
 
-pub use super::adam_step::AdamStep;
 pub use super::device::Norm;
+pub use super::steps::{AdamStep, SgdStep};
 
 /// Values per piece.
 const PIECE: usize = 1 << 15;
-
-/// The settings of one step of SGD.
-#[derive(Clone, Copy, Debug)]
-pub struct SgdStep {
-    /// Learning rate.
-    pub lr: f64,
-    /// Momentum.
-    pub momentum: f64,
-    /// Weight decay: this times the weight is added to the gradient.
-    pub weight_decay: f64,
-    /// Whether to use Nesterov momentum.
-    pub nesterov: bool,
-    /// Multiplies every gradient as it is read.
-    pub gradient_factor: f32,
-}
 
 /// Adam (Kingma and Ba 2015) or AdamW (Loshchilov and Hutter 2019): one step of all `params`.
 ///

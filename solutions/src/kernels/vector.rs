@@ -33,7 +33,7 @@ macro_rules! for_each_instruction_set {
 
 pub(super) use for_each_instruction_set;
 
-use super::adam_step::AdamFactors;
+use super::steps::AdamFactors;
 
 /// A stored number: f32, or the bits of a bf16. Arithmetic is in f32.
 pub(super) trait Number: Copy + Default {

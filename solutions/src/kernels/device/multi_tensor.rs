@@ -5,7 +5,7 @@ use std::sync::Arc;
 use candle_core::{DType, Result, Tensor, bail};
 
 use super::launch::{Argument, Grid, Kernels, Launcher};
-use crate::kernels::multi_tensor::{AdamStep, SgdStep};
+use crate::kernels::steps::{AdamStep, SgdStep};
 
 const GRADIENTS: &str = "gradients.cu";
 const STEPS: &str = "multi_tensor.cu";

@@ -72,7 +72,7 @@ impl Shards {
             let is_whole = !releases && range.len() == var.elem_count() && var.device().same_device(device);
             let slice = match is_whole {
                 true => var.clone(),
-                false => Var::from_tensor(&part(var, &range)?.to_device(device)?)?,
+                false => Var::from_tensor(&state::part(var, &range)?.to_device(device)?)?,
             };
             own.push((name.clone(), slice));
         }
@@ -93,7 +93,7 @@ impl Shards {
         for ((param, range), (name, own)) in slices {
             let whole = &self.params[param].1;
             if own.id() != whole.id() {
-                own.set(&part(whole, &range)?.to_device(own.device())?)?;
+                own.set(&state::part(whole, &range)?.to_device(own.device())?)?;
             }
             own_slices.insert(name.as_str(), (range, own.shape()));
         }
@@ -293,10 +293,4 @@ impl Unit {
         };
         self.params.iter().map(one).collect()
     }
-}
-
-/// Returns the numbers `range` of `whole`, as a vector that is not on a graph.
-pub fn part(whole: &Tensor, range: &Range<usize>) -> Result<Tensor> {
-    let flat = whole.detach().flatten_all()?;
-    Ok(flat.narrow(0, range.start, range.len())?)
 }

@@ -5,8 +5,6 @@ use std::{collections::HashMap, ops::Range};
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Shape, Tensor, Var};
 
-use super::shards::part;
-
 /// A kind of state, and where its name is in the name of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -92,6 +90,12 @@ pub fn cut(
         }
     }
     Ok(own)
+}
+
+/// Returns the numbers `range` of `whole`, as a vector that is not on a graph.
+pub fn part(whole: &Tensor, range: &Range<usize>) -> Result<Tensor> {
+    let flat = whole.detach().flatten_all()?;
+    Ok(flat.narrow(0, range.start, range.len())?)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The settings of a step of Adam, and the factors of its formula.
+//! The settings of one step of Adam and of SGD, and the factors of Adam's formula.
 
 /// The settings of one step of Adam, AdamW or LAMB.
 #[derive(Clone, Copy, Debug)]
@@ -62,4 +62,19 @@ impl AdamFactors {
             gradient: s.gradient_factor,
         }
     }
+}
+
+/// The settings of one step of SGD.
+#[derive(Clone, Copy, Debug)]
+pub struct SgdStep {
+    /// Learning rate.
+    pub lr: f64,
+    /// Momentum.
+    pub momentum: f64,
+    /// Weight decay: this times the weight is added to the gradient.
+    pub weight_decay: f64,
+    /// Whether to use Nesterov momentum.
+    pub nesterov: bool,
+    /// Multiplies every gradient as it is read.
+    pub gradient_factor: f32,
 }
