@@ -74,7 +74,7 @@ pub const RIGHT: &[Right<Lesson09>] = &[
             bail!("0");
         }
         let exactly = |a: usize, b: usize| -> Result<usize> {
-            ensure!(a % b == 0, "{w:?}, {p} ranks");
+            ensure!(a.is_multiple_of(b), "{w:?}, {p} ranks");
             Ok(a / b)
         };
         let (train, micro, accumulation) = match (w.train, w.micro, w.accumulation) {

@@ -191,7 +191,7 @@ fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
                 _ => "It sends as much as data parallelism",
             };
             format!(
-                "Use {}: {} of {} a rank, where data parallelism needs {}.\n{costs}",
+                "Use {}: {} of {} a rank, where data parallelism needs {}.\n{costs}.",
                 row.stage,
                 gib(row.total),
                 gib(work.budget),
