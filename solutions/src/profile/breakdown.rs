@@ -40,6 +40,21 @@ impl Drop for Breakdown {
     }
 }
 
+/// The sums of a thread that waits while another one does its work.
+pub struct Carried(Option<Sums>);
+
+impl Carried {
+    /// Takes the sums of the calling thread, if it has a [`Breakdown`].
+    pub fn take() -> Self {
+        Self(SUMS.take())
+    }
+
+    /// Gives them to the calling thread.
+    pub fn resume(self) {
+        SUMS.set(self.0);
+    }
+}
+
 /// A part that is running; it ends when dropped.
 pub(super) struct Part {
     name: &'static str,
@@ -88,9 +103,16 @@ mod tests {
             thread::sleep(Duration::from_millis(2));
         }
         thread::spawn(|| drop(work("another thread"))).join().unwrap();
+        let carried = Carried::take();
+        let other = thread::spawn(|| {
+            carried.resume();
+            drop(work("carried"));
+            Carried::take()
+        });
+        other.join().unwrap().resume();
         let taken = breakdown.take();
         let names: Vec<&str> = taken.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, ["forward", "backward"]);
+        assert_eq!(names, ["forward", "backward", "carried"]);
         assert!(taken[0].1 >= 0.004 && taken[1].1 >= 0.002, "{taken:?}");
         assert!(breakdown.take().is_empty());
         drop(breakdown);

@@ -21,7 +21,7 @@ mod totals;
 mod trace;
 
 pub use amdahl::{Amdahl, amdahl};
-pub use breakdown::Breakdown;
+pub use breakdown::{Breakdown, Carried};
 pub use flame::{Frame, flame};
 pub use nvtx::nvtx_available;
 pub use pattern::{COMPUTE_BOUND, Pattern, Shares, name_pattern};

@@ -79,8 +79,8 @@ fn the_second_example_trains_with_batch_and_optimizer_of_the_command_line() {
         line,
         &[", forward ", ", loss ", ", backward ", ", optimizer ", ", other "],
     );
-    let said = text(&succeeds(&mut engine(dir.path(), "ranks", "--batch 4 --ranks 2")).stderr);
-    assert_contains(&said, &["ZeRO 2"]);
+    let said = text(&succeeds(&mut engine(dir.path(), "ranks", &format!("{words} --ranks 2"))).stderr);
+    assert_contains(&said, &["ZeRO 2", ", forward ", ", backward ", ", optimizer "]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ use crate::{
     kernels::{Share, SumOverRanks},
     model::PointNet,
     optim::Optimizer,
+    profile::Carried,
     train::{Config, MicroBatch, RankShare, Running, Step, Stepped},
 };
 
@@ -209,7 +210,13 @@ impl Member {
             scaler: one.scaler,
             reduce: Some(&mut *self.gradients),
         };
-        let stepped = self.cores.install(|| one.take(micro, rate));
+        // The times of the step's parts are those of the thread that does the work.
+        let carried = Carried::take();
+        let (stepped, carried) = self.cores.install(|| {
+            carried.resume();
+            (one.take(micro, rate), Carried::take())
+        });
+        carried.resume();
         let stepped = self.control.restore(stepped)?;
         self.gradients.end_step(began.elapsed());
         Ok(stepped)
