@@ -13,14 +13,14 @@ use canopy::{
 
 /// This rank's outputs of a linear layer x·Wᵀ + b whose outputs are split over the ranks.
 ///
-/// `x`, [rows, inputs], is the same on every rank. `weight`, [outputs, inputs], is this rank's rows of W, and `bias`,
-/// [outputs], is its part of b. Ranks may have different numbers of outputs. The result is [rows, outputs]. All tensors
+/// `x`, `[rows, inputs]`, is the same on every rank. `weight`, `[outputs, inputs]`, is this rank's rows of W, and `bias`,
+/// `[outputs]`, is its part of b. Ranks may have different numbers of outputs. The result is `[rows, outputs]`. All tensors
 /// of this lesson are f32.
 pub fn column_parallel(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
     todo!("10.1: the product with this rank's rows, and its part of the bias")
 }
 
-/// The gradients of `column_parallel`. `grad_y`, [rows, outputs], is the gradient of this rank's outputs.
+/// The gradients of `column_parallel`. `grad_y`, `[rows, outputs]`, is the gradient of this rank's outputs.
 ///
 /// The gradient of `x` is the sum over all ranks, because every rank has read all of `x`. The gradients of `weight` and
 /// `bias` are those of this rank's part, and stay on this rank. Each gradient has the shape of its tensor. Send
@@ -36,9 +36,9 @@ pub fn column_parallel_backward(
 
 /// All outputs of a linear layer x·Wᵀ + b whose inputs are split over the ranks, on every rank.
 ///
-/// `x_part`, [rows, inputs], is this rank's columns of x. `weight_part`, [outputs, inputs], is the same columns of W.
-/// Ranks may have different numbers of inputs. `bias`, [outputs], is all of b and is added once, not once a rank. The
-/// result is [rows, outputs]. Send rows × outputs numbers, by one call of `sum_over_ranks`.
+/// `x_part`, `[rows, inputs]`, is this rank's columns of x. `weight_part`, `[outputs, inputs]`, is the same columns of W.
+/// Ranks may have different numbers of inputs. `bias`, `[outputs]`, is all of b and is added once, not once a rank. The
+/// result is `[rows, outputs]`. Send rows × outputs numbers, by one call of `sum_over_ranks`.
 /// If the call returns an error, return it.
 pub fn row_parallel(
     collective: &dyn Collective,
@@ -49,7 +49,7 @@ pub fn row_parallel(
     todo!("10.2: this rank's part of the sum, the sum over the ranks, the bias")
 }
 
-/// The gradients of `row_parallel`. `grad_y`, [rows, outputs], is the gradient of all outputs, the same on every rank.
+/// The gradients of `row_parallel`. `grad_y`, `[rows, outputs]`, is the gradient of all outputs, the same on every rank.
 ///
 /// The gradients of `x_part` and `weight_part` are those of this rank's columns. The gradient of `bias` is that of the
 /// whole bias, computed on every rank. Each gradient has the shape of its tensor.
