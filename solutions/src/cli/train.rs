@@ -196,7 +196,7 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
 fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     ensure!(
         args.options.can_resume(),
-        "--resume uses the settings of the run, except --ranks, --zero and --offload-optimizer: remove the other options, or \
+        "--resume uses the settings of the run, except --ranks, --overlap, --zero and --offload-optimizer: remove the other options, or \
          start a new run"
     );
     let leads = place.is_none_or(|place| place.rank == 0);
@@ -238,6 +238,16 @@ fn introduce(
         stage if stage > 0 && config.ranks > 1 => format!("{ranks} · ZeRO {stage}"),
         _ => ranks,
     };
+    let most = split.train.len();
+    if config.batch > most {
+        let batch = config.batch;
+        eprintln!(
+            "note: --batch {batch} is more than the {most} training clouds, so each step has all of them"
+        );
+    }
+    if config.zero > 0 && config.ranks == 1 {
+        eprintln!("note: --zero {} changes nothing with one rank", config.zero);
+    }
     eprintln!(
         "{} PointNet, {} points per cloud · {}{ranks}",
         config.model,

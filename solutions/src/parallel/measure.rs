@@ -20,7 +20,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 pub struct Seconds {
     /// By the engine, as training calls it.
     pub engine: f64,
-    /// By the library called directly, from one buffer into another.
+    /// By the library called directly, in place as the engine.
     pub direct: f64,
     /// By a ring over the engine's messages.
     pub ring: f64,

@@ -207,7 +207,7 @@ mod tests {
         let choice = choose(&work(1_000), &machine(2));
         assert!(!choice.fits);
         assert_eq!((choice.tensor, choice.pipeline, choice.data), (8, 2, 1));
-        // Two of 64 micro-batches are held, each with a sixteenth of a sample.
+        // Two of 64 micro-batches are kept, each with a sixteenth of a sample.
         assert_eq!(choice.bytes, 1_000_000_000_000 + (2 << 26));
     }
 }

@@ -29,7 +29,7 @@ pub(super) const OPTIMIZERS: [&str; 8] = [
 ];
 
 /// Settings that a resumed run may change: how many ranks share what. The steps are the same except for rounding.
-pub(crate) const OF_A_RESUMED_RUN: [&str; 3] = ["ranks", "zero", "offload-optimizer"];
+pub(crate) const OF_A_RESUMED_RUN: [&str; 4] = ["ranks", "overlap", "zero", "offload-optimizer"];
 
 /// A run's configuration. The doc comments of its fields are the help texts of `canopy train`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
@@ -106,6 +106,9 @@ pub struct Config {
     /// Synchronised batch normalisation: statistics over the whole batch; false: over each rank's share
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().sync_bn, action = Set, help_heading = "Ranks")]
     pub sync_bn: bool,
+    /// Send gradients to other ranks while the backward pass runs; false: after its end. No difference with --zero 1 and 3
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().overlap, action = Set, help_heading = "Ranks")]
+    pub overlap: bool,
     /// With --ranks: end the run if a rank reports no activity for S seconds
     #[arg(long, value_name = "S", default_value_t = quick().rank_deadline, help_heading = "Ranks")]
     pub rank_deadline: f64,
@@ -279,6 +282,7 @@ impl Default for Config {
             accumulate: 1,
             ranks: 1,
             sync_bn: true,
+            overlap: true,
             rank_deadline: 60.0,
             compare_ranks_every: 0,
             zero: 0,

@@ -87,5 +87,8 @@ fn a_plan_for_nodes_chooses_the_parallelism() {
         &printed,
         &["On this cluster: tensor parallel over 8, pipeline of 2 stages"],
     );
+    assert!(!printed.contains("Use ZeRO"), "one recommendation: {printed}");
     assert_contains(&stderr(&mut canopy("plan --ranks 4 --nodes 3")), &["--nodes 3"]);
+    let absurd = stderr(&mut canopy("plan --ranks 4 --parameters 1e30"));
+    assert_contains(&absurd, &["--parameters is 1e30", "up to 1e15"]);
 }

@@ -94,19 +94,19 @@ fn with_adam_the_losses_match_those_of_one() {
 
 #[test]
 fn class_weights_accumulation_and_overlap_do_not_change_the_steps() {
-    let all = |ranks| Config {
-        class_weights: true,
-        accumulate: 2,
-        batch: 10,
-        ..sgd(ranks)
-    };
-    let at_once = RankFunctions {
-        overlap: false,
-        ..functions()
-    };
-    for functions in [functions(), at_once] {
-        let found = apart(&all(1), &all(4), &functions);
+    for overlap in [true, false] {
+        let all = |ranks| Config {
+            class_weights: true,
+            accumulate: 2,
+            batch: 10,
+            overlap,
+            ..sgd(ranks)
+        };
+        let found = apart(&all(1), &all(4), &functions());
         assert!(found < 1e-5, "{found}");
+        let run = run(all(2), Shapes::default(), functions()).unwrap();
+        let all_at_once = run.rank_stats.waited == run.rank_stats.communicating;
+        assert_eq!(all_at_once, !overlap, "{:?}", run.rank_stats);
     }
 }
 

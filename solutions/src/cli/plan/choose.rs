@@ -88,6 +88,6 @@ impl Args {
 /// # Errors
 /// Returns an error if standard output is closed.
 pub fn print(chosen: &Chosen) -> Result<()> {
-    say!("\nOn this cluster: {}.\n{}", chosen.choice, chosen.reason);
+    say!("On this cluster: {}.\n{}", chosen.choice, chosen.reason);
     Ok(())
 }

@@ -177,8 +177,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         say!("{}", serde_json::to_string_pretty(&found)?);
     } else if let Some(plan) = &found.ranks {
-        ranks::print(plan)?;
-        found.chosen.as_ref().map_or(Ok(()), choose::print)?;
+        ranks::print(plan, found.chosen.as_ref())?;
     } else {
         print(&found)?;
     }
@@ -188,8 +187,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 /// Bytes that a step may use.
 fn budget(args: &Args) -> Result<u64> {
     Ok(match args.budget {
-        Some(gib) if gib.is_finite() && gib > 0.0 => (gib * f64::from(1 << 30)) as u64,
-        Some(gib) => bail!("--budget is {gib}: it must be above 0"),
+        Some(gib) if gib > 0.0 && gib <= ranks::MOST_GIB => (gib * f64::from(1 << 30)) as u64,
+        Some(gib) => bail!(
+            "--budget is {gib}: expected a number above 0 and up to {:e}",
+            ranks::MOST_GIB
+        ),
         None => machine::free_memory().unwrap_or(0),
     })
 }

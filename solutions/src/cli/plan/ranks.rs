@@ -3,11 +3,17 @@
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
+use super::choose::{self, Chosen};
 use crate::{
     parallel::{Cost, ring_seconds, weak_efficiency},
     precision::BytesPerParameter,
     shard::{Stage, bytes_per_rank, numbers_sent},
 };
+
+/// Larger plans would not fit into 64 bits; no machine is as large.
+const MOST_PARAMETERS: f64 = 1e15;
+const MOST_RANKS: u64 = 1_000_000;
+pub const MOST_GIB: f64 = 1e9;
 
 /// Options of a plan for several ranks.
 #[derive(Clone, Debug, clap::Args)]
@@ -103,10 +109,19 @@ impl Args {
             }
             None => Ok(()),
         };
-        positive("parameters", self.parameters)?;
+        if let Some(n) = self.parameters {
+            ensure!(
+                (1.0..=MOST_PARAMETERS).contains(&n),
+                "--parameters is {n:e}: expected a number from 1 up to {MOST_PARAMETERS:e}"
+            );
+        }
         positive("link", self.link)?;
         positive("step-seconds", self.step_seconds)?;
-        ensure!(self.ranks >= 1, "--ranks is 0: there must be at least one rank");
+        ensure!(
+            (1..=MOST_RANKS).contains(&self.ranks),
+            "--ranks is {}: expected a number from 1 to {MOST_RANKS}",
+            self.ranks
+        );
         ensure!(
             self.latency.is_finite() && self.latency >= 0.0,
             "--latency is {}: it must be at least 0",
@@ -126,8 +141,8 @@ impl Args {
         };
         let gib = self.activations.unwrap_or(0.0);
         ensure!(
-            gib.is_finite() && gib >= 0.0,
-            "--activations is {gib}: it must be at least 0"
+            (0.0..=MOST_GIB).contains(&gib),
+            "--activations is {gib}: expected a number from 0 to {MOST_GIB:e}"
         );
         Ok(Work {
             parameters: parameters as u64,
@@ -219,7 +234,7 @@ fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
 ///
 /// # Errors
 /// Returns an error if standard output is closed.
-pub fn print(plan: &Plan) -> Result<()> {
+pub fn print(plan: &Plan, chosen: Option<&Chosen>) -> Result<()> {
     // A column has room for 7 characters; large models are in GiB.
     let large = plan.stages[0].total >= 100 << 30;
     let (unit, name) = if large { (30, "GiB") } else { (20, "MiB") };
@@ -265,11 +280,14 @@ pub fn print(plan: &Plan) -> Result<()> {
             });
         say!("{:<14}{:>16}{times}", row.stage.to_string(), size(row.sent));
     }
-    let own = "`canopy train --ranks N` trains with data parallelism, and with `--zero 1`, `2` or `3` as above (3: on the CPU).";
+    say!("\nA rank has {} {name}.", size(plan.budget));
+    // What suits a cluster takes more into account than the stage that fits.
+    match chosen {
+        Some(chosen) => choose::print(chosen)?,
+        None => say!("{}", plan.advice),
+    }
     say!(
-        "\nA rank has {} {name}.\n{}\n{own}",
-        size(plan.budget),
-        plan.advice
+        "`canopy train --ranks N` trains with data parallelism, and with `--zero 1`, `2` or `3` as above (3: on the CPU)."
     );
     Ok(())
 }
@@ -334,6 +352,17 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_plan_fits_into_64_bits() {
+        let largest = Args {
+            parameters: Some(MOST_PARAMETERS),
+            activations: Some(MOST_GIB),
+            ..args(MOST_RANKS)
+        };
+        let plan = largest.plan(&largest.work(work(1, 80)).unwrap());
+        assert!(plan.stages.iter().all(|row| row.total > 1 << 59 && !row.fits));
+    }
+
+    #[test]
     fn values_out_of_range_are_refused() {
         for wrong in [
             Args { ranks: 0, ..args(1) },
@@ -341,6 +370,16 @@ mod tests {
                 parameters: Some(-1.0),
                 ..args(2)
             },
+            Args {
+                parameters: Some(1e30),
+                ..args(2)
+            },
+            Args {
+                parameters: Some(1e9),
+                activations: Some(1e18),
+                ..args(2)
+            },
+            args(MOST_RANKS + 1),
             Args {
                 link: Some(0.0),
                 ..args(2)

@@ -114,6 +114,8 @@ impl EngineFile {
     /// # Errors
     /// As [`EngineFile::read`], without the file's name.
     pub fn parse(text: &str) -> Result<Self> {
+        // Some editors write a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let json: Json = serde_json::from_str(text).context("this is not valid JSON")?;
         let file = Block::whole(&json)?;
         for key in UNSUPPORTED.iter().filter(|key| file.has(key)) {

@@ -24,8 +24,7 @@ const SIZES: [&str; 8] = [
     "stage3_param_persistence_threshold",
     "stage3_model_persistence_threshold",
 ];
-const FLAGS: [&str; 8] = [
-    "overlap_comm",
+const FLAGS: [&str; 7] = [
     "contiguous_gradients",
     "reduce_scatter",
     "allgather_partitions",
@@ -39,7 +38,7 @@ pub fn read(file: &Block, out: &mut EngineFile) -> Result<()> {
     let Some(block) = file.block("zero_optimization")? else {
         return Ok(());
     };
-    let keys = ["stage", "offload_optimizer", "offload_param"];
+    let keys = ["stage", "overlap_comm", "offload_optimizer", "offload_param"];
     block.expect_keys("\"zero_optimization\"", &[&keys, &SIZES, &FLAGS])?;
     let stage = block.integer("stage", 0)?.unwrap_or(0);
     ensure!(
@@ -52,6 +51,9 @@ pub fn read(file: &Block, out: &mut EngineFile) -> Result<()> {
     }
     for key in FLAGS {
         block.flag(key)?;
+    }
+    if let Some(on) = block.flag("overlap_comm")? {
+        out.set("overlap", on, block.path("overlap_comm"));
     }
     let offload_optimizer = offloads(&block, "offload_optimizer")?;
     ensure!(

@@ -63,6 +63,10 @@ impl Member {
         model: &PointNet,
         threads: usize,
     ) -> Result<Self> {
+        let functions = &RankFunctions {
+            overlap: functions.overlap && config.overlap,
+            ..functions.clone()
+        };
         let rank = links.control.rank();
         let control = Arc::new(Control::new(links.control));
         let activity = Activity::new(rank, links.reports.clone(), control.clone());

@@ -103,7 +103,9 @@ pub fn threads(args: &Args, work: &Work) -> Result<Engine> {
     }
     let messages = messages(&MESSAGES, args.repeats)?;
     Ok(Engine {
-        name: "threads".into(),
+        name: args.link.map_or("threads".into(), |link| {
+            format!("threads, whose gradients cross an emulated link of {link} GB/s")
+        }),
         one_ms: 1e3 * one[0],
         one_strong_ms: 1e3 * one[1],
         weak,

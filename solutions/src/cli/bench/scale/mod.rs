@@ -9,7 +9,7 @@ mod steps;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use canopy_data::atomic;
 use serde::Serialize;
 
@@ -30,6 +30,7 @@ Each rank has one thread, so with more ranks than cores the ranks share cores, a
 Built with MPI, it also measures ranks that are processes: it calls mpirun for each number of ranks. On several nodes, start
 it yourself:
   canopy bench scale --ranks 1,2 --plot scale.svg
+  canopy bench scale --ranks 1,2 --link 1.25
   mpirun -n 8 canopy bench scale")]
 pub struct Args {
     /// Numbers of ranks to measure; the baseline is always one rank
@@ -53,7 +54,11 @@ pub struct Args {
     /// Repetitions of each all-reduce, of which the median counts
     #[arg(long, default_value_t = 50, value_name = "N")]
     repeats: usize,
-    /// Latency of a message that the predictions for other links assume, in µs
+    /// Let ranks that are threads wait as if their messages crossed a link of this bandwidth, and of --latency, GB/s: shows
+    /// what overlap hides
+    #[arg(long, value_name = "GB/S")]
+    link: Option<f64>,
+    /// Latency of a message over --link and over the links of the predictions, in µs
     #[arg(long, default_value_t = 5.0, value_name = "US")]
     latency: f64,
     /// Write the plot to this SVG file
@@ -65,6 +70,14 @@ pub struct Args {
 }
 
 impl Args {
+    /// The cost of a message over --link.
+    fn emulated(&self) -> Option<Cost> {
+        self.link.map(|link| Cost {
+            alpha: self.latency * 1e-6,
+            beta: 1e-9 / link,
+        })
+    }
+
     /// The largest number of ranks.
     fn most(&self) -> usize {
         self.ranks.iter().copied().max().unwrap_or(1)
@@ -101,6 +114,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "--latency is {}: it must be at least 0",
         args.latency
     );
+    if let Some(link) = args.link {
+        ensure!(
+            link.is_finite() && link > 0.0,
+            "--link is {link}: it must be above 0"
+        );
+    }
     ensure!(
         args.batch >= 2 && args.steps >= 1 && args.repeats >= 1,
         "--batch must be at least 2, --steps and --repeats at least 1"
@@ -118,7 +137,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         None => {
             let args = &args;
             let threads = engine::threads(args, &work)?;
-            match over_mpi::start(args) {
+            let processes = match args.link {
+                Some(_) => Err(anyhow!("--link is emulated between threads")),
+                None => over_mpi::start(args),
+            };
+            match processes {
                 Ok(mut engines) => {
                     engines.insert(0, threads);
                     (engines, None)

@@ -1,5 +1,11 @@
 //! The short trainings of `canopy bench scale`.
 
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
 use anyhow::Result;
 use candle_core::{DType, Device};
 use canopy_data::Dataset;
@@ -8,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Args;
 use crate::{
     model::PointNet,
+    parallel::{Algorithm, AllReduce, Cost, ring_all_reduce, ring_seconds},
     train::{
         Config,
         ranks::{
@@ -24,6 +31,8 @@ pub struct Work {
     forest: Dataset,
     records: Vec<usize>,
     steps: usize,
+    /// The link that all-reduces between threads pretend to cross.
+    link: Option<Cost>,
 }
 
 /// A step of several ranks.
@@ -65,6 +74,7 @@ impl Work {
             forest: data,
             records: split.train,
             steps: args.steps,
+            link: args.emulated(),
         })
     }
 
@@ -88,6 +98,7 @@ impl Work {
         let records: Vec<usize> = records.copied().collect();
         let functions = RankFunctions {
             overlap,
+            all_reduce: self.link.map_or_else(|| Algorithm::Ring.function(), slowed),
             ..RankFunctions::default()
         };
         short_run(&config, &self.forest, &records, functions, start)
@@ -117,4 +128,15 @@ impl Work {
             waited_ms: 1e3 * stats.waited / steps,
         })
     }
+}
+
+/// A ring that takes at least as long as over a link of cost `cost`; it waits without using a core, as for a network card.
+fn slowed(cost: Cost) -> AllReduce {
+    Arc::new(move |link, data| {
+        let began = Instant::now();
+        ring_all_reduce(link, data)?;
+        let seconds = ring_seconds(link.world_size(), size_of_val(data) as f64, cost);
+        thread::sleep(Duration::from_secs_f64(seconds).saturating_sub(began.elapsed()));
+        Ok(())
+    })
 }

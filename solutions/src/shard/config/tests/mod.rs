@@ -79,12 +79,12 @@ fn the_second_example_sets_the_stage_and_the_rest_is_said_to_have_no_effect() {
             offload_optimizer: false
         }
     );
-    assert!(file.settings.is_empty());
+    assert_eq!(settings(ZERO), ["overlap=true"]);
+    assert_eq!(settings(&format!("\u{feff}{ZERO}")), ["overlap=true"]);
     let [note] = &file.notes[..] else {
         panic!("{:?}", file.notes)
     };
     for key in [
-        "overlap_comm",
         "contiguous_gradients",
         "reduce_scatter",
         "reduce_bucket_size",
