@@ -28,6 +28,7 @@ mod tree;
 use std::ops::{AddAssign, Sub};
 
 use anyhow::Result;
+use serde::{Deserialize, Serialize};
 
 pub use algorithm::{Algorithm, AllReduce};
 pub use average::average_gradients;
@@ -130,7 +131,7 @@ pub trait Collective: Send {
 }
 
 /// Messages and bytes sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Number of messages.
     pub messages: u64,

@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use super::{Collective, Link, Traffic, own_chunk, ring_all_reduce, tree_all_reduce, tree_broadcast};
 
 /// A group that several [`SubGroup`]s of one rank share.
-pub type Shared = Arc<Mutex<dyn Collective>>;
+pub type Shared = Arc<Mutex<Box<dyn Collective>>>;
 
 /// Some ranks of a group, numbered from 0 in the order of `members`. Its collectives are our ring and tree over the
 /// messages of the whole group, so only the members call them. It counts its own traffic.
@@ -65,7 +65,7 @@ impl SubGroup {
 }
 
 /// A thread that panicked with the lock ends its rank, and the others learn it from the whole group.
-fn lock(whole: &Shared) -> MutexGuard<'_, dyn Collective + 'static> {
+fn lock(whole: &Shared) -> MutexGuard<'_, Box<dyn Collective>> {
     whole.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -158,7 +158,7 @@ mod tests {
                 let work = &work;
                 scope.spawn(move || {
                     let me = Collective::rank(&rank);
-                    let whole: Shared = Arc::new(Mutex::new(rank));
+                    let whole: Shared = Arc::new(Mutex::new(Box::new(rank)));
                     let row = (0..3).map(|column| me / 3 * 3 + column).collect();
                     let column = (0..2).map(|row| row * 3 + me % 3).collect();
                     work(
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_wrong_list_of_members_is_refused() {
         let rank = group(2, Algorithm::Ring, Duration::from_secs(1)).remove(0);
-        let whole: Shared = Arc::new(Mutex::new(rank));
+        let whole: Shared = Arc::new(Mutex::new(Box::new(rank)));
         for (members, why) in [
             (vec![0, 2], "no rank 2"),
             (vec![0, 0], "twice"),

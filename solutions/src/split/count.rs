@@ -1,13 +1,13 @@
 //! What a rank keeps and sends, counted from the shapes before anything runs.
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Action, LayerShape, Sent, Setting, Share, Split};
 use crate::parallel::{Traffic, chunk};
 
 /// Bytes that one rank keeps. What an operator needs for a moment is not counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bytes {
     /// The weights.
     pub parameters: u64,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, ensure};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::parallel::{Collective, Shared, SubGroup, Traffic};
 
@@ -93,7 +93,7 @@ impl Groups {
     ///
     /// # Errors
     /// Returns an error if the mesh has another number of ranks than the whole group.
-    pub fn new(mesh: &Mesh, whole: impl Collective + 'static) -> Result<Self> {
+    pub fn new(mesh: &Mesh, whole: Box<dyn Collective>) -> Result<Self> {
         let (rank, world) = (whole.rank(), whole.world_size());
         ensure!(
             mesh.ranks() == world,
@@ -136,7 +136,7 @@ impl Groups {
 }
 
 /// What a rank sends along each axis of a mesh.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// All-reduces of activations and of their gradients.
     pub tensor: Traffic,

@@ -44,7 +44,7 @@ pub use part::{Part, Passed};
 pub use pipeline::{Stages, Timed, run_pipeline};
 pub use planner::{Choice, Machine, Work, choose};
 pub use row::{row_parallel, row_parallel_backward};
-pub use run::{RankRun, Run, made_clouds, on_ranks, run_split};
+pub use run::{RankRun, Run, made_clouds, on_ranks, run_split, run_split_over};
 pub use schedule::{Schedule, Slot, Times, interleaved_order, measured_bubble, simulate};
 pub use setting::{Setting, Share};
 pub use step::MicroBatch;

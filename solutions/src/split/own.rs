@@ -22,7 +22,7 @@ impl Own {
     ///
     /// # Errors
     /// Returns an error if the setting does not fit together or to the number of ranks.
-    pub fn new(setting: &Setting, whole: impl Collective + 'static) -> Result<Self> {
+    pub fn new(setting: &Setting, whole: Box<dyn Collective>) -> Result<Self> {
         setting.validate()?;
         let share = setting.share(whole.rank())?;
         let groups = Groups::new(&setting.mesh, whole)?;

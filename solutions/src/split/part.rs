@@ -42,7 +42,7 @@ impl Part {
     ///
     /// # Errors
     /// Returns an error if the setting does not fit together or to the number of ranks.
-    pub fn new(setting: &Setting, whole: impl Collective + 'static) -> Result<Self> {
+    pub fn new(setting: &Setting, whole: Box<dyn Collective>) -> Result<Self> {
         let own = Own::new(setting, whole)?;
         let params = own.layers().flat_map(Layer::params);
         let named = params.enumerate().map(|(i, var)| (format!("parameter.{i}"), var));

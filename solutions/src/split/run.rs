@@ -5,10 +5,11 @@ use std::{thread, time::Duration};
 use anyhow::{Result, anyhow, ensure};
 use candle_core::{Device, Tensor};
 use canopy_data::Philox;
+use serde::{Deserialize, Serialize};
 
 use super::{Bytes, MicroBatch, Part, Sent, Setting, pipeline::Timed};
 use crate::{
-    parallel::{Algorithm, Link, Lost, Rank, threads::group},
+    parallel::{Algorithm, Collective, Lost, Processes, Rank, threads::group},
     train::memory,
 };
 
@@ -16,7 +17,7 @@ use crate::{
 const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Measurements of one rank.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RankRun {
     /// The loss of each step; only on ranks that have the last stage.
     pub losses: Vec<Option<f64>>,
@@ -28,6 +29,8 @@ pub struct RankRun {
     pub seconds: Vec<f64>,
     /// When each slot of the schedule ran, for each step.
     pub times: Vec<Vec<Timed>>,
+    /// The most that its process had allocated, in bytes, if it has one of its own and this build counts its allocations.
+    pub allocated: Option<u64>,
 }
 
 /// Measurements of all ranks.
@@ -35,7 +38,8 @@ pub struct RankRun {
 pub struct Run {
     /// By rank.
     pub ranks: Vec<RankRun>,
-    /// The most that all ranks together had allocated, in bytes; `None` if this build does not count its allocations.
+    /// The most that all ranks together had allocated, in bytes; `None` if they are processes, or if this build does not count
+    /// its allocations.
     pub allocated: Option<u64>,
 }
 
@@ -73,37 +77,80 @@ pub fn run_split(setting: &Setting, steps: usize, learning_rate: f64) -> Result<
     setting.validate()?;
     ensure!(steps >= 1, "there must be at least one step");
     let before = memory::held().unwrap_or(0);
-    let ranks = on_ranks(setting.mesh.ranks(), |rank| {
-        run_rank(setting, rank, steps, learning_rate)
+    let mut ranks = on_ranks(setting.mesh.ranks(), |rank| {
+        // Rank 0 measures what all of them have.
+        let measures = (Collective::rank(&rank) == 0).then_some(before);
+        run_rank(setting, Box::new(rank), (steps, learning_rate), measures)
     })?;
-    let (ranks, peaks): (Vec<RankRun>, Vec<Option<u64>>) = ranks.into_iter().unzip();
-    Ok(Run {
-        ranks,
-        allocated: peaks
-            .into_iter()
-            .max()
-            .flatten()
-            .map(|peak| peak.saturating_sub(before)),
-    })
+    let allocated = ranks.first_mut().and_then(|first| first.allocated.take());
+    Ok(Run { ranks, allocated })
 }
 
-/// Returns the measurements of a rank, and of rank 0 also the most bytes that all ranks had allocated in a step.
-fn run_rank(
+/// Takes `steps` steps as one of `processes`, one rank each with one core for its operators. Every rank makes the same call.
+/// Returns the measurements of all ranks on rank 0.
+///
+/// # Errors
+/// Returns an error if the setting does not fit together or to the number of processes, or if candle fails.
+pub fn run_split_over(
     setting: &Setting,
-    rank: Rank,
+    processes: &dyn Processes,
     steps: usize,
     learning_rate: f64,
-) -> Result<(RankRun, Option<u64>)> {
-    let is_first = Link::rank(&rank) == 0;
-    let mut part = Part::new(setting, rank)?;
+) -> Result<Option<Run>> {
+    setting.validate()?;
+    ensure!(steps >= 1, "there must be at least one step");
+    let (training, results) = (processes.links()?, processes.links()?);
+    processes.begin(DEADLINE);
+    let before = memory::held().unwrap_or(0);
+    let cores = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let own = cores.install(|| run_rank(setting, training, (steps, learning_rate), Some(before)))?;
+    let ranks = gathered(&*results, own)?;
+    Ok(ranks.map(|ranks| Run {
+        ranks,
+        allocated: None,
+    }))
+}
+
+/// Sends what a rank measured to rank 0, as JSON whose bytes travel as numbers, and returns that of all ranks there.
+fn gathered(link: &dyn Collective, own: RankRun) -> Result<Option<Vec<RankRun>>> {
+    if link.rank() > 0 {
+        let text = serde_json::to_vec(&own)?;
+        let numbers: Vec<f32> = text.iter().map(|&byte| f32::from(byte)).collect();
+        // Up to 2²⁴ is exact.
+        link.send(0, &[numbers.len() as f32])?;
+        link.send(0, &numbers)?;
+        link.barrier()?;
+        return Ok(None);
+    }
+    let mut ranks = vec![own];
+    for rank in 1..link.world_size() {
+        let mut length = [0.0];
+        link.receive(rank, &mut length)?;
+        let mut numbers = vec![0.0; length[0] as usize];
+        link.receive(rank, &mut numbers)?;
+        let text: Vec<u8> = numbers.iter().map(|&number| number as u8).collect();
+        ranks.push(serde_json::from_slice(&text)?);
+    }
+    link.barrier()?;
+    Ok(Some(ranks))
+}
+
+/// Returns the measurements of a rank. `measures`: measure what is allocated, minus this many bytes.
+fn run_rank(
+    setting: &Setting,
+    whole: Box<dyn Collective>,
+    (steps, learning_rate): (usize, f64),
+    measures: Option<u64>,
+) -> Result<RankRun> {
+    let mut part = Part::new(setting, whole)?;
     let mut run = RankRun {
         losses: Vec::new(),
         bytes: Bytes::default(),
         sent: Sent::default(),
         seconds: Vec::new(),
         times: Vec::new(),
+        allocated: None,
     };
-    let mut most = None;
     for step in 0..steps {
         let batch = |micro| made_clouds(setting, step, micro);
         // Between two barriers, so that the steps of all ranks are measured, and nothing else.
@@ -115,11 +162,14 @@ fn run_rank(
             part.barrier()?;
             Ok((passed, seconds, sent))
         };
-        let (result, peak) = match is_first {
-            true => memory::measured(one_step),
-            false => ({ one_step }(), None),
+        let (result, peak) = match measures {
+            Some(_) => memory::measured(one_step),
+            None => ({ one_step }(), None),
         };
-        most = most.max(peak);
+        let peak = peak
+            .zip(measures)
+            .map(|(peak, before)| peak.saturating_sub(before));
+        run.allocated = run.allocated.max(peak);
         let (passed, seconds, sent) = result?;
         run.sent = sent;
         run.losses.push(passed.loss);
@@ -129,7 +179,7 @@ fn run_rank(
         }
         run.times.push(passed.times);
     }
-    Ok((run, most))
+    Ok(run)
 }
 
 /// Runs `work` on `world` ranks, each a thread with one core for its operators, and returns the results by rank.

@@ -43,7 +43,7 @@ fn of_one(setting: &Setting) -> (f64, Vec<Vec<Tensor>>) {
         ..setting.clone()
     };
     let mut all = on_ranks(1, |rank| {
-        let part = Part::new(&one, rank)?;
+        let part = Part::new(&one, Box::new(rank))?;
         let passed = part.gradients(&|micro| made_clouds(&one, 0, micro))?;
         let mut gradients = passed.gradients.into_iter();
         let of = |layer: &canopy::split::Layer| gradients.by_ref().take(layer.params().len()).collect();
@@ -72,7 +72,7 @@ fn assert_equals_one_rank(setting: &Setting) {
     let scale = largest(&expected);
     let results = on_ranks(setting.mesh.ranks(), |rank| {
         let me = canopy::parallel::Link::rank(&rank);
-        let part = Part::new(setting, rank)?;
+        let part = Part::new(setting, Box::new(rank))?;
         let passed = part.gradients(&|micro| made_clouds(setting, 0, micro))?;
         let position = setting.mesh.position(me);
         let mut gradients = passed.gradients.iter();
@@ -126,7 +126,7 @@ fn loss_by_candle(part: &Part, setting: &Setting, micro: usize) -> candle_core::
 fn gradients_of_one_rank_are_those_of_candle() {
     let setting = setting(Mesh::ONE, Schedule::OneFOneB, 3);
     on_ranks(1, |rank| {
-        let part = Part::new(&setting, rank)?;
+        let part = Part::new(&setting, Box::new(rank))?;
         let passed = part.gradients(&|micro| made_clouds(&setting, 0, micro))?;
         let losses: candle_core::Result<Vec<Tensor>> = (0..3)
             .map(|micro| loss_by_candle(&part, &setting, micro))

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{Args, Found, engine::Engine, predict::Predicted, steps::Row};
 use crate::{
-    parallel::Cost,
+    parallel::{Cost, ring_seconds},
     report::svg::{LinePlot, Series},
 };
 
@@ -53,6 +53,12 @@ fn print_engine(engine: &Engine, args: &Args) -> Result<()> {
         for row in rows {
             print_row(row)?;
         }
+        if let Some(cost) = args.emulated() {
+            let share = |row: &Row| one * (row.batch / row.ranks) as f64 / batch as f64;
+            for row in rows {
+                print_expected(row, share(row), cost)?;
+            }
+        }
     }
     print_all_reduces(engine)?;
     let Cost { alpha, beta } = engine.cost;
@@ -76,6 +82,21 @@ fn print_row(row: &Row) -> Result<()> {
         row.gradients_mb,
         row.all_reduce_ms,
         row.waited_ms
+    );
+    Ok(())
+}
+
+/// What `canopy plan --link --step-seconds` says of the same run, for a step of `share_ms` without messages.
+fn print_expected(row: &Row, share_ms: f64, cost: Cost) -> Result<()> {
+    // A ring sends 2(p − 1)/p of the gradients.
+    let p = row.ranks as f64;
+    let gradients = 1e6 * row.gradients_mb * p / (2.0 * (p - 1.0));
+    let sending = 1e3 * ring_seconds(row.ranks, gradients, cost);
+    say!(
+        "    predicted for {} ranks: {:.1} ms, reduced after the backward pass {:.1} ms",
+        row.ranks,
+        share_ms.max(sending),
+        share_ms + sending
     );
     Ok(())
 }

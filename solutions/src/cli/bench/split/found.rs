@@ -52,6 +52,8 @@ pub struct Row {
     pub rank: usize,
     pub counted: Bytes,
     pub predicted: Bytes,
+    /// The most that its process had allocated, in bytes, if the ranks are processes.
+    pub allocated: Option<u64>,
 }
 
 /// What the rank that sends most sends along an axis of the mesh in a step.
@@ -80,6 +82,7 @@ pub fn evaluate(setting: Setting, run: &Run) -> Result<Found> {
             rank,
             counted: found.bytes,
             predicted: bytes_of_rank(&setting, rank)?,
+            allocated: found.allocated,
         });
     }
     Ok(Found {

@@ -10,8 +10,9 @@ use anyhow::{Result, bail, ensure};
 use canopy_data::atomic;
 
 use crate::{
-    cli::mesh,
-    split::{Mesh, Setting, fullest_rank, meshes_that_fit, run_split},
+    cli::{launcher, mesh},
+    parallel::Processes,
+    split::{Mesh, Setting, fullest_rank, meshes_that_fit, run_split, run_split_over},
 };
 use found::mib;
 
@@ -19,7 +20,8 @@ use found::mib;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The network is a vanilla PointNet with batch statistics, trained on made-up clouds with AdamW.
-Each rank is a thread with one core; with more ranks than cores, the times say little.
+Each rank is a thread with one core, or a process if mpirun starts it (built with MPI); with more ranks than cores, the
+times say little.
 
 Examples:
   canopy bench split --width-times 8 --memory-limit 500
@@ -27,7 +29,9 @@ Examples:
   canopy bench split --width-times 8 --memory-limit 500 --tensor 2
                           two ranks train it
   canopy bench split --over-points 128,128,128,128,128,128 --pipeline 2 --schedule gpipe --plot gpipe.svg
-                          the timeline of a pipeline with nearly equal stages")]
+                          the timeline of a pipeline with nearly equal stages
+  mpirun -n 2 canopy bench split --width-times 8 --tensor 2
+                          two processes, and what each has allocated")]
 pub struct Args {
     #[command(flatten)]
     split: mesh::Args,
@@ -62,6 +66,20 @@ pub struct Args {
 /// # Errors
 /// Returns an error if the numbers do not fit together, if a rank needs more memory than the limit, or if training fails.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    let Some((_, processes)) = launcher::connected()? else {
+        return measure(args, None);
+    };
+    match measure(args, Some(&*processes)) {
+        Ok(code) => {
+            processes.finish(None);
+            Ok(code)
+        }
+        Err(error) => processes.abort(&format!("{error:#}")),
+    }
+}
+
+/// Trains over `processes` or over threads. Only rank 0 prints.
+fn measure(args: &Args, processes: Option<&dyn Processes>) -> Result<ExitCode> {
     ensure!(args.steps >= 1, "--steps is 0: it must be at least 1");
     let setting = args.split.setting(args.clouds, args.points, args.classes)?;
     if let Some(limit) = args.memory_limit {
@@ -71,7 +89,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         );
         within(&setting, limit)?;
     }
-    let run = run_split(&setting, args.steps, args.learning_rate)?;
+    let (steps, rate) = (args.steps, args.learning_rate);
+    let run = match processes {
+        Some(processes) => run_split_over(&setting, processes, steps, rate)?,
+        None => Some(run_split(&setting, steps, rate)?),
+    };
+    let Some(run) = run else {
+        return Ok(ExitCode::SUCCESS);
+    };
     let found = found::evaluate(setting, &run)?;
     if let (Some(path), Some(pipeline)) = (&args.plot, &found.pipeline) {
         atomic::write(path, plot::timelines(&found.setting, pipeline).svg().as_bytes())?;

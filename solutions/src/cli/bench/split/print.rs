@@ -102,6 +102,16 @@ fn memory(found: &Found) -> Result<()> {
             mib(row.predicted.total())
         );
     }
+    for row in &found.ranks {
+        if let Some(allocated) = row.allocated {
+            say!(
+                "rank {}: counted {:.1} MiB, allocated at most {:.1} MiB",
+                row.rank,
+                mib(row.counted.total()),
+                mib(allocated)
+            );
+        }
+    }
     if let Some(allocated) = found.allocated {
         say!(
             "all ranks: counted {:.1} MiB, allocated at most {:.1} MiB; the difference is what operators and messages need for \
