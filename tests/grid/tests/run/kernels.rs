@@ -21,7 +21,8 @@ impl From<Fault> for Wrong {
 pub type Run = fn(&Module, usize) -> Result<(), Wrong>;
 
 /// Each source with its run.
-pub const RUNS: [(&str, Run); 10] = [
+pub const RUNS: [(&str, Run); 11] = [
+    ("relu.cu", relu),
     ("reduce.cu", reduce),
     ("warp_sum.cu", warp_sum),
     ("matmul.cu", matmul),
@@ -54,6 +55,17 @@ fn equal<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T]) -> Result<
 fn product(a: &[f32], b: &[f32], [m, n, k]: [usize; 3]) -> Vec<f32> {
     let element = |i: usize| (0..k).map(|x| a[i / n * k + x] * b[x * n + i % n]).sum();
     (0..m * n).map(element).collect()
+}
+
+fn relu(module: &Module, size: usize) -> Result<(), Wrong> {
+    let mut memory = Memory::new();
+    let x = values(300 * size + 7);
+    let (input, y) = (memory.upload(&x), memory.zeros::<f32>(x.len()));
+    let arguments = [Arg::read(input), Arg::write(y), Arg::value(x.len() as i32)];
+    let blocks = x.len().div_ceil(256) as u32;
+    module.launch("relu", blocks, 256, 0, &mut memory, &arguments)?;
+    let expected: Vec<f32> = x.iter().map(|v| v.max(0.0)).collect();
+    equal(&memory.download(y), &expected)
 }
 
 fn reduce(module: &Module, size: usize) -> Result<(), Wrong> {
