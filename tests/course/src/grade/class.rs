@@ -26,10 +26,9 @@ use crate::late::{self, Policy};
 
 use super::{
     Options,
-    answer::Checks,
     build::Toolchain,
     named::{Submission, submissions},
-    one::{Bench, Ready},
+    one::Bench,
     part,
     run::STOP,
     sandbox::{Limits, Sandbox},
@@ -57,7 +56,8 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         }
     })
     .context("the handler of Ctrl-C could not be installed")?;
-    let bench = bench(root, &out, &options, &all)?;
+    let mut bench = bench(root, &out, &options)?;
+    bench.prepare(root, &lessons_to_build(&bench, &all, &out, &options))?;
     let jobs = options.jobs.unwrap_or_else(|| {
         let all = thread::available_parallelism().map_or(2, usize::from);
         all.div_ceil(2)
@@ -94,15 +94,15 @@ type Done = Result<Grade, String>;
 /// A copy of the course for the submissions of one thread.
 type Desk<'a> = LazyCell<Result<Tree>, Box<dyn FnOnce() -> Result<Tree> + 'a>>;
 
-/// Builds what all submissions share, and tests the sandbox.
-fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Result<Bench> {
-    let lessons = lessons::all(root)?;
-    let known: Vec<&str> = lessons.iter().map(|l| l.manifest.lesson.as_str()).collect();
+/// Reads the lessons and tests the sandbox.
+fn bench(root: &Path, out: &Path, options: &Options) -> Result<Bench> {
+    let lessons = lessons::all(root)?.into_iter().map(|l| l.manifest);
+    let manifests: BTreeMap<String, Manifest> = lessons.map(|m| (m.lesson.clone(), m)).collect();
     for wanted in &options.lesson {
         ensure!(
-            known.contains(&wanted.as_str()),
+            manifests.contains_key(wanted),
             "there is no lesson {wanted}; the lessons are {}",
-            known.join(", ")
+            manifests.keys().cloned().collect::<Vec<_>>().join(", ")
         );
     }
     let work = part::own(options.part, out, ".work");
@@ -120,11 +120,12 @@ fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Resu
             bail!("{name} is required, but is not provided here: {why}");
         }
     }
-    let mut bench = Bench {
+    Ok(Bench {
         course: version::course(root)?,
         toolchain: Toolchain::find(root)?,
         sandbox,
-        tree: Tree::of_course(work.join("stubs"), root, &Toolchain::target(root)?)?,
+        tree: Tree::empty(work.join("stubs"))?,
+        manifests,
         lessons: BTreeMap::new(),
         refuse_solution_calls: options.refuse_solution_calls,
         wanted: options.lesson.clone(),
@@ -143,54 +144,35 @@ fn bench(root: &Path, out: &Path, options: &Options, all: &[Submission]) -> Resu
             tasks: 64,
         },
         work,
-    };
-    let mut handed_in: Vec<String> = Vec::new();
-    for one in all {
-        handed_in.extend(one.take(None).into_iter().flat_map(|t| t.lessons.into_keys()));
-    }
-    let wanted = if options.lesson.is_empty() {
-        &handed_in
-    } else {
-        &options.lesson
-    };
-    let manifests = lessons.into_iter().map(|l| l.manifest);
-    bench.prepare(manifests.filter(|m| wanted.contains(&m.lesson)).collect())?;
-    Ok(bench)
+    })
 }
 
-impl Bench {
-    /// Builds the stubs of the lessons, and lists their checks.
-    fn prepare(&mut self, manifests: Vec<Manifest>) -> Result<()> {
-        if manifests.is_empty() {
-            return Ok(());
-        }
-        let names: Vec<&str> = manifests.iter().map(|m| m.lesson.as_str()).collect();
-        let bar = spinner(&format!("building lesson {}", names.join(", ")));
-        let mut programs = self.toolchain.build_stubs(&self.tree, &names)?;
-        bar.finish_and_clear();
-        for manifest in manifests {
-            let program = programs.remove(&manifest.lesson).unwrap_or_default();
-            let checks = Checks {
-                sandbox: &self.sandbox,
-                tree: &self.tree,
-                program: &self.tree.target().join("debug/deps").join(&program),
-                limits: self.limits,
-            };
-            let mut of_exercises: BTreeMap<String, Vec<String>> = BTreeMap::new();
-            for check in checks.list()? {
-                if let Some((exercise, _)) = check.split_once("::") {
-                    of_exercises.entry(exercise.to_owned()).or_default().push(check);
-                }
+/// The lessons of the submissions that have no grade yet; nothing is built for the others.
+fn lessons_to_build(bench: &Bench, all: &[Submission], out: &Path, options: &Options) -> BTreeSet<String> {
+    let mut lessons = BTreeSet::new();
+    for one in all {
+        let (grade, taken) = bench.begin(one);
+        if let Some(taken) = taken
+            && kept(bench, &grade, &out.join(&one.name), &options.again).is_none()
+        {
+            match bench.wanted.is_empty() {
+                true => lessons.extend(taken.lessons.into_keys()),
+                false => lessons.extend(bench.wanted.iter().cloned()),
             }
-            let ready = Ready {
-                program,
-                checks: of_exercises,
-                manifest,
-            };
-            self.lessons.insert(ready.manifest.lesson.clone(), ready);
         }
-        Ok(())
     }
+    lessons.retain(|lesson| bench.manifests.contains_key(lesson));
+    lessons
+}
+
+/// The saved grade of a submission, if nothing has changed and it is not to be graded again.
+fn kept(bench: &Bench, grade: &Grade, folder: &Path, again: &[String]) -> Option<Grade> {
+    let again = again.iter().any(|a| *a == grade.submission || a == "all");
+    let kept = Grade::load(&folder.join("grade.json")).ok().filter(|_| !again)?;
+    let same = (&kept.digest, &kept.course, kept.seed) == (&grade.digest, &grade.course, grade.seed);
+    let names: Vec<&String> = kept.lessons.iter().map(|l| &l.lesson).collect();
+    let lessons = bench.wanted.iter().all(|w| names.contains(&w));
+    (same && lessons && kept.status == Status::Graded).then_some(kept)
 }
 
 fn run_all(
@@ -217,7 +199,6 @@ fn run_all(
                         break;
                     }
                     bar.set_message(one.name.clone());
-                    let again = again.iter().any(|a| *a == one.name || a == "all");
                     let grade = graded(bench, one, out, roster, again, &tree).map_err(|e| format!("{e:#}"));
                     if !STOP.load(SeqCst) {
                         done.lock()
@@ -248,7 +229,7 @@ fn graded(
     one: &Submission,
     out: &Path,
     roster: &marks::Roster,
-    again: bool,
+    again: &[String],
     tree: &Desk,
 ) -> Result<Grade> {
     let folder = out.join(&one.name);
@@ -258,13 +239,7 @@ fn graded(
     one.sign(&mut grade, dated, bench.clock);
     roster.sign(&mut grade);
     late::settle(&mut grade, bench.late.as_ref().zip(bench.due));
-    let kept = Grade::load(&path).ok().filter(|k| {
-        let same = (&k.digest, &k.course, k.seed) == (&grade.digest, &grade.course, grade.seed);
-        let names: Vec<&String> = k.lessons.iter().map(|l| &l.lesson).collect();
-        let lessons = bench.wanted.iter().all(|w| names.contains(&w));
-        same && lessons && k.status == Status::Graded && !again
-    });
-    if let Some(mut kept) = kept {
+    if let Some(mut kept) = kept(bench, &grade, &folder, again) {
         kept.lessons
             .iter_mut()
             .flat_map(|l| &mut l.exercises)
@@ -311,16 +286,6 @@ fn missing_parts(done: &BTreeMap<String, Done>) -> Vec<String> {
         .iter()
         .flat_map(|m| wrap(&format!("missing in the sandbox: {m}"), 80));
     lines.collect()
-}
-
-/// A spinner on a terminal, a line elsewhere.
-fn spinner(message: &str) -> ProgressBar {
-    if !stderr().is_terminal() {
-        eprintln!("{message}");
-    }
-    let bar = ProgressBar::new_spinner().with_message(message.to_owned());
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 /// The table of students, points and states, within 80 columns.

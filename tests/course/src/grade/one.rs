@@ -1,6 +1,13 @@
 //! One submission, from what was handed in to its grade.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, sync::atomic::Ordering::SeqCst, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::{IsTerminal, stderr},
+    path::{Path, PathBuf},
+    sync::atomic::Ordering::SeqCst,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Result, bail};
 use grader::{
@@ -8,6 +15,7 @@ use grader::{
     grades::{CheckGrade, Course, ExerciseGrade, Grade, LessonGrade, SCHEMA, Sandbox as Report, Status},
     solution_call,
 };
+use indicatif::ProgressBar;
 
 use crate::late::Policy;
 
@@ -29,6 +37,8 @@ pub struct Bench {
     pub sandbox: Sandbox,
     /// The course with its stubs, built.
     pub tree: Tree,
+    /// All lessons of the course.
+    pub manifests: BTreeMap<String, Manifest>,
     pub lessons: BTreeMap<String, Ready>,
     /// Lessons to grade whether or not they were handed in; if empty, those that were handed in.
     pub wanted: Vec<String>,
@@ -54,6 +64,41 @@ pub struct Ready {
 type Words = Result<BTreeMap<String, Word>, String>;
 
 impl Bench {
+    /// Copies the course, builds the stubs of the lessons, and lists their checks.
+    pub fn prepare(&mut self, root: &Path, lessons: &BTreeSet<String>) -> Result<()> {
+        if lessons.is_empty() {
+            return Ok(());
+        }
+        self.tree.copy_course(root, &Toolchain::target(root)?)?;
+        let names: Vec<&str> = lessons.iter().map(String::as_str).collect();
+        let bar = spinner(&format!("building lesson {}", names.join(", ")));
+        let mut programs = self.toolchain.build_stubs(&self.tree, &names)?;
+        bar.finish_and_clear();
+        for lesson in lessons {
+            let manifest = self.manifests[lesson].clone();
+            let program = programs.remove(lesson).unwrap_or_default();
+            let checks = Checks {
+                sandbox: &self.sandbox,
+                tree: &self.tree,
+                program: &self.tree.target().join("debug/deps").join(&program),
+                limits: self.limits,
+            };
+            let mut of_exercises: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for check in checks.list()? {
+                if let Some((exercise, _)) = check.split_once("::") {
+                    of_exercises.entry(exercise.to_owned()).or_default().push(check);
+                }
+            }
+            let ready = Ready {
+                program,
+                checks: of_exercises,
+                manifest,
+            };
+            self.lessons.insert(lesson.clone(), ready);
+        }
+        Ok(())
+    }
+
     /// Takes the files of a submission, and returns its grade as far as it is known without running anything.
     pub fn begin(&self, submission: &Submission) -> (Grade, Option<Taken>) {
         let mut grade = Grade {
@@ -80,7 +125,7 @@ impl Bench {
             Ok(taken) => {
                 grade.digest = taken.digest();
                 grade.left_out = taken.left_out.clone();
-                let any = taken.lessons.keys().any(|l| self.lessons.contains_key(l));
+                let any = taken.lessons.keys().any(|l| self.manifests.contains_key(l));
                 if any || !self.wanted.is_empty() {
                     return (grade, Some(taken));
                 }
@@ -214,4 +259,14 @@ fn filled(ready: &Ready, words: Words) -> LessonGrade {
         stopped,
         exercises: exercises.collect(),
     }
+}
+
+/// A spinner on a terminal, a line elsewhere.
+fn spinner(message: &str) -> ProgressBar {
+    if !stderr().is_terminal() {
+        eprintln!("{message}");
+    }
+    let bar = ProgressBar::new_spinner().with_message(message.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }

@@ -29,16 +29,15 @@ enum Take {
 }
 
 impl Tree {
-    /// The first copy: of the sources in `root` with the stubs of all lessons, and of what is built in `target`.
-    pub fn of_course(folder: PathBuf, root: &Path, target: &Path) -> Result<Self> {
-        let tree = Self::empty(folder)?;
-        tree.copy_sources(root)?;
+    /// Copies the sources in `root` with the stubs of all lessons, and what is built in `target`.
+    pub fn copy_course(&self, root: &Path, target: &Path) -> Result<()> {
+        self.copy_sources(root)?;
         for lesson in lessons::all(root)? {
-            tree.put_source(&lesson.manifest.lesson, [("lib.rs", lesson.stubs.as_str())])?;
+            self.put_source(&lesson.manifest.lesson, [("lib.rs", lesson.stubs.as_str())])?;
         }
         for part in ["deps", "build", ".fingerprint"] {
             let part = Path::new("debug").join(part);
-            mirror(&target.join(&part), &tree.target().join(&part), &|path| {
+            mirror(&target.join(&part), &self.target().join(&part), &|path| {
                 let library = path
                     .extension()
                     .is_some_and(|e| e == "rlib" || e == "rmeta" || e == "so");
@@ -51,7 +50,7 @@ impl Tree {
                 }
             })?;
         }
-        Ok(tree)
+        Ok(())
     }
 
     /// A copy of `base`, without what was built of students' code.
@@ -69,7 +68,8 @@ impl Tree {
         Ok(tree)
     }
 
-    fn empty(folder: PathBuf) -> Result<Self> {
+    /// A tree without files.
+    pub fn empty(folder: PathBuf) -> Result<Self> {
         let tree = Self { folder };
         fs::create_dir_all(tree.target()).with_context(|| tree.target().display().to_string())?;
         Ok(tree)
