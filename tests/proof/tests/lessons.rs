@@ -6,9 +6,16 @@
 //!
 //! The tests of one lesson: `cargo test -p proof --test lessons lesson02`.
 
-use std::{collections::BTreeSet, fs, sync::Mutex, thread};
+use std::{
+    collections::BTreeSet,
+    fs,
+    sync::{Mutex, mpsc},
+    thread,
+    time::Duration,
+};
 
-use grader::{Lesson, RightAnswers};
+use ::lesson03::Lesson03;
+use grader::{Lesson, Outcome, RightAnswers, cause, run};
 use proof::root;
 
 // The checks allocate millions of small tensors.
@@ -155,4 +162,34 @@ fn is_handed_out<C: Copy + Send>(lesson: &Lesson<C>) {
         lesson.is_handed_out(&root()),
         "exercises and stubs.rs differ: copy one over the other"
     );
+}
+
+/// The report says where the answer waits.
+#[test]
+fn a_deadlock_between_threads_ends_at_the_deadline_of_its_check() {
+    let answer = Lesson03 {
+        prefetched: |_, _, _, _, _| {
+            let (jobs, todo) = mpsc::channel::<usize>();
+            // `jobs` is not dropped, so `recv` never returns, and the scope waits for its thread.
+            thread::scope(|scope| drop(scope.spawn(move || todo.recv().is_ok())));
+            drop(jobs);
+        },
+        ..::lesson03::LESSON.reference
+    };
+    let check = ::lesson03::LESSON
+        .checks
+        .iter()
+        .find(|c| c.name == "delivers_results_in_order");
+    let check = check.expect("the check");
+    let deadline = Duration::from_millis(500);
+    let outcome = run(&check.full_name(), check.run, answer, 1, deadline);
+    let Outcome::Stuck { input, location, .. } = &outcome else {
+        panic!("expected that it is stuck, got {outcome:?}");
+    };
+    assert!(input.contains("workers"), "{input}");
+    if cfg!(unix) {
+        assert_eq!(location.as_deref(), Some("std::thread::scoped::scope"));
+        let cause = cause(&::lesson03::LESSON, check, &outcome, answer, 1).expect("a cause");
+        assert!(cause.starts_with("It waits for its threads"), "{cause}");
+    }
 }

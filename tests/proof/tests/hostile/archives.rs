@@ -20,88 +20,45 @@ fn put(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
     fs::write(path, text).unwrap();
 }
 
-/// A folder with the honest answers, and with files that would change how they are built or graded.
-fn beside(into: &Path, name: &str, files: &[(&str, &str)]) {
-    let folder = into.join(name);
-    put(&folder, SOURCE, HONEST);
-    for (path, text) in files {
-        put(&folder, path, text);
-    }
-}
-
 pub fn folders(into: &Path, outside: &Path) {
-    let evil_build = "fn main() { std::fs::write(\"built\", \"x\").unwrap(); }";
     let evil_config = "[build]\nrustflags = [\"--cfg\", \"evil\"]\nrustc-wrapper = \"/bin/false\"\n";
-    beside(
-        into,
-        "brings-a-build-script",
-        &[("exercises/lesson01/build.rs", evil_build)],
-    );
-    beside(
-        into,
-        "brings-a-cargo-config",
-        &[
-            (".cargo/config.toml", evil_config),
-            ("exercises/lesson01/.cargo/config.toml", evil_config),
-        ],
-    );
-    beside(
-        into,
-        "brings-a-toolchain",
-        &[("rust-toolchain.toml", "[toolchain]\npath = \"/bin\"\n")],
-    );
-    beside(
-        into,
-        "brings-an-environment",
-        &[(".env", "RUSTFLAGS=--cfg evil\nPATH=/evil\n")],
-    );
-    beside(
-        into,
-        "brings-its-own-points",
-        &[
-            (
-                "lessons/lesson01/lesson.toml",
-                "lesson = \"01\"\ntitle = \"Mine\"\npoints = 1000\n",
-            ),
-            (
-                "lessons/lesson01/src/checks/mod.rs",
-                "pub const CHECKS: &[()] = &[];\n",
-            ),
-        ],
-    );
-    beside(
-        into,
-        "brings-its-own-tests",
-        &[
-            ("lessons/lesson01/run/src/grade.rs", "fn main() {}\n"),
-            ("tests/grader/src/lib.rs", "pub fn judge() {}\n"),
-        ],
-    );
-    beside(
-        into,
-        "brings-its-own-manifest",
-        &[(
+    let evil = into.join("brings-other-files");
+    put(&evil, SOURCE, HONEST);
+    for (path, text) in [
+        (
+            "exercises/lesson01/build.rs",
+            "fn main() { std::fs::write(\"built\", \"x\").unwrap(); }",
+        ),
+        (".cargo/config.toml", evil_config),
+        ("exercises/lesson01/.cargo/config.toml", evil_config),
+        ("rust-toolchain.toml", "[toolchain]\npath = \"/bin\"\n"),
+        (".env", "RUSTFLAGS=--cfg evil\nPATH=/evil\n"),
+        (
+            "lessons/lesson01/lesson.toml",
+            "lesson = \"01\"\ntitle = \"Mine\"\npoints = 1000\n",
+        ),
+        (
+            "lessons/lesson01/src/checks/mod.rs",
+            "pub const CHECKS: &[()] = &[];\n",
+        ),
+        ("lessons/lesson01/run/src/grade.rs", "fn main() {}\n"),
+        ("tests/grader/src/lib.rs", "pub fn judge() {}\n"),
+        (
             "exercises/lesson01/Cargo.toml",
             "[dependencies]\nlesson01.path = \"../../lessons/lesson01\"\n",
-        )],
-    );
-    beside(
-        into,
-        "brings-a-grade",
-        &[
-            ("grade.json", "{\"schema\":1}"),
-            ("exercises/lesson01/src/grade.json", "{}"),
-        ],
-    );
+        ),
+        ("grade.json", "{\"schema\":1}"),
+        ("exercises/lesson01/src/grade.json", "{}"),
+    ] {
+        put(&evil, path, text);
+    }
+    // Sparse: it takes no room on a disk.
+    let file = File::create(evil.join("exercises/lesson01/src/large.rs")).unwrap();
+    file.set_len(1 << 30).unwrap();
     let linked = into.join("is-a-link-in-a-folder");
     put(&linked, "exercises/lesson01/src/own.rs", "// own\n");
     put(outside, "linked.rs", HONEST);
     symlink(outside.join("linked.rs"), linked.join(SOURCE)).unwrap();
-    let large = into.join("brings-a-file-of-a-gigabyte");
-    put(&large, SOURCE, HONEST);
-    // Sparse: it takes no room on a disk.
-    let file = File::create(large.join("exercises/lesson01/src/large.rs")).unwrap();
-    file.set_len(1 << 30).unwrap();
     let odd = into.join("is-not-utf-8");
     put(&odd, SOURCE, [HONEST.as_bytes(), b"// \xff\xfe\n"].concat());
     let reexport = HONEST.replace("pub fn neuron(", "pub use canopy::kernels::neuron;\nfn unused(");
