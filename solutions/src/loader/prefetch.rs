@@ -167,9 +167,4 @@ mod tests {
         assert!(ended.is_err());
         assert_eq!(live.into_inner(), 0);
     }
-
-    #[test]
-    fn a_count_of_zero_takes_nothing() {
-        prefetched(0, 2, 2, &|_| Ok(()), &mut |_| panic!("there is nothing to take"));
-    }
 }

@@ -64,12 +64,6 @@ pub fn tree_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     2.0 * f64::from(levels) * (cost.alpha + bytes * cost.beta)
 }
 
-/// Returns the time of an all-reduce in which rank 0 sums for all, in seconds: rank 0 receives and sends 2(p − 1) messages
-/// of `bytes`.
-pub fn naive_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
-    2.0 * p.saturating_sub(1) as f64 * (cost.alpha + bytes * cost.beta)
-}
-
 /// Returns the efficiency of weak scaling, `seconds_of_one`/`seconds`. The work of each rank stays the same as ranks are
 /// added, so ideally a step takes as long as with one rank.
 pub fn weak_efficiency(seconds_of_one: f64, seconds: f64) -> f64 {
@@ -106,21 +100,5 @@ mod tests {
         let steep = Cost::fit(&[(1.0, 1.0), (2.0, 4.0)]).expect("two sizes");
         assert!(steep.alpha == 0.0 && steep.beta > 0.0);
         assert!(Cost::fit(&[(1.0, 1.0)]).is_err() && Cost::fit(&[(1.0, 0.0), (2.0, 1.0)]).is_err());
-    }
-
-    #[test]
-    fn the_ring_wins_for_long_messages_and_the_tree_for_short_ones() {
-        let cost = Cost {
-            alpha: 1e-5,
-            beta: 1e-10,
-        };
-        assert!(ring_seconds(1024, 1e8, cost) < tree_seconds(1024, 1e8, cost));
-        assert!(ring_seconds(1024, 1e3, cost) > tree_seconds(1024, 1e3, cost));
-        let (alpha, beta) = (1.0, 1.0);
-        assert_relative_eq!(ring_seconds(4, 8.0, Cost { alpha, beta }), 6.0 * 3.0);
-        assert_relative_eq!(tree_seconds(5, 8.0, Cost { alpha, beta }), 6.0 * 9.0);
-        for seconds in [ring_seconds, tree_seconds, naive_seconds] {
-            assert_eq!(seconds(1, 1e6, cost), 0.0);
-        }
     }
 }

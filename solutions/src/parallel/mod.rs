@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 pub use algorithm::{Algorithm, AllReduce};
 pub use average::average_gradients;
 pub use bucket::{Bucket, BucketSizes, Kind, buckets};
-pub use cost::{Cost, naive_seconds, ring_seconds, strong_efficiency, tree_seconds, weak_efficiency};
+pub use cost::{Cost, ring_seconds, strong_efficiency, tree_seconds, weak_efficiency};
 pub use lost::Lost;
 pub use naive::naive_all_reduce;
 pub use place::{Place, device_for, place_from};

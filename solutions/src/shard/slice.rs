@@ -33,34 +33,3 @@ pub fn slices_of_rank(sizes: &[usize], rank: usize, world_size: usize) -> Vec<Sl
     }
     slices
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_slices_of_all_ranks_are_the_parameters() {
-        for sizes in [&[5, 0, 3, 1][..], &[2], &[], &[0, 0], &[1, 1, 40, 7]] {
-            for world in 1..=9 {
-                let mut all = Vec::new();
-                for rank in 0..world {
-                    let slices = slices_of_rank(sizes, rank, world);
-                    let own: usize = slices.iter().map(|s| s.range.len()).sum();
-                    assert_eq!(own, chunk(sizes.iter().sum(), rank, world).len());
-                    assert!(slices.iter().all(|s| !s.range.is_empty()));
-                    all.extend(
-                        slices
-                            .into_iter()
-                            .flat_map(|s| s.range.map(move |i| (s.param, i))),
-                    );
-                }
-                let expected: Vec<(usize, usize)> = sizes
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(param, &size)| (0..size).map(move |i| (param, i)))
-                    .collect();
-                assert_eq!(all, expected, "{sizes:?} over {world}");
-            }
-        }
-    }
-}

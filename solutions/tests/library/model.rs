@@ -112,17 +112,6 @@ fn a_new_t_net_is_the_identity() {
 }
 
 #[test]
-fn orthogonality_is_the_squared_frobenius_norm_and_its_mean() {
-    // I − A·Aᵀ is [[0, −2], [−2, −4]] for the first matrix and zero for the second, a turn.
-    let t = Tensor::new(
-        &[[[1f32, 0.0], [2.0, 1.0]], [[0.0, -1.0], [1.0, 0.0]]],
-        &Device::Cpu,
-    )
-    .unwrap();
-    assert_eq!(orthogonality(&t).unwrap().to_scalar::<f32>().unwrap(), 24.0 / 2.0);
-}
-
-#[test]
 fn gradients_are_finite_for_unusual_clouds() {
     let equal = vec![0.5f32; 4 * 30 * 3];
     let zero = vec![0f32; 4 * 30 * 3];

@@ -1,12 +1,9 @@
 //! Embeddings, losses, bins, forecasts and their scores, against their definitions in f64.
 
-use candle_core::{DType, Device, Result, Tensor, Var};
+use candle_core::{DType, Device, Tensor, Var};
 use canopy::{
     optim::{AdamConfig, AdamState, adam_step, sparse_adam_step},
-    target::{
-        Forecast, Head, HeadKind, bin_of, calibration, embed, embedding_gradient, gaussian_nll, mixture_nll,
-        quantile_bins, summarise,
-    },
+    target::{Forecast, Head, HeadKind, embedding_gradient, summarise},
 };
 use canopy_data::Philox;
 use proptest::prelude::*;
@@ -17,148 +14,7 @@ fn normals(random: &mut Philox, n: usize) -> Vec<f64> {
     (0..n).map(|_| random.normal()).collect()
 }
 
-fn var(values: Vec<f64>, shape: &[usize]) -> Var {
-    Var::from_tensor(&Tensor::from_vec(values, shape, &Device::Cpu).unwrap()).unwrap()
-}
-
-/// The gradients of `loss` by central differences.
-fn differences(inputs: &[Var], loss: &dyn Fn() -> Result<Tensor>) -> Vec<Vec<f64>> {
-    let step = 1e-5;
-    let of = |input: &Var| {
-        let start = values(input);
-        let set = |i: usize, by: f64| {
-            let mut moved = start.clone();
-            moved[i] += by;
-            let moved = Tensor::from_vec(moved, input.shape(), &Device::Cpu).unwrap();
-            input.set(&moved).unwrap();
-            loss().unwrap().to_scalar::<f64>().unwrap()
-        };
-        let slopes = (0..start.len()).map(|i| {
-            let slope = (set(i, step) - set(i, -step)) / (2.0 * step);
-            set(i, 0.0);
-            slope
-        });
-        slopes.collect()
-    };
-    inputs.iter().map(of).collect()
-}
-
-fn check_gradients(inputs: &[Var], loss: &dyn Fn() -> Result<Tensor>) {
-    let grads = loss().unwrap().backward().unwrap();
-    for (input, expected) in inputs.iter().zip(differences(inputs, loss)) {
-        let error = relative(&values(grads.get(input).unwrap()), &expected);
-        assert!(error < 1e-6, "gradient off by {error:.1e}");
-    }
-}
-
-fn normal_log_density(y: f64, mean: f64, log_std: f64) -> f64 {
-    let z = (y - mean) / log_std.exp();
-    -0.5 * (2.0 * std::f64::consts::PI).ln() - log_std - 0.5 * z * z
-}
-
-#[test]
-fn the_losses_match_their_definition_and_their_gradients_finite_differences() {
-    let mut random = Philox::new(12, 1);
-    for (n, k) in [(1, 1), (3, 1), (5, 4)] {
-        let logits = var(normals(&mut random, n * k), &[n, k]);
-        let mean = var(normals(&mut random, n * k), &[n, k]);
-        let log_std = var(
-            normals(&mut random, n * k).iter().map(|v| 0.3 * v).collect(),
-            &[n, k],
-        );
-        let target = var(normals(&mut random, n), &[n]);
-        let inputs = [logits.clone(), mean.clone(), log_std.clone(), target.clone()];
-        let loss = || mixture_nll(&logits, &mean, &log_std, &target);
-        let [l, m, s, y] = [&logits, &mean, &log_std, &target].map(|v| values(v));
-        let of_row = |i: usize| {
-            let range = i * k..(i + 1) * k;
-            let total: f64 = l[range.clone()].iter().map(|l| l.exp()).sum();
-            let density = range.map(|j| l[j].exp() / total * normal_log_density(y[i], m[j], s[j]).exp());
-            -density.sum::<f64>().ln()
-        };
-        let expected = (0..n).map(of_row).sum::<f64>() / n as f64;
-        let got = loss().unwrap().to_scalar::<f64>().unwrap();
-        assert!((got - expected).abs() < 1e-12, "{got} instead of {expected}");
-        check_gradients(&inputs, &loss);
-        if k == 1 {
-            let (mean, log_std) = (mean.squeeze(1).unwrap(), log_std.squeeze(1).unwrap());
-            let gaussian = gaussian_nll(&mean, &log_std, &target).unwrap();
-            assert!((gaussian.to_scalar::<f64>().unwrap() - expected).abs() < 1e-12);
-        }
-    }
-}
-
-#[test]
-fn far_targets_and_extreme_deviations_stay_finite() {
-    let f32s = |v: &[f32]| Var::from_tensor(&Tensor::new(v, &Device::Cpu).unwrap()).unwrap();
-    let finite = |loss: Tensor, vars: &[&Var]| {
-        assert!(loss.to_scalar::<f32>().unwrap().is_finite());
-        let grads = loss.backward().unwrap();
-        for var in vars {
-            assert!(
-                values(grads.get(var).unwrap()).iter().all(|g| g.is_finite()),
-                "{grads:?}"
-            );
-        }
-    };
-    // Of the third, σ² would be 0 in f32; of the fourth, infinite.
-    let (mean, log_std) = (f32s(&[0.0, 1.0, 2.0, 3.0]), f32s(&[-8.0, 8.0, -55.0, 55.0]));
-    let target = Tensor::new(&[1e4f32, -1e4, 2.0, 1e6], &Device::Cpu).unwrap();
-    finite(
-        gaussian_nll(&mean, &log_std, &target).unwrap(),
-        &[&mean, &log_std],
-    );
-    let wide = |v: &Var| Var::from_tensor(&v.reshape((2, 2)).unwrap()).unwrap();
-    let logits = wide(&f32s(&[1e4, -1e4, 0.0, 0.0]));
-    let (mean, log_std) = (wide(&mean), wide(&f32s(&[0.0, 0.0, -2.0, 1.0])));
-    let target = Tensor::new(&[1e4f32, -2e3], &Device::Cpu).unwrap();
-    let loss = mixture_nll(&logits, &mean, &log_std, &target).unwrap();
-    finite(loss, &[&logits, &mean, &log_std]);
-    assert!(gaussian_nll(&mean, &log_std, &target).is_err());
-    assert!(mixture_nll(&logits, &mean, &log_std, &target.narrow(0, 0, 1).unwrap()).is_err());
-}
-
 proptest! {
-    #[test]
-    fn the_sparse_gradient_is_the_dense_one_without_its_zeros(ids in prop::collection::vec(0u32..6, 0..12), seed: u64) {
-        let mut random = Philox::new(seed, 1);
-        let table = var(normals(&mut random, 18), &[6, 3]);
-        let rows = embed(&table, &ids).unwrap();
-        prop_assert_eq!(rows.dims(), &[ids.len(), 3]);
-        // A view with other strides.
-        let weight = Tensor::from_vec(normals(&mut random, 3 * ids.len()), (3, ids.len()), &Device::Cpu).unwrap().t().unwrap();
-        let sparse = embedding_gradient(&ids, &weight).unwrap();
-        prop_assert!(sparse.rows.windows(2).all(|pair| pair[0] < pair[1]));
-        prop_assert!(sparse.rows.iter().all(|row| ids.contains(row)) && ids.iter().all(|id| sparse.rows.contains(id)));
-        prop_assert_eq!(sparse.values.dims(), &[sparse.rows.len(), 3]);
-        if !ids.is_empty() {
-            let grads = (rows * &weight).unwrap().sum_all().unwrap().backward().unwrap();
-            let error = relative(&values(&sparse.dense(6).unwrap()), &values(grads.get(&table).unwrap()));
-            prop_assert!(error < 1e-12, "{error:.1e}");
-        }
-    }
-
-    #[test]
-    fn every_bin_has_its_share(mut list in prop::collection::vec(-50i32..50, 2..200), bins in 1usize..30) {
-        list[0] = 60;
-        let list: Vec<f64> = list.into_iter().map(f64::from).collect();
-        let edges = quantile_bins(&list, bins);
-        prop_assert!(edges.windows(2).all(|e| e[0] < e[1]) && edges.len() >= 2 && edges.len() <= bins + 1, "{:?}", edges);
-        let ends = list.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
-        prop_assert_eq!((edges[0], edges[edges.len() - 1]), ends);
-        // By definition: edge i is the least value with a share of at least i/bins up to it.
-        for i in 1..=bins {
-            let share = |v: f64| list.iter().filter(|&&x| x <= v).count() * bins >= i * list.len();
-            let least = list.iter().copied().filter(|&v| share(v)).fold(f64::MAX, f64::min);
-            prop_assert!(edges.contains(&least));
-        }
-        for &v in &list {
-            let bin = bin_of(&edges, v);
-            prop_assert!(v <= edges[bin + 1] && (v > edges[bin] || bin == 0), "{} in bin {} of {:?}", v, bin, edges);
-        }
-        prop_assert_eq!((bin_of(&edges, f64::NEG_INFINITY), bin_of(&edges, f64::INFINITY)), (0, edges.len() - 2));
-    }
-
     #[test]
     fn a_summary_inverts_the_distribution_function(
         widths in prop::collection::vec(0.01f64..3.0, 1..8), shares in prop::collection::vec(0u32..5, 8), coverage in 0.05f64..0.95,
@@ -244,15 +100,6 @@ fn sparse_adam_leaves_rows_alone_that_dense_adam_moves_on() {
     );
 }
 
-#[test]
-fn an_unknown_category_is_an_error() {
-    let table = Tensor::ones((3, 2), DType::F32, &Device::Cpu).unwrap();
-    let error = embed(&table, &[0, 3]).unwrap_err().to_string();
-    assert!(error.contains("id 3 at position 1"), "{error}");
-    assert!(embed(&table, &[u32::MAX]).is_err());
-    assert!(embedding_gradient(&[0], &table).is_err());
-}
-
 /// ∫ (F(x) − 1{x ≥ y})² dx by the midpoint rule.
 fn crps_by_quadrature(forecast: &Forecast, y: f64, (from, to): (f64, f64)) -> f64 {
     let steps = 400_000;
@@ -302,18 +149,6 @@ fn scores_and_summaries_match_quadrature() {
         assert!((again.summary(0.8).mean - summary.mean).abs() < 1e-12);
     }
     assert!(Forecast::pool(&forecasts).is_err() && Forecast::pool(&[]).is_err());
-}
-
-#[test]
-fn calibrated_forecasts_keep_their_levels() {
-    let pits: Vec<f64> = (0..1000).map(|i| (f64::from(i) + 0.5) / 1000.0).collect();
-    let levels = [0.1, 0.5, 0.9, 1.0];
-    for (share, level) in calibration(&pits, &levels).into_iter().zip(levels) {
-        assert!((share - level).abs() < 1e-9);
-    }
-    // Every true value in the far tails: the intervals are too narrow.
-    assert_eq!(calibration(&[0.01, 0.99, 0.0, 1.0], &[0.5, 0.9]), [0.0, 0.0]);
-    assert_eq!(calibration(&[0.25, 0.75], &[0.5, 0.4]), [1.0, 0.0]);
 }
 
 /// The heads over values of a skewed distribution, and outputs of a network.
