@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use candle_core::{DType, Device, Tensor, Var};
 use canopy::optim::{
-    AdamConfig, AdamState, AdamWConfig, OptimConfig, SgdConfig, adam_step, clip_grad_norm, momentum_step,
-    sgd_step,
+    AdamConfig, AdamState, AdamWConfig, LambConfig, LarsConfig, OptimConfig, SgdConfig, adam_step,
+    clip_grad_norm, lamb_step, lars_step, momentum_step, sgd_step,
 };
 use canopy_data::Philox;
 use proptest::prelude::*;
@@ -87,7 +87,9 @@ fn long_and_strided_gradients_take_the_step_of_short_ones() {
 
 #[test]
 fn training_continues_bit_identically_from_a_saved_state() {
-    for config in all() {
+    let more = ["lars", "lamb", "adagrad", "rmsprop", "adadelta"].map(|kind| format!("kind = \"{kind}\""));
+    let more = more.iter().map(|text| toml::from_str(text).unwrap());
+    for config in all().into_iter().chain(more) {
         let unbroken = params(1);
         let mut optimizer = config.build(unbroken.clone()).unwrap();
         for step in 0..3 {
@@ -116,7 +118,7 @@ fn training_continues_bit_identically_from_a_saved_state() {
 }
 
 #[test]
-fn sgd_and_adam_take_the_steps_of_their_functions() {
+fn optimizers_take_the_steps_of_their_functions() {
     let vars = |params: &Params| params.iter().map(|(_, var)| var.clone()).collect::<Vec<_>>();
     let zeros = |params: &Params| -> Vec<Var> {
         let zero = |(_, p): &(String, Var)| Var::zeros(p.shape(), p.dtype(), p.device()).unwrap();
@@ -128,7 +130,10 @@ fn sgd_and_adam_take_the_steps_of_their_functions() {
             ..SgdConfig::default()
         })
     };
+    let (lars, lamb) = (LarsConfig::default(), LambConfig::default());
+    let layerwise = [OptimConfig::Lars(lars.clone()), OptimConfig::Lamb(lamb.clone())];
     let configs = [sgd(0.0), sgd(0.8), OptimConfig::adam(), OptimConfig::adamw()];
+    let configs: Vec<OptimConfig> = configs.into_iter().chain(layerwise).collect();
     for (kind, config) in configs.iter().enumerate() {
         let (own, theirs) = (params(1), params(1));
         let mut optimizer = config.build(theirs.clone()).unwrap();
@@ -142,7 +147,9 @@ fn sgd_and_adam_take_the_steps_of_their_functions() {
                 0 => sgd_step(&own, &grads, 0.01),
                 1 => momentum_step(&own, &grads, &velocities, 0.01, 0.8),
                 2 => adam_step(&own, &grads, &mut state, 0.01, &AdamConfig::default()),
-                _ => adam_step(&own, &grads, &mut state, 0.01, &AdamWConfig::default().into()),
+                3 => adam_step(&own, &grads, &mut state, 0.01, &AdamWConfig::default().into()),
+                4 => lars_step(&own, &grads, &velocities, 0.01, &lars),
+                _ => lamb_step(&own, &grads, &mut state, 0.01, &lamb),
             }
             .unwrap();
         }
@@ -224,7 +231,23 @@ fn settings_out_of_range_are_errors() {
             ..AdamWConfig::default()
         })
     };
+    let lars = |momentum, trust, weight_decay| {
+        OptimConfig::Lars(LarsConfig {
+            momentum,
+            trust,
+            weight_decay,
+            ..LarsConfig::default()
+        })
+    };
+    let lamb = LambConfig {
+        beta2: 1.0,
+        ..LambConfig::default()
+    };
     for (config, word) in [
+        (lars(1.0, 0.001, 0.0), "momentum"),
+        (lars(0.9, 0.0, 0.0), "trust"),
+        (lars(0.9, 0.001, f64::NAN), "weight"),
+        (OptimConfig::Lamb(lamb), "beta2"),
         (sgd(1.0, false), "momentum"),
         (sgd(0.0, true), "Nesterov"),
         (adam(1.0, 1e-8), "beta1"),

@@ -1,31 +1,57 @@
-//! Adagrad, RMSprop, Adadelta and L-BFGS against PyTorch; `goldens/make_optimizers.py` made the expected values.
+//! Adagrad, RMSprop, Adadelta and L-BFGS against PyTorch, LARS and LAMB against their papers' equations;
+//! `goldens/make_optimizers.py` made the expected values.
 
 use std::collections::HashMap;
 
 use candle_core::{DType, Tensor, Var};
-use canopy::optim::{LbfgsConfig, OptimConfig, Optimizer};
+use canopy::optim::{LambConfig, LarsConfig, LbfgsConfig, OptimConfig, Optimizer};
 
 use crate::{golden, relative, values};
+
+const LAMB: LambConfig = LambConfig {
+    beta1: 0.9,
+    beta2: 0.99,
+    eps: 1e-6,
+    weight_decay: 0.05,
+};
 
 fn named(kind: &str) -> OptimConfig {
     serde_json::from_str(&format!("{{\"kind\": \"{kind}\"}}")).unwrap()
 }
 
-const ADAPTIVE: [(&str, f64); 3] = [("adagrad", 0.1), ("rmsprop", 0.01), ("adadelta", 1.0)];
-
+/// LARS and LAMB have two tensors, because their steps depend on each tensor's norm.
 #[test]
-fn adaptive_optimizers_match_pytorch() {
+fn optimizers_match_pytorch_and_their_papers() {
     let golden = golden("more_optimizers");
-    for (dtype, limit) in [(DType::F64, 1e-12), (DType::F32, 1e-6)] {
-        for (kind, lr) in ADAPTIVE {
-            let w = Var::from_tensor(&golden["start"].to_dtype(dtype).unwrap()).unwrap();
-            let mut optimizer = named(kind).build(vec![("w".into(), w.clone())]).unwrap();
-            for step in 0..12 {
-                let grad = golden["grads"].get(step).unwrap().to_dtype(dtype).unwrap();
-                optimizer.step(&[grad], lr).unwrap();
+    let lars = OptimConfig::Lars(LarsConfig {
+        weight_decay: 0.01,
+        trust: 0.02,
+        ..LarsConfig::default()
+    });
+    for (kind, config, lr, limit) in [
+        ("adagrad", named("adagrad"), 0.1, 1e-6),
+        ("rmsprop", named("rmsprop"), 0.01, 1e-6),
+        ("adadelta", named("adadelta"), 1.0, 1e-6),
+        ("lars", lars, 0.3, 2e-6),
+        ("lamb", OptimConfig::Lamb(LAMB), 0.02, 2e-6),
+    ] {
+        let expected: Vec<&Tensor> = match golden.get(kind) {
+            Some(one) => vec![one],
+            None => vec![&golden[&format!("{kind}_0")], &golden[&format!("{kind}_1")]],
+        };
+        for (dtype, limit) in [(DType::F64, 1e-12), (DType::F32, limit)] {
+            let of = |name: &str| golden[name].to_dtype(dtype).unwrap();
+            let starts = ["start", "start_2"].map(|name| (name.into(), Var::from_tensor(&of(name)).unwrap()));
+            let params = &starts[..expected.len()];
+            let mut optimizer = config.build(params.to_vec()).unwrap();
+            for t in 0..12 {
+                let grads = ["grads", "grads_2"].map(|name| of(name).get(t).unwrap());
+                optimizer.step(&grads[..expected.len()], lr).unwrap();
             }
-            let error = relative(&values(&w), &values(&golden[kind]));
-            assert!(error < limit, "{kind}, {dtype:?}: {error:.1e}");
+            for ((_, w), expected) in params.iter().zip(&expected) {
+                let error = relative(&values(w), &values(expected));
+                assert!(error < limit, "{kind}, {dtype:?}: {error:.1e}");
+            }
         }
     }
 }
