@@ -21,7 +21,7 @@ pub use choice::{LossScaler, Precision};
 pub use deepspeed::DeepSpeedScaler;
 pub use dynamic::{DynamicScaler, update_scale};
 pub use format::{BF16, FP8_E4M3, FP8_E5M2, FP16, FP32, Format, Overflow, TF32, round_to};
-pub use fp8::{DelayedScale, scale_for};
+pub use fp8::scale_for;
 pub use master::{MasterStep, master_step};
 pub use scaler::{Backward, GradScaler, LossScale, ScaledGradients, found_inf, scaled_gradients, unscale};
 pub use tensor_core::{Product, TensorCores, eligibility, tensor_cores};
