@@ -139,6 +139,16 @@ pub struct Traffic {
     pub bytes: u64,
 }
 
+impl Traffic {
+    /// Counts one more message, of `numbers` numbers.
+    fn and_message(self, numbers: usize) -> Self {
+        Self {
+            messages: self.messages + 1,
+            bytes: self.bytes + (numbers * size_of::<f32>()) as u64,
+        }
+    }
+}
+
 impl AddAssign for Traffic {
     fn add_assign(&mut self, other: Self) {
         self.messages += other.messages;

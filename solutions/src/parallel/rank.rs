@@ -116,11 +116,7 @@ impl Link for Rank {
         if self.channels.to[to].send(data.to_vec()).is_err() {
             return Err(self.lost(to, None));
         }
-        let Traffic { messages, bytes } = self.traffic.get();
-        self.traffic.set(Traffic {
-            messages: messages + 1,
-            bytes: bytes + size_of_val(data) as u64,
-        });
+        self.traffic.update(|sent| sent.and_message(data.len()));
         Ok(())
     }
 

@@ -80,11 +80,7 @@ impl Link for SubGroup {
 
     fn send(&self, to: usize, data: &[f32]) -> Result<()> {
         lock(&self.whole).send(self.in_whole(to)?, data)?;
-        let Traffic { messages, bytes } = self.traffic.get();
-        self.traffic.set(Traffic {
-            messages: messages + 1,
-            bytes: bytes + size_of_val(data) as u64,
-        });
+        self.traffic.update(|sent| sent.and_message(data.len()));
         Ok(())
     }
 

@@ -152,15 +152,11 @@ impl Sent {
     /// What was sent after `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let less = |now: Traffic, then: Traffic| Traffic {
-            messages: now.messages - then.messages,
-            bytes: now.bytes - then.bytes,
-        };
         Self {
-            tensor: less(self.tensor, before.tensor),
-            sequence: less(self.sequence, before.sequence),
-            data: less(self.data, before.data),
-            pipeline: less(self.pipeline, before.pipeline),
+            tensor: self.tensor - before.tensor,
+            sequence: self.sequence - before.sequence,
+            data: self.data - before.data,
+            pipeline: self.pipeline - before.pipeline,
         }
     }
 

@@ -44,11 +44,7 @@ impl Endpoint {
     }
 
     fn count(&self, numbers: usize) {
-        let Traffic { messages, bytes } = self.traffic.get();
-        self.traffic.set(Traffic {
-            messages: messages + 1,
-            bytes: bytes + (numbers * size_of::<f32>()) as u64,
-        });
+        self.traffic.update(|sent| sent.and_message(numbers));
     }
 
     /// Checks that `other` is another rank of the group.

@@ -21,10 +21,7 @@ pub trait RankReduce: Reduce {
     /// Prepares step `step`, of whose batch this rank has `share`.
     fn begin_step(&mut self, step: u64, share: RankShare);
 
-    /// Counts a step that took `took`.
-    fn end_step(&mut self, took: Duration);
-
-    /// Returns the statistics so far; `control` is what was sent over the link for everything except gradients.
+    /// Returns the communication so far; `control` is what was sent over the link for everything except gradients.
     fn stats(&self, control: Traffic) -> RankStats;
 
     /// Counts what this rank keeps, if the ranks share the state of `optimizer`.
@@ -91,11 +88,6 @@ impl RankReduce for GradientAverage {
     fn begin_step(&mut self, step: u64, share: RankShare) {
         self.activity.begin_step(step);
         self.share = share;
-    }
-
-    fn end_step(&mut self, took: Duration) {
-        self.stats.steps += 1;
-        self.stats.seconds += took.as_secs_f64();
     }
 
     fn stats(&self, control: Traffic) -> RankStats {

@@ -49,6 +49,8 @@ pub struct Member {
     shards: Option<Arc<Shards>>,
     cores: rayon::ThreadPool,
     reports: Reports,
+    /// The number of steps so far, and their time in seconds.
+    steps: (u64, f64),
 }
 
 impl Member {
@@ -99,6 +101,7 @@ impl Member {
             shards,
             cores,
             reports: links.reports,
+            steps: (0, 0.0),
         })
     }
 
@@ -140,7 +143,10 @@ impl Member {
     /// Returns an error if the optimizer's state cannot be read.
     pub fn stats(&self, optimizer: &dyn Optimizer) -> Result<RankStats> {
         let traffic = self.control.link().traffic();
+        let (steps, seconds) = self.steps;
         Ok(RankStats {
+            steps,
+            seconds,
             memory: self.gradients.memory(optimizer)?,
             ..self.gradients.stats(traffic)
         })
@@ -222,7 +228,8 @@ impl Member {
         });
         carried.resume();
         let stepped = self.control.restore(stepped)?;
-        self.gradients.end_step(began.elapsed());
+        self.steps.0 += 1;
+        self.steps.1 += began.elapsed().as_secs_f64();
         Ok(stepped)
     }
 

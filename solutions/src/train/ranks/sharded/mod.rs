@@ -114,11 +114,6 @@ impl RankReduce for Sharded {
         self.share = share;
     }
 
-    fn end_step(&mut self, took: Duration) {
-        self.stats.steps += 1;
-        self.stats.seconds += took.as_secs_f64();
-    }
-
     fn memory(&self, optimizer: &dyn Optimizer) -> Result<Option<RankMemory>> {
         let bytes = |numbers: usize| (numbers * size_of::<f32>()) as u64;
         let peak = match &self.engine {
@@ -134,23 +129,12 @@ impl RankReduce for Sharded {
     }
 
     fn stats(&self, control: Traffic) -> RankStats {
-        let RankStats { steps, seconds, .. } = self.stats;
-        match &self.engine {
-            Engine::Overlapped(_) => RankStats {
-                others: control - self.stats.parameters,
-                ..self.stats
-            },
-            Engine::Gathering(gathering) => RankStats {
-                steps,
-                seconds,
-                others: control,
-                ..gathering.stats
-            },
-            Engine::Stage1(_) | Engine::AtOnce(_) => RankStats {
-                others: control,
-                ..self.stats
-            },
-        }
+        let (stats, others) = match &self.engine {
+            Engine::Overlapped(_) => (self.stats, control - self.stats.parameters),
+            Engine::Gathering(gathering) => (gathering.stats, control),
+            Engine::Stage1(_) | Engine::AtOnce(_) => (self.stats, control),
+        };
+        RankStats { others, ..stats }
     }
 }
 
