@@ -1,31 +1,19 @@
+use candle_core::Result;
+use canopy::profile::Stream;
 use grader::{Mistake, wrong};
 
-use crate::{Lesson05, REFERENCE};
+use crate::{Lesson05, REFERENCE, Work};
 
 pub const MISTAKES: &[Mistake<Lesson05>] = &[
     wrong!("5.2", times_until_the_device_is_done,
-    "The clock is read when `work` has returned: that is the time of the launch, not of the work. Wait first.",
-    time_device: |d, w, n, f| {
-        for _ in 0..w { f()?; }
-        d.wait()?;
-        let mut once = || { let start = d.now(); f()?; Ok(d.now() - start) };
-        (0..n).map(|_| once()).collect()
-    }),
+        "The clock is read when `work` has returned: that is the time of the launch, not of the work. Wait first.",
+        time_device: |d, w, n, f| timed(d, w, n, f, true, |d, f| { let start = d.now(); f()?; Ok(d.now() - start) })),
     wrong!("5.2", times_until_the_device_is_done,
-    "A time includes two waits; one is enough, and each takes time.",
-    time_device: |d, w, n, f| {
-        for _ in 0..w { f()?; }
-        d.wait()?;
-        let mut once = || { let start = d.now(); f()?; d.wait()?; d.wait()?; Ok(d.now() - start) };
-        (0..n).map(|_| once()).collect()
-    }),
+        "A time includes two waits; one is enough, and each takes time.",
+        time_device: |d, w, n, f| timed(d, w, n, f, true, |d, f| { let start = d.now(); f()?; d.wait()?; d.wait()?; Ok(d.now() - start) })),
     wrong!("5.2", times_until_the_device_is_done,
-    "The wait before a run comes after the clock is read, so it is timed.",
-    time_device: |d, w, n, f| {
-        for _ in 0..w { f()?; }
-        let mut once = || { let start = d.now(); d.wait()?; f()?; d.wait()?; Ok(d.now() - start) };
-        (0..n).map(|_| once()).collect()
-    }),
+        "The wait before a run comes after the clock is read, so it is timed.",
+        time_device: |d, w, n, f| timed(d, w, n, f, false, |d, f| { let start = d.now(); d.wait()?; f()?; d.wait()?; Ok(d.now() - start) })),
     wrong!("5.2", times_until_the_device_is_done,
     "The clock of the first run is read before the wait that makes the device idle, so that wait is timed: read it after the wait.",
     time_device: |d, w, n, f| {
@@ -36,37 +24,17 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         (0..n).map(|_| once()).collect()
     }),
     wrong!("5.2", times_until_the_device_is_done,
-    "The clock is read after `work` has returned, so the launch is missing: read it before `work`.",
-    time_device: |d, w, n, f| {
-        for _ in 0..w { f()?; }
-        d.wait()?;
-        let mut once = || { f()?; let start = d.now(); d.wait()?; Ok(d.now() - start) };
-        (0..n).map(|_| once()).collect()
-    }),
+        "The clock is read after `work` has returned, so the launch is missing: read it before `work`.",
+        time_device: |d, w, n, f| timed(d, w, n, f, true, |d, f| { f()?; let start = d.now(); d.wait()?; Ok(d.now() - start) })),
     wrong!("5.2", times_until_the_device_is_done,
-    "The times are taken by another clock: read `device.now()`.",
-    time_device: |d, w, n, f| {
-        for _ in 0..w { f()?; }
-        d.wait()?;
-        let mut once = || { let start = std::time::Instant::now(); f()?; d.wait()?; Ok(start.elapsed().as_nanos() as u64) };
-        (0..n).map(|_| once()).collect()
-    }),
+        "The times are taken by another clock: read `device.now()`.",
+        time_device: |d, w, n, f| timed(d, w, n, f, true, |d, f| { let start = std::time::Instant::now(); f()?; d.wait()?; Ok(start.elapsed().as_nanos() as u64) })),
     wrong!("5.2", times_until_the_device_is_done,
-    "The readings of the clock are rounded before they are subtracted: subtract them as u64.",
-    time_device: |d, w, n, f| {
-        for _ in 0..w { f()?; }
-        d.wait()?;
-        let mut once = || { let start = d.now() as f64; f()?; d.wait()?; Ok((d.now() as f64 - start) as u64) };
-        (0..n).map(|_| once()).collect()
-    }),
+        "The readings of the clock are rounded before they are subtracted: subtract them as u64.",
+        time_device: |d, w, n, f| timed(d, w, n, f, true, |d, f| { let start = d.now() as f64; f()?; d.wait()?; Ok((d.now() as f64 - start) as u64) })),
     wrong!("5.2", times_until_the_device_is_done,
-    "The readings of the clock are rounded before they are subtracted: subtract them as u64.",
-    time_device: |d, w, n, f| {
-        for _ in 0..w { f()?; }
-        d.wait()?;
-        let mut once = || { let start = d.now() as f32; f()?; d.wait()?; Ok((d.now() as f32 - start) as u64) };
-        (0..n).map(|_| once()).collect()
-    }),
+        "The readings of the clock are rounded before they are subtracted: subtract them as u64.",
+        time_device: |d, w, n, f| timed(d, w, n, f, true, |d, f| { let start = d.now() as f32; f()?; d.wait()?; Ok((d.now() as f32 - start) as u64) })),
     wrong!("5.2", times_until_the_device_is_done,
         "The times are divided: they are asked for in nanoseconds of the device's clock.",
         time_device: |d, w, n, f| Ok((REFERENCE.time_device)(d, w, n, f)?.into_iter().map(|t| t / 1000).collect())),
@@ -119,12 +87,8 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         (0..n).map(|_| once()).collect()
     }),
     wrong!("5.2", excludes_older_work,
-    "Nothing is waited for before the clock is first read: the first time includes older work of the device, and the warm-up.",
-    time_device: |d, w, n, f| {
-        for _ in 0..w { f()?; }
-        let mut once = || { let start = d.now(); f()?; d.wait()?; Ok(d.now() - start) };
-        (0..n).map(|_| once()).collect()
-    }),
+        "Nothing is waited for before the clock is first read: the first time includes older work of the device, and the warm-up.",
+        time_device: |d, w, n, f| timed(d, w, n, f, false, |d, f| { let start = d.now(); f()?; d.wait()?; Ok(d.now() - start) })),
     wrong!("5.2", excludes_the_warm_up,
     "The device is still busy with the warm-up when the clock is first read: wait after the warm-up.",
     time_device: |d, w, n, f| {
@@ -264,13 +228,8 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         (0..n).map(|_| once()).collect()
     }),
     wrong!("5.2", returns_errors_of_waits,
-    "The error of the wait within a run is ignored: it is that of the run's own work.",
-    time_device: |d, w, n, f| {
-        for _ in 0..w { f()?; }
-        d.wait()?;
-        let mut once = || { let start = d.now(); f()?; let _ = d.wait(); Ok(d.now() - start) };
-        (0..n).map(|_| once()).collect()
-    }),
+        "The error of the wait within a run is ignored: it is that of the run's own work.",
+        time_device: |d, w, n, f| timed(d, w, n, f, true, |d, f| { let start = d.now(); f()?; let _ = d.wait(); Ok(d.now() - start) })),
     wrong!("5.2", returns_errors_of_waits,
     "The error of the wait before the first run is ignored: older work or the warm-up may have failed.",
     time_device: |d, w, n, f| {
@@ -280,3 +239,21 @@ pub const MISTAKES: &[Mistake<Lesson05>] = &[
         (0..n).map(|_| once()).collect()
     }),
 ];
+
+/// Calls `work` `warm_up` times, waits if `waits`, then takes a time for each run by `once`.
+fn timed(
+    device: &dyn Stream,
+    warm_up: usize,
+    runs: usize,
+    work: Work,
+    waits: bool,
+    once: fn(&dyn Stream, Work) -> Result<u64>,
+) -> Result<Vec<u64>> {
+    for _ in 0..warm_up {
+        work()?;
+    }
+    if waits {
+        device.wait()?;
+    }
+    (0..runs).map(|_| once(device, work)).collect()
+}
