@@ -146,7 +146,7 @@ fn test_rates(forest: &Forest, test: &RangeTest) -> Result<RangeFound> {
 }
 
 fn print(found: &RangeFound) -> Result<()> {
-    say!("{:>13}{:>16}", "learning rate", "smoothed loss");
+    say!("learning rate   smoothed loss");
     let every = found.rates.len().div_ceil(20).max(1);
     for (rate, loss) in found.rates.iter().zip(&found.losses).step_by(every) {
         say!("{:>13}{loss:>16.4}", significant(*rate, 3));

@@ -3,9 +3,24 @@
 use anyhow::{Result, ensure};
 
 use crate::{
-    split::{Mesh, Network, Schedule, Setting},
-    train::choice,
+    split::{Bytes, Mesh, Network, Schedule, Setting},
+    train::{choice, machine::mib},
 };
+
+/// The headings of a table of [`memory`].
+pub const MEMORY: &str = "MiB       parameters  gradients  optimizer  activations";
+
+/// What a rank keeps, in MiB, as the first columns of a row.
+pub fn memory(rank: usize, bytes: Bytes) -> String {
+    let [parameters, gradients, optimizer, activations] = [
+        bytes.parameters,
+        bytes.gradients,
+        bytes.optimizer,
+        bytes.activations,
+    ]
+    .map(mib);
+    format!("rank {rank:<4}{parameters:>11.2}{gradients:>11.2}{optimizer:>11.2}{activations:>13.2}")
+}
 
 /// How a model is split.
 #[derive(Clone, Debug, clap::Args)]

@@ -64,14 +64,7 @@ pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
             machine.ridge(),
             rayon::current_num_threads()
         );
-        say!(
-            "{:<14}{:>12}{:>14}{:>14}{:>10}  limit",
-            "layer",
-            "FLOP/byte",
-            "allowed",
-            "reached",
-            "share"
-        );
+        say!("layer            FLOP/byte       allowed       reached     share  limit");
         for (name, roof, reached) in &kernels {
             say!(
                 "{name:<14}{:>12.1}{:>14.1}{:>14.1}{:>8.0} %  {}",

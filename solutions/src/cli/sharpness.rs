@@ -184,7 +184,7 @@ fn print(found: &Landscape) -> Result<()> {
         found.clouds,
         found.part
     );
-    say!("{:>8}{:>10}{:>10}{:>10}", "α", "mean", "lowest", "highest");
+    say!("       α      mean    lowest   highest");
     for (i, alpha) in found.alphas.iter().enumerate() {
         let column = found.losses.iter().map(|row| row[i]);
         let mean = column.clone().sum::<f64>() / count as f64;

@@ -24,6 +24,11 @@ pub fn free_memory() -> Option<u64> {
     bytes("/proc/meminfo", "MemAvailable:")
 }
 
+/// Bytes in MiB.
+pub fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
 /// The value of a line `NAME: N kB`.
 fn bytes(file: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;

@@ -163,7 +163,7 @@ fn facts(trainer: &Trainer) -> Vec<(String, String)> {
         ("Data digest", trainer.data.digest.chars().take(16).collect()),
     ]);
     if let Some(bytes) = machine::peak_memory() {
-        facts.push(("Peak memory", format!("{:.0} MiB", bytes as f64 / 1_048_576.0)));
+        facts.push(("Peak memory", format!("{:.0} MiB", machine::mib(bytes))));
     }
     facts.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
 }

@@ -269,10 +269,7 @@ fn laspy(python: &Path, file: &Path, home: &Path) -> Result<Peer> {
 
 fn print(found: &Found) {
     println!("bench data: {} threads\n", found.threads);
-    println!(
-        "{:<24}{:>12}{:>10}{:>14}{:>9}{:>16}",
-        "file", "points", "MB", "points/s", "MB/s", "times laspy"
-    );
+    println!("file                          points        MB      points/s     MB/s     times laspy");
     for r in &found.read {
         let ratio = r.laspy_ratio.map_or("–".to_owned(), |x| format!("{x:.2}"));
         println!(

@@ -112,25 +112,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         args.points,
         records.len()
     );
-    say!(
-        "{:<10}{:>9}{:>8}{:>8}{:>7}{:>12}",
-        "format",
-        "weights",
-        "mean",
-        "median",
-        "99 %",
-        "violations"
-    );
-    for r in &rows {
-        say!(
-            "{:<10}{:>9}{:>8.1}{:>8}{:>7}{:>12}",
-            r.format,
-            r.weights,
-            r.mean,
-            r.median,
-            r.percentile_99,
-            r.violations
-        );
+    say!("format      weights    mean  median   99 %  violations");
+    for Row {
+        format,
+        weights,
+        mean,
+        median,
+        percentile_99,
+        violations,
+        ..
+    } in &rows
+    {
+        say!("{format:<10}{weights:>9}{mean:>8.1}{median:>8}{percentile_99:>7}{violations:>12}");
     }
     Ok(ExitCode::SUCCESS)
 }

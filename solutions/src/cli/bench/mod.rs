@@ -205,7 +205,7 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
     let mut peak = None;
     for _ in 0..options.rounds {
         bench.round(&mut ours)?;
-        peak = machine::peak_memory().map(|bytes| bytes as f64 / f64::from(1 << 20));
+        peak = machine::peak_memory().map(machine::mib);
         if let Some(full) = &mut full {
             full.round(&mut fp32)?;
         }
@@ -262,7 +262,7 @@ fn print(found: &Found) {
     if let Some(description) = &found.low_precision {
         println!("precision: {description}");
     }
-    println!("\n{:<18}{:>10}  {:>6}", "part", "ms", "share");
+    println!("\npart                      ms   share");
     let parts = [
         ("loader (waiting)", found.loader_ms),
         ("forward", found.forward_ms),

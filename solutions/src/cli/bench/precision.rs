@@ -101,14 +101,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     say!("");
-    say!(
-        "{:<8}{:>12}{:>12}{:>16}{:>11}",
-        "format",
-        "loss scale",
-        "last loss",
-        "accuracy",
-        "skipped"
-    );
+    say!("format    loss scale   last loss        accuracy    skipped");
     for r in &rows {
         let last = r.losses.last().copied().unwrap_or(f64::NAN);
         let (name, accuracy) = (r.precision.to_string(), format!("{:.1} %", 100.0 * r.accuracy));
@@ -208,21 +201,15 @@ fn bytes(args: &Args, base: &Config) -> Result<ExitCode> {
         args.batch,
         args.points
     );
-    say!(
-        "{:<10}{:>18}{:>16}{:>18}",
-        "format",
-        "bytes/parameter",
-        "parameters, MB",
-        "activations, MB"
-    );
-    for r in &rows {
-        say!(
-            "{:<10}{:>18}{:>16.1}{:>18.1}",
-            r.format,
-            r.a_parameter,
-            r.parameters_mb,
-            r.activations_mb
-        );
+    say!("format       bytes/parameter  parameters, MB   activations, MB");
+    for Bytes {
+        format,
+        a_parameter,
+        parameters_mb,
+        activations_mb,
+    } in &rows
+    {
+        say!("{format:<10}{a_parameter:>18}{parameters_mb:>16.1}{activations_mb:>18.1}");
     }
     say!("\nActivations: inputs and outputs of the matrix products, if they are stored in the format.");
     say!("\ntensor cores, bf16");

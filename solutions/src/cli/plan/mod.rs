@@ -16,7 +16,8 @@ use crate::{
     model::{Kind, PointNet},
     precision::{BF16, FP16, FP32},
     train::{
-        Config, Failure, Loss, choice, executable_batch, machine,
+        Config, Failure, Loss, choice, executable_batch,
+        machine::{self, mib},
         memory::{self, Form, LayerSize, StepBytes, StepSize, largest_batch, step_bytes},
         short::Learner,
     },
@@ -323,7 +324,6 @@ fn search(args: &Args, start: usize) -> Result<usize> {
 }
 
 fn print(found: &Found) -> Result<()> {
-    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let form = match found.form {
         Form::Fused => "fused",
         Form::Plain => "plain candle",
@@ -335,7 +335,7 @@ fn print(found: &Found) -> Result<()> {
         found.points,
         found.format
     );
-    say!("\n{:<28}{:>12}{:>16}", "layer", "saved MiB", "temporary MiB");
+    say!("\nlayer                          saved MiB   temporary MiB");
     for row in &found.layers {
         say!(
             "{:<28}{:>12.2}{:>16.2}",
@@ -344,7 +344,7 @@ fn print(found: &Found) -> Result<()> {
             mib(row.passing)
         );
     }
-    say!("\n{:<28}{:>12}", "part", "MiB");
+    say!("\npart                                 MiB");
     for (name, bytes) in [
         ("parameters", found.bytes.parameters),
         ("gradients", found.bytes.gradients),

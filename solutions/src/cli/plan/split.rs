@@ -10,6 +10,7 @@ use crate::{
         Bytes, Setting, Slot, activations_held, bubble_in_theory, bytes_of_rank, forecast, measured_bubble,
         meshes_that_fit, sent_by_rank,
     },
+    train::machine::mib,
 };
 
 /// The plan of a split model.
@@ -126,10 +127,6 @@ pub fn plan(
     })
 }
 
-fn mib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
-}
-
 fn advice(setting: &Setting, rows: &[Row], budget: u64) -> String {
     let Some(full) = rows.iter().find(|row| !row.fits) else {
         let mesh = setting.mesh;
@@ -187,31 +184,18 @@ pub fn print(plan: &Plan) -> Result<()> {
         setting.clouds,
         setting.points
     );
-    say!(
-        "\n{:<9}{:>11}{:>11}{:>11}{:>13}{:>9}{:>6}  {:<6}layers",
-        "MiB",
-        "parameters",
-        "gradients",
-        "optimizer",
-        "activations",
-        "total",
-        "held",
-        "fits"
-    );
-    for row in &plan.ranks {
-        let bytes = row.bytes;
-        say!(
-            "{:<9}{:>11.2}{:>11.2}{:>11.2}{:>13.2}{:>9.1}{:>6}  {:<6}{:?}",
-            format!("rank {}", row.rank),
-            mib(bytes.parameters),
-            mib(bytes.gradients),
-            mib(bytes.optimizer),
-            mib(bytes.activations),
-            mib(bytes.total()),
-            row.held,
-            if row.fits { "yes" } else { "no" },
-            row.layers
-        );
+    say!("\n{}    total  held  fits  layers", mesh::MEMORY);
+    for Row {
+        rank,
+        layers,
+        bytes,
+        held,
+        fits,
+    } in &plan.ranks
+    {
+        let (parts, total) = (mesh::memory(*rank, *bytes), mib(bytes.total()));
+        let fits = if *fits { "yes" } else { "no" };
+        say!("{parts}{total:>9.1}{held:>6}  {fits:<6}{layers:?}");
     }
     for (axis, bytes) in &plan.sent {
         say!("{axis}: a rank sends up to {:.3} MiB in a step", mib(*bytes));

@@ -103,17 +103,7 @@ fn print_expected(row: &Row, share_ms: f64, cost: Cost) -> Result<()> {
 
 /// The bandwidth is that of the bytes that a ring sends, 2(p − 1)/p of the data, as nccl-tests count it.
 fn print_all_reduces(engine: &Engine) -> Result<()> {
-    say!(
-        "\n{:<14}{:>10}{:>12}{:>10}{:>13}{:>8}{:>12}{:>12}",
-        "all-reduce",
-        "bytes",
-        "engine",
-        "",
-        "MPI directly",
-        "ratio",
-        "ring",
-        "tree"
-    );
+    say!("\nall-reduce         bytes      engine           MPI directly   ratio        ring        tree");
     for all in &engine.all_reduces {
         let p = all.ranks as f64;
         let sent = 2.0 * (p - 1.0) / p * all.bytes as f64;

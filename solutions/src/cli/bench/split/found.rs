@@ -66,11 +66,6 @@ pub struct Axis {
     pub predicted_bytes: u64,
 }
 
-/// Bytes in MiB.
-pub fn mib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
-}
-
 /// Evaluates a run.
 ///
 /// # Errors

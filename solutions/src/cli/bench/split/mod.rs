@@ -13,8 +13,8 @@ use crate::{
     cli::{launcher, mesh},
     parallel::Processes,
     split::{Mesh, Setting, fullest_rank, meshes_that_fit, run_split, run_split_over},
+    train::machine::mib,
 };
-use found::mib;
 
 /// Options of `canopy bench split`.
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::found::{Found, mib};
+use super::found::{Axis, Found};
+use crate::{cli::mesh, train::machine::mib};
 
 /// Prints the results.
 ///
@@ -55,23 +56,16 @@ pub fn print(found: &Found) -> Result<()> {
     }
     memory(found)?;
     if !found.traffic.is_empty() {
-        say!(
-            "\n{:<12}{:>8}{:>12}{:>14}{:>16}",
-            "sent",
-            "ranks",
-            "messages",
-            "MiB",
-            "predicted MiB"
-        );
+        say!("\nsent           ranks    messages           MiB   predicted MiB");
         for axis in &found.traffic {
-            say!(
-                "{:<12}{:>8}{:>12}{:>14.3}{:>16.3}",
-                axis.axis,
-                axis.ranks,
-                axis.messages,
-                mib(axis.bytes),
-                mib(axis.predicted_bytes)
-            );
+            let (sent, predicted) = (mib(axis.bytes), mib(axis.predicted_bytes));
+            let Axis {
+                axis,
+                ranks,
+                messages,
+                ..
+            } = axis;
+            say!("{axis:<12}{ranks:>8}{messages:>12}{sent:>14.3}{predicted:>16.3}");
         }
         say!("a step of the rank that sends most");
     }
@@ -79,28 +73,11 @@ pub fn print(found: &Found) -> Result<()> {
 }
 
 fn memory(found: &Found) -> Result<()> {
-    say!(
-        "\n{:<8}{:>12}{:>12}{:>12}{:>13}{:>11}{:>11}",
-        "MiB",
-        "parameters",
-        "gradients",
-        "optimizer",
-        "activations",
-        "counted",
-        "predicted"
-    );
+    say!("\n{}    counted  predicted", mesh::MEMORY);
     for row in &found.ranks {
-        let bytes = row.counted;
-        say!(
-            "{:<8}{:>12.2}{:>12.2}{:>12.2}{:>13.2}{:>11.2}{:>11.2}",
-            format!("rank {}", row.rank),
-            mib(bytes.parameters),
-            mib(bytes.gradients),
-            mib(bytes.optimizer),
-            mib(bytes.activations),
-            mib(bytes.total()),
-            mib(row.predicted.total())
-        );
+        let (counted, predicted) = (mib(row.counted.total()), mib(row.predicted.total()));
+        let parts = mesh::memory(row.rank, row.counted);
+        say!("{parts}{counted:>11.2}{predicted:>11.2}");
     }
     for row in &found.ranks {
         if let Some(allocated) = row.allocated {
