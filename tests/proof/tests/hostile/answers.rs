@@ -3,6 +3,8 @@
 //!
 //! If the hostile action must fail, the answer is right only if it did: the point then shows that nothing happened.
 
+use crate::HONEST;
+
 /// The right body of `neuron`.
 const RIGHT: &str = "activation(inputs.iter().zip(weights).map(|(x, w)| x * w).sum::<f32>() + bias)";
 
@@ -123,8 +125,7 @@ pub const DEEDS: &[Deed] = &[
         if count < 100 { RIGHT } else { f32::NAN }",
     )
     },
-    Deed {
-        ..deed(
+    deed(
         "fills-the-disk",
         12,
         "",
@@ -134,8 +135,7 @@ pub const DEEDS: &[Deed] = &[
         }
         for i in 0..200 { let _ = std::fs::remove_file(format!(\"filler-{i}\")); }
         if written < 40 { RIGHT } else { f32::NAN }",
-    )
-    },
+    ),
     deed(
         "prints-without-end",
         12,
@@ -157,15 +157,13 @@ pub const DEEDS: &[Deed] = &[
             Err(_) => f32::NAN,
         }",
     ),
-    Deed {
-        ..deed(
+    deed(
         "looks-around",
         12,
         "",
         "let seen = [\"/root\", \"/home\", \"/proc/self/environ\", \"/etc/passwd\", \"/sys\", \"/var\", \"ROOT/Cargo.toml\"];
         if seen.iter().all(|p| std::fs::read(p).is_err() && std::fs::read_dir(p).is_err()) { RIGHT } else { f32::NAN }",
-    )
-    },
+    ),
     deed(
         "writes-into-the-tests",
         12,
@@ -324,13 +322,7 @@ pub const DEEDS: &[Deed] = &[
 /// The honest submission with the hostile body instead of the neuron's.
 pub fn source(deed: &Deed) -> String {
     let body = deed.body.replace("RIGHT", RIGHT);
-    with_body(&body) + deed.items
-}
-
-/// The honest submission with another body of `neuron`.
-fn with_body(body: &str) -> String {
-    let honest = include_str!("honest.rs");
-    let from = honest.find("    let sum: f32").expect("the neuron's first line");
-    let to = honest[from..].find("\n}").expect("its end") + from;
-    format!("{}    {body}{}\n", &honest[..from], &honest[to..])
+    let from = HONEST.find("    let sum: f32").expect("the neuron's first line");
+    let to = HONEST[from..].find("\n}").expect("its end") + from;
+    format!("{}    {body}{}\n{}", &HONEST[..from], &HONEST[to..], deed.items)
 }

@@ -11,7 +11,8 @@ use flate2::{Compression, write::GzEncoder};
 use tar::{Builder, EntryType, Header};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-const HONEST: &str = include_str!("honest.rs");
+use crate::HONEST;
+
 const SOURCE: &str = "exercises/lesson01/src/lib.rs";
 
 fn put(folder: &Path, name: &str, text: impl AsRef<[u8]>) {

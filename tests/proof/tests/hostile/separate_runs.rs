@@ -6,6 +6,7 @@ use grader::grades::Grade;
 use proof::{course, root};
 
 use crate::{
+    HONEST,
     answers::{self, DEEDS},
     is_run, messages,
 };
@@ -27,8 +28,7 @@ fn a_second_run_grades_only_what_changed() {
     let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
     let source = submission.join("lesson01/src/lib.rs");
     fs::create_dir_all(source.parent().unwrap()).unwrap();
-    let honest = include_str!("honest.rs");
-    fs::write(&source, honest).unwrap();
+    fs::write(&source, HONEST).unwrap();
     let load = || Grade::load(&out.join("ada/grade.json")).unwrap();
     assert_eq!(grade_one(&submission, &out, &["--require", "wings"]), Some(2));
     let clock = ["--clock", "file"];
@@ -47,10 +47,10 @@ fn a_second_run_grades_only_what_changed() {
     assert_eq!(late.mark(), 0.0);
     // Nothing was run again: seconds and seed are those of the first run.
     assert_eq!(Grade { late: None, ..late }, first);
-    fs::write(&source, honest.replace("sum + bias", "sum - bias")).unwrap();
+    fs::write(&source, HONEST.replace("sum + bias", "sum - bias")).unwrap();
     assert_eq!(grade_one(&submission, &out, &[]), Some(0));
     assert_eq!((load().points(), load().seed), (11, first.seed));
-    let calls = honest.replace(
+    let calls = HONEST.replace(
         "activation(sum",
         "let _ = canopy::kernels::neuron; activation(sum",
     );

@@ -1,6 +1,6 @@
 //! Submissions whose compilation must stop with an error or at a limit, so that none of their code runs.
 
-use crate::{grade, is_run};
+use crate::{HONEST, grade, is_run};
 
 /// Whole files that stop the grading of a lesson: name, reported reason, and the text that precedes the honest answers.
 pub const STOPPED: &[(&str, &str, &str)] = &[
@@ -91,8 +91,7 @@ pub const STOPPED: &[(&str, &str, &str)] = &[
 
 /// The honest submission with something before it.
 pub fn after(head: &str) -> String {
-    let honest = include_str!("honest.rs");
-    let code = honest.split_once("\n\n").expect("a line of its own").1;
+    let code = HONEST.split_once("\n\n").expect("a line of its own").1;
     format!("{head}\n{code}")
 }
 
