@@ -2,15 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use canopy_data::{Cloud, builtin, formats};
 use serde::{Deserialize, Serialize};
 
 use super::median;
+use super::peer::run_script;
 use super::sampling::{Stored, Thinned, stored, thinned};
 use super::waiting::{Batches, Loading, STORED, Training, loading, training, write_set};
 use crate::cli::data::progress::{Progress, Unit};
@@ -112,14 +113,7 @@ fn collect(args: &Args) -> Result<Found> {
     let total = (files.len() * (args.repeats + 1)) as u64;
     let mut read = Vec::new();
     for path in &files {
-        read.push(read_file(
-            path,
-            args,
-            total,
-            read.len(),
-            home.path(),
-            &mut progress,
-        )?);
+        read.push(read_file(path, args, total, read.len(), &mut progress)?);
     }
     let thinned = thinned(&formats::read(&files[0])?, args.repeats, &mut progress)?;
     let of_format = |path| stored(path, 4 * args.repeats, &mut progress);
@@ -191,14 +185,7 @@ fn write_tree(points: usize, home: &Path, progress: &mut Progress) -> Result<Vec
     Ok(files)
 }
 
-fn read_file(
-    path: &Path,
-    args: &Args,
-    total: u64,
-    done: usize,
-    home: &Path,
-    progress: &mut Progress,
-) -> Result<Read> {
+fn read_file(path: &Path, args: &Args, total: u64, done: usize, progress: &mut Progress) -> Result<Read> {
     let format = formats::Format::from_path(path).map_or("other", formats::Format::name);
     let las = path
         .extension()
@@ -212,7 +199,9 @@ fn read_file(
         if turn > 0 {
             ours.push(seconds);
             if let Some(python) = python {
-                let peer = laspy(python, path, home)?;
+                // An untimed reading, as ours has, and a timed one.
+                let arguments = [path.as_os_str(), "1".as_ref()];
+                let peer: Peer = run_script(python, SCRIPT, arguments, "laspy and lazrs")?;
                 ensure!(
                     peer.points == points,
                     "{}: laspy reads {} points, we {points}",
@@ -242,29 +231,6 @@ fn read_file(
         laspy_seconds,
         laspy_ratio: laspy_seconds.map(|s| s / seconds),
     })
-}
-
-/// One turn of laspy: an untimed reading, as ours has, and a timed one.
-fn laspy(python: &Path, file: &Path, home: &Path) -> Result<Peer> {
-    let script = home.join("peer_laspy.py");
-    fs::write(&script, SCRIPT)?;
-    let output = Command::new(python)
-        .arg(&script)
-        .arg(file)
-        .arg("1")
-        .output()
-        .with_context(|| format!("starting {}", python.display()))?;
-    ensure!(
-        output.status.success(),
-        "laspy failed ({}); {} must have laspy and lazrs:\n{}",
-        output.status,
-        python.display(),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let text = String::from_utf8_lossy(&output.stdout);
-    let last = text.lines().last().unwrap_or_default();
-    serde_json::from_str(last)
-        .with_context(|| format!("laspy's script printed '{last}', expected one JSON object"))
 }
 
 fn print(found: &Found) {

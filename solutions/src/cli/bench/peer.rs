@@ -1,11 +1,12 @@
 //! PyTorch's side of the benchmark, which runs the script `benches/peer_pytorch.py`.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::Options;
 use crate::precision::Precision;
@@ -38,16 +39,10 @@ pub fn round(
     options: &Options,
     peers: &mut Vec<Peer>,
 ) -> Result<()> {
-    let mut script = tempfile::Builder::new().suffix(".py").tempfile()?;
-    script.write_all(SCRIPT.as_bytes())?;
-    let mut command = Command::new(python);
-    command.arg(script.path());
-    command.args([
-        "--mode",
-        if train { "train" } else { "infer" },
-        "--model",
-        &options.model.to_string(),
-    ]);
+    let mode = if train { "train" } else { "infer" };
+    let mut arguments = ["--mode", mode, "--model", &options.model.to_string()]
+        .map(String::from)
+        .to_vec();
     for (name, value) in [
         ("--points", options.points),
         ("--batch", options.batch),
@@ -56,28 +51,15 @@ pub fn round(
         ("--threads", rayon::current_num_threads()),
         ("--warmup-limit", options.compile_limit),
     ] {
-        command.args([name, &value.to_string()]);
+        arguments.extend([name.to_owned(), value.to_string()]);
     }
     if options.precision == Precision::Bf16 {
-        command.arg("--bf16");
+        arguments.push("--bf16".into());
     }
     if compiled {
-        command.arg("--compile");
+        arguments.push("--compile".into());
     }
-    let output = command
-        .output()
-        .with_context(|| format!("starting {}", python.display()))?;
-    ensure!(
-        output.status.success(),
-        "the PyTorch script failed ({}); check that {} has torch installed:\n{}",
-        output.status,
-        python.display(),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let text = String::from_utf8_lossy(&output.stdout);
-    let last = text.lines().last().unwrap_or_default();
-    let turn: Peer = serde_json::from_str(last)
-        .with_context(|| format!("the PyTorch script printed '{last}', expected one JSON object"))?;
+    let turn: Peer = run_script(python, SCRIPT, arguments, "torch")?;
     match peers.iter_mut().find(|p| p.compiled == turn.compiled) {
         None => peers.push(turn),
         Some(peer) => {
@@ -90,4 +72,31 @@ pub fn round(
         }
     }
     Ok(())
+}
+
+/// Runs a script, which prints a JSON object as its last line. `needs` are the packages that `python` must have for it.
+pub fn run_script<T: DeserializeOwned>(
+    python: &Path,
+    script: &str,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    needs: &str,
+) -> Result<T> {
+    let mut file = tempfile::Builder::new().suffix(".py").tempfile()?;
+    file.write_all(script.as_bytes())?;
+    let output = Command::new(python)
+        .arg(file.path())
+        .args(arguments)
+        .output()
+        .with_context(|| format!("starting {}", python.display()))?;
+    ensure!(
+        output.status.success(),
+        "the script for {needs} failed ({}); check that {} has {needs} installed:\n{}",
+        output.status,
+        python.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    serde_json::from_str(last)
+        .with_context(|| format!("the script for {needs} printed '{last}', expected one JSON object"))
 }
