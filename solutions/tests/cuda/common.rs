@@ -7,6 +7,7 @@ use canopy::kernels::device::Launcher;
 use canopy::kernels::{self, Pass, loss_by_candle, with_backward};
 use canopy_data::Philox;
 
+use crate::emulated::device;
 use crate::sources::Type;
 
 /// The numbers of rows that every operator is tested with.
@@ -18,18 +19,29 @@ pub fn random(seed: u64, n: usize) -> Vec<f32> {
     (0..n).map(|_| r.range(-1.0, 1.0) as f32).collect()
 }
 
-/// Fails at the first value that differs by more than `tolerance` times the greatest expected value.
-pub fn close<T: Copy + Into<f64>>(what: &str, found: &[T], expected: &[f64], tolerance: f64) {
+/// Fails at the first value that differs by more than `tolerance` times the greatest expected value. Returns the greatest
+/// such difference.
+pub fn close<T: Copy + Into<f64>>(what: &str, found: &[T], expected: &[f64], tolerance: f64) -> f64 {
     assert_eq!(found.len(), expected.len(), "{what}");
     let size = expected.iter().fold(1e-3, |size: f64, v| size.max(v.abs()));
+    let mut greatest = 0.0_f64;
     for (i, (&f, &e)) in found.iter().zip(expected).enumerate() {
         let f = f.into();
         let error = (f - e).abs() / size;
+        greatest = greatest.max(error);
         assert!(
             error <= tolerance,
             "{what}[{i}]: found {f}, expected {e}: {error:e} of the greatest value, tolerance {tolerance:e}"
         );
     }
+    greatest
+}
+
+/// Prints the line from which `tests/gpu` takes an error: it is relative, and `share` of its tolerance.
+pub fn report(dtype: &str, error: f64, share: f64) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default();
+    println!("error {test} {} {error:.1e} {share:.3}", dtype.to_lowercase());
 }
 
 pub fn flat(t: &Tensor) -> Vec<f64> {
@@ -58,7 +70,7 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// The operator's output, the gradients of its inputs, and its further tensors. Vectors are f32 where matrices are in half
     /// precision.
-    pub fn outcome(&self, dtype: DType, pass: &Pass) -> Result<Vec<Vec<f64>>> {
+    pub fn outcome(&self, dtype: DType, device: &Cpu, pass: &Pass) -> Result<Vec<Vec<f64>>> {
         let tensor = |values: &[f32], shape: &[usize]| {
             let half = matches!(dtype, DType::BF16 | DType::F16);
             let dtype = if half && shape.len() == 1 {
@@ -66,7 +78,7 @@ impl Case<'_> {
             } else {
                 dtype
             };
-            Tensor::from_vec(values.to_vec(), shape, &Cpu::Cpu)?.to_dtype(dtype)
+            Tensor::from_vec(values.to_vec(), shape, device)?.to_dtype(dtype)
         };
         let vars = self
             .inputs
@@ -76,7 +88,7 @@ impl Case<'_> {
         let mut outputs = (self.operator)(&vars, pass)?;
         let further = outputs.split_off(1);
         let y = outputs.remove(0);
-        let g = Tensor::from_vec(self.g.to_vec(), y.dims(), &Cpu::Cpu)?.to_dtype(y.dtype())?;
+        let g = Tensor::from_vec(self.g.to_vec(), y.dims(), device)?.to_dtype(y.dtype())?;
         let loss = loss_by_candle(&y, |y| (y * g)?.sum_all())?;
         let gradients = kernels::backward(&loss, pass)?;
         let mut found = vec![flat(&y)];
@@ -92,12 +104,16 @@ impl Case<'_> {
             ("f64", DType::F64, pass.clone().plain(true)),
             ("the CPU twin", DType::F32, pass),
         ]
-        .map(|(name, dtype, pass)| (name, self.outcome(dtype, &pass).unwrap()))
+        .map(|(name, dtype, pass)| (name, self.outcome(dtype, &Cpu::Cpu, &pass).unwrap()))
     }
 
-    /// On the emulated grid.
+    /// On the emulated grid, or on the GPU under test.
     pub fn on(&self, launcher: &Arc<impl Launcher + 'static>, dtype: Type) -> Result<Vec<Vec<f64>>> {
-        self.outcome(dtype.dtype(), &Pass::train(1, 0).with_launcher(launcher.clone()))
+        self.outcome(
+            dtype.dtype(),
+            device(),
+            &Pass::train(1, 0).with_launcher(launcher.clone()),
+        )
     }
 
     /// Compares what the operator launches with `references`, each value within the dtype's tolerance, at least `tolerance`.
@@ -109,6 +125,7 @@ impl Case<'_> {
         references: &[(&str, Vec<Vec<f64>>)],
     ) {
         let found = self.on(launcher, dtype).unwrap();
+        let mut worst = (0.0, 0.0);
         for (form, expected) in references {
             assert_eq!(found.len(), expected.len());
             for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -119,9 +136,14 @@ impl Case<'_> {
                 };
                 let of_dtype = if vector { Type::F32 } else { dtype }.tolerance();
                 let what = format!("{}, {dtype:?}: tensor {i} against {form}", self.what);
-                close(&what, found, expected, of_dtype.max(tolerance));
+                let tolerance = of_dtype.max(tolerance);
+                let error = close(&what, found, expected, tolerance);
+                if error / tolerance >= worst.1 {
+                    worst = (error, error / tolerance);
+                }
             }
         }
+        report(&format!("{dtype:?}"), worst.0, worst.1);
     }
 }
 

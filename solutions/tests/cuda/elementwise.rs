@@ -1,6 +1,6 @@
 //! Dropout, a linear layer with bias, and rows taken out of a padded batch.
 
-use candle_core::{Device as Cpu, Tensor};
+use candle_core::Tensor;
 use canopy::kernels::{Share, dropout, linear, without_padding};
 
 use crate::common::*;
@@ -81,7 +81,7 @@ fn padding_is_taken_out_and_gets_no_gradient() {
             inputs: &[(&x, &[3, 3, 5])],
             g: &g,
             operator: &|v, pass| {
-                let mask = Tensor::new(&mask, &Cpu::Cpu)?;
+                let mask = Tensor::new(&mask, v[0].device())?;
                 Ok(vec![without_padding(v[0].as_tensor(), &mask, pass)?.0])
             },
         };

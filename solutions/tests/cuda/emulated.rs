@@ -1,21 +1,33 @@
 //! The emulated grid as a launcher: what a pass launches on a GPU runs here over CPU tensors, with every check of the grid.
+//! If `CANOPY_TEST_DEVICE` names a GPU (`cuda:0`), the kernels run there in place of the grid, over its tensors.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use bytemuck::{Pod, Zeroable};
 use candle_core::{
-    CpuStorage, DType, Device as Cpu, Error, InplaceOp1, Layout, Result, Storage, Tensor, WithDType, bail,
+    CpuStorage, DType, Device, Error, InplaceOp1, Layout, Result, Storage, Tensor, WithDType, bail,
 };
-use canopy::kernels::device::{Argument, Grid, Launcher};
+use canopy::kernels::device::{Argument, Grid, Launcher, launcher};
 use grid::{Address, Arg, Buffer, Dim, Element, Memory, Module};
 use half::{bf16, f16};
 
 use crate::sources;
 
-/// The emulated grid.
+/// The device of the tensors under test: the CPU, or the GPU that `CANOPY_TEST_DEVICE` names.
+pub fn device() -> &'static Device {
+    static DEVICE: LazyLock<Device> = LazyLock::new(|| match std::env::var("CANOPY_TEST_DEVICE") {
+        Ok(name) => canopy::device::choose(&name).unwrap().device,
+        Err(_) => Device::Cpu,
+    });
+    &DEVICE
+}
+
+/// The emulated grid, or a GPU in its place.
 #[derive(Clone, Default)]
 pub struct EmulatedGrid {
+    /// Launches on the GPU, if there is one.
+    pub gpu: Option<Arc<dyn Launcher>>,
     /// Whether products of f32 matrices are rounded to tf32.
     pub tf32: bool,
     /// A source in place of the one with this name.
@@ -27,7 +39,15 @@ pub struct EmulatedGrid {
 impl EmulatedGrid {
     /// None, and a line that says so, if this machine cannot compile the kernels.
     pub fn new() -> Option<Arc<Self>> {
-        sources::module("clouds.cu").map(|_| Arc::default())
+        let gpu = launcher(device());
+        if gpu.is_none() {
+            sources::module("clouds.cu")?;
+        }
+        let grid = Self {
+            gpu,
+            ..Self::default()
+        };
+        Some(Arc::new(grid))
     }
 }
 
@@ -39,6 +59,11 @@ impl std::fmt::Debug for EmulatedGrid {
 
 impl Launcher for EmulatedGrid {
     fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
+        if let Some(gpu) = &self.gpu {
+            gpu.launch(source, kernel, grid, arguments)?;
+            self.launched.lock().unwrap().insert(kernel.to_owned());
+            return Ok(());
+        }
         let module = match self.changed {
             Some((name, module)) if name == source => module,
             _ => sources::module(source).ok_or_else(|| Error::msg("the emulated grid does not run here"))?,
@@ -71,11 +96,14 @@ impl Launcher for EmulatedGrid {
 
     /// NaN, or the least integer: values that no test expects.
     fn output(&self, shape: &[usize], dtype: DType) -> Result<Tensor> {
+        if let Some(gpu) = &self.gpu {
+            return gpu.output(shape, dtype);
+        }
         match dtype {
-            DType::U32 => Tensor::full(u32::MAX, shape, &Cpu::Cpu),
-            DType::I32 => Tensor::full(i32::MIN, shape, &Cpu::Cpu),
-            DType::I64 => Tensor::full(i64::MIN, shape, &Cpu::Cpu),
-            dtype => Tensor::full(f32::NAN, shape, &Cpu::Cpu)?.to_dtype(dtype),
+            DType::U32 => Tensor::full(u32::MAX, shape, &Device::Cpu),
+            DType::I32 => Tensor::full(i32::MIN, shape, &Device::Cpu),
+            DType::I64 => Tensor::full(i64::MIN, shape, &Device::Cpu),
+            dtype => Tensor::full(f32::NAN, shape, &Device::Cpu)?.to_dtype(dtype),
         }?
         .copy()
     }

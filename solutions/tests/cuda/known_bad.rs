@@ -6,11 +6,15 @@ use candle_core::Result;
 use grid::Source;
 
 use crate::case::Widest;
-use crate::emulated::EmulatedGrid;
+use crate::emulated::{EmulatedGrid, device};
 use crate::sources::*;
 
-/// A grid with `from` replaced by `to` in a source.
+/// A grid with `from` replaced by `to` in a source; none on a GPU, where such kernels could break more than the test.
 fn changed(name: &'static str, from: &str, to: &str) -> Option<EmulatedGrid> {
+    if !device().is_cpu() {
+        println!("not run, because wrong kernels run on the emulated grid only");
+        return None;
+    }
     let path = format!("{}/{name}", folder());
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(from), "{name} has no `{from}`");

@@ -4,13 +4,13 @@ use candle_core::{DType, Device as Cpu, Result, Tensor, Var};
 use canopy::kernels::{BatchNorm, Clouds, MlpLayer, Pass, linear_bn, shared_mlp, shared_mlp_max};
 
 use crate::common::*;
-use crate::emulated::EmulatedGrid;
+use crate::emulated::{EmulatedGrid, device};
 use crate::sources::Type;
 
 /// Batch norm with γ and β, and running statistics of the dtype of γ.
 pub fn batch_norm(gamma: &Var, beta: &Var, [mean, var]: [&[f32]; 2]) -> Result<BatchNorm> {
     let of = |values: &[f32]| {
-        let values = Tensor::from_slice(values, values.len(), &Cpu::Cpu)?;
+        let values = Tensor::from_slice(values, values.len(), gamma.device())?;
         Var::from_tensor(&values.to_dtype(gamma.dtype())?)
     };
     Ok(BatchNorm {
@@ -54,7 +54,7 @@ fn one(rows: usize, n: usize, dtype: Type, relu: bool, offset: f32) {
         g: &g,
         operator: &|v, pass| {
             let bn = batch_norm(&v[1], &v[2], [&random(5, n), &positive])?;
-            let w = Tensor::from_slice(&identity, (n, n), &Cpu::Cpu)?.to_dtype(v[0].dtype())?;
+            let w = Tensor::from_slice(&identity, (n, n), v[0].device())?.to_dtype(v[0].dtype())?;
             let y = linear_bn(v[0].as_tensor(), &w, &bn, relu, pass)?;
             Ok([&[y][..], &running(&bn)?].concat())
         },
@@ -114,19 +114,19 @@ fn a_shared_mlp_and_its_gradients_match() {
         };
         case.check(&grid, Type::F32, 1e-4, &case.references());
 
-        let evaluated = |dtype, pass: &Pass| {
+        let evaluated = |dtype, device, pass: &Pass| {
             let vars: Vec<Var> = inputs
                 .iter()
                 .map(|&(v, shape)| {
-                    let values = Tensor::from_slice(v, shape, &Cpu::Cpu).unwrap();
+                    let values = Tensor::from_slice(v, shape, device).unwrap();
                     Var::from_tensor(&values.to_dtype(dtype).unwrap()).unwrap()
                 })
                 .collect();
             let outputs = apply(widths, max, &vars, pass).unwrap();
             outputs.iter().map(flat).collect::<Vec<_>>()
         };
-        let expected = evaluated(DType::F64, &Pass::eval().plain(true));
-        let found = evaluated(DType::F32, &Pass::eval().with_launcher(grid.clone()));
+        let expected = evaluated(DType::F64, &Cpu::Cpu, &Pass::eval().plain(true));
+        let found = evaluated(DType::F32, device(), &Pass::eval().with_launcher(grid.clone()));
         for (found, expected) in found.iter().zip(&expected) {
             close(&format!("evaluation of {widths:?}"), found, expected, 1e-5);
         }

@@ -1,6 +1,6 @@
 //! Cross-entropy and the sum of losses.
 
-use candle_core::{Device as Cpu, Tensor};
+use candle_core::Tensor;
 use canopy::kernels::{cross_entropy, weighted_sum};
 
 use crate::common::*;
@@ -23,8 +23,8 @@ fn cross_entropy_matches() {
                     inputs: &[(&logits, &[rows, classes])],
                     g: &[0.5],
                     operator: &|v, pass| {
-                        let labels = Tensor::from_slice(&labels, rows, &Cpu::Cpu)?;
-                        let weights = Tensor::from_slice(&weights, classes, &Cpu::Cpu)?;
+                        let labels = Tensor::from_slice(&labels, rows, v[0].device())?;
+                        let weights = Tensor::from_slice(&weights, classes, v[0].device())?;
                         let weights = weighted.then(|| weights.to_dtype(v[0].dtype())).transpose()?;
                         let logits = on_tape(&v[0], pass)?;
                         Ok(vec![cross_entropy(
@@ -49,7 +49,7 @@ fn a_label_that_is_no_class_makes_the_loss_nan() {
         inputs: &[(&[0.0; 6], &[2, 3])],
         g: &[1.0],
         operator: &|v, pass| {
-            let labels = Tensor::new(&[1_u32, 3], &Cpu::Cpu)?;
+            let labels = Tensor::new(&[1_u32, 3], v[0].device())?;
             Ok(vec![cross_entropy(&on_tape(&v[0], pass)?, &labels, 0.0, None)?])
         },
     };

@@ -1,5 +1,5 @@
 //! The CUDA sources on an emulated grid: values and gradients are compared with their CPU twins and with f64, at odd sizes, in
-//! f32, bf16 and fp16. Not run on a GPU.
+//! f32, bf16 and fp16. `tests/gpu` runs them on a GPU in place of the grid. Not run on a GPU yet.
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
@@ -15,5 +15,6 @@ mod max_points;
 mod optimizers;
 mod sources;
 mod step;
+mod steps;
 mod transform;
 mod widest;

@@ -1,10 +1,10 @@
 //! The maximum over a cloud's points.
 
-use candle_core::{Device as Cpu, Tensor};
+use candle_core::Tensor;
 use canopy::kernels::device::{Argument, Grid, Launcher};
 
 use crate::common::*;
-use crate::emulated::EmulatedGrid;
+use crate::emulated::{EmulatedGrid, device};
 use crate::sources::Type;
 
 /// Clouds of different lengths, equal values and NaN: value and first arg-max, and the gradient at it alone.
@@ -44,7 +44,7 @@ fn the_first_of_equals_takes_the_gradient() {
             }
         }
         let tensor = |values: &[f32]| {
-            Tensor::new(values, &Cpu::Cpu)
+            Tensor::new(values, device())
                 .unwrap()
                 .to_dtype(dtype.dtype())
                 .unwrap()
@@ -92,5 +92,5 @@ fn the_first_of_equals_takes_the_gradient() {
 }
 
 fn of_ints(values: &[i32]) -> Tensor {
-    Tensor::new(values, &Cpu::Cpu).unwrap()
+    Tensor::new(values, device()).unwrap()
 }

@@ -5,7 +5,7 @@ use canopy::kernels::device::MultiTensor;
 use canopy::kernels::multi_tensor::{self, AdamStep, SgdStep};
 
 use crate::common::*;
-use crate::emulated::EmulatedGrid;
+use crate::emulated::{EmulatedGrid, device};
 
 /// Values of a piece, as in multi_tensor.cuh.
 const PIECE: usize = 16_384;
@@ -28,7 +28,11 @@ struct Tensors([Vec<Tensor>; 4]);
 
 impl Tensors {
     fn new(values: &[Vec<Vec<f32>>; 4]) -> Self {
-        let tensor = |v: &Vec<f32>| Tensor::new(v.as_slice(), &Cpu::Cpu).unwrap();
+        Self::on(device(), values)
+    }
+
+    fn on(device: &Cpu, values: &[Vec<Vec<f32>>; 4]) -> Self {
+        let tensor = |v: &Vec<f32>| Tensor::new(v.as_slice(), device).unwrap();
         Self(values.each_ref().map(|list| list.iter().map(tensor).collect()))
     }
 
@@ -98,7 +102,7 @@ fn steps_are_bit_identical_to_the_cpu() {
     let Some(kernels) = kernels() else { return };
     for kind in ["adamw", "adam", "lamb", "sgd", "nesterov"] {
         for given in [false, true] {
-            let (host, device) = (Tensors::new(&inputs()), Tensors::new(&inputs()));
+            let (host, device) = (Tensors::on(&Cpu::Cpu, &inputs()), Tensors::new(&inputs()));
             let ([w, g, m, v], [dw, dg, dm, dv]) = (host.lists(), device.lists());
             // The gradients' factor, computed on the device or given by the host.
             let norm = given.then(|| kernels.norm(&dg, 4.0, 0.5).unwrap());

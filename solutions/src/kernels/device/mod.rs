@@ -19,6 +19,19 @@ mod target;
 mod transform;
 mod widest;
 
+use std::sync::Arc;
+
+use candle_core::Device;
+
 pub use launch::{Argument, Grid, Launcher};
 pub use multi_tensor::{MultiTensor, Norm};
 pub(super) use target::Target;
+
+/// The launcher of a GPU; `None` for another device, and without the feature `cuda`.
+pub fn launcher(device: &Device) -> Option<Arc<dyn Launcher>> {
+    match device {
+        #[cfg(feature = "cuda")]
+        Device::Cuda(gpu) => Some(Arc::new(cuda::Cuda::new(gpu.clone()))),
+        _ => None,
+    }
+}

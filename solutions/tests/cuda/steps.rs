@@ -1,0 +1,114 @@
+//! Ten steps of the trainer in each precision, against those of the CPU.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use candle_core::{DType, Device as Cpu, Tensor};
+use canopy::model::{Kind, PointNet, PointNetConfig};
+use canopy::optim::OptimConfig;
+use canopy::precision::{Autocast, GradScaler, LossScaler, Precision};
+use canopy::train::{Loss, short::Learner};
+
+use crate::common::{random, report};
+use crate::emulated::{EmulatedGrid, device};
+
+const STEPS: u64 = 10;
+
+/// The greatest relative difference of a loss. Rounding differs, and grows from step to step.
+fn tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::Fp32 => 1e-4,
+        Precision::Tf32 | Precision::Fp16 => 1e-2,
+        Precision::Bf16 => 4e-2,
+    }
+}
+
+/// The losses of ten steps on the device under test, or without a `grid` on the CPU.
+fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) -> Result<Vec<f64>> {
+    let place = grid.map_or(&Cpu::Cpu, |_| device());
+    let emulated = grid.is_some() && place.is_cpu();
+    let (width, clouds, points) = if device().is_cpu() {
+        (16, 8, 12)
+    } else {
+        (2, 32, 256)
+    };
+    let config = PointNetConfig {
+        kind,
+        width,
+        classes: 3,
+        ..PointNetConfig::default()
+    };
+    let model = PointNet::new(&config, place, DType::F32, 1)?;
+    let optimizer = OptimConfig::adamw().build(model.params())?;
+    // The emulated grid has the formats of a GPU, over tensors of the CPU.
+    let lowering = match precision {
+        Precision::Tf32 if emulated => None,
+        Precision::Bf16 if emulated => Some(Arc::new(Autocast::real(DType::BF16)) as Arc<_>),
+        Precision::Fp16 if emulated => Some(Arc::new(Autocast::real(DType::F16)) as Arc<_>),
+        precision => precision.lowering(place),
+    };
+    let loss = Loss {
+        smoothing: 0.1,
+        orthogonality: 1e-3,
+        ..Loss::CROSS_ENTROPY
+    };
+    let mut learner = Learner {
+        clip: 1.0,
+        lowering,
+        scaler: LossScaler::parse("auto", precision)?.map(|s| Box::new(GradScaler::new(s)) as Box<_>),
+        // On a GPU, the trainer finds its kernels itself.
+        launcher: grid.filter(|_| emulated).map(|grid| grid.clone() as Arc<_>),
+        ..Learner::new(model, optimizer, loss)
+    };
+    let labels = Tensor::from_iter((0..clouds as u32).map(|i| i % 3), place)?;
+    let mut losses = Vec::new();
+    for step in 0..STEPS {
+        let batch = random(step, clouds * points * 3);
+        let batch = Tensor::from_vec(batch, (clouds, points, 3), place)?;
+        let loss = learner.step((&batch, &labels), 1e-4)?;
+        losses.push(f64::from(loss.to_dtype(DType::F32)?.to_scalar::<f32>()?));
+    }
+    Ok(losses)
+}
+
+fn compare(kind: Kind, precision: Precision) {
+    // On a GPU, tf32 is a setting of the whole process.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = device()
+        .is_cuda()
+        .then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner));
+    let Some(grid) = EmulatedGrid::new() else { return };
+    let grid = Arc::new(EmulatedGrid {
+        tf32: precision == Precision::Tf32,
+        ..EmulatedGrid::clone(&grid)
+    });
+    let found = losses(kind, precision, Some(&grid));
+    candle_core::cuda::set_gemm_reduced_precision_f32(false);
+    if device().is_cpu() && grid.launched.lock().unwrap().is_empty() {
+        println!("not run, because a pass in {precision} launches no kernels on the emulated grid");
+        return;
+    }
+    let (found, expected) = (found.unwrap(), losses(kind, precision, None).unwrap());
+    let differences = found.iter().zip(&expected).map(|(f, e)| (f - e).abs() / e.abs());
+    let worst = differences.fold(0.0, |worst: f64, d| if d.is_nan() { d } else { worst.max(d) });
+    let allowed = tolerance(precision);
+    assert!(
+        worst <= allowed,
+        "{kind}, {precision}: losses differ by {worst:e}, tolerance {allowed:e}\nfound    {found:?}\nexpected {expected:?}"
+    );
+    report(&format!("{kind}/{precision}"), worst, worst / allowed);
+}
+
+#[test]
+fn ten_steps_of_the_full_network_match_the_cpu() {
+    Precision::ALL
+        .into_iter()
+        .for_each(|precision| compare(Kind::Full, precision));
+}
+
+#[test]
+fn ten_steps_of_the_vanilla_network_match_the_cpu() {
+    Precision::ALL
+        .into_iter()
+        .for_each(|precision| compare(Kind::Vanilla, precision));
+}
