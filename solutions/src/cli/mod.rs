@@ -32,7 +32,10 @@ use std::{fmt, io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::kernels::{Bf16Unit, Filter};
+use crate::{
+    kernels::{Bf16Unit, Filter},
+    train::Failure,
+};
 
 /// Predicts the species of trees, or their size, from laser scans.
 #[derive(Debug, Parser)]
@@ -93,6 +96,8 @@ enum Command {
     #[command(subcommand)]
     Data(data::DataCommand),
 }
+
+const OUT_OF_MEMORY: &str = "The device has too little memory for this. Use a smaller --batch: `canopy plan --search 512 --device cuda` finds one that fits.";
 
 /// Standard output cannot be written to.
 #[derive(Debug)]
@@ -162,7 +167,11 @@ pub fn main() -> ExitCode {
             // The reader, such as `head`, has read enough.
             return ExitCode::SUCCESS;
         }
-        eprintln!("error: {e:#}");
+        let message = format!("{e:#}");
+        eprintln!("error: {message}");
+        if Failure::of(&message) == Failure::OutOfMemory {
+            eprintln!("{OUT_OF_MEMORY}");
+        }
         ExitCode::FAILURE
     })
 }

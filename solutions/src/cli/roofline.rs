@@ -25,7 +25,7 @@ const RUNS: usize = 15;
 /// # Errors
 /// Returns candle's errors, and an error if a file cannot be written.
 pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
-    let mut machine = measure()?;
+    let mut machine = measure(&Device::Cpu, DType::F32)?;
     let mut measured = Vec::new();
     for (inner, columns) in LAYERS {
         let product = MatMul {
@@ -34,7 +34,7 @@ pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
             columns,
             width: 4,
         };
-        let seconds = product_seconds(&product)?;
+        let seconds = product_seconds(&product, &Device::Cpu, DType::F32)?;
         let reached = 2.0 * (ROWS * inner * columns) as f64 / seconds;
         let bytes = 4.0 * (ROWS * (inner + columns) + inner * columns) as f64;
         // No product is faster than the roofline. If one is, the roofline was measured too low.
@@ -86,16 +86,30 @@ pub fn run(out: Option<&Path>, as_json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures a large product for the arithmetic, and a large copy for the memory: each byte is read once and written once.
-fn measure() -> Result<Machine> {
-    let n = 1536;
+/// Measures a large product of `dtype` for the arithmetic, and a large copy for the memory: each byte is read once and
+/// written once.
+pub fn measure(device: &Device, dtype: DType) -> Result<Machine> {
+    let n = if device.is_cpu() { 1536 } else { 8192 };
     let large = MatMul {
         rows: n,
         inner: n,
         columns: n,
         width: 4,
     };
-    let flops = 2.0 * (n as f64).powi(3) / product_seconds(&large)?;
+    let flops = 2.0 * (n as f64).powi(3) / product_seconds(&large, device, dtype)?;
+    Ok(Machine {
+        flops,
+        bytes: copied_bytes(device)?,
+    })
+}
+
+/// Bytes per second of a large copy, reading and writing counted.
+fn copied_bytes(device: &Device) -> Result<f64> {
+    if !device.is_cpu() {
+        let from = Tensor::ones(1 << 28, DType::F32, device)?;
+        let times = time_device(device, 1, RUNS, &mut || from.copy().map(drop))?;
+        return Ok(2.0 * 4.0 * from.elem_count() as f64 / best(&times));
+    }
     // 256 MiB: larger than any cache.
     let from = vec![1f32; 1 << 26];
     let mut to = vec![0f32; 1 << 26];
@@ -105,18 +119,17 @@ fn measure() -> Result<Machine> {
             .for_each(|(to, from)| to.copy_from_slice(from));
         Ok(())
     })?;
-    let bytes = 2.0 * 4.0 * from.len() as f64 / best(&times);
-    Ok(Machine { flops, bytes })
+    Ok(2.0 * 4.0 * from.len() as f64 / best(&times))
 }
 
-/// Seconds of candle's matrix product on the CPU.
-fn product_seconds(product: &MatMul) -> Result<f64> {
-    let make = |rows, columns| Tensor::ones((rows, columns), DType::F32, &Device::Cpu);
+/// Seconds of candle's matrix product.
+fn product_seconds(product: &MatMul, device: &Device, dtype: DType) -> Result<f64> {
+    let make = |rows, columns| Tensor::ones((rows, columns), dtype, device);
     let (left, right) = (
         make(product.rows, product.inner)?,
         make(product.inner, product.columns)?,
     );
-    let times = time_device(&Device::Cpu, 1, RUNS, &mut || left.matmul(&right).map(drop))?;
+    let times = time_device(device, 1, RUNS, &mut || left.matmul(&right).map(drop))?;
     Ok(best(&times))
 }
 

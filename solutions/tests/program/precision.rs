@@ -55,7 +55,7 @@ fn the_program_says_how_it_computes_bf16() {
     assert_contains(&said, &[&*unit, "all, in fp32"]);
     assert_contains(
         &stderr(&mut canopy("bench infer --precision bf16")),
-        &["inference is always fp32"],
+        &["inference on a CPU is always fp32"],
     );
 }
 

@@ -8,13 +8,13 @@ use candle_core::{DType, Device, Tensor};
 use canopy_data::{Cloud, CloudSource, Dataset, Philox, TreeRecord};
 
 use super::Options;
-use crate::kernels::Pass;
+use crate::kernels::{Lowering, Pass};
 use crate::loader::{Augment, Collate, Features, Frame, Loader, Points};
 use crate::model::{PointNet, PointNetConfig};
 use crate::optim::OptimConfig;
-use crate::precision::Precision;
+use crate::precision::{GradScaler, LossScaler, Precision};
 use crate::profile;
-use crate::train::{Loss, short::Learner};
+use crate::train::{Loss, memory::in_use, short::Learner};
 
 /// Milliseconds of each timed step, by part.
 #[derive(Debug, Default)]
@@ -23,10 +23,15 @@ pub struct Times {
     pub forward: Vec<f64>,
     pub backward: Vec<f64>,
     pub optimizer: Vec<f64>,
+    /// The mean step of each round, if steps were queued.
+    pub queued: Vec<f64>,
 }
 
 impl Times {
     pub fn total(&self) -> Vec<f64> {
+        if !self.queued.is_empty() {
+            return self.queued.clone();
+        }
         let sum = |i: usize| self.loader[i] + self.forward[i] + self.backward[i] + self.optimizer[i];
         (0..self.forward.len()).map(sum).collect()
     }
@@ -54,19 +59,23 @@ impl CloudSource for Synthetic {
 pub struct Bench {
     train: bool,
     options: Options,
+    device: Device,
     learner: Learner,
+    lowering: Option<Arc<dyn Lowering>>,
     loader: Loader,
     step: u64,
+    /// Bytes of tensors after a tenth of a round's steps, and after all.
+    pub in_use: Option<[u64; 2]>,
 }
 
 impl Bench {
-    pub fn new(train: bool, options: &Options, precision: Precision) -> Result<Self> {
+    pub fn new(train: bool, options: &Options, precision: Precision, device: &Device) -> Result<Self> {
         let config = PointNetConfig {
             kind: options.model,
             classes: options.classes,
             ..PointNetConfig::default()
         };
-        let model = PointNet::new(&config, &Device::Cpu, DType::F32, 1)?;
+        let model = PointNet::new(&config, device, DType::F32, 1)?;
         let optimizer = OptimConfig::adamw().build(model.params())?;
         let loss = Loss {
             smoothing: 0.1,
@@ -92,21 +101,33 @@ impl Bench {
             augment: Augment::NONE,
             seed: 1,
         };
+        let lowering = precision.lowering(device);
+        let scaler = match device {
+            Device::Cpu => None,
+            _ => LossScaler::parse("auto", precision)?,
+        };
         Ok(Self {
             train,
+            device: device.clone(),
             options: options.clone(),
             learner: Learner {
                 plain: options.plain,
-                lowering: precision.lowering(&Device::Cpu),
+                lowering: lowering.clone(),
+                scaler: scaler.map(|scaler| Box::new(GradScaler::new(scaler)) as Box<_>),
                 ..Learner::new(model, optimizer, loss)
             },
             loader: Loader::new(Arc::new(collate), options.workers, 2),
+            lowering,
             step: 0,
+            in_use: None,
         })
     }
 
     /// Takes one untimed step, then the timed ones.
     pub fn round(&mut self, times: &mut Times) -> Result<()> {
+        if !self.device.is_cpu() {
+            return self.queued_round(times);
+        }
         let all: Vec<usize> = (0..self.options.batch).collect();
         // The loader prefetches no more batches than the round has.
         let mut batches = self.loader.epoch(self.step, vec![all; self.options.repeats + 1]);
@@ -119,12 +140,11 @@ impl Bench {
                 train(&mut self.learner, &points, &labels)?
             } else {
                 let start = Instant::now();
-                self.learner
-                    .model
-                    .forward(&points, &Pass::eval().plain(self.options.plain))?;
+                self.infer(&points)?;
                 [ms(start), 0.0, 0.0]
             };
             self.step += 1;
+            self.count_memory(timed);
             if timed > 0 {
                 // Inference times the network only, as PyTorch's side does.
                 times.loader.push(if self.train {
@@ -139,7 +159,54 @@ impl Bench {
         }
         Ok(())
     }
+
+    /// As [`Self::round`] on a GPU: a batch that is on the device, and steps that are queued without waiting for each other.
+    fn queued_round(&mut self, times: &mut Times) -> Result<()> {
+        let (clouds, points) = (self.options.batch, self.options.points);
+        let points = Tensor::rand(-1_f32, 1.0, (clouds, points, 3), &self.device)?;
+        let classes = self.options.classes as u32;
+        let labels = Tensor::from_iter((0..clouds as u32).map(|i| i % classes), &self.device)?;
+        let mut start = Instant::now();
+        for timed in 0..=self.options.repeats {
+            if self.train {
+                self.learner.step((&points, &labels), 1e-3)?;
+            } else {
+                self.infer(&points)?;
+            }
+            if timed == 0 {
+                self.device.synchronize()?;
+                start = Instant::now();
+            }
+            if self.options.repeats >= COUNTED {
+                self.count_memory(timed);
+            }
+        }
+        self.device.synchronize()?;
+        times.queued.push(ms(start) / self.options.repeats as f64);
+        Ok(())
+    }
+
+    fn infer(&self, points: &Tensor) -> Result<()> {
+        let pass = Pass::eval()
+            .plain(self.options.plain)
+            .lowered(self.lowering.clone());
+        self.learner.model.forward(points, &pass)?;
+        Ok(())
+    }
+
+    /// Keeps the bytes in use after a tenth of the steps, and after all.
+    fn count_memory(&mut self, timed: usize) {
+        let repeats = self.options.repeats;
+        let looks = timed == repeats.div_ceil(10) || timed == repeats;
+        if let Some(memory) = looks.then(|| in_use(&self.device)).flatten() {
+            let [first, _] = self.in_use.unwrap_or([memory.now; 2]);
+            self.in_use = Some([first, memory.now]);
+        }
+    }
 }
+
+/// Rounds of so many queued steps look at the memory, which waits for the device.
+const COUNTED: usize = 100;
 
 fn ms(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
@@ -155,4 +222,27 @@ fn train(learner: &mut Learner, points: &Tensor, labels: &Tensor) -> Result<[f64
         of.map(|span| span.duration() as f64 / 1e6).sum()
     };
     Ok([ms(&["forward", "loss"]), ms(&["backward"]), ms(&["optimizer"])])
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command, FromArgMatches};
+
+    use super::*;
+
+    #[test]
+    fn queued_steps_are_timed_as_one() {
+        let words = "bench --model vanilla --batch 4 --points 16 --repeats 2";
+        let matches = Options::augment_args(Command::new("bench")).get_matches_from(words.split(' '));
+        let options = Options::from_arg_matches(&matches).unwrap();
+        for train in [true, false] {
+            let mut bench = Bench::new(train, &options, Precision::Fp32, &Device::Cpu).unwrap();
+            let mut times = Times::default();
+            bench.queued_round(&mut times).unwrap();
+            bench.queued_round(&mut times).unwrap();
+            assert_eq!(times.total().len(), 2);
+            assert!(times.total().iter().all(|&ms| ms > 0.0));
+            assert_eq!(bench.learner.steps, if train { 6 } else { 0 });
+        }
+    }
 }

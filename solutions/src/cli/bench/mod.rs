@@ -1,11 +1,13 @@
 //! `canopy bench`: speed of the trainer on this machine, by part, and in comparison with PyTorch.
 
 mod batch;
+mod bound;
 mod data;
 mod filter;
 mod measure;
 mod peer;
 mod precision;
+mod print;
 mod sampling;
 mod scale;
 mod split;
@@ -19,12 +21,18 @@ use anyhow::{Result, ensure};
 use canopy_data::atomic;
 use serde::Serialize;
 
+use crate::device;
 use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
 use crate::parallel::measure::median;
 use crate::precision::Precision;
 use crate::report::svg::LinePlot;
-use crate::train::{choice, machine};
+use crate::train::{
+    choice,
+    machine::{self, mib},
+    memory::{in_use, reset_peak},
+};
+use bound::Bound;
 use candle_core::Device;
 use measure::Times;
 use peer::Peer;
@@ -90,6 +98,12 @@ pub struct Options {
     /// Use candle's operators instead of the fused ones
     #[arg(long)]
     plain: bool,
+    /// Device: cpu, cuda or cuda:N. On a GPU, steps are queued without waiting, over a batch that is on the device
+    #[arg(long, default_value = "cpu", value_name = "NAME")]
+    device: String,
+    /// First measure a matrix product and a copy, and compute the time that a step needs at least
+    #[arg(long)]
+    bound: bool,
     /// Python interpreter with torch, for the comparison with PyTorch
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
@@ -129,16 +143,21 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     ] {
         ensure!(value >= least, "{name} must be at least {least}, it is {value}");
     }
+    let device = device::choose(&options.device)?.device;
     ensure!(
-        train || options.precision == Precision::Fp32,
-        "--precision is {}, but inference is always fp32",
+        train || options.precision == Precision::Fp32 || !device.is_cpu(),
+        "--precision is {}, but inference on a CPU is always fp32",
         options.precision
     );
-    let found = collect(train, options)?;
+    ensure!(
+        options.python.is_none() || device.is_cpu(),
+        "--python is for the CPU; tests/gpu/run.sh measures PyTorch on a GPU"
+    );
+    let found = collect(train, options, &device)?;
     if options.json {
         println!("{}", serde_json::to_string_pretty(&found)?);
     } else {
-        print(&found);
+        print::print(&found);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -166,8 +185,11 @@ struct Found {
     model: Kind,
     points: usize,
     batch: usize,
+    device: String,
     threads: usize,
     processor: String,
+    /// Measured before the first step.
+    bound: Option<Bound>,
     plain: bool,
     precision: Precision,
     /// How a format other than fp32 was computed.
@@ -181,7 +203,10 @@ struct Found {
     total_ms: f64,
     all_totals_ms: Vec<f64>,
     clouds_per_second: f64,
+    /// The process's on the CPU, `--bound`'s measurement included; the tensors' in the steps on a GPU.
     peak_memory_mib: Option<f64>,
+    /// Memory of tensors after a tenth of a round's steps, and after all.
+    memory_mib: Option<[f64; 2]>,
     /// Arithmetic that the fused operators need, whichever operators ran.
     gflop: f64,
     gflop_per_second: f64,
@@ -189,23 +214,27 @@ struct Found {
     filter: Filter,
     candidates_each: f64,
     fallback_share: f64,
-    /// Throughput of candle's matrix product 32,768 × 128 × 1,024 on all threads, measured in this run.
+    /// Throughput of candle's matrix product 32,768 × 128 × 1,024 in f32, on all threads, measured in this run.
     matmul_gflop_per_second: f64,
     pytorch: Vec<Peer>,
 }
 
-fn collect(train: bool, options: &Options) -> Result<Found> {
-    let mut bench = measure::Bench::new(train, options, options.precision)?;
+fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
+    let bound = options.bound.then(|| Bound::measure(train, options, device));
+    let bound = bound.transpose()?;
+    reset_peak(device);
+    let mut bench = measure::Bench::new(train, options, options.precision, device)?;
     let (mut ours, mut fp32) = (Times::default(), Times::default());
-    let is_low = options.precision != Precision::Fp32;
+    // On a GPU, tf32 is a setting of the whole process.
+    let is_low = options.precision != Precision::Fp32 && device.is_cpu();
     let mut full = is_low
-        .then(|| measure::Bench::new(train, options, Precision::Fp32))
+        .then(|| measure::Bench::new(train, options, Precision::Fp32, device))
         .transpose()?;
     let mut pytorch = Vec::new();
     let mut peak = None;
     for _ in 0..options.rounds {
         bench.round(&mut ours)?;
-        peak = machine::peak_memory().map(machine::mib);
+        peak = in_use(device).map(|memory| mib(memory.peak));
         if let Some(full) = &mut full {
             full.round(&mut fp32)?;
         }
@@ -223,11 +252,13 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
         model: options.model,
         points: options.points,
         batch: options.batch,
+        device: options.device.clone(),
         threads: rayon::current_num_threads(),
+        bound,
         processor: machine::processor(),
         plain: options.plain,
         precision: options.precision,
-        low_precision: options.precision.description(&Device::Cpu, options.plain),
+        low_precision: options.precision.description(device, options.plain),
         fp32_total_ms: is_low.then(|| median(&fp32.total())),
         loader_ms: median(&ours.loader),
         forward_ms: median(&ours.forward),
@@ -237,97 +268,13 @@ fn collect(train: bool, options: &Options) -> Result<Found> {
         all_totals_ms: ours.total(),
         clouds_per_second: options.batch as f64 / total * 1e3,
         peak_memory_mib: peak,
+        memory_mib: bench.in_use.map(|bytes| bytes.map(mib)),
         gflop,
         gflop_per_second: gflop / total * 1e3,
         filter: Filter::current(),
         candidates_each: filter.candidates_each(),
         fallback_share: filter.fallback_share(),
-        matmul_gflop_per_second: work::matmul_ceiling()?,
+        matmul_gflop_per_second: work::matmul_ceiling(device)?,
         pytorch,
     })
-}
-
-fn print(found: &Found) {
-    println!(
-        "bench {}: {} PointNet, {} clouds × {} points, {}{}; {}, {} threads",
-        found.bench,
-        found.model,
-        found.batch,
-        found.points,
-        found.precision,
-        if found.plain { ", plain operators" } else { "" },
-        found.processor,
-        found.threads
-    );
-    if let Some(description) = &found.low_precision {
-        println!("precision: {description}");
-    }
-    println!("\npart                      ms   share");
-    let parts = [
-        ("loader (waiting)", found.loader_ms),
-        ("forward", found.forward_ms),
-        ("backward", found.backward_ms),
-        ("optimizer", found.optimizer_ms),
-    ];
-    for (name, ms) in parts
-        .into_iter()
-        .filter(|&(_, ms)| found.bench == "train" || ms > 0.0)
-    {
-        println!("{name:<18}{ms:>10.2}  {:>5.1}%", ms / found.total_ms * 100.0);
-    }
-    println!(
-        "{:<18}{:>10.2}  {:>6.1} clouds/s",
-        "all", found.total_ms, found.clouds_per_second
-    );
-    if let Some(fp32) = found.fp32_total_ms {
-        println!(
-            "{:<18}{fp32:>10.2}  {:.2} × the time of {}",
-            "all, in fp32",
-            fp32 / found.total_ms,
-            found.precision
-        );
-    }
-    println!(
-        "\n{:.1} GFLOP at {:.0} GFLOP/s, {:.0}% of the {:.0} GFLOP/s of a matrix product",
-        found.gflop,
-        found.gflop_per_second,
-        found.gflop_per_second / found.matmul_gflop_per_second * 100.0,
-        found.matmul_gflop_per_second
-    );
-    if found.filter == Filter::Off || found.plain {
-        println!("no filter: every product of the widest layers in f32");
-    } else {
-        println!(
-            "filter {}: {:.1} rows per channel computed in f32, in blocks of 8; {:.1}% of the maxima without the filter",
-            found.filter,
-            found.candidates_each,
-            found.fallback_share * 100.0
-        );
-    }
-    if let Some(mib) = found.peak_memory_mib {
-        println!("peak memory {mib:.0} MiB");
-    }
-    for peer in &found.pytorch {
-        let name = if peer.compiled { "torch.compile" } else { "eager" };
-        let Some(warmup) = peer.warmup_s.filter(|_| !peer.total_ms.is_empty()) else {
-            println!(
-                "\nPyTorch {} {name}: not measured, because its warm-up exceeded the limit",
-                peer.torch
-            );
-            continue;
-        };
-        let total = median(&peer.total_ms);
-        print!(
-            "\nPyTorch {} {name}: {total:.1} ms, {:.2} × canopy",
-            peer.torch,
-            total / found.total_ms
-        );
-        if let Some(ours) = found.peak_memory_mib {
-            print!("; {:.0} MiB, {:.2} × canopy", peer.peak_mib, peer.peak_mib / ours);
-        }
-        if peer.compiled {
-            print!("; warm-up of {warmup:.0} s not counted");
-        }
-    }
-    println!();
 }

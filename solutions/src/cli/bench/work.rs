@@ -1,4 +1,4 @@
-//! The arithmetic of a step, and the matrix product throughput of this machine.
+//! The arithmetic and the memory traffic of a step, and the matrix product throughput of this machine.
 
 use std::time::Instant;
 
@@ -32,15 +32,29 @@ pub fn gflop(kind: Kind, points: usize, classes: usize, train: bool) -> f64 {
     2e-9 * macs
 }
 
-/// Returns the GFLOP/s of candle's matrix product 32,768 × 128 × 1,024, the best of five.
-pub fn matmul_ceiling() -> Result<f64> {
+/// Returns the GB per cloud that a step moves at least: each activation that is stored, `width` bytes per value, is written and
+/// read once; in training, the backward pass reads it again, and writes and reads its gradient. The widest layers' outputs are
+/// not stored.
+pub fn gigabytes(kind: Kind, points: usize, train: bool, width: usize) -> f64 {
+    let stored = match kind {
+        Kind::Vanilla => 64 + 64 + 64 + 128,
+        // Both T-Nets' layers, and the points and features that they transform.
+        Kind::Full => (64 + 64 + 64 + 128) + 2 * (64 + 128) + 3 + 64,
+    };
+    let times = if train { 5 } else { 2 };
+    1e-9 * (points * stored * times * width) as f64
+}
+
+/// Returns the GFLOP/s of candle's matrix product 32,768 × 128 × 1,024 in f32, the best of five.
+pub fn matmul_ceiling(device: &Device) -> Result<f64> {
     let (m, k, n) = (32_768, 128, 1024);
-    let a = Tensor::ones((m, k), DType::F32, &Device::Cpu)?;
-    let b = Tensor::ones((k, n), DType::F32, &Device::Cpu)?;
+    let a = Tensor::ones((m, k), DType::F32, device)?;
+    let b = Tensor::ones((k, n), DType::F32, device)?;
     let mut best = f64::INFINITY;
     for _ in 0..5 {
         let start = Instant::now();
         let _product = a.matmul(&b)?;
+        device.synchronize()?;
         best = best.min(start.elapsed().as_secs_f64());
     }
     Ok(2e-9 * (m * k * n) as f64 / best)

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::{
     cli::mesh,
+    device,
     model::{Kind, PointNet},
     precision::{BF16, FP16, FP32},
     train::{
@@ -69,7 +70,10 @@ pub struct Args {
     /// Memory available to a step, GiB [default: what is free on this machine]
     #[arg(long, value_name = "GIB")]
     budget: Option<f64>,
-    /// Run two real steps on the CPU, and report their peak memory
+    /// Device of real steps: cpu, cuda or cuda:N
+    #[arg(long, default_value = "cpu", value_name = "NAME")]
+    device: String,
+    /// Run two real steps, and report their peak memory
     #[arg(long)]
     measure: bool,
     /// Run real steps, each in its own process, with N clouds, N/2, N/4, … until one fits
@@ -233,13 +237,13 @@ fn config(args: &Args) -> Config {
     }
 }
 
-fn model(args: &Args) -> Result<PointNet> {
+fn model(args: &Args, device: &Device) -> Result<PointNet> {
     let network = config(args).network(args.classes);
-    PointNet::new(&network, &Device::Cpu, DType::F32, 1)
+    PointNet::new(&network, device, DType::F32, 1)
 }
 
 fn size(args: &Args) -> Result<StepSize> {
-    let model = model(args)?;
+    let model = model(args, &Device::Cpu)?;
     let format = match args.format.as_str() {
         "bf16" => BF16,
         "fp16" => FP16,
@@ -256,24 +260,32 @@ fn size(args: &Args) -> Result<StepSize> {
 fn real_steps(args: &Args) -> Result<u64> {
     ensure!(
         args.format == "fp32",
-        "--measure runs its steps on the CPU in fp32, so --format {} cannot be measured",
+        "--measure runs its steps in fp32, so --format {} cannot be measured",
         args.format
     );
-    let before = memory::held().context("this build does not count its allocations")?;
-    let (done, peak) = memory::measured(|| two_steps(args));
-    done?;
-    Ok(peak.unwrap_or(0).saturating_sub(before))
+    let device = device::choose(&args.device)?.device;
+    let uncounted = "this build does not count its allocations";
+    if device.is_cpu() {
+        let before = memory::held().context(uncounted)?;
+        let (done, peak) = memory::measured(|| two_steps(args, &device));
+        done?;
+        return Ok(peak.unwrap_or(0).saturating_sub(before));
+    }
+    let before = memory::in_use(&device).context(uncounted)?.now;
+    two_steps(args, &device)?;
+    let peak = memory::in_use(&device).context(uncounted)?.peak;
+    Ok(peak.saturating_sub(before))
 }
 
-fn two_steps(args: &Args) -> Result<()> {
-    let model = model(args)?;
+fn two_steps(args: &Args, device: &Device) -> Result<()> {
+    let model = model(args, device)?;
     let optimizer = config(args).optim()?.build(model.params())?;
     let mut random = Philox::new(1, 0);
     let count = args.batch * args.points * 3;
     let points: Vec<f32> = (0..count).map(|_| random.uniform() * 2.0 - 1.0).collect();
-    let points = Tensor::from_vec(points, (args.batch, args.points, 3), &Device::Cpu)?;
+    let points = Tensor::from_vec(points, (args.batch, args.points, 3), device)?;
     let labels: Vec<u32> = (0..args.batch).map(|i| (i % args.classes) as u32).collect();
-    let labels = Tensor::from_vec(labels, args.batch, &Device::Cpu)?;
+    let labels = Tensor::from_vec(labels, args.batch, device)?;
     let loss = Loss {
         smoothing: 0.1,
         orthogonality: 1e-3,
@@ -303,6 +315,7 @@ fn search(args: &Args, start: usize) -> Result<usize> {
         attempt.args(["plan", "--measure", "--json", "--model", &args.model.to_string()]);
         attempt.args(["--points", &points, "--classes", &classes, "--width", &width]);
         attempt.args(["--optimizer", &args.optimizer, "--batch", &batch.to_string()]);
+        attempt.args(["--device", &args.device]);
         if args.plain {
             attempt.arg("--plain");
         }

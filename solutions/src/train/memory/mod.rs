@@ -1,11 +1,13 @@
 //! The memory of a training step: predicted by layer, and measured.
 
 mod counted;
+mod in_use;
 mod layers;
 
 use crate::precision::BytesPerParameter;
 
 pub use counted::{Counted, held, measured};
+pub use in_use::{InUse, in_use, reset_peak};
 pub use layers::Form;
 
 // ANCHOR: StepSize
