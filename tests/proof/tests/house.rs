@@ -40,16 +40,27 @@ fn the_root_has_no_unknown_folder() {
     ];
     // What git ignores may lie there too: builds and runs.
     let ignored = ["target", "runs", "slurm-logs"];
-    for entry in fs::read_dir(root()).unwrap() {
-        let entry = entry.unwrap();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_dir() && !name.starts_with('.') {
-            assert!(
-                known.contains(&&*name) || ignored.contains(&&*name),
-                "the folder {name} is not listed here: should it be elsewhere?"
-            );
-        }
+    for name in folders("").iter().filter(|name| !name.starts_with('.')) {
+        assert!(
+            known.contains(&&**name) || ignored.contains(&&**name),
+            "the folder {name} is not listed here: should it be elsewhere?"
+        );
     }
+}
+
+#[test]
+fn the_tests_have_no_unknown_folder() {
+    let known = [
+        "book",
+        "course",
+        "gpu",
+        "grader",
+        "grid",
+        "proof",
+        "recorded_group",
+        "workspace-hack",
+    ];
+    assert_eq!(folders("tests"), known, "should a folder be elsewhere?");
 }
 
 #[test]
