@@ -1,18 +1,18 @@
-// Unscaling, found_inf, the norm of all gradients and the factor that clips them, in one launch (`multi_tensor.rs`,
+// Unscaling, found_inf, the norm of all gradients and the factor that clips them, in one launch for TENSORS of them (`multi_tensor.rs`,
 // precision/scaler.rs, optim/clip.rs). Nothing waits for the result: the optimizer reads it on the device.
 // result `[3]`: the norm of the unscaled gradients; 1 if a gradient is infinite or NaN; what the optimizer has to multiply
-// every gradient by. max_norm 0: not clipped. A launch has one block for each piece; `partial` `[pieces]`, and `*arrived` is
-// 0 before and after.
+// every gradient by. max_norm 0: not clipped. A launch has one block for each of its pieces, all launches together have
+// `pieces_of_all`; `partial` `[pieces_of_all]`, and `*arrived` is 0 before the first and after the last.
 // Bound: one read of each gradient, and one write if `store`.
 #include "multi_tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
-    unscale_and_norm(const Parameter* tensors, const Piece* pieces, float inverse_scale, float max_norm, int store,
-                     double* partial, unsigned* arrived, float* result) {
+    unscale_and_norm(const __grid_constant__ Tensors tensors, const Piece* pieces, float inverse_scale, float max_norm, int store,
+                     unsigned pieces_of_all, double* partial, unsigned* arrived, float* result) {
     __shared__ double scratch[WARP];
     __shared__ int last;
     Piece piece = pieces[blockIdx.x];
-    Parameter p = tensors[piece.tensor];
+    Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
     double squares = 0.0;
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
@@ -22,9 +22,9 @@ extern "C" __global__ void __launch_bounds__(256)
     }
     squares = block_sum(squares, scratch);
     if (threadIdx.x == 0) {
-        partial[blockIdx.x] = squares;
+        partial[piece.place] = squares;
         __threadfence();
-        last = atomicAdd(arrived, 1u) == gridDim.x - 1;
+        last = atomicAdd(arrived, 1u) == pieces_of_all - 1;
     }
     __syncthreads();
     if (!last) return;
@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(256)
     // The last block to arrive adds the pieces, always in the same order.
     __threadfence();
     double sum = 0.0;
-    for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) sum += partial[i];
+    for (unsigned i = threadIdx.x; i < pieces_of_all; i += blockDim.x) sum += partial[i];
     sum = block_sum(sum, scratch);
     if (threadIdx.x == 0) {
         // The square of no float overflows a double, so the sum is finite exactly if every gradient is.
@@ -48,9 +48,9 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // m = g times the factor that unscale_and_norm left.
 extern "C" __global__ void __launch_bounds__(256)
-    scale_gradients(const Parameter* tensors, const Piece* pieces, const float* result) {
+    scale_gradients(const __grid_constant__ Tensors tensors, const Piece* pieces, const float* result) {
     Piece piece = pieces[blockIdx.x];
-    Parameter p = tensors[piece.tensor];
+    Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) p.m[i] = p.g[i] * result[2];
 }

@@ -2,8 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 
+use super::device::Target;
 use super::{Bf16Unit, Pass};
 
 // ANCHOR: Operator
@@ -49,9 +50,16 @@ pub trait Lowering: fmt::Debug + Send + Sync {
     /// Returns candle's errors.
     fn output(&self, pass: &Pass, operator: Operator, y: Tensor) -> Result<Tensor>;
 
-    /// Whether it needs candle's own operators, because their inputs are no longer fp32.
+    /// Whether it needs candle's own operators, because their inputs are no longer fp32. Where the CUDA kernels compute in
+    /// its dtype, they run instead.
     fn is_plain(&self) -> bool {
         false
+    }
+
+    /// The dtype of the matrices of the CUDA kernels, if autocast with this dtype is what it does. Vectors, statistics and
+    /// sums are f32.
+    fn dtype(&self) -> Option<DType> {
+        None
     }
 
     /// The unit that computes the products of the fused operators. If it is off, layers run one operator at a time.
@@ -65,7 +73,6 @@ impl Pass {
     /// fused ones compute in its format.
     #[must_use]
     pub fn lowered(mut self, lowering: Option<Arc<dyn Lowering>>) -> Self {
-        self.plain |= lowering.as_ref().is_some_and(|l| l.is_plain());
         self.lowering = lowering;
         self
     }
@@ -75,10 +82,31 @@ impl Pass {
         self.lowering.is_some()
     }
 
+    /// Whether candle's own operators run, unless the CUDA kernels do.
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain || self.lowering.as_ref().is_some_and(|l| l.is_plain())
+    }
+
+    /// The dtype of the matrices of the CUDA kernels in low precision.
+    pub(super) fn low(&self) -> Option<DType> {
+        self.lowering.as_ref().filter(|_| !self.plain)?.dtype()
+    }
+
+    /// `x` in `dtype`. Its gradient has the dtype of `x`.
+    ///
+    /// # Errors
+    /// Returns candle's errors.
+    pub fn cast(&self, x: &Tensor, dtype: DType) -> Result<Tensor> {
+        match Target::of_pass(self, x) {
+            Some(device) => device.cast(x, dtype),
+            None => x.to_dtype(dtype),
+        }
+    }
+
     /// The unit that computes the products of the pass's fused operators.
     pub(super) fn bf16_unit(&self) -> Bf16Unit {
         match &self.lowering {
-            Some(lowering) if self.train && !self.plain => lowering.bf16_unit(),
+            Some(lowering) if self.train && !self.is_plain() => lowering.bf16_unit(),
             _ => Bf16Unit::Off,
         }
     }

@@ -1,6 +1,6 @@
-// Steps of Adam and AdamW, SGD and LAMB over all parameters in one launch (LAMB: two), as `multi_tensor.rs`. A launch has
-// one block for each piece. The skipping of a step, the gradients' factor and Adam's bias corrections are read on the
-// device, so that nothing waits and the step can be captured in a CUDA graph.
+// Steps of Adam and AdamW, SGD, LAMB and LARS over all parameters in one launch for TENSORS of them (LAMB and LARS: two), as
+// `multi_tensor.rs`. A launch has one block for each piece. Whether a gradient overflowed and the gradients' factor are read
+// on the device, so that nothing waits. Learning rate and number of the step are parameters of the launch.
 // Without fused multiply-add the weights are bit-identical to those of the CPU.
 // nvrtc: --fmad=false
 // Bound: Adam reads four and writes three values of each weight.
@@ -13,13 +13,15 @@ struct AdamFactors {
     float skip;
 };
 
-// The factors of the next step, and its number. `result` is that of unscale_and_norm, or null. One thread.
+// The factors of step `step`, which begins at 1. `result` is that of unscale_and_norm; if null, `factor` multiplies the
+// gradients. One thread.
 extern "C" __global__ void adam_factors(double lr, double beta1, double beta2, double eps, double weight_decay,
-                                        int decoupled, const float* result, unsigned long long* step, AdamFactors* f) {
+                                        int decoupled, unsigned long long step, float factor, const float* result,
+                                        AdamFactors* f) {
     f->skip = result ? result[1] : 0.0f;
-    f->gradient = result ? result[2] : 1.0f;
+    f->gradient = result ? result[2] : factor;
     if (f->skip != 0.0f) return;
-    double t = (double)++*step;
+    double t = (double)step;
     double first = 1.0 - pow(beta1, t);
     f->lr = (float)lr;
     f->size = (float)(lr / first);
@@ -33,11 +35,11 @@ extern "C" __global__ void adam_factors(double lr, double beta1, double beta2, d
     f->decay = decoupled ? 0.0f : (float)weight_decay;
 }
 
-extern "C" __global__ void __launch_bounds__(256) adam(const Parameter* tensors, const Piece* pieces, const AdamFactors* at) {
+extern "C" __global__ void __launch_bounds__(256) adam(const __grid_constant__ Tensors tensors, const Piece* pieces, const AdamFactors* at) {
     AdamFactors f = *at;
     if (f.skip != 0.0f) return;
     Piece piece = pieces[blockIdx.x];
-    Parameter p = tensors[piece.tensor];
+    Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
         float w = p.w[i], m = p.m[i], v = p.v[i];
@@ -50,14 +52,14 @@ extern "C" __global__ void __launch_bounds__(256) adam(const Parameter* tensors,
     }
 }
 
-// The velocity is `m`. `result` is that of unscale_and_norm, or null.
+// The velocity is `m`. `factor` and `result` as for adam_factors.
 extern "C" __global__ void __launch_bounds__(256)
-    sgd(const Parameter* tensors, const Piece* pieces, float lr, float momentum, float decay, int nesterov,
-        const float* result) {
+    sgd(const __grid_constant__ Tensors tensors, const Piece* pieces, float lr, float momentum, float decay, int nesterov,
+        float factor, const float* result) {
     if (result && result[1] != 0.0f) return;
-    float factor = result ? result[2] : 1.0f;
+    if (result) factor = result[2];
     Piece piece = pieces[blockIdx.x];
-    Parameter p = tensors[piece.tensor];
+    Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
         float w = p.w[i];
@@ -75,12 +77,12 @@ __device__ inline float lamb_direction(float w, float m, float v, const AdamFact
 
 // LAMB's moments, and for each piece the sums of squares of its weights and of their direction; sums `[pieces, 2]`.
 extern "C" __global__ void __launch_bounds__(256)
-    lamb_moments(const Parameter* tensors, const Piece* pieces, const AdamFactors* at, double* sums) {
+    lamb_moments(const __grid_constant__ Tensors tensors, const Piece* pieces, const AdamFactors* at, double* sums) {
     __shared__ double scratch[WARP];
     AdamFactors f = *at;
     if (f.skip != 0.0f) return;
     Piece piece = pieces[blockIdx.x];
-    Parameter p = tensors[piece.tensor];
+    Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
     double weights = 0.0, directions = 0.0;
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
@@ -97,31 +99,88 @@ extern "C" __global__ void __launch_bounds__(256)
     weights = block_sum(weights, scratch);
     directions = block_sum(directions, scratch);
     if (threadIdx.x == 0) {
-        sums[2 * blockIdx.x] = weights;
-        sums[2 * blockIdx.x + 1] = directions;
+        sums[2 * piece.place] = weights;
+        sums[2 * piece.place + 1] = directions;
     }
+}
+
+// A tensor's sums from those of its pieces, in every thread.
+struct OfTensor {
+    double first, second;
+};
+
+__device__ inline OfTensor of_tensor(const double* sums, Piece piece, const Parameter& p, double* scratch) {
+    unsigned long long first = piece.place - piece.index, end = first + (p.n + PIECE - 1) / PIECE;
+    OfTensor own = {0.0, 0.0};
+    for (unsigned long long i = first + threadIdx.x; i < end; i += blockDim.x) {
+        own.first += sums[2 * i];
+        own.second += sums[2 * i + 1];
+    }
+    own.first = block_sum(own.first, scratch);
+    own.second = block_sum(own.second, scratch);
+    return own;
 }
 
 // LAMB's step: each tensor's own is scaled by ‖w‖/‖direction‖, or by 1 if either is 0.
 extern "C" __global__ void __launch_bounds__(256)
-    lamb_apply(const Parameter* tensors, const Piece* pieces, const AdamFactors* at, const double* sums) {
+    lamb_apply(const __grid_constant__ Tensors tensors, const Piece* pieces, const AdamFactors* at, const double* sums) {
     __shared__ double scratch[WARP];
     AdamFactors f = *at;
     if (f.skip != 0.0f) return;
     Piece piece = pieces[blockIdx.x];
-    Parameter p = tensors[piece.tensor];
+    Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
-    // The pieces of a tensor follow each other.
-    unsigned long long first = blockIdx.x - piece.index, end = first + (p.n + PIECE - 1) / PIECE;
-    double weights = 0.0, directions = 0.0;
-    for (unsigned long long i = first + threadIdx.x; i < end; i += blockDim.x) {
-        weights += sums[2 * i];
-        directions += sums[2 * i + 1];
-    }
-    weights = block_sum(weights, scratch);
-    directions = block_sum(directions, scratch);
-    float size = f.lr * (weights > 0.0 && directions > 0.0 ? (float)sqrt(weights / directions) : 1.0f);
+    OfTensor all = of_tensor(sums, piece, p, scratch);
+    float size = f.lr * (all.first > 0.0 && all.second > 0.0 ? (float)sqrt(all.first / all.second) : 1.0f);
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
         p.w[i] -= size * lamb_direction(p.w[i], p.m[i], p.v[i], f);
+    }
+}
+
+// Of each piece the sums of squares of its weights and of its gradients; sums `[pieces, 2]`. `factor` and `result` as for
+// adam_factors.
+extern "C" __global__ void __launch_bounds__(256)
+    lars_norms(const __grid_constant__ Tensors tensors, const Piece* pieces, float factor, const float* result, double* sums) {
+    __shared__ double scratch[WARP];
+    if (result && result[1] != 0.0f) return;
+    if (result) factor = result[2];
+    Piece piece = pieces[blockIdx.x];
+    Parameter p = tensors.of[piece.tensor];
+    Range range = range_of(piece, p);
+    double weights = 0.0, gradients = 0.0;
+    for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
+        float w = p.w[i], g = p.g[i] * factor;
+        weights += (double)w * w;
+        gradients += (double)g * g;
+    }
+    weights = block_sum(weights, scratch);
+    gradients = block_sum(gradients, scratch);
+    if (threadIdx.x == 0) {
+        sums[2 * piece.place] = weights;
+        sums[2 * piece.place + 1] = gradients;
+    }
+}
+
+// LARS's step (optim/layerwise.rs); the velocity is `m`. Without `sums`, the ratio is 1 and nothing decays.
+extern "C" __global__ void __launch_bounds__(256)
+    lars_apply(const __grid_constant__ Tensors tensors, const Piece* pieces, double lr, double momentum, double decay,
+               double trust, float factor, const float* result, const double* sums) {
+    __shared__ double scratch[WARP];
+    if (result && result[1] != 0.0f) return;
+    if (result) factor = result[2];
+    Piece piece = pieces[blockIdx.x];
+    Parameter p = tensors.of[piece.tensor];
+    Range range = range_of(piece, p);
+    double ratio = 1.0;
+    if (sums) {
+        OfTensor all = of_tensor(sums, piece, p, scratch);
+        double weights = sqrt(all.first), gradients = sqrt(all.second);
+        if (weights != 0.0 && gradients != 0.0) ratio = trust * weights / (gradients + decay * weights);
+    }
+    float size = (float)(lr * ratio), shrink = sums ? (float)decay : 0.0f, keep = (float)momentum;
+    for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
+        float w = p.w[i], next = p.m[i] * keep + (p.g[i] * factor + w * shrink) * size;
+        p.m[i] = next;
+        p.w[i] = w - next;
     }
 }

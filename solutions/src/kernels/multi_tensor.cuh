@@ -5,15 +5,24 @@
 // Values that one block takes.
 #define PIECE 16384
 
+// Tensors that one launch takes at most. Their addresses are among its parameters, of which there are 4 KiB, so that a step
+// uploads no table (as in NVIDIA's apex).
+#define TENSORS 96
+
 // One parameter: `w` and `g`, and the optimizer's states `m` and `v`, where it has them.
 struct Parameter {
     float *w, *g, *m, *v;
     unsigned long long n;
 };
 
-// Piece `index` of a tensor; the pieces of a tensor follow each other.
+struct Tensors {
+    Parameter of[TENSORS];
+};
+
+// Piece `index` of a tensor of this launch. `place` is its number among the pieces of all tensors, where those of one tensor
+// follow each other.
 struct Piece {
-    unsigned tensor, index;
+    unsigned tensor, index, place;
 };
 
 // The values of this block's piece.

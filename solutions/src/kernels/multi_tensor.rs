@@ -13,7 +13,7 @@ use super::values::Values;
 use super::vector;
 
 pub use super::device::Norm;
-pub use super::steps::{AdamStep, SgdStep};
+pub use super::steps::{AdamStep, LarsStep, SgdStep};
 
 /// Values per piece.
 const PIECE: usize = 1 << 15;
@@ -104,6 +104,23 @@ pub fn lamb(
     over(params, grads, [mean, square], |w, _, [m, v], (tensor, _)| {
         vector::lamb_apply(w, m, v, &f, f.lr * ratio[tensor]);
     })
+}
+
+/// One step of LARS, if the tensors are on a GPU that this binary has kernels for. Returns whether it was taken.
+///
+/// # Errors
+/// Returns an error if lists differ in length or shapes.
+pub fn lars_on_gpu(
+    params: &[&Tensor],
+    grads: &[&Tensor],
+    velocity: &[&Tensor],
+    s: &LarsStep,
+) -> Result<bool> {
+    let Some(device) = on_gpu([params, grads, velocity]) else {
+        return Ok(false);
+    };
+    device.lars(params, grads, velocity, s, None)?;
+    Ok(true)
 }
 
 /// The 2-norm of all tensors together, summed in f64.

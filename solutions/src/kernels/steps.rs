@@ -64,6 +64,23 @@ impl AdamFactors {
     }
 }
 
+/// The settings of one step of LARS.
+#[derive(Clone, Copy, Debug)]
+pub struct LarsStep {
+    /// Learning rate.
+    pub lr: f64,
+    /// Momentum.
+    pub momentum: f64,
+    /// Weight decay: this times the weight is added to the gradient.
+    pub weight_decay: f64,
+    /// η of the trust ratio.
+    pub trust: f64,
+    /// Whether the tensors have a trust ratio and weight decay.
+    pub adapted: bool,
+    /// Multiplies every gradient as it is read.
+    pub gradient_factor: f32,
+}
+
 /// The settings of one step of SGD.
 #[derive(Clone, Copy, Debug)]
 pub struct SgdStep {

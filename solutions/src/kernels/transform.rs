@@ -19,7 +19,7 @@ use super::{Bf16Unit, Operator, Pass, vector};
 /// # Errors
 /// Returns an error if the shapes do not match, or if the rows do not divide into the clouds.
 pub fn transform(x: &Tensor, t: &Tensor, clouds: impl Into<Clouds>) -> Result<Tensor> {
-    product(x, t, &clouds.into(), Bf16Unit::Off)
+    product(x, t, &clouds.into(), Bf16Unit::Off, None)
 }
 
 /// [`transform`] as an operator of `pass`, in its precision.
@@ -27,17 +27,28 @@ pub fn transform(x: &Tensor, t: &Tensor, clouds: impl Into<Clouds>) -> Result<Te
 /// # Errors
 /// As [`transform`].
 pub fn transform_in(pass: &Pass, x: &Tensor, t: &Tensor, clouds: &Clouds) -> Result<Tensor> {
+    if let (Some(low), Some(device)) = (pass.low(), Target::of_pass(pass, x)) {
+        // The points stay in low precision for the next layer.
+        let (x, t) = (device.cast(x, low)?, device.cast(t, low)?);
+        return product(&x, &t, clouds, Bf16Unit::Off, Some(device));
+    }
     let whole = x.dims().last().is_some_and(|k| k.is_multiple_of(LANES));
     let unit = pass.bf16_unit();
     if unit != Bf16Unit::Off && whole && tape::Tape::of(&[x, t]).is_some() {
-        return product(x, t, clouds, unit);
+        return product(x, t, clouds, unit, None);
     }
     pass.operate(Operator::Matmul, [x, t], |[x, t]| {
         transform(&x, &t, clouds.clone())
     })
 }
 
-fn product(x: &Tensor, t: &Tensor, clouds: &Clouds, unit: Bf16Unit) -> Result<Tensor> {
+fn product(
+    x: &Tensor,
+    t: &Tensor,
+    clouds: &Clouds,
+    unit: Bf16Unit,
+    device: Option<Target>,
+) -> Result<Tensor> {
     let (&[rows, k], &[matrices, k1, k2]) = (x.dims(), t.dims()) else {
         bail!(
             "transform: expected x [points, k] and t [clouds, k, k], got {:?} and {:?}",
@@ -53,7 +64,7 @@ fn product(x: &Tensor, t: &Tensor, clouds: &Clouds, unit: Bf16Unit) -> Result<Te
         );
     }
     let ranges = clouds.of_rows(rows).map_err(|e| e.context("transform"))?;
-    if let Some(device) = Target::of_inputs(&[x, t]) {
+    if let Some(device) = device.or_else(|| Target::of_inputs(&[x, t])) {
         return device.transform(x, t, &ranges);
     }
     let Some(tape) = tape::Tape::of(&[x, t]) else {

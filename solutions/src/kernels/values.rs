@@ -58,7 +58,7 @@ pub(super) fn read(t: &Tensor) -> Result<Vec<f32>> {
 
 /// Whether the fused form runs: f32 on the CPU, and not switched off. Otherwise the plain form runs.
 pub(super) fn fused(pass: &Pass, tensors: &[&Tensor]) -> bool {
-    !pass.plain && tensors.iter().all(|t| is_fused(t))
+    !pass.is_plain() && tensors.iter().all(|t| is_fused(t))
 }
 
 /// Whether the fused operators accept a tensor.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adam::{AdamConfig, AdamState, corrections, new_moments};
 use super::state::{self, Moments, Rule};
-use crate::kernels::multi_tensor::{self, AdamStep};
+use crate::kernels::multi_tensor::{self, AdamStep, LarsStep};
 
 // ANCHOR: LarsConfig
 /// Settings of LARS.
@@ -66,20 +66,42 @@ pub fn lars_step(
             params.len()
         );
     }
-    for ((param, grad), velocity) in params.iter().zip(grads).zip(velocities) {
-        let (w, g) = (param.as_detached_tensor(), grad.detach());
-        let (ratio, decay) = if config.vectors || w.rank() > 1 {
-            let ratio = trust_ratio(norm(&w)?, norm(&g)?, config.weight_decay, config.trust);
-            (ratio, config.weight_decay)
-        } else {
-            (1.0, 0.0)
+    for adapted in [true, false] {
+        let own: Vec<usize> = (0..params.len())
+            .filter(|&i| (config.vectors || params[i].rank() > 1) == adapted)
+            .collect();
+        let step = LarsStep {
+            lr,
+            momentum: config.momentum,
+            weight_decay: config.weight_decay,
+            trust: config.trust,
+            adapted,
+            gradient_factor: 1.0,
         };
-        let direction = ((g + (&w * decay)?)? * (lr * ratio))?;
-        let next = ((velocity.as_detached_tensor() * config.momentum)? + direction)?;
-        param.set(&(w - &next)?)?;
-        velocity.set(&next)?;
+        let of = |i: usize| [params[i].as_tensor(), &grads[i], velocities[i].as_tensor()];
+        let [w, g, v] = std::array::from_fn(|k| own.iter().map(|&i| of(i)[k]).collect::<Vec<_>>());
+        if !multi_tensor::lars_on_gpu(&w, &g, &v, &step)? {
+            own.into_iter()
+                .try_for_each(|i| plain_lars(&params[i], &grads[i], &velocities[i], &step))?;
+        }
     }
     Ok(())
+}
+
+/// The step of one parameter with candle's operators, for every device and dtype. It is the specification of the kernel.
+fn plain_lars(param: &Var, grad: &Tensor, velocity: &Var, s: &LarsStep) -> candle_core::Result<()> {
+    let (w, g) = (param.as_detached_tensor(), grad.detach());
+    let (ratio, decay) = match s.adapted {
+        true => (
+            trust_ratio(norm(&w)?, norm(&g)?, s.weight_decay, s.trust),
+            s.weight_decay,
+        ),
+        false => (1.0, 0.0),
+    };
+    let direction = ((g + (&w * decay)?)? * (s.lr * ratio))?;
+    let next = ((velocity.as_detached_tensor() * s.momentum)? + direction)?;
+    param.set(&(w - &next)?)?;
+    velocity.set(&next)
 }
 
 /// The 2-norm; the squares are summed in f64.

@@ -39,13 +39,15 @@ pub fn autocast(operator: Operator) -> Casting {
 
 /// Runs the operators of a pass under autocast. Weights stay in fp32 and are cast as the input of an operator, so they are
 /// their own master weights. Between operators all tensors are fp32; the output of a low-precision operator holds values of
-/// the low-precision format.
+/// the low-precision format. The CUDA kernels also keep the points between their layers in that format.
 #[derive(Clone, Debug)]
 pub struct Autocast {
     policy: fn(Operator) -> Casting,
     low: Low,
     /// Computes the fused layers; the other operators are emulated.
     unit: Bf16Unit,
+    /// Whether the policy is [`autocast`], which the CUDA kernels follow.
+    standard: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -55,12 +57,13 @@ enum Low {
 }
 
 impl Autocast {
-    /// Uses a dtype that the device supports.
+    /// Uses a dtype that the device supports: our kernels on a GPU, candle's operators elsewhere.
     pub fn real(dtype: DType) -> Self {
         Self {
             policy: autocast,
             low: Low::Real(dtype),
             unit: Bf16Unit::Off,
+            standard: true,
         }
     }
 
@@ -75,6 +78,7 @@ impl Autocast {
             policy: autocast,
             low: Low::Emulated(Arc::new(Emulation::of(format))),
             unit: Bf16Unit::Off,
+            standard: true,
         }
     }
 
@@ -91,7 +95,7 @@ impl Autocast {
     /// Uses another rule in place of [`autocast`].
     #[must_use]
     pub fn by_policy(mut self, policy: fn(Operator) -> Casting) -> Self {
-        (self.policy, self.unit) = (policy, Bf16Unit::Off);
+        (self.policy, self.unit, self.standard) = (policy, Bf16Unit::Off, false);
         self
     }
 
@@ -120,22 +124,30 @@ impl Autocast {
 impl Lowering for Autocast {
     fn input(&self, pass: &Pass, operator: Operator, x: &Tensor) -> Result<Tensor> {
         match ((self.policy)(operator), &self.low) {
-            (Casting::Low, Low::Real(dtype)) => x.to_dtype(*dtype),
+            (Casting::Low, Low::Real(dtype)) => pass.cast(x, *dtype),
             (Casting::Low, Low::Emulated(emulation)) => emulation.border(pass, x, Border::Input),
-            (Casting::Full, _) => x.to_dtype(DType::F32),
-            (Casting::Widest | Casting::AsIs, _) => Ok(x.clone()),
+            // Weights are fp32, so the widest dtype is.
+            (Casting::Full | Casting::Widest, _) => pass.cast(x, DType::F32),
+            (Casting::AsIs, _) => Ok(x.clone()),
         }
     }
 
     fn output(&self, pass: &Pass, operator: Operator, y: Tensor) -> Result<Tensor> {
         match ((self.policy)(operator), &self.low) {
             (Casting::Low, Low::Emulated(emulation)) => emulation.border(pass, &y, Border::Output),
-            _ => y.to_dtype(DType::F32),
+            _ => pass.cast(&y, DType::F32),
         }
     }
 
     fn is_plain(&self) -> bool {
         matches!(self.low, Low::Real(_))
+    }
+
+    fn dtype(&self) -> Option<DType> {
+        match self.low {
+            Low::Real(dtype) if self.standard => Some(dtype),
+            _ => None,
+        }
     }
 
     fn bf16_unit(&self) -> Bf16Unit {

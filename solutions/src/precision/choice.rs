@@ -88,7 +88,8 @@ impl Precision {
                 "{self}, emulated: shows accuracy, not speed (unfused, rounded operators; slower than fp32)"
             )),
             Self::Tf32 => Some("tf32 products".into()),
-            _ => Some(format!("{self} products, unfused operators")),
+            _ if plain => Some(format!("{self} products, unfused operators")),
+            _ => Some(format!("{self} products, sums in fp32")),
         }
     }
 }

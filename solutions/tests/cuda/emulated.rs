@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use candle_core::{
     CpuStorage, DType, Device, Error, InplaceOp1, Layout, Result, Storage, Tensor, WithDType, bail,
 };
-use canopy::kernels::device::{Argument, Grid, Launcher, launcher};
+use canopy::kernels::device::{Argument, Constants, Grid, Launcher, TENSORS, launcher};
 use grid::{Address, Arg, Buffer, Dim, Element, Memory, Module};
 use half::{bf16, f16};
 
@@ -34,6 +34,8 @@ pub struct EmulatedGrid {
     pub changed: Option<(&'static str, &'static Module)>,
     /// The kernels that were launched.
     pub launched: Arc<Mutex<HashSet<String>>>,
+    /// What a GPU would keep.
+    pub constants: Arc<Constants>,
 }
 
 impl EmulatedGrid {
@@ -108,6 +110,10 @@ impl Launcher for EmulatedGrid {
         .copy()
     }
 
+    fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
+        self.constants.tensor(values, device)
+    }
+
     fn tf32(&self) -> bool {
         self.tf32
     }
@@ -149,12 +155,16 @@ struct Parameter {
     of: [Address; 4],
     n: u64,
 }
-impl Element for Parameter {}
+
+/// The table of a launch, which is one of its parameters.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Tensors([Parameter; TENSORS]);
+impl Element for Tensors {}
 
 fn table(memory: &mut Memory, rows: &[[Option<&Tensor>; 4]], written: &mut Vec<Back>) -> Result<Arg> {
-    let mut parameters = Vec::new();
-    for row in rows {
-        let mut parameter = Parameter::zeroed();
+    let mut tensors = Tensors::zeroed();
+    for (parameter, row) in tensors.0.iter_mut().zip(rows) {
         for (address, t) in parameter.of.iter_mut().zip(row) {
             if let Some(t) = t {
                 let buffer = copy::<f32>(memory, t)?;
@@ -163,9 +173,8 @@ fn table(memory: &mut Memory, rows: &[[Option<&Tensor>; 4]], written: &mut Vec<B
                 parameter.n = t.elem_count() as u64;
             }
         }
-        parameters.push(parameter);
     }
-    Ok(Arg::read(memory.upload(&parameters)))
+    Ok(Arg::value(tensors))
 }
 
 /// Copies what a kernel wrote into a tensor.

@@ -10,7 +10,7 @@ use crate::emulated::{EmulatedGrid, device};
 use crate::sources::*;
 
 /// A grid with `from` replaced by `to` in a source; none on a GPU, where such kernels could break more than the test.
-fn changed(name: &'static str, from: &str, to: &str) -> Option<EmulatedGrid> {
+pub fn changed(name: &'static str, from: &str, to: &str) -> Option<EmulatedGrid> {
     if !device().is_cpu() {
         println!("not run, because wrong kernels run on the emulated grid only");
         return None;

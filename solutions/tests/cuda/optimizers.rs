@@ -1,8 +1,9 @@
 //! Multi-tensor steps: bit-identical to the CPU's. And unscaling, overflow and norm of all gradients.
 
-use candle_core::{Device as Cpu, Tensor};
-use canopy::kernels::device::MultiTensor;
-use canopy::kernels::multi_tensor::{self, AdamStep, SgdStep};
+use candle_core::{Device as Cpu, Tensor, Var};
+use canopy::kernels::device::{MultiTensor, TENSORS};
+use canopy::kernels::multi_tensor::{self, AdamStep, LarsStep, SgdStep};
+use canopy::optim::{LarsConfig, lars_step};
 
 use crate::common::*;
 use crate::emulated::{EmulatedGrid, device};
@@ -146,6 +147,106 @@ fn steps_are_bit_identical_to_the_cpu() {
     }
 }
 
+const LARS: LarsStep = LarsStep {
+    lr: 0.1,
+    momentum: 0.9,
+    weight_decay: 0.01,
+    trust: 0.02,
+    adapted: true,
+    gradient_factor: 1.0,
+};
+
+#[test]
+fn lars_is_bit_identical_to_the_cpu() {
+    let Some(kernels) = kernels() else { return };
+    let mut values = inputs();
+    // The ratio of weights of 0 is 1.
+    values[0][3] = vec![0.0];
+    for adapted in [true, false] {
+        let device = Tensors::new(&values);
+        let vars = |list: &[Tensor]| -> Vec<Var> {
+            // Only matrices have a ratio.
+            let shaped = |t: &Tensor| if adapted { t.unsqueeze(0) } else { t.copy() };
+            list.iter()
+                .map(|t| Var::from_tensor(&shaped(t).unwrap()).unwrap())
+                .collect()
+        };
+        let host = Tensors::new(&values);
+        let [w, g, m] = [0, 1, 2].map(|i| vars(&host.0[i]));
+        let gradients: Vec<Tensor> = g.iter().map(|g| g.as_tensor().clone()).collect();
+        let config = LarsConfig {
+            momentum: LARS.momentum,
+            weight_decay: LARS.weight_decay,
+            trust: LARS.trust,
+            vectors: false,
+        };
+        let [dw, dg, dm, _] = device.lists();
+        let step = LarsStep { adapted, ..LARS };
+        for _ in 0..2 {
+            lars_step(&w, &gradients, &m, LARS.lr, &config).unwrap();
+            kernels.lars(&dw, &dg, &dm, &step, None).unwrap();
+        }
+        for (found, expected) in [(&dw, &w), (&dm, &m)] {
+            for (found, expected) in found.iter().zip(expected) {
+                assert!(flat(found) == flat(expected), "adapted: {adapted}");
+            }
+        }
+    }
+}
+
+/// More tensors than a launch takes, some of several pieces.
+#[test]
+fn many_tensors_take_several_launches() {
+    let Some(kernels) = kernels() else { return };
+    let sizes = (0..2 * TENSORS + 7).map(|i| if i % 40 == 39 { PIECE + 5 } else { 1 + i % 5 });
+    let lists: Vec<Vec<f32>> = (0..).zip(sizes).map(|(seed, n)| random(seed, n)).collect();
+    let positive = lists
+        .iter()
+        .map(|v| v.iter().map(|v| v.abs()).collect())
+        .collect();
+    let values = [lists.clone(), lists.clone(), lists.clone(), positive];
+    let (host, device) = (Tensors::new(&values), Tensors::new(&values));
+    let ([w, g, m, v], [dw, dg, dm, dv]) = (host.lists(), device.lists());
+    let result = kernels.norm(&dg, 2.0, 0.0).unwrap();
+    let norm = lists
+        .iter()
+        .flatten()
+        .map(|&g| (f64::from(g) / 2.0).powi(2))
+        .sum::<f64>()
+        .sqrt();
+    close("norm", &flat(&result.value().unwrap()), &[norm], 1e-6);
+    multi_tensor::lamb(
+        &w,
+        &g,
+        &m,
+        &v,
+        &AdamStep {
+            gradient_factor: 0.5,
+            ..STEP
+        },
+    )
+    .unwrap();
+    kernels.lamb(&dw, &dg, [&dm, &dv], &STEP, Some(&result)).unwrap();
+    assert!(device.values() == host.values());
+}
+
+/// What a step needs of the host is uploaded by the first one alone.
+#[test]
+fn equal_steps_upload_nothing() {
+    let Some(grid) = EmulatedGrid::new() else { return };
+    let kernels = MultiTensor::new(grid.clone());
+    let tensors = Tensors::new(&inputs());
+    let [w, g, m, v] = tensors.lists();
+    let step = |step| {
+        let norm = kernels.norm(&g, 2.0, 1.0).unwrap();
+        kernels
+            .adam(&w, &g, [&m, &v], &AdamStep { step, ..STEP }, Some(&norm))
+            .unwrap();
+        grid.constants.uploads()
+    };
+    assert_eq!([1, 2, 3].map(step), [1; 3]);
+}
+
 #[test]
 fn a_step_with_an_overflow_changes_nothing() {
     let Some(kernels) = kernels() else { return };
@@ -164,5 +265,6 @@ fn a_step_with_an_overflow_changes_nothing() {
         gradient_factor: 1.0,
     };
     kernels.sgd(&w, &g, &m, &sgd, Some(&norm)).unwrap();
+    kernels.lars(&w, &g, &m, &LARS, Some(&norm)).unwrap();
     assert!(tensors.values() == values);
 }

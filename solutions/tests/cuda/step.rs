@@ -1,16 +1,17 @@
-//! A whole training step of a small PointNet by the kernels, against the CPU's step; and an evaluation.
+//! Whole training steps of a small PointNet by the kernels, against the CPU's steps; and an evaluation.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::Result;
 use candle_core::{DType, Device as Cpu, Tensor, Var};
-use canopy::kernels::Pass;
 use canopy::kernels::device::MultiTensor;
 use canopy::kernels::multi_tensor::AdamStep;
+use canopy::kernels::{Lowering, Pass};
 use canopy::model::{Kind, PointNet, PointNetConfig};
 use canopy::optim::{AdamConfig, AdamState, Optimizer, adam_step, clip_grad_norm};
-use canopy::train::{Loss, train_step};
+use canopy::precision::{DynamicScaler, GradScaler, LossScale};
+use canopy::train::{Loss, MicroBatch, Step};
 
 use crate::common::*;
 use crate::emulated::EmulatedGrid;
@@ -80,70 +81,109 @@ impl Optimizer for AdamW {
     }
 }
 
-/// The loss of two steps; parameters, moments and running statistics after them; logits of an evaluation.
-fn two_steps(kind: Kind, grid: Option<&Arc<EmulatedGrid>>) -> Vec<(String, Vec<f64>)> {
+/// How steps are taken.
+#[derive(Clone, Default)]
+pub struct Run {
+    /// On the CPU without one.
+    pub grid: Option<Arc<EmulatedGrid>>,
+    pub lowering: Option<Arc<dyn Lowering>>,
+    /// The first loss scale.
+    pub scale: Option<f64>,
+}
+
+impl Run {
+    fn pass(&self, pass: Pass) -> Pass {
+        let pass = pass.lowered(self.lowering.clone());
+        match &self.grid {
+            Some(grid) => pass.with_launcher(grid.clone()),
+            None => pass,
+        }
+    }
+}
+
+/// What steps left: named values, and the number of uploads after each step.
+pub struct Outcome {
+    pub values: Vec<(String, Vec<f64>)>,
+    pub uploads: Vec<usize>,
+}
+
+const CLASSES: usize = 3;
+
+/// Takes steps on `clouds` clouds: loss, whether the optimizer stepped, and the scale of each; parameters, moments and running
+/// statistics after them; logits of an evaluation.
+pub fn steps(kind: Kind, count: u64, clouds: usize, run: &Run) -> Outcome {
     let config = PointNetConfig {
         kind,
         width: 16,
-        classes: 3,
+        classes: CLASSES,
         ..PointNetConfig::default()
     };
     let model = PointNet::new(&config, &Cpu::Cpu, DType::F32, 1).unwrap();
-    let on = |pass: Pass| match grid {
-        Some(grid) => pass.with_launcher(grid.clone()),
-        None => pass,
-    };
-    let (clouds, points) = (3, 20);
-    let mut optimizer = AdamW::new(&model, grid.map(|grid| MultiTensor::new(grid.clone())));
+    let kernels = run.grid.clone().map(|grid| MultiTensor::new(grid));
+    let mut optimizer = AdamW::new(&model, kernels);
     let loss = Loss {
         smoothing: 0.1,
         class_weights: Some(Tensor::new(&[1.0_f32, 0.5, 2.0], &Cpu::Cpu).unwrap()),
         orthogonality: 0.001,
     };
-    let labels = Tensor::new(&[0_u32, 2, 1], &Cpu::Cpu).unwrap();
-    let batch =
-        |seed| Tensor::from_vec(random(seed, clouds * points * 3), (clouds, points, 3), &Cpu::Cpu).unwrap();
-    let mut found = Vec::new();
-    for step in 0..2 {
-        let points = batch(step);
-        let pass = on(Pass::train(7, step));
-        let (value, correct) = train_step(
-            &model,
-            &mut optimizer,
-            (&points, &labels),
-            &loss,
-            &pass,
-            0.01,
-            0.0,
-        )
-        .unwrap();
-        found.push((format!("loss of step {step}"), flat(&value)));
-        found.push((format!("correct of step {step}"), flat(&correct)));
+    let labels: Vec<u32> = (0..clouds as u32).map(|i| i * 2 % CLASSES as u32).collect();
+    let labels = Tensor::new(labels, &Cpu::Cpu).unwrap();
+    let batch = |seed| Tensor::from_vec(random(seed, clouds * 20 * 3), (clouds, 20, 3), &Cpu::Cpu).unwrap();
+    let new = |scale| GradScaler::new(DynamicScaler::new(scale, 2000).unwrap());
+    let mut scaler = run.scale.map(new);
+    let (mut values, mut uploads) = (Vec::new(), Vec::new());
+    for i in 0..count {
+        let micro = MicroBatch::new((batch(i), labels.clone()), run.pass(Pass::train(7, i)));
+        let mut step = Step {
+            scaler: scaler.as_mut().map(|s| s as &mut GradScaler<dyn LossScale>),
+            ..Step::new(&model, &mut optimizer, &loss)
+        };
+        let stepped = step.take(&[micro], 0.01).unwrap();
+        let figures = &stepped.figures[0];
+        let scale = scaler.as_ref().map_or(1.0, GradScaler::scale);
+        values.push((format!("loss of step {i}"), flat(&figures.loss)));
+        values.push((
+            format!("step {i} taken, next scale"),
+            vec![f64::from(u8::from(stepped.taken)), scale],
+        ));
+        uploads.extend(run.grid.iter().map(|grid| grid.constants.uploads()));
     }
-    let logits = model.forward(&batch(9), &on(Pass::eval())).unwrap().logits;
-    found.push(("logits".to_owned(), flat(&logits)));
+    let logits = model.forward(&batch(9), &run.pass(Pass::eval())).unwrap().logits;
+    values.push(("logits".to_owned(), flat(&logits)));
     for ((name, var), mean) in model.params().iter().zip(&optimizer.state.mean) {
-        found.push((name.clone(), flat(var.as_tensor())));
-        found.push((format!("mean gradient of {name}"), flat(mean.as_tensor())));
+        values.push((name.clone(), flat(var.as_tensor())));
+        values.push((format!("mean gradient of {name}"), flat(mean.as_tensor())));
     }
-    found.extend(
-        model
-            .buffers()
+    let buffers = model.buffers();
+    values.extend(
+        buffers
             .iter()
             .map(|(name, var)| (name.clone(), flat(var.as_tensor()))),
     );
-    found
+    Outcome { values, uploads }
+}
+
+/// A run on a grid of its own; none if this machine has none.
+pub fn on_grid(lowering: Option<Arc<dyn Lowering>>) -> Option<Run> {
+    Some(Run {
+        grid: Some(EmulatedGrid::new()?),
+        lowering,
+        scale: None,
+    })
 }
 
 #[test]
 fn two_steps_and_an_evaluation_equal_those_of_the_cpu() {
-    let Some(grid) = EmulatedGrid::new() else { return };
+    let Some(run) = on_grid(None) else { return };
     for kind in [Kind::Full, Kind::Vanilla] {
-        let (found, expected) = (two_steps(kind, Some(&grid)), two_steps(kind, None));
-        for ((name, found), (_, expected)) in found.iter().zip(&expected) {
+        let (found, expected) = (steps(kind, 2, 3, &run), steps(kind, 2, 3, &Run::default()));
+        for ((name, found), (_, expected)) in found.values.iter().zip(&expected.values) {
             close(&format!("{kind}: {name}"), found, expected, 1e-3);
         }
+        // The second step finds on the device what the first one uploaded.
+        assert!(found.uploads[0] > 0 && found.uploads[1] == found.uploads[0]);
     }
+    let grid = run.grid.unwrap();
     let launched = grid.launched.lock().unwrap();
     for kernel in [
         "adam",

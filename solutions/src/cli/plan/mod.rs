@@ -220,7 +220,7 @@ fn run_split(args: &Args) -> Result<ExitCode> {
 }
 
 fn form(args: &Args) -> Form {
-    // The fused operators are implemented for f32 only.
+    // What the fused operators keep is counted for f32 on the CPU only.
     if args.plain || args.format != "fp32" {
         Form::Plain
     } else {

@@ -1,39 +1,52 @@
 //! Launches on an NVIDIA GPU, on the stream of candle's device. Not run on a GPU yet.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use candle_core::cuda_backend::cudarc::driver::{
-    CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg, SyncOnDrop,
+    CudaStream, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, SyncOnDrop,
     sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 };
-use candle_core::cuda_backend::{CudaDevice, CudaStorageSlice, WrapErr};
+use candle_core::cuda_backend::{CudaDevice, CudaStorageSlice, DeviceId, WrapErr};
 use candle_core::{CudaStorage, DType, Device, Layout, Result, Storage, Tensor, bail};
 
-use super::launch::{Argument, Grid, Launcher};
+use super::constants::Constants;
+use super::launch::{Argument, Grid, Launcher, TENSORS};
 use crate::kernels::cuda;
 
 /// Shared memory that a block may have without asking for more.
 const SHARED: usize = 48 << 10;
 
-/// A GPU.
+/// A GPU. All launches are queued on the stream of candle's device.
 #[derive(Debug)]
-pub(super) struct Cuda(CudaDevice);
+pub(super) struct Cuda {
+    gpu: CudaDevice,
+    constants: Constants,
+}
 
 impl Cuda {
-    /// All launches are queued on the stream of `gpu`.
-    pub fn new(gpu: CudaDevice) -> Self {
-        Self(gpu)
+    /// The launcher of `gpu`, always the same one.
+    pub fn of(gpu: &CudaDevice) -> Arc<Self> {
+        static ALL: LazyLock<Mutex<HashMap<DeviceId, Arc<Cuda>>>> = LazyLock::new(Mutex::default);
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            Arc::new(Self {
+                gpu: gpu.clone(),
+                constants: Constants::default(),
+            })
+        };
+        all.entry(gpu.id()).or_insert_with(new).clone()
     }
 }
 
 impl Launcher for Cuda {
     fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
-        let function = cuda::kernel(&self.0, source, kernel)?;
+        let function = cuda::kernel(&self.gpu, source, kernel)?;
         if grid.shared > SHARED {
             let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             function.set_attribute(attribute, grid.shared as i32).w()?;
         }
-        let stream = self.0.cuda_stream();
+        let stream = self.gpu.cuda_stream();
         let tensors = arguments.iter().flat_map(tensors_of);
         let locked: Vec<_> = tensors.map(Tensor::storage_and_layout).collect();
         // The guards record that the launch reads the tensors: until it is queued, they must live.
@@ -44,13 +57,13 @@ impl Launcher for Cuda {
         let mut next = addresses.iter().map(|(address, _)| *address);
         let resolved = arguments
             .iter()
-            .map(|argument| resolve(argument, &mut next, &stream))
+            .map(|argument| resolve(argument, &mut next))
             .collect::<Result<Vec<_>>>()?;
         let mut builder = stream.launch_builder(&function);
         for argument in &resolved {
             match argument {
                 Resolved::Address(address) => builder.arg(address),
-                Resolved::Table(table) => builder.arg(table),
+                Resolved::Table(table) => builder.arg(&**table),
                 Resolved::Value(Argument::I32(v)) => builder.arg(v),
                 Resolved::Value(Argument::U32(v)) => builder.arg(v),
                 Resolved::Value(Argument::I64(v)) => builder.arg(v),
@@ -75,7 +88,11 @@ impl Launcher for Cuda {
 
     fn output(&self, shape: &[usize], dtype: DType) -> Result<Tensor> {
         // SAFETY: a kernel writes every value before one is read: on the emulated grid, the tests find values that it left.
-        unsafe { Tensor::empty(shape, dtype, &Device::Cuda(self.0.clone())) }
+        unsafe { Tensor::empty(shape, dtype, &Device::Cuda(self.gpu.clone())) }
+    }
+
+    fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
+        self.constants.tensor(values, device)
     }
 
     fn tf32(&self) -> bool {
@@ -92,29 +109,37 @@ fn tensors_of<'a>(argument: &Argument<'a>) -> Vec<&'a Tensor> {
     }
 }
 
+/// `Tensors` of `multi_tensor.cuh`: of each tensor four addresses and the number of its elements.
+#[repr(C)]
+struct Tensors([[u64; 5]; TENSORS]);
+
+// SAFETY: as in C++, it consists of 64-bit words alone.
+unsafe impl DeviceRepr for Tensors {}
+
 /// An argument as the launch takes it.
 enum Resolved<'a> {
     Address(u64),
-    Table(CudaSlice<u64>),
+    Table(Box<Tensors>),
     Value(Argument<'a>),
 }
 
-/// Takes the addresses of the argument's tensors from `addresses`; uploads a table.
-fn resolve<'a>(
-    argument: &Argument<'a>,
-    addresses: &mut impl Iterator<Item = u64>,
-    stream: &Arc<CudaStream>,
-) -> Result<Resolved<'a>> {
+/// Takes the addresses of the argument's tensors from `addresses`.
+fn resolve<'a>(argument: &Argument<'a>, addresses: &mut impl Iterator<Item = u64>) -> Result<Resolved<'a>> {
     Ok(match argument {
         Argument::Read(_) | Argument::Write(_) => Resolved::Address(addresses.next().unwrap_or_default()),
         Argument::Null => Resolved::Address(0),
         Argument::Table(rows) => {
-            let mut words = Vec::with_capacity(5 * rows.len());
-            for row in *rows {
-                words.extend(row.map(|t| t.and_then(|_| addresses.next()).unwrap_or_default()));
-                words.push(row.iter().flatten().next().map_or(0, |t| t.elem_count() as u64));
+            let mut table = Box::new(Tensors([[0; 5]; TENSORS]));
+            if rows.len() > TENSORS {
+                bail!("a launch takes {TENSORS} tensors, got {}", rows.len());
             }
-            Resolved::Table(stream.clone_htod(&words).w()?)
+            for (words, row) in table.0.iter_mut().zip(*rows) {
+                for (word, tensor) in words.iter_mut().zip(row) {
+                    *word = tensor.and_then(|_| addresses.next()).unwrap_or_default();
+                }
+                words[4] = row.iter().flatten().next().map_or(0, |t| t.elem_count() as u64);
+            }
+            Resolved::Table(table)
         }
         value => Resolved::Value(*value),
     })

@@ -21,11 +21,23 @@ pub trait Launcher: fmt::Debug + Send + Sync {
     /// Returns an error if the device is out of memory.
     fn output(&self, shape: &[usize], dtype: DType) -> Result<Tensor>;
 
+    /// `values` as a vector on `device`, to be read only. A launcher that keeps [`Constants`](super::Constants) uploads equal
+    /// ones once.
+    ///
+    /// # Errors
+    /// As [`Self::output`].
+    fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
+        Tensor::new(values, device)
+    }
+
     /// Whether products of f32 matrices are rounded to tf32.
     fn tf32(&self) -> bool {
         false
     }
 }
+
+/// Tensors of a [`Argument::Table`] at most, as in `multi_tensor.cuh`.
+pub const TENSORS: usize = 96;
 
 /// The blocks of a launch, the threads of a block, and its dynamic shared memory in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +85,8 @@ pub enum Argument<'a> {
     Write(&'a Tensor),
     /// A null pointer.
     Null,
-    /// A table of `Parameter` (`multi_tensor.cuh`), which the kernel may write to: four tensors of equal shape, all
-    /// contiguous f32.
+    /// `Tensors` of `multi_tensor.cuh`, by value: at most [`TENSORS`] rows of four tensors of equal shape, all contiguous
+    /// f32, which the kernel may write to.
     Table(&'a [[Option<&'a Tensor>; 4]]),
     /// `int`
     I32(i32),
@@ -146,10 +158,10 @@ pub(super) fn plain(x: &Tensor) -> Result<Tensor> {
 }
 
 /// The first row of each cloud, and the end of the last one: `[clouds + 1]`.
-pub(super) fn starts(clouds: &[Range<usize>], device: &Device) -> Result<Tensor> {
+pub(super) fn starts(kernels: &Kernels, clouds: &[Range<usize>], device: &Device) -> Result<Tensor> {
     let ends = clouds.iter().map(|cloud| cloud.end as i32);
     let starts: Vec<i32> = std::iter::once(0).chain(ends).collect();
-    Tensor::new(starts, device)
+    kernels.0.constant(&starts, device)
 }
 
 /// Rows of the longest cloud.

@@ -18,8 +18,13 @@ impl Target {
         clouds: Option<&[Range<usize>]>,
         pass: &Pass,
     ) -> Result<Tensor> {
-        let mut y = x.clone();
+        let mut y = self.lowered(x)?;
         for (i, layer) in layers.iter().enumerate() {
+            let weight = self.lowered(layer.weight)?;
+            let layer = &MlpLayer {
+                weight: &weight,
+                ..*layer
+            };
             // Beyond as many inputs as outputs, the closed form of the widest layer would cost more than the stored product.
             let widest = clouds.filter(|_| i + 1 == layers.len() && y.dims()[1] <= layer.weight.dims()[0]);
             if let Some(clouds) = widest {

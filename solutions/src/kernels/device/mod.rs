@@ -3,8 +3,17 @@
 //! On a GPU, a launch is queued on the device's stream. In the tests (`tests/cuda`), the same operators run over CPU tensors
 //! on the emulated grid. They were not run on a GPU. Outputs and gradients are tensors that stay on the device, and nothing
 //! waits for it.
+//!
+//! In bf16 and fp16, a pass computes as autocast: matrices (points between layers, weights, their products) are in low
+//! precision, everything else is f32, and so are all sums. Logits and T-Net outputs are cast to f32.
+//!
+//! A step of the same shapes as an earlier one uploads nothing: [`Constants`] has the first rows of the clouds and the pieces
+//! of the parameters, and the addresses of the parameters are among the parameters of their launch. Only padding's rows are
+//! uploaded. Launches of two such steps differ in numbers that the host passes: the learning rate, Adam's step, and the
+//! stream of dropout's mask.
 
 mod batch_norm;
+mod constants;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod dropout;
@@ -23,7 +32,8 @@ use std::sync::Arc;
 
 use candle_core::Device;
 
-pub use launch::{Argument, Grid, Launcher};
+pub use constants::Constants;
+pub use launch::{Argument, Grid, Launcher, TENSORS};
 pub use multi_tensor::{MultiTensor, Norm};
 pub(super) use target::Target;
 
@@ -31,7 +41,7 @@ pub(super) use target::Target;
 pub fn launcher(device: &Device) -> Option<Arc<dyn Launcher>> {
     match device {
         #[cfg(feature = "cuda")]
-        Device::Cuda(gpu) => Some(Arc::new(cuda::Cuda::new(gpu.clone()))),
+        Device::Cuda(gpu) => Some(cuda::Cuda::of(gpu)),
         _ => None,
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use candle_core::{DType, Result, Tensor, bail};
 
-use super::launch::{Argument, Grid, Kernels, Launcher};
-use crate::kernels::steps::{AdamStep, SgdStep};
+use super::launch::{Argument, Grid, Kernels, Launcher, TENSORS};
+use crate::kernels::steps::{AdamStep, LarsStep, SgdStep};
 
 const GRADIENTS: &str = "gradients.cu";
 const STEPS: &str = "multi_tensor.cu";
@@ -40,16 +40,17 @@ impl Norm {
     }
 }
 
-/// The tensors of a launch, of each parameter [weights, gradient, state, state], in pieces.
+/// The tensors of a step, of each parameter [weights, gradient, state, state], in pieces. A launch takes [`TENSORS`] of them.
 struct Table<'a> {
     rows: Vec<[Option<&'a Tensor>; 4]>,
-    /// (tensor, piece) of each block, u32.
+    /// `Piece` of each block, and where those of each launch begin.
     pieces: Tensor,
-    blocks: usize,
+    begin: Vec<usize>,
 }
 
 impl<'a> Table<'a> {
     fn new(
+        kernels: &Kernels,
         weights: Option<&[&'a Tensor]>,
         grads: &[&'a Tensor],
         states: [Option<&[&'a Tensor]>; 2],
@@ -67,24 +68,41 @@ impl<'a> Table<'a> {
         let Some(first) = grads.first() else {
             bail!("multi-tensor step: there are no gradients");
         };
-        let of_tensor = |(t, g): (u32, &&Tensor)| {
-            let count = g.elem_count().div_ceil(PIECE) as u32;
-            (0..count).flat_map(move |piece| [t, piece])
-        };
-        let pieces: Vec<u32> = (0..).zip(grads).flat_map(of_tensor).collect();
-        let blocks = pieces.len() / 2;
+        let (mut pieces, mut begin, mut blocks) = (Vec::new(), Vec::new(), 0);
+        for (i, grad) in grads.iter().enumerate() {
+            if i % TENSORS == 0 {
+                begin.push(blocks);
+            }
+            let count = grad.elem_count().div_ceil(PIECE);
+            pieces
+                .extend((0..count).flat_map(|piece| [i % TENSORS, piece, blocks + piece].map(|n| n as i32)));
+            blocks += count;
+        }
+        begin.push(blocks);
         Ok(Self {
             rows: (0..grads.len())
                 .map(|i| lists.map(|list| Some(list?[i])))
                 .collect(),
-            pieces: Tensor::from_vec(pieces, (blocks, 2), first.device())?,
-            blocks,
+            pieces: kernels
+                .0
+                .constant(&pieces, first.device())?
+                .reshape((blocks, 3))?,
+            begin,
         })
     }
 
+    fn blocks(&self) -> usize {
+        self.begin.last().copied().unwrap_or(0)
+    }
+
     fn launch(&self, kernels: &Kernels, source: &str, kernel: &str, more: &[Argument]) -> Result<()> {
-        let arguments = [&[Argument::Table(&self.rows), Argument::Read(&self.pieces)], more].concat();
-        kernels.launch(source, kernel, Grid::of(self.blocks, 256), &arguments)
+        for (rows, range) in self.rows.chunks(TENSORS).zip(self.begin.windows(2)) {
+            let blocks = range[1] - range[0];
+            let pieces = self.pieces.narrow(0, range[0], blocks)?;
+            let arguments = [&[Argument::Table(rows), Argument::Read(&pieces)], more].concat();
+            kernels.launch(source, kernel, Grid::of(blocks, 256), &arguments)?;
+        }
+        Ok(())
     }
 }
 
@@ -108,14 +126,15 @@ impl MultiTensor {
     /// # Errors
     /// Returns an error if there are no gradients.
     pub fn norm(&self, grads: &[&Tensor], scale: f64, max_norm: f64) -> Result<Norm> {
-        let table = Table::new(None, grads, [None; 2])?;
-        let partial = self.0.output(&[table.blocks], DType::F64)?;
+        let table = Table::new(&self.0, None, grads, [None; 2])?;
+        let partial = self.0.output(&[table.blocks()], DType::F64)?;
         let arrived = Tensor::zeros((), DType::U32, table.pieces.device())?;
         let result = self.0.output(&[3], DType::F32)?;
         let more = [
             Argument::F32(scale.recip() as f32),
             Argument::F32(max_norm as f32),
             Argument::int(false),
+            Argument::int(table.blocks()),
             Argument::Write(&partial),
             Argument::Write(&arrived),
             Argument::Write(&result),
@@ -132,7 +151,7 @@ impl MultiTensor {
         let outputs = grads.iter().map(|g| self.0.output_like(g));
         let outputs = outputs.collect::<Result<Vec<_>>>()?;
         let to: Vec<&Tensor> = outputs.iter().collect();
-        let table = Table::new(None, grads, [Some(&to), None])?;
+        let table = Table::new(&self.0, None, grads, [Some(&to), None])?;
         table.launch(&self.0, GRADIENTS, "scale_gradients", &[Argument::Read(&norm.0)])?;
         Ok(outputs)
     }
@@ -150,8 +169,8 @@ impl MultiTensor {
         s: &AdamStep,
         norm: Option<&Norm>,
     ) -> Result<()> {
-        let table = Table::new(Some(params), grads, [Some(mean), Some(square)])?;
-        let factors = self.factors(s, norm, &table)?;
+        let table = Table::new(&self.0, Some(params), grads, [Some(mean), Some(square)])?;
+        let factors = self.factors(s, norm)?;
         table.launch(&self.0, STEPS, "adam", &[Argument::Read(&factors)])
     }
 
@@ -167,9 +186,9 @@ impl MultiTensor {
         s: &AdamStep,
         norm: Option<&Norm>,
     ) -> Result<()> {
-        let table = Table::new(Some(params), grads, [Some(mean), Some(square)])?;
-        let factors = self.factors(s, norm, &table)?;
-        let sums = self.0.output(&[table.blocks, 2], DType::F64)?;
+        let table = Table::new(&self.0, Some(params), grads, [Some(mean), Some(square)])?;
+        let factors = self.factors(s, norm)?;
+        let sums = self.0.output(&[table.blocks(), 2], DType::F64)?;
         let more = [Argument::Read(&factors), Argument::Write(&sums)];
         table.launch(&self.0, STEPS, "lamb_moments", &more)?;
         let more = [Argument::Read(&factors), Argument::Read(&sums)];
@@ -188,45 +207,61 @@ impl MultiTensor {
         s: &SgdStep,
         norm: Option<&Norm>,
     ) -> Result<()> {
-        let table = Table::new(Some(params), grads, [Some(buffer), None])?;
-        let norm = with_factor(norm, s.gradient_factor, &table)?;
+        let table = Table::new(&self.0, Some(params), grads, [Some(buffer), None])?;
         let more = [
             Argument::F32(s.lr as f32),
             Argument::F32(s.momentum as f32),
             Argument::F32(s.weight_decay as f32),
             Argument::int(s.nesterov),
-            argument(norm.as_ref()),
+            Argument::F32(s.gradient_factor),
+            argument(norm),
         ];
         table.launch(&self.0, STEPS, "sgd", &more)
     }
 
-    /// The factors of Adam's formula, computed on the device from the number of the step and from `norm`.
-    fn factors(&self, s: &AdamStep, norm: Option<&Norm>, table: &Table) -> Result<Tensor> {
-        let norm = with_factor(norm, s.gradient_factor, table)?;
-        let step = Tensor::new(s.step as i64 - 1, table.pieces.device())?;
+    /// One step of LARS ([`crate::optim::lars_step`]), and as [`Self::adam`].
+    ///
+    /// # Errors
+    /// As [`Self::adam`].
+    pub fn lars(
+        &self,
+        params: &[&Tensor],
+        grads: &[&Tensor],
+        velocity: &[&Tensor],
+        s: &LarsStep,
+        norm: Option<&Norm>,
+    ) -> Result<()> {
+        let table = Table::new(&self.0, Some(params), grads, [Some(velocity), None])?;
+        let factor = [Argument::F32(s.gradient_factor), argument(norm)];
+        let sums = match s.adapted {
+            true => Some(self.0.output(&[table.blocks(), 2], DType::F64)?),
+            false => None,
+        };
+        if let Some(sums) = &sums {
+            let more = [&factor[..], &[Argument::Write(sums)]].concat();
+            table.launch(&self.0, STEPS, "lars_norms", &more)?;
+        }
+        let settings = [s.lr, s.momentum, s.weight_decay, s.trust].map(Argument::F64);
+        let sums = sums.as_ref().map_or(Argument::Null, Argument::Read);
+        let more = [&settings[..], &factor, &[sums]].concat();
+        table.launch(&self.0, STEPS, "lars_apply", &more)
+    }
+
+    /// The factors of Adam's formula, computed on the device because they depend on `norm`.
+    fn factors(&self, s: &AdamStep, norm: Option<&Norm>) -> Result<Tensor> {
         let factors = self.0.output(&[12], DType::F32)?;
         let settings = [s.lr, s.beta1, s.beta2, s.eps, s.weight_decay].map(Argument::F64);
         let more = [
             Argument::int(s.decoupled),
-            argument(norm.as_ref()),
-            Argument::Write(&step),
+            Argument::U64(s.step),
+            Argument::F32(s.gradient_factor),
+            argument(norm),
             Argument::Write(&factors),
         ];
         let arguments = [&settings[..], &more].concat();
         self.0.launch(STEPS, "adam_factors", Grid::of(1, 1), &arguments)?;
         Ok(factors)
     }
-}
-
-/// The given norm, or one whose factor is that of the step's settings. None for the factor 1.
-fn with_factor(norm: Option<&Norm>, factor: f32, table: &Table) -> Result<Option<Norm>> {
-    if norm.is_some() || factor == 1.0 {
-        return Ok(norm.cloned());
-    }
-    Ok(Some(Norm(Tensor::new(
-        &[0.0, 0.0, factor],
-        table.pieces.device(),
-    )?)))
 }
 
 fn argument(norm: Option<&Norm>) -> Argument<'_> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 
 use super::launch::{Kernels, Launcher};
 use crate::kernels::Pass;
@@ -12,18 +12,26 @@ use crate::kernels::tape::{self, DeviceBackward, Tape};
 pub(in crate::kernels) struct Target {
     pub(super) kernels: Kernels,
     tape: Option<Tape>,
+    /// The dtype of matrices in low precision.
+    low: Option<DType>,
 }
 
 impl Target {
     /// For an operator of `pass` over `x`. None if the pass runs without the kernels: they have no form for synchronised
-    /// batch norm, for a lowering or for candle's graph.
+    /// batch norm, for candle's graph, or for a lowering without a dtype of its own.
     pub fn of_pass(pass: &Pass, x: &Tensor) -> Option<Self> {
-        if pass.plain || pass.on_graph || pass.is_lowered() || pass.synchronised() {
+        let low = pass.low();
+        if pass.plain || pass.on_graph || pass.synchronised() || pass.is_lowered() && low.is_none() {
             return None;
         }
         Some(Self {
-            kernels: kernels(pass.launcher.as_ref(), x)?,
+            kernels: kernels(
+                pass.launcher.as_ref(),
+                x,
+                &[DType::F32, low.unwrap_or(DType::F32)],
+            )?,
             tape: pass.tape.clone().filter(|_| pass.train),
+            low,
         })
     }
 
@@ -31,9 +39,27 @@ impl Target {
     pub fn of_inputs(inputs: &[&Tensor]) -> Option<Self> {
         let tape = Tape::of(inputs)?;
         Some(Self {
-            kernels: kernels(tape.launcher(), inputs.first()?)?,
+            kernels: kernels(tape.launcher(), inputs.first()?, &TYPES)?,
             tape: Some(tape),
+            low: None,
         })
+    }
+
+    /// x in `dtype`. The gradient of a bf16 or f16 tensor may be f32; that of x has the dtype of x.
+    pub fn cast(&self, x: &Tensor, dtype: DType) -> Result<Tensor> {
+        let from = x.dtype();
+        if from == dtype {
+            return Ok(x.clone());
+        }
+        let y = x.detach().to_dtype(dtype)?;
+        Ok(self.record(&[x], y, || {
+            Box::new(move |g, _| Ok(vec![Some(g.to_dtype(from)?)]))
+        }))
+    }
+
+    /// A matrix in the dtype in which the pass computes.
+    pub(super) fn lowered(&self, x: &Tensor) -> Result<Tensor> {
+        self.cast(x, self.low.unwrap_or(x.dtype()))
     }
 
     /// Returns an operator's output, and appends its backward pass to the tape. `backward` holds no [`Target`]: a tape
@@ -71,20 +97,21 @@ impl Target {
     }
 }
 
-/// The launcher that the pass was given, or that of the GPU on which `x` is.
-fn kernels(given: Option<&Arc<dyn Launcher>>, x: &Tensor) -> Option<Kernels> {
+/// The dtypes for which kernels have a form.
+const TYPES: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
+
+/// The launcher that the pass was given, or that of the GPU on which `x` is, if `x` is of one of `dtypes`.
+fn kernels(given: Option<&Arc<dyn Launcher>>, x: &Tensor, dtypes: &[DType]) -> Option<Kernels> {
     match given {
         Some(launcher) => Some(Kernels(launcher.clone())),
-        None => of_gpu(x),
+        None => of_gpu(x).filter(|_| dtypes.contains(&x.dtype())),
     }
 }
 
 #[cfg(feature = "cuda")]
 pub(super) fn of_gpu(x: &Tensor) -> Option<Kernels> {
     match x.device() {
-        candle_core::Device::Cuda(gpu) if x.dtype() == candle_core::DType::F32 => {
-            Some(Kernels(Arc::new(super::cuda::Cuda::new(gpu.clone()))))
-        }
+        candle_core::Device::Cuda(gpu) => Some(Kernels(super::cuda::Cuda::of(gpu))),
         _ => None,
     }
 }

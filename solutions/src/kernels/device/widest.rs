@@ -53,7 +53,8 @@ impl Target {
             }
             false => running_factors(layer.bn)?,
         };
-        let (n, starts, longest) = (w.dim(0)?, starts(clouds, x.device())?, longest(clouds));
+        let starts = starts(&kernels, clouds, x.device())?;
+        let (n, longest) = (w.dim(0)?, longest(clouds));
         let search = Search {
             kernels: &kernels,
             a: &a,
