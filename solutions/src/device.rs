@@ -107,12 +107,50 @@ pub fn open(ordinal: usize) -> Result<Device, String> {
         return Err("this program was built without `--features cuda`".into());
     }
     // A stream of its own, because the per-thread default stream of `new_cuda` does not order work between threads.
-    Device::new_cuda_with_stream(ordinal).map_err(|e| {
+    let opened = Device::new_cuda_with_stream(ordinal).and_then(|device| {
+        set_up(&device)?;
+        Ok(device)
+    });
+    opened.map_err(|e| {
         // With RUST_BACKTRACE, candle's message continues with a backtrace.
         let words = e.to_string();
         let cause = words.lines().next().unwrap_or_default();
         format!("{cause}. `nvidia-smi` lists the devices that the driver sees")
     })
+}
+
+/// Settings of a GPU that a training step needs to run without waiting. Not run on a GPU yet.
+#[cfg(feature = "cuda")]
+fn set_up(device: &Device) -> candle_core::Result<()> {
+    use candle_core::cuda_backend::{
+        WrapErr,
+        cudarc::driver::{result, sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD},
+    };
+
+    let gpu = device.as_cuda_device()?;
+    let stream = gpu.cuda_stream();
+    let context = stream.context();
+    if context.has_async_alloc() {
+        context.bind_to_thread().w()?;
+        let mut keep = u64::MAX;
+        // By default, each wait for the device gives unused memory back to the system, and the next step allocates it again.
+        // SAFETY: the device is open, and this attribute is a u64.
+        unsafe {
+            let pool = result::device::get_mem_pool(context.cu_device()).w()?;
+            let value = (&raw mut keep).cast();
+            result::mem_pool::set_attribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, value).w()?;
+        }
+    }
+    // Otherwise each tensor has two events, and each launch waits for those of its arguments and records its own.
+    // SAFETY: all tensors are allocated, used and freed on this one stream. Who copies on another one, as the loader does,
+    // orders it by events of its own.
+    unsafe { gpu.disable_event_tracking() };
+    Ok(())
+}
+
+#[cfg(not(feature = "cuda"))]
+fn set_up(_: &Device) -> candle_core::Result<()> {
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use super::augment::Augment;
 use super::features::Features;
 use super::ragged::ragged;
 use super::sample::{Frame, Points};
-use super::staging::to_device;
 
 // ANCHOR: Batch
 /// One batch in host memory.
@@ -61,10 +60,10 @@ impl Batch {
     /// # Errors
     /// Returns an error if the device is out of memory.
     pub fn to_device(&self, device: &Device) -> Result<(Tensor, Tensor)> {
-        let clouds = self.labels.len();
+        let shape = self.shape();
         Ok((
-            to_device(&self.points, (clouds, self.width(), self.channels), device)?,
-            Tensor::from_slice(&self.labels, clouds, device)?,
+            Tensor::from_slice(&self.points, shape, device)?,
+            Tensor::from_slice(&self.labels, shape.0, device)?,
         ))
     }
 
@@ -73,14 +72,17 @@ impl Batch {
     /// # Errors
     /// Returns an error if the mask does not fit the batch.
     pub fn mask_tensor(&self) -> Result<Option<Tensor>> {
-        let shape = (self.labels.len(), self.width());
+        let (clouds, points, _) = self.shape();
+        let shape = (clouds, points);
         let tensor = |mask: &Vec<f32>| Tensor::from_slice(mask, shape, &Device::Cpu);
         Ok(self.mask.as_ref().map(tensor).transpose()?)
     }
 
-    /// The number of points of each cloud, padding included.
-    fn width(&self) -> usize {
-        self.points.len() / (self.channels * self.labels.len().max(1))
+    /// Clouds, points of each cloud with padding, channels.
+    pub(super) fn shape(&self) -> (usize, usize, usize) {
+        let clouds = self.labels.len();
+        let points = self.points.len() / (self.channels * clouds.max(1));
+        (clouds, points, self.channels)
     }
 }
 

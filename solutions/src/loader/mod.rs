@@ -24,5 +24,4 @@ pub use order::{batches, epoch_order, iterations, micro_batches};
 pub use prefetch::{Panicked, prefetched};
 pub use ragged::collate_ragged;
 pub use sample::{Frame, Points, normalise, random_sample};
-pub use staging::to_device;
-pub use workers::{EpochBatches, Loader};
+pub use workers::{EpochBatches, Loaded, Loader};

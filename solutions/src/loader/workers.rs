@@ -7,10 +7,12 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
+use candle_core::{Device, Tensor};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::collate::{Batch, Collate};
 use super::prefetch::{Panicked, prefetched};
+use super::staging::{Staged, Staging};
 
 /// Prepares the batches of an epoch on worker threads, and hands them out in order.
 #[derive(Debug)]
@@ -18,6 +20,16 @@ pub struct Loader {
     collate: Arc<Collate>,
     workers: usize,
     ahead: usize,
+    staging: Option<Arc<Staging>>,
+}
+
+/// A batch for the trainer.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The batch in host memory.
+    pub batch: Batch,
+    /// Its points and labels as [`Batch::to_device`] returns them, if they were copied to a GPU ahead.
+    pub on_device: Option<(Tensor, Tensor)>,
 }
 
 impl Loader {
@@ -28,7 +40,17 @@ impl Loader {
             collate,
             workers,
             ahead: workers * prefetch.max(1),
+            staging: None,
         }
+    }
+
+    /// If `device` is a GPU, the batches of [`EpochBatches::loaded`] are copied to it while the trainer is at work.
+    ///
+    /// # Errors
+    /// Returns an error if the GPU has no stream or event left.
+    pub fn ahead_on(mut self, device: &Device) -> Result<Self> {
+        self.staging = Staging::of(device)?.map(Arc::new);
+        Ok(self)
     }
 
     /// The batches of epoch `epoch`, in the order of `batches`. The threads exit after the last batch, or when the
@@ -39,7 +61,12 @@ impl Loader {
         let (ready, incoming) = bounded(0);
         let left = batches.len();
         let (collate, workers, ahead) = (self.collate.clone(), self.workers, self.ahead);
-        let deliver = move || prepare_all(&collate, epoch, &batches, (workers, ahead), &ready);
+        let staging = self.staging.clone();
+        let stage = move |batch| {
+            let staged = staging.as_ref().map(|staging| staging.put(&batch)).transpose()?;
+            Ok((batch, staged.flatten()))
+        };
+        let deliver = move || prepare_all(&collate, epoch, &batches, (workers, ahead), &stage, &ready);
         // If the thread cannot be started, `ready` is dropped, and the first call of `next` returns an error.
         let thread = thread::Builder::new().name("loader".into()).spawn(deliver).ok();
         EpochBatches {
@@ -51,13 +78,17 @@ impl Loader {
     }
 }
 
+/// A batch, and its copy on the way to the GPU.
+type Prepared = (Batch, Option<Staged>);
+
 /// Sends each batch to the trainer until all are sent or the trainer has dropped its end.
 fn prepare_all(
     collate: &Collate,
     epoch: u64,
     batches: &[Vec<usize>],
     (workers, ahead): (usize, usize),
-    ready: &Sender<Result<Batch>>,
+    stage: &dyn Fn(Batch) -> Result<Prepared>,
+    ready: &Sender<Result<Prepared>>,
 ) {
     let make = |i: usize| collate.batch(&batches[i], epoch);
     let mut sent = 0;
@@ -70,14 +101,14 @@ fn prepare_all(
             false => e,
         });
         sent += 1;
-        ready.send(named).is_ok()
+        ready.send(named.and_then(stage)).is_ok()
     });
 }
 
 /// The batches of one epoch, in order. An error arrives in the place of its batch, and the batches after it follow.
 #[derive(Debug)]
 pub struct EpochBatches {
-    incoming: Receiver<Result<Batch>>,
+    incoming: Receiver<Result<Prepared>>,
     thread: Option<JoinHandle<()>>,
     left: usize,
     waited: Duration,
@@ -88,12 +119,19 @@ impl EpochBatches {
     pub fn waited(&self) -> Duration {
         self.waited
     }
-}
 
-impl Iterator for EpochBatches {
-    type Item = Result<Batch>;
+    /// The batches, with their tensors if they were copied to a GPU ahead ([`Loader::ahead_on`]).
+    pub fn loaded(&mut self) -> impl Iterator<Item = Result<Loaded>> + '_ {
+        std::iter::from_fn(|| {
+            let loaded = self.receive()?.and_then(|(batch, staged)| {
+                let on_device = staged.map(Staged::take).transpose()?;
+                Ok(Loaded { batch, on_device })
+            });
+            Some(loaded)
+        })
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn receive(&mut self) -> Option<Result<Prepared>> {
         if self.left == 0 {
             return None;
         }
@@ -111,6 +149,14 @@ impl Iterator for EpochBatches {
     }
 }
 
+impl Iterator for EpochBatches {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.receive()?.map(|(batch, _)| batch))
+    }
+}
+
 impl Drop for EpochBatches {
     fn drop(&mut self) {
         // After the receiver is dropped, the loader's thread stops at its next `send`.
@@ -124,6 +170,7 @@ impl Drop for EpochBatches {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loader::staging::{Buffer, Event, Stream};
     use crate::loader::{Augment, Features, Frame, Points, batches, epoch_order};
     use canopy_data::{Cloud, CloudSource, Dataset, Scan, TreeRecord};
 
@@ -241,6 +288,54 @@ mod tests {
                         "there is no record 40: the data set test has 40, counted from 0"
                     );
                 }
+            }
+        }
+    }
+
+    /// A buffer that copies at once.
+    #[derive(Default)]
+    struct AtOnce(Option<Batch>);
+
+    impl Buffer<(Tensor, Tensor)> for AtOnce {
+        fn fill(&mut self, batch: &Batch) -> Result<()> {
+            self.0 = Some(batch.clone());
+            Ok(())
+        }
+        fn copy(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn take(&mut self) -> Result<(Tensor, Tensor)> {
+            self.0.as_ref().unwrap().to_device(&Device::Cpu)
+        }
+        fn record(&mut self, _: Stream, _: Event) -> Result<()> {
+            Ok(())
+        }
+        fn host_waits(&mut self, _: Event) -> Result<()> {
+            Ok(())
+        }
+        fn stream_waits(&mut self, _: Stream, _: Event) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn batches_that_are_copied_ahead_have_their_own_tensors() {
+        let mut loader = Loader::new(collate(), 3, 2);
+        let buffer = || -> Box<dyn Buffer<(Tensor, Tensor)>> { Box::<AtOnce>::default() };
+        loader.staging = Some(Arc::new(Staging::new([buffer(), buffer()])));
+        let values = |(points, labels): (Tensor, Tensor)| {
+            let points = points.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+            (points, labels.to_vec1::<u32>().unwrap())
+        };
+        for epoch in 0..2 {
+            // Batches without tensors in between: their buffers are free again.
+            let mut incoming = loader.epoch(epoch, good());
+            assert_eq!(incoming.by_ref().take(5).count(), 5);
+            let loaded: Vec<_> = incoming.loaded().map(Result::unwrap).collect();
+            assert_eq!(loaded.len(), good().len() - 5);
+            for Loaded { batch, on_device } in loaded {
+                let expected = batch.to_device(&Device::Cpu).unwrap();
+                assert_eq!(values(on_device.unwrap()), values(expected));
             }
         }
     }

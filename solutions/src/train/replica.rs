@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{Objective, Running, Step, StepInputs, ranks::Member};
 use crate::{
-    loader::Batch,
+    loader::Loaded,
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale, LossScaler},
@@ -35,7 +35,7 @@ impl Replica<'_> {
     /// Those of [`Step::take`].
     pub fn step(
         &mut self,
-        (whole, own): (&[Vec<usize>], &[Batch]),
+        (whole, own): (&[Vec<usize>], &[Loaded]),
         (step, rate): (u64, f64),
         member: Option<&mut Member>,
     ) -> Result<bool> {

@@ -19,7 +19,7 @@ use super::{
     tensorboard::EventWriter,
 };
 use crate::{
-    loader::{Batch, Collate, Loader},
+    loader::{Collate, Loaded, Loader},
     precision::LossScale,
     profile::{self, Kind},
 };
@@ -69,7 +69,8 @@ impl Trainer {
 
     fn epochs(&mut self, stop: &AtomicBool, job: &mut Option<Job>) -> Result<Outcome> {
         let collate = Arc::new(self.train_collate());
-        let loader = Loader::new(collate, self.config.workers, self.config.prefetch);
+        let loader =
+            Loader::new(collate, self.config.workers, self.config.prefetch).ahead_on(&self.device)?;
         let loss = self.objective()?;
         let inputs = self.step_inputs(job.as_ref().map(|job| job.member.share()));
         let steps = self.steps_per_epoch();
@@ -145,7 +146,7 @@ impl Trainer {
         for whole in &todo {
             let began = Instant::now();
             let batches = profile::timed("next batch", Kind::Load, || {
-                incoming.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()
+                incoming.loaded().take(whole.len()).collect::<Result<Vec<_>>>()
             })?;
             self.step((whole, &batches), objective, job.as_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
@@ -214,7 +215,7 @@ impl Trainer {
     /// One optimizer step on `own`, rank 0's clouds of each micro-batch in `whole`.
     fn step(
         &mut self,
-        batches: (&[Vec<usize>], &[Batch]),
+        batches: (&[Vec<usize>], &[Loaded]),
         (loss, inputs): (&dyn Objective, &StepInputs),
         job: Option<&mut Job>,
     ) -> Result<()> {

@@ -98,7 +98,7 @@ impl Follower {
             share: Some(member.share()),
             ..self.inputs.clone()
         };
-        let loader = Loader::new(Arc::new(self.collate), config.workers, config.prefetch);
+        let loader = Loader::new(Arc::new(self.collate), config.workers, config.prefetch).ahead_on(device)?;
         let plan = Plan {
             config,
             train: &self.train,
@@ -113,7 +113,7 @@ impl Follower {
             let mut batches = loader.epoch(epoch as u64, own.concat());
             let mut running = Running::default();
             for whole in &todo {
-                let batches = batches.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()?;
+                let batches = batches.loaded().take(whole.len()).collect::<Result<Vec<_>>>()?;
                 let mut replica = Replica {
                     model: &model,
                     optimizer: &mut *optimizer,
