@@ -4,7 +4,10 @@ use anyhow::Result;
 use candle_core::{DType, Tensor};
 
 use super::Objective;
-use crate::kernels::{self, Operator, Pass};
+use crate::{
+    device::uploading_shapes_once,
+    kernels::{self, Operator, Pass},
+};
 
 // ANCHOR: Loss
 /// The terms of the training loss.
@@ -33,8 +36,10 @@ impl Objective for Loss {
         let total = pass.operate(Operator::CrossEntropy, [outputs], |[logits]| {
             kernels::cross_entropy(&logits, labels, self.smoothing, self.class_weights.as_ref())
         })?;
-        let predicted = outputs.detach().argmax(1)?;
-        let correct = predicted.eq(labels)?.to_dtype(DType::F32)?.sum_all()?;
+        let correct = uploading_shapes_once(outputs.device(), || {
+            let predicted = outputs.detach().argmax(1)?;
+            predicted.eq(labels)?.to_dtype(DType::F32)?.sum_all()
+        })?;
         Ok((total, correct))
     }
 

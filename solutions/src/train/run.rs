@@ -24,6 +24,10 @@ use crate::{
     profile::{self, Kind},
 };
 
+/// Steps after which loss and accuracy are read from a GPU even if nothing shows them, so that a run which diverged ends,
+/// and few scalars are left there. Reading waits, so a smaller number would cost time.
+const READ_EVERY: u64 = 100;
+
 impl Trainer {
     /// Trains until all epochs are done or `stop` is set. If `stop` is set, saves a checkpoint in the middle of the epoch. If
     /// the ranks are processes ([`Trainer::join`]), only rank 0 writes to the run's folder.
@@ -151,8 +155,9 @@ impl Trainer {
             self.step((whole, &batches), objective, job.as_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
             let line_due = lines.due(self.progress.step);
+            let many_pending = self.device.is_cuda() && self.progress.step.is_multiple_of(READ_EVERY);
             let mine = Requests {
-                read: display.step(epoch) || line_due,
+                read: display.step(epoch) || line_due || many_pending,
                 save: self.save_is_due(),
                 stop: stop.load(Ordering::Relaxed),
             };

@@ -13,6 +13,7 @@ mod layers;
 mod loss;
 mod max_points;
 mod optimizers;
+mod replay;
 mod sources;
 mod step;
 mod steps;
