@@ -9,6 +9,7 @@ macro_rules! say {
 }
 
 mod bench;
+mod collective;
 mod data;
 mod doctor;
 mod engine;

@@ -8,6 +8,7 @@ use std::{
 use anyhow::{Result, ensure};
 
 use super::{
+    collective::{self, Collective},
     data::open,
     engine, launcher, monitor,
     options::Options,
@@ -66,6 +67,10 @@ pub struct Args {
     /// Log the machine's utilisation to monitor.csv in the run's folder; sampling interval in seconds
     #[arg(long, value_name = "S", help_heading = "Profiling")]
     monitor: Option<f64>,
+    /// What carries the messages between ranks [default: NCCL between GPUs if built with it, otherwise MPI; threads of one
+    /// process need neither]
+    #[arg(long, value_name = "ENGINE", help_heading = "Ranks")]
+    collective: Option<Collective>,
     #[command(flatten)]
     profiling: Profiling,
     #[command(flatten)]
@@ -77,6 +82,11 @@ pub struct Args {
 /// # Errors
 /// Returns an error if a setting is invalid, the data cannot be read, training fails or a file cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
+    collective::check(
+        args.collective,
+        launcher::place()?.as_ref(),
+        collective::Built::THIS,
+    )?;
     let Some((place, processes)) = launcher::connected()? else {
         return train(&args, None, &mut None);
     };
@@ -97,6 +107,16 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
         None => start(args, place)?,
     };
     if let Some(processes) = processes {
+        #[cfg(feature = "nccl")]
+        if collective::connect(
+            &mut **processes,
+            args.collective,
+            trainer.device(),
+            trainer.folder.path(),
+        )? && leads
+        {
+            eprintln!("gradients are summed by NCCL");
+        }
         trainer.join(&**processes)?;
     }
     if !leads {

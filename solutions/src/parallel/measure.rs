@@ -28,6 +28,29 @@ pub struct Seconds {
     pub tree: f64,
 }
 
+/// The messages of a collective, for an algorithm over links.
+#[cfg(any(feature = "mpi", feature = "nccl", test))]
+pub(super) struct Messages<'a>(pub &'a dyn Collective);
+
+#[cfg(any(feature = "mpi", feature = "nccl", test))]
+impl Link for Messages<'_> {
+    fn rank(&self) -> usize {
+        self.0.rank()
+    }
+
+    fn world_size(&self) -> usize {
+        self.0.world_size()
+    }
+
+    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
+        self.0.send(to, data)
+    }
+
+    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
+        self.0.receive(from, into)
+    }
+}
+
 /// Measures messages of each of `sizes` f32 numbers between two threads: half a round trip, the median of `repeats`.
 /// Returns `(bytes, seconds)` for each size, as [`super::Cost::fit`] expects them.
 ///

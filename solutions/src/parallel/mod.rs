@@ -2,18 +2,22 @@
 //!
 //! A rank is one worker with its own copy of the model. [`Collective`] is what training needs of a group of ranks. [`Rank`]
 //! implements it with our own algorithms ([`ring`]) for ranks that are threads of this process ([`threads`]). Engines that
-//! bring their own algorithms implement [`Collective`] directly: MPI does (feature `mpi`), for ranks that are processes.
+//! bring their own algorithms implement [`Collective`] directly: MPI (feature `mpi`) and NCCL (feature `nccl`) do, for ranks
+//! that are processes.
 
 mod algorithm;
 mod average;
 mod board;
 mod bucket;
 mod cost;
+#[cfg(any(feature = "mpi", feature = "nccl"))]
+mod exit;
 mod lost;
 pub mod measure;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod naive;
+pub mod nccl;
 mod own_chunk;
 mod place;
 mod processes;
@@ -22,6 +26,8 @@ mod reducer;
 pub mod ring;
 mod sampler;
 mod subgroup;
+mod tensor_reducer;
+mod tensors;
 pub mod threads;
 mod tree;
 
@@ -44,6 +50,8 @@ pub use reducer::{ReduceBucket, Reduced, Reducer, mean_over_ranks};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
 pub use sampler::{Share, share_of_batch, share_of_epoch};
 pub use subgroup::{Shared, SubGroup};
+pub use tensor_reducer::TensorReducer;
+pub use tensors::{OnTensors, Operation, Started};
 pub use tree::{tree_all_reduce, tree_broadcast};
 
 // ANCHOR: Link
@@ -128,6 +136,11 @@ pub trait Collective: Send {
     /// Reports what this rank is about to do. This is a sign of life, and appears in the error of ranks that wait for it in
     /// vain.
     fn doing(&self, _what: &str) {}
+
+    /// Returns the operations on tensors that stay on their device, if the engine has them.
+    fn on_tensors(&self) -> Option<&dyn OnTensors> {
+        None
+    }
 }
 
 /// Messages and bytes sent.

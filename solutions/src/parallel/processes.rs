@@ -1,10 +1,14 @@
 //! Ranks that are processes, started by a launcher such as mpirun or srun.
 
+#[cfg(feature = "nccl")]
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-#[cfg(not(feature = "mpi"))]
+#[cfg(not(any(feature = "mpi", feature = "nccl")))]
 use anyhow::bail;
+#[cfg(feature = "nccl")]
+use candle_core::Device;
 
 use super::{AllReduce, Collective, Place, measure::Seconds};
 
@@ -15,6 +19,23 @@ pub trait Processes {
     /// # Errors
     /// Returns the engine's error if it cannot create another group.
     fn links(&self) -> Result<Box<dyn Collective>>;
+
+    /// Uses NCCL for what happens on GPUs from now on, if the device of every rank is one. Returns whether it does. Ranks without
+    /// MPI meet in `folder`, which all of them see. Every rank makes the same call.
+    ///
+    /// # Errors
+    /// Returns an error if the ranks do not meet, if two share a GPU or only some have one, or if NCCL does not load or fails.
+    #[cfg(feature = "nccl")]
+    fn use_nccl(&mut self, device: &Device, folder: &Path) -> Result<bool>;
+
+    /// Creates a group of links for gradients, which may stay on their device. Every rank makes the same calls in the same
+    /// order.
+    ///
+    /// # Errors
+    /// As [`Self::links`].
+    fn gradient_links(&self) -> Result<Box<dyn Collective>> {
+        self.links()
+    }
 
     /// Sets how long a rank may give no sign of life while others wait for it. After that, the job ends on all ranks. Until
     /// this call, a process that reads its data gives signs of life by itself.
@@ -53,22 +74,18 @@ pub trait Processes {
     fn abort(&self, cause: &str) -> !;
 }
 
-/// Connects this process, which is at `place`, to the other processes of its job.
+/// Connects this process, which is at `place`, to the other processes of its job: over MPI if this program was built with it.
+/// With NCCL alone, [`Processes::use_nccl`] connects them.
 ///
 /// # Errors
-/// Returns an error if MPI does not start, if MPI and the launcher differ about the ranks, or if this program was built
-/// without the feature `mpi`.
-#[cfg(feature = "mpi")]
+/// Returns an error if MPI does not start, if MPI and the launcher differ about the ranks, or if this program was built with
+/// neither.
 pub fn connect(place: &Place) -> Result<Box<dyn Processes>> {
-    Ok(Box::new(super::mpi::Session::start(place)?))
-}
-
-/// Connects this process, which is at `place`, to the other processes of its job.
-///
-/// # Errors
-/// Returns an error, because this program was built without the feature `mpi`.
-#[cfg(not(feature = "mpi"))]
-pub fn connect(place: &Place) -> Result<Box<dyn Processes>> {
+    #[cfg(feature = "mpi")]
+    return Ok(Box::new(super::mpi::Session::start(place)?));
+    #[cfg(all(feature = "nccl", not(feature = "mpi")))]
+    return Ok(Box::new(super::nccl::Launched::new(place)));
+    #[cfg(not(any(feature = "mpi", feature = "nccl")))]
     bail!(
         "{} started {} processes, and this is rank {}, but this program was built without `--features mpi`: build it with \
          the feature (README.md), or start one process with --ranks {}, whose ranks are threads",

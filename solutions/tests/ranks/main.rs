@@ -2,9 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[cfg(any(all(feature = "mpi", unix), feature = "nccl"))]
+mod collectives;
 mod ending;
 mod equal;
 #[cfg(all(feature = "mpi", unix))]
 mod mpi;
+#[cfg(feature = "nccl")]
+mod nccl;
 mod shapes;
 mod sharded;

@@ -5,13 +5,16 @@ use std::{env, process::Command, sync::atomic::AtomicBool};
 use anyhow::Result;
 use canopy::{
     model::Kind,
-    parallel::{Collective, Link, Processes, chunk, connect, place_from, ring_all_reduce, tree_all_reduce},
+    parallel::{Collective, Link, Processes, connect, place_from, ring_all_reduce, tree_all_reduce},
     precision::Precision,
     split::{Mesh, Network, Schedule, Setting, run_split, run_split_over},
     train::{Config, Outcome, ranks::RankFunctions},
 };
 
-use crate::shapes::*;
+use crate::{
+    collectives::{collectives, sum, whole},
+    shapes::*,
+};
 
 /// Runs [`one_rank`] in `ranks` processes.
 fn under_mpirun(ranks: usize) {
@@ -68,62 +71,6 @@ fn one_rank() {
     splits(&*processes, place.rank, place.world_size);
     processes.finish(None);
     println!("{DONE}");
-}
-
-/// Rank `rank`'s numbers. Their sums are exact in f32, in any order.
-fn whole(rank: usize, length: usize) -> Vec<f32> {
-    (0..length).map(|i| ((i * 7 + rank * 13) % 1001) as f32).collect()
-}
-
-fn sum(world: usize, length: usize) -> Vec<f32> {
-    let add = |mut sum: Vec<f32>, rank| {
-        let pairs = sum.iter_mut().zip(whole(rank, length));
-        pairs.for_each(|(sum, value)| *sum += value);
-        sum
-    };
-    (0..world).fold(vec![0.0; length], add)
-}
-
-fn collectives(links: &dyn Collective) -> Result<()> {
-    let (rank, world) = (links.rank(), links.world_size());
-    for length in [0, 1, 3, 1000, 300_007] {
-        let (mine, expected) = (whole(rank, length), sum(world, length));
-        let mut data = mine.clone();
-        links.all_reduce(&mut data)?;
-        assert!(data == expected, "all-reduce of {length}");
-
-        let own = chunk(length, rank, world);
-        let mut part = vec![0.0; own.len()];
-        links.reduce_scatter(&mine, &mut part)?;
-        assert!(part == expected[own.clone()], "reduce-scatter of {length}");
-
-        let mut gathered = vec![0.0; length];
-        links.all_gather(&part, &mut gathered)?;
-        assert!(gathered == expected, "all-gather of {length}");
-
-        for root in 0..world {
-            let mut data = mine.clone();
-            links.broadcast(root, &mut data)?;
-            assert!(data == whole(root, length), "broadcast of {length} from {root}");
-        }
-    }
-    // Sums that are rounded are bit-identical on all ranks.
-    let mut rounded: Vec<f32> = whole(rank, 10_007).iter().map(|v| 1.0 / (v + 0.3)).collect();
-    links.all_reduce(&mut rounded)?;
-    let mut of_rank_0 = rounded.clone();
-    links.broadcast(0, &mut of_rank_0)?;
-    assert!(rounded == of_rank_0, "the sums differ on rank {rank}");
-
-    let before = links.traffic();
-    links.all_reduce(&mut [0.0; 5])?;
-    let after = links.traffic();
-    assert_eq!(
-        (after.messages - before.messages, after.bytes - before.bytes),
-        (1, 20)
-    );
-    assert!(links.send(rank, &[]).is_err() && links.receive(world, &mut []).is_err());
-    assert!(links.reduce_scatter(&[0.0; 8], &mut [0.0; 8]).is_err());
-    links.barrier()
 }
 
 /// The algorithms of lesson 08 over MPI's messages.
@@ -188,12 +135,14 @@ fn splits(processes: &dyn Processes, rank: usize, world: usize) {
         };
         assert_eq!(rank, 0);
         let threads = run_split(&setting, 3, 1e-2).unwrap();
-        assert_eq!(
-            mpi.losses(&setting),
-            threads.losses(&setting),
-            "{:?}",
-            setting.mesh
-        );
+        // JSON, as which ranks send their results, may change a loss's last bit.
+        for (mpi, threads) in mpi.losses(&setting).into_iter().zip(threads.losses(&setting)) {
+            assert!(
+                (mpi - threads).abs() < 1e-12,
+                "{mpi}, {threads}: {:?}",
+                setting.mesh
+            );
+        }
         for (mpi, threads) in mpi.ranks.iter().zip(&threads.ranks) {
             assert_eq!((mpi.sent, mpi.bytes), (threads.sent, threads.bytes));
         }

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use libloading::Library;
 
 use super::Line;
+use crate::parallel::nccl;
 
 /// `needed`: this program holds CUDA code, and there is a card to run it on.
 pub fn lines(needed: bool) -> Vec<Line> {
@@ -34,14 +35,7 @@ pub fn lines(needed: bool) -> Vec<Line> {
             None => {}
         }
     }
-    if let Some(file) = loaded(&["libnccl.so.2"]) {
-        lines.push(Line::ok("NCCL", file));
-    } else if needed {
-        lines.push(Line::ok(
-            "NCCL",
-            "not found; canopy does not need it, because its ranks communicate through MPI",
-        ));
-    }
+    lines.extend(nccl(needed));
     let mpi = first_line("mpirun", "--version").or_else(|| first_line("mpiexec", "--version"));
     let built = match cfg!(feature = "mpi") {
         true => "this program is built with MPI",
@@ -60,6 +54,31 @@ pub fn lines(needed: bool) -> Vec<Line> {
         ),
     });
     lines
+}
+
+fn nccl(needed: bool) -> Option<Line> {
+    const NAME: &str = "NCCL";
+    let built = cfg!(feature = "nccl");
+    match nccl::Library::open() {
+        Ok(library) if built => Some(Line::ok(
+            NAME,
+            format!("{}; this program is built with NCCL", library.name()),
+        )),
+        Ok(library) => Some(Line::ok(
+            NAME,
+            format!(
+                "{}; this program is built without `--features nccl`: gradients of several GPUs go over MPI",
+                library.name()
+            ),
+        )),
+        Err(why) if built && needed => Some(Line::warning(
+            NAME,
+            why,
+            "one GPU does not need it; several train without it with `--collective mpi`",
+        )),
+        Err(_) if needed => Some(Line::ok(NAME, "not found; only ranks on several GPUs can use it")),
+        Err(_) => None,
+    }
 }
 
 /// The first of `files` that the loader finds.

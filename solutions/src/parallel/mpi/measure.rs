@@ -7,31 +7,10 @@ use ferrompi::ReduceOp;
 
 use super::Session;
 use crate::parallel::{
-    AllReduce, Collective, Link,
-    measure::{Seconds, median},
+    AllReduce, Collective,
+    measure::{Messages, Seconds, median},
     tree_all_reduce,
 };
-
-/// The messages of a collective, for an algorithm over links.
-pub(super) struct Messages<'a>(pub &'a dyn Collective);
-
-impl Link for Messages<'_> {
-    fn rank(&self) -> usize {
-        self.0.rank()
-    }
-
-    fn world_size(&self) -> usize {
-        self.0.world_size()
-    }
-
-    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        self.0.send(to, data)
-    }
-
-    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        self.0.receive(from, into)
-    }
-}
 
 impl Session {
     /// [`Processes::all_reduce_seconds`]. The four take turns, so that other work on the machine slows all of them.

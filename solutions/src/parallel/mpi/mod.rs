@@ -13,6 +13,8 @@ mod life;
 mod measure;
 mod shared;
 
+#[cfg(feature = "nccl")]
+use std::path::Path;
 use std::{
     cell::RefCell,
     mem::{ManuallyDrop, forget},
@@ -22,14 +24,18 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+#[cfg(feature = "nccl")]
+use candle_core::Device;
 use ferrompi::{Communicator, Mpi, ThreadLevel};
 
+#[cfg(feature = "nccl")]
+use super::nccl::{Life, Nccl};
 use super::{
     AllReduce, Collective, Place, Processes,
-    measure::{Seconds, round_trips},
+    exit::exit_now,
+    measure::{Messages, Seconds, round_trips},
 };
 use endpoint::Endpoint;
-use measure::Messages;
 use shared::Shared;
 
 /// How long the end of MPI may take if the process is about to exit.
@@ -43,10 +49,12 @@ pub struct Session {
     /// Communicators for the first links. Creating one blocks inside MPI until all ranks do it, without a deadline, so they
     /// are created while all ranks start.
     spare: RefCell<Vec<Communicator>>,
+    #[cfg(feature = "nccl")]
+    nccl: Option<Nccl>,
 }
 
-/// A run needs links for gradients, and for everything else.
-const SPARE: usize = 2;
+/// A run needs links for gradients, and for everything else; and NCCL needs some to connect the ranks.
+const SPARE: usize = if cfg!(feature = "nccl") { 3 } else { 2 };
 
 impl Session {
     /// Starts MPI in the process at `place`. The deadline is a minute until [`Processes::begin`].
@@ -80,6 +88,8 @@ impl Session {
             mpi: ManuallyDrop::new(mpi),
             shared,
             spare: RefCell::new(spare),
+            #[cfg(feature = "nccl")]
+            nccl: None,
         })
     }
 }
@@ -97,7 +107,25 @@ impl Processes for Session {
         Ok(Box::new(Endpoint::new(own, self.shared.clone())))
     }
 
+    #[cfg(feature = "nccl")]
+    fn use_nccl(&mut self, device: &Device, _: &Path) -> Result<bool> {
+        self.nccl = Nccl::over(&*self.links()?, device, Box::new(Signs(self.shared.clone())))?;
+        Ok(self.nccl.is_some())
+    }
+
+    #[cfg(feature = "nccl")]
+    fn gradient_links(&self) -> Result<Box<dyn Collective>> {
+        match &self.nccl {
+            Some(nccl) => Ok(Box::new(nccl.gradient_links())),
+            None => self.links(),
+        }
+    }
+
     fn begin(&self, deadline: Duration) {
+        #[cfg(feature = "nccl")]
+        if let Some(nccl) = &self.nccl {
+            nccl.begin(deadline);
+        }
         self.shared.begin(deadline);
     }
 
@@ -108,6 +136,10 @@ impl Processes for Session {
         numbers: usize,
         repeats: usize,
     ) -> Result<Seconds> {
+        #[cfg(feature = "nccl")]
+        if let Some(nccl) = &self.nccl {
+            return nccl.all_reduce_seconds(ring, numbers, repeats);
+        }
         self.time_all_reduces(links, ring, (numbers, repeats))
     }
 
@@ -122,12 +154,18 @@ impl Processes for Session {
         Ok(times)
     }
 
-    fn finish(self: Box<Self>, exit_code: Option<u8>) {
+    #[cfg_attr(not(feature = "nccl"), expect(unused_mut))]
+    fn finish(mut self: Box<Self>, exit_code: Option<u8>) {
         if let Some(code) = exit_code {
             thread::spawn(move || {
                 thread::sleep(FAREWELL);
                 exit_now(code.into());
             });
+        }
+        // All ranks have left NCCL before one aborts its communicator.
+        #[cfg(feature = "nccl")]
+        if let Some(nccl) = self.nccl.take() {
+            let _ = nccl.links().barrier();
         }
         forget(self.spare.take());
         self.shared.receive_the_rest();
@@ -139,14 +177,17 @@ impl Processes for Session {
     }
 }
 
-/// Exits without the library's own clean-up, which would wait as well.
-#[cfg(unix)]
-fn exit_now(code: i32) -> ! {
-    // SAFETY: ends the process.
-    unsafe { libc::_exit(code) }
-}
+/// MPI's signs of life for a rank that waits in NCCL.
+#[cfg(feature = "nccl")]
+struct Signs(Arc<Shared>);
 
-#[cfg(not(unix))]
-fn exit_now(code: i32) -> ! {
-    std::process::exit(code)
+#[cfg(feature = "nccl")]
+impl Life for Signs {
+    fn works(&self, activity: &str) {
+        self.0.works(activity);
+    }
+
+    fn waits(&self, operation: &str, waited: Duration) -> Option<String> {
+        self.0.waits(operation, waited)
+    }
 }

@@ -72,6 +72,18 @@ impl Shared {
         sent.unwrap_or_else(|error| self.fail("a sign of life", &error));
     }
 
+    /// Gives a sign of life of a rank that has waited in `operation` of another library for `waited`. Returns why it waits in
+    /// vain, if that is known.
+    #[cfg(feature = "nccl")]
+    pub fn waits(&self, operation: &str, waited: Duration) -> Option<String> {
+        let mut life = self.lock();
+        let exchanged = life.receive().and_then(|()| life.waits(operation));
+        match exchanged {
+            Ok(()) => life.cause(waited, operation),
+            Err(error) => Some(format!("MPI failed in a sign of life: {error}")),
+        }
+    }
+
     /// Starts an operation and does not wait for it.
     pub fn start(&self, operation: &str, start: impl FnOnce() -> Result<Request>) -> Request {
         self.call(start)

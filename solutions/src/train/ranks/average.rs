@@ -12,7 +12,7 @@ use super::{RankFunctions, RankMemory, RankStats, activity::Activity, weights::l
 use crate::{
     model::PointNet,
     optim::Optimizer,
-    parallel::{Collective, Reducer, Traffic, mean_over_ranks},
+    parallel::{Collective, Reducer, TensorReducer, Traffic, mean_over_ranks},
     train::{RankShare, Reduce},
 };
 
@@ -34,6 +34,8 @@ pub trait RankReduce: Reduce {
 }
 
 enum Engine {
+    /// In buckets that stay on the device.
+    OnDevice(TensorReducer),
     /// In buckets, while the backward pass goes on.
     Overlapped(Reducer),
     /// All at once, after it.
@@ -66,9 +68,12 @@ impl GradientAverage {
     ) -> Result<Self> {
         let params: Vec<Var> = model.params().into_iter().map(|(_, var)| var).collect();
         let sizes: Vec<usize> = params.iter().map(|p| p.elem_count()).collect();
-        let engine = if functions.overlap {
-            let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
-            let buckets = (functions.buckets)(&bytes, functions.sizes);
+        let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
+        let buckets = (functions.buckets)(&bytes, functions.sizes);
+        let engine = if link.on_tensors().is_some() && !model.device().is_cpu() {
+            let tensors: Vec<Tensor> = params.iter().map(Var::as_detached_tensor).collect();
+            Engine::OnDevice(TensorReducer::new(link, &tensors, buckets, functions.overlap)?)
+        } else if functions.overlap {
             let reducer = Reducer::new(link, sizes, buckets, Arc::new(mean_over_ranks), timeout)?;
             Engine::Overlapped(reducer)
         } else {
@@ -104,11 +109,16 @@ impl Reduce for GradientAverage {
     }
 
     fn overlaps(&self) -> bool {
-        matches!(self.engine, Engine::Overlapped(_))
+        match &self.engine {
+            Engine::OnDevice(reducer) => reducer.overlaps(),
+            Engine::Overlapped(_) => true,
+            Engine::AtOnce(..) => false,
+        }
     }
 
     fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()> {
         match &mut self.engine {
+            Engine::OnDevice(reducer) => reducer.ready(parameter, gradient),
             Engine::Overlapped(reducer) => {
                 let numbers: Vec<f32> = gradient.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
                 reducer.ready(parameter, &numbers)
@@ -122,6 +132,15 @@ impl Reduce for GradientAverage {
         let began = Instant::now();
         let stats = &mut self.stats;
         let means = match &mut self.engine {
+            Engine::OnDevice(reducer) => {
+                // Without overlap, they are all here.
+                for (parameter, gradient) in own.iter().enumerate() {
+                    reducer.ready(parameter, gradient)?;
+                }
+                let (means, reduced) = reducer.finish()?;
+                stats.reduced(&reduced);
+                means
+            }
             Engine::Overlapped(reducer) => {
                 let (means, reduced) = reducer.finish()?;
                 stats.reduced(&reduced);

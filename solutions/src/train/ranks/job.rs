@@ -124,7 +124,7 @@ fn spawn(follower: Follower, links: Links) -> Result<()> {
 impl Links {
     /// The links of a rank that is a process.
     pub fn of_process(processes: &dyn Processes) -> Result<Self> {
-        let (control, gradients) = (processes.links()?, processes.links()?);
+        let (control, gradients) = (processes.links()?, processes.gradient_links()?);
         let reports = Reports::of_process(control.rank(), control.world_size());
         Ok(Self {
             control,

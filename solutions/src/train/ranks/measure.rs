@@ -61,16 +61,30 @@ pub fn short_run(
     functions: RankFunctions,
     start: Start,
 ) -> Result<ShortRun> {
+    let chosen = Chosen {
+        device: candle_core::Device::Cpu,
+        name: "cpu".into(),
+        reason: None,
+    };
+    short_run_on(chosen, config, (data, records), functions, start)
+}
+
+/// As [`short_run`], on the device `chosen`.
+///
+/// # Errors
+/// Returns an error if training fails.
+pub fn short_run_on(
+    chosen: Chosen,
+    config: &Config,
+    (data, records): (&Dataset, &[usize]),
+    functions: RankFunctions,
+    start: Start,
+) -> Result<ShortRun> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder for a short run")?;
     let run = RunFolder::create(&folder.path().join("run"))?;
     let split = Split {
         train: records.to_vec(),
         ..Split::default()
-    };
-    let chosen = Chosen {
-        device: candle_core::Device::Cpu,
-        name: "cpu".into(),
-        reason: None,
     };
     let mut trainer = Trainer::new(config.clone(), data.clone(), split, chosen, run)?;
     trainer.functions = functions;

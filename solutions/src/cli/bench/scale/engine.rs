@@ -41,7 +41,7 @@ pub struct AllReduced {
     pub bytes: usize,
     /// As training calls it.
     pub engine_us: f64,
-    /// By MPI called directly.
+    /// By MPI or NCCL called directly.
     pub direct_us: Option<f64>,
     pub ring_us: f64,
     pub tree_us: f64,

@@ -14,7 +14,11 @@ use canopy_data::atomic;
 use serde::Serialize;
 
 use crate::{
-    cli::launcher,
+    cli::{
+        collective::{self, Collective},
+        launcher,
+    },
+    device,
     model::Kind,
     parallel::Cost,
     train::{choice, machine},
@@ -28,10 +32,11 @@ use steps::Work;
 #[command(after_help = "\
 Each rank has one thread, so with more ranks than cores the ranks share cores, and the efficiency falls for that reason.
 Built with MPI, it also measures ranks that are processes: it calls mpirun for each number of ranks. On several nodes, start
-it yourself:
+it yourself. With --collective nccl the ranks train on GPUs, otherwise on the CPU:
   canopy bench scale --ranks 1,2 --plot scale.svg
   canopy bench scale --ranks 1,2 --link 1.25
-  mpirun -n 8 canopy bench scale")]
+  mpirun -n 8 canopy bench scale
+  mpirun -n 4 canopy bench scale --collective nccl --batch 256")]
 pub struct Args {
     /// Numbers of ranks to measure; the baseline is always one rank
     #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
@@ -61,6 +66,9 @@ pub struct Args {
     /// Latency of a message over --link and over the links of the predictions, in µs
     #[arg(long, default_value_t = 5.0, value_name = "US")]
     latency: f64,
+    /// What carries the messages between processes [default: mpi]
+    #[arg(long, value_name = "ENGINE")]
+    collective: Option<Collective>,
     /// Write the plot to this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -124,10 +132,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         args.batch >= 2 && args.steps >= 1 && args.repeats >= 1,
         "--batch must be at least 2, --steps and --repeats at least 1"
     );
-    let (load, work, mut args) = (load(), Work::open(args)?, args.clone());
+    let place = launcher::place()?;
+    collective::check(args.collective, place.as_ref(), collective::Built::THIS)?;
+    let chosen = match args.collective {
+        Some(Collective::Nccl) => device::choose(&launcher::device(place.as_ref(), "cuda")?)?,
+        _ => device::choose("cpu")?,
+    };
+    let (load, work, mut args) = (load(), Work::open(args, chosen)?, args.clone());
     let (engines, without_mpi) = match launcher::connected()? {
         Some((place, processes)) => {
             args.ranks.push(place.world_size);
+            #[cfg(feature = "nccl")]
+            let processes = over_mpi::with_nccl(&args, &work, processes)?;
             match over_mpi::measure(&args, &work, &place, processes)? {
                 Some(engine) => (vec![engine], None),
                 // Only rank 0 prints.

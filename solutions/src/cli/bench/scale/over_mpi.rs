@@ -10,11 +10,26 @@ use super::{
     engine::{AllReduced, Engine, MESSAGES, baselines, scaled, sizes},
     steps::Work,
 };
+#[cfg(feature = "nccl")]
+use crate::cli::collective;
 use crate::{
-    cli::launch::mpirun,
-    parallel::{AllReduce, Collective, Cost, Place, Processes, ring_all_reduce},
+    cli::{collective::Collective, launch::mpirun},
+    parallel::{self, AllReduce, Cost, Place, Processes, ring_all_reduce},
     train::ranks::measure::Start,
 };
+
+/// Uses NCCL between `processes`, if the user asks for it.
+///
+/// # Errors
+/// Returns the errors of [`collective::connect`].
+#[cfg(feature = "nccl")]
+pub fn with_nccl(args: &Args, work: &Work, mut processes: Box<dyn Processes>) -> Result<Box<dyn Processes>> {
+    if args.collective == Some(Collective::Nccl) {
+        let folder = env::current_dir().context("the ranks meet in the current folder")?;
+        collective::connect(&mut *processes, args.collective, &work.chosen.device, &folder)?;
+    }
+    Ok(processes)
+}
 
 /// Measures the processes of a job, of which this one is at `place`. Returns the results on rank 0.
 ///
@@ -39,7 +54,10 @@ pub fn measure(
     processes.finish(None);
     let engine = || -> Result<Engine> {
         Ok(Engine {
-            name: format!("MPI, {ranks} processes"),
+            name: match args.collective {
+                Some(Collective::Nccl) => format!("NCCL, {ranks} GPUs"),
+                _ => format!("MPI, {ranks} processes"),
+            },
             one_ms: 1e3 * one[0],
             one_strong_ms: 1e3 * one[1],
             weak: vec![weak],
@@ -55,7 +73,7 @@ pub fn measure(
 fn all_reduced(
     args: &Args,
     processes: &dyn Processes,
-    links: &dyn Collective,
+    links: &dyn parallel::Collective,
     bytes: usize,
 ) -> Result<AllReduced> {
     let ring: AllReduce = Arc::new(ring_all_reduce);

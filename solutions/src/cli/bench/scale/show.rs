@@ -103,7 +103,13 @@ fn print_expected(row: &Row, share_ms: f64, cost: Cost) -> Result<()> {
 
 /// The bandwidth is that of the bytes that a ring sends, 2(p − 1)/p of the data, as nccl-tests count it.
 fn print_all_reduces(engine: &Engine) -> Result<()> {
-    say!("\nall-reduce         bytes      engine           MPI directly   ratio        ring        tree");
+    let library = match engine.name.starts_with("NCCL") {
+        true => "NCCL",
+        false => " MPI",
+    };
+    say!(
+        "\nall-reduce         bytes      engine          {library} directly   ratio        ring        tree"
+    );
     for all in &engine.all_reduces {
         let p = all.ranks as f64;
         let sent = 2.0 * (p - 1.0) / p * all.bytes as f64;

@@ -13,13 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Args;
 use crate::{
+    device::Chosen,
     model::PointNet,
     parallel::{Algorithm, AllReduce, Cost, ring_all_reduce, ring_seconds},
     train::{
         Config,
         ranks::{
             RankFunctions,
-            measure::{ShortRun, Start, short_run},
+            measure::{ShortRun, Start, short_run_on},
         },
         short::Forest,
     },
@@ -33,6 +34,7 @@ pub struct Work {
     steps: usize,
     /// The link that all-reduces between threads pretend to cross.
     link: Option<Cost>,
+    pub chosen: Chosen,
 }
 
 /// A step of several ranks.
@@ -54,11 +56,11 @@ pub struct Row {
 }
 
 impl Work {
-    /// Opens the built-in forest with the network of `args`.
+    /// Opens the built-in forest with the network of `args`, to train on the device `chosen`.
     ///
     /// # Errors
     /// Returns the errors of [`Forest::open`].
-    pub fn open(args: &Args) -> Result<Self> {
+    pub fn open(args: &Args, chosen: Chosen) -> Result<Self> {
         let base = Config {
             model: args.model,
             points: args.points,
@@ -75,6 +77,7 @@ impl Work {
             records: split.train,
             steps: args.steps,
             link: args.emulated(),
+            chosen,
         })
     }
 
@@ -101,7 +104,8 @@ impl Work {
             all_reduce: self.link.map_or_else(|| Algorithm::Ring.function(), slowed),
             ..RankFunctions::default()
         };
-        short_run(&config, &self.forest, &records, functions, start)
+        let data = (&self.forest, &*records);
+        short_run_on(self.chosen.clone(), &config, data, functions, start)
     }
 
     /// Measures `ranks` ranks with and without overlap. The efficiency is `efficiency` of the step's seconds.

@@ -1,0 +1,330 @@
+//! One process's links to all others, over one communicator.
+
+use std::{
+    cell::{Cell, RefCell},
+    mem::take,
+    ops::Range,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+use candle_core::{DType, Device, Tensor};
+
+use super::{calls::Calls, watch::Watch};
+use crate::parallel::{Collective, OnTensors, Operation, Started, Traffic, chunk};
+
+/// For this long an operation is polled without a pause.
+const EAGER: Duration = Duration::from_millis(1);
+/// The pause between two polls after that.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// One rank of a group of processes. It counts a call as one message, with the data that was passed in: NCCL does not say what
+/// its algorithms send. Numbers on the host are copied to the device and back; [`OnTensors`] does without.
+pub struct Endpoint<C: Calls> {
+    rank: usize,
+    world_size: usize,
+    watch: Arc<Watch<C>>,
+    traffic: Cell<Traffic>,
+    /// Messages that wait for this rank's next call. NCCL's messages block the stream until they are received, so those that
+    /// cross each other must start together.
+    unsent: RefCell<Vec<(usize, Tensor)>>,
+    /// Messages that have started and may not have been received.
+    sending: RefCell<Vec<InFlight<C>>>,
+}
+
+/// An operation that has started.
+struct InFlight<C: Calls> {
+    watch: Arc<Watch<C>>,
+    output: C::Output,
+    mark: C::Mark,
+}
+
+impl<C: Calls> InFlight<C> {
+    fn wait(self) -> Result<Tensor> {
+        let began = Instant::now();
+        while !self.has_ended()? {
+            if began.elapsed() < EAGER {
+                thread::yield_now();
+            } else {
+                thread::sleep(PAUSE);
+            }
+        }
+        self.watch.calls.take(self.output)
+    }
+
+    /// After an abort the stream continues, too, so the cause is looked at last.
+    fn has_ended(&self) -> Result<bool> {
+        let reached = self.watch.calls.has_reached(&self.mark);
+        self.watch.common.check()?;
+        reached
+    }
+}
+
+impl<C: Calls> Started for InFlight<C> {
+    fn is_done(&self) -> Result<bool> {
+        self.has_ended()
+    }
+
+    fn finish(self: Box<Self>) -> Result<Tensor> {
+        self.wait()
+    }
+}
+
+impl<C: Calls> Endpoint<C> {
+    /// Creates the links of rank `rank` of `world_size`.
+    pub fn new((rank, world_size): (usize, usize), watch: Arc<Watch<C>>) -> Self {
+        Self {
+            rank,
+            world_size,
+            watch,
+            traffic: Cell::default(),
+            unsent: RefCell::default(),
+            sending: RefCell::default(),
+        }
+    }
+
+    fn count(&self, bytes: usize) {
+        let Traffic { messages, bytes: all } = self.traffic.get();
+        self.traffic.set(Traffic {
+            messages: messages + 1,
+            bytes: all + bytes as u64,
+        });
+    }
+
+    fn queue(&self, operation: &Operation) -> Result<InFlight<C>> {
+        self.watch.common.check()?;
+        let (output, mark) = self
+            .watch
+            .calls
+            .queue(operation)
+            .with_context(|| format!("rank {}: {operation} over NCCL does not start", self.rank))?;
+        self.watch.note(operation.to_string(), mark.clone());
+        Ok(InFlight {
+            watch: self.watch.clone(),
+            output,
+            mark,
+        })
+    }
+
+    /// Starts an operation behind the messages that were not sent yet.
+    fn begin(&self, operation: &Operation) -> Result<InFlight<C>> {
+        self.flush()?;
+        self.queue(operation)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let sends = take(&mut *self.unsent.borrow_mut());
+        if sends.is_empty() {
+            return Ok(());
+        }
+        let sent = self.queue(&Operation::Exchange {
+            sends: &sends,
+            receive: None,
+        })?;
+        let mut sending = self.sending.borrow_mut();
+        sending.retain(|message| !message.has_ended().unwrap_or(true));
+        sending.push(sent);
+        Ok(())
+    }
+
+    /// Where tensors are.
+    pub fn device(&self) -> &Device {
+        self.watch.calls.device()
+    }
+
+    /// Runs an operation as the library does by itself, without a note of it, to measure what the notes cost.
+    pub fn directly(&self, operation: &Operation) -> Result<()> {
+        let (output, mark) = self.watch.calls.queue(operation)?;
+        while !self.watch.calls.has_reached(&mark)? {
+            self.watch.common.check()?;
+            thread::yield_now();
+        }
+        self.watch.calls.take(output).map(drop)
+    }
+
+    /// CUDA has no empty tensors, so a number stands for none.
+    fn upload(&self, data: &[f32]) -> Result<Tensor> {
+        let data = if data.is_empty() { &[0.0] } else { data };
+        Ok(Tensor::from_slice(data, data.len(), self.device())?)
+    }
+
+    /// Runs an operation of `data`, and writes its result to the start of `into`.
+    fn run(&self, data: &[f32], into: &mut [f32], operation: fn(&Tensor) -> Operation) -> Result<()> {
+        let output = self.begin(&operation(&self.upload(data)?))?.wait()?;
+        into.copy_from_slice(&output.to_vec1::<f32>()?[..into.len()]);
+        Ok(())
+    }
+
+    /// Checks that `other` is another rank of the group.
+    fn check(&self, other: usize) -> Result<()> {
+        ensure!(
+            other < self.world_size && other != self.rank,
+            "rank {} of {} has no link to rank {other}",
+            self.rank,
+            self.world_size
+        );
+        Ok(())
+    }
+
+    /// Checks that `part` is as long as this rank's [`chunk`] of `length` numbers, and returns the chunks of all ranks with the
+    /// length of the longest: NCCL's parts all have the same length, so shorter ones are filled with zeros.
+    fn chunks(&self, length: usize, part: &[f32]) -> Result<(Vec<Range<usize>>, usize)> {
+        let chunks: Vec<_> = (0..self.world_size)
+            .map(|rank| chunk(length, rank, self.world_size))
+            .collect();
+        ensure!(
+            part.len() == chunks[self.rank].len(),
+            "rank {}'s chunk of {length} numbers has {}, but the slice that was passed has {}",
+            self.rank,
+            chunks[self.rank].len(),
+            part.len()
+        );
+        Ok((chunks, length.div_ceil(self.world_size)))
+    }
+}
+
+impl<C: Calls> Drop for Endpoint<C> {
+    /// Messages that wait for the next call leave now; an error shows at the receiver.
+    fn drop(&mut self) {
+        let _ = self.flush();
+    }
+}
+
+impl<C: Calls> OnTensors for Endpoint<C> {
+    fn start(&self, operation: Operation) -> Result<Box<dyn Started>> {
+        let tensors: Vec<&Tensor> = match &operation {
+            Operation::AllReduce(t) | Operation::AllGather(t) => vec![t],
+            Operation::ReduceScatter(t) => {
+                ensure!(
+                    t.elem_count().is_multiple_of(self.world_size),
+                    "{operation} over {} ranks: their parts must have the same length",
+                    self.world_size
+                );
+                vec![t]
+            }
+            Operation::Broadcast(root, t) => {
+                ensure!(
+                    *root < self.world_size,
+                    "{operation}: there are only {} ranks",
+                    self.world_size
+                );
+                vec![t]
+            }
+            Operation::Exchange { sends, receive } => {
+                let others = sends
+                    .iter()
+                    .map(|(to, _)| *to)
+                    .chain(receive.map(|(from, _)| from));
+                others.into_iter().try_for_each(|other| self.check(other))?;
+                sends.iter().map(|(_, t)| t).collect()
+            }
+        };
+        let mut bytes = 0;
+        for tensor in tensors {
+            ensure!(
+                tensor.is_contiguous() && [DType::F32, DType::BF16, DType::F16].contains(&tensor.dtype()),
+                "{operation}: expected a contiguous tensor of f32, bf16 or f16, got one of {:?} with strides {:?}",
+                tensor.dtype(),
+                tensor.stride()
+            );
+            bytes += tensor.elem_count() * tensor.dtype().size_in_bytes();
+        }
+        self.count(bytes);
+        Ok(Box::new(self.begin(&operation)?))
+    }
+}
+
+impl<C: Calls> Collective for Endpoint<C> {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn world_size(&self) -> usize {
+        self.world_size
+    }
+
+    /// NCCL computes each sum once and copies it, so all ranks have the same bits.
+    fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
+        self.count(size_of_val(data));
+        let own = data.to_vec();
+        self.run(&own, data, |t| Operation::AllReduce(t))
+    }
+
+    fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
+        let (chunks, longest) = self.chunks(data.len(), mine)?;
+        self.count(size_of_val(data));
+        let mut padded = vec![0.0; longest.max(1) * self.world_size];
+        for (into, range) in padded.chunks_exact_mut(longest.max(1)).zip(chunks) {
+            into[..range.len()].copy_from_slice(&data[range]);
+        }
+        self.run(&padded, mine, |t| Operation::ReduceScatter(t))
+    }
+
+    fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()> {
+        let (chunks, longest) = self.chunks(whole.len(), mine)?;
+        self.count(size_of_val(mine));
+        let mut padded = mine.to_vec();
+        padded.resize(longest.max(1), 0.0);
+        let mut all = vec![0.0; longest.max(1) * self.world_size];
+        self.run(&padded, &mut all, |t| Operation::AllGather(t))?;
+        for (from, range) in all.chunks_exact(longest.max(1)).zip(chunks) {
+            let length = range.len();
+            whole[range].copy_from_slice(&from[..length]);
+        }
+        Ok(())
+    }
+
+    fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
+        ensure!(
+            root < self.world_size,
+            "broadcast: the root is rank {root}, but there are only {} ranks",
+            self.world_size
+        );
+        self.count(if root == self.rank { size_of_val(data) } else { 0 });
+        let own = self.upload(data)?;
+        let output = self.begin(&Operation::Broadcast(root, &own))?.wait()?;
+        data.copy_from_slice(&output.to_vec1::<f32>()?[..data.len()]);
+        Ok(())
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.count(0);
+        let one = self.upload(&[0.0])?;
+        self.begin(&Operation::AllReduce(&one))?.wait().map(drop)
+    }
+
+    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
+        self.check(to)?;
+        self.watch.common.check()?;
+        self.count(size_of_val(data));
+        let data = self.upload(data)?;
+        self.unsent.borrow_mut().push((to, data));
+        Ok(())
+    }
+
+    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
+        self.check(from)?;
+        let sends = take(&mut *self.unsent.borrow_mut());
+        let exchange = Operation::Exchange {
+            sends: &sends,
+            receive: Some((from, into.len().max(1))),
+        };
+        let received = self.queue(&exchange)?.wait()?;
+        into.copy_from_slice(&received.to_vec1::<f32>()?[..into.len()]);
+        Ok(())
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.traffic.get()
+    }
+
+    fn doing(&self, what: &str) {
+        self.watch.common.works(what);
+    }
+
+    fn on_tensors(&self) -> Option<&dyn OnTensors> {
+        Some(self)
+    }
+}
