@@ -57,11 +57,26 @@ fn compared(config: &Config) -> Vec<f64> {
     stages().into_iter().map(of).collect()
 }
 
+/// The losses of data parallelism after the last bit of each parameter was flipped: how far rounding alone moves a run.
+fn with_other_bits(config: &Config) -> Trainer {
+    let dir = tempfile::tempdir().unwrap();
+    let mut trainer = trainer(dir.path(), config.clone(), Shapes::default(), functions());
+    for (_, var) in trainer.model.params() {
+        let numbers: Vec<f32> = var.flatten_all().unwrap().to_vec1().unwrap();
+        let flipped = |v: f32| f32::from_bits(v.to_bits() ^ u32::from(v != 0.0));
+        let other: Vec<f32> = numbers.into_iter().map(flipped).collect();
+        var.set(&Tensor::from_vec(other, var.dims(), var.device()).unwrap())
+            .unwrap();
+    }
+    assert_eq!(trainer.run(&AtomicBool::new(false)).unwrap(), Outcome::Done);
+    trainer
+}
+
 #[test]
 fn two_hundred_steps_of_every_stage_have_the_losses_of_data_parallelism() {
     for ranks in [2, 4] {
         // Adam also normalises gradients that are rounding errors, so that runs drift apart (`equal.rs`).
-        for (optimizer, learning_rate, most) in [("adamw", 1e-4, 0.1), ("sgd", 3e-4, 0.01)] {
+        for (optimizer, learning_rate, most) in [("adamw", 1e-4, 0.1), ("sgd", 3e-4, 1e-3)] {
             let config = Config {
                 optimizer: optimizer.into(),
                 learning_rate,
@@ -70,11 +85,14 @@ fn two_hundred_steps_of_every_stage_have_the_losses_of_data_parallelism() {
                 ..config(ranks)
             };
             let found = compared(&config);
-            println!("{ranks} ranks, {optimizer}: {found:?}");
+            let plain = run(config.clone(), Shapes::default(), functions()).unwrap();
+            let rounding = apart(&plain, &with_other_bits(&config));
+            println!("{ranks} ranks, {optimizer}: {found:?}; other last bits: {rounding}");
             // The sum of two numbers does not depend on their order. The norm by which the engine clips is rounded.
             let exact = [found[0], found[1], found[3]];
             assert!(ranks > 2 || exact == [0.0; 3], "{found:?}");
-            assert!(found.iter().all(|&d| d < most), "{found:?}");
+            let most = (4.0 * rounding).min(most);
+            assert!(found.iter().all(|&d| d < most), "{found:?}, {rounding}");
         }
     }
 }
