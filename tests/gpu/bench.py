@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-import sys
+import tempfile
 
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer.py")
 
@@ -59,10 +59,14 @@ def pytorch(context, points):
     jobs = [(*case, compiled) for compiled in [False, True] for case in cases(context.small)]
     device = "cpu" if context.grid else context.device
     command = [context.python, "-B", PEER, device, str(points), str(PEER_SECONDS), json.dumps(jobs)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=3 * PEER_SECONDS)
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode:
-        print(done.stderr[-2000:], file=sys.stderr)
-        return rows, f"PyTorch after {len(rows)} cases, because it failed"
+    with tempfile.TemporaryFile("w+") as output:
+        try:
+            code = subprocess.run(command, stdout=output, timeout=PEER_SECONDS + 90).returncode
+        except subprocess.TimeoutExpired:
+            code = 0
+        output.seek(0)
+        rows = [json.loads(line) for line in output if line.startswith("{") and line.endswith("\n")]
+    if code:
+        return rows, f"PyTorch after {len(rows)} cases, because it failed with exit code {code}"
     late = len(jobs) - len(rows)
     return rows, f"{late} cases of PyTorch, because its {PEER_SECONDS} s had passed" if late else None

@@ -202,7 +202,7 @@ def by_nsys(context, folder):
     nsys = ["nsys", "profile", "--output", report]
     context.run("canopy", "bench", "train", "--rounds", 1, "--device", context.device, prefix=nsys)
     (path,) = glob.glob(report + ".nsys-rep")
-    table = ["nsys", "stats", "--report", "cuda_gpu_kern_sum,cuda_gpu_mem_time_sum", "--format", "csv", path]
+    table = ["nsys", "stats", "--report", "cuda_gpu_sum,cuda_gpu_mem_size_sum", "--format", "csv", path]
     text = subprocess.run(table, capture_output=True, text=True, check=False).stdout
     kernels = os.path.join(folder, "kernels.csv")
     with open(kernels, "w", encoding="utf-8") as file:

@@ -1,5 +1,6 @@
 """Builds the programs that the parts run, and finds out whether they see a GPU."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -38,6 +39,18 @@ def build(folder, cuda):
         if cuda:
             subprocess.run(["strip", copy], check=False)
     return folder
+
+
+def no_driver():
+    """Why the driver shows no GPU; None if it shows one. Needs no program."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    except OSError:
+        return "there is no NVIDIA driver"
+    count = ctypes.c_int()
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
+        return "the NVIDIA driver shows no GPU to this process"
+    return None
 
 
 def no_gpu(canopy, device):

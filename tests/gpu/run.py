@@ -125,19 +125,28 @@ def say(name, result, recorded=False):
         head = " " * len(head)
 
 
+def no_gpu(why, doctor):
+    """Says why nothing runs, and returns the exit code."""
+    print(f"there is no GPU to run on: {why}\n`{doctor}` says what is missing", file=sys.stderr)
+    print("`tests/gpu/run.sh --grid --small` needs none: the kernels run on an emulated grid", file=sys.stderr)
+    return 2
+
+
 def main():
     given = arguments()
     if given.build:
         programs.build(given.build, cuda=not given.grid)
         return 0
+    no_driver = None if given.grid else programs.no_driver()
+    if no_driver:
+        return no_gpu(no_driver, "canopy doctor")
     folder = given.bin or programs.build(os.path.join(ROOT, "target", "gpu", "grid" if given.grid else "cuda"), cuda=not given.grid)
     canopy = os.path.join(folder, "canopy")
     device = "cpu" if given.grid else given.device
     if not given.grid:
         why = programs.no_gpu(canopy, device)
         if why:
-            print(f"there is no GPU to run on: {why}\n`{canopy} doctor` says what is missing; --grid runs the kernels on an emulated grid.", file=sys.stderr)
-            return 2
+            return no_gpu(why, f"{canopy} doctor")
     kernels = os.environ.get("CANOPY_TEST_KERNELS")
     head = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

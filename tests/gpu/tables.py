@@ -8,9 +8,9 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def table(head, rows):
-    """Markdown; all columns but the first are numbers."""
-    lines = [head, ["---"] + ["--:"] * (len(head) - 1)] + rows
+def table(head, rows, align="--:"):
+    """Markdown; by default all columns but the first are numbers."""
+    lines = [head, ["---"] + [align] * (len(head) - 1)] + rows
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -48,7 +48,7 @@ def page(record):
     text = [f"Recorded on {record['date'][:10]} on {where}, by `{record['command']}`."]
     parts = record["parts"]
     rows = [[name, part["state"], part["said"].replace("|", "\\|")] for name, part in parts.items()]
-    text.append(table(["part", "result", "what was found"], rows).replace("| --: |\n", "| --- |\n", 1))
+    text.append(table(["part", "result", "what was found"], rows, align="---"))
     found = parts.get("bench", {}).get("numbers", {}).get("rows", [])
     for mode, title in [("train", "Training"), ("infer", "Inference")]:
         if any(row["mode"] == mode for row in found):

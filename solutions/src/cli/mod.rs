@@ -98,7 +98,8 @@ enum Command {
     Data(data::DataCommand),
 }
 
-const OUT_OF_MEMORY: &str = "The device has too little memory for this. Use a smaller --batch: `canopy plan --search 512 --device cuda` finds one that fits.";
+const OUT_OF_MEMORY: &str = "The device has too little memory for this: use a smaller --batch. `canopy plan --search 512` finds one \
+     that fits, on a GPU with `--device cuda`.";
 
 /// Standard output cannot be written to.
 #[derive(Debug)]

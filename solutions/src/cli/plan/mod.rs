@@ -41,7 +41,8 @@ Examples:
                                                     which parallelism on 4 nodes of 8 GPUs
   canopy plan --width-times 8 --tensor 2 --batch 16 --budget 0.5
                                                     a model split over 2 ranks, as canopy bench split trains it
-  (ulimit -v 2000000; canopy plan --search 512)     halve the batch until a real step runs")]
+  (ulimit -v 2000000; canopy plan --search 512)     halve the batch until a real step runs
+  canopy plan --search 32768 --device cuda          the same on a GPU")]
 pub struct Args {
     /// PointNet with T-Nets (full) or without (vanilla)
     #[arg(long, default_value = "vanilla", value_parser = choice::<Kind>(&["vanilla", "full"]))]
