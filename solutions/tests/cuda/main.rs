@@ -11,6 +11,7 @@ mod filter;
 mod known_bad;
 mod layers;
 mod loss;
+mod low_precision;
 mod max_points;
 mod optimizers;
 mod replay;

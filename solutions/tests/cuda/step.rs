@@ -141,25 +141,25 @@ pub fn steps(kind: Kind, count: u64, clouds: usize, run: &Run) -> Outcome {
         let stepped = step.take(&[micro], 0.01).unwrap();
         let figures = &stepped.figures[0];
         let scale = scaler.as_ref().map_or(1.0, GradScaler::scale);
-        values.push((format!("loss of step {i}"), flat(&figures.loss)));
+        values.push((format!("step {i}: loss"), flat(&figures.loss)));
         values.push((
-            format!("step {i} taken, next scale"),
+            format!("step {i}: taken and next scale"),
             vec![f64::from(u8::from(stepped.taken)), scale],
         ));
         uploads.extend(run.grid.iter().map(|grid| grid.constants.uploads()));
+        let mut add = |what: &str, name: &str, t: &Tensor| {
+            values.push((format!("step {i}: {what} of {name}"), flat(t)));
+        };
+        for ((name, var), mean) in model.params().iter().zip(&optimizer.state.mean) {
+            add("parameters", name, var);
+            add("mean gradients", name, mean);
+        }
+        for (name, var) in &model.buffers() {
+            add("running statistics", name, var);
+        }
     }
     let logits = model.forward(&batch(9), &run.pass(Pass::eval())).unwrap().logits;
-    values.push(("logits".to_owned(), flat(&logits)));
-    for ((name, var), mean) in model.params().iter().zip(&optimizer.state.mean) {
-        values.push((name.clone(), flat(var.as_tensor())));
-        values.push((format!("mean gradient of {name}"), flat(mean.as_tensor())));
-    }
-    let buffers = model.buffers();
-    values.extend(
-        buffers
-            .iter()
-            .map(|(name, var)| (name.clone(), flat(var.as_tensor()))),
-    );
+    values.push(("logits of the evaluation".to_owned(), flat(&logits)));
     Outcome { values, uploads }
 }
 
