@@ -59,11 +59,12 @@ impl Fake {
         thread::spawn(move || {
             for job in todo {
                 // The communicator is gone after an error or an abort, and the stream continues.
-                if own.error.lock().unwrap().is_none() && !own.aborted.load(Ordering::SeqCst) {
-                    if let Err(error) = job(&rank) {
-                        *own.error.lock().unwrap() = Some(error.to_string());
-                        continue;
-                    }
+                if own.error.lock().unwrap().is_none()
+                    && !own.aborted.load(Ordering::SeqCst)
+                    && let Err(error) = job(&rank)
+                {
+                    *own.error.lock().unwrap() = Some(error.to_string());
+                    continue;
                 }
                 own.reached.fetch_add(1, Ordering::SeqCst);
             }
@@ -84,7 +85,11 @@ pub fn endpoints(
     faults: impl Fn(usize) -> Faults,
 ) -> Vec<(Endpoint<Fake>, Arc<State>)> {
     let ranks = group(world_size, Algorithm::Ring, Duration::from_secs(20));
-    let of = |(rank, link)| endpoint(link, faults(rank), Common::new(rank, deadline, None));
+    let of = |(rank, link)| {
+        let common = Common::new(rank, Duration::from_secs(20), None);
+        common.set_deadline(deadline);
+        endpoint(link, faults(rank), common)
+    };
     ranks.into_iter().enumerate().map(of).collect()
 }
 

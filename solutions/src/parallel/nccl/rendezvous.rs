@@ -136,61 +136,57 @@ impl Rendezvous {
         loop {
             let read = |rank| self.read::<Arrival>(&self.arrival(rank), |a| (&a.job, a.world_size));
             let notes: Vec<_> = (0..self.world_size).map(read).collect();
-            let problem = |answered: bool| {
-                let missing = notes.iter().enumerate().skip(1);
-                let mut missing = missing.filter_map(|(rank, note)| match note {
-                    Ok(_) => answered.then(|| format!("rank {rank} has not accepted the id")),
-                    Err(None) => (!answered).then(|| format!("rank {rank} has not come")),
-                    Err(Some(why)) => Some(format!("rank {rank}: {why}")),
-                });
-                missing.next()
-            };
-            let arrivals: Option<Vec<&Arrival>> = notes.iter().map(|note| note.as_ref().ok()).collect();
-            match (&mut answer, arrivals) {
-                (None, None) => {}
-                (None, Some(arrivals)) => {
-                    let (id, refused) =
-                        match cards::agree(&arrivals.iter().map(|a| a.card.clone()).collect::<Vec<_>>()) {
-                            Ok(true) => match create.take().map(|create| create()).transpose() {
-                                Ok(id) => (id, None),
-                                Err(error) => (None, Some(format!("rank 0: {error:#}"))),
-                            },
-                            Ok(false) => (None, None),
-                            Err(error) => (None, Some(format!("{error:#}"))),
-                        };
-                    let first = Answer {
-                        job: self.job.clone(),
-                        world_size: self.world_size,
-                        numbers: arrivals.iter().map(|a| a.number).collect(),
-                        id: id.map(|id| id.0.to_vec()),
-                        refused,
-                    };
-                    write(&self.answer(), &first)?;
-                    answer = Some(first);
-                }
-                (Some(answer), _) => {
-                    // A rank that comes only now had a note of an earlier start in its place.
-                    let mut changed = false;
-                    for (number, note) in answer.numbers.iter_mut().zip(&notes) {
-                        if let Ok(arrival) = note {
-                            changed |= *number != arrival.number;
-                            *number = arrival.number;
-                        }
-                    }
-                    if changed {
-                        write(&self.answer(), answer)?;
-                    }
-                    if notes.iter().skip(1).all(|note| matches!(note, Err(None))) {
-                        let _ = fs::remove_file(self.answer());
-                        return result(answer);
+            if let Some(answer) = &mut answer {
+                // A rank that comes only now had a note of an earlier start in its place.
+                let mut changed = false;
+                for (number, arrival) in answer.numbers.iter_mut().zip(&notes) {
+                    if let Ok(arrival) = arrival {
+                        changed |= *number != arrival.number;
+                        *number = arrival.number;
                     }
                 }
+                if changed {
+                    write(&self.answer(), answer)?;
+                }
+                if notes.iter().skip(1).all(|note| matches!(note, Err(None))) {
+                    let _ = fs::remove_file(self.answer());
+                    return result(answer);
+                }
+            } else if let Some(arrivals) = notes
+                .iter()
+                .map(|note| note.as_ref().ok())
+                .collect::<Option<Vec<_>>>()
+                && let Some(create) = create.take()
+            {
+                let first = self.first_answer(&arrivals, create);
+                write(&self.answer(), &first)?;
+                answer = Some(first);
             }
             if began.elapsed() >= self.deadline {
                 let _ = fs::remove_file(self.answer());
-                return Err(self.too_late(problem(answer.is_some()).unwrap_or_default()));
+                return Err(self.too_late(missing(&notes, answer.is_some())));
             }
             thread::sleep(PAUSE);
+        }
+    }
+
+    /// What rank 0 answers when all have come.
+    fn first_answer(&self, arrivals: &[&Arrival], create: impl FnOnce() -> Result<Id>) -> Answer {
+        let cards: Vec<_> = arrivals.iter().map(|a| a.card.clone()).collect();
+        let (id, refused) = match cards::agree(&cards) {
+            Ok(true) => match create() {
+                Ok(id) => (Some(id), None),
+                Err(error) => (None, Some(format!("rank 0: {error:#}"))),
+            },
+            Ok(false) => (None, None),
+            Err(error) => (None, Some(format!("{error:#}"))),
+        };
+        Answer {
+            job: self.job.clone(),
+            world_size: self.world_size,
+            numbers: arrivals.iter().map(|a| a.number).collect(),
+            id: id.map(|id| id.0.to_vec()),
+            refused,
         }
     }
 
@@ -245,6 +241,17 @@ impl Rendezvous {
         }
         Ok(note)
     }
+}
+
+/// The first rank that rank 0 waits for, before or after its answer.
+fn missing(notes: &[Result<Arrival, Option<String>>], answered: bool) -> String {
+    let others = notes.iter().enumerate().skip(1);
+    let mut missing = others.filter_map(|(rank, note)| match note {
+        Ok(_) => answered.then(|| format!("rank {rank} has not accepted the id")),
+        Err(None) => (!answered).then(|| format!("rank {rank} has not come")),
+        Err(Some(why)) => Some(format!("rank {rank}: {why}")),
+    });
+    missing.next().unwrap_or_default()
 }
 
 /// What an answer says.

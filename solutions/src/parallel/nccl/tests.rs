@@ -13,10 +13,11 @@ use super::{
     endpoint::Endpoint,
     fake::{Fake, Faults, State, endpoint, endpoints},
     library::Id,
+    measure,
     watch::{Common, Life},
 };
 use crate::parallel::{
-    Algorithm, Bucket, Collective, OnTensors, Operation, TensorReducer, chunk,
+    Algorithm, AllReduce, Bucket, Collective, OnTensors, Operation, TensorReducer, chunk,
     measure::{Messages, round_trips},
     ring_all_reduce,
     threads::group,
@@ -243,6 +244,21 @@ fn slow_operations_in_a_row_miss_no_deadline() {
         // Nobody waits for an operation that has ended.
         thread::sleep(2 * SHORT);
         links.barrier().unwrap();
+    });
+}
+
+#[test]
+fn all_reduces_are_measured() {
+    let slow = Faults {
+        delay: Duration::from_millis(5),
+        ..Faults::default()
+    };
+    on_ranks(endpoints(2, LONG, |_| slow), |links, _| {
+        let ring: AllReduce = Arc::new(ring_all_reduce);
+        let seconds = measure::all_reduces(&links, &ring, 10, 2).unwrap();
+        for measured in [seconds.engine, seconds.direct, seconds.ring, seconds.tree] {
+            assert!(measured >= 0.005, "{seconds:?}");
+        }
     });
 }
 

@@ -68,12 +68,16 @@ impl GradientAverage {
     ) -> Result<Self> {
         let params: Vec<Var> = model.params().into_iter().map(|(_, var)| var).collect();
         let sizes: Vec<usize> = params.iter().map(|p| p.elem_count()).collect();
-        let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
-        let buckets = (functions.buckets)(&bytes, functions.sizes);
+        // Without buckets, a lesson's function for them is not called.
+        let buckets = || {
+            let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
+            (functions.buckets)(&bytes, functions.sizes)
+        };
         let engine = if link.on_tensors().is_some() && !model.device().is_cpu() {
             let tensors: Vec<Tensor> = params.iter().map(Var::as_detached_tensor).collect();
-            Engine::OnDevice(TensorReducer::new(link, &tensors, buckets, functions.overlap)?)
+            Engine::OnDevice(TensorReducer::new(link, &tensors, buckets(), functions.overlap)?)
         } else if functions.overlap {
+            let buckets = buckets();
             let reducer = Reducer::new(link, sizes, buckets, Arc::new(mean_over_ranks), timeout)?;
             Engine::Overlapped(reducer)
         } else {
