@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{
     LinePlot, Series,
     axis::{Axis, tick_label},
-    legend::{LETTER, ROW, coloured, draw_legend, legend_rows, pen},
+    legend::{LETTER, ROW, coloured, draw_legend, few, legend_rows, pen},
 };
 use crate::report::html::escape;
 
@@ -207,7 +207,7 @@ pub(super) fn draw_text(out: &mut String, (x, y): (f64, f64), anchor: &str, text
     );
 }
 
-/// Draws dots as lines of length 0 with round ends.
+/// Draws dots as lines of length 0 with round ends. A few are as large as those of a line.
 fn draw_dots(out: &mut String, f: &Frame, series: &Series, colour: usize) {
     let shown = series.points.iter().filter(|&&p| f.plot.shown(p));
     let path: String = shown
@@ -216,7 +216,8 @@ fn draw_dots(out: &mut String, f: &Frame, series: &Series, colour: usize) {
     if !path.is_empty() {
         let _ = write!(
             out,
-            "<path class=\"l o\" stroke=\"var(--c{colour})\" d=\"{path}\"/>"
+            "<path class=\"l o\"{} stroke=\"var(--c{colour})\" d=\"{path}\"/>",
+            few(series)
         );
     }
 }

@@ -9,6 +9,8 @@ use crate::report::html::escape;
 pub(super) const LETTER: f64 = 8.0;
 /// Height of a row, pixels.
 pub(super) const ROW: f64 = 21.0;
+/// Up to this many dots without a line are as large as those of a line.
+const FEW_DOTS: usize = 20;
 /// Number of distinct colours.
 const COLOURS: usize = 8;
 
@@ -56,7 +58,11 @@ pub(super) fn legend_rows(plot: &LinePlot) -> Vec<(f64, f64)> {
 /// Draws the names of the lines below the title.
 pub(super) fn draw_legend(out: &mut String, plot: &LinePlot) {
     for ((colour, s), (x, y)) in listed(plot).into_iter().zip(legend_rows(plot)) {
-        let line = if s.dots { "m5 0h0m6 0h0m6 0h0" } else { "h22" };
+        let line = match few(s) {
+            "" if s.dots => "m5 0h0m6 0h0m6 0h0",
+            "" => "h22",
+            _ => "m3 0h0m8 0h0m8 0h0",
+        };
         let _ = write!(
             out,
             "<path {} d=\"M{x:.0} {:.0}{line}\"/><text x=\"{:.0}\" y=\"{:.0}\">{}</text>",
@@ -75,5 +81,11 @@ pub(super) fn pen(series: &Series, colour: usize) -> String {
         return "class=\"a\" opacity=\".5\"".into();
     }
     let dash = if series.dashed { " d" } else { "" };
-    format!("class=\"l{dash}\" stroke=\"var(--c{colour})\"")
+    format!("class=\"l{dash}\"{} stroke=\"var(--c{colour})\"", few(series))
+}
+
+/// The width of dots that are few.
+pub(super) fn few(series: &Series) -> &'static str {
+    let is_few = series.dots && series.points.len() <= FEW_DOTS;
+    if is_few { " style=\"stroke-width:6\"" } else { "" }
 }
