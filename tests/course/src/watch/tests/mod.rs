@@ -52,8 +52,12 @@ struct Played {
 
 impl Played {
     fn new(lessons: usize, exercises: usize) -> Self {
+        Self::of(course(lessons, exercises))
+    }
+
+    fn of(lessons: Vec<Lesson>) -> Self {
         let now = Instant::now();
-        let watch = Watch::new(course(lessons, exercises), Progress::default(), None, now);
+        let watch = Watch::new(lessons, Progress::default(), None, now);
         let mut played = Self {
             watch,
             now,

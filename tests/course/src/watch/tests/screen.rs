@@ -1,5 +1,7 @@
 //! What is drawn.
 
+use std::{fs, path::Path};
+
 use super::*;
 
 #[test]
@@ -45,6 +47,23 @@ fn a_wrong_answer_is_shown_in_wide_and_small_windows() {
     played.key(KeyCode::End);
     let end = played.drawn(40, 12);
     assert!(end.contains("seed 7") && !end.contains("more"), "{end}");
+}
+
+/// Without empty rows one below the other. `CANOPY_RECORD=1 cargo test -p course the_book_shows` writes the file.
+#[test]
+fn the_book_shows_the_screen() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let mut played = Played::of(crate::lessons::all(root).unwrap());
+    played.ends(&["to do"; 4]);
+    let mut screen = played.drawn(80, 24);
+    while screen.contains("\n\n\n") {
+        screen = screen.replace("\n\n\n", "\n\n");
+    }
+    let shown = root.join("book/src/recorded/guides/watch.txt");
+    if std::env::var_os("CANOPY_RECORD").is_some() {
+        fs::write(&shown, &screen).unwrap();
+    }
+    assert_eq!(screen, fs::read_to_string(&shown).unwrap(), "{}", shown.display());
 }
 
 #[test]
