@@ -97,7 +97,10 @@ pub fn create_id(library: &Library) -> Result<Id> {
     // SAFETY: it writes 128 bytes.
     match unsafe { (library.unique_id)(&raw mut id) } {
         0 => Ok(id),
-        status => bail!("NCCL creates no id: {}", library.meaning(status, null_mut())),
+        // SAFETY: null is no communicator.
+        status => bail!("NCCL creates no id: {}", unsafe {
+            library.meaning(status, null_mut())
+        }),
     }
 }
 
@@ -192,8 +195,12 @@ impl Cuda {
     }
 
     fn meaning(&self, status: Status) -> String {
-        let comm = self.comm().as_ref().map_or(null_mut(), |comm| comm.0);
-        self.library.meaning(status, comm)
+        let comm = self.comm();
+        // SAFETY: the lock keeps the communicator.
+        unsafe {
+            self.library
+                .meaning(status, comm.as_ref().map_or(null_mut(), |comm| comm.0))
+        }
     }
 
     /// Queues `operation` from `inputs` to `output`.

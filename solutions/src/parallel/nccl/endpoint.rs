@@ -186,9 +186,13 @@ impl<C: Calls> Endpoint<C> {
 }
 
 impl<C: Calls> Drop for Endpoint<C> {
-    /// Messages that wait for the next call leave now; an error shows at the receiver.
+    /// Messages that wait for the next call leave now, and are received, unless the engine fails; an error shows at the
+    /// receiver.
     fn drop(&mut self) {
         let _ = self.flush();
+        for message in self.sending.take() {
+            let _ = message.wait();
+        }
     }
 }
 

@@ -42,7 +42,16 @@ pub struct State {
 }
 
 type Output = Arc<Mutex<Option<Tensor>>>;
-type Job = Box<dyn FnOnce(&Rank) -> Result<()> + Send>;
+type Job = Box<dyn FnOnce(&Channels) -> Result<()> + Send>;
+
+/// Numbers, and the confirmations that messages were received.
+pub type Channels = (Rank, Rank);
+
+/// The channels of the ranks of a group.
+pub fn channels(world_size: usize) -> Vec<Channels> {
+    let group = || group(world_size, Algorithm::Ring, Duration::from_secs(20));
+    group().into_iter().zip(group()).collect()
+}
 
 pub struct Fake {
     jobs: Mutex<Sender<Job>>,
@@ -52,16 +61,16 @@ pub struct Fake {
 }
 
 impl Fake {
-    fn new(rank: Rank, faults: Faults) -> Self {
+    fn new(channels: Channels, faults: Faults) -> Self {
         let (jobs, todo) = channel::<Job>();
         let state = Arc::new(State::default());
-        let (own, world_size) = (state.clone(), Collective::world_size(&rank));
+        let (own, world_size) = (state.clone(), Collective::world_size(&channels.0));
         thread::spawn(move || {
             for job in todo {
                 // The communicator is gone after an error or an abort, and the stream continues.
                 if own.error.lock().unwrap().is_none()
                     && !own.aborted.load(Ordering::SeqCst)
-                    && let Err(error) = job(&rank)
+                    && let Err(error) = job(&channels)
                 {
                     *own.error.lock().unwrap() = Some(error.to_string());
                     continue;
@@ -84,17 +93,16 @@ pub fn endpoints(
     deadline: Duration,
     faults: impl Fn(usize) -> Faults,
 ) -> Vec<(Endpoint<Fake>, Arc<State>)> {
-    let ranks = group(world_size, Algorithm::Ring, Duration::from_secs(20));
     let of = |(rank, link)| {
         let common = Common::new(rank, Duration::from_secs(20), None);
         common.set_deadline(deadline);
         endpoint(link, faults(rank), common)
     };
-    ranks.into_iter().enumerate().map(of).collect()
+    channels(world_size).into_iter().enumerate().map(of).collect()
 }
 
-pub fn endpoint(link: Rank, faults: Faults, common: Arc<Common>) -> (Endpoint<Fake>, Arc<State>) {
-    let place = (Collective::rank(&link), Collective::world_size(&link));
+pub fn endpoint(link: Channels, faults: Faults, common: Arc<Common>) -> (Endpoint<Fake>, Arc<State>) {
+    let place = (Collective::rank(&link.0), Collective::world_size(&link.0));
     let fake = Fake::new(link, faults);
     let state = fake.state.clone();
     (Endpoint::new(place, Watch::start(fake, common).unwrap()), state)
@@ -107,56 +115,55 @@ fn numbers(tensor: &Tensor) -> Vec<f32> {
 
 /// Sends all, receives, and waits until all was received.
 fn exchange(
-    rank: &Rank,
+    (data, received): &Channels,
     sends: &[(usize, Vec<f32>)],
-    receive: Option<usize>,
+    from: Option<usize>,
     into: &mut [f32],
 ) -> Result<()> {
-    for (to, data) in sends {
-        Collective::send(rank, *to, data)?;
+    for (to, numbers) in sends {
+        Collective::send(data, *to, numbers)?;
     }
-    if let Some(from) = receive {
-        Collective::receive(rank, from, into)?;
-        Collective::send(rank, from, &[])?;
+    if let Some(from) = from {
+        Collective::receive(data, from, into)?;
+        Collective::send(received, from, &[])?;
     }
     for (to, _) in sends {
-        Collective::receive(rank, *to, &mut [])?;
+        Collective::receive(received, *to, &mut [])?;
     }
     Ok(())
 }
 
+type Work = Box<dyn FnOnce(&Channels) -> Result<Vec<f32>> + Send>;
+
 /// An operation on copies of its inputs.
-fn job(
-    operation: &Operation,
-    world_size: usize,
-) -> (Box<dyn FnOnce(&Rank) -> Result<Vec<f32>> + Send>, DType) {
+fn job(operation: &Operation, world_size: usize) -> (Work, DType) {
     let mut into = vec![0.0; operation.output(world_size)];
     match *operation {
         Operation::AllReduce(t) => {
             let mut data = numbers(t);
             (
-                Box::new(move |r| r.all_reduce(&mut data).map(|()| data)),
+                Box::new(move |r| r.0.all_reduce(&mut data).map(|()| data)),
                 t.dtype(),
             )
         }
         Operation::ReduceScatter(t) => {
             let data = numbers(t);
             (
-                Box::new(move |r| r.reduce_scatter(&data, &mut into).map(|()| into)),
+                Box::new(move |r| r.0.reduce_scatter(&data, &mut into).map(|()| into)),
                 t.dtype(),
             )
         }
         Operation::AllGather(t) => {
             let data = numbers(t);
             (
-                Box::new(move |r| r.all_gather(&data, &mut into).map(|()| into)),
+                Box::new(move |r| r.0.all_gather(&data, &mut into).map(|()| into)),
                 t.dtype(),
             )
         }
         Operation::Broadcast(root, t) => {
             let mut data = numbers(t);
             (
-                Box::new(move |r| r.broadcast(root, &mut data).map(|()| data)),
+                Box::new(move |r| r.0.broadcast(root, &mut data).map(|()| data)),
                 t.dtype(),
             )
         }
@@ -184,7 +191,7 @@ impl Calls for Fake {
         let number = self.state.queued.fetch_add(1, Ordering::SeqCst) + 1;
         let (output, state, faults) = (Output::default(), self.state.clone(), self.faults);
         let into = output.clone();
-        let job: Job = Box::new(move |rank| {
+        let job: Job = Box::new(move |channels| {
             thread::sleep(faults.delay);
             ensure!(
                 faults.fails != Some(number),
@@ -193,7 +200,7 @@ impl Calls for Fake {
             while faults.hangs == Some(number) && !state.aborted.load(Ordering::SeqCst) {
                 thread::sleep(Duration::from_millis(1));
             }
-            let data = work(rank)?;
+            let data = work(channels)?;
             let length = data.len();
             *into.lock().unwrap() = Some(Tensor::from_vec(data, length, &Device::Cpu)?.to_dtype(dtype)?);
             Ok(())

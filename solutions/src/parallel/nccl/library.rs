@@ -152,7 +152,10 @@ impl Library {
     }
 
     /// What a status means, with NCCL's last words on it.
-    pub fn meaning(&self, status: Status, comm: Handle) -> String {
+    ///
+    /// # Safety
+    /// `comm` is a communicator of this library, or null.
+    pub unsafe fn meaning(&self, status: Status, comm: Handle) -> String {
         // SAFETY: NCCL returns texts that live as long as it does.
         let [text, last] = unsafe { [(self.text)(status), (self.last_error)(comm)] }.map(|text| {
             let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });

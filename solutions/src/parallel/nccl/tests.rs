@@ -11,7 +11,7 @@ use candle_core::{DType, Device, Tensor};
 use super::{
     cards,
     endpoint::Endpoint,
-    fake::{Fake, Faults, State, endpoint, endpoints},
+    fake::{Fake, Faults, State, channels, endpoint, endpoints},
     library::Id,
     measure,
     watch::{Common, Life},
@@ -274,9 +274,7 @@ impl Life for Known {
 
 #[test]
 fn signs_of_life_say_who_is_missing_and_one_failure_ends_all_communicators() {
-    let mut ranks = group(2, Algorithm::Ring, LONG)
-        .into_iter()
-        .zip(group(2, Algorithm::Ring, LONG));
+    let mut ranks = channels(2).into_iter().zip(channels(2));
     let common = Common::new(0, LONG, Some(Box::new(Known)));
     let (first, second) = ranks.next().unwrap();
     let (first, _) = endpoint(first, Faults::default(), common.clone());

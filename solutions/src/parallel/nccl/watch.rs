@@ -157,6 +157,17 @@ impl<C: Calls> Watch<C> {
         let rank = self.common.rank;
         let mut queue = lock(&self.queue);
         let activity = || lock(&self.common.activity).clone();
+        queue.waited += since;
+        let mut reached = Ok(true);
+        while let Some(first) = queue.flying.front() {
+            reached = self.calls.has_reached(&first.mark);
+            if !matches!(reached, Ok(true)) {
+                break;
+            }
+            queue.flying.pop_front();
+            queue.waited = Duration::ZERO;
+        }
+        // NCCL's own error says more than that of the device after it.
         if let Some(error) = self.calls.error() {
             let operation = match queue.flying.front() {
                 Some(first) => format!("{} (operation {})", first.name, first.number),
@@ -167,14 +178,7 @@ impl<C: Calls> Watch<C> {
                 activity()
             );
         }
-        queue.waited += since;
-        while let Some(first) = queue.flying.front() {
-            if !self.calls.has_reached(&first.mark)? {
-                break;
-            }
-            queue.flying.pop_front();
-            queue.waited = Duration::ZERO;
-        }
+        reached?;
         let Some(first) = queue.flying.front() else {
             return Ok(());
         };
