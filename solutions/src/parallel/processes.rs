@@ -75,7 +75,7 @@ pub trait Processes {
 }
 
 /// Connects this process, which is at `place`, to the other processes of its job: over MPI if this program was built with it.
-/// With NCCL alone, [`Processes::use_nccl`] connects them.
+/// With NCCL alone, `Processes::use_nccl` connects them.
 ///
 /// # Errors
 /// Returns an error if MPI does not start, if MPI and the launcher differ about the ranks, or if this program was built with

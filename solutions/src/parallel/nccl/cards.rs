@@ -37,7 +37,7 @@ pub fn agree(cards: &[Option<String>]) -> Result<bool> {
 /// The longest name of a GPU, in bytes.
 const NAME: usize = 120;
 
-/// As [`super::Rendezvous::meet`], over links that the ranks have already. Every rank calls it.
+/// As [`super::rendezvous::Rendezvous::meet`], over links that the ranks have already. Every rank calls it.
 ///
 /// # Errors
 /// Returns the errors of [`agree`] on every rank, that of `create`, and those of the links.
