@@ -36,7 +36,7 @@ pub trait Launcher: fmt::Debug + Send + Sync {
     }
 }
 
-/// Tensors of a [`Argument::Table`] at most, as in `multi_tensor.cuh`.
+/// Tensors of an [`Argument::Table`] at most, as in `multi_tensor.cuh`.
 pub const TENSORS: usize = 96;
 
 /// The blocks of a launch, the threads of a block, and its dynamic shared memory in bytes.
