@@ -19,21 +19,24 @@ use canopy::{
 /// Lay the parameters end to end. The rank owns `chunk(total, rank, world_size)` of this list, where total is the sum of
 /// all sizes. A chunk may begin or end in the middle of a parameter. A part names its parameter and the range of the
 /// parameter's elements, counted from the parameter's own first element. The parts are in the order of the parameters,
-/// one for each parameter that the chunk touches. No part is empty, although a parameter may have no elements, and a
-/// chunk none either. `world_size` is at least 1, and `rank` is below it.
+/// one for each parameter that the chunk touches. A parameter may have no elements, and a chunk may be empty. No part is
+/// empty. `world_size` is at least 1, and `rank` is below it.
 pub fn slices_of_rank(sizes: &[usize], rank: usize, world_size: usize) -> Vec<Slice> {
     todo!("9.1: where the rank's chunk meets each parameter")
 }
 
 /// A step of ZeRO's stage 1. `params` has all parameters of the model, end to end; they are equal on all ranks before
-/// the step, and must be equal on all ranks after it. `gradients` are this rank's, one for each parameter. Afterwards
-/// they are the mean over the ranks.
+/// the step, and must be equal on all ranks after it. `gradients` are this rank's gradients of `params`, in the same
+/// order. Afterwards they are the mean over the ranks.
 ///
-/// Sum the gradients by one call of `collective.all_reduce`. Then call `update(own_params, own_gradients)` once, with
-/// this rank's `chunk` of the parameters and the same chunk of the mean gradients: the optimizer behind it keeps state
-/// for this part only, and changes the parameters that it gets. Then one call of `collective.all_gather(&mine, params)`
-/// gives the new parts of all ranks to every rank. Send nothing else. Chunks may differ by one number in length, and
-/// some may be empty. If a call returns an error, return it; the lists may then contain anything.
+/// Sum the gradients by one call of `collective.all_reduce`; divide before or after it. Then call
+/// `update(own_params, own_gradients)` once, with this rank's `chunk` of the parameters and the same chunk of the mean
+/// gradients: the optimizer behind it keeps state for this part only, and changes the parameters that it gets. Then one
+/// call of `collective.all_gather(&mine, params)` gives the new parts of all ranks to every rank. Send nothing else.
+///
+/// Chunks may differ by one number in length, and some may be empty. A rank with an empty chunk may leave out `update`,
+/// but not the other two calls. One rank alone may do without those two, here and in 9.3, 9.4 and 9.7. If a call returns
+/// an error, return it; the lists may then contain anything.
 pub fn stage1_step(
     collective: &dyn Collective,
     params: &mut [f32],
@@ -47,10 +50,10 @@ pub fn stage1_step(
 /// parameters of the model.
 ///
 /// One call of `collective.reduce_scatter(&gradients, &mut mine)` writes this rank's chunk of the sum to `mine`, which
-/// must be as long as the chunk. It sends half as much as an all-reduce, and nothing else may be sent. Afterwards the
-/// memory of the whole list must be free: the list that you return has room for its chunk only (`capacity()`), or for
-/// little more. Chunks may differ by one number in length, and some may be empty. If the call returns an error, return
-/// it.
+/// must be as long as the chunk. Divide before or after the call. It sends half as much as an all-reduce, and nothing
+/// else may be sent. Afterwards the memory of the whole list must be free: the list that you return has room for its
+/// chunk only (`capacity()`), or for little more. Chunks may differ by one number in length, and some may be empty. If
+/// the call returns an error, return it.
 pub fn reduce_gradients(collective: &dyn Collective, gradients: Vec<f32>) -> Result<Vec<f32>> {
     todo!("9.3: reduce-scatter, divide")
 }
@@ -76,8 +79,9 @@ pub fn forward_sharded(
 /// order of `layers`, this rank's `chunk` of the mean gradients over the ranks.
 ///
 /// The parameters were released after the forward pass, so each layer is gathered again. Here `work(index, &buffer)`
-/// returns this rank's gradients of all parameters of the layer. Reduce them at once, before the next layer is gathered,
-/// as `reduce_gradients` does: by one reduce-scatter, and divided. Buffers and errors are as in `forward_sharded`.
+/// returns this rank's `layer.length` gradients. Reduce them before the next layer is gathered, as `reduce_gradients`
+/// does: by one reduce-scatter, and divided. The layer's buffer may be released before or after that. Buffers and errors
+/// are as in `forward_sharded`.
 pub fn backward_sharded(
     collective: &dyn Collective,
     layers: &[Sharded],
@@ -101,9 +105,10 @@ pub fn bytes_per_rank(parameters: u64, each: BytesPerParameter, stage: Stage, ra
 /// How many numbers each of `ranks` ranks sends in a step, if all collectives are rings.
 ///
 /// A reduce-scatter and an all-gather of n parameters send (`ranks` − 1) chunks each. A chunk is n/`ranks` numbers,
-/// rounded up. Data parallelism and stages 1 and 2 send one of each, and stage 3 gathers once more, because it released
-/// the parameters after the forward pass. (An all-reduce is both. Stage 1 is counted as it is published: with a
-/// reduce-scatter in place of the all-reduce of 9.2.) One rank alone sends nothing. `ranks` is at least 1.
+/// rounded up. An all-reduce is a reduce-scatter and an all-gather. Data parallelism and stages 1 and 2 send one of each:
+/// stage 1 is counted as it is published, with a reduce-scatter in place of the all-reduce of 9.2. Stage 3 gathers once
+/// more, because it released the parameters after the forward pass. One rank alone sends nothing. There may be 10¹²
+/// parameters. `ranks` is at least 1.
 pub fn numbers_sent(parameters: u64, stage: Stage, ranks: u64) -> u64 {
     todo!("9.5: how many passes of a ring, and how long each is")
 }
@@ -111,10 +116,10 @@ pub fn numbers_sent(parameters: u64, stage: Stage, ranks: u64) -> u64 {
 /// The batch sizes of a run on `world_size` ranks, from those that a user wrote down. They must agree: train = micro ×
 /// accumulation × `world_size`.
 ///
-/// What is missing is filled in as DeepSpeed does. If two sizes are given, the third follows. If only `train` or only
-/// `micro` is given, accumulation is 1. Returns an error if neither of them is given, if a size or `world_size` is 0, if
-/// the three given sizes contradict each other, or if a division has a remainder. An error about sizes that do not agree
-/// contains all sizes that were given and `world_size`, as numbers. The products are small enough for a usize.
+/// If two sizes are given, the third follows. If only `train` or only `micro` is given, accumulation is 1, and the third
+/// follows. Returns an error if neither `train` nor `micro` is given, or if a size or `world_size` is 0. Also returns an
+/// error if the three given sizes contradict each other, or if the division for a missing size has a remainder. These two
+/// errors contain all sizes that were given and `world_size`, as numbers. The products are small enough for a usize.
 pub fn settle_batch(wanted: BatchWanted, world_size: usize) -> Result<BatchSizes> {
     todo!("9.6: what is given, what follows, and whether it is possible")
 }
@@ -122,9 +127,10 @@ pub fn settle_batch(wanted: BatchWanted, world_size: usize) -> Result<BatchSizes
 /// Takes the gradients of one micro-batch. They are those of all parameters on this rank, of loss × scale.
 ///
 /// `state.gradients` is the sum of gradients divided by `state.accumulation`: the mean over the micro-batches of a step
-/// once all have come. It is empty before the first of a step. `state.micro_batches` counts them. Sends nothing.
-/// Returns an error if the step has all its micro-batches already, because `engine_step` must be called first. Also
-/// returns an error if this list has another length than those before it in the step.
+/// once all have come. `state.micro_batches` counts them. Before the first of a step it is 0, and `state.gradients` is
+/// empty. Sends nothing. Returns an error if the step has all its micro-batches already, because `engine_step` must be
+/// called first. Also returns an error if this list has another length than those before it in the step. After an error
+/// the state may be anything.
 pub fn engine_backward(state: &mut EngineState, gradients: &[f32]) -> Result<()> {
     todo!("9.7: add to the mean, and count")
 }
@@ -135,11 +141,12 @@ pub fn engine_backward(state: &mut EngineState, gradients: &[f32]) -> Result<()>
 /// Before the last micro-batch it only returns `Outcome::Accumulating`, and sends nothing. Otherwise:
 ///
 /// 1. Reduce `state.gradients` to this rank's chunk of the mean over the ranks, as in 9.3, and divide it by
-///    `state.scaler.scale()`. `state.gradients` is empty from now on, and `state.micro_batches` is 0.
+///    `state.scaler.scale()`, before or after the call. `state.gradients` is empty from now on, and
+///    `state.micro_batches` is 0.
 /// 2. A gradient that is infinite or NaN may be in the chunk of one rank only, and the norm needs all chunks. So the
 ///    ranks agree by one all-reduce of at most two numbers, such as the sum of the squares of the chunk.
 /// 3. If a gradient is not finite on any rank, no rank calls `update`, nothing is gathered, and the result is
-///    `Outcome::Skipped`.
+///    `Outcome::Skipped`. (If only the sum of the squares is too large for an f32, the step may be skipped, too.)
 /// 4. Otherwise, if `state.clip` is above 0 and the norm of all gradients together is above `state.clip`, multiply the
 ///    chunk by `state.clip`/norm. (You may add 10⁻⁶ to the norm here, as PyTorch does.) Then call `update` with this
 ///    rank's chunk of the parameters and of the gradients, and gather the parameters, as in 9.2. The result is

@@ -26,7 +26,7 @@ fn input(given: BatchWanted, ranks: usize) -> String {
         shown("micro", given.micro),
         shown("accumulation", given.accumulation),
     ];
-    format!("{}, {ranks} ranks", sizes.join(", "))
+    format!("{}, {}", sizes.join(", "), super::ranks(ranks))
 }
 
 fn check(answer: &Lesson09, sizes: Sizes, ranks: usize, expected: Sizes) -> Verdict {
@@ -93,7 +93,7 @@ pub fn fills_in_the_third_size(answer: &Lesson09) -> Verdict {
     check(answer, all, ranks, all)
 }
 
-pub fn takes_one_micro_batch_by_default(answer: &Lesson09) -> Verdict {
+pub fn accumulates_nothing_by_default(answer: &Lesson09) -> Verdict {
     check(answer, [48, 0, 0], 4, [48, 12, 1])?;
     check(answer, [0, 4, 0], 4, [16, 4, 1])?;
     let mut draw = draw();

@@ -29,8 +29,9 @@ fn check(
         optimizer,
     } = each;
     let case = given(format!(
-        "{parameters} parameters, {stage}, {ranks} ranks, bytes per parameter: weight {weight}, master {master}, \
-         gradient {gradient}, optimizer {optimizer}"
+        "{parameters} parameters, {stage}, {}, bytes per parameter: weight {weight}, master {master}, \
+         gradient {gradient}, optimizer {optimizer}",
+        super::ranks(ranks as usize)
     ));
     let got = (answer.bytes_per_rank)(parameters, each, stage, ranks);
     case.close("weights, gradients, optimizer", &got.to_vec(), &expected.to_vec())
@@ -125,7 +126,10 @@ pub fn counts_large_models(answer: &Lesson09) -> Verdict {
 }
 
 fn sent(answer: &Lesson09, parameters: u64, stage: Stage, ranks: u64, expected: u64) -> Verdict {
-    let case = given(format!("{parameters} parameters, {stage}, {ranks} ranks"));
+    let case = given(format!(
+        "{parameters} parameters, {stage}, {}",
+        super::ranks(ranks as usize)
+    ));
     let got = (answer.numbers_sent)(parameters, stage, ranks);
     case.close("numbers that a rank sends", got, expected)
 }

@@ -3,7 +3,7 @@ use grader::{Verdict, draw, given};
 use recorded_group::{End, Operation, broken, ok, on_ranks, refused};
 
 use super::{
-    calls_are,
+    all_finish, calls_are,
     engine_run::{Run, recorder, state},
     lists, values,
 };
@@ -11,10 +11,11 @@ use crate::Lesson09;
 
 /// One rank, one micro-batch a step. A stub panics here, on the thread of the check.
 fn alone(answer: &Lesson09) -> Verdict {
-    Run::new(1, 3, 1, 1).check(answer)
+    Run::new(1, 3, 1, 1).on_ranks(answer);
+    Ok(())
 }
 
-pub fn averages_the_micro_batches(answer: &Lesson09) -> Verdict {
+pub fn averages_over_the_step(answer: &Lesson09) -> Verdict {
     let mut draw = draw();
     for accumulation in [1, 3, draw.whole(4, 6)] {
         let length = draw.whole(2, 5);
@@ -43,10 +44,23 @@ pub fn averages_the_micro_batches(answer: &Lesson09) -> Verdict {
     Ok(())
 }
 
-pub fn waits_for_the_last_micro_batch(answer: &Lesson09) -> Verdict {
+pub fn waits_until_the_step_is_complete(answer: &Lesson09) -> Verdict {
     alone(answer)?;
     for world in [1, 2, 3] {
-        Run::new(world, 2 * world, 3, 2).check(answer)?;
+        let run = Run::new(world, 2 * world, 3, 2);
+        let input = run.input();
+        let case = given(&input);
+        let ran = run.on_ranks(answer);
+        all_finish(&input, &ran)?;
+        for (rank, all) in ran.ranks.iter().flatten().enumerate() {
+            for (i, after) in all.iter().enumerate() {
+                let expected = if i % 3 == 2 { "Taken" } else { "Accumulating" };
+                let what = format!("outcome after micro-batch {} on rank {rank}", i + 1);
+                case.equal(&what, after.name(), expected)?;
+                let what = format!("calls of update after micro-batch {} on rank {rank}", i + 1);
+                case.close(&what, after.updates, (i + 1) / 3)?;
+            }
+        }
     }
     // Only the first micro-batches of a step: nothing may be sent.
     let mut run = Run::new(2, 4, 3, 1);
@@ -54,12 +68,12 @@ pub fn waits_for_the_last_micro_batch(answer: &Lesson09) -> Verdict {
     let input = run.input();
     given(&input);
     let ran = run.on_ranks(answer);
-    ran.all_well(&input)?;
+    all_finish(&input, &ran)?;
     calls_are(&input, &ran, &[])
 }
 
 pub fn steps_by_the_unscaled_mean(answer: &Lesson09) -> Verdict {
-    alone(answer)?;
+    Run::new(1, 3, 1, 1).check(answer)?;
     for (world, length) in [(2, 6), (3, 7), (4, 10), (4, 3)] {
         Run::new(world, length, 1, 1).check(answer)?;
         let large = Run {
@@ -99,7 +113,7 @@ pub fn skips_on_every_rank(answer: &Lesson09) -> Verdict {
             run.check(answer)?;
             let case = given(format!("{input}; gradient {at} of rank {rank} is {value}"));
             let ran = run.on_ranks(answer);
-            ran.all_well(&input)?;
+            all_finish(&input, &ran)?;
             for (rank, all) in ran.ranks.iter().flatten().enumerate() {
                 let what = format!("calls of update on rank {rank} in the skipped step");
                 case.close(&what, all[0].updates, 0usize)?;
@@ -118,7 +132,7 @@ pub fn updates_the_scale_once(answer: &Lesson09) -> Verdict {
         let input = run.input();
         let case = given(format!("{input}; the second step overflows"));
         let ran = run.on_ranks(answer);
-        ran.all_well(&input)?;
+        all_finish(&input, &ran)?;
         for all in ran.ranks.iter().flatten() {
             let updates: Vec<Vec<bool>> = all.iter().map(|a| a.scale_updates.clone()).collect();
             let expected = [
@@ -146,7 +160,7 @@ pub fn starts_the_next_step_empty(answer: &Lesson09) -> Verdict {
         let input = run.input();
         let case = given(&input);
         let ran = run.on_ranks(answer);
-        ran.all_well(&input)?;
+        all_finish(&input, &ran)?;
         for (rank, all) in ran.ranks.iter().flatten().enumerate() {
             for (i, after) in all.iter().enumerate().filter(|(i, _)| i % 2 == 1) {
                 let what = format!(
@@ -176,7 +190,7 @@ pub fn sends_little_more_than_stage_2(answer: &Lesson09) -> Verdict {
             let input = run.input();
             let case = given(&input);
             let ran = run.on_ranks(answer);
-            ran.all_well(&input)?;
+            all_finish(&input, &ran)?;
             let agreed = ran.lengths(Operation::AllReduce);
             let least = agreed.first().copied().unwrap_or(1);
             case.require(

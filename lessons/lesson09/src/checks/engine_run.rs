@@ -11,7 +11,7 @@ use canopy::{
 use grader::{Verdict, draw, given};
 use recorded_group::{End, Ran, on_ranks};
 
-use super::{lists, mean, values};
+use super::{all_finish, lists, mean, ranks, values};
 use crate::Lesson09;
 
 /// A loss scale that is halved after an overflow, and records its updates.
@@ -84,6 +84,16 @@ pub struct After {
     pub left: [usize; 2],
 }
 
+impl After {
+    pub fn name(&self) -> &'static str {
+        match self.outcome {
+            Outcome::Accumulating => "Accumulating",
+            Outcome::Skipped => "Skipped",
+            Outcome::Taken { .. } => "Taken",
+        }
+    }
+}
+
 impl Run {
     pub fn new(world: usize, length: usize, accumulation: usize, steps: usize) -> Self {
         let mut draw = draw();
@@ -101,8 +111,8 @@ impl Run {
 
     pub fn input(&self) -> String {
         format!(
-            "{} ranks, {} parameters, accumulation {}, scale {}, clip {}, micro-batches: {}",
-            self.world,
+            "{}, {} parameters, accumulation {}, scale {}, clip {}, micro-batches: {}",
+            ranks(self.world),
             self.params.len(),
             self.accumulation,
             self.scale,
@@ -153,7 +163,7 @@ impl Run {
         let input = self.input();
         let case = given(&input).at_scale(1.0);
         let ran = self.on_ranks(answer);
-        ran.all_well(&input)?;
+        all_finish(&input, &ran)?;
         let mut params: Vec<f64> = self.params.iter().map(|&p| p.into()).collect();
         let mut expected = Vec::new();
         for step in 0..self.micro.len() / self.accumulation {
@@ -176,11 +186,7 @@ impl Run {
             for (i, after) in all.iter().enumerate() {
                 let step = (i + 1) / self.accumulation;
                 let ends = (i + 1) % self.accumulation == 0;
-                let name = match after.outcome {
-                    Outcome::Accumulating => "Accumulating",
-                    Outcome::Skipped => "Skipped",
-                    Outcome::Taken { .. } => "Taken",
-                };
+                let name = after.name();
                 let right = match (ends, step) {
                     (true, step) if expected[step - 1].0 => "Taken",
                     (true, _) => "Skipped",

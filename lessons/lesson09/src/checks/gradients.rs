@@ -2,7 +2,7 @@ use canopy::parallel::{Link, chunk};
 use grader::{Verdict, draw, given};
 use recorded_group::{End, Operation, Ran, broken, on_ranks, refused};
 
-use super::{calls_are, lists, mean, values};
+use super::{all_finish, calls_are, lists, mean, ranks, values};
 use crate::Lesson09;
 
 /// Each rank's result, and the room that its list has.
@@ -16,7 +16,7 @@ fn run(answer: &Lesson09, all: &[Vec<f32>]) -> Ran<(Vec<f32>, usize)> {
 }
 
 fn input(world: usize, length: usize) -> String {
-    format!("{world} ranks, {length} gradients")
+    format!("{}, {length} gradients", ranks(world))
 }
 
 fn check(answer: &Lesson09, all: &[Vec<f32>]) -> Verdict {
@@ -24,7 +24,7 @@ fn check(answer: &Lesson09, all: &[Vec<f32>]) -> Verdict {
     let input = input(world, length);
     let case = given(&input).at_scale(1.0);
     let ran = run(answer, all);
-    ran.all_well(&input)?;
+    all_finish(&input, &ran)?;
     let mean = mean(all);
     for (rank, (got, _)) in ran.ranks.iter().flatten().enumerate() {
         let own = chunk(length, rank, world);
@@ -48,7 +48,7 @@ pub fn returns_its_chunk_of_the_mean(answer: &Lesson09) -> Verdict {
     Ok(())
 }
 
-pub fn sends_half_of_an_all_reduce(answer: &Lesson09) -> Verdict {
+pub fn sends_only_a_reduce_scatter(answer: &Lesson09) -> Verdict {
     alone(answer)?;
     let mut draw = draw();
     for world in [2, 3, 4] {
@@ -56,7 +56,7 @@ pub fn sends_half_of_an_all_reduce(answer: &Lesson09) -> Verdict {
         let input = input(world, length);
         given(&input);
         let ran = run(answer, &lists(&mut draw, world, length));
-        ran.all_well(&input)?;
+        all_finish(&input, &ran)?;
         calls_are(&input, &ran, &[(Operation::ReduceScatter, length)])?;
     }
     Ok(())
@@ -72,7 +72,7 @@ pub fn frees_the_whole_list(answer: &Lesson09) -> Verdict {
     let input = input(world, length);
     let case = given(&input);
     let ran = run(answer, &all);
-    ran.all_well(&input)?;
+    all_finish(&input, &ran)?;
     for (rank, (got, capacity)) in ran.ranks.iter().flatten().enumerate() {
         case.require(
             &format!("room in the list of rank {rank}"),

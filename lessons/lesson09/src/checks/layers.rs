@@ -6,7 +6,7 @@ use canopy::{
 use grader::{Verdict, draw, given};
 use recorded_group::{End, Operation, Ran, broken, on_ranks, refused};
 
-use super::{calls_are, lists, mean, values};
+use super::{all_finish, calls_are, lists, mean, ranks, values};
 use crate::Lesson09;
 
 /// A call of `work`.
@@ -56,8 +56,8 @@ impl Model {
     fn input(&self) -> String {
         let name = ["forward_sharded", "backward_sharded"][usize::from(self.backward)];
         format!(
-            "{name} on {} ranks, layers of {:?} parameters",
-            self.world,
+            "{name} on {}, layers of {:?} parameters",
+            ranks(self.world),
             self.sizes()
         )
     }
@@ -108,14 +108,18 @@ impl Model {
         let input = self.input();
         let case = given(&input);
         let ran = self.run(answer);
-        ran.all_well(&input)?;
+        all_finish(&input, &ran)?;
         let mut order: Vec<usize> = (0..self.params.len()).collect();
         if self.backward {
             order.reverse();
         }
         for (rank, pass) in ran.ranks.iter().flatten().enumerate() {
-            let got: Vec<usize> = pass.used.iter().map(|u| u.index).collect();
-            case.close(&format!("indices that work got on rank {rank}"), &got, &order)?;
+            let got = |u: &Used| [u.index, u.params.len()];
+            let got: Vec<usize> = pass.used.iter().flat_map(got).collect();
+            let expected = |&i: &usize| [i, self.params[i].len()];
+            let expected: Vec<usize> = order.iter().flat_map(expected).collect();
+            let what = format!("index and number of parameters in each call of work on rank {rank}");
+            case.close(&what, &got, &expected)?;
             for used in &pass.used {
                 let what = format!("parameters that work({}, …) got on rank {rank}", used.index);
                 case.close(&what, &used.params, &self.params[used.index])?;
@@ -129,7 +133,7 @@ impl Model {
         let input = self.input();
         let case = given(&input).at_scale(1.0);
         let ran = self.run(answer);
-        ran.all_well(&input)?;
+        all_finish(&input, &ran)?;
         for (rank, pass) in ran.ranks.iter().flatten().enumerate() {
             case.close(
                 "number of layers in the result",
@@ -151,7 +155,7 @@ impl Model {
         let input = self.input();
         let case = given(&input);
         let ran = self.run(answer);
-        ran.all_well(&input)?;
+        all_finish(&input, &ran)?;
         let sizes = self.sizes();
         for pass in ran.ranks.iter().flatten() {
             let got: Vec<usize> = pass.used.iter().map(|u| u.live).collect();
@@ -195,7 +199,7 @@ pub fn backward_runs_from_the_last_layer(answer: &Lesson09) -> Verdict {
 pub fn holds_one_layer_at_a_time(answer: &Lesson09) -> Verdict {
     for backward in [false, true] {
         alone(answer, backward)?;
-        Model::new(1, &[2, 3], backward).memory(answer)?;
+        Model::new(1, &[2, 3, 4], backward).memory(answer)?;
         for world in [2, 3, 4] {
             Model::new(world, &sizes(world), backward).memory(answer)?;
         }
@@ -219,7 +223,7 @@ pub fn sends_three_times_a_part(answer: &Lesson09) -> Verdict {
             let input = model.input();
             given(&input);
             let ran = model.run(answer);
-            ran.all_well(&input)?;
+            all_finish(&input, &ran)?;
             let mut expected = Vec::new();
             for &n in &model.sizes() {
                 expected.push((Operation::AllGather, n));

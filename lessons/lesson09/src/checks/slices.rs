@@ -47,7 +47,7 @@ pub fn cuts_parameters_where_chunks_end(answer: &Lesson09) -> Verdict {
     check(answer, &[9], (1, 3), &[[0, 3, 6]])
 }
 
-pub fn counts_from_the_parameters_own_start(answer: &Lesson09) -> Verdict {
+pub fn counts_from_the_start_of_each_parameter(answer: &Lesson09) -> Verdict {
     check(answer, &[5, 3], (1, 2), &[[0, 4, 5], [1, 0, 3]])?;
     let mut draw = draw();
     let (a, b) = (draw.whole(2, 9), draw.whole(10, 30));
@@ -78,7 +78,8 @@ pub fn returns_one_part_for_each_parameter(answer: &Lesson09) -> Verdict {
 pub fn leaves_out_empty_parts(answer: &Lesson09) -> Verdict {
     check(answer, &[0, 4, 0, 4, 0], (0, 2), &[[1, 0, 4]])?;
     check(answer, &[0, 4, 0, 4, 0], (1, 2), &[[3, 0, 4]])?;
-    check(answer, &[4, 0, 3], (0, 1), &[[0, 0, 4], [2, 0, 3]])?;
+    // Two parameters before the empty one, so that an answer with one part differs from one that ends there.
+    check(answer, &[4, 3, 0, 2], (0, 1), &[[0, 0, 4], [1, 0, 3], [3, 0, 2]])?;
     check(answer, &[2], (0, 3), &[])?;
     check(answer, &[2], (1, 3), &[[0, 0, 1]])?;
     check(answer, &[], (1, 3), &[])?;

@@ -3,7 +3,7 @@ use canopy::parallel::{Link, chunk};
 use grader::{Verdict, draw, given};
 use recorded_group::{End, Operation, Ran, broken, on_ranks, refused};
 
-use super::{calls_are, lists, mean, values};
+use super::{all_finish, calls_are, lists, mean, ranks, values};
 use crate::Lesson09;
 
 /// What a rank has after its steps, and what its optimizer was given.
@@ -59,7 +59,7 @@ fn expected(params: &[f32], steps: &[Vec<Vec<f32>>]) -> Vec<f64> {
 }
 
 fn input(world: usize, length: usize, steps: usize) -> String {
-    format!("{world} ranks, {length} parameters, steps: {steps}")
+    format!("{}, {length} parameters, steps: {steps}", ranks(world))
 }
 
 /// Tests the parameters on all ranks after `steps` steps.
@@ -71,7 +71,7 @@ fn check(answer: &Lesson09, world: usize, length: usize, steps: usize) -> Verdic
     let case = given(&input).at_scale(1.0);
     let expected = expected(&params, &steps);
     let ran = run(answer, &params, steps.clone());
-    ran.all_well(&input)?;
+    all_finish(&input, &ran)?;
     for (rank, after) in ran.ranks.iter().flatten().enumerate() {
         case.close(
             &format!("params of rank {rank}"),
@@ -108,7 +108,7 @@ pub fn updates_only_its_own_part(answer: &Lesson09) -> Verdict {
         let case = given(&input).at_scale(1.0);
         let mean = mean(&steps[0]);
         let ran = run(answer, &params, steps);
-        ran.all_well(&input)?;
+        all_finish(&input, &ran)?;
         for (rank, after) in ran.ranks.iter().flatten().enumerate() {
             let part = chunk(length, rank, world);
             case.close("calls of update on a rank", after.updates.len(), 1usize)?;
@@ -122,7 +122,7 @@ pub fn updates_only_its_own_part(answer: &Lesson09) -> Verdict {
     Ok(())
 }
 
-pub fn keeps_the_optimizers_state_by_part(answer: &Lesson09) -> Verdict {
+pub fn keeps_optimizer_state_by_part(answer: &Lesson09) -> Verdict {
     check(answer, 1, 3, 2)?;
     check(answer, 2, 6, 2)?;
     check(answer, 4, 11, 3)
@@ -137,7 +137,7 @@ pub fn leaves_all_ranks_equal(answer: &Lesson09) -> Verdict {
     let input = input(world, length, 3);
     let case = given(&input);
     let ran = run(answer, &params, steps);
-    ran.all_well(&input)?;
+    all_finish(&input, &ran)?;
     let all: Vec<&Stepped> = ran.ranks.iter().flatten().collect();
     for (rank, after) in all.iter().enumerate().skip(1) {
         let bits = |s: &Stepped| s.params.iter().map(|p| p.to_bits()).collect::<Vec<u32>>();
@@ -159,7 +159,7 @@ pub fn sends_one_all_reduce_and_one_all_gather(answer: &Lesson09) -> Verdict {
         let input = input(world, length, 1);
         given(&input);
         let ran = run(answer, &vec![0.5; length], steps);
-        ran.all_well(&input)?;
+        all_finish(&input, &ran)?;
         let expected = [(Operation::AllReduce, length), (Operation::AllGather, length)];
         calls_are(&input, &ran, &expected)?;
     }

@@ -25,11 +25,11 @@ fn passes(stage: Stage) -> u64 {
 }
 
 pub const MISTAKES: &[Mistake<Lesson09>] = &[
-    wrong!("9.5", shares_more_with_each_stage, "The master weights are not shared in stages 1 and 2; they belong to what the optimizer updates.",
+    wrong!("9.5", shares_more_with_each_stage, "Share the master weights from stage 1 on: only the optimizer reads them. Here they are shared at stage 3 only.",
         bytes_per_rank: |n, each, stage, p| kept(n, each, stage, [3, 3, 2, 1], n.div_ceil(p))),
-    wrong!("9.5", shares_more_with_each_stage, "The gradients are shared from stage 1 on; that is stage 2.",
+    wrong!("9.5", shares_more_with_each_stage, "Share the gradients from stage 2 on. Here they are shared from stage 1 on.",
         bytes_per_rank: |n, each, stage, p| kept(n, each, stage, [3, 1, 1, 1], n.div_ceil(p))),
-    wrong!("9.5", shares_more_with_each_stage, "The weights are shared from stage 2 on; that is stage 3.",
+    wrong!("9.5", shares_more_with_each_stage, "Share the weights at stage 3 only. Here they are shared from stage 2 on.",
         bytes_per_rank: |n, each, stage, p| kept(n, each, stage, [2, 1, 2, 1], n.div_ceil(p))),
     wrong!("9.5", shares_more_with_each_stage, "Each stage shares one thing only; a stage also shares what the stages before it share.",
     bytes_per_rank: |n, each, stage, p| {
@@ -83,8 +83,17 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         numbers_sent: |n, _, p| 2 * n.div_ceil(p) * (p - 1)),
     wrong!("9.5", gathers_once_more_in_stage_3, "Stage 3 has three passes: two gathers and a reduce-scatter. A gather after the step is not needed, because the parameters stay sharded.",
         numbers_sent: |n, stage, p| if stage == Stage::Zero3 { 4 } else { 2 } * n.div_ceil(p) * (p - 1)),
-    wrong!("9.5", rounds_chunks_up, "The product is divided by p and rounded down; a chunk is n/p, rounded up.",
+    wrong!("9.5", rounds_chunks_up, "Round n/p up before you multiply: the ring sends whole chunks. Here the product is divided and rounded down.",
         numbers_sent: |n, stage, p| passes(stage) * n * (p - 1) / p),
     wrong!("9.5", is_free_for_one_rank, "One rank alone has nobody to send to.",
         numbers_sent: |n, stage, p| passes(stage) * n.div_ceil(p) * (p.max(2) - 1)),
+    wrong!("9.5", rounds_chunks_up, "Round n/p up before you multiply: the ring sends whole chunks. Here the product is divided and rounded up.",
+        numbers_sent: |n, stage, p| (passes(stage) * n * (p - 1)).div_ceil(p)),
+    wrong!("9.5", rounds_chunks_up, "A chunk is rounded down; it is n/p, rounded up.",
+        numbers_sent: |n, stage, p| passes(stage) * (n / p) * (p - 1)),
+    wrong!("9.5", keeps_everything_without_sharding, "The order is weights, gradients, optimizer; here the optimizer's bytes come before the gradients'.",
+    bytes_per_rank: |n, each, stage, p| {
+        let [weights, gradients, optimizer] = (REFERENCE.bytes_per_rank)(n, each, stage, p);
+        [weights, optimizer, gradients]
+    }),
 ];

@@ -5,19 +5,19 @@ use anyhow::ensure;
 use super::*;
 
 pub const MISTAKES: &[Mistake<Lesson09>] = &[
-    wrong!("9.7", averages_the_micro_batches, "The micro-batches are summed; their mean is the gradient of the batch, so divide each by `accumulation`.",
+    wrong!("9.7", averages_over_the_step, "The micro-batches are summed; their mean is the gradient of the batch, so divide each by `accumulation`.",
     engine_backward: |state, gradients| {
         let times: Vec<f32> = gradients.iter().map(|g| g * state.accumulation as f32).collect();
         backward(state, &times)
     }),
-    wrong!("9.7", averages_the_micro_batches, "Each micro-batch replaces the one before; add it.",
+    wrong!("9.7", averages_over_the_step, "Each micro-batch replaces the one before; add it.",
     engine_backward: |state, gradients| {
         if !state.gradients.is_empty() {
             state.gradients = vec![0.0; gradients.len()];
         }
         backward(state, gradients)
     }),
-    wrong!("9.7", averages_the_micro_batches, "The mean is that of the micro-batches so far; every one is divided by `accumulation`.",
+    wrong!("9.7", averages_over_the_step, "The mean is that of the micro-batches so far; every one is divided by `accumulation`.",
     engine_backward: |state, gradients| {
         let before = state.micro_batches as f32;
         ensure!(state.micro_batches < state.accumulation, "too many");
@@ -29,7 +29,7 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         state.micro_batches += 1;
         Ok(())
     }),
-    wrong!("9.7", averages_the_micro_batches, "The micro-batches are not counted: add 1 to `state.micro_batches`.",
+    wrong!("9.7", averages_over_the_step, "The micro-batches are not counted: add 1 to `state.micro_batches`.",
     engine_backward: |state, gradients| {
         let result = backward(state, gradients);
         state.micro_batches = 0;
@@ -52,9 +52,9 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         }
         backward(state, &same)
     }),
-    wrong!("9.7", waits_for_the_last_micro_batch, "A step is taken after every micro-batch; wait until there are `accumulation` of them.",
+    wrong!("9.7", waits_until_the_step_is_complete, "A step is taken after every micro-batch; wait until there are `accumulation` of them.",
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { waits: false, ..ENGINE })),
-    wrong!("9.7", waits_for_the_last_micro_batch, "The step comes one micro-batch early.",
+    wrong!("9.7", waits_until_the_step_is_complete, "The step comes one micro-batch early.",
     engine_step: |s, c, p, u| {
         if s.micro_batches + 1 == s.accumulation {
             return step(s, c, p, u, &Engine { waits: false, ..ENGINE });
@@ -73,7 +73,7 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         clips: |clip, norm| if clip > 0.0 && norm * norm > clip { clip / (norm * norm) } else { 1.0 },
         ..ENGINE
     })),
-    wrong!("9.7", clips_by_the_norm_of_all_gradients, "Each rank clips by the norm of its own chunk; the norm is that of all chunks together.",
+    wrong!("9.7", clips_by_the_norm_of_all_gradients, "The norm is that of the rank's own chunk; it is that of all chunks together.",
     engine_step: |s, c, p, u| {
         step(s, c, p, u, &Engine {
             agree: |c, own| {
@@ -147,4 +147,20 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { gathers: |_| true, ..ENGINE })),
     wrong!("9.7", passes_on_errors_of_the_step, "Errors are taken for an overflow: pass them on with `?`.",
         engine_step: |s, c, p, u| Ok(step(s, c, p, u, &ENGINE).unwrap_or(Outcome::Skipped))),
+    wrong!("9.7", steps_by_the_unscaled_mean, "The norm is that of the scaled gradients: divide by the scale before you compute the norm and clip.",
+    engine_step: |s, c, p, u| {
+        let scale = s.scaler.scale() as f32;
+        let unscaled = &mut |params: &mut [f32], gradients: &[f32]| {
+            let gradients: Vec<f32> = gradients.iter().map(|g| g / scale).collect();
+            u(params, &gradients)
+        };
+        step(s, c, p, unscaled, &Engine { unscale: |_| 1.0, ..ENGINE })
+    }),
+    wrong!("9.7", skips_on_every_rank, "A rank that finds an infinite gradient or NaN in its own chunk returns before the ranks agree, and the others wait for it in the all-reduce.",
+    engine_step: |s, c, p, u| {
+        step(s, c, p, u, &Engine {
+            agree: |c, own| if own.iter().all(|g| g.is_finite()) { (ENGINE.agree)(c, own) } else { Ok(f64::NAN) },
+            ..ENGINE
+        })
+    }),
 ];

@@ -146,4 +146,28 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         let _ = (REFERENCE.forward_sharded)(c, layers, memory, work);
         Ok(())
     }),
+    wrong!("9.4", accepts_short_and_empty_layers, "Layers without parameters are left out; each layer computes, also an empty one.",
+    forward_sharded: |c, layers, memory, work| {
+        for (index, layer) in layers.iter().enumerate().filter(|(_, l)| l.length > 0) {
+            let mut whole = memory.buffer(layer.length);
+            c.all_gather(&layer.own, &mut whole)?;
+            work(index, &whole)?;
+        }
+        Ok(())
+    }),
+    wrong!("9.4", backward_runs_from_the_last_layer, "The backward pass computes with this rank's part only; the layer was released, so gather it again.",
+    backward_sharded: |c, layers, memory, work| {
+        let mut means = vec![Vec::new(); layers.len()];
+        for (index, layer) in layers.iter().enumerate().rev() {
+            let mut whole = memory.buffer(layer.length);
+            whole[own(c, layer.length)].copy_from_slice(&layer.own);
+            means[index] = (REFERENCE.reduce_gradients)(c, work(index, &whole)?)?;
+        }
+        Ok(means)
+    }),
+    wrong!("9.4", accepts_short_and_empty_layers, "In the backward pass, layers without parameters are left out; each layer computes, also an empty one.",
+    backward_sharded: |c, layers, memory, work| {
+        let full: Vec<usize> = (0..layers.len()).rev().filter(|&i| layers[i].length > 0).collect();
+        backward_in(c, layers, memory, work, full.into_iter(), REFERENCE.reduce_gradients)
+    }),
 ];

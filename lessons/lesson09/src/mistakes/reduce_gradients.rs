@@ -32,14 +32,14 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         gradients[own].copy_from_slice(&mean);
         Ok(gradients)
     }),
-    wrong!("9.3", sends_half_of_an_all_reduce, "An all-reduce sends twice as much: most of its result is thrown away here.",
+    wrong!("9.3", sends_only_a_reduce_scatter, "An all-reduce sends twice as much: most of its result is thrown away here.",
     reduce_gradients: |c, mut gradients| {
         c.all_reduce(&mut gradients)?;
         let mut mine = gradients[own(c, gradients.len())].to_vec();
         divide(c, &mut mine);
         Ok(mine)
     }),
-    wrong!("9.3", frees_the_whole_list, "The list is shortened, and its memory stays: `truncate`, `drain` and `clear` free nothing. Return a new list.",
+    wrong!("9.3", frees_the_whole_list, "The list has room for all gradients: `truncate`, `drain` and `clear` free nothing, and `with_capacity` reserves. Return a new list, as long as the chunk.",
     reduce_gradients: |c, mut gradients| {
         let mean = (REFERENCE.reduce_gradients)(c, gradients.clone())?;
         gradients.clear();
@@ -64,5 +64,30 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
     reduce_gradients: |c, gradients| {
         let own = own(c, gradients.len()).len();
         Ok((REFERENCE.reduce_gradients)(c, gradients).unwrap_or(vec![0.0; own]))
+    }),
+    wrong!("9.3", returns_its_chunk_of_the_mean, "The sum is divided by 2, whatever the number of ranks.",
+    reduce_gradients: |c, gradients| {
+        let mut mine = vec![0.0; own(c, gradients.len()).len()];
+        c.reduce_scatter(&gradients, &mut mine)?;
+        mine.iter_mut().for_each(|g| *g /= 2.0);
+        Ok(mine)
+    }),
+    wrong!("9.3", accepts_uneven_and_empty_chunks, "The list is padded to a multiple of the number of ranks, so that the chunks begin elsewhere; they may differ in length.",
+    reduce_gradients: |c, mut gradients| {
+        gradients.resize(gradients.len().next_multiple_of(c.world_size()), 0.0);
+        (REFERENCE.reduce_gradients)(c, gradients)
+    }),
+    wrong!("9.3", accepts_uneven_and_empty_chunks, "A rank with an empty chunk makes no call, and the others wait for it: every rank makes the same calls.",
+    reduce_gradients: |c, gradients| {
+        if own(c, gradients.len()).is_empty() {
+            return Ok(Vec::new());
+        }
+        (REFERENCE.reduce_gradients)(c, gradients)
+    }),
+    wrong!("9.3", sends_only_a_reduce_scatter, "The ranks wait for each other by a barrier, which sends messages; the reduce-scatter waits already.",
+    reduce_gradients: |c, gradients| {
+        let mine = (REFERENCE.reduce_gradients)(c, gradients)?;
+        c.barrier()?;
+        Ok(mine)
     }),
 ];

@@ -50,7 +50,7 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         ensure!(w.train.is_none() || w.micro.is_none() || w.accumulation.is_none(), "too many sizes");
         (REFERENCE.settle_batch)(w, p)
     }),
-    wrong!("9.6", takes_one_micro_batch_by_default, "With train alone, micro is 1 here and accumulation follows; accumulation is 1 and micro follows.",
+    wrong!("9.6", accumulates_nothing_by_default, "With train alone, micro is 1 here and accumulation follows; accumulation is 1 and micro follows.",
     settle_batch: |w, p| match w {
         BatchWanted { train: Some(_), micro: None, accumulation: None } => {
             let guess = BatchWanted { micro: Some(1), ..w };
@@ -58,7 +58,7 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         }
         _ => (REFERENCE.settle_batch)(w, p),
     }),
-    wrong!("9.6", takes_one_micro_batch_by_default, "train or micro alone is an error here; accumulation is 1 then.",
+    wrong!("9.6", accumulates_nothing_by_default, "train or micro alone is an error here; accumulation is 1 then.",
     settle_batch: |w, p| {
         ensure!([w.train, w.micro, w.accumulation].iter().flatten().count() > 1, "two sizes are needed");
         (REFERENCE.settle_batch)(w, p)
@@ -105,5 +105,42 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
     settle_batch: |w, p| {
         let micro = w.micro.or(if w.train.is_none() { Some(1) } else { None });
         (REFERENCE.settle_batch)(BatchWanted { micro, ..w }, p)
+    }),
+    wrong!("9.6", rejects_contradictions, "Accumulation is computed anew from train and micro, although another one was given.",
+    settle_batch: |w, p| match (w.train, w.micro) {
+        (Some(_), Some(_)) if !has_zero(w, p) => (REFERENCE.settle_batch)(BatchWanted { accumulation: None, ..w }, p),
+        _ => (REFERENCE.settle_batch)(w, p),
+    }),
+    wrong!("9.6", rejects_what_is_missing_or_zero, "Accumulation alone is accepted: without train and micro the batch is unknown.",
+    settle_batch: |w, p| {
+        let alone = w.train.is_none() && w.micro.is_none() && w.accumulation.is_some();
+        (REFERENCE.settle_batch)(if alone { BatchWanted { micro: Some(1), ..w } } else { w }, p)
+    }),
+    wrong!("9.6", accumulates_nothing_by_default, "With micro alone, train is micro here, that of one rank; train is the batch of all ranks together.",
+    settle_batch: |w, p| match w {
+        BatchWanted { train: None, micro: Some(m), accumulation: None } if !has_zero(w, p) => {
+            Ok(BatchSizes { train: m, micro: m, accumulation: 1 })
+        }
+        _ => (REFERENCE.settle_batch)(w, p),
+    }),
+    wrong!("9.6", fills_in_the_third_size, "Accumulation is taken as 1 although it is given, because micro is missing.",
+    settle_batch: |w, p| match w.micro {
+        None if !has_zero(w, p) => (REFERENCE.settle_batch)(BatchWanted { accumulation: w.train.map(|_| 1), ..w }, p),
+        _ => (REFERENCE.settle_batch)(w, p),
+    }),
+    wrong!("9.6", rejects_remainders, "With train alone, micro is rounded down and train made smaller; the user asked for another one.",
+    settle_batch: |w, p| match w {
+        BatchWanted { train: Some(t), micro: None, accumulation: None } if !has_zero(w, p) && t >= p => {
+            (REFERENCE.settle_batch)(BatchWanted { train: Some(t / p * p), ..w }, p)
+        }
+        _ => (REFERENCE.settle_batch)(w, p),
+    }),
+    wrong!("9.6", rejects_what_is_missing_or_zero, "A size or the number of ranks is 0, and something is divided by it: test for zeros first.",
+    settle_batch: |w, p| {
+        let (micro, accumulation) = (w.micro.unwrap_or(1), w.accumulation.unwrap_or(1));
+        if let (Some(train), true) = (w.train, w.micro.is_none() || w.accumulation.is_none()) {
+            let _ = train % (micro * accumulation * p);
+        }
+        (REFERENCE.settle_batch)(w, p)
     }),
 ];

@@ -15,7 +15,7 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         update(&mut mine, &gradients[own])?;
         c.all_gather(&mine, params)
     }),
-    wrong!("9.2", steps_by_the_mean_gradient, "Each rank steps by its own gradients: the all-reduce is missing.",
+    wrong!("9.2", steps_by_the_mean_gradient, "Each rank steps by its own gradients: the all-reduce is missing, or comes after `update`.",
     stage1_step: |c, params, gradients, update| {
         let own = own(c, params.len());
         let mut mine = params[own.clone()].to_vec();
@@ -95,5 +95,37 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
     stage1_step: |c, params, gradients, update| {
         let _ = (REFERENCE.stage1_step)(c, params, gradients, update);
         Ok(())
+    }),
+    wrong!("9.2", steps_by_the_mean_gradient, "`gradients` are this rank's own outside its part: a reduce-scatter averages the part only, and here all must be the mean.",
+    stage1_step: |c, params, gradients, update| {
+        let own = own(c, params.len());
+        let mean = (REFERENCE.reduce_gradients)(c, gradients.to_vec())?;
+        gradients[own.clone()].copy_from_slice(&mean);
+        update(&mut params[own.clone()], &mean)?;
+        let mine = params[own].to_vec();
+        c.all_gather(&mine, params)
+    }),
+    wrong!("9.2", accepts_uneven_and_empty_parts, "A rank with an empty part returns before the all-gather, and the others wait for it: every rank makes the same calls.",
+    stage1_step: |c, params, gradients, update| {
+        if own(c, params.len()).is_empty() {
+            c.all_reduce(gradients)?;
+            divide(c, gradients);
+            return Ok(());
+        }
+        (REFERENCE.stage1_step)(c, params, gradients, update)
+    }),
+    wrong!("9.2", accepts_uneven_and_empty_parts, "A rank with an empty part makes no call, and the others wait for it: every rank makes the same calls.",
+    stage1_step: |c, params, gradients, update| {
+        if own(c, params.len()).is_empty() {
+            return Ok(());
+        }
+        (REFERENCE.stage1_step)(c, params, gradients, update)
+    }),
+    wrong!("9.2", passes_on_errors, "The error of `update` is ignored: pass it on with `?`.",
+    stage1_step: |c, params, gradients, update| {
+        (REFERENCE.stage1_step)(c, params, gradients, &mut |p, g| {
+            let _ = update(p, g);
+            Ok(())
+        })
     }),
 ];
