@@ -29,6 +29,19 @@ pub const RIGHT: &[Right<Lesson09>] = &[
         let mine = params[own].to_vec();
         c.all_gather(&mine, params)
     }),
+    right!("9.2", "one rank makes no calls, an empty chunk is not updated", stage1_step: |c, params, gradients, update| {
+        if c.world_size() == 1 {
+            return update(params, gradients);
+        }
+        c.all_reduce(gradients)?;
+        divide(c, gradients);
+        let own = own(c, params.len());
+        if !own.is_empty() {
+            update(&mut params[own.clone()], &gradients[own.clone()])?;
+        }
+        let mine = params[own].to_vec();
+        c.all_gather(&mine, params)
+    }),
     right!("9.3", "the gradients are divided before they are summed", reduce_gradients: |c, mut gradients| {
         divide(c, &mut gradients);
         let mut mine = vec![0.0; own(c, gradients.len()).len()];
@@ -90,6 +103,23 @@ pub const RIGHT: &[Right<Lesson09>] = &[
             }
         };
         Ok(BatchSizes { train, micro, accumulation })
+    }),
+    right!("9.7", "divided by the scale before the reduce-scatter, squares in f32", engine_step: |s, c, p, u| {
+        if s.micro_batches == s.accumulation {
+            let scale = s.scaler.scale() as f32;
+            s.gradients.iter_mut().for_each(|g| *g /= scale);
+        }
+        step(s, c, p, u, &Engine {
+            unscale: |_| 1.0,
+            agree: |c, own| {
+                let mut sum = [own.iter().map(|g| g * g).sum::<f32>()];
+                if c.world_size() > 1 {
+                    c.all_reduce(&mut sum)?;
+                }
+                Ok(sum[0].into())
+            },
+            ..ENGINE
+        })
     }),
     right!("9.7", "overflow and squares in two numbers, PyTorch's 10⁻⁶", engine_backward: backward, engine_step: |s, c, p, u| {
         step(s, c, p, u, &Engine {

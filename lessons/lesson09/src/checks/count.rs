@@ -154,7 +154,7 @@ pub fn gathers_once_more_in_stage_3(answer: &Lesson09) -> Verdict {
 }
 
 pub fn rounds_chunks_up(answer: &Lesson09) -> Verdict {
-    for (n, ranks, share) in [(10, 4, 3), (9, 2, 5), (3, 8, 1), (0, 4, 0)] {
+    for (n, ranks, share) in [(3, 8, 1), (10, 4, 3), (9, 2, 5), (0, 4, 0)] {
         sent(answer, n, Stage::Zero2, ranks, 2 * share * (ranks - 1))?;
         sent(answer, n, Stage::Zero3, ranks, 3 * share * (ranks - 1))?;
     }

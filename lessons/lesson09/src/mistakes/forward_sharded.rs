@@ -94,12 +94,29 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         }
         Ok(())
     }),
+    wrong!("9.4", holds_one_layer_at_a_time, "The buffer of a layer is kept until the next one is used: two layers at a time. Release it first.",
+    forward_sharded: |c, layers, memory, work| {
+        let mut before = None;
+        for (index, layer) in layers.iter().enumerate() {
+            let mut whole = memory.buffer(layer.length);
+            c.all_gather(&layer.own, &mut whole)?;
+            work(index, &whole)?;
+            drop(before.replace(whole));
+        }
+        Ok(())
+    }),
     wrong!("9.4", backward_runs_from_the_last_layer, "The backward pass goes from the first layer to the last; gradients are computed from the last to the first.",
         backward_sharded: |c, l, m, w| backward_in(c, l, m, w, 0..l.len(), REFERENCE.reduce_gradients)),
     wrong!("9.4", backward_runs_from_the_last_layer, "The layers are counted from the end: the last one has index 0. Reverse after `enumerate`.",
     backward_sharded: |c, l, m, w| {
-        let last = l.len();
-        (REFERENCE.backward_sharded)(c, l, m, &mut |i, params| w(last - 1 - i, params))
+        let mut means = Vec::new();
+        for (index, layer) in l.iter().rev().enumerate() {
+            let mut whole = m.buffer(layer.length);
+            c.all_gather(&layer.own, &mut whole)?;
+            means.push((REFERENCE.reduce_gradients)(c, w(index, &whole)?)?);
+        }
+        means.reverse();
+        Ok(means)
     }),
     wrong!("9.4", returns_mean_gradients_in_the_order_of_the_layers, "The results are in the order of the backward pass, last layer first.",
     backward_sharded: |c, l, m, w| {

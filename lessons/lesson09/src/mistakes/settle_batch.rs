@@ -135,11 +135,18 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         }
         _ => (REFERENCE.settle_batch)(w, p),
     }),
-    wrong!("9.6", rejects_what_is_missing_or_zero, "A size or the number of ranks is 0, and something is divided by it: test for zeros first.",
+    wrong!("9.6", rejects_what_is_missing_or_zero, "A size is 0, and something is divided by it: test for zeros first.",
     settle_batch: |w, p| {
         let (micro, accumulation) = (w.micro.unwrap_or(1), w.accumulation.unwrap_or(1));
         if let (Some(train), true) = (w.train, w.micro.is_none() || w.accumulation.is_none()) {
-            let _ = train % (micro * accumulation * p);
+            let _ = train / (micro * accumulation * p);
+        }
+        (REFERENCE.settle_batch)(w, p)
+    }),
+    wrong!("9.6", rejects_what_is_missing_or_zero, "The number of ranks is 0, and something is divided by it: test for zeros first.",
+    settle_batch: |w, p| {
+        if let (Some(train), false) = (w.train, has_zero(w, 1)) {
+            let _ = train / p;
         }
         (REFERENCE.settle_batch)(w, p)
     }),

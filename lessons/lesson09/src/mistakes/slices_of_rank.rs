@@ -91,7 +91,7 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         let own = chunk(total(sizes), rank, p);
         whole(sizes, |_, start, size| own.start <= start && start + size <= own.end)
     }),
-    wrong!("9.1", counts_from_the_start_of_each_parameter, "A range begins at 0 although the rank before has the beginning of the parameter: count from the parameter's first element, not from the chunk's.",
+    wrong!("9.1", counts_from_the_start_of_each_parameter, "The ranges count from the beginning of the rank's chunk; count from the first element of each parameter.",
     slices_of_rank: |sizes, rank, p| {
         let own = chunk(total(sizes), rank, p);
         let mut all = parts(sizes, own.clone(), |_, from, to| from..to, |from, to| from < to);
