@@ -125,7 +125,7 @@ fn all_finish<T>(input: &str, run: &Ran<T>) -> Verdict {
         } else {
             list.join(", ")
         };
-        format!("rank {rank} {list}")
+        format!("rank {rank}: {list}")
     };
     let lines = vec![
         "expected  the same calls on every rank".to_owned(),
