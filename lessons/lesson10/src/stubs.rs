@@ -14,8 +14,8 @@ use canopy::{
 /// This rank's outputs of a linear layer x·Wᵀ + b whose outputs are split over the ranks.
 ///
 /// `x`, `[rows, inputs]`, is the same on every rank. `weight`, `[outputs, inputs]`, is this rank's rows of W, and `bias`,
-/// `[outputs]`, is its part of b. Ranks may have different numbers of outputs. The result is `[rows, outputs]`. All tensors
-/// of this lesson are f32.
+/// `[outputs]`, is its part of b. Here `outputs` is the number of this rank's outputs: at least 1, and not always the same
+/// on all ranks. The result is `[rows, outputs]`. All tensors of this lesson are f32.
 pub fn column_parallel(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
     todo!("10.1: the product with this rank's rows, and its part of the bias")
 }
@@ -23,8 +23,9 @@ pub fn column_parallel(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Ten
 /// The gradients of `column_parallel`. `grad_y`, `[rows, outputs]`, is the gradient of this rank's outputs.
 ///
 /// The gradient of `x` is the sum over all ranks, because every rank has read all of `x`. The gradients of `weight` and
-/// `bias` are those of this rank's part, and stay on this rank. Each gradient has the shape of its tensor. Send
-/// rows × inputs numbers, by one call of `sum_over_ranks`, and nothing else. If the call returns an error, return it.
+/// `bias` are those of this rank's part, and stay on this rank. Each gradient has the shape of its tensor. Sum
+/// rows × inputs numbers over the ranks, by one call of `sum_over_ranks`, and send nothing else. If the call returns an
+/// error, return it.
 pub fn column_parallel_backward(
     collective: &dyn Collective,
     x: &Tensor,
@@ -37,9 +38,9 @@ pub fn column_parallel_backward(
 /// All outputs of a linear layer x·Wᵀ + b whose inputs are split over the ranks, on every rank.
 ///
 /// `x_part`, `[rows, inputs]`, is this rank's columns of x. `weight_part`, `[outputs, inputs]`, is the same columns of W.
-/// Ranks may have different numbers of inputs. `bias`, `[outputs]`, is all of b and is added once, not once a rank. The
-/// result is `[rows, outputs]`. Send rows × outputs numbers, by one call of `sum_over_ranks`.
-/// If the call returns an error, return it.
+/// Here `inputs` is the number of this rank's inputs: at least 1, and not always the same on all ranks. `bias`,
+/// `[outputs]`, is all of b and is added once, not once a rank. The result is `[rows, outputs]`. Sum rows × outputs numbers
+/// over the ranks, by one call of `sum_over_ranks`, and send nothing else. If the call returns an error, return it.
 pub fn row_parallel(
     collective: &dyn Collective,
     x_part: &Tensor,
@@ -60,7 +61,8 @@ pub fn row_parallel_backward(x_part: &Tensor, weight_part: &Tensor, grad_y: &Ten
 /// GPipe's order of the forward and backward passes of `micro_batches` micro-batches on stage `stage` of `stages`.
 ///
 /// First come all forward passes, then all backward passes, each in ascending order of the micro-batches. Each
-/// micro-batch has one of each. All stages have the same order. Without micro-batches, the order is empty.
+/// micro-batch has one of each. All stages have the same order, so you do not need `stage` and `stages`.
+/// Without micro-batches, the order is empty.
 pub fn gpipe_order(stage: usize, stages: usize, micro_batches: usize) -> Vec<Action> {
     todo!("10.3: all forward, then all backward")
 }
@@ -69,9 +71,10 @@ pub fn gpipe_order(stage: usize, stages: usize, micro_batches: usize) -> Vec<Act
 /// 0 ≤ `stage` < `stages`.
 ///
 /// It begins with one forward pass for each stage that follows this one. If there are fewer micro-batches than that, it
-/// begins with all their forward passes. Then one forward and one backward pass take turns, until no forward pass is
-/// left. At the end come the backward passes that are left. Forward passes and backward passes are each in ascending
-/// order of the micro-batches. Each micro-batch has one of each. Without micro-batches, the order is empty.
+/// begins with the forward passes of all micro-batches. Then one forward and one backward pass take turns, the forward pass
+/// first, until no forward pass is left. At the end come the backward passes that are left. Forward passes and backward
+/// passes are each in ascending order of the micro-batches. Each micro-batch has one of each. Without micro-batches, the
+/// order is empty.
 pub fn one_f_one_b_order(stage: usize, stages: usize, micro_batches: usize) -> Vec<Action> {
     todo!("10.4: warm up, take turns, finish")
 }
@@ -79,8 +82,8 @@ pub fn one_f_one_b_order(stage: usize, stages: usize, micro_batches: usize) -> V
 /// The bubble of a pipeline of `stages` ≥ 1 equal stages with `micro_batches` ≥ 1: the time in which a stage is idle,
 /// divided by the time in which it computes.
 ///
-/// A stage computes for all micro-batches. It is idle for as long as the other stages need for one micro-batch. A
-/// single stage is never idle. Without enough micro-batches, the bubble may exceed 1.
+/// A stage computes for all micro-batches. It is idle for as long as the other stages need for one micro-batch, one stage
+/// after another. A single stage is never idle. With fewer than `stages` − 1 micro-batches, the bubble exceeds 1.
 pub fn bubble(stages: usize, micro_batches: usize) -> f64 {
     todo!("10.5: idle over computing")
 }
@@ -94,8 +97,8 @@ pub fn activations_held(order: &[Action]) -> usize {
     todo!("10.5: count up, count down, remember the greatest")
 }
 
-/// The simplest way to spread a training step over all ranks of a machine that fits in memory. These are the
-/// candidates, in this order:
+/// The simplest way that fits in memory to spread a training step over all ranks of a machine. `stage` is the stage of ZeRO
+/// (lesson 09), not of the pipeline. These are the candidates, in this order:
 ///
 /// | `tensor` | `pipeline` | `stage` | candidate only if |
 /// |---|---|---|---|
@@ -105,10 +108,11 @@ pub fn activations_held(order: &[Action]) -> usize {
 /// | each divisor of `ranks_per_node` above 1, ascending | 1 | `Zero0` | |
 /// | `ranks_per_node` | each divisor of `nodes` above 1 and up to `layers`, ascending | `Zero0` | |
 ///
-/// The other ranks have copies of the model: `data` is ranks / (`tensor` · `pipeline`). A copy's share of the batch is
-/// `batch` / `data` samples, rounded up. Of the model, a rank keeps the three numbers of `bytes_per_rank(parameters / (tensor
-/// · pipeline), each, stage, data)`, with parameters / (tensor · pipeline) rounded up. Of each sample in its memory, it
-/// keeps `activations` / (`tensor` · `pipeline`) bytes, rounded up.
+/// `tensor` · `pipeline` ranks share one copy of the model, so that the number of copies, `data`, is
+/// ranks / (`tensor` · `pipeline`). A copy's share of the batch is `batch` / `data` samples, rounded up. Of the model, a rank
+/// keeps the sum of the three numbers of `bytes_per_rank(parameters / (tensor · pipeline), each, stage, data)`, with
+/// parameters / (tensor · pipeline) rounded up. Of each sample in its memory, it keeps `activations` / (`tensor` ·
+/// `pipeline`) bytes, rounded up. No product or sum of these numbers is too large for a u64.
 ///
 /// Without a pipeline, `micro_batch` is the largest that fits, at least 1 and at most the share. With a pipeline, it is one
 /// sample. `micro_batches` is the share / `micro_batch`, rounded up. A rank keeps the activations of min(`pipeline`,

@@ -13,7 +13,7 @@ use crate::{
 pub struct Work {
     /// Parameters of the model.
     pub parameters: u64,
-    /// What is kept of each.
+    /// What is kept of each parameter.
     pub each: BytesPerParameter,
     /// Activations that the whole model keeps for the backward pass of one sample, in bytes.
     pub activations: u64,
@@ -51,7 +51,7 @@ pub struct Choice {
     pub pipeline: u64,
     /// Copies of the model, each with its own share of the batch.
     pub data: u64,
-    /// What the copies share.
+    /// What the copies share: the stage of ZeRO.
     pub stage: Stage,
     /// Samples in a micro-batch.
     pub micro_batch: u64,
@@ -64,7 +64,7 @@ pub struct Choice {
 }
 // ANCHOR_END: Choice
 
-/// Chooses the simplest way to spread a step that fits in memory. These are the candidates, in this order:
+/// Chooses the simplest way that fits in memory to spread a step. These are the candidates, in this order:
 ///
 /// | tensor | pipeline | stage | candidate only if |
 /// |---|---|---|---|
