@@ -65,7 +65,7 @@ impl<T> Ran<T> {
     /// Tests that no rank returned an error.
     ///
     /// Which rank fails first, and what it says of the others, depends on timing. So the cause of an error is found by the
-    /// number of all-reduces of each rank, and by whether a rank failed by itself or only because others did.
+    /// numbers in each all-reduce of each rank, and by whether a rank failed by itself or only because others did.
     pub fn all_well(&self, case: &Case) -> Verdict {
         let failed = |(rank, result): (usize, &Result<T>)| Some((rank, result.as_ref().err()?.to_string()));
         let errors: Vec<(usize, String)> = self.results.iter().enumerate().filter_map(failed).collect();
@@ -73,7 +73,10 @@ impl<T> Ran<T> {
         let Some((rank, error)) = own.or(errors.first()) else {
             return Ok(());
         };
-        let mut point: Vec<usize> = self.all_reduces.iter().map(Vec::len).collect();
+        let calls = self.all_reduces.iter();
+        let mut point: Vec<usize> = calls
+            .flat_map(|calls| [&[calls.len()], &calls[..]].concat())
+            .collect();
         point.push(usize::from(own.is_some()));
         match case.require(
             "each rank returns a result",

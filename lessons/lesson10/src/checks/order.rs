@@ -1,5 +1,5 @@
 use canopy::split::Action;
-use grader::{Case, Verdict, draw, given};
+use grader::{Case, Finding, Verdict, draw, given};
 
 use crate::{
     Lesson10,
@@ -95,17 +95,38 @@ fn text(order: &[Action]) -> String {
     order.iter().map(|&a| name(a)).collect::<Vec<_>>().join(" ")
 }
 
+/// The length of an order, and a number for each of its passes.
+fn codes(order: &[Action]) -> Vec<usize> {
+    let code = |action: &Action| match *action {
+        Action::Forward(i) => 2 * i,
+        Action::Backward(i) => 2 * i + 1,
+    };
+    [order.len()].into_iter().chain(order.iter().map(code)).collect()
+}
+
 /// Simulates all stages, forward passes of 1 and backward passes of 2, and returns the time.
-fn simulated(order: Order, stages: usize, micro_batches: usize) -> Result<f64, grader::Finding> {
+fn simulated(order: Order, stages: usize, micro_batches: usize) -> Result<f64, Finding> {
     let case = given(format!(
         "{stages} stages, {micro_batches} micro-batches; a forward pass takes 1, a backward pass 2"
     ));
     let orders: Vec<Vec<Action>> = (0..stages).map(|s| order(s, stages, micro_batches)).collect();
     match simulate(&orders, 1.0, 2.0) {
         Ok(passes) => Ok(finish(&passes)),
-        Err(stuck) => Err(case
-            .require("all stages finish", false, stuck)
-            .expect_err("always a finding")),
+        // The whole orders tell the causes apart: many orders wait before the same pass.
+        Err(stuck) => Err(match case.require("all stages finish", false, stuck) {
+            Err(Finding::Wrong(mut wrong)) => {
+                wrong.got = Some(
+                    orders
+                        .iter()
+                        .flat_map(|order| codes(order))
+                        .collect::<Vec<_>>()
+                        .as_slice()
+                        .into(),
+                );
+                Finding::Wrong(wrong)
+            }
+            other => other.expect_err("always a finding"),
+        }),
     }
 }
 

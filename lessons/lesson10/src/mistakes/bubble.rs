@@ -21,6 +21,8 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         bubble: |p, m| (p - 1) as f64 / (m + p - 1) as f64),
     wrong!("10.5", divides_idle_by_computing_time, "A stage is idle for all p stages; it computes for one of them itself: p − 1.",
         bubble: |p, m| p as f64 / m as f64),
+    wrong!("10.5", divides_idle_by_computing_time, "The bubble is in percent; it is a fraction.",
+        bubble: |p, m| 100.0 * (p - 1) as f64 / m as f64),
     wrong!("10.5", divides_idle_by_computing_time, "The fraction is upside down.",
         bubble: |p, m| if p > 1 { m as f64 / (p - 1) as f64 } else { 0.0 }),
     wrong!("10.5", divides_idle_by_computing_time, "Whole numbers are divided, which rounds down: convert them to f64 first.",
@@ -43,7 +45,7 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         activations_held: |order| 2 * forward(order) - order.len()),
     wrong!("10.5", counts_any_order, "The forward passes before the first backward pass are counted; later there may be more.",
         activations_held: |order| order.iter().take_while(|a| matches!(a, Forward(_))).count()),
-    wrong!("10.5", counts_the_most_at_one_time, "The greatest number is read before each pass, not after it.",
+    wrong!("10.5", counts_the_most_at_one_time, "The number is compared only after backward passes, when it is already one smaller: compare it after each pass.",
     activations_held: |order| {
         let (mut held, mut most) = (0_usize, 0);
         for action in order {

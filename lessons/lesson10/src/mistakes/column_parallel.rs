@@ -47,6 +47,26 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
     })),
     wrong!("10.1", sums_the_gradient_of_x, "grad_y is summed over the ranks: it is the gradient of this rank's outputs, and other ranks have other outputs.",
         column_parallel_backward: |c, x, w, g| gradients(x, w, &sum_over_ranks(c, g)?)),
+    wrong!("10.1", keeps_its_own_gradients, "The gradients of weight and bias are summed over the ranks, too, as in data parallelism; here each rank has other rows of W.",
+    column_parallel_backward: |c, x, w, g| with(c, (x, w, g), |all| {
+        all.weight = sum_over_ranks(c, &all.weight)?;
+        all.bias = sum_over_ranks(c, &all.bias)?;
+        Ok(())
+    })),
+    wrong!("10.1", sends_one_all_reduce, "All three gradients are sent by one call; only the gradient of x is summed over the ranks.",
+    column_parallel_backward: |c, x, w, g| {
+        let mut all = gradients(x, w, g)?;
+        let flat = [all.x.flatten_all()?, all.weight.flatten_all()?, all.bias.flatten_all()?];
+        let sum = sum_over_ranks(c, &Tensor::cat(&flat, 0)?)?;
+        all.x = sum.narrow(0, 0, all.x.elem_count())?.reshape(all.x.shape())?;
+        Ok(all)
+    }),
+    wrong!("10.1", keeps_its_own_gradients, "The gradients of weight and bias are divided by the number of rows; the loss has done that, if it is a mean.",
+    column_parallel_backward: |c, x, w, g| with(c, (x, w, g), |all| {
+        let rows = x.dim(0)? as f64;
+        (all.weight, all.bias) = ((&all.weight / rows)?, (&all.bias / rows)?);
+        Ok(())
+    })),
     wrong!("10.1", keeps_its_own_gradients, "The gradient of the weight is summed over the ranks; each rank has other rows of W.",
     column_parallel_backward: |c, x, w, g| with(c, (x, w, g), |all| {
         // Rows that another rank does not have count as 0.

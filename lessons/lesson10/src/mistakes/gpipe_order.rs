@@ -7,6 +7,33 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         gpipe_order: |_, _, m| (0..m).flat_map(|i| [Forward(i), Backward(i)]).collect()),
     wrong!("10.3", computes_all_forward_passes_first, "This is the order of 1F1B.",
         gpipe_order: |s, p, m| (REFERENCE.one_f_one_b_order)(s, p, m)),
+    wrong!("10.3", computes_all_forward_passes_first, "The last stage has another order: on all stages, all forward passes come first.",
+        gpipe_order: |s, p, m| match s + 1 == p {
+            true => one_f_one_b(0, m),
+            false => (REFERENCE.gpipe_order)(s, p, m),
+        }),
+    wrong!("10.3", computes_all_forward_passes_first, "The backward passes of a group of `stages` micro-batches come before the next forward passes; all forward passes come first.",
+    gpipe_order: |_, p, m| {
+        let group = |first: usize| {
+            let end = m.min(first + p);
+            (first..end).map(Forward).chain((first..end).map(Backward))
+        };
+        (0..m).step_by(p).flat_map(group).collect()
+    }),
+    wrong!("10.3", computes_all_forward_passes_first, "The last micro-batch has no backward pass.",
+    gpipe_order: |s, p, m| {
+        let mut order = (REFERENCE.gpipe_order)(s, p, m);
+        order.pop();
+        order
+    }),
+    wrong!("10.3", keeps_micro_batches_in_order, "The backward passes begin with the last micro-batch; they begin with 0.",
+    gpipe_order: |s, p, m| {
+        let mut order = (REFERENCE.gpipe_order)(s, p, m);
+        if m > 0 {
+            order[m..].rotate_right(1);
+        }
+        order
+    }),
     wrong!("10.3", computes_all_forward_passes_first, "The backward passes come before the forward passes.",
         gpipe_order: |_, _, m| (0..m).map(Backward).chain((0..m).map(Forward)).collect()),
     wrong!("10.3", computes_all_forward_passes_first, "The backward passes are missing.",

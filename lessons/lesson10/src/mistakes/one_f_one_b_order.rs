@@ -19,7 +19,7 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         one_f_one_b_order: |_, _, m| one_f_one_b(0, m)),
     wrong!("10.4", warms_up_for_the_stages_that_follow, "The warm-up counts this stage, too: one forward pass for each stage that follows is enough.",
         one_f_one_b_order: |s, p, m| one_f_one_b(p - s, m)),
-    wrong!("10.4", warms_up_for_the_stages_that_follow, "The warm-up is one forward pass too short.",
+    wrong!("10.4", warms_up_for_the_stages_that_follow, "There is one forward pass too few before the first backward pass: after the warm-up, the forward pass of each turn comes first.",
         one_f_one_b_order: |s, p, m| one_f_one_b((p - s).saturating_sub(2), m)),
     wrong!("10.4", warms_up_for_the_stages_that_follow, "Every stage warms up as the first one does; count the stages that follow this one.",
         one_f_one_b_order: |_, p, m| one_f_one_b(p - 1, m)),
@@ -40,6 +40,16 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
     }),
     wrong!("10.4", warms_up_with_few_micro_batches, "With fewer micro-batches than stages, each backward pass follows its forward pass.",
         one_f_one_b_order: |s, p, m| if m < p { one_f_one_b(0, m) } else { one_f_one_b(p - s - 1, m) }),
+    wrong!("10.4", warms_up_for_the_stages_that_follow, "With fewer micro-batches than stages, all stages have GPipe's order; on the last stages, the passes take turns even then.",
+        one_f_one_b_order: |s, p, m| if m < p { (REFERENCE.gpipe_order)(s, p, m) } else { one_f_one_b(p - s - 1, m) }),
+    wrong!("10.4", finishes_with_backward_passes, "With few micro-batches the backward passes are missing.",
+        one_f_one_b_order: |s, p, m| if m < p - s { (0..m).map(Forward).collect() } else { one_f_one_b(p - s - 1, m) }),
+    wrong!("10.4", finishes_with_backward_passes, "There is a turn for each micro-batch, also for those of the warm-up: the turns end when no forward pass is left.",
+    one_f_one_b_order: |s, p, m| {
+        let warm_up = (p - s - 1).min(m);
+        let turns = (0..m).flat_map(|i| [Forward(warm_up + i), Backward(i)]);
+        (0..warm_up).map(Forward).chain(turns).collect()
+    }),
     wrong!("10.4", takes_turns, "After the warm-up, all other forward passes come before the backward passes.",
     one_f_one_b_order: |s, p, m| {
         let warm_up = (p - s - 1).min(m);
@@ -74,6 +84,12 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         let mut order = (REFERENCE.one_f_one_b_order)(s, p, m);
         order[2 * m - (p - s - 1).min(m)..].reverse();
         order
+    }),
+    wrong!("10.4", counts_micro_batches_up, "The backward pass of a turn has the number of its forward pass; the oldest micro-batch is next.",
+    one_f_one_b_order: |s, p, m| {
+        let warm_up = (p - s - 1).min(m);
+        let turns = (warm_up..m).flat_map(|i| [Forward(i), Backward(i)]);
+        (0..warm_up).map(Forward).chain(turns).chain((0..warm_up).map(Backward)).collect()
     }),
     wrong!("10.4", counts_micro_batches_up, "The backward pass is that of the latest forward pass; the oldest micro-batch is next.",
     one_f_one_b_order: |s, p, m| {

@@ -40,7 +40,7 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         let sum = sum_over_ranks(c, &product(x, w)?)?;
         Ok(sum.broadcast_add(&sum_over_ranks(c, b)?)?)
     }),
-    wrong!("10.2", sends_the_outputs_once, "There is one all-reduce for each row: each message has a latency.",
+    wrong!("10.2", sends_the_outputs_once, "There are several all-reduces for the outputs: send all rows by one call, because each message has a latency.",
     row_parallel: |c, x, w, b| {
         let part = product(x, w)?;
         let rows: Vec<Tensor> = (0..x.dim(0)?)
