@@ -8,10 +8,10 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
     wrong!("10.3", computes_all_forward_passes_first, "This is the order of 1F1B.",
         gpipe_order: |s, p, m| (REFERENCE.one_f_one_b_order)(s, p, m)),
     wrong!("10.3", computes_all_forward_passes_first, "The last stage has another order: on all stages, all forward passes come first.",
-        gpipe_order: |s, p, m| match s + 1 == p {
-            true => one_f_one_b(0, m),
-            false => (REFERENCE.gpipe_order)(s, p, m),
-        }),
+    gpipe_order: |s, p, m| match s + 1 == p {
+        true => one_f_one_b(0, m),
+        false => (REFERENCE.gpipe_order)(s, p, m),
+    }),
     wrong!("10.3", computes_all_forward_passes_first, "The backward passes of a group of `stages` micro-batches come before the next forward passes; all forward passes come first.",
     gpipe_order: |_, p, m| {
         let group = |first: usize| {
