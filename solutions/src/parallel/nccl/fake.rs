@@ -200,6 +200,7 @@ impl Calls for Fake {
             while faults.hangs == Some(number) && !state.aborted.load(Ordering::SeqCst) {
                 thread::sleep(Duration::from_millis(1));
             }
+            ensure!(faults.hangs != Some(number), "the communicator was aborted");
             let data = work(channels)?;
             let length = data.len();
             *into.lock().unwrap() = Some(Tensor::from_vec(data, length, &Device::Cpu)?.to_dtype(dtype)?);
