@@ -83,11 +83,9 @@ impl Args {
     }
 }
 
-/// Prints the choice.
-///
-/// # Errors
-/// Returns an error if standard output is closed.
-pub fn print(chosen: &Chosen) -> Result<()> {
-    say!("On this cluster: {}.\n{}", chosen.choice, chosen.reason);
-    Ok(())
+impl Chosen {
+    /// The choice and its reason, in words.
+    pub fn advice(&self) -> String {
+        format!("On this cluster: {}.\n{}", self.choice, self.reason)
+    }
 }

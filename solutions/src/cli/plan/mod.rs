@@ -183,7 +183,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         say!("{}", serde_json::to_string_pretty(&found)?);
     } else if let Some(plan) = &found.ranks {
-        ranks::print(plan, found.chosen.as_ref())?;
+        // What suits a cluster takes more into account than the first stage that fits.
+        let advice = found.chosen.as_ref().map(choose::Chosen::advice);
+        ranks::print(plan, advice.as_deref())?;
     } else {
         print(&found)?;
     }

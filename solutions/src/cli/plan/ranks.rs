@@ -3,7 +3,6 @@
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use super::choose::{self, Chosen};
 use crate::{
     parallel::{Cost, ring_seconds, weak_efficiency},
     precision::BytesPerParameter,
@@ -230,11 +229,11 @@ fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
     }
 }
 
-/// Prints the plan.
+/// Prints the plan, with `advice` in place of its own.
 ///
 /// # Errors
 /// Returns an error if standard output is closed.
-pub fn print(plan: &Plan, chosen: Option<&Chosen>) -> Result<()> {
+pub fn print(plan: &Plan, advice: Option<&str>) -> Result<()> {
     // A column has room for 7 characters; large models are in GiB.
     let large = plan.stages[0].total >= 100 << 30;
     let (unit, name) = if large { (30, "GiB") } else { (20, "MiB") };
@@ -281,11 +280,7 @@ pub fn print(plan: &Plan, chosen: Option<&Chosen>) -> Result<()> {
         say!("{:<14}{:>16}{times}", row.stage.to_string(), size(row.sent));
     }
     say!("\nA rank has {} {name}.", size(plan.budget));
-    // What suits a cluster takes more into account than the stage that fits.
-    match chosen {
-        Some(chosen) => choose::print(chosen)?,
-        None => say!("{}", plan.advice),
-    }
+    say!("{}", advice.unwrap_or(&plan.advice));
     say!(
         "`canopy train --ranks N` trains with data parallelism, and with `--zero 1`, `2` or `3` as above (3: on the CPU)."
     );

@@ -219,7 +219,7 @@ impl MultiTensor {
         table.launch(&self.0, STEPS, "sgd", &more)
     }
 
-    /// One step of LARS ([`crate::optim::lars_step`]), and as [`Self::adam`].
+    /// One step of LARS (You, Gitman, Ginsburg 2017), and as [`Self::adam`].
     ///
     /// # Errors
     /// As [`Self::adam`].
