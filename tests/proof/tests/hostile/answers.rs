@@ -89,7 +89,7 @@ pub const DEEDS: &[Deed] = &[
         11,
         "SIGABRT",
         "let mut all = Vec::new();
-        for _ in 0..32 { all.push(std::hint::black_box(vec![1u8; 64 << 20])); }
+        for _ in 0..32 { all.push(std::hint::black_box(Vec::<u8>::with_capacity(64 << 20))); }
         if all.len() == 32 { RIGHT } else { f32::NAN }",
     ),
     deed(
