@@ -61,7 +61,7 @@ fn experiment(answer: &Lesson10, report: &mut Report) -> Result<()> {
     ));
     report.table(
         "planned",
-        "tensor × pipeline × data: as in the paper, and the first that fits in 80 GB",
+        "Splits as tensor × pipeline × data, and GB that a GPU keeps: the paper's, and the first plan that fits in 80 GB",
         &trillion::planned(answer),
     );
     Ok(())
@@ -189,17 +189,17 @@ fn layers(answer: &Lesson10, report: &mut Report) -> Result<()> {
     let [rows, inputs, hidden, outputs] = SHAPE;
     report.say(format!(
         "\nTwo linear layers, {inputs} → {hidden} → {outputs}, {rows} rows: the first split by columns, the second by rows. Numbers that \
-         a rank sends, as a mean over the ranks, and 2(p − 1)/p times rows × width."
+         a rank sends forward and backward, as a mean over the ranks, and what a ring all-reduce sends: 2(p − 1)/p times rows × width."
     ));
     let all = Layers::drawn(report.seed())?;
     let one = all.split(answer, 1)?;
     let mut table = Table::new([
         count("ranks"),
         count("parameters"),
-        count("sent forward"),
-        count("predicted"),
-        count("sent backward"),
-        count("predicted"),
+        count("forward"),
+        count("ring, forward"),
+        count("backward"),
+        count("ring, backward"),
         scientific("off by"),
     ]);
     for world in [1, 2, 3, 4] {

@@ -151,12 +151,12 @@ pub fn days() -> f64 {
 pub fn planned(answer: &Lesson10) -> Table {
     let mut table = Table::new([
         count("GPUs"),
-        left("the paper"),
-        fixed("a GPU", 1).unit("GB"),
-        left("the planner"),
-        left("of the copies"),
-        count("samples"),
-        fixed("a GPU", 1).unit("GB"),
+        left("paper"),
+        fixed("paper, GB", 1),
+        left("plan"),
+        fixed("plan, GB", 1),
+        left("sharding"),
+        count("micro-batch"),
     ]);
     for row in &ROWS {
         let choice: Choice = (answer.choose)(&row.work(), &row.machine());
@@ -165,9 +165,9 @@ pub fn planned(answer: &Lesson10) -> Table {
             split(row.tensor, row.pipeline, row.data()),
             row.bytes() as f64 / 1e9,
             split(choice.tensor, choice.pipeline, choice.data),
+            choice.bytes as f64 / 1e9,
             choice.stage.to_string(),
-            choice.micro_batch,
-            choice.bytes as f64 / 1e9
+            choice.micro_batch
         ]);
     }
     table
