@@ -184,6 +184,23 @@ fn the_program_that_adds_measurements_runs() {
     assert_eq!((of(0).unwrap().height, of(1).unwrap().height), (9.0, 21.4));
 }
 
+#[test]
+fn the_sources_of_the_chapters_are_in_the_list_of_sources() {
+    let list = fs::read_to_string(root().join("book/src/sources.md")).unwrap();
+    let (mut seen, mut missing) = (0, Vec::new());
+    for (page, text) in chapters() {
+        let further = text.split("\n## Going further").nth(1).unwrap_or_default();
+        for (_, link) in between(further, "](http", ")").chain(between(further, "<http", ">")) {
+            seen += 1;
+            if !list.contains(link) {
+                missing.push(format!("{}: http{link}", page.display()));
+            }
+        }
+    }
+    assert!(seen > 40, "only {seen} links were found");
+    assert!(missing.is_empty(), "not in sources.md:\n{}", missing.join("\n"));
+}
+
 /// What `book/record` writes.
 #[test]
 fn a_long_output_in_a_lesson_is_a_recorded_one() {
