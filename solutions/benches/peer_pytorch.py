@@ -129,7 +129,7 @@ def main():
 
     def infer():
         start = time.perf_counter()
-        with torch.no_grad():
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=args.bf16):
             forward(x.transpose(2, 1))
         return time.perf_counter() - start, 0.0, 0.0
 

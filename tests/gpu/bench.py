@@ -10,17 +10,20 @@ PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer.py")
 # Seconds in which PyTorch runs all its cases. Compiled ones come last, the largest batches first.
 PEER_SECONDS = 270
 
+PRECISIONS = ["bf16", "tf32", "fp32", "fp16"]
+
 
 def cases(small):
     """Model, mode, precision, clouds and timed steps of each case."""
     if small:
-        return [("vanilla", mode, "fp32", 4, 2) for mode in ["train", "infer"]]
+        inference = [("vanilla", "infer", precision, 4, 2) for precision in PRECISIONS]
+        return [("vanilla", "train", "fp32", 4, 2)] + inference
     return [
         (model, mode, precision, batch, max(5, min(50, 4096 // batch)))
         for batch in [2048, 256, 32]
         for model in ["full", "vanilla"]
         for mode in ["train", "infer"]
-        for precision in ["bf16", "tf32", "fp32", "fp16"]
+        for precision in PRECISIONS
     ]
 
 

@@ -49,6 +49,8 @@ class EmulatedGrid(unittest.TestCase):
         self.assertIn("vanilla/fp32", record["parts"]["steps"]["numbers"]["losses"])
         rows = record["parts"]["bench"]["numbers"]["rows"]
         self.assertTrue(all(row["bound"]["ms"] > 0 and row["ms"] > 0 for row in rows if row["by"] == "canopy"))
+        precisions = [row["precision"] for row in rows if row["by"] == "canopy" and row["mode"] == "infer"]
+        self.assertEqual(sorted(precisions), ["bf16", "fp16", "fp32", "tf32"])
         self.assertTrue(all(len(line) <= 80 for line in done.stdout.splitlines()[:-1]), done.stdout)
         again = run(*SMALL, "--out", self.out)
         self.assertEqual((again.returncode, again.stdout.count("(recorded;")), (0, len(expected)))

@@ -14,11 +14,13 @@ use super::{
 };
 use crate::{
     device,
+    kernels::Pass,
     loader::lengths,
     model::PointNet,
+    precision::Precision,
     target::Head,
     train::{
-        Config, EvaluateOptions, RunFolder, bar, checkpoint, data, evaluate,
+        Config, EvaluateOptions, RunFolder, bar, checkpoint, choice, data, evaluate,
         numbers::{self, Number},
         summary,
     },
@@ -32,7 +34,8 @@ Examples:
   canopy eval runs/quick --part validation
   canopy eval runs/quick --data other/ --part all --json
   canopy eval runs/quick --weights runs/quick/last.safetensors
-  canopy eval runs/quick --weights pytorch.safetensors")]
+  canopy eval runs/quick --weights pytorch.safetensors
+  canopy eval runs/quick --precision bf16     what low precision costs in accuracy")]
 pub struct Args {
     /// Folder of a run, or a checkpoint file
     run: PathBuf,
@@ -51,6 +54,9 @@ pub struct Args {
     /// auto, cpu, cuda or cuda:N [default: the run's]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
+    /// Format of the matrix products, as in `canopy train`; the run's own does not apply
+    #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32")]
+    precision: Precision,
     /// Print the scores as JSON
     #[arg(long)]
     json: bool,
@@ -114,8 +120,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         batch: config.batch,
         votes: args.votes.unwrap_or(config.votes).max(1),
         workers: config.workers,
-        plain: config.plain,
+        pass: Pass::eval()
+            .plain(config.plain)
+            .lowered(args.precision.lowering(&chosen.device)),
     };
+    if let Some(description) = args.precision.description(&chosen.device, config.plain) {
+        eprintln!("precision: {description}");
+    }
     let recording = args.profiling.start(&chosen.device)?;
     let bar = bar((records.len() * options.votes) as u64, "evaluating");
     let mut each = |n: usize| {

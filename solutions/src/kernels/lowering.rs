@@ -106,7 +106,7 @@ impl Pass {
     /// The unit that computes the products of the pass's fused operators.
     pub(super) fn bf16_unit(&self) -> Bf16Unit {
         match &self.lowering {
-            Some(lowering) if self.train && !self.is_plain() => lowering.bf16_unit(),
+            Some(lowering) if !self.is_plain() => lowering.bf16_unit(),
             _ => Bf16Unit::Off,
         }
     }

@@ -6,7 +6,7 @@
 // Bound: Adam reads four and writes three values of each weight.
 #include "multi_tensor.cuh"
 
-// `AdamFactors` of adam_step.rs.
+// `AdamFactors` of steps.rs.
 struct AdamFactors {
     float lr, size, first, root, keep1, beta2, keep2, eps, shrink, decay, gradient;
     // Not 0: a gradient overflowed, and nothing changes.

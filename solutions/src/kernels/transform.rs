@@ -34,7 +34,9 @@ pub fn transform_in(pass: &Pass, x: &Tensor, t: &Tensor, clouds: &Clouds) -> Res
     }
     let whole = x.dims().last().is_some_and(|k| k.is_multiple_of(LANES));
     let unit = pass.bf16_unit();
-    if unit != Bf16Unit::Off && whole && tape::Tape::of(&[x, t]).is_some() {
+    // candle's graph would lose the operator.
+    let ours = !pass.train || tape::Tape::of(&[x, t]).is_some();
+    if unit != Bf16Unit::Off && whole && ours {
         return product(x, t, clouds, unit, None);
     }
     pass.operate(Operator::Matmul, [x, t], |[x, t]| {
@@ -67,13 +69,14 @@ fn product(
     if let Some(device) = device.or_else(|| Target::of_inputs(&[x, t])) {
         return device.transform(x, t, &ranges);
     }
-    let Some(tape) = tape::Tape::of(&[x, t]) else {
+    let tape = tape::Tape::of(&[x, t]);
+    if tape.is_none() && unit == Bf16Unit::Off {
         return plain_transform(x, t, &ranges);
-    };
+    }
     let (xc, tc) = (x.contiguous()?, t.contiguous()?);
     let mut y = vec![0.0; rows * k];
     each_cloud(unit, &Values::of(&xc)?, &Values::of(&tc)?, k, &ranges, &mut y);
-    tape::record(Some(&tape), &[x, t], y, &[rows, k], || {
+    tape::record(tape.as_ref(), &[x, t], y, &[rows, k], || {
         let (x, t) = (xc.detach(), tc.detach());
         Box::new(move |g, wanted| {
             let (x, t) = (Values::of(&x)?, Values::of(&t)?);

@@ -57,7 +57,7 @@ impl Precision {
         self != Self::Fp32 && device.is_cpu() && self.unit() == Bf16Unit::Off
     }
 
-    /// Returns how the operators of a training pass are lowered on `device`; `None` if they run in their own precision.
+    /// Returns how the operators of a pass are lowered on `device`; `None` if they run in their own precision.
     ///
     /// tf32 on a GPU is a process-wide setting, which this function turns on.
     pub fn lowering(self, device: &Device) -> Option<Arc<dyn Lowering>> {

@@ -25,31 +25,27 @@ pub struct Predictions {
     pub probabilities: Vec<Vec<f32>>,
 }
 
-/// Probabilities `[clouds, classes]` for points `[clouds, points, channels]`, in evaluation mode: running statistics, no
-/// dropout.
+/// Probabilities `[clouds, classes]` for points `[clouds, points, channels]`, by a `pass` of [`Pass::eval`]: with running
+/// statistics, without dropout.
 ///
 /// # Errors
 /// Returns candle's.
-pub fn probabilities(model: &PointNet, points: &Tensor, plain: bool) -> Result<Tensor> {
-    softmax(&model.forward(points, &Pass::eval().plain(plain))?.logits)
+pub fn probabilities(model: &PointNet, points: &Tensor, pass: &Pass) -> Result<Tensor> {
+    softmax(&model.forward(points, pass)?.logits)
 }
 
 /// The rows of [`probabilities`] for a batch, of clouds of one length or of different lengths, on the host.
 ///
 /// # Errors
 /// Returns an error if the batch does not fit the model or if the device is out of memory.
-pub fn batch_probabilities(model: &PointNet, batch: &Batch, plain: bool) -> Result<Vec<Vec<f32>>> {
+pub fn batch_probabilities(model: &PointNet, batch: &Batch, pass: &Pass) -> Result<Vec<Vec<f32>>> {
     let copying = profile::span("to device", Kind::Copy);
     let (points, _) = batch.to_device(&model.device())?;
     drop(copying);
     let span = profile::work("infer");
     let rows = match batch.mask_tensor()? {
-        None => probabilities(model, &points, plain)?,
-        Some(mask) => softmax(
-            &model
-                .forward_masked(&points, &mask, &Pass::eval().plain(plain))?
-                .logits,
-        )?,
+        None => probabilities(model, &points, pass)?,
+        Some(mask) => softmax(&model.forward_masked(&points, &mask, pass)?.logits)?,
     };
     drop(span);
     Ok(profile::timed("read", Kind::Wait, || rows.to_vec2())?)
@@ -64,15 +60,15 @@ pub fn batch_outputs(
     model: &PointNet,
     batch: &Batch,
     categories: Option<&[u32]>,
-    plain: bool,
+    pass: &Pass,
 ) -> Result<Vec<Vec<f32>>> {
     let copying = profile::span("to device", Kind::Copy);
     let (points, _) = batch.to_device(&model.device())?;
     drop(copying);
-    let (mask, pass) = (batch.mask_tensor()?, Pass::eval().plain(plain));
+    let mask = batch.mask_tensor()?;
     let span = profile::work("infer");
     let outputs = model
-        .forward_with(&points, mask.as_ref(), categories, &pass)?
+        .forward_with(&points, mask.as_ref(), categories, pass)?
         .logits
         .detach()
         .to_dtype(DType::F32)?;
@@ -88,7 +84,7 @@ fn softmax(logits: &Tensor) -> Result<Tensor> {
 }
 
 /// Options of an evaluation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct EvaluateOptions<'a> {
     /// How many points of each cloud the network sees.
     pub points: Points,
@@ -105,8 +101,8 @@ pub struct EvaluateOptions<'a> {
     pub votes: usize,
     /// Data loader threads.
     pub workers: usize,
-    /// Plain candle operators.
-    pub plain: bool,
+    /// [`Pass::eval`], with the operators and the precision of every forward pass.
+    pub pass: Pass,
 }
 
 /// The seed of every evaluation: all runs are evaluated on the same samples.
@@ -141,7 +137,7 @@ pub fn predict(
         data,
         records,
         options,
-        &mut |batch| batch_probabilities(model, batch, options.plain),
+        &mut |batch| batch_probabilities(model, batch, &options.pass),
         &mut |place, row| {
             let sums = sums[place].iter_mut().zip(row);
             sums.for_each(|(s, p)| *s += p / options.votes as f32);

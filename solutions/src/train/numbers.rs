@@ -144,7 +144,7 @@ pub fn predict(
         options,
         &mut |batch| {
             let ids = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect::<Vec<_>>());
-            evaluate::batch_outputs(model, batch, ids.as_deref(), options.plain)
+            evaluate::batch_outputs(model, batch, ids.as_deref(), &options.pass)
         },
         &mut |place, row| samples[place].push(number.head.forecast(&row)),
         each,

@@ -132,7 +132,7 @@ impl Forest {
             batch: LOOKED_AT,
             votes: 1,
             workers: 1,
-            plain: false,
+            pass: Pass::eval(),
         };
         let predictions = evaluate::predict(model, &self.data, records, &options, &mut |_| Ok(()))?;
         Ok(predictions.scores("unseen", &self.data.species).accuracy)

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     device::Chosen,
-    kernels::Lowering,
+    kernels::{Lowering, Pass},
     loader::{Points, lengths},
     model::PointNet,
     optim::Optimizer,
@@ -276,7 +276,7 @@ impl Trainer {
             batch: self.config.batch,
             votes,
             workers: self.config.workers,
-            plain: self.config.plain,
+            pass: Pass::eval().plain(self.config.plain),
         }
     }
 

@@ -1,12 +1,16 @@
-//! Whole training steps in bf16 and fp16 by the kernels, against the CPU's emulation with the kernels' own rounding.
+//! Whole training steps and evaluations in bf16 and fp16 by the kernels, against the CPU's emulation with the kernels' own
+//! rounding.
 
 use std::sync::Arc;
 
-use candle_core::{DType, Tensor};
+use candle_core::{DType, Device as Cpu, Tensor};
 use canopy::kernels::{Lowering, Operator, Pass, each};
-use canopy::model::Kind;
+use canopy::model::{Kind, PointNet, PointNetConfig};
+use canopy::optim::OptimConfig;
 use canopy::precision::{Autocast, BF16, FP16, Format, TF32, round_to};
+use canopy::train::{Loss, short::Learner};
 
+use crate::common::{flat, random};
 use crate::emulated::EmulatedGrid;
 use crate::known_bad::changed;
 use crate::step::{Outcome, Run, on_grid, steps};
@@ -212,4 +216,94 @@ fn tf32_changes_a_step_by_its_rounding() {
         }
     }
     assert!(grid.launched.lock().unwrap().contains("widest_tf32"));
+}
+
+/// Logits of evaluations by a network that was trained on the CPU in f32: of clouds of one length, and of different lengths. Its
+/// linear layers have biases of 0, because the kernels round a product and then its sum with the bias, the emulation the sum
+/// alone.
+fn evaluated(kind: Kind, run: &Run) -> Vec<f64> {
+    let config = PointNetConfig {
+        kind,
+        width: 16,
+        classes: 3,
+        ..PointNetConfig::default()
+    };
+    let model = PointNet::new(&config, &Cpu::Cpu, DType::F32, 1).unwrap();
+    let optimizer = OptimConfig::adamw().build(model.params()).unwrap();
+    let batch = |seed| Tensor::from_vec(random(seed, CLOUDS * 20 * 3), (CLOUDS, 20, 3), &Cpu::Cpu).unwrap();
+    let labels = Tensor::from_iter((0..CLOUDS as u32).map(|i| i % 3), &Cpu::Cpu).unwrap();
+    let mut learner = Learner::new(model, optimizer, Loss::CROSS_ENTROPY);
+    for seed in 0..5 {
+        learner.step((&batch(seed), &labels), 1e-2).unwrap();
+    }
+    for (name, bias) in learner.model.params() {
+        if name.ends_with(".out.bias") || name == "classifier.bias" {
+            bias.set(&bias.zeros_like().unwrap()).unwrap();
+        }
+    }
+    let real = (0..CLOUDS as u32 * 20).map(|i| f32::from(u8::from(i % 20 < 9 + i / 20)));
+    let mask = Tensor::from_iter(real, &Cpu::Cpu)
+        .unwrap()
+        .reshape((CLOUDS, 20))
+        .unwrap();
+    let pass = run.pass(Pass::eval());
+    let equal = learner.model.forward(&batch(9), &pass).unwrap();
+    let different = learner.model.forward_masked(&batch(9), &mask, &pass).unwrap();
+    [flat(&equal.logits), flat(&different.logits)].concat()
+}
+
+/// ‖a − b‖/‖b‖.
+fn off(a: &[f64], b: &[f64]) -> f64 {
+    let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
+    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
+}
+
+#[test]
+fn evaluations_round_as_autocast() {
+    for kind in [Kind::Full, Kind::Vanilla] {
+        let full = evaluated(kind, &Run::default());
+        for (dtype, format, suffix) in [(DType::BF16, BF16, "bf16"), (DType::F16, FP16, "f16")] {
+            let Some(run) = real(dtype) else { return };
+            let found = evaluated(kind, &run);
+            let expected = evaluated(
+                kind,
+                &Run {
+                    lowering: as_kernels(format),
+                    ..Run::default()
+                },
+            );
+            let (own, rounding) = (off(&found, &expected), off(&full, &expected));
+            println!("{kind}, {suffix}: {own:.1e}, rounding changes {rounding:.1e}");
+            assert!(
+                own <= 0.1 * rounding,
+                "{kind}, {suffix}: {own:e} and {rounding:e}"
+            );
+            let grid = run.grid.unwrap();
+            let launched = grid.launched.lock().unwrap();
+            for kernel in ["widest", "normalise", "gather_rows"] {
+                let kernel = match kernel {
+                    // Points have no low precision yet.
+                    "gather_rows" => "gather_rows_f32".to_owned(),
+                    kernel => format!("{kernel}_{suffix}"),
+                };
+                assert!(launched.contains(&kernel), "{kernel} was not launched");
+            }
+            assert!(launched.contains("running_factors"));
+            assert!(kind == Kind::Vanilla || launched.contains(&format!("transform_{suffix}")));
+        }
+        // On the grid, candle's own products stay in f32: only the search before a maximum is in tf32.
+        let run = Run {
+            grid: Some(Arc::new(EmulatedGrid {
+                tf32: true,
+                ..EmulatedGrid::default()
+            })),
+            ..Run::default()
+        };
+        let changes = off(&evaluated(kind, &run), &full);
+        println!("{kind}, tf32 in the search: {changes:.1e}");
+        assert!(
+            changes > 0.0 && changes < 4.0 * TF32.epsilon(),
+            "{kind}: {changes:e}"
+        );
+    }
 }

@@ -92,7 +92,8 @@ pub struct Run {
 }
 
 impl Run {
-    fn pass(&self, pass: Pass) -> Pass {
+    /// `pass` as it runs.
+    pub fn pass(&self, pass: Pass) -> Pass {
         let pass = pass.lowered(self.lowering.clone());
         match &self.grid {
             Some(grid) => pass.with_launcher(grid.clone()),

@@ -1,9 +1,10 @@
-//! Ten steps of the trainer in each precision, against those of the CPU.
+//! Ten steps of the trainer in each precision and an evaluation, against those of the CPU.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use candle_core::{DType, Device as Cpu, Tensor};
+use canopy::kernels::{Pass, cross_entropy};
 use canopy::model::{Kind, PointNet, PointNetConfig};
 use canopy::optim::OptimConfig;
 use canopy::precision::{Autocast, GradScaler, LossScaler, Precision};
@@ -23,7 +24,8 @@ fn tolerance(precision: Precision) -> f64 {
     }
 }
 
-/// The losses of ten steps on the device under test, or without a `grid` on the CPU.
+/// The losses of ten steps on the device under test, or without a `grid` on the CPU; then the loss of an evaluation in the same
+/// precision.
 fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) -> Result<Vec<f64>> {
     let place = grid.map_or(&Cpu::Cpu, |_| device());
     let emulated = grid.is_some() && place.is_cpu();
@@ -68,6 +70,14 @@ fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) ->
         let loss = learner.step((&batch, &labels), 1e-4)?;
         losses.push(f64::from(loss.to_dtype(DType::F32)?.to_scalar::<f32>()?));
     }
+    let mut pass = Pass::eval().lowered(learner.lowering.clone());
+    if let Some(launcher) = &learner.launcher {
+        pass = pass.with_launcher(launcher.clone());
+    }
+    let batch = Tensor::from_vec(random(STEPS, clouds * points * 3), (clouds, points, 3), place)?;
+    let logits = learner.model.forward(&batch, &pass)?.logits;
+    let loss = cross_entropy(&logits, &labels, 0.1, None)?;
+    losses.push(f64::from(loss.to_dtype(DType::F32)?.to_scalar::<f32>()?));
     Ok(losses)
 }
 

@@ -11,11 +11,16 @@ use crate::common::{Values, flat, layer, outcome_of, random, var};
 
 type Outcome = Vec<(String, Vec<f64>)>;
 
-/// Runs `of` in f32, emulated and on each unit of this machine. Fails if a unit differs from the emulation by more than `most`
-/// (of a tensor's name) of what rounding changes, in the norm of a tensor.
+/// [`compare_in`] training.
 fn compare(what: &str, most: impl Fn(&str) -> f64, of: impl Fn(Pass) -> Outcome) {
-    let pass = |autocast: Autocast| Pass::train(1, 0).lowered(Some(Arc::new(autocast)));
-    let (full, emulated) = (of(Pass::train(1, 0)), of(pass(Autocast::emulated(BF16))));
+    compare_in(|| Pass::train(1, 0), what, most, of);
+}
+
+/// Runs `of` in passes in f32, emulated and on each unit of this machine. Fails if a unit differs from the emulation by more
+/// than `most` (of a tensor's name) of what rounding changes, in the norm of a tensor.
+fn compare_in(new: impl Fn() -> Pass, what: &str, most: impl Fn(&str) -> f64, of: impl Fn(Pass) -> Outcome) {
+    let pass = |autocast: Autocast| new().lowered(Some(Arc::new(autocast)));
+    let (full, emulated) = (of(new()), of(pass(Autocast::emulated(BF16))));
     for unit in &Bf16Unit::ALL[1..] {
         if !unit.is_available() {
             println!("{unit}: not run, because this machine does not have its instructions");
@@ -121,6 +126,42 @@ fn transforms_agree_with_the_emulation() {
                     ("x".into(), of(&x)),
                     ("t".into(), of(&t)),
                 ]
+            },
+        );
+    }
+}
+
+/// In an evaluation the emulation rounds the same numbers: before a maximum as well, because the greatest of rounded products is
+/// the greatest product, rounded. What remains is sums in another order, which round to another number now and then.
+#[test]
+fn evaluations_agree_with_the_emulation() {
+    let cases: [(usize, &[usize], Option<usize>); 6] = [
+        (301, &[20, 33], None),
+        (1000, &[3, 16, 40], None),
+        (50, &[130, 70, 5], None),
+        (8 * 301, &[3, 20, 70], Some(8)),
+        (2 * 300, &[32, 17], Some(2)),
+        (2 * 300, &[17, 40], Some(2)),
+    ];
+    for (rows, widths, clouds) in cases {
+        let (x, layers) = (random(4, &[rows, widths[0]]), layers(widths));
+        compare_in(
+            Pass::eval,
+            &format!("{rows} rows, {widths:?}, clouds {clouds:?}"),
+            |_| 0.1,
+            |pass| outcome_of(&x, &layers, clouds, DType::F32, pass).unwrap(),
+        );
+    }
+    for (k, clouds, points) in [(3, 3, 37), (16, 3, 37), (64, 2, 300)] {
+        let [x, t] = [random(4, &[clouds * points, k]), random(5, &[clouds, k, k])]
+            .map(|t| t.to_dtype(DType::F32).unwrap());
+        compare_in(
+            Pass::eval,
+            &format!("transform {k}"),
+            |_| 0.1,
+            |pass| {
+                let y = kernels::transform_in(&pass, &x, &t, &Clouds::Equal(clouds)).unwrap();
+                vec![("y".into(), flat(&y.to_dtype(DType::F64).unwrap()))]
             },
         );
     }

@@ -318,7 +318,7 @@ fn a_unit_of_the_cpu_agrees_with_the_emulation() {
             off.0 < 0.3 * rounding.0 && off.1 < 0.5 * rounding.1,
             "{unit}: {off:?}"
         );
-        // Plain operators and evaluations do not use the unit.
+        // Plain operators do not use the unit.
         let plain = |lowering| run_pass(Pass::train(1, 0).plain(true).lowered(lowering));
         assert!(plain(on_unit(unit)) == plain(Some(Arc::new(Autocast::emulated(BF16)))));
     }

@@ -8,7 +8,12 @@ fn plan(words: &str) -> Value {
 
 #[test]
 fn the_estimate_is_near_the_memory_of_a_real_step() {
-    for options in ["--batch 16 --points 512", "--batch 4 --points 256 --plain"] {
+    // bf16 on the CPU's unit, or on its portable form, which stores the same.
+    for options in [
+        "--batch 16 --points 512",
+        "--batch 16 --points 512 --format bf16",
+        "--batch 4 --points 256 --plain",
+    ] {
         for model in ["vanilla", "full"] {
             let found = plan(&format!("--measure --model {model} {options}"));
             let [counted, measured] = ["total", "measured"].map(|key| found[key].as_f64().unwrap());
@@ -19,6 +24,38 @@ fn the_estimate_is_near_the_memory_of_a_real_step() {
             );
         }
     }
+}
+
+#[test]
+fn low_precision_is_counted_and_measured_where_it_is_stored() {
+    let activations = |options: &str| {
+        let found = plan(&format!("--model full {options}"));
+        (
+            found["form"].clone(),
+            found["bytes"]["activations"].as_f64().unwrap(),
+        )
+    };
+    let (full, low) = (activations(""), activations("--format bf16"));
+    assert_eq!((&full.0, &low.0), (&"fused".into(), &"fused".into()));
+    // The products take half, the transformed points and the layer before them do not.
+    assert!((0.5..0.75).contains(&(low.1 / full.1)), "{} of {}", low.1, full.1);
+    // Layers of the kernels keep the product and the output, a CPU keeps the product only.
+    let (full, low) = (
+        activations("--device cuda"),
+        activations("--device cuda --format bf16"),
+    );
+    assert_eq!((&full.0, &low.0), (&"cuda".into(), &"cuda".into()));
+    assert!((0.5..0.55).contains(&(low.1 / full.1)), "{} of {}", low.1, full.1);
+    assert_eq!(activations("--format fp16"), low);
+    let said = stdout(&mut canopy("plan --device cuda --format bf16"));
+    assert_contains(
+        &said,
+        &["bf16, CUDA kernels", "the count was not compared with a GPU"],
+    );
+    let said = stderr(&mut canopy("plan --measure --format fp16"));
+    assert_contains(&said, &["a CPU emulates fp16", "--device cuda"]);
+    let said = stderr(&mut canopy("plan --measure --format bf16 --plain"));
+    assert_contains(&said, &["candle's operators in fp32 only"]);
 }
 
 #[test]

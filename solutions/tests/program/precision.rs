@@ -1,4 +1,4 @@
-//! Training in low precision, and `canopy bench precision`.
+//! Training and evaluation in low precision, and `canopy bench precision`.
 
 use canopy::kernels::Bf16Unit;
 
@@ -50,13 +50,56 @@ fn the_program_says_how_it_computes_bf16() {
         let said = text(&succeeds(&mut train(&data, &dir.path().join(name), &words)).stderr);
         assert_contains(&said, &[expected]);
     }
-    let bench = "bench train --model vanilla --points 64 --batch 4 --repeats 1 --rounds 1 --precision bf16";
-    let said = text(&succeeds(&mut canopy(bench)).stdout);
-    assert_contains(&said, &[&*unit, "all, in fp32"]);
-    assert_contains(
-        &stderr(&mut canopy("bench infer --precision bf16")),
-        &["inference on a CPU is always fp32"],
-    );
+    for mode in ["train", "infer"] {
+        let words = "--model vanilla --points 64 --batch 4 --repeats 1 --rounds 1 --precision bf16";
+        let said = text(&succeeds(&mut canopy(&format!("bench {mode} {words}"))).stdout);
+        assert_contains(&said, &[&*unit, "all, in fp32"]);
+    }
+}
+
+/// The clouds are easy to classify, so most predictions are far from a tie: all probabilities change, and hardly a prediction.
+#[test]
+fn a_run_is_evaluated_and_predicts_in_every_precision() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = tiny_forest(dir.path(), 60);
+    let run = dir.path().join("run");
+    succeeds(&mut train(&data, &run, "--epochs 12"));
+    let evaluated = |precision: &str| {
+        let mut eval = canopy(&format!("eval --part all --json --precision {precision}"));
+        let output = succeeds(eval.arg(&run));
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (found, text(&output.stderr))
+    };
+    let predicted = |precision: &str| {
+        let mut predict = canopy(&format!("predict --format json --precision {precision}"));
+        let output = succeeds(predict.arg(&run).arg(&data));
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (found, text(&output.stderr))
+    };
+    let (full, said) = evaluated("fp32");
+    assert!(!said.contains("precision:"), "{said}");
+    let (clouds, _) = predicted("fp32");
+    for precision in ["tf32", "bf16", "fp16"] {
+        let (low, said) = evaluated(precision);
+        assert_contains(&said, &[&format!("precision: {precision}")]);
+        let [loss, expected] = [&low, &full].map(|found| found["loss"].as_f64().unwrap());
+        assert!(
+            loss != expected && (loss - expected).abs() < 0.02,
+            "{precision}: {loss}, fp32 {expected}"
+        );
+        let [accuracy, expected] = [&low, &full].map(|found| found["accuracy"].as_f64().unwrap());
+        assert!(
+            (accuracy - expected).abs() <= 2.0 / 60.0,
+            "{precision}: {accuracy}, fp32 {expected}"
+        );
+        let (low, said) = predicted(precision);
+        assert_contains(&said, &[&format!("precision: {precision}")]);
+        assert_ne!(low["clouds"], clouds["clouds"], "{precision}");
+    }
+    let mut wrong = canopy("eval --precision fp8");
+    let output = wrong.arg(&run).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_contains(&text(&output.stderr), &["fp8", "bf16"]);
 }
 
 #[test]

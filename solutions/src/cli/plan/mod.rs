@@ -1,26 +1,25 @@
 //! `canopy plan`: the memory of a training step, the largest batch that fits, and what several ranks need.
 
 mod choose;
+mod measure;
 mod ranks;
 mod split;
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use candle_core::{DType, Device, Tensor};
-use canopy_data::Philox;
+use anyhow::{Result, bail, ensure};
+use candle_core::{DType, Device};
 use serde::Serialize;
 
 use crate::{
     cli::mesh,
-    device,
+    kernels::Bf16Unit,
     model::{Kind, PointNet},
-    precision::{BF16, FP16, FP32},
+    precision::Precision,
     train::{
-        Config, Failure, Loss, choice, executable_batch,
+        Config, choice,
         machine::{self, mib},
-        memory::{self, Form, LayerSize, StepBytes, StepSize, largest_batch, step_bytes},
-        short::Learner,
+        memory::{Form, LayerSize, StepBytes, StepSize, largest_batch, step_bytes},
     },
 };
 
@@ -32,7 +31,8 @@ The estimate counts parameters, gradients, optimizer state and activations, not 
 Examples:
   canopy plan --model full --batch 32               one step, by part and layer
   canopy plan --budget 8                            the largest batch in 8 GiB
-  canopy plan --plain --format bf16 --budget 80     on a GPU with 80 GiB
+  canopy plan --device cuda --format bf16 --budget 80
+                                                    on a GPU with 80 GiB; the count itself needs no GPU
   canopy plan --batch 32 --measure                  compare with a real step on the CPU
   canopy plan --ranks 8 --batch 4                   each of 8 ranks, with and without ZeRO
   canopy plan --ranks 8 --parameters 7e9 --format bf16 --activations 10 --budget 80
@@ -62,16 +62,17 @@ pub struct Args {
     /// Optimizer, as in canopy train
     #[arg(long, default_value = "adamw", value_name = "NAME")]
     optimizer: String,
-    /// dtype of weights, gradients and activations; bf16 and fp16 with fp32 master weights
-    #[arg(long, default_value = "fp32", value_parser = ["fp32", "bf16", "fp16"])]
-    format: String,
-    /// Plain candle operators, as on a GPU, instead of the fused ones
+    /// dtype of weights, gradients and activations; bf16 and fp16 with fp32 master weights. Counts what the fused operators
+    /// store: in bf16 those of a CPU with AVX512-BF16, or of a GPU with --device cuda; in fp16 those of a GPU
+    #[arg(long, default_value = "fp32", value_parser = choice::<Precision>(&["fp32", "bf16", "fp16"]))]
+    format: Precision,
+    /// Plain candle operators instead of the fused ones
     #[arg(long)]
     plain: bool,
     /// Memory available to a step, GiB [default: what is free on this machine]
     #[arg(long, value_name = "GIB")]
     budget: Option<f64>,
-    /// Device of real steps: cpu, cuda or cuda:N
+    /// Device of the step: cpu, cuda or cuda:N. Counting alone needs no GPU
     #[arg(long, default_value = "cpu", value_name = "NAME")]
     device: String,
     /// Run two real steps, and report their peak memory
@@ -95,7 +96,7 @@ pub struct Args {
 struct Found {
     model: Kind,
     form: Form,
-    format: String,
+    format: Precision,
     points: usize,
     batch: usize,
     bytes: StepBytes,
@@ -140,10 +141,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.split.wanted() {
         return run_split(args);
     }
-    let searched = args.search.map(|start| search(args, start)).transpose()?;
+    let searched = args
+        .search
+        .map(|start| measure::search(args, start))
+        .transpose()?;
     let batch = searched.unwrap_or(args.batch);
     let measured = if args.measure {
-        Some(real_steps(args)?)
+        Some(measure::real_steps(args)?)
     } else {
         None
     };
@@ -165,7 +169,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let found = Found {
         model: args.model,
         form: form(args),
-        format: args.format.clone(),
+        format: args.format,
         points: args.points,
         batch,
         total: bytes.total(),
@@ -223,9 +227,10 @@ fn run_split(args: &Args) -> Result<ExitCode> {
 }
 
 fn form(args: &Args) -> Form {
-    // What the fused operators keep is counted for f32 on the CPU only.
-    if args.plain || args.format != "fp32" {
+    if args.plain {
         Form::Plain
+    } else if args.device.starts_with("cuda") || args.format == Precision::Fp16 {
+        Form::Cuda
     } else {
         Form::Fused
     }
@@ -247,110 +252,34 @@ fn model(args: &Args, device: &Device) -> Result<PointNet> {
 
 fn size(args: &Args) -> Result<StepSize> {
     let model = model(args, &Device::Cpu)?;
-    let format = match args.format.as_str() {
-        "bf16" => BF16,
-        "fp16" => FP16,
-        _ => FP32,
-    };
     // Apart from the step count, its state is fp32 tensors of the parameters' shapes.
     let state = config(args).optim()?.build(model.params())?.state()?;
     let kept: usize = state.iter().map(|(_, t)| t.elem_count()).sum();
     let moments = (kept / model.param_count()) as u32;
+    let format = args.format.format();
     Ok(StepSize::of(&model, args.points, form(args), format, moments))
-}
-
-/// The peak of two steps: the second reuses memory that the first freed, and both have the optimizer's state.
-fn real_steps(args: &Args) -> Result<u64> {
-    ensure!(
-        args.format == "fp32",
-        "--measure runs its steps in fp32, so --format {} cannot be measured",
-        args.format
-    );
-    let device = device::choose(&args.device)?.device;
-    let uncounted = "this build does not count its allocations";
-    if device.is_cpu() {
-        let before = memory::held().context(uncounted)?;
-        let (done, peak) = memory::measured(|| two_steps(args, &device));
-        done?;
-        return Ok(peak.unwrap_or(0).saturating_sub(before));
-    }
-    let before = memory::in_use(&device).context(uncounted)?.now;
-    two_steps(args, &device)?;
-    let peak = memory::in_use(&device).context(uncounted)?.peak;
-    Ok(peak.saturating_sub(before))
-}
-
-fn two_steps(args: &Args, device: &Device) -> Result<()> {
-    let model = model(args, device)?;
-    let optimizer = config(args).optim()?.build(model.params())?;
-    let mut random = Philox::new(1, 0);
-    let count = args.batch * args.points * 3;
-    let points: Vec<f32> = (0..count).map(|_| random.uniform() * 2.0 - 1.0).collect();
-    let points = Tensor::from_vec(points, (args.batch, args.points, 3), device)?;
-    let labels: Vec<u32> = (0..args.batch).map(|i| (i % args.classes) as u32).collect();
-    let labels = Tensor::from_vec(labels, args.batch, device)?;
-    let loss = Loss {
-        smoothing: 0.1,
-        orthogonality: 1e-3,
-        ..Loss::CROSS_ENTROPY
-    };
-    let mut learner = Learner {
-        clip: 1.0,
-        plain: args.plain,
-        ..Learner::new(model, optimizer, loss)
-    };
-    for _ in 0..2 {
-        learner.step((&points, &labels), 1e-3)?;
-    }
-    Ok(())
-}
-
-/// Each attempt is a process of its own, because a process that runs out of CPU memory is killed.
-fn search(args: &Args, start: usize) -> Result<usize> {
-    let program = std::env::current_exe().context("the path of the program is unknown")?;
-    let (points, classes, width) = (
-        args.points.to_string(),
-        args.classes.to_string(),
-        args.width.to_string(),
-    );
-    let found = executable_batch(start, 2, &mut |batch| {
-        let mut attempt = Command::new(&program);
-        attempt.args(["plan", "--measure", "--json", "--model", &args.model.to_string()]);
-        attempt.args(["--points", &points, "--classes", &classes, "--width", &width]);
-        attempt.args(["--optimizer", &args.optimizer, "--batch", &batch.to_string()]);
-        attempt.args(["--device", &args.device]);
-        if args.plain {
-            attempt.arg("--plain");
-        }
-        let output = attempt
-            .output()
-            .map_err(|e| Failure::Other(format!("an attempt could not be started: {e}")))?;
-        let result = if output.status.success() {
-            Ok(())
-        } else {
-            Err(Failure::of(&String::from_utf8_lossy(&output.stderr)))
-        };
-        let said = result
-            .as_ref()
-            .map_or_else(ToString::to_string, |()| "fits".into());
-        eprintln!("batch {batch}: {said}");
-        result
-    });
-    found.map_err(|why| anyhow!("no batch from {start} down to 2 clouds runs on this machine: {why}"))
 }
 
 fn print(found: &Found) -> Result<()> {
     let form = match found.form {
-        Form::Fused => "fused",
-        Form::Plain => "plain candle",
+        Form::Fused => "fused operators",
+        Form::Cuda => "CUDA kernels",
+        Form::Plain => "plain candle operators",
     };
     say!(
-        "a training step of the {} PointNet, {} clouds × {} points, {}, {form} operators",
+        "a training step of the {} PointNet, {} clouds × {} points, {}, {form}",
         found.model,
         found.batch,
         found.points,
         found.format
     );
+    match found.form {
+        Form::Cuda => say!("counted from the kernels' tensors; the count was not compared with a GPU"),
+        Form::Fused if found.format == Precision::Bf16 && Bf16Unit::current() == Bf16Unit::Off => say!(
+            "counted for a CPU with units for bf16; this one has none, and emulates bf16 in fp32, not fused"
+        ),
+        _ => {}
+    }
     say!("\nlayer                          saved MiB   temporary MiB");
     for row in &found.layers {
         say!(

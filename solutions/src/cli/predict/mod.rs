@@ -21,11 +21,13 @@ use super::{
 };
 use crate::{
     device,
+    kernels::Pass,
     loader::{Augment, Batch, prefetched, prepare},
     model::PointNet,
+    precision::Precision,
     profile::{self, Kind},
     target::{Forecast, Head},
-    train::{Config, bar, checkpoint, evaluate},
+    train::{Config, bar, checkpoint, choice, evaluate},
 };
 
 /// Options of `canopy predict`.
@@ -61,6 +63,9 @@ pub struct Args {
     /// Device: auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto", value_name = "NAME")]
     device: String,
+    /// Format of the matrix products, as in `canopy train`
+    #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32")]
+    precision: Precision,
     #[command(flatten)]
     profiling: Profiling,
 }
@@ -100,6 +105,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let head = saved.progress.head;
     let chosen = device::choose(&args.device)?;
+    let pass = Pass::eval().lowered(args.precision.lowering(&chosen.device));
+    if let Some(description) = args.precision.description(&chosen.device, false) {
+        eprintln!("precision: {description}");
+    }
     let outputs = head.as_ref().map_or(species.len(), Head::outputs);
     let model = PointNet::new(&config.network(outputs), &chosen.device, DType::F32, 0)?;
     model.from_map(&saved.model, &best.display().to_string())?;
@@ -128,7 +137,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     prefetched(batches.len(), 1, 2, &read, &mut |samples| {
         waits = None;
         outcome = samples
-            .and_then(|samples| predict((&model, head.as_ref()), batches[at], samples, &config, votes))
+            .and_then(|samples| {
+                predict(
+                    (&model, head.as_ref(), &pass),
+                    batches[at],
+                    samples,
+                    &config,
+                    votes,
+                )
+            })
             .and_then(|answers| show(answers, &bar, &mut printer, &mut failed));
         at += 1;
         waits = Some(profile::span("next batch", Kind::Load));
@@ -182,7 +199,7 @@ fn samples(inputs: &[Input], config: &Config, votes: usize) -> Vec<Result<Sample
 }
 
 fn predict<'a>(
-    (model, head): (&PointNet, Option<&Head>),
+    (model, head, pass): (&PointNet, Option<&Head>, &Pass),
     inputs: &'a [Input],
     samples: Vec<Result<Samples>>,
     config: &Config,
@@ -200,8 +217,8 @@ fn predict<'a>(
         let (channels, unknown) = (config.features.channels(), vec![0; good.len()]);
         let batch = Batch::new(&good, channels, config.cloud_points(), unknown, Vec::new())?;
         rows = match head {
-            None => evaluate::batch_probabilities(model, &batch, false)?,
-            Some(_) => evaluate::batch_outputs(model, &batch, categories.as_deref(), false)?,
+            None => evaluate::batch_probabilities(model, &batch, pass)?,
+            Some(_) => evaluate::batch_outputs(model, &batch, categories.as_deref(), pass)?,
         };
     }
     let prediction = |rows: &[Vec<f32>]| match head {

@@ -91,11 +91,20 @@ pub(super) fn fold(
 }
 
 /// The factors of a layer in evaluation, from the running statistics.
-pub(super) fn running_factors(bn: &BatchNorm) -> Result<Tensor> {
-    let [gamma, beta, mean, var] = [&bn.gamma, &bn.beta, &bn.mean, &bn.var].map(|v| v.as_detached_tensor());
-    let rstd = (var + bn.eps)?.sqrt()?.recip()?;
-    let scale = (gamma * &rstd)?;
-    Tensor::stack(&[mean, rstd, scale, beta], 0)
+pub(super) fn running_factors(kernels: &Kernels, bn: &BatchNorm) -> Result<Tensor> {
+    let n = bn.mean.elem_count();
+    let factors = kernels.output(&[4, n], DType::F32)?;
+    let arguments = [
+        Argument::Read(bn.mean.as_tensor()),
+        Argument::Read(bn.var.as_tensor()),
+        Argument::Read(bn.gamma.as_tensor()),
+        Argument::Read(bn.beta.as_tensor()),
+        Argument::F64(bn.eps),
+        Argument::Write(&factors),
+        Argument::int(n),
+    ];
+    kernels.launch(SOURCE, "running_factors", Grid::each(n), &arguments)?;
+    Ok(factors)
 }
 
 /// Batch norm of y by `factors`, then ReLU if `relu`.

@@ -42,7 +42,12 @@ impl Target {
         let y = self.product(x, layer.weight)?;
         match pass.train {
             true => self.batch_norm(&y, layer.bn, layer.relu),
-            false => normalise(&self.kernels, &y, &running_factors(layer.bn)?, layer.relu),
+            false => normalise(
+                &self.kernels,
+                &y,
+                &running_factors(&self.kernels, layer.bn)?,
+                layer.relu,
+            ),
         }
     }
 }

@@ -51,7 +51,7 @@ impl Target {
                 statistics = Some((mean, ws));
                 fold(&kernels, &of_products, a.dim(0)?, layer.bn)?
             }
-            false => running_factors(layer.bn)?,
+            false => running_factors(&kernels, layer.bn)?,
         };
         let starts = starts(&kernels, clouds, x.device())?;
         let (n, longest) = (w.dim(0)?, longest(clouds));

@@ -73,22 +73,35 @@ extern "C" __global__ void combine_moments(const float* partial, double* mean, d
 }
 
 // What a layer needs of its statistics: x̂·γ + β = (y − mean)·scale + β, which loses no digits where the mean is large and
-// the variance small. Moves the running statistics, with the unbiased variance. `rows` counts those of all ranks.
-// factors `[4, n]`: mean, 1/σ, scale, β. A thread a channel.
+// the variance small. factors `[4, n]`: mean, 1/σ, scale, β.
+__device__ inline void write_factors(float* factors, int n, int c, float mean, float var, float gamma, float beta,
+                                     double eps) {
+    double rstd = 1.0 / sqrt((double)var + eps);
+    factors[c] = mean;
+    factors[n + c] = (float)rstd;
+    factors[2 * n + c] = (float)(gamma * rstd);
+    factors[3 * n + c] = beta;
+}
+
+// In training: from the statistics of the batch, towards which it moves the running ones, with the unbiased variance. `rows`
+// counts those of all ranks. A thread a channel.
 extern "C" __global__ void fold_statistics(const double* mean, const double* var, const float* gamma, const float* beta,
                                            double rows, double eps, double momentum, float* factors,
                                            float* running_mean, float* running_var, int n) {
     int c = (int)first_element();
     if (c >= n) return;
     float m = (float)mean[c], v = (float)var[c];
-    double rstd = 1.0 / sqrt((double)v + eps), scale = gamma[c] * rstd;
-    factors[c] = m;
-    factors[n + c] = (float)rstd;
-    factors[2 * n + c] = (float)scale;
-    factors[3 * n + c] = beta[c];
+    write_factors(factors, n, c, m, v, gamma[c], beta[c], eps);
     double unbiased = rows > 1.0 ? rows / (rows - 1.0) : 1.0;
     running_mean[c] = (float)(running_mean[c] * (1.0 - momentum) + m * momentum);
     running_var[c] = (float)(running_var[c] * (1.0 - momentum) + v * unbiased * momentum);
+}
+
+// In evaluation: from the running statistics. A thread a channel.
+extern "C" __global__ void running_factors(const float* mean, const float* var, const float* gamma, const float* beta,
+                                           double eps, float* factors, int n) {
+    int c = (int)first_element();
+    if (c < n) write_factors(factors, n, c, mean[c], var[c], gamma[c], beta[c], eps);
 }
 
 // out = (y − mean)·scale + β, then ReLU if `relu`; NaN stays NaN.

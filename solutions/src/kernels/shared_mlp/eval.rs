@@ -6,11 +6,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::greatest::greatest;
-use super::layer::{BLOCK, Layer, input_block};
-use super::tiles::Blocks;
-use crate::kernels::tile::{Left, Product};
+use super::layer::{BLOCK, Layer, copy_padded, input_block, round};
+use super::tiles::{Blocks, Buffers};
+use crate::kernels::Bf16Unit;
+use crate::kernels::bf16::{self, Block, Right};
 use crate::kernels::vector;
 
+/// With a unit for bf16, weights, inputs and products are rounded as in training.
 pub fn forward(
     x: &[f32],
     rows: usize,
@@ -25,15 +27,16 @@ pub fn forward(
         x,
         k: layers[0].k,
         layers: before,
-        weights: before.iter().map(Layer::transposed).collect(),
+        weights: before.iter().map(Layer::forward_operand).collect(),
+        rounded: clouds.map_or(Bf16Unit::Off, |_| last.unit),
     };
     let n = last.n;
     let Some(clouds) = clouds else {
         let mut output = vec![0.0; rows * n];
         output.par_chunks_mut(BLOCK * n).enumerate().for_each_init(
             Default::default,
-            |scratch: &mut [Vec<f32>; 2], (b, output)| {
-                let a = through.block(b * BLOCK, b * BLOCK + output.len() / n, scratch);
+            |buffers: &mut Buffers, (b, output)| {
+                let a = through.block(b * BLOCK, b * BLOCK + output.len() / n, buffers);
                 for (to, from) in output.chunks_exact_mut(n).zip(a.chunks_exact(last.np)) {
                     to.copy_from_slice(&from[..n]);
                 }
@@ -42,6 +45,7 @@ pub fn forward(
         return (output, vec![rows, n]);
     };
     let (mut output, _) = greatest(&through, clouds, last);
+    round(last.unit, &mut output);
     for row in output.chunks_exact_mut(n) {
         for (c, v) in row.iter_mut().enumerate() {
             let y = *v * last.scale[c] + last.shift[c];
@@ -57,33 +61,38 @@ struct Through<'a> {
     k: usize,
     layers: &'a [Layer],
     /// The transposed weight of each layer.
-    weights: Vec<Vec<f32>>,
+    weights: Vec<Right<'static>>,
+    /// If it is not off, the rows are rounded, as the operand of a product.
+    rounded: Bf16Unit,
 }
 
 impl Blocks for Through<'_> {
-    fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32] {
-        let [a, b] = scratch;
+    fn block<'b>(&'b self, from: usize, to: usize, buffers: &'b mut Buffers) -> &'b [f32] {
+        let Buffers {
+            rows: a,
+            next: b,
+            pairs,
+        } = buffers;
         if self.layers.is_empty() {
-            return input_block(self.x, self.k, from, to, a);
+            if self.rounded == Bf16Unit::Off {
+                return input_block(self.x, self.k, from, to, a);
+            }
+            copy_padded(self.x, self.k, from, to, a);
         }
-        let rows = to - from;
         for (i, (layer, weight)) in self.layers.iter().zip(&self.weights).enumerate() {
-            b.resize(rows * layer.np, 0.0);
-            let from_x = &self.x[from * self.k..to * self.k];
-            Product::new(
-                [rows, layer.k, layer.np],
-                if i == 0 {
-                    Left::dense(from_x, self.k)
-                } else {
-                    Left::dense(a, layer.kp)
-                },
-                weight,
-                b,
-            )
-            .run();
+            b.resize((to - from) * layer.np, 0.0);
+            let input = match (i, layer.unit) {
+                (0, Bf16Unit::Off) => &self.x[from * self.k..to * self.k],
+                (0, _) => input_block(self.x, self.k, from, to, a),
+                _ => &a[..],
+            };
+            let operand = Block::new(layer.unit, input, pairs);
+            bf16::multiply([to - from, layer.k, layer.np], operand, weight, b, false);
+            round(layer.unit, b);
             vector::normalise_in_place(b, &layer.scale, &layer.shift, layer.relu);
             std::mem::swap(a, b);
         }
+        round(self.rounded, a);
         a
     }
 }

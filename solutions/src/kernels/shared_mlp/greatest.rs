@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use super::layer::Layer;
-use super::tiles::{Blocks, tiles};
+use super::tiles::{Blocks, Buffers, tiles};
 use crate::kernels::filter::{self, Filter, Found};
 use crate::kernels::tile::{Greatest, PANEL, pack_rows};
 use crate::kernels::vector;
@@ -86,7 +86,7 @@ enum Signed {
 /// Buffers of one thread.
 #[derive(Default)]
 struct Scratch {
-    layers: [Vec<f32>; 2],
+    buffers: Buffers,
     packed: Vec<f32>,
     rows: filter::Rows,
     search: filter::Scratch,
@@ -159,7 +159,7 @@ impl Operand {
         scratch: &mut Scratch,
     ) -> (Vec<f32>, Vec<f32>) {
         let Scratch {
-            layers,
+            buffers,
             packed,
             rows,
             search,
@@ -172,7 +172,7 @@ impl Operand {
         };
         let Signed::Filter(filter) = &self.signed else {
             for tile in tiles {
-                let a = source.block(tile.start, tile.end, layers);
+                let a = source.block(tile.start, tile.end, buffers);
                 found.first_row = tile.start - start;
                 self.every_product(a, tile.len(), &mut found, packed);
             }
@@ -183,7 +183,7 @@ impl Operand {
         let mut rest = &mut rows.exact[..];
         for tile in tiles {
             let (out, after) = std::mem::take(&mut rest).split_at_mut(tile.len() * step);
-            source.write(tile.start, tile.end, layers, out);
+            source.write(tile.start, tile.end, buffers, out);
             rest = after;
         }
         if self.may_overflow(&rows.exact) || !rows.quantise(count) {

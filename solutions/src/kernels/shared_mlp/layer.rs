@@ -181,7 +181,7 @@ impl Layer {
     }
 
     /// The transposed weight, `[k, np]`; empty if there is none.
-    pub fn transposed(&self) -> Vec<f32> {
+    fn transposed(&self) -> Vec<f32> {
         if !self.is_linear() {
             return Vec::new();
         }
@@ -280,7 +280,8 @@ pub fn input_block<'a>(
     scratch
 }
 
-fn copy_padded(x: &[f32], k: usize, from: usize, to: usize, scratch: &mut Vec<f32>) {
+/// Copies rows `from..to`, as [`input_block`], to `scratch`.
+pub fn copy_padded(x: &[f32], k: usize, from: usize, to: usize, scratch: &mut Vec<f32>) {
     let kp = padded(k);
     scratch.clear();
     scratch.resize((to - from) * kp, 0.0);

@@ -5,28 +5,37 @@ use std::ops::Range;
 use super::layer::{Source, round};
 use crate::kernels::tile::TALL;
 
+/// Buffers of one thread for the rows of a tile.
+#[derive(Default)]
+pub struct Buffers {
+    pub rows: Vec<f32>,
+    /// The rows behind the next layer.
+    pub next: Vec<f32>,
+    pub pairs: Vec<u32>,
+}
+
 /// The rows of a layer's input, dense and padded. Rows `from..to` are read or computed when `block` is called.
 pub trait Blocks: Sync {
-    fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32];
+    fn block<'b>(&'b self, from: usize, to: usize, buffers: &'b mut Buffers) -> &'b [f32];
 
     /// Writes the rows to `out`.
-    fn write(&self, from: usize, to: usize, scratch: &mut [Vec<f32>; 2], out: &mut [f32]) {
-        out.copy_from_slice(self.block(from, to, scratch));
+    fn write(&self, from: usize, to: usize, buffers: &mut Buffers, out: &mut [f32]) {
+        out.copy_from_slice(self.block(from, to, buffers));
     }
 }
 
 impl Blocks for Source<'_> {
-    fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut [Vec<f32>; 2]) -> &'b [f32] {
-        Source::block(self, from, to, &mut scratch[0])
+    fn block<'b>(&'b self, from: usize, to: usize, buffers: &'b mut Buffers) -> &'b [f32] {
+        Source::block(self, from, to, &mut buffers.rows)
     }
 
-    fn write(&self, from: usize, to: usize, scratch: &mut [Vec<f32>; 2], out: &mut [f32]) {
+    fn write(&self, from: usize, to: usize, buffers: &mut Buffers, out: &mut [f32]) {
         match self {
             Source::Layer(l) => {
                 l.activate(from, to, out);
                 round(l.unit, out);
             }
-            Source::Input { .. } => out.copy_from_slice(self.block(from, to, &mut scratch[0])),
+            Source::Input { .. } => out.copy_from_slice(self.block(from, to, &mut buffers.rows)),
         }
     }
 }

@@ -13,8 +13,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// canopy's fused operators, on the CPU in f32.
+    /// canopy's fused operators on the CPU: in f32, or with the products of a unit for bf16.
     Fused,
+    /// canopy's CUDA kernels, under autocast in bf16 and fp16.
+    Cuda,
     /// candle's operators, which keep every intermediate tensor on the graph.
     Plain,
 }
@@ -31,7 +33,7 @@ const IN_BACKWARD: u64 = 12;
 /// Rows of the fused operators are padded to a multiple of this many numbers.
 const LANES: u64 = 16;
 
-/// Bytes of an f32, the dtype of the fused operators.
+/// Bytes of an f32, the dtype of everything but the matrices of the fused operators.
 const F32: u64 = 4;
 
 impl StepSize {
@@ -40,19 +42,21 @@ impl StepSize {
     pub fn of(model: &PointNet, points: usize, form: Form, format: Format, moments: u32) -> Self {
         let (points, wide) = (points as u64, u64::from(format.bits()).div_ceil(8).min(F32));
         let full = model.config().kind == Kind::Full;
-        let mut layers = vec![LayerSize {
-            name: "points".into(),
-            rows: points,
-            kept: F32 * model.config().inputs as u64,
-            passing: 0,
-        }];
+        // The CUDA kernels cast the points for each operator that reads them.
+        let casts = match form {
+            Form::Cuda if wide < F32 => 1 + u64::from(full),
+            _ => 0,
+        };
+        let kept = (F32 + casts * wide) * model.config().inputs as u64;
+        let mut layers = vec![layer("points", points, kept, 0)];
         for (name, weight) in model.params() {
             let Some((name, out, input)) = of_layer(&name, &weight) else {
                 continue;
             };
             let place = Place::of(&name, full);
             match form {
-                Form::Fused => layers.extend(fused(&name, place, points, out, input)),
+                Form::Fused => layers.extend(fused(&name, place, points, out, input, wide)),
+                Form::Cuda => layers.extend(cuda(&name, place, points, out, input, wide)),
                 Form::Plain => layers.extend(plain(&name, place, points, out, wide)),
             }
         }
@@ -109,19 +113,44 @@ fn layer(name: &str, rows: u64, kept: u64, passing: u64) -> LayerSize {
     }
 }
 
-/// Fused layers keep only the product before batch norm; under the max only each channel's maximum and its index. The
-/// backward pass needs the gradients of the layer's output and input.
-fn fused(name: &str, place: Place, points: u64, out: u64, input: u64) -> Vec<LayerSize> {
+/// Fused layers keep only the product before batch norm, which a unit for bf16 has in bf16; under the max only each channel's
+/// maximum and its index. The backward pass needs the gradients of the layer's output and input. All else is f32.
+fn fused(name: &str, place: Place, points: u64, out: u64, input: u64, wide: u64) -> Vec<LayerSize> {
     let (high, low) = (out.next_multiple_of(LANES), input.next_multiple_of(LANES));
     match place {
-        Place::OverPoints => vec![layer(name, points, F32 * high, F32 * (high + low))],
-        Place::BeforeTransform => vec![layer(name, points, F32 * (high + out), F32 * (high + low))],
+        Place::OverPoints => vec![layer(name, points, wide * high, F32 * (high + low))],
+        Place::BeforeTransform => {
+            vec![layer(name, points, wide * high + F32 * out, F32 * (high + low))]
+        }
         // Maximum, index and result of each channel; in the backward pass a row for each point.
         Place::UnderMax => vec![layer(name, 1, 3 * F32 * out, points * F32 * low)],
         // Product, result, dropout mask and its result.
-        Place::OverClouds => vec![layer(name, 1, 4 * F32 * out, 2 * F32 * out)],
+        Place::OverClouds => vec![layer(name, 1, (wide + 3 * F32) * out, 2 * F32 * out)],
         Place::Last => vec![layer(name, 1, F32 * out, F32 * input)],
         Place::Transform => transform(name, points, out, F32),
+    }
+}
+
+/// The CUDA kernels' layers keep the product and the output of batch norm, both as wide as matrices are. The backward pass has
+/// the gradients of both.
+fn cuda(name: &str, place: Place, points: u64, out: u64, input: u64, wide: u64) -> Vec<LayerSize> {
+    match place {
+        Place::OverPoints | Place::BeforeTransform => {
+            vec![layer(name, points, 2 * wide * out, wide * (out + out.max(input)))]
+        }
+        // Result, normalised maximum and index; in the backward pass a row for each point.
+        Place::UnderMax => vec![layer(name, 1, (wide + 2 * F32) * out, points * wide * input)],
+        // Product, output, and that of dropout, whose mask is computed again.
+        Place::OverClouds => vec![layer(name, 1, 3 * wide * out, 2 * wide * out)],
+        Place::Last => vec![layer(name, 1, (wide + F32) * out, wide * input)],
+        // The matrices as the layer returns them, with the identity, and cast; their distance from orthogonal.
+        Place::Transform => {
+            let k = out.isqrt();
+            vec![
+                layer(name, 1, (2 * wide + 2 * F32) * out, 2 * wide * out),
+                layer(&name.replace(".out", " applied"), points, wide * k, 2 * wide * k),
+            ]
+        }
     }
 }
 

@@ -121,6 +121,7 @@ fn mib(bytes: u64) -> f64 {
 fn name(form: Form) -> &'static str {
     match form {
         Form::Fused => "fused",
+        Form::Cuda => "CUDA",
         Form::Plain => "candle's",
     }
 }

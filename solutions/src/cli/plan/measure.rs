@@ -1,0 +1,112 @@
+//! Real steps: their peak memory, and the largest batch that runs.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use candle_core::{Device, Tensor};
+use canopy_data::Philox;
+
+use super::{Args, config, model};
+use crate::{
+    device,
+    kernels::{Bf16Unit, Lowering},
+    precision::{Autocast, Precision},
+    train::{Failure, Loss, executable_batch, memory, short::Learner},
+};
+
+/// The peak of two steps: the second reuses memory that the first freed, and both have the optimizer's state.
+pub fn real_steps(args: &Args) -> Result<u64> {
+    let device = device::choose(&args.device)?.device;
+    let lowering = lowering(args, &device)?;
+    let uncounted = "this build does not count its allocations";
+    if device.is_cpu() {
+        let before = memory::held().context(uncounted)?;
+        let (done, peak) = memory::measured(|| two_steps(args, &device, lowering));
+        done?;
+        return Ok(peak.unwrap_or(0).saturating_sub(before));
+    }
+    let before = memory::in_use(&device).context(uncounted)?.now;
+    two_steps(args, &device, lowering)?;
+    let peak = memory::in_use(&device).context(uncounted)?.peak;
+    Ok(peak.saturating_sub(before))
+}
+
+/// How real steps compute in `args.format`. On a CPU without a unit for bf16 its portable form runs, which stores the same.
+fn lowering(args: &Args, device: &Device) -> Result<Option<Arc<dyn Lowering>>> {
+    let format = args.format;
+    ensure!(
+        format == Precision::Fp32 || !args.plain,
+        "--measure and --search run candle's operators in fp32 only: leave out --plain or --format {format}"
+    );
+    Ok(match (format, Bf16Unit::current()) {
+        (Precision::Bf16, Bf16Unit::Off) if device.is_cpu() => {
+            Some(Arc::new(Autocast::on_unit(Bf16Unit::Portable)))
+        }
+        (Precision::Fp16, _) if device.is_cpu() => bail!(
+            "a CPU emulates fp16 in tensors of fp32, so --measure and --search need a GPU for it: use --device cuda, or \
+             --format bf16"
+        ),
+        _ => format.lowering(device),
+    })
+}
+
+fn two_steps(args: &Args, device: &Device, lowering: Option<Arc<dyn Lowering>>) -> Result<()> {
+    let model = model(args, device)?;
+    let optimizer = config(args).optim()?.build(model.params())?;
+    let mut random = Philox::new(1, 0);
+    let count = args.batch * args.points * 3;
+    let points: Vec<f32> = (0..count).map(|_| random.uniform() * 2.0 - 1.0).collect();
+    let points = Tensor::from_vec(points, (args.batch, args.points, 3), device)?;
+    let labels: Vec<u32> = (0..args.batch).map(|i| (i % args.classes) as u32).collect();
+    let labels = Tensor::from_vec(labels, args.batch, device)?;
+    let loss = Loss {
+        smoothing: 0.1,
+        orthogonality: 1e-3,
+        ..Loss::CROSS_ENTROPY
+    };
+    let mut learner = Learner {
+        clip: 1.0,
+        plain: args.plain,
+        lowering,
+        ..Learner::new(model, optimizer, loss)
+    };
+    for _ in 0..2 {
+        learner.step((&points, &labels), 1e-3)?;
+    }
+    Ok(())
+}
+
+/// Each attempt is a process of its own, because a process that runs out of CPU memory is killed.
+pub fn search(args: &Args, start: usize) -> Result<usize> {
+    let program = std::env::current_exe().context("the path of the program is unknown")?;
+    let (points, classes, width) = (
+        args.points.to_string(),
+        args.classes.to_string(),
+        args.width.to_string(),
+    );
+    let found = executable_batch(start, 2, &mut |batch| {
+        let mut attempt = Command::new(&program);
+        attempt.args(["plan", "--measure", "--json", "--model", &args.model.to_string()]);
+        attempt.args(["--points", &points, "--classes", &classes, "--width", &width]);
+        attempt.args(["--optimizer", &args.optimizer, "--batch", &batch.to_string()]);
+        attempt.args(["--device", &args.device, "--format", &args.format.to_string()]);
+        if args.plain {
+            attempt.arg("--plain");
+        }
+        let output = attempt
+            .output()
+            .map_err(|e| Failure::Other(format!("an attempt could not be started: {e}")))?;
+        let result = if output.status.success() {
+            Ok(())
+        } else {
+            Err(Failure::of(&String::from_utf8_lossy(&output.stderr)))
+        };
+        let said = result
+            .as_ref()
+            .map_or_else(ToString::to_string, |()| "fits".into());
+        eprintln!("batch {batch}: {said}");
+        result
+    });
+    found.map_err(|why| anyhow!("no batch from {start} down to 2 clouds runs on this machine: {why}"))
+}
