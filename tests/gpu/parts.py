@@ -121,6 +121,12 @@ def memory(context):
     if now > 1.01 * first + 1:
         raise Failed(f"{first:.1f} MiB after a tenth of {size[-1]} steps, {now:.1f} MiB at the end")
     said = f"flat over {size[-1]} steps ({first:.1f}, then {now:.1f} MiB)"
+    size = ["--batch", 4, "--points", 64] if context.small else ["--batch", 256]
+    # A CPU has no tensors in fp16.
+    for form in ["fp32", "bf16"] + ([] if context.grid else ["fp16"]):
+        step = context.canopy("plan", "--measure", "--model", "full", "--format", form, *size)
+        numbers[f"plan_{form}"] = {key: step[key] for key in ["form", "total", "measured"]}
+        said += f"; canopy plan counts {100 * step['total'] / step['measured']:.0f} % of a step in {form}"
     if context.grid:
         return said + "; not run: out-of-memory, which ends a CPU process", numbers
     # The points alone need 200 GB.

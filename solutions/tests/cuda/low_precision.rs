@@ -307,3 +307,35 @@ fn evaluations_round_as_autocast() {
         );
     }
 }
+
+#[test]
+fn mistakes_in_an_evaluation_are_seen() {
+    let right = "mean[c], var[c], gamma[c], beta[c], eps);\n}\n\n// out";
+    let Some(run) = real(DType::BF16) else { return };
+    let expected = evaluated(Kind::Vanilla, &run);
+    for (what, wrong) in [
+        (
+            "mean and variance swapped",
+            "var[c], mean[c], gamma[c], beta[c], eps);\n}\n\n// out",
+        ),
+        (
+            "another channel's factor",
+            "mean[c], var[c], gamma[n - 1 - c], beta[c], eps);\n}\n\n// out",
+        ),
+        ("no shift", "mean[c], var[c], gamma[c], 0.0f, eps);\n}\n\n// out"),
+    ] {
+        let Some(grid) = changed("shared_mlp/batch_norm.cu", right, wrong) else {
+            return;
+        };
+        let run = Run {
+            grid: Some(Arc::new(grid)),
+            ..run.clone()
+        };
+        let differs = off(&evaluated(Kind::Vanilla, &run), &expected);
+        println!("{what}: logits differ by {differs:.1e}");
+        assert!(
+            differs > BF16.epsilon() || differs.is_nan(),
+            "{what} is not seen: {differs:e}"
+        );
+    }
+}

@@ -28,7 +28,7 @@ fn shapes(seed: u64, clouds: usize) -> (Tensor, Tensor) {
                 1 => p = [p[0] * (1.0 - p[2]) / 2.0, p[1] * (1.0 - p[2]) / 2.0, p[2]],
                 _ => {}
             }
-            values.extend(p.map(|v| (v + 0.3 * r.range(-1.0, 1.0)) as f32));
+            values.extend(p.map(|v| (v + 0.5 * r.range(-1.0, 1.0)) as f32));
         }
     }
     let labels = Tensor::from_iter((0..clouds).map(|i| (i % CLASSES) as u32), &Device::Cpu);
@@ -126,7 +126,7 @@ fn accuracy_in_low_precision_is_within_the_sampling_error() {
     for kind in [Kind::Vanilla, Kind::Full] {
         let model = trained(kind);
         let full = logits(&model, None);
-        assert!(accuracy(&full) > 0.85, "{kind}: {}", accuracy(&full));
+        assert!(accuracy(&full) > 0.8, "{kind}: {}", accuracy(&full));
         for format in [TF32, BF16, FP16] {
             let low = logits(&model, Some(Arc::new(Autocast::emulated(format))));
             check(kind, format.name, format, &full, &low);
