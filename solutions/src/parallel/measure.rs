@@ -28,29 +28,6 @@ pub struct Seconds {
     pub tree: f64,
 }
 
-/// The messages of a collective, for an algorithm over links.
-#[cfg(any(feature = "mpi", feature = "nccl", test))]
-pub(super) struct Messages<'a>(pub &'a dyn Collective);
-
-#[cfg(any(feature = "mpi", feature = "nccl", test))]
-impl Link for Messages<'_> {
-    fn rank(&self) -> usize {
-        self.0.rank()
-    }
-
-    fn world_size(&self) -> usize {
-        self.0.world_size()
-    }
-
-    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        self.0.send(to, data)
-    }
-
-    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        self.0.receive(from, into)
-    }
-}
-
 /// Measures messages of each of `sizes` f32 numbers between two threads: half a round trip, the median of `repeats`.
 /// Returns `(bytes, seconds)` for each size, as [`super::Cost::fit`] expects them.
 ///
@@ -113,6 +90,51 @@ pub fn all_reduce_seconds(
         Ok(median(&times[1..]))
     })?;
     Ok(times.into_iter().fold(0.0, f64::max))
+}
+
+/// How an all-reduce over processes is computed.
+#[cfg(any(feature = "mpi", feature = "nccl", test))]
+pub(super) type Computed<'a> = &'a dyn Fn(&mut Vec<f32>) -> Result<()>;
+
+/// Measures all-reduces of `numbers` f32 numbers over processes, the median of `repeats`: by the `engine`, by its library called
+/// `directly`, and by `ring` and the tree over the messages of `links`. They take turns, so that other work on the machine slows
+/// all of them.
+///
+/// # Errors
+/// Returns an error if an all-reduce fails.
+#[cfg(any(feature = "mpi", feature = "nccl", test))]
+pub(super) fn over_processes(
+    links: &dyn Collective,
+    ring: &AllReduce,
+    (numbers, repeats): (usize, usize),
+    [engine, directly]: [Computed; 2],
+) -> Result<Seconds> {
+    let mut data = vec![1.0; numbers];
+    let mut times = [const { Vec::new() }; 4];
+    // The first turn warms up and is not counted.
+    for turn in 0..=repeats {
+        for (which, times) in times.iter_mut().enumerate() {
+            data.fill(1.0);
+            links.barrier()?;
+            let began = Instant::now();
+            match which {
+                0 => engine(&mut data)?,
+                1 => directly(&mut data)?,
+                2 => ring(links, &mut data)?,
+                _ => super::tree_all_reduce(links, &mut data)?,
+            }
+            if turn > 0 {
+                times.push(began.elapsed().as_secs_f64());
+            }
+        }
+    }
+    let [engine, direct, ring, tree] = times.map(|times| median(&times));
+    Ok(Seconds {
+        engine,
+        direct,
+        ring,
+        tree,
+    })
 }
 
 /// Runs `work` on a thread for each of `ranks`, and returns the results in the order of the ranks.

@@ -1,11 +1,12 @@
 //! Data parallelism: messages between ranks, the collectives built on them, their cost, and each rank's share of the data.
 //!
-//! A rank is one worker with its own copy of the model. [`Collective`] is what training needs of a group of ranks. [`Rank`]
-//! implements it with our own algorithms ([`ring`]) for ranks that are threads of this process ([`threads`]). Engines that
-//! bring their own algorithms implement [`Collective`] directly: MPI (feature `mpi`) and NCCL (feature `nccl`) do, for ranks
-//! that are processes.
+//! A rank is one worker with its own copy of the model. [`Link`] sends messages to another rank, and [`Collective`] adds what
+//! training needs of a group of ranks. [`Rank`] implements it with our own algorithms ([`ring`]) for ranks that are threads of
+//! this process ([`threads`]). MPI (feature `mpi`) and NCCL (feature `nccl`) bring their own algorithms, for ranks that are
+//! processes.
 
 mod algorithm;
+mod arguments;
 mod average;
 mod board;
 mod bucket;
@@ -19,6 +20,8 @@ pub mod mpi;
 mod naive;
 pub mod nccl;
 mod own_chunk;
+#[cfg(any(feature = "mpi", feature = "nccl", test))]
+mod padded;
 mod place;
 mod processes;
 mod rank;
@@ -79,20 +82,23 @@ pub trait Link {
 // ANCHOR_END: Link
 
 // ANCHOR: Collective
-/// The collective operations that training needs from a group of ranks. Every rank makes the same calls in the same order.
-pub trait Collective: Send {
-    /// This rank, from 0.
-    fn rank(&self) -> usize;
-
-    /// How many ranks there are.
-    fn world_size(&self) -> usize;
-
+/// The collective operations that training needs from a group of ranks, besides their messages. Every rank makes the same calls
+/// in the same order.
+pub trait Collective: Link + Send {
     /// Replaces `data` by its sum over all ranks, bit-identical on each.
     ///
     /// # Errors
     /// Returns an error if another rank ended or missed its deadline.
     fn all_reduce(&self, data: &mut [f32]) -> Result<()>;
     // ANCHOR_END: Collective
+
+    /// As [`Self::all_reduce`]. `data` may become another list, which saves an engine that does not sum in place a copy.
+    ///
+    /// # Errors
+    /// As [`Self::all_reduce`].
+    fn all_reduce_vec(&self, data: &mut Vec<f32>) -> Result<()> {
+        self.all_reduce(data)
+    }
 
     /// Sums `data` over all ranks and writes this rank's [`chunk`] of the sum to `mine`.
     ///
@@ -117,18 +123,6 @@ pub trait Collective: Send {
     /// # Errors
     /// As [`Self::all_reduce`].
     fn barrier(&self) -> Result<()>;
-
-    /// Sends to one rank. See [`Link::send`].
-    ///
-    /// # Errors
-    /// Those of [`Link::send`].
-    fn send(&self, to: usize, data: &[f32]) -> Result<()>;
-
-    /// Receives from one rank. See [`Link::receive`].
-    ///
-    /// # Errors
-    /// Those of [`Link::receive`].
-    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()>;
 
     /// Returns the messages and bytes that this rank has sent so far.
     fn traffic(&self) -> Traffic;

@@ -10,7 +10,10 @@ use anyhow::bail;
 #[cfg(feature = "nccl")]
 use candle_core::Device;
 
-use super::{AllReduce, Collective, Place, measure::Seconds};
+use super::{
+    AllReduce, Collective, Place,
+    measure::{Seconds, round_trips},
+};
 
 /// This process's connection to the other processes of its job.
 pub trait Processes {
@@ -64,7 +67,11 @@ pub trait Processes {
         links: &dyn Collective,
         sizes: &[usize],
         repeats: usize,
-    ) -> Result<Vec<(f64, f64)>>;
+    ) -> Result<Vec<(f64, f64)>> {
+        let times = round_trips(links, sizes, repeats)?;
+        links.barrier()?;
+        Ok(times)
+    }
 
     /// Disconnects when all ranks have called it. With an `exit_code`, the process exits with it if that takes more than two
     /// seconds: a launcher that is ending itself no longer answers.

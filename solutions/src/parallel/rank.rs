@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
     AllReduce, Collective, Link, Lost, Traffic,
+    arguments::{check_other, check_root},
     board::{Board, wait_awake},
     own_chunk, tree_all_reduce, tree_broadcast,
 };
@@ -70,24 +71,19 @@ impl Rank {
         lost.into()
     }
 
-    /// Reports `activity` while `call` runs, then the previous activity again.
-    fn during<T>(&self, activity: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Reports `activity`, and returns the previous one.
+    fn begin(&self, activity: &str) -> String {
         let before = self.activity(self.rank).0;
         self.report(&format!("{activity}, after: {before}"));
+        before
+    }
+
+    /// Reports `activity` while `call` runs, then the previous activity again.
+    fn during<T>(&self, activity: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        let before = self.begin(activity);
         let result = call()?;
         self.report(&before);
         Ok(result)
-    }
-
-    /// Checks that `other` is another rank of the group.
-    fn check(&self, other: usize) -> Result<()> {
-        ensure!(
-            other < self.world_size && other != self.rank,
-            "rank {} of {} has no link to rank {other}",
-            self.rank,
-            self.world_size
-        );
-        Ok(())
     }
 }
 
@@ -112,7 +108,7 @@ impl Link for Rank {
     }
 
     fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        self.check(to)?;
+        check_other(self, to)?;
         if self.channels.to[to].send(data.to_vec()).is_err() {
             return Err(self.lost(to, None));
         }
@@ -121,12 +117,17 @@ impl Link for Rank {
     }
 
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        self.check(from)?;
+        check_other(self, from)?;
+        // Reported only in a wait of more than a slice, because most messages take microseconds.
+        let mut before = None;
         let received = loop {
             let last_sign = self.activity(from).1;
             let result = wait_awake(self.deadline, |limit| {
                 match self.channels.from[from].recv_timeout(limit) {
-                    Err(RecvTimeoutError::Timeout) => (self.activity(from).1 > last_sign).then_some(None),
+                    Err(RecvTimeoutError::Timeout) => {
+                        before.get_or_insert_with(|| self.begin(&format!("waiting for rank {from}")));
+                        (self.activity(from).1 > last_sign).then_some(None)
+                    }
                     other => Some(Some(other)),
                 }
             });
@@ -147,6 +148,9 @@ impl Link for Rank {
                     data.len()
                 );
                 into.copy_from_slice(&data);
+                if let Some(before) = before {
+                    self.report(&before);
+                }
                 Ok(())
             }
             Err(RecvTimeoutError::Disconnected) => Err(self.lost(from, None)),
@@ -156,14 +160,6 @@ impl Link for Rank {
 }
 
 impl Collective for Rank {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn world_size(&self) -> usize {
-        self.world_size
-    }
-
     fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
         let activity = format!("in an all-reduce of {} numbers", data.len());
         self.during(&activity, || (self.all_reduce)(self, data))
@@ -180,26 +176,12 @@ impl Collective for Rank {
     }
 
     fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
-        ensure!(
-            root < self.world_size,
-            "broadcast: the root is rank {root}, but there are only {} ranks",
-            self.world_size
-        );
+        check_root(self, root)?;
         self.during("in a broadcast", || tree_broadcast(self, root, data))
     }
 
     fn barrier(&self) -> Result<()> {
         self.during("at a barrier", || tree_all_reduce(self, &mut []))
-    }
-
-    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        Link::send(self, to, data)
-    }
-
-    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        self.during(&format!("waiting for rank {from}"), || {
-            Link::receive(self, from, into)
-        })
     }
 
     fn traffic(&self) -> Traffic {

@@ -37,7 +37,7 @@ pub type ReduceBucket = Arc<dyn Fn(&dyn Collective, Vec<f32>) -> Result<Vec<f32>
 /// # Errors
 /// Those of the all-reduce.
 pub fn mean_over_ranks(collective: &dyn Collective, mut gradients: Vec<f32>) -> Result<Vec<f32>> {
-    collective.all_reduce(&mut gradients)?;
+    collective.all_reduce_vec(&mut gradients)?;
     let share = 1.0 / collective.world_size() as f32;
     gradients.iter_mut().for_each(|v| *v *= share);
     Ok(gradients)

@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::{Collective, Link, Traffic, own_chunk, ring_all_reduce, tree_all_reduce, tree_broadcast};
+use super::{
+    Collective, Link, Traffic, arguments::check_root, own_chunk, ring_all_reduce, tree_all_reduce,
+    tree_broadcast,
+};
 
 /// A group that several [`SubGroup`]s of one rank share.
 pub type Shared = Arc<Mutex<Box<dyn Collective>>>;
@@ -90,14 +93,6 @@ impl Link for SubGroup {
 }
 
 impl Collective for SubGroup {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn world_size(&self) -> usize {
-        self.members.len()
-    }
-
     fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
         ring_all_reduce(self, data)
     }
@@ -111,24 +106,12 @@ impl Collective for SubGroup {
     }
 
     fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
-        ensure!(
-            root < self.members.len(),
-            "broadcast: the root is rank {root}, but the sub-group has only {} ranks",
-            self.members.len()
-        );
+        check_root(self, root)?;
         tree_broadcast(self, root, data)
     }
 
     fn barrier(&self) -> Result<()> {
         tree_all_reduce(self, &mut [])
-    }
-
-    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        Link::send(self, to, data)
-    }
-
-    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        Link::receive(self, from, into)
     }
 
     fn traffic(&self) -> Traffic {
@@ -153,7 +136,7 @@ mod tests {
             for rank in group(6, Algorithm::Ring, Duration::from_secs(10)) {
                 let work = &work;
                 scope.spawn(move || {
-                    let me = Collective::rank(&rank);
+                    let me = rank.rank();
                     let whole: Shared = Arc::new(Mutex::new(Box::new(rank)));
                     let row = (0..3).map(|column| me / 3 * 3 + column).collect();
                     let column = (0..2).map(|row| row * 3 + me % 3).collect();

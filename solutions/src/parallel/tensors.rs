@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::Result;
 use candle_core::Tensor;
 
-/// A collective on contiguous tensors of f32, bf16 or f16. Every rank starts the same ones in the same order.
+/// A collective on contiguous tensors of f32, f64, bf16 or f16. Every rank starts the same ones in the same order.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation<'a> {
     /// The sum over all ranks.
@@ -74,6 +74,13 @@ pub trait Started: Send {
     /// # Errors
     /// Returns an error if another rank ended or missed its deadline.
     fn finish(self: Box<Self>) -> Result<Tensor>;
+
+    /// Returns its result and does not wait for its end: later work on the device does. If it fails, the engine's next call returns
+    /// the error.
+    ///
+    /// # Errors
+    /// Returns an error if the engine has failed.
+    fn result(self: Box<Self>) -> Result<Tensor>;
 }
 
 /// Ranks that can combine tensors without a copy on the host.

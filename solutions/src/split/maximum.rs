@@ -90,7 +90,7 @@ mod tests {
     use std::{thread, time::Duration};
 
     use super::*;
-    use crate::parallel::{Algorithm, chunk, threads::group};
+    use crate::parallel::{Algorithm, Link, chunk, threads::group};
 
     /// Of equal values the first point of the first rank wins, however the points are split.
     #[test]
@@ -101,7 +101,7 @@ mod tests {
             thread::scope(|scope| {
                 for ranks in group(world, Algorithm::Ring, Duration::from_secs(10)) {
                     scope.spawn(move || {
-                        let own = chunk(5, Collective::rank(&ranks), world);
+                        let own = chunk(5, ranks.rank(), world);
                         let x = Tensor::new(&values, &Device::Cpu).unwrap();
                         let x = x.reshape((5, 2)).unwrap();
                         let x = x.narrow(0, own.start, own.len()).unwrap();

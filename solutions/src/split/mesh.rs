@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::parallel::{Collective, Shared, SubGroup, Traffic};
+use crate::parallel::{Collective, Link, Shared, SubGroup, Traffic};
 
 /// How many ranks share each thing. Ranks that split a tensor are neighbours, because they send most: on a cluster they are
 /// in one node. Stages of a pipeline are furthest apart.
@@ -115,12 +115,12 @@ impl Groups {
     }
 
     pub(super) fn tensor_ranks(&self) -> usize {
-        Collective::world_size(&self.tensor)
+        self.tensor.world_size()
     }
 
     /// The ranks over which a layer's rows are split, if there are several.
     pub(super) fn of_rows(&self, over_points: bool) -> Option<&dyn Collective> {
-        let is_split = over_points && Collective::world_size(&self.sequence) > 1;
+        let is_split = over_points && self.sequence.world_size() > 1;
         is_split.then_some(&self.sequence)
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bytes, MicroBatch, Part, Sent, Setting, pipeline::Timed};
 use crate::{
-    parallel::{Algorithm, Collective, Lost, Processes, Rank, threads::group},
+    parallel::{Algorithm, Collective, Link, Lost, Processes, Rank, threads::group},
     train::memory,
 };
 
@@ -79,7 +79,7 @@ pub fn run_split(setting: &Setting, steps: usize, learning_rate: f64) -> Result<
     let before = memory::held().unwrap_or(0);
     let mut ranks = on_ranks(setting.mesh.ranks(), |rank| {
         // Rank 0 measures what all of them have.
-        let measures = (Collective::rank(&rank) == 0).then_some(before);
+        let measures = (rank.rank() == 0).then_some(before);
         run_rank(setting, Box::new(rank), (steps, learning_rate), measures)
     })?;
     let allocated = ranks.first_mut().and_then(|first| first.allocated.take());

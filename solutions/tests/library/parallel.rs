@@ -3,7 +3,7 @@
 use std::{thread, time::Duration};
 
 use anyhow::Result;
-use canopy::parallel::{Algorithm, Collective, Rank, chunk, threads::group};
+use canopy::parallel::{Algorithm, Collective, Link, Rank, chunk, threads::group};
 use proptest::prelude::*;
 
 const ALL: [Algorithm; 3] = [Algorithm::Ring, Algorithm::Tree, Algorithm::Naive];
@@ -34,7 +34,7 @@ proptest! {
     fn every_algorithm_sums_for_any_world_size_and_length(p in 1usize..8, n in 0usize..40) {
         for algorithm in ALL {
             let got = on_each(group(p, algorithm, SHORT), |rank| {
-                let mut data = numbers(Collective::rank(&rank), n);
+                let mut data = numbers(rank.rank(), n);
                 rank.all_reduce(&mut data).unwrap();
                 data
             });
@@ -47,7 +47,7 @@ proptest! {
     #[test]
     fn reduce_scatter_then_all_gather_is_an_all_reduce(p in 1usize..8, n in 0usize..40) {
         let got = on_each(group(p, Algorithm::Ring, SHORT), |rank| {
-            let me = Collective::rank(&rank);
+            let me = rank.rank();
             let mut mine = vec![0.0; chunk(n, me, p).len()];
             rank.reduce_scatter(&numbers(me, n), &mut mine).unwrap();
             let mut whole = vec![f32::NAN; n];
@@ -63,7 +63,7 @@ proptest! {
     fn broadcast_works_from_any_root(p in 1usize..8, root in 0usize..8, n in 0usize..10) {
         let root = root % p;
         let got = on_each(group(p, Algorithm::Ring, SHORT), |rank| {
-            let mut data = numbers(Collective::rank(&rank), n);
+            let mut data = numbers(rank.rank(), n);
             rank.broadcast(root, &mut data).unwrap();
             rank.barrier().unwrap();
             data
@@ -78,7 +78,7 @@ proptest! {
 fn rounded_sums_are_bit_identical_on_every_rank() {
     for algorithm in ALL {
         let got = on_each(group(5, algorithm, SHORT), |rank| {
-            let me = Collective::rank(&rank) as f32;
+            let me = rank.rank() as f32;
             let mut data: Vec<f32> = (0..101)
                 .map(|i| ((i as f32 + me) * 0.37).sin() * 10f32.powf(me))
                 .collect();
@@ -133,8 +133,8 @@ fn errors(results: Vec<Result<()>>) -> Vec<String> {
 #[test]
 fn the_exit_of_a_rank_is_an_error_with_its_last_activity() {
     let results = on_each(group(3, Algorithm::Ring, SHORT), |rank| {
-        rank.doing(&format!("step {}", Collective::rank(&rank) + 7));
-        if Collective::rank(&rank) == 1 {
+        rank.doing(&format!("step {}", rank.rank() + 7));
+        if rank.rank() == 1 {
             return Ok(());
         }
         rank.all_reduce(&mut [1.0; 8])
@@ -153,7 +153,7 @@ fn the_exit_of_a_rank_is_an_error_with_its_last_activity() {
 fn a_stalled_rank_is_an_error_at_the_deadline() {
     let results = on_each(group(2, Algorithm::Tree, Duration::from_millis(100)), |rank| {
         rank.doing("loading batch 3");
-        if Collective::rank(&rank) == 1 {
+        if rank.rank() == 1 {
             // Longer than the deadline, without exiting.
             thread::sleep(Duration::from_millis(600));
             return Ok(());
@@ -172,10 +172,10 @@ fn a_stalled_rank_is_an_error_at_the_deadline() {
 #[test]
 fn ranks_that_make_different_calls_get_an_error() {
     let results = on_each(group(2, Algorithm::Naive, SHORT), |rank| {
-        let mut data = vec![1.0; 4 + Collective::rank(&rank)];
+        let mut data = vec![1.0; 4 + rank.rank()];
         rank.all_reduce(&mut data)
     });
     assert!(errors(results).iter().any(|e| e.contains("different calls")));
     let one = group(1, Algorithm::Ring, SHORT).remove(0);
-    assert!(Collective::send(&one, 0, &[1.0]).is_err() && one.broadcast(3, &mut [1.0]).is_err());
+    assert!(one.send(0, &[1.0]).is_err() && one.broadcast(3, &mut [1.0]).is_err());
 }

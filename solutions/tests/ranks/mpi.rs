@@ -5,7 +5,7 @@ use std::{env, process::Command, sync::atomic::AtomicBool};
 use anyhow::Result;
 use canopy::{
     model::Kind,
-    parallel::{Collective, Link, Processes, connect, place_from, ring_all_reduce, tree_all_reduce},
+    parallel::{Collective, Processes, connect, place_from, ring_all_reduce, tree_all_reduce},
     precision::Precision,
     split::{Mesh, Network, Schedule, Setting, run_split, run_split_over},
     train::{Config, Outcome, ranks::RankFunctions},
@@ -74,32 +74,12 @@ fn one_rank() {
 }
 
 /// The algorithms of lesson 08 over MPI's messages.
-struct Messages<'a>(&'a dyn Collective);
-
-impl Link for Messages<'_> {
-    fn rank(&self) -> usize {
-        self.0.rank()
-    }
-
-    fn world_size(&self) -> usize {
-        self.0.world_size()
-    }
-
-    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        self.0.send(to, data)
-    }
-
-    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        self.0.receive(from, into)
-    }
-}
-
 fn algorithms(links: &dyn Collective) -> Result<()> {
     for all_reduce in [ring_all_reduce, tree_all_reduce] {
         // The longest messages wait for their receiver, while every rank sends first.
         for length in [1, 5, 1000, 1_000_000] {
             let mut data = whole(links.rank(), length);
-            all_reduce(&Messages(links), &mut data)?;
+            all_reduce(links, &mut data)?;
             assert!(data == sum(links.world_size(), length), "{length} numbers");
         }
     }

@@ -54,7 +54,7 @@ fn one_rank_on_a_gpu_combines_numbers_and_tensors() {
     let links = processes.links().unwrap();
     collectives(&*links).unwrap();
     let tensors = links.on_tensors().unwrap();
-    for dtype in [DType::F32, DType::BF16, DType::F16] {
+    for dtype in [DType::F32, DType::F64, DType::BF16, DType::F16] {
         let values = Tensor::arange(0f32, 1000.0, &device)
             .unwrap()
             .to_dtype(dtype)

@@ -202,14 +202,6 @@ impl Drop for End {
 
 /// canopy's own algorithms over these ends.
 impl Collective for End {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn world_size(&self) -> usize {
-        self.world
-    }
-
     fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
         self.called(Operation::AllReduce, data.len());
         ring_all_reduce(self, data)
@@ -239,14 +231,6 @@ impl Collective for End {
 
     fn barrier(&self) -> Result<()> {
         ring_all_reduce(self, &mut vec![0.0; self.world])
-    }
-
-    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        Link::send(self, to, data)
-    }
-
-    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        Link::receive(self, from, into)
     }
 
     fn traffic(&self) -> Traffic {

@@ -16,6 +16,7 @@ fn of_job(variable: &dyn Fn(&str) -> Option<String>, cores: usize) -> Line {
     for (name, words) in [
         ("SLURM_JOB_PARTITION", "partition"),
         ("SLURM_JOB_NUM_NODES", "nodes:"),
+        ("SLURM_JOB_NODELIST", "which are"),
         ("SLURM_NTASKS", "tasks:"),
         ("SLURM_CPUS_PER_TASK", "cores for each task:"),
         ("SLURM_JOB_GPUS", "GPUs:"),

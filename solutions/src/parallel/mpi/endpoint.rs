@@ -2,8 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    mem::{ManuallyDrop, forget},
-    ops::Range,
+    mem::{ManuallyDrop, forget, replace, take},
     sync::Arc,
 };
 
@@ -11,7 +10,11 @@ use anyhow::{Result, ensure};
 use ferrompi::{Communicator, ReduceOp, Request};
 
 use super::{
-    super::{Collective, Link, Traffic, chunk},
+    super::{
+        Collective, Link, OnTensors, Traffic,
+        arguments::{check_other, check_root, own_chunk},
+        padded::{chunks, padded},
+    },
     shared::Shared,
 };
 
@@ -24,22 +27,26 @@ pub struct Endpoint {
     comm: ManuallyDrop<Communicator>,
     shared: Arc<Shared>,
     traffic: Cell<Traffic>,
-    /// A copy of what an all-reduce sums, kept so that no step allocates it anew.
-    copy: RefCell<Vec<f32>>,
+    /// A list for the next all-reduce, whose input and output differ, because ferrompi has none in place that does not wait. Kept,
+    /// so that no step allocates it anew.
+    spare: RefCell<Vec<f32>>,
     /// Messages that have not left yet.
     sending: RefCell<Vec<(Request, Vec<f32>)>>,
+    /// The links over another engine for tensors on their device.
+    tensors: Option<Box<dyn Collective>>,
 }
 
 impl Endpoint {
-    pub fn new(comm: Communicator, shared: Arc<Shared>) -> Self {
+    pub fn new(comm: Communicator, shared: Arc<Shared>, tensors: Option<Box<dyn Collective>>) -> Self {
         Self {
             rank: comm.rank() as usize,
             world_size: comm.size() as usize,
             comm: ManuallyDrop::new(comm),
             shared,
             traffic: Cell::default(),
-            copy: RefCell::default(),
+            spare: RefCell::default(),
             sending: RefCell::default(),
+            tensors,
         }
     }
 
@@ -47,33 +54,13 @@ impl Endpoint {
         self.traffic.update(|sent| sent.and_message(numbers));
     }
 
-    /// Checks that `other` is another rank of the group.
-    fn check(&self, other: usize) -> Result<()> {
-        ensure!(
-            other < self.world_size && other != self.rank,
-            "rank {} of {} has no link to rank {other}",
-            self.rank,
-            self.world_size
-        );
-        Ok(())
-    }
-
-    /// Checks that `part` is as long as this rank's [`chunk`] of `whole`.
-    fn check_chunk(&self, whole: &[f32], part: &[f32]) -> Result<()> {
-        let own = chunk(whole.len(), self.rank, self.world_size);
-        ensure!(
-            part.len() == own.len(),
-            "rank {}'s chunk of {} numbers has {}, but the slice that was passed has {}",
-            self.rank,
-            whole.len(),
-            own.len(),
-            part.len()
-        );
-        Ok(())
-    }
-
-    fn chunks(&self, length: usize) -> impl Iterator<Item = Range<usize>> {
-        (0..self.world_size).map(move |rank| chunk(length, rank, self.world_size))
+    /// Writes the sum of `own` over all ranks to `sums`. MPI requires that all ranks receive identical results (MPI 3.1, section
+    /// 5.9.6).
+    fn sum(&self, own: &[f32], sums: &mut [f32]) {
+        self.count(own.len());
+        let activity = format_args!("in an all-reduce of {} numbers", own.len());
+        self.shared
+            .complete(activity, || self.comm.iallreduce(own, sums, ReduceOp::Sum));
     }
 }
 
@@ -94,11 +81,11 @@ impl Link for Endpoint {
     }
 
     fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        self.check(to)?;
+        check_other(self, to)?;
         self.count(data.len());
         let data = data.to_vec();
         let mut sending = self.sending.borrow_mut();
-        let request = self.shared.start("a message", || {
+        let request = self.shared.start(format_args!("a message"), || {
             // A request that fails counts as sent: the receiver notices that the message is missing.
             sending.retain_mut(|(request, _)| !request.test().unwrap_or(true));
             self.comm.isend(&data, to as i32, 0)
@@ -108,49 +95,46 @@ impl Link for Endpoint {
     }
 
     fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        self.check(from)?;
-        let activity = format!("waiting for rank {from}");
-        self.shared
-            .complete(&activity, || self.comm.irecv(into, from as i32, 0));
+        check_other(self, from)?;
+        self.shared.complete(format_args!("waiting for rank {from}"), || {
+            self.comm.irecv(into, from as i32, 0)
+        });
         Ok(())
     }
 }
 
 impl Collective for Endpoint {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn world_size(&self) -> usize {
-        self.world_size
-    }
-
-    /// MPI requires that all ranks receive identical results (MPI 3.1, section 5.9.6).
     fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
-        self.count(data.len());
-        let mut copy = self.copy.borrow_mut();
-        copy.clear();
-        copy.extend_from_slice(data);
-        let activity = format!("in an all-reduce of {} numbers", data.len());
-        self.shared
-            .complete(&activity, || self.comm.iallreduce(&copy, data, ReduceOp::Sum));
+        let mut own = self.spare.borrow_mut();
+        own.clear();
+        own.extend_from_slice(data);
+        self.sum(&own, data);
+        Ok(())
+    }
+
+    fn all_reduce_vec(&self, data: &mut Vec<f32>) -> Result<()> {
+        let mut spare = self.spare.borrow_mut();
+        // A list that is much longer would leave with the sums, and the next long one would be allocated.
+        let mut sums = match (data.len()..=2 * data.len()).contains(&spare.capacity()) {
+            true => take(&mut *spare),
+            false => Vec::new(),
+        };
+        sums.resize(data.len(), 0.0);
+        self.sum(data, &mut sums);
+        let used = replace(data, sums);
+        if used.capacity() > spare.capacity() {
+            *spare = used;
+        }
         Ok(())
     }
 
     /// MPI's chunks all have the same length, so shorter ones are filled with zeros.
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
-        self.check_chunk(data, mine)?;
+        own_chunk(self, data.len(), mine)?;
         self.count(data.len());
-        let longest = data.len().div_ceil(self.world_size);
-        let mut padded = vec![0.0; longest * self.world_size];
-        for (into, range) in padded
-            .chunks_exact_mut(longest.max(1))
-            .zip(self.chunks(data.len()))
-        {
-            into[..range.len()].copy_from_slice(&data[range]);
-        }
-        let mut sums = vec![0.0; longest];
-        self.shared.complete("in a reduce-scatter", || {
+        let padded = padded(data, self.world_size);
+        let mut sums = vec![0.0; padded.len() / self.world_size];
+        self.shared.complete(format_args!("in a reduce-scatter"), || {
             self.comm.ireduce_scatter_block(&padded, &mut sums, ReduceOp::Sum)
         });
         mine.copy_from_slice(&sums[..mine.len()]);
@@ -158,7 +142,7 @@ impl Collective for Endpoint {
     }
 
     fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()> {
-        self.check_chunk(whole, mine)?;
+        own_chunk(self, whole.len(), mine)?;
         self.count(mine.len());
         ensure!(
             i32::try_from(whole.len()).is_ok(),
@@ -166,45 +150,44 @@ impl Collective for Endpoint {
             i32::MAX,
             whole.len()
         );
-        let lengths: Vec<i32> = self.chunks(whole.len()).map(|c| c.len() as i32).collect();
-        let starts: Vec<i32> = self.chunks(whole.len()).map(|c| c.start as i32).collect();
-        self.shared.complete("in an all-gather", || {
+        let chunks = chunks(whole.len(), self.world_size);
+        let (starts, lengths): (Vec<_>, Vec<_>) = chunks.map(|c| (c.start as i32, c.len() as i32)).unzip();
+        self.shared.complete(format_args!("in an all-gather"), || {
             self.comm.iallgatherv(mine, whole, &lengths, &starts)
         });
         Ok(())
     }
 
     fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
-        ensure!(
-            root < self.world_size,
-            "broadcast: the root is rank {root}, but there are only {} ranks",
-            self.world_size
-        );
+        check_root(self, root)?;
         self.count(if root == self.rank { data.len() } else { 0 });
-        self.shared
-            .complete("in a broadcast", || self.comm.ibroadcast(data, root as i32));
+        self.shared.complete(format_args!("in a broadcast"), || {
+            self.comm.ibroadcast(data, root as i32)
+        });
         Ok(())
     }
 
     fn barrier(&self) -> Result<()> {
         self.count(0);
-        self.shared.complete("at a barrier", || self.comm.ibarrier());
+        self.shared
+            .complete(format_args!("at a barrier"), || self.comm.ibarrier());
         Ok(())
     }
 
-    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        Link::send(self, to, data)
-    }
-
-    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        Link::receive(self, from, into)
-    }
-
     fn traffic(&self) -> Traffic {
-        self.traffic.get()
+        let mut traffic = self.traffic.get();
+        traffic += self
+            .tensors
+            .as_ref()
+            .map_or_else(Traffic::default, |t| t.traffic());
+        traffic
     }
 
     fn doing(&self, what: &str) {
         self.shared.works(what);
+    }
+
+    fn on_tensors(&self) -> Option<&dyn OnTensors> {
+        self.tensors.as_ref()?.on_tensors()
     }
 }

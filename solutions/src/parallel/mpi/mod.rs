@@ -10,7 +10,6 @@
 
 mod endpoint;
 mod life;
-mod measure;
 mod shared;
 
 #[cfg(feature = "nccl")]
@@ -26,20 +25,17 @@ use std::{
 use anyhow::{Context, Result, ensure};
 #[cfg(feature = "nccl")]
 use candle_core::Device;
-use ferrompi::{Communicator, Mpi, ThreadLevel};
+use ferrompi::{Communicator, Mpi, ReduceOp, ThreadLevel};
 
 #[cfg(feature = "nccl")]
 use super::nccl::{Life, Nccl};
 use super::{
     AllReduce, Collective, Place, Processes,
-    exit::exit_now,
-    measure::{Messages, Seconds, round_trips},
+    exit::exit_soon,
+    measure::{Seconds, over_processes},
 };
 use endpoint::Endpoint;
 use shared::Shared;
-
-/// How long the end of MPI may take if the process is about to exit.
-const FAREWELL: Duration = Duration::from_secs(2);
 
 /// This process's use of MPI.
 pub struct Session {
@@ -62,6 +58,7 @@ impl Session {
     /// # Errors
     /// Returns an error if MPI does not start, or if it counts other ranks than the launcher's variables say.
     pub fn start(place: &Place) -> Result<Self> {
+        choose_algorithm(place.world_size);
         let mpi = Mpi::init_thread(ThreadLevel::Serialized).context("MPI does not start")?;
         ensure!(
             mpi.thread_level() >= ThreadLevel::Serialized,
@@ -94,6 +91,18 @@ impl Session {
     }
 }
 
+/// Makes Open MPI sum over two or three ranks by its ring, unless the user has chosen. By default it sends a whole list to rank 0
+/// and back (`nbc_iallreduce.c` of Open MPI 4.1), which takes twice the time. Other libraries ignore the variable.
+fn choose_algorithm(world_size: usize) {
+    const VARIABLE: &str = "OMPI_MCA_coll_libnbc_iallreduce_algorithm";
+    const RING: &str = "1";
+    if world_size < 4 && std::env::var_os(VARIABLE).is_none() {
+        // SAFETY: Rust's reads of the environment wait for this, and the libraries in C whose threads may read it, MPI and CUDA, have
+        // not started.
+        unsafe { std::env::set_var(VARIABLE, RING) };
+    }
+}
+
 impl Processes for Session {
     fn links(&self) -> Result<Box<dyn Collective>> {
         let own = match self.spare.borrow_mut().pop() {
@@ -104,7 +113,11 @@ impl Processes for Session {
                 own.context("MPI cannot create a communicator")?
             }
         };
-        Ok(Box::new(Endpoint::new(own, self.shared.clone())))
+        #[cfg(feature = "nccl")]
+        let tensors = self.nccl.as_ref().map(|nccl| Box::new(nccl.links()) as Box<_>);
+        #[cfg(not(feature = "nccl"))]
+        let tensors = None;
+        Ok(Box::new(Endpoint::new(own, self.shared.clone(), tensors)))
     }
 
     #[cfg(feature = "nccl")]
@@ -140,28 +153,17 @@ impl Processes for Session {
         if let Some(nccl) = &self.nccl {
             return nccl.all_reduce_seconds(ring, numbers, repeats);
         }
-        self.time_all_reduces(links, ring, (numbers, repeats))
-    }
-
-    fn message_seconds(
-        &self,
-        links: &dyn Collective,
-        sizes: &[usize],
-        repeats: usize,
-    ) -> Result<Vec<(f64, f64)>> {
-        let times = round_trips(&Messages(links), sizes, repeats)?;
-        links.barrier()?;
-        Ok(times)
+        let engine = |data: &mut Vec<f32>| links.all_reduce_vec(data);
+        let directly = |data: &mut Vec<f32>| {
+            let call = || self.mpi.world().allreduce_inplace(data, ReduceOp::Sum);
+            self.shared.call(call).context("MPI's all-reduce failed")
+        };
+        over_processes(links, ring, (numbers, repeats), [&engine, &directly])
     }
 
     #[cfg_attr(not(feature = "nccl"), expect(unused_mut))]
     fn finish(mut self: Box<Self>, exit_code: Option<u8>) {
-        if let Some(code) = exit_code {
-            thread::spawn(move || {
-                thread::sleep(FAREWELL);
-                exit_now(code.into());
-            });
-        }
+        exit_soon(exit_code);
         // All ranks have left NCCL before one aborts its communicator.
         #[cfg(feature = "nccl")]
         if let Some(nccl) = self.nccl.take() {

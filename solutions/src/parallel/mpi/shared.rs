@@ -1,6 +1,7 @@
 //! What all links of a process share: the lock around MPI, waiting, and the end of the job.
 
 use std::{
+    fmt::Arguments,
     mem::ManuallyDrop,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -14,7 +15,10 @@ use ferrompi::{Communicator, Request, Result};
 
 use super::life::Life;
 
-/// For this long an operation is polled without a pause.
+/// So often an operation is polled without a look at the clock: an exchange within a node takes microseconds, and yielding the core
+/// may take longer.
+const SPINS: usize = 100;
+/// For this long it is then polled without a pause.
 const EAGER: Duration = Duration::from_millis(1);
 /// The pause between two polls after that. It leaves the core to the thread that computes.
 const PAUSE: Duration = Duration::from_micros(100);
@@ -69,7 +73,7 @@ impl Shared {
     /// Reports what this rank is about to do.
     pub fn works(&self, activity: &str) {
         let sent = self.lock().works(activity);
-        sent.unwrap_or_else(|error| self.fail("a sign of life", &error));
+        sent.unwrap_or_else(|error| self.fail(format_args!("a sign of life"), &error));
     }
 
     /// Gives a sign of life of a rank that has waited in `operation` of another library for `waited`. Returns why it waits in
@@ -85,21 +89,26 @@ impl Shared {
     }
 
     /// Starts an operation and does not wait for it.
-    pub fn start(&self, operation: &str, start: impl FnOnce() -> Result<Request>) -> Request {
+    pub fn start(&self, operation: Arguments, start: impl FnOnce() -> Result<Request>) -> Request {
         self.call(start)
             .unwrap_or_else(|error| self.fail(operation, &error))
     }
 
     /// Starts `operation` and waits until MPI has completed it. Ends the job on all ranks if a rank misses the deadline or MPI
     /// fails: so what `start` borrows outlives the operation.
-    pub fn complete(&self, operation: &str, start: impl FnOnce() -> Result<Request>) {
+    pub fn complete(&self, operation: Arguments, start: impl FnOnce() -> Result<Request>) {
         let request = self.start(operation, start);
         let done = self.wait(operation, ManuallyDrop::new(request));
         done.unwrap_or_else(|error| self.fail(operation, &error));
     }
 
     /// A request that fails or never completes is not dropped, because that would wait for it.
-    fn wait(&self, operation: &str, mut request: ManuallyDrop<Request>) -> Result<()> {
+    fn wait(&self, operation: Arguments, mut request: ManuallyDrop<Request>) -> Result<()> {
+        for _ in 0..SPINS {
+            if self.call(|| request.test())? {
+                return Ok(());
+            }
+        }
         let began = Instant::now();
         let mut waited = Duration::ZERO;
         let mut last_look = began;
@@ -113,9 +122,10 @@ impl Shared {
                 last_look = Instant::now();
                 // As in `Life`: time in which this process was suspended does not count.
                 waited += since.min(10 * LOOK);
+                let operation = operation.to_string();
                 life.receive()?;
-                life.waits(operation)?;
-                if let Some(cause) = life.cause(waited, operation) {
+                life.waits(&operation)?;
+                if let Some(cause) = life.cause(waited, &operation) {
                     drop(life);
                     self.abort(&cause);
                 }
@@ -129,7 +139,7 @@ impl Shared {
         }
     }
 
-    fn fail(&self, operation: &str, error: &ferrompi::Error) -> ! {
+    fn fail(&self, operation: Arguments, error: &ferrompi::Error) -> ! {
         let rank = self.world.rank();
         self.abort(&format!("rank {rank}: MPI failed in {operation}: {error}"))
     }
@@ -165,11 +175,12 @@ impl Shared {
             [life.sent]
         };
         let mut all = vec![0; self.world.size() as usize];
-        self.complete("the end of the run", || self.world.iallgather(&sent, &mut all));
+        let operation = format_args!("the end of the run");
+        self.complete(operation, || self.world.iallgather(&sent, &mut all));
         while !self.lock().has_all(&all) {
             let received = self.lock().receive();
             if let Err(error) = received {
-                self.fail("the end of the run", &error);
+                self.fail(operation, &error);
             }
             thread::sleep(PAUSE);
         }

@@ -22,7 +22,7 @@ pub trait Calls: Send + Sync + 'static {
     /// Whether the stream has reached a position.
     fn has_reached(&self, mark: &Self::Mark) -> Result<bool>;
 
-    /// Returns the output; later work on the device sees it.
+    /// Returns the output, for which later work on the device waits.
     fn take(&self, output: Self::Output) -> Result<Tensor>;
 
     /// Returns the error that the communicator met since it was created, if there is one.

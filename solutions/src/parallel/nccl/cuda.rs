@@ -291,8 +291,9 @@ fn address<'a>(
     let (((address, guard), size), dtype) = match slice {
         CudaStorageSlice::F16(s) => ((s.device_ptr(stream), 2), 6),
         CudaStorageSlice::F32(s) => ((s.device_ptr(stream), 4), 7),
+        CudaStorageSlice::F64(s) => ((s.device_ptr(stream), 8), 8),
         CudaStorageSlice::BF16(s) => ((s.device_ptr(stream), 2), 9),
-        _ => bail!("expected a tensor of f32, bf16 or f16"),
+        _ => bail!("expected a tensor of f32, f64, bf16 or f16"),
     };
     Ok((address + (from * size) as u64, dtype, guard))
 }

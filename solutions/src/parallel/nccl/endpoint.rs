@@ -3,7 +3,6 @@
 use std::{
     cell::{Cell, RefCell},
     mem::take,
-    ops::Range,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -13,12 +12,20 @@ use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Device, Tensor};
 
 use super::{calls::Calls, watch::Watch};
-use crate::parallel::{Collective, OnTensors, Operation, Started, Traffic, chunk};
+use crate::parallel::{
+    AllReduce, Collective, Link, OnTensors, Operation, Started, Traffic,
+    arguments::{check_other, check_root, own_chunk},
+    measure::{Seconds, over_processes},
+    padded::{chunks, longest_chunk, padded},
+};
 
 /// For this long an operation is polled without a pause.
 const EAGER: Duration = Duration::from_millis(1);
 /// The pause between two polls after that.
 const PAUSE: Duration = Duration::from_micros(50);
+
+/// The dtypes of [`OnTensors`].
+const DTYPES: [DType; 4] = [DType::F32, DType::F64, DType::BF16, DType::F16];
 
 /// One rank of a group of processes. It counts a call as one message, with the data that was passed in: NCCL does not say what
 /// its algorithms send. Numbers on the host are copied to the device and back; [`OnTensors`] does without.
@@ -70,6 +77,11 @@ impl<C: Calls> Started for InFlight<C> {
     fn finish(self: Box<Self>) -> Result<Tensor> {
         self.wait()
     }
+
+    fn result(self: Box<Self>) -> Result<Tensor> {
+        self.watch.common.check()?;
+        self.watch.calls.take(self.output)
+    }
 }
 
 impl<C: Calls> Endpoint<C> {
@@ -86,11 +98,12 @@ impl<C: Calls> Endpoint<C> {
     }
 
     fn count(&self, bytes: usize) {
-        let Traffic { messages, bytes: all } = self.traffic.get();
-        self.traffic.set(Traffic {
-            messages: messages + 1,
-            bytes: all + bytes as u64,
-        });
+        let mut all = self.traffic.get();
+        all += Traffic {
+            messages: 1,
+            bytes: bytes as u64,
+        };
+        self.traffic.set(all);
     }
 
     fn queue(&self, operation: &Operation) -> Result<InFlight<C>> {
@@ -144,6 +157,16 @@ impl<C: Calls> Endpoint<C> {
         self.watch.calls.take(output).map(drop)
     }
 
+    /// As [`crate::parallel::Processes::all_reduce_seconds`]. The engine and NCCL sum a tensor on the device; the messages of
+    /// ring and tree start and end on the host.
+    pub fn all_reduce_seconds(&self, ring: &AllReduce, numbers: usize, repeats: usize) -> Result<Seconds> {
+        let tensor = Tensor::ones(numbers, DType::F32, self.device())?;
+        let operation = Operation::AllReduce(&tensor);
+        let engine = |_: &mut Vec<f32>| self.start(operation)?.finish().map(drop);
+        let directly = |_: &mut Vec<f32>| self.directly(&operation);
+        over_processes(self, ring, (numbers, repeats), [&engine, &directly])
+    }
+
     /// CUDA has no empty tensors, so a number stands for none.
     fn upload(&self, data: &[f32]) -> Result<Tensor> {
         let data = if data.is_empty() { &[0.0] } else { data };
@@ -155,33 +178,6 @@ impl<C: Calls> Endpoint<C> {
         let output = self.begin(&operation(&self.upload(data)?))?.wait()?;
         into.copy_from_slice(&output.to_vec1::<f32>()?[..into.len()]);
         Ok(())
-    }
-
-    /// Checks that `other` is another rank of the group.
-    fn check(&self, other: usize) -> Result<()> {
-        ensure!(
-            other < self.world_size && other != self.rank,
-            "rank {} of {} has no link to rank {other}",
-            self.rank,
-            self.world_size
-        );
-        Ok(())
-    }
-
-    /// Checks that `part` is as long as this rank's [`chunk`] of `length` numbers, and returns the chunks of all ranks with the
-    /// length of the longest: NCCL's parts all have the same length, so shorter ones are filled with zeros.
-    fn chunks(&self, length: usize, part: &[f32]) -> Result<(Vec<Range<usize>>, usize)> {
-        let chunks: Vec<_> = (0..self.world_size)
-            .map(|rank| chunk(length, rank, self.world_size))
-            .collect();
-        ensure!(
-            part.len() == chunks[self.rank].len(),
-            "rank {}'s chunk of {length} numbers has {}, but the slice that was passed has {}",
-            self.rank,
-            chunks[self.rank].len(),
-            part.len()
-        );
-        Ok((chunks, length.div_ceil(self.world_size)))
     }
 }
 
@@ -209,11 +205,7 @@ impl<C: Calls> OnTensors for Endpoint<C> {
                 vec![t]
             }
             Operation::Broadcast(root, t) => {
-                ensure!(
-                    *root < self.world_size,
-                    "{operation}: there are only {} ranks",
-                    self.world_size
-                );
+                check_root(self, *root)?;
                 vec![t]
             }
             Operation::Exchange { sends, receive } => {
@@ -221,15 +213,17 @@ impl<C: Calls> OnTensors for Endpoint<C> {
                     .iter()
                     .map(|(to, _)| *to)
                     .chain(receive.map(|(from, _)| from));
-                others.into_iter().try_for_each(|other| self.check(other))?;
+                others
+                    .into_iter()
+                    .try_for_each(|other| check_other(self, other))?;
                 sends.iter().map(|(_, t)| t).collect()
             }
         };
         let mut bytes = 0;
         for tensor in tensors {
             ensure!(
-                tensor.is_contiguous() && [DType::F32, DType::BF16, DType::F16].contains(&tensor.dtype()),
-                "{operation}: expected a contiguous tensor of f32, bf16 or f16, got one of {:?} with strides {:?}",
+                tensor.is_contiguous() && DTYPES.contains(&tensor.dtype()),
+                "{operation}: expected a contiguous tensor of f32, f64, bf16 or f16, got one of {:?} with strides {:?}",
                 tensor.dtype(),
                 tensor.stride()
             );
@@ -240,7 +234,7 @@ impl<C: Calls> OnTensors for Endpoint<C> {
     }
 }
 
-impl<C: Calls> Collective for Endpoint<C> {
+impl<C: Calls> Link for Endpoint<C> {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -249,6 +243,29 @@ impl<C: Calls> Collective for Endpoint<C> {
         self.world_size
     }
 
+    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
+        check_other(self, to)?;
+        self.watch.common.check()?;
+        self.count(size_of_val(data));
+        let data = self.upload(data)?;
+        self.unsent.borrow_mut().push((to, data));
+        Ok(())
+    }
+
+    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
+        check_other(self, from)?;
+        let sends = take(&mut *self.unsent.borrow_mut());
+        let exchange = Operation::Exchange {
+            sends: &sends,
+            receive: Some((from, into.len().max(1))),
+        };
+        let received = self.queue(&exchange)?.wait()?;
+        into.copy_from_slice(&received.to_vec1::<f32>()?[..into.len()]);
+        Ok(())
+    }
+}
+
+impl<C: Calls> Collective for Endpoint<C> {
     /// NCCL computes each sum once and copies it, so all ranks have the same bits.
     fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
         self.count(size_of_val(data));
@@ -257,23 +274,22 @@ impl<C: Calls> Collective for Endpoint<C> {
     }
 
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
-        let (chunks, longest) = self.chunks(data.len(), mine)?;
+        own_chunk(self, data.len(), mine)?;
         self.count(size_of_val(data));
-        let mut padded = vec![0.0; longest.max(1) * self.world_size];
-        for (into, range) in padded.chunks_exact_mut(longest.max(1)).zip(chunks) {
-            into[..range.len()].copy_from_slice(&data[range]);
-        }
+        let padded = padded(data, self.world_size);
         self.run(&padded, mine, |t| Operation::ReduceScatter(t))
     }
 
     fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()> {
-        let (chunks, longest) = self.chunks(whole.len(), mine)?;
+        own_chunk(self, whole.len(), mine)?;
         self.count(size_of_val(mine));
+        let longest = longest_chunk(whole.len(), self.world_size);
         let mut padded = mine.to_vec();
-        padded.resize(longest.max(1), 0.0);
-        let mut all = vec![0.0; longest.max(1) * self.world_size];
+        padded.resize(longest, 0.0);
+        let mut all = vec![0.0; longest * self.world_size];
         self.run(&padded, &mut all, |t| Operation::AllGather(t))?;
-        for (from, range) in all.chunks_exact(longest.max(1)).zip(chunks) {
+        let chunks = chunks(whole.len(), self.world_size);
+        for (from, range) in all.chunks_exact(longest).zip(chunks) {
             let length = range.len();
             whole[range].copy_from_slice(&from[..length]);
         }
@@ -281,11 +297,7 @@ impl<C: Calls> Collective for Endpoint<C> {
     }
 
     fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
-        ensure!(
-            root < self.world_size,
-            "broadcast: the root is rank {root}, but there are only {} ranks",
-            self.world_size
-        );
+        check_root(self, root)?;
         self.count(if root == self.rank { size_of_val(data) } else { 0 });
         let own = self.upload(data)?;
         let output = self.begin(&Operation::Broadcast(root, &own))?.wait()?;
@@ -297,27 +309,6 @@ impl<C: Calls> Collective for Endpoint<C> {
         self.count(0);
         let one = self.upload(&[0.0])?;
         self.begin(&Operation::AllReduce(&one))?.wait().map(drop)
-    }
-
-    fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-        self.check(to)?;
-        self.watch.common.check()?;
-        self.count(size_of_val(data));
-        let data = self.upload(data)?;
-        self.unsent.borrow_mut().push((to, data));
-        Ok(())
-    }
-
-    fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-        self.check(from)?;
-        let sends = take(&mut *self.unsent.borrow_mut());
-        let exchange = Operation::Exchange {
-            sends: &sends,
-            receive: Some((from, into.len().max(1))),
-        };
-        let received = self.queue(&exchange)?.wait()?;
-        into.copy_from_slice(&received.to_vec1::<f32>()?[..into.len()]);
-        Ok(())
     }
 
     fn traffic(&self) -> Traffic {

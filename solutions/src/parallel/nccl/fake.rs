@@ -19,7 +19,7 @@ use super::{
     endpoint::Endpoint,
     watch::{Common, Watch},
 };
-use crate::parallel::{Algorithm, Collective, Operation, Rank, threads::group};
+use crate::parallel::{Algorithm, Collective, Link, Operation, Rank, threads::group};
 
 /// What is wrong with a rank.
 #[derive(Clone, Copy, Default)]
@@ -64,7 +64,7 @@ impl Fake {
     fn new(channels: Channels, faults: Faults) -> Self {
         let (jobs, todo) = channel::<Job>();
         let state = Arc::new(State::default());
-        let (own, world_size) = (state.clone(), Collective::world_size(&channels.0));
+        let (own, world_size) = (state.clone(), channels.0.world_size());
         thread::spawn(move || {
             for job in todo {
                 // The communicator is gone after an error or an abort, and the stream continues.
@@ -102,7 +102,7 @@ pub fn endpoints(
 }
 
 pub fn endpoint(link: Channels, faults: Faults, common: Arc<Common>) -> (Endpoint<Fake>, Arc<State>) {
-    let place = (Collective::rank(&link.0), Collective::world_size(&link.0));
+    let place = (link.0.rank(), link.0.world_size());
     let fake = Fake::new(link, faults);
     let state = fake.state.clone();
     (Endpoint::new(place, Watch::start(fake, common).unwrap()), state)
@@ -121,14 +121,14 @@ fn exchange(
     into: &mut [f32],
 ) -> Result<()> {
     for (to, numbers) in sends {
-        Collective::send(data, *to, numbers)?;
+        data.send(*to, numbers)?;
     }
     if let Some(from) = from {
-        Collective::receive(data, from, into)?;
-        Collective::send(received, from, &[])?;
+        data.receive(from, into)?;
+        received.send(from, &[])?;
     }
     for (to, _) in sends {
-        Collective::receive(received, *to, &mut [])?;
+        received.receive(*to, &mut [])?;
     }
     Ok(())
 }
@@ -214,8 +214,15 @@ impl Calls for Fake {
         Ok(self.state.reached.load(Ordering::SeqCst) >= *mark)
     }
 
+    /// The CPU has no stream whose later work could wait.
     fn take(&self, output: Output) -> Result<Tensor> {
-        Ok(output.lock().unwrap().take().unwrap())
+        loop {
+            if let Some(tensor) = output.lock().unwrap().take() {
+                return Ok(tensor);
+            }
+            ensure!(!self.state.aborted.load(Ordering::SeqCst), "it was aborted");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn error(&self) -> Option<String> {

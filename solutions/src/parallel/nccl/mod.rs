@@ -19,8 +19,6 @@ mod endpoint;
 mod fake;
 pub mod library;
 #[cfg(any(feature = "nccl", test))]
-mod measure;
-#[cfg(any(feature = "nccl", test))]
 mod rendezvous;
 #[cfg(feature = "nccl")]
 mod session;

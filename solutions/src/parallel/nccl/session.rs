@@ -10,20 +10,17 @@ use super::{
     cuda::{Cuda, card, create_id},
     endpoint::Endpoint,
     library::{Id, Library},
-    measure,
     rendezvous::{Rendezvous, job_name},
     watch::{Common, Life, Watch},
 };
 use crate::parallel::{
     AllReduce, Collective, Place, Processes,
-    exit::exit_now,
-    measure::{Messages, Seconds, round_trips},
+    exit::{exit_now, exit_soon},
+    measure::Seconds,
 };
 
 /// For how long the ranks wait for each other at the start: one may read its data for much longer than another.
 const START: Duration = Duration::from_secs(600);
-/// How long the end may take if the process is about to exit.
-const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The communicators of one process.
 pub struct Nccl {
@@ -76,17 +73,17 @@ impl Nccl {
     /// As [`Self::connect`], over links that the ranks have already.
     pub fn over(links: &dyn Collective, device: &Device, life: Box<dyn Life>) -> Result<Option<Self>> {
         let place = (links.rank(), links.world_size());
-        Self::connect(place, device, Some(life), 1, |card, create| {
+        Self::connect(place, device, Some(life), 2, |card, create| {
             cards::meet_over(links, card, create)
         })
     }
 
-    /// Links over the first communicator.
+    /// Links over the first communicator, for everything except gradients.
     pub fn links(&self) -> Endpoint<Cuda> {
         Endpoint::new(self.place, self.communicators[0].clone())
     }
 
-    /// Links over the last communicator.
+    /// Links over the last communicator, so that nothing waits for a bucket of gradients.
     pub fn gradient_links(&self) -> Endpoint<Cuda> {
         let last = self.communicators.len() - 1;
         Endpoint::new(self.place, self.communicators[last].clone())
@@ -99,7 +96,7 @@ impl Nccl {
 
     /// As [`Processes::all_reduce_seconds`].
     pub fn all_reduce_seconds(&self, ring: &AllReduce, numbers: usize, repeats: usize) -> Result<Seconds> {
-        measure::all_reduces(&self.gradient_links(), ring, numbers, repeats)
+        self.gradient_links().all_reduce_seconds(ring, numbers, repeats)
     }
 }
 
@@ -169,24 +166,8 @@ impl Processes for Launched {
         self.nccl()?.all_reduce_seconds(ring, numbers, repeats)
     }
 
-    fn message_seconds(
-        &self,
-        links: &dyn Collective,
-        sizes: &[usize],
-        repeats: usize,
-    ) -> Result<Vec<(f64, f64)>> {
-        let times = round_trips(&Messages(links), sizes, repeats)?;
-        links.barrier()?;
-        Ok(times)
-    }
-
     fn finish(self: Box<Self>, exit_code: Option<u8>) {
-        if let Some(code) = exit_code {
-            thread::spawn(move || {
-                thread::sleep(FAREWELL);
-                exit_now(code.into());
-            });
-        }
+        exit_soon(exit_code);
         // No rank aborts its communicators while another still uses them. An error means that they have ended.
         if let Some(nccl) = &self.nccl {
             let _ = nccl.links().barrier();

@@ -13,15 +13,11 @@ use super::{
     endpoint::Endpoint,
     fake::{Fake, Faults, State, channels, endpoint, endpoints},
     library::Id,
-    measure,
     watch::{Common, Life},
 };
 use crate::parallel::{
-    Algorithm, AllReduce, Bucket, Collective, OnTensors, Operation, TensorReducer, chunk,
-    measure::{Messages, round_trips},
-    ring_all_reduce,
-    threads::group,
-    tree_all_reduce,
+    Algorithm, AllReduce, Bucket, Collective, Link, OnTensors, Operation, TensorReducer, chunk,
+    measure::round_trips, ring_all_reduce, threads::group, tree_all_reduce,
 };
 
 const LONG: Duration = Duration::from_secs(20);
@@ -57,7 +53,7 @@ fn sum(world: usize, length: usize) -> Vec<f32> {
 fn collectives_give_what_the_trait_says() {
     for world in [1, 2, 4] {
         on_ranks(endpoints(world, LONG, |_| Faults::default()), |links, _| {
-            let rank = Collective::rank(&links);
+            let rank = links.rank();
             for length in [0, 1, 3, 1000] {
                 let (mine, expected) = (own(rank, length), sum(world, length));
                 let mut data = mine.clone();
@@ -81,7 +77,7 @@ fn collectives_give_what_the_trait_says() {
             links.all_reduce(&mut [0.0; 5]).unwrap();
             let sent = links.traffic() - before;
             assert_eq!((sent.messages, sent.bytes), (1, 20));
-            assert!(Collective::send(&links, rank, &[]).is_err() && links.broadcast(world, &mut []).is_err());
+            assert!(links.send(rank, &[]).is_err() && links.broadcast(world, &mut []).is_err());
             assert!(links.reduce_scatter(&[0.0; 8], &mut [0.0; 9]).is_err());
         });
     }
@@ -94,10 +90,10 @@ fn messages_that_block_until_they_are_received_do_not_deadlock() {
             let rank = links.rank();
             for all_reduce in [ring_all_reduce, tree_all_reduce] {
                 let mut data = own(rank, 103);
-                all_reduce(&Messages(&links), &mut data).unwrap();
+                all_reduce(&links, &mut data).unwrap();
                 assert_eq!(data, sum(world, 103));
             }
-            let times = round_trips(&Messages(&links), &[1, 100], 3).unwrap();
+            let times = round_trips(&links, &[1, 100], 3).unwrap();
             assert_eq!(times.len(), if rank < 2 { 2 } else { 0 });
             // The last message leaves without a receive after it.
             if rank == 0 {
@@ -137,20 +133,17 @@ fn started_operations_run_in_order_and_finish_in_any() {
 fn tensors_of_low_precision_keep_their_dtype_and_others_are_refused() {
     on_ranks(endpoints(2, LONG, |_| Faults::default()), |links, _| {
         let ones = Tensor::ones((2, 4), DType::F32, &Device::Cpu).unwrap();
-        for dtype in [DType::F32, DType::BF16, DType::F16] {
+        for dtype in [DType::F32, DType::F64, DType::BF16, DType::F16] {
             let input = ones.to_dtype(dtype).unwrap();
-            let output = links
-                .start(Operation::ReduceScatter(&input))
-                .unwrap()
-                .finish()
-                .unwrap();
+            let started = links.start(Operation::ReduceScatter(&input)).unwrap();
+            let output = started.result().unwrap();
             assert_eq!((output.dtype(), output.elem_count()), (dtype, 4));
             let output = output.to_dtype(DType::F32).unwrap();
             assert_eq!(output.to_vec1::<f32>().unwrap(), [2.0; 4]);
         }
         let before = links.traffic();
         for (input, why) in [
-            (ones.to_dtype(DType::F64).unwrap(), "F64"),
+            (ones.to_dtype(DType::U32).unwrap(), "U32"),
             (ones.t().unwrap(), "contiguous"),
         ] {
             let error = links
@@ -255,7 +248,7 @@ fn all_reduces_are_measured() {
     };
     on_ranks(endpoints(2, LONG, |_| slow), |links, _| {
         let ring: AllReduce = Arc::new(ring_all_reduce);
-        let seconds = measure::all_reduces(&links, &ring, 10, 2).unwrap();
+        let seconds = links.all_reduce_seconds(&ring, 10, 2).unwrap();
         for measured in [seconds.engine, seconds.direct, seconds.ring, seconds.tree] {
             assert!(measured >= 0.005, "{seconds:?}");
         }

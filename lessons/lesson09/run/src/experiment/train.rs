@@ -5,7 +5,7 @@ use std::{thread, time::Duration};
 use anyhow::{Result, anyhow, ensure};
 use canopy::{
     loader::epoch_order,
-    parallel::{Algorithm, Collective, Rank, chunk, threads},
+    parallel::{Algorithm, Collective, Link, Rank, chunk, threads},
     precision::DynamicScaler,
     shard::{BatchSizes, BatchWanted, EngineState, Memory, Outcome, Sharded, Stage},
 };
@@ -168,7 +168,7 @@ impl Trainer<'_> {
         let steps = n / sizes.train;
         let order = epoch_order(n, seed, (step / steps) as u64);
         let batch = &order[step % steps * sizes.train..][..sizes.train];
-        let own = &batch[chunk(batch.len(), Collective::rank(self.rank), self.rank.world_size())];
+        let own = &batch[chunk(batch.len(), self.rank.rank(), self.rank.world_size())];
         self.trees.rows(&own[micro * sizes.micro..][..sizes.micro])
     }
 
@@ -221,7 +221,7 @@ impl Trainer<'_> {
                 }
                 Stage::Zero2 | Stage::Zero3 => {
                     let mean = (self.answer.reduce_gradients)(self.rank, gradients)?;
-                    let own = chunk(params.len(), Collective::rank(self.rank), self.rank.world_size());
+                    let own = chunk(params.len(), self.rank.rank(), self.rank.world_size());
                     let mut mine = params[own].to_vec();
                     update(&mut mine, &mean)?;
                     self.rank.all_gather(&mine, &mut params)?;
@@ -237,7 +237,7 @@ impl Trainer<'_> {
     fn stage3(&mut self, params: Vec<f32>, seed: u64, sizes: BatchSizes) -> Result<()> {
         let (network, rank) = (self.network, self.rank);
         let count = network.layers();
-        let place = (Collective::rank(rank), rank.world_size());
+        let place = (rank.rank(), rank.world_size());
         let shard = |i: usize| Sharded::new(&params[network.range(i)], place.0, place.1);
         let mut layers: Vec<Sharded> = (0..count).map(shard).collect();
         drop(params);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 use canopy::{
-    parallel::{Collective, Rank, chunk},
+    parallel::{Collective, Link, Rank, chunk},
     split::LinearGrads,
 };
 use canopy_data::Philox;
@@ -58,14 +58,14 @@ impl Layers {
     }
 
     fn part(&self, answer: &Lesson10, rank: &Rank, world: usize) -> Result<Part> {
-        let own = chunk(SHAPE[2], Collective::rank(rank), world);
+        let own = chunk(SHAPE[2], rank.rank(), world);
         let first = self.weights[0].narrow(0, own.start, own.len())?;
         let bias = self.biases[0].narrow(0, own.start, own.len())?;
         let second = self.weights[1].narrow(1, own.start, own.len())?.contiguous()?;
         let before = (answer.column_parallel)(&self.x, &first, &bias)?;
         let hidden = before.relu()?;
         let output = (answer.row_parallel)(rank, &hidden, &second, &self.biases[1])?;
-        let forward = Collective::traffic(rank).bytes / 4;
+        let forward = rank.traffic().bytes / 4;
         let of_second: LinearGrads = (answer.row_parallel_backward)(&hidden, &second, &self.grad)?;
         let mask = before.gt(0f32)?.to_dtype(DType::F32)?;
         let of_first = (answer.column_parallel_backward)(rank, &self.x, &first, &(of_second.x * mask)?)?;
@@ -77,7 +77,7 @@ impl Layers {
                 + bias.elem_count()
                 + second.elem_count()
                 + self.biases[1].elem_count(),
-            sent: [forward, Collective::traffic(rank).bytes / 4 - forward],
+            sent: [forward, rank.traffic().bytes / 4 - forward],
         })
     }
 }

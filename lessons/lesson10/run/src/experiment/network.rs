@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use candle_core::{D, Device, Tensor, Var};
 use canopy::{
-    parallel::{Collective, Rank},
+    parallel::{Collective, Link, Rank},
     split::Action,
 };
 use canopy_data::Philox;
@@ -124,7 +124,7 @@ pub fn on_two_ranks(
     seed: u64,
 ) -> Result<Trained> {
     let train = |rank: &Rank| {
-        let index = Collective::rank(rank);
+        let index = rank.rank();
         let half = Half {
             rank,
             stage: Stage::new(index, classes, seed)?,
@@ -160,7 +160,7 @@ impl Half<'_> {
     fn batch(&self, (points, labels): &Batch, order: &[Action]) -> Result<(f64, usize)> {
         let clouds = labels.dim(0)?;
         let each = clouds / self.micro_batches;
-        let first = Collective::rank(self.rank) == 0;
+        let first = self.rank.rank() == 0;
         let mut held: BTreeMap<usize, (Option<Var>, Tensor)> = BTreeMap::new();
         let mut sums: Vec<Option<Tensor>> = self.stage.vars().map(|_| None).collect();
         let (mut total, mut most) = (0.0, 0);
@@ -169,7 +169,7 @@ impl Half<'_> {
                 Action::Forward(i) if first => {
                     let output = self.stage.features(&points.narrow(0, i * each, each)?)?;
                     let numbers = output.flatten_all()?.to_vec1::<f32>()?;
-                    Collective::send(self.rank, 1, &numbers)?;
+                    self.rank.send(1, &numbers)?;
                     held.insert(i, (None, output));
                 }
                 Action::Forward(i) => {
@@ -198,7 +198,7 @@ impl Half<'_> {
                     if let Some(input) = input {
                         let back = grads.get(&input).context("an input without gradient")?;
                         let numbers = back.flatten_all()?.to_vec1::<f32>()?;
-                        Collective::send(self.rank, 0, &numbers)?;
+                        self.rank.send(0, &numbers)?;
                     }
                 }
             }
@@ -213,7 +213,7 @@ impl Half<'_> {
     /// Features or their gradients.
     fn receive(&self, from: usize, clouds: usize) -> Result<Tensor> {
         let mut numbers = vec![0.0; clouds * POINTS[2]];
-        Collective::receive(self.rank, from, &mut numbers)?;
+        self.rank.receive(from, &mut numbers)?;
         Ok(Tensor::from_vec(numbers, (clouds, POINTS[2]), &Device::Cpu)?)
     }
 }

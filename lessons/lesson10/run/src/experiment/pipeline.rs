@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 use canopy::{
-    parallel::{Collective, Rank},
+    parallel::{Collective, Link, Rank},
     split::Action,
 };
 use lesson10::simulate::{Pass, finish};
@@ -36,12 +36,12 @@ pub fn measured(orders: &[Vec<Action>]) -> Result<Vec<Pass>> {
 
 /// Runs the passes of `orders`, one list for each stage, and returns when each stage computed what, in milliseconds.
 fn once(orders: &[Vec<Action>]) -> Result<Vec<Pass>> {
-    let stages = on_ranks(orders.len(), |rank| run(rank, &orders[Collective::rank(rank)]))?;
+    let stages = on_ranks(orders.len(), |rank| run(rank, &orders[rank.rank()]))?;
     Ok(stages.into_iter().flatten().collect())
 }
 
 fn run(rank: &Rank, order: &[Action]) -> Result<Vec<Pass>> {
-    let (stage, last) = (Collective::rank(rank), Collective::world_size(rank) - 1);
+    let (stage, last) = (rank.rank(), rank.world_size() - 1);
     let mut passes = Vec::new();
     rank.barrier()?;
     let began = Instant::now();
@@ -62,7 +62,7 @@ fn run(rank: &Rank, order: &[Action]) -> Result<Vec<Pass>> {
         };
         if let Some(from) = from {
             let mut number = [0.0];
-            Collective::receive(rank, from, &mut number)?;
+            rank.receive(from, &mut number)?;
             ensure!(
                 number[0] as usize == micro_batch,
                 "stage {stage} needs micro-batch {micro_batch}, and stage {from} sent {}: their orders differ",
@@ -79,7 +79,7 @@ fn run(rank: &Rank, order: &[Action]) -> Result<Vec<Pass>> {
             end,
         });
         if let Some(to) = to {
-            Collective::send(rank, to, &[micro_batch as f32])?;
+            rank.send(to, &[micro_batch as f32])?;
         }
     }
     Ok(passes)
