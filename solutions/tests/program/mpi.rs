@@ -71,6 +71,9 @@ fn bench_scale_measures_threads_and_with_mpi_also_processes() {
             for time in ["step_ms", "reduced_after_ms", "efficiency", "gradients_mb"] {
                 assert!(row[time].as_f64().unwrap() > 0.0, "{time}: {row}");
             }
+            let [overlapped, after, gain] =
+                ["step_ms", "reduced_after_ms", "overlap_gain"].map(|name| row[name].as_f64().unwrap());
+            assert!((gain - after / overlapped).abs() < 1e-9, "{row}");
         }
         let all_reduces = engine["all_reduces"].as_array().unwrap();
         assert_eq!(all_reduces.len(), 12);

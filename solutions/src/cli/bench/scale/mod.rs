@@ -34,7 +34,7 @@ Each rank has one thread, so with more ranks than cores the ranks share cores, a
 Built with MPI, it also measures ranks that are processes: it calls mpirun for each number of ranks. On several nodes, start
 it yourself. With --collective nccl the ranks train on GPUs, otherwise on the CPU:
   canopy bench scale --ranks 1,2 --plot scale.svg
-  canopy bench scale --ranks 1,2 --link 1.25
+  canopy bench scale --ranks 1,2 --link 0.125
   mpirun -n 8 canopy bench scale
   mpirun -n 4 canopy bench scale --collective nccl --batch 256")]
 pub struct Args {
@@ -134,12 +134,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let place = launcher::place()?;
     collective::check(args.collective, place.as_ref(), collective::Built::THIS)?;
+    // Before CUDA: MPI's settings are in the environment.
+    let connected = launcher::connected()?;
     let chosen = match args.collective {
         Some(Collective::Nccl) => device::choose(&launcher::device(place.as_ref(), "cuda")?)?,
         _ => device::choose("cpu")?,
     };
     let (load, work, mut args) = (load(), Work::open(args, chosen)?, args.clone());
-    let (engines, without_mpi) = match launcher::connected()? {
+    let (engines, without_mpi) = match connected {
         Some((place, processes)) => {
             args.ranks.push(place.world_size);
             #[cfg(feature = "nccl")]

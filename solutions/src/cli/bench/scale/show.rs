@@ -40,11 +40,12 @@ fn print_engine(engine: &Engine, args: &Args) -> Result<()> {
         ("strong scaling", most, engine.one_strong_ms, &engine.strong),
     ] {
         say!(
-            "\n{name:<14}{:>6}{:>12}{:>11}{:>14}{:>13}{:>12}{:>12}",
+            "\n{name:<14}{:>6}{:>12}{:>11}{:>14}{:>9}{:>13}{:>12}{:>12}",
             "batch",
             "a step",
             "efficiency",
             "reduced after",
+            "overlap",
             "gradients",
             "all-reduce",
             "waited for"
@@ -73,12 +74,13 @@ fn print_engine(engine: &Engine, args: &Args) -> Result<()> {
 
 fn print_row(row: &Row) -> Result<()> {
     say!(
-        "  {:<12}{:>6}{:>9.1} ms{:>9.0} %{:>11.1} ms{:>10.2} MB{:>9.2} ms{:>9.2} ms",
+        "  {:<12}{:>6}{:>9.1} ms{:>9.0} %{:>11.1} ms{:>8.2}×{:>10.2} MB{:>9.2} ms{:>9.2} ms",
         format!("{} ranks", row.ranks),
         row.batch,
         row.step_ms,
         100.0 * row.efficiency,
         row.reduced_after_ms,
+        row.overlap_gain,
         row.gradients_mb,
         row.all_reduce_ms,
         row.waited_ms
@@ -93,10 +95,11 @@ fn print_expected(row: &Row, share_ms: f64, cost: Cost) -> Result<()> {
     let gradients = 1e6 * row.gradients_mb * p / (2.0 * (p - 1.0));
     let sending = 1e3 * ring_seconds(row.ranks, gradients, cost);
     say!(
-        "    predicted for {} ranks: {:.1} ms, reduced after the backward pass {:.1} ms",
+        "    predicted for {} ranks: {:.1} ms, reduced after the backward pass {:.1} ms: {:.2}×",
         row.ranks,
         share_ms.max(sending),
-        share_ms + sending
+        share_ms + sending,
+        (share_ms + sending) / share_ms.max(sending)
     );
     Ok(())
 }

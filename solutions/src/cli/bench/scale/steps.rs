@@ -46,6 +46,8 @@ pub struct Row {
     pub step_ms: f64,
     /// The same with all gradients reduced after the backward pass, without overlap.
     pub reduced_after_ms: f64,
+    /// How many times as long the step without overlap takes: above 1, overlap wins.
+    pub overlap_gain: f64,
     pub efficiency: f64,
     /// What a rank sends in a step, in MB: gradients, and everything else.
     pub gradients_mb: f64,
@@ -125,6 +127,7 @@ impl Work {
             batch,
             step_ms: 1e3 * overlapped.step,
             reduced_after_ms: 1e3 * after.step,
+            overlap_gain: after.step / overlapped.step,
             efficiency: efficiency(overlapped.step),
             gradients_mb: stats.gradients.bytes as f64 / steps / 1e6,
             others_mb: stats.others.bytes as f64 / steps / 1e6,
