@@ -18,6 +18,15 @@ pub trait SumOverRanks: Debug + Send + Sync {
     /// # Errors
     /// Returns an error if another rank exited or did not arrive in time.
     fn sum(&self, values: &mut [f64]) -> Result<()>;
+
+    /// Returns the sum of x over all ranks on the device of x, without waiting for it; None if these ranks sum on the host. x is
+    /// contiguous, f32 or f64.
+    ///
+    /// # Errors
+    /// As [`Self::sum`], perhaps only from a later call.
+    fn sum_on_device(&self, _x: &Tensor) -> Result<Option<Tensor>> {
+        Ok(None)
+    }
 }
 
 /// Which part of a batch a pass runs on.
@@ -36,6 +45,16 @@ pub(super) fn total(sums: Option<&Arc<dyn SumOverRanks>>, values: &mut [f64]) ->
     sums.map_or(Ok(()), |sums| sums.sum(values))
 }
 
+/// The sum of x, which is f32 or f64 and on no graph, over all ranks.
+pub(super) fn sum_tensor(sums: &dyn SumOverRanks, x: &Tensor) -> Result<Tensor> {
+    if let Some(sum) = sums.sum_on_device(&x.contiguous()?)? {
+        return Ok(sum);
+    }
+    let mut values: Vec<f64> = x.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?;
+    sums.sum(&mut values)?;
+    Tensor::from_vec(values, x.shape(), x.device())?.to_dtype(x.dtype())
+}
+
 /// The sum of `x` over all ranks, on candle's graph. Every rank's loss depends on every rank's part, so the gradient is the
 /// sum over the ranks as well.
 pub(super) fn sum_over_ranks(x: &Tensor, sums: &Arc<dyn SumOverRanks>) -> Result<Tensor> {
@@ -43,14 +62,6 @@ pub(super) fn sum_over_ranks(x: &Tensor, sums: &Arc<dyn SumOverRanks>) -> Result
 }
 
 struct Sum(Arc<dyn SumOverRanks>);
-
-impl Sum {
-    fn of(&self, x: &Tensor) -> Result<Tensor> {
-        let mut values: Vec<f64> = x.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?;
-        self.0.sum(&mut values)?;
-        Tensor::from_vec(values, x.shape(), x.device())?.to_dtype(x.dtype())
-    }
-}
 
 impl CustomOp1 for Sum {
     fn name(&self) -> &'static str {
@@ -80,6 +91,6 @@ impl CustomOp1 for Sum {
     }
 
     fn bwd(&self, _: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        Ok(Some(self.of(&gradient.detach())?))
+        Ok(Some(sum_tensor(&*self.0, &gradient.detach())?))
     }
 }

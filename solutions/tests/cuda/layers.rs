@@ -1,7 +1,12 @@
 //! Layers of linear+BN+ReLU, in training and in evaluation.
 
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+
 use candle_core::{DType, Device as Cpu, Result, Tensor, Var};
-use canopy::kernels::{BatchNorm, Clouds, MlpLayer, Pass, linear_bn, shared_mlp, shared_mlp_max};
+use canopy::kernels::{
+    BatchNorm, Clouds, MlpLayer, Pass, Share, SumOverRanks, linear_bn, shared_mlp, shared_mlp_max,
+};
 
 use crate::common::*;
 use crate::emulated::{EmulatedGrid, device};
@@ -71,8 +76,8 @@ const WIDTHS: [(&[usize], bool); 3] = [(&[5, 9, 33], true), (&[5, 12, 8], true),
 /// Rows of the clouds.
 const LENGTHS: [usize; 3] = [2, 33, 70];
 
-/// Layers of `widths` over v: the input, then weight, γ and β of each layer.
-fn apply(widths: &[usize], max: bool, v: &[Var], pass: &Pass) -> Outputs {
+/// Layers of `widths` over v: the input, then weight, γ and β of each layer. With `clouds`, the maximum of each follows.
+fn apply(widths: &[usize], clouds: Option<&[usize]>, v: &[Var], pass: &Pass) -> Outputs {
     let norms = v[1..].chunks_exact(3).zip(&widths[1..]);
     let norms = norms.map(|(v, &n)| batch_norm(&v[1], &v[2], [&vec![0.1; n], &vec![1.5; n]]));
     let norms = norms.collect::<Result<Vec<_>>>()?;
@@ -82,9 +87,9 @@ fn apply(widths: &[usize], max: bool, v: &[Var], pass: &Pass) -> Outputs {
         relu: true,
     });
     let (layers, x) = (layers.collect::<Vec<_>>(), v[0].as_tensor());
-    let y = match max {
-        true => shared_mlp_max(x, &layers, Clouds::Lengths(LENGTHS.into()), pass)?,
-        false => shared_mlp(x, &layers, pass)?,
+    let y = match clouds {
+        Some(clouds) => shared_mlp_max(x, &layers, Clouds::Lengths(clouds.into()), pass)?,
+        None => shared_mlp(x, &layers, pass)?,
     };
     let mut outputs = vec![y];
     for bn in &norms {
@@ -93,24 +98,119 @@ fn apply(widths: &[usize], max: bool, v: &[Var], pass: &Pass) -> Outputs {
     Ok(outputs)
 }
 
+/// The rows, and the values and shapes of the variables of [`apply`].
+fn inputs(widths: &[usize]) -> (usize, Vec<(Vec<f32>, Vec<usize>)>) {
+    let rows: usize = LENGTHS.iter().sum();
+    let mut inputs = vec![(random(1, rows * widths[0]), vec![rows, widths[0]])];
+    for (i, pair) in widths.windows(2).enumerate() {
+        let seed = 10 * i as u64;
+        inputs.push((random(seed + 2, pair[0] * pair[1]), vec![pair[1], pair[0]]));
+        inputs.extend([3, 4].map(|of| (random(seed + of, pair[1]), vec![pair[1]])));
+    }
+    (rows, inputs)
+}
+
+/// Sums of ranks that are threads.
+#[derive(Debug)]
+struct Sums {
+    rank: usize,
+    all: Arc<Mutex<[Vec<f64>; 2]>>,
+    barrier: Arc<Barrier>,
+}
+
+impl SumOverRanks for Sums {
+    fn sum(&self, values: &mut [f64]) -> Result<()> {
+        self.all.lock().unwrap()[self.rank] = values.to_vec();
+        self.barrier.wait();
+        let all = self.all.lock().unwrap().clone();
+        for (sum, (first, second)) in values.iter_mut().zip(all[0].iter().zip(&all[1])) {
+            *sum = first + second;
+        }
+        self.barrier.wait();
+        Ok(())
+    }
+}
+
+/// Two ranks with different numbers of clouds, against one with all of them.
+#[test]
+fn synchronised_batch_norm_is_that_of_the_whole_batch() {
+    let Some(grid) = EmulatedGrid::new() else { return };
+    for (widths, max) in WIDTHS {
+        let (rows, inputs) = inputs(widths);
+        let (split, last) = (LENGTHS[0] + LENGTHS[1], widths[2]);
+        let g = random(5, if max { LENGTHS.len() } else { rows } * last);
+        // The first rank has two clouds.
+        let outcome = |[from, to]: [usize; 2], clouds: &[usize], g: &[f32], dtype, device, pass: &Pass| {
+            let x = &inputs[0].0[from * widths[0]..to * widths[0]];
+            let own = [(x, vec![to - from, widths[0]])].into_iter();
+            let own = own.chain(inputs[1..].iter().map(|(v, shape)| (&v[..], shape.clone())));
+            let own: Vec<_> = own.collect();
+            let own: Vec<Input> = own.iter().map(|(v, shape)| (*v, &shape[..])).collect();
+            let case = Case {
+                what: String::new(),
+                inputs: &own,
+                g,
+                operator: &|v, pass| apply(widths, max.then_some(clouds), v, pass),
+            };
+            case.outcome(dtype, device, pass).unwrap()
+        };
+        let plain = Pass::train(1, 0).plain(true);
+        let expected = outcome([0, rows], &LENGTHS, &g, DType::F64, &Cpu::Cpu, &plain);
+        let (all, barrier) = (Arc::default(), Arc::new(Barrier::new(2)));
+        let of_rank = |rank: usize| {
+            let sums = Sums {
+                rank,
+                all: Arc::clone(&all),
+                barrier: barrier.clone(),
+            };
+            let pass = Pass::train(1, 0).with_launcher(grid.clone()).shared(Share {
+                rank,
+                world_size: 2,
+                sums: Some(Arc::new(sums)),
+            });
+            let half = if max { 2 } else { split } * last;
+            let (rows, clouds, g) = match rank {
+                0 => ([0, split], &LENGTHS[..2], &g[..half]),
+                _ => ([split, rows], &LENGTHS[2..], &g[half..]),
+            };
+            outcome(rows, clouds, g, DType::F32, device(), &pass)
+        };
+        let of_rank = &of_rank;
+        let [first, second] = thread::scope(|scope| {
+            let ranks = [0, 1].map(|rank| scope.spawn(move || of_rank(rank)));
+            ranks.map(|rank| rank.join().unwrap())
+        });
+        for (i, expected) in expected.iter().enumerate() {
+            let what = format!("{widths:?}, maximum {max}: tensor {i}");
+            let parameters = 2..=inputs.len();
+            if i < 2 {
+                close(&what, &[&first[i][..], &second[i]].concat(), expected, 1e-4);
+            } else if parameters.contains(&i) {
+                let sums = first[i].iter().zip(&second[i]).map(|(a, b)| a + b);
+                close(&what, &sums.collect::<Vec<_>>(), expected, 1e-4);
+            } else {
+                close(&what, &first[i], expected, 1e-5);
+                assert_eq!(first[i], second[i], "{what}");
+            }
+        }
+    }
+    let launched = grid.launched.lock().unwrap();
+    assert!(launched.contains("fold_statistics") && launched.contains("backward_f32"));
+}
+
 #[test]
 fn a_shared_mlp_and_its_gradients_match() {
     let Some(grid) = EmulatedGrid::new() else { return };
     for (widths, max) in WIDTHS {
-        let rows: usize = LENGTHS.iter().sum();
-        let mut inputs = vec![(random(1, rows * widths[0]), vec![rows, widths[0]])];
-        for (i, pair) in widths.windows(2).enumerate() {
-            let seed = 10 * i as u64;
-            inputs.push((random(seed + 2, pair[0] * pair[1]), vec![pair[1], pair[0]]));
-            inputs.extend([3, 4].map(|of| (random(seed + of, pair[1]), vec![pair[1]])));
-        }
+        let (rows, inputs) = inputs(widths);
+        let clouds = max.then_some(&LENGTHS[..]);
         let inputs: Vec<Input> = inputs.iter().map(|(v, shape)| (&v[..], &shape[..])).collect();
         let outputs = if max { LENGTHS.len() } else { rows } * widths[2];
         let case = Case {
             what: format!("{widths:?}, maximum {max}"),
             inputs: &inputs,
             g: &random(5, outputs),
-            operator: &|v, pass| apply(widths, max, v, pass),
+            operator: &|v, pass| apply(widths, clouds, v, pass),
         };
         case.check(&grid, Type::F32, 1e-4, &case.references());
 
@@ -122,7 +222,7 @@ fn a_shared_mlp_and_its_gradients_match() {
                     Var::from_tensor(&values.to_dtype(dtype).unwrap()).unwrap()
                 })
                 .collect();
-            let outputs = apply(widths, max, &vars, pass).unwrap();
+            let outputs = apply(widths, clouds, &vars, pass).unwrap();
             outputs.iter().map(flat).collect::<Vec<_>>()
         };
         let expected = evaluated(DType::F64, &Cpu::Cpu, &Pass::eval().plain(true));

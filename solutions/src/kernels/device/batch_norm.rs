@@ -4,7 +4,8 @@ use candle_core::{DType, Result, Tensor};
 
 use super::launch::{Argument, Grid, Kernels, plain};
 use super::target::Target;
-use crate::kernels::BatchNorm;
+use crate::kernels::ranks::sum_tensor;
+use crate::kernels::{BatchNorm, SumOverRanks};
 
 const SOURCE: &str = "shared_mlp/batch_norm.cu";
 
@@ -125,26 +126,52 @@ pub(super) fn normalise(kernels: &Kernels, y: &Tensor, factors: &Tensor, relu: b
     Ok(out)
 }
 
+/// The statistics of the rows of all ranks, from those of this rank's `rows`, and how many rows they are. The moments are those about
+/// 0: f64 has the digits that a large mean costs.
+fn of_all_ranks(
+    sums: &dyn SumOverRanks,
+    [mean, var]: &[Tensor; 2],
+    rows: usize,
+) -> Result<([Tensor; 2], usize)> {
+    let mut all = [rows as f64];
+    sums.sum(&mut all)?;
+    let own = Tensor::stack(&[mean, &(var + mean.sqr()?)?], 0)?;
+    let moments = sum_tensor(sums, &(own * (rows as f64 / all[0]))?)?;
+    let mean = moments.get(0)?;
+    let var = (moments.get(1)? - mean.sqr()?)?.maximum(0.0)?;
+    Ok(([mean, var], all[0] as usize))
+}
+
 impl Target {
-    /// Batch norm of y `[rows, n]` by the statistics of its rows, then ReLU if `relu`.
+    /// Batch norm of y `[rows, n]` by the statistics of its rows, of all ranks if they are synchronised, then ReLU if `relu`.
     pub(super) fn batch_norm(&self, y: &Tensor, bn: &BatchNorm, relu: bool) -> Result<Tensor> {
-        let (kernels, yp) = (self.kernels.clone(), plain(y)?);
-        let factors = fold(&kernels, &statistics(&kernels, &yp)?, y.dim(0)?, bn)?;
+        let (kernels, yp, sums) = (self.kernels.clone(), plain(y)?, self.sums.clone());
+        let (mut moments, mut rows) = (statistics(&kernels, &yp)?, y.dim(0)?);
+        if let Some(sums) = &sums {
+            (moments, rows) = of_all_ranks(&**sums, &moments, rows)?;
+        }
+        let factors = fold(&kernels, &moments, rows, bn)?;
         let out = normalise(&kernels, &yp, &factors, relu)?;
         let inputs = [y, bn.gamma.as_tensor(), bn.beta.as_tensor()];
         Ok(self.record(&inputs, out, || {
-            Box::new(move |g, _| gradients(&kernels, g, &yp, &factors, relu))
+            let sums = move |own: &Tensor| match &sums {
+                Some(sums) => sum_tensor(&**sums, own),
+                None => Ok(own.clone()),
+            };
+            Box::new(move |g, _| gradients(&kernels, g, &yp, &factors, relu, (rows, &sums)))
         }))
     }
 }
 
-/// The gradients of y, γ and β.
+/// The gradients of y, γ and β. `all_rows` counts the rows of all ranks, and `over_ranks` sums over
+/// the ranks.
 fn gradients(
     kernels: &Kernels,
     g: &Tensor,
     y: &Tensor,
     factors: &Tensor,
     relu: bool,
+    (all_rows, over_ranks): (usize, &dyn Fn(&Tensor) -> Result<Tensor>),
 ) -> Result<Vec<Option<Tensor>>> {
     let (rows, n) = y.dims2()?;
     let groups = Groups::of(rows, n);
@@ -169,12 +196,14 @@ fn gradients(
         columns,
     ];
     kernels.launch(SOURCE, "combine_sums", Grid::each(2 * n), &arguments)?;
+    // Those of γ and β are this rank's, as every weight's.
+    let of_all = over_ranks(&sums)?;
     let arguments = [
         Argument::Read(g),
         Argument::Read(y),
         Argument::Read(factors),
-        Argument::Read(&sums),
-        Argument::F32(1.0 / rows as f32),
+        Argument::Read(&of_all),
+        Argument::F32(1.0 / all_rows as f32),
         Argument::Write(&dy),
         all,
         columns,

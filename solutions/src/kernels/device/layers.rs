@@ -25,8 +25,10 @@ impl Target {
                 weight: &weight,
                 ..*layer
             };
-            // Beyond as many inputs as outputs, the closed form of the widest layer would cost more than the stored product.
-            let widest = clouds.filter(|_| i + 1 == layers.len() && y.dims()[1] <= layer.weight.dims()[0]);
+            // Beyond as many inputs as outputs, the closed form of the widest layer would cost more than the stored product. Its
+            // statistics come from the covariance of the inputs, which would be much more to sum over ranks.
+            let is_widest = i + 1 == layers.len() && y.dims()[1] <= layer.weight.dims()[0];
+            let widest = clouds.filter(|_| is_widest && self.sums.is_none());
             if let Some(clouds) = widest {
                 return self.widest(&y, layer, clouds, pass);
             }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use candle_core::{DType, Result, Tensor};
 
 use super::launch::{Kernels, Launcher};
-use crate::kernels::Pass;
 use crate::kernels::tape::{self, DeviceBackward, Tape};
+use crate::kernels::{Pass, SumOverRanks};
 
 /// The launcher of an operator, and the tape of its pass in training.
 pub(in crate::kernels) struct Target {
@@ -14,14 +14,16 @@ pub(in crate::kernels) struct Target {
     tape: Option<Tape>,
     /// The dtype of matrices in low precision.
     low: Option<DType>,
+    /// Synchronises batch norm.
+    pub(super) sums: Option<Arc<dyn SumOverRanks>>,
 }
 
 impl Target {
-    /// For an operator of `pass` over `x`. None if the pass runs without the kernels: they have no form for synchronised
-    /// batch norm, for candle's graph, or for a lowering without a dtype of its own.
+    /// For an operator of `pass` over `x`. None if the pass runs without the kernels: they have no form for candle's graph, or for
+    /// a lowering without a dtype of its own.
     pub fn of_pass(pass: &Pass, x: &Tensor) -> Option<Self> {
         let low = pass.low();
-        if pass.plain || pass.on_graph || pass.synchronised() || pass.is_lowered() && low.is_none() {
+        if pass.plain || pass.on_graph || pass.is_lowered() && low.is_none() {
             return None;
         }
         Some(Self {
@@ -32,6 +34,7 @@ impl Target {
             )?,
             tape: pass.tape.clone().filter(|_| pass.train),
             low,
+            sums: pass.sums().cloned(),
         })
     }
 
@@ -42,6 +45,7 @@ impl Target {
             kernels: kernels(tape.launcher(), inputs.first()?, &TYPES)?,
             tape: Some(tape),
             low: None,
+            sums: None,
         })
     }
 

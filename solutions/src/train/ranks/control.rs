@@ -6,8 +6,13 @@ use std::{
 };
 
 use anyhow::Result;
+use candle_core::Tensor;
 
-use crate::{kernels::SumOverRanks, parallel::Collective, train::carrier::ErrorCarrier};
+use crate::{
+    kernels::SumOverRanks,
+    parallel::{Collective, Operation},
+    train::carrier::ErrorCarrier,
+};
 
 /// The link for everything except gradients.
 pub struct Control {
@@ -64,10 +69,29 @@ impl Control {
     }
 }
 
+impl Control {
+    /// The sum of x over all ranks on its device, if the engine can.
+    fn summed(&self, x: &Tensor) -> Result<Option<Tensor>> {
+        let link = self.link();
+        let Some(tensors) = link.on_tensors() else {
+            return Ok(None);
+        };
+        let sum = tensors.start(Operation::AllReduce(x))?.result()?;
+        Ok(Some(sum.reshape(x.shape())?))
+    }
+
+    fn keep<T>(&self, result: Result<T>) -> candle_core::Result<T> {
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        fault.keep(result)
+    }
+}
+
 impl SumOverRanks for Control {
     fn sum(&self, values: &mut [f64]) -> candle_core::Result<()> {
-        let sum = self.sum_f64(values);
-        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        fault.keep(sum)
+        self.keep(self.sum_f64(values))
+    }
+
+    fn sum_on_device(&self, x: &Tensor) -> candle_core::Result<Option<Tensor>> {
+        self.keep(self.summed(x))
     }
 }
