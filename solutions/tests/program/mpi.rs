@@ -212,6 +212,26 @@ mod processes {
         resume::assert_same(&mpi, &launched);
     }
 
+    /// The variables of torchrun count before those of mpirun.
+    #[test]
+    fn a_launcher_that_contradicts_mpi_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (data, run) = (tiny_forest(dir.path(), 12), dir.path().join("run"));
+        let train = train(&data, &run, "--epochs 1");
+        let mut command = Command::new("env");
+        command
+            .args(["RANK=0", "WORLD_SIZE=3", "LOCAL_RANK=0"])
+            .arg(train.get_program())
+            .args(train.get_args());
+        let Some(job) = Job::start(dir.path(), 2, &command) else {
+            return;
+        };
+        let (code, said) = job.end();
+        assert!(code != Some(0), "{said}");
+        assert_contains(&said, &["torchrun says that this is rank 0 of 3", "rank 0 of 2"]);
+        assert!(!run.exists());
+    }
+
     #[test]
     fn a_lost_or_frozen_rank_ends_the_job_on_all_ranks_and_the_run_resumes() {
         let dir = tempfile::tempdir().unwrap();

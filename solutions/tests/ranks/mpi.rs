@@ -30,6 +30,8 @@ fn under_mpirun(ranks: usize) {
         ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
         ("OMPI_MCA_btl", "self,vader"),
         ("RAYON_NUM_THREADS", "1"),
+        // After so many seconds mpirun ends the ranks.
+        ("MPIEXEC_TIMEOUT", "600"),
     ] {
         mpirun.env(name, value);
     }

@@ -114,7 +114,10 @@ impl Processes for Session {
             }
         };
         #[cfg(feature = "nccl")]
-        let tensors = self.nccl.as_ref().map(|nccl| Box::new(nccl.links()) as Box<dyn Collective>);
+        let tensors = self
+            .nccl
+            .as_ref()
+            .map(|nccl| Box::new(nccl.links()) as Box<dyn Collective>);
         #[cfg(not(feature = "nccl"))]
         let tensors = None;
         Ok(Box::new(Endpoint::new(own, self.shared.clone(), tensors)))
