@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use candle_core::{D, Device, Tensor, Var};
 use canopy::{
-    parallel::{Collective, Link, Rank},
+    parallel::{Link, Rank},
     split::Action,
 };
 use canopy_data::Philox;
