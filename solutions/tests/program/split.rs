@@ -92,3 +92,27 @@ fn a_plan_for_nodes_chooses_the_parallelism() {
     let absurd = stderr(&mut canopy("plan --ranks 4 --parameters 1e30"));
     assert_contains(&absurd, &["--parameters is 1e30", "up to 1e15"]);
 }
+
+/// The largest model of Narayanan et al. 2021, on 3,072 GPUs of 80 GB: 128 layers of width 25,600, of which each keeps its input
+/// for a sample of 2,048 tokens, and 3,072 samples in a step. The numbers expected are those of lesson 10's last table.
+#[test]
+fn a_plan_for_a_trillion_parameters_is_that_of_lesson_10() {
+    let (width, layers, tokens) = (25_600.0_f64, 128.0, 2048.0);
+    // Equation 2 of the paper, with a vocabulary of 51,200.
+    let parameters = 12.0
+        * layers
+        * width.powi(2)
+        * (1.0 + 13.0 / (12.0 * width) + (51_200.0 + tokens) / (12.0 * layers * width));
+    let gib = f64::from(1 << 30);
+    let activations = 2.0 * tokens * width * layers / gib;
+    let words = format!(
+        "plan --json --ranks 3072 --nodes 384 --parameters {parameters} --layers {layers} --format fp16 --batch 1 \
+         --activations {activations} --budget {}",
+        80e9 / gib
+    );
+    let choice = json(&mut canopy(&words))["chosen"]["choice"].clone();
+    let of = |name: &str| choice[name].as_u64().unwrap();
+    assert_eq!(["tensor", "pipeline", "data"].map(of), [8, 32, 12]);
+    assert_eq!((of("bytes") as f64 / 1e8).round(), 647.0, "{choice}");
+    assert!(stderr(&mut canopy("plan --batch 1")).contains("at least 2 clouds"));
+}

@@ -134,8 +134,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "--points is 0: a cloud needs at least one point"
     );
     ensure!(
-        args.batch >= 2,
-        "--batch is {}: a step needs at least 2 clouds",
+        args.batch >= if args.ranks.is_other_model() { 1 } else { 2 },
+        "--batch is {}: a step needs at least 2 clouds, and of another model (--parameters) at least 1 sample a rank",
         args.batch
     );
     if args.split.wanted() {

@@ -91,6 +91,11 @@ impl Args {
         self.step_seconds.zip(self.link.map(cost))
     }
 
+    /// Whether the plan is for another model than canopy's.
+    pub fn is_other_model(&self) -> bool {
+        self.parameters.is_some()
+    }
+
     /// Whether a plan for ranks was asked for.
     pub fn wanted(&self) -> bool {
         self.ranks > 1 || self.parameters.is_some()
