@@ -154,10 +154,7 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     if let Some(line) = trainer.rank_stats.line() {
         eprintln!("{line}");
     }
-    if let Some(memory) = &trainer.rank_stats.memory {
-        let stage = Stage::ALL[usize::from(trainer.config.zero)];
-        eprintln!("{}", memory.line(stage, trainer.config.ranks as u64));
-    }
+    print_memory(&trainer);
     let command = command_line(&trainer.config);
     let report = summary::finish(&mut trainer, &command)?;
     report::write(&folder, &report)?;
@@ -171,6 +168,20 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
         say!("{}", summary::text(&report, &path).trim_end());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what the ranks keep: counted, predicted and, if they are processes, measured.
+fn print_memory(trainer: &Trainer) {
+    let (zero, stats) = (trainer.config.zero, &trainer.rank_stats);
+    // Without ZeRO and without a measurement there is nothing to compare.
+    let (Some(memory), true) = (&stats.memory, zero > 0 || stats.allocated.is_some()) else {
+        return;
+    };
+    let stage = Stage::ALL[usize::from(zero)];
+    eprintln!("{}", memory.line(stage, trainer.config.ranks as u64));
+    if let Some(allocated) = &stats.allocated {
+        eprintln!("{}", allocated.line());
+    }
 }
 
 fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {

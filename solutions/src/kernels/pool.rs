@@ -56,6 +56,13 @@ pub fn release_buffers() {
     FREE.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
+/// Bytes of the buffers that wait in the pool for the next step.
+pub fn idle_bytes() -> u64 {
+    let free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+    let numbers: usize = free.iter().map(Vec::capacity).sum();
+    (numbers * size_of::<f32>()) as u64
+}
+
 /// Numbers of 16 bits in a buffer of the pool.
 #[derive(Debug)]
 pub(super) struct Halves(Pooled, usize);

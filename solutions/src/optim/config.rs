@@ -7,6 +7,7 @@ use super::layerwise::{Lamb, LambConfig, Lars, LarsConfig};
 use super::lbfgs::{Lbfgs, LbfgsConfig};
 use super::optimizer::Optimizer;
 use super::sgd::{Sgd, SgdConfig};
+use super::slices::Slices;
 use super::state::{Params, Ruled};
 
 /// The kind of optimizer and its settings. The learning rate is not among them: it is an argument of each step.
@@ -62,6 +63,19 @@ impl OptimConfig {
     /// # Errors
     /// Returns an error if a setting is out of range.
     pub fn build(&self, params: Vec<(String, Var)>) -> anyhow::Result<Box<dyn Optimizer>> {
+        self.build_for(params, None)
+    }
+
+    /// As [`Self::build`]. If `params` are slices of parameters whose other slices are on other ranks, `slices` says of which:
+    /// LARS and LAMB need norms of whole parameters.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn build_for(
+        &self,
+        params: Vec<(String, Var)>,
+        slices: Option<Slices>,
+    ) -> anyhow::Result<Box<dyn Optimizer>> {
         let params = Params::from(params);
         let vars = params.vars.clone();
         let adaptive = |formula| Adaptive::new(&vars, formula);
@@ -72,8 +86,8 @@ impl OptimConfig {
             Self::Adagrad(config) => Box::new(Ruled::new(params, adaptive(Formula::Adagrad(config))?)),
             Self::Rmsprop(config) => Box::new(Ruled::new(params, adaptive(Formula::Rmsprop(config))?)),
             Self::Adadelta(config) => Box::new(Ruled::new(params, adaptive(Formula::Adadelta(config))?)),
-            Self::Lars(config) => Box::new(Ruled::new(params, Lars::new(&vars, config)?)),
-            Self::Lamb(config) => Box::new(Ruled::new(params, Lamb::new(&vars, config)?)),
+            Self::Lars(config) => Box::new(Ruled::new(params, Lars::new(&vars, config, slices)?)),
+            Self::Lamb(config) => Box::new(Ruled::new(params, Lamb::new(&vars, config, slices)?)),
             Self::Lbfgs(config) => Box::new(Lbfgs::new(params, config)?),
         })
     }

@@ -5,6 +5,7 @@ use candle_core::{DType, Tensor, Var, bail};
 use serde::{Deserialize, Serialize};
 
 use super::adam::{AdamConfig, AdamState, corrections, new_moments};
+use super::slices::Slices;
 use super::state::{self, Moments, Rule};
 use crate::kernels::multi_tensor::{self, AdamStep, LarsStep};
 
@@ -33,6 +34,19 @@ impl Default for LarsConfig {
             weight_decay: 1e-4,
             trust: 0.001,
             vectors: false,
+        }
+    }
+}
+
+impl LarsConfig {
+    fn step(&self, lr: f64, adapted: bool) -> LarsStep {
+        LarsStep {
+            lr,
+            momentum: self.momentum,
+            weight_decay: self.weight_decay,
+            trust: self.trust,
+            adapted,
+            gradient_factor: 1.0,
         }
     }
 }
@@ -70,14 +84,7 @@ pub fn lars_step(
         let own: Vec<usize> = (0..params.len())
             .filter(|&i| (config.vectors || params[i].rank() > 1) == adapted)
             .collect();
-        let step = LarsStep {
-            lr,
-            momentum: config.momentum,
-            weight_decay: config.weight_decay,
-            trust: config.trust,
-            adapted,
-            gradient_factor: 1.0,
-        };
+        let step = config.step(lr, adapted);
         let of = |i: usize| [params[i].as_tensor(), &grads[i], velocities[i].as_tensor()];
         let [w, g, v] = std::array::from_fn(|k| own.iter().map(|&i| of(i)[k]).collect::<Vec<_>>());
         if !multi_tensor::lars_on_gpu(&w, &g, &v, &step)? {
@@ -90,10 +97,25 @@ pub fn lars_step(
 
 /// The step of one parameter with candle's operators, for every device and dtype. It is the specification of the kernel.
 fn plain_lars(param: &Var, grad: &Tensor, velocity: &Var, s: &LarsStep) -> candle_core::Result<()> {
+    let norms = match s.adapted {
+        true => [norm(&param.as_detached_tensor())?, norm(&grad.detach())?],
+        false => [0.0; 2],
+    };
+    lars_by(norms, param, grad, velocity, s)
+}
+
+/// As [`plain_lars`], by the norms of the weights and of the gradient.
+fn lars_by(
+    norms: [f64; 2],
+    param: &Var,
+    grad: &Tensor,
+    velocity: &Var,
+    s: &LarsStep,
+) -> candle_core::Result<()> {
     let (w, g) = (param.as_detached_tensor(), grad.detach());
     let (ratio, decay) = match s.adapted {
         true => (
-            trust_ratio(norm(&w)?, norm(&g)?, s.weight_decay, s.trust),
+            trust_ratio(norms[0], norms[1], s.weight_decay, s.trust),
             s.weight_decay,
         ),
         false => (1.0, 0.0),
@@ -113,10 +135,16 @@ fn norm(tensor: &Tensor) -> candle_core::Result<f64> {
     wide.sqr()?.sum_all()?.sqrt()?.to_scalar()
 }
 
+/// The sums of squares of two tensors.
+fn squares(a: &Tensor, b: &Tensor) -> candle_core::Result<[f64; 2]> {
+    Ok([norm(a)?.powi(2), norm(b)?.powi(2)])
+}
+
 /// LARS: see [`lars_step`].
 pub(super) struct Lars {
     velocities: Vec<Var>,
     config: LarsConfig,
+    slices: Option<Slices>,
 }
 
 impl Lars {
@@ -124,7 +152,7 @@ impl Lars {
     ///
     /// # Errors
     /// Returns an error if a setting is out of range.
-    pub fn new(params: &[Var], config: LarsConfig) -> Result<Self> {
+    pub fn new(params: &[Var], config: LarsConfig, slices: Option<Slices>) -> Result<Self> {
         ensure!(
             (0.0..1.0).contains(&config.momentum),
             "optimizer: momentum must be at least 0 and less than 1; it is {}",
@@ -143,13 +171,35 @@ impl Lars {
         Ok(Self {
             velocities: state::zeros_like(params)?,
             config,
+            slices,
         })
+    }
+
+    /// [`lars_step`] of slices, by the norms of whole parameters.
+    fn step_slices(
+        &self,
+        params: &[Var],
+        grads: &[Tensor],
+        lr: f64,
+        slices: &Slices,
+    ) -> candle_core::Result<()> {
+        let squares = |(w, g): (&Var, &Tensor)| squares(&w.as_detached_tensor(), &g.detach());
+        let squares = params.iter().zip(grads).map(squares);
+        let norms = slices.norms(&squares.collect::<candle_core::Result<Vec<_>>>()?)?;
+        for (i, (norms, &(_, is_matrix))) in norms.into_iter().zip(&slices.of).enumerate() {
+            let step = self.config.step(lr, self.config.vectors || is_matrix);
+            lars_by(norms, &params[i], &grads[i], &self.velocities[i], &step)?;
+        }
+        Ok(())
     }
 }
 
 impl Rule for Lars {
     fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
-        lars_step(params, grads, &self.velocities, lr, &self.config)
+        match &self.slices {
+            None => lars_step(params, grads, &self.velocities, lr, &self.config),
+            Some(slices) => self.step_slices(params, grads, lr, slices),
+        }
     }
 
     fn moments(&self) -> Vec<Moments<'_>> {
@@ -215,23 +265,33 @@ pub fn lamb_step(
 
 /// The step with candle's operators, for every device and dtype. It is the specification of the kernel.
 fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_core::Result<()> {
-    let w = param.as_detached_tensor();
+    let direction = direction(param, grad, state, s)?;
+    let norms = [norm(&param.as_detached_tensor())?, norm(&direction)?];
+    lamb_by(norms, param, direction, s)
+}
+
+/// Updates the moments and returns the direction r.
+fn direction(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_core::Result<Tensor> {
     let [m, v] = new_moments(state, &grad.detach(), s)?;
     let [first, second] = corrections(s);
     let adam = ((m / first)? / ((v / second)?.sqrt()? + s.eps)?)?;
-    let direction = (adam + (&w * s.weight_decay)?)?;
-    let norms = [norm(&w)?, norm(&direction)?];
+    adam + (param.as_detached_tensor() * s.weight_decay)?
+}
+
+/// Steps in `direction`, by the norms of the weights and of the direction.
+fn lamb_by(norms: [f64; 2], param: &Var, direction: Tensor, s: &AdamStep) -> candle_core::Result<()> {
     let ratio = match norms.iter().all(|&norm| norm > 0.0) {
         true => norms[0] / norms[1],
         false => 1.0,
     };
-    param.set(&(w - (direction * (s.lr * ratio))?)?)
+    param.set(&(param.as_detached_tensor() - (direction * (s.lr * ratio))?)?)
 }
 
 /// LAMB: see [`lamb_step`].
 pub(super) struct Lamb {
     state: AdamState,
     config: LambConfig,
+    slices: Option<Slices>,
 }
 
 impl Lamb {
@@ -239,18 +299,43 @@ impl Lamb {
     ///
     /// # Errors
     /// Returns an error if a setting is out of range.
-    pub fn new(params: &[Var], config: LambConfig) -> Result<Self> {
+    pub fn new(params: &[Var], config: LambConfig, slices: Option<Slices>) -> Result<Self> {
         config.adam().check()?;
         Ok(Self {
             state: AdamState::zeros_like(params)?,
             config,
+            slices,
         })
+    }
+
+    /// [`lamb_step`] of slices, by the norms of whole parameters.
+    fn step_slices(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
+        let Some(slices) = &self.slices else {
+            return lamb_step(params, grads, &mut self.state, lr, &self.config);
+        };
+        self.state.step += 1;
+        let step = AdamStep {
+            step: self.state.step,
+            ..self.config.adam().step(lr)
+        };
+        let (mut directions, mut sums) = (Vec::new(), Vec::new());
+        for (i, (param, grad)) in params.iter().zip(grads).enumerate() {
+            let moments = [&self.state.mean[i], &self.state.square[i]];
+            let direction = direction(param, grad, moments, &step)?;
+            sums.push(squares(&param.as_detached_tensor(), &direction)?);
+            directions.push(direction);
+        }
+        let norms = slices.norms(&sums)?;
+        for ((param, direction), norms) in params.iter().zip(directions).zip(norms) {
+            lamb_by(norms, param, direction, &step)?;
+        }
+        Ok(())
     }
 }
 
 impl Rule for Lamb {
     fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
-        lamb_step(params, grads, &mut self.state, lr, &self.config)
+        self.step_slices(params, grads, lr)
     }
 
     fn moments(&self) -> Vec<Moments<'_>> {

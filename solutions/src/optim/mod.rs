@@ -15,6 +15,7 @@ mod layerwise;
 mod lbfgs;
 mod optimizer;
 mod sgd;
+mod slices;
 mod sparse_adam;
 mod state;
 
@@ -28,4 +29,5 @@ pub use layerwise::{LambConfig, LarsConfig, lamb_step, lars_step, trust_ratio};
 pub use lbfgs::LbfgsConfig;
 pub use optimizer::Optimizer;
 pub use sgd::{SgdConfig, momentum_step, sgd_step};
+pub use slices::Slices;
 pub use sparse_adam::sparse_adam_step;

@@ -8,7 +8,7 @@ use candle_core::{DType, Tensor, Var};
 
 use super::{Config, carrier::ErrorCarrier};
 use crate::{
-    optim::Optimizer,
+    optim::{Optimizer, Slices},
     precision::{MasterStep, Precision, master_step},
 };
 
@@ -103,9 +103,21 @@ impl Optimizer for MasterWeights {
 /// Returns an error if the optimizer's settings are invalid, or if master weights are combined with another precision than
 /// bf16 or fp16.
 pub fn build_optimizer(config: &Config, params: Vec<(String, Var)>) -> Result<Box<dyn Optimizer>> {
+    build_optimizer_for(config, params, None)
+}
+
+/// As [`build_optimizer`], for parameters of which the ranks have `slices`.
+///
+/// # Errors
+/// As [`build_optimizer`].
+pub fn build_optimizer_for(
+    config: &Config,
+    params: Vec<(String, Var)>,
+    slices: Option<Slices>,
+) -> Result<Box<dyn Optimizer>> {
     let optim = config.optim()?;
     if !config.master_weights {
-        return optim.build(params);
+        return optim.build_for(params, slices);
     }
     let low = match config.precision {
         Precision::Bf16 => DType::BF16,
@@ -115,6 +127,6 @@ pub fn build_optimizer(config: &Config, params: Vec<(String, Var)>) -> Result<Bo
         ),
     };
     let round: Round = Box::new(move |t| t.to_dtype(low)?.to_dtype(t.dtype()));
-    let build = |params| optim.build(params);
+    let build = |params| optim.build_for(params, slices);
     Ok(Box::new(MasterWeights::new(params, round, build)?))
 }

@@ -165,7 +165,7 @@ impl Trainer {
                 Some(job) => job.member.agree(mine)?,
                 None => mine,
             };
-            self.read(requests, job.as_ref())?;
+            self.read(requests, job.as_mut())?;
             if requests.read {
                 let rate = self.running.seen as f64 / start.elapsed().as_secs_f64();
                 display.figures(self.running.loss(), self.running.accuracy(), rate);
@@ -189,7 +189,7 @@ impl Trainer {
             save: true,
             stop: false,
         };
-        self.read(end, job.as_ref())?;
+        self.read(end, job.as_mut())?;
         let trained = start.elapsed().as_secs_f64();
         self.end_epoch(start, clouds as f64 / trained, display, job.as_ref())?;
         let save = self.progress.epoch == self.config.epochs || self.save_is_due();
@@ -207,7 +207,7 @@ impl Trainer {
     }
 
     /// Reads loss and accuracy of the epoch so far, over all ranks, if anything in `requests` needs them.
-    fn read(&mut self, requests: Requests, job: Option<&Job>) -> Result<()> {
+    fn read(&mut self, requests: Requests, job: Option<&mut Job>) -> Result<()> {
         match job {
             Some(job) => job
                 .member

@@ -114,13 +114,6 @@ impl Config {
             "--zero 3 needs the fused operators: candle's own graph keeps all parameters. Remove --plain, or use --zero 2"
         );
         ensure!(
-            self.zero == 0 || !["lars", "lamb"].contains(&&*self.optimizer),
-            "zero is {} and optimizer is {}: it needs the norm of each whole parameter, and a rank has only a part of some. \
-             Use another optimizer, or --zero 0",
-            self.zero,
-            self.optimizer
-        );
-        ensure!(
             !self.offload_optimizer || self.zero > 0,
             "offload-optimizer needs --zero 1, 2 or 3"
         );

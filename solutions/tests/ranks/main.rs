@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[cfg(all(feature = "mpi", unix))]
+mod allocated;
 #[cfg(any(all(feature = "mpi", unix), feature = "nccl"))]
 mod collectives;
 mod ending;
@@ -12,3 +14,9 @@ mod mpi;
 mod nccl;
 mod shapes;
 mod sharded;
+
+/// Counts what a rank that is a process allocates.
+#[cfg(all(feature = "mpi", unix))]
+#[global_allocator]
+static ALLOCATOR: canopy::train::memory::Counted<std::alloc::System> =
+    canopy::train::memory::Counted(std::alloc::System);

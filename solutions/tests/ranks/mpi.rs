@@ -12,6 +12,7 @@ use canopy::{
 };
 
 use crate::{
+    allocated::every_stage,
     collectives::{collectives, sum, whole},
     shapes::*,
 };
@@ -67,6 +68,8 @@ fn one_rank() {
     let processes = connect(&place).unwrap();
     let links = processes.links().unwrap();
     assert_eq!((links.rank(), links.world_size()), (place.rank, place.world_size));
+    // First, while the process has nothing else.
+    every_stage(&*processes, place.rank, place.world_size);
     collectives(&*links).unwrap();
     algorithms(&*links).unwrap();
     trainings(&*processes, place.rank, place.world_size);

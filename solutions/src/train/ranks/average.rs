@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use candle_core::{DType, Tensor, Var};
 
-use super::{RankFunctions, RankMemory, RankStats, activity::Activity, weights::like};
+use super::{RankFunctions, RankMemory, RankStats, activity::Activity, memory::bytes, weights::like};
 use crate::{
     model::PointNet,
     optim::Optimizer,
@@ -24,13 +24,11 @@ pub trait RankReduce: Reduce {
     /// Returns the communication so far; `control` is what was sent over the link for everything except gradients.
     fn stats(&self, control: Traffic) -> RankStats;
 
-    /// Counts what this rank keeps, if the ranks share the state of `optimizer`.
+    /// Counts what this rank, which steps with `optimizer`, keeps.
     ///
     /// # Errors
     /// Returns an error if the state cannot be read.
-    fn memory(&self, _optimizer: &dyn Optimizer) -> Result<Option<RankMemory>> {
-        Ok(None)
-    }
+    fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory>;
 }
 
 enum Engine {
@@ -48,7 +46,7 @@ enum Engine {
 /// Averages gradients over the ranks.
 pub struct GradientAverage {
     engine: Engine,
-    params: Vec<Var>,
+    params: Vec<(String, Var)>,
     activity: Activity,
     share: RankShare,
     stats: RankStats,
@@ -66,15 +64,15 @@ impl GradientAverage {
         activity: Activity,
         timeout: Duration,
     ) -> Result<Self> {
-        let params: Vec<Var> = model.params().into_iter().map(|(_, var)| var).collect();
-        let sizes: Vec<usize> = params.iter().map(|p| p.elem_count()).collect();
+        let params = model.params();
+        let sizes: Vec<usize> = params.iter().map(|(_, var)| var.elem_count()).collect();
         // Without buckets, a lesson's function for them is not called.
         let buckets = || {
             let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
             (functions.buckets)(&bytes, functions.sizes)
         };
         let engine = if link.on_tensors().is_some() && !model.device().is_cpu() {
-            let tensors: Vec<Tensor> = params.iter().map(Var::as_detached_tensor).collect();
+            let tensors: Vec<Tensor> = params.iter().map(|(_, var)| var.as_detached_tensor()).collect();
             Engine::OnDevice(TensorReducer::new(link, &tensors, buckets(), functions.overlap)?)
         } else if functions.overlap {
             let buckets = buckets();
@@ -104,6 +102,18 @@ impl RankReduce for GradientAverage {
             others: control,
             ..self.stats
         }
+    }
+
+    fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
+        let names: Vec<&str> = self.params.iter().map(|(name, _)| name.as_str()).collect();
+        let weights = self.params.iter().map(|(_, var)| bytes(var)).sum();
+        let memory = RankMemory {
+            parameters: self.params.iter().map(|(_, var)| var.elem_count() as u64).sum(),
+            weights,
+            gradients: weights,
+            ..RankMemory::default()
+        };
+        memory.with_state(optimizer, &names)
     }
 }
 
@@ -150,7 +160,7 @@ impl Reduce for GradientAverage {
                 stats.reduced(&reduced);
                 let pairs = self.params.iter().zip(means);
                 pairs
-                    .map(|(param, mean)| like(param, mean))
+                    .map(|((_, param), mean)| like(param, mean))
                     .collect::<Result<_>>()?
             }
             Engine::AtOnce(link, average) => {

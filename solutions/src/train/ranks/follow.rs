@@ -36,6 +36,8 @@ pub struct Follower {
     train: Vec<usize>,
     loss: Arc<dyn Objective>,
     outputs: usize,
+    /// The model to train; none: a new one is created.
+    model: Option<PointNet>,
     threads: usize,
     optimizer: HashMap<String, Tensor>,
     scaler: Option<LossScaler>,
@@ -57,11 +59,21 @@ impl Follower {
             train: trainer.split.train.clone(),
             loss: trainer.objective()?,
             outputs: trainer.outputs(),
+            model: None,
             threads,
             optimizer: trainer.optimizer.state()?.into_iter().collect(),
             scaler: trainer.scaler.as_ref().map(|s| s.rule().clone()),
             done: (progress.epoch, progress.batch, progress.step),
         })
+    }
+
+    /// Trains `model` instead of a copy, with which the process would have its weights twice.
+    #[must_use]
+    pub fn on(self, model: PointNet) -> Self {
+        Self {
+            model: Some(model),
+            ..self
+        }
     }
 
     pub fn deadline(&self) -> Duration {
@@ -80,7 +92,10 @@ impl Follower {
 
     fn steps(self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
         let (config, device) = (&self.config, &self.inputs.device);
-        let model = PointNet::new(&config.network(self.outputs), device, DType::F32, config.seed)?;
+        let model = match self.model {
+            Some(model) => model,
+            None => PointNet::new(&config.network(self.outputs), device, DType::F32, config.seed)?,
+        };
         let mut member = Member::new(links, config, &self.functions, &model, self.threads)?;
         member.broadcast(&model)?;
         let state = to_device(self.optimizer, device)?;

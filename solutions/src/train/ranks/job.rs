@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 
 use super::{Member, ending::Reports, follow::Follower, identity, links::Links};
 use crate::{
-    kernels::{self, Share},
+    kernels::Share,
     parallel::{
         Algorithm, Processes,
         threads::{group, group_with},
@@ -92,6 +92,7 @@ fn start_followers(trainer: &Trainer, threads: usize, deadline: Duration) -> Res
             control: Box::new(control),
             gradients: Box::new(gradients),
             reports: reports.clone(),
+            is_process: false,
         });
     let own = links.next().context("the group has no ranks")?;
     for (rank, links) in (1..).zip(links) {
@@ -130,6 +131,7 @@ impl Links {
             control,
             gradients,
             reports,
+            is_process: true,
         })
     }
 }
@@ -151,24 +153,14 @@ impl Trainer {
         identity::check(self, &*links.control)?;
         let (rank, reports) = (links.control.rank(), links.reports.clone());
         let threads = rayon::current_num_threads();
-        let follower = Follower::new(self, rank, threads, reports.clone())?;
-        self.free_copies()?;
+        let follower = Follower::new(self, rank, threads, reports.clone())?.on(self.model.clone());
+        // The follower has an optimizer of its own.
+        self.optimizer = build_optimizer(&self.config, Vec::new())?;
         let result = follower.run(links, stop);
         match reports.fault() {
             Some(fault) => Err(fault),
             None => result,
         }
-    }
-
-    /// Frees this process's copies of what its follower has: the optimizer's state and, if the ranks share them, the parameters.
-    fn free_copies(&mut self) -> Result<()> {
-        self.optimizer = build_optimizer(&self.config, Vec::new())?;
-        if self.config.zero == 3 && self.device.is_cpu() {
-            for (_, parameter) in self.model.params() {
-                kernels::release(&parameter)?;
-            }
-        }
-        Ok(())
     }
 
     /// Returns how batches become micro-batches on the rank with `share`.

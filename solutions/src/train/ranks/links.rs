@@ -8,4 +8,6 @@ pub struct Links {
     pub control: Box<dyn Collective>,
     pub gradients: Box<dyn Collective>,
     pub reports: Reports,
+    /// Whether each rank is a process of its own, and not a thread.
+    pub is_process: bool,
 }

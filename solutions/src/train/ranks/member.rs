@@ -10,8 +10,9 @@ use anyhow::{Context, Result, ensure};
 use candle_core::Tensor;
 
 use super::{
-    RankFunctions, RankStats,
+    Allocated, RankFunctions, RankStats,
     activity::Activity,
+    allocated::{Own, Watched, exact},
     average::{GradientAverage, RankReduce},
     control::Control,
     ending::Reports,
@@ -51,6 +52,10 @@ pub struct Member {
     reports: Reports,
     /// The number of steps so far, and their time in seconds.
     steps: (u64, f64),
+    /// What this process has allocated; none if the ranks are threads or the model is on a GPU.
+    own: Option<Own>,
+    /// What the processes of all ranks had allocated when the parameters were last compared.
+    allocated: Option<Allocated>,
 }
 
 impl Member {
@@ -102,6 +107,8 @@ impl Member {
             cores,
             reports: links.reports,
             steps: (0, 0.0),
+            own: (links.is_process && model.device().is_cpu()).then(Own::default),
+            allocated: None,
         })
     }
 
@@ -147,7 +154,8 @@ impl Member {
         Ok(RankStats {
             steps,
             seconds,
-            memory: self.gradients.memory(optimizer)?,
+            memory: Some(self.gradients.memory(optimizer)?),
+            allocated: self.allocated,
             ..self.gradients.stats(traffic)
         })
     }
@@ -212,9 +220,14 @@ impl Member {
         self.activity.begin_step(step);
         self.gradients.begin_step(step, share);
         self.activity.within_step("forward and backward");
+        let mut unused = Own::default();
+        let mut watched = Watched {
+            inner: one.optimizer,
+            own: self.own.as_mut().unwrap_or(&mut unused),
+        };
         let mut one = Step {
             model: one.model,
-            optimizer: one.optimizer,
+            optimizer: &mut watched,
             loss: one.loss,
             clip: one.clip,
             scaler: one.scaler,
@@ -228,6 +241,9 @@ impl Member {
         });
         carried.resume();
         let stepped = self.control.restore(stepped)?;
+        if let Some(own) = &mut self.own {
+            own.after_step();
+        }
         self.steps.0 += 1;
         self.steps.1 += began.elapsed().as_secs_f64();
         Ok(stepped)
@@ -255,7 +271,7 @@ impl Member {
     /// Returns an error that names the rank whose parameters differ, the errors of [`Running::read`] and those of
     /// [`Member::barrier`].
     pub fn follow(
-        &self,
+        &mut self,
         requests: Requests,
         model: &PointNet,
         running: &mut Running,
@@ -271,22 +287,29 @@ impl Member {
         Ok(())
     }
 
-    /// Gathers the parameters if they are released. Checks that all ranks have bit-identical parameters after `step` steps.
-    fn compare(&self, model: &PointNet, step: u64) -> Result<()> {
+    /// Gathers the parameters if they are released. Checks that all ranks have bit-identical parameters after `step` steps, and
+    /// collects what their processes have allocated.
+    fn compare(&mut self, model: &PointNet, step: u64) -> Result<()> {
         if let Some(shards) = &self.shards {
             shards.gather_released()?;
         }
         let digest = digest(model, self.config.sync_bn)?;
-        // A u64 in four numbers that f32 holds exactly.
-        let parts = [0, 16, 32, 48].map(|shift| f32::from((digest >> shift) as u16));
-        let all = self.control.gather(&parts)?;
-        for (rank, theirs) in all.chunks_exact(parts.len()).enumerate() {
+        let digest = exact(digest);
+        let mut mine = digest.to_vec();
+        mine.extend(self.own.iter().flat_map(Own::numbers));
+        let all = self.control.gather(&mine)?;
+        let ranks = || {
+            all.chunks_exact(mine.len())
+                .map(|rank| rank.split_at(digest.len()))
+        };
+        for (rank, (theirs, _)) in ranks().enumerate() {
             ensure!(
-                theirs == &all[..parts.len()],
+                theirs == &all[..digest.len()],
                 "after {step} steps the parameters of rank {rank} and of rank 0 differ: their gradients were not the same. \
                  --compare-ranks-every 1 finds the step"
             );
         }
+        self.allocated = Allocated::of_ranks(ranks().map(|(_, allocated)| allocated));
         Ok(())
     }
 }

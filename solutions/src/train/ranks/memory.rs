@@ -1,6 +1,11 @@
-//! The memory of a rank of a run with ZeRO: counted, and predicted.
+//! The memory of a rank: counted, and predicted.
 
+use anyhow::Result;
+use candle_core::Tensor;
+
+use super::sharded::kinds;
 use crate::{
+    optim::Optimizer,
     precision::{BytesPerParameter, FP32, bytes_per_parameter},
     shard::{Stage, bytes_per_rank},
 };
@@ -22,11 +27,37 @@ pub struct RankMemory {
     pub optimizer: u64,
     /// With stage 3, parameters that are gathered for a moment, at most; the prediction does not count them.
     pub passing: u64,
+    /// With stage 1, and with stage 2 without overlap, further lists that exist while the optimizer steps: all parameters, and this
+    /// rank's part of parameters and gradients; the prediction does not count them.
+    pub listed: u64,
     /// Numbers that the optimizer keeps for each parameter.
     pub moments: u32,
 }
 
+/// Returns the size of a tensor in bytes.
+pub fn bytes(tensor: &Tensor) -> u64 {
+    (tensor.elem_count() * tensor.dtype().size_in_bytes()) as u64
+}
+
 impl RankMemory {
+    /// Adds the masters and the rest of the state of `optimizer`, whose parameters are among `names`.
+    ///
+    /// # Errors
+    /// Returns an error if the state cannot be read.
+    pub fn with_state(self, optimizer: &dyn Optimizer, names: &[&str]) -> Result<Self> {
+        let state = optimizer.state()?;
+        let (others, kinds) = kinds(&state, names);
+        let sum = |tensors: &[(String, Tensor)]| tensors.iter().map(|(_, t)| bytes(t)).sum::<u64>();
+        let is_master = |(name, _): &&(String, Tensor)| name.ends_with(".master");
+        let masters = state.iter().filter(is_master).map(|(_, t)| bytes(t)).sum();
+        Ok(Self {
+            masters,
+            optimizer: sum(&state) - masters - sum(&others),
+            moments: kinds.iter().filter(|kind| !kind.is_master()).count() as u32,
+            ..self
+        })
+    }
+
     /// Returns what [`bytes_per_rank`] predicts: weights with master weights, gradients, optimizer.
     pub fn predicted(&self, stage: Stage, ranks: u64) -> [u64; 3] {
         let each = BytesPerParameter {
@@ -52,9 +83,13 @@ impl RankMemory {
             let [weights, gradients, optimizer] = bytes.map(|b| format!("{:.2} MB", b as f64 / 1e6));
             format!("{weights} of weights, {gradients} of gradients, {optimizer} of optimizer state")
         };
-        let passing = match self.passing {
-            0 => String::new(),
-            bytes => format!(
+        let passing = match (self.passing, self.listed) {
+            (0, 0) => String::new(),
+            (0, bytes) => format!(
+                " (and lists of {:.2} MB while the optimizer steps)",
+                bytes as f64 / 1e6
+            ),
+            (bytes, _) => format!(
                 " (and at most {:.2} MB that are gathered for a moment)",
                 bytes as f64 / 1e6
             ),

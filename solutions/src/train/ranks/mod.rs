@@ -6,6 +6,7 @@
 //! all-reduce of the gradients, and after each step. Two groups of links carry this, so that gradients may be sent while batch norm sums.
 
 mod activity;
+mod allocated;
 mod average;
 mod control;
 mod ending;
@@ -21,6 +22,7 @@ mod sharded;
 mod stats;
 mod weights;
 
+pub use allocated::Allocated;
 pub use functions::RankFunctions;
 pub(super) use job::Job;
 pub(super) use links::Links;

@@ -1,6 +1,6 @@
 //! Communication statistics of a rank.
 
-use super::RankMemory;
+use super::{Allocated, RankMemory};
 use crate::parallel::{Reduced, Traffic};
 
 /// Steps and communication of one rank so far.
@@ -18,8 +18,10 @@ pub struct RankStats {
     pub gradients: Traffic,
     /// Parameters that this rank has sent after its steps; none without ZeRO.
     pub parameters: Traffic,
-    /// What it keeps, with ZeRO.
+    /// What it keeps.
     pub memory: Option<RankMemory>,
+    /// What the processes have allocated on the CPU; `None` if the ranks are threads, or if this build does not count it.
+    pub allocated: Option<Allocated>,
     /// Everything else that it has sent: sums of batch norm, flags after each step, digests of the parameters.
     pub others: Traffic,
 }

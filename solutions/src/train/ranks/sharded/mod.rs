@@ -25,6 +25,7 @@ use crate::{
 };
 use gathering::Gathering;
 pub use shards::Shards;
+pub use state::kinds;
 
 enum Engine {
     /// Stage 1: all gradients at once, after the backward pass.
@@ -114,18 +115,24 @@ impl RankReduce for Sharded {
         self.share = share;
     }
 
-    fn memory(&self, optimizer: &dyn Optimizer) -> Result<Option<RankMemory>> {
+    fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
         let bytes = |numbers: usize| (numbers * size_of::<f32>()) as u64;
-        let peak = match &self.engine {
+        let memory = self.shards.memory(optimizer)?;
+        let (passing, listed) = match &self.engine {
             // A part's parameters are in a buffer and in the model's variables.
-            Engine::Gathering(gathering) => 2 * gathering.peak(),
-            _ => 0,
+            Engine::Gathering(gathering) => (bytes(2 * gathering.peak()), 0),
+            Engine::Overlapped(_) => (0, 0),
+            Engine::Stage1(_) | Engine::AtOnce(_) => {
+                let own = 2 * bytes(self.shards.own_numbers());
+                (0, bytes(memory.parameters as usize) + own)
+            }
         };
-        Ok(Some(RankMemory {
+        Ok(RankMemory {
             gradients: bytes(self.gradients),
-            passing: bytes(peak),
-            ..self.shards.memory(optimizer)?
-        }))
+            passing,
+            listed,
+            ..memory
+        })
     }
 
     fn stats(&self, control: Traffic) -> RankStats {

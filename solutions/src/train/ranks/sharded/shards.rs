@@ -13,6 +13,7 @@ use super::{
     super::{
         RankMemory,
         control::Control,
+        memory::bytes,
         weights::{like, numbers, set},
     },
     state,
@@ -20,9 +21,9 @@ use super::{
 use crate::{
     kernels,
     model::PointNet,
-    optim::{Optimizer, clip_by_norm, sum_of_squares},
+    optim::{Optimizer, Slices, clip_by_norm, sum_of_squares},
     shard::{Sharded, Slice, slices_of_rank},
-    train::{Config, OptimizerStep, master::build_optimizer},
+    train::{Config, OptimizerStep, master::build_optimizer_for},
 };
 
 /// The model's parameters, and this rank's slices of them, which its optimizer updates.
@@ -97,36 +98,43 @@ impl Shards {
             }
             own_slices.insert(name.as_str(), (range, own.shape()));
         }
-        let mut optimizer = build_optimizer(config, self.own.clone())?;
+        let mut optimizer = build_optimizer_for(config, self.own.clone(), Some(self.slices()))?;
         optimizer.load_state(&state::cut(state, &self.params, &own_slices)?)?;
         Ok(optimizer)
+    }
+
+    /// Says of which parameters this rank has slices, for optimizers that need norms of whole parameters.
+    fn slices(&self) -> Slices {
+        let of = |(param, _): (usize, Range<usize>)| (param, self.params[param].1.rank() > 1);
+        Slices {
+            of: self.units.iter().flat_map(Unit::own).map(of).collect(),
+            whole: self.params.len(),
+            ranks: self.control.clone(),
+        }
+    }
+
+    /// Returns how many numbers the slices have.
+    pub fn own_numbers(&self) -> usize {
+        self.own.iter().map(|(_, var)| var.elem_count()).sum()
     }
 
     /// Counts the bytes that this rank keeps: the model's weights, the copies of slices and the masters in the state of
     /// `optimizer`, and the rest of that state.
     pub fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
         let names: Vec<&str> = self.params.iter().map(|(name, _)| name.as_str()).collect();
-        let bytes = |tensor: &Tensor| (tensor.elem_count() * tensor.dtype().size_in_bytes()) as u64;
         let weights = match self.releases {
             true => 0,
             false => self.params.iter().map(|(_, var)| bytes(var)).sum(),
         };
         let of_model: HashSet<_> = self.params.iter().map(|(_, var)| var.id()).collect();
         let copies = self.own.iter().filter(|(_, var)| !of_model.contains(&var.id()));
-        let mut memory = RankMemory {
+        let memory = RankMemory {
             parameters: self.params.iter().map(|(_, var)| var.elem_count() as u64).sum(),
             weights,
             copies: copies.map(|(_, var)| bytes(var)).sum(),
             ..RankMemory::default()
         };
-        let state = optimizer.state()?;
-        let (others, kinds) = state::kinds(&state, &names);
-        let all: u64 = state.iter().map(|(_, tensor)| bytes(tensor)).sum();
-        let masters = state.iter().filter(|(name, _)| name.ends_with(".master"));
-        memory.masters = masters.map(|(_, tensor)| bytes(tensor)).sum();
-        memory.optimizer = all - memory.masters - others.iter().map(|(_, t)| bytes(t)).sum::<u64>();
-        memory.moments = kinds.iter().filter(|kind| !kind.is_master()).count() as u32;
-        Ok(memory)
+        memory.with_state(optimizer, &names)
     }
 
     /// Gathers the state of the optimizers of all ranks. Returns the state of an optimizer of the whole parameters on rank 0,
@@ -209,7 +217,7 @@ impl Shards {
 
     /// Returns all parameters of the first unit, end to end.
     pub fn whole(&self) -> Result<Vec<f32>> {
-        let mut whole = Vec::new();
+        let mut whole = Vec::with_capacity(self.units[0].length(&self.params));
         for &param in &self.units[0].params {
             whole.extend(numbers(&self.params[param].1)?);
         }

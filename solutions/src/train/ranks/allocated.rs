@@ -1,0 +1,122 @@
+//! What the process of each rank has allocated, measured beside what is counted.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use candle_core::Tensor;
+
+use crate::{kernels, optim::Optimizer, train::memory};
+
+/// Bytes that the processes of a run have allocated, as their allocators count them ([`memory::held`]): the least and the most of
+/// the ranks. A rank's number is its largest of all steps. Data and buffers are included, except for the operators' buffers that wait
+/// for the next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocated {
+    /// After a step, when its gradients are freed.
+    pub between: [u64; 2],
+    /// When the optimizer has stepped, and the gradients still exist.
+    pub stepping: [u64; 2],
+}
+
+/// The measurements of this process: [`Allocated::between`] and [`Allocated::stepping`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
+    pub between: u64,
+    pub stepping: u64,
+}
+
+/// Numbers that carry one measurement exactly: 16 bits in each f32.
+const PARTS: [u32; 4] = [0, 16, 32, 48];
+
+/// What this process has allocated now; 0 if it does not count that.
+fn now() -> u64 {
+    memory::held().unwrap_or(0).saturating_sub(kernels::idle_bytes())
+}
+
+/// Returns the bits of `value` as f32 numbers, which hold them exactly.
+pub fn exact(value: u64) -> [f32; PARTS.len()] {
+    PARTS.map(|shift| f32::from((value >> shift) as u16))
+}
+
+/// The inverse of [`exact`].
+fn joined(parts: &[f32]) -> u64 {
+    let each = parts.iter().zip(PARTS);
+    each.fold(0, |all, (part, shift)| all | (*part as u64) << shift)
+}
+
+impl Own {
+    /// The measurements as numbers that ranks send.
+    pub fn numbers(&self) -> Vec<f32> {
+        [exact(self.between), exact(self.stepping)].concat()
+    }
+
+    /// Measures after a step.
+    pub fn after_step(&mut self) {
+        self.between = self.between.max(now());
+    }
+}
+
+impl Allocated {
+    /// The least and the most of all ranks, each of which sent [`Own::numbers`]; `None` if a process does not count what it
+    /// allocates.
+    pub fn of_ranks<'a>(ranks: impl Iterator<Item = &'a [f32]>) -> Option<Self> {
+        let mut all: [Vec<u64>; 2] = Default::default();
+        for numbers in ranks {
+            for (list, parts) in all.iter_mut().zip(numbers.chunks_exact(PARTS.len())) {
+                list.push(joined(parts));
+            }
+        }
+        let ends = |list: &[u64]| Some([*list.iter().min()?, *list.iter().max()?]);
+        let [between, stepping] = [ends(&all[0])?, ends(&all[1])?];
+        (between[0] > 0).then_some(Self { between, stepping })
+    }
+
+    /// Returns a summary for users.
+    pub fn line(&self) -> String {
+        let mb =
+            |[least, most]: [u64; 2]| format!("{:.2} to {:.2} MB", least as f64 / 1e6, most as f64 / 1e6);
+        format!(
+            "allocated by the processes of the ranks, data and buffers included: {} when the optimizer steps, {} between \
+             steps",
+            mb(self.stepping),
+            mb(self.between)
+        )
+    }
+}
+
+/// An optimizer that measures after each of its steps.
+pub struct Watched<'a> {
+    pub inner: &'a mut dyn Optimizer,
+    pub own: &'a mut Own,
+}
+
+impl Optimizer for Watched<'_> {
+    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
+        self.inner.step(grads, lr)?;
+        self.own.stepping = self.own.stepping.max(now());
+        Ok(())
+    }
+
+    fn state(&self) -> Result<Vec<(String, Tensor)>> {
+        self.inner.state()
+    }
+
+    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
+        self.inner.load_state(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_and_the_most_of_the_ranks_are_exact() {
+        let own = |between, stepping| Own { between, stepping }.numbers();
+        let ranks = [own(3 << 40 | 5, 7), own(1 << 33, u64::from(u32::MAX)), own(9, 8)];
+        let found = Allocated::of_ranks(ranks.iter().map(Vec::as_slice)).unwrap();
+        assert_eq!(found.between, [9, 3 << 40 | 5]);
+        assert_eq!(found.stepping, [7, u64::from(u32::MAX)]);
+        assert_eq!(Allocated::of_ranks([own(0, 0)].iter().map(Vec::as_slice)), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! What ranks that are processes have allocated at each stage of ZeRO, against what is predicted.
+
+use std::sync::atomic::AtomicBool;
+
+use canopy::{
+    model::Kind,
+    parallel::Processes,
+    shard::Stage,
+    train::{Config, Outcome},
+};
+
+use crate::shapes::*;
+
+/// Bytes of an f32.
+const F32: u64 = 4;
+/// What a process of these runs has at any stage besides, at most: activations, clouds and the operators' scratch memory.
+const BESIDES: u64 = 600_000;
+
+/// Trains at each stage. Rank 0 compares what all ranks had allocated with the prediction: at least 95 % of it, because small blocks
+/// are not counted, and at most [`BESIDES`] more. What a stage is known to have besides is added: the lists of stage 1, and the
+/// copy of what MPI sums, which is kept from step to step.
+pub fn every_stage(processes: &dyn Processes, rank: usize, world: usize) {
+    let mut wrong = Vec::new();
+    for (zero, stage) in (0..).zip(Stage::ALL) {
+        let config = Config {
+            zero,
+            // Parameters of 3.2 MB, and little besides: two clouds for each rank.
+            model: Kind::Vanilla,
+            width: 1,
+            batch: 2 * world,
+            learning_rate: 1e-4,
+            epochs: 1,
+            ..config(world)
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let mut trained = trainer(dir.path(), config, Shapes::default(), functions());
+        trained.join(processes).unwrap();
+        assert_eq!(trained.run(&AtomicBool::new(false)).unwrap(), Outcome::Done);
+        if rank > 0 {
+            continue;
+        }
+        let (memory, found) = (
+            trained.rank_stats.memory.unwrap(),
+            trained.rank_stats.allocated.unwrap(),
+        );
+        println!(
+            "{world} ranks: {}\n{}",
+            memory.line(stage, world as u64),
+            found.line()
+        );
+        let [weights, gradients, optimizer] = memory.predicted(stage, world as u64);
+        // The largest bucket, which is little more than the largest parameter, or all gradients at once.
+        let largest = trained
+            .model
+            .params()
+            .iter()
+            .map(|(_, var)| var.elem_count())
+            .max();
+        let summed = match stage {
+            Stage::Zero0 => F32 * largest.unwrap() as u64,
+            Stage::Zero1 => F32 * memory.parameters,
+            Stage::Zero2 | Stage::Zero3 => 0,
+        };
+        // Stages 1 and 2 copy the parameters that a rank's chunks cut, at most all of its chunks.
+        let copies = match zero {
+            1 | 2 => F32 * memory.parameters.div_ceil(world as u64),
+            _ => 0,
+        };
+        for ([least, most], expected) in [
+            (found.between, weights + optimizer + summed),
+            (
+                found.stepping,
+                weights + gradients + optimizer + memory.listed + summed,
+            ),
+        ] {
+            let limits = expected * 95 / 100..=expected + copies + BESIDES;
+            if !limits.contains(&least) || !limits.contains(&most) {
+                wrong.push(format!("{stage}: {least} to {most}, expected {limits:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{world} ranks: {wrong:#?}");
+}
