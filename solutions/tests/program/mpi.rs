@@ -85,6 +85,48 @@ fn bench_scale_measures_threads_and_with_mpi_also_processes() {
     assert!(predicted.len() > expected, "links of data sheets");
 }
 
+#[test]
+fn bench_zero_measures_every_stage_as_predicted() {
+    let options = "bench zero --ranks 2 --points 16 --batch 2 --steps 2";
+    let found = json(with_settings(&mut canopy(&format!("{options} --json"))));
+    let rows = found["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    let are_processes = found["without_mpi"].is_null();
+    if !are_processes {
+        println!("processes: not run, because {}", found["without_mpi"]);
+    }
+    // AdamW in fp32: 4 bytes of weights, 4 of gradients and 8 of optimizer state, of which 2 ranks share more with each stage.
+    let parameters = found["parameters"].as_u64().unwrap();
+    for (row, each) in rows.iter().zip([16, 12, 10, 8]) {
+        let of = |name: &str| row[name].as_u64().unwrap();
+        let predicted = of("predicted");
+        assert!(predicted.abs_diff(each * parameters) < 64, "{row}");
+        // A rank's chunk may cut a parameter, of which it then has a copy.
+        assert!(
+            (predicted..=predicted + 2 * parameters + 64).contains(&(of("kept") + 64)),
+            "{row}"
+        );
+        let sent = row["sent"].as_f64().unwrap() / row["predicted_sent"].as_f64().unwrap();
+        // Stage 1 averages by a whole all-reduce.
+        let expected = if of("stage") == 1 { 1.5 } else { 1.0 };
+        assert!((sent - expected).abs() < 0.01, "{row}");
+        assert!(row["step_ms"].as_f64().unwrap() > 0.0);
+        assert_eq!(row["stepping"].is_array(), are_processes, "{row}");
+        if are_processes {
+            let most = row["stepping"][1].as_u64().unwrap();
+            let expected = predicted + of("passing") * u64::from(of("stage") < 3);
+            // Copies of cut parameters, and of the gradients that MPI sums.
+            let limit = 1.1 * (expected + (2 + 4) * parameters) as f64;
+            assert!(
+                (most as f64) < limit && most > expected * 95 / 100,
+                "{row} {limit}"
+            );
+        }
+    }
+    let printed = stdout(with_settings(&mut canopy(options)));
+    assert_contains(&printed, &["allocated: at the step", "data parallel", "ZeRO 3"]);
+}
+
 #[cfg(all(feature = "mpi", unix))]
 mod processes {
     use std::{

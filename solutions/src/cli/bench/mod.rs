@@ -2,6 +2,7 @@
 
 mod batch;
 mod bound;
+mod by_mpirun;
 mod data;
 mod filter;
 mod measure;
@@ -13,6 +14,7 @@ mod scale;
 mod split;
 mod waiting;
 mod work;
+mod zero;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -62,6 +64,8 @@ enum What {
     Scale(scale::Args),
     /// A model split over ranks: memory, messages and idle time with tensor, sequence, data and pipeline parallelism
     Split(split::Args),
+    /// Data parallelism and the stages of ZeRO: what ranks keep, have allocated and send, and the time of a step
+    Zero(zero::Args),
 }
 
 /// Options of `canopy bench train` and `canopy bench infer`.
@@ -132,6 +136,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Filter(args) => return filter::run(args),
         What::Scale(args) => return scale::run(args),
         What::Split(args) => return split::run(args),
+        What::Zero(args) => return zero::run(args),
     };
     for (name, value, least) in [
         ("--points", options.points, 1),

@@ -1,8 +1,12 @@
 //! Ranks that are processes.
 
-use std::{env, process::Stdio, sync::Arc};
+#[cfg(feature = "nccl")]
+use std::env;
+use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+#[cfg(feature = "nccl")]
+use anyhow::Context;
+use anyhow::Result;
 use serde::Deserialize;
 
 use super::{
@@ -13,7 +17,7 @@ use super::{
 #[cfg(feature = "nccl")]
 use crate::cli::collective;
 use crate::{
-    cli::{collective::Collective, launch::mpirun},
+    cli::{bench::by_mpirun, collective::Collective},
     parallel::{self, AllReduce, Cost, Place, Processes, ring_all_reduce},
     train::ranks::measure::Start,
 };
@@ -100,22 +104,7 @@ pub fn start(args: &Args) -> Result<Vec<Engine>> {
     }
     let mut engines = Vec::new();
     for &ranks in args.ranks.iter().filter(|&&ranks| ranks > 1) {
-        // The options of this process, which are the same for the ranks, without a plot of theirs.
-        let mut words: Vec<_> = env::args_os().skip(1).collect();
-        if let Some(at) = words.iter().position(|word| word == "--plot") {
-            words.drain(at..at + 2);
-        }
-        words.retain(|word| word != "--json" && !word.to_string_lossy().starts_with("--plot="));
-        let mut job = mpirun(ranks)?;
-        let output = job.args(words).arg("--json").stderr(Stdio::inherit()).output();
-        let output = output.context("mpirun does not start")?;
-        ensure!(output.status.success(), "mpirun -n {ranks}: {}", output.status);
-        let found = serde_json::from_slice::<Found>(&output.stdout);
-        engines.extend(
-            found
-                .context("what rank 0 printed is not the expected JSON")?
-                .engines,
-        );
+        engines.extend(by_mpirun::found::<Found>(ranks)?.engines);
     }
     Ok(engines)
 }
