@@ -78,11 +78,13 @@ impl Case {
     }
 
     fn wrong(&self, what: &str, got: Option<Values>, lines: Vec<String>) -> Verdict {
+        // A line may contain an error, and that a backtrace.
+        let short = |line: &String| crate::run::without_backtrace(line).collect::<Vec<_>>().join(" ");
         Err(Finding::Wrong(Box::new(Wrong {
             input: self.input.clone(),
             what: what.into(),
             got,
-            lines,
+            lines: lines.iter().map(short).collect(),
         })))
     }
 
@@ -258,6 +260,12 @@ mod tests {
              first at  [1, 0]; 2 of 6 differ\n\
              error     1.0e1 at [1, 2]; allowed 1e-4"
         );
+    }
+
+    #[test]
+    fn an_error_is_reported_without_its_backtrace() {
+        let said = lines(given("x").require("result", false, "Err: shape mismatch\n   0: f\n   1: g"));
+        assert_eq!(said, ["got       Err: shape mismatch"]);
     }
 
     #[test]
