@@ -4,6 +4,7 @@ use anyhow::Result;
 use candle_core::Tensor;
 use canopy::{
     parallel::Collective,
+    precision::BytesPerParameter,
     shard::{Stage, bytes_per_rank},
     split::{
         Action::{self, Backward, Forward},
@@ -57,6 +58,10 @@ pub struct Plan {
     pub pipeline: fn(&Work, &Machine) -> Vec<(u64, u64)>,
     /// From all ranks, tensor and pipeline.
     pub data: fn(u64, u64, u64) -> u64,
+    /// The stage of ZeRO of a split model.
+    pub split: Stage,
+    /// What a rank keeps of the model, as `bytes_per_rank`.
+    pub model: fn(u64, BytesPerParameter, Stage, u64) -> u64,
     pub share: fn(u64, u64) -> u64,
     /// From a number, tensor and pipeline.
     pub parameters: fn(u64, u64, u64) -> u64,
@@ -64,6 +69,8 @@ pub struct Plan {
     /// From free memory, a sample's activations, the share and the pipeline.
     pub micro_batch: fn(u64, u64, u64, u64) -> u64,
     pub micro_batches: fn(u64, u64) -> u64,
+    /// The samples that count, of those of a micro-batch.
+    pub samples: fn(u64) -> u64,
     /// From the pipeline and the micro-batches.
     pub held: fn(u64, u64) -> u64,
     pub fits: fn(u64, u64) -> bool,
@@ -104,11 +111,14 @@ pub const PLAN: Plan = Plan {
             .collect()
     },
     data: |ranks, t, p| ranks / (t * p),
+    split: Stage::Zero0,
+    model: |own, each, stage, data| bytes_per_rank(own, each, stage, data).iter().sum(),
     share: u64::div_ceil,
     parameters: |n, t, p| n.div_ceil(t * p),
     activations: |n, t, p| n.div_ceil(t * p),
     micro_batch: |free, sample, share, p| if p > 1 { 1 } else { (free / sample).clamp(1, share) },
     micro_batches: u64::div_ceil,
+    samples: |micro_batch| micro_batch,
     held: |p, m| p.min(m),
     fits: |bytes, memory| bytes <= memory,
     none: least,
@@ -117,22 +127,22 @@ pub const PLAN: Plan = Plan {
 /// All candidates of `plan`.
 pub fn spread(work: &Work, machine: &Machine, plan: &Plan) -> Vec<Choice> {
     let mut all: Vec<(u64, u64, Stage)> = (plan.zero)(machine).into_iter().map(|s| (1, 1, s)).collect();
-    all.extend((plan.tensor)(machine).into_iter().map(|t| (t, 1, Stage::Zero0)));
+    all.extend((plan.tensor)(machine).into_iter().map(|t| (t, 1, plan.split)));
     all.extend(
         (plan.pipeline)(work, machine)
             .into_iter()
-            .map(|(t, p)| (t, p, Stage::Zero0)),
+            .map(|(t, p)| (t, p, plan.split)),
     );
     let one = |(tensor, pipeline, stage)| {
         let data = (plan.data)(machine.nodes * machine.ranks_per_node, tensor, pipeline).max(1);
         let share = (plan.share)(work.batch, data).max(1);
         let own = (plan.parameters)(work.parameters, tensor, pipeline);
-        let model: u64 = bytes_per_rank(own, work.each, stage, data).iter().sum();
+        let model = (plan.model)(own, work.each, stage, data);
         let sample = (plan.activations)(work.activations, tensor, pipeline);
         let free = machine.memory.saturating_sub(model);
         let micro_batch = (plan.micro_batch)(free, sample, share, pipeline);
         let micro_batches = (plan.micro_batches)(share, micro_batch);
-        let bytes = model + (plan.held)(pipeline, micro_batches) * micro_batch * sample;
+        let bytes = model + (plan.held)(pipeline, micro_batches) * (plan.samples)(micro_batch) * sample;
         let fits = (plan.fits)(bytes, machine.memory);
         Choice {
             tensor,

@@ -2,10 +2,10 @@
 
 use candle_core::Tensor;
 use canopy::{
-    shard::Stage,
+    shard::{Stage, bytes_per_rank},
     split::{
         Action::{self, Backward, Forward},
-        sum_over_ranks,
+        Choice, sum_over_ranks,
     },
 };
 use grader::{Mistake, wrong};

@@ -74,7 +74,11 @@ fn ascending(case: &Case, order: &[Action]) -> Verdict {
     {
         let mut sorted = list.clone();
         sorted.sort_unstable();
-        case.close(&format!("micro-batches of the {what}"), &list, &sorted)?;
+        case.close(
+            &format!("micro-batches of the {what}, with the same sorted"),
+            &list,
+            &sorted,
+        )?;
     }
     Ok(())
 }

@@ -97,8 +97,8 @@ fn stage(stage: Stage) -> u64 {
 
 fn check(answer: &Lesson10, work: &Work, machine: &Machine) -> Verdict {
     let case = given(format!(
-        "{} parameters of {} bytes, {} bytes of activations, {} layers, batch {}; {} nodes × {} ranks of {} bytes, links {:.0e} \
-         inside, {:.0e} between",
+        "{} parameters of {} bytes, {} bytes of activations, {} layers, batch {}; nodes × ranks {} × {}, {} bytes a rank, {} GB/s \
+         inside, {} GB/s between",
         work.parameters,
         work.each.total(),
         work.activations,
@@ -107,8 +107,8 @@ fn check(answer: &Lesson10, work: &Work, machine: &Machine) -> Verdict {
         machine.nodes,
         machine.ranks_per_node,
         machine.memory,
-        machine.inside,
-        machine.between
+        machine.inside / 1e9,
+        machine.between / 1e9
     ));
     let list = |c: Choice| -> Values {
         let numbers = [
@@ -199,7 +199,8 @@ pub fn splits_layers_inside_a_node(answer: &Lesson10) -> Verdict {
 }
 
 pub fn makes_nodes_the_stages(answer: &Lesson10) -> Verdict {
-    for pipeline in [2, 3, 4, 6, 12] {
+    // 5 and 8 do not divide the 12 nodes, but 8 divides the 48 ranks.
+    for pipeline in [2, 3, 4, 6, 12, 5, 8] {
         nth(answer, &heavy(), (12, 4), (4, pipeline, Stage::Zero0))?;
     }
     for pipeline in [3, 9] {

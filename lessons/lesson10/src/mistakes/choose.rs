@@ -15,8 +15,12 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         let all = spread(w, m, &PLAN);
         all[all.iter().rposition(|c| c.fits).unwrap_or(least(&all))]
     }),
-    wrong!("10.6", shares_states_next, "ZeRO is not among the candidates.",
+    wrong!("10.6", shares_states_next, "ZeRO is not among the candidates, or saves nothing: add the numbers of `bytes_per_rank` for its stage.",
         choose: |w, m| planned(w, m, Plan { zero: |_| vec![Stage::Zero0], ..PLAN })),
+    wrong!("10.6", shares_states_next, "ZeRO is not among the candidates, or saves nothing: add the numbers of `bytes_per_rank` for its stage.",
+        choose: |w, m| planned(w, m, Plan { model: |own, each, _, _| own * u64::from(each.total()), ..PLAN })),
+    wrong!("10.6", prefers_data_parallelism, "Only the weights are counted; add all three numbers of `bytes_per_rank`.",
+        choose: |w, m| planned(w, m, Plan { model: |own, each, stage, data| bytes_per_rank(own, each, stage, data)[0], ..PLAN })),
     wrong!("10.6", shares_states_next, "ZeRO 1 is not among the candidates.",
         choose: |w, m| planned(w, m, Plan { zero: |m| {
             let mut all = (PLAN.zero)(m);
@@ -59,6 +63,10 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         choose: |w, m| planned(w, m, Plan { tensor: |m| divisors(m.ranks_per_node).pop().into_iter().collect(), ..PLAN })),
     wrong!("10.6", splits_layers_inside_a_node, "Tensor parallelism goes beyond a node: its links are too slow for that.",
         choose: |w, m| planned(w, m, Plan { tensor: |m| divisors(m.nodes * m.ranks_per_node), ..PLAN })),
+    wrong!("10.6", splits_layers_inside_a_node, "The copies of a split model share the optimizer's state; these candidates have `Zero0`.",
+    choose: |w, m| planned(w, m, Plan { split: Stage::Zero1, ..PLAN })),
+    wrong!("10.6", splits_layers_inside_a_node, "Tensor parallelism without a pipeline is never tried.",
+        choose: |w, m| planned(w, m, Plan { tensor: |_| Vec::new(), ..PLAN })),
     wrong!("10.6", makes_nodes_the_stages, "A pipeline is never tried.",
         choose: |w, m| planned(w, m, Plan { pipeline: |_, _| Vec::new(), ..PLAN })),
     wrong!("10.6", makes_nodes_the_stages, "The pipeline has `tensor` 1; inside a node, the layers are still split over all its ranks.",
@@ -70,6 +78,13 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
             let mut all = (PLAN.pipeline)(w, m);
             all.retain(|(_, p)| p.is_power_of_two());
             all
+        }, ..PLAN })),
+    wrong!("10.6", makes_nodes_the_stages, "The stages need not divide `nodes`; only its divisors are candidates.",
+        choose: |w, m| planned(w, m, Plan { pipeline: |w, m| (2..=m.nodes.min(w.layers)).map(|p| (m.ranks_per_node, p)).collect(), ..PLAN })),
+    wrong!("10.6", makes_nodes_the_stages, "The stages divide the number of all ranks; they are divisors of `nodes`.",
+        choose: |w, m| planned(w, m, Plan { pipeline: |w, m| {
+            let all = divisors(m.nodes * m.ranks_per_node).into_iter();
+            all.filter(|p| *p <= m.nodes.min(w.layers)).map(|p| (m.ranks_per_node, p)).collect()
         }, ..PLAN })),
     wrong!("10.6", has_at_most_a_stage_a_layer, "There may be more stages than layers.",
         choose: |w, m| planned(w, m, Plan { pipeline: |_, m| divisors(m.nodes).into_iter().map(|p| (m.ranks_per_node, p)).collect(), ..PLAN })),
@@ -91,6 +106,21 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         choose: |w, m| planned(w, m, Plan { micro_batch: |_, _, _, _| 1, ..PLAN })),
     wrong!("10.6", chooses_the_largest_micro_batch, "The micro-batch may be larger than the share.",
         choose: |w, m| planned(w, m, Plan { micro_batch: |free, sample, _, p| if p > 1 { 1 } else { (free / sample).max(1) }, ..PLAN })),
+    wrong!("10.6", shares_states_next, "If the model alone exceeds the memory, the subtraction underflows: use `saturating_sub`.",
+    choose: |w, m| {
+        let model = |c: &Choice| c.bytes - c.pipeline.min(c.micro_batches) * c.micro_batch * w.activations.div_ceil(c.tensor * c.pipeline);
+        let small = |c: &Choice| c.pipeline == 1 && model(c) > m.memory;
+        assert!(!spread(w, m, &PLAN).iter().any(small), "attempt to subtract with overflow");
+        (REFERENCE.choose)(w, m)
+    }),
+    wrong!("10.6", shares_states_next, "If not even one sample fits, `micro_batch` is 0, and `micro_batches` is divided by it: it is at least 1.",
+    choose: |w, m| {
+        let none = |c: &Choice| c.pipeline == 1 && !c.fits;
+        assert!(!spread(w, m, &PLAN).iter().any(none), "attempt to divide by zero");
+        (REFERENCE.choose)(w, m)
+    }),
+    wrong!("10.6", prefers_data_parallelism, "The activations of one sample are counted; a micro-batch has those of all its samples.",
+        choose: |w, m| planned(w, m, Plan { samples: |_| 1, ..PLAN })),
     wrong!("10.6", chooses_the_largest_micro_batch, "The share is the whole batch; the copies share it.",
         choose: |w, m| planned(w, m, Plan { share: |batch, _| batch, ..PLAN })),
     wrong!("10.6", counts_the_activations_of_a_pipeline, "A stage holds the activations of one micro-batch only; in 1F1B it holds up to `pipeline` of them.",

@@ -53,6 +53,11 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         all.bias = sum_over_ranks(c, &all.bias)?;
         Ok(())
     })),
+    wrong!("10.1", keeps_its_own_gradients, "The gradient of the bias is summed over the ranks; each rank has the bias of other outputs.",
+    column_parallel_backward: |c, x, w, g| with(c, (x, w, g), |all| {
+        all.bias = sum_over_ranks(c, &all.bias)?;
+        Ok(())
+    })),
     wrong!("10.1", sends_one_all_reduce, "All three gradients are sent by one call; only the gradient of x is summed over the ranks.",
     column_parallel_backward: |c, x, w, g| {
         let mut all = gradients(x, w, g)?;

@@ -46,6 +46,8 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         gpipe_order: |_, _, m| (1..=m).map(Forward).chain((1..=m).map(Backward)).collect()),
     wrong!("10.3", computes_each_pass_once, "The last micro-batch is left out.",
         gpipe_order: |s, p, m| (REFERENCE.gpipe_order)(s, p, m.saturating_sub(1))),
+    wrong!("10.3", computes_each_pass_once, "The first micro-batch is left out; its number is 0.",
+        gpipe_order: |_, _, m| (1..m).map(Forward).chain((1..m).map(Backward)).collect()),
     wrong!("10.3", computes_each_pass_once, "There is a micro-batch too many.",
         gpipe_order: |s, p, m| (REFERENCE.gpipe_order)(s, p, m + 1)),
     wrong!("10.3", computes_each_pass_once, "There is a pass for each stage instead of one for each micro-batch.",

@@ -71,6 +71,14 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         }
         order
     }),
+    wrong!("10.4", finishes_with_backward_passes, "The backward passes at the end begin with the length of the warm-up; they go on after the last turn.",
+    one_f_one_b_order: |s, p, m| {
+        let warm_up = (p - s - 1).min(m);
+        let mut order = one_f_one_b(warm_up, m);
+        order.truncate(2 * m - warm_up);
+        order.extend((warm_up..m).map(Backward));
+        order
+    }),
     wrong!("10.4", finishes_with_backward_passes, "All backward passes are repeated at the end; only those are left that have not been.",
     one_f_one_b_order: |s, p, m| {
         let warm_up = (p - s - 1).min(m);

@@ -26,6 +26,8 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         let sum = if c.rank() == 0 { sum_over_ranks(c, &part)? } else { part };
         Ok(sum.broadcast_add(b)?)
     }),
+    wrong!("10.2", sums_over_the_inputs_of_all_ranks, "x is summed over the ranks: each rank has other columns of it; sum the products.",
+        row_parallel: |c, x, w, b| Ok(product(&sum_over_ranks(c, x)?, w)?.broadcast_add(b)?)),
     wrong!("10.2", adds_the_bias_once, "Every rank adds the bias before the sum, so that it is in it p times.",
         row_parallel: |c, x, w, b| sum_over_ranks(c, &product(x, w)?.broadcast_add(b)?)),
     wrong!("10.2", adds_the_bias_once, "The bias is left out.",
