@@ -19,7 +19,7 @@ fn shapes() -> Vec<(usize, usize)> {
     let mut draw = draw();
     let stages = draw.whole(2, 4);
     vec![
-        (3, 5),
+        (3, 6),
         (4, 4),
         (5, 2),
         (1, 3),

@@ -25,6 +25,8 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         one_f_one_b_order: |_, p, m| one_f_one_b(p - 1, m)),
     wrong!("10.4", warms_up_for_the_stages_that_follow, "The warm-up counts the stages before this one; it is for those that follow.",
         one_f_one_b_order: |s, _, m| one_f_one_b(s, m)),
+    wrong!("10.4", warms_up_for_the_stages_that_follow, "The warm-up has two forward passes for each stage that follows; one is enough.",
+        one_f_one_b_order: |s, p, m| one_f_one_b(2 * (p - s - 1), m)),
     wrong!("10.4", warms_up_with_few_micro_batches, "With few micro-batches the warm-up goes on beyond the last one: limit it to `micro_batches`.",
     one_f_one_b_order: |s, p, m| {
         let follow = p - s - 1;
