@@ -61,7 +61,7 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
     wrong!("10.5", counts_the_most_at_one_time, "The passes themselves are counted, twice as many: a backward pass stores nothing.",
         activations_held: |order| counted(order, 2, -2)),
     wrong!("10.5", counts_the_most_at_one_time, "It is one too many: before the first pass, a stage keeps nothing.",
-        activations_held: |order| (REFERENCE.activations_held)(order) + 1),
+        activations_held: |order| (REFERENCE.activations_held)(order) + usize::from(!order.is_empty())),
     wrong!("10.5", counts_any_order, "The longest run of forward passes is counted; the activations before it may still be kept.",
     activations_held: |order| {
         let runs = order.split(|a| matches!(a, Backward(_))).map(<[Action]>::len);

@@ -158,7 +158,7 @@ impl Target {
                 Some(sums) => sum_tensor(&**sums, own),
                 None => Ok(own.clone()),
             };
-            Box::new(move |g, _| gradients(&kernels, g, &yp, &factors, relu, (rows, &sums)))
+            Box::new(move |g, _| gradients(&kernels, g, &yp, &factors, relu, rows, &sums))
         }))
     }
 }
@@ -171,7 +171,8 @@ fn gradients(
     y: &Tensor,
     factors: &Tensor,
     relu: bool,
-    (all_rows, over_ranks): (usize, &dyn Fn(&Tensor) -> Result<Tensor>),
+    all_rows: usize,
+    over_ranks: &dyn Fn(&Tensor) -> Result<Tensor>,
 ) -> Result<Vec<Option<Tensor>>> {
     let (rows, n) = y.dims2()?;
     let groups = Groups::of(rows, n);
