@@ -98,8 +98,11 @@ fn apply(widths: &[usize], clouds: Option<&[usize]>, v: &[Var], pass: &Pass) -> 
     Ok(outputs)
 }
 
-/// The rows, and the values and shapes of the variables of [`apply`].
-fn inputs(widths: &[usize]) -> (usize, Vec<(Vec<f32>, Vec<usize>)>) {
+/// The values and the shape of a tensor.
+type Values = (Vec<f32>, Vec<usize>);
+
+/// The rows, and the variables of [`apply`].
+fn inputs(widths: &[usize]) -> (usize, Vec<Values>) {
     let rows: usize = LENGTHS.iter().sum();
     let mut inputs = vec![(random(1, rows * widths[0]), vec![rows, widths[0]])];
     for (i, pair) in widths.windows(2).enumerate() {

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod accumulate;
+#[path = "../amx/mod.rs"]
+#[allow(dead_code, reason = "its own tests need more of it")]
+mod amx;
 mod categories;
 mod goldens;
 mod low_precision_evaluation;

@@ -14,7 +14,7 @@ use canopy::{
     train::{Loss, MicroBatch, Step, Stepped},
 };
 
-use crate::assert_contains;
+use crate::{amx, assert_contains, tiny_models::KINDS};
 
 const LOSS: Loss = Loss {
     smoothing: 0.1,
@@ -43,8 +43,12 @@ fn step(
 }
 
 fn model() -> PointNet {
+    model_of(Kind::Full)
+}
+
+fn model_of(kind: Kind) -> PointNet {
     let config = PointNetConfig {
-        kind: Kind::Full,
+        kind,
         classes: 5,
         width: 16,
         ..PointNetConfig::default()
@@ -67,7 +71,11 @@ fn run_lowered(lowering: Option<Arc<dyn Lowering>>) -> (Vec<f32>, Vec<f32>) {
 }
 
 fn run_pass(pass: Pass) -> (Vec<f32>, Vec<f32>) {
-    let (model, (points, labels)) = (model(), batch());
+    run_pass_of(Kind::Full, pass)
+}
+
+fn run_pass_of(kind: Kind, pass: Pass) -> (Vec<f32>, Vec<f32>) {
+    let (model, (points, labels)) = (model_of(kind), batch());
     let logits = model.forward(&points, &pass).unwrap().logits;
     let loss = cross_entropy(&logits, &labels, 0.1, None).unwrap();
     let grads = model.gradients(&loss, &pass).unwrap();
@@ -284,9 +292,12 @@ fn loss_scaling_reduces_underflow_in_fp16() {
     assert!(lost[0] > 0.0 && lost[1] < lost[0] / 2.0, "{lost:?}");
 }
 
-/// The units of this machine.
+/// The units of this machine, and AMX, emulated if it does not have it.
 fn units() -> impl Iterator<Item = Bf16Unit> {
     Bf16Unit::ALL[1..].iter().copied().filter(|unit| {
+        if *unit == Bf16Unit::Amx {
+            return amx::prepare(unit.is_available());
+        }
         if !unit.is_available() {
             println!("{unit}: not run, because this machine does not have its instructions");
         }
@@ -300,6 +311,14 @@ fn on_unit(unit: Bf16Unit) -> Option<Arc<dyn Lowering>> {
 
 #[test]
 fn a_unit_of_the_cpu_agrees_with_the_emulation() {
+    for kind in KINDS {
+        units_agree_with_the_emulation(kind);
+    }
+}
+
+fn units_agree_with_the_emulation(kind: Kind) {
+    let run_pass = |pass: Pass| run_pass_of(kind, pass);
+    let run_lowered = |lowering: Option<Arc<dyn Lowering>>| run_pass(Pass::train(1, 0).lowered(lowering));
     let emulated = run_lowered(Some(Arc::new(Autocast::emulated(BF16))));
     let full = run_lowered(None);
     let rounding = (apart(&emulated.0, &full.0), apart(&emulated.1, &full.1));
@@ -310,13 +329,13 @@ fn a_unit_of_the_cpu_agrees_with_the_emulation() {
         // makes some of the next layer's inputs round to the other side.
         assert!(
             off.0 < 0.9 * rounding.0 && off.1 < 0.5 * rounding.1,
-            "{unit}: {off:?} and {rounding:?}"
+            "{kind}, {unit}: {off:?} and {rounding:?}"
         );
         let on_graph = run_pass(Pass::train(1, 0).on_candle_graph().lowered(on_unit(unit)));
         let off = (apart(&on_graph.0, &got.0), apart(&on_graph.1, &got.1));
         assert!(
             off.0 < 0.3 * rounding.0 && off.1 < 0.5 * rounding.1,
-            "{unit}: {off:?}"
+            "{kind}, {unit}: {off:?}"
         );
         // Plain operators do not use the unit.
         let plain = |lowering| run_pass(Pass::train(1, 0).plain(true).lowered(lowering));

@@ -42,7 +42,8 @@ pub fn lines() -> Vec<Line> {
     let has = if units.is_empty() {
         String::new()
     } else {
-        format!("; this CPU has {}", units.join(", "))
+        let amx = without_permission(&units, Bf16Unit::Amx.is_available());
+        format!("; this CPU has {}{amx}", units.join(", "))
     };
     let bf16 = match Bf16Unit::current() {
         Bf16Unit::Off => "emulated".to_owned(),
@@ -57,6 +58,15 @@ pub fn lines() -> Vec<Line> {
 fn value<'a>(info: &'a str, key: &str) -> Option<&'a str> {
     let line = info.lines().find(|l| l.starts_with(key))?;
     Some(line.split_once(':')?.1.trim())
+}
+
+/// Says if the system does not let canopy use the tiles that the CPU has.
+fn without_permission(units: &[&str], available: bool) -> &'static str {
+    if units.contains(&"AMX (bf16)") && !available {
+        "; the system does not permit AMX to this process"
+    } else {
+        ""
+    }
 }
 
 fn units(info: &str) -> Vec<&'static str> {
@@ -82,5 +92,8 @@ mod tests {
         assert_eq!(units("Features\t: fp asimddp bf16\n"), ["dot products", "bf16"]);
         assert_eq!(value(info, "model name"), Some("A CPU"));
         assert!(units("").is_empty());
+        assert_eq!(without_permission(&["AVX2"], false), "");
+        assert_eq!(without_permission(&units(info), true), "");
+        assert!(without_permission(&units(info), false).contains("does not permit AMX"));
     }
 }

@@ -1,9 +1,11 @@
 //! The products of the fused operators in f32, or of operands rounded to bf16, with sums in f32, on the units that the CPU
 //! has for them.
 //!
-//! A unit is a variant of [`Bf16Unit`] with its own [`pairs::Pack`] and tile. AMX would be another one: its tiles take the
-//! right operand in the same pairs.
+//! A unit is a variant of [`Bf16Unit`] with its own tile, and its own [`pairs::Pack`] if it has instructions for it. The tiles
+//! of all units take the right operand in the same pairs.
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod pairs;

@@ -25,7 +25,7 @@ pub fn along_rows(unit: Bf16Unit, values: &[f32], pairs: &mut Vec<u32>) {
     pairs.resize(values.len() / 2, 0);
     // SAFETY: the sizes are as required, and a unit is chosen only if the machine has its instructions.
     unsafe {
-        match unit {
+        match unit.for_pairs() {
             #[cfg(target_arch = "x86_64")]
             Bf16Unit::Avx512 => super::avx512::Avx512::along_rows(values, pairs),
             _ => Portable::along_rows(values, pairs),
@@ -36,6 +36,7 @@ pub fn along_rows(unit: Bf16Unit, values: &[f32], pairs: &mut Vec<u32>) {
 /// Turns pairs along rows, of a dense matrix with rows of `width` numbers, into pairs along its columns, `[rows / 2, width]`.
 /// A last row without a neighbour is paired with zeros.
 pub fn along_columns(unit: Bf16Unit, rows: &[u32], width: usize, pairs: &mut Vec<u32>) {
+    let unit = unit.for_pairs();
     assert!(width.is_multiple_of(16) && rows.len().is_multiple_of(width / 2));
     pairs.resize(rows.len().div_ceil(width) * width, 0);
     let zeros;

@@ -48,6 +48,9 @@ impl Product<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a unit is chosen only if the machine has its instructions; the sizes were checked.
             Bf16Unit::Avx512 => unsafe { super::avx512::run(&mut self) },
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            // SAFETY: as above.
+            Bf16Unit::Amx => unsafe { super::amx::run(&mut self) },
             _ => self.portable(),
         }
     }
