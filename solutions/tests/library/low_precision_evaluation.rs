@@ -4,13 +4,15 @@ use std::sync::{Arc, LazyLock};
 
 use candle_core::{DType, Device, Tensor};
 use canopy::{
-    kernels::{Bf16Unit, Lowering, Pass},
+    kernels::{Lowering, Pass},
     model::{Kind, PointNet, PointNetConfig},
     optim::OptimConfig,
     precision::{Autocast, BF16, FP16, Format, TF32},
     train::{Loss, short::Learner},
 };
 use canopy_data::Philox;
+
+use crate::mixed_precision::units;
 
 const POINTS: usize = 64;
 const CLASSES: usize = 3;
@@ -132,11 +134,7 @@ fn accuracy_in_low_precision_is_within_the_sampling_error() {
             check(kind, format.name, format, &full, &low);
         }
         let emulated = logits(&model, Some(Arc::new(Autocast::emulated(BF16))));
-        for unit in Bf16Unit::ALL.into_iter().skip(1) {
-            if !unit.is_available() {
-                println!("{unit}: not run, because this machine does not have its instructions");
-                continue;
-            }
+        for unit in units() {
             let low = logits(&model, Some(Arc::new(Autocast::on_unit(unit))));
             check(kind, &format!("bf16, {unit}"), BF16, &full, &low);
             let (own, rounding) = (apart(&low, &emulated), apart(&full, &emulated));

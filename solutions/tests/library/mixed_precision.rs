@@ -293,7 +293,8 @@ fn loss_scaling_reduces_underflow_in_fp16() {
 }
 
 /// The units of this machine, and AMX, emulated if it does not have it.
-fn units() -> impl Iterator<Item = Bf16Unit> {
+/// The units for bf16 whose code can run here: AMX always, on emulated tiles if need be.
+pub fn units() -> impl Iterator<Item = Bf16Unit> {
     Bf16Unit::ALL[1..].iter().copied().filter(|unit| {
         if *unit == Bf16Unit::Amx {
             return amx::prepare(unit.is_available());
