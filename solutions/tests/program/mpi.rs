@@ -254,7 +254,6 @@ mod processes {
         resume::assert_same(&mpi, &launched);
     }
 
-    /// The variables of torchrun count before those of mpirun.
     #[test]
     fn a_launcher_that_contradicts_mpi_is_refused() {
         let dir = tempfile::tempdir().unwrap();
@@ -262,7 +261,7 @@ mod processes {
         let train = train(&data, &run, "--epochs 1");
         let mut command = Command::new("env");
         command
-            .args(["RANK=0", "WORLD_SIZE=3", "LOCAL_RANK=0"])
+            .arg("OMPI_COMM_WORLD_SIZE=3")
             .arg(train.get_program())
             .args(train.get_args());
         let Some(job) = Job::start(dir.path(), 2, &command) else {
@@ -270,7 +269,10 @@ mod processes {
         };
         let (code, said) = job.end();
         assert!(code != Some(0), "{said}");
-        assert_contains(&said, &["torchrun says that this is rank 0 of 3", "rank 0 of 2"]);
+        assert_contains(
+            &said,
+            &["Open MPI says that this is rank 0 of 3", "MPI says rank 0 of 2"],
+        );
         assert!(!run.exists());
     }
 
