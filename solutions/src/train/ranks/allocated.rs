@@ -76,7 +76,7 @@ impl Allocated {
         let mb =
             |[least, most]: [u64; 2]| format!("{:.2} to {:.2} MB", least as f64 / 1e6, most as f64 / 1e6);
         format!(
-            "allocated by the processes of the ranks, data and buffers included: {} when the optimizer steps, {} between \
+            "allocated by the processes of the ranks, with data and the buffers in use: {} when the optimizer steps, {} between \
              steps",
             mb(self.stepping),
             mb(self.between)
