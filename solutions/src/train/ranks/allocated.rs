@@ -57,7 +57,7 @@ impl Own {
 }
 
 impl Allocated {
-    /// The least and the most of all ranks, each of which sent [`Own::numbers`]; `None` if a process does not count what it
+    /// The least and the most of all ranks, each of which sent `Own::numbers`; `None` if a process does not count what it
     /// allocates.
     pub fn of_ranks<'a>(ranks: impl Iterator<Item = &'a [f32]>) -> Option<Self> {
         let mut all: [Vec<u64>; 2] = Default::default();
