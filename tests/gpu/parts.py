@@ -126,7 +126,10 @@ def memory(context):
     for form in ["fp32", "bf16"] + ([] if context.grid else ["fp16"]):
         step = context.canopy("plan", "--measure", "--model", "full", "--format", form, *size)
         numbers[f"plan_{form}"] = {key: step[key] for key in ["form", "total", "measured"]}
-        said += f"; canopy plan counts {100 * step['total'] / step['measured']:.0f} % of a step in {form}"
+        share = step["total"] / step["measured"]
+        said += f"; canopy plan counts {100 * share:.0f} % of a step in {form}"
+        if not 0.5 < share < 1.5:
+            raise Failed(said)
     if context.grid:
         return said + "; not run: out-of-memory, which ends a CPU process", numbers
     # The points alone need 200 GB.

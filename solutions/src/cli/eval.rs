@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use candle_core::DType;
+use serde::Serialize;
 
 use super::{
     data::open,
@@ -137,10 +138,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         None => {
             let predictions = evaluate::predict(&model, &data, &records, &options, &mut each)?;
             let scores = predictions.scores(&args.part, &data.species);
-            (
-                serde_json::to_string_pretty(&scores)?,
-                summary::scores_text(&scores),
-            )
+            (json(args, &scores)?, summary::scores_text(&scores))
         }
         Some(head) => {
             let number = Number::of(config.target, head, &data)?;
@@ -152,7 +150,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let data = (&data, categories.as_deref());
             let forecasts = numbers::predict(&model, data, &number, &records, &options, &mut each)?;
             let scores = forecasts.scores(&args.part);
-            (serde_json::to_string_pretty(&scores)?, scores.text())
+            (json(args, &scores)?, scores.text())
         }
     };
     bar.finish_and_clear();
@@ -163,6 +161,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         false => say!("{}", text.trim_end()),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The scores, and in which format they were computed.
+fn json(args: &Args, scores: &impl Serialize) -> Result<String> {
+    #[derive(Serialize)]
+    struct Found<'a, T> {
+        precision: Precision,
+        #[serde(flatten)]
+        scores: &'a T,
+    }
+    let precision = args.precision;
+    Ok(serde_json::to_string_pretty(&Found { precision, scores })?)
 }
 
 /// The best weights of a run, given its folder or the file itself.

@@ -126,8 +126,16 @@ pub fn lars_on_gpu(
 /// The 2-norm of all tensors together, summed in f64.
 ///
 /// # Errors
-/// Returns an error for a tensor that is not contiguous f32 on the CPU.
+/// As [`sum_of_squares`].
 pub fn global_norm(tensors: &[&Tensor]) -> Result<f64> {
+    Ok(sum_of_squares(tensors)?.sqrt())
+}
+
+/// The sum of the squares of all numbers of all tensors, in f64.
+///
+/// # Errors
+/// Returns an error for a tensor that is not contiguous f32 on the CPU.
+pub fn sum_of_squares(tensors: &[&Tensor]) -> Result<f64> {
     let values = tensors
         .iter()
         .map(|&t| Values::of(t))
@@ -142,13 +150,13 @@ pub fn global_norm(tensors: &[&Tensor]) -> Result<f64> {
             sum
         })
         .collect();
-    Ok(sums.iter().sum::<f64>().sqrt())
+    Ok(sums.iter().sum())
 }
 
 /// New tensors: each of `tensors` times `factor`.
 ///
 /// # Errors
-/// As `global_norm`.
+/// As [`sum_of_squares`].
 pub fn scaled(tensors: &[&Tensor], factor: f32) -> Result<Vec<Tensor>> {
     let one = |&tensor: &&Tensor| {
         let values = Values::of(tensor)?;

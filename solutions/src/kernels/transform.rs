@@ -11,7 +11,7 @@ use super::device::Target;
 use super::matmul::{Matrix, one_thread, sizes};
 use super::tape;
 use super::tile::{LANES, Left, Product};
-use super::values::Values;
+use super::values::{Values, fused};
 use super::{Bf16Unit, Operator, Pass, vector};
 
 /// Multiplies each cloud's points by the cloud's matrix. x `[points of all clouds, k]`, t `[clouds, k, k]` → like x.
@@ -35,7 +35,7 @@ pub fn transform_in(pass: &Pass, x: &Tensor, t: &Tensor, clouds: &Clouds) -> Res
     let whole = x.dims().last().is_some_and(|k| k.is_multiple_of(LANES));
     let unit = pass.bf16_unit();
     // candle's graph would lose the operator.
-    let ours = !pass.train || tape::Tape::of(&[x, t]).is_some();
+    let ours = fused(pass, &[x, t]) && (!pass.train || tape::Tape::of(&[x, t]).is_some());
     if unit != Bf16Unit::Off && whole && ours {
         return product(x, t, clouds, unit, None);
     }

@@ -49,9 +49,9 @@ pub fn clip_by_norm(grads: &mut [Tensor], norm: f64, max_norm: f64) -> Result<()
 /// # Errors
 /// Returns an error if candle fails.
 pub fn sum_of_squares(grads: &[Tensor]) -> Result<f64> {
-    if grads.iter().all(multi_tensor::serves) {
+    if grads.iter().all(multi_tensor::on_cpu) {
         let all: Vec<&Tensor> = grads.iter().collect();
-        return Ok(multi_tensor::global_norm(&all)?.powi(2));
+        return Ok(multi_tensor::sum_of_squares(&all)?);
     }
     let mut sum = 0.0;
     for grad in grads {

@@ -5,7 +5,7 @@ use candle_core::{DType, Tensor, Var, bail};
 use serde::{Deserialize, Serialize};
 
 use super::adam::{AdamConfig, AdamState, corrections, new_moments};
-use super::slices::Slices;
+use super::slices::{Slices, Whole};
 use super::state::{self, Moments, Rule};
 use crate::kernels::multi_tensor::{self, AdamStep, LarsStep};
 
@@ -126,18 +126,17 @@ fn lars_by(
     velocity.set(&next)
 }
 
-/// The 2-norm; the squares are summed in f64.
-fn norm(tensor: &Tensor) -> candle_core::Result<f64> {
+/// The sum of squares, in f64.
+fn squares(tensor: &Tensor) -> candle_core::Result<f64> {
     if multi_tensor::on_cpu(tensor) {
-        return multi_tensor::global_norm(&[tensor]);
+        return multi_tensor::sum_of_squares(&[tensor]);
     }
-    let wide = tensor.to_dtype(DType::F64)?;
-    wide.sqr()?.sum_all()?.sqrt()?.to_scalar()
+    tensor.to_dtype(DType::F64)?.sqr()?.sum_all()?.to_scalar()
 }
 
-/// The sums of squares of two tensors.
-fn squares(a: &Tensor, b: &Tensor) -> candle_core::Result<[f64; 2]> {
-    Ok([norm(a)?.powi(2), norm(b)?.powi(2)])
+/// The 2-norm.
+fn norm(tensor: &Tensor) -> candle_core::Result<f64> {
+    Ok(squares(tensor)?.sqrt())
 }
 
 /// LARS: see [`lars_step`].
@@ -183,10 +182,11 @@ impl Lars {
         lr: f64,
         slices: &Slices,
     ) -> candle_core::Result<()> {
-        let squares = |(w, g): (&Var, &Tensor)| squares(&w.as_detached_tensor(), &g.detach());
+        let squares =
+            |(w, g): (&Var, &Tensor)| Ok([squares(&w.as_detached_tensor())?, squares(&g.detach())?]);
         let squares = params.iter().zip(grads).map(squares);
         let norms = slices.norms(&squares.collect::<candle_core::Result<Vec<_>>>()?)?;
-        for (i, (norms, &(_, is_matrix))) in norms.into_iter().zip(&slices.of).enumerate() {
+        for (i, (norms, &Whole { is_matrix, .. })) in norms.into_iter().zip(&slices.of).enumerate() {
             let step = self.config.step(lr, self.config.vectors || is_matrix);
             lars_by(norms, &params[i], &grads[i], &self.velocities[i], &step)?;
         }
@@ -309,20 +309,22 @@ impl Lamb {
     }
 
     /// [`lamb_step`] of slices, by the norms of whole parameters.
-    fn step_slices(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
-        let Some(slices) = &self.slices else {
-            return lamb_step(params, grads, &mut self.state, lr, &self.config);
-        };
-        self.state.step += 1;
+    fn step_slices(
+        &self,
+        params: &[Var],
+        grads: &[Tensor],
+        lr: f64,
+        slices: &Slices,
+    ) -> candle_core::Result<()> {
         let step = AdamStep {
-            step: self.state.step,
+            step: self.state.step + 1,
             ..self.config.adam().step(lr)
         };
         let (mut directions, mut sums) = (Vec::new(), Vec::new());
         for (i, (param, grad)) in params.iter().zip(grads).enumerate() {
             let moments = [&self.state.mean[i], &self.state.square[i]];
             let direction = direction(param, grad, moments, &step)?;
-            sums.push(squares(&param.as_detached_tensor(), &direction)?);
+            sums.push([squares(&param.as_detached_tensor())?, squares(&direction)?]);
             directions.push(direction);
         }
         let norms = slices.norms(&sums)?;
@@ -335,7 +337,12 @@ impl Lamb {
 
 impl Rule for Lamb {
     fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
-        self.step_slices(params, grads, lr)
+        let Some(slices) = &self.slices else {
+            return lamb_step(params, grads, &mut self.state, lr, &self.config);
+        };
+        self.step_slices(params, grads, lr, slices)?;
+        self.state.step += 1;
+        Ok(())
     }
 
     fn moments(&self) -> Vec<Moments<'_>> {

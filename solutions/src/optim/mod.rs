@@ -29,5 +29,5 @@ pub use layerwise::{LambConfig, LarsConfig, lamb_step, lars_step, trust_ratio};
 pub use lbfgs::LbfgsConfig;
 pub use optimizer::Optimizer;
 pub use sgd::{SgdConfig, momentum_step, sgd_step};
-pub use slices::Slices;
+pub use slices::{Slices, Whole};
 pub use sparse_adam::sparse_adam_step;

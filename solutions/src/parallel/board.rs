@@ -1,29 +1,62 @@
 //! The last reported activity of each rank of a group, and waiting with a timeout.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-/// The activity that each rank of a group reported last, and when it reported it. All ranks share one board.
+/// What each rank of a group reported last. All ranks share one board.
 #[derive(Clone, Debug)]
-pub(super) struct Board(Arc<Mutex<Vec<(String, Instant)>>>);
+pub(super) struct Board(Arc<Mutex<Vec<Report>>>);
+
+#[derive(Clone, Debug)]
+struct Report {
+    activity: String,
+    at: Instant,
+    waits_for: Option<usize>,
+}
 
 impl Board {
     /// Creates a board for `world_size` ranks, all of them "starting".
     pub fn new(world_size: usize) -> Self {
-        let all = vec![("starting".into(), Instant::now()); world_size];
-        Self(Arc::new(Mutex::new(all)))
+        let report = Report {
+            activity: "starting".into(),
+            at: Instant::now(),
+            waits_for: None,
+        };
+        Self(Arc::new(Mutex::new(vec![report; world_size])))
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Report>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the last activity of rank `rank`, and when it was reported.
     pub fn activity(&self, rank: usize) -> (String, Instant) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)[rank].clone()
+        let report = &self.all()[rank];
+        (report.activity.clone(), report.at)
     }
 
-    /// Records that rank `rank` is doing `activity`.
-    pub fn report(&self, rank: usize, activity: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)[rank] = (activity.to_owned(), Instant::now());
+    /// Returns when rank `rank` gave its last sign of life. A rank that waits for another one lives as long as that one.
+    pub fn last_sign(&self, rank: usize) -> Instant {
+        let all = self.all();
+        let (mut last, mut waits_for) = (all[rank].at, all[rank].waits_for);
+        // Ranks may wait for each other.
+        for _ in 0..all.len() {
+            let Some(next) = waits_for else { break };
+            last = last.max(all[next].at);
+            waits_for = all[next].waits_for;
+        }
+        last
+    }
+
+    /// Records that rank `rank` is doing `activity`, and for which rank it waits.
+    pub fn report(&self, rank: usize, activity: &str, waits_for: Option<usize>) {
+        self.all()[rank] = Report {
+            activity: activity.to_owned(),
+            at: Instant::now(),
+            waits_for,
+        };
     }
 }
 

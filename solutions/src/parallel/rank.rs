@@ -56,7 +56,7 @@ impl Rank {
     }
 
     fn report(&self, activity: &str) {
-        self.channels.board.report(self.rank, activity);
+        self.channels.board.report(self.rank, activity, None);
     }
 
     /// Returns the [`Lost`] error for rank `rank`.
@@ -72,15 +72,16 @@ impl Rank {
     }
 
     /// Reports `activity`, and returns the previous one.
-    fn begin(&self, activity: &str) -> String {
+    fn begin(&self, activity: &str, waits_for: Option<usize>) -> String {
         let before = self.activity(self.rank).0;
-        self.report(&format!("{activity}, after: {before}"));
+        let activity = format!("{activity}, after: {before}");
+        self.channels.board.report(self.rank, &activity, waits_for);
         before
     }
 
     /// Reports `activity` while `call` runs, then the previous activity again.
     fn during<T>(&self, activity: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        let before = self.begin(activity);
+        let before = self.begin(activity, None);
         let result = call()?;
         self.report(&before);
         Ok(result)
@@ -121,12 +122,13 @@ impl Link for Rank {
         // Reported only in a wait of more than a slice, because most messages take microseconds.
         let mut before = None;
         let received = loop {
-            let last_sign = self.activity(from).1;
+            let last_sign = self.channels.board.last_sign(from);
             let result = wait_awake(self.deadline, |limit| {
                 match self.channels.from[from].recv_timeout(limit) {
                     Err(RecvTimeoutError::Timeout) => {
-                        before.get_or_insert_with(|| self.begin(&format!("waiting for rank {from}")));
-                        (self.activity(from).1 > last_sign).then_some(None)
+                        let activity = || format!("waiting for rank {from}");
+                        before.get_or_insert_with(|| self.begin(&activity(), Some(from)));
+                        (self.channels.board.last_sign(from) > last_sign).then_some(None)
                     }
                     other => Some(Some(other)),
                 }
@@ -154,7 +156,10 @@ impl Link for Rank {
                 Ok(())
             }
             Err(RecvTimeoutError::Disconnected) => Err(self.lost(from, None)),
-            Err(RecvTimeoutError::Timeout) => Err(self.lost(from, Some(self.activity(from).1.elapsed()))),
+            Err(RecvTimeoutError::Timeout) => {
+                let silent = self.channels.board.last_sign(from).elapsed();
+                Err(self.lost(from, Some(silent)))
+            }
         }
     }
 }

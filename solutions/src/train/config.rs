@@ -12,7 +12,7 @@ use serde::{
     de::{DeserializeOwned, IntoDeserializer, value},
 };
 
-use super::{Category, Target};
+use super::{Category, Loss, Target};
 use crate::{
     loader::{Features, Frame},
     model::Kind,
@@ -213,8 +213,8 @@ pub struct Config {
     /// auto, cpu, cuda or cuda:N
     #[arg(long, value_name = "NAME", default_value_t = quick().device, help_heading = "Machine")]
     pub device: String,
-    /// Format of the matrix products in training; everything else is fp32. So is every evaluation, but with tf32 on a GPU
-    /// (`canopy eval --precision` evaluates in any format). A CPU with AVX512-BF16 or AMX computes bf16 on these units; all
+    /// Format of the matrix products in training; everything else is fp32. Evaluations are in fp32, except that tf32 on
+    /// a GPU is also theirs (`canopy eval --precision` evaluates in any format). A CPU with AVX512-BF16 or AMX computes bf16 on these units; all
     /// else is emulated on a CPU, to show its accuracy, not its speed
     #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32", help_heading = "Precision")]
     pub precision: Precision,
@@ -300,9 +300,9 @@ impl Default for Config {
             clip: 1.0,
             schedule: "cosine".into(),
             warmup: 2.0,
-            smoothing: 0.1,
+            smoothing: Loss::USUAL.smoothing,
             class_weights: false,
-            orthogonality: 1e-3,
+            orthogonality: Loss::USUAL.orthogonality,
             dropout: 0.3,
             turn: true,
             jitter: 0.005,

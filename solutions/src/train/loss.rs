@@ -29,6 +29,13 @@ impl Loss {
         class_weights: None,
         orthogonality: 0.0,
     };
+
+    /// That of a run without other options.
+    pub const USUAL: Self = Self {
+        smoothing: 0.1,
+        class_weights: None,
+        orthogonality: 1e-3,
+    };
 }
 
 impl Objective for Loss {

@@ -4,12 +4,25 @@
 //! What an instruction does is in `tiles.rs`, and how it is encoded in `decode.rs`. (Intel: *Architecture Instruction Set
 //! Extensions Programming Reference*, chapter on AMX.)
 
+use std::fmt::Display;
+
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod decode;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod handler;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod tiles;
+
+/// Whether the code of a unit for bf16 can run here: AMX's always, on emulated tiles if need be. Says if it cannot.
+pub fn runs(unit: &dyn Display, is_amx: bool, available: bool) -> bool {
+    if is_amx {
+        return prepare(available);
+    }
+    if !available {
+        println!("{unit}: not run, because this machine does not have its instructions");
+    }
+    available
+}
 
 /// Prepares this process for AMX, which is emulated unless it is `available`. Prints which of the two. Returns false if neither
 /// is possible.

@@ -13,7 +13,7 @@ type Tile = [[u32; 16]; 16];
 pub struct Tiles {
     configured: bool,
     rows: [usize; 8],
-    /// 32-bit values in a row.
+    /// Bytes of a row.
     row_bytes: [usize; 8],
     tiles: [Tile; 8],
 }

@@ -1,9 +1,11 @@
 //! Layers of linear+BN+ReLU, in training and in evaluation.
 
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
-use candle_core::{DType, Device as Cpu, Result, Tensor, Var};
+use candle_core::{DType, Device as Cpu, Error, Result, Tensor, Var};
 use canopy::kernels::{
     BatchNorm, Clouds, MlpLayer, Pass, Share, SumOverRanks, linear_bn, shared_mlp, shared_mlp_max,
 };
@@ -113,23 +115,26 @@ fn inputs(widths: &[usize]) -> (usize, Vec<Values>) {
     (rows, inputs)
 }
 
-/// Sums of ranks that are threads.
+/// Sums of two ranks that are threads. If one panics, the other gets an error.
 #[derive(Debug)]
-struct Sums {
-    rank: usize,
-    all: Arc<Mutex<[Vec<f64>; 2]>>,
-    barrier: Arc<Barrier>,
+struct Sums(Mutex<Ends>);
+
+/// To the other rank, and from it.
+type Ends = (Sender<Vec<f64>>, Receiver<Vec<f64>>);
+
+impl Sums {
+    fn both() -> [Option<Arc<Self>>; 2] {
+        let ((to_second, from_first), (to_first, from_second)) = (channel(), channel());
+        [(to_second, from_second), (to_first, from_first)].map(|ends| Some(Arc::new(Self(Mutex::new(ends)))))
+    }
 }
 
 impl SumOverRanks for Sums {
     fn sum(&self, values: &mut [f64]) -> Result<()> {
-        self.all.lock().unwrap()[self.rank] = values.to_vec();
-        self.barrier.wait();
-        let all = self.all.lock().unwrap().clone();
-        for (sum, (first, second)) in values.iter_mut().zip(all[0].iter().zip(&all[1])) {
-            *sum = first + second;
-        }
-        self.barrier.wait();
+        let (to, from) = &*self.0.lock().unwrap();
+        to.send(values.to_vec()).map_err(Error::wrap)?;
+        let others = from.recv_timeout(Duration::from_secs(60)).map_err(Error::wrap)?;
+        values.iter_mut().zip(others).for_each(|(v, other)| *v += other);
         Ok(())
     }
 }
@@ -159,17 +164,11 @@ fn synchronised_batch_norm_is_that_of_the_whole_batch() {
         };
         let plain = Pass::train(1, 0).plain(true);
         let expected = outcome([0, rows], &LENGTHS, &g, DType::F64, &Cpu::Cpu, &plain);
-        let (all, barrier) = (Arc::default(), Arc::new(Barrier::new(2)));
-        let of_rank = |rank: usize| {
-            let sums = Sums {
-                rank,
-                all: Arc::clone(&all),
-                barrier: barrier.clone(),
-            };
+        let of_rank = |rank: usize, sums: Option<Arc<Sums>>| {
             let pass = Pass::train(1, 0).with_launcher(grid.clone()).shared(Share {
                 rank,
                 world_size: 2,
-                sums: Some(Arc::new(sums)),
+                sums: sums.map(|sums| sums as _),
             });
             let half = if max { 2 } else { split } * last;
             let (rows, clouds, g) = match rank {
@@ -180,7 +179,9 @@ fn synchronised_batch_norm_is_that_of_the_whole_batch() {
         };
         let of_rank = &of_rank;
         let [first, second] = thread::scope(|scope| {
-            let ranks = [0, 1].map(|rank| scope.spawn(move || of_rank(rank)));
+            let [first, second] = Sums::both();
+            let ranks =
+                [(0, first), (1, second)].map(|(rank, sums)| scope.spawn(move || of_rank(rank, sums)));
             ranks.map(|rank| rank.join().unwrap())
         });
         for (i, expected) in expected.iter().enumerate() {

@@ -49,18 +49,13 @@ fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) ->
         Precision::Fp16 if emulated => Some(Arc::new(Autocast::real(DType::F16)) as Arc<_>),
         precision => precision.lowering(place),
     };
-    let loss = Loss {
-        smoothing: 0.1,
-        orthogonality: 1e-3,
-        ..Loss::CROSS_ENTROPY
-    };
     let mut learner = Learner {
         clip: 1.0,
         lowering,
         scaler: LossScaler::parse("auto", precision)?.map(|s| Box::new(GradScaler::new(s)) as Box<_>),
         // On a GPU, the trainer finds its kernels itself.
         launcher: grid.filter(|_| emulated).map(|grid| grid.clone() as Arc<_>),
-        ..Learner::new(model, optimizer, loss)
+        ..Learner::new(model, optimizer, Loss::USUAL)
     };
     let labels = Tensor::from_iter((0..clouds as u32).map(|i| i % 3), place)?;
     let mut losses = Vec::new();

@@ -23,12 +23,7 @@ fn compare_in(new: impl Fn() -> Pass, what: &str, most: impl Fn(&str) -> f64, of
     let pass = |autocast: Autocast| new().lowered(Some(Arc::new(autocast)));
     let (full, emulated) = (of(new()), of(pass(Autocast::emulated(BF16))));
     for unit in &Bf16Unit::ALL[1..] {
-        let runs = match unit {
-            Bf16Unit::Amx => amx::prepare(unit.is_available()),
-            unit => unit.is_available(),
-        };
-        if !runs {
-            println!("{unit}: not run, because this machine does not have its instructions");
+        if !amx::runs(unit, *unit == Bf16Unit::Amx, unit.is_available()) {
             continue;
         }
         let got = of(pass(Autocast::on_unit(*unit)));

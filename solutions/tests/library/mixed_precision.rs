@@ -16,11 +16,7 @@ use canopy::{
 
 use crate::{amx, assert_contains, tiny_models::KINDS};
 
-const LOSS: Loss = Loss {
-    smoothing: 0.1,
-    class_weights: None,
-    orthogonality: 1e-3,
-};
+const LOSS: Loss = Loss::USUAL;
 
 /// Takes a step with `passes.len()` micro-batches, each of them [`batch`].
 fn step(
@@ -292,18 +288,10 @@ fn loss_scaling_reduces_underflow_in_fp16() {
     assert!(lost[0] > 0.0 && lost[1] < lost[0] / 2.0, "{lost:?}");
 }
 
-/// The units of this machine, and AMX, emulated if it does not have it.
 /// The units for bf16 whose code can run here: AMX always, on emulated tiles if need be.
 pub fn units() -> impl Iterator<Item = Bf16Unit> {
-    Bf16Unit::ALL[1..].iter().copied().filter(|unit| {
-        if *unit == Bf16Unit::Amx {
-            return amx::prepare(unit.is_available());
-        }
-        if !unit.is_available() {
-            println!("{unit}: not run, because this machine does not have its instructions");
-        }
-        unit.is_available()
-    })
+    let runs = |unit: &Bf16Unit| amx::runs(unit, *unit == Bf16Unit::Amx, unit.is_available());
+    Bf16Unit::ALL[1..].iter().copied().filter(runs)
 }
 
 fn on_unit(unit: Bf16Unit) -> Option<Arc<dyn Lowering>> {

@@ -169,6 +169,21 @@ fn a_stalled_rank_is_an_error_at_the_deadline() {
     );
 }
 
+/// With four ranks and a tree, rank 3 waits for rank 2, which waits for rank 0.
+#[test]
+fn a_rank_that_waits_lives_as_long_as_the_one_it_waits_for() {
+    let results = on_each(group(4, Algorithm::Tree, Duration::from_millis(300)), |rank| {
+        if rank.rank() == 0 {
+            for _ in 0..12 {
+                rank.doing("evaluating");
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
+        rank.barrier()
+    });
+    assert_eq!(errors(results), [""; 0]);
+}
+
 #[test]
 fn ranks_that_make_different_calls_get_an_error() {
     let results = on_each(group(2, Algorithm::Naive, SHORT), |rank| {

@@ -50,8 +50,19 @@ fn low_precision_is_counted_and_measured_where_it_is_stored() {
     let said = stdout(&mut canopy("plan --device cuda --format bf16"));
     assert_contains(
         &said,
-        &["bf16, CUDA kernels", "the count was not compared with a GPU"],
+        &[
+            "bf16, CUDA kernels",
+            "--measure, on a machine with a GPU",
+            "--budget GIB, the memory of the GPU",
+        ],
     );
+    for (wrong, why) in [
+        ("--device auto", "choose cpu, cuda"),
+        ("--device gpu", "there is no device 'gpu'"),
+        ("--device cuda --ranks 2", "--budget is missing"),
+    ] {
+        assert_contains(&stderr(&mut canopy(&format!("plan {wrong}"))), &[why]);
+    }
     let said = stderr(&mut canopy("plan --measure --format fp16"));
     assert_contains(&said, &["a CPU emulates fp16", "--device cuda"]);
     let said = stderr(&mut canopy("plan --measure --format bf16 --plain"));

@@ -14,10 +14,11 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use candle_core::Device;
 use canopy::{
-    split::Action,
+    split::{Action, Slot},
     train::short::{Forest, small},
 };
 use experiment::{
+    interleaved,
     layers::{Layers, SHAPE, difference, mean_sent, ring},
     network::{Batch, Trained, on_one_rank, on_two_ranks},
     pipeline::{BACKWARD, FORWARD, measured},
@@ -78,6 +79,15 @@ fn orders(
         .collect()
 }
 
+/// The same, for ranks with one stage each.
+fn in_one_chunk(orders: &[Vec<Action>]) -> Vec<Vec<Slot>> {
+    let slot = |&action: &Action| Slot { chunk: 0, action };
+    orders
+        .iter()
+        .map(|order| order.iter().map(slot).collect())
+        .collect()
+}
+
 fn schedules(answer: &Lesson10, report: &mut Report) -> Result<()> {
     report.say(format!(
         "\nA pipeline of {STAGES} stages. A forward pass takes {FORWARD} ms, a backward pass {BACKWARD} ms."
@@ -85,7 +95,7 @@ fn schedules(answer: &Lesson10, report: &mut Report) -> Result<()> {
     let mut table = Table::new([
         left("schedule"),
         count("micro"),
-        percent("(p − 1)/m", 0),
+        percent("formula", 0),
         percent("simulated", 0),
         percent("measured", 0),
         fixed("a step", 0).unit("ms"),
@@ -94,27 +104,44 @@ fn schedules(answer: &Lesson10, report: &mut Report) -> Result<()> {
     ]);
     let both = [("GPipe", answer.gpipe_order), ("1F1B", answer.one_f_one_b_order)];
     let (mut simulated, mut real) = (Vec::new(), Vec::new());
-    let runs = [1, 4, DRAWN, 16]
-        .into_iter()
-        .flat_map(|m| both.map(|(name, order)| (name, order, m)));
-    // With one micro-batch, both schedules are the naive one.
-    for (name, order, micro_batches) in runs.skip(1) {
-        let orders = orders(order, STAGES, micro_batches);
-        let predicted = simulate(&orders, FORWARD, BACKWARD).map_err(|stuck| anyhow!("{name}: {stuck}"))?;
-        let passes = measured(&orders)?;
-        table.row(cells![
-            if micro_batches == 1 { "naive" } else { name },
-            micro_batches,
-            (answer.bubble)(STAGES, micro_batches),
-            timeline::bubble(&predicted, STAGES),
-            timeline::bubble(&passes, STAGES),
-            finish(&passes),
-            (answer.activations_held)(&orders[0]),
-            (answer.activations_held)(&orders[STAGES - 1])
-        ]);
-        if micro_batches == DRAWN {
-            simulated.push((name, predicted));
-            real.push((name, passes));
+    for micro_batches in [1, 4, DRAWN, 16] {
+        for (name, order) in both {
+            let orders = orders(order, STAGES, micro_batches);
+            let predicted =
+                simulate(&orders, FORWARD, BACKWARD).map_err(|stuck| anyhow!("{name}: {stuck}"))?;
+            let passes = measured(&in_one_chunk(&orders), 1)?;
+            let held = |stage: usize| (answer.activations_held)(&orders[stage]);
+            table.row(cells![
+                if micro_batches == 1 { "naive" } else { name },
+                micro_batches,
+                (answer.bubble)(STAGES, micro_batches),
+                timeline::bubble(&predicted, STAGES),
+                timeline::bubble(&passes, STAGES),
+                finish(&passes),
+                held(0),
+                held(STAGES - 1)
+            ]);
+            if micro_batches == DRAWN {
+                simulated.push((name, predicted));
+                real.push((name, passes));
+            }
+            // With one micro-batch, both schedules are the naive one.
+            if micro_batches == 1 {
+                break;
+            }
+        }
+        if micro_batches > 1 {
+            let run = interleaved::run(STAGES, micro_batches)?;
+            table.row(cells![
+                "interleaved",
+                micro_batches,
+                (answer.bubble)(STAGES, micro_batches) / interleaved::CHUNKS as f64,
+                run.simulated,
+                timeline::bubble(&run.passes, STAGES),
+                finish(&run.passes),
+                run.held[0],
+                run.held[STAGES - 1]
+            ]);
         }
     }
     report.table("schedules", "", &table);

@@ -1,11 +1,27 @@
 //! Benchmarks that start themselves as several processes.
 
-use std::{env, process::Stdio};
+use std::{
+    env,
+    process::{ExitCode, Stdio},
+};
 
 use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 
 use crate::cli::launch::mpirun;
+
+/// Why this program cannot start ranks that are processes; `None` if it can.
+pub fn missing() -> Option<String> {
+    mpirun(2).err().map(|reason| format!("{reason:#}"))
+}
+
+/// The exit code of a benchmark that could not measure processes for `reason`: a failure if their job failed.
+pub fn exit_code(reason: Option<&str>) -> ExitCode {
+    match reason.is_some() && missing().is_none() {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
 
 /// Runs the command of this process on `ranks` ranks with mpirun, and returns what rank 0 printed as JSON.
 ///
@@ -21,6 +37,10 @@ pub fn found<T: DeserializeOwned>(ranks: usize) -> Result<T> {
     let mut job = mpirun(ranks)?;
     let output = job.args(words).arg("--json").stderr(Stdio::inherit()).output();
     let output = output.context("mpirun does not start")?;
-    ensure!(output.status.success(), "mpirun -n {ranks}: {}", output.status);
+    ensure!(
+        output.status.success(),
+        "mpirun -n {ranks} failed: {}",
+        output.status
+    );
     serde_json::from_slice(&output.stdout).context("what rank 0 printed is not the expected JSON")
 }

@@ -77,11 +77,6 @@ impl Bench {
         };
         let model = PointNet::new(&config, device, DType::F32, 1)?;
         let optimizer = OptimConfig::adamw().build(model.params())?;
-        let loss = Loss {
-            smoothing: 0.1,
-            class_weights: None,
-            orthogonality: 0.001,
-        };
         let record = |i: usize| TreeRecord {
             tree: format!("tree {i}"),
             species: i % options.classes,
@@ -114,7 +109,7 @@ impl Bench {
                 plain: options.plain,
                 lowering: lowering.clone(),
                 scaler: scaler.map(|scaler| Box::new(GradScaler::new(scaler)) as Box<_>),
-                ..Learner::new(model, optimizer, loss)
+                ..Learner::new(model, optimizer, Loss::USUAL)
             },
             loader: Loader::new(Arc::new(collate), options.workers, 2),
             lowering,

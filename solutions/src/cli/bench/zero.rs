@@ -23,9 +23,9 @@ use crate::{
 /// Options of `canopy bench zero`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
-On the CPU, with one thread for each rank. The ranks are threads, whose messages are counted. Built with MPI, it also calls mpirun
-for each number of ranks: each rank is a process, and what it has allocated is measured, with the times of these. With more ranks
-than cores, the times say little:
+On the CPU, with one core for each rank. The ranks are threads, whose messages are counted. Built with MPI, it also calls mpirun
+for each number of ranks. Then each rank is a process: what it has allocated is measured, and the times are those of the processes.
+With more ranks than cores, the times say little:
   canopy bench zero --ranks 2,4
   mpirun -n 8 canopy bench zero")]
 pub struct Args {
@@ -68,6 +68,8 @@ struct Found {
 struct Row {
     ranks: usize,
     stage: usize,
+    /// Of the model.
+    parameters: u64,
     /// Weights, gradients and optimizer state of rank 0, counted by their sizes, and as [`bytes_per_rank`] predicts them.
     ///
     /// [`bytes_per_rank`]: crate::shard::bytes_per_rank
@@ -81,6 +83,7 @@ struct Row {
     /// Bytes of gradients and parameters that rank 0 sends in a step; `None` for processes, because MPI does not say what it sends.
     sent: Option<f64>,
     predicted_sent: u64,
+    /// Of ranks that are processes, if `stepping` was measured.
     step_ms: f64,
 }
 
@@ -117,14 +120,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
                 found.rows.into_iter().for_each(|own| add(&mut rows, own));
                 Ok::<_, anyhow::Error>(())
             });
-            Found::new(rows, reason.err().map(|reason| format!("{reason:#}")))?
+            Found::new(
+                rows,
+                by_mpirun::missing().or_else(|| reason.err().map(|r| format!("{r:#}"))),
+            )?
         }
     };
     match args.json {
         true => say!("{}", serde_json::to_string_pretty(&found)?),
         false => print(args, &found)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(by_mpirun::exit_code(found.without_mpi.as_deref()))
 }
 
 /// Adds what processes measured to the row of the same ranks and stage.
@@ -170,6 +176,7 @@ fn measure(args: &Args, ranks: usize, start: Start) -> Result<Vec<Row>> {
         Ok(Some(Row {
             ranks,
             stage: stage as usize,
+            parameters: memory.parameters,
             kept: sum(memory.counted()),
             predicted: sum(memory.predicted(stage, ranks as u64)),
             passing: memory.passing + memory.listed,
@@ -187,12 +194,11 @@ fn measure(args: &Args, ranks: usize, start: Start) -> Result<Vec<Row>> {
 
 impl Found {
     fn new(rows: Vec<Row>, without_mpi: Option<String>) -> Result<Self> {
-        // Every parameter has a weight, a gradient and two means of Adam.
         let first = rows.first().context("rank 0 measured nothing")?;
         Ok(Self {
             bench: "zero".into(),
             processor: machine::processor(),
-            parameters: first.predicted / 16,
+            parameters: first.parameters,
             rows,
             without_mpi,
         })
@@ -209,19 +215,23 @@ fn print(args: &Args, found: &Found) -> Result<()> {
         found.processor
     );
     if let Some(reason) = &found.without_mpi {
-        say!("what each rank has allocated: not measured, because {reason}");
+        let which = match found.rows.iter().any(|row| row.stepping.is_some()) {
+            true => "some ranks have",
+            false => "each rank has",
+        };
+        say!("what {which} allocated: not measured, because {reason}");
     }
     let mb = |bytes: f64| format!("{:.2}", bytes / 1e6);
     let range = |range: &Option<[u64; 2]>| match range {
         Some([least, most]) => format!("{} to {}", mb(*least as f64), mb(*most as f64)),
         None => "–".into(),
     };
-    say!("\nMB of a rank    counted  predicted   for a moment    allocated: at the step    between steps");
+    let label = |row: &Row| format!("{:<3}{:<14}", row.ranks, Stage::ALL[row.stage].to_string());
+    say!("\nMB of a rank     counted  predicted   for a moment    allocated: at the step    between steps");
     for row in &found.rows {
         say!(
-            "{:<2}{:<14}{:>7}{:>11}{:>15}{:>26}{:>17}",
-            row.ranks,
-            Stage::ALL[row.stage].to_string(),
+            "{}{:>7}{:>11}{:>15}{:>26}{:>17}",
+            label(row),
             mb(row.kept as f64),
             mb(row.predicted as f64),
             mb(row.passing as f64),
@@ -229,15 +239,19 @@ fn print(args: &Args, found: &Found) -> Result<()> {
             range(&row.between)
         );
     }
-    say!("\na step          sent, MB  predicted        ms");
+    say!("\na step           sent, MB  predicted        ms  ranks are");
     for row in &found.rows {
         say!(
-            "{:<2}{:<14}{:>8}{:>11}{:>10.1}",
-            row.ranks,
-            Stage::ALL[row.stage].to_string(),
+            "{}{:>8}{:>11}{:>10.1}  {}",
+            label(row),
             row.sent.map_or_else(|| "–".into(), mb),
             mb(row.predicted_sent as f64),
-            row.step_ms
+            row.step_ms,
+            if row.stepping.is_some() {
+                "processes"
+            } else {
+                "threads"
+            }
         );
     }
     Ok(())

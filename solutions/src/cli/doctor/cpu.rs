@@ -63,7 +63,7 @@ fn value<'a>(info: &'a str, key: &str) -> Option<&'a str> {
 /// Says if the system does not let canopy use the tiles that the CPU has.
 fn without_permission(units: &[&str], available: bool) -> &'static str {
     if units.contains(&"AMX (bf16)") && !available {
-        "; the system does not permit AMX to this process"
+        "; the system does not permit AMX to this process (Linux 5.16 or newer does, unless a container forbids arch_prctl)"
     } else {
         ""
     }

@@ -60,16 +60,11 @@ fn two_steps(args: &Args, device: &Device, lowering: Option<Arc<dyn Lowering>>) 
     let points = Tensor::from_vec(points, (args.batch, args.points, 3), device)?;
     let labels: Vec<u32> = (0..args.batch).map(|i| (i % args.classes) as u32).collect();
     let labels = Tensor::from_vec(labels, args.batch, device)?;
-    let loss = Loss {
-        smoothing: 0.1,
-        orthogonality: 1e-3,
-        ..Loss::CROSS_ENTROPY
-    };
     let mut learner = Learner {
         clip: 1.0,
         plain: args.plain,
         lowering,
-        ..Learner::new(model, optimizer, loss)
+        ..Learner::new(model, optimizer, Loss::USUAL)
     };
     for _ in 0..2 {
         learner.step((&points, &labels), 1e-3)?;

@@ -7,12 +7,13 @@ mod split;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Error, Result, bail, ensure};
 use candle_core::{DType, Device};
 use serde::Serialize;
 
 use crate::{
     cli::mesh,
+    device::choose_device,
     kernels::Bf16Unit,
     model::{Kind, PointNet},
     precision::Precision,
@@ -63,13 +64,13 @@ pub struct Args {
     #[arg(long, default_value = "adamw", value_name = "NAME")]
     optimizer: String,
     /// dtype of weights, gradients and activations; bf16 and fp16 with fp32 master weights. Counts what the fused operators
-    /// store: in bf16 those of a CPU with AVX512-BF16, or of a GPU with --device cuda; in fp16 those of a GPU
+    /// store: in bf16 those of a CPU with AVX512-BF16 or AMX, or of a GPU with --device cuda; in fp16 those of a GPU
     #[arg(long, default_value = "fp32", value_parser = choice::<Precision>(&["fp32", "bf16", "fp16"]))]
     format: Precision,
     /// Plain candle operators instead of the fused ones
     #[arg(long)]
     plain: bool,
-    /// Memory available to a step, GiB [default: what is free on this machine]
+    /// Memory available to a step, GiB [default: what is free on this machine, not for a GPU]
     #[arg(long, value_name = "GIB")]
     budget: Option<f64>,
     /// Device of the step: cpu, cuda or cuda:N. Counting alone needs no GPU
@@ -102,8 +103,9 @@ struct Found {
     bytes: StepBytes,
     total: u64,
     layers: Vec<Row>,
-    budget: u64,
-    /// Clouds of the largest batch, and its bytes; `None` if not even two clouds fit.
+    /// `None` if nobody said how much memory the GPU has.
+    budget: Option<u64>,
+    /// Clouds of the largest batch, and its bytes; `None` if not even two clouds fit, or without a budget.
     largest: Option<(u64, u64)>,
     /// Peak of the bytes allocated in two real steps, minus those allocated before.
     measured: Option<u64>,
@@ -141,6 +143,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.split.wanted() {
         return run_split(args);
     }
+    let form = form(args)?;
     let searched = args
         .search
         .map(|start| measure::search(args, start))
@@ -151,14 +154,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     } else {
         None
     };
-    let step = size(args)?;
+    let step = size(args, form)?;
     let bytes = step_bytes(&step, batch as u64);
-    let budget = budget(args)?;
+    let budget = budget(args, form)?;
+    ensure!(
+        budget.is_some() || !args.ranks.wanted(),
+        "--budget is missing: how much memory has each GPU, in GiB? `canopy doctor` and nvidia-smi print it"
+    );
     let own = ranks::Work {
         parameters: step.parameters,
         each: step.each,
         activations: bytes.activations + bytes.passing,
-        budget,
+        budget: budget.unwrap_or(0),
     };
     let work = args.ranks.work(own)?;
     let row = |l: &LayerSize| Row {
@@ -168,7 +175,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let found = Found {
         model: args.model,
-        form: form(args),
+        form,
         format: args.format,
         points: args.points,
         batch,
@@ -176,7 +183,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         bytes,
         layers: step.layers.iter().map(row).collect(),
         budget,
-        largest: largest_batch(&step, budget).map(|(n, bytes)| (n, bytes.total())),
+        largest: budget
+            .and_then(|budget| largest_batch(&step, budget))
+            .map(|(n, bytes)| (n, bytes.total())),
         measured,
         searched,
         chosen: args
@@ -196,15 +205,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Bytes that a step may use.
-fn budget(args: &Args) -> Result<u64> {
+/// Bytes that a step may use; `None` for a GPU of which nobody said it.
+fn budget(args: &Args, form: Form) -> Result<Option<u64>> {
     Ok(match args.budget {
-        Some(gib) if gib > 0.0 && gib <= ranks::MOST_GIB => (gib * f64::from(1 << 30)) as u64,
+        Some(gib) if gib > 0.0 && gib <= ranks::MOST_GIB => Some((gib * f64::from(1 << 30)) as u64),
         Some(gib) => bail!(
             "--budget is {gib}: expected a number above 0 and up to {:e}",
             ranks::MOST_GIB
         ),
-        None => machine::free_memory().unwrap_or(0),
+        None if form == Form::Cuda => None,
+        None => Some(machine::free_memory().unwrap_or(0)),
     })
 }
 
@@ -217,7 +227,8 @@ fn run_split(args: &Args) -> Result<ExitCode> {
     );
     args.ranks.check()?;
     let size = (args.batch, args.points, args.classes);
-    let plan = split::plan(&args.split, size, budget(args)?, args.ranks.network())?;
+    let budget = budget(args, Form::Plain)?.unwrap_or(0);
+    let plan = split::plan(&args.split, size, budget, args.ranks.network())?;
     if args.json {
         say!("{}", serde_json::to_string_pretty(&plan)?);
     } else {
@@ -226,14 +237,19 @@ fn run_split(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn form(args: &Args) -> Form {
-    if args.plain {
+fn form(args: &Args) -> Result<Form> {
+    ensure!(
+        args.device != "auto",
+        "--device auto: plan needs to know which device to count for: choose cpu, cuda or cuda:N"
+    );
+    let device = choose_device(&args.device, &mut |_| Ok(())).map_err(Error::msg)?;
+    Ok(if args.plain {
         Form::Plain
-    } else if args.device.starts_with("cuda") || args.format == Precision::Fp16 {
+    } else if device.cuda.is_some() || args.format == Precision::Fp16 {
         Form::Cuda
     } else {
         Form::Fused
-    }
+    })
 }
 
 fn config(args: &Args) -> Config {
@@ -250,14 +266,14 @@ fn model(args: &Args, device: &Device) -> Result<PointNet> {
     PointNet::new(&network, device, DType::F32, 1)
 }
 
-fn size(args: &Args) -> Result<StepSize> {
+fn size(args: &Args, form: Form) -> Result<StepSize> {
     let model = model(args, &Device::Cpu)?;
     // Apart from the step count, its state is fp32 tensors of the parameters' shapes.
     let state = config(args).optim()?.build(model.params())?.state()?;
     let kept: usize = state.iter().map(|(_, t)| t.elem_count()).sum();
     let moments = (kept / model.param_count()) as u32;
     let format = args.format.format();
-    Ok(StepSize::of(&model, args.points, form(args), format, moments))
+    Ok(StepSize::of(&model, args.points, form, format, moments))
 }
 
 fn print(found: &Found) -> Result<()> {
@@ -274,7 +290,11 @@ fn print(found: &Found) -> Result<()> {
         found.format
     );
     match found.form {
-        Form::Cuda => say!("counted from the kernels' tensors; the count was not compared with a GPU"),
+        Form::Cuda if found.measured.is_none() => {
+            say!(
+                "counted from the kernels' tensors; --measure, on a machine with a GPU, compares it with a step"
+            )
+        }
         Form::Fused if found.format == Precision::Bf16 && Bf16Unit::current() == Bf16Unit::Off => say!(
             "counted for a CPU with units for bf16; this one has none, and emulates bf16 in fp32, not fused"
         ),
@@ -311,13 +331,13 @@ fn print(found: &Found) -> Result<()> {
     if let Some(batch) = found.searched {
         say!("\na real step ran with {batch} clouds");
     }
-    match found.largest {
-        Some((batch, bytes)) => say!(
-            "\nthe largest batch in {:.1} MiB is {batch} clouds, {:.1} MiB",
-            mib(found.budget),
+    match (found.budget.map(mib), found.largest) {
+        (Some(budget), Some((batch, bytes))) => say!(
+            "\nthe largest batch in {budget:.1} MiB is {batch} clouds, {:.1} MiB",
             mib(bytes)
         ),
-        None => say!("\nnot even two clouds fit in {:.1} MiB", mib(found.budget)),
+        (Some(budget), None) => say!("\nnot even two clouds fit in {budget:.1} MiB"),
+        (None, _) => say!("\n--budget GIB, the memory of the GPU, gives the largest batch"),
     }
     Ok(())
 }

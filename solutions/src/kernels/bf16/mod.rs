@@ -67,21 +67,18 @@ pub fn multiply([rows, depth, columns]: [usize; 3], a: Block, b: &Right, c: &mut
             let product = single::Product::new([rows, depth, columns], left, b, c);
             if add { product.add().run() } else { product.run() }
         }
-        (Block::Bf16(a), Right::Bf16(unit, b)) => tile::Product {
-            rows,
-            depth: depth.div_ceil(2),
-            columns,
-            a: tile::Left {
+        (Block::Bf16(a), Right::Bf16(unit, b)) => {
+            let left = tile::Left {
                 pairs: a,
                 row_step: a.len() / rows,
                 pair_step: 1,
-            },
-            b,
-            c,
-            add,
-            upper: false,
+            };
+            tile::Product {
+                add,
+                ..tile::Product::new([rows, depth.div_ceil(2), columns], left, b, c)
+            }
+            .run(*unit)
         }
-        .run(*unit),
         _ => unreachable!("both operands are made for the same unit"),
     }
 }
@@ -118,23 +115,19 @@ pub fn add_transposed(
             if b.is_some() {
                 along_columns(unit, right, k, &mut buffers.right);
             }
+            let left = tile::Left {
+                pairs: &buffers.left,
+                row_step: 1,
+                pair_step: n,
+            };
+            let right = match b {
+                Some(_) => &buffers.right,
+                None => &buffers.left,
+            };
             tile::Product {
-                rows: n,
-                depth: rows.div_ceil(2),
-                columns: k,
-                a: tile::Left {
-                    pairs: &buffers.left,
-                    row_step: 1,
-                    pair_step: n,
-                },
-                b: if b.is_some() {
-                    &buffers.right
-                } else {
-                    &buffers.left
-                },
-                c,
                 add: true,
                 upper: b.is_none(),
+                ..tile::Product::new([n, rows.div_ceil(2), k], left, right, c)
             }
             .run(unit);
         }

@@ -16,15 +16,8 @@ use super::{Bf16Unit, Block, Buffers, Right, add_transposed, multiply};
 
 /// The units of this machine, and AMX, emulated if it does not have it.
 fn units() -> impl Iterator<Item = Bf16Unit> {
-    Bf16Unit::ALL[1..].iter().copied().filter(|unit| {
-        if *unit == Bf16Unit::Amx {
-            return amx::prepare(unit.is_available());
-        }
-        if !unit.is_available() {
-            println!("{unit}: not run, because this machine does not have its instructions");
-        }
-        unit.is_available()
-    })
+    let runs = |unit: &Bf16Unit| amx::runs(unit, *unit == Bf16Unit::Amx, unit.is_available());
+    Bf16Unit::ALL[1..].iter().copied().filter(runs)
 }
 
 /// Random values of a kind: uniform, over many powers of two, far from 0, or so small that products are subnormal numbers.

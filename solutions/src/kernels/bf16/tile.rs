@@ -29,7 +29,21 @@ pub struct Product<'a> {
     pub upper: bool,
 }
 
-impl Product<'_> {
+impl<'a> Product<'a> {
+    /// `c = a·b` of `[rows, depth, columns]`.
+    pub fn new([rows, depth, columns]: [usize; 3], a: Left<'a>, b: &'a [u32], c: &'a mut [f32]) -> Self {
+        Self {
+            rows,
+            depth,
+            columns,
+            a,
+            b,
+            c,
+            add: false,
+            upper: false,
+        }
+    }
+
     pub fn run(mut self, unit: Bf16Unit) {
         let Self {
             rows,

@@ -154,17 +154,12 @@ impl Target {
         let out = normalise(&kernels, &yp, &factors, relu)?;
         let inputs = [y, bn.gamma.as_tensor(), bn.beta.as_tensor()];
         Ok(self.record(&inputs, out, || {
-            let sums = move |own: &Tensor| match &sums {
-                Some(sums) => sum_tensor(&**sums, own),
-                None => Ok(own.clone()),
-            };
-            Box::new(move |g, _| gradients(&kernels, g, &yp, &factors, relu, rows, &sums))
+            Box::new(move |g, _| gradients(&kernels, g, &yp, &factors, relu, rows, sums.as_deref()))
         }))
     }
 }
 
-/// The gradients of y, γ and β. `all_rows` counts the rows of all ranks, and `over_ranks` sums over
-/// the ranks.
+/// The gradients of y, γ and β. `all_rows` counts the rows of all ranks, if they are synchronised.
 fn gradients(
     kernels: &Kernels,
     g: &Tensor,
@@ -172,7 +167,7 @@ fn gradients(
     factors: &Tensor,
     relu: bool,
     all_rows: usize,
-    over_ranks: &dyn Fn(&Tensor) -> Result<Tensor>,
+    ranks: Option<&dyn SumOverRanks>,
 ) -> Result<Vec<Option<Tensor>>> {
     let (rows, n) = y.dims2()?;
     let groups = Groups::of(rows, n);
@@ -198,7 +193,10 @@ fn gradients(
     ];
     kernels.launch(SOURCE, "combine_sums", Grid::each(2 * n), &arguments)?;
     // Those of γ and β are this rank's, as every weight's.
-    let of_all = over_ranks(&sums)?;
+    let of_all = match ranks {
+        Some(ranks) => sum_tensor(ranks, &sums)?,
+        None => sums.clone(),
+    };
     let arguments = [
         Argument::Read(g),
         Argument::Read(y),

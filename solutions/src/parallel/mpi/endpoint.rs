@@ -28,7 +28,7 @@ pub struct Endpoint {
     shared: Arc<Shared>,
     traffic: Cell<Traffic>,
     /// A list for the next all-reduce, whose input and output differ, because ferrompi has none in place that does not wait. Kept,
-    /// so that no step allocates it anew.
+    /// so that the longest list is not allocated anew in each step; lists less than half as long are.
     spare: RefCell<Vec<f32>>,
     /// Messages that have not left yet.
     sending: RefCell<Vec<(Request, Vec<f32>)>>,

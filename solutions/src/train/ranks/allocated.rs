@@ -9,7 +9,7 @@ use crate::{kernels, optim::Optimizer, train::memory};
 
 /// Bytes that the processes of a run have allocated, as their allocators count them ([`memory::held`]): the least and the most of
 /// the ranks. A rank's number is its largest of all steps. Data and buffers are included, except for the operators' buffers that wait
-/// for the next step.
+/// for the next step; blocks below 16 KiB are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocated {
     /// After a step, when its gradients are freed.
@@ -57,8 +57,7 @@ impl Own {
 }
 
 impl Allocated {
-    /// The least and the most of all ranks, each of which sent `Own::numbers`; `None` if a process does not count what it
-    /// allocates.
+    /// The least and the most of all ranks, each of which sent `Own::numbers`; `None` if a process is not measured.
     pub fn of_ranks<'a>(ranks: impl Iterator<Item = &'a [f32]>) -> Option<Self> {
         let mut all: [Vec<u64>; 2] = Default::default();
         for numbers in ranks {
@@ -76,8 +75,8 @@ impl Allocated {
         let mb =
             |[least, most]: [u64; 2]| format!("{:.2} to {:.2} MB", least as f64 / 1e6, most as f64 / 1e6);
         format!(
-            "allocated by the processes of the ranks, with data and the buffers in use: {} when the optimizer steps, {} between \
-             steps",
+            "allocated by the processes of the ranks, with data and the buffers in use, without blocks below 16 KiB: {} when the \
+             optimizer steps, {} between steps",
             mb(self.stepping),
             mb(self.between)
         )
@@ -87,13 +86,16 @@ impl Allocated {
 /// An optimizer that measures after each of its steps.
 pub struct Watched<'a> {
     pub inner: &'a mut dyn Optimizer,
-    pub own: &'a mut Own,
+    /// `None` if this process is not measured.
+    pub own: Option<&'a mut Own>,
 }
 
 impl Optimizer for Watched<'_> {
     fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
         self.inner.step(grads, lr)?;
-        self.own.stepping = self.own.stepping.max(now());
+        if let Some(own) = &mut self.own {
+            own.stepping = own.stepping.max(now());
+        }
         Ok(())
     }
 

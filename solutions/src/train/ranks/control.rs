@@ -67,9 +67,7 @@ impl Control {
         }
         Ok(())
     }
-}
 
-impl Control {
     /// The sum of x over all ranks on its device, if the engine can.
     fn summed(&self, x: &Tensor) -> Result<Option<Tensor>> {
         let link = self.link();

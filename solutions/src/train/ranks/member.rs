@@ -220,10 +220,9 @@ impl Member {
         self.activity.begin_step(step);
         self.gradients.begin_step(step, share);
         self.activity.within_step("forward and backward");
-        let mut unused = Own::default();
         let mut watched = Watched {
             inner: one.optimizer,
-            own: self.own.as_mut().unwrap_or(&mut unused),
+            own: self.own.as_mut(),
         };
         let mut one = Step {
             model: one.model,
@@ -296,7 +295,8 @@ impl Member {
         let digest = digest(model, self.config.sync_bn)?;
         let digest = exact(digest);
         let mut mine = digest.to_vec();
-        mine.extend(self.own.iter().flat_map(Own::numbers));
+        // Also a rank on a GPU sends numbers, because all ranks must send equally many.
+        mine.extend(self.own.unwrap_or_default().numbers());
         let all = self.control.gather(&mine)?;
         let ranks = || {
             all.chunks_exact(mine.len())

@@ -1,5 +1,6 @@
 //! Parts of the experiment.
 
+pub mod interleaved;
 pub mod layers;
 pub mod network;
 pub mod pipeline;

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Result, ensure};
 use canopy::{
     parallel::{Collective, Link, Rank},
-    split::Action,
+    split::{Action, Slot},
 };
 use lesson10::simulate::{Pass, finish};
 
@@ -23,10 +23,10 @@ pub const BACKWARD: f64 = 8.0;
 const REPEATS: usize = 5;
 
 /// The fastest of some runs of [`once`].
-pub fn measured(orders: &[Vec<Action>]) -> Result<Vec<Pass>> {
-    let mut fastest = once(orders)?;
+pub fn measured(orders: &[Vec<Slot>], chunks: usize) -> Result<Vec<Pass>> {
+    let mut fastest = once(orders, chunks)?;
     for _ in 1..REPEATS {
-        let run = once(orders)?;
+        let run = once(orders, chunks)?;
         if finish(&run) < finish(&fastest) {
             fastest = run;
         }
@@ -34,52 +34,47 @@ pub fn measured(orders: &[Vec<Action>]) -> Result<Vec<Pass>> {
     Ok(fastest)
 }
 
-/// Runs the passes of `orders`, one list for each stage, and returns when each stage computed what, in milliseconds.
-fn once(orders: &[Vec<Action>]) -> Result<Vec<Pass>> {
-    let stages = on_ranks(orders.len(), |rank| run(rank, &orders[rank.rank()]))?;
-    Ok(stages.into_iter().flatten().collect())
+/// Runs the passes of `orders`, one list for each rank with `chunks` stages, and returns when each rank computed what, in
+/// milliseconds. [`FORWARD`] and [`BACKWARD`] are the times of all stages of a rank.
+fn once(orders: &[Vec<Slot>], chunks: usize) -> Result<Vec<Pass>> {
+    let ranks = on_ranks(orders.len(), |rank| run(rank, &orders[rank.rank()], chunks))?;
+    Ok(ranks.into_iter().flatten().collect())
 }
 
-fn run(rank: &Rank, order: &[Action]) -> Result<Vec<Pass>> {
-    let (stage, last) = (rank.rank(), rank.world_size() - 1);
+fn run(rank: &Rank, order: &[Slot], chunks: usize) -> Result<Vec<Pass>> {
+    let (at, ranks) = (rank.rank(), rank.world_size());
+    let last = ranks * chunks - 1;
     let mut passes = Vec::new();
     rank.barrier()?;
     let began = Instant::now();
-    for &action in order {
+    for &Slot { chunk, action } in order {
+        let stage = chunk * ranks + at;
+        let (before, after) = (stage.checked_sub(1), (stage < last).then_some(stage + 1));
         let (micro_batch, from, to, takes) = match action {
-            Action::Forward(i) => (
-                i,
-                stage.checked_sub(1),
-                (stage < last).then_some(stage + 1),
-                FORWARD,
-            ),
-            Action::Backward(i) => (
-                i,
-                (stage < last).then_some(stage + 1),
-                stage.checked_sub(1),
-                BACKWARD,
-            ),
+            Action::Forward(i) => (i, before, after, FORWARD),
+            Action::Backward(i) => (i, after, before, BACKWARD),
         };
         if let Some(from) = from {
-            let mut number = [0.0];
-            rank.receive(from, &mut number)?;
+            let mut message = [0.0; 2];
+            rank.receive(from % ranks, &mut message)?;
             ensure!(
-                number[0] as usize == micro_batch,
-                "stage {stage} needs micro-batch {micro_batch}, and stage {from} sent {}: their orders differ",
-                number[0]
+                message == [stage as f32, micro_batch as f32],
+                "stage {stage} needs micro-batch {micro_batch}, and stage {from} sent {} for stage {}: their orders differ",
+                message[1],
+                message[0]
             );
         }
         let start = began.elapsed().as_secs_f64() * 1e3;
-        sleep(Duration::from_secs_f64(takes * 1e-3));
+        sleep(Duration::from_secs_f64(takes * 1e-3 / chunks as f64));
         let end = began.elapsed().as_secs_f64() * 1e3;
         passes.push(Pass {
-            stage,
+            stage: at,
             action,
             start,
             end,
         });
         if let Some(to) = to {
-            rank.send(to, &[micro_batch as f32])?;
+            rank.send(to % ranks, &[to as f32, micro_batch as f32])?;
         }
     }
     Ok(passes)

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::{
     cli::{
+        bench::by_mpirun,
         collective::{self, Collective},
         launcher,
     },
@@ -168,8 +169,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             }
         }
     };
+    let exit_code = match args.link {
+        Some(_) => ExitCode::SUCCESS,
+        None => by_mpirun::exit_code(without_mpi.as_deref()),
+    };
     report(&args, &work, (engines, without_mpi), load)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(exit_code)
 }
 
 /// The system's load average over a minute.

@@ -99,22 +99,17 @@ fn exact([rows, depth, columns]: [usize; 3], transposed: bool, add: bool, upper:
         Guarded::new(&pairs(2, depth * columns)),
     );
     let start: Vec<f32> = (0..rows * columns).map(|i| (i % 97) as f32).collect();
+    let left = Left {
+        pairs: &a,
+        row_step,
+        pair_step,
+    };
     for unit in units() {
         let mut c = Guarded::new(&start);
-        let left = Left {
-            pairs: &a,
-            row_step,
-            pair_step,
-        };
         Product {
-            rows,
-            depth,
-            columns,
-            a: left,
-            b: &b,
-            c: &mut c,
             add,
             upper,
+            ..Product::new([rows, depth, columns], left, &b, &mut c)
         }
         .run(unit);
         for (at, &got) in c.iter().enumerate() {
@@ -181,9 +176,7 @@ fn configuration() -> [u8; 64] {
 
 #[test]
 fn a_product_on_amx_has_the_least_number_of_instructions_and_releases_its_tiles() {
-    if !units().any(|unit| unit == Bf16Unit::Amx) {
-        return;
-    }
+    assert!(units().any(|unit| unit == Bf16Unit::Amx));
     let instructions = |sizes: [usize; 3], transposed: bool, upper: bool| {
         let [rows, depth, columns] = sizes;
         let (a, b) = (pairs(1, rows * depth), pairs(2, depth * columns));
@@ -196,14 +189,9 @@ fn a_product_on_amx_has_the_least_number_of_instructions_and_releases_its_tiles(
         let mut c = vec![0.0; rows * columns];
         let before = executed();
         Product {
-            rows,
-            depth,
-            columns,
-            a: left,
-            b: &b,
-            c: &mut c,
             add: true,
             upper,
+            ..Product::new(sizes, left, &b, &mut c)
         }
         .run(Bf16Unit::Amx);
         let after = executed();

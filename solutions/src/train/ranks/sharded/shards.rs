@@ -21,7 +21,7 @@ use super::{
 use crate::{
     kernels,
     model::PointNet,
-    optim::{Optimizer, Slices, clip_by_norm, sum_of_squares},
+    optim::{Optimizer, Slices, Whole, clip_by_norm, sum_of_squares},
     shard::{Sharded, Slice, slices_of_rank},
     train::{Config, OptimizerStep, master::build_optimizer_for},
 };
@@ -105,10 +105,13 @@ impl Shards {
 
     /// Says of which parameters this rank has slices, for optimizers that need norms of whole parameters.
     fn slices(&self) -> Slices {
-        let of = |(param, _): (usize, Range<usize>)| (param, self.params[param].1.rank() > 1);
+        let of = |(index, _): (usize, Range<usize>)| Whole {
+            index,
+            is_matrix: self.params[index].1.rank() > 1,
+        };
         Slices {
             of: self.units.iter().flat_map(Unit::own).map(of).collect(),
-            whole: self.params.len(),
+            count: self.params.len(),
             ranks: self.control.clone(),
         }
     }
