@@ -296,17 +296,7 @@ fn draw_label(out: &mut String, f: &Frame, series: &Series) {
 fn draw_marks(out: &mut String, f: &Frame) {
     for mark in f.plot.marks.iter().filter(|m| f.plot.shown(m.at)) {
         let (x, y) = (f.px(mark.at.0), f.py(mark.at.1));
-        let (anchor, dx) = if x > (f.left + f.right) / 2.0 {
-            ("end", 3.0)
-        } else {
-            ("start", -3.0)
-        };
-        // The label is at the opposite edge of the plot, where there are few lines, with a leader to the point.
-        let text = if y < (f.top + f.bottom) / 2.0 {
-            f.bottom - 12.0
-        } else {
-            f.top + 14.0
-        };
+        let (anchor, dx, text) = label_place(f, (x, y), LETTER * mark.label.chars().count() as f64);
         let end = if text > y { text - 14.0 } else { text + 5.0 };
         let _ = write!(
             out,
@@ -316,6 +306,35 @@ fn draw_marks(out: &mut String, f: &Frame) {
             escape(&mark.label)
         );
     }
+}
+
+/// The anchor of a mark's label of the given width, how far it is to the right of the point, and its base line. It is at the top or
+/// the bottom of the plot, with a leader to the point at `(x, y)`: where it covers the least of the lines, best at the opposite edge.
+fn label_place(f: &Frame, (x, y): (f64, f64), width: f64) -> (&'static str, f64, f64) {
+    let mut anchors = [("start", -3.0), ("end", 3.0)];
+    let mut edges = [f.bottom - 12.0, f.top + 14.0];
+    if x > (f.left + f.right) / 2.0 {
+        anchors.reverse();
+    }
+    if y >= (f.top + f.bottom) / 2.0 {
+        edges.reverse();
+    }
+    let places = edges
+        .into_iter()
+        .flat_map(|text| anchors.map(|(anchor, dx)| (anchor, dx, text)));
+    let covered = |&(anchor, dx, text): &(&str, f64, f64)| {
+        let left = if anchor == "end" { x + dx - width } else { x + dx };
+        if left < 0.0 || left + width > f.plot.size.0 {
+            return usize::MAX;
+        }
+        let inside = |&&(at, height): &&(f64, f64)| {
+            let (at, height) = (f.px(at), f.py(height));
+            (left - 4.0..left + width + 4.0).contains(&at) && (text - 16.0..text + 8.0).contains(&height)
+        };
+        let points = f.plot.series.iter().flat_map(|series| &series.points);
+        points.filter(inside).count()
+    };
+    places.min_by_key(covered).unwrap_or(("start", -3.0, f.bottom))
 }
 
 /// At most [`MOST_POINTS`] of the points: the first, the smallest, the largest and the last of each segment.
