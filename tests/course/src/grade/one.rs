@@ -69,9 +69,10 @@ impl Bench {
         if lessons.is_empty() {
             return Ok(());
         }
-        self.tree.copy_course(root, &Toolchain::target(root)?)?;
         let names: Vec<&str> = lessons.iter().map(String::as_str).collect();
         let bar = spinner(&format!("building lesson {}", names.join(", ")));
+        Toolchain::build_checks(root, &names)?;
+        self.tree.copy_course(root, &Toolchain::target(root)?)?;
         let mut programs = self.toolchain.build_stubs(&self.tree, &names)?;
         bar.finish_and_clear();
         for lesson in lessons {
