@@ -19,22 +19,32 @@ pub fn random(seed: u64, n: usize) -> Vec<f32> {
     (0..n).map(|_| r.range(-1.0, 1.0) as f32).collect()
 }
 
+/// The difference of each value, as a fraction of the greatest expected one.
+pub fn errors<T: Copy + Into<f64>>(found: &[T], expected: &[f64]) -> Vec<f64> {
+    let size = expected.iter().fold(1e-3, |size: f64, v| size.max(v.abs()));
+    let error = |(&f, e): (&T, &f64)| (f.into() - e).abs() / size;
+    found.iter().zip(expected).map(error).collect()
+}
+
+/// The greatest of values that are not negative; NaN if one of them is.
+pub fn greatest(values: impl IntoIterator<Item = f64>) -> f64 {
+    let greater = |top: f64, v: f64| if top.is_nan() || v <= top { top } else { v };
+    values.into_iter().fold(0.0, greater)
+}
+
 /// Fails at the first value that differs by more than `tolerance` times the greatest expected value. Returns the greatest
 /// such difference.
 pub fn close<T: Copy + Into<f64>>(what: &str, found: &[T], expected: &[f64], tolerance: f64) -> f64 {
     assert_eq!(found.len(), expected.len(), "{what}");
-    let size = expected.iter().fold(1e-3, |size: f64, v| size.max(v.abs()));
-    let mut greatest = 0.0_f64;
-    for (i, (&f, &e)) in found.iter().zip(expected).enumerate() {
-        let f = f.into();
-        let error = (f - e).abs() / size;
-        greatest = greatest.max(error);
+    let errors = errors(found, expected);
+    for ((i, error), (&f, e)) in errors.iter().enumerate().zip(found.iter().zip(expected)) {
+        let f: f64 = f.into();
         assert!(
-            error <= tolerance,
+            *error <= tolerance,
             "{what}[{i}]: found {f}, expected {e}: {error:e} of the greatest value, tolerance {tolerance:e}"
         );
     }
-    greatest
+    greatest(errors)
 }
 
 /// Prints the line from which `tests/gpu` takes an error: it is relative, and `share` of its tolerance.

@@ -37,17 +37,28 @@ pub fn running(bn: &BatchNorm) -> Result<[Tensor; 2]> {
 
 #[test]
 fn batch_norm_and_relu_match() {
+    let Some(grid) = EmulatedGrid::new() else { return };
     for (rows, n) in ROWS.into_iter().zip([5, 33, 70, 17]) {
         for dtype in Type::ALL {
-            one(rows, n, dtype, true, 0.0);
-            one(rows, n, dtype, false, 300.0);
+            with_batch_norm([rows, n], true, 0.0, dtype, |case| {
+                case.check(&grid, dtype, 0.0, &case.references());
+            });
+            with_batch_norm([rows, n], false, 300.0, dtype, |case| {
+                // The CPU multiplies before it subtracts the mean, and loses digits to a large one.
+                case.check(&grid, dtype, 1e-3, &case.references()[..1]);
+            });
         }
     }
 }
 
-/// `offset` is the mean of the values: no digits may be lost to it.
-fn one(rows: usize, n: usize, dtype: Type, relu: bool, offset: f32) {
-    let Some(grid) = EmulatedGrid::new() else { return };
+/// Calls `then` with batch norm of values whose mean is `offset`: no digits may be lost to it.
+pub fn with_batch_norm<R>(
+    [rows, n]: [usize; 2],
+    relu: bool,
+    offset: f32,
+    dtype: Type,
+    then: impl FnOnce(Case) -> R,
+) -> R {
     let y: Vec<f32> = random(1, rows * n).iter().map(|v| v + offset).collect();
     let (y, g) = (dtype.rounded(&y), dtype.rounded(&random(2, rows * n)));
     let positive: Vec<f32> = random(6, n).iter().map(|v| v + 1.5).collect();
@@ -55,7 +66,7 @@ fn one(rows: usize, n: usize, dtype: Type, relu: bool, offset: f32) {
     let identity: Vec<f32> = (0..n * n)
         .map(|i| f32::from(u8::from(i % (n + 1) == 0)))
         .collect();
-    let case = Case {
+    then(Case {
         what: format!("{rows} × {n}, ReLU {relu}, mean {offset}"),
         inputs: &[(&y, &[rows, n]), (&random(3, n), &[n]), (&random(4, n), &[n])],
         g: &g,
@@ -65,10 +76,7 @@ fn one(rows: usize, n: usize, dtype: Type, relu: bool, offset: f32) {
             let y = linear_bn(v[0].as_tensor(), &w, &bn, relu, pass)?;
             Ok([&[y][..], &running(&bn)?].concat())
         },
-    };
-    // The CPU multiplies before it subtracts the mean, and loses digits to a large one.
-    let (tolerance, forms) = if offset > 0.0 { (1e-3, 1) } else { (0.0, 2) };
-    case.check(&grid, dtype, tolerance, &case.references()[..forms]);
+    })
 }
 
 /// Widths of a shared MLP's layers, with and without a maximum after them: of a last layer with more inputs than outputs, the

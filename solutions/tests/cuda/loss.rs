@@ -7,35 +7,46 @@ use crate::common::*;
 use crate::emulated::EmulatedGrid;
 use crate::sources::Type;
 
+/// Calls `then` with the cross-entropy of `rows` rows.
+pub fn with_cross_entropy<R>(
+    [rows, classes]: [usize; 2],
+    (smoothing, weighted): (f64, bool),
+    dtype: Type,
+    then: impl FnOnce(Case) -> R,
+) -> R {
+    let logits: Vec<f32> = random(4, rows * classes).iter().map(|v| v * 8.0).collect();
+    let logits = dtype.rounded(&logits);
+    let labels: Vec<u32> = (0..rows as u32).map(|i| i * 7 % classes as u32).collect();
+    let weights: Vec<f32> = random(5, classes).iter().map(|v| v + 1.5).collect();
+    let weights = dtype.rounded(&weights);
+    then(Case {
+        what: format!("{rows} × {classes}, smoothing {smoothing}"),
+        inputs: &[(&logits, &[rows, classes])],
+        g: &[0.5],
+        operator: &|v, pass| {
+            let labels = Tensor::from_slice(&labels, rows, v[0].device())?;
+            let weights = Tensor::from_slice(&weights, classes, v[0].device())?;
+            let weights = weighted.then(|| weights.to_dtype(v[0].dtype())).transpose()?;
+            let logits = on_tape(&v[0], pass)?;
+            Ok(vec![cross_entropy(
+                &logits,
+                &labels,
+                smoothing,
+                weights.as_ref(),
+            )?])
+        },
+    })
+}
+
 #[test]
 fn cross_entropy_matches() {
     let Some(grid) = EmulatedGrid::new() else { return };
     for (rows, classes) in ROWS.into_iter().zip([5, 40, 33, 7]) {
         for dtype in Type::ALL {
-            for (smoothing, weighted) in [(0.0, false), (0.1, true)] {
-                let logits: Vec<f32> = random(4, rows * classes).iter().map(|v| v * 8.0).collect();
-                let logits = dtype.rounded(&logits);
-                let labels: Vec<u32> = (0..rows as u32).map(|i| i * 7 % classes as u32).collect();
-                let weights: Vec<f32> = random(5, classes).iter().map(|v| v + 1.5).collect();
-                let weights = dtype.rounded(&weights);
-                let case = Case {
-                    what: format!("{rows} × {classes}, smoothing {smoothing}"),
-                    inputs: &[(&logits, &[rows, classes])],
-                    g: &[0.5],
-                    operator: &|v, pass| {
-                        let labels = Tensor::from_slice(&labels, rows, v[0].device())?;
-                        let weights = Tensor::from_slice(&weights, classes, v[0].device())?;
-                        let weights = weighted.then(|| weights.to_dtype(v[0].dtype())).transpose()?;
-                        let logits = on_tape(&v[0], pass)?;
-                        Ok(vec![cross_entropy(
-                            &logits,
-                            &labels,
-                            smoothing,
-                            weights.as_ref(),
-                        )?])
-                    },
-                };
-                case.check(&grid, dtype, 0.0, &case.references());
+            for kind in [(0.0, false), (0.1, true)] {
+                with_cross_entropy([rows, classes], kind, dtype, |case| {
+                    case.check(&grid, dtype, 0.0, &case.references());
+                });
             }
         }
     }

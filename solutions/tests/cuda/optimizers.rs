@@ -1,7 +1,9 @@
 //! Multi-tensor steps: bit-identical to the CPU's. And unscaling, overflow and norm of all gradients.
 
-use candle_core::{Device as Cpu, Tensor, Var};
-use canopy::kernels::device::{MultiTensor, TENSORS};
+use std::sync::Arc;
+
+use candle_core::{Device as Cpu, Result, Tensor, Var};
+use canopy::kernels::device::{MultiTensor, Norm, TENSORS};
 use canopy::kernels::multi_tensor::{self, AdamStep, LarsStep, SgdStep};
 use canopy::optim::{LarsConfig, lars_step};
 
@@ -52,39 +54,69 @@ fn kernels() -> Option<MultiTensor> {
     Some(MultiTensor::new(EmulatedGrid::new()?))
 }
 
+/// Gradients unscaled and clipped.
+struct Unscaled {
+    norm: Vec<f64>,
+    found_inf: bool,
+    gradients: Vec<Vec<f64>>,
+}
+
+fn unscaled(kernels: &MultiTensor, grads: &[Vec<f32>], scale: f64, max_norm: f64) -> Result<Unscaled> {
+    let tensors = grads.iter().map(|g| Tensor::new(g.as_slice(), device()));
+    let tensors = tensors.collect::<Result<Vec<_>>>()?;
+    let grads: Vec<&Tensor> = tensors.iter().collect();
+    let result = kernels.norm(&grads, scale, max_norm)?;
+    Ok(Unscaled {
+        norm: flat(&result.value()?),
+        found_inf: result.found_inf()?,
+        gradients: kernels.scaled(&grads, &result)?.iter().map(flat).collect(),
+    })
+}
+
+/// The gradients, one of them `bad`.
+fn with_overflow(bad: f32) -> Vec<Vec<f32>> {
+    let [_, mut grads, ..] = inputs();
+    grads[2][PIECE + 32] = bad;
+    grads
+}
+
 #[test]
 fn unscaling_finds_norm_and_overflow() {
     let Some(kernels) = kernels() else { return };
-    let values = inputs();
-    let tensors = Tensors::new(&values);
-    let [_, grads, ..] = tensors.lists();
+    let [_, grads, ..] = inputs();
     for (max_norm, scale) in [(0.0, 1.0), (2.5, 65_536.0), (1e9, 2.0)] {
-        let result = kernels.norm(&grads, scale, max_norm).unwrap();
-        let all = values[1].iter().flatten();
+        let found = unscaled(&kernels, &grads, scale, max_norm).unwrap();
+        let all = grads.iter().flatten();
         let norm = all.map(|&g| (f64::from(g) / scale).powi(2)).sum::<f64>().sqrt();
-        close("norm", &flat(&result.value().unwrap()), &[norm], 1e-6);
-        assert!(!result.found_inf().unwrap());
+        close("norm", &found.norm, &[norm], 1e-6);
+        assert!(!found.found_inf);
         let clip = if max_norm > 0.0 {
             (max_norm / (norm + 1e-6)).min(1.0)
         } else {
             1.0
         };
-        let scaled = kernels.scaled(&grads, &result).unwrap();
-        for (found, g) in scaled.iter().zip(&values[1]) {
+        for (found, g) in found.gradients.iter().zip(&grads) {
             let expected: Vec<f64> = g.iter().map(|&g| f64::from(g) * clip / scale).collect();
-            close("unscaled and clipped", &flat(found), &expected, 1e-6);
+            close("unscaled and clipped", found, &expected, 1e-6);
         }
     }
     for bad in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
-        let mut values = inputs();
-        values[1][2][PIECE + 32] = bad;
-        let tensors = Tensors::new(&values);
-        let [_, grads, ..] = tensors.lists();
-        let result = kernels.norm(&grads, 1.0, 1.0).unwrap();
-        assert!(result.found_inf().unwrap(), "{bad}");
-        let clipped = kernels.scaled(&grads, &result).unwrap();
-        assert!(flat(&clipped[2])[PIECE + 32].is_nan(), "{bad}");
+        let found = unscaled(&kernels, &with_overflow(bad), 1.0, 1.0).unwrap();
+        assert!(found.found_inf, "{bad}");
+        assert!(found.gradients[2][PIECE + 32].is_nan(), "{bad}");
     }
+}
+
+/// Norm and clipped gradients, and whether an infinite one is found.
+pub fn norms(grid: &Arc<EmulatedGrid>) -> Result<Vec<Vec<f64>>> {
+    let kernels = MultiTensor::new(grid.clone());
+    let [_, grads, ..] = inputs();
+    let Unscaled {
+        norm, mut gradients, ..
+    } = unscaled(&kernels, &grads, 4.0, 2.5)?;
+    let overflow = unscaled(&kernels, &with_overflow(f32::INFINITY), 1.0, 1.0)?.found_inf;
+    gradients.extend([norm, vec![f64::from(u8::from(overflow))]]);
+    Ok(gradients)
 }
 
 const STEP: AdamStep = AdamStep {
@@ -98,47 +130,77 @@ const STEP: AdamStep = AdamStep {
     gradient_factor: 1.0,
 };
 
+/// Optimizers that take one step with a given factor of the gradients.
+const KINDS: [&str; 5] = ["adamw", "adam", "lamb", "sgd", "nesterov"];
+
+fn adam(kind: &str, gradient_factor: f32) -> AdamStep {
+    AdamStep {
+        decoupled: kind == "adamw",
+        gradient_factor,
+        ..STEP
+    }
+}
+
+fn sgd(kind: &str, gradient_factor: f32) -> SgdStep {
+    SgdStep {
+        lr: 0.01,
+        momentum: 0.9,
+        weight_decay: 0.1,
+        nesterov: kind == "nesterov",
+        gradient_factor,
+    }
+}
+
+/// A step by the kernels. `norm` replaces the factor.
+fn step(
+    kernels: &MultiTensor,
+    kind: &str,
+    tensors: &Tensors,
+    factor: f32,
+    norm: Option<&Norm>,
+) -> Result<()> {
+    let [w, g, m, v] = tensors.lists();
+    match kind {
+        "lars" => kernels.lars(&w, &g, &m, &LARS, norm),
+        "lamb" => kernels.lamb(&w, &g, [&m, &v], &adam(kind, factor), norm),
+        "sgd" | "nesterov" => kernels.sgd(&w, &g, &m, &sgd(kind, factor), norm),
+        _ => kernels.adam(&w, &g, [&m, &v], &adam(kind, factor), norm),
+    }
+}
+
+/// What a step of each optimizer leaves.
+pub fn stepped(grid: &Arc<EmulatedGrid>) -> Result<Vec<Vec<f64>>> {
+    let kernels = MultiTensor::new(grid.clone());
+    let mut left = Vec::new();
+    for kind in KINDS.into_iter().chain(["lars"]) {
+        let tensors = Tensors::new(&inputs());
+        step(&kernels, kind, &tensors, 0.25, None)?;
+        left.extend(tensors.0.iter().flatten().map(flat));
+    }
+    Ok(left)
+}
+
 #[test]
 fn steps_are_bit_identical_to_the_cpu() {
     let Some(kernels) = kernels() else { return };
-    for kind in ["adamw", "adam", "lamb", "sgd", "nesterov"] {
+    for kind in KINDS {
         for given in [false, true] {
             let (host, device) = (Tensors::on(&Cpu::Cpu, &inputs()), Tensors::new(&inputs()));
-            let ([w, g, m, v], [dw, dg, dm, dv]) = (host.lists(), device.lists());
+            let ([w, g, m, v], [_, dg, ..]) = (host.lists(), device.lists());
             // The gradients' factor, computed on the device or given by the host.
             let norm = given.then(|| kernels.norm(&dg, 4.0, 0.5).unwrap());
             let clipped = norm.as_ref().map(|norm| kernels.scaled(&[dg[3]], norm).unwrap());
-            let gradient_factor = match clipped {
+            let factor = match clipped {
                 Some(clipped) => clipped[0].to_vec1::<f32>().unwrap()[0] / inputs()[1][3][0],
                 None => 0.25,
             };
-            let adam = AdamStep {
-                decoupled: kind == "adamw",
-                gradient_factor,
-                ..STEP
-            };
-            let sgd = SgdStep {
-                lr: 0.01,
-                momentum: 0.9,
-                weight_decay: 0.1,
-                nesterov: kind == "nesterov",
-                gradient_factor,
-            };
-            let norm = norm.as_ref();
+            step(&kernels, kind, &device, factor, norm.as_ref()).unwrap();
             match kind {
-                "lamb" => {
-                    multi_tensor::lamb(&w, &g, &m, &v, &adam).unwrap();
-                    kernels.lamb(&dw, &dg, [&dm, &dv], &adam, norm).unwrap();
-                }
-                "sgd" | "nesterov" => {
-                    multi_tensor::sgd(&w, &g, &m, &sgd).unwrap();
-                    kernels.sgd(&dw, &dg, &dm, &sgd, norm).unwrap();
-                }
-                _ => {
-                    multi_tensor::adam(&w, &g, &m, &v, &adam).unwrap();
-                    kernels.adam(&dw, &dg, [&dm, &dv], &adam, norm).unwrap();
-                }
+                "lamb" => multi_tensor::lamb(&w, &g, &m, &v, &adam(kind, factor)),
+                "sgd" | "nesterov" => multi_tensor::sgd(&w, &g, &m, &sgd(kind, factor)),
+                _ => multi_tensor::adam(&w, &g, &m, &v, &adam(kind, factor)),
             }
+            .unwrap();
             assert!(
                 device.values() == host.values(),
                 "{kind}, factor on the device: {given}"
@@ -194,12 +256,22 @@ fn lars_is_bit_identical_to_the_cpu() {
     }
 }
 
-/// More tensors than a launch takes, some of several pieces.
+/// More tensors than a launch takes, some of several pieces, and more pieces than a block has threads.
+fn many() -> Vec<Vec<f32>> {
+    let sizes = (0..3 * TENSORS + 7).map(|i| if i % 40 == 39 { PIECE + 5 } else { 1 + i % 5 });
+    (0..).zip(sizes).map(|(seed, n)| random(seed, n)).collect()
+}
+
+/// The norm of [`many`].
+pub fn norm_of_many(grid: &Arc<EmulatedGrid>) -> Result<Vec<Vec<f64>>> {
+    let found = unscaled(&MultiTensor::new(grid.clone()), &many(), 2.0, 0.0)?;
+    Ok(vec![found.norm])
+}
+
 #[test]
 fn many_tensors_take_several_launches() {
     let Some(kernels) = kernels() else { return };
-    let sizes = (0..2 * TENSORS + 7).map(|i| if i % 40 == 39 { PIECE + 5 } else { 1 + i % 5 });
-    let lists: Vec<Vec<f32>> = (0..).zip(sizes).map(|(seed, n)| random(seed, n)).collect();
+    let lists = many();
     let positive = lists
         .iter()
         .map(|v| v.iter().map(|v| v.abs()).collect())
@@ -253,18 +325,10 @@ fn a_step_with_an_overflow_changes_nothing() {
     let mut values = inputs();
     values[1][0][4] = f32::INFINITY;
     let tensors = Tensors::new(&values);
-    let [w, g, m, v] = tensors.lists();
+    let [_, g, ..] = tensors.lists();
     let norm = kernels.norm(&g, 1.0, 0.0).unwrap();
-    kernels.adam(&w, &g, [&m, &v], &STEP, Some(&norm)).unwrap();
-    kernels.lamb(&w, &g, [&m, &v], &STEP, Some(&norm)).unwrap();
-    let sgd = SgdStep {
-        lr: 0.01,
-        momentum: 0.9,
-        weight_decay: 0.1,
-        nesterov: false,
-        gradient_factor: 1.0,
-    };
-    kernels.sgd(&w, &g, &m, &sgd, Some(&norm)).unwrap();
-    kernels.lars(&w, &g, &m, &LARS, Some(&norm)).unwrap();
+    for kind in ["adam", "lamb", "sgd", "lars"] {
+        step(&kernels, kind, &tensors, 1.0, Some(&norm)).unwrap();
+    }
     assert!(tensors.values() == values);
 }

@@ -10,7 +10,7 @@ use canopy::optim::OptimConfig;
 use canopy::precision::{Autocast, GradScaler, LossScaler, Precision};
 use canopy::train::{Loss, short::Learner};
 
-use crate::common::{random, report};
+use crate::common::{greatest, random, report};
 use crate::emulated::{EmulatedGrid, device};
 
 const STEPS: u64 = 10;
@@ -94,8 +94,7 @@ fn compare(kind: Kind, precision: Precision) {
         return;
     }
     let (found, expected) = (found.unwrap(), losses(kind, precision, None).unwrap());
-    let differences = found.iter().zip(&expected).map(|(f, e)| (f - e).abs() / e.abs());
-    let worst = differences.fold(0.0, |worst: f64, d| if d.is_nan() { d } else { worst.max(d) });
+    let worst = greatest(found.iter().zip(&expected).map(|(f, e)| (f - e).abs() / e.abs()));
     let allowed = tolerance(precision);
     assert!(
         worst <= allowed,

@@ -34,6 +34,14 @@ fn a_thousand_rows_through_two_chunks() {
     check(&Widest::new(&[1000], 140, 136, true), Type::Bf16, false);
 }
 
+/// The backward pass takes 256 channels at a time.
+#[test]
+fn more_channels_than_a_block_has_threads() {
+    for dtype in [Type::F32, Type::Bf16] {
+        check(&Widest::new(&[5, 40], 300, 9, true), dtype, false);
+    }
+}
+
 #[test]
 fn f32_behind_the_filter_matches() {
     check(&Widest::new(&[2, 33, 300], 70, 40, true), Type::F32, false);

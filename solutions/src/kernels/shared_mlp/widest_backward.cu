@@ -80,7 +80,8 @@ __device__ void quadratic(const T* w, const float* factors, const float* sums, f
 #define THREADS 256
 
 // Adds ug·W at the rows of the arg-maxima to `out`, for the channels whose arg-max is in rows `first..first + TALL`. They
-// are listed in their order, so that the sums do not depend on timing. A thread adds to one column of 8 of the rows.
+// are listed in their order, so that the sums do not depend on timing. A thread adds to one column of 8 of the rows. There
+// is a barrier before the first sum and after the last one.
 template <typename T>
 __device__ void add_sparse(float (*out)[WIDE + 1], const float* ug, const int* at, const T* w, int first, int column, int n,
                            int k) {
@@ -144,7 +145,6 @@ __device__ void input_gradient(const T* a, const double* a_mean, const float* qu
             out[y + 16 * i][x + 16 * j] = c < k ? -pw[c] - sums[i][j] : 0.0f;
         }
     }
-    __syncthreads();
     add_sparse(out, ug + (long long)cloud * n, at + (long long)cloud * n, w, first, column, n, k);
     for (int i = threadIdx.x; i < TALL * WIDE; i += THREADS) {
         int row = first + i / WIDE, c = column + i % WIDE;
