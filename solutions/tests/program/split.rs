@@ -58,8 +58,6 @@ fn a_timeline_shows_each_rank_measured_and_predicted() {
         &svg,
         &["rank 1, measured", "rank 1, predicted", "stage 1 of the rank"],
     );
-    // Two ranks with two stages of four micro-batches, forward and backward, drawn twice.
-    assert_eq!(svg.matches("pass of micro-batch").count(), 2 * 2 * 2 * 4 * 2);
 }
 
 #[test]

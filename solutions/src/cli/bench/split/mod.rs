@@ -99,7 +99,8 @@ fn measure(args: &Args, processes: Option<&dyn Processes>) -> Result<ExitCode> {
     };
     let found = found::evaluate(setting, &run)?;
     if let (Some(path), Some(pipeline)) = (&args.plot, &found.pipeline) {
-        atomic::write(path, plot::timelines(&found.setting, pipeline).svg().as_bytes())?;
+        let plot = plot::timelines(found.setting.chunks, found.setting.micro_batches, pipeline);
+        atomic::write(path, plot.svg().as_bytes())?;
     }
     if args.json {
         say!("{}", serde_json::to_string_pretty(&found)?);

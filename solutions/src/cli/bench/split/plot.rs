@@ -3,11 +3,11 @@
 use super::found::Pipeline;
 use crate::{
     report::svg::{Rect, RectPlot},
-    split::{Action, Setting, Slot},
+    split::{Action, Slot},
 };
 
 /// Draws a row for each rank as measured, and below them a row for each rank as predicted.
-pub fn timelines(setting: &Setting, pipeline: &Pipeline) -> RectPlot {
+pub fn timelines(chunks: usize, micro_batches: usize, pipeline: &Pipeline) -> RectPlot {
     let ranks = pipeline.orders.len();
     let mut rects = Vec::new();
     let mut rows = Vec::new();
@@ -24,16 +24,15 @@ pub fn timelines(setting: &Setting, pipeline: &Pipeline) -> RectPlot {
         }
     }
     let end = rects.iter().map(|r| r.to).fold(0.0, f64::max);
-    let name = |chunk: usize, pass: &str| match setting.chunks {
+    let name = |chunk: usize, pass: &str| match chunks {
         1 => pass.to_owned(),
         _ => format!("{pass}, stage {chunk} of the rank"),
     };
-    let legend = (0..setting.chunks.min(4))
-        .flat_map(|c| [(2 * c, name(c, "forward")), (2 * c + 1, name(c, "backward"))]);
+    let legend =
+        (0..chunks.min(4)).flat_map(|c| [(2 * c, name(c, "forward")), (2 * c + 1, name(c, "backward"))]);
     let describe = format!(
-        "Forward and backward passes of {} micro-batches on {ranks} ranks; idle for {:.0} % of the computing time as \
+        "Forward and backward passes of {micro_batches} micro-batches on {ranks} ranks; idle for {:.0} % of the computing time as \
          measured, {:.0} % as predicted",
-        setting.micro_batches,
         100.0 * pipeline.measured,
         100.0 * pipeline.simulated
     );
@@ -65,5 +64,32 @@ fn rect(slot: &Slot, (start, end): (f64, f64), row: usize, stage: usize) -> Rect
             "{pass} pass of micro-batch {micro} through stage {stage}, {:.2} ms",
             (end - start) * 1e3
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::split::{interleaved_order, simulate};
+
+    #[test]
+    fn every_pass_is_drawn_as_measured_and_as_predicted() {
+        let orders: Vec<Vec<Slot>> = (0..2).map(|rank| interleaved_order(rank, 2, 2, 4)).collect();
+        let times = simulate(&orders, 2, |_, _| 1e-3).unwrap();
+        let pipeline = Pipeline {
+            theory: 0.125,
+            simulated: 0.125,
+            measured: 0.125,
+            held: vec![5, 3],
+            times: [times.clone(), times],
+            orders,
+        };
+        let svg = timelines(2, 4, &pipeline).svg();
+        // Two ranks with two stages of four micro-batches, forward and backward.
+        assert_eq!(svg.matches("pass of micro-batch").count(), 2 * (2 * 2 * 4 * 2));
+        assert!(
+            svg.contains("backward pass of micro-batch 3 through stage 2, 1.00 ms"),
+            "{svg}"
+        );
     }
 }
