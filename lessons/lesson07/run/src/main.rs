@@ -54,11 +54,15 @@ fn experiment(answer: &Lesson07, report: &mut Report) -> Result<()> {
     let range = trees.range(answer)?;
     let least = range.losses.iter().copied().fold(f64::INFINITY, f64::min);
     report.say(format!(
-        "\nRange test of SGD in batches of 32:\n{} steps, the last at a rate of {}{};\n\
+        "\nRange test of SGD in batches of 32:\n{} rates, the last {}{};\n\
          least smoothed loss {least:.3}; suggestion {}.",
         range.rates.len(),
         range.rates.last().map_or("–".into(), |r| number(*r)),
-        if range.broke { ", where it diverged" } else { "" },
+        if range.broke {
+            "; it diverged at the next"
+        } else {
+            ""
+        },
         range.suggestion.map_or("none".into(), |r| format!("{r:.4}")),
     ));
     report.json("range_test", json!({ "rates": range.rates, "losses": range.losses, "suggestion": range.suggestion, "broke": range.broke }));
