@@ -71,6 +71,11 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         choose: |w, m| planned(w, m, Plan { pipeline: |_, _| Vec::new(), ..PLAN })),
     wrong!("10.6", makes_nodes_the_stages, "The pipeline has `tensor` 1; inside a node, the layers are still split over all its ranks.",
         choose: |w, m| planned(w, m, Plan { pipeline: |w, m| stages(w, m.nodes).into_iter().map(|p| (1, p)).collect(), ..PLAN })),
+    wrong!("10.6", makes_nodes_the_stages, "A pipeline is tried with each divisor of `ranks_per_node`, also 1; its candidates have `tensor` = `ranks_per_node`.",
+        choose: |w, m| planned(w, m, Plan { pipeline: |w, m| {
+            let tensors = [vec![1], divisors(m.ranks_per_node)].concat().into_iter();
+            tensors.flat_map(|t| stages(w, m.nodes).into_iter().map(move |p| (t, p))).collect()
+        }, ..PLAN })),
     wrong!("10.6", makes_nodes_the_stages, "Only all nodes are tried as stages; smaller divisors come first.",
         choose: |w, m| planned(w, m, Plan { pipeline: |w, m| stages(w, m.nodes).pop().map(|p| (m.ranks_per_node, p)).into_iter().collect(), ..PLAN })),
     wrong!("10.6", makes_nodes_the_stages, "Only powers of two are tried as stages; each divisor of `nodes` is a candidate.",
