@@ -82,8 +82,9 @@ pub fn one_f_one_b_order(stage: usize, stages: usize, micro_batches: usize) -> V
 /// The bubble of a pipeline of `stages` ≥ 1 equal stages with `micro_batches` ≥ 1: the time in which a stage is idle,
 /// divided by the time in which it computes.
 ///
-/// A stage computes for all micro-batches. It is idle for as long as the other stages need for one micro-batch, one stage
-/// after another. A single stage is never idle. With fewer than `stages` − 1 micro-batches, the bubble exceeds 1.
+/// A stage computes for all micro-batches. It is idle while one micro-batch passes through each of the other stages,
+/// one after another, forward and back. A single stage is never idle. With fewer than `stages` − 1 micro-batches, the
+/// bubble exceeds 1.
 pub fn bubble(stages: usize, micro_batches: usize) -> f64 {
     todo!("10.5: idle over computing")
 }
@@ -97,27 +98,26 @@ pub fn activations_held(order: &[Action]) -> usize {
     todo!("10.5: count up, count down, remember the greatest")
 }
 
-/// The simplest way that fits in memory to spread a training step over all ranks of a machine. `stage` is the stage of ZeRO
-/// (lesson 09), not of the pipeline. These are the candidates, in this order:
+/// The simplest way that fits in memory to spread a training step over all ranks of a machine. `stage` is the stage of
+/// ZeRO (lesson 09), not of the pipeline. These are the candidates, in this order:
 ///
-/// | `tensor` | `pipeline` | `stage` | candidate only if |
-/// |---|---|---|---|
-/// | 1 | 1 | `Zero0`: data parallelism | |
-/// | 1 | 1 | `Zero1`, then `Zero2`: they send as much | |
-/// | 1 | 1 | `Zero3`: it gathers all parameters twice | there is one node, or `between` is at least `inside` |
-/// | each divisor of `ranks_per_node` above 1, ascending | 1 | `Zero0` | |
-/// | `ranks_per_node` | each divisor of `nodes` above 1 and up to `layers`, ascending | `Zero0` | |
+/// - Data parallelism: `tensor` 1, `pipeline` 1, `Zero0`.
+/// - The same with `Zero1`, then with `Zero2`, which send as much.
+/// - The same with `Zero3`, which gathers all parameters twice, if there is one node or `between` is at least `inside`.
+/// - For each divisor of `ranks_per_node` above 1, ascending: this `tensor`, `pipeline` 1, `Zero0`.
+/// - For each divisor of `nodes` above 1 and up to `layers`, ascending: this `pipeline`, `tensor` = `ranks_per_node`
+///   even if that is 1, `Zero0`.
 ///
-/// `tensor` · `pipeline` ranks share one copy of the model, so that the number of copies, `data`, is
-/// ranks / (`tensor` · `pipeline`). A copy's share of the batch is `batch` / `data` samples, rounded up. Of the model, a rank
-/// keeps the sum of the three numbers of `bytes_per_rank(parameters / (tensor · pipeline), each, stage, data)`, with
-/// parameters / (tensor · pipeline) rounded up. Of each sample in its memory, it keeps `activations` / (`tensor` ·
-/// `pipeline`) bytes, rounded up. No product or sum of these numbers is too large for a u64.
+/// `tensor` · `pipeline` ranks share one copy of the model, so that the number of copies, `data`, is ranks / (`tensor`
+/// · `pipeline`). A copy's share of the batch is `batch` / `data` samples, rounded up. Of the model, a rank keeps the
+/// sum of the three numbers of `bytes_per_rank(parameters / (tensor · pipeline), each, stage, data)`, with parameters /
+/// (tensor · pipeline) rounded up. Of each sample in its memory, it keeps `activations` / (`tensor` · `pipeline`)
+/// bytes, rounded up. No product or sum of these numbers is too large for a u64.
 ///
-/// Without a pipeline, `micro_batch` is the largest that fits, at least 1 and at most the share. With a pipeline, it is one
-/// sample. `micro_batches` is the share / `micro_batch`, rounded up. A rank keeps the activations of min(`pipeline`,
-/// `micro_batches`) micro-batches at the same time. `bytes` is all that it keeps, and `fits` is whether that is at most
-/// the memory of a rank.
+/// Without a pipeline, `micro_batch` is the largest that fits in the memory beside the model, but at least 1 and at
+/// most the share. With a pipeline, it is one sample. `micro_batches` is the share / `micro_batch`, rounded up. A rank
+/// keeps the activations of min(`pipeline`, `micro_batches`) micro-batches at the same time. `bytes` is all that it
+/// keeps, and `fits` is whether that is at most the memory of a rank.
 ///
 /// Returns the first candidate that fits. If none fits, returns the one with the fewest bytes, the first of equals.
 pub fn choose(work: &Work, machine: &Machine) -> Choice {

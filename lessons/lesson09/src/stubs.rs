@@ -35,8 +35,8 @@ pub fn slices_of_rank(sizes: &[usize], rank: usize, world_size: usize) -> Vec<Sl
 /// call of `collective.all_gather(&mine, params)` gives the new parts of all ranks to every rank. Send nothing else.
 ///
 /// Chunks may differ by one number in length, and some may be empty. A rank with an empty chunk may leave out `update`,
-/// but not the other two calls. One rank alone may do without those two, here and in 9.3, 9.4 and 9.7. If a call returns
-/// an error, return it; the lists may then contain anything.
+/// but not the other two calls. One rank alone may leave out all collective calls, here and in 9.3, 9.4 and 9.7. If a call
+/// returns an error, return it; the lists may then contain anything.
 pub fn stage1_step(
     collective: &dyn Collective,
     params: &mut [f32],
@@ -92,12 +92,12 @@ pub fn backward_sharded(
 }
 
 /// The bytes that each of `ranks` ranks keeps of a model of `parameters` parameters: `[weights, gradients, optimizer]`.
-/// `each` has the bytes per parameter: `each.weight`, `each.master`, `each.gradient`, `each.optimizer`.
+/// `each` has the bytes per parameter, each a u32: `each.weight`, `each.master`, `each.gradient`, `each.optimizer`.
 ///
-/// Master weights count as weights. Without sharding (`Stage::Zero0`) every rank keeps everything. Stage 1 shares the
-/// optimizer's state and the master weights, stage 2 the gradients as well, and stage 3 the weights as well: of what is
-/// shared, a rank keeps `parameters`/`ranks` parameters, rounded up. What stage 3 gathers for a moment is not counted.
-/// There may be 10¹² parameters. `ranks` is at least 1.
+/// Master weights count as weights, the first of the three. Without sharding (`Stage::Zero0`) every rank keeps
+/// everything. Stage 1 shares the optimizer's state and the master weights, stage 2 the gradients as well, and stage 3
+/// the weights as well: of what is shared, a rank keeps `parameters`/`ranks` parameters, rounded up. What stage 3
+/// gathers for a moment is not counted. There may be 10¹² parameters. `ranks` is at least 1.
 pub fn bytes_per_rank(parameters: u64, each: BytesPerParameter, stage: Stage, ranks: u64) -> [u64; 3] {
     todo!("9.5: what is shared, what is not")
 }
@@ -126,11 +126,11 @@ pub fn settle_batch(wanted: BatchWanted, world_size: usize) -> Result<BatchSizes
 
 /// Takes the gradients of one micro-batch. They are those of all parameters on this rank, of loss × scale.
 ///
-/// `state.gradients` is the sum of gradients divided by `state.accumulation`: the mean over the micro-batches of a step
-/// once all have come. `state.micro_batches` counts them. Before the first of a step it is 0, and `state.gradients` is
-/// empty. Sends nothing. Returns an error if the step has all its micro-batches already, because `engine_step` must be
-/// called first. Also returns an error if this list has another length than those before it in the step. After an error
-/// the state may be anything.
+/// Divides them by `state.accumulation` and adds them to `state.gradients`, which is then the mean over the
+/// micro-batches of a step once all have come. `state.micro_batches` counts them. Before the first of a step it is 0,
+/// and `state.gradients` is an empty list. Sends nothing. Returns an error if the step has all its micro-batches
+/// already, because `engine_step` must be called first. Also returns an error if this list has another length than
+/// those before it in the step. After an error the state may be anything.
 pub fn engine_backward(state: &mut EngineState, gradients: &[f32]) -> Result<()> {
     todo!("9.7: add to the mean, and count")
 }
@@ -141,8 +141,8 @@ pub fn engine_backward(state: &mut EngineState, gradients: &[f32]) -> Result<()>
 /// Before the last micro-batch it only returns `Outcome::Accumulating`, and sends nothing. Otherwise:
 ///
 /// 1. Reduce `state.gradients` to this rank's chunk of the mean over the ranks, as in 9.3, and divide it by
-///    `state.scaler.scale()`, before or after the call. `state.gradients` is empty from now on, and
-///    `state.micro_batches` is 0.
+///    `state.scaler.scale()`, before or after it is reduced. `state.gradients` is empty from now on, and
+///    `state.micro_batches` is 0 again.
 /// 2. A gradient that is infinite or NaN may be in the chunk of one rank only, and the norm needs all chunks. So the
 ///    ranks agree by one all-reduce of at most two numbers, such as the sum of the squares of the chunk.
 /// 3. If a gradient is not finite on any rank, no rank calls `update`, nothing is gathered, and the result is

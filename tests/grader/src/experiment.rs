@@ -252,7 +252,7 @@ impl<C: Contract> Lesson<C> {
             match run_check(&check.full_name(), check.run, student, 1, DEADLINE) {
                 Outcome::Passed => {}
                 Outcome::NotRun(_) => return "canopy's, a check of yours did not run",
-                Outcome::ToDo => return "canopy's, yours is to do",
+                Outcome::ToDo(_) => return "canopy's, yours is to do",
                 _ => return "canopy's, yours is not right yet",
             }
         }

@@ -19,6 +19,7 @@ use crate::{
     Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, RunResults, cause,
     grades::{CheckGrade, ExerciseGrade},
     judge, paths, progress, run, seed, solution_call,
+    state::{left, so_far, state, word},
     tell::{CheckReport, Ink, WIDTH},
 };
 
@@ -123,15 +124,6 @@ fn wanted<C>(arguments: &Arguments, check: &Check<C>) -> bool {
     arguments.filter.as_ref().is_none_or(matches) && !arguments.skip.iter().any(matches) && !arguments.ignored
 }
 
-pub(crate) fn word(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Passed => "right",
-        Outcome::ToDo => "to do",
-        Outcome::NotRun(_) => "not run",
-        _ => "wrong",
-    }
-}
-
 /// Without colour and remarks: for [`crate::judge`].
 pub(crate) fn plain<C>(lesson: &'static Lesson<C>, student: C, seed: u64) -> Result<Grading<C>> {
     Ok(Grading {
@@ -207,7 +199,9 @@ impl<C: Copy + Send + Sync> Grading<C> {
     pub(crate) fn report(&self, check: &Check<C>, outcome: &Outcome) -> String {
         let exercise = self.manifest.exercise(check.exercise);
         let (title, function) = exercise.map_or(("", ""), |e| (e.title.as_str(), e.function.as_str()));
-        if matches!(outcome, Outcome::ToDo) {
+        if let Outcome::ToDo(called) = outcome {
+            let called = called.as_deref().and_then(|id| self.manifest.exercise(id));
+            let function = called.map_or(function, |e| e.function.as_str());
             let head = format!("{} {title}", check.exercise);
             let file = paths::exercises(&self.manifest.lesson);
             return format!(
@@ -274,12 +268,9 @@ impl<C: Copy + Send + Sync> Grading<C> {
             out.push_str(&line);
             out.push('\n');
             self.details(&mut details, &own);
-            if state == "to do" && passed > 0 {
-                let said = format!(
-                    "{}: what you have written so far passes its checks. `{}` is to do.",
-                    exercise.id,
-                    left(exercise, &own)
-                );
+            if state == "to do"
+                && let Some(said) = so_far(exercise, &own)
+            {
                 details.push_str(&format!("{said}\n\n"));
             }
             if let Some(remark) = self.remarks.get(&exercise.id) {
@@ -321,7 +312,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
                 .filter(|(c, _)| c.exercise == exercise.id);
             let checks: Vec<CheckGrade> = own
                 .map(|(check, outcome)| {
-                    let tell = !reported && !matches!(outcome, Outcome::Passed | Outcome::ToDo);
+                    let tell = !reported && !matches!(outcome, Outcome::Passed | Outcome::ToDo(_));
                     reported |= tell;
                     let report = if tell {
                         self.report(check, outcome)
@@ -353,7 +344,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
     fn details(&self, out: &mut String, own: &[(&&Check<C>, &Outcome)]) {
         let mut not = own
             .iter()
-            .filter(|(_, o)| !matches!(o, Outcome::Passed | Outcome::ToDo));
+            .filter(|(_, o)| !matches!(o, Outcome::Passed | Outcome::ToDo(_)));
         if let Some((check, outcome)) = not.next() {
             out.push_str(&self.report(check, outcome));
             let others: Vec<String> = not
@@ -368,30 +359,4 @@ impl<C: Copy + Send + Sync> Grading<C> {
             out.push('\n');
         }
     }
-}
-
-/// The function of an exercise to write or mend next: the one that the first wrong check looks at, or else one of which no
-/// check has passed yet.
-fn left<'a, C>(exercise: &'a Exercise, own: &[(&&Check<C>, &Outcome)]) -> &'a str {
-    let of = |word_of: &str| -> Vec<&'a str> {
-        let own = own.iter().filter(|(_, outcome)| word(outcome) == word_of);
-        own.map(|(check, _)| exercise.looked_at(check.name)).collect()
-    };
-    let (wrong, to_do, right) = (of("wrong"), of("to do"), of("right"));
-    let open = to_do.iter().find(|function| !right.contains(function));
-    wrong
-        .first()
-        .or(open)
-        .or(to_do.first())
-        .copied()
-        .unwrap_or(&exercise.function)
-}
-
-/// The state of an exercise: `right` only if every check passed.
-fn state<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> &'static str {
-    let words: BTreeSet<&str> = outcomes.map(word).collect();
-    ["wrong", "to do", "not run"]
-        .into_iter()
-        .find(|w| words.contains(w))
-        .unwrap_or("right")
 }

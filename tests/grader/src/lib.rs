@@ -36,6 +36,7 @@ pub mod prove;
 mod results;
 mod run;
 mod source;
+mod state;
 mod stub_lines;
 mod stuck;
 pub mod table;

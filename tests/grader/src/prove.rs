@@ -28,7 +28,7 @@ impl<C: Copy + Send> Lesson<C> {
     /// Every stub fails each of its checks as "to do", and as nothing else.
     pub fn stubs_are_to_do(&self) -> Vec<String> {
         let odd = |check: &Check<C>| match self.outcome(check, self.stubs, 1) {
-            Outcome::ToDo => None,
+            Outcome::ToDo(_) => None,
             other => Some(format!("the stub of {}: {other:?}", check.full_name())),
         };
         self.checks.iter().filter_map(odd).collect()
@@ -96,7 +96,7 @@ impl<C: Copy + Send> Lesson<C> {
             };
             let outcome = of(check, mistake);
             match &outcome {
-                Outcome::Passed | Outcome::ToDo | Outcome::NotRun(_) => {
+                Outcome::Passed | Outcome::ToDo(_) | Outcome::NotRun(_) => {
                     problems.push(format!("{what}: {} returned {outcome:?}", check.name));
                 }
                 _ => {

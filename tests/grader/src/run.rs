@@ -19,8 +19,8 @@ use crate::{Draw, Finding, Verdict, Wrong, stuck};
 pub enum Outcome {
     /// The answer has the property.
     Passed,
-    /// The student's function is not written yet.
-    ToDo,
+    /// The student's function is not written yet, or, if this names another exercise, that of another exercise which it calls.
+    ToDo(Option<String>),
     /// The answer does not have the property.
     Wrong(Box<Wrong>),
     /// The check could not run; why.
@@ -187,7 +187,9 @@ pub fn run<C: Copy + Send + 'static>(
             // Dropping the payload of a student's panic may panic again.
             std::mem::forget(payload);
             match lock(&running.panic).take() {
-                Some((message, _)) if message.starts_with("not yet implemented") => Outcome::ToDo,
+                Some((message, _)) if message.starts_with("not yet implemented") => {
+                    Outcome::ToDo(exercise_of(&message).map(str::to_owned))
+                }
                 note => {
                     let (message, location) = note.unwrap_or_default();
                     Outcome::Panicked {
@@ -207,6 +209,13 @@ pub fn run<C: Copy + Send + 'static>(
             Outcome::NotRun("its thread ended without a result".into())
         }
     }
+}
+
+/// The exercise that a stub names: "9.3" in "not yet implemented: 9.3: reduce-scatter".
+fn exercise_of(message: &str) -> Option<&str> {
+    let id = message.strip_prefix("not yet implemented: ")?.split(':').next()?;
+    let is_id = |(lesson, number): (&str, &str)| lesson.parse::<u8>().is_ok() && number.parse::<u8>().is_ok();
+    id.split_once('.').is_some_and(is_id).then_some(id)
 }
 
 #[cfg(test)]

@@ -196,7 +196,7 @@ impl CheckReport<'_> {
                 out.push_str(&paragraph("at", location));
             }
             Outcome::NotRun(why) => out.push_str(&paragraph("because", why)),
-            Outcome::Passed | Outcome::ToDo => {}
+            Outcome::Passed | Outcome::ToDo(_) => {}
         }
     }
 }

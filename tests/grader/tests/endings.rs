@@ -23,7 +23,7 @@ fn right_wrong_and_to_do_are_distinguished() {
     assert!(matches!(outcome(|x| x * x), Outcome::Wrong(_)));
     #[allow(clippy::todo)]
     let stub: Answer = |_| todo!("1.1: double it");
-    assert!(matches!(outcome(stub), Outcome::ToDo));
+    assert!(matches!(outcome(stub), Outcome::ToDo(_)));
     assert!(matches!(outcome(|_| unimplemented!()), Outcome::Panicked { .. }));
 }
 

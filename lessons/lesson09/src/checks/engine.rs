@@ -46,8 +46,9 @@ pub fn averages_over_the_step(answer: &Lesson09) -> Verdict {
 
 pub fn waits_until_the_step_is_complete(answer: &Lesson09) -> Verdict {
     alone(answer)?;
-    for world in [1, 2, 3] {
-        let run = Run::new(world, 2 * world, 3, 2);
+    // One step, then two: a first step that is not taken is not told by the micro-batch after it.
+    for (world, steps) in [(1, 1), (2, 1), (1, 2), (2, 2), (3, 2)] {
+        let run = Run::new(world, 2 * world, 3, steps);
         let input = run.input();
         let case = given(&input);
         let ran = run.on_ranks(answer);
@@ -96,6 +97,17 @@ pub fn clips_by_the_norm_of_all_gradients(answer: &Lesson09) -> Verdict {
             // Nearly all of the norm is on the last rank.
             let last = length - 1;
             run.with(0, 0, last, 9.0).check(answer)?;
+        }
+    }
+    Ok(())
+}
+
+pub fn returns_the_norm_before_clipping(answer: &Lesson09) -> Verdict {
+    alone(answer)?;
+    for (world, length) in [(1, 4), (2, 6), (3, 7), (4, 3)] {
+        for clip in [0.0, 0.25] {
+            let run = Run::new(world, length, 1, 1);
+            Run { clip, ..run }.check_norm(answer)?;
         }
     }
     Ok(())

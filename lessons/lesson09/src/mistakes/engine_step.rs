@@ -10,6 +10,18 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         let times: Vec<f32> = gradients.iter().map(|g| g * state.accumulation as f32).collect();
         backward(state, &times)
     }),
+    wrong!("9.7", averages_over_the_step, "`state.gradients` is empty before the first micro-batch of a step, and `zip` with an empty list does nothing: fill it with zeros first.",
+    engine_backward: |state, _| {
+        ensure!(state.micro_batches < state.accumulation, "too many");
+        state.micro_batches += 1;
+        Ok(())
+    }),
+    wrong!("9.7", averages_over_the_step, "The gradients are divided by the loss scale already here; `engine_step` does it.",
+    engine_backward: |state, gradients| {
+        let scale = state.scaler.scale() as f32;
+        let unscaled: Vec<f32> = gradients.iter().map(|g| g / scale).collect();
+        backward(state, &unscaled)
+    }),
     wrong!("9.7", averages_over_the_step, "Each micro-batch replaces the one before; add it.",
     engine_backward: |state, gradients| {
         if !state.gradients.is_empty() {
@@ -54,6 +66,13 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
     }),
     wrong!("9.7", waits_until_the_step_is_complete, "A step is taken after every micro-batch; wait until there are `accumulation` of them.",
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { waits: false, ..ENGINE })),
+    wrong!("9.7", waits_until_the_step_is_complete, "No step is taken: the step is complete if `state.micro_batches` equals `state.accumulation`.",
+    engine_step: |s, c, p, u| {
+        if s.micro_batches <= s.accumulation {
+            return Ok(Outcome::Accumulating);
+        }
+        step(s, c, p, u, &ENGINE)
+    }),
     wrong!("9.7", waits_until_the_step_is_complete, "The step comes one micro-batch early.",
     engine_step: |s, c, p, u| {
         if s.micro_batches + 1 == s.accumulation {
@@ -67,7 +86,12 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { unscale: f64::recip, ..ENGINE })),
     wrong!("9.7", steps_by_the_unscaled_mean, "The parameters are not gathered: each rank has only its own part of the new ones.",
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { gathers: |_| false, ..ENGINE })),
-    wrong!("9.7", steps_by_the_unscaled_mean, "The norm is the sum of the squares: its square root is missing.",
+    wrong!("9.7", steps_by_the_unscaled_mean, "The chunk is gathered as it was before `update`: gather the list that `update` has changed.",
+    engine_step: |s, c, p, u| {
+        let before = &mut |own: &mut [f32], gradients: &[f32]| u(&mut own.to_vec(), gradients);
+        step(s, c, p, before, &ENGINE)
+    }),
+    wrong!("9.7", clips_by_the_norm_of_all_gradients, "The norm is the sum of the squares: its square root is missing.",
     engine_step: |s, c, p, u| step(s, c, p, u, &Engine {
         norm: |norm, _| norm * norm,
         clips: |clip, norm| if clip > 0.0 && norm * norm > clip { clip / (norm * norm) } else { 1.0 },
@@ -87,7 +111,17 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { clips: |clip, norm| if clip > 0.0 { clip / norm } else { 1.0 }, ..ENGINE })),
     wrong!("9.7", clips_by_the_norm_of_all_gradients, "The gradients are not clipped.",
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { clips: |_, _| 1.0, ..ENGINE })),
-    wrong!("9.7", clips_by_the_norm_of_all_gradients, "The norm in the result is that after clipping.",
+    wrong!("9.7", returns_the_norm_before_clipping, "The result has the sum of the squares; the norm is its square root.",
+        engine_step: |s, c, p, u| step(s, c, p, u, &Engine { norm: |norm, _| norm * norm, ..ENGINE })),
+    wrong!("9.7", returns_the_norm_before_clipping, "The norm in the result is that of the scaled gradients.",
+    engine_step: |s, c, p, u| {
+        let scale = s.scaler.scale();
+        Ok(match step(s, c, p, u, &ENGINE)? {
+            Outcome::Taken { norm } => Outcome::Taken { norm: norm * scale },
+            other => other,
+        })
+    }),
+    wrong!("9.7", returns_the_norm_before_clipping, "The norm in the result is that after clipping.",
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { norm: |norm, factor| norm * factor, ..ENGINE })),
     wrong!("9.7", steps_by_the_unscaled_mean, "`clip` 0 means that nothing is clipped; here all gradients become 0.",
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { clips: |clip, norm| if norm > clip { clip / norm } else { 1.0 }, ..ENGINE })),
@@ -147,7 +181,7 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         engine_step: |s, c, p, u| step(s, c, p, u, &Engine { gathers: |_| true, ..ENGINE })),
     wrong!("9.7", passes_on_errors_of_the_step, "Errors are taken for an overflow: pass them on with `?`.",
         engine_step: |s, c, p, u| Ok(step(s, c, p, u, &ENGINE).unwrap_or(Outcome::Skipped))),
-    wrong!("9.7", steps_by_the_unscaled_mean, "The norm is that of the scaled gradients: divide by the scale before you compute the norm and clip.",
+    wrong!("9.7", clips_by_the_norm_of_all_gradients, "The norm is that of the scaled gradients: divide by the scale before you compute the norm and clip.",
     engine_step: |s, c, p, u| {
         let scale = s.scaler.scale() as f32;
         let unscaled = &mut |params: &mut [f32], gradients: &[f32]| {

@@ -39,6 +39,11 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         ensure!(sizes.train == sizes.micro * sizes.accumulation, disagree(w, p));
         Ok(sizes)
     }),
+    wrong!("9.6", fills_in_the_third_size, "The number of ranks is missing where train follows: train = micro × accumulation × ranks.",
+    settle_batch: |w, p| {
+        let train = w.micro.map(|m| m * w.accumulation.unwrap_or(1));
+        (REFERENCE.settle_batch)(BatchWanted { train: w.train.or(train), ..w }, p)
+    }),
     wrong!("9.6", fills_in_the_third_size, "Accumulation is 1 unless it is given; if train and micro are given, it follows from them.",
     settle_batch: |w, p| {
         let guess = BatchWanted { accumulation: w.accumulation.or(Some(1)), ..w };

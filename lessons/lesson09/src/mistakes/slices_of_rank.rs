@@ -62,6 +62,12 @@ pub const MISTAKES: &[Mistake<Lesson09>] = &[
         let part = |(param, &size): (usize, &usize)| Slice { param, range: chunk(size, rank, p) };
         sizes.iter().enumerate().map(part).filter(|s| !s.range.is_empty()).collect()
     }),
+    wrong!("9.1", cuts_parameters_where_chunks_end, "A parameter that begins in a chunk before is left out; the rank also owns the part of it that is in its own chunk.",
+    slices_of_rank: |sizes, rank, p| {
+        let mut all = (REFERENCE.slices_of_rank)(sizes, rank, p);
+        all.retain(|part| part.range.start == 0);
+        all
+    }),
     wrong!("9.1", counts_from_the_start_of_each_parameter, "The ranges are positions in the list of all parameters; subtract the position at which the parameter starts.",
         slices_of_rank: |sizes, rank, p| parts(sizes, chunk(total(sizes), rank, p), |_, from, to| from..to, |from, to| from < to)),
     wrong!("9.1", counts_from_the_start_of_each_parameter, "Each range is start and length; a range in Rust is start and end.",

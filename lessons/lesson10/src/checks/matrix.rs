@@ -106,6 +106,16 @@ impl Layer {
         let inputs = world + draw.whole(2, 4);
         // Not as many as inputs.
         let outputs = inputs + draw.whole(1, 3);
+        Self::with(draw, rows, inputs, outputs)
+    }
+
+    /// With as many outputs on each of `world` ranks, so that gradients of the weight can be summed by mistake.
+    pub fn even(draw: &mut Draw, world: usize) -> Self {
+        let (rows, inputs) = (draw.whole(2, 5), world + draw.whole(2, 4));
+        Self::with(draw, rows, inputs, 4 * world)
+    }
+
+    fn with(draw: &mut Draw, rows: usize, inputs: usize, outputs: usize) -> Self {
         Self {
             x: Matrix::drawn(draw, rows, inputs),
             weight: Matrix::drawn(draw, outputs, inputs),

@@ -3,7 +3,7 @@ use canopy::{
     shard::{Stage, bytes_per_rank},
     split::{Choice, Machine, Work},
 };
-use grader::{Draw, Values, Verdict, draw, given};
+use grader::{Draw, Finding, Values, Verdict, Wrong, draw, given};
 
 use crate::Lesson10;
 
@@ -30,7 +30,7 @@ fn machine(nodes: u64, ranks_per_node: u64, memory: u64) -> Machine {
     }
 }
 
-/// The candidate that the table describes, and what it keeps.
+/// A candidate of the list, and what it keeps.
 fn spread(work: &Work, machine: &Machine, tensor: u64, pipeline: u64, stage: Stage) -> Choice {
     let up = |a: u64, b: u64| a / b + u64::from(!a.is_multiple_of(b));
     let parts = tensor * pipeline;
@@ -96,7 +96,7 @@ fn stage(stage: Stage) -> u64 {
 }
 
 fn check(answer: &Lesson10, work: &Work, machine: &Machine) -> Verdict {
-    let case = given(format!(
+    let input = format!(
         "{} parameters of {} bytes, {} bytes of activations, {} layers, batch {}; nodes × ranks {} × {}, {} bytes a rank, {} GB/s \
          inside, {} GB/s between",
         work.parameters,
@@ -109,25 +109,56 @@ fn check(answer: &Lesson10, work: &Work, machine: &Machine) -> Verdict {
         machine.memory,
         machine.inside / 1e9,
         machine.between / 1e9
-    ));
-    let list = |c: Choice| -> Values {
-        let numbers = [
-            c.tensor,
-            c.pipeline,
-            c.data,
-            stage(c.stage),
-            c.micro_batch,
-            c.micro_batches,
-            c.bytes,
-            u64::from(c.fits),
-        ];
-        numbers.map(|n| n as usize).as_slice().into()
+    );
+    given(&input);
+    let (got, right) = ((answer.choose)(work, machine), expected(work, machine));
+    if got == right {
+        return Ok(());
+    }
+    let row = |name: &str, right: &str, got: &str| {
+        let mark = if right == got { "" } else { "  differs" };
+        format!("{:10}{name:<14}{right:>12}{got:>12}{mark}", "")
     };
-    case.close(
-        "tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits",
-        list((answer.choose)(work, machine)),
-        list(expected(work, machine)),
-    )
+    let rows = fields(right)
+        .into_iter()
+        .zip(fields(got))
+        .map(|((name, right), (_, got))| row(name, &right, &got));
+    let head = row("", "expected", "got").replace("  differs", "");
+    let what = "the Choice".to_owned();
+    Err(Finding::Wrong(Box::new(Wrong {
+        input,
+        what,
+        got: Some(numbers(got)),
+        lines: [head].into_iter().chain(rows).collect(),
+    })))
+}
+
+fn fields(c: Choice) -> [(&'static str, String); 8] {
+    [
+        ("tensor", c.tensor.to_string()),
+        ("pipeline", c.pipeline.to_string()),
+        ("data", c.data.to_string()),
+        ("stage", format!("{:?}", c.stage)),
+        ("micro_batch", c.micro_batch.to_string()),
+        ("micro_batches", c.micro_batches.to_string()),
+        ("bytes", c.bytes.to_string()),
+        ("fits", c.fits.to_string()),
+    ]
+}
+
+/// By which a known mistake is recognised.
+fn numbers(c: Choice) -> Values {
+    let numbers = [
+        c.tensor,
+        c.pipeline,
+        c.data,
+        stage(c.stage),
+        c.micro_batch,
+        c.micro_batches,
+        c.bytes,
+        u64::from(c.fits),
+    ];
+    numbers.map(|n| n as usize).as_slice().into()
 }
 
 /// Checks a machine of `nodes` × `ranks` with the memory that a candidate needs, so that it is the first to fit if those

@@ -128,6 +128,8 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         let _ = all;
         Ok(())
     })),
+    wrong!("10.1", returns_the_error_of_the_sum, "`unwrap` ends the program at an error of the all-reduce: return it with `?`.",
+        column_parallel_backward: |c, x, w, g| Ok(canopy::split::LinearGrads { x: sum_over_ranks(c, &g.matmul(w)?).unwrap(), ..gradients(x, w, g)? })),
     wrong!("10.1", returns_the_error_of_the_sum, "An error of the all-reduce is swallowed, and the rank goes on with its own part: return it with `?`.",
     column_parallel_backward: |c, x, w, g| {
         let mut all = gradients(x, w, g)?;

@@ -55,6 +55,8 @@ pub const MISTAKES: &[Mistake<Lesson10>] = &[
         c.barrier()?;
         (REFERENCE.row_parallel)(c, x, w, b)
     }),
+    wrong!("10.2", passes_on_the_error, "`unwrap` ends the program at an error of the all-reduce: return it with `?`.",
+        row_parallel: |c, x, w, b| Ok(sum_over_ranks(c, &product(x, w)?).unwrap().broadcast_add(b)?)),
     wrong!("10.2", passes_on_the_error, "An error of the all-reduce is swallowed, and the rank goes on with its own part: return it with `?`.",
     row_parallel: |c, x, w, b| {
         let part = product(x, w)?;

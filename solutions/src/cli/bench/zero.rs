@@ -24,13 +24,14 @@ use crate::{
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 On the CPU, with one core for each rank. The ranks are threads, whose messages are counted. Built with MPI, it also calls mpirun
-for each number of ranks. Then each rank is a process: what it has allocated is measured, and the times are those of the processes.
+for each number of ranks above 1. Then each rank is a process: what it has allocated is measured, and the times are those of the
+processes. One rank alone is a process in any case.
 With more ranks than cores, the times say little:
-  canopy bench zero --ranks 2,4
+  canopy bench zero --ranks 1,2,4
   mpirun -n 8 canopy bench zero")]
 pub struct Args {
     /// Numbers of ranks
-    #[arg(long, value_delimiter = ',', default_value = "2,4", value_name = "N,…")]
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
     ranks: Vec<usize>,
     /// Network
     #[arg(long, default_value = "vanilla", value_parser = choice::<Kind>(&["full", "vanilla"]))]
@@ -93,8 +94,8 @@ struct Row {
 /// Returns an error if an option is out of range, or if training fails.
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(
-        !args.ranks.is_empty() && args.ranks.iter().all(|p| (2..=64).contains(p)),
-        "--ranks: expected at least one number, each from 2 to 64"
+        !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p)),
+        "--ranks: expected at least one number, each from 1 to 64"
     );
     ensure!(
         args.batch >= 2 && args.steps >= 1 && args.points >= 1,
@@ -113,13 +114,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         None => {
             let mut rows = Vec::new();
             for &ranks in &args.ranks {
-                rows.extend(measure(args, ranks, Start::Threads)?);
+                let start = if ranks == 1 { Start::Alone } else { Start::Threads };
+                rows.extend(measure(args, ranks, start)?);
             }
-            let reason = args.ranks.iter().try_for_each(|&ranks| {
-                let found: Found = by_mpirun::found(ranks)?;
-                found.rows.into_iter().for_each(|own| add(&mut rows, own));
-                Ok::<_, anyhow::Error>(())
-            });
+            let reason = args
+                .ranks
+                .iter()
+                .filter(|&&ranks| ranks > 1)
+                .try_for_each(|&ranks| {
+                    let found: Found = by_mpirun::found(ranks)?;
+                    found.rows.into_iter().for_each(|own| add(&mut rows, own));
+                    Ok::<_, anyhow::Error>(())
+                });
             Found::new(
                 rows,
                 by_mpirun::missing().or_else(|| reason.err().map(|r| format!("{r:#}"))),
@@ -182,7 +188,7 @@ fn measure(args: &Args, ranks: usize, start: Start) -> Result<Vec<Row>> {
             passing: memory.passing + memory.listed,
             stepping: stats.allocated.map(|a| a.stepping),
             between: stats.allocated.map(|a| a.between),
-            sent: matches!(start, Start::Threads)
+            sent: (!matches!(start, Start::Processes(_)))
                 .then(|| (stats.gradients.bytes + stats.parameters.bytes) as f64 / stats.steps.max(1) as f64),
             predicted_sent: size_of::<f32>() as u64 * numbers_sent(memory.parameters, stage, ranks as u64),
             step_ms: 1e3 * run.step,

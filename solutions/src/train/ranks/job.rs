@@ -123,6 +123,20 @@ fn spawn(follower: Follower, links: Links) -> Result<()> {
 }
 
 impl Links {
+    /// The links of a process that is the only rank.
+    pub fn alone(deadline: f64) -> Result<Self> {
+        let link = || {
+            let rank = group(1, Algorithm::Ring, Duration::from_secs_f64(deadline)).pop();
+            rank.map(Box::new).context("the group has no ranks")
+        };
+        Ok(Self {
+            control: link()?,
+            gradients: link()?,
+            reports: Reports::new(1),
+            is_process: true,
+        })
+    }
+
     /// The links of a rank that is a process.
     pub fn of_process(processes: &dyn Processes) -> Result<Self> {
         let (control, gradients) = (processes.links()?, processes.gradient_links()?);

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use candle_core::Var;
 use canopy_data::{Dataset, split::Split};
 
-use super::{RankFunctions, RankStats};
+use super::{Links, RankFunctions, RankStats};
 use crate::{
     device::Chosen,
     parallel::Processes,
@@ -46,6 +46,8 @@ pub enum Start<'a> {
     Threads,
     /// Ranks are threads, and the last bit of each parameter is flipped first, which shows the effect of rounding on a run.
     OtherBits,
+    /// One rank, which is this process, with the links and the measurements of several.
+    Alone,
     /// Ranks are processes, all of which call [`short_run`]. What it returns is of interest on rank 0.
     Processes(&'a dyn Processes),
 }
@@ -88,8 +90,10 @@ pub fn short_run_on(
     };
     let mut trainer = Trainer::new(config.clone(), data.clone(), split, chosen, run)?;
     trainer.functions = functions;
-    if let Start::Processes(processes) = start {
-        trainer.join(processes)?;
+    match start {
+        Start::Processes(processes) => trainer.join(processes)?,
+        Start::Alone => trainer.links = Some(Links::alone(config.rank_deadline)?),
+        Start::Threads | Start::OtherBits => {}
     }
     let other_bits = matches!(start, Start::OtherBits);
     for (_, var) in trainer.model.params().iter().filter(|_| other_bits) {
