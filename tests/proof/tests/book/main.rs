@@ -250,3 +250,14 @@ fn every_picture_exists_and_has_a_caption() {
         }
     }
 }
+
+/// A question is HTML, in which Markdown is shown as it is written.
+#[test]
+fn questions_are_without_markdown() {
+    for (page, text) in chapters() {
+        for (line, question) in between(&text, "<summary>", "</summary>") {
+            let page = page.display();
+            assert!(!question.contains(['`', '*', '[']), "{page}:{line}: {question}");
+        }
+    }
+}
