@@ -8,7 +8,7 @@ use canopy::{
     precision::LossScale,
     shard::{EngineState, Outcome},
 };
-use grader::{Verdict, draw, given};
+use grader::{Case, Verdict, draw, given};
 use recorded_group::{End, Ran, on_ranks};
 
 use super::{all_finish, lists, mean, ranks, values};
@@ -94,6 +94,9 @@ impl After {
     }
 }
 
+/// Compares what a rank has after a micro-batch, by its index, with the parameters and the norm of the last step.
+type Compare = fn(&Case, usize, usize, &After, &[f64], f64) -> Verdict;
+
 impl Run {
     pub fn new(world: usize, length: usize, accumulation: usize, steps: usize) -> Self {
         let mut draw = draw();
@@ -160,6 +163,24 @@ impl Run {
 
     /// Tests outcomes and parameters after each step.
     pub fn check(&self, answer: &Lesson09) -> Verdict {
+        self.compare(answer, |case, rank, i, after, params, _| {
+            let what = format!("params after micro-batch {} on rank {rank}", i + 1);
+            case.close(&what, &after.params, values(params))
+        })
+    }
+
+    /// Tests outcomes, and the norm of each step.
+    pub fn check_norm(&self, answer: &Lesson09) -> Verdict {
+        self.compare(answer, |case, rank, _, after, _, norm| match after.outcome {
+            // The sum of the squares may be one of f32 numbers.
+            Outcome::Taken { norm: got } => {
+                case.close(&format!("norm on rank {rank}"), got as f32, norm as f32)
+            }
+            _ => Ok(()),
+        })
+    }
+
+    fn compare(&self, answer: &Lesson09, test: Compare) -> Verdict {
         let input = self.input();
         let case = given(&input).at_scale(1.0);
         let ran = self.on_ranks(answer);
@@ -194,32 +215,12 @@ impl Run {
                 };
                 let what = format!("outcome after micro-batch {} on rank {rank}", i + 1);
                 case.equal(&what, name, right)?;
-                let params = match step {
-                    0 => self.params.iter().map(|&p| p.into()).collect(),
-                    _ => expected[step - 1].2.clone(),
+                let (norm, params) = match step {
+                    0 => (f64::NAN, self.params.iter().map(|&p| p.into()).collect()),
+                    _ => (expected[step - 1].1, expected[step - 1].2.clone()),
                 };
-                let what = format!("params after micro-batch {} on rank {rank}", i + 1);
-                case.close(&what, &after.params, values(&params))?;
+                test(&case, rank, i, after, &params, norm)?;
             }
-        }
-        Ok(())
-    }
-
-    /// Tests the norm of the only step, which is taken.
-    pub fn check_norm(&self, answer: &Lesson09) -> Verdict {
-        let input = self.input();
-        let case = given(&input).at_scale(1.0);
-        let ran = self.on_ranks(answer);
-        all_finish(&input, &ran)?;
-        // The sum of the squares may be one of f32 numbers.
-        let expected = self.mean(0).iter().map(|g| g * g).sum::<f64>().sqrt() as f32;
-        for (rank, all) in ran.ranks.iter().flatten().enumerate() {
-            let what = format!("norm on rank {rank}");
-            let norm = match all.last().map(|after| after.outcome) {
-                Some(Outcome::Taken { norm }) => norm as f32,
-                _ => f32::NAN,
-            };
-            case.close(&what, norm, expected)?;
         }
         Ok(())
     }

@@ -77,7 +77,9 @@ pub fn sums_the_gradient_of_x(answer: &Lesson10) -> Verdict {
 
 pub fn keeps_its_own_gradients(answer: &Lesson10) -> Verdict {
     gradients(answer, Layer::drawn, |layer, rank, world, got| {
-        own_gradients(&layer.case(world), rank, got, &layer.of_outputs(rank, world))
+        let case = layer.case(world);
+        own_gradients(&case, rank, got, &layer.of_outputs(rank, world))?;
+        input_gradient(&case, rank, got, &layer.grad_x())
     })
 }
 
