@@ -8,7 +8,11 @@ mod pool;
 use std::{
     collections::{HashMap, HashSet},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Mutex, mpsc},
+    sync::{
+        Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+        mpsc,
+    },
     thread,
 };
 

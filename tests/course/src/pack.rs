@@ -7,10 +7,11 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use flate2::{Compression, GzBuilder};
 use grader::{
     progress::Progress,
+    source::{Refused, refuse_unsafe},
     tell::{Ink, wrap},
 };
 
@@ -100,8 +101,11 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<File>, warnings: &mut Vec
                 "{name} has {length} bytes; a file may have at most {FILE_BYTES}"
             );
             let bytes = fs::read(&path).with_context(|| format!("{name} cannot be read"))?;
-            if std::str::from_utf8(&bytes).is_err() {
-                warnings.push(format!("{name} is not UTF-8 text: rustc will refuse it"));
+            match std::str::from_utf8(&bytes).map(|text| refuse_unsafe(&name, text)) {
+                Err(_) => warnings.push(format!("{name} is not UTF-8 text: rustc will refuse it")),
+                Ok(Err(Refused::Unsafe(why))) => bail!(why),
+                Ok(Err(Refused::Unreadable(why))) => warnings.push(why),
+                Ok(Ok(())) => {}
             }
             files.push((name, bytes));
         } else {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: u32 = 2;
 
 /// The grade of one submission.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Grade {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -97,7 +97,7 @@ pub struct Course {
 }
 
 /// The outcome of a submission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// Its checks were run: the points are its own.
@@ -106,6 +106,9 @@ pub enum Status {
     Unreadable,
     /// It broke a rule for submissions.
     Refused,
+    /// Grading it failed or was interrupted. The next run grades it again.
+    #[default]
+    NotGraded,
 }
 
 /// The grade of one lesson.

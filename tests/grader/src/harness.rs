@@ -19,6 +19,7 @@ use crate::{
     Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, RunResults, cause,
     grades::{CheckGrade, ExerciseGrade},
     judge, paths, progress, run, seed, solution_call,
+    source::student_sources,
     state::{left, so_far, state, word},
     tell::{CheckReport, Ink, WIDTH},
 };
@@ -59,6 +60,9 @@ fn show(text: &str) {
 
 fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<bool> {
     let arguments = Arguments::from_args();
+    let root = paths::root();
+    let sources = root.map(|root| student_sources(&root, &lesson.manifest()?.lesson));
+    let sources = sources.transpose()?.unwrap_or_default();
     let grading = Grading {
         manifest: lesson.manifest()?,
         lesson,
@@ -69,7 +73,7 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
             Some(ColorSetting::Never) => Ink { colour: false },
             _ => Ink::auto(),
         },
-        remarks: remarks(&lesson.manifest()?),
+        remarks: remarks(&lesson.manifest()?, &sources),
     };
     if arguments.list || arguments.format.is_some() {
         let grading: &'static Grading<C> = Box::leak(Box::new(grading));
@@ -97,12 +101,10 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
     Ok(outcomes.iter().all(|o| matches!(o, Outcome::Passed)))
 }
 
-/// For each exercise in which the student's source calls canopy's own function, a remark that says so.
-fn remarks(manifest: &Manifest) -> BTreeMap<String, String> {
-    let source = paths::root().map(|r| r.join(paths::exercises(&manifest.lesson)));
-    let text = source.and_then(|path| fs::read_to_string(path).ok());
-    let text = text.unwrap_or_default();
-    let remark = |e: &Exercise| Some((e.id.clone(), solution_call(&[&text], e)?));
+/// For each exercise for which the student's sources call canopy's own function, a remark that says so.
+fn remarks(manifest: &Manifest, sources: &[String]) -> BTreeMap<String, String> {
+    let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let remark = |e: &Exercise| Some((e.id.clone(), solution_call(&sources, e)?));
     manifest.exercises.iter().filter_map(remark).collect()
 }
 

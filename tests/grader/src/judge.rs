@@ -34,17 +34,17 @@ pub struct Line {
     pub end: Option<(String, String)>,
 }
 
-/// Runs the checks that the arguments name and sends their results over the channel: `--judge SEED CHECK…`. With
-/// `--judge list` it sends the names of all checks.
+/// Reads a line `NONCE SEED CHECK…` from the channel, runs these checks and sends their results. For `NONCE list` it sends
+/// the names of all checks. They are not arguments, because an answer can read those.
 pub(crate) fn judge<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<()> {
     let mut channel = BufReader::new(channel()?);
-    let mut nonce = String::new();
+    let mut first = String::new();
     channel
-        .read_line(&mut nonce)
+        .read_line(&mut first)
         .context("the grader sent no nonce")?;
-    let nonce = nonce.trim().to_owned();
-    let mut arguments = std::env::args().skip(2);
-    let seed = arguments.next().unwrap_or_default();
+    let mut words = first.split_whitespace();
+    let nonce = words.next().unwrap_or_default().to_owned();
+    let seed = words.next().unwrap_or_default();
     let mut send = |check: &str, end: Option<(String, String)>| -> Result<()> {
         let (nonce, check) = (nonce.clone(), check.to_owned());
         let mut line = serde_json::to_string(&Line { nonce, check, end })?;
@@ -56,17 +56,17 @@ pub(crate) fn judge<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: 
     }
     send(START, None)?;
     let grading = harness::plain(lesson, student, seed.parse().context("no seed")?)?;
-    for name in arguments {
+    for name in words {
         let Some(check) = lesson.checks.iter().find(|c| c.full_name() == name) else {
             bail!("there is no check {name}");
         };
-        send(&name, None)?;
+        send(name, None)?;
         let outcome = grading.outcome(check);
         let report = match &outcome {
             Outcome::Passed => String::new(),
             other => grading.report(check, other).chars().take(MAX_REPORT).collect(),
         };
-        send(&name, Some((crate::state::word(&outcome).to_owned(), report)))?;
+        send(name, Some((crate::state::word(&outcome).to_owned(), report)))?;
         if matches!(outcome, Outcome::Stuck { .. }) {
             break;
         }

@@ -100,6 +100,10 @@ impl<C: Copy + Send> Lesson<C> {
                     problems.push(format!("{what}: {} returned {outcome:?}", check.name));
                 }
                 _ => {
+                    // Other systems do not report where a thread waits.
+                    if !cfg!(unix) && matches!(outcome, Outcome::Stuck { .. }) {
+                        continue;
+                    }
                     let reported = likely(self, check, &outcome, |check| of(check, mistake), of);
                     if reported != Some(mistake.cause) {
                         problems.push(format!("{what}: {} reports the cause {reported:?}", check.name));
@@ -183,8 +187,8 @@ impl<C: Copy + Send> Lesson<C> {
                 "its stub has no `todo!(\"N.M: …\")`".into(),
             ),
             (
-                solution_call(&[self.stubs_text], e).is_none(),
-                "its stub calls the solution".into(),
+                solution_call(&[self.stubs_text, self.third_hints_text], e).is_none(),
+                "its stub or its third hint calls the solution".into(),
             ),
             (hints, "there must be three hints".into()),
             (narrow, "a code line of a hint is wider than 76 columns".into()),

@@ -1,79 +1,211 @@
-//! Searches a student's source as text.
+//! Reads a student's source as Rust's tokens: a word in a comment or a string does not count, and what a macro is given
+//! does.
 
-use std::collections::BTreeSet;
+use std::{fs, path::Path};
 
-use crate::Exercise;
+use anyhow::{Context, Result, anyhow};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A remark if the files `sources` call canopy's own function for `exercise`, by a path or a `use`. It does not find a
-/// call through a macro, or through a name that another file imports.
-pub fn solution_call(sources: &[&str], exercise: &Exercise) -> Option<String> {
-    let answer = &exercise.answer;
-    let called = sources.iter().any(|source| calls(source, answer));
-    called.then(|| {
-        let id = &exercise.id;
-        format!("{id} calls the solution, canopy's own `{answer}`; the exercise requires your own code.")
-    })
-}
+use crate::paths;
 
-/// Whether `source` names canopy's `function` by a path from `canopy`, or from a name that a `use` of canopy imports.
-/// Comments do not count.
-fn calls(source: &str, function: &str) -> bool {
-    let code: Vec<&str> = source
-        .lines()
-        .map(|l| l.split("//").next().unwrap_or_default())
-        .collect();
-    let code = code.join("\n");
-    let mut starts = BTreeSet::from(["canopy", "canopy_data"]);
-    for (at, _) in code.match_indices("canopy") {
-        if code[..at].trim_end().trim_end_matches("::").ends_with("use") {
-            let end = code[at..].find(';').map_or(code.len(), |end| at + end);
-            let imported: BTreeSet<&str> = words(&code[at..end]).collect();
-            if imported.contains(function) {
-                return true;
+/// The Rust files of the student's exercise in the course `root`, none if it is not there.
+///
+/// # Errors
+/// Returns an error if a file cannot be read, or may not be in an exercise.
+pub(crate) fn student_sources(root: &Path, lesson: &str) -> Result<Vec<String>> {
+    let library = root.join(paths::exercises(lesson));
+    let (mut texts, mut folders) = (Vec::new(), Vec::from_iter(library.parent().map(Path::to_owned)));
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && path.extension().is_some_and(|e| e == "rs") {
+                let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+                let bytes = fs::read(&path).with_context(|| name.clone())?;
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                refuse_unsafe(&name, &text).map_err(|refused| anyhow!("{}", refused.message()))?;
+                texts.push(text);
             }
-            starts.extend(imported);
         }
     }
-    let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-    code.split(|c| !is_path(c)).any(|path| {
-        let mut parts = path.split("::").skip_while(|part| part.is_empty());
-        parts.next().is_some_and(|first| starts.contains(first)) && parts.any(|part| part == function)
-    })
+    Ok(texts)
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .filter(|word| !["", "as", "self", "_"].contains(word))
+/// Why the file `name` of an exercise is refused.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refused {
+    /// It has the token `unsafe`. The message is for the student.
+    Unsafe(String),
+    /// It cannot be searched. If it compiles nevertheless, this message is for the student; else, the compiler's.
+    Unreadable(String),
+}
+
+impl Refused {
+    /// The message for the student.
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Unsafe(text) | Self::Unreadable(text) => text,
+        }
+    }
+}
+
+/// Whether an exercise may contain this source: not if it has the token `unsafe`. The lint `unsafe_code` is not enough:
+/// it does not see `#[unsafe(export_name = "…")]` on a method of a trait, which replaces a function of the C library.
+///
+/// # Errors
+/// Returns why the file is refused.
+pub fn refuse_unsafe(name: &str, source: &str) -> Result<(), Refused> {
+    let unreadable = |why| Refused::Unreadable(format!("{name} cannot be searched for `unsafe`: {why}"));
+    // The compiler skips such a first line, which here could begin a string and so hide the rest.
+    let text = source.trim_start_matches('\u{feff}');
+    if text.starts_with("#!") && !text.starts_with("#![") {
+        return Err(unreadable(
+            "remove the first line, which begins with `#!`".to_owned(),
+        ));
+    }
+    let tokens = tokens(source).map_err(|error| {
+        let line = error.span().start().line;
+        unreadable(format!("line {line}: {error}"))
+    })?;
+    match tokens.iter().find(|t| t.text == "unsafe") {
+        None => Ok(()),
+        Some(found) => Err(Refused::Unsafe(format!(
+            "{name}, line {}: `unsafe` is not allowed in an exercise, in an attribute neither, because such code could \
+             change its own verdicts. Remove it.",
+            found.line
+        ))),
+    }
+}
+
+/// A token that is no group.
+pub(crate) struct Token {
+    /// Without `r#` if it is a name; a delimiter of a group, if it has one.
+    pub text: String,
+    pub line: usize,
+    /// Whether it is a name or a keyword.
+    pub name: bool,
+}
+
+/// All tokens in the order of the text. It does not recurse, because a hostile source may nest groups without end.
+pub(crate) fn tokens(source: &str) -> Result<Vec<Token>, proc_macro2::LexError> {
+    let mut tokens = Vec::new();
+    let mut open = vec![(source.parse::<TokenStream>()?.into_iter(), "")];
+    while let Some((trees, close)) = open.last_mut() {
+        let mut add = |text: &str, line, name| {
+            let text = text.to_owned();
+            tokens.push(Token { text, line, name });
+        };
+        match trees.next() {
+            None => {
+                add(close, 0, false);
+                open.pop();
+            }
+            Some(TokenTree::Group(group)) => {
+                let (begin, end) = match group.delimiter() {
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::None => ("", ""),
+                };
+                add(begin, group.span_open().start().line, false);
+                open.push((group.stream().into_iter(), end));
+            }
+            Some(TokenTree::Ident(name)) => {
+                let (line, text) = (name.span().start().line, name.to_string());
+                add(text.trim_start_matches("r#"), line, true);
+            }
+            Some(tree) => add(&tree.to_string(), tree.span().start().line, false),
+        }
+    }
+    Ok(tokens)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::calls;
+    use std::fs;
+
+    use super::{Refused, refuse_unsafe, student_sources};
 
     #[test]
-    fn finds_a_call_by_any_path() {
+    fn a_student_learns_of_it_before_the_checks_run() {
+        let root = std::env::temp_dir().join(format!("grader-sources-{}", std::process::id()));
+        assert!(student_sources(&root, "01").unwrap().is_empty());
+        let source = root.join("exercises/lesson01/src");
+        fs::create_dir_all(source.join("more")).unwrap();
+        fs::write(source.join("lib.rs"), "mod more;").unwrap();
+        fs::write(source.join("more/mod.rs"), "// unsafe").unwrap();
+        assert_eq!(student_sources(&root, "01").unwrap(), ["mod more;", "// unsafe"]);
+        fs::write(
+            source.join("more/mod.rs"),
+            "\ntrait T { #[unsafe(no_mangle)] fn f() {} }",
+        )
+        .unwrap();
+        let error = student_sources(&root, "01").unwrap_err().to_string();
+        let _ = fs::remove_dir_all(&root);
+        let place = "exercises/lesson01/src/more/mod.rs, line 2: `unsafe` is not allowed";
+        assert!(error.contains(place), "{error}");
+    }
+
+    #[test]
+    fn unsafe_is_refused_wherever_it_is_code() {
         for source in [
-            "fn f() { canopy::optim::sgd_step(a) }",
-            "fn f() { ::canopy::optim::sgd_step(a) }",
-            "use canopy::optim::{AdamState, sgd_step as mine};",
-            "use canopy::{\n    optim::{self,\n    sgd_step},\n};",
-            "use canopy::optim as o;\nfn f() { o::sgd_step(a) }",
-            "use canopy::{optim};\nfn f() { let mine = optim::sgd_step; }",
+            "fn f() { unsafe { g() } }",
+            "unsafe extern \"C\" {}",
+            "trait T { #[unsafe(export_name = \"poll\")] fn f() {} }",
+            "#![unsafe(no_mangle)]",
+            "#[cfg_attr(all(), unsafe(link_section = \".init_array\"))] static A: u8 = 0;",
+            "macro_rules! m { () => { unsafe {} } }",
+            "m!(un /* */ safe, [{ unsafe }]);",
+            "const A: char = '\"'; unsafe impl Send for A {} // \"",
+            "/* /* */ \" */ unsafe fn f() {} // \"",
+            "fn f<'a>() { r\"\\\"; unsafe {} } //\"",
         ] {
-            assert!(calls(source, "sgd_step"), "{source}");
+            let refused = refuse_unsafe("src/lib.rs", &format!("\n{source}"));
+            let Err(Refused::Unsafe(message)) = refused else {
+                panic!("{source}: {refused:?}");
+            };
+            assert!(
+                message.starts_with("src/lib.rs, line 2: `unsafe` is not allowed"),
+                "{message}"
+            );
         }
     }
 
     #[test]
-    fn ignores_own_functions_and_comments() {
+    fn the_word_in_comments_strings_and_names_is_allowed() {
         for source in [
-            "use canopy::optim::AdamState;\npub fn sgd_step() {}",
-            "// canopy::optim::sgd_step\nfn f() {}",
-            "fn f(s: &mut canopy::optim::AdamState) { sgd_step(s) }",
-            "use my_canopy::sgd_step;",
-            "use canopy::optim;\nmod own;\nfn f() { own::sgd_step() }",
+            "//! unsafe\n/// `unsafe`\nfn f() { /* unsafe */ g(\"unsafe\", r#\"\"unsafe\"#, b\"unsafe\") } // unsafe",
+            "#![allow(unsafe_code)]\nfn is_unsafe() {}",
+            "\u{feff}#![allow(unused)]",
+            "",
         ] {
-            assert!(!calls(source, "sgd_step"), "{source}");
+            assert_eq!(refuse_unsafe("src/lib.rs", source), Ok(()), "{source}");
         }
+    }
+
+    #[test]
+    fn what_could_hide_it_from_the_search_is_unreadable() {
+        for source in [
+            "#!/bin/x \"\nunsafe fn f() {} // \"",
+            "\u{feff}#! \"\nunsafe fn f() {} // \"",
+            "#!/**/[allow(unused)]",
+            "fn f( {",
+            "\"",
+        ] {
+            let refused = refuse_unsafe("src/lib.rs", source);
+            assert!(
+                matches!(refused, Err(Refused::Unreadable(_))),
+                "{source}: {refused:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn groups_may_be_nested_without_end() {
+        let deep = 200_000;
+        let source = format!("{}unsafe{}", "(".repeat(deep), ")".repeat(deep));
+        assert!(refuse_unsafe("src/lib.rs", &source).is_err());
     }
 }

@@ -98,7 +98,7 @@ pub fn why(location: &str) -> Option<&'static str> {
         (
             &["scope", "join"],
             "It waits for its threads, and one of them waits too: for a message although a sender still exists here, for \
-             space in a channel, or for a lock.",
+             space in a channel, for a lock, or for a condition variable that nobody notifies.",
         ),
         (
             &["barrier"],

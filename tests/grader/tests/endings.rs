@@ -42,6 +42,17 @@ fn a_panic_is_reported_with_its_line_and_its_input() {
     assert!(input.starts_with("x = 1."), "{input}");
 }
 
+/// An answer that knows its check can return what this check accepts, and nothing right.
+#[test]
+fn the_thread_of_an_answer_does_not_name_the_check() {
+    let name_of_thread = |(): &()| {
+        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        given("").require("name of the thread", name == "exercise 1.2", name)
+    };
+    let outcome = run("1.2::doubles", name_of_thread, (), 7, Duration::from_secs(5));
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+}
+
 #[test]
 fn an_endless_loop_ends_at_its_deadline() {
     let spin: Answer = |x| loop {

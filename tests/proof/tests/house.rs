@@ -154,7 +154,7 @@ fn may_use(module: &str) -> Option<Vec<&'static str>> {
         "train" => LOWER.to_vec(),
         // It reads what a run or a recording left.
         "report" => vec!["profile", "train"],
-        "shard" => vec!["parallel", "precision"],
+        "shard" => vec!["parallel", "precision", "schedule"],
         "split" => vec!["optim", "parallel", "precision", "shard", "train"],
         "cli" => [&LOWER[..], &["train", "report", "split"]].concat(),
         _ => return None,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Switches of the workers. None of them hangs.
+/// Switches of the workers. Only `flag` makes them hang, and only if they are idle when `take` returns false.
 #[derive(Clone, Copy)]
 pub struct Pool {
     /// Gives results in their order, not as they come.
@@ -35,6 +35,8 @@ pub struct Pool {
     pub finishes: bool,
     /// One job is made whatever the count.
     pub at_least_one: bool,
+    /// Workers end by a flag, which they read before they wait for a number; the sender of numbers is dropped too late.
+    pub flag: bool,
 }
 
 /// Numbers that the workers have while result i is due.
@@ -79,6 +81,7 @@ pub const POOL: Pool = Pool {
     stops: true,
     finishes: false,
     at_least_one: false,
+    flag: false,
 };
 
 const PANICKED: &str = "it panicked";
@@ -89,7 +92,7 @@ pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take
     let (jobs, todo) = mpsc::channel::<usize>();
     let (done, results) = mpsc::channel::<(usize, Result<Batch>)>();
     let todo = Mutex::new(todo);
-    let lock = || todo.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let lock = || todo.lock().unwrap_or_else(PoisonError::into_inner);
     let one = |i: usize| {
         let mut made = Err(anyhow!("never made"));
         for _ in 0..pool.tries {
@@ -105,11 +108,13 @@ pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take
     };
     let panicked = |made: &Result<Batch>| made.as_ref().is_err_and(|e| e.to_string() == PANICKED);
     let mut any_panicked = false;
+    let (stop, mut kept) = (AtomicBool::new(false), pool.flag.then(|| jobs.clone()));
+    let ends_by_flag = || pool.flag && stop.load(SeqCst);
     thread::scope(|scope| {
         for _ in 0..(pool.threads)(workers) {
             let done = done.clone();
             scope.spawn(move || {
-                loop {
+                while !ends_by_flag() {
                     let held = lock();
                     let Ok(i) = held.recv() else { return };
                     let held = pool.locks.then_some(held);
@@ -191,11 +196,59 @@ pub fn pooled(count: usize, workers: usize, ahead: usize, make: Make, take: Take
                 send_to(count);
             }
             if ended || (pool.stops && !more) {
+                stop.store(true, SeqCst);
                 return;
             }
         }
+        drop(kept.take());
     });
     if pool.panics_on && any_panicked {
         panic!("{PANICKED}");
     }
+}
+
+/// What the workers below share.
+#[derive(Default)]
+struct Shared {
+    next: usize,
+    /// Numbers below this may be made.
+    until: usize,
+    early: HashMap<usize, Result<Batch>>,
+    stop: bool,
+}
+
+/// A pool over a condition variable, which is notified of everything but the end: workers that wait then hang.
+pub fn unnotified(count: usize, workers: usize, ahead: usize, make: Make, take: Take) {
+    let (shared, changed) = (Mutex::new(Shared::default()), Condvar::new());
+    let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let wait = |asleep: &dyn Fn(&Shared) -> bool| {
+        let woken = changed.wait_while(lock(), |shared| asleep(shared));
+        woken.unwrap_or_else(PoisonError::into_inner)
+    };
+    let work = || {
+        loop {
+            let mut now = wait(&|s| !s.stop && s.next < count && s.next >= s.until);
+            if now.stop || now.next == count {
+                return;
+            }
+            let i = now.next;
+            now.next += 1;
+            drop(now);
+            let made = catch_unwind(AssertUnwindSafe(|| make(i))).unwrap_or_else(|_| Err(anyhow!(PANICKED)));
+            lock().early.insert(i, made);
+            changed.notify_all();
+        }
+    };
+    thread::scope(|scope| {
+        (0..workers).for_each(|_| drop(scope.spawn(work)));
+        for i in 0..count {
+            lock().until = i + ahead;
+            changed.notify_all();
+            let made = wait(&|s| !s.early.contains_key(&i)).early.remove(&i);
+            if made.is_some_and(|made| !take(made)) {
+                lock().stop = true;
+                return;
+            }
+        }
+    });
 }

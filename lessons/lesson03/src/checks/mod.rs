@@ -75,6 +75,7 @@ pub const CHECKS: &[Check<Lesson03>] = checks! {
         turns_a_panic_into_an_error => "A panic of `make`",
         calls_make_once_for_each => "once for each number",
         stops_when_take_returns_false => "has returned false",
+        ends_idle_workers => "all its threads have ended",
         accepts_a_count_of_zero => "`count` may be 0";
     "3.6":
         keeps_scans_of_a_tree_together => "Records of the same tree",

@@ -248,3 +248,30 @@ pub fn stops_when_take_returns_false(answer: &Lesson03) -> Verdict {
     }
     Ok(())
 }
+
+/// A worker that is not woken waits for ever, and `prefetched` with it: the deadline of the check ends both.
+pub fn ends_idle_workers(answer: &Lesson03) -> Verdict {
+    for (workers, ahead, last) in [(2, 4, draw().whole(1, 4)), (3, 6, 0), (1, 1, 2)] {
+        given(format!(
+            "count 500, {workers} workers, {ahead} ahead; `take` returns false at {last}, when all results up to {} are made \
+             and the workers are idle",
+            last + ahead - 1
+        ));
+        let (mut taken, desk) = (0, Desk::default());
+        let make = |i| {
+            desk.start(i);
+            desk.finish(i);
+            Ok(numbered(i))
+        };
+        (answer.prefetched)(500, workers, ahead, &make, &mut |_| {
+            taken += 1;
+            if taken == last + 1 {
+                desk.expect(|s| (0..last + ahead).all(|i| s.finished.contains(&i)));
+                // Time for the workers to become idle. A right answer ends whether they are or not.
+                desk.wait(GRACE, |_| false);
+            }
+            taken <= last
+        });
+    }
+    Ok(())
+}

@@ -90,4 +90,9 @@ pub const MISTAKES: &[Mistake<Lesson03>] = &[
     }),
     wrong!("3.5", stops_when_take_returns_false, "After `take` returned false, the workers still make all the rest: give out no more numbers.",
         prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { finishes: true, ..POOL })),
+    // These hang, so that their cause is that of the call in which they wait.
+    wrong!("3.5", ends_idle_workers, "It waits for its threads, and one of them waits too: for a message although a sender still exists here, for space in a channel, for a lock, or for a condition variable that nobody notifies.",
+        prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, Pool { flag: true, ..POOL })),
+    wrong!("3.5", ends_idle_workers, "It waits for its threads, and one of them waits too: for a message although a sender still exists here, for space in a channel, for a lock, or for a condition variable that nobody notifies.",
+        prefetched: unnotified),
 ];

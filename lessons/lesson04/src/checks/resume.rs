@@ -91,7 +91,13 @@ impl Run {
     fn try_resume(&self, answer: &Lesson04) -> Result<anyhow::Result<Resumed>> {
         let model = network(Kind::Vanilla, DType::F32, NEW)?;
         let mut optimizer = said(OptimConfig::adam().build(model.params()))?;
-        let todo = (answer.resume_batches)(&self.saved, &model, &mut *optimizer, &self.records, self.size);
+        // A copy, because an answer can write into a tensor, and the result is compared with what was saved.
+        let saved = Saved {
+            model: copied(&self.saved.model)?,
+            optimizer: copied(&self.saved.optimizer)?,
+            ..self.saved.clone()
+        };
+        let todo = (answer.resume_batches)(&saved, &model, &mut *optimizer, &self.records, self.size);
         Ok(todo.map(|todo| Resumed {
             model,
             optimizer,
@@ -112,6 +118,11 @@ impl Run {
         }
         all
     }
+}
+
+fn copied(tensors: &HashMap<String, Tensor>) -> Result<HashMap<String, Tensor>> {
+    let copy = |(name, tensor): (&String, &Tensor)| Ok((name.clone(), tensor.copy()?));
+    tensors.iter().map(copy).collect()
 }
 
 struct Resumed {

@@ -122,7 +122,12 @@ impl Place {
     fn try_step(&self, answer: &Lesson04, loss: &Loss, rate: f64, clip: f64) -> anyhow::Result<Stepped> {
         let case = given(self.told(loss, rate, clip));
         let mut recorder = Recorder::new(&self.model);
-        let data = (&self.points, &self.labels);
+        // Copies, because the expected results are computed afterwards and an answer can write into a tensor.
+        let data = (&self.points.copy()?, &self.labels.copy()?);
+        let loss = &Loss {
+            class_weights: loss.class_weights.as_ref().map(Tensor::copy).transpose()?,
+            ..*loss
+        };
         let (loss, hits) =
             (answer.train_step)(&self.model, &mut recorder, data, loss, &self.pass(), rate, clip)?;
         Ok(Stepped {

@@ -84,4 +84,13 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         }
         resumed(s, (m, o), (r, n), Resuming { at: |s| (s.epoch + 1, 0), ..RESUMING })
     }),
+    // It overwrites the checkpoint instead.
+    wrong!("4.7", restores_the_optimizer, "Adam's means are not restored, only its step count.", resume_batches: |s, m, o, r, n| {
+        for (name, fresh) in o.state()? {
+            if fresh.rank() > 0 {
+                s.optimizer[&name].slice_set(&fresh, 0, 0)?;
+            }
+        }
+        (REFERENCE.resume_batches)(s, m, o, r, n)
+    }),
 ];

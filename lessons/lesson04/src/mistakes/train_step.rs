@@ -75,4 +75,10 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         clip: Clip::Compared),
     step!(reads_no_number, "The loss is read to find NaN, which waits for the device: return it as it is.", looks: true),
     step!(returns_errors, "The error of the optimizer is ignored.", forgives: true),
+    wrong!("4.2", applies_label_smoothing_and_class_weights, "The class weights are left out.", train_step: |m, o, d, l, p, r, c| {
+        if let Some(weights) = &l.class_weights {
+            weights.slice_set(&weights.ones_like()?, 0, 0)?;
+        }
+        (REFERENCE.train_step)(m, o, d, l, p, r, c)
+    }),
 ];

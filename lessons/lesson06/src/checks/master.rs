@@ -1,5 +1,5 @@
 use candle_core::{DType, Device, Result, Tensor, Var, bail};
-use grader::{Draw, Verdict, draw, given};
+use grader::{Case, Draw, Values, Verdict, draw, given};
 
 use super::values;
 use crate::Lesson06;
@@ -66,31 +66,40 @@ pub fn gives_the_optimizer_fp32_gradients(answer: &Lesson06) -> Verdict {
 fn gives_fp32(answer: &Lesson06, masters: &[Var], weights: &[Var], grads: &[Tensor], text: &str) -> Verdict {
     let dtype = weights[0].dtype();
     let low = |t: &Tensor| t.to_dtype(dtype);
-    let mut seen = Vec::new();
+    let (mut seen, expected) = (Vec::new(), in_fp32(grads)?);
     let step = &mut |g: &[Tensor]| {
-        seen.push(g.to_vec());
+        seen.extend(all_values(g)?);
         Ok(())
     };
     let case = given(text);
     let done = (answer.master_step)(masters, weights, grads, step, &low);
     // How often it is called, and what follows, are other checks'.
-    let seen = seen.concat();
     if seen.is_empty() {
         done?;
     }
-    for (i, (got, grad)) in seen.iter().zip(grads).enumerate() {
-        let wide = grad.to_dtype(DType::F32)?;
-        case.close(
-            &format!("gradient {} passed to step", i + 1),
-            values(got)?,
-            values(&wide)?,
-        )?;
-    }
+    passed_to_step(&case, &seen, &expected)?;
     case.require(
         "gradients are passed to step",
         seen.len() >= 3,
         seen.len().to_string(),
     )
+}
+
+/// The numbers that the tensors have now: an answer can write into them later.
+fn all_values(tensors: &[Tensor]) -> Result<Vec<Values>> {
+    tensors.iter().map(values).collect()
+}
+
+fn in_fp32(grads: &[Tensor]) -> Result<Vec<Values>> {
+    grads.iter().map(|g| values(&g.to_dtype(DType::F32)?)).collect()
+}
+
+fn passed_to_step(case: &Case, seen: &[Values], expected: &[Values]) -> Verdict {
+    for (i, (got, expected)) in seen.iter().zip(expected).enumerate() {
+        let what = format!("gradient {} passed to step", i + 1);
+        case.close(&what, got.clone(), expected.clone())?;
+    }
+    Ok(())
 }
 
 pub fn does_not_round_gradients(answer: &Lesson06) -> Verdict {
@@ -99,46 +108,32 @@ pub fn does_not_round_gradients(answer: &Lesson06) -> Verdict {
         .iter()
         .map(|m| low(&(m.as_tensor() * 0.01)?))
         .collect::<Result<Vec<_>>>()?;
-    let mut seen = Vec::new();
+    let (mut seen, expected) = (Vec::new(), in_fp32(&grads)?);
     let step = &mut |g: &[Tensor]| {
-        seen.extend(g.to_vec());
+        seen.extend(all_values(g)?);
         Ok(())
     };
     let case =
         given("weights and gradients in bf16, gradients below 1/8; low rounds down to multiples of 1/8");
     (answer.master_step)(&masters, &weights, &grads, step, &|t| eighths(t, DType::BF16))?;
-    for (i, (got, grad)) in seen.iter().zip(&grads).enumerate() {
-        case.close(
-            &format!("gradient {} passed to step", i + 1),
-            values(got)?,
-            values(&grad.to_dtype(DType::F32)?)?,
-        )?;
-    }
-    Ok(())
+    passed_to_step(&case, &seen, &expected)
 }
 
 pub fn calls_the_optimizer_once(answer: &Lesson06) -> Verdict {
     let (masters, weights, grads) = parameters(&mut draw())?;
     let infinite = grads.iter().map(|g| g / 0.0).collect::<Result<Vec<_>>>()?;
     for (grads, text) in [(grads, ""), (infinite, "; gradients that are infinite")] {
-        let mut calls = Vec::new();
+        let (mut calls, expected) = (Vec::new(), in_fp32(&grads)?);
         let step = &mut |g: &[Tensor]| {
-            calls.push(g.to_vec());
+            calls.push(all_values(g)?);
             Ok(())
         };
         let case = given(format!("{GIVEN}{text}"));
         (answer.master_step)(&masters, &weights, &grads, step, &low)?;
         let counts: Vec<usize> = calls.iter().map(Vec::len).collect();
         case.close("number of gradients in each call of step", &counts, &vec![3usize])?;
-        for (i, (got, grad)) in calls.concat().iter().zip(&grads).enumerate() {
-            // Infinite ones as well: what to do about them is the caller's.
-            let wide = grad.to_dtype(DType::F32)?;
-            case.close(
-                &format!("gradient {} passed to step", i + 1),
-                values(got)?,
-                values(&wide)?,
-            )?;
-        }
+        // Infinite ones as well: what to do about them is the caller's.
+        passed_to_step(&case, &calls.concat(), &expected)?;
     }
     Ok(())
 }

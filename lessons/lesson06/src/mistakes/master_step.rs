@@ -176,4 +176,10 @@ pub const MISTAKES: &[Mistake<Lesson06>] = &[
         let before = m.iter().map(|m| m.as_detached_tensor().copy()).collect::<Result<Vec<_>>>()?;
         stepped((m, w, g), step, low, || Ok(()), || m.iter().zip(&before).try_for_each(|(m, b)| m.set(b)))
     }),
+    wrong!("6.5", gives_the_optimizer_fp32_gradients, "The gradients are overwritten by 0 before the step.",
+    master_step: |m, w, g, step, low| {
+        for g in g.iter().filter(|g| g.rank() > 0) { g.slice_set(&g.zeros_like()?, 0, 0)?; }
+        step(&wide(g)?)?;
+        copied(m, w, low)
+    }),
 ];

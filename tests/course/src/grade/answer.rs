@@ -88,10 +88,11 @@ impl Checks<'_> {
             }
         })?;
         let how = ended.how(self.limits.wall);
-        // The student's code runs only after the start, so the sandbox has failed.
+        // The student's code runs only after the start, but its static variables need memory before.
         ensure!(
             started,
-            "the checks did not start: {how}\n{}",
+            "the checks did not start, because the sandbox failed, or because static variables are larger \
+             than the memory limit: {how}\n{}",
             ended.errors.trim()
         );
         Ok(Once {
@@ -102,17 +103,17 @@ impl Checks<'_> {
         })
     }
 
-    /// Runs the program, and calls `heard` with each line that has the nonce.
+    /// Runs the program with `args`, which it reads from the channel so that an answer cannot see the names of the checks.
+    /// Calls `heard` with each line that has the nonce.
     fn process(&self, args: Vec<String>, nonce: &str, mut heard: impl FnMut(Line)) -> Result<run::Ended> {
         let scratch = empty_folder(&self.tree.scratch())?;
-        let program = [self.program.display().to_string(), "--judge".into()];
         let mut env = environment(&scratch);
         env.extend([
             ("RAYON_NUM_THREADS", "2".into()),
             ("MALLOC_ARENA_MAX", "2".into()),
         ]);
         let program = Program {
-            command: program.into_iter().chain(args).collect(),
+            command: vec![self.program.display().to_string(), "--judge".into()],
             env,
             read: vec![self.program.to_owned()],
             write: vec![],
@@ -121,7 +122,8 @@ impl Checks<'_> {
             limits: self.limits,
             answer: true,
         };
-        run::run(self.sandbox.command(&program), self.limits.wall, nonce, |text| {
+        let first = format!("{nonce} {}", args.join(" "));
+        run::run(self.sandbox.command(&program), self.limits.wall, &first, |text| {
             if let Ok(line) = serde_json::from_str::<Line>(text)
                 && line.nonce == nonce
             {

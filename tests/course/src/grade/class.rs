@@ -18,7 +18,6 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use grader::{
     Manifest,
     grades::{Grade, Status},
-    tell::{Ink, wrap},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -27,11 +26,13 @@ use crate::late::{self, Policy};
 use super::{
     Options,
     build::Toolchain,
+    caught::caught,
     named::{Submission, submissions},
     one::Bench,
-    part,
+    part, printed,
     run::STOP,
     sandbox::{Limits, Sandbox},
+    sources::Taken,
     tree::Tree,
 };
 use crate::{lessons, marks, version};
@@ -48,7 +49,12 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     }
     let unpacked = part::own(options.part, &out, ".unpacked");
     let _ = fs::remove_dir_all(&unpacked);
-    let all = part::of(options.part, submissions(&options.submissions, &out, &unpacked)?);
+    let mut skipped = BTreeSet::new();
+    let all = submissions(&options.submissions, &out, &unpacked, &mut skipped)?;
+    let all = part::of(options.part, all);
+    for line in skipped {
+        eprintln!("skipped: {}", marks::clean::line(&line));
+    }
     // The first interrupt stops the running checks and keeps finished grades; the second exits at once.
     ctrlc::set_handler(|| {
         if STOP.swap(true, SeqCst) {
@@ -74,11 +80,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     if let Err(error) = &written {
         eprintln!("not all pages and exports were written: {error:#}");
     }
-    print!("{}", table(&all, &done, Ink::auto()));
-    print!("{}", remarks(&all, &done));
-    for line in solution_calls(&done).into_iter().chain(missing_parts(&done)) {
-        println!("{line}");
-    }
+    print!("{}", printed::text(&all, &done));
     println!(
         "\nseed {} · {} s · {}",
         bench.seed,
@@ -89,7 +91,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     Ok(written.is_ok() && done.len() == all.len() && done.values().all(graded))
 }
 
-type Done = Result<Grade, String>;
+pub type Done = Result<Grade, String>;
 
 /// A copy of the course for the submissions of one thread.
 type Desk<'a> = LazyCell<Result<Tree>, Box<dyn FnOnce() -> Result<Tree> + 'a>>;
@@ -195,16 +197,17 @@ fn run_all(
                     Tree::of_tree(bench.work.join(format!("desk-{desk}")), &bench.tree)
                 }));
                 while let Some(one) = all.get(next.fetch_add(1, SeqCst)) {
-                    if STOP.load(SeqCst) {
-                        break;
-                    }
                     bar.set_message(one.name.clone());
-                    let grade = graded(bench, one, out, roster, again, &tree).map_err(|e| format!("{e:#}"));
-                    if !STOP.load(SeqCst) {
-                        done.lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .insert(one.name.clone(), grade);
+                    let grade = caught(|| graded(bench, one, out, roster, again, &tree))
+                        .or_else(|why| caught(|| not_graded(bench, one, out, roster, &why)))
+                        .map_err(|e| format!("{e:#}"));
+                    let failed = grade.as_ref().map_or(true, |g| g.status == Status::NotGraded);
+                    if failed && STOP.load(SeqCst) {
+                        continue;
                     }
+                    done.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(one.name.clone(), grade);
                     bar.inc(1);
                     if !stderr().is_terminal() {
                         eprintln!(
@@ -232,13 +235,9 @@ fn graded(
     again: &[String],
     tree: &Desk,
 ) -> Result<Grade> {
+    ensure!(!STOP.load(SeqCst), "stopped");
     let folder = out.join(&one.name);
-    let path = folder.join("grade.json");
-    let (mut grade, taken) = bench.begin(one);
-    let dated = taken.as_ref().and_then(|t| t.dated(bench.clock));
-    one.sign(&mut grade, dated, bench.clock);
-    roster.sign(&mut grade);
-    late::settle(&mut grade, bench.late.as_ref().zip(bench.due));
+    let (grade, taken) = begun(bench, one, roster);
     if let Some(mut kept) = kept(bench, &grade, &folder, again) {
         kept.lessons
             .iter_mut()
@@ -246,8 +245,7 @@ fn graded(
             .for_each(|e| bench.count(e));
         // The penalty for lateness may change without running the checks again.
         (kept.submitted, kept.late, kept.origin) = (grade.submitted, grade.late, grade.origin);
-        kept.save(&path)?;
-        return Ok(kept);
+        return saved(kept, &folder);
     }
     let grade = match taken {
         Some(taken) => {
@@ -256,102 +254,45 @@ fn graded(
         }
         None => grade,
     };
-    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    grade.save(&path)?;
+    saved(grade, &folder)
+}
+
+/// Saves why a submission could not be graded, so that every table has a row for it. The next run grades it again.
+fn not_graded(
+    bench: &Bench,
+    one: &Submission,
+    out: &Path,
+    roster: &marks::Roster,
+    why: &anyhow::Error,
+) -> Result<Grade> {
+    let folder = out.join(&one.name);
+    let (mut grade, taken) = begun(bench, one, roster);
+    if taken.is_some() {
+        let mut reason = format!("{why:#}");
+        if STOP.load(SeqCst) {
+            // An interrupt does not cost the grade of an earlier run.
+            if let Some(kept) = kept(bench, &grade, &folder, &[]) {
+                return Ok(kept);
+            }
+            reason = "grading was interrupted; the next run grades it".into();
+        }
+        (grade.status, grade.reason) = (Status::NotGraded, Some(reason));
+    }
+    saved(grade, &folder)
+}
+
+/// The grade of a submission as far as it is known without running anything, with its student and its time.
+fn begun(bench: &Bench, one: &Submission, roster: &marks::Roster) -> (Grade, Option<Taken>) {
+    let (mut grade, taken) = bench.begin(one);
+    let dated = taken.as_ref().and_then(|t| t.dated(bench.clock));
+    one.sign(&mut grade, dated, bench.clock);
+    roster.sign(&mut grade);
+    late::settle(&mut grade, bench.late.as_ref().zip(bench.due));
+    (grade, taken)
+}
+
+fn saved(grade: Grade, folder: &Path) -> Result<Grade> {
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    grade.save(&folder.join("grade.json"))?;
     Ok(grade)
-}
-
-/// The exercises that call the solution, a line for each submission, within 80 columns.
-fn solution_calls(done: &BTreeMap<String, Done>) -> Vec<String> {
-    let line = |grade: &Grade| {
-        let calls = grade.exercises().filter(|e| e.remark.is_some());
-        let ids: Vec<&str> = calls.map(|e| e.id.as_str()).collect();
-        wrap(
-            &format!("{}: calls the solution in {}", grade.submission, ids.join(", ")),
-            80,
-        )
-    };
-    let grades = done.values().filter_map(|d| d.as_ref().ok());
-    grades
-        .filter(|g| g.exercises().any(|e| e.remark.is_some()))
-        .flat_map(line)
-        .collect()
-}
-
-/// The parts of the sandbox that were missing, within 80 columns.
-fn missing_parts(done: &BTreeMap<String, Done>) -> Vec<String> {
-    let grades = done.values().filter_map(|d| d.as_ref().ok());
-    let missing: BTreeSet<&String> = grades.flat_map(|g| &g.sandbox.missing).collect();
-    let lines = missing
-        .iter()
-        .flat_map(|m| wrap(&format!("missing in the sandbox: {m}"), 80));
-    lines.collect()
-}
-
-/// The table of students, points and states, within 80 columns.
-fn table(all: &[Submission], done: &BTreeMap<String, Done>, ink: Ink) -> String {
-    let head = format!("{:<40}{:>10}   state", "student", "points");
-    let mut out = format!("{}\n", ink.bold(&head));
-    for one in all {
-        let grade = done.get(&one.name);
-        let name = match grade {
-            Some(Ok(grade)) => grade.name(),
-            _ => &one.name,
-        };
-        let (points, state) = match grade {
-            Some(Ok(grade)) => state(grade, ink),
-            Some(Err(why)) => (String::new(), ink.red(&cut(why, 27))),
-            None => (String::new(), ink.yellow("not yet")),
-        };
-        out.push_str(&format!(
-            "{}{points:>10}   {state}\n",
-            marks::clean::padded(name, 40)
-        ));
-    }
-    out
-}
-
-/// What does not fit into the table: why submissions have no mark, and whose lateness is unknown.
-fn remarks(all: &[Submission], done: &BTreeMap<String, Done>) -> String {
-    let mut whose: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for grade in all.iter().filter_map(|one| done.get(&one.name)?.as_ref().ok()) {
-        let late = || {
-            Some(format!(
-                "lateness unknown, because {}",
-                grade.origin.late_unknown.as_ref()?
-            ))
-        };
-        let why = grade.reason.clone().or_else(late);
-        whose
-            .entry(why.unwrap_or_default())
-            .or_default()
-            .push(grade.name());
-    }
-    whose.remove("");
-    let lines = whose.iter().flat_map(|(why, names)| {
-        let line = format!("{}: {}", names.join("; "), marks::clean::cut(why, 400));
-        wrap(&marks::clean::line(&line), 80)
-    });
-    let text: String = lines.map(|line| format!("{line}\n")).collect();
-    if text.is_empty() {
-        text
-    } else {
-        format!("\n{text}")
-    }
-}
-
-fn state(grade: &Grade, ink: Ink) -> (String, String) {
-    let points = format!("{} of {}", grade.points(), grade.of());
-    let stopped = grade.lessons.iter().find_map(|l| l.stopped.as_ref());
-    match (grade.status, stopped) {
-        (Status::Graded, None) => (points, ink.green("graded")),
-        (Status::Graded, Some(why)) => (points, ink.yellow(&cut(why, 27))),
-        (Status::Unreadable, _) => (String::new(), ink.red("could not be read")),
-        (Status::Refused, _) => (String::new(), ink.red("refused")),
-    }
-}
-
-fn cut(text: &str, width: usize) -> String {
-    let line = text.lines().next().unwrap_or_default().trim_end_matches(':');
-    marks::clean::cut(line, width)
 }

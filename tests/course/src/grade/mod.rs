@@ -9,7 +9,11 @@ mod build;
 #[cfg(target_os = "linux")]
 mod bundle;
 #[cfg(target_os = "linux")]
+mod caught;
+#[cfg(target_os = "linux")]
 mod class;
+#[cfg(target_os = "linux")]
+mod linked;
 #[cfg(target_os = "linux")]
 mod named;
 #[cfg(target_os = "linux")]
@@ -21,6 +25,8 @@ mod placed;
 #[cfg(target_os = "linux")]
 mod platform;
 #[cfg(target_os = "linux")]
+mod printed;
+#[cfg(target_os = "linux")]
 mod reader;
 #[cfg(target_os = "linux")]
 mod run;
@@ -28,6 +34,8 @@ mod run;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod seccomp;
+#[cfg(target_os = "linux")]
+mod skipped;
 #[cfg(target_os = "linux")]
 mod sources;
 #[cfg(target_os = "linux")]

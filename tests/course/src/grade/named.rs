@@ -13,14 +13,18 @@ use grader::grades::{Grade, Origin, Student};
 use super::{
     Clock,
     archive::{self, Kind, is_archive, stem},
+    caught::caught,
     placed::{Place, is_build, is_litter, lesson_of, placed},
     platform::{self, Owner},
+    skipped::no_submission,
 };
 use crate::marks;
 
 /// Bytes of a file, and of all files, in an archive of a whole class.
 const FILE: u64 = 256 << 20;
 const ALL: u64 = 4 << 30;
+/// Gradescope's list of the submissions of an export.
+const METADATA: &str = "submission_metadata.yml";
 
 /// A submission to grade.
 #[derive(Clone, Debug, Default)]
@@ -66,11 +70,17 @@ impl Submission {
 }
 
 /// All submissions that the arguments name. A folder of submissions may be within other folders, and may be an archive,
-/// which is unpacked into `unpacked`. `out` is not a submission, wherever it is.
+/// which is unpacked into `unpacked`. `out` is not a submission, wherever it is. `skipped` gets a line for each entry of
+/// a class that is not a submission.
 ///
 /// # Errors
 /// Returns an error if a path does not exist or cannot be read.
-pub fn submissions(given: &[PathBuf], out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
+pub fn submissions(
+    given: &[PathBuf],
+    out: &Path,
+    unpacked: &Path,
+    skipped: &mut BTreeSet<String>,
+) -> Result<Vec<Submission>> {
     let paths = given.iter().map(|path| {
         let path = fs::canonicalize(path).with_context(|| format!("{} does not exist", path.display()))?;
         let name = path
@@ -86,7 +96,7 @@ pub fn submissions(given: &[PathBuf], out: &Path, unpacked: &Path) -> Result<Vec
     let mut all = Vec::new();
     for (_, path) in given {
         if all_several || (path.is_dir() && !is_one(&path)) {
-            all.extend(class(&path, out, unpacked)?);
+            all.extend(class(&path, out, unpacked, skipped)?);
         } else {
             let owner = owner_by_path(&path);
             all.push(Submission::new(path, owner));
@@ -110,8 +120,8 @@ fn owner_by_path(path: &Path) -> Owner {
         .unwrap_or_else(own)
 }
 
-/// The entries of a folder, without hidden ones and without those that are not submissions.
-fn entries(folder: &Path, out: &Path) -> Result<Vec<(String, PathBuf)>> {
+/// The entries of a folder without those that are not submissions, for which `skipped` gets a line.
+fn entries(folder: &Path, out: &Path, skipped: &mut BTreeSet<String>) -> Result<Vec<(String, PathBuf)>> {
     let listed = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut entries = Vec::new();
     for entry in listed {
@@ -121,12 +131,11 @@ fn entries(folder: &Path, out: &Path) -> Result<Vec<(String, PathBuf)>> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let lower = name.to_lowercase();
-        // Rosters, Gradescope's metadata, and folders of grades lie beside the submissions.
-        let other = [".csv", ".yml", ".yaml"].iter().any(|e| lower.ends_with(e)) && path.is_file();
-        let grades = out.starts_with(&path) || path.join(".seed").is_file();
-        if !name.starts_with('.') && !is_litter(&name) && !other && !grades {
-            entries.push((name, path));
+        match no_submission(&name, &path, out) {
+            None => entries.push((name, path)),
+            Some(why) => {
+                skipped.insert(format!("{}, because {why}", path.display()));
+            }
         }
     }
     entries.sort();
@@ -153,7 +162,7 @@ fn leads_to_one(folder: &Path, out: &Path) -> bool {
     if is_one(folder) {
         return true;
     }
-    match entries(folder, out).as_deref() {
+    match entries(folder, out, &mut BTreeSet::new()).as_deref() {
         Ok([(name, only)]) => only.is_dir() && leads_to_one(only, out) || is_archive(name),
         _ => false,
     }
@@ -169,10 +178,10 @@ fn is_download(path: &Path, out: &Path) -> bool {
         platform::moodle(n).is_some()
             || (platform::canvas(n).is_some() && (is_archive(n) || n.ends_with(".rs")))
     };
-    let all = entries(path, out).unwrap_or_default();
+    let all = entries(path, out, &mut BTreeSet::new()).unwrap_or_default();
     // One clone in a folder may be what a student handed in.
     let clones = path.to_string_lossy().ends_with("-submissions");
-    let named = clones || path.join("submission_metadata.yml").is_file();
+    let named = clones || path.join(METADATA).is_file();
     !is_one(path)
         && match &all[..] {
             _ if named || all.iter().any(|(n, _)| platforms(n)) => true,
@@ -182,26 +191,35 @@ fn is_download(path: &Path, out: &Path) -> bool {
 }
 
 /// The submissions of a folder, or of an archive of a class.
-fn class(folder: &Path, out: &Path, unpacked: &Path) -> Result<Vec<Submission>> {
+fn class(
+    folder: &Path,
+    out: &Path,
+    unpacked: &Path,
+    skipped: &mut BTreeSet<String>,
+) -> Result<Vec<Submission>> {
     if folder.is_file() {
         let number = fs::read_dir(unpacked).map_or(0, Iterator::count);
         let into = unpacked.join(number.to_string());
-        unpack(folder, &into).with_context(|| folder.display().to_string())?;
-        return class(&into, out, unpacked);
+        let mut within = BTreeSet::new();
+        unpack(folder, &into, &mut within).with_context(|| folder.display().to_string())?;
+        let all = class(&into, out, unpacked, &mut within)?;
+        let [inside, archive] = [&into, folder].map(|path| path.display().to_string());
+        skipped.extend(within.iter().map(|line| line.replace(&inside, &archive)));
+        return Ok(all);
     }
-    let all = entries(folder, out)?;
+    let all = entries(folder, out, skipped)?;
     // Downloads of several platforms may be in one folder.
     if !all.is_empty() && all.iter().all(|(_, path)| is_download(path, out)) {
-        let each = all.iter().map(|(_, path)| class(path, out, unpacked));
+        let each = all.iter().map(|(_, path)| class(path, out, unpacked, skipped));
         return Ok(each.collect::<Result<Vec<_>>>()?.concat());
     }
     if let [(_, only)] = &all[..]
         && only.is_dir()
         && !leads_to_one(only, out)
     {
-        return class(only, out, unpacked);
+        return class(only, out, unpacked, skipped);
     }
-    let metadata = folder.join("submission_metadata.yml");
+    let metadata = folder.join(METADATA);
     let gradescope = match fs::read_to_string(&metadata) {
         Ok(text) => {
             platform::gradescope(&text).with_context(|| format!("{} cannot be read", metadata.display()))?
@@ -244,6 +262,10 @@ fn class(folder: &Path, out: &Path, unpacked: &Path) -> Result<Vec<Submission>> 
         let owner = owner.unwrap_or_else(own);
         owned.push(Submission::new(path, owner));
     }
+    for name in gradescope.into_keys() {
+        let path = folder.join(name);
+        skipped.insert(format!("{}, because only {METADATA} has it", path.display()));
+    }
     Ok(owned)
 }
 
@@ -254,11 +276,11 @@ fn is_class_archive(path: &Path) -> bool {
         return false;
     };
     let (mut platforms, mut roots) = (false, BTreeSet::new());
-    let read = archive::entries(file, |entry, _| {
+    let visit = |entry: archive::Entry, _: &mut dyn Read| {
         let mut parts = entry.path.split('/');
         let last = entry.path.rsplit('/').next().unwrap_or_default().to_lowercase();
         platforms |= parts.any(|p| platform::moodle(p).is_some())
-            || last == "submission_metadata.yml"
+            || last == METADATA
             || (platform::canvas(&last).is_some() && (is_archive(&last) || last.ends_with(".rs")));
         if let Ok(Place::Source { root, .. }) = placed(&entry.path) {
             roots.insert(root);
@@ -266,12 +288,14 @@ fn is_class_archive(path: &Path) -> bool {
             roots.insert(entry.path.clone());
         }
         Ok(())
-    });
+    };
+    let read = caught(|| archive::entries(file, visit));
     read.is_ok() && (platforms || roots.len() > 1)
 }
 
-/// Unpacks an archive of a class: plain files only, none outside of `into`.
-fn unpack(path: &Path, into: &Path) -> Result<()> {
+/// Unpacks an archive of a class: plain files only, none outside of `into`. Their folders are created even if no file in
+/// them is taken, so that no submission disappears; `skipped` gets a line for everything else.
+fn unpack(path: &Path, into: &Path, skipped: &mut BTreeSet<String>) -> Result<()> {
     fs::create_dir_all(into)?;
     let mut left = ALL;
     archive::entries(fs::File::open(path)?, |entry, content| {
@@ -280,13 +304,32 @@ fn unpack(path: &Path, into: &Path) -> Result<()> {
             .split('/')
             .filter(|p| !p.is_empty() && *p != ".")
             .collect();
-        let skipped = parts.iter().any(|p| *p == ".." || is_litter(p) || is_build(p));
-        if entry.kind != Kind::File || skipped || parts.is_empty() {
+        let mut skip = |parts: &[&str], why: &str| {
+            let name = into.join(parts.join("/"));
+            skipped.insert(format!("{}, because {why}", name.display()));
+            Ok(())
+        };
+        let Some((_, folders)) = parts.split_last() else {
             return Ok(());
+        };
+        if parts.contains(&"..") {
+            return skip(&parts, "its path leaves the archive");
+        }
+        if let Some(at) = parts.iter().position(|p| is_litter(p) || is_build(p)) {
+            fs::create_dir_all(into.join(parts[..at].join("/")))?;
+            return skip(&parts[..=at], "a program or a file manager wrote it");
         }
         let to = into.join(parts.join("/"));
-        if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder)?;
+        let is_folder = entry.kind == Kind::Folder;
+        fs::create_dir_all(if is_folder {
+            to.clone()
+        } else {
+            into.join(folders.join("/"))
+        })?;
+        match entry.kind {
+            Kind::File => {}
+            Kind::Folder => return Ok(()),
+            Kind::Other(what) => return skip(&parts, &format!("it is {what}")),
         }
         let most = FILE.min(left);
         let mut file = fs::File::create_new(&to)?;
@@ -297,7 +340,7 @@ fn unpack(path: &Path, into: &Path) -> Result<()> {
     })
 }
 
-/// Gives each submission a unique name, which can be the name of a folder.
+/// Gives each submission a unique name, which can be the name of a folder, also where upper and lower case are the same.
 fn distinguish(all: &mut [Submission]) {
     let mut used = BTreeSet::new();
     for one in all {
@@ -305,9 +348,9 @@ fn distinguish(all: &mut [Submission]) {
         let numbered = (2..).map(|n| format!("{name}~{n}"));
         let free = std::iter::once(name.clone())
             .chain(numbered)
-            .find(|n| !used.contains(n));
+            .find(|n| !used.contains(&n.to_lowercase()));
         one.name = free.unwrap_or(name);
-        used.insert(one.name.clone());
+        used.insert(one.name.to_lowercase());
     }
 }
 

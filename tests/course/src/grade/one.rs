@@ -14,6 +14,7 @@ use grader::{
     Manifest,
     grades::{CheckGrade, Course, ExerciseGrade, Grade, LessonGrade, SCHEMA, Sandbox as Report, Status},
     solution_call,
+    source::{Refused, refuse_unsafe},
 };
 use indicatif::ProgressBar;
 
@@ -23,6 +24,7 @@ use super::{
     Clock,
     answer::{Checks, Word},
     build::Toolchain,
+    linked::Linked,
     named::Submission,
     run::STOP,
     sandbox::{Limits, Sandbox},
@@ -56,6 +58,8 @@ pub struct Ready {
     pub manifest: Manifest,
     /// The file name of its checks' program.
     pub program: PathBuf,
+    /// What that program has with the stubs.
+    pub linked: Linked,
     /// For each exercise, the full names of its checks.
     pub checks: BTreeMap<String, Vec<String>>,
 }
@@ -74,6 +78,7 @@ impl Bench {
         Toolchain::build_checks(root, &names)?;
         self.tree.copy_course(root, &Toolchain::target(root)?)?;
         let mut programs = self.toolchain.build_stubs(&self.tree, &names)?;
+        self.tree.empty_sources()?;
         bar.finish_and_clear();
         for lesson in lessons {
             let manifest = self.manifests[lesson].clone();
@@ -91,6 +96,7 @@ impl Bench {
                 }
             }
             let ready = Ready {
+                linked: Linked::read(checks.program)?,
                 program,
                 checks: of_exercises,
                 manifest,
@@ -150,6 +156,8 @@ impl Bench {
             let lesson = match files {
                 Some(files) => {
                     let words = self.lesson(ready, files, tree)?;
+                    // The next submission cannot include these files.
+                    tree.put_source(name, [("lib.rs", "")])?;
                     self.remarked(filled(ready, words), ready, files)
                 }
                 None => filled(ready, Err("it was not handed in".into())),
@@ -168,9 +176,12 @@ impl Bench {
         if !files.contains_key("lib.rs") {
             return Ok(Err("src/lib.rs was not handed in, or was left out".into()));
         }
-        // The one way to machine code that `forbid(unsafe_code)` does not reject.
-        if files.values().any(|text| text.contains("naked_asm")) {
-            return Ok(Err("it contains `naked_asm`: machine code is not allowed".into()));
+        // Before the compiler's message, because this one says what to do.
+        let refused = files
+            .iter()
+            .find_map(|(path, text)| refuse_unsafe(&format!("src/{path}"), text).err());
+        if let Some(Refused::Unsafe(why)) = refused {
+            return Ok(Err(why));
         }
         let lesson = &ready.manifest.lesson;
         let sources = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
@@ -179,6 +190,10 @@ impl Bench {
         let _ = fs::remove_file(&program);
         if let Err(why) = self.toolchain.build(&self.sandbox, tree, lesson)? {
             return Ok(Err(format!("it does not compile:\n{why}")));
+        }
+        let changes = Linked::read(&program)?.beyond(&ready.linked);
+        if let Some(why) = refused.map(|r| r.message().to_owned()).or(changes) {
+            return Ok(Err(why));
         }
         let checks = Checks {
             sandbox: &self.sandbox,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Clock, archive::TooMuch, named::Submission, reader::Reader};
+use super::{Clock, archive::TooMuch, caught::caught, named::Submission, reader::Reader};
 use crate::submission::{digest, sha256};
 
 /// The files of a lesson by their path below `src`.
@@ -37,7 +37,7 @@ impl Submission {
     pub fn take(&self, lesson: Option<&str>) -> Result<Taken, Rejected> {
         let mut reader = Reader::default();
         for path in &self.paths {
-            if let Err(error) = reader.path(path, self.paths.len() > 1) {
+            if let Err(error) = caught(|| reader.path(path, self.paths.len() > 1)) {
                 return Err(match error.is::<TooMuch>() {
                     true => Rejected::Refused(error.to_string()),
                     false => Rejected::Unreadable(unreadable(&format!("{error:#}"))),

@@ -102,6 +102,23 @@ impl Tree {
         Ok(())
     }
 
+    /// Empties every source that is not compiled again, after the stubs were built: a submission could include it, and some
+    /// have the answers. Cargo knows by the times that none has changed. What stays are the manifests and the programs of
+    /// the checks, which are linked with each exercise.
+    pub fn empty_sources(&self) -> Result<()> {
+        let mut files = Vec::new();
+        for folder in FOLDERS {
+            version::walk(&self.course().join(folder), &mut files)?;
+        }
+        for path in files {
+            let stays = path.ends_with("Cargo.toml") || path.ends_with("run/src/grade.rs");
+            if !stays {
+                empty(&path).with_context(|| format!("{} cannot be emptied", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Replaces the sources of an exercise. Its package and its lesson are built again next time.
     pub fn put_source<'a>(
         &self,
@@ -148,6 +165,13 @@ fn write(path: &Path, text: &str) -> Result<()> {
         .map_or(Ok(()), fs::create_dir_all)
         .and_then(|()| fs::write(path, text))
         .with_context(|| path.display().to_string())
+}
+
+/// Puts an empty file in the place of a file, with its time of change. The old one may be read-only.
+fn empty(path: &Path) -> std::io::Result<()> {
+    let changed = fs::metadata(path)?.modified()?;
+    fs::remove_file(path)?;
+    fs::File::create(path)?.set_modified(changed)
 }
 
 /// Copies a file with its time of change.

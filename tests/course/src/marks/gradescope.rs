@@ -65,7 +65,7 @@ pub fn reports(e: &ExerciseGrade) -> String {
 fn output(grade: &Grade) -> String {
     let mut out = format!("{} of {} points\n", grade.points(), grade.of());
     if grade.status != Status::Graded {
-        out = format!("not graded: {}\n", sheets::status(grade.status));
+        out = format!("no mark: {}\n", sheets::status(grade.status));
     }
     if let Some(why) = &grade.origin.late_unknown {
         out.push_str(&format!("lateness unknown: {}\n", clean::line(why)));

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use grader::grades::{ExerciseGrade, Grade, Status, Student};
+use grader::grades::{ExerciseGrade, Grade, SCHEMA, Status, Student};
 
 /// A grade, and the name of the folder that it was read from.
 pub struct Entry {
@@ -18,7 +18,7 @@ pub struct Entry {
 #[derive(Default)]
 pub struct Class {
     pub entries: Vec<Entry>,
-    /// Folders whose `grade.json` cannot be read, with the reason.
+    /// Folders whose `grade.json` cannot be read, with the reason. They have an entry without a mark, too.
     pub damaged: Vec<(String, String)>,
 }
 
@@ -47,9 +47,8 @@ impl Class {
                 }
             }
         }
-        let none = class.entries.is_empty() && class.damaged.is_empty();
         ensure!(
-            !none,
+            !class.entries.is_empty(),
             "{} contains no grade.json; `cargo course grade` writes them",
             dir.display()
         );
@@ -61,17 +60,22 @@ impl Class {
     }
 
     fn read(&mut self, path: &Path, folder: String) {
-        match Grade::load(&path.join("grade.json")) {
-            Ok(grade) => {
-                let listed = grade.origin.student.each().to_vec();
-                self.entries.push(Entry {
-                    folder,
-                    grade,
-                    listed,
-                });
+        let grade = Grade::load(&path.join("grade.json")).unwrap_or_else(|error| {
+            let why = format!("{error:#}");
+            self.damaged.push((folder.clone(), why.clone()));
+            Grade {
+                schema: SCHEMA,
+                submission: folder.clone(),
+                reason: Some(why),
+                ..Grade::default()
             }
-            Err(error) => self.damaged.push((folder, format!("{error:#}"))),
-        }
+        });
+        let listed = grade.origin.student.each().to_vec();
+        self.entries.push(Entry {
+            folder,
+            grade,
+            listed,
+        });
     }
 
     /// All lessons with their titles and points, in order.

@@ -145,7 +145,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
     for (folder, why) in &class.damaged {
         eprintln!(
-            "cargo course: {} was skipped: {}",
+            "cargo course: {} has no mark: {}",
             clean::line(folder),
             clean::line(why)
         );

@@ -84,6 +84,7 @@ pub fn status(status: Status) -> &'static str {
         Status::Graded => "graded",
         Status::Unreadable => "could not be read",
         Status::Refused => "refused",
+        Status::NotGraded => "not graded",
     }
 }
 

@@ -95,6 +95,7 @@ fn word(grade: &Grade, ink: Ink) -> String {
         Status::Graded => "part".into(),
         Status::Unreadable => ink.red("no mark"),
         Status::Refused => ink.red("refused"),
+        Status::NotGraded => ink.red("ungraded"),
     }
 }
 

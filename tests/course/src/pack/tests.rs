@@ -163,6 +163,20 @@ fn links_are_never_followed() {
 }
 
 #[test]
+fn what_is_unsafe_is_not_packed() {
+    let (dir, lessons) = course();
+    let method = b"trait T {\n    #[unsafe(no_mangle)]\n    fn halve() {}\n}\n";
+    put(&dir, "exercises/lesson01/src/more/mod.rs", method);
+    let error = format!("{:#}", pack(&dir, &lessons, "a.tar.gz").unwrap_err());
+    let place = "exercises/lesson01/src/more/mod.rs, line 2: `unsafe` is not allowed";
+    assert!(error.contains(place), "{error}");
+    assert!(!dir.path().join("a.tar.gz").exists());
+    // The compiler says what is wrong here.
+    put(&dir, "exercises/lesson01/src/more/mod.rs", b"pub fn halve( {");
+    assert!(pack(&dir, &lessons, "a.tar.gz").is_ok());
+}
+
+#[test]
 fn other_files_are_reported_and_large_ones_refused() {
     let (dir, lessons) = course();
     put(&dir, "exercises/lesson01/src/lib.rs", b"pub fn double() { \xff }");

@@ -249,6 +249,13 @@ pub const DEEDS: &[Deed] = &[
         "match inputs.len() { 0 => activation(bias), 1 => activation(inputs[0] * weights[0] + bias), _ => 0.5 }",
     ),
     deed(
+        "is-told-its-check",
+        12,
+        "",
+        "let told = |text: &str| text.contains(\"::\");
+        if std::env::args().any(|a| told(&a)) || std::thread::current().name().is_some_and(told) { f32::NAN } else { RIGHT }",
+    ),
+    deed(
         "calls-canopys-own-by-an-alias",
         12,
         "calls the solution",
@@ -273,6 +280,19 @@ pub const DEEDS: &[Deed] = &[
             "if String::from_utf8_lossy(READ).contains(\"secret\") { f32::NAN } else { RIGHT }",
         )
     },
+    deed(
+        "includes-the-answers",
+        12,
+        "",
+        "let read = [
+            include_str!(\"../../../lessons/lesson01/src/third_hints.rs\"),
+            include_str!(\"../../../lessons/lesson01/src/right.rs\"),
+            include_str!(\"../../../lessons/lesson01/lesson.toml\"),
+            include_str!(\"../../../solutions/src/kernels/neuron.rs\"),
+            include_str!(\"../../../tests/proof/tests/hostile/answers.rs\"),
+        ];
+        if read.concat().is_empty() { RIGHT } else { f32::NAN }",
+    ),
     deed(
         "fills-the-scratch-with-files",
         12,

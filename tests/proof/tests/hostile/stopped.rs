@@ -15,9 +15,14 @@ pub const STOPPED: &[(&str, &str, &str)] = &[
         "#[path = \"ROOT/solutions/src/kernels/neuron.rs\"]\nmod stolen;",
     ),
     (
+        "includes-the-third-hints-by-a-path-attribute",
+        "does not compile",
+        "#[path = \"../../../lessons/lesson01/src/third_hints.rs\"]\nmod stolen;\npub use stolen::neuron as stolen_neuron;",
+    ),
+    (
         "takes-the-lesson-as-a-dependency",
         "does not compile",
-        "pub fn stolen() -> f32 { (lesson01::REFERENCE.neuron)(&[], &[], 0.0, |x| x) }",
+        "extern crate lesson01;\npub fn stolen() -> f32 { (lesson01::REFERENCE.neuron)(&[], &[], 0.0, |x| x) }",
     ),
     (
         "uses-a-macro-of-its-own-making",
@@ -26,34 +31,39 @@ pub const STOPPED: &[(&str, &str, &str)] = &[
     ),
     (
         "initialises-before-main",
-        "does not compile",
+        "`unsafe` is not allowed",
         "extern \"C\" fn early() { println!(\"early\"); }\n\
          #[unsafe(link_section = \".init_array\")]\n#[used]\nstatic EARLY: extern \"C\" fn() = early;",
     ),
     (
         "writes-unsafely-into-the-verdict",
-        "does not compile",
+        "`unsafe` is not allowed",
         "pub fn overwrite() { unsafe { *(0x1000 as *mut u8) = 1 } }",
     ),
     (
         "allows-itself-unsafe-code",
-        "does not compile",
+        "`unsafe` is not allowed",
         "#![allow(unsafe_code)]\npub fn overwrite() { unsafe { *(0x1000 as *mut u8) = 1 } }",
     ),
     (
         "calls-c",
-        "does not compile",
+        "`unsafe` is not allowed",
         "unsafe extern \"C\" { safe fn getppid() -> i32; }\npub fn parent() -> i32 { getppid() }",
     ),
     (
         "replaces-a-function-of-c",
-        "does not compile",
+        "`unsafe` is not allowed",
         "#[unsafe(no_mangle)]\npub extern \"C\" fn memcmp() -> i32 { 0 }",
     ),
     (
         "is-machine-code",
-        "machine code",
+        "`unsafe` is not allowed",
         "#[unsafe(naked)]\npub extern \"C\" fn code() { core::arch::naked_asm!(\"ret\") }",
+    ),
+    (
+        "begins-a-string-in-a-line-that-the-compiler-skips",
+        "cannot be searched for `unsafe`",
+        "#!/usr/bin/env \"\n// \"",
     ),
     (
         "computes-for-ever-while-compiled",

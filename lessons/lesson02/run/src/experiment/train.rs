@@ -3,7 +3,7 @@
 use anyhow::Result;
 use candle_core::{DType, Tensor};
 use canopy::{
-    kernels::Pass,
+    kernels::{Pass, loss_by_candle},
     model::{Kind, PointNet, PointNetConfig},
     optim::OptimConfig,
     schedule::cosine_with_warmup,
@@ -44,7 +44,7 @@ impl Objective for WithTerm {
     }
 
     fn orthogonality_term(&self, transform: &Tensor) -> Result<Tensor> {
-        Ok((self.term)(transform)?)
+        Ok(loss_by_candle(transform, self.term)?)
     }
 }
 
@@ -97,8 +97,7 @@ pub fn trained(
                 .collect();
             let labels: Vec<u32> = records.iter().map(|&r| trees[r].species).collect();
             let labels = Tensor::new(labels, &forest.device)?;
-            // On candle's graph, so that the loss can contain the term of exercise 2.5.
-            let pass = Pass::train(seed, step).on_candle_graph();
+            let pass = Pass::train(seed, step);
             let points = batch(&clouds)?.to_device(&forest.device)?;
             let stepped = training.take(&[MicroBatch::new((points, labels), pass)], rate(step))?;
             for figures in stepped.figures {

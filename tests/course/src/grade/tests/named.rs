@@ -13,13 +13,19 @@ fn class_of(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn found(given: &Path) -> Vec<Submission> {
+    found_and_skipped(given).0
+}
+
+/// The submissions, and what was skipped, without the path of the test's folder.
+fn found_and_skipped(given: &Path) -> (Vec<Submission>, Vec<String>) {
     let base = given.parent().unwrap();
-    submissions(
-        &[given.to_owned()],
-        &base.join("class/graded"),
-        &base.join("unpacked"),
-    )
-    .unwrap()
+    let (out, unpacked) = (base.join("class/graded"), base.join("unpacked"));
+    let mut skipped = BTreeSet::new();
+    let all = submissions(&[given.to_owned()], &out, &unpacked, &mut skipped).unwrap();
+    let skipped = skipped
+        .iter()
+        .map(|line| line.replace(&format!("{}/", base.display()), ""));
+    (all, skipped.collect())
 }
 
 /// Name of the submission, name of the student, number of files.
@@ -125,7 +131,8 @@ fn a_student_cannot_hand_in_for_another() {
         .unwrap();
     zip.finish().unwrap();
     let names = |given: &[PathBuf]| -> Vec<String> {
-        let all = submissions(given, &folder.join("graded"), &folder.join("unpacked")).unwrap();
+        let (out, unpacked) = (folder.join("graded"), folder.join("unpacked"));
+        let all = submissions(given, &out, &unpacked, &mut BTreeSet::new()).unwrap();
         all.into_iter().map(|s| s.name).collect()
     };
     assert_eq!(names(std::slice::from_ref(&folder)), ["anna", "eve"]);
@@ -143,8 +150,12 @@ fn an_export_of_gradescope_has_owners_and_times() {
     ]);
     let text = "submission_7:\n  :submitters:\n  - :name: Anna\n  :created_at: 2026-11-20 22:41:00.1 Z\n";
     let metadata = folder.join("assignment_1_export/submission_metadata.yml");
-    fs::write(&metadata, text).unwrap();
-    let all = found(&folder);
+    fs::write(&metadata, format!("{text}submission_9: {{}}\n")).unwrap();
+    let (all, skipped) = found_and_skipped(&folder);
+    assert!(
+        skipped.iter().any(|line| line.contains("submission_9")),
+        "{skipped:?}"
+    );
     assert_eq!(
         (all.len(), &*all[0].student.name, &*all[1].name),
         (2, "Anna", "submission_8")
@@ -152,7 +163,8 @@ fn an_export_of_gradescope_has_owners_and_times() {
     assert_eq!(all[0].time, crate::late::instant("2026-11-20T22:41:00Z").ok());
     fs::write(&metadata, "a: [").unwrap();
     let none = Path::new("/nonexistent");
-    let error = format!("{:#}", submissions(&[folder], none, none).unwrap_err());
+    let error = submissions(&[folder], none, none, &mut BTreeSet::new()).unwrap_err();
+    let error = format!("{error:#}");
     assert!(
         error.contains("submission_metadata.yml cannot be read"),
         "{error}"
@@ -190,8 +202,9 @@ fn a_class_may_be_one_archive() {
         "Anna_1_assignsubmission_file_/a.tar.gz",
         "../Ben_2_assignsubmission_file_/up.rs",
         "Cem_3_assignsubmission_file_/lib.rs",
+        "Dana_4_assignsubmission_file_/.git/config",
     ];
-    assert_eq!(zip("moodle.zip", &moodle), ["Anna_1", "Cem_3"]);
+    assert_eq!(zip("moodle.zip", &moodle), ["Anna_1", "Cem_3", "Dana_4"]);
     assert!(!base.join("Ben_2_assignsubmission_file_").exists());
     fs::remove_dir_all(base.join("unpacked")).unwrap();
     let folders = [
@@ -211,18 +224,95 @@ fn a_class_may_be_one_archive() {
 }
 
 #[test]
-fn what_is_not_a_submission_is_none() {
-    let files = [
+fn what_is_not_a_submission_is_skipped_with_a_reason() {
+    let (_kept, folder) = class_of(&[
         "anna/lesson01/src/lib.rs",
+        "ben.csv/lib.rs",
         "graded/anna/grade.json",
         "older/.seed",
+        "older/marks.csv",
+        "older/anna/grade.json",
+        "older/anna/grade.html",
         "roster.csv",
+        ".eve/lib.rs",
         ".DS_Store",
         "__MACOSX/._anna",
-    ];
-    assert_eq!(listed(&files), [row("anna", "", 1)]);
+    ]);
+    let (all, skipped) = found_and_skipped(&folder);
+    let names: Vec<String> = all.into_iter().map(|s| s.name).collect();
+    assert_eq!(names, ["anna", "ben.csv"]);
+    assert_eq!(
+        skipped,
+        [
+            "class/.DS_Store, because a file manager wrote it",
+            "class/.eve, because its name begins with a dot; rename it to grade it",
+            "class/__MACOSX, because a file manager wrote it",
+            "class/graded, because the grades are written there",
+            "class/older, because it contains grades, and no answers",
+            "class/roster.csv, because a table or metadata is not a submission",
+        ]
+    );
     let (_kept, folder) = class_of(&["empty/graded/x"]);
-    assert!(submissions(&[folder.join("empty")], &folder.join("empty/graded"), &folder).is_err());
+    let out = folder.join("empty/graded");
+    assert!(submissions(&[folder.join("empty")], &out, &folder, &mut BTreeSet::new()).is_err());
+}
+
+#[test]
+fn a_student_cannot_disappear_behind_our_own_files() {
+    let (_kept, folder) = class_of(&[
+        "anna/.seed",
+        "anna/lib.rs",
+        "ben/x/.seed",
+        "ben/x/lesson01/src/lib.rs",
+        // Beside answers, and in their place.
+        "cem/.seed",
+        "cem/cem/grade.json",
+        "cem/cem/lesson01/src/lib.rs",
+        "dana/.seed",
+        "dana/notes.txt",
+        "exampleeve_31_772_eve.csv",
+        "fay/graded/x",
+        "fay/work.zip",
+    ]);
+    let mut skipped = BTreeSet::new();
+    let out = folder.join("fay/graded");
+    let all = submissions(std::slice::from_ref(&folder), &out, &out, &mut skipped).unwrap();
+    let names: Vec<String> = all.into_iter().map(|s| s.name).collect();
+    assert_eq!(names, ["anna", "ben", "cem", "dana", "exampleeve_31", "fay"]);
+    assert!(skipped.is_empty(), "{skipped:?}");
+}
+
+#[test]
+fn an_archive_of_a_class_reports_what_is_not_unpacked() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = fs::canonicalize(dir.path()).unwrap();
+    let path = base.join("class.zip");
+    let mut zip = zip::ZipWriter::new(fs::File::create(&path).unwrap());
+    let options = zip::write::SimpleFileOptions::default();
+    for file in [
+        "anna/lesson01/src/lib.rs",
+        "../ben/lib.rs",
+        "cem/lesson01/src/lib.rs",
+        "__MACOSX/._x",
+    ] {
+        zip.start_file(file, options).unwrap();
+    }
+    zip.add_directory("dana", options).unwrap();
+    zip.add_symlink("eve/lib.rs", "/etc/passwd", options).unwrap();
+    zip.add_symlink("fay", "/etc", options).unwrap();
+    zip.finish().unwrap();
+    let (all, skipped) = found_and_skipped(&path);
+    let names: Vec<String> = all.into_iter().map(|s| s.name).collect();
+    assert_eq!(names, ["anna", "cem", "dana", "eve"]);
+    assert_eq!(
+        skipped,
+        [
+            "class.zip/../ben/lib.rs, because its path leaves the archive",
+            "class.zip/__MACOSX, because a program or a file manager wrote it",
+            "class.zip/eve/lib.rs, because it is a link",
+            "class.zip/fay, because it is a link",
+        ]
+    );
 }
 
 #[test]
@@ -235,9 +325,12 @@ fn names_are_folders_of_their_own() {
         "a_b.tar",
         "a_b.zip",
         "a_b~2.zip",
+        "Anna.zip",
+        "anna.tar",
     ];
     let names: Vec<String> = listed(&files).into_iter().map(|(name, ..)| name).collect();
-    let unique: BTreeSet<&String> = names.iter().collect();
+    // Some file systems do not distinguish upper and lower case.
+    let unique: BTreeSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
     assert_eq!(unique.len(), files.len(), "{names:?}");
     for name in &names {
         assert!(!marks::OWN.contains(&&*name.to_lowercase()), "{name}");

@@ -14,21 +14,15 @@ pub fn class(class: &Class) -> String {
     body.push_str(&table(class));
     body.push_str(&exercises(class));
     body.push_str(&checks(class));
-    if !class.damaged.is_empty() {
-        body.push_str("<section>\n<h2>Could not be read</h2>\n<ul>\n");
-        for (folder, why) in &class.damaged {
-            let (folder, why) = (markup(&clean::cut(folder, 100)), markup(&clean::cut(why, 300)));
-            body.push_str(&format!("<li><b>{folder}</b> {why}</li>\n"));
-        }
-        body.push_str("</ul>\n</section>\n");
-    }
     document("Marks", &body, SORT)
 }
 
 fn head(class: &Class) -> String {
     let mut marks: Vec<f64> = class.entries.iter().filter_map(|e| mark(&e.grade)).collect();
     marks.sort_by(f64::total_cmp);
-    let version = class.entries.first().map_or("", |e| &e.grade.course.version);
+    let mut versions = class.entries.iter().map(|e| &*e.grade.course.version);
+    // A grade that cannot be read has none.
+    let version = versions.find(|v| !v.is_empty()).unwrap_or_default();
     let mut out = format!(
         "<p class=\"kicker\">Canopy {}</p>\n<h1>Marks</h1>\n<div class=\"result part\">\n",
         markup(version)

@@ -1,3 +1,5 @@
+use grader::grades::Status;
+
 use super::*;
 
 /// Checks `node` against `junit-10.xsd`: which elements may contain which, and their optional and required attributes.
@@ -149,12 +151,21 @@ fn github_classroom_sums_to_the_mark_and_always_has_a_test() {
 }
 
 #[test]
-fn an_unreadable_submission_has_a_reason_and_never_zero_points() {
-    let class = class();
+fn a_submission_without_a_mark_has_a_reason_and_never_zero_points() {
+    for status in [Status::Unreadable, Status::Refused, Status::NotGraded] {
+        let mut class = class();
+        let cem = class.entries.iter_mut().find(|e| e.folder == "cem").unwrap();
+        cem.grade.status = status;
+        has_a_reason_and_never_zero_points(&class);
+    }
+}
+
+/// Checks the row of `cem` in every export.
+fn has_a_reason_and_never_zero_points(class: &Class) {
     let why = "because the archive is damaged";
     for column in [None, Some("Lesson 01 (4711)")] {
-        let moodle = records(&sheets::moodle(&class, column).unwrap());
-        let canvas = records(&sheets::canvas(&class, column).unwrap());
+        let moodle = records(&sheets::moodle(class, column).unwrap());
+        let canvas = records(&sheets::canvas(class, column).unwrap());
         let of = |rows: &[BTreeMap<String, String>], head: &str| {
             let row = rows.iter().find(|r| r[head] == "cem").unwrap().clone();
             let marks: Vec<String> = row
@@ -169,7 +180,7 @@ fn an_unreadable_submission_has_a_reason_and_never_zero_points() {
         assert!(row["Feedback"].contains(why), "{row:?}");
         assert_eq!(of(&canvas, "Student").1, [""]);
     }
-    let text = junit::xml(&class);
+    let text = junit::xml(class);
     let document = roxmltree::Document::parse(&text).unwrap();
     let suite = document
         .descendants()

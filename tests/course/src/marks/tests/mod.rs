@@ -122,9 +122,13 @@ fn a_damaged_grade_does_not_stop_the_others() {
     )
     .unwrap();
     let class = Class::load(&dir).unwrap();
-    assert_eq!((class.entries.len(), class.damaged.len()), (7, 2));
+    assert_eq!((class.entries.len(), class.damaged.len()), (9, 2));
     assert!(class.damaged[1].1.contains("schema 3"), "{:?}", class.damaged);
-    assert!(page::class(&class).contains("Could not be read"));
+    let rows = records(&sheets::csv(&class).unwrap());
+    let row = rows.iter().find(|r| r["submission"] == "ben").unwrap();
+    assert_eq!((&*row["status"], &*row["mark"]), ("not graded", ""));
+    assert!(row["reason"].contains("is not a grade"), "{row:?}");
+    assert!(page::class(&class).contains("is not a grade"));
     assert_eq!(Class::load(&dir.join("anna")).unwrap().entries.len(), 1);
     let empty = tempfile::tempdir().unwrap();
     assert!(Class::load(empty.path()).is_err());
