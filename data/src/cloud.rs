@@ -58,6 +58,41 @@ impl Cloud {
         self.xyz.is_empty()
     }
 
+    /// Whether there are points at two places or more.
+    pub fn has_extent(&self) -> bool {
+        self.xyz.iter().any(|p| *p != self.xyz[0])
+    }
+
+    /// Checks that the cloud has an extent: the shape of a tree cannot be seen otherwise.
+    ///
+    /// # Errors
+    /// Returns an error with the number of points if there are none, or if all are at the same place.
+    pub fn check_extent(&self) -> Result<()> {
+        let n = self.len();
+        ensure!(n > 0, "the cloud has no points");
+        ensure!(
+            n > 1 || self.has_extent(),
+            "the cloud has only one point, and so an extent of 0 m"
+        );
+        ensure!(
+            self.has_extent(),
+            "all of the cloud's {n} points are at the same place, an extent of 0 m"
+        );
+        Ok(())
+    }
+
+    /// Extends `bounds`, the least and the greatest x, y and z, by the points of the cloud with its origin added.
+    pub(crate) fn extend_bounds(&self, bounds: &mut Option<[[f64; 3]; 2]>) {
+        let Some(own) = self.bounds() else { return };
+        let at = |p: [f32; 3]| [0, 1, 2].map(|a| f64::from(p[a]) + self.origin[a]);
+        let (min, max) = (at(own.min), at(own.max));
+        let [low, high] = bounds.get_or_insert([min, max]);
+        for a in 0..3 {
+            low[a] = low[a].min(min[a]);
+            high[a] = high[a].max(max[a]);
+        }
+    }
+
     /// The bounding box; `None` for an empty cloud.
     pub fn bounds(&self) -> Option<Bounds> {
         let first = *self.xyz.first()?;

@@ -85,6 +85,15 @@ pub trait CloudSource: Send + Sync + Debug {
     /// # Errors
     /// Names the file and place that could not be read.
     fn cloud(&self, index: usize) -> Result<Cloud>;
+
+    /// Whether the cloud of record `index` has points at two places or more. A source that can tell from a few points
+    /// reads no more.
+    ///
+    /// # Errors
+    /// Names the file and place that could not be read.
+    fn has_extent(&self, index: usize) -> Result<bool> {
+        Ok(self.cloud(index)?.has_extent())
+    }
 }
 
 impl CloudSource for Vec<Cloud> {
@@ -144,6 +153,14 @@ impl Dataset {
     pub fn cloud(&self, index: usize) -> Result<Cloud> {
         self.source.cloud(index)
     }
+
+    /// Whether the cloud of record `index` has points at two places or more.
+    ///
+    /// # Errors
+    /// Names the file and place that could not be read.
+    pub fn has_extent(&self, index: usize) -> Result<bool> {
+        self.source.has_extent(index)
+    }
 }
 
 /// A part of another data set.
@@ -156,6 +173,10 @@ struct Subset {
 impl CloudSource for Subset {
     fn cloud(&self, index: usize) -> Result<Cloud> {
         self.whole.cloud(self.kept[index])
+    }
+
+    fn has_extent(&self, index: usize) -> Result<bool> {
+        self.whole.has_extent(self.kept[index])
     }
 }
 
@@ -216,6 +237,20 @@ impl Dataset {
 }
 
 impl Dataset {
+    /// The set without the records of `left_out`, ascending. It has no digest.
+    pub(crate) fn without(&self, left_out: &[usize]) -> Self {
+        let kept: Vec<usize> = (0..self.len())
+            .filter(|i| left_out.binary_search(i).is_err())
+            .collect();
+        let records = kept.iter().map(|&i| self.records[i].clone()).collect();
+        let source = Arc::new(Subset {
+            whole: self.clone(),
+            kept,
+        });
+        let (name, species) = (self.name.clone(), self.species.clone());
+        Self::new(name, species, records, String::new(), source)
+    }
+
     /// The same clouds with the label numbers of `species`, those of a model.
     ///
     /// # Errors

@@ -67,6 +67,9 @@ pub fn open(path: &Path, opening: Opening) -> Result<Dataset> {
     plan.notes.iter().for_each(|note| tell(&format!("  {note}")));
     let (report, _) = import::to_shards(plan, kind, &options, &kept, progress)
         .with_context(|| format!("importing {}", path.display()))?;
+    for warning in report.warnings() {
+        tell(&format!("  warning: {warning}"));
+    }
     if let (true, Some(most)) = (report.thinned > 0, options.max_points) {
         tell(&format!(
             "  {} clouds thinned to {most} points; `canopy data import` keeps all",

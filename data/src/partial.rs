@@ -19,7 +19,13 @@ impl CloudSource for Partial {
         let cloud = self.whole.cloud(index)?;
         let mut random = Purpose::View.stream(self.seed, index as u64);
         let kept = visible(&cloud.xyz, self.visible, &mut random);
-        Ok(cloud.select(&kept))
+        let part = cloud.select(&kept);
+        // A few points of a small cloud may be at the same place: then the whole cloud is visible.
+        Ok(if part.has_extent() { part } else { cloud })
+    }
+
+    fn has_extent(&self, index: usize) -> Result<bool> {
+        self.whole.has_extent(index)
     }
 }
 
@@ -96,6 +102,23 @@ mod tests {
             lengths.push(cloud.len());
         }
         assert!(lengths.iter().any(|&n| n != lengths[0]), "all shares are equal");
+    }
+
+    #[test]
+    fn a_part_has_an_extent_if_the_cloud_has_one() {
+        let two = Cloud::from_points(vec![[0.0; 3], [1.0; 3]]);
+        let (records, clouds) = (vec![TreeRecord::default(); 20], vec![two; 20]);
+        let set = Dataset::new(
+            "s".into(),
+            vec!["oak".into()],
+            records,
+            "d".into(),
+            Arc::new(clouds),
+        );
+        let part = set.partial(0.1, 7);
+        for record in 0..20 {
+            assert!(part.cloud(record).unwrap().has_extent());
+        }
     }
 
     #[test]

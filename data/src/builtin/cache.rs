@@ -29,7 +29,7 @@ pub fn open(config: &Config, path: &Path) -> Result<Dataset> {
     );
     let set = shard::open(path)?;
     ensure!(
-        shard::digest(&set)?.as_str() == set.digest,
+        shard::digest(&set)? == set.digest,
         "{}: its digest does not match its content",
         path.display()
     );

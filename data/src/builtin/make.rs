@@ -41,7 +41,7 @@ impl Made {
     pub fn dataset(self) -> Result<Dataset> {
         let (name, source) = ("builtin".to_owned(), Arc::new(self.clouds));
         let mut set = Dataset::new(name, species_names(), self.records, String::new(), source);
-        set.digest = shard::digest(&set)?.into_string();
+        set.digest = shard::digest(&set)?;
         Ok(set)
     }
 }

@@ -63,18 +63,6 @@ pub enum Resolution {
 
 /// The set of `config`, from the cache in `cache_dir` or generated. `progress` is called with (scans done, all scans).
 ///
-/// # Errors
-/// Returns an error if `config` has no trees or points. An unusable cache is not an error: see the warning of [`load`].
-pub fn dataset(
-    config: &Config,
-    cache_dir: &Path,
-    progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Dataset> {
-    Ok(load(config, cache_dir, progress)?.dataset)
-}
-
-/// As [`dataset`], with information on the cache.
-///
 /// A cache that is damaged or of another generator is replaced. If it cannot be written (read-only or full disk), the set
 /// stays in memory and there is a warning. Several programs may do this at the same time.
 ///

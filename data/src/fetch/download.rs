@@ -1,15 +1,18 @@
-//! Downloads a file over HTTP: resumed from a `.part` file, checked by length and MD5, and renamed when complete.
+//! Downloads a file with `curl`, which resumes an earlier part, and checks its length and MD5 before it gets its name.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    fs::{self, File},
+    io::{self, Read},
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     thread,
     time::Duration,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 use md5::{Digest, Md5};
+
+use crate::atomic;
 
 /// Known properties of a file, which are checked.
 #[derive(Clone, Copy, Debug)]
@@ -20,263 +23,128 @@ pub struct Expect<'a> {
     pub md5: &'a str,
 }
 
-/// How often to retry, and how long to wait.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// Consecutive attempts without a byte before giving up.
-    pub attempts: u32,
-    /// Wait after the first attempt; doubled each time, up to 30 s.
-    pub wait: Duration,
-    /// Timeout for a server that sends nothing.
-    pub silence: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            attempts: 6,
-            wait: Duration::from_secs(1),
-            silence: Duration::from_secs(60),
-        }
-    }
-}
-
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// Bytes that must stay free on the disk.
 const SPARE: u64 = 64 << 20;
-
-/// Why an attempt ended.
-enum Failure {
-    /// A temporary failure of network or server: try again.
-    Passing(anyhow::Error),
-    /// Another attempt would fail too.
-    Final(anyhow::Error),
-}
+/// Interval at which the length of the part is reported.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Options of every download. curl waits and retries by itself if a server is busy; a server that sends nothing for a minute
+/// has failed.
+const OPTIONS: &str = "--fail --location --silent --show-error --continue-at - --retry 5 --connect-timeout 60 \
+                       --speed-limit 1 --speed-time 60";
+/// curl's exit code if a server cannot resume.
+const NO_RANGES: i32 = 33;
 
 /// Downloads `url` to `to`. The part so far is kept in `to` + `.part`; the next attempt or run resumes it.
 /// `progress` is called with the bytes so far and in all (if known). Its error stops the download.
 ///
 /// # Errors
-/// Returns an error if `to` has other content, the server refuses, length or MD5 are wrong, or the disk is full.
+/// Returns an error if `to` has other content, the server refuses, length or MD5 are wrong, the disk is full, or there is no
+/// `curl`: then the error says how to download the file without it.
 pub fn download(
     url: &str,
     to: &Path,
     expect: Expect,
-    patience: Patience,
     progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
 ) -> Result<()> {
     if to.exists() {
         return verify(to, expect)
             .with_context(|| format!("{} exists already; remove it to download it again", to.display()));
     }
-    let folder = to.parent().unwrap_or(Path::new("."));
+    let folder = atomic::parent(to);
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let part = part_of(to);
-    check_space(folder, expect.bytes, length(&part))?;
-    let mut resumed = length(&part) > 0;
-    let (mut fails, mut wait) = (0, patience.wait);
-    loop {
+    let mut part = to.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let before = length(&part);
+    check_space(folder, expect.bytes, before)?;
+    // As long as an attempt gets further, another one follows.
+    while expect.bytes.is_none_or(|bytes| length(&part) < bytes) {
         let before = length(&part);
-        let outcome = attempt(url, &part, expect, patience, progress);
-        match outcome {
-            Ok(()) => match verify(&part, expect) {
-                Ok(()) => break,
-                // The part may be of an older version of the file: try once more from the start.
-                Err(_) if resumed => {
-                    remove(&part)?;
-                    resumed = false;
-                    continue;
-                }
-                Err(e) => {
-                    remove(&part)?;
-                    return Err(e.context(format!(
-                        "{url}: the download is not the published file and was removed"
-                    )));
-                }
-            },
-            Err(Failure::Final(e)) => return Err(e),
-            Err(Failure::Passing(e)) => {
-                resumed |= length(&part) > 0;
-                fails = if length(&part) > before { 1 } else { fails + 1 };
-                if fails >= patience.attempts {
-                    return Err(e.context(format!(
-                        "{url}: gave up after {fails} attempts; {} bytes are kept in {}; run the command again to resume",
-                        length(&part),
-                        part.display()
-                    )));
-                }
-                thread::sleep(wait);
-                wait = if fails <= 1 {
-                    patience.wait
-                } else {
-                    (wait * 2).min(LONGEST_WAIT)
-                };
-            }
+        let (code, message) = attempt(url, to, &part, expect, progress)?;
+        if code == Some(0) {
+            break;
         }
+        let now = length(&part);
+        if code == Some(NO_RANGES) && now > 0 {
+            remove(&part)?;
+        } else if now <= before {
+            bail!(
+                "{url}: {message}; {now} bytes are kept in {}; run the command again to resume",
+                part.display()
+            );
+        }
+    }
+    if let Err(e) = verify(&part, expect) {
+        remove(&part)?;
+        if before > 0 {
+            // The part may be of an older version of the file: once more from the start.
+            return download(url, to, expect, progress);
+        }
+        return Err(e.context(format!(
+            "{url}: the download is not the published file and was removed"
+        )));
     }
     fs::rename(&part, to).with_context(|| format!("cannot rename {} to {}", part.display(), to.display()))
 }
 
-/// One request, which appends the missing bytes to `part`.
+/// Runs curl once, which appends the missing bytes to `part`. Returns its exit code and message.
 fn attempt(
     url: &str,
+    to: &Path,
     part: &Path,
     expect: Expect,
-    patience: Patience,
     progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
-) -> Result<(), Failure> {
-    let passing = |e: anyhow::Error| Failure::Passing(e.context(url.to_owned()));
-    let refused = |e: anyhow::Error| Failure::Final(e.context(url.to_owned()));
-    if expect.bytes.is_some_and(|n| length(part) > n) {
-        remove(part).map_err(Failure::Final)?;
+) -> Result<(Option<i32>, String)> {
+    let mut curl = Command::new("curl");
+    curl.args(OPTIONS.split_whitespace())
+        .arg("--output")
+        .arg(part)
+        .args(["--user-agent", concat!("canopy/", env!("CARGO_PKG_VERSION"))])
+        .args(["--noproxy", "127.0.0.1", "--url", url]);
+    if url.starts_with("https:") {
+        curl.args(["--proto", "=https"]);
     }
-    let have = length(part);
-    if expect.bytes == Some(have) && have > 0 {
-        return Ok(());
+    if let Some(bytes) = expect.bytes {
+        curl.args(["--max-filesize", &bytes.to_string()]);
     }
-    let mut response = request(url, have, patience).map_err(passing)?;
-    let status = response.status().as_u16();
-    let start = match status {
-        200 => 0,
-        206 if range_start(&response) == Some(have) => have,
-        206 | 416 => {
-            remove(part).map_err(Failure::Final)?;
-            return Err(passing(anyhow::anyhow!(
-                "the server cannot go on from byte {have}; from the start"
-            )));
+    let started = curl
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match started {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => bail!(
+            "there is no `curl`, which downloads the file: install it, or save {url} as {} in another way, such as\n  \
+             wget --continue --output-document='{}' '{url}'\nand run this command again, which then checks the file",
+            to.display(),
+            to.display()
+        ),
+        started => started.context("cannot start curl")?,
+    };
+    let status = loop {
+        let ended = child.try_wait().context("cannot wait for curl")?;
+        if let Err(e) = progress(length(part), expect.bytes) {
+            // It may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(e);
         }
-        408 | 425 | 429 | 500..=599 => return Err(passing(anyhow::anyhow!("the server answers {status}"))),
-        _ => {
-            return Err(refused(anyhow::anyhow!(
-                "the server answers {status}; has the file moved? its page may tell"
-            )));
+        match ended {
+            Some(status) => break status,
+            None => thread::sleep(INTERVAL),
         }
     };
-    let encoded = response
-        .headers()
-        .get("content-encoding")
-        .is_some_and(|e| e != "identity");
-    if encoded {
-        return Err(refused(anyhow::anyhow!(
-            "the server sends an encoding that was not asked for"
-        )));
+    let mut message = String::new();
+    if let Some(mut errors) = child.stderr.take() {
+        errors.read_to_string(&mut message).context("curl's message")?;
     }
-    let coming = response.body().content_length().map(|n| start + n);
-    if let (Some(coming), Some(bytes)) = (coming, expect.bytes)
-        && coming > bytes
-    {
-        return Err(refused(anyhow::anyhow!(
-            "the server announces {coming} bytes, but the file has {bytes}: it is not the published file"
-        )));
-    }
-    let all = expect.bytes.or(coming);
-    check_space(part.parent().unwrap_or(Path::new(".")), all, start).map_err(Failure::Final)?;
-    let mut file = open_part(part, start).map_err(Failure::Final)?;
-    let mut body = response.body_mut().with_config().limit(u64::MAX).reader();
-    let outcome = copy(&mut body, &mut file, start, expect.bytes, &mut |now| {
-        progress(now, all)
-    });
-    let done = outcome.map_err(|e| match e {
-        Failure::Passing(e) => passing(e),
-        Failure::Final(e) => refused(e),
-    })?;
-    file.sync_all()
-        .with_context(|| part.display().to_string())
-        .map_err(Failure::Final)?;
-    match all {
-        Some(all) if done < all => Err(passing(anyhow::anyhow!(
-            "the server closed the connection at byte {done} of {all}"
-        ))),
-        _ => Ok(()),
-    }
+    Ok((status.code(), message.trim().replace('\n', "; ")))
 }
 
-fn request(url: &str, have: u64, patience: Patience) -> Result<ureq::http::Response<ureq::Body>> {
-    let mut config = ureq::Agent::config_builder();
-    if url.starts_with("http://127.0.0.1") {
-        // A proxy has no business with this machine itself.
-        config = config.proxy(None);
-    }
-    let agent: ureq::Agent = config
-        .https_only(url.starts_with("https:"))
-        .http_status_as_error(false)
-        .accept_encoding("identity")
-        .timeout_connect(Some(patience.silence))
-        .timeout_recv_response(Some(patience.silence))
-        .timeout_per_read(Some(patience.silence))
-        .user_agent(concat!("canopy/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .into();
-    let mut get = agent.get(url);
-    if have > 0 {
-        get = get.header("Range", format!("bytes={have}-"));
-    }
-    Ok(get.call()?)
-}
-
-/// The first byte of a 206's `Content-Range: bytes 5-9/10`.
-fn range_start<B>(response: &ureq::http::Response<B>) -> Option<u64> {
-    let text = response.headers().get("content-range")?.to_str().ok()?;
-    text.trim()
-        .strip_prefix("bytes")?
-        .trim()
-        .split('-')
-        .next()?
-        .trim()
-        .parse()
-        .ok()
-}
-
-/// Copies until the end or past `most`; returns the length of the file.
-fn copy(
-    from: &mut dyn Read,
-    to: &mut File,
-    start: u64,
-    most: Option<u64>,
-    progress: &mut dyn FnMut(u64) -> Result<()>,
-) -> Result<u64, Failure> {
-    let mut buffer = vec![0; 1 << 16];
-    let mut at = start;
-    loop {
-        let n = match from.read(&mut buffer) {
-            Ok(0) => return Ok(at),
-            Ok(n) => n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => {
-                return Err(Failure::Passing(
-                    anyhow::Error::from(e).context(format!("the connection broke at byte {at}")),
-                ));
-            }
-        };
-        if let Some(most) = most.filter(|&most| at + n as u64 > most) {
-            return Err(Failure::Final(anyhow::anyhow!(
-                "the server sends more than the file's {most} bytes: it is not the published file"
-            )));
-        }
-        to.write_all(&buffer[..n])
-            .with_context(|| format!("cannot write at byte {at}: is the disk full?"))
-            .map_err(Failure::Final)?;
-        at += n as u64;
-        progress(at).map_err(Failure::Final)?;
-    }
-}
-
-fn open_part(part: &Path, start: u64) -> Result<File> {
-    let mut options = OpenOptions::new();
-    if start == 0 {
-        options.write(true).create(true).truncate(true)
-    } else {
-        options.append(true)
-    };
-    options
-        .open(part)
-        .with_context(|| format!("cannot write {}", part.display()))
-}
-
-/// Holds the file at `path` to its length and MD5.
+/// Compares the file at `path` with its length and MD5.
 ///
 /// # Errors
-/// Names both values where they differ.
+/// Names both values if they differ.
 pub fn verify(path: &Path, expect: Expect) -> Result<()> {
     if let Some(bytes) = expect.bytes {
         let found = length(path);
@@ -311,7 +179,7 @@ pub fn verify(path: &Path, expect: Expect) -> Result<()> {
 /// Bytes free for this user on the disk of `folder`, or of its first parent that exists.
 ///
 /// # Errors
-/// The system's.
+/// Names the folder if the system cannot say.
 pub fn free_space(folder: &Path) -> Result<u64> {
     let absolute = std::path::absolute(folder).with_context(|| folder.display().to_string())?;
     let there = absolute
@@ -322,22 +190,16 @@ pub fn free_space(folder: &Path) -> Result<u64> {
         .with_context(|| format!("{}: cannot determine the free space of its disk", there.display()))
 }
 
-fn check_space(folder: &Path, bytes: Option<u64>, have: u64) -> Result<()> {
+/// Checks that `folder` has space for a file of `bytes`, of which it has `have` already.
+pub(super) fn check_space(folder: &Path, bytes: Option<u64>, have: u64) -> Result<()> {
     let need = bytes.unwrap_or(0).saturating_sub(have) + SPARE;
     let free = free_space(folder)?;
-    if free < need {
-        bail!(
-            "{}: {free} bytes free, {need} needed; choose another disk with --out",
-            folder.display()
-        );
-    }
+    ensure!(
+        free >= need,
+        "{}: {free} bytes free, {need} needed; choose another disk with --out",
+        folder.display()
+    );
     Ok(())
-}
-
-fn part_of(to: &Path) -> PathBuf {
-    let mut name = to.as_os_str().to_owned();
-    name.push(".part");
-    name.into()
 }
 
 fn length(path: &Path) -> u64 {
@@ -345,10 +207,5 @@ fn length(path: &Path) -> u64 {
 }
 
 fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            Err(e).with_context(|| format!("cannot remove {}", path.display()))
-        }
-        _ => Ok(()),
-    }
+    fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
 }

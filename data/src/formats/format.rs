@@ -31,26 +31,25 @@ impl Format {
             .find(|f| f.extensions().contains(&ext.as_str()))
     }
 
+    /// Its name in messages; file name extensions in lower case, the usual one first; and how a file begins.
+    fn facts(self) -> (&'static str, &'static [&'static str], &'static str) {
+        match self {
+            Self::Las => ("LAS", &["las"], "\"LASF\""),
+            Self::Laz => ("LAZ", &["laz"], "\"LASF\""),
+            Self::Ply => ("PLY", &["ply"], "\"ply\""),
+            Self::Text => ("text", &["xyz", "pts", "txt", "csv", "asc"], "lines of numbers"),
+            Self::Shard => ("shard", &["safetensors"], "a safetensors header"),
+        }
+    }
+
     /// File name extensions in lower case, the usual one first.
     pub fn extensions(self) -> &'static [&'static str] {
-        match self {
-            Self::Las => &["las"],
-            Self::Laz => &["laz"],
-            Self::Ply => &["ply"],
-            Self::Text => &["xyz", "pts", "txt", "csv", "asc"],
-            Self::Shard => &["safetensors"],
-        }
+        self.facts().1
     }
 
     /// Its name in messages.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Las => "LAS",
-            Self::Laz => "LAZ",
-            Self::Ply => "PLY",
-            Self::Text => "text",
-            Self::Shard => "shard",
-        }
+        self.facts().0
     }
 
     /// The format of a file named `path` that begins with `head` (its first 1024 bytes, or all).
@@ -90,21 +89,11 @@ impl Format {
         }
         let found = head.escape_ascii().to_string();
         let found = found.get(..32).unwrap_or(&found);
-        match by_name {
-            Some(Self::Las | Self::Laz) => {
-                bail!("byte 0: expected \"LASF\", found \"{found}\": not a LAS file, or damaged")
-            }
-            Some(Self::Ply) => {
-                bail!("byte 0: expected \"ply\", found \"{found}\": not a PLY file, or damaged")
-            }
-            Some(Self::Shard) => {
-                bail!("byte 0: expected a safetensors header, found \"{found}\": not a shard, or damaged")
-            }
-            Some(Self::Text) => bail!("expected lines of numbers, found \"{found}\": this is a binary file"),
-            None => {
-                bail!("begins with \"{found}\": expected LAS, LAZ, COPC, PLY, a shard, or lines of x y z")
-            }
-        }
+        let Some(format) = by_name else {
+            bail!("begins with \"{found}\": expected LAS, LAZ, COPC, PLY, a shard, or lines of x y z")
+        };
+        let (name, _, begin) = format.facts();
+        bail!("byte 0: expected {begin}, found \"{found}\": not a {name} file, or damaged")
     }
 }
 
@@ -132,7 +121,7 @@ mod tests {
     fn other_files_are_refused_with_their_first_bytes() {
         let error = |name: &str, head: &[u8]| Format::detect(Path::new(name), head).unwrap_err().to_string();
         assert!(error("a.laz", b"\x89PNG").contains("expected \"LASF\", found \"\\x89PNG\""));
-        assert!(error("a.txt", b"\0\0").contains("binary"));
+        assert!(error("a.txt", b"\0\0").contains("not a text file"));
         assert!(error("a.las", b"").contains("empty"));
         assert!(error("a.jpeg", b"\xff\xd8\xff").contains("expected LAS"));
         assert!(error("a.txt", b"\xff\xfe1\0 \0").contains("UTF-16"));

@@ -2,7 +2,15 @@
 
 use anyhow::{Result, bail};
 
-use super::source::Invalid;
+/// What to do with a point whose coordinates are not finite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Invalid {
+    /// Refuse the file.
+    #[default]
+    Error,
+    /// Leave the point out and count it: [`Reader::dropped`](super::Reader::dropped).
+    Drop,
+}
 
 /// Coordinates below this keep the origin 0: an f32 represents them to 0.03 mm, and what was written is read back
 /// bit-identical.

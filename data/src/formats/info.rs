@@ -29,6 +29,8 @@ pub struct Info {
     pub attributes: Vec<&'static str>,
     /// The coordinate reference system: WKT or an EPSG code.
     pub crs: Option<String>,
+    /// What the header of a LAS or LAZ file says that its length or its points contradict.
+    pub warnings: Vec<String>,
     /// Whether the points were decoded. If not, everything above is only what the header claims.
     pub decoded: bool,
 }
@@ -62,41 +64,37 @@ fn describe(path: &Path, decode: bool) -> Result<Info> {
         bounds: None,
         attributes: Vec::new(),
         crs: None,
+        warnings: Vec::new(),
         decoded: true,
     };
     if matches!(format, Format::Las | Format::Laz) {
         file.seek(SeekFrom::Start(0)).with_context(named)?;
         let header = las::Header::read(&mut file, bytes).with_context(named)?;
-        let r = &header.raw;
-        info.version = Some(format!("{}.{}", r.version.major, r.version.minor));
+        let version = header.raw.version;
+        info.version = Some(format!("{}.{}", version.major, version.minor));
         info.point_format = Some(header.layout.number);
-        info.crs = header.crs;
+        info.crs.clone_from(&header.crs);
         if !decode {
             info.count = header.count;
-            info.bounds =
-                (header.count > 0).then_some([[r.min_x, r.min_y, r.min_z], [r.max_x, r.max_y, r.max_z]]);
+            info.bounds = (header.count > 0).then_some(header.bounds());
+            info.warnings.extend(header.warning);
             info.attributes = vec!["intensity", "class", "returns"];
             info.decoded = false;
             return Ok(info);
         }
     }
-    for chunk in open(path)? {
+    let mut reader = open(path)?;
+    for chunk in &mut reader {
         info.add(&chunk?);
     }
+    info.warnings = reader.warnings();
     Ok(info)
 }
 
 impl Info {
     fn add(&mut self, chunk: &Cloud) {
         self.count += chunk.len() as u64;
-        if let Some(b) = chunk.bounds() {
-            let at = |p: [f32; 3]| [0, 1, 2].map(|a| f64::from(p[a]) + chunk.origin[a]);
-            let [low, high] = self.bounds.get_or_insert([at(b.min), at(b.max)]);
-            for a in 0..3 {
-                low[a] = low[a].min(at(b.min)[a]);
-                high[a] = high[a].max(at(b.max)[a]);
-            }
-        }
+        chunk.extend_bounds(&mut self.bounds);
         let has = [
             (!chunk.intensity.is_empty(), "intensity"),
             (!chunk.class.is_empty(), "class"),

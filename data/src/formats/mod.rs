@@ -34,9 +34,11 @@ mod text;
 mod writer;
 
 pub use format::Format;
+pub use frame::Invalid;
 pub use info::{Info, check, info};
-pub use reader::{ReadOptions, Reader, open, open_with, read, read_with};
-pub use sample::{sample, thin};
+pub use las::hide_decoder_panics;
+pub use reader::{Reader, open, open_with, read};
+pub use sample::sample;
 pub use sink::{Grid, Options};
-pub use source::Invalid;
+pub(crate) use text::is_prose;
 pub use writer::{Writer, convert, write};

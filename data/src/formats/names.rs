@@ -1,5 +1,10 @@
 //! The meaning of columns and properties, from the names that programs give them.
 
+use anyhow::Result;
+
+use super::frame::Frame;
+use crate::{Cloud, Return};
+
 /// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -31,14 +36,40 @@ impl Role {
     }
 }
 
-/// A number from a text or float column as a `u16`: rounded and clamped; NaN becomes 0.
-pub fn to_u16(v: f64) -> u16 {
-    v.round() as u16
+/// The values of one point. Numbers are rounded and clamped to the attribute's range; NaN becomes 0.
+#[derive(Default)]
+pub struct Row {
+    xyz: [f64; 3],
+    intensity: Option<u16>,
+    class: Option<u8>,
+    returns: Option<Return>,
 }
 
-/// A number from a text or float column as a `u8`: rounded and clamped; NaN becomes 0.
-pub fn to_u8(v: f64) -> u8 {
-    v.round() as u8
+impl Row {
+    /// Sets the value of `role`.
+    pub fn set(&mut self, role: Role, v: f64) {
+        match role {
+            Role::Axis(a) => self.xyz[a] = v,
+            Role::Intensity => self.intensity = Some(v.round() as u16),
+            Role::Class => self.class = Some(v.round() as u8),
+            Role::ReturnNumber => self.returns.get_or_insert_default().number = v.round() as u8,
+            Role::ReturnCount => self.returns.get_or_insert_default().of = v.round() as u8,
+        }
+    }
+
+    /// Adds the point to `out`, unless `frame` drops it. `place` names its place in the file.
+    ///
+    /// # Errors
+    /// Those of [`Frame::place`].
+    pub fn push(self, frame: &mut Frame, out: &mut Cloud, place: impl FnOnce() -> String) -> Result<()> {
+        if let Some(p) = frame.place(self.xyz, place)? {
+            out.xyz.push(p);
+            out.intensity.extend(self.intensity);
+            out.class.extend(self.class);
+            out.returns.extend(self.returns);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -65,10 +96,15 @@ mod tests {
 
     #[test]
     fn numbers_outside_a_range_are_clamped() {
-        assert_eq!(
-            [to_u16(-3.0), to_u16(7.6), to_u16(1e9), to_u16(f64::NAN)],
-            [0, 8, 65535, 0]
-        );
-        assert_eq!([to_u8(-3.0), to_u8(5.0), to_u8(300.0)], [0, 5, 255]);
+        let set = |v: f64| {
+            let mut row = Row::default();
+            row.set(Role::Intensity, v);
+            row.set(Role::Class, v);
+            (row.intensity, row.class)
+        };
+        for (v, intensity, class) in [(-3.0, 0, 0), (7.6, 8, 8), (300.0, 300, 255), (1e9, 65_535, 255)] {
+            assert_eq!(set(v), (Some(intensity), Some(class)));
+        }
+        assert_eq!(set(f64::NAN), (Some(0), Some(0)));
     }
 }

@@ -10,50 +10,27 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    Format, las, ply, shard,
+    Format,
+    frame::Invalid,
+    las, ply, shard,
     sink::Grid,
-    source::{Invalid, Opened, Source},
+    source::{Opened, Source},
     text,
 };
 use crate::Cloud;
 
-/// How to read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// What to do with coordinates that are not finite.
-    pub invalid: Invalid,
-    /// The most points per piece.
-    pub chunk: usize,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self {
-            invalid: Invalid::Error,
-            chunk: 1 << 20,
-        }
-    }
-}
-
-/// An open file: an iterator over clouds of at most [`ReadOptions::chunk`] points, in the file's order.
+/// An open file: an iterator over clouds of about a million points, in the file's order.
 ///
 /// All clouds have the same origin and attributes. The iterator ends after an error.
 pub struct Reader {
     path: PathBuf,
-    format: Format,
     count: Option<u64>,
     grid: Option<Grid>,
-    chunk: usize,
     source: Box<dyn Source>,
     ended: bool,
 }
 
 impl Reader {
-    /// The file's format.
-    pub fn format(&self) -> Format {
-        self.format
-    }
-
     /// How many points the file claims to have; `None` for text without a count line. If it has fewer, reading ends in
     /// an error, so do not allocate memory for this number.
     pub fn count(&self) -> Option<u64> {
@@ -74,16 +51,17 @@ impl Reader {
     ///
     /// # Errors
     /// Names the file and the place that could not be read.
-    pub fn read_all(mut self) -> Result<Cloud> {
+    pub fn read_all(&mut self) -> Result<Cloud> {
         let mut cloud = Cloud::default();
-        while self.fill(&mut cloud, usize::MAX)? > 0 {}
+        for piece in self {
+            cloud.append(piece?);
+        }
         Ok(cloud)
     }
 
-    fn fill(&mut self, out: &mut Cloud, max: usize) -> Result<usize> {
-        self.source
-            .fill(out, max)
-            .with_context(|| self.path.display().to_string())
+    /// What the header of a LAS or LAZ file says that its length or its points contradict. Complete at the end of the file.
+    pub fn warnings(&self) -> Vec<String> {
+        self.source.warnings()
     }
 }
 
@@ -91,7 +69,6 @@ impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader")
             .field("path", &self.path)
-            .field("format", &self.format)
             .field("count", &self.count)
             .finish_non_exhaustive()
     }
@@ -100,17 +77,16 @@ impl fmt::Debug for Reader {
 impl Iterator for Reader {
     type Item = Result<Cloud>;
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next(&mut self) -> Option<Result<Cloud>> {
         while !self.ended {
-            let mut cloud = Cloud::default();
-            match self.fill(&mut cloud, self.chunk) {
-                Ok(0) => self.ended = true,
+            match self.source.next() {
                 // All points of this piece were dropped.
-                Ok(_) if cloud.is_empty() => {}
-                Ok(_) => return Some(Ok(cloud)),
+                Ok(Some(cloud)) if cloud.is_empty() => {}
+                Ok(Some(cloud)) => return Some(Ok(cloud)),
+                Ok(None) => self.ended = true,
                 Err(e) => {
                     self.ended = true;
-                    return Some(Err(e));
+                    return Some(Err(e.context(self.path.display().to_string())));
                 }
             }
         }
@@ -123,32 +99,29 @@ impl Iterator for Reader {
 /// # Errors
 /// Returns an error if the file cannot be opened or its header is damaged. Names the file and the place.
 pub fn open(path: &Path) -> Result<Reader> {
-    open_with(path, &ReadOptions::default())
+    open_with(path, Invalid::Error)
 }
 
-/// [`open`] with options.
+/// As [`open`]; `invalid` says what to do with points whose coordinates are not finite.
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Reader> {
-    ensure!(options.chunk > 0, "pieces of 0 points: expected at least 1");
+pub fn open_with(path: &Path, invalid: Invalid) -> Result<Reader> {
     let named = || path.display().to_string();
     let (mut file, head, len) = peek(path).with_context(named)?;
     let format = Format::detect(path, &head).with_context(named)?;
     file.seek(SeekFrom::Start(0)).with_context(named)?;
     let Opened { count, grid, source } = match format {
         Format::Las | Format::Laz => las::open(file, len).with_context(named)?,
-        Format::Ply => ply::open(file, options.invalid).with_context(named)?,
-        Format::Text => text::open(file, options.invalid).with_context(named)?,
+        Format::Ply => ply::open(file, invalid).with_context(named)?,
+        Format::Text => text::open(file, invalid).with_context(named)?,
         // Its errors have the file's name.
         Format::Shard => shard::open(path)?,
     };
     Ok(Reader {
         path: path.to_owned(),
-        format,
         count,
         grid,
-        chunk: options.chunk,
         source,
         ended: false,
     })
@@ -173,17 +146,4 @@ pub(super) fn peek(path: &Path) -> Result<(File, Vec<u8>, u64)> {
 /// Names the file and the place that could not be read, what was expected there and what was found.
 pub fn read(path: &Path) -> Result<Cloud> {
     open(path)?.read_all()
-}
-
-/// [`read`] with options. Returns the number of dropped points too.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_with(path: &Path, options: &ReadOptions) -> Result<(Cloud, u64)> {
-    let mut reader = open_with(path, options)?;
-    let mut cloud = Cloud::default();
-    for chunk in &mut reader {
-        cloud.append(chunk?);
-    }
-    Ok((cloud, reader.dropped()))
 }

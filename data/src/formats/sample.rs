@@ -1,6 +1,6 @@
 //! A few points of a file that may be larger than memory.
 
-use std::{collections::HashSet, path::Path};
+use std::path::Path;
 
 use anyhow::{Result, ensure};
 
@@ -38,29 +38,6 @@ pub fn sample(path: &Path, n: usize, seed: u64) -> Result<Cloud> {
     let mut order: Vec<usize> = (0..kept.len()).collect();
     order.sort_unstable_by_key(|&i| places[i]);
     Ok(kept.select(&order))
-}
-
-/// The first point of the file at `path` in each cube of `size` metres. Memory grows with the cubes, not with the points.
-///
-/// # Errors
-/// Names the file and the place that could not be read.
-pub fn thin(path: &Path, size: f32) -> Result<Cloud> {
-    ensure!(
-        size.is_finite() && size > 0.0,
-        "voxels of {size} m: expected a length above 0"
-    );
-    let mut taken = HashSet::new();
-    let mut kept = Cloud::default();
-    for chunk in open(path)? {
-        let chunk = chunk?;
-        let first: Vec<usize> = (0..chunk.len())
-            .filter(|&i| taken.insert(chunk.xyz[i].map(|c| (c / size).floor() as i64)))
-            .collect();
-        if !first.is_empty() {
-            kept.append(chunk.select(&first));
-        }
-    }
-    Ok(kept)
 }
 
 /// Replaces point `slot` of `to` by point `i` of `from`.

@@ -20,64 +20,52 @@ struct Clouds {
     /// Whether all have intensity, class, returns.
     keep: [bool; 3],
     next: usize,
-    current: Cloud,
-    at: usize,
 }
 
 /// Opens the shard at `path`.
 pub fn open(path: &Path) -> Result<Opened> {
     let shard = Shard::open(path)?;
-    let count = shard.entries().iter().map(|e| e.points.len() as u64).sum();
-    let keep = [1, 2, 3].map(|column| shard.entries().iter().all(|e| e.has(column)));
-    let origin = shard.entries().first().map_or([0.0; 3], |e| e.origin);
+    let entries = shard.entries();
     Ok(Opened {
-        count: Some(count),
+        count: Some(entries.iter().map(|e| e.points.len() as u64).sum()),
         grid: None,
         source: Box::new(Clouds {
-            shard,
-            origin,
-            keep,
+            origin: entries.first().map_or([0.0; 3], |e| e.origin),
+            keep: [1, 2, 3].map(|column| entries.iter().all(|e| e.has(column))),
             next: 0,
-            current: Cloud::default(),
-            at: 0,
+            shard,
         }),
     })
 }
 
 impl Source for Clouds {
-    fn fill(&mut self, out: &mut Cloud, max: usize) -> Result<usize> {
-        out.origin = self.origin;
-        while self.at == self.current.len() {
-            if self.next == self.shard.entries().len() {
-                return Ok(0);
-            }
-            self.current = self.shard.cloud(self.next)?;
-            self.at = 0;
-            self.next += 1;
+    fn next(&mut self) -> Result<Option<Cloud>> {
+        if self.next == self.shard.entries().len() {
+            return Ok(None);
         }
-        let c = &self.current;
-        let range = self.at..self.at + max.min(c.len() - self.at);
-        self.at = range.end;
-        let shift = [0, 1, 2].map(|a| (c.origin[a] - self.origin[a]) as f32);
-        for p in &c.xyz[range.clone()] {
-            let moved = [0, 1, 2].map(|a| p[a] + shift[a]);
+        let mut cloud = self.shard.cloud(self.next)?;
+        let shift = [0, 1, 2].map(|a| (cloud.origin[a] - self.origin[a]) as f32);
+        cloud.origin = self.origin;
+        for p in &mut cloud.xyz {
+            *p = [0, 1, 2].map(|a| p[a] + shift[a]);
             ensure!(
-                moved.iter().all(|v| v.is_finite()),
+                p.iter().all(|v| v.is_finite()),
                 "cloud {} is too far from the first one: the clouds of this shard cannot be read as one",
-                self.next - 1
+                self.next
             );
-            out.xyz.push(moved);
         }
-        if self.keep[0] {
-            out.intensity.extend(&c.intensity[range.clone()]);
+        let [intensity, class, returns] = self.keep;
+        if !intensity {
+            cloud.intensity.clear();
         }
-        if self.keep[1] {
-            out.class.extend(&c.class[range.clone()]);
+        if !class {
+            cloud.class.clear();
         }
-        if self.keep[2] {
-            out.returns.extend(&c.returns[range.clone()]);
+        if !returns {
+            cloud.returns.clear();
         }
-        Ok(range.len())
+        self.next += 1;
+        Ok(Some(cloud))
     }
 }
 

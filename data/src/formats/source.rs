@@ -5,25 +5,23 @@ use anyhow::Result;
 use super::sink::Grid;
 use crate::Cloud;
 
-/// What to do with a point whose coordinates are not finite.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Invalid {
-    /// Refuse the file.
-    #[default]
-    Error,
-    /// Leave the point out and count it: [`Reader::dropped`](super::Reader::dropped).
-    Drop,
-}
+/// Points that a source reads at once, unless the format has a unit of its own: enough for all threads to compress.
+pub(super) const PIECE: usize = 1 << 20;
 
 /// Reads one format. Errors name the place in the file; [`Reader`](super::Reader) adds the file's name.
 pub(super) trait Source: Send {
-    /// Adds at most `max` points to `out` and sets its origin, which is the same in every call. Returns how many
-    /// points were taken from the file, dropped ones included; 0 at the end of the file.
-    fn fill(&mut self, out: &mut Cloud, max: usize) -> Result<usize>;
+    /// The next points of the file, as many as suit the format; `None` at the end. All clouds have the same origin. A
+    /// cloud is empty if all its points were dropped.
+    fn next(&mut self) -> Result<Option<Cloud>>;
 
     /// How many points were dropped.
     fn dropped(&self) -> u64 {
         0
+    }
+
+    /// What the header says that the points do not confirm. Complete at the end of the file.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

@@ -8,11 +8,9 @@ use shapefile::{Shape, dbase::FieldValue};
 /// Outline of one crown, map coordinates, metres.
 #[derive(Clone, Debug)]
 pub struct Crown {
-    /// The tree's identifier.
-    pub id: String,
     /// West, south, east, north.
     pub bounds: [f64; 4],
-    /// Rings of corners; empty where the crown is an upright box, which `bounds` then says all of.
+    /// Rings of corners; empty if the crown is an upright box, which `bounds` describes.
     rings: Vec<Vec<[f64; 2]>>,
 }
 
@@ -20,12 +18,19 @@ pub struct Crown {
 const ID: &str = "indvdID";
 /// Outlines that fill more than this share of their box are boxes (drawn ones are turned by a hair).
 const BOX: f64 = 0.995;
+/// The bounds of nothing.
+pub const NOWHERE: [f64; 4] = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
 
-/// Reads every crown of `path`.
+/// Bounds that `b` and the point have.
+pub fn extended(b: [f64; 4], &[x, y]: &[f64; 2]) -> [f64; 4] {
+    [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)]
+}
+
+/// Reads every crown of `path`, with the identifier of its tree.
 ///
 /// # Errors
-/// A damaged shapefile, shapes that are not polygons, no column `indvdID`.
-pub fn read(path: &Path) -> Result<Vec<Crown>> {
+/// Returns an error for a damaged shapefile, shapes that are not polygons, and a table without the column `indvdID`.
+pub fn read(path: &Path) -> Result<Vec<(String, Crown)>> {
     let file = || path.display().to_string();
     let mut reader = shapefile::Reader::from_path(path)
         .with_context(|| format!("{}: not a shapefile, or its .dbf is missing", path.display()))?;
@@ -41,12 +46,12 @@ pub fn read(path: &Path) -> Result<Vec<Crown>> {
             Shape::Polygon(p) => p
                 .rings()
                 .iter()
-                .map(|r| corners(r.points(), |q| [q.x, q.y]))
+                .map(|r| r.points().iter().map(|q| [q.x, q.y]).collect())
                 .collect(),
             Shape::PolygonZ(p) => p
                 .rings()
                 .iter()
-                .map(|r| corners(r.points(), |q| [q.x, q.y]))
+                .map(|r| r.points().iter().map(|q| [q.x, q.y]).collect())
                 .collect(),
             Shape::NullShape => continue,
             other => bail!(
@@ -55,38 +60,27 @@ pub fn read(path: &Path) -> Result<Vec<Crown>> {
                 other.shapetype()
             ),
         };
-        out.push(Crown::new(id, rings).with_context(|| format!("{}: shape {i}", file()))?);
+        let crown = Crown::new(rings).with_context(|| format!("{}: shape {i}: crown {id}", file()))?;
+        out.push((id, crown));
     }
     Ok(out)
 }
 
-fn corners<P>(points: &[P], xy: impl Fn(&P) -> [f64; 2]) -> Vec<[f64; 2]> {
-    points.iter().map(xy).collect()
-}
-
 impl Crown {
-    fn new(id: String, rings: Vec<Vec<[f64; 2]>>) -> Result<Self> {
-        let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
-        for &[x, y] in rings.iter().flatten() {
-            ensure!(
-                x.is_finite() && y.is_finite(),
-                "crown {id} has a corner at {x}, {y}"
-            );
-            bounds = [
-                bounds[0].min(x),
-                bounds[1].min(y),
-                bounds[2].max(x),
-                bounds[3].max(y),
-            ];
-        }
+    fn new(rings: Vec<Vec<[f64; 2]>>) -> Result<Self> {
+        let mut corners = rings.iter().flatten();
+        ensure!(
+            corners.clone().flatten().all(|c| c.is_finite()),
+            "a corner is not at finite coordinates"
+        );
+        let bounds = corners.by_ref().fold(NOWHERE, extended);
+        let full = (bounds[2] - bounds[0]) * (bounds[3] - bounds[1]);
         ensure!(
             bounds[0] < bounds[2] && bounds[1] < bounds[3],
-            "crown {id} has no area"
+            "the outline has no area"
         );
-        let full = (bounds[2] - bounds[0]) * (bounds[3] - bounds[1]);
         let is_box = rings.len() == 1 && area(&rings[0]) > BOX * full;
         Ok(Self {
-            id,
             bounds,
             rings: if is_box { Vec::new() } else { rings },
         })
@@ -97,11 +91,6 @@ impl Crown {
         let [west, south, east, north] = self.bounds;
         let in_box = x >= west && x <= east && y >= south && y <= north;
         in_box && (self.rings.is_empty() || self.rings.iter().filter(|r| crosses(r, x, y)).count() % 2 == 1)
-    }
-
-    #[cfg(test)]
-    pub fn is_box(&self) -> bool {
-        self.rings.is_empty()
     }
 }
 
@@ -117,43 +106,28 @@ fn area(ring: &[[f64; 2]]) -> f64 {
 
 /// Whether a ray from (x, y) to the east crosses the ring an odd number of times.
 fn crosses(ring: &[[f64; 2]], x: f64, y: f64) -> bool {
-    let mut odd = false;
-    for w in ring.windows(2) {
+    let crossed = ring.windows(2).filter(|w| {
         let ([ax, ay], [bx, by]) = (w[0], w[1]);
-        if (ay > y) != (by > y) && x < ax + (y - ay) / (by - ay) * (bx - ax) {
-            odd = !odd;
-        }
-    }
-    odd
+        (ay > y) != (by > y) && x < ax + (y - ay) / (by - ay) * (bx - ax)
+    });
+    crossed.count() % 2 == 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn crown(ring: &[[f64; 2]]) -> Crown {
-        Crown::new("t".into(), vec![ring.to_vec()]).unwrap()
-    }
-
     #[test]
-    fn a_box_holds_its_edges_and_nothing_beyond() {
-        let c = crown(&[[0.0, 0.0], [0.0, 2.0], [3.0, 2.0], [3.0, 0.0], [0.0, 0.0]]);
-        assert!(c.is_box());
+    fn a_box_has_its_edges_a_triangle_half_of_its_box_and_a_line_no_area() {
+        let crown = |ring: &[[f64; 2]]| Crown::new(vec![ring.to_vec()]);
+        let c = crown(&[[0.0, 0.0], [0.0, 2.0], [3.0, 2.0], [3.0, 0.0], [0.0, 0.0]]).unwrap();
+        assert!(c.rings.is_empty());
         assert!(c.contains(0.0, 0.0) && c.contains(3.0, 2.0) && c.contains(1.0, 1.0));
         assert!(!c.contains(3.01, 1.0) && !c.contains(1.0, -0.01));
-    }
-
-    #[test]
-    fn a_triangle_holds_only_its_half_of_the_box() {
-        let c = crown(&[[0.0, 0.0], [0.0, 4.0], [4.0, 0.0], [0.0, 0.0]]);
-        assert!(!c.is_box());
-        assert!(c.contains(1.0, 1.0));
-        assert!(!c.contains(3.0, 3.0));
-    }
-
-    #[test]
-    fn a_crown_without_area_is_refused() {
-        assert!(Crown::new("t".into(), vec![vec![[1.0, 1.0], [2.0, 1.0]]]).is_err());
-        assert!(Crown::new("t".into(), vec![]).is_err());
+        let c = crown(&[[0.0, 0.0], [0.0, 4.0], [4.0, 0.0], [0.0, 0.0]]).unwrap();
+        assert!(!c.rings.is_empty());
+        assert!(c.contains(1.0, 1.0) && !c.contains(3.0, 3.0));
+        assert!(crown(&[[1.0, 1.0], [2.0, 1.0]]).is_err());
+        assert!(Crown::new(vec![]).is_err());
     }
 }

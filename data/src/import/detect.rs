@@ -1,10 +1,10 @@
 //! Which layout a path has.
 
-use std::path::Path;
+use std::{fs::File, io::Read, path::Path};
 
 use anyhow::{Context, Result, bail};
 
-use super::{Kind, for_species, idtrees, stpctls, table, walk};
+use super::{Kind, csv_file::refuse_utf16, for_species, idtrees, stpctls, table, walk};
 
 /// Recognises the layout of `path`.
 ///
@@ -14,6 +14,12 @@ pub fn detect(path: &Path) -> Result<Kind> {
     if path.is_file() {
         if table::is_table(path) {
             return Ok(Kind::Csv);
+        }
+        let mut head = [0; 2];
+        if walk::has_ending(path, &["csv", "txt"])
+            && File::open(path).and_then(|mut f| f.read_exact(&mut head)).is_ok()
+        {
+            refuse_utf16(path, &head)?;
         }
         bail!(
             "{}: is one file and not a table of labelled files; expected {}",

@@ -1,14 +1,15 @@
 //! Any folder of one sub-folder a species. A further level of sub-folders, if there is one, is the plot.
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, fs, path::Path};
 
 use anyhow::{Result, bail, ensure};
+use sha2::{Digest, Sha256};
 
 use super::{
     plan::{Labelled, Plan},
     walk,
 };
-use crate::Scan;
+use crate::{Scan, formats};
 
 pub fn plan(root: &Path) -> Result<Plan> {
     by_species(root, walk::name(root), |folder| Ok(folder.to_owned()))
@@ -30,6 +31,10 @@ pub fn by_species(root: &Path, name: String, label: impl Fn(&str) -> Result<Stri
             ));
         }
         for path in found {
+            if formats::is_prose(&path) {
+                notes.push(format!("{}: text without points, left out", path.display()));
+                continue;
+            }
             let source = walk::below(root, &path);
             let parent = path.parent().unwrap_or(&folder);
             let plot = (parent != folder).then(|| walk::below(&folder, parent));
@@ -64,7 +69,7 @@ pub fn by_species(root: &Path, name: String, label: impl Fn(&str) -> Result<Stri
 fn one_label_each(files: &[Labelled]) -> Result<()> {
     let mut by_size: HashMap<u64, Vec<&Labelled>> = HashMap::new();
     for file in files {
-        let size = std::fs::metadata(&file.path).map_or(0, |m| m.len());
+        let size = fs::metadata(&file.path).map_or(0, |m| m.len());
         if size > 0 {
             by_size.entry(size).or_default().push(file);
         }
@@ -76,8 +81,8 @@ fn one_label_each(files: &[Labelled]) -> Result<()> {
         let mut seen: HashMap<[u8; 32], &Labelled> = HashMap::new();
         for file in same {
             // A file that cannot be read is reported when its cloud is read.
-            let Ok(digest) = digest(&file.path) else { continue };
-            let first = *seen.entry(digest).or_insert(file);
+            let Ok(bytes) = fs::read(&file.path) else { continue };
+            let first = *seen.entry(Sha256::digest(bytes).into()).or_insert(file);
             ensure!(
                 first.label == file.label,
                 "one file has two labels: {} and {} are the same bytes; remove the wrong one",
@@ -87,18 +92,4 @@ fn one_label_each(files: &[Labelled]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn digest(path: &Path) -> std::io::Result<[u8; 32]> {
-    use sha2::{Digest, Sha256};
-    let mut hash = Sha256::new();
-    let mut file = std::fs::File::open(path)?;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let n = std::io::Read::read(&mut file, &mut buffer)?;
-        if n == 0 {
-            return Ok(hash.finalize().into());
-        }
-        hash.update(&buffer[..n]);
-    }
 }

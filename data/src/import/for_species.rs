@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use anyhow::{Context, Result, bail, ensure};
 
 use super::{
+    csv_file::CsvFile,
     plan::{Damaged, Labelled, Plan},
     walk,
 };
@@ -17,92 +17,69 @@ use crate::Scan;
 /// The table's name.
 pub const METADATA: &str = "tree_metadata_dev.csv";
 
-#[derive(Debug, Deserialize)]
-struct Row {
-    #[serde(rename = "treeID")]
-    tree: String,
-    species: String,
-    dataset: String,
-    data_type: String,
-    filename: String,
-}
-
 pub fn plan(root: &Path) -> Result<Plan> {
-    let table = table(root).with_context(|| format!("{}: {METADATA} is not here", root.display()))?;
-    let home = table.parent().unwrap_or(root);
+    let path = table(root).with_context(|| format!("{}: {METADATA} is not here", root.display()))?;
+    let home = path.parent().unwrap_or(root);
     let mut by_stem: HashMap<String, Vec<PathBuf>> = HashMap::new();
     for path in labelled_files(home)? {
         by_stem.entry(walk::stem(&path)).or_default().push(path);
     }
-    let mut files = Vec::new();
-    let mut missing = Vec::new();
-    let mut seen: BTreeMap<String, (usize, String)> = BTreeMap::new();
-    let mut rows = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_path(&table)
-        .with_context(|| table.display().to_string())?;
-    for (i, row) in rows.deserialize::<Row>().enumerate() {
-        let line = i + 2;
-        let row = row.with_context(|| {
-            format!(
-                "{} line {line}: expected columns treeID, species, dataset, data_type, filename",
-                table.display()
-            )
-        })?;
-        let stem = walk::stem(Path::new(&row.filename));
+    let table = CsvFile::open(&path)?;
+    let columns = ["treeID", "species", "dataset", "data_type", "filename"];
+    let columns: Vec<usize> = columns.iter().map(|c| table.need(c)).collect::<Result<_>>()?;
+    let (mut files, mut missing) = (Vec::new(), Vec::new());
+    let mut seen: BTreeMap<String, (u64, String)> = BTreeMap::new();
+    table.rows(|place, line, row| {
+        let value = |k: usize| row.get(columns[k]).unwrap_or_default();
+        let [tree, species, dataset, data_type, filename] = [0, 1, 2, 3, 4].map(value);
+        let stem = walk::stem(Path::new(filename));
         ensure!(
-            !row.species.is_empty() && !stem.is_empty(),
-            "{} line {line}: species '{}' or filename '{}' is empty",
-            table.display(),
-            row.species,
-            row.filename
+            !species.is_empty() && !stem.is_empty(),
+            "{place}: species '{species}' or filename '{filename}' is empty"
         );
-        if let Some((first, label)) = seen.insert(stem.clone(), (line, row.species.clone())) {
-            anyhow::bail!(
-                "{} lines {first} and {line} both name {} (as {label} and {})",
-                table.display(),
-                row.filename,
-                row.species
+        if let Some((first, label)) = seen.insert(stem.clone(), (line, species.to_owned())) {
+            bail!(
+                "{} lines {first} and {line} both name {filename} (as {label} and {species})",
+                path.display()
             );
         }
-        let Some(paths) = by_stem.get(&stem) else {
-            missing.push(Damaged {
+        match by_stem.get(&stem).map(Vec::as_slice) {
+            None => missing.push(Damaged {
                 path: home.join("dev").join(format!("{stem}.las")),
                 why: format!("does not exist (.las or .laz), but {METADATA} line {line} lists it"),
-            });
-            continue;
-        };
-        ensure!(
-            paths.len() == 1,
-            "tree {stem} has {} files, {} and {}: keep one",
-            paths.len(),
-            paths[0].display(),
-            paths[1].display()
-        );
-        files.push(Labelled {
-            source: walk::below(home, &paths[0]),
-            path: paths[0].clone(),
-            label: row.species,
-            tree: row.tree,
-            plot: Some(row.dataset).filter(|d| !d.is_empty()),
-            scan: scan(&row.data_type),
-        });
-    }
+            }),
+            Some([path]) => files.push(Labelled {
+                source: walk::below(home, path),
+                path: path.clone(),
+                label: species.to_owned(),
+                tree: tree.to_owned(),
+                plot: Some(dataset.to_owned()).filter(|d| !d.is_empty()),
+                scan: match data_type.to_ascii_uppercase().as_str() {
+                    "TLS" => Scan::Tls,
+                    "ULS" => Scan::Uls,
+                    "ALS" => Scan::Als,
+                    _ => Scan::Unknown,
+                },
+            }),
+            Some(paths) => bail!(
+                "tree {stem} has {} files, {} and {}: keep one",
+                paths.len(),
+                paths[0].display(),
+                paths[1].display()
+            ),
+        }
+        Ok(())
+    })?;
     ensure!(
         !files.is_empty(),
-        "no .las or .laz file below {} bears a name in {METADATA}",
+        "no .las or .laz file below {} has a name that is in {METADATA}",
         home.display()
     );
-    let unnamed: Vec<_> = by_stem
-        .iter()
-        .filter(|(stem, _)| !seen.contains_key(*stem))
-        .collect();
+    let unnamed = by_stem.keys().filter(|stem| !seen.contains_key(*stem)).count();
     let mut plan = Plan::of_files("for-species20k".into(), files);
-    if !unnamed.is_empty() {
-        plan.notes.push(format!(
-            "{} files have no row in {METADATA}, left out",
-            unnamed.len()
-        ));
+    if unnamed > 0 {
+        plan.notes
+            .push(format!("{unnamed} files have no row in {METADATA}, left out"));
     }
     plan.missing = missing;
     Ok(plan)
@@ -110,12 +87,8 @@ pub fn plan(root: &Path) -> Result<Plan> {
 
 /// The metadata, in `root` or one folder below.
 pub fn table(root: &Path) -> Option<PathBuf> {
-    let here = root.join(METADATA);
-    if here.is_file() {
-        return Some(here);
-    }
-    let below = walk::folders(root).ok()?;
-    below.into_iter().map(|f| f.join(METADATA)).find(|p| p.is_file())
+    let folders = std::iter::once(root.to_owned()).chain(walk::folders(root).ok()?);
+    folders.map(|f| f.join(METADATA)).find(|p| p.is_file())
 }
 
 /// LAS and LAZ files below `home`, without the unlabelled `test/`, whose numbers may be those of other trees.
@@ -130,13 +103,4 @@ fn labelled_files(home: &Path) -> Result<Vec<PathBuf>> {
     }
     out.retain(|p| walk::has_ending(p, &["las", "laz"]));
     Ok(out)
-}
-
-fn scan(data_type: &str) -> Scan {
-    match data_type.to_ascii_uppercase().as_str() {
-        "TLS" => Scan::Tls,
-        "ULS" => Scan::Uls,
-        "ALS" => Scan::Als,
-        _ => Scan::Unknown,
-    }
 }

@@ -4,7 +4,7 @@
 //! which are ground and shrubs. Heights become heights above the ground.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -12,10 +12,10 @@ use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
 use super::{
-    Options,
-    crowns::{self, Crown},
+    crowns::{self, Crown, NOWHERE, extended},
+    csv_file::CsvFile,
     ground::Ground,
-    plan::{CrownJob, Damaged, Job, Plan, PlotJob, natural},
+    plan::{Damaged, Job, Plan, Tree, natural},
     walk,
 };
 use crate::{Cloud, Scan, TreeRecord, formats};
@@ -28,58 +28,66 @@ const SHARED: f64 = 20.0;
 /// A plot must cover this share of a tree's outlines, because a part at the plot's edge is not a tree.
 const COVERED: f64 = 0.5;
 
-/// The folder with `RemoteSensing/LAS`, `ITC` and `Field`: `root`, or one below (the zip has `train/`).
+/// The folder with `RemoteSensing/LAS`, `ITC` and `Field`: `root`, or one or two below (the zip has `train/`).
 pub fn home(root: &Path) -> Option<PathBuf> {
-    let is_home = |p: &Path| p.join("RemoteSensing/LAS").is_dir() && p.join("ITC").is_dir();
-    if is_home(root) {
-        return Some(root.to_owned());
-    }
-    let mut below = walk::folders(root).ok()?;
-    below.extend(
-        below
-            .clone()
+    let mut folders = vec![root.to_owned()];
+    for _ in 0..3 {
+        let is_home = |p: &&PathBuf| p.join("RemoteSensing/LAS").is_dir() && p.join("ITC").is_dir();
+        if let Some(home) = folders.iter().find(is_home) {
+            return Some(home.clone());
+        }
+        folders = folders
             .iter()
-            .flat_map(|f| walk::folders(f).unwrap_or_default()),
-    );
-    below.into_iter().find(|p| is_home(p))
+            .flat_map(|f| walk::folders(f).unwrap_or_default())
+            .collect();
+    }
+    None
 }
 
-pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
+pub fn plan(root: &Path) -> Result<Plan> {
     let home = home(root).context("RemoteSensing/LAS and ITC are not here, nor one or two folders below")?;
     let field = field(&home.join("Field/train_data.csv"))?;
     let plots = plots(&home.join("RemoteSensing/LAS"))?;
     let crowns = crowns_of(&home.join("ITC"))?;
-    let unlabelled = crowns.iter().filter(|(id, _)| !field.contains_key(*id)).count();
-    let species: Vec<String> = field
-        .values()
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .cloned()
+    let species: BTreeSet<&String> = field.values().collect();
+    let species: Vec<String> = species.into_iter().cloned().collect();
+    let labelled: Vec<(&String, &Vec<Crown>, &String)> = crowns
+        .iter()
+        .filter_map(|(id, outlines)| Some((id, outlines, field.get(id)?)))
         .collect();
-
-    let (seen, damaged) = best_views(&plots, &crowns);
-    let mut outside = 0;
-    let mut jobs: BTreeMap<usize, Vec<CrownJob>> = BTreeMap::new();
-    for (id, outlines) in &crowns {
-        let Some(label) = field.get(id) else { continue };
-        let Some(&(plot, outline)) = seen.get(id) else {
-            outside += 1;
-            continue;
+    let views: Vec<Option<(usize, usize)>> = labelled
+        .par_iter()
+        .map(|(_, outlines, _)| best_view(&plots, outlines))
+        .collect();
+    let mut jobs: Vec<Job> = plots
+        .iter()
+        .map(|p| Job {
+            path: p.path.clone(),
+            trees: Vec::new(),
+        })
+        .collect();
+    let outside = views.iter().filter(|v| v.is_none()).count();
+    for ((id, outlines, label), view) in labelled.iter().zip(views) {
+        let Some((plot, outline)) = view else { continue };
+        let record = TreeRecord {
+            tree: (*id).clone(),
+            species: species.binary_search(label).unwrap_or(0),
+            plot: plots[plot].place.clone(),
+            scan: Scan::Als,
+            source: format!("{}#{id}", walk::below(&home, &plots[plot].path)),
+            inventory: None,
         };
-        jobs.entry(plot).or_default().push(CrownJob {
-            crown: outlines[outline].clone(),
-            record: TreeRecord {
-                tree: id.clone(),
-                species: species.binary_search(label).unwrap_or(0),
-                plot: plots[plot].place.clone(),
-                scan: Scan::Als,
-                source: format!("{}#{id}", walk::below(&home, &plots[plot].path)),
-                inventory: None,
-            },
+        jobs[plot].trees.push(Tree {
+            record,
+            crown: Some(outlines[outline].clone()),
         });
     }
+    jobs.retain(|job| !job.trees.is_empty());
     let mut notes = vec![
-        format!("{unlabelled} crowns have no species in Field/train_data.csv, left out"),
+        format!(
+            "{} crowns have no species in Field/train_data.csv, left out",
+            crowns.len() - labelled.len()
+        ),
         format!("{outside} crowns lie outside the plots by more than half, left out"),
     ];
     notes.extend(plots.iter().filter(|p| p.name != p.place).map(|p| {
@@ -88,34 +96,30 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
             p.name, p.place
         )
     }));
-    let jobs = jobs
-        .into_iter()
-        .map(|(plot, crowns)| {
-            Job::Plot(PlotJob {
-                path: plots[plot].path.clone(),
-                crowns,
-            })
+    let damaged = plots.iter().filter_map(|p| {
+        Some(Damaged {
+            why: format!("{:#}", p.points.as_ref().err()?),
+            path: p.path.clone(),
         })
-        .collect();
+    });
     let mut plan = Plan {
         name: "idtrees".into(),
         species,
         notes,
-        missing: damaged,
+        missing: damaged.collect(),
         jobs,
     };
     plan.drop_absent_species();
     Ok(plan)
 }
 
-/// Clips the crowns of `plot`. A cloud's origin is the middle of the crown on the ground; z is the height above ground,
+/// Clips the crowns of a plot from its points `cloud`. A cloud's origin is the middle of the crown on the ground; z is the height above ground,
 /// metres.
 ///
 /// # Errors
-/// Returns an error if the plot cannot be read or has no ground points.
-pub fn read(plot: &PlotJob, min_height: f32) -> Result<Vec<(TreeRecord, Cloud)>> {
+/// Returns an error if the plot has no ground points.
+pub fn clip(plot: &Job, cloud: &Cloud, min_height: f32) -> Result<Vec<(TreeRecord, Cloud)>> {
     let file = || plot.path.display().to_string();
-    let cloud = formats::read(&plot.path)?;
     ensure!(
         !cloud.class.is_empty(),
         "{}: its points have no classes, which are needed to separate ground and trees",
@@ -123,18 +127,16 @@ pub fn read(plot: &PlotJob, min_height: f32) -> Result<Vec<(TreeRecord, Cloud)>>
     );
     let world =
         |i: usize| -> [f64; 3] { std::array::from_fn(|a| cloud.origin[a] + f64::from(cloud.xyz[i][a])) };
-    let ground = (0..cloud.len())
-        .filter(|&i| cloud.class[i] == GROUND)
-        .map(world)
-        .collect();
-    let ground = Ground::new(ground).with_context(file)?;
-    let clip = |job: &CrownJob| {
-        let [west, south, east, north] = job.crown.bounds;
+    let ground = (0..cloud.len()).filter(|&i| cloud.class[i] == GROUND);
+    let ground = Ground::new(ground.map(world)).with_context(file)?;
+    let clip = |tree: &Tree| {
+        let crown = tree.crown.as_ref().context("a plot has trees without crowns")?;
+        let [west, south, east, north] = crown.bounds;
         let origin = [(west + east) / 2.0, (south + north) / 2.0, 0.0];
         let (mut kept, mut xyz) = (Vec::new(), Vec::new());
         for i in 0..cloud.len() {
             let [x, y, z] = world(i);
-            if NOISE.contains(&cloud.class[i]) || !job.crown.contains(x, y) {
+            if NOISE.contains(&cloud.class[i]) || !crown.contains(x, y) {
                 continue;
             }
             let height = (z - ground.height(x, y)) as f32;
@@ -143,30 +145,45 @@ pub fn read(plot: &PlotJob, min_height: f32) -> Result<Vec<(TreeRecord, Cloud)>>
                 xyz.push([(x - origin[0]) as f32, (y - origin[1]) as f32, height]);
             }
         }
-        let mut tree = cloud.select(&kept);
-        (tree.origin, tree.xyz) = (origin, xyz);
-        (job.record.clone(), tree)
+        let mut part = cloud.select(&kept);
+        (part.origin, part.xyz) = (origin, xyz);
+        Ok((tree.record.clone(), part))
     };
-    Ok(plot.crowns.par_iter().map(clip).collect())
+    plot.trees.par_iter().map(clip).collect()
 }
 
-struct PlotFile {
+struct Plot {
     path: PathBuf,
     name: String,
     /// The plot that it counts as: itself, or the first that it overlaps.
     place: String,
-    /// Its points without noise, or the error.
+    /// x and y of its points without noise, or the error.
     points: Result<Vec<[f64; 2]>>,
     bounds: [f64; 4],
 }
 
-/// The plots of a folder with x and y of their points.
-fn plots(folder: &Path) -> Result<Vec<PlotFile>> {
+/// The plots of a folder.
+fn plots(folder: &Path) -> Result<Vec<Plot>> {
     let mut paths: Vec<PathBuf> = walk::entries(folder)?;
     paths.retain(|p| walk::has_ending(p, &["las", "laz"]));
     ensure!(!paths.is_empty(), "{}: no .las file", folder.display());
     paths.sort_by_key(|p| natural(&walk::name(p)));
-    let mut plots: Vec<PlotFile> = paths.into_par_iter().map(plot_file).collect();
+    let read = |path: PathBuf| {
+        let points = formats::read(&path).map(|c| {
+            let noise = |i: usize| c.class.get(i).is_some_and(|k| NOISE.contains(k));
+            let place = |i: usize| [0, 1].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
+            (0..c.len()).filter(|&i| !noise(i)).map(place).collect::<Vec<_>>()
+        });
+        let all = points.as_deref().unwrap_or_default().iter();
+        Plot {
+            bounds: all.fold(NOWHERE, extended),
+            place: walk::stem(&path),
+            name: walk::stem(&path),
+            path,
+            points,
+        }
+    };
+    let mut plots: Vec<Plot> = paths.into_par_iter().map(read).collect();
     for i in 0..plots.len() {
         let first = (0..i).find(|&j| shared(plots[i].bounds, plots[j].bounds) > SHARED);
         if let Some(j) = first {
@@ -176,66 +193,31 @@ fn plots(folder: &Path) -> Result<Vec<PlotFile>> {
     Ok(plots)
 }
 
-fn plot_file(path: PathBuf) -> PlotFile {
-    let name = walk::stem(&path);
-    let points = formats::read(&path).map(|c| {
-        let noise = |i: usize| c.class.get(i).is_some_and(|k| NOISE.contains(k));
-        let place = |i: usize| [0, 1].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
-        (0..c.len()).filter(|&i| !noise(i)).map(place).collect::<Vec<_>>()
-    });
-    let none = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
-    let bounds = points
-        .as_deref()
-        .unwrap_or_default()
-        .iter()
-        .fold(none, |b, &[x, y]| {
-            [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)]
-        });
-    PlotFile {
-        path,
-        place: name.clone(),
-        name,
-        points,
-        bounds,
-    }
-}
-
 /// Area that two boxes share, m².
 fn shared(a: [f64; 4], b: [f64; 4]) -> f64 {
     let side = |k: usize| (a[k + 2].min(b[k + 2]) - a[k].max(b[k])).max(0.0);
     side(0) * side(1)
 }
 
-/// For each tree the plot and the outline with the most points (the first of equals) among the plots that cover most of
-/// the tree; and the plots that could not be read.
-fn best_views(
-    plots: &[PlotFile],
-    crowns: &BTreeMap<String, Vec<Crown>>,
-) -> (HashMap<String, (usize, usize)>, Vec<Damaged>) {
-    let damaged = plots.iter().filter_map(|p| {
-        let why = format!("{:#}", p.points.as_ref().err()?);
-        let path = p.path.clone();
-        Some(Damaged { path, why })
-    });
-    let best = crowns.par_iter().filter_map(|(id, outlines)| {
-        let mut best = (0, 0, 0);
-        for (p, plot) in plots.iter().enumerate() {
-            let all: f64 = outlines.iter().map(|o| shared(o.bounds, o.bounds)).sum();
-            let covered: f64 = outlines.iter().map(|o| shared(o.bounds, plot.bounds)).sum();
-            if covered < COVERED * all {
-                continue;
-            }
-            for (o, outline) in outlines.iter().enumerate() {
-                let points = plot.points.as_deref().unwrap_or_default();
-                let inside = points.iter().filter(|&&[x, y]| outline.contains(x, y)).count();
-                if inside > best.0 {
-                    best = (inside, p, o);
-                }
+/// The plot and the outline of a tree with the most points (the first of equals) among the plots that cover most of the
+/// tree.
+fn best_view(plots: &[Plot], outlines: &[Crown]) -> Option<(usize, usize)> {
+    let mut best = (0, 0, 0);
+    for (p, plot) in plots.iter().enumerate() {
+        let all: f64 = outlines.iter().map(|o| shared(o.bounds, o.bounds)).sum();
+        let covered: f64 = outlines.iter().map(|o| shared(o.bounds, plot.bounds)).sum();
+        if covered < COVERED * all {
+            continue;
+        }
+        for (o, outline) in outlines.iter().enumerate() {
+            let points = plot.points.as_deref().unwrap_or_default();
+            let inside = points.iter().filter(|&&[x, y]| outline.contains(x, y)).count();
+            if inside > best.0 {
+                best = (inside, p, o);
             }
         }
-        (best.0 > 0).then(|| (id.clone(), (best.1, best.2)))
-    });
-    (best.collect(), damaged.collect())
+    }
+    (best.0 > 0).then_some((best.1, best.2))
 }
 
 /// Outlines of each tree. A crown that a road or a neighbour divides has several.
@@ -243,8 +225,8 @@ fn crowns_of(folder: &Path) -> Result<BTreeMap<String, Vec<Crown>>> {
     let mut out: BTreeMap<String, Vec<Crown>> = BTreeMap::new();
     for path in walk::entries(folder)? {
         if walk::has_ending(&path, &["shp"]) {
-            for crown in crowns::read(&path)? {
-                out.entry(crown.id.clone()).or_default().push(crown);
+            for (id, crown) in crowns::read(&path)? {
+                out.entry(id).or_default().push(crown);
             }
         }
     }
@@ -253,42 +235,20 @@ fn crowns_of(folder: &Path) -> Result<BTreeMap<String, Vec<Crown>>> {
 }
 
 /// Species code of each tree. The table has a row for each year that a tree was measured.
-fn field(path: &Path) -> Result<HashMap<String, String>> {
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_path(path)
-        .with_context(|| path.display().to_string())?;
-    let header = reader
-        .headers()
-        .with_context(|| path.display().to_string())?
-        .clone();
-    let column = |name: &str| {
-        header
-            .iter()
-            .position(|h| h == name)
-            .with_context(|| format!("{}: no column {name}", path.display()))
-    };
-    let (id, taxon) = (column("indvdID")?, column("taxonID")?);
-    let mut out: HashMap<String, String> = HashMap::new();
-    for row in reader.records() {
-        let row = row.with_context(|| path.display().to_string())?;
-        let line = row.position().map_or(0, csv::Position::line);
-        let (id, taxon) = (
-            row.get(id).unwrap_or_default(),
-            row.get(taxon).unwrap_or_default(),
-        );
+fn field(path: &Path) -> Result<BTreeMap<String, String>> {
+    let table = CsvFile::open(path)?;
+    let (id, taxon) = (table.need("indvdID")?, table.need("taxonID")?);
+    let mut out: BTreeMap<String, String> = BTreeMap::new();
+    table.rows(|place, _, row| {
+        let [id, taxon] = [id, taxon].map(|column| row.get(column).unwrap_or_default());
         ensure!(
             !id.is_empty() && !taxon.is_empty(),
-            "{} line {line}: indvdID '{id}' or taxonID '{taxon}' is empty",
-            path.display()
+            "{place}: indvdID '{id}' or taxonID '{taxon}' is empty"
         );
         match out.insert(id.to_owned(), taxon.to_owned()) {
-            Some(other) if other != taxon => bail!(
-                "{} line {line}: tree {id} has two labels, {other} and {taxon}",
-                path.display()
-            ),
-            _ => {}
+            Some(other) if other != taxon => bail!("{place}: tree {id} has two labels, {other} and {taxon}"),
+            _ => Ok(()),
         }
-    }
+    })?;
     Ok(out)
 }

@@ -5,6 +5,7 @@
 //! in the plan's order.
 
 mod crowns;
+mod csv_file;
 mod detect;
 mod folder;
 mod for_species;
@@ -56,33 +57,60 @@ impl Kind {
         Self::Folder,
     ];
 
+    fn layout(self) -> &'static Layout {
+        match self {
+            Self::Stpctls => &Layout {
+                name: "stpctls",
+                expects: "folders Buche, Douglasie, Eiche, Esche, Fichte, Kiefer, Roteiche of .xyz, .pts and .txt",
+                licence: "",
+                source: "STPCTLS, Seidel et al. 2021, doi 10.25625/FOHUJM",
+            },
+            Self::ForSpecies20k => &Layout {
+                name: "for-species20k",
+                expects: "tree_metadata_dev.csv beside a folder of the .las or .laz files that it names",
+                licence: "GPL-3",
+                source: "FOR-species20K, Puliti et al. 2025, Zenodo 13255198",
+            },
+            Self::Idtrees => &Layout {
+                name: "idtrees",
+                expects: "RemoteSensing/LAS/*.las, ITC/*.shp and Field/train_data.csv",
+                licence: "CC-BY-4.0",
+                source: "IDTReeS 2020, Zenodo 3934932",
+            },
+            Self::Folder => &Layout {
+                name: "folder",
+                expects: "a folder with one sub-folder per species, with point files (or one sub-folder per plot) in each",
+                licence: "",
+                source: "",
+            },
+            Self::Csv => &Layout {
+                name: "csv",
+                expects: "a CSV with a column for the file and one for its label",
+                licence: "",
+                source: "",
+            },
+        }
+    }
+
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Stpctls => "stpctls",
-            Self::ForSpecies20k => "for-species20k",
-            Self::Idtrees => "idtrees",
-            Self::Folder => "folder",
-            Self::Csv => "csv",
-        }
+        self.layout().name
     }
 
     /// What the path must have.
     pub fn expects(self) -> &'static str {
-        match self {
-            Self::Stpctls => {
-                "folders Buche, Douglasie, Eiche, Esche, Fichte, Kiefer, Roteiche of .xyz, .pts and .txt"
-            }
-            Self::ForSpecies20k => {
-                "tree_metadata_dev.csv beside a folder of the .las or .laz files that it names"
-            }
-            Self::Idtrees => "RemoteSensing/LAS/*.las, ITC/*.shp and Field/train_data.csv",
-            Self::Folder => {
-                "a folder with one sub-folder per species, with point files (or one sub-folder per plot) in each"
-            }
-            Self::Csv => "a CSV with a column for the file and one for its label",
-        }
+        self.layout().expects
     }
+}
+
+/// Facts about a layout.
+struct Layout {
+    name: &'static str,
+    expects: &'static str,
+    /// Licence of the data; empty if unknown.
+    licence: &'static str,
+    /// Where the data come from.
+    source: &'static str,
 }
 
 impl fmt::Display for Kind {
@@ -168,7 +196,7 @@ pub fn plan(kind: Kind, path: &Path, options: &Options) -> Result<Plan> {
     let mut plan = match kind {
         Kind::Stpctls => stpctls::plan(path),
         Kind::ForSpecies20k => for_species::plan(path),
-        Kind::Idtrees => idtrees::plan(path, options),
+        Kind::Idtrees => idtrees::plan(path),
         Kind::Folder => folder::plan(path),
         Kind::Csv => table::plan(path, options),
     }

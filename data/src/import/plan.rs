@@ -1,13 +1,17 @@
 //! The files and crowns that an import will read.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, bail};
 
 use super::crowns::Crown;
 use crate::{Scan, TreeRecord};
 
-/// A file that could not be read.
+/// A file that could not be read, or whose cloud cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged {
     /// The file.
@@ -16,36 +20,32 @@ pub struct Damaged {
     pub why: String,
 }
 
-/// A file of one tree.
-#[derive(Debug)]
-pub struct FileJob {
-    pub path: PathBuf,
-    pub record: TreeRecord,
-}
-
-/// A plot and the crowns to clip from it.
-#[derive(Debug)]
-pub struct PlotJob {
-    /// The plot's LAS file.
-    pub path: PathBuf,
-    /// Crowns that this plot covers best.
-    pub crowns: Vec<CrownJob>,
-}
-
-/// A crown to clip.
-#[derive(Debug)]
-pub struct CrownJob {
-    pub crown: Crown,
-    pub record: TreeRecord,
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display().to_string();
+        // Most messages of the readers name the file.
+        if self.why.contains(&path) {
+            f.write_str(&self.why)
+        } else {
+            write!(f, "{path}: {}", self.why)
+        }
+    }
 }
 
 /// One file to read.
 #[derive(Debug)]
-pub enum Job {
-    /// One file, one tree.
-    File(FileJob),
-    /// One file, many crowns.
-    Plot(PlotJob),
+pub struct Job {
+    pub path: PathBuf,
+    /// Its trees: one, or the crowns to clip.
+    pub trees: Vec<Tree>,
+}
+
+/// One tree of a file.
+#[derive(Debug)]
+pub struct Tree {
+    pub record: TreeRecord,
+    /// The tree's part of the file; `None` if it is the whole file.
+    pub crown: Option<Crown>,
 }
 
 /// The labelled trees of a data set.
@@ -79,79 +79,50 @@ impl Plan {
     /// A plan of files; labels are numbered in alphabetical order.
     pub(super) fn of_files(name: String, mut files: Vec<Labelled>) -> Self {
         files.sort_by_cached_key(|f| natural(&f.source));
-        let species: Vec<String> = files
-            .iter()
-            .map(|f| f.label.clone())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect();
-        let jobs = files
-            .into_iter()
-            .map(|f| {
-                let species = species.binary_search(&f.label).unwrap_or(0);
-                Job::File(FileJob {
-                    path: f.path,
-                    record: TreeRecord {
-                        species,
-                        plot: f.plot.unwrap_or_else(|| f.tree.clone()),
-                        tree: f.tree,
-                        scan: f.scan,
-                        source: f.source,
-                        inventory: None,
-                    },
-                })
-            })
-            .collect();
+        let species: BTreeSet<String> = files.iter().map(|f| f.label.clone()).collect();
+        let species: Vec<String> = species.into_iter().collect();
+        let job = |f: Labelled| Job {
+            path: f.path,
+            trees: vec![Tree {
+                record: TreeRecord {
+                    species: species.binary_search(&f.label).unwrap_or(0),
+                    plot: f.plot.unwrap_or_else(|| f.tree.clone()),
+                    tree: f.tree,
+                    scan: f.scan,
+                    source: f.source,
+                    inventory: None,
+                },
+                crown: None,
+            }],
+        };
         Self {
             name,
+            jobs: files.into_iter().map(job).collect(),
             species,
             notes: Vec::new(),
             missing: Vec::new(),
-            jobs,
         }
     }
 
     /// How many trees there are to read. Some may have too few points.
     pub fn trees(&self) -> usize {
-        self.jobs
-            .iter()
-            .map(|j| match j {
-                Job::File(_) => 1,
-                Job::Plot(p) => p.crowns.len(),
-            })
-            .sum()
+        self.jobs.iter().map(|job| job.trees.len()).sum()
     }
 
     /// The files to read.
-    pub fn files(&self) -> impl Iterator<Item = &std::path::Path> {
-        self.jobs.iter().map(|j| match j {
-            Job::File(f) => f.path.as_path(),
-            Job::Plot(p) => p.path.as_path(),
-        })
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.jobs.iter().map(|job| job.path.as_path())
     }
 
     /// The trees to read.
     pub fn records(&self) -> impl Iterator<Item = &TreeRecord> {
-        self.jobs.iter().flat_map(|j| match j {
-            Job::File(f) => vec![&f.record],
-            Job::Plot(p) => p.crowns.iter().map(|c| &c.record).collect(),
-        })
+        self.jobs.iter().flat_map(|job| &job.trees).map(|t| &t.record)
     }
 
     /// Drops labels that no tree has.
     pub(super) fn drop_absent_species(&mut self) {
-        let mut used = BTreeSet::new();
-        for job in &self.jobs {
-            match job {
-                Job::File(f) => used.insert(f.record.species),
-                Job::Plot(p) => {
-                    used.extend(p.crowns.iter().map(|c| c.record.species));
-                    false
-                }
-            };
-        }
-        let used: Vec<usize> = used.into_iter().collect();
-        self.renumber(&used);
+        let used: BTreeSet<usize> = self.records().map(|r| r.species).collect();
+        self.renumber(&Vec::from_iter(used));
     }
 
     /// Keeps only trees of the species in `wanted`, in alphabetical order.
@@ -159,14 +130,12 @@ impl Plan {
     /// # Errors
     /// Returns an error if the set lacks a wanted species; lists those that it has.
     pub(super) fn keep_species(&mut self, wanted: &[String]) -> Result<()> {
-        for w in wanted {
-            if !self.species.contains(w) {
-                bail!(
-                    "unknown label '{w}': '{}' has {}",
-                    self.name,
-                    self.species.join(", ")
-                );
-            }
+        if let Some(w) = wanted.iter().find(|w| !self.species.contains(w)) {
+            bail!(
+                "unknown label '{w}': '{}' has {}",
+                self.name,
+                self.species.join(", ")
+            );
         }
         let kept: Vec<usize> = (0..self.species.len())
             .filter(|&s| wanted.contains(&self.species[s]))
@@ -177,19 +146,13 @@ impl Plan {
 
     /// Keeps the labels `kept` (ascending) and their trees.
     pub(super) fn renumber(&mut self, kept: &[usize]) {
-        let keep = |record: &mut TreeRecord| match kept.binary_search(&record.species) {
-            Ok(new) => {
-                record.species = new;
-                true
-            }
-            Err(_) => false,
-        };
-        self.jobs.retain_mut(|job| match job {
-            Job::File(f) => keep(&mut f.record),
-            Job::Plot(p) => {
-                p.crowns.retain_mut(|c| keep(&mut c.record));
-                !p.crowns.is_empty()
-            }
+        self.jobs.retain_mut(|job| {
+            job.trees.retain_mut(|tree| {
+                let new = kept.binary_search(&tree.record.species);
+                tree.record.species = new.unwrap_or_default();
+                new.is_ok()
+            });
+            !job.trees.is_empty()
         });
         self.species = kept.iter().map(|&s| self.species[s].clone()).collect();
     }

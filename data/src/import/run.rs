@@ -1,20 +1,20 @@
 //! Reads a plan's clouds in parallel, a few at a time, and passes them on in order.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use anyhow::{Result, bail, ensure};
 use rayon::prelude::*;
 
 use super::{
     Options, idtrees,
-    plan::{Damaged, Job, Plan},
+    plan::{Damaged, Job, Plan, Tree},
 };
 use crate::{Cloud, TreeRecord, formats, sample};
 
 /// Files that are read in parallel have at most this many bytes together (or are one file): bounds the memory.
 const BYTES_AT_ONCE: u64 = 64 << 20;
 const JOBS_AT_ONCE: usize = 64;
-/// An error names this many damaged files and counts the others.
+/// A message names this many files and counts the others.
 const NAMED: usize = 10;
 
 /// Receives the trees of an import, in order.
@@ -53,6 +53,10 @@ pub struct Report {
     pub sparse: usize,
     /// Clouds thinned to `max_points`.
     pub thinned: usize,
+    /// Clouds without extent. They are passed on too; their files are the records' sources.
+    pub degenerate: Vec<Damaged>,
+    /// What the headers of LAS and LAZ files say that their points contradict.
+    pub warnings: Vec<Damaged>,
     /// Files left out because they could not be read (with `skip_damaged`).
     pub damaged: Vec<Damaged>,
 }
@@ -77,11 +81,18 @@ pub fn run(
     for jobs in groups(&plan.jobs) {
         let read: Vec<_> = jobs.par_iter().map(|job| (job, read(job, options))).collect();
         for (job, outcome) in read {
-            done += job.trees();
+            done += job.trees.len();
             match outcome {
-                Ok(trees) => keep(trees, options, sink, &mut report)?,
+                Ok((trees, warnings)) => {
+                    let warning = |why| Damaged {
+                        path: job.path.clone(),
+                        why,
+                    };
+                    report.warnings.extend(warnings.into_iter().map(warning));
+                    keep(trees, options, sink, &mut report)?;
+                }
                 Err(e) => report.damaged.push(Damaged {
-                    path: job.path().to_owned(),
+                    path: job.path.clone(),
                     why: format!("{e:#}"),
                 }),
             }
@@ -102,17 +113,27 @@ pub fn run(
     Ok(report)
 }
 
+impl Report {
+    /// The first warnings, and the number of the others.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .warnings
+            .iter()
+            .take(NAMED)
+            .map(ToString::to_string)
+            .collect();
+        if self.warnings.len() > NAMED {
+            lines.push(format!("{} more such files", self.warnings.len() - NAMED));
+        }
+        lines
+    }
+}
+
 /// Names the first damaged files, counts them all, and says what to do.
 fn damaged_text(damaged: &[Damaged], name: &str) -> String {
     let mut text = format!("'{name}': {} file(s) could not be read:", damaged.len());
     for d in damaged.iter().take(NAMED) {
-        // Most messages of the readers name the file.
-        let path = d.path.display().to_string();
-        if d.why.contains(&path) {
-            text += &format!("\n  {}", d.why);
-        } else {
-            text += &format!("\n  {path}: {}", d.why);
-        }
+        text += &format!("\n  {d}");
     }
     if damaged.len() > NAMED {
         text += &format!("\n  and {} more", damaged.len() - NAMED);
@@ -120,12 +141,7 @@ fn damaged_text(damaged: &[Damaged], name: &str) -> String {
     text + "\ndownload them again, or leave them out with `canopy data import … --skip-damaged`"
 }
 
-fn keep(
-    trees: Vec<(TreeRecord, Cloud)>,
-    options: &Options,
-    sink: &mut dyn Sink,
-    report: &mut Report,
-) -> Result<()> {
+fn keep(trees: Trees, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
     for (record, mut cloud) in trees {
         if cloud.len() < options.min_points.max(1) {
             report.sparse += 1;
@@ -136,6 +152,12 @@ fn keep(
             kept.sort_unstable();
             cloud = cloud.select(&kept);
             report.thinned += 1;
+        }
+        if let Err(e) = cloud.check_extent() {
+            report.degenerate.push(Damaged {
+                path: record.source.clone().into(),
+                why: e.to_string(),
+            });
         }
         report.trees += 1;
         report.points += cloud.len() as u64;
@@ -151,31 +173,18 @@ fn name_seed(name: &str) -> u64 {
     })
 }
 
-fn read(job: &Job, options: &Options) -> Result<Vec<(TreeRecord, Cloud)>> {
-    match job {
-        Job::File(file) => {
-            let cloud = formats::read(&file.path)?;
-            ensure!(!cloud.is_empty(), "{}: has no points", file.path.display());
-            Ok(vec![(file.record.clone(), cloud)])
-        }
-        Job::Plot(plot) => idtrees::read(plot, options.min_height),
-    }
-}
+type Trees = Vec<(TreeRecord, Cloud)>;
 
-impl Job {
-    fn path(&self) -> &Path {
-        match self {
-            Self::File(f) => &f.path,
-            Self::Plot(p) => &p.path,
-        }
-    }
-
-    fn trees(&self) -> usize {
-        match self {
-            Self::File(_) => 1,
-            Self::Plot(p) => p.crowns.len(),
-        }
-    }
+/// The trees of a file, and what its header says that its points contradict.
+fn read(job: &Job, options: &Options) -> Result<(Trees, Vec<String>)> {
+    let mut reader = formats::open(&job.path)?;
+    let cloud = reader.read_all()?;
+    ensure!(!cloud.is_empty(), "{}: has no points", job.path.display());
+    let trees = match &job.trees[..] {
+        [Tree { record, crown: None }] => vec![(record.clone(), cloud)],
+        _ => idtrees::clip(job, &cloud, options.min_height)?,
+    };
+    Ok((trees, reader.warnings()))
 }
 
 /// Divides `jobs` into groups of bounded size.
@@ -183,7 +192,7 @@ fn groups(jobs: &[Job]) -> Vec<&[Job]> {
     let mut out = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (i, job) in jobs.iter().enumerate() {
-        let size = fs::metadata(job.path()).map_or(0, |m| m.len());
+        let size = fs::metadata(&job.path).map_or(0, |m| m.len());
         if i > start && (bytes + size > BYTES_AT_ONCE || i - start == JOBS_AT_ONCE) {
             out.push(&jobs[start..i]);
             (start, bytes) = (i, 0);

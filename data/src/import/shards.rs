@@ -5,10 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use super::{Kind, Options, Plan, Progress, Report, Sink, run};
-use crate::{
-    Cloud, TreeRecord,
-    shard::{self, Digest},
-};
+use crate::{Cloud, TreeRecord, shard};
 
 /// A set being written, and where.
 struct Set<'a>(shard::Writer, &'a Path);
@@ -30,7 +27,7 @@ impl Sink for Survey {
     }
 }
 
-/// Imports `plan` into the folder `out`, which takes its name only when all is written.
+/// Imports `plan` into the folder `out`, which takes its name only when all is written. Returns the digest too.
 ///
 /// Species of which no tree is left (by `min_points` or damaged files) get no label.
 ///
@@ -42,7 +39,7 @@ pub fn to_shards(
     options: &Options,
     out: &Path,
     progress: &mut dyn FnMut(Progress) -> Result<()>,
-) -> Result<(Report, Digest)> {
+) -> Result<(Report, String)> {
     let mut sparse = None;
     if options.min_points > 1 || options.skip_damaged {
         let mut survey = Survey(vec![false; plan.species.len()]);
@@ -66,8 +63,8 @@ pub fn to_shards(
     let meta = shard::Meta {
         name: plan.name.clone(),
         species: plan.species.clone(),
-        licence: kind.licence().into(),
-        source: kind.source().into(),
+        licence: kind.layout().licence.into(),
+        source: kind.layout().source.into(),
     };
     let mut set = Set(shard::Writer::create(out, meta)?, out);
     let mut report = run(&plan, options, &mut set, progress)?;
@@ -78,25 +75,4 @@ pub fn to_shards(
         .finish()
         .with_context(|| format!("{}: cannot finish the set", out.display()))?;
     Ok((report, digest))
-}
-
-impl Kind {
-    /// Licence of the data; empty where not known.
-    fn licence(self) -> &'static str {
-        match self {
-            Self::ForSpecies20k => "GPL-3",
-            Self::Idtrees => "CC-BY-4.0",
-            Self::Stpctls | Self::Folder | Self::Csv => "",
-        }
-    }
-
-    /// Where the data come from.
-    fn source(self) -> &'static str {
-        match self {
-            Self::Stpctls => "STPCTLS, Seidel et al. 2021, doi 10.25625/FOHUJM",
-            Self::ForSpecies20k => "FOR-species20K, Puliti et al. 2025, Zenodo 13255198",
-            Self::Idtrees => "IDTReeS 2020, Zenodo 3934932",
-            Self::Folder | Self::Csv => "",
-        }
-    }
 }

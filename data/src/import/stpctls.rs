@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::{folder, plan::Plan};
-use crate::{Scan, import::plan::Job};
+use crate::Scan;
 
 /// The folders' German names and ours.
 pub const SPECIES: [(&str, &str); 7] = [
@@ -37,10 +37,10 @@ pub fn plan(root: &Path) -> Result<Plan> {
         })
     })?;
     for job in &mut plan.jobs {
-        if let Job::File(file) = job {
+        for tree in &mut job.trees {
             // The set does not name plots; folders below a species, if any, are not plots.
-            file.record.plot.clone_from(&file.record.tree);
-            file.record.scan = Scan::Tls;
+            tree.record.plot.clone_from(&tree.record.tree);
+            tree.record.scan = Scan::Tls;
         }
     }
     plan.notes

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::{
     Options,
+    csv_file::CsvFile,
     plan::{Damaged, Labelled, Plan},
     walk,
 };
@@ -27,37 +28,22 @@ struct Places {
     tree: Option<usize>,
 }
 
-pub fn plan(table: &Path, options: &Options) -> Result<Plan> {
-    let table = &find(table)?;
-    let home = table.parent().unwrap_or(Path::new("."));
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(delimiter(table)?)
-        .trim(csv::Trim::All)
-        .from_path(table)
-        .with_context(|| table.display().to_string())?;
-    let header = reader
-        .headers()
-        .with_context(|| table.display().to_string())?
-        .clone();
-    let places = places(&header, options).with_context(|| table.display().to_string())?;
-    let mut files = Vec::new();
-    let mut missing = Vec::new();
+pub fn plan(path: &Path, options: &Options) -> Result<Plan> {
+    let path = &find(path)?;
+    let home = path.parent().unwrap_or(Path::new("."));
+    let table = CsvFile::open(path)?;
+    let places = places(&table, options).with_context(|| path.display().to_string())?;
+    let (mut files, mut missing) = (Vec::new(), Vec::new());
     let mut seen: HashMap<PathBuf, (u64, String)> = HashMap::new();
-    for row in reader.records() {
-        let row = row.with_context(|| table.display().to_string())?;
-        let line = row.position().map_or(0, csv::Position::line);
-        let at = |place: usize| row.get(place).unwrap_or_default();
-        let (file, label) = (at(places.file), at(places.label));
+    table.rows(|place, line, row| {
+        let value = |column: usize| row.get(column).unwrap_or_default();
+        let (file, label) = (value(places.file), value(places.label));
         ensure!(
             !file.is_empty(),
-            "{} line {line}: the file is empty",
-            table.display()
+            "{place}: the column '{}' is empty, expected the path of a point file",
+            &table.header[places.file]
         );
-        ensure!(
-            !label.is_empty(),
-            "{} line {line}: {file} has no label",
-            table.display()
-        );
+        ensure!(!label.is_empty(), "{place}: {file} has no label");
         let path = home.join(file);
         // Two spellings of one path are one file.
         let key = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -69,17 +55,17 @@ pub fn plan(table: &Path, options: &Options) -> Result<Plan> {
             };
             bail!(
                 "{}: {file} is listed {what}, '{other}' in line {first} and '{label}' in line {line}",
-                table.display()
+                table.path.display()
             );
         }
         if !path.is_file() {
             missing.push(Damaged {
-                why: format!("does not exist, but {} line {line} lists it", table.display()),
+                why: format!("does not exist, but {place} lists it"),
                 path,
             });
-            continue;
+            return Ok(());
         }
-        let given = |place: Option<usize>| place.map(at).filter(|s| !s.is_empty()).map(str::to_owned);
+        let given = |column: Option<usize>| column.map(value).filter(|s| !s.is_empty()).map(str::to_owned);
         files.push(Labelled {
             source: file.to_owned(),
             path,
@@ -88,21 +74,22 @@ pub fn plan(table: &Path, options: &Options) -> Result<Plan> {
             plot: given(places.plot),
             scan: Scan::Unknown,
         });
-    }
+        Ok(())
+    })?;
     ensure!(
         !files.is_empty() || !missing.is_empty(),
         "{}: has a header but no rows",
-        table.display()
+        path.display()
     );
     ensure!(
         !files.is_empty(),
         "{}: none of its {} files exists (paths are relative to the CSV), first {}",
-        table.display(),
+        path.display(),
         missing.len(),
         missing[0].path.display()
     );
     one_label_a_tree(&files)?;
-    let mut plan = Plan::of_files(walk::stem(table), files);
+    let mut plan = Plan::of_files(walk::stem(path), files);
     plan.missing = missing;
     Ok(plan)
 }
@@ -140,67 +127,34 @@ fn find(path: &Path) -> Result<PathBuf> {
 
 /// Whether the first line of `path` names columns for file and label.
 pub fn is_table(path: &Path) -> bool {
-    let header = || -> Result<csv::StringRecord> {
-        Ok(csv::ReaderBuilder::new()
-            .delimiter(delimiter(path)?)
-            .trim(csv::Trim::All)
-            .from_path(path)?
-            .headers()?
-            .clone())
-    };
-    path.is_file() && header().is_ok_and(|h| places(&h, &Options::default()).is_ok())
+    let named = |table: CsvFile| table.column(&FILE).and(table.column(&LABEL)).is_some();
+    path.is_file() && CsvFile::head(path).is_ok_and(named)
 }
 
-/// The most frequent separator of the first line.
-fn delimiter(path: &Path) -> Result<u8> {
-    use std::io::{BufRead, BufReader, Read};
-    let file = std::fs::File::open(path).with_context(|| path.display().to_string())?;
-    let mut line = Vec::new();
-    BufReader::new(file.take(1 << 16))
-        .read_until(b'\n', &mut line)
-        .with_context(|| path.display().to_string())?;
-    let count = |d: &u8| line.iter().filter(|b| *b == d).count();
-    Ok([b',', b';', b'\t']
-        .into_iter()
-        .rev()
-        .max_by_key(count)
-        .unwrap_or(b','))
-}
-
-fn places(header: &csv::StringRecord, options: &Options) -> Result<Places> {
-    let asked = &options.columns;
-    let usual = |names: &[&str]| {
-        names.iter().find_map(|n| {
-            header
-                .iter()
-                .position(|h| h.trim_start_matches('\u{feff}').eq_ignore_ascii_case(n))
-        })
+fn places(table: &CsvFile, options: &Options) -> Result<Places> {
+    let place = |wanted: &Option<String>, names: &[&str]| match wanted {
+        None => anyhow::Ok(table.column(names)),
+        Some(name) => {
+            let found = table.header.iter().position(|h| h == name);
+            let found = found
+                .with_context(|| format!("no column is called '{name}': there are {}", table.titles()))?;
+            Ok(Some(found))
+        }
     };
-    let place = |asked: &Option<String>, names: &[&str]| match asked {
-        None => Ok(usual(names)),
-        Some(name) => header
-            .iter()
-            .position(|h| h.trim_start_matches('\u{feff}') == name)
-            .map(Some)
-            .with_context(|| format!("no column is called '{name}': there are {}", titles(header))),
-    };
-    let need = |asked: &Option<String>, names: &[&str], option: &str| {
-        place(asked, names)?.with_context(|| {
+    let need = |wanted: &Option<String>, names: &[&str], option: &str| {
+        place(wanted, names)?.with_context(|| {
             format!(
                 "no column is called {}: there are {}; name it with {option}",
                 names.join(", "),
-                titles(header)
+                table.titles()
             )
         })
     };
+    let wanted = &options.columns;
     Ok(Places {
-        file: need(&asked.file, &FILE, "--file-column")?,
-        label: need(&asked.label, &LABEL, "--label-column")?,
-        plot: place(&asked.plot, &PLOT)?,
-        tree: place(&asked.tree, &TREE)?,
+        file: need(&wanted.file, &FILE, "--file-column")?,
+        label: need(&wanted.label, &LABEL, "--label-column")?,
+        plot: place(&wanted.plot, &PLOT)?,
+        tree: place(&wanted.tree, &TREE)?,
     })
-}
-
-fn titles(header: &csv::StringRecord) -> String {
-    header.iter().collect::<Vec<_>>().join(", ")
 }

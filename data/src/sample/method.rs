@@ -74,10 +74,15 @@ impl CloudSource for Sampled {
             .thin(cloud, self.points, self.seed)
             .with_context(|| format!("thinning {}", self.whole.records[index].source))
     }
+
+    fn has_extent(&self, index: usize) -> Result<bool> {
+        self.whole.has_extent(index)
+    }
 }
 
 impl Method {
     /// At most `n` points of `cloud` by this method. [`Method::Random`] keeps all, because the loader draws points itself.
+    /// The others keep all if the points that they would keep are at the same place.
     ///
     /// # Errors
     /// Returns an error if a coordinate is not finite.
@@ -85,7 +90,8 @@ impl Method {
         if self == Self::Random || cloud.len() <= n {
             return Ok(cloud);
         }
-        Ok(cloud.select(&to(&cloud.xyz, n, self, seed)?))
+        let thinned = cloud.select(&to(&cloud.xyz, n, self, seed)?);
+        Ok(if thinned.has_extent() { thinned } else { cloud })
     }
 }
 
@@ -135,6 +141,16 @@ mod tests {
             "d".into(),
             Arc::new(vec![cloud()]),
         )
+    }
+
+    #[test]
+    fn a_thinned_cloud_has_an_extent_if_the_cloud_has_one() {
+        let mut points = vec![[0.0; 3]; 500];
+        points.push([1.0; 3]);
+        for seed in 0..20 {
+            let cloud = Cloud::from_points(points.clone());
+            assert!(Method::Voxel.thin(cloud, 60, seed).unwrap().has_extent());
+        }
     }
 
     #[test]

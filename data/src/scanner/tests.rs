@@ -12,37 +12,32 @@ use crate::{
     species::SPECIES,
 };
 
-const SIZE: Size = Size {
-    diameter: 0.4,
-    height: 20.0,
-    crown_base: 10.0,
-    crown_radius: 3.0,
-};
-
-fn scene(wood: Vec<Segment>, leaves: Vec<Leaf>) -> Scene {
+/// A scene of a bare pole of 20 m, 40 cm thick, and `leaves`.
+fn scene(leaves: Vec<Leaf>) -> Scene {
+    let pole = Segment {
+        from: Vec3::default(),
+        to: Vec3::UP * 20.0,
+        radius: [0.2, 0.2],
+    };
     let tree = Tree {
-        wood,
+        wood: vec![pole],
         leaves,
-        size: SIZE,
-        top: SIZE.height,
+        size: Size {
+            diameter: 0.4,
+            height: 20.0,
+            crown_base: 10.0,
+            crown_radius: 3.0,
+        },
+        top: 20.0,
         stem_volume: 0.0,
     };
     Scene::new(&tree, &SPECIES[0].habit, &Neighbours::default())
 }
 
-/// A bare pole of 20 m, 40 cm thick.
-fn pole() -> Segment {
-    Segment {
-        from: Vec3::default(),
-        to: Vec3::UP * 20.0,
-        radius: [0.2, 0.2],
-    }
-}
-
-/// A level disc of `radius` at height `z`.
-fn plate(z: f64, radius: f64) -> Leaf {
+/// A level disc of `radius` around `centre`.
+fn plate(centre: [f64; 3], radius: f64) -> Leaf {
     Leaf {
-        centre: Vec3::UP * z,
+        centre: Vec3::new(centre[0], centre[1], centre[2]),
         long: Vec3::new(radius, 0.0, 0.0),
         short: Vec3::new(0.0, radius, 0.0),
     }
@@ -54,37 +49,31 @@ fn share(cloud: &Cloud, keep: impl Fn([f32; 3]) -> bool) -> f64 {
 
 #[test]
 fn one_tripod_sees_only_the_near_side() {
-    let scene = scene(vec![pole()], vec![]);
+    let scene = scene(vec![]);
     let mut rng = Philox::new(1, 1);
     let pulses = tripods(&scene.target, 1, 20_000, &mut rng);
     let toward = pulses[0].origin.unit();
     let cloud = scene.cast(Scan::Tls, &pulses, &mut rng);
     assert!(cloud.len() > 500, "{} points", cloud.len());
-    let near = share(&cloud, |p| {
-        f64::from(p[0]) * toward.x + f64::from(p[1]) * toward.y > -0.03
-    });
+    let along = |p: [f32; 3]| f64::from(p[0]) * toward.x + f64::from(p[1]) * toward.y;
+    let near = share(&cloud, |p| along(p) > -0.03);
     assert!(near > 0.99, "{near} of the points lie on the near side");
 }
 
 #[test]
 fn points_from_the_ground_thin_out_with_height() {
-    let scene = scene(vec![pole()], vec![]);
-    let cloud = scene.scan(Scan::Tls, 30_000, &mut Philox::new(1, 2));
-    let (low, high) = (
-        share(&cloud, |p| (2.0..6.0).contains(&p[2])),
-        share(&cloud, |p| p[2] > 16.0),
-    );
+    let cloud = scene(vec![]).scan(Scan::Tls, 30_000, &mut Philox::new(1, 2));
+    let low = share(&cloud, |p| (2.0..6.0).contains(&p[2]));
+    let high = share(&cloud, |p| p[2] > 16.0);
     assert!(low > 2.0 * high, "{low} between 2 and 6 m, {high} above 16 m");
 }
 
 #[test]
 fn the_upper_of_two_plates_hides_the_lower_from_an_aeroplane() {
-    let scene = scene(vec![pole()], vec![plate(18.0, 3.0), plate(8.0, 3.0)]);
+    let scene = scene(vec![plate([0.0, 0.0, 18.0], 3.0), plate([0.0, 0.0, 8.0], 3.0)]);
     let cloud = scene.scan(Scan::Als, 20_000, &mut Philox::new(1, 3));
-    let (upper, lower) = (
-        share(&cloud, |p| p[2] > 17.0),
-        share(&cloud, |p| (7.0..9.0).contains(&p[2])),
-    );
+    let upper = share(&cloud, |p| p[2] > 17.0);
+    let lower = share(&cloud, |p| (7.0..9.0).contains(&p[2]));
     assert!(
         upper > 0.6 && lower < 0.3,
         "{upper} on the upper plate, {lower} on the lower"
@@ -94,9 +83,7 @@ fn the_upper_of_two_plates_hides_the_lower_from_an_aeroplane() {
 #[test]
 fn a_pulse_that_meets_two_surfaces_returns_twice_in_order() {
     // A disc covers half of the beam; the other half goes on to the plate below it.
-    let mut half = plate(15.0, 5.0);
-    half.centre = Vec3::new(5.0, 2.0, 15.0);
-    let scene = scene(vec![pole()], vec![half, plate(5.0, 10.0)]);
+    let scene = scene(vec![plate([5.0, 2.0, 15.0], 5.0), plate([0.0, 0.0, 5.0], 10.0)]);
     let mut optics = survey::optics(Scan::Als);
     optics.range_noise = 0.0;
     let (origin, down) = (Vec3::new(0.0, 2.0, 600.0), Vec3::new(0.0, 0.0, -1.0));
@@ -104,17 +91,14 @@ fn a_pulse_that_meets_two_surfaces_returns_twice_in_order() {
     let mut rng = Philox::new(1, 4);
     pulse(&scene.bvh, &optics, origin, down, 575.0, &mut rng, &mut echoes);
     let returns: Vec<Return> = echoes.iter().map(|e| e.ret).collect();
-    assert_eq!(
-        returns,
-        [Return { number: 1, of: 2 }, Return { number: 2, of: 2 }]
-    );
+    assert_eq!(returns, [1, 2].map(|number| Return { number, of: 2 }));
     assert!((echoes[0].at.z - 15.0).abs() < 0.01 && (echoes[1].at.z - 5.0).abs() < 0.01);
     assert!(echoes.iter().all(|e| e.energy > 0.0 && e.energy < 1.0));
 }
 
 #[test]
 fn intensity_falls_with_range_and_grazing_incidence() {
-    let scene = scene(vec![pole()], vec![plate(10.0, 4.0)]);
+    let scene = scene(vec![plate([0.0, 0.0, 10.0], 4.0)]);
     let optics = survey::optics(Scan::Uls);
     let mut rng = Philox::new(1, 5);
     let mut energy = |dir: Vec3| {
@@ -125,17 +109,13 @@ fn intensity_falls_with_range_and_grazing_incidence() {
     };
     let (head_on, grazing) = (energy(Vec3::polar(3.1, 0.3)), energy(Vec3::polar(1.75, 0.3)));
     assert!(head_on.energy > 1.5 * grazing.energy, "{head_on:?} {grazing:?}");
-    let far = Echo {
-        range: 2.0 * head_on.range,
-        ..head_on
+    let mut sum = |factor: f64| {
+        let mut echo = head_on;
+        echo.range *= factor;
+        let strengths = (0..200).map(|_| f64::from(strength(&echo, 3000.0, 60.0, &mut rng)));
+        strengths.sum::<f64>()
     };
-    let mut mean = |e: Echo| {
-        (0..200)
-            .map(|_| f64::from(strength(&e, 3000.0, 60.0, &mut rng)))
-            .sum::<f64>()
-            / 200.0
-    };
-    let ratio = mean(head_on) / mean(far);
+    let ratio = sum(1.0) / sum(2.0);
     assert!(
         (3.6..4.4).contains(&ratio),
         "twice as far is {ratio} times as weak"
@@ -164,11 +144,8 @@ fn the_hierarchy_matches_a_linear_search() {
     for _ in 0..400 {
         let from = Vec3::polar(rng.range(0.8, 1.6), rng.range(0.0, std::f64::consts::TAU)) * 25.0;
         let to = Vec3::new(rng.normal(), rng.normal(), rng.range(4.0, tree.size.height));
-        let (o, d) = (from, (to - from).unit());
-        let ray = Ray::new(
-            [o.x as f32, o.y as f32, o.z as f32],
-            [d.x as f32, d.y as f32, d.z as f32],
-        );
+        let [o, d] = [from, (to - from).unit()].map(|v| [v.x as f32, v.y as f32, v.z as f32]);
+        let ray = Ray::new(o, d);
         let mut nearest: Option<Hit> = None;
         for s in &shapes {
             nearest = s.hit(&ray, nearest.map_or(100.0, |h| h.t)).or(nearest);
@@ -178,10 +155,9 @@ fn the_hierarchy_matches_a_linear_search() {
         hits += usize::from(found.is_some());
     }
     assert!(hits > 50, "only {hits} of 400 rays met the tree");
-}
-
-#[test]
-fn an_empty_scene_gives_no_points() {
-    let cloud = scene(vec![], vec![]).scan(Scan::Tls, 500, &mut Philox::new(1, 6));
-    assert!(cloud.is_empty());
+    assert!(
+        Bvh::build(Vec::new())
+            .hit(&Ray::new([0.0; 3], [0.0, 0.0, 1.0]), 1.0)
+            .is_none()
+    );
 }

@@ -128,18 +128,38 @@ impl Shard {
         &self.entries
     }
 
-    /// Cloud `index`.
-    ///
-    /// # Errors
-    /// Returns an error if there is no such cloud, its checksum does not match, or a coordinate is not finite.
-    pub fn cloud(&self, index: usize) -> Result<Cloud> {
-        let entry = self.entries.get(index).with_context(|| {
+    fn entry(&self, index: usize) -> Result<&Entry> {
+        self.entries.get(index).with_context(|| {
             format!(
                 "{}: there is no cloud {index}: it has {}",
                 self.path.display(),
                 self.entries.len()
             )
-        })?;
+        })
+    }
+
+    /// Whether cloud `index` has points at two places or more. Reads up to the first point that differs, and does not
+    /// compare the checksum.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such cloud.
+    pub fn has_extent(&self, index: usize) -> Result<bool> {
+        let (.., width) = COLUMNS[0];
+        let Range { start, end } = self.entry(index)?.points;
+        let bytes = &self.map[self.columns[0].clone()][start * width..end * width];
+        let mut points = bytes
+            .chunks_exact(width)
+            .map(bytemuck::pod_read_unaligned::<[f32; 3]>);
+        let first = points.next();
+        Ok(points.any(|p| Some(p) != first))
+    }
+
+    /// Cloud `index`.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such cloud, its checksum does not match, or a coordinate is not finite.
+    pub fn cloud(&self, index: usize) -> Result<Cloud> {
+        let entry = self.entry(index)?;
         let parts: [&[u8]; 4] = std::array::from_fn(|c| {
             let (.., width) = COLUMNS[c];
             let Range { start, end } = entry.points;

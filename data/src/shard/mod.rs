@@ -63,7 +63,7 @@ pub(crate) use file_reader::Shard;
 pub(crate) use file_writer::ShardWriter;
 pub(crate) use layout::attributes;
 pub use manifest::{Manifest, Meta, ShardInfo};
-pub use writer::{Digest, Writer};
+pub use writer::Writer;
 
 use crate::{Cloud, CloudSource, Dataset};
 
@@ -75,13 +75,26 @@ struct Shards {
     places: Vec<(usize, usize)>,
 }
 
-impl CloudSource for Shards {
-    fn cloud(&self, index: usize) -> Result<Cloud> {
+impl Shards {
+    /// The shard of a record, and its index there.
+    fn place(&self, index: usize) -> Result<(&Shard, usize)> {
         let &(file, place) = self
             .places
             .get(index)
             .with_context(|| format!("there is no record {index}: the set has {}", self.places.len()))?;
-        self.files[file].cloud(place)
+        Ok((&self.files[file], place))
+    }
+}
+
+impl CloudSource for Shards {
+    fn cloud(&self, index: usize) -> Result<Cloud> {
+        let (shard, place) = self.place(index)?;
+        shard.cloud(place)
+    }
+
+    fn has_extent(&self, index: usize) -> Result<bool> {
+        let (shard, place) = self.place(index)?;
+        shard.has_extent(place)
     }
 }
 
@@ -122,7 +135,7 @@ pub fn open(dir: &Path) -> Result<Dataset> {
 }
 
 /// Writes `set` as shards into the folder `dir`; see [`Writer`]. `progress` is called with the number of scans so far; its
-/// error stops the writing, and no file is left.
+/// error stops the writing, and no file is left. Returns the digest.
 ///
 /// # Errors
 /// Returns an error if a cloud cannot be read or written.
@@ -131,7 +144,7 @@ pub fn write(
     meta: Meta,
     dir: &Path,
     progress: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<Digest> {
+) -> Result<String> {
     let mut writer = Writer::create(dir, meta)?;
     for (i, record) in set.records.iter().enumerate() {
         writer.push(record, &set.cloud(i)?)?;
@@ -140,11 +153,11 @@ pub fn write(
     writer.finish()
 }
 
-/// Computes the digest of `set` from its clouds. It equals `set.digest` if nothing has changed.
+/// Computes the digest of `set` from its clouds, in hex. It equals `set.digest` if nothing has changed.
 ///
 /// # Errors
 /// Names the first cloud that cannot be read.
-pub fn digest(set: &Dataset) -> Result<Digest> {
+pub fn digest(set: &Dataset) -> Result<String> {
     let mut d = writer::Digester::new(&set.species);
     for (i, record) in set.records.iter().enumerate() {
         d.add(record, &set.cloud(i)?);

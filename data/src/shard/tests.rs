@@ -1,4 +1,4 @@
-use std::fs;
+use std::{fs, path::Path};
 
 use anyhow::Result;
 
@@ -28,7 +28,8 @@ fn record(i: usize) -> TreeRecord {
 /// Clouds of differing sizes, each with other attributes.
 fn cloud(i: usize) -> Cloud {
     let n = 3 + 5 * i;
-    let mut c = Cloud::from_points((0..n).map(|k| [k as f32, -0.5 * k as f32, i as f32]).collect());
+    let points = (0..n).map(|k| [k as f32, -0.5 * k as f32, i as f32]);
+    let mut c = Cloud::from_points(points.collect());
     c.origin = [500_000.0, 5_000_000.0, i as f64];
     if i % 2 == 1 {
         c.intensity = (0..n as u16).collect();
@@ -40,107 +41,86 @@ fn cloud(i: usize) -> Cloud {
     c
 }
 
-fn write(dir: &std::path::Path, n: usize) -> Result<String> {
+/// Writes a set and returns its digest.
+fn write(dir: &Path, scans: impl IntoIterator<Item = (TreeRecord, Cloud)>) -> Result<String> {
     let mut w = Writer::create(dir, meta())?;
-    for i in 0..n {
-        w.push(&record(i), &cloud(i))?;
+    for (record, cloud) in scans {
+        w.push(&record, &cloud)?;
     }
-    Ok(w.finish()?.into_string())
+    w.finish()
+}
+
+fn scans(n: usize) -> impl Iterator<Item = (TreeRecord, Cloud)> {
+    (0..n).map(|i| (record(i), cloud(i)))
 }
 
 #[test]
-fn a_set_is_read_back_as_written() {
+fn concurrent_writers_of_one_set_all_succeed_and_it_is_read_back_as_written() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
-    let said = write(&dir, 7).unwrap();
+    let digests: Vec<String> = std::thread::scope(|s| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| s.spawn(|| write(&dir, scans(7)).unwrap()))
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
     let set = open(&dir).unwrap();
-    assert_eq!(set.species, meta().species);
-    assert_eq!(set.digest, said);
-    assert_eq!(digest(&set).unwrap().as_str(), said);
+    assert_eq!(digest(&set).unwrap(), set.digest);
+    assert!(digests.iter().all(|d| *d == set.digest));
+    assert_eq!((set.species.clone(), set.len()), (meta().species, 7));
     for i in 0..7 {
-        assert_eq!(set.records[i], record(i));
-        assert_eq!(set.cloud(i).unwrap(), cloud(i), "cloud {i}");
+        assert_eq!((&set.records[i], set.cloud(i).unwrap()), (&record(i), cloud(i)));
     }
     assert!(set.cloud(7).unwrap_err().to_string().contains("no record 7"));
-    // Nothing but the set is left behind.
+    // Nothing but the set is left.
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn the_digest_depends_on_labels_and_points_but_not_on_sources() {
     let home = tempfile::tempdir().unwrap();
-    let digest_of = |r: TreeRecord, c: Cloud| {
-        let dir = home.path().join("set");
-        let mut w = Writer::create(&dir, meta()).unwrap();
-        w.push(&r, &c).unwrap();
-        w.finish().unwrap()
+    let digest_of = |change: &dyn Fn(&mut TreeRecord, &mut Cloud)| {
+        let (mut record, mut cloud) = (record(0), cloud(0));
+        change(&mut record, &mut cloud);
+        write(&home.path().join("set"), [(record, cloud)]).unwrap()
     };
-    let plain = digest_of(record(0), cloud(0));
-    let moved = TreeRecord {
-        source: "elsewhere.las".into(),
-        ..record(0)
-    };
-    assert_eq!(digest_of(moved, cloud(0)), plain);
-    assert_ne!(
-        digest_of(
-            TreeRecord {
-                species: 1,
-                ..record(0)
-            },
-            cloud(0)
-        ),
-        plain
-    );
-    let mut other = cloud(0);
-    other.xyz[1][2] += 1e-3;
-    assert_ne!(digest_of(record(0), other), plain);
+    let plain = digest_of(&|_, _| ());
+    assert_eq!(digest_of(&|r, _| r.source = "elsewhere.las".into()), plain);
+    assert_ne!(digest_of(&|r, _| r.species = 1), plain);
+    assert_ne!(digest_of(&|_, c| c.xyz[1][2] += 1e-3), plain);
 }
 
 #[test]
-fn concurrent_writers_of_one_set_all_succeed() {
+fn unusable_folders_records_and_clouds_are_refused_by_name() {
     let home = tempfile::tempdir().unwrap();
+    let thesis = home.path().join("thesis.txt");
+    fs::write(&thesis, "years of work").unwrap();
+    let error = Writer::create(home.path(), meta()).unwrap_err().to_string();
+    assert!(error.contains("not a canopy data set"), "{error}");
+    assert!(thesis.exists());
+
     let dir = home.path().join("set");
-    let digests: Vec<String> = std::thread::scope(|s| {
-        let threads: Vec<_> = (0..4).map(|_| s.spawn(|| write(&dir, 5).unwrap())).collect();
-        threads.into_iter().map(|t| t.join().unwrap()).collect()
-    });
-    assert!(digests.windows(2).all(|d| d[0] == d[1]));
-    assert_eq!(open(&dir).unwrap().digest, digests[0]);
-    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
-}
-
-#[test]
-fn a_folder_with_other_files_is_unchanged() {
-    let home = tempfile::tempdir().unwrap();
-    fs::write(home.path().join("thesis.txt"), "years of work").unwrap();
-    let e = Writer::create(home.path(), meta()).unwrap_err().to_string();
-    assert!(e.contains("not a canopy data set"), "{e}");
-    assert!(home.path().join("thesis.txt").exists());
-}
-
-#[test]
-fn unusable_records_and_clouds_are_refused_by_name() {
-    let home = tempfile::tempdir().unwrap();
-    let mut w = Writer::create(&home.path().join("set"), meta()).unwrap();
-    let error = |e: anyhow::Error| format!("{e:#}");
-    let wrong = TreeRecord {
-        species: 2,
-        ..record(4)
-    };
-    assert!(error(w.push(&wrong, &cloud(0)).unwrap_err()).contains("tree t4 from t4.laz: species 2 of 2"));
-    assert!(error(w.push(&record(1), &Cloud::default()).unwrap_err()).contains("no point"));
+    let mut wrong = record(4);
+    wrong.species = 2;
     let mut nan = cloud(0);
     nan.xyz[2][1] = f32::NAN;
-    assert!(error(w.push(&record(1), &nan).unwrap_err()).contains("point 2"));
-    assert!(error(w.finish().unwrap_err()).contains("no tree"));
-    assert!(!home.path().join("set").exists());
+    for (scan, expected) in [
+        (Some((wrong, cloud(0))), "tree t4 from t4.laz: species 2 of 2"),
+        (Some((record(1), Cloud::default())), "no point"),
+        (Some((record(1), nan)), "point 2"),
+        (None, "no tree"),
+    ] {
+        let error = format!("{:#}", write(&dir, scan).unwrap_err());
+        assert!(error.contains(expected), "{error}");
+        assert!(!dir.exists());
+    }
 }
 
 #[test]
 fn every_damaged_byte_and_every_truncation_is_detected() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
-    write(&dir, 4).unwrap();
+    write(&dir, scans(4)).unwrap();
     let path = dir.join("shard-0000.safetensors");
     let whole = fs::read(&path).unwrap();
     let all = || (0..4).try_for_each(|i| open(&dir)?.cloud(i).map(drop));
@@ -165,7 +145,7 @@ fn a_damaged_manifest_is_distinguished_from_a_missing_one() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
     assert!(format!("{:#}", open(&dir).unwrap_err()).contains("dataset.json"));
-    write(&dir, 4).unwrap();
+    write(&dir, scans(4)).unwrap();
     let path = dir.join("dataset.json");
     let text = fs::read_to_string(&path).unwrap();
     for (from, to, expected) in [
@@ -173,12 +153,34 @@ fn a_damaged_manifest_is_distinguished_from_a_missing_one() {
         ("\"clouds\": 4", "\"clouds\": 3", "4 records"),
         ("canopy-dataset-2", "canopy-dataset-7", "canopy-dataset-7"),
         ("shard-0000.safetensors", "../../etc/passwd", "not a file name"),
+        ("\"records\"", "", "not a manifest"),
     ] {
         assert!(text.contains(from));
         fs::write(&path, text.replacen(from, to, 1)).unwrap();
         let e = format!("{:#}", open(&dir).unwrap_err());
         assert!(e.contains(expected) && e.contains("dataset.json"), "{e}");
     }
-    fs::write(&path, &text[..text.len() / 2]).unwrap();
-    assert!(format!("{:#}", open(&dir).unwrap_err()).contains("dataset.json"));
+}
+
+#[test]
+fn a_cloud_has_an_extent_if_two_of_its_points_differ() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("set");
+    let mut w = Writer::create(&dir, meta()).unwrap();
+    let clouds: [(&[[f32; 3]], bool); 4] = [
+        (&[[1.0; 3]; 9], false),
+        (&[[1.0; 3], [1.0; 3], [1.0, 1.0, 1.5]], true),
+        (&[[2.0; 3]], false),
+        // The two zeros are equal, although their bits are not.
+        (&[[0.0; 3], [-0.0; 3]], false),
+    ];
+    for (i, (points, _)) in clouds.iter().enumerate() {
+        w.push(&record(i), &Cloud::from_points(points.to_vec())).unwrap();
+    }
+    w.finish().unwrap();
+    let set = open(&dir).unwrap();
+    for (i, (points, extent)) in clouds.iter().enumerate() {
+        assert_eq!(set.has_extent(i).unwrap(), *extent, "{points:?}");
+        assert_eq!(set.cloud(i).unwrap().has_extent(), *extent, "{points:?}");
+    }
 }

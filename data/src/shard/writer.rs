@@ -1,12 +1,12 @@
 //! Writing a labelled set: shards and their manifest, in a folder that appears complete or not at all.
 
 use std::{
-    fmt, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use sha2::{Digest as _, Sha256};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::{
@@ -19,33 +19,10 @@ use crate::{Cloud, TreeRecord, atomic};
 /// The next shard begins when one has more bytes than this.
 const SHARD_BYTES: u64 = 256 << 20;
 
-/// SHA-256 over species, records and clouds, in hex. Training a classifier on two sets with the same digest gives the same
-/// model.
+/// Computes the SHA-256 over species, records and clouds: species first, then each record with its cloud.
 ///
-/// [`TreeRecord::source`] and the set's name are not part of it, so that it does not depend on where the files were.
-/// Neither is [`TreeRecord::inventory`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Digest(String);
-
-impl Digest {
-    /// The digest in hex.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The digest in hex.
-    pub fn into_string(self) -> String {
-        self.0
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Computes a [`Digest`]: species first, then each record with its cloud.
+/// Training a classifier on two sets with the same digest gives the same model. [`TreeRecord::source`] and the set's name are
+/// not part of it, so that it does not depend on where the files were. Neither is [`TreeRecord::inventory`].
 #[derive(Clone, Debug)]
 pub(super) struct Digester(Sha256);
 
@@ -68,8 +45,9 @@ impl Digester {
         parts(cloud).into_iter().for_each(|p| self.0.update(p));
     }
 
-    pub(super) fn finish(self) -> Digest {
-        Digest(self.0.finalize().iter().map(|b| format!("{b:02x}")).collect())
+    /// The digest in hex.
+    pub(super) fn finish(self) -> String {
+        self.0.finalize().iter().map(|b| format!("{b:02x}")).collect()
     }
 
     // Lengths precede texts, so that "ab" + "c" and "a" + "bc" differ.
@@ -169,17 +147,17 @@ impl Writer {
         self.records.is_empty()
     }
 
-    /// Writes the manifest and renames the folder.
+    /// Writes the manifest and renames the folder. Returns the digest of the set, in hex.
     ///
     /// If another process has written the same set meanwhile, that one is kept; another set is replaced.
     ///
     /// # Errors
     /// Returns an error if the set is empty or cannot be written.
-    pub fn finish(mut self) -> Result<Digest> {
+    pub fn finish(mut self) -> Result<String> {
         ensure!(!self.records.is_empty(), "the set {} has no tree", self.meta.name);
         self.close_shard()?;
         let digest = self.digester.finish();
-        let manifest = Manifest::new(self.meta, digest.0.clone(), self.shards, self.records);
+        let manifest = Manifest::new(self.meta, digest.clone(), self.shards, self.records);
         let path = self.temp.path().join(manifest::FILE);
         let mut text = serde_json::to_vec_pretty(&manifest)?;
         text.push(b'\n');
@@ -226,7 +204,7 @@ fn replaceable(dir: &Path) -> Result<bool> {
 }
 
 /// Renames `temp` to `dir`.
-fn install(temp: TempDir, dir: &Path, digest: &Digest) -> Result<()> {
+fn install(temp: TempDir, dir: &Path, digest: &str) -> Result<()> {
     atomic::open_to_others(temp.path())?;
     // Another process may create `dir` between the check and the rename: try a few times.
     let mut last = None;
@@ -234,7 +212,7 @@ fn install(temp: TempDir, dir: &Path, digest: &Digest) -> Result<()> {
         // The same set is kept, unless a file of it is damaged.
         if super::open(dir)
             .and_then(|set| super::digest(&set))
-            .is_ok_and(|d| d == *digest)
+            .is_ok_and(|d| d == digest)
         {
             return Ok(());
         }

@@ -5,11 +5,12 @@
 mod fetch;
 mod idtrees;
 mod importers;
+#[path = "../made/mod.rs"]
+mod made;
 mod python;
 mod readers;
 mod real_files;
 mod round_trip;
-mod unpack;
 
 use std::{
     env,

@@ -1,161 +1,153 @@
 //! Damaged and hostile files: never a panic, never more memory than the file is worth, always the file's name.
 //!
-//! `cargo test -p canopy-data --test hostile -- --ignored --nocapture` runs the long search (see `FUZZING.md`).
+//! `CANOPY_FUZZ_SECONDS=60 cargo test -p canopy-data --test hostile` searches longer (see `FUZZING.md`).
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+#[path = "../made/mod.rs"]
+mod made;
 mod memory;
-mod mutate;
-mod seeds;
 
 use std::{
-    fs,
-    panic::{AssertUnwindSafe, catch_unwind},
+    env, fs,
+    panic::{AssertUnwindSafe, catch_unwind, set_hook},
     path::Path,
     sync::{Mutex, MutexGuard, Once},
     time::{Duration, Instant},
 };
 
 use canopy_data::{
-    Philox,
-    formats::{self, Invalid, ReadOptions},
+    Cloud, Philox, Return,
+    formats::{self, Invalid, Options},
 };
-use proptest::prelude::*;
 
-use seeds::Seed;
-
-/// What a reader may take whatever the file: buffers, decoders and their models, a stack of threads.
+/// Bytes that a reader may take for any file: buffers, decoders and their models, a stack of threads.
 const BASE: usize = 48 << 20;
 /// Bytes that a reader may take for each byte of the file.
 const FACTOR: usize = 64;
 
-/// Memory is counted for the whole process, so one test reads at a time. Panics within readers stay silent: those that
-/// escape are caught and reported with the file that caused them.
+/// Memory is counted for the whole process, so one test reads at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if info
-                .location()
-                .is_some_and(|l| l.file().contains("tests/hostile"))
-            {
-                usual(info);
-            }
-        }));
-    });
+    HOOK.call_once(formats::hide_decoder_panics);
     ONE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// What came of reading a file.
-#[derive(Clone, Copy, Default)]
-struct Outcome {
-    read: bool,
-    /// Whether a decoder of `laz` panicked, and the reader made an error of it.
-    gave_up: bool,
-    peak: usize,
+/// Valid small files of every format.
+fn seeds() -> Vec<(String, Vec<u8>)> {
+    let cloud = Cloud {
+        origin: [432_100.0, 5_403_200.0, 0.0],
+        xyz: (0..60)
+            .map(|i| [i as f32 * 0.37 % 9.0, i as f32 * 0.71 % 7.0, i as f32 * 0.05])
+            .collect(),
+        intensity: (0..60).map(|i| i * 331 % 5_000).collect(),
+        class: (0..60).map(|i| [2, 5][i % 2]).collect(),
+        returns: vec![Return { number: 1, of: 2 }; 60],
+    };
+    let home = tempfile::tempdir().unwrap();
+    let mut seeds = Vec::new();
+    for name in [
+        "a.las",
+        "a.laz",
+        "a.ply",
+        "ascii.ply",
+        "a.xyz",
+        "a.csv",
+        "a.safetensors",
+    ] {
+        let path = home.path().join(name);
+        let options = Options {
+            ascii: name == "ascii.ply",
+            ..Options::default()
+        };
+        formats::write(&path, &cloud, &options).unwrap();
+        seeds.push((name.to_owned(), fs::read(&path).unwrap()));
+    }
+    // Every point format, as `las` writes it; waveforms it does not.
+    for format in [0, 1, 2, 3, 6, 7, 8] {
+        for (packed, ending) in [(false, "las"), (true, "laz")] {
+            let name = format!("format{format}.{ending}");
+            seeds.push((name, made::las_file(format, (1, 4), packed, 60).0));
+        }
+    }
+    for format in ["binary_little_endian", "binary_big_endian"] {
+        seeds.push((format!("{format}.ply"), made::strange_ply(format)));
+    }
+    let texts: [(&str, &[u8]); 3] = [
+        ("c.pts", b"2\r\n1.5 2.5 3.5 -120 10 20 30\r\n2 3 4 5 6 7 8\r\n"),
+        (
+            "d.csv",
+            b"\xef\xbb\xbfid;x;y;z;intensity\n1;1,5;2,5;3,5;7\n2;2,5;3,5;4,5;8\n",
+        ),
+        (
+            "e.txt",
+            b"# B\xe4ume\n//X Y Z Classification\n1 2 3 5\n\n4 5 6 2 # low\n",
+        ),
+    ];
+    seeds.extend(texts.map(|(name, text)| (name.to_owned(), text.to_vec())));
+    seeds
 }
 
-/// Reads `bytes` as a file named `name` in every way there is.
-fn attack(dir: &Path, name: &str, bytes: &[u8]) -> Result<Outcome, String> {
+/// Reads `bytes` as a file named `name` in every way. Returns whether it could be read.
+fn attack(dir: &Path, name: &str, bytes: &[u8]) -> Result<bool, String> {
     let path = dir.join(name);
     fs::write(&path, bytes).unwrap();
-    let pieces = ReadOptions {
-        invalid: Invalid::Drop,
-        chunk: 500,
-    };
     let before = memory::start();
     let results = catch_unwind(AssertUnwindSafe(|| {
-        let whole = formats::read(&path).map(|c| c.validate().map(|()| c.len()));
-        let parts = formats::open_with(&path, &pieces).and_then(|mut r| {
+        let whole = formats::read(&path).and_then(|c| c.validate().map(|()| c.len()));
+        let dropping = formats::open_with(&path, Invalid::Drop).and_then(|mut r| {
             r.try_fold(0, |n, c| {
                 let c = c?;
                 c.validate()?;
                 Ok(n + c.len())
             })
         });
-        (
-            whole,
-            parts,
-            formats::info(&path).and(formats::check(&path)).map(|i| i.count),
-        )
+        let info = formats::info(&path).and(formats::check(&path));
+        [whole, dropping, info.map(|i| i.count as usize)]
     }));
     let peak = memory::peak() - before;
-    let (whole, parts, info) = results.map_err(|e| {
-        let text = e
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| e.downcast_ref::<&str>().map(|s| s.to_string()));
-        format!("panicked: {}", text.unwrap_or_default())
-    })?;
+    let results = results.map_err(|_| "panicked (its message is above)")?;
     if peak > BASE + FACTOR * bytes.len() {
         return Err(format!("took {peak} bytes for a file of {}", bytes.len()));
     }
-    let gave_up_on = |e: &anyhow::Error| {
-        let text = format!("{e:#}");
-        if text.contains(name) {
-            Ok(text.contains("gave up"))
-        } else {
-            Err(format!("does not name the file: {text}"))
+    for error in results.iter().filter_map(|r| r.as_ref().err()) {
+        let text = format!("{error:#}");
+        if !text.contains(name) {
+            return Err(format!("gave an error that does not name the file: {text}"));
         }
-    };
-    let gave_up = match &whole {
-        Ok(valid) => valid
-            .as_ref()
-            .map(|_| false)
-            .map_err(|e| format!("gave an invalid cloud: {e}"))?,
-        Err(e) => gave_up_on(e)?,
-    };
-    if let Err(e) = &parts {
-        gave_up_on(e)?;
     }
-    if let Err(e) = &info {
-        gave_up_on(e)?;
+    match &results {
+        [Ok(whole), Ok(parts), _] if whole != parts => Err(format!(
+            "has {whole} points, and {parts} if invalid ones are dropped"
+        )),
+        [whole, ..] => Ok(whole.is_ok()),
     }
-    if let (Ok(Ok(n)), Ok(m)) = (&whole, &parts)
-        && n != m
-    {
-        return Err(format!("has {n} points as a whole and {m} in pieces"));
-    }
-    Ok(Outcome {
-        read: whole.is_ok(),
-        gave_up,
-        peak,
+}
+
+/// As [`attack`]; a file that fails is kept.
+fn attack_or_panic(dir: &Path, name: &str, bytes: &[u8]) -> bool {
+    attack(dir, name, bytes).unwrap_or_else(|e| {
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hostile-{name}"));
+        fs::write(&kept, bytes).unwrap();
+        panic!("{name} {e}; kept as {}", kept.display())
     })
 }
 
-/// Keeps a file that broke a reader, where one can look at it.
-fn keep(name: &str, bytes: &[u8]) -> String {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hostile-{name}"));
-    fs::write(&path, bytes).unwrap();
-    path.display().to_string()
-}
-
-fn attack_or_panic(dir: &Path, name: &str, bytes: &[u8]) -> Outcome {
-    attack(dir, name, bytes).unwrap_or_else(|e| panic!("{name} {e}; kept as {}", keep(name, bytes)))
-}
-
 #[test]
-fn the_seeds_themselves_are_read() {
+fn seeds_are_read_and_every_truncation_is_an_error_if_points_are_missing() {
     let _one = alone();
     let home = tempfile::tempdir().unwrap();
-    for Seed { name, bytes } in seeds::all() {
-        assert!(attack_or_panic(home.path(), &name, &bytes).read, "{name}");
-    }
-}
-
-#[test]
-fn every_truncation_is_an_error_if_points_are_missing() {
-    let _one = alone();
-    let home = tempfile::tempdir().unwrap();
-    for Seed { name, bytes } in seeds::all() {
-        for len in mutate::cuts(bytes.len()) {
-            let outcome = attack_or_panic(home.path(), &name, &bytes[..len]);
-            // Text that ends between two lines is a shorter file; and what follows the points is not looked at.
+    for (name, bytes) in seeds() {
+        assert!(attack_or_panic(home.path(), &name, &bytes), "{name}");
+        let header = 500.min(bytes.len());
+        let behind = (header..bytes.len()).step_by(1 + bytes.len() / 100);
+        for len in (0..header).step_by(3).chain(behind) {
+            let read = attack_or_panic(home.path(), &name, &bytes[..len]);
+            // Text that ends between two lines is a shorter file. What follows the points is not read.
             let text = !name.ends_with("las") && !name.ends_with("laz") && !name.ends_with("safetensors");
             assert!(
-                !outcome.read || text || len > bytes.len() * 9 / 10,
+                !read || text || len > bytes.len() * 9 / 10,
                 "{name} cut to {len} of {}",
                 bytes.len()
             );
@@ -167,9 +159,9 @@ fn every_truncation_is_an_error_if_points_are_missing() {
 fn every_header_byte_may_be_any_extreme() {
     let _one = alone();
     let home = tempfile::tempdir().unwrap();
-    for Seed { name, bytes } in seeds::all() {
+    for (name, bytes) in seeds() {
         for at in 0..bytes.len().min(480) {
-            // One extreme a byte keeps this short; the search tries the others.
+            // One extreme a byte keeps this short; the mutations try the others.
             let mut bad = bytes.clone();
             bad[at] = [0x00, 0xff, 0x7f, bytes[at] ^ 0x80][at % 4];
             attack_or_panic(home.path(), &name, &bad);
@@ -177,71 +169,100 @@ fn every_header_byte_may_be_any_extreme() {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn arbitrary_bytes_are_survived(
-        body in prop::collection::vec(any::<u8>(), 0..2_000),
-        magic in prop_oneof![Just(&b""[..]), Just(&b"LASF"[..]), Just(&b"ply\n"[..]), Just(&b"\x40\0\0\0\0\0\0\0{\"xyz\":{"[..]), Just(&b"1 2 3\n"[..])],
-    ) {
-        let _one = alone();
-        let home = tempfile::tempdir().unwrap();
-        let bytes = [magic, &body].concat();
-        for name in ["a.las", "a.laz", "a.ply", "a.xyz", "a.safetensors", "noname"] {
-            prop_assert!(attack(home.path(), name, &bytes).is_ok(), "{}", attack(home.path(), name, &bytes).err().unwrap_or_default());
-        }
-    }
-}
-
 #[test]
-fn mutated_files_are_survived() {
+fn mutated_and_arbitrary_files_are_survived() {
     let _one = alone();
-    search(Duration::from_secs(3600), 3_000, 1);
-}
-
-#[test]
-#[ignore = "runs for CANOPY_FUZZ_SECONDS (300): see FUZZING.md"]
-fn a_long_search_finds_nothing() {
-    let _one = alone();
-    let read = |name, or| {
-        std::env::var(name)
-            .ok()
-            .and_then(|v| v.parse().ok())
-            .unwrap_or(or)
-    };
-    search(
-        Duration::from_secs(read("CANOPY_FUZZ_SECONDS", 300)),
-        u64::MAX,
-        read("CANOPY_FUZZ_SEED", 2),
-    );
-}
-
-/// Mutates seeds and reads them, until `time` is over or `most` files were read.
-fn search(time: Duration, most: u64, seed: u64) {
     let home = tempfile::tempdir().unwrap();
-    let seeds = seeds::all();
-    let mut random = Philox::new(seed, 0);
-    let begin = Instant::now();
-    let (mut files, mut read, mut gave_up, mut peak) = (0u64, 0u64, 0u64, 0);
-    while files < most && begin.elapsed() < time {
-        let seed = &seeds[random.below(seeds.len())];
-        let other = &seeds[random.below(seeds.len())];
-        let bytes = mutate::mutate(&seed.bytes, &other.bytes, &mut random);
-        let outcome = attack_or_panic(home.path(), &seed.name, &bytes);
+    let number = |name| env::var(name).ok().and_then(|v| v.parse().ok());
+    let time = number("CANOPY_FUZZ_SECONDS").map(Duration::from_secs);
+    let mut random = Philox::new(number("CANOPY_FUZZ_SEED").unwrap_or(1), 0);
+    let (seeds, begin) = (seeds(), Instant::now());
+    let (mut files, mut read) = (0, 0);
+    while time.map_or(files < 3_000, |time| begin.elapsed() < time) {
+        let [(name, seed), (_, other)] = [0, 1].map(|_| &seeds[random.below(seeds.len())]);
+        let bytes = match random.below(20) {
+            0 => {
+                let mut bytes = seed[..random.below(9)].to_vec();
+                bytes.extend((0..random.below(2_000)).map(|_| random.next_u32() as u8));
+                bytes
+            }
+            _ => mutate(seed, other, &mut random),
+        };
         files += 1;
-        read += u64::from(outcome.read);
-        gave_up += u64::from(outcome.gave_up);
-        peak = outcome.peak.max(peak);
+        read += u64::from(attack_or_panic(home.path(), name, &bytes));
     }
     println!(
-        "{files} files in {:.0} s: {read} read, {} refused, of these {gave_up} by a decoder's panic that was caught; most memory {} KiB",
-        begin.elapsed().as_secs_f64(),
-        files - read,
-        peak >> 10
+        "{files} files in {:.0} s, {read} of them read",
+        begin.elapsed().as_secs_f64()
     );
     assert!(
         read > 0 && read < files,
         "{read} of {files} were read: the mutations are too strong or too weak"
     );
+}
+
+const TOKENS: [&[u8]; 8] = [
+    b"nan",
+    b"1e999",
+    b"99999999999999999999",
+    b"//",
+    b";",
+    b"\n",
+    b"element vertex 4000000000\n",
+    b"property list uint double q\n",
+];
+
+/// `bytes` with one to four changes, half of them in the header.
+fn mutate(bytes: &[u8], other: &[u8], random: &mut Philox) -> Vec<u8> {
+    const EXTREMES: [u64; 8] = [
+        0,
+        1,
+        0x7fff,
+        0xffff,
+        0xffff_ffff,
+        1 << 40,
+        i64::MAX as u64,
+        u64::MAX,
+    ];
+    let mut b = bytes.to_vec();
+    for _ in 0..1 + random.below(4) {
+        if b.is_empty() {
+            break;
+        }
+        let reach = [b.len(), b.len().min(600)][random.below(2)];
+        let at = random.below(reach);
+        match random.below(7) {
+            0 => b[at] ^= 1 << random.below(8),
+            1 => b[at] = random.next_u32() as u8,
+            2 => {
+                let n = [1, 2, 4, 8][random.below(4)].min(b.len() - at);
+                b[at..at + n].copy_from_slice(&EXTREMES[random.below(8)].to_le_bytes()[..n]);
+            }
+            3 => b.truncate(at),
+            4 => {
+                let n = random.below(64).min(b.len() - at);
+                b.drain(at..at + n);
+            }
+            5 => {
+                b.splice(at..at, TOKENS[random.below(8)].iter().copied());
+            }
+            _ => {
+                let from = random.below(other.len());
+                let n = random.below(128).min(other.len() - from).min(b.len() - at);
+                b[at..at + n].copy_from_slice(&other[from..from + n]);
+            }
+        }
+    }
+    b
+}
+
+/// A panic of `laz` outside the decoder, such as while a file is written, must be printed.
+#[test]
+fn only_panics_of_the_decoder_are_hidden() {
+    let _one = alone();
+    static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    set_hook(Box::new(|info| SEEN.lock().unwrap().push(info.to_string())));
+    formats::hide_decoder_panics();
+    assert!(catch_unwind(|| laz::LazVlr::from_laz_items(Vec::new())).is_err());
+    assert_eq!(SEEN.lock().unwrap().len(), 1);
 }

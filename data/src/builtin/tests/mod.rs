@@ -4,7 +4,7 @@ mod caching;
 mod problem;
 mod trees;
 
-use std::{path::Path, sync::LazyLock};
+use std::sync::LazyLock;
 
 use super::*;
 
@@ -28,8 +28,4 @@ fn small() -> Config {
         trees: 7,
         points: 128,
     }
-}
-
-fn quiet(config: &Config, dir: &Path) -> Loaded {
-    load(config, dir, &|_, _| ()).unwrap()
 }

@@ -90,8 +90,8 @@ fn lay_out(entries: &ChunkTable, start: u64, end: u64, count: u64, vlr: &LazVlr)
             e.byte_count,
             end - at
         );
-        // COPC writers leave empty chunks.
-        if points > 0 {
+        // COPC writers leave empty chunks. Others without points are beyond those of the header.
+        if points > 0 || e.byte_count > 0 {
             chunks.push(Chunk {
                 at,
                 bytes: e.byte_count,

@@ -2,14 +2,18 @@
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use ::laz::{LazVlr, laszip::CompressorType};
+use ::laz::{LazItem, LazItemType, LazVlr, laszip::CompressorType};
 use anyhow::{Context, Result, ensure};
 use las::raw;
 
 use super::record::Layout;
 
-/// The most extra bytes per point that are accepted in compressed files.
-const MOST_EXTRA: u16 = 512;
+/// The longest compressed record, bytes: 67 are the most without extra bytes.
+const LONGEST: usize = 67 + 512;
+/// Bytes after the header of a LAZ file without points, at most.
+const EMPTY: u64 = 64;
+/// The most items of a compressed record: point, GPS time, colour, waveform, extra bytes.
+const MOST_ITEMS: usize = 5;
 
 /// A header whose numbers fit the file.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub struct Header {
     chunked: bool,
     /// The coordinate reference system, if a record has it.
     pub crs: Option<String>,
+    /// What the file's length contradicts.
+    pub warning: Option<String>,
 }
 
 impl Header {
@@ -55,6 +61,7 @@ impl Header {
             laszip: None,
             chunked: true,
             crs: None,
+            warning: None,
             raw,
         };
         header.read_records(file)?;
@@ -65,6 +72,12 @@ impl Header {
     /// Whether compressed points are in chunks, not in one run.
     pub fn chunked(&self) -> bool {
         self.chunked
+    }
+
+    /// The bounding box that the header says: least and greatest x, y and z.
+    pub fn bounds(&self) -> [[f64; 3]; 2] {
+        let r = &self.raw;
+        [[r.min_x, r.min_y, r.min_z], [r.max_x, r.max_y, r.max_z]]
     }
 
     /// Searches the variable length records for LASzip's and for the coordinate reference system.
@@ -98,14 +111,21 @@ impl Header {
         Ok(())
     }
 
-    fn check_points(&self, len: u64) -> Result<()> {
+    fn check_points(&mut self, len: u64) -> Result<()> {
         let compressed = self.raw.point_data_record_format & 0x80 != 0;
         ensure!(
             !compressed || self.laszip.is_some(),
             "the points are compressed, but the record that describes how (laszip encoded, 22204) is missing: the file is damaged"
         );
-        if !compressed && self.laszip.is_none() {
-            let room = len - u64::from(self.raw.offset_to_point_data);
+        let room = len - u64::from(self.raw.offset_to_point_data);
+        if self.laszip.is_some() {
+            // A compressed file without points has the place of its chunk table, and an empty table.
+            if self.count == 0 && room > EMPTY {
+                self.warning = Some(format!(
+                    "the header says 0 points, but {room} bytes of points follow: they are not read"
+                ));
+            }
+        } else {
             let holds = room / self.layout.len as u64;
             ensure!(
                 self.count <= holds,
@@ -114,6 +134,18 @@ impl Header {
                 self.layout.len,
                 self.raw.offset_to_point_data
             );
+            // Extended records and waveforms may follow the points.
+            let after = self.raw.evlr.is_some_and(|e| e.number_of_evlrs > 0)
+                || self
+                    .raw
+                    .start_of_waveform_data_packet_record
+                    .is_some_and(|at| at > 0);
+            if self.count < holds && !after {
+                self.warning = Some(format!(
+                    "the header says {} points, but the file has space for {holds}: the others are not read",
+                    self.count
+                ));
+            }
         }
         Ok(())
     }
@@ -127,61 +159,31 @@ fn count(raw: &raw::Header) -> u64 {
     }
 }
 
-/// LASzip's record, checked against the point format because `laz` panics on one that does not fit.
+/// LASzip's record, checked against the point format. `laz` panics on one that does not fit, and allocates some 16 KiB of
+/// models for each extra byte and for each item.
 fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
-    use ::laz::LazItemType::{
-        Byte, Byte14, GpsTime, Point10, Point14, RGB12, RGB14, RGBNIR14, WavePacket13, WavePacket14,
-    };
     let vlr = LazVlr::from_buffer(data).context("the LASzip record is damaged")?;
     let layered = layout.number >= 6;
-    let mut size = 0usize;
-    let mut kinds = Vec::new();
-    for (i, item) in vlr.items().iter().enumerate() {
-        let (is, known) = match item.item_type() {
-            Point10 => (!layered && i == 0, 20),
-            Point14 => (layered && i == 0, 30),
-            GpsTime => (!layered, 8),
-            RGB12 => (!layered, 6),
-            WavePacket13 => (!layered, 29),
-            RGB14 => (layered, 6),
-            RGBNIR14 => (layered, 8),
-            WavePacket14 => (layered, 29),
-            Byte(n) => (!layered, n),
-            Byte14(n) => (layered, n),
-        };
-        ensure!(
-            is && item.size() == known && (i > 0) == !matches!(item.item_type(), Point10 | Point14),
-            "the LASzip record is damaged: item {i} is {:?} of {} bytes in point format {}",
-            item.item_type(),
-            item.size(),
-            layout.number
-        );
-        // `laz` allocates some 16 KiB of models for each extra byte, and again for each item.
-        let kind = std::mem::discriminant(&item.item_type());
-        ensure!(
-            !kinds.contains(&kind) && (known <= MOST_EXTRA),
-            "the LASzip record has {:?} twice, or more than {MOST_EXTRA} extra bytes per point: the file is damaged; if it is not, convert it to LAS",
-            item.item_type()
-        );
-        kinds.push(kind);
-        size += usize::from(known);
-    }
-    ensure!(
-        size == layout.len,
-        "the LASzip record is damaged: its items add up to {size} bytes, a point has {}",
-        layout.len
-    );
-    let expected = if layered {
-        CompressorType::LayeredChunked
-    } else {
-        CompressorType::PointWiseChunked
+    let first = match vlr.items().first().map(LazItem::item_type) {
+        Some(LazItemType::Point10) => !layered,
+        Some(LazItemType::Point14) => layered,
+        _ => false,
     };
+    let sizes: usize = vlr.items().iter().map(|item| usize::from(item.size())).sum();
     let compressor = compressor(data);
+    let known = if layered {
+        compressor == CompressorType::LayeredChunked as u16
+    } else {
+        compressor == CompressorType::PointWiseChunked as u16
+            || compressor == CompressorType::PointWise as u16
+    };
     ensure!(
-        compressor == expected as u16 || (!layered && compressor == CompressorType::PointWise as u16),
-        "the LASzip record is damaged: compressor {compressor} for point format {}, expected {}",
-        layout.number,
-        expected as u16
+        first && known && sizes == layout.len && sizes <= LONGEST && vlr.items().len() <= MOST_ITEMS,
+        "the LASzip record is damaged: compressor {compressor} with items {:?} for records of {} bytes in point format {}; \
+         if it is not damaged, convert the file to LAS",
+        vlr.items(),
+        layout.len,
+        layout.number
     );
     Ok(vlr)
 }

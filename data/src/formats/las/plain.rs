@@ -5,7 +5,11 @@ use std::{fs::File, io::Read};
 use anyhow::{Context, Result};
 use las::PointData;
 
-use super::{super::source::Source, Header, read_at, record::Layout};
+use super::{
+    super::source::{PIECE, Source},
+    Header, read_at,
+    record::Layout,
+};
 use crate::Cloud;
 
 /// Records that are read and decoded at once.
@@ -37,23 +41,26 @@ impl Plain {
 }
 
 impl Source for Plain {
-    fn fill(&mut self, out: &mut Cloud, max: usize) -> Result<usize> {
-        out.origin = self.origin;
-        let n = self.left.min(max as u64) as usize;
-        let mut done = 0;
-        while done < n {
-            let block = BLOCK.min(n - done);
-            let read = self.file.read_exact(self.buffer.resize_for(block));
+    fn next(&mut self) -> Result<Option<Cloud>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let mut cloud = Cloud {
+            origin: self.origin,
+            ..Cloud::default()
+        };
+        while self.left > 0 && cloud.len() < PIECE {
+            let n = self.left.min(BLOCK as u64);
+            let read = self.file.read_exact(self.buffer.resize_for(n as usize));
             read.with_context(|| {
                 format!(
                     "{} points before the end: another program truncated the file while it was read",
                     self.left
                 )
             })?;
-            self.layout.append(&self.buffer, out);
-            self.left -= block as u64;
-            done += block;
+            self.layout.append(&self.buffer, &mut cloud);
+            self.left -= n;
         }
-        Ok(n)
+        Ok(Some(cloud))
     }
 }

@@ -49,7 +49,9 @@ impl Layout {
             let reach = scale.abs() * 2f64.powi(33) + offset.abs();
             ensure!(
                 reach < 1e30 && scale != 0.0,
-                "byte 131: expected scale factors and offsets in metres, found {grid:?}: the header is damaged"
+                "byte 131: expected scale factors and offsets in metres, found {:?} and {:?}: the header is damaged",
+                grid.scale,
+                grid.offset
             );
         }
         let len = usize::from(raw.point_data_record_length);

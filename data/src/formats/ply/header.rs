@@ -1,26 +1,100 @@
 //! A PLY file's header.
 
-use std::{
-    collections::HashSet,
-    io::{BufRead, ErrorKind, Read},
-};
+use std::io::{BufRead, Read};
 
-use anyhow::{Context, Result, anyhow, ensure};
-use ply_rs_bw::{
-    parser::{Parser, Reader},
-    ply::{ElementDef, Encoding, PropertyDef, PropertyType},
-};
+use anyhow::{Context, Result, ensure};
 
-use super::{super::names::Role, vertex::Vertex};
+use super::super::names::Role;
 
 /// The longest header that is read, bytes.
 const LONGEST: u64 = 1 << 20;
 
+/// How values are stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Encoding {
+    Ascii,
+    Little,
+    Big,
+}
+
+/// The type of a property.
+#[derive(Clone, Copy, Debug)]
+pub enum Type {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    F32,
+    F64,
+}
+
+impl Type {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "char" | "int8" => Self::I8,
+            "uchar" | "uint8" => Self::U8,
+            "short" | "int16" => Self::I16,
+            "ushort" | "uint16" => Self::U16,
+            "int" | "int32" => Self::I32,
+            "uint" | "uint32" => Self::U32,
+            "float" | "float32" => Self::F32,
+            "double" | "float64" => Self::F64,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of a value in a binary file.
+    pub fn size(self) -> usize {
+        match self {
+            Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    /// The value in the first bytes of `b`, little endian.
+    pub fn value(self, b: [u8; 8]) -> f64 {
+        let [b0, b1, b2, b3, ..] = b;
+        match self {
+            Self::I8 => f64::from(b0 as i8),
+            Self::U8 => f64::from(b0),
+            Self::I16 => f64::from(i16::from_le_bytes([b0, b1])),
+            Self::U16 => f64::from(u16::from_le_bytes([b0, b1])),
+            Self::I32 => f64::from(i32::from_le_bytes([b0, b1, b2, b3])),
+            Self::U32 => f64::from(u32::from_le_bytes([b0, b1, b2, b3])),
+            Self::F32 => f64::from(f32::from_le_bytes([b0, b1, b2, b3])),
+            Self::F64 => f64::from_le_bytes(b),
+        }
+    }
+}
+
+/// A value of each row of an element, or a list of values.
+#[derive(Clone, Debug)]
+pub struct Property {
+    pub name: String,
+    pub value: Type,
+    /// The type of a list's length; `None` if it is not a list.
+    pub length: Option<Type>,
+    /// What the value means, if it is used.
+    pub role: Option<Role>,
+}
+
+/// A table in the file.
+#[derive(Clone, Debug)]
+pub struct Element {
+    pub name: String,
+    pub count: usize,
+    pub properties: Vec<Property>,
+}
+
 /// The elements that precede the vertices, and the vertices.
 pub struct Header {
     pub encoding: Encoding,
-    pub before: Vec<ElementDef>,
-    pub vertex: ElementDef,
+    pub before: Vec<Element>,
+    pub vertex: Element,
     /// Length of the header in lines.
     pub lines: usize,
 }
@@ -31,106 +105,88 @@ impl Header {
     /// # Errors
     /// Names the line, what was expected and what was found.
     pub fn read(from: &mut impl BufRead) -> Result<Self> {
-        let lines = Lines::read(from)?;
-        let parsed = Parser::<Vertex>::new().read_header(&mut Reader::new(lines.plain.as_bytes()));
-        let parsed = parsed.map_err(|e| match (e.kind(), e.line()) {
-            (ErrorKind::UnexpectedEof, _) => anyhow!(
-                "line {}: expected more of the header, found the end of the file, or 1 MiB without end_header",
-                lines.quoted.len() + 1
-            ),
-            (_, Some(n)) if n <= lines.quoted.len() => anyhow!(
-                "line {n}: {:?}: expected `format`, `element` with name and count, `property` with type and name, or `end_header`",
-                lines.quoted[n - 1]
-            ),
-            _ => anyhow!("{e}"),
-        })?;
-        let mut elements: Vec<ElementDef> = parsed.elements.into_values().collect();
-        for (element, name) in elements.iter_mut().zip(&lines.elements) {
-            name.clone_into(&mut element.name);
+        let mut from = from.take(LONGEST);
+        let (mut encoding, mut elements, mut lines) = (None, Vec::new(), 0);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            lines += 1;
+            ensure!(
+                from.read_until(b'\n', &mut line)? > 0,
+                "line {lines}: expected more of the header, found the end of the file, or 1 MiB without end_header"
+            );
+            // Comments and names may be in another encoding.
+            let text = String::from_utf8_lossy(&line);
+            let words: Vec<&str> = text.split_ascii_whitespace().collect();
+            let understood = match words.as_slice() {
+                ["end_header"] => break,
+                ["format", name, _] => {
+                    encoding = match *name {
+                        "ascii" => Some(Encoding::Ascii),
+                        "binary_little_endian" => Some(Encoding::Little),
+                        "binary_big_endian" => Some(Encoding::Big),
+                        _ => None,
+                    };
+                    encoding.is_some()
+                }
+                ["element" | "property", ..] => add(&mut elements, &words).is_some(),
+                [] | ["ply"] | ["comment" | "obj_info", ..] => true,
+                _ => false,
+            };
+            ensure!(
+                understood,
+                "line {lines}: {:?}: expected `format`, `element` with name and count, `property` with type and name, or `end_header`",
+                text.trim_end().chars().take(60).collect::<String>()
+            );
         }
-        let is_vertex = |name: &String| matches!(name.as_str(), "vertex" | "point" | "vertices");
-        let at = lines.elements.iter().position(is_vertex);
-        let at = at.with_context(|| format!("expected an element `vertex`, found {:?}", lines.elements))?;
+        let encoding =
+            encoding.context("no line says the format: expected `format ascii 1.0` or a binary one")?;
+        let names: Vec<&str> = elements.iter().map(|e| e.name.as_str()).collect();
+        let is_vertex = |name: &&str| matches!(*name, "vertex" | "point" | "vertices");
+        let at = names.iter().position(is_vertex);
+        let at = at.with_context(|| format!("expected an element `vertex`, found {names:?}"))?;
         elements.truncate(at + 1);
-        let mut vertex = elements.pop().context("no vertex")?;
-        let first: usize = elements.iter().map(|e| e.properties.len()).sum();
-        assign_roles(&mut vertex, &lines.properties[first..])?;
+        let vertex = elements.pop().context("no vertex")?;
+        for (a, axis) in ["x", "y", "z"].into_iter().enumerate() {
+            let names: Vec<&str> = vertex.properties.iter().map(|p| p.name.as_str()).collect();
+            ensure!(
+                vertex.properties.iter().any(|p| p.role == Some(Role::Axis(a))),
+                "expected vertices with properties x, y and z, found {names:?} and no {axis}"
+            );
+        }
         Ok(Self {
-            encoding: parsed.encoding,
+            encoding,
             before: elements,
             vertex,
-            lines: lines.quoted.len(),
+            lines,
         })
     }
 }
 
-/// A header as ply-rs-bw expects it: without comments, which may not be UTF-8, and with other names of elements and
-/// properties. It refuses names such as `scalar_Roughness_(0.1)`, and merges those that occur twice.
-#[derive(Default)]
-struct Lines {
-    plain: String,
-    /// Each line as it was, for messages.
-    quoted: Vec<String>,
-    elements: Vec<String>,
-    properties: Vec<String>,
-}
-
-impl Lines {
-    fn read(from: &mut impl BufRead) -> Result<Self> {
-        let mut from = from.take(LONGEST);
-        let mut lines = Self::default();
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            // The parser reports that `end_header` is missing.
-            if from.read_until(b'\n', &mut line)? == 0 {
-                return Ok(lines);
-            }
-            let text = String::from_utf8_lossy(&line);
-            let mut words: Vec<&str> = text.split_ascii_whitespace().collect();
-            lines.quoted.push(text.trim_end().chars().take(60).collect());
-            let unique;
-            match words.as_mut_slice() {
-                [] | ["comment" | "obj_info", ..] => words = vec!["comment"],
-                ["element", name, _] => {
-                    unique = format!("e{}", lines.elements.len());
-                    lines.elements.push((*name).to_owned());
-                    *name = &unique;
-                }
-                ["property", .., name] => {
-                    unique = format!("p{}", lines.properties.len());
-                    lines.properties.push((*name).to_owned());
-                    *name = &unique;
-                }
-                _ => {}
-            }
-            lines.plain += &words.join(" ");
-            lines.plain.push('\n');
-            if words == ["end_header"] {
-                return Ok(lines);
-            }
+/// Adds the element or property that `words` describe; `None` if they describe neither.
+fn add(elements: &mut Vec<Element>, words: &[&str]) -> Option<()> {
+    let (length, value, name) = match *words {
+        ["element", name, count] => {
+            elements.push(Element {
+                name: name.to_owned(),
+                count: count.parse().ok()?,
+                properties: Vec::new(),
+            });
+            return Some(());
         }
-    }
-}
-
-/// Gives the properties of `vertex` their `names`, and those that are known the keys that [`Vertex`] expects.
-fn assign_roles(vertex: &mut ElementDef, names: &[String]) -> Result<()> {
-    let mut seen = HashSet::new();
-    let properties = std::mem::take(&mut vertex.properties);
-    for ((key, p), name) in properties.into_iter().zip(names) {
-        let scalar = matches!(p.data_type, PropertyType::Scalar(_));
-        let known = Role::of(name)
-            .map(Vertex::key)
-            .filter(|k| scalar && seen.insert(*k));
-        let key = known.map_or(key, str::to_owned);
-        let property = PropertyDef::new(name.clone(), p.data_type);
-        vertex.properties.insert(key, property);
-    }
-    for axis in ["x", "y", "z"] {
-        ensure!(
-            seen.contains(axis),
-            "expected vertices with properties x, y and z, found {names:?} and no {axis}"
-        );
-    }
-    Ok(())
+        ["property", "list", length, value, name] => (Some(Type::named(length)?), value, name),
+        ["property", value, name] => (None, value, name),
+        _ => return None,
+    };
+    let properties = &mut elements.last_mut()?.properties;
+    // Of two properties with the same meaning the first is used.
+    let role =
+        Role::of(name).filter(|role| length.is_none() && properties.iter().all(|p| p.role != Some(*role)));
+    properties.push(Property {
+        name: name.to_owned(),
+        value: Type::named(value)?,
+        length,
+        role,
+    });
+    Some(())
 }

@@ -1,11 +1,10 @@
 //! PLY, the Stanford polygon format: ASCII and binary of either byte order.
 //!
 //! Only the element `vertex` is used. Its properties may have any type and order; lists and other elements are skipped.
-//! ply-rs-bw parses header lines and binary values. Files are read vertex by vertex, so they may be larger than memory.
+//! Files are read vertex by vertex, so they may be larger than memory.
 
 mod header;
 mod read;
-mod vertex;
 mod write;
 
 pub use read::open;

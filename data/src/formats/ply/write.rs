@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::super::sink::{self, Options, write_coordinate};
+use super::super::sink::{self, Options, write_line};
 use crate::{Cloud, shard::attributes};
 
 /// Writes vertices in binary (little endian) or ASCII.
@@ -65,27 +65,6 @@ impl Sink {
         h + "end_header\n"
     }
 
-    fn ascii(&mut self, cloud: &Cloud, i: usize) -> Result<()> {
-        for a in 0..3 {
-            let v = cloud.xyz[i][a];
-            if a > 0 {
-                write!(self.out, " ")?;
-            }
-            write_coordinate(&mut self.out, cloud.origin[a], v)?;
-        }
-        if let Some(v) = cloud.intensity.get(i) {
-            write!(self.out, " {v}")?;
-        }
-        if let Some(v) = cloud.class.get(i) {
-            write!(self.out, " {v}")?;
-        }
-        if let Some(r) = cloud.returns.get(i) {
-            write!(self.out, " {} {}", r.number, r.of)?;
-        }
-        writeln!(self.out)?;
-        Ok(())
-    }
-
     fn binary(&mut self, cloud: &Cloud, i: usize) -> Result<()> {
         for a in 0..3 {
             let v = cloud.xyz[i][a];
@@ -118,9 +97,9 @@ impl sink::Sink for Sink {
         );
         for i in 0..cloud.len() {
             if self.ascii {
-                self.ascii(cloud, i)?
+                write_line(&mut self.out, cloud, i, ' ')?;
             } else {
-                self.binary(cloud, i)?
+                self.binary(cloud, i)?;
             }
         }
         self.count += cloud.len() as u64;

@@ -1,5 +1,7 @@
 //! The layout of a text file, from its first lines: separator, decimal sign, meaning of the columns.
 
+use std::{fs::File, io::Read, path::Path};
+
 use super::super::names::Role;
 
 /// What separates two fields.
@@ -203,6 +205,26 @@ pub fn looks_numeric(head: &[u8]) -> bool {
         .filter(|l| !l.is_empty() && !is_comment(l))
         .take(8)
         .any(|l| Layout::new(l, None).is_some())
+}
+
+/// Whether the text file at `path` begins like prose: no line has x y z, or begins with a number. A file that cannot be read
+/// or is empty is not prose.
+pub fn is_prose(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let mut read = || File::open(path)?.take(1 << 12).read_to_end(&mut head);
+    let text = ["txt", "csv", "asc"]
+        .iter()
+        .any(|e| path.extension().is_some_and(|p| p.eq_ignore_ascii_case(e)));
+    if !text || read().is_err() || head.contains(&0) || looks_numeric(&head) {
+        return false;
+    }
+    let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+    let starts_with_number = |line: &[u8]| {
+        split(line, Separator::Any)
+            .first()
+            .is_some_and(|f| number(f, true).is_some())
+    };
+    !head.is_empty() && !lines.any(starts_with_number)
 }
 
 #[cfg(test)]

@@ -6,6 +6,6 @@ mod layout;
 mod read;
 mod write;
 
-pub use layout::looks_numeric;
+pub use layout::{is_prose, looks_numeric};
 pub use read::open;
 pub use write::Sink;

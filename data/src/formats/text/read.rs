@@ -10,12 +10,13 @@ use anyhow::{Context, Result, bail, ensure};
 use super::{
     super::{
         frame::Frame,
-        names::{Role, to_u8, to_u16},
-        source::{Invalid, Opened, Source},
+        frame::Invalid,
+        names::{Role, Row},
+        source::{Opened, PIECE, Source},
     },
     layout::{Layout, bad_column, count_line, is_comment, names_axes},
 };
-use crate::{Cloud, Return};
+use crate::Cloud;
 
 /// The longest line that is read, bytes.
 const LONGEST: u64 = 64 << 10;
@@ -135,14 +136,14 @@ impl Lines {
     }
 
     /// Adds the point in `line`, if it has one.
-    fn take_point(&mut self, out: &mut Cloud) -> Result<bool> {
+    fn take_point(&mut self, out: &mut Cloud) -> Result<()> {
         let fields = self.layout.fields(&self.line);
         if fields.len() == 1
             && let Some(n) = count_line(&self.line)
         {
             // A PTS file may have several scans, each with its own count.
             self.announced = self.announced.saturating_add(n);
-            return Ok(false);
+            return Ok(());
         }
         ensure!(
             fields.len() >= self.layout.width,
@@ -151,47 +152,31 @@ impl Lines {
             self.layout.width,
             fields.len()
         );
-        let mut p = [0.0; 3];
+        let bad = |column: usize| format!("{}: expected a number in column {}", self.quote(), column + 1);
+        let mut row = Row::default();
         for (a, &column) in self.layout.axes.iter().enumerate() {
-            p[a] = self
-                .layout
-                .number(fields[column])
-                .with_context(|| format!("{}: expected a number in column {}", self.quote(), column + 1))?;
+            let v = self.layout.number(fields[column]);
+            row.set(Role::Axis(a), v.with_context(|| bad(column))?);
         }
-        let number = self.number;
-        self.found += 1;
-        let Some(q) = self.frame.place(p, || format!("line {number}"))? else {
-            return Ok(true);
-        };
-        out.xyz.push(q);
-        let mut back = Return::default();
-        let mut has_return = false;
         for &(column, role) in &self.layout.others {
-            let field = fields[column];
-            let v = match self.layout.number(field) {
-                Some(v) => v,
-                None if field.is_empty() => 0.0,
-                None => bail!("{}: expected a number in column {}", self.quote(), column + 1),
+            // An attribute may be missing.
+            let v = match fields[column] {
+                [] => Some(0.0),
+                field => self.layout.number(field),
             };
-            match role {
-                Role::Intensity => out.intensity.push(to_u16(v)),
-                Role::Class => out.class.push(to_u8(v)),
-                Role::ReturnNumber => (back.number, has_return) = (to_u8(v), true),
-                Role::ReturnCount => (back.of, has_return) = (to_u8(v), true),
-                Role::Axis(_) => {}
-            }
+            row.set(role, v.with_context(|| bad(column))?);
         }
-        if has_return {
-            out.returns.push(back);
-        }
-        Ok(true)
+        self.found += 1;
+        let number = self.number;
+        row.push(&mut self.frame, out, || format!("line {number}"))
     }
 }
 
 impl Source for Lines {
-    fn fill(&mut self, out: &mut Cloud, max: usize) -> Result<usize> {
-        let mut n = 0;
-        while n < max {
+    fn next(&mut self) -> Result<Option<Cloud>> {
+        let mut cloud = Cloud::default();
+        let before = self.found;
+        while self.found - before < PIECE as u64 {
             if !std::mem::take(&mut self.waiting) && !self.next_line()? {
                 ensure!(
                     self.found >= self.announced,
@@ -202,12 +187,12 @@ impl Source for Lines {
                 );
                 break;
             }
-            if !is_comment(&self.line) && self.take_point(out)? {
-                n += 1;
+            if !is_comment(&self.line) {
+                self.take_point(&mut cloud)?;
             }
         }
-        out.origin = self.frame.origin();
-        Ok(n)
+        cloud.origin = self.frame.origin();
+        Ok((self.found > before).then_some(cloud))
     }
 
     fn dropped(&self) -> u64 {

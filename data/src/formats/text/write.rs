@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::super::sink::{self, write_coordinate};
+use super::super::sink::{self, write_line};
 use crate::{Cloud, shard::attributes};
 
 /// Writes `x y z`, then intensity, class, return number and number of returns if the cloud has them, below a line
@@ -55,24 +55,8 @@ impl sink::Sink for Sink {
             "point {}: its cloud has other attributes than the first cloud of the file",
             self.points
         );
-        let s = self.separator;
-        for (i, p) in cloud.xyz.iter().enumerate() {
-            for (a, &v) in p.iter().enumerate() {
-                if a > 0 {
-                    write!(self.out, "{s}")?;
-                }
-                write_coordinate(&mut self.out, cloud.origin[a], v)?;
-            }
-            if let Some(v) = cloud.intensity.get(i) {
-                write!(self.out, "{s}{v}")?;
-            }
-            if let Some(v) = cloud.class.get(i) {
-                write!(self.out, "{s}{v}")?;
-            }
-            if let Some(r) = cloud.returns.get(i) {
-                write!(self.out, "{s}{}{s}{}", r.number, r.of)?;
-            }
-            writeln!(self.out)?;
+        for i in 0..cloud.len() {
+            write_line(&mut self.out, cloud, i, self.separator)?;
         }
         self.points += cloud.len() as u64;
         Ok(())

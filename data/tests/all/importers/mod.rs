@@ -162,7 +162,7 @@ fn for_species_names_rows_without_files_two_rows_of_one_file_and_missing_columns
     fails(
         Kind::ForSpecies20k,
         d.path(),
-        &["line 2: expected columns treeID"],
+        &["no column is called treeID: there are tree, kind"],
     );
 }
 
@@ -284,21 +284,88 @@ fn errors_of_a_table_name_the_line() {
     let d = dir();
     put(d.path(), "a.xyz", 10, 1);
     let table = d.path().join("t.csv");
-    for (rows, part) in [
+    let utf16: Vec<u8> = "\u{feff}file,label\na.xyz,oak\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let cases: [(&[u8], &str); 11] = [
         (
-            "a.xyz,oak,1\n./a.xyz,ash,2\n",
+            b"file,label,tree\na.xyz,oak,1\n./a.xyz,ash,2\n",
             "with two labels, 'oak' in line 2 and 'ash' in line 3",
         ),
-        ("a.xyz,oak,1\na.xyz,oak,1\n", "twice"),
-        ("a.xyz,,1\n", "line 2: a.xyz has no label"),
-        ("b.xyz,oak,1\n", "none of its 1 files exists"),
-        ("a.xyz,oak,1\nb.xyz,oak,2\n", "line 3 lists it"),
-        ("", "no rows"),
-        ("a.xyz,oak\n", "t.csv"),
-    ] {
-        text(d.path(), "t.csv", &format!("file,label,tree\n{rows}"));
+        (b"file,label\na.xyz,oak\na.xyz,oak\n", "twice"),
+        (b"file,label\na.xyz,\n", "line 2: a.xyz has no label"),
+        (
+            b"file,label\na.xyz,oak\n,oak\n",
+            "line 3: the column 'file' is empty",
+        ),
+        (b"file,label\nb.xyz,oak\n", "none of its 1 files exists"),
+        (b"file,label\na.xyz,oak\nb.xyz,oak\n", "line 3 lists it"),
+        (b"file,label\n", "no rows"),
+        (b"file,label\na.xyz\n", "t.csv"),
+        // As spreadsheets write them: nothing in the first line, Latin-1, UTF-16.
+        (b"\n", "expected the names of columns, found none"),
+        (
+            b"file,label\na.xyz,Fr\xfche Esche\n",
+            "t.csv line 2: a character that is not UTF-8, as in Latin-1: save the table as UTF-8",
+        ),
+        (&utf16, "t.csv: text in UTF-16: save it as UTF-8"),
+    ];
+    for (bytes, part) in cases {
+        fs::write(&table, bytes).unwrap();
         fails(Kind::Csv, &table, &[part]);
     }
+    let error = format!("{:#}", import::detect(&table).unwrap_err());
+    assert_contains(&error, &["UTF-16: save it as UTF-8"]);
+}
+
+#[test]
+fn text_beside_the_trees_is_left_out_and_an_empty_cloud_is_named_once() {
+    let d = dir();
+    put(d.path(), "oak/a.xyz", 10, 1);
+    put(d.path(), "ash/b.xyz", 10, 2);
+    text(
+        d.path(),
+        "oak/README.txt",
+        "Scanned in 2019 with 3 tripods.\nSee the paper.\n",
+    );
+    let plan = import::plan(Kind::Folder, d.path(), &Options::default()).unwrap();
+    assert_eq!(plan.trees(), 2);
+    assert_contains(&plan.notes[0], &["README.txt: text without points, left out"]);
+    // A damaged cloud is no such text.
+    text(d.path(), "oak/c.txt", "1 2 three\n");
+    fails(Kind::Folder, d.path(), &["c.txt"]);
+    fs::remove_file(d.path().join("oak/c.txt")).unwrap();
+    put(d.path(), "oak/none.ply", 0, 3);
+    let skip = options(|o| o.skip_damaged = true);
+    let (_, _, report) = import(Kind::Folder, d.path(), &skip).unwrap();
+    let none = d.path().join("oak/none.ply");
+    assert_eq!(
+        report.damaged[0].to_string(),
+        format!("{}: has no points", none.display())
+    );
+}
+
+#[test]
+fn clouds_without_extent_are_kept_and_reported() {
+    let d = dir();
+    put(d.path(), "oak/a.xyz", 100, 1);
+    text(d.path(), "oak/b.xyz", &"1 2 3\n".repeat(40));
+    text(d.path(), "ash/c.xyz", "1 2 3\n");
+    let (_, trees, report) = import(Kind::Folder, d.path(), &Options::default()).unwrap();
+    assert_eq!((trees.len(), report.trees, report.points), (3, 3, 141));
+    let named = report
+        .degenerate
+        .iter()
+        .map(|d| (d.path.to_str().unwrap(), &d.why));
+    let [(ash, one), (oak, same)] = named.collect::<Vec<_>>()[..] else {
+        panic!("{:?}", report.degenerate)
+    };
+    assert_eq!((ash, oak), ("ash/c.xyz", "oak/b.xyz"));
+    assert!(
+        one.contains("only one point") && same.contains("40 points"),
+        "{one} {same}"
+    );
 }
 
 #[test]

@@ -1,48 +1,7 @@
 //! LAS and LAZ files.
 
 use super::*;
-
-/// A LAS file by the `las` crate, with what it holds.
-fn las_file(format: u8, version: (u8, u8), packed: bool) -> (Vec<u8>, Vec<las::Point>) {
-    let mut builder = las::Builder::from(version);
-    builder.point_format = las::point::Format::new(format).unwrap();
-    builder.point_format.is_compressed = packed;
-    let t = las::Transform {
-        scale: 0.01,
-        offset: 400_000.0,
-    };
-    builder.transforms = las::Vector {
-        x: t,
-        y: t,
-        z: las::Transform {
-            scale: 0.001,
-            offset: 0.0,
-        },
-    };
-    let mut writer = las::Writer::new(Cursor::new(Vec::new()), builder.into_header().unwrap()).unwrap();
-    let f = *writer.header().point_format();
-    let points: Vec<las::Point> = (0..1_000u16)
-        .map(|i| las::Point {
-            x: 432_100.0 + f64::from(i % 37) * 0.25,
-            y: 403_200.5 + f64::from(i % 41) * 0.75,
-            z: f64::from(i) * 0.125 - 20.0,
-            intensity: i * 60,
-            return_number: 1 + (i % 3) as u8,
-            number_of_returns: 3,
-            classification: las::point::Classification::new([2, 5, 7][usize::from(i % 3)]).unwrap(),
-            is_withheld: i % 5 == 0,
-            is_synthetic: i % 7 == 0,
-            scan_direction: las::point::ScanDirection::LeftToRight,
-            is_edge_of_flight_line: i % 2 == 0,
-            color: f.has_color.then(|| las::Color::new(i, 3, 4)),
-            gps_time: f.has_gps_time.then(|| f64::from(i) * 0.1),
-            nir: f.has_nir.then_some(i),
-            ..las::Point::default()
-        })
-        .collect();
-    points.iter().for_each(|p| writer.write_point(p.clone()).unwrap());
-    (writer.into_inner().unwrap().into_inner(), points)
-}
+use crate::made::las_file;
 
 #[test]
 fn every_version_and_point_format_of_las_and_laz_is_read() {
@@ -54,7 +13,7 @@ fn every_version_and_point_format_of_las_and_laz_is_read() {
     for format in [0, 1, 2, 3, 6, 7, 8] {
         for version in versions(format) {
             for packed in [false, true] {
-                let (bytes, points) = las_file(format, version, packed);
+                let (bytes, points) = las_file(format, version, packed, 1_000);
                 let c =
                     read("a.las", &bytes).unwrap_or_else(|e| panic!("{format} {version:?} {packed}: {e:#}"));
                 assert_eq!(c.len(), points.len());
@@ -75,35 +34,33 @@ fn every_version_and_point_format_of_las_and_laz_is_read() {
     }
 }
 
+/// The first byte of the points, and of the chunk table.
+fn places(laz: &[u8]) -> (usize, usize) {
+    let start = u32::from_le_bytes(laz[96..100].try_into().unwrap()) as usize;
+    let table = i64::from_le_bytes(laz[start..start + 8].try_into().unwrap());
+    (start, table as usize)
+}
+
+/// `bytes` with other bytes at some places.
+fn changed(bytes: &[u8], changes: &[(usize, &[u8])]) -> Vec<u8> {
+    let mut b = bytes.to_vec();
+    for (at, with) in changes {
+        b[*at..at + with.len()].copy_from_slice(with);
+    }
+    b
+}
+
 #[test]
 fn a_laz_file_without_a_chunk_table_is_read_in_order() {
     for format in [1, 6] {
-        let (mut bytes, points) = las_file(format, (1, 4), true);
-        let start = u32::from_le_bytes(bytes[96..100].try_into().unwrap()) as usize;
-        let table = i64::from_le_bytes(bytes[start..start + 8].try_into().unwrap()) as usize;
+        let (bytes, points) = las_file(format, (1, 4), true, 1_000);
+        let (start, table) = places(&bytes);
         // As a writer leaves it that was ended before it could go back.
-        bytes[start..start + 8].copy_from_slice(&(-1i64).to_le_bytes());
-        bytes.truncate(table);
+        let mut bytes = changed(&bytes[..table], &[(start, &(-1i64).to_le_bytes())]);
         bytes.extend([0; 8]);
         let c = read("a.laz", &bytes).unwrap_or_else(|e| panic!("{format}: {e:#}"));
         assert_eq!(c.len(), points.len());
         assert!((c.origin[2] + f64::from(c.xyz[999][2]) - points[999].z).abs() < 1e-5);
-    }
-}
-
-/// The tables of chunks begin behind the 8 bytes that say where they are. `laz` allocates 32 GB for what is there else.
-#[test]
-fn a_chunk_table_within_the_first_bytes_of_the_points_is_refused() {
-    for format in [1, 6] {
-        let (bytes, _) = las_file(format, (1, 4), true);
-        let start = u32::from_le_bytes(bytes[96..100].try_into().unwrap()) as usize;
-        for behind in 1..8 {
-            let mut bad = bytes.clone();
-            bad[start..start + 8].copy_from_slice(&((start + behind) as u64).to_le_bytes());
-            bad[start + 8..start + 16].fill(0xff);
-            let e = message("bad.laz", &bad);
-            assert_contains(&e, &["bad.laz", "expected a chunk table"]);
-        }
     }
 }
 
@@ -121,10 +78,9 @@ fn laz_decodes_to_the_records_that_were_compressed() {
         ] {
             let mut f = las::point::Format::new(format).unwrap();
             f.extra_bytes = extra;
-            let len = usize::from(f.len());
-            let mut records = vec![0; n * len];
+            let mut records = vec![0; n * usize::from(f.len())];
             let mut at = [0i32; 3];
-            for record in records.chunks_exact_mut(len) {
+            for record in records.chunks_exact_mut(usize::from(f.len())) {
                 if wild {
                     record.fill_with(|| random.below(256) as u8);
                     continue;
@@ -162,8 +118,8 @@ fn laz_decodes_to_the_records_that_were_compressed() {
 fn damaged_laz_ends_in_an_error_or_in_as_many_points() {
     let mut random = Philox::new(11, 0);
     for format in [3, 6] {
-        let (bytes, points) = las_file(format, (1, 4), true);
-        let start = u32::from_le_bytes(bytes[96..100].try_into().unwrap()) as usize + 8;
+        let (bytes, points) = las_file(format, (1, 4), true, 1_000);
+        let start = places(&bytes).0 + 8;
         for _ in 0..300 {
             let mut bad = bytes.clone();
             for _ in 0..1 + random.below(4) {
@@ -178,51 +134,86 @@ fn damaged_laz_ends_in_an_error_or_in_as_many_points() {
 
 #[test]
 fn errors_in_las_name_the_place() {
-    let (las, _) = las_file(1, (1, 2), false);
-    let (laz, _) = las_file(7, (1, 4), true);
-    let change = |bytes: &[u8], at: usize, with: &[u8]| {
-        let mut b = bytes.to_vec();
-        b[at..at + with.len()].copy_from_slice(with);
-        b
-    };
-    let start = u32::from_le_bytes(laz[96..100].try_into().unwrap()) as usize;
-    let table = i64::from_le_bytes(laz[start..start + 8].try_into().unwrap()) as usize;
-    for (bytes, expected) in [
+    let (las, _) = las_file(1, (1, 2), false, 1_000);
+    let (laz, _) = las_file(7, (1, 4), true, 1_000);
+    let (start, table) = places(&laz);
+    let (most, zero) = (u32::MAX.to_le_bytes(), 0f64.to_le_bytes());
+    let far = 1u64 << 40;
+    let mut cases = vec![
         (las[..150].to_vec(), "header cannot be read"),
         (las[..5_000].to_vec(), "the header says 1000 points of 28 bytes"),
-        (change(&las, 107, &u32::MAX.to_le_bytes()), "4294967295 points"),
-        (change(&las, 24, &[2]), "expected LAS 1.0 to 1.4, found 2."),
-        (change(&las, 96, &u32::MAX.to_le_bytes()), "found byte 4294967295"),
+        (changed(&las, &[(107, &most)]), "4294967295 points"),
+        (changed(&las, &[(24, &[2])]), "expected LAS 1.0 to 1.4, found 2."),
+        (changed(&las, &[(96, &most)]), "found byte 4294967295"),
         (
-            change(&las, 104, &[11]),
+            changed(&las, &[(104, &[11])]),
             "expected a point format from 0 to 10, found 11",
         ),
-        (change(&las, 105, &[3, 0]), "expected records of at least"),
+        (changed(&las, &[(105, &[3, 0])]), "expected records of at least"),
         (
-            change(&las, 131, &f64::NAN.to_le_bytes()),
+            changed(&las, &[(131, &zero)]),
+            "expected scale factors and offsets in metres, found [0.0, 0.01, 0.001] and [400000.0,",
+        ),
+        (
+            changed(&las, &[(155, &f64::INFINITY.to_le_bytes())]),
             "expected scale factors",
         ),
         (
-            change(&las, 155, &f64::INFINITY.to_le_bytes()),
-            "expected scale factors",
-        ),
-        (
-            change(&change(&laz, 107, &[0; 4]), 247, &(1u64 << 40).to_le_bytes()),
+            changed(&laz, &[(107, &[0; 4]), (247, &far.to_le_bytes())]),
             "the chunk table has",
         ),
         (
-            change(&laz, start, &(1i64 << 40).to_le_bytes()),
+            changed(&laz, &[(start, &far.to_le_bytes())]),
             "found byte 1099511627776",
         ),
-        (
-            change(&laz, table + 4, &u32::MAX.to_le_bytes()),
-            "found 4294967295",
-        ),
+        (changed(&laz, &[(table + 4, &most)]), "found 4294967295"),
         (laz[..table].to_vec(), "expected a chunk table"),
-        (change(&laz, 100, &[0, 0]), "laszip encoded"),
-    ] {
-        assert!(read("wrong.laz", &bytes).is_err(), "{expected}");
+        (changed(&laz, &[(100, &[0, 0])]), "laszip encoded"),
+    ];
+    // Chunk tables begin behind the 8 bytes that say where they are; `laz` would allocate 32 GB.
+    for behind in 1..8 {
+        let place = ((start + behind) as u64).to_le_bytes();
+        cases.push((
+            changed(&laz, &[(start, &place), (start + 8, &[0xff; 8])]),
+            "expected a chunk table",
+        ));
+    }
+    for (bytes, expected) in cases {
         let e = message("wrong.laz", &bytes);
         assert_contains(&e, &["wrong.laz", expected]);
+    }
+}
+
+#[test]
+fn a_header_that_the_points_contradict_is_a_warning() {
+    let home = tempfile::tempdir().unwrap();
+    let warnings = |bytes: &[u8]| {
+        let path = home.path().join("a.las");
+        std::fs::write(&path, bytes).unwrap();
+        let info = formats::check(&path).unwrap();
+        (info.count, info.warnings.join("; "))
+    };
+    let count = |n: u32| n.to_le_bytes();
+    for (format, packed) in [(1, false), (1, true), (7, false), (7, true)] {
+        // The old field of the count has precedence.
+        let (bytes, _) = las_file(format, (1, 4), packed, 600);
+        assert_eq!(warnings(&bytes), (600, String::new()));
+        let (read, text) = warnings(&changed(&bytes, &[(107, &count(0)), (247, &[0; 8])]));
+        assert_eq!(read, 0);
+        assert_contains(&text, &["the header says 0 points"]);
+        // Chunks of formats 0 to 5 do not say how many points they have.
+        if (format, packed) != (1, true) {
+            let (read, text) = warnings(&changed(&bytes, &[(107, &count(10)), (247, &count(10))]));
+            assert_eq!(read, 10);
+            assert_contains(&text, &["the header says", "not read"]);
+        }
+        // The greatest x.
+        let (_, text) = warnings(&changed(&bytes, &[(179, &432_100.5f64.to_le_bytes())]));
+        assert_contains(
+            &text,
+            &[
+                "the header says that x is from 432100.000 to 432100.500, but it is from 432100.000 to 432109.000",
+            ],
+        );
     }
 }

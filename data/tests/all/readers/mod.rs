@@ -6,10 +6,13 @@ use std::{io::Cursor, path::Path};
 
 use canopy_data::{
     Cloud, Philox,
-    formats::{self, Invalid, ReadOptions},
+    formats::{self, Invalid},
 };
 
-use crate::assert_contains;
+use crate::{
+    assert_contains,
+    made::{THREE, strange_ply},
+};
 
 fn read(name: &str, bytes: &[u8]) -> anyhow::Result<Cloud> {
     let home = tempfile::tempdir()?;
@@ -21,8 +24,6 @@ fn read(name: &str, bytes: &[u8]) -> anyhow::Result<Cloud> {
 fn message(name: &str, bytes: &[u8]) -> String {
     format!("{:#}", read(name, bytes).map(|c| c.len()).unwrap_err())
 }
-
-const THREE: [[f32; 3]; 3] = [[1.5, 2.0, -3.25], [4.0, 5.5, 6.0], [7.0, 8.0, 9.125]];
 
 #[test]
 fn text_of_every_kind_gives_the_same_points() {
@@ -140,44 +141,9 @@ fn drops_points_with_non_finite_coordinates_on_request() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a.xyz");
     std::fs::write(&path, "1 2 3\nnan 0 0\n4 5 6\n0 inf 0\n").unwrap();
-    let options = ReadOptions {
-        invalid: Invalid::Drop,
-        chunk: 1,
-    };
-    let (cloud, dropped) = formats::read_with(&path, &options).unwrap();
-    assert_eq!((cloud.xyz, dropped), (vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2));
-}
-
-/// A PLY file in which all that is allowed happens: lists before, within and behind the vertices, any order and type.
-fn strange_ply(format: &str) -> Vec<u8> {
-    let mut b = format!(
-        "ply\r\nformat {format} 1.0\r\ncomment a b\r\nobj_info c\r\nelement camera 1\r\nproperty list uchar float view\r\n\
-         element vertex 3\r\nproperty uint8 red\r\nproperty double z\r\nproperty list uchar short tags\r\nproperty float x\r\n\
-         property float y\r\nproperty float scalar_Intensity\r\nelement face 1\r\nproperty list uchar int vertex_indices\r\nend_header\r\n"
-    )
-    .into_bytes();
-    let big = format.ends_with("big_endian");
-    let mut put = |little: &[u8]| {
-        let mut v = little.to_vec();
-        if big {
-            v.reverse();
-        }
-        b.extend(v);
-    };
-    put(&[2]);
-    put(&1f32.to_le_bytes());
-    put(&1f32.to_le_bytes());
-    for (i, [x, y, z]) in THREE.into_iter().enumerate() {
-        put(&[200]);
-        put(&f64::from(z).to_le_bytes());
-        put(&[i as u8]);
-        (0..i).for_each(|t| put(&(t as i16).to_le_bytes()));
-        put(&x.to_le_bytes());
-        put(&y.to_le_bytes());
-        put(&41.7f32.to_le_bytes());
-    }
-    b.extend([1, 0, 0, 0, 0]);
-    b
+    let mut reader = formats::open_with(&path, Invalid::Drop).unwrap();
+    assert_eq!(reader.read_all().unwrap().xyz, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    assert_eq!(reader.dropped(), 2);
 }
 
 #[test]
@@ -238,7 +204,7 @@ fn errors_in_ply_name_the_place() {
         ),
         (
             "ply\nelement vertex 0\nend_header\n".into(),
-            "No format line found",
+            "no line says the format",
         ),
         (
             with(&format!(

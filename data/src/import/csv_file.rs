@@ -1,0 +1,123 @@
+//! A table with column names.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use csv::{Position, Reader, ReaderBuilder, StringRecord, Trim};
+
+/// The text of a table, and the names of its columns.
+pub struct CsvFile {
+    pub path: PathBuf,
+    pub header: StringRecord,
+    text: String,
+    delimiter: u8,
+}
+
+impl CsvFile {
+    /// Reads the table at `path`.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be read, is not UTF-8 (names the line), or has no column names.
+    pub fn open(path: &Path) -> Result<Self> {
+        let named = || path.display().to_string();
+        let bytes = fs::read(path).with_context(named)?;
+        refuse_utf16(path, &bytes)?;
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(e) => {
+                let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+                let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+                bail!(
+                    "{} line {line}: a character that is not UTF-8, as in Latin-1: save the table as UTF-8",
+                    path.display()
+                );
+            }
+        };
+        Self::parse(path, text).with_context(named)
+    }
+
+    /// The table at `path` up to the end of its first line, whatever its encoding.
+    pub fn head(path: &Path) -> Result<Self> {
+        use std::io::{BufRead, BufReader, Read};
+        let mut line = Vec::new();
+        BufReader::new(fs::File::open(path)?.take(1 << 16)).read_until(b'\n', &mut line)?;
+        Self::parse(path, String::from_utf8_lossy(&line).into_owned())
+    }
+
+    fn parse(path: &Path, text: String) -> Result<Self> {
+        let text = text.trim_start_matches('\u{feff}').to_owned();
+        // The most frequent separator of the first line.
+        let line = text.lines().next().unwrap_or_default();
+        let count = |d: &u8| line.bytes().filter(|b| b == d).count();
+        let delimiter = [b'\t', b';', b','].into_iter().max_by_key(count);
+        let mut table = Self {
+            path: path.to_owned(),
+            header: StringRecord::new(),
+            text,
+            delimiter: delimiter.unwrap_or(b','),
+        };
+        table.header = table.reader().headers()?.clone();
+        ensure!(
+            table.header.iter().any(|name| !name.is_empty()),
+            "line 1: expected the names of columns, found none"
+        );
+        Ok(table)
+    }
+
+    fn reader(&self) -> Reader<&[u8]> {
+        let mut builder = ReaderBuilder::new();
+        builder.delimiter(self.delimiter).trim(Trim::All);
+        builder.from_reader(self.text.as_bytes())
+    }
+
+    /// The index of the first column that is called like one of `names`, in any case.
+    pub fn column(&self, names: &[&str]) -> Option<usize> {
+        let position = |name: &&str| self.header.iter().position(|h| h.eq_ignore_ascii_case(name));
+        names.iter().find_map(position)
+    }
+
+    /// The index of the column `name`.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, with the columns that there are.
+    pub fn need(&self, name: &str) -> Result<usize> {
+        self.column(&[name]).with_context(|| {
+            format!(
+                "{}: no column is called {name}: there are {}",
+                self.path.display(),
+                self.titles()
+            )
+        })
+    }
+
+    /// The names of the columns, for a message.
+    pub fn titles(&self) -> String {
+        self.header.iter().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Calls `each` with the place (file and line), the line and the values of each row.
+    ///
+    /// # Errors
+    /// Returns an error for a row with too few or too many values, and the error of `each`.
+    pub fn rows(&self, mut each: impl FnMut(&str, u64, &StringRecord) -> Result<()>) -> Result<()> {
+        for row in self.reader().records() {
+            let row = row.with_context(|| self.path.display().to_string())?;
+            let line = row.position().map_or(0, Position::line);
+            each(&format!("{} line {line}", self.path.display()), line, &row)?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses text in UTF-16, which spreadsheets write.
+pub fn refuse_utf16(path: &Path, bytes: &[u8]) -> Result<()> {
+    ensure!(
+        !bytes.starts_with(&[0xff, 0xfe]) && !bytes.starts_with(&[0xfe, 0xff]),
+        "{}: text in UTF-16: save it as UTF-8",
+        path.display()
+    );
+    Ok(())
+}
