@@ -73,7 +73,7 @@ def machine(canopy):
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
         "gpu": dict(zip(query.split(","), card.splitlines()[0].split(", "))) if card else None,
-        "doctor": {line["name"]: line["found"] for line in lines if line["name"] not in ["scratch", "Slurm"]},
+        "doctor": {line["name"]: line["found"] for line in lines if line["name"] != "Slurm"},
     }
 
 

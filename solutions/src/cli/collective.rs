@@ -1,8 +1,5 @@
 //! `--collective`: what carries the messages between ranks.
 
-#[cfg(feature = "nccl")]
-use std::path::Path;
-
 use anyhow::{Result, bail, ensure};
 #[cfg(feature = "nccl")]
 use candle_core::Device;
@@ -18,7 +15,7 @@ pub enum Collective {
     Threads,
     /// MPI: processes
     Mpi,
-    /// NCCL for gradients, between processes with a GPU each; the rest goes over MPI if built with it
+    /// NCCL for gradients, between processes with a GPU each; the rest goes over MPI
     Nccl,
 }
 
@@ -75,21 +72,16 @@ pub fn check(asked: Option<Collective>, place: Option<&Place>, built: Built) -> 
 }
 
 /// Uses NCCL between `processes` if `asked`, or if each has a GPU and nothing else is asked for; `device` is that of this
-/// process, and `folder` one that all of them see. Returns whether it does. Every rank calls it.
+/// process. Returns whether it does. Every rank calls it.
 ///
 /// # Errors
 /// Returns the errors of [`Processes::use_nccl`], and an error if NCCL is asked for and no rank has a GPU.
 #[cfg(feature = "nccl")]
-pub fn connect(
-    processes: &mut dyn Processes,
-    asked: Option<Collective>,
-    device: &Device,
-    folder: &Path,
-) -> Result<bool> {
+pub fn connect(processes: &mut dyn Processes, asked: Option<Collective>, device: &Device) -> Result<bool> {
     if asked == Some(Collective::Mpi) {
         return Ok(false);
     }
-    let uses = processes.use_nccl(device, folder)?;
+    let uses = processes.use_nccl(device)?;
     ensure!(
         uses || asked != Some(Collective::Nccl),
         "--collective nccl: the ranks are on the CPU, and NCCL connects GPUs. Use --device cuda, or remove the option"

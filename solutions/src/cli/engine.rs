@@ -123,7 +123,7 @@ mod tests {
     use clap::{Args, Command, FromArgMatches};
 
     use super::*;
-    use crate::optim::OptimConfig;
+    use crate::{optim::OptimConfig, schedule::Schedule};
 
     /// The configuration from a file with `json` and the options `words`, and the notes.
     fn applied(json: &str, words: &str) -> Result<(Config, Vec<String>)> {
@@ -147,8 +147,8 @@ mod tests {
         let (config, notes) = applied(json, "--epochs 3 --clip 0.5 --schedule constant").unwrap();
         assert_eq!((config.epochs, config.clip, &*config.optimizer), (3, 0.5, "sgd"));
         assert_eq!(
-            (config.learning_rate, config.momentum, &*config.schedule),
-            (0.1, 0.0, "constant")
+            (config.learning_rate, config.momentum, config.schedule),
+            (0.1, 0.0, Schedule::Constant)
         );
         assert_eq!(config.batch, Config::default().batch);
         assert!(notes.is_empty(), "{notes:?}");
@@ -163,6 +163,14 @@ mod tests {
         assert!(text.contains("multiple of micro 6"), "{text}");
         let text = error(r#"{"train_micro_batch_size_per_gpu": 8}"#, "--batch 6");
         assert!(text.contains("--batch is 6") && text.contains("to 8"), "{text}");
+        let adam =
+            r#"{"optimizer": {"type": "Adam", "params": {"eps": 1e-8}}, "scheduler": {"type": "WarmupLR"}}"#;
+        applied(adam, "--eps 1e-08 --schedule warmuplr:steps=1000").unwrap();
+        let text = error(adam, "--eps 1e-07");
+        assert!(
+            text.contains("--eps is \"1e-7\"") && text.contains("1e-8"),
+            "{text}"
+        );
         let text = error(r#"{"fp16": {"enabled": true}}"#, "--precision bf16");
         assert!(text.contains("--precision is \"bf16\""), "{text}");
     }
@@ -201,7 +209,6 @@ mod tests {
         ] {
             let json = format!(r#"{{"scheduler": {{"type": "{kind}", "params": {{{params}}}}}}}"#);
             let (config, _) = applied(&json, "").unwrap();
-            config.schedule().unwrap();
             assert_eq!(
                 config.warmup, 0.0,
                 "the schedule has its own: {}",

@@ -90,14 +90,21 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         None => (saved.model, &best),
     };
     model.from_map(&weights, &source.display().to_string())?;
-    let whole = open::any(Path::new(&config.data))?;
+    let whole = match &args.data {
+        Some(path) => open::any(Path::new(path))?,
+        None => open::of_run(&progress)?.0,
+    };
     let data = data::choose(&config, &whole)?;
+    open::warn_of_degenerate(&data)?;
     let data = match head {
         None => data.relabel(&species)?,
         Some(_) => data,
     };
     let records = match args.part.as_str() {
-        "all" => (0..data.len()).collect(),
+        "all" => {
+            let degenerate = data.degenerate()?;
+            (0..data.len()).filter(|r| !degenerate.contains(r)).collect()
+        }
         part => {
             let split = data::split(&config, &data)?;
             match part {

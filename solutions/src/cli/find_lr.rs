@@ -73,6 +73,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
+    open::warn_of_degenerate(&data)?;
     let forest = Forest {
         device: device::choose(&config.device)?.device,
         config,

@@ -17,15 +17,12 @@ mod eval;
 mod find_lr;
 mod launch;
 mod launcher;
-mod mesh;
 mod monitor;
 mod options;
 mod plan;
 mod predict;
 mod profile;
 mod profiling;
-mod roofline;
-mod sharpness;
 mod stop;
 mod train;
 
@@ -83,14 +80,12 @@ enum Command {
     Bench(bench::Args),
     /// Estimate the memory of a training step, and the largest batch that fits
     Plan(plan::Args),
-    /// Show a recorded profile, a profiler's kernel table or the machine's roofline
+    /// Show a recorded profile, or a profiler's kernel table
     Profile(profile::Args),
     /// Show and log the utilisation of GPUs and CPU
     Monitor(monitor::Args),
-    /// Examine this machine: driver, GPUs, libraries, CPU, disk, the Slurm job
+    /// Examine this machine: GPUs, CUDA, CPU, the Slurm job
     Doctor(doctor::Args),
-    /// Measure how sharply the loss rises around a trained model's weights
-    Sharpness(sharpness::Args),
     /// Predict the species of clouds, or the number that the run was trained for
     Predict(predict::Args),
     /// Fetch, import, convert, split and view data
@@ -136,7 +131,7 @@ fn start_threads(threads: usize) {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    hide_panics_of_the_laz_decoder();
+    canopy_data::formats::hide_decoder_panics();
     let cli = Cli::parse();
     start_threads(cli.threads);
     if cli.no_filter {
@@ -155,7 +150,6 @@ pub fn main() -> ExitCode {
         Command::Profile(args) => profile::run(&args),
         Command::Monitor(args) => monitor::run(&args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Sharpness(args) => sharpness::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Data(command) => data::run(command),
     };
@@ -176,19 +170,4 @@ pub fn main() -> ExitCode {
         }
         ExitCode::FAILURE
     })
-}
-
-/// Damaged bytes in a LAZ chunk can make its decoder panic. The reader catches the panic and returns an error that names the
-/// file, so the panic's own message is not printed. All other panics are printed as usual.
-fn hide_panics_of_the_laz_decoder() {
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        let of_decoder = |l: &std::panic::Location| {
-            let file = l.file().replace('\\', "/");
-            file.split('/').any(|part| part.starts_with("laz-"))
-        };
-        if !info.location().is_some_and(of_decoder) {
-            usual(info);
-        }
-    }));
 }

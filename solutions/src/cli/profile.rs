@@ -10,7 +10,6 @@ use anyhow::{Context, Result, bail};
 use canopy_data::atomic;
 use serde_json::json;
 
-use super::roofline;
 use crate::{
     profile::{Activity, KernelTable, Summary, Timeline, from_chrome},
     report::profiled,
@@ -26,15 +25,10 @@ Examples:
                                                 a part of a trace, with pictures; also of PyTorch's traces
   canopy profile kernels.csv                    the kernel table of nsys or nvprof:
       nsys profile -o run canopy train --profile --nvtx
-      nsys stats --report cuda_gpu_sum,cuda_gpu_mem_size_sum --format csv run.nsys-rep > kernels.csv
-  canopy profile --roofline --out roofline/     this machine's roofline, and PointNet's layers under it")]
+      nsys stats --report cuda_gpu_sum,cuda_gpu_mem_size_sum --format csv run.nsys-rep > kernels.csv")]
 pub struct Args {
     /// Folder of a profiled run, a trace in Chrome's format, or a kernel table of nsys or nvprof
-    #[arg(required_unless_present = "roofline")]
-    file: Option<PathBuf>,
-    /// Measure the machine's roofline and PointNet's layers under it
-    #[arg(long, conflicts_with_all = ["file", "from", "to"])]
-    roofline: bool,
+    file: PathBuf,
     /// Start of the part of a trace, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     from: f64,
@@ -57,13 +51,10 @@ pub struct Args {
 /// # Errors
 /// Returns an error with what is wrong if the file is neither.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let Some(file) = args.file.as_deref().filter(|_| !args.roofline) else {
-        return roofline::run(args.out.as_deref(), args.json);
-    };
-    let path = if file.is_dir() {
-        in_run(file)?
+    let path = if args.file.is_dir() {
+        in_run(&args.file)?
     } else {
-        file.to_owned()
+        args.file.clone()
     };
     let bytes = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     let text = String::from_utf8_lossy(&bytes);

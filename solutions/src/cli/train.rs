@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
+use canopy_data::Degenerate;
 
 use super::{
     collective::{self, Collective},
@@ -108,13 +109,7 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     };
     if let Some(processes) = processes {
         #[cfg(feature = "nccl")]
-        if collective::connect(
-            &mut **processes,
-            args.collective,
-            trainer.device(),
-            trainer.folder.path(),
-        )? && leads
-        {
+        if collective::connect(&mut **processes, args.collective, trainer.device())? && leads {
             eprintln!("gradients are summed by NCCL");
         }
         trainer.join(&**processes)?;
@@ -198,7 +193,8 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     };
     config.validate()?;
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
-    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
+    let whole = open::any(Path::new(&config.data))?;
+    let data = data::choose(&config, &whole)?;
     let split = data::split(&config, &data)?;
     let name = match config.data.as_str() {
         BUILTIN => preset.to_owned(),
@@ -213,11 +209,12 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     }
     let folder = RunFolder::create(&path)?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
-    introduce(&config, &data, &split, &chosen, &folder);
+    introduce(&config, &data, &split, &chosen, &folder)?;
     for note in notes {
         eprintln!("note: {note}");
     }
-    let trainer = Trainer::new(config, data, split, chosen, folder)?;
+    let mut trainer = Trainer::new(config, data, split, chosen, folder)?;
+    trainer.progress.degenerate = Degenerate::of(&whole)?;
     if let Some(warning) = trainer.category_warning() {
         eprintln!("note: {warning}");
     }
@@ -242,15 +239,24 @@ fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     config.validate()?;
     let config = config.clone();
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
-    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
+    let (whole, warning) = open::of_run(&checkpoint.progress)?;
+    let data = data::choose(&config, &whole)?;
     let split = data::split(&config, &data)?;
     if !leads {
         return Trainer::resume(checkpoint, data, split, chosen, folder);
     }
-    introduce(&config, &data, &split, &chosen, &folder);
+    introduce(&config, &data, &split, &chosen, &folder)?;
+    if let Some(warning) = warning {
+        eprintln!("warning: {warning}");
+    }
     let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
     eprintln!("resuming after {epoch} epochs and {batch} batches");
-    Trainer::resume(checkpoint, data, split, chosen, folder)
+    let mut trainer = Trainer::resume(checkpoint, data, split, chosen, folder)?;
+    if trainer.progress.degenerate.is_none() {
+        // An earlier version did not record them.
+        trainer.progress.degenerate = Degenerate::of(&whole)?;
+    }
+    Ok(trainer)
 }
 
 fn introduce(
@@ -259,7 +265,7 @@ fn introduce(
     split: &canopy_data::split::Split,
     chosen: &device::Chosen,
     folder: &RunFolder,
-) {
+) -> Result<()> {
     let ranks = match (config.ranks, config.sync_bn) {
         (1, _) => String::new(),
         (ranks, true) => format!(" · {ranks} ranks"),
@@ -288,7 +294,11 @@ fn introduce(
     eprintln!(
         "{}: {} scans of {} species ({} train, {} validation, {} test)",
         data.name,
-        data.len(),
+        split
+            .parts()
+            .map(|(_, records)| records.len())
+            .iter()
+            .sum::<usize>(),
         data.species.len(),
         split.train.len(),
         split.validation.len(),
@@ -309,10 +319,12 @@ fn introduce(
     for warning in &split.warnings {
         eprintln!("note: {warning}");
     }
+    open::warn_of_degenerate(data)?;
     if let Some(description) = config.precision.description(&chosen.device, config.plain) {
         eprintln!("precision: {description}");
     }
     eprintln!("writing to {}", folder.path().display());
+    Ok(())
 }
 
 /// Returns the command that repeats the run: the preset with the fewest differing settings, and those settings.

@@ -2,6 +2,10 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use pulp::{Arch, WithSimd};
+#[cfg(target_arch = "x86_64")]
+use pulp::{Simd, x86::V3};
+
 /// The environment variable that chooses narrower instructions than the machine has: `base`, `avx2` or `avx512`.
 pub const VARIABLE: &str = "CANOPY_INSTRUCTIONS";
 
@@ -76,4 +80,32 @@ impl InstructionSet {
             }
         }
     }
+}
+
+/// Runs `op` with the current instruction set.
+pub(super) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+    match InstructionSet::current() {
+        InstructionSet::Avx512 => Arch::new().dispatch(op),
+        #[cfg(target_arch = "x86_64")]
+        InstructionSet::Avx2 => match V3::try_new() {
+            Some(avx2) => Simd::vectorize(avx2, op),
+            None => Simd::vectorize(pulp::Scalar::new(), op),
+        },
+        #[cfg(target_arch = "x86_64")]
+        InstructionSet::Base => Simd::vectorize(pulp::Scalar::new(), op),
+        // Other architectures have vectors in their base set: NEON on aarch64.
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => Arch::new().dispatch(op),
+    }
+}
+
+/// As [`dispatch`], with vectors of at most 8 lanes.
+pub(super) fn dispatch_narrow<Op: WithSimd>(op: Op) -> Op::Output {
+    #[cfg(target_arch = "x86_64")]
+    if InstructionSet::current() == InstructionSet::Avx512
+        && let Some(avx2) = V3::try_new()
+    {
+        return Simd::vectorize(avx2, op);
+    }
+    dispatch(op)
 }

@@ -3,7 +3,8 @@
 use candle_core::{Result, Tensor, bail};
 
 use super::device::Target;
-use super::matmul::{Matrix, matmul, sizes};
+use super::matmul::{matmul, sizes};
+use super::matrix::Matrix;
 use super::tape::{self, Backward};
 use super::values::{Values, is_fused};
 use super::{Pass, vector};

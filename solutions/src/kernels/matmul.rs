@@ -3,47 +3,7 @@
 use gemm::Parallelism;
 use rayon::prelude::*;
 
-/// A matrix operand: element (row, column) of `data` at `row · row_step + column · column_step`.
-#[derive(Clone, Copy)]
-pub(super) struct Matrix<'a> {
-    pub data: &'a [f32],
-    pub row_step: usize,
-    pub column_step: usize,
-}
-
-impl<'a> Matrix<'a> {
-    /// Row by row, `width` values each.
-    pub fn dense(data: &'a [f32], width: usize) -> Self {
-        Self {
-            data,
-            row_step: width,
-            column_step: 1,
-        }
-    }
-
-    /// The transpose.
-    pub fn t(self) -> Self {
-        Self {
-            row_step: self.column_step,
-            column_step: self.row_step,
-            ..self
-        }
-    }
-
-    fn below(self, row: usize) -> Self {
-        Self {
-            data: &self.data[row * self.row_step..],
-            ..self
-        }
-    }
-
-    fn right_of(self, column: usize) -> Self {
-        Self {
-            data: &self.data[column * self.column_step..],
-            ..self
-        }
-    }
-}
+use super::matrix::Matrix;
 
 /// Sizes of `a·b`: a is `rows × depth`, b `depth × columns`.
 #[derive(Clone, Copy)]
@@ -141,9 +101,7 @@ pub(super) fn one_thread(sizes: Sizes, a: Matrix, b: Matrix, c: &mut [f32], c_st
             .for_each(|row| row[..columns].fill(0.0));
         return;
     }
-    let last =
-        |m: &Matrix, rows: usize, columns: usize| (rows - 1) * m.row_step + (columns - 1) * m.column_step;
-    assert!(a.data.len() > last(&a, rows, depth) && b.data.len() > last(&b, depth, columns));
+    assert!(a.contains(rows, depth) && b.contains(depth, columns));
     assert!(c.len() > (rows - 1) * c_step + columns - 1);
     // SAFETY: the operands contain their last elements (asserted), and c is borrowed for this call alone.
     unsafe {

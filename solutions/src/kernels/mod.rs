@@ -20,7 +20,6 @@ mod clouds;
 mod cuda;
 #[cfg(any(test, feature = "cuda"))]
 mod cuda_source;
-mod custom_op;
 pub mod device;
 mod dropout;
 mod filter;
@@ -30,6 +29,8 @@ mod linear;
 mod loss;
 mod lowering;
 mod matmul;
+mod matrix;
+mod maxima;
 mod mlp;
 pub mod multi_tensor;
 mod neuron;
@@ -82,7 +83,6 @@ pub struct Pass {
     pub seed: u64,
     /// The optimizer step this pass belongs to.
     pub step: u64,
-    on_graph: bool,
     /// Operators keep no copies of weights for the backward pass.
     releases: bool,
     tape: Option<tape::Tape>,
@@ -99,7 +99,6 @@ impl Pass {
             plain: false,
             seed,
             step,
-            on_graph: false,
             releases: false,
             tape: Some(tape::Tape::default()),
             lowering: None,
@@ -112,15 +111,8 @@ impl Pass {
     pub fn eval() -> Self {
         Self {
             train: false,
-            plain: false,
-            seed: 0,
-            step: 0,
-            on_graph: false,
-            releases: false,
             tape: None,
-            lowering: None,
-            share: None,
-            launcher: None,
+            ..Self::train(0, 0)
         }
     }
 
@@ -164,20 +156,12 @@ impl Pass {
         self.share.as_ref().filter(|_| self.train)?.sums.as_ref()
     }
 
-    /// The same pass with its fused operators on candle's graph, as `CustomOp`s, instead of the tape. This is slower, and
-    /// allows candle's own operators between them. The backward pass is candle's.
-    #[must_use]
-    pub fn on_candle_graph(mut self) -> Self {
-        self.on_graph = true;
-        self
-    }
-
     /// Returns how many operators the pass has recorded on its tape.
     pub fn recorded(&self) -> usize {
         self.tape.as_ref().map_or(0, tape::Tape::len)
     }
 
-    /// Returns an operator's output as a tensor, and records its backward pass on the tape or on candle's graph.
+    /// Returns an operator's output as a tensor, and records its backward pass on the tape.
     fn record(
         &self,
         inputs: &[&Tensor],
@@ -185,9 +169,6 @@ impl Pass {
         shape: &[usize],
         backward: impl FnOnce() -> tape::Backward,
     ) -> Result<Tensor> {
-        if self.train && (self.on_graph || self.is_plain()) {
-            return custom_op::on_graph(inputs, output, shape, backward());
-        }
         let tape = self.tape.as_ref().filter(|_| self.train);
         tape::record(tape, inputs, output, shape, backward)
     }

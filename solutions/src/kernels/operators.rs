@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use candle_core::{Result, Tensor};
+use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
 use rayon::prelude::*;
 
 use super::values::{fused, read};
@@ -67,16 +67,20 @@ fn on_tape(x: &Tensor, pass: &Pass) -> bool {
     pass.train && fused(pass, &[x])
 }
 
-/// Applies `forward` to the values of `x`, and `backward` to the gradients that come back.
+/// Applies `forward` to the values of `x`, and `backward` to the gradients that come back. In a plain training pass the
+/// operator is on candle's graph.
 ///
 /// # Errors
 /// Returns an error if `x` is not f32 on the CPU.
 pub fn each(
     x: &Tensor,
     pass: &Pass,
-    forward: impl FnOnce(&mut [f32]),
+    forward: impl Fn(&mut [f32]) + Send + Sync + 'static,
     backward: impl Fn(&mut [f32]) + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    if pass.train && pass.is_plain() {
+        return x.contiguous()?.apply_op1(Each { forward, backward });
+    }
     let mut y = read(x)?;
     forward(&mut y);
     pass.record(&[x], y, x.dims(), || {
@@ -85,6 +89,37 @@ pub fn each(
             Ok(vec![Some(g)])
         })
     })
+}
+
+/// [`each`] on candle's graph.
+struct Each<F, B> {
+    forward: F,
+    backward: B,
+}
+
+impl<F, B> CustomOp1 for Each<F, B>
+where
+    F: Fn(&mut [f32]) + Send + Sync,
+    B: Fn(&mut [f32]) + Send + Sync,
+{
+    fn name(&self) -> &'static str {
+        "each"
+    }
+
+    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let (CpuStorage::F32(x), Some((from, to))) = (x, layout.contiguous_offsets()) else {
+            bail!("each: expected contiguous f32, got strides {:?}", layout.stride());
+        };
+        let mut y = x[from..to].to_vec();
+        (self.forward)(&mut y);
+        Ok((CpuStorage::F32(y), layout.shape().clone()))
+    }
+
+    fn bwd(&self, x: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+        let mut g = read(gradient)?;
+        (self.backward)(&mut g);
+        Ok(Some(Tensor::from_vec(g, x.shape(), x.device())?))
+    }
 }
 
 /// The slope at 0 is 0, and NaN stays NaN.

@@ -360,7 +360,7 @@ impl Sums {
             let shape = output.shape();
             return Err(Error::msg(format!(
                 "a fused operator's output of shape {shape:?} received no gradient: it was not used, or one of candle's \
-                 operators changed it, which the tape does not record (use `Pass::on_candle_graph`)"
+                 operators changed it, which the tape does not record (use `kernels::with_backward`)"
             ))
             .into());
         };

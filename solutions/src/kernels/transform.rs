@@ -5,14 +5,15 @@ use std::ops::Range;
 use candle_core::{Result, Tensor, bail};
 use rayon::prelude::*;
 
-use super::bf16::{self, Block, Buffers, Right};
+use super::bf16::{self, Block, Buffers, Right, round};
 use super::clouds::{Clouds, split};
 use super::device::Target;
-use super::matmul::{Matrix, one_thread, sizes};
+use super::matmul::{one_thread, sizes};
+use super::matrix::Matrix;
 use super::tape;
-use super::tile::{LANES, Left, Product};
+use super::tile::LANES;
 use super::values::{Values, fused};
-use super::{Bf16Unit, Operator, Pass, vector};
+use super::{Bf16Unit, Operator, Pass};
 
 /// Multiplies each cloud's points by the cloud's matrix. x `[points of all clouds, k]`, t `[clouds, k, k]` → like x.
 ///
@@ -34,7 +35,7 @@ pub fn transform_in(pass: &Pass, x: &Tensor, t: &Tensor, clouds: &Clouds) -> Res
     }
     let whole = x.dims().last().is_some_and(|k| k.is_multiple_of(LANES));
     let unit = pass.bf16_unit();
-    // candle's graph would lose the operator.
+    // The tape records it only if it has recorded an input.
     let ours = fused(pass, &[x, t]) && (!pass.train || tape::Tape::of(&[x, t]).is_some());
     if unit != Bf16Unit::Off && whole && ours {
         return product(x, t, clouds, unit, None);
@@ -110,28 +111,22 @@ fn each_cloud(unit: Bf16Unit, x: &[f32], t: &[f32], k: usize, clouds: &[Range<us
     parts.into_par_iter().for_each(|(i, (y, cloud))| {
         let t = &t[i * k * k..][..k * k];
         let x = &x[cloud.start * k..cloud.end * k];
-        if unit != Bf16Unit::Off {
-            let t = Right::new(unit, t, k);
-            return y
-                .par_chunks_mut(BLOCK * k)
-                .zip(x.par_chunks(BLOCK * k))
-                .for_each_init(Vec::new, |pairs, (y, x)| {
-                    let block = Block::new(unit, x, pairs);
-                    bf16::multiply([x.len() / k, k, k], block, &t, y, false);
-                    vector::round_to_bf16(y);
-                });
+        let blocks = y.par_chunks_mut(BLOCK * k).zip(x.par_chunks(BLOCK * k));
+        if !k.is_multiple_of(LANES) {
+            return blocks.for_each(|(y, x)| multiply(x, t, k, y));
         }
-        y.par_chunks_mut(BLOCK * k)
-            .zip(x.par_chunks(BLOCK * k))
-            .for_each(|(y, x)| multiply(x, t, k, y));
+        let t = Right::new(unit, t, k);
+        blocks.for_each_init(Vec::new, |rounded, (y, x)| {
+            let block = Block::new(unit, x, rounded);
+            bf16::multiply([x.len() / k, k, k], block, &t, y, false);
+            round(unit, y);
+        });
     });
 }
 
 fn multiply(x: &[f32], t: &[f32], k: usize, y: &mut [f32]) {
     let rows = y.len() / k;
-    if k.is_multiple_of(LANES) {
-        Product::new([rows, k, k], Left::dense(x, k), t, y).run();
-    } else if let (3, Ok(t)) = (k, <&[f32; 9]>::try_from(t)) {
+    if let (3, Ok(t)) = (k, <&[f32; 9]>::try_from(t)) {
         for (y, x) in y.chunks_exact_mut(3).zip(x.chunks_exact(3)) {
             for j in 0..3 {
                 y[j] = x[0] * t[j] + x[1] * t[3 + j] + x[2] * t[6 + j];
@@ -161,25 +156,19 @@ fn matrix_gradient(unit: Bf16Unit, x: &[f32], g: &[f32], k: usize, clouds: &[Ran
         let points = cloud.len();
         let rows = cloud.start * k..cloud.end * k;
         let (x, g) = (&x[rows.clone()], &g[rows]);
-        if unit != Bf16Unit::Off {
-            let (mut xs, mut gs, mut buffers) = (Vec::new(), Vec::new(), Buffers::default());
-            for (x, g) in x.chunks(BLOCK * k).zip(g.chunks(BLOCK * k)) {
-                let sizes = [k, x.len() / k, k];
-                let (x, g) = (Block::new(unit, x, &mut xs), Block::new(unit, g, &mut gs));
-                bf16::add_transposed(unit, sizes, x, Some(g), dt, &mut buffers);
-            }
-            vector::round_to_bf16(dt);
-        } else if k.is_multiple_of(LANES) {
-            Product::new([k, points, k], Left::transpose(x, k), g, dt).run();
-        } else {
-            one_thread(
-                sizes(k, points, k),
-                Matrix::dense(x, k).t(),
-                Matrix::dense(g, k),
-                dt,
-                k,
-            );
+        if !k.is_multiple_of(LANES) {
+            let (x, g) = (Matrix::dense(x, k).t(), Matrix::dense(g, k));
+            return one_thread(sizes(k, points, k), x, g, dt, k);
         }
+        // In f32 there is one sum over all points.
+        let block = if unit == Bf16Unit::Off { points } else { BLOCK };
+        let (mut xs, mut gs, mut buffers) = (Vec::new(), Vec::new(), Buffers::default());
+        for (x, g) in x.chunks(block * k).zip(g.chunks(block * k)) {
+            let sizes = [k, x.len() / k, k];
+            let (x, g) = (Block::new(unit, x, &mut xs), Block::new(unit, g, &mut gs));
+            bf16::add_transposed(unit, sizes, x, Some(g), dt, &mut buffers);
+        }
+        round(unit, dt);
     });
     dt
 }

@@ -152,6 +152,13 @@ for_each_instruction_set! {
         }
     }
 
+    /// `pairs` = the numbers of two rows, in turn.
+    fn in_pairs(first: &[u16], second: &[u16], pairs: &mut [[u16; 2]]) {
+        for ((pair, &first), &second) in pairs.iter_mut().zip(first).zip(second) {
+            *pair = [first, second];
+        }
+    }
+
     /// `sum += more`.
     fn add(sum: &mut [f32], more: &[f32]) {
         for (s, m) in sum.iter_mut().zip(more) {

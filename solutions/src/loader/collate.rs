@@ -1,6 +1,6 @@
 //! Reads, samples, normalises and augments clouds, and puts them side by side in a batch.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use candle_core::{Device, Tensor};
 use canopy_data::{Cloud, Dataset, Purpose};
 
@@ -184,20 +184,14 @@ pub fn prepare(
     seed: u64,
     stream: u64,
 ) -> Result<Vec<f32>> {
-    ensure!(
-        !cloud.is_empty(),
-        "the cloud has no points: remove it from the data set, or scan the tree again"
-    );
-    ensure!(
-        cloud.xyz.iter().any(|p| *p != cloud.xyz[0]),
-        "all of the cloud's {} points are at the same place, but a tree has some extent: remove it from the data set, or scan the tree again",
-        cloud.len()
-    );
+    if let Err(e) = cloud.check_extent() {
+        bail!("{e}: remove it from the data set, or scan the tree again");
+    }
     let indices = points.indices(cloud.len(), &mut Purpose::Sample.stream(seed, stream));
     let mut points: Vec<[f32; 3]> = indices.iter().map(|&i| cloud.xyz[i]).collect();
     let mut echo = features.of_echo(cloud, &indices)?;
     if let Some(p) = points.iter().find(|p| p.iter().any(|c| !c.is_finite())) {
-        anyhow::bail!("the cloud has a point at {p:?}: a coordinate that is not finite");
+        bail!("the cloud has a point at {p:?}: a coordinate that is not finite");
     }
     frame.apply(&mut points, cloud.origin[2]);
     augment.apply(&mut points, &mut echo, &mut Purpose::Augment.stream(seed, stream));
@@ -224,7 +218,7 @@ mod tests {
     #[test]
     fn clouds_without_extent_or_with_bad_coordinates_are_errors() {
         assert!(message(vec![]).contains("no points"));
-        assert!(message(vec![[3.0, 1.0, 2.0]]).contains("all of the cloud's 1 points"));
+        assert!(message(vec![[3.0, 1.0, 2.0]]).contains("only one point"));
         assert!(message(vec![[3.0, 1.0, 2.0]; 70]).contains("same place"));
         assert!(message(vec![[3.0, 1.0, 2.0], [f32::NAN; 3]]).contains("not finite"));
     }

@@ -199,19 +199,6 @@ impl PointNet {
         }
     }
 
-    /// The operands of the widest product, before the maximum over points, with running statistics: rows `[points of all
-    /// clouds, 128]`, and the weight `[1024, 128]`, negated where γ is negative, so that the maximum is sought.
-    ///
-    /// # Errors
-    /// As [`PointNet::forward`].
-    pub fn widest_operands(&self, points: &Tensor) -> Result<(Tensor, Tensor)> {
-        let (rows, clouds) = self.rows(points)?;
-        let (x, _) = self.transformed(&rows, &clouds, &Pass::eval())?;
-        let (last, before) = self.after_transforms().split_last().context("no layers")?;
-        let rows = layers::forward(before, &x, &Pass::eval())?;
-        Ok((rows, last.signed_weight()?))
-    }
-
     /// Points `[clouds, points, inputs]` as rows `[clouds × points, inputs]`.
     pub(super) fn rows(&self, points: &Tensor) -> Result<(Tensor, Clouds)> {
         let inputs = self.config().inputs;

@@ -77,11 +77,6 @@ impl Dense {
         }
     }
 
-    /// The weight times the sign of γ.
-    pub fn signed_weight(&self) -> candle_core::Result<Tensor> {
-        self.weight.broadcast_mul(&self.bn.gamma.sign()?.unsqueeze(1)?)
-    }
-
     pub fn params(&self) -> [Named; 3] {
         let name = &self.name;
         [

@@ -1,3 +1,6 @@
+use std::{fmt, str::FromStr};
+
+use anyhow::Context;
 use candle_core::Var;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +37,38 @@ pub enum OptimConfig {
     Lamb(LambConfig),
     /// L-BFGS, a quasi-Newton method, for a loss over the whole data set.
     Lbfgs(LbfgsConfig),
+}
+
+/// What an optimizer adds to the root of the squares; `None`, or `auto`: its own default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Eps(pub Option<f64>);
+
+impl FromStr for Eps {
+    type Err = anyhow::Error;
+
+    /// # Errors
+    /// Returns an error if the text is neither `auto` nor a number that is at least 0.
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        if text == "auto" {
+            return Ok(Self(None));
+        }
+        let eps = text
+            .parse()
+            .ok()
+            .filter(|eps: &f64| eps.is_finite() && *eps >= 0.0);
+        let eps =
+            eps.with_context(|| format!("eps is '{text}', expected auto or a number that is at least 0"))?;
+        Ok(Self(Some(eps)))
+    }
+}
+
+impl fmt::Display for Eps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("auto"),
+            Some(eps) => write!(f, "{eps:e}"),
+        }
+    }
 }
 
 impl Default for OptimConfig {

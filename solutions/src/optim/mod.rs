@@ -23,7 +23,7 @@ pub use accumulate::accumulated;
 pub use adam::{AdamConfig, AdamState, AdamWConfig, adam_step};
 pub use adaptive::{AdadeltaConfig, AdagradConfig, RmspropConfig};
 pub use clip::{clip_by_norm, clip_grad_norm, sum_of_squares};
-pub use config::OptimConfig;
+pub use config::{Eps, OptimConfig};
 pub use landscape::{loss_along, random_directions};
 pub use layerwise::{LambConfig, LarsConfig, lamb_step, lars_step, trust_ratio};
 pub use lbfgs::LbfgsConfig;

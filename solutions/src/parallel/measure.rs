@@ -93,7 +93,7 @@ pub fn all_reduce_seconds(
 }
 
 /// How an all-reduce over processes is computed.
-#[cfg(any(feature = "mpi", feature = "nccl", test))]
+#[cfg(feature = "mpi")]
 pub(super) type Computed<'a> = &'a dyn Fn(&mut Vec<f32>) -> Result<()>;
 
 /// Measures all-reduces of `numbers` f32 numbers over processes, the median of `repeats`: by the `engine`, by its library called
@@ -102,7 +102,7 @@ pub(super) type Computed<'a> = &'a dyn Fn(&mut Vec<f32>) -> Result<()>;
 ///
 /// # Errors
 /// Returns an error if an all-reduce fails.
-#[cfg(any(feature = "mpi", feature = "nccl", test))]
+#[cfg(feature = "mpi")]
 pub(super) fn over_processes(
     links: &dyn Collective,
     ring: &AllReduce,

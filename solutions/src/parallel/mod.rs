@@ -2,8 +2,8 @@
 //!
 //! A rank is one worker with its own copy of the model. [`Link`] sends messages to another rank, and [`Collective`] adds what
 //! training needs of a group of ranks. [`Rank`] implements it with our own algorithms ([`ring`]) for ranks that are threads of
-//! this process ([`threads`]). MPI (feature `mpi`) and NCCL (feature `nccl`) bring their own algorithms, for ranks that are
-//! processes.
+//! this process ([`threads`]). MPI (feature `mpi`) brings its own algorithms, for ranks that are processes; NCCL (feature
+//! `nccl`) sums their tensors on GPUs.
 
 mod algorithm;
 mod arguments;
@@ -11,7 +11,7 @@ mod average;
 mod board;
 mod bucket;
 mod cost;
-#[cfg(any(feature = "mpi", feature = "nccl"))]
+#[cfg(feature = "mpi")]
 mod exit;
 mod lost;
 pub mod measure;
@@ -20,7 +20,7 @@ pub mod mpi;
 mod naive;
 pub mod nccl;
 mod own_chunk;
-#[cfg(any(feature = "mpi", feature = "nccl", test))]
+#[cfg(feature = "mpi")]
 mod padded;
 mod place;
 mod processes;
@@ -28,11 +28,11 @@ mod rank;
 mod reducer;
 pub mod ring;
 mod sampler;
-mod subgroup;
 mod tensor_reducer;
 mod tensors;
 pub mod threads;
 mod tree;
+mod typed;
 
 use std::ops::{AddAssign, Sub};
 
@@ -52,10 +52,10 @@ pub(crate) use reducer::panic_message;
 pub use reducer::{ReduceBucket, Reduced, Reducer, mean_over_ranks};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
 pub use sampler::{Share, share_of_batch, share_of_epoch};
-pub use subgroup::{Shared, SubGroup};
 pub use tensor_reducer::TensorReducer;
-pub use tensors::{OnTensors, Operation, Started};
+pub use tensors::{OnTensors, Started};
 pub use tree::{tree_all_reduce, tree_broadcast};
+pub use typed::{gather, gather_json};
 
 // ANCHOR: Link
 /// Messages from one rank to another, in order: the building block of the algorithms.
@@ -131,7 +131,7 @@ pub trait Collective: Link + Send {
     /// vain.
     fn doing(&self, _what: &str) {}
 
-    /// Returns the operations on tensors that stay on their device, if the engine has them.
+    /// Returns the sums of tensors that stay on their device, if the engine has them.
     fn on_tensors(&self) -> Option<&dyn OnTensors> {
         None
     }

@@ -12,7 +12,7 @@ pub(super) fn chunks(length: usize, world_size: usize) -> impl Iterator<Item = R
 /// Returns `data` with a part of the same length for each rank, as libraries expect them: each [`chunk`], filled with zeros. A
 /// part has at least one number.
 pub(super) fn padded(data: &[f32], world_size: usize) -> Vec<f32> {
-    let longest = longest_chunk(data.len(), world_size);
+    let longest = data.len().div_ceil(world_size).max(1);
     let mut padded = vec![0.0; longest * world_size];
     for (into, range) in padded
         .chunks_exact_mut(longest)
@@ -21,9 +21,4 @@ pub(super) fn padded(data: &[f32], world_size: usize) -> Vec<f32> {
         into[..range.len()].copy_from_slice(&data[range]);
     }
     padded
-}
-
-/// The length of a part in [`padded`].
-pub(super) fn longest_chunk(length: usize, world_size: usize) -> usize {
-    length.div_ceil(world_size).max(1)
 }

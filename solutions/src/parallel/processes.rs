@@ -1,11 +1,9 @@
 //! Ranks that are processes, started by a launcher such as mpirun or srun.
 
-#[cfg(feature = "nccl")]
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-#[cfg(not(any(feature = "mpi", feature = "nccl")))]
+#[cfg(not(feature = "mpi"))]
 use anyhow::bail;
 #[cfg(feature = "nccl")]
 use candle_core::Device;
@@ -23,13 +21,13 @@ pub trait Processes {
     /// Returns the engine's error if it cannot create another group.
     fn links(&self) -> Result<Box<dyn Collective>>;
 
-    /// Uses NCCL for what happens on GPUs from now on, if the device of every rank is one. Returns whether it does. Ranks without
-    /// MPI meet in `folder`, which all of them see. Every rank makes the same call.
+    /// Sums tensors on GPUs by NCCL from now on, if the device of every rank is one. Returns whether it does. Every rank makes
+    /// the same call.
     ///
     /// # Errors
-    /// Returns an error if the ranks do not meet, if two share a GPU or only some have one, or if NCCL does not load or fails.
+    /// Returns an error if two ranks share a GPU or only some have one, or if NCCL does not load or fails.
     #[cfg(feature = "nccl")]
-    fn use_nccl(&mut self, device: &Device, folder: &Path) -> Result<bool>;
+    fn use_nccl(&mut self, device: &Device) -> Result<bool>;
 
     /// Creates a group of links for gradients, which may stay on their device. Every rank makes the same calls in the same
     /// order.
@@ -82,17 +80,14 @@ pub trait Processes {
 }
 
 /// Connects this process, which is at `place`, to the other processes of its job: over MPI if this program was built with it.
-/// With NCCL alone, `Processes::use_nccl` connects them.
 ///
 /// # Errors
-/// Returns an error if MPI does not start, if MPI and the launcher differ about the ranks, or if this program was built with
-/// neither.
+/// Returns an error if MPI does not start, if MPI and the launcher differ about the ranks, or if this program was built
+/// without MPI.
 pub fn connect(place: &Place) -> Result<Box<dyn Processes>> {
     #[cfg(feature = "mpi")]
     return Ok(Box::new(super::mpi::Session::start(place)?));
-    #[cfg(all(feature = "nccl", not(feature = "mpi")))]
-    return Ok(Box::new(super::nccl::Launched::new(place)));
-    #[cfg(not(any(feature = "mpi", feature = "nccl")))]
+    #[cfg(not(feature = "mpi"))]
     bail!(
         "{} started {} processes, and this is rank {}, but this program was built without `--features mpi`: build it with \
          the feature (README.md), or start one process with --ranks {}, whose ranks are threads",

@@ -1,4 +1,4 @@
-//! Averages gradients over ranks that can combine tensors on their device ([`OnTensors`]): as [`super::Reducer`], but without
+//! Averages gradients over ranks that can sum tensors on their device ([`OnTensors`]): as [`super::Reducer`], but without
 //! a copy on the host and without a thread.
 
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use candle_core::{DType, Tensor};
 
-use super::{Bucket, Collective, OnTensors, Operation, Reduced, Started, Traffic};
+use super::{Bucket, Collective, OnTensors, Reduced, Started, Traffic};
 
 /// A bucket whose all-reduce has started.
 struct Flying {
@@ -32,7 +32,7 @@ impl TensorReducer {
     /// gradients are complete; otherwise all are sent by [`Self::finish`].
     ///
     /// # Errors
-    /// Returns an error if `collective` has no operations on tensors, or unless the buckets hold each parameter exactly once.
+    /// Returns an error if `collective` has no sums of tensors, or unless the buckets hold each parameter exactly once.
     pub fn new(
         collective: Box<dyn Collective>,
         params: &[Tensor],
@@ -100,7 +100,7 @@ impl TensorReducer {
             let whole = Tensor::cat(&parts, 0)?.contiguous()?;
             self.collective
                 .doing(&format!("sending bucket {} of gradients", self.flying.len()));
-            let sum = tensors(&*self.collective)?.start(Operation::AllReduce(&whole))?;
+            let sum = tensors(&*self.collective)?.start_sum(&whole)?;
             self.flying.push(Flying {
                 sum,
                 began: Instant::now(),
@@ -149,5 +149,139 @@ impl TensorReducer {
 fn tensors(collective: &dyn Collective) -> Result<&dyn OnTensors> {
     collective
         .on_tensors()
-        .context("the engine of these ranks has no operations on tensors")
+        .context("the engine of these ranks has no sums of tensors")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use candle_core::Device;
+
+    use super::*;
+    use crate::parallel::{Algorithm, Link, Rank, threads::group};
+
+    /// A rank that sums tensors on the host, as soon as they are started.
+    struct OnHost(Rank);
+
+    struct Summed(Tensor);
+
+    impl Started for Summed {
+        fn finish(self: Box<Self>) -> Result<Tensor> {
+            Ok(self.0)
+        }
+
+        fn result(self: Box<Self>) -> Result<Tensor> {
+            Ok(self.0)
+        }
+    }
+
+    impl OnTensors for OnHost {
+        fn start_sum(&self, tensor: &Tensor) -> Result<Box<dyn Started>> {
+            let mut values = tensor.flatten_all()?.to_vec1::<f32>()?;
+            self.0.all_reduce(&mut values)?;
+            let length = values.len();
+            Ok(Box::new(Summed(Tensor::from_vec(values, length, &Device::Cpu)?)))
+        }
+    }
+
+    impl Link for OnHost {
+        fn rank(&self) -> usize {
+            self.0.rank()
+        }
+
+        fn world_size(&self) -> usize {
+            self.0.world_size()
+        }
+
+        fn send(&self, to: usize, data: &[f32]) -> Result<()> {
+            self.0.send(to, data)
+        }
+
+        fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
+            self.0.receive(from, into)
+        }
+    }
+
+    impl Collective for OnHost {
+        fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
+            self.0.all_reduce(data)
+        }
+
+        fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
+            self.0.reduce_scatter(data, mine)
+        }
+
+        fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()> {
+            self.0.all_gather(mine, whole)
+        }
+
+        fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
+            self.0.broadcast(root, data)
+        }
+
+        fn barrier(&self) -> Result<()> {
+            self.0.barrier()
+        }
+
+        fn traffic(&self) -> Traffic {
+            self.0.traffic()
+        }
+
+        fn on_tensors(&self) -> Option<&dyn OnTensors> {
+            Some(self)
+        }
+    }
+
+    fn bucket(params: &[usize]) -> Bucket {
+        Bucket {
+            params: params.to_vec(),
+            bytes: 0,
+            kind: "f32",
+        }
+    }
+
+    /// Two steps of one of two ranks.
+    fn average(link: OnHost, params: &[Tensor], overlap: bool) {
+        let rank = link.rank();
+        let buckets = vec![bucket(&[2, 1]), bucket(&[0])];
+        let mut reducer = TensorReducer::new(Box::new(link), params, buckets, overlap).unwrap();
+        for _ in 0..2 {
+            let gradient = |value: f64, p: usize| (params[p].ones_like().unwrap() * value).unwrap();
+            // The order of the gradients differs between the ranks; parameter 2 has none.
+            for p in [rank, 1 - rank] {
+                reducer.ready(p, &gradient((rank + 2 * p) as f64, p)).unwrap();
+            }
+            assert!(reducer.ready(0, &params[0]).is_err());
+            let (means, reduced) = reducer.finish().unwrap();
+            for (p, expected) in [0.5, 2.5, 0.0].into_iter().enumerate() {
+                assert_eq!(means[p].dims(), params[p].dims());
+                let values = means[p].flatten_all().unwrap().to_vec1::<f32>().unwrap();
+                assert!(values.iter().all(|&v| v == expected), "{p}: {values:?}");
+            }
+            // A bucket of 5 and one of 6 numbers, in two messages each by the ring.
+            assert_eq!((reduced.traffic.messages, reduced.traffic.bytes), (4, 44));
+        }
+    }
+
+    #[test]
+    fn gradients_are_averaged_in_buckets_during_the_backward_pass() {
+        let params = [vec![2, 3], vec![4], vec![1]]
+            .map(|shape| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap());
+        let ranks = |world| {
+            group(world, Algorithm::Ring, Duration::from_secs(20))
+                .into_iter()
+                .map(OnHost)
+        };
+        for overlap in [true, false] {
+            let alone = ranks(1).next().unwrap();
+            assert!(TensorReducer::new(Box::new(alone), &params, vec![bucket(&[2, 1])], overlap).is_err());
+            thread::scope(|scope| {
+                for link in ranks(2) {
+                    let params = &params;
+                    scope.spawn(move || average(link, params, overlap));
+                }
+            });
+        }
+    }
 }

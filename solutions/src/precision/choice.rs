@@ -1,8 +1,8 @@
 //! The precision and loss scaling that a run can choose.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use candle_core::{DType, Device};
 use serde::{Deserialize, Serialize};
 
@@ -116,58 +116,81 @@ pub enum LossScaler {
     },
 }
 
-impl LossScaler {
-    /// Parses `auto` (dynamic for fp16, otherwise off), `dynamic`, `deepspeed`, `deepspeed:POWER:WINDOW:HYSTERESIS:MIN` (see
-    /// [`DeepSpeedScaler::new`]), `off`, or a number for a static scale. Returns `None` for no scaling.
-    ///
+/// The setting `--loss-scale`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LossScaling {
+    /// Dynamic for fp16, otherwise off.
+    Auto,
+    /// No loss scaling.
+    Off,
+    /// PyTorch's rule.
+    Dynamic,
+    /// DeepSpeed's rule.
+    DeepSpeed(DeepSpeedScaler),
+    /// A constant.
+    Static(f64),
+}
+
+impl LossScaling {
+    /// The rule with its initial state; `None` for no scaling.
+    pub fn scaler(&self, precision: Precision) -> Option<LossScaler> {
+        match self {
+            Self::Auto if precision == Precision::Fp16 => Some(LossScaler::Dynamic(DynamicScaler::default())),
+            Self::Auto | Self::Off => None,
+            Self::Dynamic => Some(LossScaler::Dynamic(DynamicScaler::default())),
+            Self::DeepSpeed(rule) => Some(LossScaler::DeepSpeed(rule.clone())),
+            &Self::Static(scale) => Some(LossScaler::Static { scale, left_out: 0 }),
+        }
+    }
+}
+
+/// `auto`, `off`, `dynamic`, `deepspeed`, `deepspeed:POWER:WINDOW:HYSTERESIS:MIN` (see [`DeepSpeedScaler::new`]), or a number.
+impl FromStr for LossScaling {
+    type Err = Error;
+
     /// # Errors
     /// Returns an error for any other text, and for a scale that is not above 0 or not finite in fp32.
-    pub fn parse(text: &str, precision: Precision) -> Result<Option<Self>> {
-        Ok(match text {
-            "auto" if precision == Precision::Fp16 => Some(Self::Dynamic(DynamicScaler::default())),
-            "auto" | "off" => None,
-            "dynamic" => Some(Self::Dynamic(DynamicScaler::default())),
-            "deepspeed" => Some(Self::DeepSpeed(DeepSpeedScaler::default())),
-            text if text.starts_with("deepspeed:") => Some(Self::DeepSpeed(
-                deepspeed(text).with_context(|| format!("loss-scale is '{text}'"))?,
-            )),
-            number => {
-                let scale: f64 = number.parse().with_context(|| {
-                    format!(
-                        "loss-scale is '{number}', expected auto, dynamic, deepspeed[:POWER:WINDOW:HYSTERESIS:MIN], off, \
-                         or a number"
-                    )
-                })?;
+    fn from_str(text: &str) -> Result<Self> {
+        const EXPECTED: &str =
+            "expected auto, dynamic, deepspeed[:POWER:WINDOW:HYSTERESIS:MIN], off, or a number";
+        let wrong = || format!("loss-scale is '{text}', {EXPECTED}");
+        let parts: Vec<&str> = text.split(':').collect();
+        Ok(match parts[..] {
+            ["auto"] => Self::Auto,
+            ["off"] => Self::Off,
+            ["dynamic"] => Self::Dynamic,
+            ["deepspeed"] => Self::DeepSpeed(DeepSpeedScaler::default()),
+            ["deepspeed", power, window, hysteresis, least] => Self::DeepSpeed(
+                DeepSpeedScaler::new(
+                    power.parse().with_context(wrong)?,
+                    window.parse().with_context(wrong)?,
+                    hysteresis.parse().with_context(wrong)?,
+                    least.parse().with_context(wrong)?,
+                )
+                .with_context(wrong)?,
+            ),
+            _ => {
+                let scale: f64 = text.parse().with_context(wrong)?;
                 ensure!(
                     scale > 0.0 && scale <= f64::from(f32::MAX),
                     "loss-scale is {scale}: it must be above 0 and finite in fp32"
                 );
-                Some(Self::Static { scale, left_out: 0 })
+                Self::Static(scale)
             }
         })
     }
 }
 
-/// Parses `deepspeed:POWER:WINDOW:HYSTERESIS:MIN`.
-fn deepspeed(text: &str) -> Result<DeepSpeedScaler> {
-    let numbers: Vec<&str> = text.split(':').skip(1).collect();
-    let [power, window, hysteresis, least] = numbers[..] else {
-        bail!("expected the four numbers POWER:WINDOW:HYSTERESIS:MIN after deepspeed:");
-    };
-    let least: f64 = least
-        .parse()
-        .with_context(|| format!("MIN is '{least}', expected a number"))?;
-    let whole = |name: &str, text: &str| {
-        let number: Result<u32, _> = text.parse();
-        number.with_context(|| format!("{name} is '{text}', expected a whole number"))
-    };
-    let power = whole("POWER", power)?;
-    ensure!(
-        power < 128,
-        "POWER is {power}: 2^{power} is not finite in fp32, expected at most 127"
-    );
-    let window = whole("WINDOW", window)?;
-    DeepSpeedScaler::new(power, window.into(), whole("HYSTERESIS", hysteresis)?, least)
+impl fmt::Display for LossScaling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Off => f.write_str("off"),
+            Self::Dynamic => f.write_str("dynamic"),
+            Self::DeepSpeed(rule) => write!(f, "deepspeed:{rule}"),
+            Self::Static(scale) => write!(f, "{scale}"),
+        }
+    }
 }
 
 impl LossScale for LossScaler {
@@ -213,9 +236,9 @@ mod tests {
 
     #[test]
     fn loss_scales_are_parsed_and_invalid_ones_are_refused() {
-        let of = |text, precision| LossScaler::parse(text, precision);
-        assert_eq!(of("auto", Precision::Bf16).unwrap(), None);
-        assert_eq!(of("off", Precision::Fp16).unwrap(), None);
+        let of = |text: &str| text.parse::<LossScaling>();
+        assert_eq!(of("auto").unwrap().scaler(Precision::Bf16), None);
+        assert_eq!(of("off").unwrap().scaler(Precision::Fp16), None);
         for (text, first) in [
             ("auto", 65536.0),
             ("dynamic", 65536.0),
@@ -223,7 +246,9 @@ mod tests {
             ("deepspeed:4:1000:2:1", 16.0),
             ("128", 128.0),
         ] {
-            assert_eq!(of(text, Precision::Fp16).unwrap().map(|s| s.scale()), Some(first));
+            let setting = of(text).unwrap();
+            assert_eq!(setting.scaler(Precision::Fp16).map(|s| s.scale()), Some(first));
+            assert_eq!(of(&setting.to_string()).unwrap(), setting);
         }
         let of_deepspeed = [
             "deepspeed:",
@@ -233,7 +258,7 @@ mod tests {
         ];
         let all = ["fast", "0", "-2", "inf", "NaN", "1e300", ""];
         for text in all.into_iter().chain(of_deepspeed) {
-            let error = format!("{:#}", of(text, Precision::Fp16).unwrap_err());
+            let error = format!("{:#}", of(text).unwrap_err());
             assert!(error.contains("loss-scale"), "{error}");
         }
     }
@@ -241,7 +266,8 @@ mod tests {
     #[test]
     fn endless_overflow_is_an_error() {
         for (text, steps) in [("dynamic", 17), ("deepspeed", 18), ("4", 100)] {
-            let mut scaler = LossScaler::parse(text, Precision::Fp16).unwrap().unwrap();
+            let setting: LossScaling = text.parse().unwrap();
+            let mut scaler = setting.scaler(Precision::Fp16).unwrap();
             let ended = (1..=200).find(|_| scaler.update(true).is_err());
             assert_eq!(ended, Some(steps), "{text}");
         }

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +42,11 @@ impl DeepSpeedScaler {
     /// # Errors
     /// Returns an error if the window or the hysteresis is 0, or if the minimum is not above 0 or above the initial scale.
     pub fn new(power: u32, window: u64, hysteresis: u32, least: f64) -> Result<Self> {
-        let scale = 2f64.powi(i32::try_from(power)?);
+        ensure!(
+            power < 128,
+            "loss scale: 2^{power} is not finite in fp32; the power must be at most 127"
+        );
+        let scale = 2f64.powi(power as i32);
         ensure!(
             window > 0 && hysteresis > 0,
             "loss scale: window {window} and hysteresis {hysteresis} must be above 0"
@@ -57,6 +63,14 @@ impl DeepSpeedScaler {
             left: hysteresis,
             ..Self::default()
         })
+    }
+}
+
+/// The settings of [`DeepSpeedScaler::new`], separated by colons.
+impl fmt::Display for DeepSpeedScaler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let power = self.scale.log2();
+        write!(f, "{power}:{}:{}:{}", self.window, self.hysteresis, self.least)
     }
 }
 

@@ -55,15 +55,15 @@ impl Emulation {
     /// Rounds `x` at a border, and its gradient in the backward pass.
     pub fn border(self: &Arc<Self>, pass: &Pass, x: &Tensor, border: Border) -> Result<Tensor> {
         let (forward, backward) = self.formats(border);
-        let emulation = self.clone();
-        let round_values = |values: &mut [f32]| {
+        let (of_values, of_gradients) = (self.clone(), self.clone());
+        let round_values = move |values: &mut [f32]| {
             if let Some(format) = forward {
-                self.round_values(values, format);
+                of_values.round_values(values, format);
             }
         };
         each(x, pass, round_values, move |gradients| {
             if let Some(format) = backward {
-                emulation.round_gradients(gradients, format);
+                of_gradients.round_gradients(gradients, format);
             }
         })
     }

@@ -48,28 +48,3 @@ pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
         worth: m.min(n).min(k) >= 128,
     }
 }
-
-/// Returns the reasons why a product in `format` is inefficient on tensor cores; empty if it is efficient.
-pub fn eligibility(product: Product, format: Format) -> Vec<String> {
-    let result = tensor_cores(product, format);
-    let of = |p: Product| [("m", p.m), ("n", p.n), ("k", p.k)];
-    let mut reasons = Vec::new();
-    if !result.served {
-        reasons.push("tensor cores do not support fp32: allow tf32, or use a 16-bit format".into());
-    }
-    for ((name, size), (_, padded)) in of(product).into_iter().zip(of(result.padded)) {
-        if size != padded {
-            reasons.push(format!(
-                "{name} = {size} is not a multiple of 16 bytes: pad it to {padded}"
-            ));
-        }
-    }
-    for (name, size) in of(product) {
-        if size < 128 {
-            reasons.push(format!(
-                "{name} = {size} is below 128: the product is memory-bound"
-            ));
-        }
-    }
-    reasons
-}

@@ -89,13 +89,14 @@ impl Drop for Part {
 
 #[cfg(test)]
 mod tests {
-    use std::{thread, time::Duration};
+    use std::{sync::PoisonError, thread, time::Duration};
 
     use super::*;
-    use crate::profile::work;
+    use crate::profile::{recorder::TURN, work};
 
     #[test]
     fn times_of_one_name_add_up_until_they_are_taken() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         drop(work("before"));
         let breakdown = Breakdown::start(&Device::Cpu);
         for name in ["forward", "backward", "forward"] {

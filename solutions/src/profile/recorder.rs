@@ -262,6 +262,10 @@ impl Drop for Guard {
     }
 }
 
+/// Tests of this module that record, or that a recording would contain, run in turn.
+#[cfg(test)]
+pub(super) static TURN: Mutex<()> = Mutex::new(());
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,6 +273,7 @@ mod tests {
     /// There is one recording at a time, so one test covers all of it.
     #[test]
     fn a_recording_contains_the_spans_of_all_threads_until_it_stops() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         drop(span("before", Kind::Other));
         let recording = start(Options {
             limit: 4,

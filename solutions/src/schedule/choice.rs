@@ -1,22 +1,19 @@
 //! A schedule by its name, as in `--schedule`.
 
-use anyhow::{Context, Result, bail, ensure};
+use std::{fmt, str::FromStr};
+
+use anyhow::{Context, Error, Result, bail, ensure};
 
 use super::{
     Decay, OneCycle, cosine_with_warmup, decayed,
     deepspeed::{self, DeepSpeed},
 };
 
-/// A schedule over a run's epochs.
+/// A schedule over a run's epochs: `constant`, `cosine`, `step:20:0.7`, `multistep:30,60:0.1`, `exponential:0.97`, `onecycle`
+/// or `onecycle:0.3`; or one of DeepSpeed's, such as `warmuplr:steps=1000`, which count steps.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Schedule {
-    /// Epochs of linear warm-up; one cycle and DeepSpeed's schedules have a warm-up of their own.
-    warmup: f64,
-    kind: Kind,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Kind {
+#[allow(missing_docs, reason = "the field's names")]
+pub enum Schedule {
     Constant,
     Cosine,
     Falling { when: Decay, gamma: f64 },
@@ -28,71 +25,80 @@ enum Kind {
 const FORMS: &str = "constant, cosine, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH,…:GAMMA, exponential:GAMMA, \
                      onecycle[:RISING]";
 
-impl Schedule {
-    /// `constant`, `cosine`, `step:20:0.7`, `multistep:30,60:0.1`, `exponential:0.97`, `onecycle` or `onecycle:0.3`,
-    /// each after `warmup` epochs of warm-up, except one cycle; or one of DeepSpeed's, such as `warmuplr:steps=1000`, which
-    /// count steps and have a warm-up of their own.
-    ///
+impl FromStr for Schedule {
+    type Err = Error;
+
     /// # Errors
     /// Returns an error if the name is unknown, or if a number is missing, superfluous or out of range.
-    pub fn parse(text: &str, warmup: f64) -> Result<Self> {
-        if let Some(kind) = DeepSpeed::parse(text).with_context(|| format!("schedule '{text}'"))? {
-            let kind = Kind::DeepSpeed(kind);
-            return Ok(Self { warmup, kind });
+    fn from_str(text: &str) -> Result<Self> {
+        if let Some(schedule) = DeepSpeed::parse(text).with_context(|| format!("schedule '{text}'"))? {
+            return Ok(Self::DeepSpeed(schedule));
         }
-        let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default();
-        let numbers: Vec<&str> = parts.collect();
-        let kind = match (name, numbers.as_slice()) {
-            ("constant", []) => Kind::Constant,
-            ("cosine", []) => Kind::Cosine,
-            ("step", [epochs, gamma]) => Kind::Falling {
-                when: Decay::Step(whole(text, epochs)?),
-                gamma: factor(text, gamma)?,
-            },
-            ("multistep", [at, gamma]) => Kind::Falling {
-                when: Decay::Milestones(at.split(',').map(|e| whole(text, e)).collect::<Result<_>>()?),
-                gamma: factor(text, gamma)?,
-            },
-            ("exponential", [gamma]) => Kind::Falling {
-                when: Decay::Exponential,
-                gamma: factor(text, gamma)?,
-            },
-            ("onecycle", []) => Kind::OneCycle { rising: 0.3 },
-            ("onecycle", [rising]) => Kind::OneCycle {
-                rising: factor(text, rising)?,
-            },
-            _ => bail!("there is no schedule '{text}': use {FORMS}, {}", deepspeed::FORMS),
+        let falling = |when, gamma| -> Result<Self> {
+            let gamma = factor(text, gamma)?;
+            Ok(Self::Falling { when, gamma })
         };
-        Ok(Self { warmup, kind })
+        let parts: Vec<&str> = text.split(':').collect();
+        match parts[..] {
+            ["constant"] => Ok(Self::Constant),
+            ["cosine"] => Ok(Self::Cosine),
+            ["step", epochs, gamma] => falling(Decay::Step(whole(text, epochs)?), gamma),
+            ["multistep", at, gamma] => {
+                let at = at.split(',').map(|epoch| whole(text, epoch));
+                falling(Decay::Milestones(at.collect::<Result<_>>()?), gamma)
+            }
+            ["exponential", gamma] => falling(Decay::Exponential, gamma),
+            ["onecycle"] => Ok(Self::OneCycle { rising: 0.3 }),
+            ["onecycle", rising] => Ok(Self::OneCycle {
+                rising: factor(text, rising)?,
+            }),
+            _ => bail!("there is no schedule '{text}': use {FORMS}, {}", deepspeed::FORMS),
+        }
     }
+}
 
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant => f.write_str("constant"),
+            Self::Cosine => f.write_str("cosine"),
+            Self::Falling { when, gamma } => match when {
+                Decay::Step(epochs) => write!(f, "step:{epochs}:{gamma}"),
+                Decay::Milestones(at) => {
+                    let at: Vec<String> = at.iter().map(u64::to_string).collect();
+                    write!(f, "multistep:{}:{gamma}", at.join(","))
+                }
+                Decay::Exponential => write!(f, "exponential:{gamma}"),
+            },
+            Self::OneCycle { rising } => write!(f, "onecycle:{rising}"),
+            Self::DeepSpeed(schedule) => schedule.fmt(f),
+        }
+    }
+}
+
+impl Schedule {
     /// The learning rate of `step`, counted from 0, of `total` steps; `base` is the peak learning rate, and an epoch has
-    /// `epoch_steps` steps.
+    /// `epoch_steps` steps. The first `warmup` epochs rise linearly from 0, except in one cycle and in DeepSpeed's schedules,
+    /// which have a warm-up of their own.
     ///
     /// # Errors
     /// Returns an error for one cycle if the step is past its end or if the run has a single step.
-    pub fn rate(&self, step: u64, epoch_steps: u64, total: u64, base: f64) -> Result<f64> {
-        match self.kind {
-            Kind::OneCycle { rising } => {
+    pub fn rate(&self, step: u64, [epoch_steps, total]: [u64; 2], warmup: f64, base: f64) -> Result<f64> {
+        let warmup = ((warmup * epoch_steps as f64).round() as u64).min(total);
+        let warming = || cosine_with_warmup(step, warmup, total, base, 0.0);
+        Ok(match self {
+            Self::OneCycle { rising } => {
                 let cycle = OneCycle {
-                    rising,
+                    rising: *rising,
                     ..OneCycle::new(base, total)
                 };
-                return Ok(cycle.at(step)?.0);
+                cycle.at(step)?.0
             }
-            Kind::DeepSpeed(ref schedule) => return Ok(schedule.rate(step, base)),
-            _ => {}
-        }
-        let warmup = ((self.warmup * epoch_steps as f64).round() as u64).min(total);
-        if step < warmup {
-            return Ok(cosine_with_warmup(step, warmup, total, base, 0.0));
-        }
-        let epoch = step / epoch_steps.max(1);
-        Ok(match &self.kind {
-            Kind::Cosine => cosine_with_warmup(step, warmup, total, base, 0.0),
-            Kind::Falling { when, gamma } => decayed(when, epoch, *gamma, base),
-            Kind::Constant | Kind::OneCycle { .. } | Kind::DeepSpeed(_) => base,
+            Self::DeepSpeed(schedule) => schedule.rate(step, base),
+            Self::Cosine => warming(),
+            _ if step < warmup => warming(),
+            Self::Falling { when, gamma } => decayed(when, step / epoch_steps.max(1), *gamma, base),
+            Self::Constant => base,
         })
     }
 }
@@ -124,8 +130,9 @@ mod tests {
     use super::*;
 
     fn rates(text: &str, warmup: f64, steps: std::ops::Range<u64>) -> Vec<f64> {
-        let schedule = Schedule::parse(text, warmup).expect(text);
-        let rate = |t| schedule.rate(t, 4, 24, 1.0).expect("within the run");
+        let schedule: Schedule = text.parse().expect(text);
+        assert_eq!(schedule.to_string().parse::<Schedule>().expect(text), schedule);
+        let rate = |t| schedule.rate(t, [4, 24], warmup, 1.0).expect("within the run");
         steps.map(rate).collect()
     }
 
@@ -169,9 +176,9 @@ mod tests {
             "exponential:-1",
             "onecycle:2",
         ] {
-            assert!(Schedule::parse(text, 0.0).is_err(), "{text}");
+            assert!(text.parse::<Schedule>().is_err(), "{text}");
         }
-        let error = Schedule::parse("cos", 0.0).expect_err("no schedule").to_string();
+        let error = "cos".parse::<Schedule>().expect_err("no schedule").to_string();
         assert!(
             error.contains("'cos'") && error.contains("step:EPOCHS:GAMMA"),
             "{error}"

@@ -1,8 +1,12 @@
+use serde::{Deserialize, Serialize};
+
 /// DeepSpeed's OneCycle: a straight line up from the minimum to the peak learning rate and back down, then an optional decay
 /// below the minimum. Not PyTorch's OneCycleLR, which is [`OneCycle`](super::OneCycle).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", from = "Settings")]
 pub struct Cycle {
     /// The learning rate at both ends.
+    #[serde(rename = "min")]
     pub least: f64,
     /// Steps from the minimum to the peak, at least 1.
     pub up: u64,
@@ -16,6 +20,41 @@ pub struct Cycle {
     pub decay: f64,
     /// See `decay`; 0: no decay.
     pub decay_steps: u64,
+}
+
+/// A cycle as it is written: with DeepSpeed's defaults, and its keys as aliases.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Settings {
+    #[serde(alias = "cycle_min_lr")]
+    min: f64,
+    #[serde(alias = "cycle_first_step_size")]
+    up: Option<u64>,
+    #[serde(alias = "cycle_second_step_size")]
+    down: Option<u64>,
+    #[serde(alias = "cycle_first_stair_count", default)]
+    up_stairs: u64,
+    #[serde(alias = "cycle_second_stair_count")]
+    down_stairs: Option<u64>,
+    #[serde(alias = "decay_lr_rate", default)]
+    decay: f64,
+    #[serde(alias = "decay_step_size", default)]
+    decay_steps: u64,
+}
+
+impl From<Settings> for Cycle {
+    fn from(settings: Settings) -> Self {
+        let up = settings.up.unwrap_or(2000);
+        Self {
+            least: settings.min,
+            up,
+            down: settings.down.unwrap_or(up),
+            up_stairs: settings.up_stairs,
+            down_stairs: settings.down_stairs.unwrap_or(settings.up_stairs),
+            decay: settings.decay,
+            decay_steps: settings.decay_steps,
+        }
+    }
 }
 
 impl Cycle {

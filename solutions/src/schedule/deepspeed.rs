@@ -1,213 +1,249 @@
 //! DeepSpeed's schedules by name. They count optimizer steps, not epochs, and have a warm-up of their own.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
 use super::{Cycle, Rise, Warmup, range_test_linear, warmup, warmup_cosine, warmup_decay};
 
 /// A schedule of DeepSpeed with its settings. The peak learning rate is not among them; for the range test, the first one.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum DeepSpeed {
-    WarmupLr {
-        up: Warmup,
-        least: f64,
-    },
-    WarmupDecayLr {
-        up: Warmup,
-        total: u64,
-        least: f64,
-    },
-    WarmupCosineLr {
-        up: Warmup,
-        total: u64,
-        first: f64,
-        last: f64,
-    },
-    LrRangeTest {
-        size: u64,
-        rate: f64,
-        staircase: bool,
-    },
+///
+/// A setting has the key of `--schedule warmuplr:steps=1000`, and that of DeepSpeed's JSON as an alias. What is left out has
+/// DeepSpeed's default.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum DeepSpeed {
+    /// Warm-up, then constant.
+    WarmupLr(WarmupLr),
+    /// Warm-up, then a straight line to 0.
+    WarmupDecayLr(WarmupDecayLr),
+    /// Warm-up, then a cosine.
+    WarmupCosineLr(WarmupCosineLr),
+    /// A learning rate that only rises.
+    LrRangeTest(LrRangeTest),
+    /// Up, down, and a decay.
     OneCycle(Cycle),
 }
 
+/// The settings of [`DeepSpeed::WarmupLr`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names of `--schedule`")]
+pub struct WarmupLr {
+    #[serde(alias = "warmup_num_steps")]
+    pub steps: u64,
+    #[serde(alias = "warmup_type")]
+    pub rise: Rise,
+    #[serde(alias = "warmup_min_lr")]
+    pub min: f64,
+}
+
+/// The settings of [`DeepSpeed::WarmupDecayLr`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names of `--schedule`")]
+pub struct WarmupDecayLr {
+    #[serde(alias = "total_num_steps")]
+    pub total: u64,
+    #[serde(alias = "warmup_num_steps", default = "thousand")]
+    pub steps: u64,
+    #[serde(alias = "warmup_type", default)]
+    pub rise: Rise,
+    #[serde(alias = "warmup_min_lr", default)]
+    pub min: f64,
+}
+
+/// The settings of [`DeepSpeed::WarmupCosineLr`]. `min` and `end` are shares of the peak learning rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names of `--schedule`")]
+pub struct WarmupCosineLr {
+    #[serde(alias = "total_num_steps")]
+    pub total: u64,
+    #[serde(alias = "warmup_num_steps", default = "thousand")]
+    pub steps: u64,
+    #[serde(alias = "warmup_type", default)]
+    pub rise: Rise,
+    #[serde(alias = "warmup_min_ratio", default)]
+    pub min: f64,
+    #[serde(alias = "cos_min_ratio", default = "least_share")]
+    pub end: f64,
+}
+
+/// The settings of [`DeepSpeed::LrRangeTest`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names of `--schedule`")]
+pub struct LrRangeTest {
+    #[serde(alias = "lr_range_test_step_size")]
+    pub steps: u64,
+    #[serde(alias = "lr_range_test_step_rate")]
+    pub growth: f64,
+    #[serde(alias = "lr_range_test_staircase")]
+    pub stairs: bool,
+}
+
+fn thousand() -> u64 {
+    1000
+}
+
+fn least_share() -> f64 {
+    1e-4
+}
+
+impl Default for WarmupLr {
+    fn default() -> Self {
+        Self {
+            steps: thousand(),
+            rise: Rise::Log,
+            min: 0.0,
+        }
+    }
+}
+
+impl Default for LrRangeTest {
+    fn default() -> Self {
+        Self {
+            steps: 2000,
+            growth: 1.0,
+            stairs: false,
+        }
+    }
+}
+
 /// The forms of these schedules, for error messages.
-pub(super) const FORMS: &str = "warmuplr:steps=N:min=RATE:rise=log|linear, \
-    warmupdecaylr:total=N:steps=N:min=RATE:rise=log|linear, \
-    warmupcosinelr:total=N:steps=N:min=SHARE:end=SHARE:rise=log|linear, \
+pub(super) const FORMS: &str = "warmuplr:steps=N:rise=log|linear:min=RATE, \
+    warmupdecaylr:total=N:steps=N:rise=log|linear:min=RATE, \
+    warmupcosinelr:total=N:steps=N:rise=log|linear:min=SHARE:end=SHARE, \
     lrrangetest:steps=N:growth=X:stairs=true|false or \
     cycle:min=RATE:up=N:down=N:up-stairs=N:down-stairs=N:decay=X:decay-steps=N";
 
 impl DeepSpeed {
-    /// Parses `warmuplr:steps=1000:min=0:rise=log` and the other forms. A setting that is left out has DeepSpeed's default;
-    /// `total`, and `min` of a cycle, have none. Returns `None` if the name is another schedule's.
+    /// The schedule `name`, such as `warmuplr`, or as DeepSpeed spells it, with `settings`. `None` if the name is another's.
     ///
     /// # Errors
-    /// Returns an error if a setting is unknown, missing or out of range.
-    pub fn parse(text: &str) -> Result<Option<Self>> {
-        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let names = [
-            "warmuplr",
-            "warmupdecaylr",
-            "warmupcosinelr",
-            "lrrangetest",
-            "cycle",
-        ];
-        if !names.contains(&name) {
-            return Ok(None);
+    /// Names the setting that is unknown, missing or out of range.
+    pub fn new(name: &str, settings: Map<String, Value>) -> Result<Option<Self>> {
+        if let Some((key, value)) = settings
+            .iter()
+            .find(|(_, value)| value.as_f64().is_some_and(|n| n < 0.0))
+        {
+            bail!("{key} is {value}: it must be at least 0");
         }
-        let mut settings = Settings::parse(rest)?;
         let schedule = match name {
-            "warmuplr" => Self::WarmupLr {
-                up: settings.warmup(u64::MAX)?,
-                least: settings.number("min", Some(0.0))?,
-            },
-            "warmupdecaylr" => {
-                let total = settings.whole("total", None)?;
-                Self::WarmupDecayLr {
-                    up: settings.warmup(total)?,
-                    total,
-                    least: settings.number("min", Some(0.0))?,
-                }
-            }
-            "warmupcosinelr" => {
-                let total = settings.whole("total", None)?;
-                Self::WarmupCosineLr {
-                    up: settings.warmup(total)?,
-                    total,
-                    first: settings.share("min", 0.0)?,
-                    last: settings.share("end", 1e-4)?,
-                }
-            }
-            "lrrangetest" => Self::LrRangeTest {
-                size: settings.positive("steps", 2000)?,
-                rate: settings.number("growth", Some(1.0))?,
-                staircase: settings.choice("stairs", &[("false", false), ("true", true)])?,
-            },
-            _ => Self::OneCycle(settings.cycle()?),
+            "warmuplr" | "WarmupLR" => Self::WarmupLr(read(settings)?),
+            "warmupdecaylr" | "WarmupDecayLR" => Self::WarmupDecayLr(read(settings)?),
+            "warmupcosinelr" | "WarmupCosineLR" => Self::WarmupCosineLr(read(settings)?),
+            "lrrangetest" | "LRRangeTest" => Self::LrRangeTest(read(settings)?),
+            "cycle" | "OneCycle" => Self::OneCycle(read(settings)?),
+            _ => return Ok(None),
         };
-        settings.finish()?;
+        schedule.validate()?;
         Ok(Some(schedule))
+    }
+
+    /// Parses `warmuplr:steps=1000:rise=log` and the other forms.
+    ///
+    /// # Errors
+    /// As [`DeepSpeed::new`].
+    pub(super) fn parse(text: &str) -> Result<Option<Self>> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let mut settings = Map::new();
+        for (key, value) in parts.filter_map(|part| part.split_once('=')) {
+            let old = settings.insert(key.to_owned(), json(value));
+            ensure!(old.is_none(), "'{key}' appears twice");
+        }
+        let schedule = Self::new(name, settings)?;
+        let odd = text
+            .split(':')
+            .skip(1)
+            .find(|part| !part.is_empty() && !part.contains('='));
+        match (schedule.is_some(), odd) {
+            (true, Some(part)) => bail!("'{part}' is not KEY=VALUE; use {FORMS}"),
+            _ => Ok(schedule),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::WarmupLr(_) => "warmuplr",
+            Self::WarmupDecayLr(_) => "warmupdecaylr",
+            Self::WarmupCosineLr(_) => "warmupcosinelr",
+            Self::LrRangeTest(_) => "lrrangetest",
+            Self::OneCycle(_) => "cycle",
+        }
+    }
+
+    fn validate(&self) -> Result<()> {
+        let (steps, total) = match self {
+            Self::WarmupLr(s) => (s.steps, u64::MAX),
+            Self::WarmupDecayLr(s) => (s.steps, s.total),
+            Self::WarmupCosineLr(s) => (s.steps, s.total),
+            Self::LrRangeTest(s) => (s.steps, u64::MAX),
+            Self::OneCycle(cycle) => (cycle.up.min(cycle.down), u64::MAX),
+        };
+        ensure!(steps > 0, "a number of steps is 0: it must be at least 1");
+        ensure!(
+            steps <= total,
+            "the warm-up has {steps} steps, more than the whole schedule with {total}"
+        );
+        if let Self::WarmupCosineLr(s) = self {
+            for (key, share) in [("min", s.min), ("end", s.end)] {
+                ensure!(share <= 1.0, "{key} is {share}: it must be between 0 and 1");
+            }
+        }
+        Ok(())
     }
 
     /// The learning rate of the run's step `step`, counted from 0, with peak (or first) learning rate `base`.
     ///
     /// DeepSpeed advances its schedule after each step, so step t has the rate of `last_batch_iteration` = t − 1. The
     /// first step has the rate that the schedule starts with.
-    pub fn rate(&self, step: u64, base: f64) -> f64 {
+    pub(super) fn rate(&self, step: u64, base: f64) -> f64 {
         let last = step.saturating_sub(1);
-        match *self {
-            Self::WarmupLr { up, least } => warmup(last, up, least, base),
-            Self::WarmupDecayLr { up, total, least } => warmup_decay(last, up, total, least, base),
+        let up = |steps, rise| Warmup { steps, rise };
+        match self {
+            Self::WarmupLr(s) => warmup(last, up(s.steps, s.rise), s.min, base),
+            Self::WarmupDecayLr(s) => warmup_decay(last, up(s.steps, s.rise), s.total, s.min, base),
             // It starts at 0, whatever the minimum is.
-            Self::WarmupCosineLr { .. } if step == 0 => 0.0,
-            Self::WarmupCosineLr {
-                up,
-                total,
-                first,
-                last: end,
-            } => warmup_cosine(last, up, total, base, first, end),
-            Self::LrRangeTest { .. } if step == 0 => base,
-            Self::LrRangeTest {
-                size,
-                rate,
-                staircase,
-            } => range_test_linear(last, base, size, rate, staircase),
-            Self::OneCycle(ref cycle) => cycle.rate(step, base),
+            Self::WarmupCosineLr(_) if step == 0 => 0.0,
+            Self::WarmupCosineLr(s) => warmup_cosine(last, up(s.steps, s.rise), s.total, base, s.min, s.end),
+            Self::LrRangeTest(_) if step == 0 => base,
+            Self::LrRangeTest(s) => range_test_linear(last, base, s.steps, s.growth, s.stairs),
+            Self::OneCycle(cycle) => cycle.rate(step, base),
         }
     }
 }
 
-/// `KEY=VALUE` settings, separated by colons. Each is removed when it is read, so that [`Self::finish`] finds unknown ones.
-struct Settings<'a>(BTreeMap<&'a str, &'a str>);
-
-impl<'a> Settings<'a> {
-    fn parse(text: &'a str) -> Result<Self> {
-        let mut settings = BTreeMap::new();
-        for part in text.split(':').filter(|part| !part.is_empty()) {
-            let (key, value) = part
-                .split_once('=')
-                .with_context(|| format!("'{part}' is not KEY=VALUE; use {FORMS}"))?;
-            ensure!(settings.insert(key, value).is_none(), "'{key}' appears twice");
+/// The form that `--schedule` reads, with every setting.
+impl fmt::Display for DeepSpeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        let settings = serde_json::to_value(self).map_err(|_| fmt::Error)?;
+        for (key, value) in settings.as_object().into_iter().flatten() {
+            match (value.as_u64(), value.as_f64(), value.as_str()) {
+                (None, Some(number), _) => write!(f, ":{key}={number}")?,
+                (_, _, Some(text)) => write!(f, ":{key}={text}")?,
+                _ => write!(f, ":{key}={value}")?,
+            }
         }
-        Ok(Self(settings))
+        Ok(())
     }
+}
 
-    fn number(&mut self, key: &str, default: Option<f64>) -> Result<f64> {
-        let Some(text) = self.0.remove(key) else {
-            return default.with_context(|| format!("'{key}' is missing; use {FORMS}"));
-        };
-        let number: f64 = text
-            .parse()
-            .with_context(|| format!("{key} is '{text}', expected a number"))?;
-        ensure!(
-            number.is_finite() && number >= 0.0,
-            "{key} is {text}: it must be finite and at least 0"
-        );
-        Ok(number)
-    }
+fn read<T: DeserializeOwned>(settings: Map<String, Value>) -> Result<T> {
+    Ok(serde_path_to_error::deserialize(Value::Object(settings))?)
+}
 
-    fn share(&mut self, key: &str, default: f64) -> Result<f64> {
-        let share = self.number(key, Some(default))?;
-        ensure!(share <= 1.0, "{key} is {share}: it must be between 0 and 1");
-        Ok(share)
-    }
-
-    fn whole(&mut self, key: &str, default: Option<u64>) -> Result<u64> {
-        match self.0.remove(key) {
-            Some(text) => text
-                .parse()
-                .with_context(|| format!("{key} is '{text}', expected a whole number of steps")),
-            None => default.with_context(|| format!("'{key}' is missing; use {FORMS}")),
-        }
-    }
-
-    fn positive(&mut self, key: &str, default: u64) -> Result<u64> {
-        let whole = self.whole(key, Some(default))?;
-        ensure!(whole > 0, "{key} is 0: it must be at least 1");
-        Ok(whole)
-    }
-
-    fn choice<T: Copy>(&mut self, key: &str, choices: &[(&str, T)]) -> Result<T> {
-        let text = self.0.remove(key).unwrap_or(choices[0].0);
-        let choice = choices.iter().find(|(name, _)| *name == text);
-        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        choice
-            .map(|(_, value)| *value)
-            .with_context(|| format!("{key} is '{text}', expected {}", names.join(" or ")))
-    }
-
-    fn warmup(&mut self, total: u64) -> Result<Warmup> {
-        let steps = self.positive("steps", 1000)?;
-        ensure!(
-            steps <= total,
-            "the warm-up has {steps} steps and the whole schedule {total}"
-        );
-        let rise = self.choice("rise", &[("log", Rise::Log), ("linear", Rise::Linear)])?;
-        Ok(Warmup { steps, rise })
-    }
-
-    fn cycle(&mut self) -> Result<Cycle> {
-        let up = self.positive("up", 2000)?;
-        let up_stairs = self.whole("up-stairs", Some(0))?;
-        Ok(Cycle {
-            least: self.number("min", None)?,
-            up,
-            down: self.positive("down", up)?,
-            up_stairs,
-            down_stairs: self.whole("down-stairs", Some(up_stairs))?,
-            decay: self.number("decay", Some(0.0))?,
-            decay_steps: self.whole("decay-steps", Some(0))?,
-        })
-    }
-
-    fn finish(self) -> Result<()> {
-        match self.0.keys().next() {
-            Some(key) => bail!("there is no setting '{key}'; use {FORMS}"),
-            None => Ok(()),
-        }
-    }
+/// `text` as a number or a flag if it is one.
+fn json(text: &str) -> Value {
+    let number = serde_json::from_str(text).ok();
+    number
+        .filter(|value: &Value| value.is_number() || value.is_boolean())
+        .unwrap_or_else(|| text.into())
 }
 
 #[cfg(test)]
@@ -234,16 +270,27 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_are_left_out_have_deepspeeds_defaults() {
-        assert_eq!(
-            DeepSpeed::parse("warmuplr").unwrap(),
-            DeepSpeed::parse("warmuplr:steps=1000:min=0:rise=log").unwrap()
-        );
-        assert_eq!(
-            DeepSpeed::parse("cycle:min=0").unwrap(),
-            DeepSpeed::parse("cycle:min=0:up=2000:down=2000:up-stairs=0:down-stairs=0:decay=0:decay-steps=0")
-                .unwrap()
-        );
+    fn settings_that_are_left_out_have_deepspeeds_defaults_and_all_are_printed() {
+        for (text, whole) in [
+            ("warmuplr", "warmuplr:steps=1000:rise=log:min=0"),
+            (
+                "warmupdecaylr:total=2000",
+                "warmupdecaylr:total=2000:steps=1000:rise=log:min=0",
+            ),
+            (
+                "warmupcosinelr:total=20:steps=3",
+                "warmupcosinelr:total=20:steps=3:rise=log:min=0:end=0.0001",
+            ),
+            ("lrrangetest", "lrrangetest:steps=2000:growth=1:stairs=false"),
+            (
+                "cycle:min=0:up=7",
+                "cycle:min=0:up=7:down=7:up-stairs=0:down-stairs=0:decay=0:decay-steps=0",
+            ),
+        ] {
+            let schedule = DeepSpeed::parse(text).unwrap().unwrap();
+            assert_eq!(schedule.to_string(), whole);
+            assert_eq!(DeepSpeed::parse(whole).unwrap().unwrap(), schedule);
+        }
         assert_eq!(rate("warmuplr:steps=4:rise=linear", 3), 0.5);
         assert_eq!(rate("lrrangetest:steps=2:stairs=true", 3), 2.0);
     }
@@ -252,20 +299,21 @@ mod tests {
     fn a_setting_that_is_unknown_missing_or_out_of_range_is_an_error() {
         for (text, part) in [
             ("warmuplr:steps=0", "steps is 0"),
-            ("warmuplr:steps=x", "steps is 'x'"),
+            ("warmuplr:steps=x", "steps: invalid type: string \"x\""),
             ("warmuplr:5", "'5' is not KEY=VALUE"),
-            ("warmuplr:min=NaN", "min is NaN"),
-            ("warmuplr:rise=fast", "rise is 'fast'"),
+            ("warmuplr:min=NaN", "min: invalid type: string \"NaN\""),
+            ("warmuplr:min=-1", "min is -1"),
+            ("warmuplr:rise=fast", "unknown variant `fast`"),
             ("warmuplr:min=0:min=1", "'min' appears twice"),
-            ("warmuplr:end=0", "no setting 'end'"),
-            ("warmupdecaylr", "'total' is missing"),
+            ("warmuplr:end=0", "unknown field `end`"),
+            ("warmupdecaylr", "missing field `total`"),
             (
                 "warmupdecaylr:total=9:steps=10",
-                "10 steps and the whole schedule 9",
+                "10 steps, more than the whole schedule with 9",
             ),
             ("warmupcosinelr:total=9:steps=8:end=2", "end is 2"),
-            ("cycle", "'min' is missing"),
-            ("cycle:min=0:up=0", "up is 0"),
+            ("cycle", "missing field `min`"),
+            ("cycle:min=0:up=0", "steps is 0"),
         ] {
             let error = format!("{:#}", DeepSpeed::parse(text).expect_err(text));
             assert!(error.contains(part), "{text}: {error}");

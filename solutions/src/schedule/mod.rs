@@ -16,6 +16,7 @@ pub use choice::Schedule;
 pub use cosine::cosine_with_warmup;
 pub use cycle::Cycle;
 pub use decay::{Decay, decayed, exponential, multi_step, step_decay};
+pub use deepspeed::DeepSpeed;
 pub use one_cycle::{Course, OneCycle, one_cycle};
 pub use range_test::{RangeFound, RangeTest, Smoothed, range_test, range_test_linear, valley};
 pub use scaling::{gradual_warmup, linear_scaling, scaled_warmup};

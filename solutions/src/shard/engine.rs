@@ -1,6 +1,6 @@
 //! The engine: accumulation, loss scaling, clipping and sharding behind two calls, `backward` and `step`.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use super::{
     gradients::reduce_gradients,
@@ -62,23 +62,6 @@ impl EngineState {
             scaler,
             clip,
         })
-    }
-}
-
-/// No loss scaling: the scale is always 1, and a gradient that is infinite or NaN ends the training.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unscaled;
-
-impl LossScale for Unscaled {
-    fn scale(&self) -> f64 {
-        1.0
-    }
-
-    fn update(&mut self, found_inf: bool) -> Result<()> {
-        if found_inf {
-            bail!("engine: a gradient is infinite or NaN, and there is no loss scale that could be reduced");
-        }
-        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ mod tests;
 pub use batch::{BatchSizes, BatchWanted, settle_batch};
 pub use config::{EngineFile, Setting, Zero};
 pub use count::{Stage, bytes_per_rank, numbers_sent};
-pub use engine::{EngineState, Outcome, Unscaled, engine_backward, engine_step};
+pub use engine::{EngineState, Outcome, engine_backward, engine_step};
 pub use gradients::reduce_gradients;
 pub use memory::{Gathered, Memory};
 pub use optimizer::{Update, stage1_step};

@@ -1,22 +1,6 @@
-//! The schedules of a pipeline, and how long a step takes with them.
+//! The interleaved schedule of a pipeline, and how long a step takes with a schedule.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Action, gpipe_order, one_f_one_b_order};
-
-/// The order in which the ranks of a pipeline compute their micro-batches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Schedule {
-    /// All forward passes, then all backward passes ([`gpipe_order`]).
-    GPipe,
-    /// One forward, one backward pass ([`one_f_one_b_order`]).
-    #[default]
-    #[serde(rename = "1f1b")]
-    OneFOneB,
-    /// 1F1B in which each rank has several short stages instead of a long one ([`interleaved_order`]).
-    Interleaved,
-}
+use super::Action;
 
 /// What a rank computes next, for one of its stages. Rank r of p has the stages r, r + p, r + 2p, ….
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,21 +9,6 @@ pub struct Slot {
     pub chunk: usize,
     /// What it computes.
     pub action: Action,
-}
-
-impl Schedule {
-    /// The order of rank `rank` of `ranks`, with `chunks` stages each (1, unless it is interleaved).
-    pub fn order(self, rank: usize, ranks: usize, chunks: usize, micro_batches: usize) -> Vec<Slot> {
-        let one_chunk = |actions: Vec<Action>| {
-            let slot = |action| Slot { chunk: 0, action };
-            actions.into_iter().map(slot).collect()
-        };
-        match self {
-            Self::GPipe => one_chunk(gpipe_order(rank, ranks, micro_batches)),
-            Self::OneFOneB => one_chunk(one_f_one_b_order(rank, ranks, micro_batches)),
-            Self::Interleaved => interleaved_order(rank, ranks, chunks, micro_batches),
-        }
-    }
 }
 
 /// The interleaved 1F1B order of rank `rank` of `ranks` with `chunks` stages each (Narayanan et al. 2021, section 2.2). A rank
@@ -135,10 +104,21 @@ pub fn measured_bubble(times: &Times) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::split::bubble;
+    use crate::split::{bubble, gpipe_order, one_f_one_b_order};
 
-    fn orders(schedule: Schedule, ranks: usize, chunks: usize, micro_batches: usize) -> Vec<Vec<Slot>> {
-        let order = |rank| schedule.order(rank, ranks, chunks, micro_batches);
+    /// The order of each of `ranks` ranks with one stage each.
+    fn orders(
+        of_stage: fn(usize, usize, usize) -> Vec<Action>,
+        ranks: usize,
+        micro_batches: usize,
+    ) -> Vec<Vec<Slot>> {
+        let slot = |action| Slot { chunk: 0, action };
+        let order = |rank| {
+            of_stage(rank, ranks, micro_batches)
+                .into_iter()
+                .map(slot)
+                .collect()
+        };
         (0..ranks).map(order).collect()
     }
 
@@ -153,13 +133,14 @@ mod tests {
     #[test]
     fn bubbles_are_those_of_the_paper() {
         for (ranks, micro_batches) in [(1, 3), (2, 2), (3, 6), (4, 8)] {
-            for schedule in [Schedule::GPipe, Schedule::OneFOneB] {
-                let times = simulate(&orders(schedule, ranks, 1, micro_batches), 1, seconds).unwrap();
+            for of_stage in [gpipe_order, one_f_one_b_order] {
+                let times = simulate(&orders(of_stage, ranks, micro_batches), 1, seconds).unwrap();
                 let expected = bubble(ranks, micro_batches);
-                assert!((measured_bubble(&times) - expected).abs() < 1e-12, "{schedule:?}");
+                assert!((measured_bubble(&times) - expected).abs() < 1e-12, "{times:?}");
             }
             for chunks in [1, 2, 3] {
-                let orders = orders(Schedule::Interleaved, ranks, chunks, micro_batches);
+                let order = |rank| interleaved_order(rank, ranks, chunks, micro_batches);
+                let orders: Vec<_> = (0..ranks).map(order).collect();
                 let times = simulate(&orders, chunks, seconds).unwrap();
                 let expected = bubble(ranks, micro_batches) / chunks as f64;
                 let found = measured_bubble(&times);
@@ -174,7 +155,7 @@ mod tests {
     #[test]
     fn each_pass_is_in_an_order_once() {
         for rank in 0..3 {
-            let order = Schedule::Interleaved.order(rank, 3, 2, 6);
+            let order = interleaved_order(rank, 3, 2, 6);
             assert_eq!(order.len(), 2 * 2 * 6);
             for chunk in 0..2 {
                 for m in 0..6 {
@@ -187,7 +168,7 @@ mod tests {
 
     #[test]
     fn ranks_that_wait_for_each_other_are_found() {
-        let mut wrong = orders(Schedule::OneFOneB, 2, 1, 2);
+        let mut wrong = orders(one_f_one_b_order, 2, 2);
         wrong[1].swap(0, 1);
         assert!(simulate(&wrong, 1, seconds).is_none());
     }

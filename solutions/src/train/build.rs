@@ -1,17 +1,15 @@
 //! What a configuration describes: network, optimizer, schedule, collation.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, ensure};
 use canopy_data::Dataset;
+use serde::Deserialize;
+use toml::{Table, Value};
 
 use super::{Config, config::OPTIMIZERS, target};
 use crate::{
     loader::{Augment, Collate},
     model::PointNetConfig,
-    optim::{
-        AdadeltaConfig, AdagradConfig, AdamConfig, AdamWConfig, LambConfig, LarsConfig, OptimConfig,
-        RmspropConfig, SgdConfig,
-    },
-    schedule::Schedule,
+    optim::OptimConfig,
 };
 
 impl Config {
@@ -51,84 +49,96 @@ impl Config {
         }
     }
 
-    /// The optimizer's configuration.
+    /// The optimizer's configuration: its own defaults, with the settings of this configuration that it has.
     ///
     /// # Errors
-    /// Returns an error if there is no optimizer of this name, or if `eps` is neither a number nor `auto`.
+    /// Returns an error if there is no optimizer of this name, or if a setting that it does not have was changed.
     pub fn optim(&self) -> Result<OptimConfig> {
-        let (weight_decay, momentum) = (self.weight_decay, self.momentum);
-        let (beta1, beta2) = (self.beta1, self.beta2);
-        Ok(match self.optimizer.as_str() {
-            "adamw" => OptimConfig::AdamW(AdamWConfig {
-                beta1,
-                beta2,
-                eps: self.eps(AdamWConfig::default().eps)?,
-                weight_decay,
-            }),
-            "adam" => OptimConfig::Adam(AdamConfig {
-                beta1,
-                beta2,
-                eps: self.eps(AdamConfig::default().eps)?,
-                weight_decay,
-                ..Default::default()
-            }),
-            "sgd" => OptimConfig::Sgd(SgdConfig {
-                momentum,
-                nesterov: self.nesterov,
-                weight_decay,
-            }),
-            "adagrad" => OptimConfig::Adagrad(AdagradConfig {
-                eps: self.eps(AdagradConfig::default().eps)?,
-            }),
-            "rmsprop" => OptimConfig::Rmsprop(RmspropConfig {
-                eps: self.eps(RmspropConfig::default().eps)?,
-                ..Default::default()
-            }),
-            "adadelta" => OptimConfig::Adadelta(AdadeltaConfig {
-                eps: self.eps(AdadeltaConfig::default().eps)?,
-                ..Default::default()
-            }),
-            "lars" => OptimConfig::Lars(LarsConfig {
-                weight_decay,
-                momentum,
-                ..Default::default()
-            }),
-            "lamb" => OptimConfig::Lamb(LambConfig {
-                beta1,
-                beta2,
-                eps: self.eps(LambConfig::default().eps)?,
-                weight_decay,
-            }),
-            other => bail!(
-                "there is no optimizer '{other}': choose one of {}",
-                OPTIMIZERS.join(", ")
+        ensure!(
+            OPTIMIZERS.contains(&&*self.optimizer),
+            "there is no optimizer '{}': choose one of {}",
+            self.optimizer,
+            OPTIMIZERS.join(", ")
+        );
+        let kind = Table::from_iter([("kind".to_owned(), self.optimizer.clone().into())]);
+        let mut own = Table::try_from(OptimConfig::deserialize(kind)?)?;
+        let usual = Self::default();
+        let settings: [(&str, Value, Value); 5] = [
+            (
+                "weight_decay",
+                self.weight_decay.into(),
+                usual.weight_decay.into(),
             ),
-        })
-    }
-
-    /// Returns the setting `eps`, `usual` if it is `auto`.
-    fn eps(&self, usual: f64) -> Result<f64> {
-        if self.eps == "auto" {
-            return Ok(usual);
+            ("momentum", self.momentum.into(), usual.momentum.into()),
+            ("nesterov", self.nesterov.into(), usual.nesterov.into()),
+            ("beta1", self.beta1.into(), usual.beta1.into()),
+            ("beta2", self.beta2.into(), usual.beta2.into()),
+        ];
+        let eps = self.eps.0.map(|eps| ("eps", eps.into(), Value::Boolean(false)));
+        for (name, value, usual) in settings.into_iter().chain(eps) {
+            match own.get_mut(name) {
+                Some(setting) => *setting = value,
+                None => ensure!(
+                    value == usual,
+                    "{} is {value}, but {} has no such setting: remove it, or choose another optimizer",
+                    name.replace('_', "-"),
+                    self.optimizer
+                ),
+            }
         }
-        let eps = self
-            .eps
-            .parse()
-            .ok()
-            .filter(|eps: &f64| eps.is_finite() && *eps >= 0.0);
-        eps.with_context(|| {
-            format!(
-                "eps is '{}', expected auto or a number that is at least 0",
-                self.eps
-            )
-        })
+        Ok(OptimConfig::deserialize(own)?)
     }
+}
 
-    /// The learning rate schedule.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Schedule::parse`].
-    pub fn schedule(&self) -> Result<Schedule> {
-        Schedule::parse(&self.schedule, self.warmup)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optim::{Eps, SgdConfig};
+
+    #[test]
+    fn an_optimizer_gets_its_settings_and_another_ones_are_an_error() {
+        let usual = Config::default();
+        for optimizer in OPTIMIZERS {
+            let config = Config {
+                optimizer: optimizer.into(),
+                ..usual.clone()
+            };
+            config.optim().expect(optimizer);
+        }
+        let sgd = Config {
+            optimizer: "sgd".into(),
+            momentum: 0.5,
+            ..usual.clone()
+        };
+        let expected = SgdConfig {
+            momentum: 0.5,
+            nesterov: false,
+            weight_decay: usual.weight_decay,
+        };
+        assert_eq!(sgd.optim().unwrap(), OptimConfig::Sgd(expected));
+        let beta = Config { beta1: 0.5, ..sgd };
+        let decay = Config {
+            optimizer: "rmsprop".into(),
+            weight_decay: 0.1,
+            ..usual.clone()
+        };
+        let eps = Config {
+            optimizer: "lars".into(),
+            eps: Eps(Some(1e-8)),
+            ..usual.clone()
+        };
+        let nesterov = Config {
+            nesterov: true,
+            ..usual
+        };
+        for (config, part) in [
+            (beta, "beta1 is 0.5, but sgd has no such setting"),
+            (decay, "weight-decay is 0.1, but rmsprop has"),
+            (eps, "eps is 0.00000001, but lars has"),
+            (nesterov, "nesterov is true, but adamw has"),
+        ] {
+            let said = format!("{:#}", config.validate().unwrap_err());
+            assert!(said.contains(part), "{said}");
+        }
     }
 }

@@ -16,7 +16,9 @@ use super::{Category, Loss, Target};
 use crate::{
     loader::{Features, Frame},
     model::Kind,
-    precision::Precision,
+    optim::Eps,
+    precision::{LossScaling, Precision},
+    schedule::Schedule,
     target::HeadKind,
 };
 
@@ -150,7 +152,8 @@ pub struct Config {
     pub beta2: f64,
     /// What adam, adamw, lamb, adagrad, rmsprop and adadelta add to the root of the squares; auto: the optimizer's own default
     #[arg(long, value_name = "X", default_value_t = quick().eps, help_heading = "Optimization")]
-    pub eps: String,
+    #[serde(with = "super::by_text")]
+    pub eps: Eps,
     /// Clip the global gradient norm to this; 0: no clipping
     #[arg(long, value_name = "NORM", default_value_t = quick().clip, help_heading = "Optimization")]
     pub clip: f64,
@@ -158,7 +161,8 @@ pub struct Config {
     /// exponential:GAMMA, `onecycle[:RISING]`. Or one of DeepSpeed's, which count steps and have a warm-up of their own:
     /// warmuplr:steps=1000, warmupdecaylr, warmupcosinelr, lrrangetest, cycle
     #[arg(long, value_name = "FORM", default_value_t = quick().schedule, help_heading = "Optimization")]
-    pub schedule: String,
+    #[serde(with = "super::by_text")]
+    pub schedule: Schedule,
     /// Warm-up: epochs in which the learning rate rises linearly from 0
     #[arg(long, value_name = "EPOCHS", default_value_t = quick().warmup, help_heading = "Optimization")]
     pub warmup: f64,
@@ -214,14 +218,15 @@ pub struct Config {
     #[arg(long, value_name = "NAME", default_value_t = quick().device, help_heading = "Machine")]
     pub device: String,
     /// Format of the matrix products in training; everything else is fp32. Evaluations are in fp32, except that tf32 on
-    /// a GPU is also theirs (`canopy eval --precision` evaluates in any format). A CPU with AVX512-BF16 or AMX computes bf16 on these units; all
-    /// else is emulated on a CPU, to show its accuracy, not its speed
+    /// a GPU is also theirs (`canopy eval --precision` evaluates in any format). A CPU with
+    /// AVX512-BF16 computes bf16 on these units; all else is emulated on a CPU, to show its accuracy, not its speed
     #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32", help_heading = "Precision")]
     pub precision: Precision,
     /// Loss scaling, which keeps small gradients from underflowing in fp16: dynamic (PyTorch's rule),
     /// `deepspeed[:POWER:WINDOW:HYSTERESIS:MIN]` (DeepSpeed's), off, a constant, or auto (dynamic for fp16, otherwise off)
     #[arg(long, value_name = "SCALE", default_value_t = quick().loss_scale, help_heading = "Precision")]
-    pub loss_scale: String,
+    #[serde(with = "super::by_text")]
+    pub loss_scale: LossScaling,
     /// Master weights, with bf16 or fp16: round the model's weights to the format after each step, and update them through
     /// fp32 copies
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().master_weights, action = Set, help_heading = "Precision")]
@@ -296,9 +301,9 @@ impl Default for Config {
             nesterov: false,
             beta1: 0.9,
             beta2: 0.999,
-            eps: "auto".into(),
+            eps: Eps(None),
             clip: 1.0,
-            schedule: "cosine".into(),
+            schedule: Schedule::Cosine,
             warmup: 2.0,
             smoothing: Loss::USUAL.smoothing,
             class_weights: false,
@@ -318,7 +323,7 @@ impl Default for Config {
             prefetch: 4,
             device: "auto".into(),
             precision: Precision::Fp32,
-            loss_scale: "auto".into(),
+            loss_scale: LossScaling::Auto,
             master_weights: false,
             plain: false,
             width: 1,

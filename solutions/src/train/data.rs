@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use canopy_data::{
     Dataset, TreeRecord,
-    split::{self, Shares, Split},
+    split::{self, Shares, Split, species_counts},
 };
 
 use super::{Config, Target, target};
@@ -45,11 +45,45 @@ impl Config {
     }
 }
 
-/// Training, validation and test set: split by plots, so that all scans of a tree are in the same set.
+/// Training, validation and test set: split by plots, so that all scans of a tree are in the same set. Clouds without
+/// extent are in none of them ([`Dataset::degenerate`]); the other clouds are split as if these were there.
 ///
 /// # Errors
-/// Returns an error if the data set cannot be split so.
+/// Returns an error if the data set cannot be split so, or if no cloud of a set or of a species has an extent.
 pub fn split(config: &Config, data: &Dataset) -> Result<Split> {
+    let mut split = of_all(config, data)?;
+    let degenerate = data.degenerate()?;
+    if degenerate.is_empty() {
+        return Ok(split);
+    }
+    for (name, part) in [
+        ("training", &mut split.train),
+        ("validation", &mut split.validation),
+        ("test", &mut split.test),
+    ] {
+        let before = part.len();
+        part.retain(|r| !degenerate.contains(r));
+        ensure!(
+            before == 0 || !part.is_empty(),
+            "{}: the {name} set has {before} clouds, all without extent, so it would be empty: add trees, or choose another \
+             --seed",
+            data.name
+        );
+    }
+    let all: Vec<usize> = (0..data.len()).collect();
+    let (whole, flat) = (species_counts(data, &all), species_counts(data, &degenerate));
+    for (s, species) in data.species.iter().enumerate() {
+        ensure!(
+            config.target != Target::Species || flat[s] == 0 || flat[s] < whole[s],
+            "{}: the {} clouds of '{species}' have no extent: add trees of it, or choose other --species",
+            data.name,
+            flat[s]
+        );
+    }
+    Ok(split)
+}
+
+fn of_all(config: &Config, data: &Dataset) -> Result<Split> {
     if config.folds > 0 {
         return Ok(tested(split::folds(
             data,
@@ -84,5 +118,62 @@ fn tested(split: Split) -> Split {
         train: split.train,
         test: split.validation,
         validation: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use canopy_data::Cloud;
+
+    use super::*;
+
+    /// 24 trees of two species on 6 plots; those of `flat` have no extent.
+    fn set(flat: &[usize]) -> Dataset {
+        let record = |i: usize| TreeRecord {
+            tree: format!("t{i}"),
+            species: i % 2,
+            plot: format!("p{}", i / 4),
+            ..TreeRecord::default()
+        };
+        let cloud = |i: usize| match flat.contains(&i) {
+            true => Cloud::from_points(vec![[1.0; 3]; 7]),
+            false => Cloud::from_points(vec![[1.0; 3], [2.0; 3]]),
+        };
+        let clouds: Vec<Cloud> = (0..24).map(cloud).collect();
+        let species = ["ash", "oak"].map(String::from).to_vec();
+        let records = (0..24).map(record).collect();
+        Dataset::new("set".into(), species, records, "d".into(), Arc::new(clouds))
+    }
+
+    #[test]
+    fn clouds_without_extent_are_in_no_part_and_move_no_other_cloud() {
+        let config = Config::default();
+        let all = split(&config, &set(&[])).unwrap();
+        let flat = [all.train[0], all.validation[1], all.test[0]];
+        let split = split(&config, &set(&flat)).unwrap();
+        let left = |part: &[usize]| -> Vec<usize> {
+            let others = part.iter().filter(|r| !flat.contains(r));
+            others.copied().collect()
+        };
+        for ((_, part), (_, before)) in split.parts().into_iter().zip(all.parts()) {
+            assert_eq!(part, left(before));
+            assert_eq!(part.len() + 1, before.len());
+        }
+    }
+
+    #[test]
+    fn an_empty_part_and_an_empty_species_are_errors() {
+        let config = Config::default();
+        let fails = |flat: &[usize]| split(&config, &set(flat)).unwrap_err().to_string();
+        let validation = split(&config, &set(&[])).unwrap().validation;
+        let said = fails(&validation);
+        assert!(
+            said.contains("the validation set has 4 clouds, all without extent"),
+            "{said}"
+        );
+        let oaks: Vec<usize> = (0..12).map(|i| 2 * i + 1).collect();
+        assert!(fails(&oaks).contains("the 12 clouds of 'oak' have no extent"));
     }
 }

@@ -65,12 +65,25 @@ impl RunFolder {
     /// Opens the folder of a run to resume it.
     ///
     /// # Errors
-    /// Names the folder: it does not exist, or another process writes to it.
+    /// Names the folder: it does not exist, has no checkpoint yet, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self> {
         if !path.is_dir() {
             bail!("there is no run folder {}: `ls runs` lists runs", path.display());
         }
-        Self::lock(path)
+        let folder = Self::lock(path)?;
+        if !folder.last().exists() {
+            let run = path.display();
+            let weights = match folder.best().exists() {
+                true => format!(". {run}/{} has weights for eval and predict", Self::BEST),
+                false => String::new(),
+            };
+            bail!(
+                "{run} has no checkpoint: the run ended before it saved one (see --checkpoint-seconds). Start it again with \
+                 `canopy train --config {run}/{} --out {run}`{weights}",
+                Self::CONFIG
+            );
+        }
+        Ok(folder)
     }
 
     /// The folder of a run that another process, rank 0, writes to: this process only reads.
@@ -254,6 +267,12 @@ mod tests {
         first.append(&row(1)).unwrap();
         tensorboard::EventWriter::create(dir.path()).unwrap();
         drop(first);
+        let e = RunFolder::open(dir.path()).unwrap_err().to_string();
+        assert!(e.contains("before it saved one") && !e.contains("eval"), "{e}");
+        fs::write(dir.path().join(RunFolder::BEST), b"").unwrap();
+        let e = RunFolder::open(dir.path()).unwrap_err().to_string();
+        assert!(e.contains("best.safetensors has weights for eval"), "{e}");
+        fs::remove_file(dir.path().join(RunFolder::BEST)).unwrap();
         let second = RunFolder::create(dir.path()).unwrap();
         assert_eq!(second.rewind(9).unwrap(), []);
         let names = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name());

@@ -1,6 +1,7 @@
 //! Training: step, evaluation, metrics, checkpoints, the run loop. The only module that uses all those below it.
 
 mod build;
+mod by_text;
 mod carrier;
 pub mod checkpoint;
 mod config;
@@ -23,6 +24,7 @@ pub mod points_setting;
 mod progress;
 pub mod ranks;
 mod replica;
+mod reporter;
 mod results;
 mod resume;
 mod run;

@@ -62,8 +62,8 @@ impl Plan<'_> {
     pub fn learning_rate(&self, step: u64) -> Result<f64> {
         let steps = self.steps_per_epoch();
         let total = steps * self.config.epochs as u64;
-        let schedule = self.config.schedule()?;
-        schedule.rate(step, steps, total, self.config.learning_rate)
+        let (warmup, base) = (self.config.warmup, self.config.learning_rate);
+        self.config.schedule.rate(step, [steps, total], warmup, base)
     }
 }
 

@@ -12,11 +12,10 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 use super::{
-    Display, EpochRow, Loss, NumberLoss, Objective, Outcome, Replica, Running, StepInputs, Target, Trainer,
-    checkpoint, plan,
-    ranks::{Job, Requests},
-    step_lines::{StepLine, StepLines},
-    tensorboard::EventWriter,
+    EpochRow, Loss, NumberLoss, Objective, Outcome, Replica, Running, StepInputs, Trainer, checkpoint, plan,
+    ranks::{Member, Requests, start_followers},
+    reporter::Reporter,
+    step_lines::StepLine,
 };
 use crate::{
     loader::{Collate, Loaded, Loader},
@@ -36,34 +35,12 @@ impl Trainer {
     /// Returns an error if a cloud cannot be read, training diverges, a rank fails or a file cannot be written. The last
     /// checkpoint remains.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<Outcome> {
-        let mut job = match (self.links.take(), self.config.ranks) {
-            (Some(links), _) if links.control.rank() > 0 => return self.follow(links, stop),
-            (None, 1) => None,
-            (links, _) => Some(Job::start(self, links)?),
+        let links = match (self.links.take(), self.config.ranks) {
+            (None, 1) => return self.epochs(stop, None),
+            (Some(links), _) => links,
+            (None, _) => start_followers(self)?,
         };
-        let result = self
-            .share_optimizer(job.as_ref())
-            .and_then(|()| self.epochs(stop, &mut job));
-        match job {
-            Some(job) => {
-                let stats = job.member.stats(&*self.optimizer);
-                let result = job.end(result)?;
-                self.rank_stats = stats?;
-                Ok(result)
-            }
-            None => result,
-        }
-    }
-
-    /// Keeps only rank 0's part of the optimizer's state, if the ranks share it.
-    fn share_optimizer(&mut self, job: Option<&Job>) -> Result<()> {
-        if let Some(job) = job {
-            let whole = || Ok(self.optimizer.state()?.into_iter().collect());
-            if let Some(own) = job.member.own_optimizer(whole)? {
-                self.optimizer = own;
-            }
-        }
-        Ok(())
+        self.run_as(links, stop)
     }
 
     /// Returns how training records become batches.
@@ -71,35 +48,28 @@ impl Trainer {
         self.config.collate(self.data.clone())
     }
 
-    fn epochs(&mut self, stop: &AtomicBool, job: &mut Option<Job>) -> Result<Outcome> {
+    /// Trains as the rank `member`, or as the only one. Rank 0 reports, evaluates and saves.
+    pub(super) fn epochs(&mut self, stop: &AtomicBool, mut member: Option<&mut Member>) -> Result<Outcome> {
         let collate = Arc::new(self.train_collate());
         let loader =
             Loader::new(collate, self.config.workers, self.config.prefetch).ahead_on(&self.device)?;
         let loss = self.objective()?;
-        let inputs = self.step_inputs(job.as_ref().map(|job| job.member.share()));
-        let steps = self.steps_per_epoch();
-        let mut events = EventWriter::create(self.folder.path())?;
-        let mut display = Display::new(
-            steps * self.config.epochs as u64,
-            self.config.epochs,
-            self.progress.step,
-            self.config.target,
-        );
-        let mut lines = StepLines::new(&self.config, &self.device, (self.progress.step, steps));
+        let inputs = self.step_inputs(member.as_ref().map(|member| member.share()));
+        let leads = member.as_ref().is_none_or(|member| member.rank() == 0);
+        let mut reporter = leads.then(|| Reporter::new(self)).transpose()?;
         self.clock = Instant::now();
-        while self.progress.epoch < self.config.epochs {
-            if self.epoch(&loader, (&*loss, &inputs), (&mut display, &mut lines), stop, job)?
-                == Outcome::Stopped
-            {
-                display.finish();
-                return Ok(Outcome::Stopped);
-            }
-            if let Some(row) = self.rows.last() {
-                write_events(&mut events, row, self.config.target)?;
+        let mut outcome = Outcome::Done;
+        while outcome == Outcome::Done && self.progress.epoch < self.config.epochs {
+            let objective = (&*loss, &inputs);
+            outcome = self.epoch(&loader, objective, reporter.as_mut(), stop, member.as_deref_mut())?;
+            if let (Some(reporter), Some(row), Outcome::Done) = (&mut reporter, self.rows.last(), outcome) {
+                reporter.write_events(row)?;
             }
         }
-        display.finish();
-        Ok(Outcome::Done)
+        if let Some(reporter) = reporter {
+            reporter.finish();
+        }
+        Ok(outcome)
     }
 
     /// Returns the weight of each species in the loss, if the loss is weighted.
@@ -127,13 +97,14 @@ impl Trainer {
         }))
     }
 
+    /// Trains for the rest of an epoch. Only rank 0 has a `reporter`.
     fn epoch(
         &mut self,
         loader: &Loader,
         objective: (&dyn Objective, &StepInputs),
-        (display, lines): (&mut Display, &mut StepLines),
+        mut reporter: Option<&mut Reporter>,
         stop: &AtomicBool,
-        job: &mut Option<Job>,
+        mut member: Option<&mut Member>,
     ) -> Result<Outcome> {
         let epoch = self.progress.epoch;
         let start = Instant::now();
@@ -142,46 +113,52 @@ impl Trainer {
             None => self.plan().steps(epoch, self.progress.batch)?,
         };
         let clouds: usize = todo.iter().flatten().map(Vec::len).sum();
-        let own = match job {
-            Some(_) => self.functions.shares(&todo, 0, self.config.ranks)?,
+        let own = match &member {
+            Some(member) => self.functions.shares(&todo, member.rank(), self.config.ranks)?,
             None => todo.clone(),
         };
         let mut incoming = loader.epoch(epoch as u64, own.concat());
+        // A run that was resumed within the epoch has seen clouds before `start`.
+        let seen_before = self.running.seen;
         for whole in &todo {
+            if let Some(member) = &member {
+                member.doing(&format!("in step {}, loading", self.progress.step));
+            }
             let began = Instant::now();
             let batches = profile::timed("next batch", Kind::Load, || {
                 incoming.loaded().take(whole.len()).collect::<Result<Vec<_>>>()
             })?;
-            self.step((whole, &batches), objective, job.as_mut())?;
+            self.step((whole, &batches), objective, member.as_deref_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
-            let line_due = lines.due(self.progress.step);
-            let many_pending = self.device.is_cuda() && self.progress.step.is_multiple_of(READ_EVERY);
+            let step = self.progress.step;
+            let figures_due = reporter
+                .as_mut()
+                .is_some_and(|reporter| reporter.needs_figures(epoch, step));
+            let many_pending = self.device.is_cuda() && step.is_multiple_of(READ_EVERY);
             let mine = Requests {
-                read: display.step(epoch) || line_due || many_pending,
-                save: self.save_is_due(),
+                read: figures_due || many_pending,
+                save: reporter.is_some() && self.save_is_due(),
                 stop: stop.load(Ordering::Relaxed),
             };
-            let requests = match job {
-                Some(job) => job.member.agree(mine)?,
+            let requests = match &member {
+                Some(member) => member.agree(mine)?,
                 None => mine,
             };
-            self.read(requests, job.as_mut())?;
-            if requests.read {
-                let rate = self.running.seen as f64 / start.elapsed().as_secs_f64();
-                display.figures(self.running.loss(), self.running.accuracy(), rate);
-            }
-            if line_due {
-                display.line(&lines.text(&self.step_line()?));
+            self.read(requests, member.as_deref_mut())?;
+            if let Some(reporter) = &mut reporter {
+                if requests.read {
+                    let rate = (self.running.seen - seen_before) as f64 / start.elapsed().as_secs_f64();
+                    reporter.figures(&self.running, rate);
+                }
+                if reporter.line_is_due(step) {
+                    reporter.line(&self.step_line()?);
+                }
             }
             if requests.save || requests.stop {
-                self.save(job.as_ref())?;
+                self.save(member.as_deref())?;
             }
             if requests.stop {
                 return Ok(Outcome::Stopped);
-            }
-            if let Some(job) = job {
-                job.member
-                    .doing(&format!("in step {}, loading", self.progress.step));
             }
         }
         let end = Requests {
@@ -189,40 +166,43 @@ impl Trainer {
             save: true,
             stop: false,
         };
-        self.read(end, job.as_mut())?;
+        self.read(end, member.as_deref_mut())?;
         let trained = start.elapsed().as_secs_f64();
-        self.end_epoch(start, clouds as f64 / trained, display, job.as_ref())?;
-        let save = self.progress.epoch == self.config.epochs || self.save_is_due();
-        if let Some(job) = job {
-            job.member.barrier()?;
-            job.member.agree(Requests {
+        match &mut reporter {
+            Some(reporter) => self.end_epoch(start, clouds as f64 / trained, reporter, member.as_deref())?,
+            None => self.begin_next_epoch(),
+        }
+        let last = self.progress.epoch == self.config.epochs;
+        let mut save = reporter.is_some() && (last || self.save_is_due());
+        if let Some(member) = &member {
+            member.barrier()?;
+            let mine = Requests {
                 save,
                 ..Requests::default()
-            })?;
+            };
+            save = member.agree(mine)?.save;
         }
         if save {
-            self.save(job.as_ref())?;
+            self.save(member.as_deref())?;
         }
         Ok(Outcome::Done)
     }
 
     /// Reads loss and accuracy of the epoch so far, over all ranks, if anything in `requests` needs them.
-    fn read(&mut self, requests: Requests, job: Option<&mut Job>) -> Result<()> {
-        match job {
-            Some(job) => job
-                .member
-                .follow(requests, &self.model, &mut self.running, self.progress.step),
+    fn read(&mut self, requests: Requests, member: Option<&mut Member>) -> Result<()> {
+        match member {
+            Some(member) => member.follow(requests, &self.model, &mut self.running, self.progress.step),
             None if requests != Requests::default() => self.running.read(&mut |_| Ok(())),
             None => Ok(()),
         }
     }
 
-    /// One optimizer step on `own`, rank 0's clouds of each micro-batch in `whole`.
+    /// One optimizer step on the clouds of this rank of each micro-batch of the whole batch.
     fn step(
         &mut self,
         batches: (&[Vec<usize>], &[Loaded]),
         (loss, inputs): (&dyn Objective, &StepInputs),
-        job: Option<&mut Job>,
+        member: Option<&mut Member>,
     ) -> Result<()> {
         let now = (self.progress.step, self.learning_rate(self.progress.step)?);
         let mut replica = Replica {
@@ -233,7 +213,7 @@ impl Trainer {
             loss,
             inputs,
         };
-        let taken = replica.step(batches, now, job.map(|job| &mut job.member))?;
+        let taken = replica.step(batches, now, member)?;
         self.progress.left_out.0 += u64::from(!taken);
         self.progress.left_out.1 += u64::from(!taken);
         self.progress.step += 1;
@@ -261,10 +241,10 @@ impl Trainer {
         &mut self,
         start: Instant,
         clouds_per_second: f64,
-        display: &mut Display,
-        job: Option<&Job>,
+        reporter: &mut Reporter,
+        member: Option<&Member>,
     ) -> Result<()> {
-        let alive = |what: &str| job.map_or(Ok(()), |job| job.member.alive(what));
+        let alive = |what: &str| member.map_or(Ok(()), |member| member.alive(what));
         let done = self.progress.epoch + 1;
         let last = done == self.config.epochs;
         let mut row = EpochRow {
@@ -284,17 +264,21 @@ impl Trainer {
             let _span = profile::span("evaluate", Kind::Other);
             self.validate(&mut row, &mut |_| alive("evaluating"))?;
         }
-        self.progress.epoch = done;
-        self.progress.batch = 0;
-        self.progress.left_out.0 = 0;
-        self.running = Running::default();
+        self.begin_next_epoch();
         alive("saving")?;
         self.keep_best(&row, last)?;
         row.seconds = start.elapsed().as_secs_f64();
-        display.epoch(&row);
+        reporter.epoch(&row);
         self.folder.append(&row)?;
         self.rows.push(row);
         Ok(())
+    }
+
+    fn begin_next_epoch(&mut self) {
+        self.progress.epoch += 1;
+        self.progress.batch = 0;
+        self.progress.left_out.0 = 0;
+        self.running = Running::default();
     }
 
     /// Scores the current weights on the validation set.
@@ -346,12 +330,15 @@ impl Trainer {
         self.last_save.elapsed() > Duration::from_secs_f64(self.config.checkpoint_seconds)
     }
 
-    /// Saves a checkpoint. If the ranks share the optimizer, all of them take part.
-    fn save(&mut self, job: Option<&Job>) -> Result<()> {
+    /// Saves a checkpoint on rank 0. If the ranks share the optimizer, all of them take part.
+    fn save(&mut self, member: Option<&Member>) -> Result<()> {
         let _span = profile::span("save", Kind::Other);
-        let shared = job
-            .map(|job| job.member.shared_state(&*self.optimizer))
+        let shared = member
+            .map(|member| member.shared_state(&*self.optimizer))
             .transpose()?;
+        if member.is_some_and(|member| member.rank() > 0) {
+            return Ok(());
+        }
         let optimizer = match shared.flatten() {
             Some(whole) => whole,
             None => self.optimizer.state()?,
@@ -366,29 +353,4 @@ impl Trainer {
         self.last_save = Instant::now();
         Ok(())
     }
-}
-
-fn write_events(events: &mut EventWriter, row: &EpochRow, target: Target) -> Result<()> {
-    let share = match target {
-        Target::Species => "accuracy/train",
-        _ => "in_central_half/train",
-    };
-    let values = [
-        ("loss/train", Some(row.train_loss)),
-        ("loss/validation", row.val_loss),
-        (share, Some(row.train_accuracy)),
-        ("accuracy/validation", row.val_accuracy),
-        ("balanced_accuracy/validation", row.val_balanced),
-        ("crps/validation", row.val_crps),
-        ("mean_absolute_error/validation", row.val_error),
-        ("learning_rate", Some(row.learning_rate)),
-        ("clouds_per_second", Some(row.clouds_per_second)),
-        ("loss_scale", row.loss_scale),
-    ];
-    for (tag, value) in values {
-        if let Some(value) = value {
-            events.scalar_now(tag, row.step, value as f32)?;
-        }
-    }
-    events.flush()
 }

@@ -97,7 +97,7 @@ impl Trainer {
         let model = PointNet::new(&network, &device, DType::F32, config.seed)?;
         let optimizer = build_optimizer(&config, model.params())?;
         let lowering = config.precision.lowering(&device);
-        let scaler = LossScaler::parse(&config.loss_scale, config.precision)?.map(GradScaler::new);
+        let scaler = config.loss_scale.scaler(config.precision).map(GradScaler::new);
         let mut progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
         progress.head = number.as_ref().map(|n| n.head.clone());
         let categories = config.categories_of(&data)?;
@@ -152,7 +152,8 @@ impl Trainer {
         progress.check_random_numbers()?;
         ensure!(
             progress.data_digest == data.digest,
-            "the run was trained on data with digest {}, but {} now has digest {}: resuming would mix two data sets",
+            "the run was trained on data with digest {}, but {} now has digest {}: resuming would mix two data sets. If \
+             only clouds without extent were removed, put their files back: the run leaves them out",
             progress.data_digest,
             progress.config.data,
             data.digest

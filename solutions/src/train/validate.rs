@@ -3,10 +3,7 @@
 use anyhow::{Result, bail, ensure};
 
 use super::{Config, Target};
-use crate::{
-    loader::Frame,
-    precision::{LossScaler, Precision},
-};
+use crate::{loader::Frame, precision::Precision};
 
 impl Config {
     /// Checks that every value is in its range.
@@ -77,15 +74,12 @@ impl Config {
             self.folds.saturating_sub(1)
         );
         ensure!(
-            !self.nesterov || (self.optimizer == "sgd" && self.momentum > 0.0),
-            "nesterov needs --optimizer sgd and a momentum above 0; they are {} and {}",
-            self.optimizer,
+            !self.nesterov || self.momentum > 0.0,
+            "nesterov needs a momentum above 0, and momentum is {}",
             self.momentum
         );
         self.network(1).check()?;
-        self.optim().map(drop)?;
-        LossScaler::parse(&self.loss_scale, self.precision)?;
-        self.schedule().map(drop)
+        self.optim().map(drop)
     }
 
     fn validate_ranks(&self) -> Result<()> {

@@ -7,7 +7,7 @@ use candle_core::{DType, Device as Cpu, Tensor};
 use canopy::kernels::{Pass, cross_entropy};
 use canopy::model::{Kind, PointNet, PointNetConfig};
 use canopy::optim::OptimConfig;
-use canopy::precision::{Autocast, GradScaler, LossScaler, Precision};
+use canopy::precision::{Autocast, GradScaler, LossScaling, Precision};
 use canopy::train::{Loss, short::Learner};
 
 use crate::common::{greatest, random, report};
@@ -52,7 +52,9 @@ fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) ->
     let mut learner = Learner {
         clip: 1.0,
         lowering,
-        scaler: LossScaler::parse("auto", precision)?.map(|s| Box::new(GradScaler::new(s)) as Box<_>),
+        scaler: LossScaling::Auto
+            .scaler(precision)
+            .map(|s| Box::new(GradScaler::new(s)) as Box<_>),
         // On a GPU, the trainer finds its kernels itself.
         launcher: grid.filter(|_| emulated).map(|grid| grid.clone() as Arc<_>),
         ..Learner::new(model, optimizer, Loss::USUAL)

@@ -143,21 +143,26 @@ pub fn outcome_of(
     Ok(out)
 }
 
-/// Compares fused with plain in f64; fails at the first difference above `tolerance` times the tensor's greatest value.
+/// Compares fused with plain in f64, as [`assert_close`].
 pub fn matches_plain(x: &Tensor, layers: &[Values], clouds: Option<usize>, tolerance: f64) {
     for train in [true, false] {
         let fused = outcome(x, layers, clouds, DType::F32, train).unwrap();
         let plain = outcome(x, layers, clouds, DType::F64, train).unwrap();
-        for ((name, fused), (_, plain)) in fused.iter().zip(&plain) {
-            assert_eq!(fused.len(), plain.len(), "{name}");
-            let size = plain.iter().fold(1e-3, |m: f64, v| m.max(v.abs()));
-            for (i, (f, p)) in fused.iter().zip(plain).enumerate() {
-                let error = (f - p).abs() / size;
-                assert!(
-                    error <= tolerance,
-                    "{name}[{i}], train {train}: fused {f}, plain {p}, error {error:e} of the greatest"
-                );
-            }
+        assert_close(&format!("train {train}"), &fused, &plain, tolerance);
+    }
+}
+
+/// Fails at the first difference above `tolerance` times the tensor's greatest value.
+pub fn assert_close(what: &str, fused: &[(String, Vec<f64>)], plain: &[(String, Vec<f64>)], tolerance: f64) {
+    for ((name, fused), (_, plain)) in fused.iter().zip(plain) {
+        assert_eq!(fused.len(), plain.len(), "{name}");
+        let size = plain.iter().fold(1e-3, |m: f64, v| m.max(v.abs()));
+        for (i, (f, p)) in fused.iter().zip(plain).enumerate() {
+            let error = (f - p).abs() / size;
+            assert!(
+                error <= tolerance,
+                "{what}, {name}[{i}]: fused {f}, plain {p}, error {error:e} of the greatest"
+            );
         }
     }
 }

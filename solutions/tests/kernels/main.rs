@@ -3,9 +3,6 @@
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
-#[path = "../amx/mod.rs"]
-#[allow(dead_code, reason = "its own tests need more of it")]
-mod amx;
 mod backward;
 mod common;
 mod edges;

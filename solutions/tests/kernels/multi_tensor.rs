@@ -30,6 +30,11 @@ fn multi_tensor_steps_follow_their_formulas() {
         step: 3,
         gradient_factor: 0.5,
     };
+    // The decay is added to the gradient.
+    let added = AdamStep {
+        decoupled: false,
+        ..step
+    };
     for kind in ["adamw", "adam", "lamb", "sgd"] {
         let (w, m, v) = (tensors(300), tensors(400), tensors(500));
         let v: Vec<Tensor> = v.iter().map(|v| v.abs().unwrap()).collect();
@@ -40,26 +45,8 @@ fn multi_tensor_steps_follow_their_formulas() {
             (w.iter().collect(), m.iter().collect(), v.iter().collect());
         match kind {
             "adamw" => adam(&wr, &g, &mr, &vr, &step),
-            "adam" => adam(
-                &wr,
-                &g,
-                &mr,
-                &vr,
-                &AdamStep {
-                    decoupled: false,
-                    ..step
-                },
-            ),
-            "lamb" => lamb(
-                &wr,
-                &g,
-                &mr,
-                &vr,
-                &AdamStep {
-                    decoupled: false,
-                    ..step
-                },
-            ),
+            "adam" => adam(&wr, &g, &mr, &vr, &added),
+            "lamb" => lamb(&wr, &g, &mr, &vr, &added),
             _ => sgd(
                 &wr,
                 &g,

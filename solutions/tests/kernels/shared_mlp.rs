@@ -5,53 +5,35 @@ use candle_core::{DType, Device, Tensor};
 use crate::common::*;
 
 #[test]
-fn one_layer_matches_plain_at_odd_sizes() {
-    for (rows, k, n) in [
-        (600, 3, 64),
-        (513, 64, 128),
-        (777, 20, 33),
-        (1000, 17, 16),
-        (40, 100, 130),
-    ] {
-        matches_plain(&random(1, &[rows, k]), &[layer(5, k, n, true)], None, 3e-5);
-    }
-    // The variance of two rows may be close to 0, and 1/σ multiplies the rounding error.
-    matches_plain(&random(1, &[2, 5]), &[layer(5, 5, 7, true)], None, 1e-3);
-}
-
-#[test]
-fn a_layer_without_relu_matches_plain() {
-    matches_plain(&random(2, &[700, 9]), &[layer(6, 9, 19, false)], None, 3e-5);
-    matches_plain(&random(2, &[30, 9]), &[layer(6, 9, 19, false)], None, 3e-5);
-    matches_plain(&random(3, &[640, 9]), &[layer(6, 9, 19, false)], Some(5), 3e-5);
-}
-
-#[test]
-fn three_layers_match_plain() {
-    let layers = [
-        layer(11, 3, 64, true),
-        layer(14, 64, 50, true),
-        layer(17, 50, 128, true),
+fn layers_match_plain() {
+    // Rows, widths, whether there is a ReLU, clouds, and the tolerance.
+    type Case = (usize, &'static [usize], bool, Option<usize>, f64);
+    let cases: [Case; 16] = [
+        (600, &[3, 64], true, None, 3e-5),
+        (513, &[64, 128], true, None, 3e-5),
+        (777, &[20, 33], true, None, 3e-5),
+        (1000, &[17, 16], true, None, 3e-5),
+        (40, &[100, 130], true, None, 3e-5),
+        // The variance of two rows may be close to 0, and 1/σ multiplies the rounding error.
+        (2, &[5, 7], true, None, 1e-3),
+        (700, &[9, 19], false, None, 3e-5),
+        (30, &[9, 19], false, None, 3e-5),
+        (640, &[9, 19], false, Some(5), 3e-5),
+        (1000, &[3, 64, 50, 128], true, None, 1e-4),
+        (1000, &[3, 64, 50, 128], true, Some(4), 1e-4),
+        (900, &[20, 70], true, Some(3), 5e-5),
+        (259, &[16, 64], true, Some(1), 5e-5),
+        (5, &[8, 40], true, Some(5), 5e-5),
+        (2060, &[64, 200], true, Some(2), 5e-5),
+        (42, &[3, 5], true, Some(7), 5e-5),
     ];
-    matches_plain(&random(3, &[1000, 3]), &layers, None, 1e-4);
-    matches_plain(&random(3, &[1000, 3]), &layers, Some(4), 1e-4);
-}
-
-#[test]
-fn the_maximum_matches_plain_at_odd_sizes() {
-    for (clouds, points, k, n) in [
-        (3, 300, 20, 70),
-        (1, 259, 16, 64),
-        (5, 1, 8, 40),
-        (2, 1030, 64, 200),
-        (7, 6, 3, 5),
-    ] {
-        matches_plain(
-            &random(4, &[clouds * points, k]),
-            &[layer(21, k, n, true)],
-            Some(clouds),
-            5e-5,
-        );
+    for (rows, widths, relu, clouds, tolerance) in cases {
+        println!("{rows} rows, {widths:?}, ReLU {relu}, clouds {clouds:?}");
+        let pairs = widths.windows(2).enumerate();
+        let layers: Vec<Values> = pairs
+            .map(|(i, w)| layer(11 + 3 * i as u64, w[0], w[1], relu))
+            .collect();
+        matches_plain(&random(3, &[rows, widths[0]]), &layers, clouds, tolerance);
     }
 }
 

@@ -50,18 +50,7 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
 #[test]
 fn transforms_and_their_penalty_match_plain() {
     for (k, points) in [(3, 300), (16, 200), (7, 301)] {
-        let (fused, plain) = (
-            transformed(DType::F32, k, points).unwrap(),
-            transformed(DType::F64, k, points).unwrap(),
-        );
-        for ((name, f), (_, p)) in fused.iter().zip(&plain) {
-            let size = p.iter().fold(1e-3, |m: f64, v| m.max(v.abs()));
-            let worst = f
-                .iter()
-                .zip(p)
-                .map(|(f, p)| (f - p).abs() / size)
-                .fold(0.0, f64::max);
-            assert!(worst < 3e-4, "k {k}, {name}: {worst:e} of the greatest");
-        }
+        let [fused, plain] = [DType::F32, DType::F64].map(|dtype| transformed(dtype, k, points).unwrap());
+        assert_close(&format!("k {k}"), &fused, &plain, 3e-4);
     }
 }

@@ -3,9 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod accumulate;
-#[path = "../amx/mod.rs"]
-#[allow(dead_code, reason = "its own tests need more of it")]
-mod amx;
 mod categories;
 mod goldens;
 mod low_precision_evaluation;
@@ -20,7 +17,6 @@ mod parallel;
 mod precision;
 mod report_page;
 mod schedules;
-mod split;
 mod target;
 mod tiny_models;
 mod weights;

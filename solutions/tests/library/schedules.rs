@@ -159,9 +159,9 @@ fn deepspeeds_schedules_by_name_match_it_at_every_step_of_a_run() {
             ),
             _ => continue,
         };
-        let schedule = Schedule::parse(&text, 5.0).expect(&text);
+        let schedule: Schedule = text.parse().expect(&text);
         for (step, expected) in (1..).zip(numbers(&case["rates"])) {
-            let rate = schedule.rate(step, 3, 40, base).expect("a rate");
+            let rate = schedule.rate(step, [3, 40], 5.0, base).expect("a rate");
             approx::assert_relative_eq!(rate, expected, max_relative = 1e-12, epsilon = 1e-15);
         }
         tested += 1;

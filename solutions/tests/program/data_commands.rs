@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use canopy::train::Config;
 use canopy_data::formats;
 use tempfile::TempDir;
 
@@ -69,7 +70,7 @@ fn a_folder_becomes_shards_is_described_split_and_written_out_again() {
 
     let split = json_of(d, "split set --json --out split.csv");
     assert_eq!(split["parts"]["validation"]["species"]["oak"], 3);
-    assert_eq!(split["parts"]["train"]["plots"].as_array().unwrap().len(), 3);
+    assert_eq!(split["parts"]["train"]["plots"].as_array().unwrap().len(), 2);
     let rows = fs::read_to_string(d.join("split.csv")).unwrap();
     assert_eq!(rows.lines().count(), 25);
     assert!(done(d, "split scans --folds 4").contains("fold 3"));
@@ -104,6 +105,50 @@ fn a_file_is_converted_sampled_and_shown() {
     done(d, "view a.xyz scans --color species --out v.html");
     let page = fs::read_to_string(d.join("v.html")).unwrap();
     assert!(page.contains("a.xyz") && page.contains("oak") && page.ends_with("</html>\n"));
+}
+
+#[test]
+fn files_that_differ_in_their_ending_only_are_all_converted() {
+    let dir = scans();
+    let d = dir.path();
+    done(d, "convert scans/oak/p0/t0.laz scans/oak/p0/t0.las");
+    assert!(done(d, "convert scans out --to ply").contains("25 files"));
+    for name in ["t0.las.ply", "t0.laz.ply", "t1.ply"] {
+        assert!(d.join("out/oak/p0").join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn a_split_has_the_defaults_of_training() {
+    let dir = scans();
+    let d = dir.path();
+    let config = Config::default();
+    let (seed, validation, test) = (config.seed, config.validation, config.test);
+    assert_eq!(
+        json_of(d, "split scans --json"),
+        json_of(
+            d,
+            &format!("split scans --json --seed {seed} --validation {validation} --test {test}")
+        )
+    );
+}
+
+#[test]
+fn a_wrong_header_is_a_warning() {
+    let dir = scans();
+    let d = dir.path();
+    done(d, "convert scans/oak/p0/t0.laz a.las");
+    let mut bytes = fs::read(d.join("a.las")).unwrap();
+    bytes[247] = 10;
+    fs::write(d.join("a.las"), bytes).unwrap();
+    fs::create_dir_all(d.join("one/oak")).unwrap();
+    fs::copy(d.join("a.las"), d.join("one/oak/a.las")).unwrap();
+    for words in ["info a.las", "convert a.las b.laz", "import folder one --out set"] {
+        let out = data(d, words).output().unwrap();
+        assert!(out.status.success());
+        let part = "a.las: the header says 10 points, but the file has space for 200";
+        assert_contains(&text(&out.stderr), &[part]);
+    }
 }
 
 #[test]
@@ -189,4 +234,9 @@ fn nothing_is_fetched_before_the_licence_is_agreed_to() {
     fs::create_dir(d.join("biodiv-3dtrees")).unwrap();
     fs::write(d.join("biodiv-3dtrees/labels.csv"), "not it").unwrap();
     fails(d, "fetch biodiv-3dtrees", 1, "MD5");
+    // Without curl, the address.
+    let out = data(d, "fetch idtrees --agree").env("PATH", "").output().unwrap();
+    let address =
+        "wget --continue --output-document='idtrees/IDTREES_competition_train_v2.zip' 'https://zenodo.org/";
+    assert_contains(&text(&out.stderr), &["there is no `curl`", address]);
 }

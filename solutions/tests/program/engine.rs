@@ -128,7 +128,7 @@ fn a_wrong_file_and_an_option_against_it_are_errors() {
     let json = r#"{"optimiser": {"type": "Adam"}}"#;
     fs::write(dir.path().join("ds.json"), json).unwrap();
     let said = stderr(&mut engine(dir.path(), "run", ""));
-    assert_contains(&said, &["ds.json: optimiser: ", "the nearest is \"optimizer\""]);
+    assert_contains(&said, &["ds.json: ", "unknown field `optimiser`"]);
     let json = r#"{"optimizer": {"type": "SGD", "params": {"momentum": 1.5}}}"#;
     fs::write(dir.path().join("ds.json"), json).unwrap();
     let said = stderr(&mut engine(dir.path(), "run", ""));

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod bench_data;
 mod data_commands;
+mod degenerate;
 #[cfg(unix)]
 mod doctor;
 mod engine;
@@ -15,8 +15,6 @@ mod precision;
 mod predict;
 mod profiling;
 mod resume;
-mod sharpness;
-mod split;
 mod target;
 
 use std::{
@@ -82,10 +80,6 @@ fn assert_contains(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "no {part:?} in: {text}");
     }
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    serde_json::from_value(value.clone()).unwrap()
 }
 
 /// Writes a shard folder of `n` clouds on 6 plots: spheres, cones and boxes, which are easy to classify.

@@ -60,6 +60,11 @@ fn low_precision_is_counted_and_measured_where_it_is_stored() {
         ("--device auto", "choose cpu, cuda"),
         ("--device gpu", "there is no device 'gpu'"),
         ("--device cuda --ranks 2", "--budget is missing"),
+        ("--batch 1", "at least 2 clouds"),
+        (
+            "--ranks 4 --parameters 1e30",
+            "--parameters is 1e30: expected a number from 1 up to 1e15",
+        ),
     ] {
         assert_contains(&stderr(&mut canopy(&format!("plan {wrong}"))), &[why]);
     }

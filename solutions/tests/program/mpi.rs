@@ -91,48 +91,5 @@ fn bench_scale_measures_threads_and_with_mpi_also_processes() {
     assert!(predicted.len() > expected, "links of data sheets");
 }
 
-#[test]
-fn bench_zero_measures_every_stage_as_predicted() {
-    let options = "bench zero --ranks 1,2 --points 16 --batch 2 --steps 2";
-    let found = json(with_settings(&mut canopy(&format!("{options} --json"))));
-    let rows = found["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 8);
-    let reason = found["without_mpi"].as_str();
-    reason.into_iter().for_each(cannot_start);
-    // AdamW in fp32: 4 bytes of weights, 4 of gradients and 8 of optimizer state, of which 2 ranks share more with each stage.
-    let parameters = found["parameters"].as_u64().unwrap();
-    for (row, each) in rows.iter().zip([16, 16, 16, 16, 16, 12, 10, 8]) {
-        let alone = row["ranks"] == 1;
-        let is_process = alone || reason.is_none();
-        let of = |name: &str| row[name].as_u64().unwrap();
-        let predicted = of("predicted");
-        assert!(predicted.abs_diff(each * parameters) < 64, "{row}");
-        // A rank's chunk may cut a parameter, of which it then has a copy.
-        assert!(
-            (predicted..=predicted + 2 * parameters + 64).contains(&(of("kept") + 64)),
-            "{row}"
-        );
-        let [sent, should] = ["sent", "predicted_sent"].map(|name| row[name].as_f64().unwrap());
-        // Stage 1 averages by a whole all-reduce.
-        let should = if of("stage") == 1 { 1.5 } else { 1.0 } * should;
-        assert!((sent - should).abs() <= 0.01 * should, "{row}");
-        assert!(!alone || should == 0.0, "{row}");
-        assert!(row["step_ms"].as_f64().unwrap() > 0.0);
-        assert_eq!(row["stepping"].is_array(), is_process, "{row}");
-        if is_process {
-            let most = row["stepping"][1].as_u64().unwrap();
-            let expected = predicted + of("passing") * u64::from(of("stage") < 3);
-            // Copies of cut parameters, and of the gradients that MPI sums.
-            let limit = 1.1 * (expected + (2 + 4) * parameters) as f64;
-            assert!(
-                (most as f64) < limit && most > expected * 95 / 100,
-                "{row} {limit}"
-            );
-        }
-    }
-    let printed = stdout(with_settings(&mut canopy(options)));
-    assert_contains(&printed, &["allocated: at the step", "data parallel", "ZeRO 3"]);
-}
-
 #[cfg(all(feature = "mpi", unix))]
 mod processes;

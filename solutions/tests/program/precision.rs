@@ -1,4 +1,4 @@
-//! Training and evaluation in low precision, and `canopy bench precision`.
+//! Training and evaluation in low precision.
 
 use canopy::kernels::Bf16Unit;
 
@@ -28,8 +28,9 @@ fn the_program_reports_emulation_and_endless_overflow() {
     // Every step overflows and is skipped, until the run fails.
     let said = stderr(&mut train("static", "--epochs 40 --loss-scale 1e38"));
     assert_contains(&said, &["overflowed in 100 steps in a row"]);
-    let said = stderr(&mut train("none", "--loss-scale fast"));
-    assert_contains(&said, &["loss-scale is 'fast'"]);
+    let refused = train("none", "--loss-scale fast").output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert_contains(&text(&refused.stderr), &["loss-scale is 'fast'", "expected auto"]);
 }
 
 #[test]
@@ -37,7 +38,7 @@ fn the_program_says_how_it_computes_bf16() {
     let dir = tempfile::tempdir().unwrap();
     let data = tiny_forest(dir.path(), 24);
     let emulated = "precision: bf16, emulated: shows accuracy, not speed";
-    let unit = match Bf16Unit::fastest() {
+    let unit = match Bf16Unit::current() {
         Bf16Unit::Off => emulated.into(),
         unit => format!("precision: bf16 products on the CPU's {unit} units, sums in fp32"),
     };
@@ -50,6 +51,9 @@ fn the_program_says_how_it_computes_bf16() {
         let said = text(&succeeds(&mut train(&data, &dir.path().join(name), &words)).stderr);
         assert_contains(&said, &[expected]);
     }
+    let mut narrow = train(&data, &dir.path().join("narrow"), "--precision bf16 --epochs 1");
+    let said = text(&succeeds(narrow.env("CANOPY_INSTRUCTIONS", "base")).stderr);
+    assert_contains(&said, &[emulated]);
     for mode in ["train", "infer"] {
         let words = "--model vanilla --points 64 --batch 4 --repeats 1 --rounds 1 --precision bf16";
         let said = text(&succeeds(&mut canopy(&format!("bench {mode} {words}"))).stdout);
@@ -100,21 +104,4 @@ fn a_run_is_evaluated_and_predicts_in_every_precision() {
     let output = wrong.arg(&run).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_contains(&text(&output.stderr), &["fp8", "bf16"]);
-}
-
-#[test]
-fn bench_precision_prints_the_memory_of_each_format() {
-    let rows = json(&mut canopy("bench precision --bytes --json"));
-    let of = |format: &str, key: &str| {
-        let mut rows = rows.as_array().unwrap().iter();
-        rows.find(|r| r["format"] == format).unwrap()[key]
-            .as_f64()
-            .unwrap()
-    };
-    assert_eq!(
-        (of("fp32", "a_parameter"), of("bf16", "a_parameter")),
-        (16.0, 16.0)
-    );
-    assert_eq!(of("fp32", "activations_mb"), 2.0 * of("fp16", "activations_mb"));
-    assert_eq!(of("tf32", "activations_mb"), of("fp32", "activations_mb"));
 }

@@ -125,7 +125,7 @@ fn ranks_in_low_precision_with_accumulation_match_one_rank() {
                 precision,
                 // One of the seeds with which no maximum is attained twice within rounding.
                 seed: 2,
-                loss_scale: loss_scale.into(),
+                loss_scale: loss_scale.parse().unwrap(),
                 accumulate: 2,
                 batch: 20,
                 clip: 0.5,
@@ -153,7 +153,7 @@ fn ranks_in_low_precision_with_accumulation_match_one_rank() {
 fn an_overflow_on_one_rank_makes_all_ranks_skip_the_step() {
     let config = |ranks| Config {
         precision: Precision::Fp16,
-        loss_scale: "1024".into(),
+        loss_scale: "1024".parse().unwrap(),
         epochs: 2,
         ..sgd(ranks)
     };

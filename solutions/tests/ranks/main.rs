@@ -4,7 +4,7 @@
 
 #[cfg(all(feature = "mpi", unix))]
 mod allocated;
-#[cfg(any(all(feature = "mpi", unix), feature = "nccl"))]
+#[cfg(all(feature = "mpi", unix))]
 mod collectives;
 mod ending;
 mod equal;

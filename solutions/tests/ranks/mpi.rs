@@ -7,7 +7,6 @@ use canopy::{
     model::Kind,
     parallel::{Collective, Processes, connect, place_from, ring_all_reduce, tree_all_reduce},
     precision::Precision,
-    split::{Mesh, Network, Schedule, Setting, run_split, run_split_over},
     train::{Config, Outcome, ranks::RankFunctions},
 };
 
@@ -73,7 +72,6 @@ fn one_rank() {
     collectives(&*links).unwrap();
     algorithms(&*links).unwrap();
     trainings(&*processes, place.rank, place.world_size);
-    splits(&*processes, place.rank, place.world_size);
     processes.finish(None);
     println!("{DONE}");
 }
@@ -91,49 +89,6 @@ fn algorithms(links: &dyn Collective) -> Result<()> {
     Ok(())
 }
 
-/// Trains a split model over processes, and on rank 0 also over threads, and compares: sub-groups add in the same order.
-fn splits(processes: &dyn Processes, rank: usize, world: usize) {
-    let half = world / 2;
-    for [tensor, sequence, data, pipeline] in [[2, 1, half, 1], [1, half, 1, 2], [half, 1, 2, 1]] {
-        let setting = Setting {
-            network: Network {
-                inputs: 3,
-                over_points: vec![11, 13, 17],
-                over_clouds: vec![9, 7],
-                classes: 5,
-            },
-            mesh: Mesh {
-                tensor,
-                sequence,
-                data,
-                pipeline,
-            },
-            schedule: Schedule::OneFOneB,
-            chunks: 1,
-            micro_batches: 3,
-            clouds: 5,
-            points: 7,
-            seed: 3,
-        };
-        let Some(mpi) = run_split_over(&setting, processes, 3, 1e-2).unwrap() else {
-            continue;
-        };
-        assert_eq!(rank, 0);
-        let threads = run_split(&setting, 3, 1e-2).unwrap();
-        // JSON, as which ranks send their results, may change a loss's last bit.
-        for (mpi, threads) in mpi.losses(&setting).into_iter().zip(threads.losses(&setting)) {
-            assert!(
-                (mpi - threads).abs() < 1e-12,
-                "{mpi}, {threads}: {:?}",
-                setting.mesh
-            );
-        }
-        for (mpi, threads) in mpi.ranks.iter().zip(&threads.ranks) {
-            assert_eq!((mpi.sent, mpi.bytes), (threads.sent, threads.bytes));
-        }
-    }
-}
-
 /// Trains over processes, and on rank 0 also over threads, and compares.
 fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
     let sgd = Config {
@@ -145,7 +100,7 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
     };
     let low = |precision, loss_scale: &str| Config {
         precision,
-        loss_scale: loss_scale.into(),
+        loss_scale: loss_scale.parse().unwrap(),
         accumulate: 2,
         batch: 20,
         clip: 0.5,

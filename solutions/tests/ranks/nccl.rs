@@ -5,10 +5,8 @@ use std::panic::catch_unwind;
 use candle_core::{DType, Device, Tensor};
 use canopy::{
     device,
-    parallel::{Bucket, Operation, Place, Processes, TensorReducer, nccl},
+    parallel::{Bucket, Place, TensorReducer, connect, nccl},
 };
-
-use crate::collectives::collectives;
 
 /// The first GPU, if there are one and NCCL.
 fn gpu() -> Option<Device> {
@@ -32,62 +30,41 @@ fn gpu() -> Option<Device> {
     }
 }
 
-fn alone(device: &Device) -> nccl::Launched {
+/// One test, because a process starts MPI once.
+#[test]
+fn one_rank_on_a_gpu_sums_tensors_and_averages_gradients_there() {
+    let Some(device) = gpu() else {
+        return;
+    };
     let place = Place {
         rank: 0,
         world_size: 1,
         local_rank: 0,
         launcher: "alone",
     };
-    let folder = tempfile::tempdir().unwrap();
-    let mut processes = nccl::Launched::new(&place);
-    assert!(processes.use_nccl(device, folder.path()).unwrap());
-    processes
-}
-
-#[test]
-fn one_rank_on_a_gpu_combines_numbers_and_tensors() {
-    let Some(device) = gpu() else {
-        return;
-    };
-    let processes = alone(&device);
+    let mut processes = connect(&place).unwrap();
+    assert!(processes.use_nccl(&device).unwrap());
     let links = processes.links().unwrap();
-    collectives(&*links).unwrap();
-    let tensors = links.on_tensors().unwrap();
     for dtype in [DType::F32, DType::F64, DType::BF16, DType::F16] {
         let values = Tensor::arange(0f32, 1000.0, &device)
             .unwrap()
             .to_dtype(dtype)
             .unwrap();
-        for operation in [
-            Operation::AllReduce(&values),
-            Operation::ReduceScatter(&values),
-            Operation::AllGather(&values),
-            Operation::Broadcast(0, &values),
-        ] {
-            let output = tensors.start(operation).unwrap().finish().unwrap();
-            let [expected, output] =
-                [&values, &output].map(|t| t.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap());
-            assert_eq!(output, expected, "{operation} in {dtype:?}");
-        }
+        let started = links.on_tensors().unwrap().start_sum(&values).unwrap();
+        let sum = started.finish().unwrap();
+        assert_eq!(sum.dtype(), dtype);
+        let [expected, sum] =
+            [&values, &sum].map(|t| t.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap());
+        assert_eq!(sum, expected, "{dtype:?}");
     }
-    Box::new(processes).finish(None);
-}
-
-#[test]
-fn one_rank_on_a_gpu_averages_gradients_there() {
-    let Some(device) = gpu() else {
-        return;
-    };
-    let processes = alone(&device);
     let params = [3, 1000].map(|length| Tensor::ones((2, length), DType::F32, &device).unwrap());
     let buckets = [1, 0].map(|p| Bucket {
         params: vec![p],
         bytes: 0,
         kind: "f32",
     });
-    let links = processes.gradient_links().unwrap();
-    let mut reducer = TensorReducer::new(links, &params, buckets.into(), true).unwrap();
+    let gradients = processes.gradient_links().unwrap();
+    let mut reducer = TensorReducer::new(gradients, &params, buckets.into(), true).unwrap();
     for step in 1..20 {
         for p in [1, 0] {
             // The input is freed while its sum may be in flight.
@@ -102,6 +79,6 @@ fn one_rank_on_a_gpu_averages_gradients_there() {
             assert!(values.iter().all(|&v| v == step as f32), "{values:?}");
         }
     }
-    drop(reducer);
-    Box::new(processes).finish(None);
+    drop((reducer, links));
+    processes.finish(None);
 }

@@ -88,9 +88,8 @@ fn two_hundred_steps_of_every_stage_have_the_losses_of_data_parallelism() {
             let plain = run(config.clone(), Shapes::default(), functions()).unwrap();
             let rounding = apart(&plain, &with_other_bits(&config));
             println!("{ranks} ranks, {optimizer}: {found:?}; other last bits: {rounding}");
-            // The sum of two numbers does not depend on their order. The norm by which the engine clips is rounded.
-            let exact = [found[0], found[1], found[3]];
-            assert!(ranks > 2 || exact == [0.0; 3], "{found:?}");
+            // The sum of two numbers does not depend on their order.
+            assert!(ranks > 2 || found == [0.0; 4], "{found:?}");
             let most = (4.0 * rounding).min(most);
             assert!(found.iter().all(|&d| d < most), "{found:?}, {rounding}");
         }
@@ -108,7 +107,7 @@ fn low_precision_loss_scaling_accumulation_and_clipping_work_with_every_stage() 
         for sync_bn in [true, false] {
             let config = Config {
                 precision,
-                loss_scale: loss_scale.into(),
+                loss_scale: loss_scale.parse().unwrap(),
                 master_weights,
                 sync_bn,
                 accumulate: 2,
@@ -168,7 +167,13 @@ fn an_offloaded_optimizer_takes_the_same_steps() {
 
 #[test]
 fn a_step_sends_what_the_theory_says() {
-    for (zero, stage) in [(0, Stage::Zero0), (2, Stage::Zero2), (3, Stage::Zero3)] {
+    // Stage 1 averages by a whole all-reduce, of which each rank needs a part.
+    for (zero, stage, times) in [
+        (0, Stage::Zero0, 1.0),
+        (1, Stage::Zero1, 1.5),
+        (2, Stage::Zero2, 1.0),
+        (3, Stage::Zero3, 1.0),
+    ] {
         let config = Config {
             zero,
             epochs: 1,
@@ -176,11 +181,12 @@ fn a_step_sends_what_the_theory_says() {
         };
         let trainer = run(config, Shapes::default(), functions()).unwrap();
         let stats = trainer.rank_stats;
-        let predicted = 4 * numbers_sent(trainer.model.param_count() as u64, stage, 4);
+        let numbers = numbers_sent(trainer.model.param_count() as u64, stage, 4);
+        let predicted = times * 4.0 * numbers as f64;
         let sent = (stats.gradients.bytes + stats.parameters.bytes) as f64 / stats.steps as f64;
         // Chunks differ in length by a number.
         assert!(
-            (sent / predicted as f64 - 1.0).abs() < 0.01,
+            (sent / predicted - 1.0).abs() < 0.01,
             "{stage}: {sent} of {predicted}"
         );
         assert_eq!(stats.parameters.bytes > 0, zero > 0);

@@ -12,7 +12,7 @@ use crate::kernels::{Lowering, Pass};
 use crate::loader::{Augment, Collate, Features, Frame, Loader, Points};
 use crate::model::{PointNet, PointNetConfig};
 use crate::optim::OptimConfig;
-use crate::precision::{GradScaler, LossScaler, Precision};
+use crate::precision::{GradScaler, LossScaling, Precision};
 use crate::profile;
 use crate::train::{Loss, memory::in_use, short::Learner};
 
@@ -99,7 +99,7 @@ impl Bench {
         let lowering = precision.lowering(device);
         let scaler = match device {
             Device::Cpu => None,
-            _ => LossScaler::parse("auto", precision)?,
+            _ => LossScaling::Auto.scaler(precision),
         };
         Ok(Self {
             train,

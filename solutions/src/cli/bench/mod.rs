@@ -1,26 +1,17 @@
 //! `canopy bench`: speed of the trainer on this machine, by part, and in comparison with PyTorch.
 
-mod batch;
 mod bound;
 mod by_mpirun;
-mod data;
-mod filter;
 mod measure;
 mod peer;
-mod precision;
 mod print;
-mod sampling;
 mod scale;
-mod split;
-mod waiting;
 mod work;
-mod zero;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use canopy_data::atomic;
 use serde::Serialize;
 
 use crate::device;
@@ -28,7 +19,6 @@ use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
 use crate::parallel::measure::median;
 use crate::precision::Precision;
-use crate::report::svg::LinePlot;
 use crate::train::{
     choice,
     machine::{self, mib},
@@ -52,20 +42,8 @@ enum What {
     Train(Options),
     /// Speed of inference: the forward pass with running statistics
     Infer(Options),
-    /// Speed of reading files, sampling clouds and the loader, and how long training waits for it
-    Data(data::Args),
-    /// Accuracy against batch size, with and without learning rate scaling, warm-up, LARS and LAMB
-    Batch(batch::Args),
-    /// Accuracy and memory of each number format, with and without loss scaling
-    Precision(precision::Args),
-    /// Candidates for the maximum of a channel of the widest layer, by the format of the filter's products
-    Filter(filter::Args),
     /// Scaling over ranks that are threads and processes, their all-reduces and messages, and predictions for other links
     Scale(scale::Args),
-    /// A model split over ranks: memory, messages and idle time with tensor, sequence, data and pipeline parallelism
-    Split(split::Args),
-    /// Data parallelism and the stages of ZeRO: what ranks keep, have allocated and send, and the time of a step
-    Zero(zero::Args),
 }
 
 /// Options of `canopy bench train` and `canopy bench infer`.
@@ -130,13 +108,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let (train, options) = match &args.what {
         What::Train(options) => (true, options),
         What::Infer(options) => (false, options),
-        What::Data(args) => return data::run(args),
-        What::Batch(args) => return batch::run(args),
-        What::Precision(args) => return precision::run(args),
-        What::Filter(args) => return filter::run(args),
         What::Scale(args) => return scale::run(args),
-        What::Split(args) => return split::run(args),
-        What::Zero(args) => return zero::run(args),
     };
     for (name, value, least) in [
         ("--points", options.points, 1),
@@ -160,22 +132,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print::print(&found);
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes the plot of `rows` to `path`, if there is one, and prints the rows if `json`. Returns whether it printed them.
-fn save<T: Serialize>(
-    rows: &[T],
-    path: Option<&Path>,
-    plot: impl FnOnce(&[T]) -> LinePlot,
-    json: bool,
-) -> Result<bool> {
-    if let Some(path) = path {
-        atomic::write(path, plot(rows).svg().as_bytes())?;
-    }
-    if json {
-        say!("{}", serde_json::to_string_pretty(rows)?);
-    }
-    Ok(json)
 }
 
 /// Results of one benchmark; times are medians in ms.

@@ -1,12 +1,11 @@
 //! PyTorch's side of the benchmark, which runs the script `benches/peer_pytorch.py`.
 
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use super::Options;
 use crate::precision::Precision;
@@ -59,7 +58,7 @@ pub fn round(
     if compiled {
         arguments.push("--compile".into());
     }
-    let turn: Peer = run_script(python, SCRIPT, arguments, "torch")?;
+    let turn = run_script(python, &arguments)?;
     match peers.iter_mut().find(|p| p.compiled == turn.compiled) {
         None => peers.push(turn),
         Some(peer) => {
@@ -74,15 +73,10 @@ pub fn round(
     Ok(())
 }
 
-/// Runs a script, which prints a JSON object as its last line. `needs` are the packages that `python` must have for it.
-pub fn run_script<T: DeserializeOwned>(
-    python: &Path,
-    script: &str,
-    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
-    needs: &str,
-) -> Result<T> {
+/// Runs the script, which prints a JSON object as its last line.
+fn run_script(python: &Path, arguments: &[String]) -> Result<Peer> {
     let mut file = tempfile::Builder::new().suffix(".py").tempfile()?;
-    file.write_all(script.as_bytes())?;
+    file.write_all(SCRIPT.as_bytes())?;
     let output = Command::new(python)
         .arg(file.path())
         .args(arguments)
@@ -90,7 +84,7 @@ pub fn run_script<T: DeserializeOwned>(
         .with_context(|| format!("starting {}", python.display()))?;
     ensure!(
         output.status.success(),
-        "the script for {needs} failed ({}); check that {} has {needs} installed:\n{}",
+        "the script for torch failed ({}); check that {} has torch installed:\n{}",
         output.status,
         python.display(),
         String::from_utf8_lossy(&output.stderr)
@@ -98,5 +92,5 @@ pub fn run_script<T: DeserializeOwned>(
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().last().unwrap_or_default();
     serde_json::from_str(last)
-        .with_context(|| format!("the script for {needs} printed '{last}', expected one JSON object"))
+        .with_context(|| format!("the script for torch printed '{last}', expected one JSON object"))
 }

@@ -1,10 +1,13 @@
 //! `canopy data convert`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use canopy_data::{
-    formats::{self, Format, Invalid, Options, ReadOptions, Reader},
+    formats::{self, Format, Invalid, Options, Reader},
     import, shard,
 };
 use indicatif::HumanCount;
@@ -18,7 +21,7 @@ use super::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Files are read and written in pieces, so they may be larger than memory. A folder of point files becomes a \
-folder with the same names; a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
+folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
 class and returns are kept; colour, GPS time and the coordinate system are not. From LAS or LAZ to LAS or \
 LAZ, coordinates keep their scale and offset unless --resolution is given.
 
@@ -110,13 +113,12 @@ fn one(
         true => Invalid::Drop,
         false => Invalid::Error,
     };
-    let read = ReadOptions {
-        invalid,
-        ..ReadOptions::default()
-    };
-    let mut reader = formats::open_with(from, &read)?;
+    let mut reader = formats::open_with(from, invalid)?;
     let total = Reader::count(&reader);
     let points = formats::convert(&mut reader, to, options, &mut |done| progress(done, total))?;
+    for warning in reader.warnings() {
+        eprintln!("warning: {}: {warning}", from.display());
+    }
     Ok((points, reader.dropped()))
 }
 
@@ -132,17 +134,9 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
     // Tables of labels are not clouds.
     files.retain(|f| !import::is_table(f));
     ensure!(!files.is_empty(), "{}: no point files", args.input.display());
-    let mut pairs = Vec::with_capacity(files.len());
-    for from in files {
-        let to = args
-            .output
-            .join(from.strip_prefix(&args.input).unwrap_or(&from))
-            .with_extension(ending);
-        if pairs.iter().any(|(_, other)| *other == to) {
-            bail!("two files would become {}: convert them one by one", to.display());
-        }
-        free(&to, args.force)?;
-        pairs.push((from, to));
+    let pairs = targets(files, args, ending);
+    for (_, to) in &pairs {
+        free(to, args.force)?;
     }
     let mut progress = Progress::new("converting", Unit::Things);
     let (mut points, mut dropped, mut failed) = (0, 0, Vec::new());
@@ -179,6 +173,30 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
         pairs.len()
     );
     Ok(())
+}
+
+/// The file that each of `files` becomes. Files that differ in their endings only, such as `t.las` and `t.laz`, keep them:
+/// `t.las.ply` and `t.laz.ply`.
+fn targets(files: Vec<PathBuf>, args: &Args, ending: &str) -> Vec<(PathBuf, PathBuf)> {
+    let bare = |from: &Path| {
+        let below = from.strip_prefix(&args.input).unwrap_or(from);
+        args.output.join(below).with_extension("")
+    };
+    let mut count: HashMap<PathBuf, usize> = HashMap::new();
+    for from in &files {
+        *count.entry(bare(from)).or_default() += 1;
+    }
+    let target = |from: PathBuf| {
+        let mut to = bare(&from).into_os_string();
+        if count[Path::new(&to)] > 1 {
+            to.push(".");
+            to.push(from.extension().unwrap_or_default());
+        }
+        to.push(".");
+        to.push(ending);
+        (from, to.into())
+    };
+    files.into_iter().map(target).collect()
 }
 
 fn free(path: &Path, force: bool) -> Result<()> {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use canopy_data::fetch::{self, Entry, Expect, Patience};
+use canopy_data::fetch::{self, Entry, Expect};
 use indicatif::HumanBytes;
 use serde_json::json;
 
@@ -18,7 +18,8 @@ use super::{
 /// Options of `canopy data fetch`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without a NAME it lists the known data sets. The same command resumes an interrupted download.
+Without a NAME it lists the known data sets. `curl` downloads the files; without it, the command says how to get them. \
+The same command resumes an interrupted download.
 
 Examples:
   canopy data fetch
@@ -72,9 +73,7 @@ pub fn run(args: &Args) -> Result<()> {
             bytes: file.bytes,
             md5: file.md5,
         };
-        fetch::download(url, &to, expect, Patience::default(), &mut |now, all| {
-            progress.at(now, all)
-        })?;
+        fetch::download(url, &to, expect, &mut |now, all| progress.at(now, all))?;
         progress.clear();
         say!("{}: fetched; length and MD5 are correct", to.display());
         if packed && !args.keep_packed {

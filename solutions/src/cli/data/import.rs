@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use canopy_data::{
-    import::{self, Columns, Kind, Options},
+    import::{self, Columns, Damaged, Kind, Options},
     shard,
 };
 use indicatif::HumanCount;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     progress::{Progress, Unit},
@@ -89,6 +89,21 @@ impl Args {
     }
 }
 
+/// Files as JSON, and what is wrong with each.
+pub fn files(damaged: &[Damaged]) -> Value {
+    let file = |d: &Damaged| json!({"file": d.path, "why": d.why});
+    damaged.iter().map(file).collect()
+}
+
+/// The warning of a cloud without extent.
+pub fn warning(d: &Damaged) -> String {
+    format!(
+        "warning: {}: {}; `canopy train` leaves it out: remove the file, or scan the tree again",
+        d.path.display(),
+        d.why
+    )
+}
+
 /// Imports a data set into shards.
 pub fn run(args: &Args) -> Result<()> {
     let kind: Kind = match args.kind.as_str() {
@@ -107,7 +122,13 @@ pub fn run(args: &Args) -> Result<()> {
     })?;
     progress.clear();
     for d in &report.damaged {
-        eprintln!("left out: {}: {}", d.path.display(), d.why);
+        eprintln!("left out: {d}");
+    }
+    for warning in report.warnings() {
+        eprintln!("warning: {warning}");
+    }
+    for d in &report.degenerate {
+        eprintln!("{}", warning(d));
     }
     let data = shard::open(&out).with_context(|| format!("opening what was written to {}", out.display()))?;
     let all: Vec<usize> = (0..data.len()).collect();
@@ -119,16 +140,11 @@ pub fn run(args: &Args) -> Result<()> {
             .cloned()
             .zip(counts.iter().map(|&n| json!(n)))
             .collect();
-        let damaged: Vec<_> = report
-            .damaged
-            .iter()
-            .map(|d| json!({"file": d.path, "why": d.why}))
-            .collect();
         say!(
             "{:#}",
             json!({"kind": kind.name(), "out": out, "trees": report.trees, "points": report.points,
                 "species": species, "sparse": report.sparse, "thinned": report.thinned,
-                "damaged": damaged, "notes": notes, "digest": digest.as_str()})
+                "damaged": files(&report.damaged), "degenerate": files(&report.degenerate), "notes": notes, "digest": digest.as_str()})
         );
         return Ok(());
     }

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use canopy_data::{
     Cloud, Dataset, TreeRecord,
     formats::{self, Info},
-    import::{self, Kind, Options, Plan, Report, Sink},
+    import::{self, Damaged, Kind, Options, Plan, Report, Sink},
     shard,
 };
 use indicatif::HumanCount;
@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
+    import::{files, warning},
     progress::{Progress, Unit},
     table::Table,
 };
@@ -31,7 +32,7 @@ const AT_ONCE: usize = 256;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Of LAS and LAZ files only the header is read, and of data sets as downloaded only names and tables. --check \
-decodes all points; the exit code is 1 if any cannot be decoded.
+decodes all points and names the clouds without extent; the exit code is 1 if any point cannot be decoded.
 
 Examples:
   canopy data info tree.laz
@@ -118,14 +119,20 @@ fn file(path: &Path, info: &Info, quiet: bool) -> Result<Value> {
             false => "no points: the above is from the header; --check decodes them",
         };
         say!("  decoded     {decoded}");
+        if info.bounds.is_some_and(|[low, high]| low == high) {
+            say!("  extent      0 m: `canopy train` leaves such a cloud out; scan the tree again");
+        }
         if let Some(crs) = &info.crs {
             say!("  crs         {crs}");
         }
     }
+    for warning in &info.warnings {
+        eprintln!("warning: {}: {warning}", path.display());
+    }
     Ok(
         json!({"path": path, "format": info.format.name(), "version": info.version,
         "point_format": info.point_format, "points": info.count, "bounds": info.bounds,
-        "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs, "decoded": info.decoded}),
+        "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs, "warnings": info.warnings, "decoded": info.decoded}),
     )
 }
 
@@ -166,6 +173,15 @@ fn set(path: &Path, data: &Dataset, quiet: bool) -> Result<Value> {
         say!("points a scan  {least} least, {middle} median, {most} most");
         say!("digest         {}", data.digest);
     }
+    let mut without_extent = Vec::new();
+    for i in data.degenerate()? {
+        let why = data.cloud(i)?.check_extent();
+        without_extent.extend(why.err().map(|e| Damaged {
+            path: data.records[i].source.clone().into(),
+            why: e.to_string(),
+        }));
+    }
+    value["degenerate"] = degenerate(&without_extent, quiet)?;
     value["path"] = json!(path);
     value["name"] = json!(data.name);
     value["points"] = json!({"total": total, "least": least, "median": middle, "most": most});
@@ -190,7 +206,7 @@ fn layout(path: &Path, kind: Kind, args: &Args) -> Result<Value> {
             say!("note: {note}");
         }
         for d in &plan.missing {
-            say!("not readable: {}: {}", d.path.display(), d.why);
+            say!("not readable: {d}");
         }
     }
     let report = match args.check {
@@ -207,17 +223,26 @@ fn layout(path: &Path, kind: Kind, args: &Args) -> Result<Value> {
         }
     }
     value["decoded"] = json!(report.is_some());
+    value["degenerate"] = match &report {
+        Some(report) => degenerate(&report.degenerate, quiet)?,
+        None => Value::Null,
+    };
     value["points"] = json!(report.map(|r| r.points));
     value["path"] = json!(path);
     value["kind"] = json!(kind.name());
     value["notes"] = json!(plan.notes);
-    value["missing"] = json!(
-        plan.missing
-            .iter()
-            .map(|d| json!({"file": d.path, "why": d.why}))
-            .collect::<Vec<_>>()
-    );
+    value["missing"] = files(&plan.missing);
     Ok(value)
+}
+
+/// Clouds without extent, as JSON and printed unless `quiet`.
+fn degenerate(clouds: &[Damaged], quiet: bool) -> Result<Value> {
+    if !quiet {
+        for cloud in clouds {
+            say!("{}", warning(cloud));
+        }
+    }
+    Ok(files(clouds))
 }
 
 /// Decodes all clouds of `plan`.

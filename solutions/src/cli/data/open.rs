@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use canopy_data::{Dataset, MOST_POINTS, Opening, builtin, cache_folder, import::Options};
+use canopy_data::{Dataset, MOST_POINTS, Opening, TreeRecord, builtin, cache_folder, import::Options};
 
 use super::progress::{Progress, Unit};
-use crate::train::BUILTIN;
+use crate::train::{BUILTIN, Progress as RunProgress};
 
 /// Names a copy of the data set on the fast storage of a job's node. The job scripts of `slurm` set it, so that a run records
 /// the path of the original and can be resumed elsewhere.
 const COPY: &str = "CANOPY_DATA_COPY";
+
+/// Clouds without extent that are named; the others are counted.
+const NAMED: usize = 10;
 
 /// The data set at `path`, or the built-in one.
 pub fn any(path: &Path) -> Result<Dataset> {
@@ -36,6 +39,40 @@ pub fn any(path: &Path) -> Result<Dataset> {
             progress: &mut |p| progress.at(p.done as u64, Some(p.total as u64)),
         },
     )
+}
+
+/// The data set of a run, whose clouds without extent may have been removed since it started, and a warning if so.
+pub fn of_run(progress: &RunProgress) -> Result<(Dataset, Option<String>)> {
+    let found = any(Path::new(&progress.config.data))?;
+    let Some(known) = &progress.degenerate else {
+        return Ok((found, None));
+    };
+    let lost = known.lost(&found);
+    let Some(whole) = known.restore(&found)? else {
+        return Ok((found, None));
+    };
+    let warning = format!(
+        "{} lost trees without extent since the run started, which it does not use: {}",
+        progress.config.data,
+        lost.join(", ")
+    );
+    Ok((whole, (!lost.is_empty()).then_some(warning)))
+}
+
+/// Warns of the clouds of `data` without extent, which no command trains on or evaluates.
+pub fn warn_of_degenerate(data: &Dataset) -> Result<()> {
+    let degenerate = data.degenerate()?;
+    for &i in degenerate.iter().take(NAMED) {
+        let TreeRecord { tree, source, .. } = &data.records[i];
+        if let Err(e) = data.cloud(i)?.check_extent() {
+            eprintln!("warning: tree {tree} ({source}) is left out: {e}");
+        }
+    }
+    if degenerate.len() > NAMED {
+        let more = degenerate.len() - NAMED;
+        eprintln!("warning: {more} more clouds without extent are left out; `canopy data import` names all");
+    }
+    Ok(())
 }
 
 /// The built-in forest, from the cache or generated.

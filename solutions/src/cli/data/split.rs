@@ -13,12 +13,13 @@ use canopy_data::{
 use serde_json::json;
 
 use super::{open, table::Table};
+use crate::train::Config;
 
 /// Options of `canopy data split`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 All scans of a plot, and all scans of a tree, are in the same part. `canopy train` makes the same split from the \
-same seed, shares and folds.
+same seed, shares and folds, which have the same defaults.
 
 Examples:
   canopy data split builtin
@@ -28,13 +29,13 @@ pub struct Args {
     /// A data set: shards or as downloaded, or `builtin`
     path: PathBuf,
     /// Seed of the split
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = Config::default().seed, value_name = "N")]
     seed: u64,
     /// Share of the scans for validation
-    #[arg(long, default_value_t = 0.25, value_name = "SHARE")]
+    #[arg(long, default_value_t = Config::default().validation, value_name = "SHARE")]
     validation: f64,
     /// Share of the scans for the test
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    #[arg(long, default_value_t = Config::default().test, value_name = "SHARE")]
     test: f64,
     /// Number of folds, instead of parts
     #[arg(long, value_name = "K", conflicts_with_all = ["validation", "test"])]
@@ -62,6 +63,7 @@ pub fn run(args: &Args) -> Result<()> {
     for warning in &warnings {
         eprintln!("warning: {warning}");
     }
+    open::warn_of_degenerate(&data)?;
     if let Some(out) = &args.out {
         write(&data, &parts, out)?;
     }

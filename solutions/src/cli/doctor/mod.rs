@@ -1,17 +1,17 @@
-//! `canopy doctor`: what of this machine canopy can use, and what stands in its way.
+//! `canopy doctor`: what `nvidia-smi`, CUDA and Slurm say of this machine, and what to do about it.
 
-mod cards;
-mod cpu;
-mod driver;
-mod libraries;
-mod program;
-mod scratch;
+mod gpu;
 mod slurm;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
+
+use crate::{
+    kernels::{Bf16Unit, Filter, InstructionSet},
+    train::machine,
+};
 
 /// Options of `canopy doctor`.
 #[derive(Debug, clap::Args)]
@@ -20,15 +20,11 @@ Each line is ok, a warning (it works, but something is lost) or wrong, with what
 
 Examples:
   canopy doctor                       examine this machine
-  canopy doctor --scratch /local/me   measure another folder for temporary files
   canopy doctor --json                the same for a script
   srun --gres=gpu:1 canopy doctor     examine what a job gets
 
 Exit codes: 0 if nothing is wrong (warnings do not count), 1 if something is.")]
 pub struct Args {
-    /// Folder for temporary files whose speed is measured [default: that of TMPDIR]
-    #[arg(long, value_name = "FOLDER")]
-    scratch: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -92,7 +88,7 @@ struct Report {
 /// # Errors
 /// Returns an error if the report cannot be printed.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let report = examine(args);
+    let report = examine();
     if args.json {
         say!("{}", serde_json::to_string_pretty(&report)?);
     } else {
@@ -107,24 +103,45 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-fn examine(args: &Args) -> Report {
-    let program = program::built();
-    let driver = driver::Driver::open();
-    let mut lines = vec![
-        program::line(program.as_ref()),
-        driver::line(&driver, program.as_ref()),
-    ];
-    lines.extend(cards::lines(driver.as_ref().ok(), program.as_ref()));
-    let has_card = driver.is_ok_and(|d| !d.devices.is_empty());
-    lines.extend(libraries::lines(program.is_some() && has_card));
-    lines.extend(cpu::lines());
-    lines.extend(scratch::lines(args.scratch.as_deref()));
+fn examine() -> Report {
+    let mut lines = gpu::lines();
+    lines.push(cpu());
     lines.push(slurm::line(&|name| std::env::var(name).ok()));
     let count = |state| lines.iter().filter(|l| l.state == state).count();
     Report {
         wrong: count(State::Wrong),
         warnings: count(State::Warning),
         lines,
+    }
+}
+
+/// The cores, and the units of the CPU that canopy's operators use.
+fn cpu() -> Line {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = rayon::current_num_threads();
+    let set = match InstructionSet::current() {
+        InstructionSet::Base => "no vector units beyond the base set",
+        InstructionSet::Avx2 => "AVX2",
+        InstructionSet::Avx512 => "AVX-512",
+    };
+    let bf16 = match Bf16Unit::current() {
+        Bf16Unit::Off => "emulated".to_owned(),
+        unit => unit.to_string(),
+    };
+    let found = format!(
+        "{} for this process, {threads} threads; the operators use {set}; filter of products: {}; bf16: {bf16}",
+        machine::processor(),
+        Filter::current()
+    );
+    match threads > cores {
+        true => Line::warning(
+            "CPU",
+            found,
+            format!(
+                "more threads than cores slow each other: use --threads {cores} or RAYON_NUM_THREADS={cores}"
+            ),
+        ),
+        false => Line::ok("CPU", found),
     }
 }
 
@@ -165,16 +182,12 @@ fn wrapped(words: &str) -> String {
 }
 
 fn verdict(report: &Report) -> String {
-    let s = |n| if n == 1 { "" } else { "s" };
-    let warnings = format!("{} warning{}", report.warnings, s(report.warnings));
-    match (report.wrong, report.warnings) {
-        (0, 0) => "Nothing is wrong.".into(),
-        (0, _) => format!("Nothing is wrong; {warnings}."),
-        (n, _) => format!(
-            "{n} thing{} wrong, {warnings}. Each line marked WRONG says what to do.",
-            if n == 1 { " is" } else { "s are" }
-        ),
-    }
+    let wrong = match report.wrong {
+        0 => "Nothing is wrong".into(),
+        1 => "1 thing is wrong".into(),
+        n => format!("{n} things are wrong"),
+    };
+    format!("{wrong}. Warnings: {}.", report.warnings)
 }
 
 #[cfg(test)]

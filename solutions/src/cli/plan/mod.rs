@@ -1,9 +1,7 @@
 //! `canopy plan`: the memory of a training step, the largest batch that fits, and what several ranks need.
 
-mod choose;
 mod measure;
 mod ranks;
-mod split;
 
 use std::process::ExitCode;
 
@@ -12,7 +10,6 @@ use candle_core::{DType, Device};
 use serde::Serialize;
 
 use crate::{
-    cli::mesh,
     device::choose_device,
     kernels::Bf16Unit,
     model::{Kind, PointNet},
@@ -38,10 +35,6 @@ Examples:
   canopy plan --ranks 8 --batch 4                   each of 8 ranks, with and without ZeRO
   canopy plan --ranks 8 --parameters 7e9 --format bf16 --activations 10 --budget 80
                                                     another model on 8 GPUs of 80 GiB
-  canopy plan --ranks 32 --nodes 4 --parameters 60e9 --format bf16 --activations 64 --layers 80 --budget 80
-                                                    which parallelism on 4 nodes of 8 GPUs
-  canopy plan --width-times 8 --tensor 2 --batch 16 --budget 0.5
-                                                    a model split over 2 ranks, as canopy bench split trains it
   (ulimit -v 2000000; canopy plan --search 512)     halve the batch until a real step runs
   canopy plan --search 32768 --device cuda          the same on a GPU")]
 pub struct Args {
@@ -64,7 +57,7 @@ pub struct Args {
     #[arg(long, default_value = "adamw", value_name = "NAME")]
     optimizer: String,
     /// dtype of weights, gradients and activations; bf16 and fp16 with fp32 master weights. Counts what the fused operators
-    /// store: in bf16 those of a CPU with AVX512-BF16 or AMX, or of a GPU with --device cuda; in fp16 those of a GPU
+    /// store: in bf16 those of a CPU with AVX512-BF16, or of a GPU with --device cuda; in fp16 those of a GPU
     #[arg(long, default_value = "fp32", value_parser = choice::<Precision>(&["fp32", "bf16", "fp16"]))]
     format: Precision,
     /// Plain candle operators instead of the fused ones
@@ -87,10 +80,6 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     ranks: ranks::Args,
-    #[command(flatten, next_help_heading = "Cluster")]
-    cluster: choose::Args,
-    #[command(flatten, next_help_heading = "Split model")]
-    split: mesh::Args,
 }
 
 #[derive(Debug, Serialize)]
@@ -114,9 +103,6 @@ struct Found {
     /// With --ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<ranks::Plan>,
-    /// With --nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chosen: Option<choose::Chosen>,
 }
 
 #[derive(Debug, Serialize)]
@@ -140,9 +126,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "--batch is {}: a step needs at least 2 clouds, and of another model (--parameters) at least 1 sample a rank",
         args.batch
     );
-    if args.split.wanted() {
-        return run_split(args);
-    }
     let form = form(args)?;
     let searched = args
         .search
@@ -188,17 +171,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             .map(|(n, bytes)| (n, bytes.total())),
         measured,
         searched,
-        chosen: args
-            .cluster
-            .choose(&work, &args.ranks, batch as u64, step.layers.len() as u64)?,
         ranks: args.ranks.wanted().then(|| args.ranks.plan(&work)),
     };
     if args.json {
         say!("{}", serde_json::to_string_pretty(&found)?);
     } else if let Some(plan) = &found.ranks {
-        // What suits a cluster takes more into account than the first stage that fits.
-        let advice = found.chosen.as_ref().map(choose::Chosen::advice);
-        ranks::print(plan, advice.as_deref())?;
+        ranks::print(plan)?;
     } else {
         print(&found)?;
     }
@@ -216,25 +194,6 @@ fn budget(args: &Args, form: Form) -> Result<Option<u64>> {
         None if form == Form::Cuda => None,
         None => Some(machine::free_memory().unwrap_or(0)),
     })
-}
-
-/// The plan of a model that is split over ranks.
-fn run_split(args: &Args) -> Result<ExitCode> {
-    ensure!(
-        !args.ranks.wanted() && !args.measure && args.search.is_none(),
-        "--ranks, --measure and --search are for a model that is not split: the split gives the ranks, and \
-         `canopy bench split` measures"
-    );
-    args.ranks.check()?;
-    let size = (args.batch, args.points, args.classes);
-    let budget = budget(args, Form::Plain)?.unwrap_or(0);
-    let plan = split::plan(&args.split, size, budget, args.ranks.network())?;
-    if args.json {
-        say!("{}", serde_json::to_string_pretty(&plan)?);
-    } else {
-        split::print(&plan)?;
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn form(args: &Args) -> Result<Form> {

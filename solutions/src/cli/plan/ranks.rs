@@ -1,10 +1,9 @@
-//! `canopy plan --ranks`: what each rank keeps with and without ZeRO, what to use, and how long a step takes.
+//! `canopy plan --ranks`: what each rank keeps and sends, with and without ZeRO, and which of these to use.
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::{
-    parallel::{Cost, ring_seconds, weak_efficiency},
     precision::BytesPerParameter,
     shard::{Stage, bytes_per_rank, numbers_sent},
 };
@@ -27,15 +26,6 @@ pub struct Args {
     /// Activations of a rank's share of a batch, with --parameters, GiB
     #[arg(long, value_name = "GIB", requires = "parameters", help_heading = "Ranks")]
     activations: Option<f64>,
-    /// Bandwidth of a rank's link to the next, GB/s; with --step-seconds it gives the time of a step
-    #[arg(long, value_name = "GB/S", requires = "step_seconds", help_heading = "Ranks")]
-    link: Option<f64>,
-    /// Latency of a message, µs
-    #[arg(long, value_name = "US", default_value_t = 20.0, help_heading = "Ranks")]
-    latency: f64,
-    /// Time of a step on one rank, such as `canopy bench train` prints it, in seconds
-    #[arg(long, value_name = "S", requires = "link", help_heading = "Ranks")]
-    step_seconds: Option<f64>,
 }
 
 /// What one rank computes.
@@ -49,7 +39,7 @@ pub struct Work {
 }
 
 /// A stage for each rank.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     stage: Stage,
     parameters: u64,
@@ -59,8 +49,6 @@ pub struct Row {
     fits: bool,
     /// Bytes that a rank sends in a step.
     sent: u64,
-    /// Time of a step without and with overlap of communication and computation, seconds.
-    seconds: Option<[f64; 2]>,
 }
 
 /// The plan for all stages.
@@ -72,25 +60,9 @@ pub struct Plan {
     stages: Vec<Row>,
     /// What to use, and why.
     advice: String,
-    #[serde(skip)]
-    of_one: Option<f64>,
 }
 
 impl Args {
-    /// Number of ranks.
-    pub fn count(&self) -> u64 {
-        self.ranks
-    }
-
-    /// Time of a step on one rank, in seconds, and the cost of a message, if they are given.
-    pub fn network(&self) -> Option<(f64, Cost)> {
-        let cost = |link| Cost {
-            alpha: self.latency * 1e-6,
-            beta: 1e-9 / link,
-        };
-        self.step_seconds.zip(self.link.map(cost))
-    }
-
     /// Whether the plan is for another model than canopy's.
     pub fn is_other_model(&self) -> bool {
         self.parameters.is_some()
@@ -101,48 +73,23 @@ impl Args {
         self.ranks > 1 || self.parameters.is_some()
     }
 
-    /// Checks the options.
-    ///
-    /// # Errors
-    /// Returns an error if an option is out of range.
-    pub fn check(&self) -> Result<()> {
-        let positive = |name: &str, value: Option<f64>| match value {
-            Some(v) => {
-                ensure!(v.is_finite() && v > 0.0, "--{name} is {v}: it must be above 0");
-                Ok(())
-            }
-            None => Ok(()),
-        };
-        if let Some(n) = self.parameters {
-            ensure!(
-                (1.0..=MOST_PARAMETERS).contains(&n),
-                "--parameters is {n:e}: expected a number from 1 up to {MOST_PARAMETERS:e}"
-            );
-        }
-        positive("link", self.link)?;
-        positive("step-seconds", self.step_seconds)?;
-        ensure!(
-            (1..=MOST_RANKS).contains(&self.ranks),
-            "--ranks is {}: expected a number from 1 to {MOST_RANKS}",
-            self.ranks
-        );
-        ensure!(
-            self.latency.is_finite() && self.latency >= 0.0,
-            "--latency is {}: it must be at least 0",
-            self.latency
-        );
-        Ok(())
-    }
-
     /// What a rank computes: `own`, unless another model is given.
     ///
     /// # Errors
     /// Returns an error if an option is out of range.
     pub fn work(&self, own: Work) -> Result<Work> {
-        self.check()?;
+        ensure!(
+            (1..=MOST_RANKS).contains(&self.ranks),
+            "--ranks is {}: expected a number from 1 to {MOST_RANKS}",
+            self.ranks
+        );
         let Some(parameters) = self.parameters else {
             return Ok(own);
         };
+        ensure!(
+            (1.0..=MOST_PARAMETERS).contains(&parameters),
+            "--parameters is {parameters:e}: expected a number from 1 up to {MOST_PARAMETERS:e}"
+        );
         let gib = self.activations.unwrap_or(0.0);
         ensure!(
             (0.0..=MOST_GIB).contains(&gib),
@@ -164,7 +111,6 @@ impl Args {
             budget: work.budget,
             advice: advice(self.ranks, work, &stages),
             stages,
-            of_one: self.step_seconds,
         }
     }
 
@@ -175,12 +121,6 @@ impl Args {
         // Gradients and gathered weights travel in the format in which they are stored.
         let bytes_each = u64::from(work.each.gradient);
         let sent = bytes_each * numbers_sent(work.parameters, stage, self.ranks);
-        let seconds = self.network().map(|(step, cost)| {
-            let whole = (bytes_each * work.parameters) as f64;
-            let passes = if stage == Stage::Zero3 { 1.5 } else { 1.0 };
-            let sending = passes * ring_seconds(self.ranks as usize, whole, cost);
-            [step + sending, step.max(sending)]
-        });
         Row {
             stage,
             parameters,
@@ -189,7 +129,6 @@ impl Args {
             total,
             fits: total <= work.budget,
             sent,
-            seconds,
         }
     }
 }
@@ -234,69 +173,45 @@ fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
     }
 }
 
-/// Prints the plan, with `advice` in place of its own.
+/// Prints the plan.
 ///
 /// # Errors
 /// Returns an error if standard output is closed.
-pub fn print(plan: &Plan, advice: Option<&str>) -> Result<()> {
+pub fn print(plan: &Plan) -> Result<()> {
     // A column has room for 7 characters; large models are in GiB.
     let large = plan.stages[0].total >= 100 << 30;
     let (unit, name) = if large { (30, "GiB") } else { (20, "MiB") };
     let size = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << unit));
     say!("\n{} of each of {} ranks", name, plan.ranks);
     say!(
-        "{:<14}{:>11}{:>11}{:>11}{:>13}{:>11}  fits",
+        "{:<14}{:>11}{:>11}{:>11}{:>13}{:>11}  fits{:>17}",
         "",
         "parameters",
         "gradients",
         "optimizer",
         "activations",
-        "total"
+        "total",
+        "sent in a step"
     );
     for row in &plan.stages {
         say!(
-            "{:<14}{:>11}{:>11}{:>11}{:>13}{:>11}  {}",
+            "{:<14}{:>11}{:>11}{:>11}{:>13}{:>11}  {:<4}{:>17}",
             row.stage.to_string(),
             size(row.parameters),
             size(row.gradients),
             size(row.optimizer),
             size(plan.activations),
             size(row.total),
-            if row.fits { "yes" } else { "no" }
+            if row.fits { "yes" } else { "no" },
+            size(row.sent)
         );
     }
-    say!(
-        "\n{:<14}{:>16}{}",
-        "",
-        format!("sent, {name}"),
-        header(plan.of_one)
-    );
-    for row in &plan.stages {
-        let times = row
-            .seconds
-            .zip(plan.of_one)
-            .map_or(String::new(), |([apart, overlapped], one)| {
-                format!(
-                    "{apart:>14.4}{:>8.0} %{overlapped:>14.4}{:>8.0} %",
-                    100.0 * weak_efficiency(one, apart),
-                    100.0 * weak_efficiency(one, overlapped)
-                )
-            });
-        say!("{:<14}{:>16}{times}", row.stage.to_string(), size(row.sent));
-    }
     say!("\nA rank has {} {name}.", size(plan.budget));
-    say!("{}", advice.unwrap_or(&plan.advice));
+    say!("{}", plan.advice);
     say!(
         "`canopy train --ranks N` trains with data parallelism, and with `--zero 1`, `2` or `3` as above (3: on the CPU)."
     );
     Ok(())
-}
-
-fn header(of_one: Option<f64>) -> &'static str {
-    match of_one {
-        Some(_) => "      step, s  efficiency   overlapped",
-        None => "",
-    }
 }
 
 #[cfg(test)]
@@ -309,9 +224,6 @@ mod tests {
             ranks,
             parameters: None,
             activations: None,
-            link: Some(10.0),
-            latency: 0.0,
-            step_seconds: Some(1.0),
         }
     }
 
@@ -341,14 +253,9 @@ mod tests {
     }
 
     #[test]
-    fn a_step_takes_as_long_as_its_ring() {
-        let plan = args(2).plan(&work(1, 80));
-        // Two messages of half of 2 GB over 10 GB/s.
-        let [apart, overlapped] = plan.stages[0].seconds.unwrap();
-        assert!((apart - 1.2).abs() < 1e-9 && (overlapped - 1.0).abs() < 1e-9);
-        let [apart, _] = plan.stages[3].seconds.unwrap();
-        assert!((apart - 1.3).abs() < 1e-9, "ZeRO 3 sends 1.5 times as much");
-        assert_eq!(plan.stages[3].sent * 2, plan.stages[0].sent * 3);
+    fn zero_3_sends_half_as_much_again() {
+        let stages = args(2).plan(&work(1, 80)).stages;
+        assert_eq!(stages[3].sent * 2, stages[0].sent * 3);
     }
 
     #[test]
@@ -380,14 +287,6 @@ mod tests {
                 ..args(2)
             },
             args(MOST_RANKS + 1),
-            Args {
-                link: Some(0.0),
-                ..args(2)
-            },
-            Args {
-                latency: f64::NAN,
-                ..args(2)
-            },
         ] {
             assert!(wrong.work(work(1, 80)).is_err(), "{wrong:?}");
         }

@@ -19,11 +19,11 @@ pub(in crate::kernels) struct Target {
 }
 
 impl Target {
-    /// For an operator of `pass` over `x`. None if the pass runs without the kernels: they have no form for candle's graph, or for
-    /// a lowering without a dtype of its own.
+    /// For an operator of `pass` over `x`. None if the pass runs without the kernels: they have no form for a lowering without
+    /// a dtype of its own.
     pub fn of_pass(pass: &Pass, x: &Tensor) -> Option<Self> {
         let low = pass.low();
-        if pass.plain || pass.on_graph || pass.is_lowered() && low.is_none() {
+        if pass.plain || pass.is_lowered() && low.is_none() {
             return None;
         }
         Some(Self {

@@ -14,12 +14,10 @@ pub enum Filter {
     Off = 1,
     /// Without special instructions, on any machine. Slower than no filter; the specification of the others.
     Portable = 2,
-    /// `sdot` of ARM: four products of 8 bits in each of 4 lanes.
-    Neon = 3,
-    /// `vpdpbusd` with 256 bits, of AVX-VNNI or AVX512-VNNI: four products of 8 bits in each of 8 lanes.
-    AvxVnni = 4,
+    /// `vpdpbusd` with 256 bits, of AVX-VNNI: four products of 8 bits in each of 8 lanes.
+    AvxVnni = 3,
     /// `vpdpbusd` with 512 bits, of AVX512-VNNI: four products of 8 bits in each of 16 lanes.
-    Vnni = 5,
+    Vnni = 4,
 }
 
 impl fmt::Display for Filter {
@@ -27,7 +25,6 @@ impl fmt::Display for Filter {
         f.write_str(match self {
             Self::Off => "off",
             Self::Portable => "portable",
-            Self::Neon => "NEON dot products",
             Self::AvxVnni => "AVX-VNNI",
             Self::Vnni => "AVX512-VNNI",
         })
@@ -39,7 +36,7 @@ static CHOSEN: AtomicU8 = AtomicU8::new(0);
 
 impl Filter {
     /// All, the slowest first.
-    pub const ALL: [Self; 5] = [Self::Off, Self::Portable, Self::Neon, Self::AvxVnni, Self::Vnni];
+    pub const ALL: [Self; 4] = [Self::Off, Self::Portable, Self::AvxVnni, Self::Vnni];
 
     /// What the operators use now. If no filter was chosen, the fastest one that belongs to the current instruction set.
     pub fn current() -> Self {
@@ -54,9 +51,8 @@ impl Filter {
     fn of(instructions: InstructionSet) -> Self {
         let filter = match instructions {
             InstructionSet::Avx512 => Self::Vnni,
-            InstructionSet::Avx2 if !has_avx_vnni() => Self::Off,
             InstructionSet::Avx2 => Self::AvxVnni,
-            InstructionSet::Base => Self::Neon,
+            InstructionSet::Base => Self::Off,
         };
         if filter.is_available() { filter } else { Self::Off }
     }
@@ -65,16 +61,16 @@ impl Filter {
     pub fn is_available(self) -> bool {
         match self {
             Self::Off | Self::Portable => true,
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => std::arch::is_aarch64_feature_detected!("dotprod"),
             #[cfg(target_arch = "x86_64")]
-            Self::AvxVnni => Self::Vnni.is_available() || has_avx_vnni(),
+            Self::AvxVnni => {
+                InstructionSet::widest() >= InstructionSet::Avx2 && is_x86_feature_detected!("avxvnni")
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Vnni => {
                 InstructionSet::widest() == InstructionSet::Avx512 && is_x86_feature_detected!("avx512vnni")
             }
-            #[allow(unreachable_patterns)]
-            _ => false,
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::AvxVnni | Self::Vnni => false,
         }
     }
 
@@ -83,14 +79,4 @@ impl Filter {
         let chosen = if self.is_available() { self } else { Self::Off };
         CHOSEN.store(chosen as u8, Ordering::Relaxed);
     }
-}
-
-/// Whether the machine has the 256-bit instruction without AVX-512.
-fn has_avx_vnni() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        InstructionSet::widest() >= InstructionSet::Avx2 && is_x86_feature_detected!("avxvnni")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
 }

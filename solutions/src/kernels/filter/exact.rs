@@ -5,7 +5,8 @@ use pulp::{Simd, WithSimd};
 
 use super::HEIGHT;
 use super::operands::{Columns, Rows};
-use crate::kernels::tile::dispatch_narrow;
+use crate::kernels::instruction_set::dispatch_narrow;
+use crate::kernels::tile::sums;
 
 /// Columns whose products are computed side by side, because the additions of one sum wait for each other.
 const BESIDE: usize = 8;
@@ -55,19 +56,11 @@ impl Exact<'_> {
             let c = of[n.min(of.len() - 1)] as usize;
             *weights = &self.columns.exact[c * depth..][..depth];
         }
-        let mut sums = [[simd.splat_f32s(0.0); VECTORS]; BESIDE];
-        for (k, line) in lines.iter().enumerate() {
-            for n in 0..BESIDE {
-                for v in 0..VECTORS {
-                    // SAFETY: k < terms ≤ depth, and a line has HEIGHT values, which are VECTORS vectors.
-                    unsafe {
-                        let line = line.as_ptr().add(v * S::F32_LANES).cast::<S::f32s>();
-                        let weight = simd.splat_f32s(*weights[n].get_unchecked(k));
-                        sums[n][v] = simd.mul_add_e_f32s(line.read_unaligned(), weight, sums[n][v]);
-                    }
-                }
-            }
-        }
+        // SAFETY: k < terms ≤ depth, and a line has HEIGHT values, which are VECTORS vectors.
+        let sums = unsafe {
+            let weight = |n: usize, k: usize| *weights[n].get_unchecked(k);
+            sums::<S, f32, BESIDE, VECTORS>(simd, lines.len(), weight, lines.as_ptr().cast(), HEIGHT)
+        };
         let order = &self.rows.order[self.block * HEIGHT..][..HEIGHT];
         for (&c, sums) in of.iter().zip(&sums) {
             let (best, at) = (&mut self.best[c as usize], &mut self.at[c as usize]);

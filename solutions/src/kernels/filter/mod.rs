@@ -2,7 +2,7 @@
 //!
 //! All products are first computed from operands rounded to 8 bits. A bound on the error shows which rows may have the
 //! greatest product of a column. Only those are computed again in f32, in the order of operations of
-//! [`Greatest`](super::tile::Greatest), so that value and first row are bit-identical to a search without the filter.
+//! [`Greatest`](super::maxima::Greatest), so that value and first row are bit-identical to a search without the filter.
 //!
 //! A row a is rounded to steps q of 0 to 255 of its block's scale s (8 rows are a block), a column w to steps p of −127 to
 //! 127 of its own scale t. With I = q·p, an integer, the f32 sum of a·w differs from s·t·I by at most
@@ -17,15 +17,12 @@
 mod choice;
 mod counts;
 mod exact;
-#[cfg(target_arch = "aarch64")]
-mod neon;
 mod operands;
 mod products;
 mod rounding;
 mod search;
 #[cfg(test)]
 mod tests;
-mod tiled;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{HEIGHT, rounding};
-use crate::kernels::tile::PANEL;
+use crate::kernels::maxima::PANEL;
 use crate::kernels::vector;
 
 /// The filter applies to sums of this many products: their integers are exact in f32 (255 · 127 · 512 < 2²⁴).

@@ -1,24 +1,22 @@
 //! The products of the 8-bit operands. All forms compute the same integers.
 
-use super::{Filter, HEIGHT};
-use crate::kernels::tile::PANEL;
+use super::HEIGHT;
+use super::choice::Filter;
+use crate::kernels::maxima::PANEL;
 
 /// For each block of rows `[depth / 4, HEIGHT, 4]` and each column of a panel `[depth / 4, PANEL, 4]`, the greatest product
 /// over the block's rows.
 pub fn maxima(filter: Filter, rows: &[u8], panel: &[i8], maxima: &mut [i32]) {
     assert!(filter.is_available() && maxima.len().is_multiple_of(PANEL));
     assert!(rows.len() * PANEL * PANEL == maxima.len() * HEIGHT * panel.len());
-    // SAFETY: the machine has the filter's instructions, and the sizes fit.
-    unsafe {
-        match filter {
-            #[cfg(target_arch = "x86_64")]
-            Filter::Vnni => super::x86::avx512_vnni(rows, panel, maxima),
-            #[cfg(target_arch = "x86_64")]
-            Filter::AvxVnni => super::x86::avx_vnni(rows, panel, maxima),
-            #[cfg(target_arch = "aarch64")]
-            Filter::Neon => super::neon::dot_products(rows, panel, maxima),
-            _ => portable(rows, panel, maxima),
-        }
+    match filter {
+        // SAFETY: the machine has the filter's instructions, and the sizes fit.
+        #[cfg(target_arch = "x86_64")]
+        Filter::Vnni => unsafe { super::x86::avx512_vnni(rows, panel, maxima) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Filter::AvxVnni => unsafe { super::x86::avx_vnni(rows, panel, maxima) },
+        _ => portable(rows, panel, maxima),
     }
 }
 

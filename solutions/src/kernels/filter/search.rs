@@ -1,11 +1,12 @@
 //! The search in one group of rows.
 
 use super::HEIGHT;
+use super::choice::Filter;
 use super::counts::FilterCounts;
 use super::exact::Exact;
 use super::operands::{Columns, Rows};
-use super::{Filter, products, rounding};
-use crate::kernels::tile::PANEL;
+use super::{products, rounding};
+use crate::kernels::maxima::PANEL;
 
 /// The greatest product of each column, and its row; the first one if several are equal.
 pub struct Found<'a> {

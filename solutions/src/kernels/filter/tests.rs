@@ -3,11 +3,11 @@
 use canopy_data::Philox;
 use proptest::prelude::*;
 
-use super::Filter;
 use super::HEIGHT;
+use super::choice::Filter;
 use super::operands::{Columns, Rows};
 use super::products::{maxima, portable};
-use crate::kernels::tile::PANEL;
+use crate::kernels::maxima::PANEL;
 
 /// Random operands of a kind: the rows, and the columns one after the other.
 fn operands(seed: u64, kind: usize, rows: usize, depth: usize) -> (Rows, Columns) {

@@ -1,122 +1,104 @@
 //! The products of the 8-bit operands by `vpdpbusd`, which multiplies unsigned with signed bytes: of AVX512-VNNI with 512
 //! bits, of AVX-VNNI with 256 bits.
 
-use std::arch::x86_64::*;
+use std::arch::x86_64::{_mm256_dpbusd_avx_epi32, _mm512_dpbusd_epi32};
 
-use super::tiled::{Vector, tiled};
+use pulp::x86::{V3, V4};
+use pulp::{Simd, cast, i32x8, i32x16};
 
-/// 16 sums.
-#[derive(Clone, Copy)]
-struct Zmm(__m512i);
+use super::HEIGHT;
+use crate::kernels::maxima::PANEL;
+use crate::kernels::tile::{Word, sums};
 
-/// 8 sums. AVX-VNNI and AVX512-VNNI encode the instruction differently (VEX and EVEX); its result is the same.
-#[derive(Clone, Copy)]
-struct Ymm<const EVEX: bool>(__m256i);
+/// Four numbers of 8 bits: unsigned in a row, signed in a column.
+type Four = [u8; 4];
 
+/// The greatest products, in register tiles of HIGH rows × WIDE vectors of columns.
+///
 /// # Safety
-/// The machine has the instructions, and `maxima` has an entry for each block and column.
-#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-pub unsafe fn avx512_vnni(rows: &[u8], panel: &[i8], maxima: &mut [i32]) {
-    // SAFETY: the caller's.
-    unsafe { tiled::<Zmm, 8, 2>(rows, panel, maxima) }
-}
-
-/// # Safety
-/// As above. A machine without AVX-VNNI has AVX512-VNNI and AVX512-VL.
-pub unsafe fn avx_vnni(rows: &[u8], panel: &[i8], maxima: &mut [i32]) {
-    #[target_feature(enable = "avx2,avxvnni")]
-    unsafe fn vex(rows: &[u8], panel: &[i8], maxima: &mut [i32]) {
-        // SAFETY: the caller's.
-        unsafe { tiled::<Ymm<false>, 4, 2>(rows, panel, maxima) }
-    }
-    #[target_feature(enable = "avx512vnni,avx512vl")]
-    unsafe fn evex(rows: &[u8], panel: &[i8], maxima: &mut [i32]) {
-        // SAFETY: the caller's.
-        unsafe { tiled::<Ymm<true>, 4, 2>(rows, panel, maxima) }
-    }
-    // SAFETY: the caller's.
-    unsafe {
-        if is_x86_feature_detected!("avxvnni") {
-            vex(rows, panel, maxima);
-        } else {
-            evex(rows, panel, maxima);
+/// The machine has the instructions of `S`, and `maxima` has [`PANEL`] entries for each block.
+#[inline(always)]
+unsafe fn tiled<S: Simd, const HIGH: usize, const WIDE: usize>(
+    simd: S,
+    rows: &[u8],
+    panel: &[i8],
+    maxima: &mut [i32],
+) where
+    Four: Word<S, Sums = S::i32s>,
+{
+    let (rows, _) = rows.as_chunks::<4>();
+    let (panel, _) = bytemuck::cast_slice::<i8, u8>(panel).as_chunks::<4>();
+    let depth = panel.len() / PANEL;
+    let blocks = rows.chunks_exact(HEIGHT * depth);
+    for (block, maxima) in blocks.zip(maxima.chunks_exact_mut(PANEL)) {
+        for from in (0..PANEL).step_by(WIDE * S::I32_LANES) {
+            let mut top = [simd.splat_i32s(i32::MIN); WIDE];
+            for first in (0..HEIGHT).step_by(HIGH) {
+                // SAFETY: HIGH divides HEIGHT, and WIDE · LANES divides PANEL.
+                let sums = unsafe {
+                    let rows = block.as_ptr().add(first);
+                    let word = |r, k| *rows.add(k * HEIGHT).add(r);
+                    sums::<S, Four, HIGH, WIDE>(simd, depth, word, panel.as_ptr().add(from), PANEL)
+                };
+                for sums in sums {
+                    for (top, sum) in top.iter_mut().zip(sums) {
+                        *top = simd.max_i32s(*top, sum);
+                    }
+                }
+            }
+            for (j, top) in top.into_iter().enumerate() {
+                let at = maxima[from + j * S::I32_LANES..].as_mut_ptr();
+                // SAFETY: as above.
+                unsafe { at.cast::<S::i32s>().write_unaligned(top) };
+            }
         }
     }
 }
 
-// SAFETY, of all functions: as `Vector` says.
-impl Vector for Zmm {
-    const LANES: usize = 16;
-    const OFFSET: i32 = 0;
+/// # Safety
+/// The machine has the instructions, and `maxima` has [`PANEL`] entries for each block.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni")]
+pub unsafe fn avx512_vnni(rows: &[u8], panel: &[i8], maxima: &mut [i32]) {
+    // SAFETY: the caller's.
+    unsafe { tiled::<_, 8, 2>(V4::new_unchecked(), rows, panel, maxima) }
+}
+
+impl Word<V4> for Four {
+    type Words = i32x16;
+    type Sums = i32x16;
 
     #[inline(always)]
-    fn splat(value: i32) -> Self {
-        Self(unsafe { _mm512_set1_epi32(value) })
+    fn splat(self, simd: V4) -> i32x16 {
+        simd.splat_i32x16(bytemuck::cast(self))
     }
 
     #[inline(always)]
-    unsafe fn load<T>(from: *const T) -> Self {
-        Self(unsafe { _mm512_loadu_si512(from.cast()) })
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut i32) {
-        unsafe { _mm512_storeu_si512(to.cast(), self.0) }
-    }
-
-    #[inline(always)]
-    unsafe fn steps(from: *const u8) -> Self {
-        Self::splat(unsafe { from.cast::<i32>().read_unaligned() })
-    }
-
-    #[inline(always)]
-    fn dot(self, steps: Self, columns: Self) -> Self {
-        Self(unsafe { _mm512_dpbusd_epi32(self.0, steps.0, columns.0) })
-    }
-
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        Self(unsafe { _mm512_max_epi32(self.0, other.0) })
+    fn multiply_add(_: V4, a: i32x16, b: i32x16, sum: i32x16) -> i32x16 {
+        // SAFETY: `avx512_vnni` enables the instruction.
+        unsafe { cast(_mm512_dpbusd_epi32(cast(sum), cast(a), cast(b))) }
     }
 }
 
-impl<const EVEX: bool> Vector for Ymm<EVEX> {
-    const LANES: usize = 8;
-    const OFFSET: i32 = 0;
+/// # Safety
+/// As above.
+#[target_feature(enable = "avx2,fma,avxvnni")]
+pub unsafe fn avx_vnni(rows: &[u8], panel: &[i8], maxima: &mut [i32]) {
+    // SAFETY: the caller's.
+    unsafe { tiled::<_, 4, 2>(V3::new_unchecked(), rows, panel, maxima) }
+}
+
+impl Word<V3> for Four {
+    type Words = i32x8;
+    type Sums = i32x8;
 
     #[inline(always)]
-    fn splat(value: i32) -> Self {
-        Self(unsafe { _mm256_set1_epi32(value) })
+    fn splat(self, simd: V3) -> i32x8 {
+        simd.splat_i32x8(bytemuck::cast(self))
     }
 
     #[inline(always)]
-    unsafe fn load<T>(from: *const T) -> Self {
-        Self(unsafe { _mm256_loadu_si256(from.cast()) })
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut i32) {
-        unsafe { _mm256_storeu_si256(to.cast(), self.0) }
-    }
-
-    #[inline(always)]
-    unsafe fn steps(from: *const u8) -> Self {
-        Self::splat(unsafe { from.cast::<i32>().read_unaligned() })
-    }
-
-    #[inline(always)]
-    fn dot(self, steps: Self, columns: Self) -> Self {
-        Self(unsafe {
-            if EVEX {
-                _mm256_dpbusd_epi32(self.0, steps.0, columns.0)
-            } else {
-                _mm256_dpbusd_avx_epi32(self.0, steps.0, columns.0)
-            }
-        })
-    }
-
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        Self(unsafe { _mm256_max_epi32(self.0, other.0) })
+    fn multiply_add(_: V3, a: i32x8, b: i32x8, sum: i32x8) -> i32x8 {
+        // SAFETY: `avx_vnni` enables the instruction.
+        unsafe { cast(_mm256_dpbusd_avx_epi32(cast(sum), cast(a), cast(b))) }
     }
 }

@@ -11,10 +11,10 @@ use rayon::prelude::*;
 
 use super::Batch;
 use super::forward::source;
-use super::layer::{BLOCK, Layer, Scratch, Source, group_rows, round};
+use super::layer::{BLOCK, Layer, Scratch, Source, group_rows};
 use super::stored::Stored;
 use super::widest::Widest;
-use crate::kernels::bf16::{self, Block, Buffers};
+use crate::kernels::bf16::{self, Block, Buffers, round};
 use crate::kernels::pool::{self, Pooled};
 use crate::kernels::ranks;
 use crate::kernels::values::Values;
@@ -200,7 +200,7 @@ impl Saved {
                 |Temporary {
                      scratch,
                      dy,
-                     pairs,
+                     rounded,
                      buffers,
                  },
                  (g, down)| {
@@ -215,10 +215,9 @@ impl Saved {
                         let above = &above.gradient[range.clone()];
                         let dy = match &l.y {
                             Stored::Bf16(y) => {
-                                pairs.resize(range.len() / 2, 0);
-                                let dy = bytemuck::cast_slice_mut::<u32, u16>(pairs);
-                                vector::before_norm(dy, above, &y[range], &l.mean, &u, &a, &b);
-                                Block::Bf16(pairs)
+                                rounded.resize(range.len(), 0);
+                                vector::before_norm(rounded, above, &y[range], &l.mean, &u, &a, &b);
+                                Block::Bf16(rounded)
                             }
                             Stored::Single(y) => {
                                 dy.resize(range.len(), 0.0);
@@ -262,7 +261,7 @@ impl Saved {
 struct Temporary {
     scratch: Scratch,
     dy: Vec<f32>,
-    pairs: Vec<u32>,
+    rounded: Vec<u16>,
     buffers: Buffers,
 }
 

@@ -8,11 +8,12 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::backward::{Below, Saved, Sums};
-use super::layer::{Scratch, Source, round};
+use super::layer::{Scratch, Source};
 use super::tiles::tiles;
 use super::widest::Widest;
-use crate::kernels::bf16::{self, Block, Right};
-use crate::kernels::tile::{Left, Product};
+use crate::kernels::bf16::{self, Block, Right, round};
+use crate::kernels::matrix::Matrix;
+use crate::kernels::tile::Product;
 use crate::kernels::{Bf16Unit, pool, vector};
 
 impl Saved {
@@ -81,7 +82,7 @@ impl Saved {
             let rows = out.len() / kp;
             Product::new(
                 [rows, n, kp],
-                Left::transpose(&scaled[i * 6..], kp),
+                Matrix::dense(&scaled[i * 6..], kp).t(),
                 &l.weight,
                 out,
             )

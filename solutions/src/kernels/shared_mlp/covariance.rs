@@ -44,9 +44,7 @@ pub fn covariance(source: Source, rows: usize, kp: usize, unit: Bf16Unit) -> (Ve
                             vector::column_sums(centred, &mut sum);
                             block = Block::Single(centred);
                         }
-                        Block::Bf16(pairs) => {
-                            vector::column_sums(bytemuck::cast_slice::<u32, u16>(pairs), &mut sum);
-                        }
+                        Block::Bf16(rows) => vector::column_sums(rows, &mut sum),
                     }
                     add_transposed(unit, [kp, to - from, kp], block, None, &mut s, buffers);
                 }

@@ -6,10 +6,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::greatest::greatest;
-use super::layer::{BLOCK, Layer, copy_padded, input_block, round};
+use super::layer::{BLOCK, Layer, copy_padded, input_block};
 use super::tiles::{Blocks, Buffers};
 use crate::kernels::Bf16Unit;
-use crate::kernels::bf16::{self, Block, Right};
+use crate::kernels::bf16::{self, Block, Right, round};
 use crate::kernels::vector;
 
 /// With a unit for bf16, weights, inputs and products are rounded as in training.
@@ -71,7 +71,7 @@ impl Blocks for Through<'_> {
         let Buffers {
             rows: a,
             next: b,
-            pairs,
+            rounded,
         } = buffers;
         if self.layers.is_empty() {
             if self.rounded == Bf16Unit::Off {
@@ -86,7 +86,7 @@ impl Blocks for Through<'_> {
                 (0, _) => input_block(self.x, self.k, from, to, a),
                 _ => &a[..],
             };
-            let operand = Block::new(layer.unit, input, pairs);
+            let operand = Block::new(layer.unit, input, rounded);
             bf16::multiply([to - from, layer.k, layer.np], operand, weight, b, false);
             round(layer.unit, b);
             vector::normalise_in_place(b, &layer.scale, &layer.shift, layer.relu);

@@ -6,10 +6,10 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::Batch;
-use super::layer::{BLOCK, Layer, Scratch, Source, group_rows, round};
+use super::layer::{BLOCK, Layer, Scratch, Source, group_rows};
 use super::stored::{Part, Stored};
 use super::widest::{self, Widest};
-use crate::kernels::bf16::{self, Block, Right};
+use crate::kernels::bf16::{self, Block, Right, round};
 use crate::kernels::ranks::total;
 use crate::kernels::vector;
 

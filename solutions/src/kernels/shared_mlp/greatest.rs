@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::layer::Layer;
 use super::tiles::{Blocks, Buffers, tiles};
 use crate::kernels::filter::{self, Filter, Found};
-use crate::kernels::tile::{Greatest, PANEL, pack_rows};
+use crate::kernels::maxima::{Greatest, PANEL, pack_rows};
 use crate::kernels::vector;
 
 /// The greatest product w_c·a of each cloud and channel, or the least if γ < 0, and its row: the first one if several

@@ -5,7 +5,7 @@ use candle_core::{Device, Result, Tensor};
 use rayon::prelude::*;
 
 use super::stored::Stored;
-use crate::kernels::bf16::{Block, Right};
+use crate::kernels::bf16::{Block, Right, round};
 use crate::kernels::tile::padded;
 use crate::kernels::values::{Values, read};
 use crate::kernels::vector::{self, Number};
@@ -203,13 +203,6 @@ impl Layer {
     }
 }
 
-/// Rounds values to bf16 if `unit` is not off.
-pub fn round(unit: Bf16Unit, values: &mut [f32]) {
-    if unit != Bf16Unit::Off {
-        vector::round_to_bf16(values);
-    }
-}
-
 /// What a layer reads: the operator's own input, or the product of the layer before it, to which batch norm and ReLU
 /// are applied during the read.
 #[derive(Clone, Copy)]
@@ -222,20 +215,20 @@ pub enum Source<'a> {
 #[derive(Default)]
 pub struct Scratch {
     single: Vec<f32>,
-    pairs: Vec<u32>,
+    rounded: Vec<u16>,
 }
 
 impl Source<'_> {
     /// As `block`, as an operand of a product.
     pub fn operand<'b>(&'b self, from: usize, to: usize, scratch: &'b mut Scratch) -> Block<'b> {
-        let Scratch { single, pairs } = scratch;
+        let Scratch { single, rounded } = scratch;
         match *self {
             Source::Layer(l) if l.unit != Bf16Unit::Off => {
-                pairs.resize((to - from) * l.np / 2, 0);
-                l.activate(from, to, bytemuck::cast_slice_mut::<u32, u16>(pairs));
-                Block::Bf16(pairs)
+                rounded.resize((to - from) * l.np, 0);
+                l.activate(from, to, rounded);
+                Block::Bf16(rounded)
             }
-            Source::Input { x, k, unit } => Block::new(unit, input_block(x, k, from, to, single), pairs),
+            Source::Input { x, k, unit } => Block::new(unit, input_block(x, k, from, to, single), rounded),
             Source::Layer(_) => Block::Single(self.block(from, to, single)),
         }
     }

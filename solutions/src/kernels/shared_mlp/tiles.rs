@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::layer::{Source, round};
-use crate::kernels::tile::TALL;
+use super::layer::Source;
+use crate::kernels::bf16::round;
+use crate::kernels::maxima::TALL;
 
 /// Buffers of one thread for the rows of a tile.
 #[derive(Default)]
@@ -11,7 +12,7 @@ pub struct Buffers {
     pub rows: Vec<f32>,
     /// The rows behind the next layer.
     pub next: Vec<f32>,
-    pub pairs: Vec<u32>,
+    pub rounded: Vec<u16>,
 }
 
 /// The rows of a layer's input, dense and padded. Rows `from..to` are read or computed when `block` is called.

@@ -12,9 +12,11 @@ use std::ops::Range;
 use super::Batch;
 use super::covariance::{about_the_mean_of_all, covariance};
 use super::greatest::greatest;
-use super::layer::{Layer, Source, round};
+use super::layer::{Layer, Source};
+use crate::kernels::bf16::round;
+use crate::kernels::matrix::Matrix;
 use crate::kernels::ranks::total;
-use crate::kernels::tile::{Left, Product};
+use crate::kernels::tile::Product;
 
 /// What the backward pass of the maximum needs.
 pub struct Widest {
@@ -101,7 +103,7 @@ fn times_weight(layer: &Layer, s: &[f32]) -> Vec<f32> {
     ws.par_chunks_mut(ROWS * kp).enumerate().for_each(|(i, ws)| {
         Product::new(
             [ws.len() / kp, kp, kp],
-            Left::dense(&layer.weight[i * ROWS * kp..], kp),
+            Matrix::dense(&layer.weight[i * ROWS * kp..], kp),
             s,
             ws,
         )

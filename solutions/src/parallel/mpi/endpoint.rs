@@ -6,12 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use candle_core::Tensor;
 use ferrompi::{Communicator, ReduceOp, Request};
 
 use super::{
     super::{
-        Collective, Link, OnTensors, Traffic,
+        Collective, Link, OnTensors, Started, Traffic,
         arguments::{check_other, check_root, own_chunk},
         padded::{chunks, padded},
     },
@@ -32,12 +33,12 @@ pub struct Endpoint {
     spare: RefCell<Vec<f32>>,
     /// Messages that have not left yet.
     sending: RefCell<Vec<(Request, Vec<f32>)>>,
-    /// The links over another engine for tensors on their device.
-    tensors: Option<Box<dyn Collective>>,
+    /// The engine that sums tensors on their device.
+    tensors: Option<Box<dyn OnTensors>>,
 }
 
 impl Endpoint {
-    pub fn new(comm: Communicator, shared: Arc<Shared>, tensors: Option<Box<dyn Collective>>) -> Self {
+    pub fn new(comm: Communicator, shared: Arc<Shared>, tensors: Option<Box<dyn OnTensors>>) -> Self {
         Self {
             rank: comm.rank() as usize,
             world_size: comm.size() as usize,
@@ -175,12 +176,7 @@ impl Collective for Endpoint {
     }
 
     fn traffic(&self) -> Traffic {
-        let mut traffic = self.traffic.get();
-        traffic += self
-            .tensors
-            .as_ref()
-            .map_or_else(Traffic::default, |t| t.traffic());
-        traffic
+        self.traffic.get()
     }
 
     fn doing(&self, what: &str) {
@@ -188,6 +184,14 @@ impl Collective for Endpoint {
     }
 
     fn on_tensors(&self) -> Option<&dyn OnTensors> {
-        self.tensors.as_ref()?.on_tensors()
+        self.tensors.is_some().then_some(self)
+    }
+}
+
+impl OnTensors for Endpoint {
+    fn start_sum(&self, tensor: &Tensor) -> Result<Box<dyn Started>> {
+        let engine = self.tensors.as_ref().context("these links do not sum tensors")?;
+        self.count(tensor.elem_count() * tensor.dtype().size_in_bytes() / size_of::<f32>());
+        engine.start_sum(tensor)
     }
 }

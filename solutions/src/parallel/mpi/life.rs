@@ -33,7 +33,7 @@ pub struct Life {
     /// Messages that this process has sent to each other rank.
     pub sent: u64,
     on_the_way: Vec<(Request, Box<[u8; LENGTH]>)>,
-    activity: String,
+    pub activity: String,
     last_look: Instant,
     last_sent: Option<Instant>,
     pub deadline: Duration,

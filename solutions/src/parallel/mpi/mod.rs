@@ -12,8 +12,6 @@ mod endpoint;
 mod life;
 mod shared;
 
-#[cfg(feature = "nccl")]
-use std::path::Path;
 use std::{
     cell::RefCell,
     mem::{ManuallyDrop, forget},
@@ -28,14 +26,14 @@ use candle_core::Device;
 use ferrompi::{Communicator, Mpi, ReduceOp, ThreadLevel};
 
 #[cfg(feature = "nccl")]
-use super::nccl::{Life, Nccl};
+use super::nccl::{self, Watch};
 use super::{
-    AllReduce, Collective, Place, Processes,
+    AllReduce, Collective, OnTensors, Place, Processes,
     exit::exit_soon,
     measure::{Seconds, over_processes},
 };
 use endpoint::Endpoint;
-use shared::Shared;
+pub(super) use shared::Shared;
 
 /// This process's use of MPI.
 pub struct Session {
@@ -45,8 +43,9 @@ pub struct Session {
     /// Communicators for the first links. Creating one blocks inside MPI until all ranks do it, without a deadline, so they
     /// are created while all ranks start.
     spare: RefCell<Vec<Communicator>>,
+    /// The communicators for gradients and for everything else.
     #[cfg(feature = "nccl")]
-    nccl: Option<Nccl>,
+    nccl: Option<[Arc<Watch>; 2]>,
 }
 
 /// A run needs links for gradients, and for everything else; and NCCL needs some to connect the ranks.
@@ -103,8 +102,9 @@ fn choose_algorithm(world_size: usize) {
     }
 }
 
-impl Processes for Session {
-    fn links(&self) -> Result<Box<dyn Collective>> {
+impl Session {
+    /// Creates links that sum tensors by `tensors`.
+    fn links_with(&self, tensors: Option<Box<dyn OnTensors>>) -> Result<Box<dyn Collective>> {
         let own = match self.spare.borrow_mut().pop() {
             Some(own) => own,
             None => {
@@ -113,35 +113,38 @@ impl Processes for Session {
                 own.context("MPI cannot create a communicator")?
             }
         };
-        #[cfg(feature = "nccl")]
-        let tensors = self
-            .nccl
-            .as_ref()
-            .map(|nccl| Box::new(nccl.links()) as Box<dyn Collective>);
-        #[cfg(not(feature = "nccl"))]
-        let tensors = None;
         Ok(Box::new(Endpoint::new(own, self.shared.clone(), tensors)))
     }
 
+    /// The communicator of NCCL for gradients, or that for everything else, if the ranks use NCCL.
     #[cfg(feature = "nccl")]
-    fn use_nccl(&mut self, device: &Device, _: &Path) -> Result<bool> {
-        self.nccl = Nccl::over(&*self.links()?, device, Box::new(Signs(self.shared.clone())))?;
+    fn communicator(&self, of_gradients: bool) -> Option<Box<dyn OnTensors>> {
+        let communicators = self.nccl.as_ref()?;
+        Some(Box::new(communicators[usize::from(of_gradients)].clone()))
+    }
+
+    #[cfg(not(feature = "nccl"))]
+    fn communicator(&self, _of_gradients: bool) -> Option<Box<dyn OnTensors>> {
+        None
+    }
+}
+
+impl Processes for Session {
+    fn links(&self) -> Result<Box<dyn Collective>> {
+        self.links_with(self.communicator(false))
+    }
+
+    fn gradient_links(&self) -> Result<Box<dyn Collective>> {
+        self.links_with(self.communicator(true))
+    }
+
+    #[cfg(feature = "nccl")]
+    fn use_nccl(&mut self, device: &Device) -> Result<bool> {
+        self.nccl = nccl::connect(&*self.links()?, device, &self.shared)?;
         Ok(self.nccl.is_some())
     }
 
-    #[cfg(feature = "nccl")]
-    fn gradient_links(&self) -> Result<Box<dyn Collective>> {
-        match &self.nccl {
-            Some(nccl) => Ok(Box::new(nccl.gradient_links())),
-            None => self.links(),
-        }
-    }
-
     fn begin(&self, deadline: Duration) {
-        #[cfg(feature = "nccl")]
-        if let Some(nccl) = &self.nccl {
-            nccl.begin(deadline);
-        }
         self.shared.begin(deadline);
     }
 
@@ -153,8 +156,8 @@ impl Processes for Session {
         repeats: usize,
     ) -> Result<Seconds> {
         #[cfg(feature = "nccl")]
-        if let Some(nccl) = &self.nccl {
-            return nccl.all_reduce_seconds(ring, numbers, repeats);
+        if let Some([_, of_gradients]) = &self.nccl {
+            return nccl::all_reduce_seconds(of_gradients, links, ring, (numbers, repeats));
         }
         let engine = |data: &mut Vec<f32>| links.all_reduce_vec(data);
         let directly = |data: &mut Vec<f32>| {
@@ -164,14 +167,11 @@ impl Processes for Session {
         over_processes(links, ring, (numbers, repeats), [&engine, &directly])
     }
 
-    #[cfg_attr(not(feature = "nccl"), expect(unused_mut))]
-    fn finish(mut self: Box<Self>, exit_code: Option<u8>) {
+    fn finish(self: Box<Self>, exit_code: Option<u8>) {
         exit_soon(exit_code);
-        // All ranks have left NCCL before one aborts its communicator.
+        // All ranks have left NCCL before one aborts its communicators.
         #[cfg(feature = "nccl")]
-        if let Some(nccl) = self.nccl.take() {
-            let _ = nccl.links().barrier();
-        }
+        self.nccl.iter().flatten().for_each(|watch| watch.finish());
         forget(self.spare.take());
         self.shared.receive_the_rest();
         drop(ManuallyDrop::into_inner(self.mpi));
@@ -179,20 +179,5 @@ impl Processes for Session {
 
     fn abort(&self, cause: &str) -> ! {
         self.shared.abort(cause)
-    }
-}
-
-/// MPI's signs of life for a rank that waits in NCCL.
-#[cfg(feature = "nccl")]
-struct Signs(Arc<Shared>);
-
-#[cfg(feature = "nccl")]
-impl Life for Signs {
-    fn works(&self, activity: &str) {
-        self.0.works(activity);
-    }
-
-    fn waits(&self, operation: &str, waited: Duration) -> Option<String> {
-        self.0.waits(operation, waited)
     }
 }

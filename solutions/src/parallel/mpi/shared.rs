@@ -88,6 +88,18 @@ impl Shared {
         }
     }
 
+    /// For how long a rank may give no sign of life while others wait for it.
+    #[cfg(feature = "nccl")]
+    pub fn deadline(&self) -> Duration {
+        self.lock().deadline
+    }
+
+    /// What this rank reported last.
+    #[cfg(feature = "nccl")]
+    pub fn activity(&self) -> String {
+        self.lock().activity.clone()
+    }
+
     /// Starts an operation and does not wait for it.
     pub fn start(&self, operation: Arguments, start: impl FnOnce() -> Result<Request>) -> Request {
         self.call(start)

@@ -1,9 +1,6 @@
 //! Whether the ranks of a job can use NCCL: each must have a GPU of its own.
 
-use anyhow::{Result, bail, ensure};
-
-use super::library::Id;
-use crate::parallel::Collective;
+use anyhow::{Result, bail};
 
 /// Returns whether the ranks, whose GPUs are `cards`, have one each; false if no rank has one.
 ///
@@ -34,51 +31,25 @@ pub fn agree(cards: &[Option<String>]) -> Result<bool> {
     Ok(true)
 }
 
-/// The longest name of a GPU, in bytes.
-const NAME: usize = 120;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// As [`super::rendezvous::Rendezvous::meet`], over links that the ranks have already. Every rank calls it.
-///
-/// # Errors
-/// Returns the errors of [`agree`] on every rank, that of `create`, and those of the links.
-pub fn meet_over(
-    links: &dyn Collective,
-    card: Option<&str>,
-    create: impl FnOnce() -> Result<Id>,
-) -> Result<Option<Id>> {
-    links.doing("starting, at the creation of NCCL's communicator");
-    let mut mine = [0.0; NAME];
-    if let Some(card) = card {
-        ensure!(
-            !card.is_empty() && card.len() <= NAME,
-            "the name of the GPU, {card:?}, has no length from 1 to {NAME} bytes"
-        );
-        mine.iter_mut().zip(card.bytes()).for_each(|(n, b)| *n = b.into());
+    #[test]
+    fn each_rank_needs_a_gpu_of_its_own() {
+        let agree = |cards: [Option<&str>; 3]| {
+            let agreed = agree(&cards.map(|card| card.map(str::to_owned)));
+            agreed.map_err(|error| error.to_string())
+        };
+        let (a, b, c) = (Some("GPU-a"), Some("GPU-b"), Some("GPU-c"));
+        assert_eq!(agree([a, b, c]), Ok(true));
+        assert_eq!(agree([None; 3]), Ok(false));
+        for (cards, why) in [
+            ([a, b, a], "ranks 0 and 2 use the same GPU (GPU-a)"),
+            ([None, b, c], "rank 0 has no GPU, but rank 1 has one"),
+        ] {
+            let text = agree(cards).unwrap_err();
+            assert!(text.contains(why), "{text}");
+        }
     }
-    let mut all = vec![0.0; NAME * links.world_size()];
-    links.all_gather(&mine, &mut all)?;
-    let name = |numbers: &[f32]| {
-        let bytes: Vec<u8> = numbers.iter().map(|&n| n as u8).take_while(|&b| b > 0).collect();
-        (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let cards: Vec<Option<String>> = all.chunks_exact(NAME).map(name).collect();
-    if !agree(&cards)? {
-        return Ok(None);
-    }
-    share(links, create).map(Some)
-}
-
-/// Broadcasts an id that rank 0 creates, one byte in each number. Every rank calls it.
-///
-/// # Errors
-/// Returns the error of `create`, on rank 0, and those of the links.
-pub fn share(links: &dyn Collective, create: impl FnOnce() -> Result<Id>) -> Result<Id> {
-    let id = if links.rank() == 0 {
-        create()?
-    } else {
-        Id([0; 128])
-    };
-    let mut bytes = id.0.map(f32::from);
-    links.broadcast(0, &mut bytes)?;
-    Ok(Id(bytes.map(|byte| byte as u8)))
 }

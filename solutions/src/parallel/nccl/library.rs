@@ -104,20 +104,6 @@ functions! {
     abort "ncclCommAbort" (Handle);
     /// Input, output, numbers, dtype, operator, communicator, stream.
     all_reduce "ncclAllReduce" (*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void);
-    /// As `all_reduce`, with the numbers of one rank's part.
-    reduce_scatter "ncclReduceScatter" (*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void);
-    /// Input, output, numbers of one rank's part, dtype, communicator, stream.
-    all_gather "ncclAllGather" (*const c_void, *mut c_void, usize, c_int, Handle, *mut c_void);
-    /// Input, output, numbers, dtype, root, communicator, stream.
-    broadcast "ncclBroadcast" (*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void);
-    /// Input, numbers, dtype, receiver, communicator, stream.
-    send "ncclSend" (*const c_void, usize, c_int, c_int, Handle, *mut c_void);
-    /// Output, numbers, dtype, sender, communicator, stream.
-    receive "ncclRecv" (*mut c_void, usize, c_int, c_int, Handle, *mut c_void);
-    /// Begins a group of sends and receives that progress together.
-    group_start "ncclGroupStart" ();
-    /// Ends it.
-    group_end "ncclGroupEnd" ();
 }
 
 impl Library {

@@ -1,34 +1,22 @@
-//! Ranks as processes with a GPU each that communicate through NCCL: on the GPUs' memory, on a stream of its own, with a
-//! deadline.
+//! NCCL between ranks that are processes with a GPU each: sums of tensors that stay on the GPUs, on streams of their own.
 //!
-//! NCCL says nothing about a rank that never comes, so a thread watches what is in flight, and aborts the communicators at a
-//! deadline (`watch.rs`). The ranks learn NCCL's id over MPI where the program is built with it, otherwise through a folder
-//! that all of them see (`rendezvous.rs`).
+//! The ranks are connected by MPI, which carries NCCL's ids and everything except these sums. NCCL says nothing about a rank
+//! that never comes, so a thread watches the sums in flight, and aborts the communicators at a deadline (`watch.rs`).
 //!
-//! Not run on a GPU yet: the tests run all of it over a replacement of NCCL, except the calls into NCCL and CUDA (`cuda.rs`).
+//! Not run on a GPU yet.
 
-#[cfg(any(feature = "nccl", test))]
-mod calls;
 #[cfg(any(feature = "nccl", test))]
 mod cards;
 #[cfg(feature = "nccl")]
-mod cuda;
-#[cfg(any(feature = "nccl", test))]
-mod endpoint;
-#[cfg(test)]
-mod fake;
-pub mod library;
-#[cfg(any(feature = "nccl", test))]
-mod rendezvous;
+mod communicator;
 #[cfg(feature = "nccl")]
-mod session;
-#[cfg(test)]
-mod tests;
-#[cfg(any(feature = "nccl", test))]
+mod connect;
+pub mod library;
+#[cfg(feature = "nccl")]
 mod watch;
 
+#[cfg(feature = "nccl")]
+pub(super) use connect::{all_reduce_seconds, connect};
 pub use library::Library;
 #[cfg(feature = "nccl")]
-pub use session::{Launched, Nccl};
-#[cfg(feature = "nccl")]
-pub use watch::Life;
+pub(super) use watch::Watch;

@@ -1,5 +1,5 @@
-//! Watches the operations in flight: NCCL says nothing about a rank that never comes, so a thread of each rank aborts the
-//! communicator at a deadline.
+//! One communicator with its sums in flight. NCCL says nothing about a rank that never comes, so a thread of each rank watches
+//! them and aborts the communicator at a deadline.
 
 use std::{
     collections::VecDeque,
@@ -12,155 +12,145 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use candle_core::{Device, Tensor, cuda_backend::cudarc::driver::CudaEvent};
 
-use super::calls::Calls;
+use super::communicator::{Communicator, Sum};
+use crate::parallel::{OnTensors, Started, mpi::Shared};
 
 /// How often the watcher looks.
 const LOOK: Duration = Duration::from_millis(10);
+/// For this long a sum is polled without a pause.
+const EAGER: Duration = Duration::from_millis(1);
+/// The pause between two polls after that.
+const PAUSE: Duration = Duration::from_micros(50);
 
-/// What other ranks know of this one, and this one of them, besides NCCL.
-pub trait Life: Send + Sync {
-    /// This rank does `activity`.
-    fn works(&self, activity: &str);
-
-    /// This rank has waited in `operation` for `waited`. Returns why it waits in vain, if that is known.
-    fn waits(&self, operation: &str, waited: Duration) -> Option<String>;
-}
-
-/// What all communicators of a process share.
-pub struct Common {
-    pub rank: usize,
-    pub life: Option<Box<dyn Life>>,
-    deadline: Mutex<Duration>,
-    activity: Mutex<String>,
-    /// Why the engine has ended.
-    cause: OnceLock<String>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Common {
-    pub fn new(rank: usize, deadline: Duration, life: Option<Box<dyn Life>>) -> Arc<Self> {
-        Arc::new(Self {
-            rank,
-            life,
-            deadline: Mutex::new(deadline),
-            activity: Mutex::new("starting".into()),
-            cause: OnceLock::new(),
-        })
-    }
-
-    pub fn set_deadline(&self, deadline: Duration) {
-        *lock(&self.deadline) = deadline;
-    }
-
-    pub fn deadline(&self) -> Duration {
-        *lock(&self.deadline)
-    }
-
-    pub fn works(&self, activity: &str) {
-        activity.clone_into(&mut lock(&self.activity));
-        if let Some(life) = &self.life {
-            life.works(activity);
-        }
-    }
-
-    /// # Errors
-    /// Returns the cause if the engine has ended.
-    pub fn check(&self) -> Result<()> {
-        match self.cause.get() {
-            Some(cause) => bail!("{cause}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// An operation in flight.
-struct Flying<M> {
-    name: String,
+/// A sum in flight, as the watcher sees it.
+struct Flying {
+    numbers: usize,
+    /// Which of the communicator's sums it is, from 1.
     number: u64,
-    mark: M,
+    end: Arc<CudaEvent>,
 }
 
-struct Queue<M> {
+impl Flying {
+    fn name(&self) -> String {
+        format!("an all-reduce of {} numbers", self.numbers)
+    }
+}
+
+#[derive(Default)]
+struct Queue {
     started: u64,
-    flying: VecDeque<Flying<M>>,
+    flying: VecDeque<Flying>,
     /// For how long the first one is the first; time in which this process was suspended does not count.
     waited: Duration,
 }
 
-/// One communicator with its operations in flight.
-pub struct Watch<C: Calls> {
-    pub calls: C,
-    pub common: Arc<Common>,
-    queue: Mutex<Queue<C::Mark>>,
+/// One communicator with its sums in flight.
+pub struct Watch {
+    communicator: Communicator,
+    rank: usize,
+    /// The signs of life, which MPI carries.
+    shared: Arc<Shared>,
+    /// Why NCCL has ended, on all communicators of this process.
+    cause: Arc<OnceLock<String>>,
+    queue: Mutex<Queue>,
     aborted: AtomicBool,
 }
 
-impl<C: Calls> Watch<C> {
+impl Watch {
     /// Starts the watcher. It ends with the last use of what this returns.
     ///
     /// # Errors
     /// Returns an error if the thread cannot be started.
-    pub fn start(calls: C, common: Arc<Common>) -> Result<Arc<Self>> {
+    pub fn start(
+        communicator: Communicator,
+        rank: usize,
+        shared: Arc<Shared>,
+        cause: Arc<OnceLock<String>>,
+    ) -> Result<Arc<Self>> {
         let this = Arc::new(Self {
-            calls,
-            common,
-            queue: Mutex::new(Queue {
-                started: 0,
-                flying: VecDeque::new(),
-                waited: Duration::ZERO,
-            }),
+            communicator,
+            rank,
+            shared,
+            cause,
+            queue: Mutex::default(),
             aborted: AtomicBool::new(false),
         });
         let watched = Arc::downgrade(&this);
-        let named = thread::Builder::new().name(format!("rank-{}-nccl", this.common.rank));
+        let named = thread::Builder::new().name(format!("rank-{rank}-nccl"));
         named
             .spawn(move || look(&watched))
             .context("cannot start the thread that watches NCCL")?;
         Ok(this)
     }
 
-    /// Notes an operation that was queued, and returns its number.
-    pub fn note(&self, name: String, mark: C::Mark) -> u64 {
-        let mut queue = lock(&self.queue);
+    /// Where tensors are.
+    pub fn device(&self) -> &Device {
+        self.communicator.device()
+    }
+
+    /// Sums as the library does by itself, without a note for the watcher, to measure what the notes cost.
+    pub fn sum_without_a_note(&self, tensor: &Tensor) -> Result<()> {
+        let sum = self.communicator.sum(tensor, self.shared.deadline())?;
+        while !self.communicator.has_reached(sum.end())? {
+            self.check()?;
+            thread::yield_now();
+        }
+        Ok(())
+    }
+
+    /// Waits until no sum is in flight, or NCCL has ended.
+    pub fn finish(&self) {
+        while self.check().is_ok() && !self.queue().flying.is_empty() {
+            thread::sleep(LOOK);
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// # Errors
+    /// Returns the cause if NCCL has ended.
+    fn check(&self) -> Result<()> {
+        match self.cause.get() {
+            Some(cause) => bail!("{cause}"),
+            None => Ok(()),
+        }
+    }
+
+    fn note(&self, numbers: usize, end: Arc<CudaEvent>) {
+        let mut queue = self.queue();
         queue.started += 1;
         let number = queue.started;
         if queue.flying.is_empty() {
             queue.waited = Duration::ZERO;
         }
-        queue.flying.push_back(Flying { name, number, mark });
-        number
+        queue.flying.push_back(Flying { numbers, number, end });
     }
 
-    /// Ends the engine, unless it has ended, and this communicator with it.
-    pub fn fail(&self, cause: String) {
-        self.common.cause.get_or_init(|| cause);
+    fn abort(&self) {
         if !self.aborted.swap(true, Ordering::Relaxed) {
-            self.calls.abort();
+            self.communicator.abort();
         }
     }
 
-    /// Looks at the operations in flight; `since` has passed after the last look.
+    /// Looks at the sums in flight; `since` has passed after the last look. An error ends all communicators of this process.
     fn look(&self, since: Duration) {
-        if self.common.check().is_err() {
-            return self.fail(String::new());
-        }
-        if let Err(cause) = self.progress(since) {
-            self.fail(format!("{cause:#}"));
+        if let Err(cause) = self.check().and_then(|()| self.progress(since)) {
+            self.cause.get_or_init(|| format!("{cause:#}"));
+            self.abort();
         }
     }
 
     fn progress(&self, since: Duration) -> Result<()> {
-        let rank = self.common.rank;
-        let mut queue = lock(&self.queue);
-        let activity = || lock(&self.common.activity).clone();
+        let rank = self.rank;
+        let mut queue = self.queue();
         queue.waited += since;
         let mut reached = Ok(true);
         while let Some(first) = queue.flying.front() {
-            reached = self.calls.has_reached(&first.mark);
+            reached = self.communicator.has_reached(&first.end);
             if !matches!(reached, Ok(true)) {
                 break;
             }
@@ -168,44 +158,44 @@ impl<C: Calls> Watch<C> {
             queue.waited = Duration::ZERO;
         }
         // NCCL's own error says more than that of the device after it.
-        if let Some(error) = self.calls.error() {
+        if let Some(error) = self.communicator.error() {
             let operation = match queue.flying.front() {
-                Some(first) => format!("{} (operation {})", first.name, first.number),
+                Some(first) => format!("{} (operation {})", first.name(), first.number),
                 None => "no operation".into(),
             };
-            bail!(
-                "rank {rank}: NCCL failed in {operation}, after: {}: {error}",
-                activity()
-            );
+            let activity = self.shared.activity();
+            bail!("rank {rank}: NCCL failed in {operation}, after: {activity}: {error}");
         }
         reached?;
         let Some(first) = queue.flying.front() else {
             return Ok(());
         };
-        let why = match &self.common.life {
-            Some(life) => life.waits(&first.name, queue.waited),
-            None => None,
-        };
-        if let Some(why) = why {
+        if let Some(why) = self.shared.waits(&first.name(), queue.waited) {
             bail!("{why}");
         }
-        // Who gives signs of life also says who is missing, which may take twice the deadline.
-        let patience = if self.common.life.is_some() { 3 } else { 1 };
-        if queue.waited >= patience * self.common.deadline() {
+        // The signs of life say who is missing, which may take twice the deadline.
+        if queue.waited >= 3 * self.shared.deadline() {
             bail!(
                 "rank {rank} has waited for other ranks for {:.1} s in {} over NCCL (operation {}), after: {}. Another rank \
                  has ended, stalled, or makes other calls: its own message says why",
                 queue.waited.as_secs_f64(),
-                first.name,
+                first.name(),
                 first.number,
-                activity()
+                self.shared.activity()
             );
         }
         Ok(())
     }
 }
 
-fn look<C: Calls>(watched: &Weak<Watch<C>>) {
+impl Drop for Watch {
+    /// Nobody waits for its sums any more.
+    fn drop(&mut self) {
+        self.abort();
+    }
+}
+
+fn look(watched: &Weak<Watch>) {
     let mut last = Instant::now();
     loop {
         thread::sleep(LOOK);
@@ -221,11 +211,47 @@ fn look<C: Calls>(watched: &Weak<Watch<C>>) {
     }
 }
 
-impl<C: Calls> Drop for Watch<C> {
-    /// Nobody waits for its operations any more.
-    fn drop(&mut self) {
-        if !self.aborted.swap(true, Ordering::Relaxed) {
-            self.calls.abort();
+impl OnTensors for Arc<Watch> {
+    fn start_sum(&self, tensor: &Tensor) -> Result<Box<dyn Started>> {
+        self.check()?;
+        let numbers = tensor.elem_count();
+        let sum = self.communicator.sum(tensor, self.shared.deadline());
+        let sum = sum.with_context(|| {
+            let rank = self.rank;
+            format!("rank {rank}: an all-reduce of {numbers} numbers over NCCL does not start")
+        })?;
+        self.note(numbers, sum.end().clone());
+        let watch = self.clone();
+        Ok(Box::new(InFlight { watch, sum }))
+    }
+}
+
+/// A sum that has started.
+struct InFlight {
+    watch: Arc<Watch>,
+    sum: Sum,
+}
+
+impl Started for InFlight {
+    fn finish(self: Box<Self>) -> Result<Tensor> {
+        let began = Instant::now();
+        loop {
+            let reached = self.watch.communicator.has_reached(self.sum.end());
+            // After an abort the stream continues, too, so the cause is looked at last.
+            self.watch.check()?;
+            if reached? {
+                return self.sum.take();
+            }
+            if began.elapsed() < EAGER {
+                thread::yield_now();
+            } else {
+                thread::sleep(PAUSE);
+            }
         }
+    }
+
+    fn result(self: Box<Self>) -> Result<Tensor> {
+        self.watch.check()?;
+        self.sum.take()
     }
 }

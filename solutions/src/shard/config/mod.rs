@@ -5,24 +5,26 @@
 //! What the file leaves out at the top level is left to the command line. Within `optimizer`, `scheduler` and `fp16`, a
 //! key that is left out has DeepSpeed's default.
 
-mod block;
+mod file;
 mod json;
-mod optimizer;
-mod precision;
-mod scheduler;
+mod keys;
 #[cfg(test)]
 mod tests;
-mod zero;
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 use toml::Value;
 
 use super::BatchWanted;
-use block::Block;
-use json::Json;
-pub use zero::Zero;
+use crate::{
+    precision::{DeepSpeedScaler, LossScaling},
+    schedule::DeepSpeed,
+};
+use file::{Adagrad, Adam, Bf16, File, Fp16, Place, Sgd, Typed, ZeroOptimization};
+use json::Unique;
 
 /// A DeepSpeed JSON.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,56 +50,14 @@ pub struct Setting {
     pub key: String,
 }
 
-/// Keys of DeepSpeed's that have no effect in canopy.
-const IDLE: [&str; 7] = [
-    "prescale_gradients",
-    "gradient_predivide_factor",
-    "communication_data_type",
-    "zero_allow_untested_optimizer",
-    "zero_force_ds_cpu_optimizer",
-    "memory_breakdown",
-    "dump_state",
-];
-
-const KNOWN: [&str; 11] = [
-    "train_batch_size",
-    "train_micro_batch_size_per_gpu",
-    "gradient_accumulation_steps",
-    "optimizer",
-    "scheduler",
-    "fp16",
-    "bf16",
-    "gradient_clipping",
-    "zero_optimization",
-    "steps_per_print",
-    "wall_clock_breakdown",
-];
-
-/// Keys of DeepSpeed's for what canopy does not do; accepted if `enabled` is false.
-const UNSUPPORTED: [&str; 22] = [
-    "activation_checkpointing",
-    "aio",
-    "amp",
-    "autotuning",
-    "checkpoint",
-    "comms_logger",
-    "compression_training",
-    "csv_monitor",
-    "curriculum_learning",
-    "data_efficiency",
-    "data_types",
-    "elasticity",
-    "flops_profiler",
-    "hybrid_engine",
-    "pipeline",
-    "progressive_layer_drop",
-    "quantize_training",
-    "sparse_attention",
-    "sparse_gradients",
-    "tensorboard",
-    "torch_autocast",
-    "wandb",
-];
+/// What the ranks share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Zero {
+    /// The stage, 0 to 3; 0 is data parallelism.
+    pub stage: u8,
+    /// Whether the optimizer's state is in the CPU's memory.
+    pub offload_optimizer: bool,
+}
 
 impl EngineFile {
     /// Reads the file at `path`.
@@ -116,47 +76,45 @@ impl EngineFile {
     pub fn parse(text: &str) -> Result<Self> {
         // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let json: Json = serde_json::from_str(text).context("this is not valid JSON")?;
-        let file = Block::whole(&json)?;
-        for key in UNSUPPORTED.iter().filter(|key| file.has(key)) {
-            let off = matches!(file.block(key), Ok(Some(block)) if matches!(block.flag("enabled"), Ok(Some(false))));
-            ensure!(
-                off,
-                "{key}: canopy has no counterpart of this DeepSpeed key; remove it"
-            );
-        }
-        file.expect_keys("a DeepSpeed configuration", &[&KNOWN, &IDLE, &UNSUPPORTED])?;
+        let Unique(mut json) = serde_json::from_str(text).context("this is not valid JSON")?;
+        ensure!(
+            json.is_object(),
+            "the file is not an object, expected {{\"train_batch_size\": 32, …}}"
+        );
         let mut out = Self::default();
-        let size = |key| -> Result<Option<usize>> { Ok(file.integer(key, 1)?.map(|n| n as usize)) };
+        keys::take_those_without_a_setting(&mut json, &mut out.notes)?;
+        let file: File = read(json, "")?;
         out.batch = BatchWanted {
-            train: size("train_batch_size")?,
-            micro: size("train_micro_batch_size_per_gpu")?,
-            accumulation: size("gradient_accumulation_steps")?,
+            train: file.train_batch_size.map(usize::from),
+            micro: file.train_micro_batch_size_per_gpu.map(usize::from),
+            accumulation: file.gradient_accumulation_steps.map(usize::from),
         };
-        optimizer::read(&file, &mut out)?;
-        scheduler::read(&file, &mut out)?;
-        precision::read(&file, &mut out)?;
-        zero::read(&file, &mut out)?;
-        if let Some(norm) = file.number("gradient_clipping", 0.0)? {
-            out.set("clip", norm, file.path("gradient_clipping"));
+        if let Some(optimizer) = file.optimizer {
+            out.optimizer(optimizer)?;
         }
-        if let Some(steps) = file.integer("steps_per_print", 1)? {
-            out.set("steps-per-print", steps as i64, file.path("steps_per_print"));
+        if let Some(scheduler) = file.scheduler {
+            out.scheduler(scheduler)?;
         }
-        if let Some(on) = file.flag("wall_clock_breakdown")? {
-            out.set("wall-clock-breakdown", on, file.path("wall_clock_breakdown"));
+        out.precision(file.fp16, file.bf16)?;
+        out.zero(file.zero_optimization)?;
+        if let Some(norm) = file.gradient_clipping {
+            out.set("clip", norm, "gradient_clipping");
         }
-        out.note_idle(&file, &IDLE);
-        out.note_idle(&file, &UNSUPPORTED);
+        if let Some(steps) = file.steps_per_print {
+            out.set("steps-per-print", i64::from(steps.get()), "steps_per_print");
+        }
+        if let Some(on) = file.wall_clock_breakdown {
+            out.set("wall-clock-breakdown", on, "wall_clock_breakdown");
+        }
         Ok(out)
     }
 
     /// Sets an option; a later value replaces an earlier one. Returns the replaced setting.
-    fn set(&mut self, option: &'static str, value: impl Into<Value>, key: String) -> Option<Setting> {
+    fn set(&mut self, option: &'static str, value: impl Into<Value>, key: &str) -> Option<Setting> {
         let setting = Setting {
             option,
             value: value.into(),
-            key,
+            key: key.to_owned(),
         };
         match self.settings.iter_mut().find(|s| s.option == option) {
             Some(old) => Some(std::mem::replace(old, setting)),
@@ -167,38 +125,214 @@ impl EngineFile {
         }
     }
 
-    /// Notes those of `keys` that `block` has: they change nothing.
-    fn note_idle(&mut self, block: &Block, keys: &[&str]) {
-        let idle: Vec<String> = keys
-            .iter()
-            .filter(|key| block.has(key))
-            .map(|key| block.path(key))
-            .collect();
-        if !idle.is_empty() {
-            self.notes
-                .push(format!("without effect in canopy: {}", idle.join(", ")));
+    fn set_parameters<const N: usize>(&mut self, values: [(&'static str, Value, &str); N]) {
+        for (option, value, key) in values {
+            self.set(option, value, &format!("optimizer.params.{key}"));
         }
+    }
+
+    /// DeepSpeed's Adam is AdamW unless `adam_w_mode` is false.
+    fn optimizer(&mut self, Typed { kind, params }: Typed) -> Result<()> {
+        let params = Json::Object(params);
+        let at = "optimizer.params.";
+        let name = match &*kind.to_lowercase() {
+            lower @ ("adam" | "adamw" | "lamb") => {
+                let of: Adam = read(params, at)?;
+                let decoupled = of.adam_w_mode || lower == "adamw";
+                // torch.optim.AdamW has a default of its own.
+                let usual = if decoupled && of.torch_adam { 0.01 } else { 0.0 };
+                self.set_parameters([
+                    ("learning-rate", of.lr.into(), "lr"),
+                    ("beta1", of.betas[0].into(), "betas"),
+                    ("beta2", of.betas[1].into(), "betas"),
+                    ("eps", format!("{:e}", of.eps).into(), "eps"),
+                    (
+                        "weight-decay",
+                        of.weight_decay.unwrap_or(usual).into(),
+                        "weight_decay",
+                    ),
+                ]);
+                match (lower, decoupled) {
+                    ("lamb", _) => self.notes.push(
+                        "DeepSpeed's Lamb keeps the trust ratio between 0.01 and 10; canopy's does not limit it, as in the paper"
+                            .into(),
+                    ),
+                    ("adam", true) => self.notes.push(
+                        "optimizer.type \"Adam\" is AdamW, as in DeepSpeed; \"adam_w_mode\": false adds the weight decay to the \
+                         gradient"
+                            .into(),
+                    ),
+                    _ => {}
+                }
+                match (lower, decoupled) {
+                    ("lamb", _) => "lamb",
+                    (_, true) => "adamw",
+                    (_, false) => "adam",
+                }
+            }
+            "sgd" => {
+                let of: Sgd = read(params, at)?;
+                self.set_parameters([
+                    ("learning-rate", of.lr.into(), "lr"),
+                    ("momentum", of.momentum.into(), "momentum"),
+                    ("weight-decay", of.weight_decay.into(), "weight_decay"),
+                    ("nesterov", of.nesterov.into(), "nesterov"),
+                ]);
+                "sgd"
+            }
+            "adagrad" => {
+                let of: Adagrad = read(params, at)?;
+                ensure!(
+                    of.weight_decay == 0.0,
+                    "optimizer.params.weight_decay is {}: canopy's Adagrad has none",
+                    of.weight_decay
+                );
+                self.set_parameters([
+                    ("learning-rate", of.lr.into(), "lr"),
+                    ("eps", format!("{:e}", of.eps).into(), "eps"),
+                ]);
+                "adagrad"
+            }
+            _ => bail!(
+                "optimizer.type is {}, expected \"Adam\", \"AdamW\", \"SGD\", \"Lamb\" or \"Adagrad\"",
+                short(&kind)
+            ),
+        };
+        self.set("optimizer", name, "optimizer.type");
+        Ok(())
+    }
+
+    /// DeepSpeed uses the scheduler's peak learning rate in place of the optimizer's.
+    fn scheduler(&mut self, Typed { kind, mut params }: Typed) -> Result<()> {
+        let (peak, usual) = match &*kind {
+            "WarmupLR" => ("warmup_max_lr", None),
+            "WarmupDecayLR" => ("warmup_max_lr", Some(1e-3)),
+            "OneCycle" => ("cycle_max_lr", None),
+            "LRRangeTest" => ("lr_range_test_min_lr", Some(1e-3)),
+            _ => ("", None),
+        };
+        let rate = match params.remove(peak) {
+            Some(rate) => Some(read(rate, &format!("scheduler.params.{peak}"))?),
+            None => usual,
+        };
+        if kind == "OneCycle" {
+            let greatest =
+                rate.context("scheduler.params.cycle_max_lr is missing, expected a learning rate")?;
+            let least = params.get("cycle_min_lr").and_then(Json::as_f64).unwrap_or(0.0);
+            ensure!(
+                least <= greatest,
+                "scheduler.params.cycle_min_lr is {least}, more than cycle_max_lr, {greatest}"
+            );
+            if params.remove("cycle_momentum").is_none() {
+                self.notes.push(
+                    "OneCycle of DeepSpeed also cycles Adam's first beta between 0.8 and 0.9, unless cycle_momentum is false; \
+                     canopy keeps it as it is"
+                        .into(),
+                );
+            }
+        }
+        if let Some(rate) = rate {
+            let old = self.set("learning-rate", rate, &format!("scheduler.params.{peak}"));
+            if let Some(old) = old.filter(|old| old.value.as_float() != Some(rate)) {
+                self.notes.push(format!(
+                    "{} is {}, without effect: the scheduler's {peak} is {rate}",
+                    old.key, old.value
+                ));
+            }
+        }
+        let schedule = DeepSpeed::new(&kind, params).context("scheduler.params")?;
+        let schedule = schedule.with_context(|| {
+            format!(
+                "scheduler.type is {}, expected \"WarmupLR\", \"WarmupDecayLR\", \"WarmupCosineLR\", \"OneCycle\" or \
+                 \"LRRangeTest\"",
+                short(&kind)
+            )
+        })?;
+        self.set("schedule", schedule.to_string(), "scheduler.type");
+        // These schedules have a warm-up of their own.
+        self.set("warmup", 0.0, "scheduler.type");
+        Ok(())
+    }
+
+    fn precision(&mut self, fp16: Option<Fp16>, bf16: Option<Bf16>) -> Result<()> {
+        let fp16 = fp16.unwrap_or_default();
+        match (fp16.enabled, bf16.unwrap_or_default().enabled) {
+            (Some(true), Some(true)) => {
+                bail!("fp16.enabled and bf16.enabled are both true: a run has one of them")
+            }
+            (Some(true), _) => {
+                let scaling = match fp16.loss_scale {
+                    0.0 => {
+                        let (power, window) = (fp16.initial_scale_power, fp16.loss_scale_window);
+                        let rule = DeepSpeedScaler::new(power, window, fp16.hysteresis, fp16.min_loss_scale);
+                        LossScaling::DeepSpeed(rule.context("fp16")?)
+                    }
+                    scale => LossScaling::Static(scale),
+                };
+                self.low_precision("fp16", scaling, "fp16.enabled");
+            }
+            (_, Some(true)) => self.low_precision("bf16", LossScaling::Off, "bf16.enabled"),
+            (Some(false), _) => drop(self.set("precision", "fp32", "fp16.enabled")),
+            (None, Some(false)) => drop(self.set("precision", "fp32", "bf16.enabled")),
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    /// DeepSpeed keeps the model's weights in the low precision, and updates them through fp32 copies.
+    fn low_precision(&mut self, precision: &str, scaling: LossScaling, key: &str) {
+        self.set("precision", precision, key);
+        self.set("master-weights", true, key);
+        self.set("loss-scale", scaling.to_string(), key);
+    }
+
+    fn zero(&mut self, zero: ZeroOptimization) -> Result<()> {
+        let stage = zero.stage;
+        ensure!(
+            stage <= 3,
+            "zero_optimization.stage is {stage}, expected 0, 1, 2 or 3"
+        );
+        let offload_optimizer = zero.offload_optimizer.device == Place::Cpu;
+        ensure!(
+            !offload_optimizer || stage >= 1,
+            "zero_optimization.offload_optimizer needs stage 1, 2 or 3, and the stage is {stage}"
+        );
+        ensure!(
+            zero.offload_param.device == Place::None,
+            "zero_optimization.offload_param: canopy keeps the parameters on the device; remove the key"
+        );
+        if let Some(on) = zero.overlap_comm {
+            self.set("overlap", on, "zero_optimization.overlap_comm");
+        }
+        self.zero = Zero {
+            stage,
+            offload_optimizer,
+        };
+        Ok(())
     }
 }
 
-/// Returns `type`, one of `choices`, and `params` of the object at `key`, if there is one. It may also have the keys `more`.
-fn typed<'a>(
-    file: &Block<'a>,
-    key: &'a str,
-    choices: &[&'static str],
-    more: &[&str],
-) -> Result<Option<(&'static str, Block<'a>)>> {
-    let Some(block) = file.block(key)? else {
-        return Ok(None);
-    };
-    block.expect_keys(&format!("\"{key}\""), &[&["type", "params"], more])?;
-    let kind = block.choice("type", choices)?;
-    ensure!(
-        kind.is_some(),
-        "{} is missing, expected one of {}",
-        block.path("type"),
-        choices.join(", ")
-    );
-    let params = block.block("params")?.unwrap_or_else(|| block.empty("params"));
-    Ok(kind.map(|kind| (kind, params)))
+/// The text in quotes, at most 60 characters of it.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}", format!("{}…", &text[..end])),
+    }
+}
+
+/// Reads the value at the key `at`; an object's `at` ends with a dot.
+fn read<T: DeserializeOwned>(json: Json, at: &str) -> Result<T> {
+    serde_path_to_error::deserialize(json).map_err(|error| {
+        let text = match error.path().iter().next() {
+            None => format!("{}: {}", at.trim_end_matches('.'), error.inner()),
+            Some(_) => format!("{at}{error}"),
+        };
+        let hint = match text.contains("\"auto\"") {
+            true => {
+                ". Other programs fill in \"auto\"; to leave the setting to canopy's options, remove the key"
+            }
+            false => "",
+        };
+        anyhow!("{}{hint}", text.trim_start_matches(": "))
+    })
 }

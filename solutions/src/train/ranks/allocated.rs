@@ -25,31 +25,12 @@ pub struct Own {
     pub stepping: u64,
 }
 
-/// Numbers that carry one measurement exactly: 16 bits in each f32.
-const PARTS: [u32; 4] = [0, 16, 32, 48];
-
 /// What this process has allocated now; 0 if it does not count that.
 fn now() -> u64 {
     memory::held().unwrap_or(0).saturating_sub(kernels::idle_bytes())
 }
 
-/// Returns the bits of `value` as f32 numbers, which hold them exactly.
-pub fn exact(value: u64) -> [f32; PARTS.len()] {
-    PARTS.map(|shift| f32::from((value >> shift) as u16))
-}
-
-/// The inverse of [`exact`].
-fn joined(parts: &[f32]) -> u64 {
-    let each = parts.iter().zip(PARTS);
-    each.fold(0, |all, (part, shift)| all | (*part as u64) << shift)
-}
-
 impl Own {
-    /// The measurements as numbers that ranks send.
-    pub fn numbers(&self) -> Vec<f32> {
-        [exact(self.between), exact(self.stepping)].concat()
-    }
-
     /// Measures after a step.
     pub fn after_step(&mut self) {
         self.between = self.between.max(now());
@@ -57,16 +38,10 @@ impl Own {
 }
 
 impl Allocated {
-    /// The least and the most of all ranks, each of which sent `Own::numbers`; `None` if a process is not measured.
-    pub fn of_ranks<'a>(ranks: impl Iterator<Item = &'a [f32]>) -> Option<Self> {
-        let mut all: [Vec<u64>; 2] = Default::default();
-        for numbers in ranks {
-            for (list, parts) in all.iter_mut().zip(numbers.chunks_exact(PARTS.len())) {
-                list.push(joined(parts));
-            }
-        }
-        let ends = |list: &[u64]| Some([*list.iter().min()?, *list.iter().max()?]);
-        let [between, stepping] = [ends(&all[0])?, ends(&all[1])?];
+    /// The least and the most of all ranks; `None` if a process is not measured.
+    pub fn of_ranks(ranks: &[Own]) -> Option<Self> {
+        let ends = |of: fn(&Own) -> u64| Some([ranks.iter().map(of).min()?, ranks.iter().map(of).max()?]);
+        let [between, stepping] = [ends(|own| own.between)?, ends(|own| own.stepping)?];
         (between[0] > 0).then_some(Self { between, stepping })
     }
 
@@ -113,12 +88,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_and_the_most_of_the_ranks_are_exact() {
-        let own = |between, stepping| Own { between, stepping }.numbers();
+    fn the_least_and_the_most_of_the_ranks_are_found() {
+        let own = |between, stepping| Own { between, stepping };
         let ranks = [own(3 << 40 | 5, 7), own(1 << 33, u64::from(u32::MAX)), own(9, 8)];
-        let found = Allocated::of_ranks(ranks.iter().map(Vec::as_slice)).unwrap();
+        let found = Allocated::of_ranks(&ranks).unwrap();
         assert_eq!(found.between, [9, 3 << 40 | 5]);
         assert_eq!(found.stepping, [7, u64::from(u32::MAX)]);
-        assert_eq!(Allocated::of_ranks([own(0, 0)].iter().map(Vec::as_slice)), None);
+        assert_eq!(Allocated::of_ranks(&[own(0, 0)]), None);
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use candle_core::{DType, Tensor, Var};
 
-use super::{RankFunctions, RankMemory, RankStats, activity::Activity, memory::bytes, weights::like};
+use super::{RankFunctions, RankMemory, RankStats, control::Control, memory::bytes, weights::like};
 use crate::{
     model::PointNet,
     optim::Optimizer,
@@ -18,8 +18,8 @@ use crate::{
 
 /// What a rank needs of a [`Reduce`], besides its steps.
 pub trait RankReduce: Reduce {
-    /// Prepares step `step`, of whose batch this rank has `share`.
-    fn begin_step(&mut self, step: u64, share: RankShare);
+    /// Prepares a step, of whose batch this rank has `share`.
+    fn begin_step(&mut self, share: RankShare);
 
     /// Returns the communication so far; `control` is what was sent over the link for everything except gradients.
     fn stats(&self, control: Traffic) -> RankStats;
@@ -47,7 +47,7 @@ enum Engine {
 pub struct GradientAverage {
     engine: Engine,
     params: Vec<(String, Var)>,
-    activity: Activity,
+    control: Arc<Control>,
     share: RankShare,
     stats: RankStats,
 }
@@ -61,7 +61,7 @@ impl GradientAverage {
         model: &PointNet,
         link: Box<dyn Collective>,
         functions: &RankFunctions,
-        activity: Activity,
+        control: Arc<Control>,
         timeout: Duration,
     ) -> Result<Self> {
         let params = model.params();
@@ -84,7 +84,7 @@ impl GradientAverage {
         Ok(Self {
             engine,
             params,
-            activity,
+            control,
             share: RankShare::ALONE,
             stats: RankStats::default(),
         })
@@ -92,8 +92,7 @@ impl GradientAverage {
 }
 
 impl RankReduce for GradientAverage {
-    fn begin_step(&mut self, step: u64, share: RankShare) {
-        self.activity.begin_step(step);
+    fn begin_step(&mut self, share: RankShare) {
         self.share = share;
     }
 
@@ -142,7 +141,7 @@ impl Reduce for GradientAverage {
     }
 
     fn finish(&mut self, mut own: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        self.activity.within_step("at the all-reduce of gradients");
+        self.control.within_step("at the all-reduce of gradients");
         let began = Instant::now();
         let stats = &mut self.stats;
         let means = match &mut self.engine {
@@ -172,7 +171,7 @@ impl Reduce for GradientAverage {
                 own
             }
         };
-        self.activity.within_step("at the optimizer");
+        self.control.within_step("at the optimizer");
         Ok(means)
     }
 }

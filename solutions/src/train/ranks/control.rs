@@ -1,22 +1,30 @@
-//! The link between ranks for everything except gradients: batch norm's sums, flags, digests, loss and accuracy.
+//! The link between ranks for everything except gradients: batch norm's sums, flags, digests, loss and accuracy, and what this
+//! rank is doing.
 
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use anyhow::Result;
 use candle_core::Tensor;
 
+use super::ending::Reports;
 use crate::{
     kernels::SumOverRanks,
-    parallel::{Collective, Operation},
+    parallel::{Collective, gather},
     train::carrier::ErrorCarrier,
 };
 
 /// The link for everything except gradients.
 pub struct Control {
     link: Mutex<Box<dyn Collective>>,
+    reports: Reports,
+    /// The current step.
+    step: AtomicU64,
     /// The error of a sum within a pass: candle would keep only its text.
     fault: Mutex<ErrorCarrier>,
 }
@@ -28,9 +36,11 @@ impl fmt::Debug for Control {
 }
 
 impl Control {
-    pub fn new(link: Box<dyn Collective>) -> Self {
+    pub fn new(link: Box<dyn Collective>, reports: Reports) -> Self {
         Self {
             link: Mutex::new(link),
+            reports,
+            step: AtomicU64::new(0),
             fault: Mutex::default(),
         }
     }
@@ -45,24 +55,31 @@ impl Control {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gathers `mine` of all ranks, in the order of the ranks.
-    pub fn gather(&self, mine: &[f32]) -> Result<Vec<f32>> {
+    /// Reports what this rank is about to do: a sign of life, and part of the error if the rank fails or stalls.
+    pub fn doing(&self, what: &str) {
         let link = self.link();
-        let mut whole = vec![0.0; mine.len() * link.world_size()];
-        link.all_gather(mine, &mut whole)?;
-        Ok(whole)
+        self.reports.doing(link.rank(), what);
+        link.doing(what);
     }
 
-    /// Replaces `values` by their sums over all ranks, in the order of the ranks, in f64. Each number travels as two f32,
-    /// which hold 48 of its 53 bits.
+    /// Sets the current step.
+    pub fn begin_step(&self, step: u64) {
+        self.step.store(step, Ordering::Relaxed);
+    }
+
+    /// Reports what this rank is about to do within the current step.
+    pub fn within_step(&self, what: &str) {
+        let step = self.step.load(Ordering::Relaxed);
+        self.doing(&format!("in step {step}, {what}"));
+    }
+
+    /// Replaces `values` by their sums over all ranks, in the order of the ranks.
     pub fn sum_f64(&self, values: &mut [f64]) -> Result<()> {
-        let halves = |&v: &f64| [v as f32, (v - f64::from(v as f32)) as f32];
-        let mine: Vec<f32> = values.iter().flat_map(halves).collect();
-        let whole = self.gather(&mine)?;
+        let all = gather(&**self.link(), values)?;
         values.fill(0.0);
-        for rank in whole.chunks_exact(mine.len().max(1)) {
-            for (sum, part) in values.iter_mut().zip(rank.chunks_exact(2)) {
-                *sum += f64::from(part[0]) + f64::from(part[1]);
+        for rank in all.chunks_exact(values.len().max(1)) {
+            for (sum, part) in values.iter_mut().zip(rank) {
+                *sum += part;
             }
         }
         Ok(())
@@ -74,7 +91,7 @@ impl Control {
         let Some(tensors) = link.on_tensors() else {
             return Ok(None);
         };
-        let sum = tensors.start(Operation::AllReduce(x))?.result()?;
+        let sum = tensors.start_sum(x)?.result()?;
         Ok(Some(sum.reshape(x.shape())?))
     }
 

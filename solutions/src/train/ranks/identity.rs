@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 
-use crate::{parallel::Collective, train::Trainer};
+use crate::{
+    parallel::{Collective, gather_json},
+    train::Trainer,
+};
 
 /// Settings in which ranks may differ: where the data is on their node, and their device.
 const OWN: [&str; 2] = ["data", "device"];
@@ -17,8 +20,8 @@ const OWN: [&str; 2] = ["data", "device"];
 pub fn check(trainer: &Trainer, link: &dyn Collective) -> Result<()> {
     link.doing("starting, at the comparison of data and settings");
     let mine = text(trainer)?;
-    let theirs = of_rank_0(link, &mine)?;
-    for (own, other) in mine.lines().zip(theirs.lines()) {
+    let all = gather_json(link, &mine)?;
+    for (own, other) in mine.lines().zip(all[0].lines()) {
         if own != other {
             bail!(
                 "rank {} was started differently from rank 0: it has {own}, and rank 0 has {other}. Start all ranks with the \
@@ -51,15 +54,4 @@ fn text(trainer: &Trainer) -> Result<String> {
         }
     }
     Ok(text)
-}
-
-/// Broadcasts the text of rank 0, one byte in each number.
-fn of_rank_0(link: &dyn Collective, mine: &str) -> Result<String> {
-    let mut length = [mine.len() as f32];
-    link.broadcast(0, &mut length)?;
-    let mut bytes: Vec<f32> = mine.bytes().map(f32::from).collect();
-    bytes.resize(length[0] as usize, 0.0);
-    link.broadcast(0, &mut bytes)?;
-    let bytes = bytes.into_iter().map(|byte| byte as u8).collect();
-    Ok(String::from_utf8(bytes)?)
 }

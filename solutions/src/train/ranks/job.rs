@@ -1,89 +1,34 @@
-//! The ranks of a run: how rank 0 starts the others, or meets them if they are processes, and how the run ends.
+//! The ranks of a run: how rank 0 starts the others, or meets them if they are processes, and how a rank ends.
 
-use std::{sync::atomic::AtomicBool, thread, time::Duration};
-
-use anyhow::{Context, Result, anyhow};
-
-use super::{Member, ending::Reports, follow::Follower, identity, links::Links};
-use crate::{
-    kernels::Share,
-    parallel::{
-        Algorithm, Processes,
-        threads::{group, group_with},
-    },
-    train::{Outcome, Plan, StepInputs, Trainer, master::build_optimizer, numbers::Number},
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::AtomicBool,
+    thread,
+    time::{Duration, Instant},
 };
 
-/// The ranks of a run, from the perspective of rank 0.
-pub(in crate::train) struct Job {
-    pub member: Member,
-    reports: Reports,
-    deadline: Duration,
-}
+use anyhow::{Context, Result, anyhow};
+use candle_core::DType;
 
-impl Job {
-    /// Starts the other ranks of `trainer`'s run as threads, or meets them over `processes`, and broadcasts its weights to
-    /// them.
-    pub fn start(trainer: &Trainer, processes: Option<Links>) -> Result<Self> {
-        let deadline = Duration::from_secs_f64(trainer.config.rank_deadline);
-        let (links, threads) = match processes {
-            Some(links) => {
-                identity::check(trainer, &*links.control)?;
-                (links, rayon::current_num_threads())
-            }
-            None => {
-                let threads = (rayon::current_num_threads() / trainer.config.ranks).max(1);
-                (start_followers(trainer, threads, deadline)?, threads)
-            }
-        };
-        let reports = links.reports.clone();
-        let member = Member::new(
-            links,
-            &trainer.config,
-            &trainer.functions,
-            &trainer.model,
-            threads,
-        )?;
-        let job = Self {
-            member,
-            reports,
-            deadline,
-        };
-        match job.member.broadcast(&trainer.model) {
-            Ok(()) => Ok(job),
-            Err(error) => Err(job.blame(error)),
-        }
-    }
+use super::{Member, RankStats, ending::Reports, identity, links::Links};
+use crate::{
+    kernels::Share,
+    model::PointNet,
+    parallel::{
+        Algorithm, Processes, panic_message,
+        threads::{group, group_with},
+    },
+    precision::GradScaler,
+    train::{
+        Outcome, Plan, RunFolder, Running, StepInputs, Trainer, master::build_optimizer, numbers::Number,
+        trainer::to_device,
+    },
+};
 
-    /// [`Self::end`] of an error.
-    pub fn blame(self, error: anyhow::Error) -> anyhow::Error {
-        match self.end(Err::<(), _>(error)) {
-            Err(error) => error,
-            Ok(()) => anyhow!("the ranks ended"),
-        }
-    }
-
-    /// Waits until the other ranks have ended. If one of them failed, returns its error instead of `result`.
-    pub fn end<T>(self, result: Result<T>) -> Result<T> {
-        let Self {
-            member,
-            reports,
-            deadline,
-        } = self;
-        reports.leave(0, &result);
-        // Its links close, so ranks that wait for it notice.
-        drop(member);
-        reports.wait(deadline + Duration::from_secs(1), result.is_err());
-        match reports.fault() {
-            Some(fault) => Err(fault),
-            None => result,
-        }
-    }
-}
-
-/// Starts a thread for each rank except rank 0, whose links it returns.
-fn start_followers(trainer: &Trainer, threads: usize, deadline: Duration) -> Result<Links> {
-    let world = trainer.config.ranks;
+/// Starts a thread for each rank of `trainer`'s run except rank 0, whose links it returns.
+pub(in crate::train) fn start_followers(trainer: &Trainer) -> Result<Links> {
+    let (world, deadline) = (trainer.config.ranks, trainer.rank_deadline());
+    let threads = (rayon::current_num_threads() / world).max(1);
     let reports = Reports::new(world);
     let mut links = group(world, Algorithm::Ring, deadline)
         .into_iter()
@@ -93,26 +38,26 @@ fn start_followers(trainer: &Trainer, threads: usize, deadline: Duration) -> Res
             gradients: Box::new(gradients),
             reports: reports.clone(),
             is_process: false,
+            threads: Some(threads),
         });
     let own = links.next().context("the group has no ranks")?;
-    for (rank, links) in (1..).zip(links) {
-        spawn(Follower::new(trainer, rank, threads, reports.clone())?, links)?;
+    for links in links {
+        spawn(trainer, links)?;
     }
     Ok(own)
 }
 
 /// A thread for a rank other than rank 0. It is not joined: a rank that stalls must not stall the job.
-fn spawn(follower: Follower, links: Links) -> Result<()> {
-    let rank = follower.rank;
+fn spawn(trainer: &Trainer, links: Links) -> Result<()> {
+    let (rank, reports) = (links.control.rank(), links.reports.clone());
+    let mut follower = trainer.follower()?;
     let body = move || {
-        let reports = follower.reports.clone();
-        let (stuck, deadline) = (follower.functions.rank_0_has_stalled, follower.deadline());
         // Its end is in the reports. Only rank 0 requests to stop.
-        let _ = follower.run(links, &AtomicBool::new(false));
-        if reports.rank_0_has_stalled(rank, deadline)
+        let _ = follower.run_as(links, &AtomicBool::new(false));
+        if reports.rank_0_has_stalled(rank, follower.rank_deadline())
             && let Some(fault) = reports.fault()
         {
-            stuck(&format!("{fault:#}"));
+            (follower.functions.rank_0_has_stalled)(&format!("{fault:#}"));
         }
     };
     let named = thread::Builder::new().name(format!("rank-{rank}"));
@@ -123,20 +68,6 @@ fn spawn(follower: Follower, links: Links) -> Result<()> {
 }
 
 impl Links {
-    /// The links of a process that is the only rank.
-    pub fn alone(deadline: f64) -> Result<Self> {
-        let link = || {
-            let rank = group(1, Algorithm::Ring, Duration::from_secs_f64(deadline)).pop();
-            rank.map(Box::new).context("the group has no ranks")
-        };
-        Ok(Self {
-            control: link()?,
-            gradients: link()?,
-            reports: Reports::new(1),
-            is_process: true,
-        })
-    }
-
     /// The links of a rank that is a process.
     pub fn of_process(processes: &dyn Processes) -> Result<Self> {
         let (control, gradients) = (processes.links()?, processes.gradient_links()?);
@@ -146,35 +77,98 @@ impl Links {
             gradients,
             reports,
             is_process: true,
+            threads: None,
         })
     }
 }
 
 impl Trainer {
-    /// Makes this process one rank of the run, in place of all of them: [`Trainer::run`] then trains on rank 0 and
-    /// follows it on the others. All ranks must have the same configuration, data and checkpoint.
+    /// Makes this process one rank of the run, in place of all of them: [`Trainer::run`] then trains as this rank. All ranks
+    /// must have the same configuration, data and checkpoint.
     ///
     /// # Errors
     /// Returns an error if the engine cannot create the links.
     pub fn join(&mut self, processes: &dyn Processes) -> Result<()> {
-        processes.begin(Duration::from_secs_f64(self.config.rank_deadline));
+        processes.begin(self.rank_deadline());
         self.links = Some(Links::of_process(processes)?);
         Ok(())
     }
 
-    /// What a rank other than rank 0 does if the ranks are processes.
-    pub(in crate::train) fn follow(&mut self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
-        identity::check(self, &*links.control)?;
+    /// Trains as the rank of `links`, and reports to the other ranks how it ended. If another rank that is a thread failed,
+    /// returns its error on rank 0.
+    pub(in crate::train) fn run_as(&mut self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
+        if links.is_process {
+            identity::check(self, &*links.control)?;
+        }
         let (rank, reports) = (links.control.rank(), links.reports.clone());
-        let threads = rayon::current_num_threads();
-        let follower = Follower::new(self, rank, threads, reports.clone())?.on(self.model.clone());
-        // The follower has an optimizer of its own.
-        self.optimizer = build_optimizer(&self.config, Vec::new())?;
-        let result = follower.run(links, stop);
+        let train = AssertUnwindSafe(|| self.train_as(links, stop));
+        let result = match rank {
+            0 => train(),
+            _ => catch_unwind(train)
+                .unwrap_or_else(|panic| Err(anyhow!("it panicked: {}", panic_message(&*panic)))),
+        };
+        // Its links are closed, so ranks that wait for it notice.
+        reports.leave(rank, &result);
+        if rank == 0 {
+            reports.wait(self.rank_deadline() + Duration::from_secs(1), result.is_err());
+        }
         match reports.fault() {
             Some(fault) => Err(fault),
             None => result,
         }
+    }
+
+    fn train_as(&mut self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
+        let threads = links.threads.unwrap_or_else(rayon::current_num_threads);
+        let mut member = Member::new(links, &self.config, &self.functions, &self.model, threads)?;
+        member.broadcast(&self.model)?;
+        let state = || Ok(self.optimizer.state()?.into_iter().collect());
+        if let Some(own) = member.own_optimizer(state)? {
+            self.optimizer = own;
+        }
+        let outcome = self.epochs(stop, Some(&mut member))?;
+        self.rank_stats = member.stats(&*self.optimizer)?;
+        Ok(outcome)
+    }
+
+    /// Another rank of this run, with a model and an optimizer of its own. It gets its weights from rank 0.
+    fn follower(&self) -> Result<Self> {
+        let config = self.config.clone();
+        let network = config.network(self.outputs());
+        let model = PointNet::new(&network, &self.device, DType::F32, config.seed)?;
+        let mut optimizer = build_optimizer(&config, model.params())?;
+        let state = self.optimizer.state()?.into_iter().collect();
+        optimizer.load_state(&to_device(state, &self.device)?)?;
+        let now = Instant::now();
+        Ok(Self {
+            config,
+            data: self.data.clone(),
+            split: self.split.clone(),
+            model,
+            folder: RunFolder::of_another(self.folder.path()),
+            progress: self.progress.clone(),
+            rows: Vec::new(),
+            functions: self.functions.clone(),
+            rank_stats: RankStats::default(),
+            fastest_step: f64::INFINITY,
+            number: self.number.clone(),
+            categories: self.categories.clone(),
+            lengths: self.lengths.clone(),
+            links: None,
+            device: self.device.clone(),
+            device_name: self.device_name.clone(),
+            optimizer,
+            lowering: self.lowering.clone(),
+            scaler: self.scaler.as_ref().map(|s| GradScaler::new(s.rule().clone())),
+            running: Running::default(),
+            todo: self.todo.clone(),
+            last_save: now,
+            clock: now,
+        })
+    }
+
+    fn rank_deadline(&self) -> Duration {
+        Duration::from_secs_f64(self.config.rank_deadline)
     }
 
     /// Returns how batches become micro-batches on the rank with `share`.

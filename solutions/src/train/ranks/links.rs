@@ -10,4 +10,6 @@ pub struct Links {
     pub reports: Reports,
     /// Whether each rank is a process of its own, and not a thread.
     pub is_process: bool,
+    /// CPU threads of the rank; none: those of the thread that calls it.
+    pub threads: Option<usize>,
 }

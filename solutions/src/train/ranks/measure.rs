@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use candle_core::Var;
 use canopy_data::{Dataset, split::Split};
 
-use super::{Links, RankFunctions, RankStats};
+use super::{RankFunctions, RankStats};
 use crate::{
     device::Chosen,
     parallel::Processes,
@@ -46,8 +46,6 @@ pub enum Start<'a> {
     Threads,
     /// Ranks are threads, and the last bit of each parameter is flipped first, which shows the effect of rounding on a run.
     OtherBits,
-    /// One rank, which is this process, with the links and the measurements of several.
-    Alone,
     /// Ranks are processes, all of which call [`short_run`]. What it returns is of interest on rank 0.
     Processes(&'a dyn Processes),
 }
@@ -92,7 +90,6 @@ pub fn short_run_on(
     trainer.functions = functions;
     match start {
         Start::Processes(processes) => trainer.join(processes)?,
-        Start::Alone => trainer.links = Some(Links::alone(config.rank_deadline)?),
         Start::Threads | Start::OtherBits => {}
     }
     let other_bits = matches!(start, Start::OtherBits);

@@ -11,8 +11,7 @@ use candle_core::Tensor;
 
 use super::{
     Allocated, RankFunctions, RankStats,
-    activity::Activity,
-    allocated::{Own, Watched, exact},
+    allocated::{Own, Watched},
     average::{GradientAverage, RankReduce},
     control::Control,
     ending::Reports,
@@ -24,6 +23,7 @@ use crate::{
     kernels::{Share, SumOverRanks},
     model::PointNet,
     optim::Optimizer,
+    parallel::gather,
     profile::Carried,
     train::{Config, MicroBatch, RankShare, Running, Step, Stepped},
 };
@@ -44,7 +44,6 @@ pub struct Member {
     rank: usize,
     config: Config,
     control: Arc<Control>,
-    activity: Activity,
     gradients: Box<dyn RankReduce>,
     /// What this rank's optimizer updates; none without ZeRO.
     shards: Option<Arc<Shards>>,
@@ -75,19 +74,18 @@ impl Member {
             ..functions.clone()
         };
         let rank = links.control.rank();
-        let control = Arc::new(Control::new(links.control));
-        let activity = Activity::new(rank, links.reports.clone(), control.clone());
+        let control = Arc::new(Control::new(links.control, links.reports.clone()));
         // A bucket may wait for a rank that is slow but alive.
         let patience = Duration::from_secs_f64(2.0 * config.rank_deadline);
         let (gradients, shards): (Box<dyn RankReduce>, _) = match config.zero {
             0 => {
                 let average =
-                    GradientAverage::new(model, links.gradients, functions, activity.clone(), patience)?;
+                    GradientAverage::new(model, links.gradients, functions, control.clone(), patience)?;
                 (Box::new(average), None)
             }
             _ => {
                 let links = (links.gradients, control.clone());
-                let sharded = Sharded::new(model, links, (config, functions), activity.clone(), patience)?;
+                let sharded = Sharded::new(model, links, (config, functions), patience)?;
                 let shards = sharded.shards();
                 (Box::new(sharded), Some(shards))
             }
@@ -101,7 +99,6 @@ impl Member {
             rank,
             config: config.clone(),
             control,
-            activity,
             gradients,
             shards,
             cores,
@@ -110,6 +107,11 @@ impl Member {
             own: (links.is_process && model.device().is_cpu()).then(Own::default),
             allocated: None,
         })
+    }
+
+    /// This rank, from 0.
+    pub fn rank(&self) -> usize {
+        self.rank
     }
 
     /// Returns this rank's share of each batch.
@@ -124,7 +126,7 @@ impl Member {
 
     /// Reports what this rank is about to do, which is also a sign of life.
     pub fn doing(&self, what: &str) {
-        self.activity.say(what);
+        self.control.doing(what);
     }
 
     /// Reports long work that this rank does alone.
@@ -217,9 +219,9 @@ impl Member {
         (step, rate): (u64, f64),
     ) -> Result<Stepped> {
         let began = Instant::now();
-        self.activity.begin_step(step);
-        self.gradients.begin_step(step, share);
-        self.activity.within_step("forward and backward");
+        self.control.begin_step(step);
+        self.gradients.begin_step(share);
+        self.control.within_step("forward and backward");
         let mut watched = Watched {
             inner: one.optimizer,
             own: self.own.as_mut(),
@@ -253,9 +255,9 @@ impl Member {
     /// # Errors
     /// As [`Member::barrier`].
     pub fn agree(&self, mine: Requests) -> Result<Requests> {
-        let mine = [mine.read, mine.save, mine.stop].map(|wish| f32::from(u8::from(wish)));
-        let all = self.control.gather(&mine)?;
-        let any = |i: usize| all.chunks_exact(mine.len()).any(|rank| rank[i] != 0.0);
+        let mine = [mine.read, mine.save, mine.stop].map(u32::from);
+        let all = gather(&**self.control.link(), &[mine])?;
+        let any = |i: usize| all.iter().any(|rank| rank[i] != 0);
         Ok(Requests {
             read: any(0),
             save: any(1),
@@ -293,23 +295,18 @@ impl Member {
             shards.gather_released()?;
         }
         let digest = digest(model, self.config.sync_bn)?;
-        let digest = exact(digest);
-        let mut mine = digest.to_vec();
         // Also a rank on a GPU sends numbers, because all ranks must send equally many.
-        mine.extend(self.own.unwrap_or_default().numbers());
-        let all = self.control.gather(&mine)?;
-        let ranks = || {
-            all.chunks_exact(mine.len())
-                .map(|rank| rank.split_at(digest.len()))
-        };
-        for (rank, (theirs, _)) in ranks().enumerate() {
+        let own = self.own.unwrap_or_default();
+        let all = gather(&**self.control.link(), &[[digest, own.between, own.stepping]])?;
+        for (rank, theirs) in all.iter().enumerate() {
             ensure!(
-                theirs == &all[..digest.len()],
+                theirs[0] == all[0][0],
                 "after {step} steps the parameters of rank {rank} and of rank 0 differ: their gradients were not the same. \
                  --compare-ranks-every 1 finds the step"
             );
         }
-        self.allocated = Allocated::of_ranks(ranks().map(|(_, allocated)| allocated));
+        let own = |&[_, between, stepping]: &[u64; 3]| Own { between, stepping };
+        self.allocated = Allocated::of_ranks(&all.iter().map(own).collect::<Vec<_>>());
         Ok(())
     }
 }

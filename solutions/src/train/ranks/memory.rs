@@ -27,7 +27,7 @@ pub struct RankMemory {
     pub optimizer: u64,
     /// With stage 3, parameters that are gathered for a moment, at most; the prediction does not count them.
     pub passing: u64,
-    /// With stage 1, and with stage 2 without overlap, further lists that exist while the optimizer steps: all parameters, and this
+    /// With stage 1, further lists that exist while the optimizer steps: all parameters, and this
     /// rank's part of parameters and gradients; the prediction does not count them.
     pub listed: u64,
     /// Numbers that the optimizer keeps for each parameter.

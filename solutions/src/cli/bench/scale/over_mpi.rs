@@ -1,11 +1,7 @@
 //! Ranks that are processes.
 
-#[cfg(feature = "nccl")]
-use std::env;
 use std::sync::Arc;
 
-#[cfg(feature = "nccl")]
-use anyhow::Context;
 use anyhow::Result;
 use serde::Deserialize;
 
@@ -29,8 +25,7 @@ use crate::{
 #[cfg(feature = "nccl")]
 pub fn with_nccl(args: &Args, work: &Work, mut processes: Box<dyn Processes>) -> Result<Box<dyn Processes>> {
     if args.collective == Some(Collective::Nccl) {
-        let folder = env::current_dir().context("the ranks meet in the current folder")?;
-        collective::connect(&mut *processes, args.collective, &work.chosen.device, &folder)?;
+        collective::connect(&mut *processes, args.collective, &work.chosen.device)?;
     }
     Ok(processes)
 }

@@ -1,12 +1,12 @@
-//! Products at the very end of mapped memory, on all units, and what only AMX has: a configuration, and few instructions.
+//! Products at the very end of mapped memory, on all units.
 
-use std::arch::asm;
 use std::ops::{Deref, DerefMut};
 
-use super::super::pairs::unpack;
-use super::super::tile::{Left, Product};
-use super::amx::handler::executed;
+use super::super::pairs::Pair;
 use super::{Bf16Unit, units, values};
+use crate::kernels::matrix::Matrix;
+use crate::kernels::tile::Product;
+use crate::kernels::vector::Number;
 
 /// A copy of values whose last one ends at a page that cannot be read or written.
 struct Guarded<T> {
@@ -72,11 +72,13 @@ impl<T> Drop for Guarded<T> {
 }
 
 /// `count` pairs of small whole numbers, whose products and sums are exact in any order.
-fn pairs(seed: u64, count: usize) -> Vec<u32> {
-    let whole = |v: &f32| (v * 8.0).round().to_bits();
+fn pairs(seed: u64, count: usize) -> Vec<Pair> {
+    let whole = |v: f32| u16::rounded((v * 8.0).round());
     let all = values(seed, 0, 2 * count);
-    all.chunks_exact(2)
-        .map(|v| whole(&v[0]) >> 16 | whole(&v[1]))
+    all.as_chunks()
+        .0
+        .iter()
+        .map(|pair: &[f32; 2]| pair.map(whole))
         .collect()
 }
 
@@ -99,28 +101,21 @@ fn exact([rows, depth, columns]: [usize; 3], transposed: bool, add: bool, upper:
         Guarded::new(&pairs(2, depth * columns)),
     );
     let start: Vec<f32> = (0..rows * columns).map(|i| (i % 97) as f32).collect();
-    let left = Left {
-        pairs: &a,
+    let left = Matrix {
+        data: &a[..],
         row_step,
-        pair_step,
+        column_step: pair_step,
     };
     for unit in units() {
         let mut c = Guarded::new(&start);
-        Product {
-            add,
-            upper,
-            ..Product::new([rows, depth, columns], left, &b, &mut c)
-        }
-        .run(unit);
+        let product = Product::new([rows, depth, columns], left, &b, &mut c);
+        product.adding(add).upper(upper).run(unit);
         for (at, &got) in c.iter().enumerate() {
             let (i, j) = (at / columns, at % columns);
             let mut sum = if add { start[at] } else { 0.0 };
             for k in 0..depth {
-                let (a, b) = (
-                    unpack(a[i * row_step + k * pair_step]),
-                    unpack(b[k * columns + j]),
-                );
-                sum += a[0] * b[0] + a[1] * b[1];
+                let (a, b) = (a[i * row_step + k * pair_step], b[k * columns + j]);
+                sum += a[0].wide() * b[0].wide() + a[1].wide() * b[1].wide();
             }
             // Below the diagonal, units compute blocks of 32 × 32 that have a value on or right of it, or less.
             let block_below = i / 32 > j / 32 && unit != Bf16Unit::Portable;
@@ -152,9 +147,6 @@ fn a_product_touches_no_memory_beyond_its_operands() {
             exact([rows, depth, columns], true, add, false);
         }
     }
-    // More pairs than are repacked at a time: twice 128, and 20.
-    exact([35, 276, 48], true, false, false);
-    exact([35, 276, 48], true, true, false);
 }
 
 #[test]
@@ -163,60 +155,5 @@ fn an_upper_product_leaves_the_blocks_below_the_diagonal_as_they_are() {
         for depth in [1, 16, 96, 137] {
             exact([n, depth, n], true, true, true);
         }
-    }
-}
-
-/// The configuration of this thread's tiles; zeros if they are released.
-fn configuration() -> [u8; 64] {
-    let mut to = [0xff; 64];
-    // SAFETY: `units` made AMX available or emulated it; the instruction writes 64 bytes.
-    unsafe { asm!("sttilecfg [{}]", in(reg) &raw mut to, options(nostack)) };
-    to
-}
-
-#[test]
-fn a_product_on_amx_has_the_least_number_of_instructions_and_releases_its_tiles() {
-    assert!(units().any(|unit| unit == Bf16Unit::Amx));
-    let instructions = |sizes: [usize; 3], transposed: bool, upper: bool| {
-        let [rows, depth, columns] = sizes;
-        let (a, b) = (pairs(1, rows * depth), pairs(2, depth * columns));
-        let (row_step, pair_step) = if transposed { (1, rows) } else { (depth, 1) };
-        let left = Left {
-            pairs: &a,
-            row_step,
-            pair_step,
-        };
-        let mut c = vec![0.0; rows * columns];
-        let before = executed();
-        Product {
-            add: true,
-            upper,
-            ..Product::new(sizes, left, &b, &mut c)
-        }
-        .run(Bf16Unit::Amx);
-        let after = executed();
-        assert_eq!(configuration(), [0; 64], "the tiles are released");
-        after - before
-    };
-    // A configuration and a release; of 32 × 32 values, 8 loads and stores of c, and for every 16 pairs 4 loads and 4 products.
-    let four = |steps: usize| 8 + 8 * steps;
-    // Of 16 × 16 values, 2 loads and stores of c, and for every 16 pairs 2 loads and a product.
-    let one = |steps: usize| 2 + 3 * steps;
-    let cases = [
-        (instructions([64, 32, 96], false, false), 2 + 6 * four(2)),
-        (instructions([64, 32, 96], true, false), 2 + 6 * four(2)),
-        // The other shape at the end of the depth is one more configuration.
-        (
-            instructions([64, 40, 96], false, false),
-            3 + 6 * (four(2) + four(1)),
-        ),
-        (instructions([96, 96, 96], true, true), 2 + 6 * four(6)),
-        (instructions([48, 16, 48], true, true), 2 + four(1) + 3 * one(1)),
-        // 32 rows, and a shape for the last 8.
-        (instructions([40, 16, 32], false, false), 3 + four(1) + 2 * one(1)),
-    ];
-    for (i, (got, expected)) in cases.into_iter().enumerate() {
-        let expected = if Bf16Unit::Amx.is_available() { 0 } else { expected };
-        assert_eq!(got, expected, "case {i}");
     }
 }

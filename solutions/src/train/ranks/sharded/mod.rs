@@ -13,14 +13,12 @@ use std::{
 use anyhow::{Error, Result, ensure};
 use candle_core::{DType, Device, Tensor};
 
-use super::{
-    RankFunctions, RankMemory, RankStats, activity::Activity, average::RankReduce, control::Control,
-};
+use super::{RankFunctions, RankMemory, RankStats, average::RankReduce, control::Control};
 use crate::{
     model::PointNet,
     optim::Optimizer,
     parallel::{Bucket, Collective, Reducer, Traffic},
-    shard::{EngineState, Unscaled, engine_backward, engine_step, reduce_gradients, stage1_step},
+    shard::{reduce_gradients, stage1_step},
     train::{Config, GatheredPasses, OptimizerStep, RankShare, Reduce},
 };
 use gathering::Gathering;
@@ -30,10 +28,8 @@ pub use state::kinds;
 enum Engine {
     /// Stage 1: all gradients at once, after the backward pass.
     Stage1(Box<dyn Collective>),
-    /// Stage 2: in buckets, while the backward pass goes on.
-    Overlapped(Reducer),
-    /// Stage 2: all gradients at once, after the backward pass.
-    AtOnce(Box<dyn Collective>),
+    /// Stage 2: in buckets, if `overlaps` while the backward pass goes on, otherwise after it.
+    Buckets { reducer: Box<Reducer>, overlaps: bool },
     /// Stage 3: part by part of the network.
     Gathering(Box<Gathering>),
 }
@@ -42,7 +38,6 @@ enum Engine {
 pub struct Sharded {
     shards: Arc<Shards>,
     engine: Engine,
-    activity: Activity,
     share: RankShare,
     stats: RankStats,
     /// Numbers in the gradients of the last step after their reduction.
@@ -59,7 +54,6 @@ impl Sharded {
         model: &PointNet,
         (link, control): (Box<dyn Collective>, Arc<Control>),
         (config, functions): (&Config, &RankFunctions),
-        activity: Activity,
         timeout: Duration,
     ) -> Result<Self> {
         let sizes: Vec<usize> = model.params().iter().map(|(_, p)| p.elem_count()).collect();
@@ -71,8 +65,8 @@ impl Sharded {
             Ok::<_, Error>(Arc::new(Shards::new(model, units, control, (&device, releases))?))
         };
         let all = || vec![(0..sizes.len()).collect()];
-        let (engine, shards) = match (config.zero, functions.overlap) {
-            (3, _) => {
+        let (engine, shards) = match config.zero {
+            3 => {
                 ensure!(
                     model.device().is_cpu(),
                     "ZeRO 3 runs on the CPU only, and the device is another one: use --zero 2, or --device cpu"
@@ -83,20 +77,22 @@ impl Sharded {
                     shards,
                 )
             }
-            (1, _) => (Engine::Stage1(link), shards(all(), false)?),
-            (_, false) => (Engine::AtOnce(link), shards(all(), false)?),
-            (_, true) => {
+            1 => (Engine::Stage1(link), shards(all(), false)?),
+            _ => {
                 let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
                 let buckets: Vec<Bucket> = (functions.buckets)(&bytes, functions.sizes);
                 let units = buckets.iter().map(|bucket| bucket.params.clone()).collect();
                 let reducer = Reducer::new(link, sizes, buckets, Arc::new(reduce_gradients), timeout)?;
-                (Engine::Overlapped(reducer), shards(units, false)?)
+                let engine = Engine::Buckets {
+                    reducer: Box::new(reducer),
+                    overlaps: functions.overlap,
+                };
+                (engine, shards(units, false)?)
             }
         };
         Ok(Self {
             shards,
             engine,
-            activity,
             share: RankShare::ALONE,
             stats: RankStats::default(),
             gradients: 0,
@@ -110,8 +106,7 @@ impl Sharded {
 }
 
 impl RankReduce for Sharded {
-    fn begin_step(&mut self, step: u64, share: RankShare) {
-        self.activity.begin_step(step);
+    fn begin_step(&mut self, share: RankShare) {
         self.share = share;
     }
 
@@ -121,8 +116,8 @@ impl RankReduce for Sharded {
         let (passing, listed) = match &self.engine {
             // A part's parameters are in a buffer and in the model's variables.
             Engine::Gathering(gathering) => (bytes(2 * gathering.peak()), 0),
-            Engine::Overlapped(_) => (0, 0),
-            Engine::Stage1(_) | Engine::AtOnce(_) => {
+            Engine::Buckets { .. } => (0, 0),
+            Engine::Stage1(_) => {
                 let own = 2 * bytes(self.shards.own_numbers());
                 (0, bytes(memory.parameters as usize) + own)
             }
@@ -137,9 +132,9 @@ impl RankReduce for Sharded {
 
     fn stats(&self, control: Traffic) -> RankStats {
         let (stats, others) = match &self.engine {
-            Engine::Overlapped(_) => (self.stats, control - self.stats.parameters),
+            Engine::Buckets { .. } => (self.stats, control - self.stats.parameters),
             Engine::Gathering(gathering) => (gathering.stats, control),
-            Engine::Stage1(_) | Engine::AtOnce(_) => (self.stats, control),
+            Engine::Stage1(_) => (self.stats, control),
         };
         RankStats { others, ..stats }
     }
@@ -151,27 +146,31 @@ impl Reduce for Sharded {
     }
 
     fn overlaps(&self) -> bool {
-        matches!(self.engine, Engine::Overlapped(_))
+        matches!(self.engine, Engine::Buckets { overlaps: true, .. })
     }
 
     fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()> {
         match &mut self.engine {
-            Engine::Overlapped(reducer) => reducer.ready(parameter, &numbers(gradient)?),
+            Engine::Buckets { reducer, .. } => reducer.ready(parameter, &numbers(gradient)?),
             _ => Ok(()),
         }
     }
 
     /// Returns the mean gradients of this rank's slices, or `own` if [`Self::update`] reduces them.
     fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        self.activity.within_step("at the reduction of gradients");
+        self.shards.control.within_step("at the reduction of gradients");
         let parts = match &mut self.engine {
-            Engine::Overlapped(reducer) => {
+            Engine::Buckets { reducer, overlaps } => {
+                // Without overlap, none has been sent.
+                for (parameter, gradient) in own.iter().enumerate().filter(|_| !*overlaps) {
+                    reducer.ready(parameter, &numbers(gradient)?)?;
+                }
                 let (parts, reduced) = reducer.finish_buckets()?;
                 self.stats.reduced(&reduced);
                 parts
             }
             Engine::Gathering(gathering) => gathering.take(),
-            Engine::Stage1(_) | Engine::AtOnce(_) => return Ok(own),
+            Engine::Stage1(_) => return Ok(own),
         };
         let parts: Vec<&[f32]> = parts.iter().map(Vec::as_slice).collect();
         self.shards.gradients(&parts)
@@ -195,9 +194,7 @@ impl Reduce for Sharded {
         let Self {
             shards,
             engine,
-            activity,
             stats,
-            gradients: kept,
             ..
         } = self;
         let began = Instant::now();
@@ -207,36 +204,21 @@ impl Reduce for Sharded {
                 let (mut params, mut flat) = (shards.whole()?, flat(grads)?);
                 let mut update = |own: &mut [f32], mean: &[f32]| {
                     (reduced, stats.gradients) = (Instant::now(), link.traffic() - stats.parameters);
-                    activity.within_step("at the optimizer");
+                    shards.control.within_step("at the optimizer");
                     shards.update(own, mean, clip, step)
                 };
                 stage1_step(&**link, &mut params, &mut flat, &mut update)?;
                 shards.set_whole(&params)?;
                 stats.parameters = link.traffic() - stats.gradients;
             }
-            Engine::AtOnce(link) => {
-                let mut state = EngineState::new(1, Box::new(Unscaled), clip)?;
-                engine_backward(&mut state, &flat(grads)?)?;
-                let mut params = shards.whole()?;
-                let mut update = |own: &mut [f32], mean: &[f32]| {
-                    (reduced, stats.gradients) = (Instant::now(), link.traffic() - stats.parameters);
-                    *kept = mean.len();
-                    activity.within_step("at the optimizer");
-                    // The engine has clipped.
-                    shards.update(own, mean, 0.0, step)
-                };
-                engine_step(&mut state, &**link, &mut params, &mut update)?;
-                shards.set_whole(&params)?;
-                stats.parameters = link.traffic() - stats.gradients;
-            }
             Engine::Gathering(_) => {
-                activity.within_step("at the optimizer");
+                shards.control.within_step("at the optimizer");
                 return shards.clip_and_step(grads, clip, step);
             }
-            Engine::Overlapped(_) => {
-                activity.within_step("at the optimizer");
+            Engine::Buckets { .. } => {
+                shards.control.within_step("at the optimizer");
                 shards.clip_and_step(grads, clip, step)?;
-                activity.within_step("at the all-gather of parameters");
+                shards.control.within_step("at the all-gather of parameters");
                 let before = shards.control.link().traffic();
                 shards.gather()?;
                 stats.parameters += shards.control.link().traffic() - before;
