@@ -5,9 +5,7 @@
 //! function of the seed, the epoch or step, and an index.
 //!
 //! The checksum is a CRC-32C of the entry and of all tensors (TensorFlow's checkpoints use the same one). It finds every
-//! flipped bit; it is no protection against somebody who wants to deceive. Files of layout version 1 have none. Their weights
-//! are still read, unverified, because refusing them would lose trained models. Their runs cannot be resumed
-//! ([`Progress::check_random_numbers`]).
+//! flipped bit; it is no protection against somebody who wants to deceive.
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -21,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::{Config, RunFolder, target};
 use crate::{precision::LossScaler, target::Head};
 
-/// The layout version that is written. Version 1 has no checksum, and its runs drew other random numbers.
+/// The layout version that is written and read.
 const VERSION: u32 = 2;
 const KEY: &str = "canopy";
 const OPTIMIZER: &str = "optimizer.";
@@ -110,19 +108,6 @@ impl Progress {
             example.tree,
             example.source
         ))
-    }
-
-    /// Checks that this program draws the random numbers of the run: of its split, its order and its dropout.
-    ///
-    /// # Errors
-    /// Returns an error if the run is of layout version 1: these runs drew the split, the order and dropout from one stream.
-    pub fn check_random_numbers(&self) -> Result<()> {
-        ensure!(
-            self.version > 1,
-            "the run was started by an earlier version of canopy, whose random split and order of clouds this version \
-             cannot repeat. `canopy predict` and `canopy eval --part all` work with its weights"
-        );
-        Ok(())
     }
 }
 
@@ -248,22 +233,20 @@ fn verified(text: &str, bytes: &[u8]) -> Result<Progress> {
     }
     let Version { version } = serde_json::from_str(text).context("its entry 'canopy' has no version")?;
     ensure!(
-        (1..=VERSION).contains(&version),
-        "it has layout version {version}, and this program reads versions 1 to {VERSION}"
+        version == VERSION,
+        "it has layout version {version}, and this program reads version {VERSION}"
     );
-    if version > 1 {
-        let rest = text
-            .strip_prefix(CHECKSUM)
-            .and_then(|rest| rest.split_once("\","));
-        let (expected, rest) = rest.context("its entry 'canopy' has no checksum: the file is damaged")?;
-        let mut tensors = SafeTensors::deserialize(bytes)?.tensors();
-        let actual = checksum(&format!("{{{rest}"), &mut tensors);
-        ensure!(
-            actual == expected,
-            "its contents have the checksum {actual}, and {expected} was saved: the file is damaged. Use another copy, or \
-             another checkpoint of the run"
-        );
-    }
+    let rest = text
+        .strip_prefix(CHECKSUM)
+        .and_then(|rest| rest.split_once("\","));
+    let (expected, rest) = rest.context("its entry 'canopy' has no checksum: the file is damaged")?;
+    let mut tensors = SafeTensors::deserialize(bytes)?.tensors();
+    let actual = checksum(&format!("{{{rest}"), &mut tensors);
+    ensure!(
+        actual == expected,
+        "its contents have the checksum {actual}, and {expected} was saved: the file is damaged. Use another copy, or \
+         another checkpoint of the run"
+    );
     serde_json::from_str(text).context("its entry 'canopy' cannot be read")
 }
 
@@ -333,25 +316,27 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_without_a_checksum_is_read_if_it_is_of_version_1() {
+    fn a_checkpoint_without_a_checksum_or_of_another_version_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("last.safetensors");
         let (progress, tensors) = sample();
-        for (version, read) in [(1, true), (2, false), (3, false)] {
-            let text = serde_json::to_string(&Progress {
+        for (version, reason) in [
+            (1, "layout version 1"),
+            (2, "no checksum"),
+            (3, "layout version 3"),
+        ] {
+            let progress = Progress {
                 version,
                 ..progress.clone()
-            });
-            let meta = HashMap::from([(KEY.to_owned(), text.unwrap())]);
-            let bytes = safetensors::serialize(tensors.clone(), Some(meta)).unwrap();
-            fs::write(&path, bytes).unwrap();
-            let loaded = load(&path);
-            assert_eq!(loaded.is_ok(), read, "version {version}");
-            if let Ok(old) = loaded {
-                let refused = old.progress.check_random_numbers().unwrap_err().to_string();
-                assert!(refused.contains("earlier version"), "{refused}");
-            }
+            };
+            let meta = HashMap::from([(KEY.to_owned(), serde_json::to_string(&progress).unwrap())]);
+            fs::write(
+                &path,
+                safetensors::serialize(tensors.clone(), Some(meta)).unwrap(),
+            )
+            .unwrap();
+            let e = format!("{:#}", load(&path).unwrap_err());
+            assert!(e.contains(reason), "{e}");
         }
-        progress.check_random_numbers().unwrap();
     }
 }

@@ -12,14 +12,14 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 use super::{
-    EpochRow, Loss, NumberLoss, Objective, Outcome, Replica, Running, StepInputs, Trainer, checkpoint, plan,
+    EpochRow, Loss, NumberLoss, Objective, Outcome, Running, Step, StepInputs, Trainer, checkpoint, plan,
     ranks::{Member, Requests, start_followers},
     reporter::Reporter,
     step_lines::StepLine,
 };
 use crate::{
     loader::{Collate, Loaded, Loader},
-    precision::LossScale,
+    precision::{GradScaler, LossScale},
     profile::{self, Kind},
 };
 
@@ -200,22 +200,30 @@ impl Trainer {
     /// One optimizer step on the clouds of this rank of each micro-batch of the whole batch.
     fn step(
         &mut self,
-        batches: (&[Vec<usize>], &[Loaded]),
+        (whole, own): (&[Vec<usize>], &[Loaded]),
         (loss, inputs): (&dyn Objective, &StepInputs),
         member: Option<&mut Member>,
     ) -> Result<()> {
-        let now = (self.progress.step, self.learning_rate(self.progress.step)?);
-        let mut replica = Replica {
-            model: &self.model,
-            optimizer: &mut *self.optimizer,
-            scaler: self.scaler.as_mut(),
-            running: &mut self.running,
-            loss,
-            inputs,
+        let _span = profile::span("step", Kind::Other);
+        let step = self.progress.step;
+        let rate = self.learning_rate(step)?;
+        let micro = inputs.micro_batches(step, own)?;
+        let scaler = self.scaler.as_mut();
+        let mut one = Step {
+            clip: self.config.clip,
+            scaler: scaler.map(|scaler| scaler as &mut GradScaler<dyn LossScale>),
+            ..Step::new(&self.model, &mut *self.optimizer, loss)
         };
-        let taken = replica.step(batches, now, member)?;
-        self.progress.left_out.0 += u64::from(!taken);
-        self.progress.left_out.1 += u64::from(!taken);
+        let stepped = match member {
+            Some(member) => member.step(one, &micro, inputs.rank_share(whole), (step, rate))?,
+            None => one.take(&micro, rate)?,
+        };
+        for figures in &stepped.figures {
+            self.running.push(figures, stepped.taken)?;
+        }
+        // A step is skipped if a gradient overflowed.
+        self.progress.left_out.0 += u64::from(!stepped.taken);
+        self.progress.left_out.1 += u64::from(!stepped.taken);
         self.progress.step += 1;
         self.progress.batch += 1;
         Ok(())

@@ -149,7 +149,6 @@ impl Trainer {
             model,
             optimizer,
         } = checkpoint;
-        progress.check_random_numbers()?;
         ensure!(
             progress.data_digest == data.digest,
             "the run was trained on data with digest {}, but {} now has digest {}: resuming would mix two data sets. If \
