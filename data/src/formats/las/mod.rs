@@ -21,7 +21,7 @@ pub use header::Header;
 pub use laz::hide_decoder_panics;
 pub use write::Sink;
 
-use super::source::{Opened, Source};
+use super::{sink::Grid, source::Source};
 use crate::Cloud;
 use chunks::Chunk;
 
@@ -31,7 +31,7 @@ const TOLERANCE: f64 = 0.02;
 const PIECE: u64 = 16 << 20;
 
 /// Opens a LAS or LAZ file of `len` bytes.
-pub fn open(mut file: File, len: u64) -> Result<Opened> {
+pub fn open(mut file: File, len: u64) -> Result<Box<dyn Source>> {
     let mut header = Header::read(&mut file, len)?;
     let chunks = chunks::find(&mut file, len, &mut header)?;
     // The first record of a chunk is not compressed.
@@ -39,18 +39,14 @@ pub fn open(mut file: File, len: u64) -> Result<Opened> {
     if let Some(chunk) = chunks.first() {
         read_at(&mut file, chunk.at, &mut first)?;
     }
-    Ok(Opened {
-        count: Some(header.count),
-        grid: Some(header.layout.grid),
-        source: Box::new(Points {
-            file,
-            origin: header.layout.origin(&first),
-            header,
-            chunks,
-            next: 0,
-            seen: None,
-        }),
-    })
+    Ok(Box::new(Points {
+        file,
+        origin: header.layout.origin(&first),
+        header,
+        chunks,
+        next: 0,
+        seen: None,
+    }))
 }
 
 /// Decodes chunks in parallel, and compares the header with them.
@@ -110,6 +106,14 @@ impl Source for Points {
             all.append(cloud);
         }
         Ok(Some(all))
+    }
+
+    fn count(&self) -> Option<u64> {
+        Some(self.header.count)
+    }
+
+    fn grid(&self) -> Option<Grid> {
+        Some(self.header.layout.grid)
     }
 
     fn warnings(&self) -> Vec<String> {
