@@ -1,6 +1,9 @@
 //! Labelled trees: a data set for the trainer, independent of its file format.
 
-use std::{fmt::Debug, sync::Arc};
+use std::{
+    fmt::{self, Debug},
+    sync::Arc,
+};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -163,16 +166,22 @@ impl Dataset {
     }
 }
 
-/// A part of another data set.
-#[derive(Debug)]
-struct Subset {
+/// Clouds of another data set, each changed when it is read. The change keeps the extent of a cloud.
+struct View<F> {
     whole: Dataset,
     kept: Vec<usize>,
+    change: F,
 }
 
-impl CloudSource for Subset {
+impl<F> Debug for View<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {:?}", self.kept.len(), self.whole)
+    }
+}
+
+impl<F: Fn(usize, Cloud) -> Result<Cloud> + Send + Sync> CloudSource for View<F> {
     fn cloud(&self, index: usize) -> Result<Cloud> {
-        self.whole.cloud(self.kept[index])
+        (self.change)(index, self.whole.cloud(self.kept[index])?)
     }
 
     fn has_extent(&self, index: usize) -> Result<bool> {
@@ -181,6 +190,44 @@ impl CloudSource for Subset {
 }
 
 impl Dataset {
+    /// The same set with clouds that `change` makes of each record's index and cloud, whenever it is read.
+    pub(crate) fn map(&self, change: impl Fn(usize, Cloud) -> Result<Cloud> + Send + Sync + 'static) -> Self {
+        let source = Arc::new(View {
+            whole: self.clone(),
+            kept: (0..self.len()).collect(),
+            change,
+        });
+        Self {
+            source,
+            ..self.clone()
+        }
+    }
+
+    /// The records `kept`, with the digest `digest`.
+    fn select(&self, kept: Vec<usize>, digest: String) -> Self {
+        let records = kept.iter().map(|&i| self.records[i].clone()).collect();
+        let source = Arc::new(View {
+            whole: self.clone(),
+            kept,
+            change: |_, cloud| Ok(cloud),
+        });
+        Self {
+            records: Arc::new(records),
+            digest,
+            source,
+            ..self.clone()
+        }
+    }
+
+    /// The same set whose records have the labels `numbers[species]`, and these `species`.
+    fn renumbered(mut self, numbers: &[usize], species: &[String]) -> Self {
+        for record in Arc::make_mut(&mut self.records) {
+            record.species = numbers[record.species];
+        }
+        self.species = species.to_vec();
+        self
+    }
+
     /// Only the named species (all if `species` is empty), in that order, and of them only clouds with at
     /// least `min_points` points. Reads every cloud once if `min_points` is above 1.
     ///
@@ -196,7 +243,7 @@ impl Dataset {
         } else {
             species.to_vec()
         };
-        let mut number = vec![None; self.species.len()];
+        let mut number = vec![usize::MAX; self.species.len()];
         for (i, name) in names.iter().enumerate() {
             let Some(at) = self.species.iter().position(|s| s == name) else {
                 bail!(
@@ -205,19 +252,14 @@ impl Dataset {
                     self.species.join(", ")
                 );
             };
-            ensure!(number[at].replace(i).is_none(), "species '{name}' is named twice");
+            ensure!(number[at] == usize::MAX, "species '{name}' is named twice");
+            number[at] = i;
         }
-        let (mut kept, mut records) = (Vec::new(), Vec::new());
+        let mut kept = Vec::new();
         for (i, record) in self.records.iter().enumerate() {
-            let Some(label) = number[record.species] else {
-                continue;
-            };
-            if min_points <= 1 || self.cloud(i)?.len() >= min_points {
+            let named = number[record.species] != usize::MAX;
+            if named && (min_points <= 1 || self.cloud(i)?.len() >= min_points) {
                 kept.push(i);
-                records.push(TreeRecord {
-                    species: label,
-                    ..record.clone()
-                });
             }
         }
         ensure!(
@@ -228,27 +270,13 @@ impl Dataset {
         );
         let digest = Sha256::digest(format!("{} {names:?} {min_points}", self.digest));
         let digest = digest.iter().map(|b| format!("{b:02x}")).collect();
-        let source = Arc::new(Subset {
-            whole: self.clone(),
-            kept,
-        });
-        Ok(Self::new(self.name.clone(), names, records, digest, source))
+        Ok(self.select(kept, digest).renumbered(&number, &names))
     }
-}
 
-impl Dataset {
     /// The set without the records of `left_out`, ascending. It has no digest.
     pub(crate) fn without(&self, left_out: &[usize]) -> Self {
-        let kept: Vec<usize> = (0..self.len())
-            .filter(|i| left_out.binary_search(i).is_err())
-            .collect();
-        let records = kept.iter().map(|&i| self.records[i].clone()).collect();
-        let source = Arc::new(Subset {
-            whole: self.clone(),
-            kept,
-        });
-        let (name, species) = (self.name.clone(), self.species.clone());
-        Self::new(name, species, records, String::new(), source)
+        let kept = (0..self.len()).filter(|i| left_out.binary_search(i).is_err());
+        self.select(kept.collect(), String::new())
     }
 
     /// The same clouds with the label numbers of `species`, those of a model.
@@ -266,15 +294,22 @@ impl Dataset {
             })
         };
         let numbers = self.species.iter().map(number).collect::<Result<Vec<_>>>()?;
-        let records = self.records.iter().map(|r| TreeRecord {
-            species: numbers[r.species],
-            ..r.clone()
-        });
-        Ok(Self {
-            species: species.to_vec(),
-            records: Arc::new(records.collect()),
-            ..self.clone()
-        })
+        Ok(self.clone().renumbered(&numbers, species))
+    }
+}
+
+#[cfg(test)]
+impl Dataset {
+    /// A set of `clouds` of ash, beech and oak in turn, whose trees are t0, t1, ….
+    pub(crate) fn of_clouds(clouds: Vec<Cloud>) -> Self {
+        let record = |i: usize| TreeRecord {
+            tree: format!("t{i}"),
+            species: i % 3,
+            ..TreeRecord::default()
+        };
+        let species = ["ash", "beech", "oak"].map(String::from).to_vec();
+        let records = (0..clouds.len()).map(record).collect();
+        Self::new("set".into(), species, records, "d".into(), Arc::new(clouds))
     }
 }
 
@@ -283,17 +318,11 @@ mod tests {
     use super::*;
 
     fn set() -> Dataset {
-        let record = |i: usize| TreeRecord {
-            tree: format!("t{i}"),
-            species: i % 3,
-            plot: "p".into(),
-            ..TreeRecord::default()
-        };
-        let species = ["ash", "beech", "oak"].map(String::from).to_vec();
-        let cloud = |i: usize| Cloud::from_points(vec![[i as f32; 3]; i]);
-        let clouds: Vec<Cloud> = (0..12).map(cloud).collect();
-        let records = (0..12).map(record).collect();
-        Dataset::new("set".into(), species, records, "d".into(), Arc::new(clouds))
+        Dataset::of_clouds(
+            (0..12)
+                .map(|i| Cloud::from_points(vec![[i as f32; 3]; i]))
+                .collect(),
+        )
     }
 
     #[test]

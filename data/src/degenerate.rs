@@ -158,13 +158,8 @@ mod tests {
         };
         let clouds: Vec<Cloud> = names.iter().map(cloud).collect();
         let records = names.iter().map(record).collect();
-        let mut set = Dataset::new(
-            "s".into(),
-            vec!["ash".into()],
-            records,
-            String::new(),
-            Arc::new(clouds),
-        );
+        let mut set = Dataset::of_clouds(clouds);
+        set.records = Arc::new(records);
         set.digest = shard::digest(&set).unwrap();
         set
     }

@@ -1,33 +1,6 @@
 //! Trees that are seen in part only, as behind other trees or at the edge of a scan.
 
-use std::sync::Arc;
-
-use anyhow::Result;
-
-use crate::{Cloud, CloudSource, Dataset, Philox, Purpose};
-
-/// Clouds of which only the points on one side of a plane are seen.
-#[derive(Debug)]
-struct Partial {
-    whole: Dataset,
-    visible: f64,
-    seed: u64,
-}
-
-impl CloudSource for Partial {
-    fn cloud(&self, index: usize) -> Result<Cloud> {
-        let cloud = self.whole.cloud(index)?;
-        let mut random = Purpose::View.stream(self.seed, index as u64);
-        let kept = visible(&cloud.xyz, self.visible, &mut random);
-        let part = cloud.select(&kept);
-        // A few points of a small cloud may be at the same place: then the whole cloud is visible.
-        Ok(if part.has_extent() { part } else { cloud })
-    }
-
-    fn has_extent(&self, index: usize) -> Result<bool> {
-        self.whole.has_extent(index)
-    }
-}
+use crate::{Dataset, Philox, Purpose};
 
 /// The indices, ascending, of the points on one side of a plane with a random direction: between the share `least` and all
 /// of them, at least one.
@@ -50,20 +23,19 @@ impl Dataset {
         if least >= 1.0 {
             return self.clone();
         }
-        let source = Partial {
-            whole: self.clone(),
-            visible: least,
-            seed,
-        };
-        let (name, species, digest) = (self.name.clone(), self.species.clone(), self.digest.clone());
-        Self::new(name, species, self.records.to_vec(), digest, Arc::new(source))
+        self.map(move |index, cloud| {
+            let mut random = Purpose::View.stream(seed, index as u64);
+            let part = cloud.select(&visible(&cloud.xyz, least, &mut random));
+            // A few points of a small cloud may be at the same place: then the whole cloud is visible.
+            Ok(if part.has_extent() { part } else { cloud })
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TreeRecord;
+    use crate::Cloud;
 
     fn set() -> Dataset {
         let mut random = Philox::new(3, 3);
@@ -72,15 +44,7 @@ mod tests {
             intensity: (0..400).collect(),
             ..Cloud::from_points(points.collect())
         };
-        let records = vec![TreeRecord::default(); 20];
-        let clouds = vec![cloud; 20];
-        Dataset::new(
-            "set".into(),
-            vec!["oak".into()],
-            records,
-            "d".into(),
-            Arc::new(clouds),
-        )
+        Dataset::of_clouds(vec![cloud; 20])
     }
 
     #[test]
@@ -107,14 +71,7 @@ mod tests {
     #[test]
     fn a_part_has_an_extent_if_the_cloud_has_one() {
         let two = Cloud::from_points(vec![[0.0; 3], [1.0; 3]]);
-        let (records, clouds) = (vec![TreeRecord::default(); 20], vec![two; 20]);
-        let set = Dataset::new(
-            "s".into(),
-            vec!["oak".into()],
-            records,
-            "d".into(),
-            Arc::new(clouds),
-        );
+        let set = Dataset::of_clouds(vec![two; 20]);
         let part = set.partial(0.1, 7);
         for record in 0..20 {
             assert!(part.cloud(record).unwrap().has_extent());

@@ -26,6 +26,7 @@ mod las;
 mod names;
 mod ply;
 mod reader;
+mod rows;
 mod sample;
 mod shard;
 mod sink;

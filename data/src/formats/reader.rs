@@ -1,7 +1,6 @@
 //! Reading a file of any format, whole or in pieces.
 
 use std::{
-    fmt,
     fs::File,
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
@@ -9,14 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use super::{
-    Format,
-    frame::Invalid,
-    las, ply, shard,
-    sink::Grid,
-    source::{Opened, Source},
-    text,
-};
+use super::{Format, frame::Invalid, las, ply, shard, sink::Grid, source::Source, text};
 use crate::Cloud;
 
 /// An open file: an iterator over clouds of about a million points, in the file's order.
@@ -24,8 +16,6 @@ use crate::Cloud;
 /// All clouds have the same origin and attributes. The iterator ends after an error.
 pub struct Reader {
     path: PathBuf,
-    count: Option<u64>,
-    grid: Option<Grid>,
     source: Box<dyn Source>,
     ended: bool,
 }
@@ -34,12 +24,12 @@ impl Reader {
     /// How many points the file claims to have; `None` for text without a count line. If it has fewer, reading ends in
     /// an error, so do not allocate memory for this number.
     pub fn count(&self) -> Option<u64> {
-        self.count
+        self.source.count()
     }
 
     /// The integer grid of the coordinates, in LAS and LAZ files.
     pub fn grid(&self) -> Option<Grid> {
-        self.grid
+        self.source.grid()
     }
 
     /// How many points were dropped so far: see [`Invalid::Drop`].
@@ -62,15 +52,6 @@ impl Reader {
     /// What the header of a LAS or LAZ file says that its length or its points contradict. Complete at the end of the file.
     pub fn warnings(&self) -> Vec<String> {
         self.source.warnings()
-    }
-}
-
-impl fmt::Debug for Reader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader")
-            .field("path", &self.path)
-            .field("count", &self.count)
-            .finish_non_exhaustive()
     }
 }
 
@@ -111,7 +92,7 @@ pub fn open_with(path: &Path, invalid: Invalid) -> Result<Reader> {
     let (mut file, head, len) = peek(path).with_context(named)?;
     let format = Format::detect(path, &head).with_context(named)?;
     file.seek(SeekFrom::Start(0)).with_context(named)?;
-    let Opened { count, grid, source } = match format {
+    let source = match format {
         Format::Las | Format::Laz => las::open(file, len).with_context(named)?,
         Format::Ply => ply::open(file, invalid).with_context(named)?,
         Format::Text => text::open(file, invalid).with_context(named)?,
@@ -120,8 +101,6 @@ pub fn open_with(path: &Path, invalid: Invalid) -> Result<Reader> {
     };
     Ok(Reader {
         path: path.to_owned(),
-        count,
-        grid,
         source,
         ended: false,
     })

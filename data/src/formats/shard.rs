@@ -4,10 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::{
-    sink,
-    source::{Opened, Source},
-};
+use super::{sink::Sink, source::Source};
 use crate::{
     Cloud,
     shard::{Shard, ShardWriter},
@@ -23,19 +20,15 @@ struct Clouds {
 }
 
 /// Opens the shard at `path`.
-pub fn open(path: &Path) -> Result<Opened> {
+pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     let shard = Shard::open(path)?;
     let entries = shard.entries();
-    Ok(Opened {
-        count: Some(entries.iter().map(|e| e.points.len() as u64).sum()),
-        grid: None,
-        source: Box::new(Clouds {
-            origin: entries.first().map_or([0.0; 3], |e| e.origin),
-            keep: [1, 2, 3].map(|column| entries.iter().all(|e| e.has(column))),
-            next: 0,
-            shard,
-        }),
-    })
+    Ok(Box::new(Clouds {
+        origin: entries.first().map_or([0.0; 3], |e| e.origin),
+        keep: [1, 2, 3].map(|column| entries.iter().all(|e| e.has(column))),
+        next: 0,
+        shard,
+    }))
 }
 
 impl Source for Clouds {
@@ -67,24 +60,19 @@ impl Source for Clouds {
         self.next += 1;
         Ok(Some(cloud))
     }
-}
 
-/// Writes clouds as one shard.
-pub struct Sink(ShardWriter);
-
-impl Sink {
-    /// Begins the shard at `path`.
-    pub fn new(path: &Path) -> Result<Self> {
-        ShardWriter::new(path).map(Self)
+    fn count(&self) -> Option<u64> {
+        let entries = self.shard.entries().iter();
+        Some(entries.map(|e| e.points.len() as u64).sum())
     }
 }
 
-impl sink::Sink for Sink {
+impl Sink for ShardWriter {
     fn write(&mut self, cloud: &Cloud) -> Result<()> {
-        self.0.push(cloud)
+        self.push(cloud)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        self.0.finish().map(drop)
+        ShardWriter::finish(*self).map(drop)
     }
 }

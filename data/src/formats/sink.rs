@@ -1,7 +1,5 @@
 //! The interface of the writers, one per format, and their options.
 
-use std::io::{self, Write};
-
 use anyhow::Result;
 
 use super::Format;
@@ -60,31 +58,4 @@ pub(super) trait Sink: Send {
 
     /// Writes what is known only at the end.
     fn finish(self: Box<Self>) -> Result<()>;
-}
-
-/// Writes point `i` of `cloud` as a line of text: x, y, z and the attributes that it has.
-pub(super) fn write_line(out: &mut impl Write, cloud: &Cloud, i: usize, separator: char) -> io::Result<()> {
-    for (a, &v) in cloud.xyz[i].iter().enumerate() {
-        if a > 0 {
-            write!(out, "{separator}")?;
-        }
-        let origin = cloud.origin[a];
-        if origin == 0.0 {
-            // The shortest digits that parse to the same f32.
-            write!(out, "{v}")?;
-        } else {
-            // To the micrometre, which is finer than an f32 far from its origin.
-            write!(out, "{:.6}", origin + f64::from(v))?;
-        }
-    }
-    if let Some(v) = cloud.intensity.get(i) {
-        write!(out, "{separator}{v}")?;
-    }
-    if let Some(v) = cloud.class.get(i) {
-        write!(out, "{separator}{v}")?;
-    }
-    if let Some(r) = cloud.returns.get(i) {
-        write!(out, "{separator}{}{separator}{}", r.number, r.of)?;
-    }
-    writeln!(out)
 }

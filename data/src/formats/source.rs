@@ -14,6 +14,14 @@ pub(super) trait Source: Send {
     /// cloud is empty if all its points were dropped.
     fn next(&mut self) -> Result<Option<Cloud>>;
 
+    /// How many points the header claims.
+    fn count(&self) -> Option<u64>;
+
+    /// The integer grid of the coordinates, in LAS and LAZ.
+    fn grid(&self) -> Option<Grid> {
+        None
+    }
+
     /// How many points were dropped.
     fn dropped(&self) -> u64 {
         0
@@ -23,14 +31,4 @@ pub(super) trait Source: Send {
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
-}
-
-/// A file whose header was read.
-pub(super) struct Opened {
-    /// How many points the header claims.
-    pub count: Option<u64>,
-    /// The integer grid of the coordinates, in LAS and LAZ.
-    pub grid: Option<Grid>,
-    /// Reads the points.
-    pub source: Box<dyn Source>,
 }

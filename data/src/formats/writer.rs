@@ -1,7 +1,6 @@
 //! Writing a file of any format: under a temporary name until it is complete.
 
 use std::{
-    fmt,
     fs::File,
     path::{Path, PathBuf},
 };
@@ -10,11 +9,11 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempPath;
 
 use super::{
-    Format, Reader, las, ply, shard,
+    Format, Reader, las,
+    rows::{self, Rows},
     sink::{Options, Sink},
-    text,
 };
-use crate::{Cloud, atomic};
+use crate::{Cloud, atomic, shard::ShardWriter};
 
 /// Writes a file, which gets its name in [`Writer::finish`]. An older file of that name is kept until then, and a writer
 /// that is dropped leaves no file.
@@ -93,12 +92,21 @@ impl Writer {
             .path
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+        let rows = match (self.format, self.options.ascii) {
+            (Format::Ply, true) => Rows::AsciiPly,
+            (Format::Ply, false) => Rows::BinaryPly,
+            _ if csv => Rows::Csv,
+            _ => Rows::Text,
+        };
         Ok(match self.format {
-            Format::Las => Box::new(las::Sink::new(file, first, &self.options, false)?),
-            Format::Laz => Box::new(las::Sink::new(file, first, &self.options, true)?),
-            Format::Ply => Box::new(ply::Sink::new(file, first, &self.options)?),
-            Format::Text => Box::new(text::Sink::new(file, first, csv)?),
-            Format::Shard => Box::new(shard::Sink::new(&self.temp)?),
+            Format::Las | Format::Laz => Box::new(las::Sink::new(
+                file,
+                first,
+                &self.options,
+                self.format == Format::Laz,
+            )?),
+            Format::Ply | Format::Text => Box::new(rows::Sink::new(file, first, rows)?),
+            Format::Shard => Box::new(ShardWriter::new(&self.temp)),
         })
     }
 
@@ -115,16 +123,6 @@ impl Writer {
         sink.finish().with_context(named)?;
         self.temp.persist(&self.path).with_context(named)?;
         Ok(self.points)
-    }
-}
-
-impl fmt::Debug for Writer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer")
-            .field("path", &self.path)
-            .field("format", &self.format)
-            .field("points", &self.points)
-            .finish_non_exhaustive()
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{farthest, random, voxel, voxel_to};
-use crate::{Cloud, CloudSource, Dataset};
+use crate::{Cloud, Dataset};
 
 // ANCHOR: Subsample
 /// How to subsample a cloud, and to how many points.
@@ -58,28 +58,6 @@ pub fn to(points: &[[f32; 3]], n: usize, method: Method, seed: u64) -> Result<Ve
     }
 }
 
-/// Clouds that are subsampled when they are read.
-#[derive(Debug)]
-struct Sampled {
-    whole: Dataset,
-    points: usize,
-    method: Method,
-    seed: u64,
-}
-
-impl CloudSource for Sampled {
-    fn cloud(&self, index: usize) -> Result<Cloud> {
-        let cloud = self.whole.cloud(index)?;
-        self.method
-            .thin(cloud, self.points, self.seed)
-            .with_context(|| format!("thinning {}", self.whole.records[index].source))
-    }
-
-    fn has_extent(&self, index: usize) -> Result<bool> {
-        self.whole.has_extent(index)
-    }
-}
-
 impl Method {
     /// At most `n` points of `cloud` by this method. [`Method::Random`] keeps all, because the loader draws points itself.
     /// The others keep all if the points that they would keep are at the same place.
@@ -102,21 +80,18 @@ impl Dataset {
         if method == Method::Random {
             return self.clone();
         }
-        let source = Sampled {
-            whole: self.clone(),
-            points,
-            method,
-            seed,
-        };
-        let (name, species, digest) = (self.name.clone(), self.species.clone(), self.digest.clone());
-        Self::new(name, species, self.records.to_vec(), digest, Arc::new(source))
+        let records = Arc::clone(&self.records);
+        self.map(move |index, cloud| {
+            let thinned = method.thin(cloud, points, seed);
+            thinned.with_context(|| format!("thinning {}", records[index].source))
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Philox, TreeRecord};
+    use crate::Philox;
 
     fn cloud() -> Cloud {
         let mut random = Philox::new(8, 8);
@@ -128,19 +103,7 @@ mod tests {
     }
 
     fn set() -> Dataset {
-        let record = TreeRecord {
-            tree: "t".into(),
-            plot: "p".into(),
-            source: "t.laz".into(),
-            ..TreeRecord::default()
-        };
-        Dataset::new(
-            "one".into(),
-            vec!["oak".into()],
-            vec![record],
-            "d".into(),
-            Arc::new(vec![cloud()]),
-        )
+        Dataset::of_clouds(vec![cloud()])
     }
 
     #[test]

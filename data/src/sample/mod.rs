@@ -37,18 +37,3 @@ pub fn random(len: usize, n: usize, seed: u64) -> Vec<usize> {
     rng.shuffle(&mut out);
     out
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn random_returns_all_points_of_a_smaller_cloud() {
-        let mut got = random(5, 9, 1);
-        got.sort_unstable();
-        assert_eq!(got, [0, 1, 2, 3, 4]);
-        assert!(random(0, 3, 1).is_empty());
-        assert_eq!(random(1_000, 7, 3), random(1_000, 7, 3));
-        assert_ne!(random(1_000, 7, 3), random(1_000, 7, 4));
-    }
-}

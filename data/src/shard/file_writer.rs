@@ -3,99 +3,54 @@
 use std::{
     collections::HashMap,
     fs::{self, File},
-    io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
 
 use anyhow::Result;
-use memmap2::Mmap;
 use safetensors::{Dtype, tensor::TensorView};
 
 use super::layout::{ATTRIBUTES, COLUMNS, CRC32, ORIGIN, START, VERSION, attributes, checksum, parts, shape};
-use crate::{Cloud, atomic};
+use crate::Cloud;
 
 /// Writes clouds one after another.
 ///
-/// safetensors has the sizes of all tensors at the start of a file, so each column is collected in a temporary file
-/// until [`ShardWriter::finish`].
+/// safetensors has the sizes of all tensors at the start of a file, so the columns are kept in memory until
+/// [`ShardWriter::finish`].
 #[derive(Debug)]
 pub struct ShardWriter {
     path: PathBuf,
-    columns: [Column; 4],
+    columns: [Vec<u8>; 4],
     starts: Vec<i64>,
     origins: Vec<[f64; 3]>,
     attributes: Vec<u8>,
     crc32: Vec<i64>,
 }
 
-/// A column that is being written.
-#[derive(Debug)]
-struct Column {
-    file: BufWriter<File>,
-    bytes: usize,
-}
-
-impl Column {
-    fn write(&mut self, part: &[u8]) -> Result<()> {
-        self.file.write_all(part)?;
-        self.bytes += part.len();
-        Ok(())
-    }
-
-    /// Adds zeros up to a length of `bytes`.
-    fn pad(&mut self, bytes: usize) -> Result<()> {
-        let missing = bytes.saturating_sub(self.bytes) as u64;
-        io::copy(&mut io::repeat(0).take(missing), &mut self.file)?;
-        self.bytes = self.bytes.max(bytes);
-        Ok(())
-    }
-
-    /// The bytes that were written; none if there are none.
-    fn map(self) -> Result<Option<Mmap>> {
-        let file = self.file.into_inner().map_err(|e| e.into_error())?;
-        // SAFETY: the file has no name and this is its only handle, so nothing else can change it.
-        (self.bytes > 0)
-            .then(|| unsafe { Mmap::map(&file) })
-            .transpose()
-            .map_err(Into::into)
-    }
-}
-
 impl ShardWriter {
     /// Begins the shard at `path`, which is created or replaced by [`ShardWriter::finish`].
-    ///
-    /// # Errors
-    /// Returns an error if the folder of `path` is not writable.
-    pub fn new(path: &Path) -> Result<Self> {
-        let column = || {
-            let file = tempfile::tempfile_in(atomic::parent(path))?;
-            Ok::<_, io::Error>(Column {
-                file: BufWriter::with_capacity(1 << 18, file),
-                bytes: 0,
-            })
-        };
-        Ok(Self {
+    pub fn new(path: &Path) -> Self {
+        Self {
             path: path.to_owned(),
-            columns: [column()?, column()?, column()?, column()?],
+            columns: Default::default(),
             starts: vec![0],
             origins: Vec::new(),
             attributes: Vec::new(),
             crc32: Vec::new(),
-        })
+        }
     }
 
     /// Adds a cloud.
     ///
     /// # Errors
-    /// Returns an error if the cloud is not valid (see [`Cloud::validate`]) or cannot be written.
+    /// Returns an error if the cloud is not valid (see [`Cloud::validate`]).
     pub fn push(&mut self, cloud: &Cloud) -> Result<()> {
         cloud.validate()?;
         let before = self.points();
         let parts = parts(cloud);
         for ((column, part), (.., width)) in self.columns.iter_mut().zip(parts).zip(COLUMNS) {
             if !part.is_empty() {
-                column.pad(before * width)?;
-                column.write(part)?;
+                column.resize(before * width, 0);
+                column.extend_from_slice(part);
             }
         }
         let attributes = attributes(cloud);
@@ -112,7 +67,7 @@ impl ShardWriter {
 
     /// Bytes of the columns so far.
     pub fn bytes(&self) -> u64 {
-        self.columns.iter().map(|c| c.bytes as u64).sum()
+        self.columns.iter().map(|c| c.len() as u64).sum()
     }
 
     /// Writes the file. Returns how many clouds it has, and the CRC-32 of its table.
@@ -121,37 +76,35 @@ impl ShardWriter {
     /// Returns an error if it cannot be written.
     pub fn finish(mut self) -> Result<(usize, u32)> {
         let (points, clouds) = (self.points(), self.origins.len());
-        for (column, (.., width)) in self.columns.iter_mut().zip(COLUMNS) {
-            if column.bytes > 0 {
-                column.pad(points * width)?;
-            }
-        }
-        let mut maps = Vec::new();
-        for column in self.columns {
-            maps.push(column.map()?);
-        }
+        let table =
+            |name, dtype, shape, data| Ok::<_, anyhow::Error>((name, TensorView::new(dtype, shape, data)?));
         let mut tensors = vec![
-            (
+            table(
                 START,
-                TensorView::new(Dtype::I64, vec![clouds + 1], bytemuck::cast_slice(&self.starts))?,
-            ),
-            (
+                Dtype::I64,
+                vec![clouds + 1],
+                bytemuck::cast_slice(&self.starts),
+            )?,
+            table(
                 ORIGIN,
-                TensorView::new(Dtype::F64, vec![clouds, 3], bytemuck::cast_slice(&self.origins))?,
-            ),
-            (
-                ATTRIBUTES,
-                TensorView::new(Dtype::U8, vec![clouds], &self.attributes)?,
-            ),
-            (
-                CRC32,
-                TensorView::new(Dtype::I64, vec![clouds], bytemuck::cast_slice(&self.crc32))?,
-            ),
+                Dtype::F64,
+                vec![clouds, 3],
+                bytemuck::cast_slice(&self.origins),
+            )?,
+            table(ATTRIBUTES, Dtype::U8, vec![clouds], &self.attributes)?,
+            table(CRC32, Dtype::I64, vec![clouds], bytemuck::cast_slice(&self.crc32))?,
         ];
-        for (map, (name, dtype, width)) in maps.iter().zip(COLUMNS) {
-            if map.is_some() || name == COLUMNS[0].0 {
-                let data = map.as_deref().unwrap_or_default();
-                tensors.push((name, TensorView::new(dtype, shape(points, dtype, width), data)?));
+        for (column, (name, dtype, width)) in self.columns.iter_mut().zip(COLUMNS) {
+            if !column.is_empty() {
+                column.resize(points * width, 0);
+            }
+            if !column.is_empty() || name == COLUMNS[0].0 {
+                tensors.push(table(
+                    name,
+                    dtype,
+                    shape(points, dtype, width),
+                    column.as_slice(),
+                )?);
             }
         }
         // `serialize_to_file` replaces the file by one that only its owner may read.

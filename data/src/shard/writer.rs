@@ -125,7 +125,7 @@ impl Writer {
         ensure!(!cloud.is_empty(), "the cloud has no point");
         let mut shard = match self.open.take() {
             Some(s) => s,
-            None => self.next_shard()?,
+            None => ShardWriter::new(&self.temp.path().join(shard_name(self.shards.len()))),
         };
         shard.push(cloud)?;
         self.open = Some(shard);
@@ -164,11 +164,6 @@ impl Writer {
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         install(self.temp, &self.dir, &digest)?;
         Ok(digest)
-    }
-
-    fn next_shard(&self) -> Result<ShardWriter> {
-        let path = self.temp.path().join(shard_name(self.shards.len()));
-        ShardWriter::new(&path).with_context(|| format!("cannot write {}", path.display()))
     }
 
     fn close_shard(&mut self) -> Result<()> {

@@ -26,7 +26,8 @@ pub struct Header {
     pub layout: Layout,
     /// How they are compressed; `None` if they are not.
     pub laszip: Option<LazVlr>,
-    chunked: bool,
+    /// Whether compressed points are in chunks, not in one run.
+    pub chunked: bool,
     /// The coordinate reference system, if a record has it.
     pub crs: Option<String>,
     /// What the file's length contradicts.
@@ -67,11 +68,6 @@ impl Header {
         header.read_records(file)?;
         header.check_points(len)?;
         Ok(header)
-    }
-
-    /// Whether compressed points are in chunks, not in one run.
-    pub fn chunked(&self) -> bool {
-        self.chunked
     }
 
     /// The bounding box that the header says: least and greatest x, y and z.

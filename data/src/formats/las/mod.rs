@@ -6,7 +6,6 @@
 mod chunks;
 mod header;
 mod laz;
-mod plain;
 mod record;
 mod write;
 
@@ -16,62 +15,109 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use rayon::prelude::*;
 
 pub use header::Header;
 pub use laz::hide_decoder_panics;
 pub use write::Sink;
 
-use super::source::{Opened, Source};
+use super::{sink::Grid, source::Source};
 use crate::Cloud;
+use chunks::Chunk;
 
 /// A bounding box may be wrong by this much, metres, besides a step of the coordinates.
 const TOLERANCE: f64 = 0.02;
+/// Chunks with at most this many bytes of records are decoded at once: enough for all threads.
+const PIECE: u64 = 16 << 20;
 
 /// Opens a LAS or LAZ file of `len` bytes.
-pub fn open(mut file: File, len: u64) -> Result<Opened> {
-    let header = Header::read(&mut file, len)?;
-    let points: Option<Box<dyn Source>> = if header.count == 0 {
-        None
-    } else if header.laszip.is_some() {
-        Some(laz::open(file, len, &header)?)
-    } else {
-        Some(Box::new(plain::Plain::new(file, &header)?))
-    };
-    Ok(Opened {
-        count: Some(header.count),
-        grid: Some(header.layout.grid),
-        source: Box::new(Checked {
-            header,
-            points,
-            seen: None,
-        }),
-    })
+pub fn open(mut file: File, len: u64) -> Result<Box<dyn Source>> {
+    let mut header = Header::read(&mut file, len)?;
+    let chunks = chunks::find(&mut file, len, &mut header)?;
+    // The first record of a chunk is not compressed.
+    let mut first = vec![0; header.layout.len];
+    if let Some(chunk) = chunks.first() {
+        read_at(&mut file, chunk.at, &mut first)?;
+    }
+    Ok(Box::new(Points {
+        file,
+        origin: header.layout.origin(&first),
+        header,
+        chunks,
+        next: 0,
+        seen: None,
+    }))
 }
 
-/// Compares the header with the points that are read.
-struct Checked {
+/// Decodes chunks in parallel, and compares the header with them.
+struct Points {
+    file: File,
     header: Header,
-    /// `None` in a file without points.
-    points: Option<Box<dyn Source>>,
+    origin: [f64; 3],
+    chunks: Vec<Chunk>,
+    next: usize,
     /// Least and greatest x, y and z so far.
     seen: Option<[[f64; 3]; 2]>,
 }
 
-impl Source for Checked {
+impl Points {
+    fn decode(&self, chunk: &[u8], points: u64) -> Result<Cloud> {
+        let mut records = self.header.layout.buffer();
+        let bytes = records.resize_for(points as usize);
+        match &self.header.laszip {
+            Some(vlr) => laz::decompress(chunk, points, vlr, bytes)?,
+            None => bytes.copy_from_slice(chunk),
+        }
+        Ok(self.header.layout.cloud(&records, self.origin))
+    }
+}
+
+impl Source for Points {
     fn next(&mut self) -> Result<Option<Cloud>> {
-        let Some(points) = &mut self.points else {
+        let mut size = 0;
+        let fits = |chunk: &&Chunk| {
+            let own = chunk.points * self.header.layout.len as u64;
+            size += own;
+            size <= own.max(PIECE)
+        };
+        let left = &self.chunks[self.next..];
+        let group = &left[..left.iter().take_while(fits).count()];
+        let (Some(first), Some(last)) = (group.first(), group.last()) else {
             return Ok(None);
         };
-        let cloud = points.next()?;
-        if let Some(cloud) = &cloud {
+        // Chunks are in order and within the file, so this is never longer than the file.
+        let mut bytes = vec![0; (last.at + last.bytes - first.at) as usize];
+        read_at(&mut self.file, first.at, &mut bytes)?;
+        let decode = |chunk: &Chunk| {
+            let from = (chunk.at - first.at) as usize;
+            self.decode(&bytes[from..from + chunk.bytes as usize], chunk.points)
+                .with_context(|| {
+                    format!(
+                        "the {} points from byte {} are damaged: copy or download the file again",
+                        chunk.points, chunk.at
+                    )
+                })
+        };
+        let clouds = group.par_iter().map(decode).collect::<Result<Vec<Cloud>>>()?;
+        self.next += group.len();
+        let mut all = Cloud::default();
+        for cloud in clouds {
             cloud.extend_bounds(&mut self.seen);
+            all.append(cloud);
         }
-        Ok(cloud)
+        Ok(Some(all))
+    }
+
+    fn count(&self) -> Option<u64> {
+        Some(self.header.count)
+    }
+
+    fn grid(&self) -> Option<Grid> {
+        Some(self.header.layout.grid)
     }
 
     fn warnings(&self) -> Vec<String> {
         let mut all: Vec<String> = self.header.warning.iter().cloned().collect();
-        all.extend(self.points.iter().flat_map(|points| points.warnings()));
         let scale = self.header.layout.grid.scale;
         let near = |a: usize, said: f64, found: f64| (said - found).abs() <= TOLERANCE + scale[a].abs();
         let said = self.header.bounds();

@@ -1,6 +1,5 @@
 //! Point records, and how they become a cloud.
 
-use ::laz::DecompressionSelection;
 use anyhow::{Context, Result, ensure};
 use las::{PointData, PointDataBuilder, point::Format, raw};
 
@@ -74,27 +73,21 @@ impl Layout {
         origin_of([0, 1, 2].map(|a| f64::from(integer(a)) * self.grid.scale[a] + self.grid.offset[a]))
     }
 
-    /// Adds `records` to `out`, relative to the origin of `out`.
-    pub fn append(&self, records: &PointData, out: &mut Cloud) {
+    /// `records` as a cloud around `origin`.
+    pub fn cloud(&self, records: &PointData, origin: [f64; 3]) -> Cloud {
         let scale = self.grid.scale;
-        let shift = [0, 1, 2].map(|a| self.grid.offset[a] - out.origin[a]);
+        let shift = [0, 1, 2].map(|a| self.grid.offset[a] - origin[a]);
         let metres = |a: usize, v: i32| (f64::from(v) * scale[a] + shift[a]) as f32;
         let integers = records.x_raw().zip(records.y_raw()).zip(records.z_raw());
-        out.xyz.reserve(records.len());
-        out.xyz
-            .extend(integers.map(|((x, y), z)| [metres(0, x), metres(1, y), metres(2, z)]));
-        out.intensity.extend(records.intensity());
-        out.class.extend(records.classification());
         let returns = records.return_number().zip(records.number_of_returns());
-        out.returns
-            .extend(returns.map(|(number, of)| Return { number, of }));
-    }
-
-    /// The fields to decompress. Formats 6 to 10 store each in a layer of its own, and the other layers are skipped.
-    pub fn selection() -> DecompressionSelection {
-        DecompressionSelection::xy_returns_channel()
-            .decompress_z()
-            .decompress_classification()
-            .decompress_intensity()
+        Cloud {
+            origin,
+            xyz: integers
+                .map(|((x, y), z)| [metres(0, x), metres(1, y), metres(2, z)])
+                .collect(),
+            intensity: records.intensity().collect(),
+            class: records.classification().collect(),
+            returns: returns.map(|(number, of)| Return { number, of }).collect(),
+        }
     }
 }

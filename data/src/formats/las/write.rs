@@ -174,15 +174,13 @@ impl sink::Sink for Sink {
 fn laszip_record(vlr: &LazVlr) -> Result<Vec<u8>> {
     let mut data = Vec::new();
     vlr.write_to(&mut data)?;
-    let mut record = raw::Vlr {
+    let record = las::Vlr {
+        user_id: LazVlr::USER_ID.to_owned(),
         record_id: LazVlr::RECORD_ID,
-        record_length_after_header: raw::vlr::RecordLength::Vlr(data.len() as u16),
+        description: LazVlr::DESCRIPTION.to_owned(),
         data,
-        ..raw::Vlr::default()
     };
-    record.user_id[..LazVlr::USER_ID.len()].copy_from_slice(LazVlr::USER_ID.as_bytes());
-    record.description[..LazVlr::DESCRIPTION.len()].copy_from_slice(LazVlr::DESCRIPTION.as_bytes());
     let mut bytes = Vec::new();
-    record.write_to(&mut bytes)?;
+    record.into_raw(false)?.write_to(&mut bytes)?;
     Ok(bytes)
 }

@@ -5,7 +5,5 @@
 
 mod header;
 mod read;
-mod write;
 
 pub use read::open;
-pub use write::Sink;

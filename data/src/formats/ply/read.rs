@@ -12,7 +12,7 @@ use super::{
         frame::Frame,
         frame::Invalid,
         names::Row,
-        source::{Opened, PIECE, Source},
+        source::{PIECE, Source},
     },
     header::{Element, Encoding, Header, Type},
 };
@@ -30,7 +30,7 @@ struct Vertices {
 }
 
 /// Opens a PLY file.
-pub fn open(file: File, invalid: Invalid) -> Result<Opened> {
+pub fn open(file: File, invalid: Invalid) -> Result<Box<dyn Source>> {
     let mut from = BufReader::with_capacity(1 << 18, file);
     let header = Header::read(&mut from)?;
     let mut rows = Rows {
@@ -47,16 +47,12 @@ pub fn open(file: File, invalid: Invalid) -> Result<Opened> {
                 .with_context(|| format!("{} {i} of {}", element.name, element.count))?;
         }
     }
-    Ok(Opened {
-        count: Some(header.vertex.count as u64),
-        grid: None,
-        source: Box::new(Vertices {
-            rows,
-            element: header.vertex,
-            next: 0,
-            frame: Frame::new(invalid),
-        }),
-    })
+    Ok(Box::new(Vertices {
+        rows,
+        element: header.vertex,
+        next: 0,
+        frame: Frame::new(invalid),
+    }))
 }
 
 impl Source for Vertices {
@@ -77,6 +73,10 @@ impl Source for Vertices {
         self.next = end;
         cloud.origin = self.frame.origin();
         Ok(Some(cloud))
+    }
+
+    fn count(&self) -> Option<u64> {
+        Some(self.element.count as u64)
     }
 
     fn dropped(&self) -> u64 {

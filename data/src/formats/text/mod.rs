@@ -4,8 +4,6 @@
 
 mod layout;
 mod read;
-mod write;
 
 pub use layout::{is_prose, looks_numeric};
 pub use read::open;
-pub use write::Sink;

@@ -12,7 +12,7 @@ use super::{
         frame::Frame,
         frame::Invalid,
         names::{Role, Row},
-        source::{Opened, PIECE, Source},
+        source::{PIECE, Source},
     },
     layout::{Layout, bad_column, count_line, is_comment, names_axes},
 };
@@ -38,7 +38,7 @@ pub struct Lines {
 }
 
 /// Opens a text file.
-pub fn open(file: File, invalid: Invalid) -> Result<Opened> {
+pub fn open(file: File, invalid: Invalid) -> Result<Box<dyn Source>> {
     let mut lines = Lines {
         from: BufReader::with_capacity(1 << 18, file),
         line: Vec::new(),
@@ -50,12 +50,7 @@ pub fn open(file: File, invalid: Invalid) -> Result<Opened> {
         found: 0,
     };
     lines.find_layout()?;
-    let count = (lines.announced > 0).then_some(lines.announced);
-    Ok(Opened {
-        count,
-        grid: None,
-        source: Box::new(lines),
-    })
+    Ok(Box::new(lines))
 }
 
 impl Lines {
@@ -193,6 +188,10 @@ impl Source for Lines {
         }
         cloud.origin = self.frame.origin();
         Ok((self.found > before).then_some(cloud))
+    }
+
+    fn count(&self) -> Option<u64> {
+        (self.announced > 0).then_some(self.announced)
     }
 
     fn dropped(&self) -> u64 {

@@ -1,0 +1,157 @@
+//! Writing points as rows of values: lines of text, and PLY in ASCII or binary.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Seek, SeekFrom, Write},
+};
+
+use anyhow::{Result, ensure};
+
+use super::sink;
+use crate::{Cloud, shard::attributes};
+
+/// What a row looks like.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Rows {
+    /// Values with blanks between them.
+    Text,
+    /// Values with commas between them, below the names of the columns.
+    Csv,
+    /// PLY as text.
+    AsciiPly,
+    /// PLY in binary, little endian.
+    BinaryPly,
+}
+
+/// Flag (see [`attributes`]), name and PLY type of the columns that follow x, y and z.
+const COLUMNS: [(u8, &str, &str); 4] = [
+    (1, "intensity", "ushort"),
+    (2, "class", "uchar"),
+    (4, "return_number", "uchar"),
+    (4, "number_of_returns", "uchar"),
+];
+
+/// Writes `x y z`, then intensity, class, return number and number of returns if the cloud has them.
+///
+/// Coordinates of PLY are `float` if the cloud's origin is 0, so that they are read back bit-identical, and `double` otherwise.
+pub struct Sink {
+    out: BufWriter<File>,
+    rows: Rows,
+    double: bool,
+    attributes: u8,
+    count: u64,
+}
+
+impl Sink {
+    /// Begins a file with the attributes of `first`.
+    pub fn new(file: File, first: &Cloud, rows: Rows) -> Result<Self> {
+        let mut sink = Self {
+            out: BufWriter::with_capacity(1 << 18, file),
+            rows,
+            double: matches!(rows, Rows::Text | Rows::Csv) || first.origin != [0.0; 3],
+            attributes: attributes(first),
+            count: 0,
+        };
+        let header = sink.header();
+        sink.out.write_all(header.as_bytes())?;
+        Ok(sink)
+    }
+
+    /// The header for the points so far. Its length does not depend on their number, so that it can be overwritten at the end.
+    fn header(&self) -> String {
+        let number = if self.double { "double" } else { "float" };
+        let mut columns = vec![("x", number), ("y", number), ("z", number)];
+        let has = COLUMNS.iter().filter(|c| self.attributes & c.0 != 0);
+        columns.extend(has.map(|&(_, name, kind)| (name, kind)));
+        let names: Vec<&str> = columns.iter().map(|c| c.0).collect();
+        let encoding = match self.rows {
+            Rows::Csv => return names.join(",") + "\n",
+            // Some programs cannot read column names, and x y z does not need them.
+            Rows::Text if names.len() == 3 => return String::new(),
+            Rows::Text => return format!("# {}\n", names.join(" ")),
+            Rows::AsciiPly => "ascii",
+            Rows::BinaryPly => "binary_little_endian",
+        };
+        let count = self.count.to_string();
+        let pad = "-".repeat(20 - count.len());
+        let mut h = format!("ply\nformat {encoding} 1.0\ncomment canopy {pad}\nelement vertex {count}\n");
+        for (name, kind) in columns {
+            h += &format!("property {kind} {name}\n");
+        }
+        h + "end_header\n"
+    }
+
+    fn text(&mut self, cloud: &Cloud, i: usize) -> io::Result<()> {
+        let separator = if self.rows == Rows::Csv { ',' } else { ' ' };
+        let out = &mut self.out;
+        for (a, &v) in cloud.xyz[i].iter().enumerate() {
+            if a > 0 {
+                write!(out, "{separator}")?;
+            }
+            let origin = cloud.origin[a];
+            if origin == 0.0 {
+                // The shortest digits that parse to the same f32.
+                write!(out, "{v}")?;
+            } else {
+                // To the micrometre, which is finer than an f32 far from its origin.
+                write!(out, "{:.6}", origin + f64::from(v))?;
+            }
+        }
+        if let Some(v) = cloud.intensity.get(i) {
+            write!(out, "{separator}{v}")?;
+        }
+        if let Some(v) = cloud.class.get(i) {
+            write!(out, "{separator}{v}")?;
+        }
+        if let Some(r) = cloud.returns.get(i) {
+            write!(out, "{separator}{}{separator}{}", r.number, r.of)?;
+        }
+        writeln!(out)
+    }
+
+    fn binary(&mut self, cloud: &Cloud, i: usize) -> io::Result<()> {
+        let out = &mut self.out;
+        for (origin, v) in cloud.origin.into_iter().zip(cloud.xyz[i]) {
+            match self.double {
+                true => out.write_all(&(origin + f64::from(v)).to_le_bytes())?,
+                false => out.write_all(&v.to_le_bytes())?,
+            }
+        }
+        if let Some(v) = cloud.intensity.get(i) {
+            out.write_all(&v.to_le_bytes())?;
+        }
+        if let Some(&v) = cloud.class.get(i) {
+            out.write_all(&[v])?;
+        }
+        if let Some(r) = cloud.returns.get(i) {
+            out.write_all(&[r.number, r.of])?;
+        }
+        Ok(())
+    }
+}
+
+impl sink::Sink for Sink {
+    fn write(&mut self, cloud: &Cloud) -> Result<()> {
+        ensure!(
+            attributes(cloud) == self.attributes && (self.double || cloud.origin == [0.0; 3]),
+            "point {}: its cloud has other attributes, or another origin, than the first cloud of the file",
+            self.count
+        );
+        for i in 0..cloud.len() {
+            match self.rows {
+                Rows::BinaryPly => self.binary(cloud, i)?,
+                _ => self.text(cloud, i)?,
+            }
+        }
+        self.count += cloud.len() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let header = self.header();
+        self.out.seek(SeekFrom::Start(0))?;
+        self.out.write_all(header.as_bytes())?;
+        self.out.flush()?;
+        Ok(())
+    }
+}
