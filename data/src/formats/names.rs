@@ -93,18 +93,4 @@ mod tests {
         assert_eq!(Role::of("red"), None);
         assert_eq!(Role::of("12.5"), None);
     }
-
-    #[test]
-    fn numbers_outside_a_range_are_clamped() {
-        let set = |v: f64| {
-            let mut row = Row::default();
-            row.set(Role::Intensity, v);
-            row.set(Role::Class, v);
-            (row.intensity, row.class)
-        };
-        for (v, intensity, class) in [(-3.0, 0, 0), (7.6, 8, 8), (300.0, 300, 255), (1e9, 65_535, 255)] {
-            assert_eq!(set(v), (Some(intensity), Some(class)));
-        }
-        assert_eq!(set(f64::NAN), (Some(0), Some(0)));
-    }
 }

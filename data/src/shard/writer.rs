@@ -89,15 +89,9 @@ impl Writer {
                 dir.display()
             );
         }
-        let parent = atomic::parent(dir);
-        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-        let temp = tempfile::Builder::new()
-            .prefix(".canopy-")
-            .tempdir_in(parent)
-            .with_context(|| format!("cannot write in {}", parent.display()))?;
         Ok(Self {
             dir: dir.to_owned(),
-            temp,
+            temp: atomic::folder_beside(dir)?,
             digester: Digester::new(&meta.species),
             meta,
             records: Vec::new(),
@@ -200,7 +194,6 @@ fn replaceable(dir: &Path) -> Result<bool> {
 
 /// Renames `temp` to `dir`.
 fn install(temp: TempDir, dir: &Path, digest: &str) -> Result<()> {
-    atomic::open_to_others(temp.path())?;
     // Another process may create `dir` between the check and the rename: try a few times.
     let mut last = None;
     for _ in 0..8 {
@@ -217,9 +210,7 @@ fn install(temp: TempDir, dir: &Path, digest: &str) -> Result<()> {
             dir.display()
         );
         // The old set is moved away, and back if the new one cannot be renamed.
-        let old = tempfile::Builder::new()
-            .prefix(".canopy-old-")
-            .tempdir_in(temp.path().parent().unwrap_or(Path::new(".")))?;
+        let old = atomic::folder_beside(dir)?;
         let aside = old.path().join("set");
         let moved = fs::rename(dir, &aside).is_ok();
         match fs::rename(temp.path(), dir) {

@@ -98,9 +98,8 @@ impl Rows {
     fn read(&mut self, element: &Element) -> Result<Row> {
         let (from, big) = (&mut self.from, self.encoding == Encoding::Big);
         if self.encoding != Encoding::Ascii {
-            let next = |of: Type| {
+            let next = |(_, size, value): Type| {
                 let mut bytes = [0; 8];
-                let size = of.size();
                 // The buffer has the value, except at its end: this is twice as fast as `read_exact`.
                 if let Some(next) = from.buffer().first_chunk() {
                     bytes = *next;
@@ -111,7 +110,7 @@ impl Rows {
                 if big {
                     bytes[..size].reverse();
                 }
-                Some(of.value(bytes))
+                Some(value(bytes))
             };
             return row(element, next).context("the file is truncated or damaged");
         }
