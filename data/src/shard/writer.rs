@@ -73,7 +73,7 @@ pub struct Writer {
     digester: Digester,
     records: Vec<TreeRecord>,
     shards: Vec<ShardInfo>,
-    open: Option<ShardWriter>,
+    open: ShardWriter,
 }
 
 impl Writer {
@@ -89,14 +89,15 @@ impl Writer {
                 dir.display()
             );
         }
+        let temp = atomic::folder_beside(dir)?;
         Ok(Self {
             dir: dir.to_owned(),
-            temp: atomic::folder_beside(dir)?,
+            open: ShardWriter::new(&temp.path().join(shard_name(0))),
+            temp,
             digester: Digester::new(&meta.species),
             meta,
             records: Vec::new(),
             shards: Vec::new(),
-            open: None,
         })
     }
 
@@ -117,15 +118,10 @@ impl Writer {
             self.meta.species.len()
         );
         ensure!(!cloud.is_empty(), "the cloud has no point");
-        let mut shard = match self.open.take() {
-            Some(s) => s,
-            None => ShardWriter::new(&self.temp.path().join(shard_name(self.shards.len()))),
-        };
-        shard.push(cloud)?;
-        self.open = Some(shard);
+        self.open.push(cloud)?;
         self.digester.add(record, cloud);
         self.records.push(record.clone());
-        if self.open.as_ref().is_some_and(|s| s.bytes() > SHARD_BYTES) {
+        if self.open.bytes() > SHARD_BYTES {
             self.close_shard()?;
         }
         Ok(())
@@ -149,7 +145,9 @@ impl Writer {
     /// Returns an error if the set is empty or cannot be written.
     pub fn finish(mut self) -> Result<String> {
         ensure!(!self.records.is_empty(), "the set {} has no tree", self.meta.name);
-        self.close_shard()?;
+        if self.open.bytes() > 0 {
+            self.close_shard()?;
+        }
         let digest = self.digester.finish();
         let manifest = Manifest::new(self.meta, digest.clone(), self.shards, self.records);
         let path = self.temp.path().join(manifest::FILE);
@@ -161,12 +159,10 @@ impl Writer {
     }
 
     fn close_shard(&mut self) -> Result<()> {
-        let Some(shard) = self.open.take() else {
-            return Ok(());
-        };
         let file = shard_name(self.shards.len());
         let path = self.temp.path().join(&file);
-        let (clouds, table_crc32) = shard
+        let next = ShardWriter::new(&self.temp.path().join(shard_name(self.shards.len() + 1)));
+        let (clouds, table_crc32) = std::mem::replace(&mut self.open, next)
             .finish()
             .with_context(|| format!("cannot write {}", path.display()))?;
         self.shards.push(ShardInfo {

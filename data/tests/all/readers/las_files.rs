@@ -54,36 +54,16 @@ fn a_laz_file_of_one_run_without_chunks_is_read() {
     assert!((c.origin[2] + f64::from(c.xyz[999][2]) - points[999].z).abs() < 1e-5);
 }
 
-/// The same records as LAS and as LAZ. `wild`: every bit is random, so that decoders meet every length of difference.
+/// The same records as LAS and as LAZ. Every bit is random, so that the decoder meets every length of difference.
 #[test]
 fn laz_decodes_to_the_records_that_were_compressed() {
     let mut random = Philox::new(3, 7);
     for (format, extra) in [(0, 0), (1, 3), (2, 0), (3, 1), (6, 0), (6, 3), (7, 0), (8, 5)] {
-        for (n, wild) in [
-            (1, true),
-            (1023, false),
-            (1025, true),
-            (120_000, false),
-            (9_000, true),
-        ] {
+        for n in [1, 1_025, 120_000] {
             let mut f = las::point::Format::new(format).unwrap();
             f.extra_bytes = extra;
             let mut records = vec![0; n * usize::from(f.len())];
-            let mut at = [0i32; 3];
-            for record in records.chunks_exact_mut(usize::from(f.len())) {
-                if wild {
-                    record.fill_with(|| random.below(256) as u8);
-                    continue;
-                }
-                for a in 0..3 {
-                    let reach = [3, 40, 700, 60_000][random.below(4)];
-                    at[a] += random.below(2 * reach + 1) as i32 - reach as i32;
-                    record[4 * a..][..4].copy_from_slice(&at[a].to_le_bytes());
-                }
-                record[12] = random.below(90) as u8;
-                record[14] = 0x11 + random.below(3) as u8;
-                record[16] = [2, 5, 5, 6, 40][random.below(5)];
-            }
+            records.fill_with(|| random.below(256) as u8);
             let clouds = [false, true].map(|packed| {
                 let mut builder = las::Builder::from((1, 4));
                 builder.point_format = f;
@@ -96,10 +76,8 @@ fn laz_decodes_to_the_records_that_were_compressed() {
                 read("a.laz", &writer.into_inner().unwrap().into_inner()).unwrap()
             });
             assert_eq!(clouds[0].len(), n);
-            assert!(
-                clouds[0] == clouds[1],
-                "format {format}, {extra} extra bytes, {n} points, wild: {wild}"
-            );
+            let same = clouds[0] == clouds[1];
+            assert!(same, "format {format}, {extra} extra bytes, {n} points");
         }
     }
 }
