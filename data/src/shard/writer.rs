@@ -127,16 +127,6 @@ impl Writer {
         Ok(())
     }
 
-    /// How many scans were added.
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    /// Whether none was added.
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-
     /// Writes the manifest and renames the folder. Returns the digest of the set, in hex.
     ///
     /// If another process has written the same set meanwhile, that one is kept; another set is replaced.

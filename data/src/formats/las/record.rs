@@ -62,6 +62,11 @@ impl Layout {
         })
     }
 
+    /// Bytes of a record that are not of its point format.
+    pub fn extra_bytes(&self) -> u16 {
+        self.format.extra_bytes
+    }
+
     /// An empty buffer of records.
     pub fn buffer(&self) -> PointData {
         PointDataBuilder::new().with_format(self.format).build()

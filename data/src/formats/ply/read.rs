@@ -9,8 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::{
     super::{
-        frame::Frame,
-        frame::Invalid,
+        frame::{Invalid, Points},
         names::Row,
         source::{PIECE, Source},
     },
@@ -26,7 +25,7 @@ struct Vertices {
     rows: Rows,
     element: Element,
     next: usize,
-    frame: Frame,
+    points: Points,
 }
 
 /// Opens a PLY file.
@@ -51,7 +50,7 @@ pub fn open(file: File, invalid: Invalid) -> Result<Box<dyn Source>> {
         rows,
         element: header.vertex,
         next: 0,
-        frame: Frame::new(invalid),
+        points: Points::new(invalid),
     }))
 }
 
@@ -62,17 +61,15 @@ impl Source for Vertices {
         if self.next == end {
             return Ok(None);
         }
-        let mut cloud = Cloud::default();
         for i in self.next..end {
             let row = self
                 .rows
                 .read(&self.element)
                 .with_context(|| format!("vertex {i} of {count}"))?;
-            row.push(&mut self.frame, &mut cloud, || format!("vertex {i}"))?;
+            self.points.add(row, || format!("vertex {i}"))?;
         }
         self.next = end;
-        cloud.origin = self.frame.origin();
-        Ok(Some(cloud))
+        Ok(Some(self.points.take()))
     }
 
     fn count(&self) -> Option<u64> {
@@ -80,7 +77,7 @@ impl Source for Vertices {
     }
 
     fn dropped(&self) -> u64 {
-        self.frame.dropped
+        self.points.dropped
     }
 }
 

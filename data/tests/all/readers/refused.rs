@@ -4,7 +4,7 @@ use std::path::Path;
 
 use canopy_data::formats;
 
-use super::{las_files::places, read};
+use super::{las_files::places, read, rows};
 use crate::{
     assert_contains,
     made::{las_file, strange_ply},
@@ -12,7 +12,7 @@ use crate::{
 
 /// Checks that each file of the name is refused with its name and the text beside it.
 #[track_caller]
-fn refused(name: &str, cases: impl IntoIterator<Item = (impl AsRef<[u8]>, &'static str)>) {
+fn refused<'a>(name: &str, cases: impl IntoIterator<Item = (impl AsRef<[u8]>, &'a str)>) {
     for (bytes, expected) in cases {
         let error = read(name, bytes.as_ref()).map(|c| c.len()).unwrap_err();
         assert_contains(&format!("{error:#}"), &[name, expected]);
@@ -37,92 +37,10 @@ fn of_another_format() {
 }
 
 #[test]
-fn text() {
-    let cases = [
-        ("1 2 3\n4 5\n", "line 2: \"4 5\": expected 3 columns, found 2"),
-        (
-            "1 2 3\n4 five 6\n",
-            "line 2: \"4 five 6\": expected a number in column 2",
-        ),
-        (
-            "1 2 3\n\n# c\nnan 5 6\n",
-            "line 4: expected finite coordinates, found [NaN, 5.0, 6.0]",
-        ),
-        ("1 2 3\n4 inf 6\n", "line 2: expected finite coordinates"),
-        (
-            "5\n1 2 3\n4 5 6\n",
-            "line 3: the file ends after 2 points, its count line says 5",
-        ),
-        (
-            "x,y,z,class\n1,2,3,5\n1,2,3,tree\n",
-            "line 3: \"1,2,3,tree\": expected a number in column 4",
-        ),
-        (
-            "1 2 three\n4 5 6\n",
-            "line 1: \"1 2 three\": expected a number in column 3",
-        ),
-        (
-            "1,x,3\n4,y,6\n",
-            "line 1: \"1,x,3\": expected a number in column 2",
-        ),
-        (
-            "hello\nworld\n",
-            "expected lines of three numbers or more, found line 1: \"hello\"",
-        ),
-        ("# only\n", "expected lines of three numbers or more, found none"),
-        ("", "is empty"),
-    ];
-    refused("wrong.txt", cases);
-}
-
-#[test]
-fn ply() {
-    let with = |body: &str| format!("ply\nformat ascii 1.0\n{body}");
-    let xyz = |before: &str, rows: &str| {
-        with(&format!(
-            "{before}property float x\nproperty float y\nproperty float z\nend_header\n{rows}"
-        ))
-    };
-    let cases = [
-        (
-            with("element vertex 3\nproperty flaot x\n"),
-            "line 4: \"property flaot x\": expected",
-        ),
-        (
-            with("element vertex many\n"),
-            "line 3: \"element vertex many\": expected",
-        ),
-        (
-            with("element face 0\nend_header\n"),
-            "expected an element `vertex`, found [\"face\"]",
-        ),
-        (
-            with("element vertex 1\nproperty float x\nend_header\n1\n"),
-            "no y",
-        ),
-        (with("element vertex 2\n"), "expected more of the header"),
-        (
-            xyz("element vertex 1000000000000\n", "1 2 3\n"),
-            "vertex 1 of 1000000000000: line 9: expected numbers, found the end",
-        ),
-        (
-            xyz("element vertex 2\n", "1 2 3\n1 2 z\n"),
-            "line 9: \"1 2 z\": expected a number for z",
-        ),
-        (
-            xyz("element vertex 2\n", "1 2 3\n1 nan 3\n"),
-            "vertex 1: expected finite coordinates",
-        ),
-        (
-            "ply\nelement vertex 0\nend_header\n".into(),
-            "no line says the format",
-        ),
-        (
-            xyz("element vertex 1\nproperty list uchar int t\n", "0.5 1 2 3\n"),
-            "length of list t, found 0.5",
-        ),
-    ];
-    refused("wrong.ply", cases);
+fn text_and_ply() {
+    for [name, content, expected] in rows(include_str!("refused.txt")) {
+        refused(&name, [(content, expected.as_str())]);
+    }
     let whole = strange_ply("binary_little_endian");
     let cut = &whole[..whole.len() - 8];
     refused("cut.ply", [(cut, "vertex 2 of 3"), (cut, "truncated")]);
