@@ -160,7 +160,8 @@ fn count(raw: &raw::Header) -> u64 {
 /// models for each extra byte and for each item.
 fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
     let vlr = LazVlr::from_buffer(data).context("the LASzip record is damaged")?;
-    let expected = LazItemRecordBuilder::default_for_point_format_id(layout.number, layout.extra_bytes())?;
+    let expected =
+        LazItemRecordBuilder::default_for_point_format_id(layout.number, layout.format.extra_bytes)?;
     let types = |items: &[LazItem]| {
         items
             .iter()

@@ -15,7 +15,8 @@ pub struct Layout {
     pub len: usize,
     /// From the integers of a record to metres.
     pub grid: Grid,
-    format: Format,
+    /// As `las` describes it.
+    pub format: Format,
 }
 
 impl Layout {
@@ -60,11 +61,6 @@ impl Layout {
             grid,
             format,
         })
-    }
-
-    /// Bytes of a record that are not of its point format.
-    pub fn extra_bytes(&self) -> u16 {
-        self.format.extra_bytes
     }
 
     /// An empty buffer of records.

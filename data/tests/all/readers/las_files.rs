@@ -1,6 +1,6 @@
 //! LAS and LAZ files.
 
-use super::{refused::changed, *};
+use super::*;
 use crate::made::las_file;
 
 #[test]
@@ -32,13 +32,6 @@ fn every_version_and_point_format_of_las_and_laz_is_read() {
             }
         }
     }
-}
-
-/// The first byte of the points, and of the chunk table.
-pub fn places(laz: &[u8]) -> (usize, usize) {
-    let start = u32::from_le_bytes(laz[96..100].try_into().unwrap()) as usize;
-    let table = i64::from_le_bytes(laz[start..start + 8].try_into().unwrap());
-    (start, table as usize)
 }
 
 #[test]

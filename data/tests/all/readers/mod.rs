@@ -22,6 +22,24 @@ fn read(name: &str, bytes: &[u8]) -> anyhow::Result<Cloud> {
     formats::read(&path)
 }
 
+/// The first byte of the points, and of the chunk table.
+fn places(laz: &[u8]) -> (usize, usize) {
+    let start = u32::from_le_bytes(laz[96..100].try_into().unwrap()) as usize;
+    let table = i64::from_le_bytes(laz[start..start + 8].try_into().unwrap());
+    (start, table as usize)
+}
+
+/// Other bytes at some places.
+type Changes<'a> = &'a [(usize, &'a [u8])];
+
+fn changed(bytes: &[u8], changes: Changes) -> Vec<u8> {
+    let mut b = bytes.to_vec();
+    for (at, with) in changes {
+        b[*at..at + with.len()].copy_from_slice(with);
+    }
+    b
+}
+
 /// The rows of a table with `N` columns, which are separated by |. A line that begins with # is a comment.
 fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [String; N]> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));

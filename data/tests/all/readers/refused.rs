@@ -4,7 +4,7 @@ use std::path::Path;
 
 use canopy_data::formats;
 
-use super::{las_files::places, read, rows};
+use super::{Changes, changed, places, read, rows};
 use crate::{
     assert_contains,
     made::{las_file, strange_ply},
@@ -46,15 +46,6 @@ fn text_and_ply() {
     refused("cut.ply", [(cut, "vertex 2 of 3"), (cut, "truncated")]);
 }
 
-/// `bytes` with other bytes at some places.
-pub fn changed(bytes: &[u8], changes: &[(usize, &[u8])]) -> Vec<u8> {
-    let mut b = bytes.to_vec();
-    for (at, with) in changes {
-        b[*at..at + with.len()].copy_from_slice(with);
-    }
-    b
-}
-
 #[test]
 fn las() {
     let (las, _) = las_file(1, (1, 2), false, 1_000);
@@ -66,7 +57,7 @@ fn las() {
         f64::INFINITY.to_le_bytes(),
     );
     let (far, none) = ((1u64 << 40).to_le_bytes(), (-1i64).to_le_bytes());
-    let las_cases: [(&[(usize, &[u8])], _); 7] = [
+    let las_cases: [(Changes, _); 7] = [
         (&[(107, &most)], "4294967295 points"),
         (&[(24, &[2])], "expected LAS 1.0 to 1.4, found 2."),
         (&[(96, &most)], "found byte 4294967295"),
@@ -88,7 +79,7 @@ fn las() {
         [(&las[..5_000], "the header says 1000 points of 28 bytes")],
     );
     refused("cut.laz", [(&laz[..table], "expected a chunk table")]);
-    let laz_cases: [(&[(usize, &[u8])], _); 6] = [
+    let laz_cases: [(Changes, _); 6] = [
         (&[(107, &[0; 4]), (247, &far)], "the chunk table has"),
         (&[(start, &far)], "found byte 1099511627776"),
         (&[(table + 4, &most)], "found 4294967295"),
