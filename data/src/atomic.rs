@@ -3,7 +3,7 @@
 use std::{fs, io::Write, path::Path};
 
 use anyhow::{Context, Result};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 /// The folder of `path`.
 pub fn parent(path: &Path) -> &Path {
@@ -17,14 +17,8 @@ pub fn parent(path: &Path) -> &Path {
 /// # Errors
 /// Returns the error of `fill`, or names the folder that cannot be created; no file is left then.
 pub fn folder<T>(to: &Path, fill: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
-    let parent = parent(to);
-    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-    let temp = tempfile::Builder::new()
-        .prefix(".canopy-")
-        .tempdir_in(parent)
-        .with_context(|| format!("cannot write in {}", parent.display()))?;
+    let temp = folder_beside(to)?;
     let done = fill(temp.path())?;
-    open_to_others(temp.path())?;
     let made = temp.keep();
     // Fails if there is no such folder, or if it has files; then the rename fails too.
     let _ = fs::remove_dir(to);
@@ -35,15 +29,14 @@ pub fn folder<T>(to: &Path, fill: impl FnOnce(&Path) -> Result<T>) -> Result<T> 
     Ok(done)
 }
 
-/// Only the owner can read a temporary folder; a finished one gets the usual mode of a folder.
-pub(crate) fn open_to_others(_dir: &Path) -> Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(_dir, fs::Permissions::from_mode(0o755))
-            .with_context(|| format!("cannot set the mode of {}", _dir.display()))?;
-    }
-    Ok(())
+/// Creates a temporary folder beside `path`, whose folder is created too. If it is dropped, it is deleted.
+pub(crate) fn folder_beside(path: &Path) -> Result<TempDir> {
+    let parent = parent(path);
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    tempfile::Builder::new()
+        .prefix(".canopy-")
+        .tempdir_in(parent)
+        .with_context(|| format!("cannot write in {}", parent.display()))
 }
 
 /// Creates a temporary file in the folder of `path`, with the permissions of any new file. `persist` renames it to

@@ -102,28 +102,3 @@ impl fmt::Display for Format {
         f.write_str(self.name())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn first_bytes_have_precedence_over_the_name() {
-        let of = |name: &str, head: &[u8]| Format::detect(Path::new(name), head).ok();
-        assert_eq!(of("a.txt", b"ply\nformat ascii 1.0\n"), Some(Format::Ply));
-        assert_eq!(of("a", b"LASF\0\0"), Some(Format::Las));
-        assert_eq!(of("a.las", b"1.0 2.0 3.0\n4 5 6\n"), Some(Format::Text));
-        assert_eq!(of("a.b.CSV", b"x,y,z\n"), Some(Format::Text));
-        assert_eq!(of("noname", b"12\n1 2 3\n"), Some(Format::Text));
-    }
-
-    #[test]
-    fn other_files_are_refused_with_their_first_bytes() {
-        let error = |name: &str, head: &[u8]| Format::detect(Path::new(name), head).unwrap_err().to_string();
-        assert!(error("a.laz", b"\x89PNG").contains("expected \"LASF\", found \"\\x89PNG\""));
-        assert!(error("a.txt", b"\0\0").contains("not a text file"));
-        assert!(error("a.las", b"").contains("empty"));
-        assert!(error("a.jpeg", b"\xff\xd8\xff").contains("expected LAS"));
-        assert!(error("a.txt", b"\xff\xfe1\0 \0").contains("UTF-16"));
-    }
-}

@@ -2,6 +2,9 @@
 
 use anyhow::{Result, bail};
 
+use super::names::Row;
+use crate::Cloud;
+
 /// What to do with a point whose coordinates are not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Invalid {
@@ -21,39 +24,42 @@ pub fn origin_of(p: [f64; 3]) -> [f64; 3] {
     p.map(|c| if c.abs() < NEAR { 0.0 } else { c.floor() })
 }
 
-/// Turns a file's coordinates into those of a cloud, and handles coordinates that are not finite.
+/// The points of a file as they are read: relative to the origin, and without those that are dropped.
 #[derive(Debug)]
-pub struct Frame {
+pub struct Points {
+    /// Determined by the first point that is kept.
     origin: Option<[f64; 3]>,
     invalid: Invalid,
     /// Points that were dropped.
     pub dropped: u64,
+    cloud: Cloud,
 }
 
-impl Frame {
+impl Points {
     pub fn new(invalid: Invalid) -> Self {
         Self {
             origin: None,
             invalid,
             dropped: 0,
+            cloud: Cloud::default(),
         }
     }
 
-    /// The origin, which the first placed point determines; 0 before.
-    pub fn origin(&self) -> [f64; 3] {
-        self.origin.unwrap_or_default()
-    }
-
-    /// `p` relative to the origin, or `None` if it is dropped. `place` names its place in the file.
+    /// Adds a point, or drops it. `place` names its place in the file.
     ///
     /// # Errors
     /// Returns an error if a coordinate is not finite and such points are not dropped.
-    pub fn place(&mut self, p: [f64; 3], place: impl FnOnce() -> String) -> Result<Option<[f32; 3]>> {
+    pub fn add(&mut self, row: Row, place: impl FnOnce() -> String) -> Result<()> {
+        let p = row.xyz;
         if p.iter().all(|c| c.is_finite()) {
             let o = *self.origin.get_or_insert_with(|| origin_of(p));
             let q = [0, 1, 2].map(|a| (p[a] - o[a]) as f32);
             if q.iter().all(|c| c.is_finite()) {
-                return Ok(Some(q));
+                self.cloud.xyz.push(q);
+                self.cloud.intensity.extend(row.intensity);
+                self.cloud.class.extend(row.class);
+                self.cloud.returns.extend(row.returns);
+                return Ok(());
             }
         }
         if self.invalid == Invalid::Error {
@@ -63,6 +69,13 @@ impl Frame {
             );
         }
         self.dropped += 1;
-        Ok(None)
+        Ok(())
+    }
+
+    /// The points since the last call.
+    pub fn take(&mut self) -> Cloud {
+        let mut cloud = std::mem::take(&mut self.cloud);
+        cloud.origin = self.origin.unwrap_or_default();
+        cloud
     }
 }

@@ -1,9 +1,6 @@
 //! The meaning of columns and properties, from the names that programs give them.
 
-use anyhow::Result;
-
-use super::frame::Frame;
-use crate::{Cloud, Return};
+use crate::Return;
 
 /// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +36,10 @@ impl Role {
 /// The values of one point. Numbers are rounded and clamped to the attribute's range; NaN becomes 0.
 #[derive(Default)]
 pub struct Row {
-    xyz: [f64; 3],
-    intensity: Option<u16>,
-    class: Option<u8>,
-    returns: Option<Return>,
+    pub xyz: [f64; 3],
+    pub intensity: Option<u16>,
+    pub class: Option<u8>,
+    pub returns: Option<Return>,
 }
 
 impl Row {
@@ -55,20 +52,6 @@ impl Row {
             Role::ReturnNumber => self.returns.get_or_insert_default().number = v.round() as u8,
             Role::ReturnCount => self.returns.get_or_insert_default().of = v.round() as u8,
         }
-    }
-
-    /// Adds the point to `out`, unless `frame` drops it. `place` names its place in the file.
-    ///
-    /// # Errors
-    /// Those of [`Frame::place`].
-    pub fn push(self, frame: &mut Frame, out: &mut Cloud, place: impl FnOnce() -> String) -> Result<()> {
-        if let Some(p) = frame.place(self.xyz, place)? {
-            out.xyz.push(p);
-            out.intensity.extend(self.intensity);
-            out.class.extend(self.class);
-            out.returns.extend(self.returns);
-        }
-        Ok(())
     }
 }
 
@@ -92,19 +75,5 @@ mod tests {
         }
         assert_eq!(Role::of("red"), None);
         assert_eq!(Role::of("12.5"), None);
-    }
-
-    #[test]
-    fn numbers_outside_a_range_are_clamped() {
-        let set = |v: f64| {
-            let mut row = Row::default();
-            row.set(Role::Intensity, v);
-            row.set(Role::Class, v);
-            (row.intensity, row.class)
-        };
-        for (v, intensity, class) in [(-3.0, 0, 0), (7.6, 8, 8), (300.0, 300, 255), (1e9, 65_535, 255)] {
-            assert_eq!(set(v), (Some(intensity), Some(class)));
-        }
-        assert_eq!(set(f64::NAN), (Some(0), Some(0)));
     }
 }

@@ -1,6 +1,7 @@
 //! Writing points as rows of values: lines of text, and PLY in ASCII or binary.
 
 use std::{
+    fmt,
     fs::File,
     io::{self, BufWriter, Seek, SeekFrom, Write},
 };
@@ -81,52 +82,42 @@ impl Sink {
         h + "end_header\n"
     }
 
-    fn text(&mut self, cloud: &Cloud, i: usize) -> io::Result<()> {
-        let separator = if self.rows == Rows::Csv { ',' } else { ' ' };
-        let out = &mut self.out;
-        for (a, &v) in cloud.xyz[i].iter().enumerate() {
-            if a > 0 {
-                write!(out, "{separator}")?;
+    fn row(&mut self, cloud: &Cloud, i: usize) -> io::Result<()> {
+        let mut separator = "";
+        let mut put = |text: fmt::Arguments<'_>, bytes: &[u8]| {
+            if self.rows == Rows::BinaryPly {
+                return self.out.write_all(bytes);
             }
-            let origin = cloud.origin[a];
+            write!(self.out, "{separator}{text}")?;
+            separator = if self.rows == Rows::Csv { "," } else { " " };
+            Ok(())
+        };
+        for (origin, v) in cloud.origin.into_iter().zip(cloud.xyz[i]) {
+            let metres = origin + f64::from(v);
+            let (long, short) = (metres.to_le_bytes(), v.to_le_bytes());
+            let bytes = if self.double { &long[..] } else { &short };
             if origin == 0.0 {
                 // The shortest digits that parse to the same f32.
-                write!(out, "{v}")?;
+                put(format_args!("{v}"), bytes)?;
             } else {
                 // To the micrometre, which is finer than an f32 far from its origin.
-                write!(out, "{:.6}", origin + f64::from(v))?;
+                put(format_args!("{metres:.6}"), bytes)?;
             }
         }
         if let Some(v) = cloud.intensity.get(i) {
-            write!(out, "{separator}{v}")?;
-        }
-        if let Some(v) = cloud.class.get(i) {
-            write!(out, "{separator}{v}")?;
-        }
-        if let Some(r) = cloud.returns.get(i) {
-            write!(out, "{separator}{}{separator}{}", r.number, r.of)?;
-        }
-        writeln!(out)
-    }
-
-    fn binary(&mut self, cloud: &Cloud, i: usize) -> io::Result<()> {
-        let out = &mut self.out;
-        for (origin, v) in cloud.origin.into_iter().zip(cloud.xyz[i]) {
-            match self.double {
-                true => out.write_all(&(origin + f64::from(v)).to_le_bytes())?,
-                false => out.write_all(&v.to_le_bytes())?,
-            }
-        }
-        if let Some(v) = cloud.intensity.get(i) {
-            out.write_all(&v.to_le_bytes())?;
+            put(format_args!("{v}"), &v.to_le_bytes())?;
         }
         if let Some(&v) = cloud.class.get(i) {
-            out.write_all(&[v])?;
+            put(format_args!("{v}"), &[v])?;
         }
         if let Some(r) = cloud.returns.get(i) {
-            out.write_all(&[r.number, r.of])?;
+            put(format_args!("{}", r.number), &[r.number])?;
+            put(format_args!("{}", r.of), &[r.of])?;
         }
-        Ok(())
+        match self.rows {
+            Rows::BinaryPly => Ok(()),
+            _ => writeln!(self.out),
+        }
     }
 }
 
@@ -138,10 +129,7 @@ impl sink::Sink for Sink {
             self.count
         );
         for i in 0..cloud.len() {
-            match self.rows {
-                Rows::BinaryPly => self.binary(cloud, i)?,
-                _ => self.text(cloud, i)?,
-            }
+            self.row(cloud, i)?;
         }
         self.count += cloud.len() as u64;
         Ok(())

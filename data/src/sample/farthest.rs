@@ -34,16 +34,8 @@ pub fn farthest(points: &[[f32; 3]], n: usize, seed: u64) -> Result<Vec<usize>> 
     Ok(farthest_from(points, n, first))
 }
 
-/// As [`farthest`], beginning with the point at `first`. The caller ensures that coordinates are finite.
-///
-/// # Panics
-/// Panics if there is no point at `first`.
-pub fn farthest_from(points: &[[f32; 3]], n: usize, first: usize) -> Vec<usize> {
-    assert!(
-        first < points.len(),
-        "the first point is {first} of {}",
-        points.len()
-    );
+/// As [`farthest`], beginning with the point at `first`. Coordinates are finite.
+fn farthest_from(points: &[[f32; 3]], n: usize, first: usize) -> Vec<usize> {
     let n = n.min(points.len());
     if n == 0 {
         return Vec::new();

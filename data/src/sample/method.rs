@@ -46,18 +46,6 @@ pub enum Method {
     Farthest,
 }
 
-/// `n` of the points by `method`, without repetition; all if there are at most `n`.
-///
-/// # Errors
-/// Returns an error if a coordinate is not finite.
-pub fn to(points: &[[f32; 3]], n: usize, method: Method, seed: u64) -> Result<Vec<usize>> {
-    match method {
-        Method::Random => subsample(points, Subsample::Random(n), seed),
-        Method::Voxel => voxel_to(points, n, seed),
-        Method::Farthest => subsample(points, Subsample::Farthest(n), seed),
-    }
-}
-
 impl Method {
     /// At most `n` points of `cloud` by this method. [`Method::Random`] keeps all, because the loader draws points itself.
     /// The others keep all if the points that they would keep are at the same place.
@@ -65,10 +53,13 @@ impl Method {
     /// # Errors
     /// Returns an error if a coordinate is not finite.
     pub fn thin(self, cloud: Cloud, n: usize, seed: u64) -> Result<Cloud> {
-        if self == Self::Random || cloud.len() <= n {
-            return Ok(cloud);
-        }
-        let thinned = cloud.select(&to(&cloud.xyz, n, self, seed)?);
+        let kept = match self {
+            _ if cloud.len() <= n => return Ok(cloud),
+            Self::Random => return Ok(cloud),
+            Self::Voxel => voxel_to(&cloud.xyz, n, seed)?,
+            Self::Farthest => farthest(&cloud.xyz, n, seed)?,
+        };
+        let thinned = cloud.select(&kept);
         Ok(if thinned.has_extent() { thinned } else { cloud })
     }
 }

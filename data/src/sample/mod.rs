@@ -10,8 +10,8 @@ use std::collections::HashSet;
 
 use crate::Purpose;
 
-pub use farthest::{farthest, farthest_from};
-pub use method::{Method, Subsample, subsample, to};
+pub use farthest::farthest;
+pub use method::{Method, Subsample, subsample};
 pub use voxel::{voxel, voxel_to};
 
 /// The streams of [`Purpose::Thin`], one for each method.

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, ensure};
 use memmap2::Mmap;
-use safetensors::{Dtype, SafeTensors, tensor::Metadata};
+use safetensors::{Dtype, SafeTensors};
 
 use super::layout::{ATTRIBUTES, COLUMNS, CRC32, Entry, ORIGIN, START, VERSION, checksum, shape};
 use crate::{Cloud, Return};
@@ -52,17 +52,29 @@ impl Shard {
             "expected {:?} in the metadata, found {version:?}: not a shard, or of another release; import the set again",
             VERSION
         );
-        let file = Tensors {
-            bytes: &map[8 + header..],
-            metadata: &metadata,
+        // Rows and bytes of the tensor `name`, which must have `values` values per row.
+        let tensor = |name, dtype: Dtype, values: usize| {
+            let info = metadata.info(name);
+            let info = info.with_context(|| format!("expected a tensor {name}, found none"))?;
+            let rows = info.shape.first().copied().unwrap_or(0);
+            ensure!(
+                info.dtype == dtype && info.shape == shape(rows, dtype, values * dtype.bitsize() / 8),
+                "{name}: expected {dtype:?} with {values} values per row, found {:?} {:?}",
+                info.dtype,
+                info.shape
+            );
+            Ok((
+                rows,
+                8 + header + info.data_offsets.0..8 + header + info.data_offsets.1,
+            ))
         };
-        let starts: Vec<i64> = copied(file.tensor(START, Dtype::I64, 1)?.1);
+        let starts: Vec<i64> = copied(&map[tensor(START, Dtype::I64, 1)?.1]);
         let clouds = starts.len().saturating_sub(1);
         let points = starts.last().map_or(0, |&n| n.max(0) as usize);
         let table = |name, dtype, values: usize| {
-            let (rows, bytes) = file.tensor(name, dtype, values)?;
+            let (rows, range) = tensor(name, dtype, values)?;
             ensure!(rows == clouds, "{name}: expected {clouds} clouds, found {rows}");
-            Ok(bytes)
+            Ok(&map[range])
         };
         let origins: Vec<[f64; 3]> = copied(table(ORIGIN, Dtype::F64, 3)?);
         let attributes = table(ATTRIBUTES, Dtype::U8, 1)?;
@@ -72,11 +84,12 @@ impl Shard {
         let mut columns = [0..0, 0..0, 0..0, 0..0];
         let mut known = 4;
         for (range, (name, dtype, width)) in columns.iter_mut().zip(COLUMNS) {
-            let Some(info) = metadata.info(name) else { continue };
-            let (rows, _) = file.tensor(name, dtype, width * 8 / dtype.bitsize())?;
-            ensure!(rows == points, "{name}: expected {points} points, found {rows}");
-            *range = 8 + header + info.data_offsets.0..8 + header + info.data_offsets.1;
-            known += 1;
+            if metadata.info(name).is_some() {
+                let (rows, bytes) = tensor(name, dtype, width * 8 / dtype.bitsize())?;
+                ensure!(rows == points, "{name}: expected {points} points, found {rows}");
+                *range = bytes;
+                known += 1;
+            }
         }
         ensure!(
             known == metadata.tensors().len(),
@@ -187,28 +200,6 @@ impl Shard {
             .validate()
             .with_context(|| format!("{}: cloud {index}", self.path.display()))?;
         Ok(cloud)
-    }
-}
-
-/// The tensors of a file.
-struct Tensors<'a> {
-    bytes: &'a [u8],
-    metadata: &'a Metadata,
-}
-
-impl<'a> Tensors<'a> {
-    /// Rows and bytes of the tensor `name`, which must have `values` values per row.
-    fn tensor(&self, name: &str, dtype: Dtype, values: usize) -> Result<(usize, &'a [u8])> {
-        let info = self.metadata.info(name);
-        let info = info.with_context(|| format!("expected a tensor {name}, found none"))?;
-        let rows = info.shape.first().copied().unwrap_or(0);
-        ensure!(
-            info.dtype == dtype && info.shape == shape(rows, dtype, values * dtype.bitsize() / 8),
-            "{name}: expected {dtype:?} with {values} values per row, found {:?} {:?}",
-            info.dtype,
-            info.shape
-        );
-        Ok((rows, &self.bytes[info.data_offsets.0..info.data_offsets.1]))
     }
 }
 

@@ -73,7 +73,7 @@ pub struct Writer {
     digester: Digester,
     records: Vec<TreeRecord>,
     shards: Vec<ShardInfo>,
-    open: Option<ShardWriter>,
+    open: ShardWriter,
 }
 
 impl Writer {
@@ -89,20 +89,15 @@ impl Writer {
                 dir.display()
             );
         }
-        let parent = atomic::parent(dir);
-        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-        let temp = tempfile::Builder::new()
-            .prefix(".canopy-")
-            .tempdir_in(parent)
-            .with_context(|| format!("cannot write in {}", parent.display()))?;
+        let temp = atomic::folder_beside(dir)?;
         Ok(Self {
             dir: dir.to_owned(),
+            open: ShardWriter::new(&temp.path().join(shard_name(0))),
             temp,
             digester: Digester::new(&meta.species),
             meta,
             records: Vec::new(),
             shards: Vec::new(),
-            open: None,
         })
     }
 
@@ -123,28 +118,13 @@ impl Writer {
             self.meta.species.len()
         );
         ensure!(!cloud.is_empty(), "the cloud has no point");
-        let mut shard = match self.open.take() {
-            Some(s) => s,
-            None => ShardWriter::new(&self.temp.path().join(shard_name(self.shards.len()))),
-        };
-        shard.push(cloud)?;
-        self.open = Some(shard);
+        self.open.push(cloud)?;
         self.digester.add(record, cloud);
         self.records.push(record.clone());
-        if self.open.as_ref().is_some_and(|s| s.bytes() > SHARD_BYTES) {
+        if self.open.bytes() > SHARD_BYTES {
             self.close_shard()?;
         }
         Ok(())
-    }
-
-    /// How many scans were added.
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    /// Whether none was added.
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
     }
 
     /// Writes the manifest and renames the folder. Returns the digest of the set, in hex.
@@ -155,7 +135,9 @@ impl Writer {
     /// Returns an error if the set is empty or cannot be written.
     pub fn finish(mut self) -> Result<String> {
         ensure!(!self.records.is_empty(), "the set {} has no tree", self.meta.name);
-        self.close_shard()?;
+        if self.open.bytes() > 0 {
+            self.close_shard()?;
+        }
         let digest = self.digester.finish();
         let manifest = Manifest::new(self.meta, digest.clone(), self.shards, self.records);
         let path = self.temp.path().join(manifest::FILE);
@@ -167,12 +149,10 @@ impl Writer {
     }
 
     fn close_shard(&mut self) -> Result<()> {
-        let Some(shard) = self.open.take() else {
-            return Ok(());
-        };
         let file = shard_name(self.shards.len());
         let path = self.temp.path().join(&file);
-        let (clouds, table_crc32) = shard
+        let next = ShardWriter::new(&self.temp.path().join(shard_name(self.shards.len() + 1)));
+        let (clouds, table_crc32) = std::mem::replace(&mut self.open, next)
             .finish()
             .with_context(|| format!("cannot write {}", path.display()))?;
         self.shards.push(ShardInfo {
@@ -200,7 +180,6 @@ fn replaceable(dir: &Path) -> Result<bool> {
 
 /// Renames `temp` to `dir`.
 fn install(temp: TempDir, dir: &Path, digest: &str) -> Result<()> {
-    atomic::open_to_others(temp.path())?;
     // Another process may create `dir` between the check and the rename: try a few times.
     let mut last = None;
     for _ in 0..8 {
@@ -217,9 +196,7 @@ fn install(temp: TempDir, dir: &Path, digest: &str) -> Result<()> {
             dir.display()
         );
         // The old set is moved away, and back if the new one cannot be renamed.
-        let old = tempfile::Builder::new()
-            .prefix(".canopy-old-")
-            .tempdir_in(temp.path().parent().unwrap_or(Path::new(".")))?;
+        let old = atomic::folder_beside(dir)?;
         let aside = old.path().join("set");
         let moved = fs::rename(dir, &aside).is_ok();
         match fs::rename(temp.path(), dir) {

@@ -8,7 +8,7 @@ use canopy_data::{
 };
 use proptest::prelude::*;
 
-use crate::assert_contains;
+use crate::{assert_contains, made::las_file};
 
 /// Clouds of up to `n` points, near 0 or at map coordinates, with any attributes.
 fn clouds(n: usize) -> impl Strategy<Value = Cloud> {
@@ -113,55 +113,26 @@ fn convert(from: &Path, to: &Path, options: &Options) -> u64 {
     formats::convert(&mut reader, to, options, &mut |_| Ok(())).unwrap()
 }
 
-/// A LAZ file with steps of 0.1 mm, by the `las` crate.
-fn fine_laz(path: &Path) -> Vec<f64> {
-    let mut builder = las::Builder::from((1, 4));
-    builder.point_format = las::point::Format::new(6).unwrap();
-    builder.point_format.is_compressed = true;
-    let axis = |scale, offset| las::Transform { scale, offset };
-    builder.transforms = las::Vector {
-        x: axis(1e-4, 432_000.0),
-        y: axis(1e-4, 5_403_000.5),
-        z: axis(0.0005, 0.0),
-    };
-    let mut writer = las::Writer::from_path(path, builder.into_header().unwrap()).unwrap();
-    let x: Vec<f64> = (0..500).map(|i| 432_120.0 + f64::from(i) * 0.0373).collect();
-    for &x in &x {
-        let point = las::Point {
-            x,
-            y: 5_403_210.123_4,
-            z: 12.0105,
-            gps_time: Some(0.0),
-            ..Default::default()
-        };
-        writer.write_point(point).unwrap();
-    }
-    writer.close().unwrap();
-    x
-}
-
 #[test]
 fn laz_to_laz_keeps_scale_offset_and_coordinates() {
     let home = tempfile::tempdir().unwrap();
     let (from, to) = (home.path().join("a.laz"), home.path().join("b.laz"));
-    let x = fine_laz(&from);
+    let (bytes, points) = las_file(6, (1, 4), true, 500);
+    std::fs::write(&from, bytes).unwrap();
     convert(&from, &to, &Options::default());
     let grid = |path: &Path| formats::open(path).unwrap().grid().unwrap();
     assert_eq!(grid(&to), grid(&from));
     let written = las::Reader::from_path(&to).unwrap().read_all().unwrap();
-    for ((a, b), y) in written.x().zip(&x).zip(written.y()) {
-        assert!(
-            (a - b).abs() < 1e-6 && (y - 5_403_210.123_4).abs() < 1e-6,
-            "{a} {b} {y}"
-        );
+    for ((x, z), p) in written.x().zip(written.z()).zip(points) {
+        assert!((x - p.x).abs() < 1e-6 && (z - p.z).abs() < 1e-6, "{x} {z} {p:?}");
     }
     // A resolution that was asked for is used.
     let options = Options {
-        resolution: Some(0.01),
+        resolution: Some(0.1),
         ..Options::default()
     };
     convert(&from, &to, &options);
-    assert_eq!(grid(&to).scale, [0.01; 3]);
+    assert_eq!(grid(&to).scale, [0.1; 3]);
 }
 
 #[test]

@@ -89,9 +89,9 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// Reads `bytes` as a file named `name` in every way. Returns whether it could be read.
-fn attack(dir: &Path, name: &str, bytes: &[u8]) -> Result<bool, String> {
-    let path = dir.join(name);
+/// Reads `bytes` as a file named `name` in every way. Returns whether it could be read. A file that fails is kept.
+fn attack(name: &str, bytes: &[u8]) -> bool {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hostile-{name}"));
     fs::write(&path, bytes).unwrap();
     let before = memory::start();
     let results = catch_unwind(AssertUnwindSafe(|| {
@@ -107,43 +107,37 @@ fn attack(dir: &Path, name: &str, bytes: &[u8]) -> Result<bool, String> {
         [whole, dropping, info.map(|i| i.count as usize)]
     }));
     let peak = memory::peak() - before;
-    let results = results.map_err(|_| "panicked (its message is above)")?;
-    if peak > BASE + FACTOR * bytes.len() {
-        return Err(format!("took {peak} bytes for a file of {}", bytes.len()));
-    }
+    let at = path.display();
+    let results = results.unwrap_or_else(|_| panic!("{at} panicked (its message is above)"));
+    assert!(
+        peak <= BASE + FACTOR * bytes.len(),
+        "{at} took {peak} bytes for {} of the file",
+        bytes.len()
+    );
     for error in results.iter().filter_map(|r| r.as_ref().err()) {
         let text = format!("{error:#}");
-        if !text.contains(name) {
-            return Err(format!("gave an error that does not name the file: {text}"));
-        }
+        assert!(text.contains(name), "an error does not name {at}: {text}");
     }
-    match &results {
-        [Ok(whole), Ok(parts), _] if whole != parts => Err(format!(
-            "has {whole} points, and {parts} if invalid ones are dropped"
-        )),
-        [whole, ..] => Ok(whole.is_ok()),
+    let [whole, dropping, _] = results;
+    if let (Ok(whole), Ok(dropping)) = (&whole, dropping) {
+        assert_eq!(
+            *whole, dropping,
+            "{at}: points, and points if invalid ones are dropped"
+        );
     }
-}
-
-/// As [`attack`]; a file that fails is kept.
-fn attack_or_panic(dir: &Path, name: &str, bytes: &[u8]) -> bool {
-    attack(dir, name, bytes).unwrap_or_else(|e| {
-        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hostile-{name}"));
-        fs::write(&kept, bytes).unwrap();
-        panic!("{name} {e}; kept as {}", kept.display())
-    })
+    fs::remove_file(&path).unwrap();
+    whole.is_ok()
 }
 
 #[test]
 fn seeds_are_read_and_every_truncation_is_an_error_if_points_are_missing() {
     let _one = alone();
-    let home = tempfile::tempdir().unwrap();
     for (name, bytes) in seeds() {
-        assert!(attack_or_panic(home.path(), &name, &bytes), "{name}");
+        assert!(attack(&name, &bytes), "{name}");
         let header = 500.min(bytes.len());
         let behind = (header..bytes.len()).step_by(1 + bytes.len() / 100);
         for len in (0..header).step_by(3).chain(behind) {
-            let read = attack_or_panic(home.path(), &name, &bytes[..len]);
+            let read = attack(&name, &bytes[..len]);
             // Text that ends between two lines is a shorter file. What follows the points is not read.
             let text = !name.ends_with("las") && !name.ends_with("laz") && !name.ends_with("safetensors");
             assert!(
@@ -158,13 +152,12 @@ fn seeds_are_read_and_every_truncation_is_an_error_if_points_are_missing() {
 #[test]
 fn every_header_byte_may_be_any_extreme() {
     let _one = alone();
-    let home = tempfile::tempdir().unwrap();
     for (name, bytes) in seeds() {
         for at in 0..bytes.len().min(480) {
             // One extreme a byte keeps this short; the mutations try the others.
             let mut bad = bytes.clone();
             bad[at] = [0x00, 0xff, 0x7f, bytes[at] ^ 0x80][at % 4];
-            attack_or_panic(home.path(), &name, &bad);
+            attack(&name, &bad);
         }
     }
 }
@@ -172,7 +165,6 @@ fn every_header_byte_may_be_any_extreme() {
 #[test]
 fn mutated_and_arbitrary_files_are_survived() {
     let _one = alone();
-    let home = tempfile::tempdir().unwrap();
     let number = |name| env::var(name).ok().and_then(|v| v.parse().ok());
     let time = number("CANOPY_FUZZ_SECONDS").map(Duration::from_secs);
     let mut random = Philox::new(number("CANOPY_FUZZ_SEED").unwrap_or(1), 0);
@@ -189,7 +181,7 @@ fn mutated_and_arbitrary_files_are_survived() {
             _ => mutate(seed, other, &mut random),
         };
         files += 1;
-        read += u64::from(attack_or_panic(home.path(), name, &bytes));
+        read += u64::from(attack(name, &bytes));
     }
     println!(
         "{files} files in {:.0} s, {read} of them read",

@@ -2,7 +2,10 @@
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use ::laz::{LazItem, LazItemType, LazVlr, laszip::CompressorType};
+use ::laz::{
+    LazItem, LazVlr,
+    laszip::{CompressorType, LazItemRecordBuilder},
+};
 use anyhow::{Context, Result, ensure};
 use las::raw;
 
@@ -12,8 +15,6 @@ use super::record::Layout;
 const LONGEST: usize = 67 + 512;
 /// Bytes after the header of a LAZ file without points, at most.
 const EMPTY: u64 = 64;
-/// The most items of a compressed record: point, GPS time, colour, waveform, extra bytes.
-const MOST_ITEMS: usize = 5;
 
 /// A header whose numbers fit the file.
 #[derive(Debug)]
@@ -159,13 +160,15 @@ fn count(raw: &raw::Header) -> u64 {
 /// models for each extra byte and for each item.
 fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
     let vlr = LazVlr::from_buffer(data).context("the LASzip record is damaged")?;
-    let layered = layout.number >= 6;
-    let first = match vlr.items().first().map(LazItem::item_type) {
-        Some(LazItemType::Point10) => !layered,
-        Some(LazItemType::Point14) => layered,
-        _ => false,
+    let expected =
+        LazItemRecordBuilder::default_for_point_format_id(layout.number, layout.format.extra_bytes)?;
+    let types = |items: &[LazItem]| {
+        items
+            .iter()
+            .map(|i| (i.item_type(), i.size()))
+            .collect::<Vec<_>>()
     };
-    let sizes: usize = vlr.items().iter().map(|item| usize::from(item.size())).sum();
+    let layered = layout.number >= 6;
     let compressor = compressor(data);
     let known = if layered {
         compressor == CompressorType::LayeredChunked as u16
@@ -174,7 +177,7 @@ fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
             || compressor == CompressorType::PointWise as u16
     };
     ensure!(
-        first && known && sizes == layout.len && sizes <= LONGEST && vlr.items().len() <= MOST_ITEMS,
+        known && types(vlr.items()) == types(&expected) && layout.len <= LONGEST,
         "the LASzip record is damaged: compressor {compressor} with items {:?} for records of {} bytes in point format {}; \
          if it is not damaged, convert the file to LAS",
         vlr.items(),

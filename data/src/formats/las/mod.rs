@@ -28,7 +28,7 @@ use chunks::Chunk;
 /// A bounding box may be wrong by this much, metres, besides a step of the coordinates.
 const TOLERANCE: f64 = 0.02;
 /// Chunks with at most this many bytes of records are decoded at once: enough for all threads.
-const PIECE: u64 = 16 << 20;
+const PIECE: u64 = 24 << 20;
 
 /// Opens a LAS or LAZ file of `len` bytes.
 pub fn open(mut file: File, len: u64) -> Result<Box<dyn Source>> {

@@ -15,7 +15,8 @@ pub struct Layout {
     pub len: usize,
     /// From the integers of a record to metres.
     pub grid: Grid,
-    format: Format,
+    /// As `las` describes it.
+    pub format: Format,
 }
 
 impl Layout {

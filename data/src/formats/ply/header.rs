@@ -17,58 +17,32 @@ pub enum Encoding {
     Big,
 }
 
-/// The type of a property.
-#[derive(Clone, Copy, Debug)]
-pub enum Type {
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    F32,
-    F64,
-}
+/// The type of a property: its names, its bytes in a binary file, and the value in the first bytes, little endian.
+pub type Type = ([&'static str; 2], usize, fn([u8; 8]) -> f64);
 
-impl Type {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "char" | "int8" => Self::I8,
-            "uchar" | "uint8" => Self::U8,
-            "short" | "int16" => Self::I16,
-            "ushort" | "uint16" => Self::U16,
-            "int" | "int32" => Self::I32,
-            "uint" | "uint32" => Self::U32,
-            "float" | "float32" => Self::F32,
-            "double" | "float64" => Self::F64,
-            _ => return None,
-        })
-    }
+static TYPES: [Type; 8] = [
+    (["char", "int8"], 1, |[a, ..]| f64::from(a as i8)),
+    (["uchar", "uint8"], 1, |[a, ..]| f64::from(a)),
+    (["short", "int16"], 2, |[a, b, ..]| {
+        i16::from_le_bytes([a, b]).into()
+    }),
+    (["ushort", "uint16"], 2, |[a, b, ..]| {
+        u16::from_le_bytes([a, b]).into()
+    }),
+    (["int", "int32"], 4, |[a, b, c, d, ..]| {
+        i32::from_le_bytes([a, b, c, d]).into()
+    }),
+    (["uint", "uint32"], 4, |[a, b, c, d, ..]| {
+        u32::from_le_bytes([a, b, c, d]).into()
+    }),
+    (["float", "float32"], 4, |[a, b, c, d, ..]| {
+        f32::from_le_bytes([a, b, c, d]).into()
+    }),
+    (["double", "float64"], 8, f64::from_le_bytes),
+];
 
-    /// Bytes of a value in a binary file.
-    pub fn size(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::F64 => 8,
-        }
-    }
-
-    /// The value in the first bytes of `b`, little endian.
-    pub fn value(self, b: [u8; 8]) -> f64 {
-        let [b0, b1, b2, b3, ..] = b;
-        match self {
-            Self::I8 => f64::from(b0 as i8),
-            Self::U8 => f64::from(b0),
-            Self::I16 => f64::from(i16::from_le_bytes([b0, b1])),
-            Self::U16 => f64::from(u16::from_le_bytes([b0, b1])),
-            Self::I32 => f64::from(i32::from_le_bytes([b0, b1, b2, b3])),
-            Self::U32 => f64::from(u32::from_le_bytes([b0, b1, b2, b3])),
-            Self::F32 => f64::from(f32::from_le_bytes([b0, b1, b2, b3])),
-            Self::F64 => f64::from_le_bytes(b),
-        }
-    }
+fn type_named(name: &str) -> Option<Type> {
+    TYPES.into_iter().find(|(names, ..)| names.contains(&name))
 }
 
 /// A value of each row of an element, or a list of values.
@@ -174,7 +148,7 @@ fn add(elements: &mut Vec<Element>, words: &[&str]) -> Option<()> {
             });
             return Some(());
         }
-        ["property", "list", length, value, name] => (Some(Type::named(length)?), value, name),
+        ["property", "list", length, value, name] => (Some(type_named(length)?), value, name),
         ["property", value, name] => (None, value, name),
         _ => return None,
     };
@@ -184,7 +158,7 @@ fn add(elements: &mut Vec<Element>, words: &[&str]) -> Option<()> {
         Role::of(name).filter(|role| length.is_none() && properties.iter().all(|p| p.role != Some(*role)));
     properties.push(Property {
         name: name.to_owned(),
-        value: Type::named(value)?,
+        value: type_named(value)?,
         length,
         role,
     });

@@ -9,8 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::{
     super::{
-        frame::Frame,
-        frame::Invalid,
+        frame::{Invalid, Points},
         names::Row,
         source::{PIECE, Source},
     },
@@ -26,7 +25,7 @@ struct Vertices {
     rows: Rows,
     element: Element,
     next: usize,
-    frame: Frame,
+    points: Points,
 }
 
 /// Opens a PLY file.
@@ -51,7 +50,7 @@ pub fn open(file: File, invalid: Invalid) -> Result<Box<dyn Source>> {
         rows,
         element: header.vertex,
         next: 0,
-        frame: Frame::new(invalid),
+        points: Points::new(invalid),
     }))
 }
 
@@ -62,17 +61,15 @@ impl Source for Vertices {
         if self.next == end {
             return Ok(None);
         }
-        let mut cloud = Cloud::default();
         for i in self.next..end {
             let row = self
                 .rows
                 .read(&self.element)
                 .with_context(|| format!("vertex {i} of {count}"))?;
-            row.push(&mut self.frame, &mut cloud, || format!("vertex {i}"))?;
+            self.points.add(row, || format!("vertex {i}"))?;
         }
         self.next = end;
-        cloud.origin = self.frame.origin();
-        Ok(Some(cloud))
+        Ok(Some(self.points.take()))
     }
 
     fn count(&self) -> Option<u64> {
@@ -80,7 +77,7 @@ impl Source for Vertices {
     }
 
     fn dropped(&self) -> u64 {
-        self.frame.dropped
+        self.points.dropped
     }
 }
 
@@ -98,9 +95,8 @@ impl Rows {
     fn read(&mut self, element: &Element) -> Result<Row> {
         let (from, big) = (&mut self.from, self.encoding == Encoding::Big);
         if self.encoding != Encoding::Ascii {
-            let next = |of: Type| {
+            let next = |(_, size, value): Type| {
                 let mut bytes = [0; 8];
-                let size = of.size();
                 // The buffer has the value, except at its end: this is twice as fast as `read_exact`.
                 if let Some(next) = from.buffer().first_chunk() {
                     bytes = *next;
@@ -111,7 +107,7 @@ impl Rows {
                 if big {
                     bytes[..size].reverse();
                 }
-                Some(of.value(bytes))
+                Some(value(bytes))
             };
             return row(element, next).context("the file is truncated or damaged");
         }

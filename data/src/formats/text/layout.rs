@@ -226,28 +226,3 @@ pub fn is_prose(path: &Path) -> bool {
     };
     !head.is_empty() && !lines.any(starts_with_number)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn numbers(line: &str, header: Option<&str>) -> Option<Vec<f64>> {
-        let l = Layout::new(line.as_bytes(), header.map(str::as_bytes))?;
-        let f = l.fields(line.as_bytes());
-        l.axes.iter().map(|&a| l.number(f[a])).collect()
-    }
-
-    #[test]
-    fn a_header_says_which_column_is_what() {
-        assert_eq!(numbers("7,3,2,1", Some("id,z,y,x")), Some(vec![1.0, 2.0, 3.0]));
-        assert_eq!(numbers("1,2,3", Some("# X Y Z")), Some(vec![1.0, 2.0, 3.0]));
-        assert_eq!(
-            numbers("9;1,5;2;3", Some("name;x [m];y [m];z [m]")),
-            Some(vec![1.5, 2.0, 3.0])
-        );
-        // Names that are not known leave the first three columns.
-        assert_eq!(numbers("1 2 3", Some("foo bar baz")), Some(vec![1.0, 2.0, 3.0]));
-        let l = Layout::new(b"1 2 3 9 5", Some(b"//X Y Z Intensity Classification")).unwrap();
-        assert_eq!(l.others, [(3, Role::Intensity), (4, Role::Class)]);
-    }
-}

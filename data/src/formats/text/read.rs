@@ -9,8 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::{
     super::{
-        frame::Frame,
-        frame::Invalid,
+        frame::{Invalid, Points},
         names::{Role, Row},
         source::{PIECE, Source},
     },
@@ -29,7 +28,7 @@ pub struct Lines {
     line: Vec<u8>,
     number: u64,
     layout: Layout,
-    frame: Frame,
+    points: Points,
     /// Whether `line` has the first line of numbers, which is not used yet.
     waiting: bool,
     /// The number of points in count lines, and the number of points found.
@@ -44,7 +43,7 @@ pub fn open(file: File, invalid: Invalid) -> Result<Box<dyn Source>> {
         line: Vec::new(),
         number: 0,
         layout: Layout::new(b"0 0 0", None).context("no layout")?,
-        frame: Frame::new(invalid),
+        points: Points::new(invalid),
         waiting: true,
         announced: 0,
         found: 0,
@@ -131,7 +130,7 @@ impl Lines {
     }
 
     /// Adds the point in `line`, if it has one.
-    fn take_point(&mut self, out: &mut Cloud) -> Result<()> {
+    fn take_point(&mut self) -> Result<()> {
         let fields = self.layout.fields(&self.line);
         if fields.len() == 1
             && let Some(n) = count_line(&self.line)
@@ -163,13 +162,12 @@ impl Lines {
         }
         self.found += 1;
         let number = self.number;
-        row.push(&mut self.frame, out, || format!("line {number}"))
+        self.points.add(row, || format!("line {number}"))
     }
 }
 
 impl Source for Lines {
     fn next(&mut self) -> Result<Option<Cloud>> {
-        let mut cloud = Cloud::default();
         let before = self.found;
         while self.found - before < PIECE as u64 {
             if !std::mem::take(&mut self.waiting) && !self.next_line()? {
@@ -183,11 +181,10 @@ impl Source for Lines {
                 break;
             }
             if !is_comment(&self.line) {
-                self.take_point(&mut cloud)?;
+                self.take_point()?;
             }
         }
-        cloud.origin = self.frame.origin();
-        Ok((self.found > before).then_some(cloud))
+        Ok((self.found > before).then(|| self.points.take()))
     }
 
     fn count(&self) -> Option<u64> {
@@ -195,6 +192,6 @@ impl Source for Lines {
     }
 
     fn dropped(&self) -> u64 {
-        self.frame.dropped
+        self.points.dropped
     }
 }

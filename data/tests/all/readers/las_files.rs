@@ -34,22 +34,6 @@ fn every_version_and_point_format_of_las_and_laz_is_read() {
     }
 }
 
-/// The first byte of the points, and of the chunk table.
-fn places(laz: &[u8]) -> (usize, usize) {
-    let start = u32::from_le_bytes(laz[96..100].try_into().unwrap()) as usize;
-    let table = i64::from_le_bytes(laz[start..start + 8].try_into().unwrap());
-    (start, table as usize)
-}
-
-/// `bytes` with other bytes at some places.
-fn changed(bytes: &[u8], changes: &[(usize, &[u8])]) -> Vec<u8> {
-    let mut b = bytes.to_vec();
-    for (at, with) in changes {
-        b[*at..at + with.len()].copy_from_slice(with);
-    }
-    b
-}
-
 #[test]
 fn a_laz_file_of_one_run_without_chunks_is_read() {
     let (bytes, points) = las_file(1, (1, 4), true, 1_000);
@@ -63,36 +47,16 @@ fn a_laz_file_of_one_run_without_chunks_is_read() {
     assert!((c.origin[2] + f64::from(c.xyz[999][2]) - points[999].z).abs() < 1e-5);
 }
 
-/// The same records as LAS and as LAZ. `wild`: every bit is random, so that decoders meet every length of difference.
+/// The same records as LAS and as LAZ. Every bit is random, so that the decoder meets every length of difference.
 #[test]
 fn laz_decodes_to_the_records_that_were_compressed() {
     let mut random = Philox::new(3, 7);
     for (format, extra) in [(0, 0), (1, 3), (2, 0), (3, 1), (6, 0), (6, 3), (7, 0), (8, 5)] {
-        for (n, wild) in [
-            (1, true),
-            (1023, false),
-            (1025, true),
-            (120_000, false),
-            (9_000, true),
-        ] {
+        for n in [1, 1_025, 120_000] {
             let mut f = las::point::Format::new(format).unwrap();
             f.extra_bytes = extra;
             let mut records = vec![0; n * usize::from(f.len())];
-            let mut at = [0i32; 3];
-            for record in records.chunks_exact_mut(usize::from(f.len())) {
-                if wild {
-                    record.fill_with(|| random.below(256) as u8);
-                    continue;
-                }
-                for a in 0..3 {
-                    let reach = [3, 40, 700, 60_000][random.below(4)];
-                    at[a] += random.below(2 * reach + 1) as i32 - reach as i32;
-                    record[4 * a..][..4].copy_from_slice(&at[a].to_le_bytes());
-                }
-                record[12] = random.below(90) as u8;
-                record[14] = 0x11 + random.below(3) as u8;
-                record[16] = [2, 5, 5, 6, 40][random.below(5)];
-            }
+            records.fill_with(|| random.below(256) as u8);
             let clouds = [false, true].map(|packed| {
                 let mut builder = las::Builder::from((1, 4));
                 builder.point_format = f;
@@ -105,10 +69,8 @@ fn laz_decodes_to_the_records_that_were_compressed() {
                 read("a.laz", &writer.into_inner().unwrap().into_inner()).unwrap()
             });
             assert_eq!(clouds[0].len(), n);
-            assert!(
-                clouds[0] == clouds[1],
-                "format {format}, {extra} extra bytes, {n} points, wild: {wild}"
-            );
+            let same = clouds[0] == clouds[1];
+            assert!(same, "format {format}, {extra} extra bytes, {n} points");
         }
     }
 }
@@ -128,68 +90,6 @@ fn damaged_laz_ends_in_an_error_or_in_as_many_points() {
                 assert_eq!(cloud.len(), points.len());
             }
         }
-    }
-}
-
-#[test]
-fn errors_in_las_name_the_place() {
-    let (las, _) = las_file(1, (1, 2), false, 1_000);
-    let (laz, _) = las_file(7, (1, 4), true, 1_000);
-    let (start, table) = places(&laz);
-    let (most, zero) = (u32::MAX.to_le_bytes(), 0f64.to_le_bytes());
-    let far = 1u64 << 40;
-    let mut cases = vec![
-        (las[..150].to_vec(), "header cannot be read"),
-        (las[..5_000].to_vec(), "the header says 1000 points of 28 bytes"),
-        (changed(&las, &[(107, &most)]), "4294967295 points"),
-        (changed(&las, &[(24, &[2])]), "expected LAS 1.0 to 1.4, found 2."),
-        (changed(&las, &[(96, &most)]), "found byte 4294967295"),
-        (
-            changed(&las, &[(104, &[11])]),
-            "expected a point format from 0 to 10, found 11",
-        ),
-        (changed(&las, &[(105, &[3, 0])]), "expected records of at least"),
-        (
-            changed(&las, &[(131, &zero)]),
-            "expected scale factors and offsets in metres, found [0.0, 0.01, 0.001] and [400000.0,",
-        ),
-        (
-            changed(&las, &[(155, &f64::INFINITY.to_le_bytes())]),
-            "expected scale factors",
-        ),
-        (
-            changed(&laz, &[(107, &[0; 4]), (247, &far.to_le_bytes())]),
-            "the chunk table has",
-        ),
-        (
-            changed(&laz, &[(start, &far.to_le_bytes())]),
-            "found byte 1099511627776",
-        ),
-        (changed(&laz, &[(table + 4, &most)]), "found 4294967295"),
-        (laz[..table].to_vec(), "expected a chunk table"),
-        // As a writer leaves it that was ended before it could go back.
-        (
-            changed(&laz, &[(start, &(-1i64).to_le_bytes()), (laz.len() - 8, &[0; 8])]),
-            "expected a chunk table",
-        ),
-        // The layers of a chunk.
-        (
-            changed(&laz, &[(start + 8 + 36 + 4, &most)]),
-            "chunk 0: byte 483: layers of 4294974923 bytes",
-        ),
-        (changed(&laz, &[(100, &[0, 0])]), "laszip encoded"),
-    ];
-    // Chunk tables begin behind the 8 bytes that say where they are; `laz` would allocate 32 GB.
-    for behind in 1..8 {
-        let place = ((start + behind) as u64).to_le_bytes();
-        cases.push((
-            changed(&laz, &[(start, &place), (start + 8, &[0xff; 8])]),
-            "expected a chunk table",
-        ));
-    }
-    for (bytes, expected) in cases {
-        let e = message("wrong.laz", &bytes);
-        assert_contains(&e, &["wrong.laz", expected]);
     }
 }
 
