@@ -120,7 +120,8 @@ mod tests {
         Ok(changed.chain(notes.iter().map(|note| plain(note))).collect())
     }
 
-    /// In the listing, each JSON, after the options of the command line, is followed by what they give.
+    /// In the listing, each JSON, after the options of the command line, is followed by what they give. The variable
+    /// `CANOPY_WRITE_CASES` writes it anew.
     #[test]
     fn files_and_options_give_the_listed_settings_notes_and_errors() {
         let listing = include_str!("engine_cases.txt");

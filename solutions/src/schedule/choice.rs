@@ -41,7 +41,7 @@ pub enum Schedule {
     },
     /// Warm-up, then constant.
     WarmupLr {
-        #[serde(alias = "warmup_num_steps", default = "thousand")]
+        #[serde(alias = "warmup_num_steps", default = "steps::<1000>")]
         steps: u64,
         #[serde(alias = "warmup_type", default)]
         rise: Rise,
@@ -52,7 +52,7 @@ pub enum Schedule {
     WarmupDecayLr {
         #[serde(alias = "total_num_steps")]
         total: u64,
-        #[serde(alias = "warmup_num_steps", default = "thousand")]
+        #[serde(alias = "warmup_num_steps", default = "steps::<1000>")]
         steps: u64,
         #[serde(alias = "warmup_type", default)]
         rise: Rise,
@@ -63,7 +63,7 @@ pub enum Schedule {
     WarmupCosineLr {
         #[serde(alias = "total_num_steps")]
         total: u64,
-        #[serde(alias = "warmup_num_steps", default = "thousand")]
+        #[serde(alias = "warmup_num_steps", default = "steps::<1000>")]
         steps: u64,
         #[serde(alias = "warmup_type", default)]
         rise: Rise,
@@ -75,7 +75,7 @@ pub enum Schedule {
     /// A learning rate that only rises: at step t it is the first one × (1 + growth × t/steps), t/steps rounded down with
     /// stairs.
     LrRangeTest {
-        #[serde(alias = "lr_range_test_step_size", default = "two_thousand")]
+        #[serde(alias = "lr_range_test_step_size", default = "steps::<2000>")]
         steps: u64,
         #[serde(alias = "lr_range_test_step_rate", default = "one")]
         growth: f64,
@@ -90,12 +90,8 @@ fn three_tenths() -> f64 {
     0.3
 }
 
-fn thousand() -> u64 {
-    1000
-}
-
-fn two_thousand() -> u64 {
-    2000
+fn steps<const N: u64>() -> u64 {
+    N
 }
 
 fn least_share() -> f64 {
