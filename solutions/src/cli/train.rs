@@ -266,15 +266,6 @@ fn introduce(
     chosen: &device::Chosen,
     folder: &RunFolder,
 ) -> Result<()> {
-    let ranks = match (config.ranks, config.sync_bn) {
-        (1, _) => String::new(),
-        (ranks, true) => format!(" · {ranks} ranks"),
-        (ranks, false) => format!(" · {ranks} ranks, each with its own batch norm"),
-    };
-    let ranks = match config.zero {
-        stage if stage > 0 && config.ranks > 1 => format!("{ranks} · ZeRO {stage}"),
-        _ => ranks,
-    };
     let most = split.train.len();
     if config.batch > most {
         let batch = config.batch;
@@ -285,24 +276,30 @@ fn introduce(
     if config.zero > 0 && config.ranks == 1 {
         eprintln!("note: --zero {} changes nothing with one rank", config.zero);
     }
-    eprintln!(
-        "{} PointNet, {} points per cloud · {}{ranks}",
-        config.model,
-        config.points_text(),
-        chosen.name
+    let points = config.points_text();
+    let mut line = format!(
+        "{} PointNet, {points} points per cloud · {}",
+        config.model, chosen.name
     );
+    if config.ranks > 1 {
+        line += &format!(" · {} ranks", config.ranks);
+        line += if config.sync_bn {
+            ""
+        } else {
+            ", each with its own batch norm"
+        };
+        line += &match config.zero {
+            0 => String::new(),
+            stage => format!(" · ZeRO {stage}"),
+        };
+    }
+    eprintln!("{line}");
+    let [train, validation, test] = split.parts().map(|(_, records)| records.len());
     eprintln!(
-        "{}: {} scans of {} species ({} train, {} validation, {} test)",
+        "{}: {} scans of {} species ({train} train, {validation} validation, {test} test)",
         data.name,
-        split
-            .parts()
-            .map(|(_, records)| records.len())
-            .iter()
-            .sum::<usize>(),
-        data.species.len(),
-        split.train.len(),
-        split.validation.len(),
-        split.test.len(),
+        train + validation + test,
+        data.species.len()
     );
     if config.target != Target::Species {
         eprintln!(

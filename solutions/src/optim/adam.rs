@@ -1,8 +1,7 @@
-use anyhow::{Result, ensure};
-use candle_core::{Tensor, Var, bail};
+use candle_core::{Result, Tensor, Var, bail};
 use serde::{Deserialize, Serialize};
 
-use super::state::{self, Moments, Rule};
+use super::state;
 use crate::kernels::multi_tensor::{self, AdamStep};
 
 // ANCHOR: AdamConfig
@@ -19,7 +18,7 @@ pub struct AdamConfig {
     /// λ: λ times the parameter is added to its gradient.
     pub weight_decay: f64,
     /// Whether weight decay is decoupled, as in AdamW: each step then multiplies the parameter by 1 − lr·λ, and the
-    /// gradient does not change. [`AdamWConfig`] sets it.
+    /// gradient does not change. [`OptimConfig::AdamW`](super::OptimConfig::AdamW) sets it.
     #[serde(skip)]
     pub decoupled: bool,
 }
@@ -37,70 +36,7 @@ impl Default for AdamConfig {
     }
 }
 
-/// Settings of AdamW.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AdamWConfig {
-    /// As in [`AdamConfig`].
-    pub beta1: f64,
-    /// As in [`AdamConfig`].
-    pub beta2: f64,
-    /// As in [`AdamConfig`].
-    pub eps: f64,
-    /// λ: each step multiplies the parameter by 1 − lr·λ.
-    pub weight_decay: f64,
-}
-
-impl Default for AdamWConfig {
-    fn default() -> Self {
-        let AdamConfig {
-            beta1, beta2, eps, ..
-        } = AdamConfig::default();
-        Self {
-            beta1,
-            beta2,
-            eps,
-            weight_decay: 0.01,
-        }
-    }
-}
-
-impl From<AdamWConfig> for AdamConfig {
-    fn from(config: AdamWConfig) -> Self {
-        let AdamWConfig {
-            beta1,
-            beta2,
-            eps,
-            weight_decay,
-        } = config;
-        Self {
-            beta1,
-            beta2,
-            eps,
-            weight_decay,
-            decoupled: true,
-        }
-    }
-}
-
 impl AdamConfig {
-    /// Checks that every setting is in its range.
-    pub(super) fn check(&self) -> Result<()> {
-        for (name, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
-            ensure!(
-                (0.0..1.0).contains(&beta),
-                "optimizer: {name} must be at least 0 and less than 1; it is {beta}"
-            );
-        }
-        for (name, value) in [("eps", self.eps), ("weight_decay", self.weight_decay)] {
-            ensure!(
-                value >= 0.0,
-                "optimizer: {name} must be at least 0; it is {value}"
-            );
-        }
-        Ok(())
-    }
-
     /// The settings of a step. [`AdamState::advance`] sets the number of the step.
     pub(super) fn step(&self, lr: f64) -> AdamStep {
         AdamStep {
@@ -134,17 +70,12 @@ impl AdamState {
     ///
     /// # Errors
     /// Returns an error if the device is out of memory.
-    pub fn zeros_like<'a>(params: impl IntoIterator<Item = &'a Var> + Clone) -> Result<Self> {
+    pub fn zeros_like<'a>(params: impl IntoIterator<Item = &'a Var> + Clone) -> anyhow::Result<Self> {
         Ok(Self {
             step: 0,
             mean: state::zeros_like(params.clone())?,
             square: state::zeros_like(params)?,
         })
-    }
-
-    /// The state of each parameter under its name in PyTorch, for saving and loading.
-    pub(super) fn moments(&self) -> Vec<Moments<'_>> {
-        vec![("exp_avg", &self.mean), ("exp_avg_sq", &self.square)]
     }
 
     /// Takes one step and counts it. One call of `fused` updates all parameters that the multi-tensor kernels support;
@@ -156,7 +87,7 @@ impl AdamState {
         step: AdamStep,
         fused: Fused,
         plain: Plain,
-    ) -> candle_core::Result<()> {
+    ) -> Result<()> {
         let (means, squares) = (&self.mean, &self.square);
         let n = params.len();
         if [grads.len(), means.len(), squares.len()] != [n; 3] {
@@ -168,9 +99,7 @@ impl AdamState {
             ..step
         };
         let of = |i: usize| [params[i].as_tensor(), &grads[i], &means[i], &squares[i]];
-        let (served, others): (Vec<_>, Vec<_>) =
-            (0..n).partition(|&i| of(i).into_iter().all(multi_tensor::serves));
-        let [w, g, m, v] = std::array::from_fn(|k| served.iter().map(|&i| of(i)[k]).collect::<Vec<_>>());
+        let ([w, g, m, v], others) = state::served(n, of);
         fused(&w, &g, &m, &v, &step)?;
         for i in others {
             plain(&params[i], &grads[i], [&means[i], &squares[i]], &step)?;
@@ -181,13 +110,13 @@ impl AdamState {
 }
 
 /// Takes one step for many weights. The arguments are weights, gradients, means, squares and settings.
-pub(super) type Fused =
-    fn(&[&Tensor], &[&Tensor], &[&Tensor], &[&Tensor], &AdamStep) -> candle_core::Result<()>;
+pub(super) type Fused = fn(&[&Tensor], &[&Tensor], &[&Tensor], &[&Tensor], &AdamStep) -> Result<()>;
 
 /// Takes one step for one weight. The arguments are the weight, its gradient, `[mean, square]` and the settings.
-pub(super) type Plain = fn(&Var, &Tensor, [&Var; 2], &AdamStep) -> candle_core::Result<()>;
+pub(super) type Plain = fn(&Var, &Tensor, [&Var; 2], &AdamStep) -> Result<()>;
 
-/// Takes one step of Adam (Kingma and Ba 2015, algorithm 1) for each of `params`.
+/// Takes one step of Adam (Kingma and Ba 2015, algorithm 1) for each of `params`, or of AdamW (Loshchilov and Hutter 2019)
+/// if the weight decay is decoupled; both as in PyTorch.
 ///
 /// # Errors
 /// Returns an error if gradients or state do not fit the parameters.
@@ -197,16 +126,12 @@ pub fn adam_step(
     state: &mut AdamState,
     lr: f64,
     config: &AdamConfig,
-) -> candle_core::Result<()> {
+) -> Result<()> {
     state.advance(params, grads, config.step(lr), multi_tensor::adam, plain)
 }
 
 /// Updates both running means with the gradient g and returns them: m ← m + (1−β₁)(g − m) and v ← β₂v + (1−β₂)g².
-pub(super) fn new_moments(
-    [mean, square]: [&Var; 2],
-    g: &Tensor,
-    s: &AdamStep,
-) -> candle_core::Result<[Tensor; 2]> {
+pub(super) fn new_moments([mean, square]: [&Var; 2], g: &Tensor, s: &AdamStep) -> Result<[Tensor; 2]> {
     let m = mean.as_detached_tensor();
     let m = (&m + ((g - &m)? * (1.0 - s.beta1))?)?;
     let v = ((square.as_detached_tensor() * s.beta2)? + (g.sqr()? * (1.0 - s.beta2))?)?;
@@ -221,7 +146,7 @@ pub(super) fn corrections(s: &AdamStep) -> [f64; 2] {
 }
 
 /// The step with candle's operators, for every device and dtype. It is the specification of the kernel.
-fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_core::Result<()> {
+fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> Result<()> {
     let (keep, decay) = match s.decoupled {
         true => (1.0 - s.lr * s.weight_decay, 0.0),
         false => (1.0, s.weight_decay),
@@ -232,39 +157,4 @@ fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_c
     let [first, second] = corrections(s);
     let below = ((v.sqrt()? / second.sqrt())? + s.eps)?;
     param.set(&(w - ((m / below)? * (s.lr / first))?)?)
-}
-
-/// Adam (Kingma and Ba 2015), or AdamW (Loshchilov and Hutter 2019) if the weight decay is decoupled; both as in
-/// PyTorch.
-pub(super) struct Adam {
-    state: AdamState,
-    config: AdamConfig,
-}
-
-impl Adam {
-    /// Both means start at zero.
-    ///
-    /// # Errors
-    /// Returns an error if a setting is out of range.
-    pub fn new(params: &[Var], config: AdamConfig) -> Result<Self> {
-        config.check()?;
-        Ok(Self {
-            state: AdamState::zeros_like(params)?,
-            config,
-        })
-    }
-}
-
-impl Rule for Adam {
-    fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
-        adam_step(params, grads, &mut self.state, lr, &self.config)
-    }
-
-    fn moments(&self) -> Vec<Moments<'_>> {
-        self.state.moments()
-    }
-
-    fn resume_at(&mut self, steps: u64) {
-        self.state.step = steps;
-    }
 }

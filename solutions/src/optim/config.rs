@@ -1,21 +1,15 @@
 use std::{fmt, str::FromStr};
 
-use anyhow::Context;
-use candle_core::Var;
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
-use super::adam::{Adam, AdamConfig, AdamWConfig};
-use super::adaptive::{AdadeltaConfig, AdagradConfig, Adaptive, Formula, RmspropConfig};
-use super::layerwise::{Lamb, LambConfig, Lars, LarsConfig};
-use super::lbfgs::{Lbfgs, LbfgsConfig};
-use super::optimizer::Optimizer;
-use super::sgd::{Sgd, SgdConfig};
-use super::slices::Slices;
-use super::state::{Params, Ruled};
+use super::adam::AdamConfig;
+use super::adaptive::{AdadeltaConfig, AdagradConfig, RmspropConfig};
+use super::layerwise::{LambConfig, LarsConfig};
+use super::sgd::SgdConfig;
 
 /// The kind of optimizer and its settings. The learning rate is not among them: it is an argument of each step.
-///
-/// In TOML: `kind = "adamw"`, `weight_decay = 0.01`, ….
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum OptimConfig {
@@ -24,7 +18,7 @@ pub enum OptimConfig {
     /// Adam, with weight decay added to the gradient.
     Adam(AdamConfig),
     /// Adam with decoupled weight decay.
-    AdamW(AdamWConfig),
+    AdamW(AdamConfig),
     /// Divides each step by the root of the sum of all squared gradients so far.
     Adagrad(AdagradConfig),
     /// Divides each step by the root of a running mean of the squared gradients.
@@ -35,8 +29,6 @@ pub enum OptimConfig {
     Lars(LarsConfig),
     /// AdamW; each tensor's step is multiplied by its trust ratio.
     Lamb(LambConfig),
-    /// L-BFGS, a quasi-Newton method, for a loss over the whole data set.
-    Lbfgs(LbfgsConfig),
 }
 
 /// What an optimizer adds to the root of the squares; `None`, or `auto`: its own default.
@@ -48,14 +40,14 @@ impl FromStr for Eps {
 
     /// # Errors
     /// Returns an error if the text is neither `auto` nor a number that is at least 0.
-    fn from_str(text: &str) -> anyhow::Result<Self> {
+    fn from_str(text: &str) -> Result<Self> {
         if text == "auto" {
             return Ok(Self(None));
         }
         let eps = text
             .parse()
             .ok()
-            .filter(|eps: &f64| eps.is_finite() && *eps >= 0.0);
+            .filter(|&eps| (0.0..f64::INFINITY).contains(&eps));
         let eps =
             eps.with_context(|| format!("eps is '{text}', expected auto or a number that is at least 0"))?;
         Ok(Self(Some(eps)))
@@ -68,12 +60,6 @@ impl fmt::Display for Eps {
             None => f.write_str("auto"),
             Some(eps) => write!(f, "{eps:e}"),
         }
-    }
-}
-
-impl Default for OptimConfig {
-    fn default() -> Self {
-        Self::adamw()
     }
 }
 
@@ -90,40 +76,71 @@ impl OptimConfig {
 
     /// PyTorch's defaults: those of Adam and weight decay 0.01.
     pub fn adamw() -> Self {
-        Self::AdamW(AdamWConfig::default())
-    }
-
-    /// Creates the optimizer of the named `params`, before its first step.
-    ///
-    /// # Errors
-    /// Returns an error if a setting is out of range.
-    pub fn build(&self, params: Vec<(String, Var)>) -> anyhow::Result<Box<dyn Optimizer>> {
-        self.build_for(params, None)
-    }
-
-    /// As [`Self::build`]. If `params` are slices of parameters whose other slices are on other ranks, `slices` says of which:
-    /// LARS and LAMB need norms of whole parameters.
-    ///
-    /// # Errors
-    /// As [`Self::build`].
-    pub fn build_for(
-        &self,
-        params: Vec<(String, Var)>,
-        slices: Option<Slices>,
-    ) -> anyhow::Result<Box<dyn Optimizer>> {
-        let params = Params::from(params);
-        let vars = params.vars.clone();
-        let adaptive = |formula| Adaptive::new(&vars, formula);
-        Ok(match self.clone() {
-            Self::Sgd(config) => Box::new(Ruled::new(params, Sgd::new(&vars, config)?)),
-            Self::Adam(config) => Box::new(Ruled::new(params, Adam::new(&vars, config)?)),
-            Self::AdamW(config) => Box::new(Ruled::new(params, Adam::new(&vars, config.into())?)),
-            Self::Adagrad(config) => Box::new(Ruled::new(params, adaptive(Formula::Adagrad(config))?)),
-            Self::Rmsprop(config) => Box::new(Ruled::new(params, adaptive(Formula::Rmsprop(config))?)),
-            Self::Adadelta(config) => Box::new(Ruled::new(params, adaptive(Formula::Adadelta(config))?)),
-            Self::Lars(config) => Box::new(Ruled::new(params, Lars::new(&vars, config, slices)?)),
-            Self::Lamb(config) => Box::new(Ruled::new(params, Lamb::new(&vars, config, slices)?)),
-            Self::Lbfgs(config) => Box::new(Lbfgs::new(params, config)?),
+        Self::AdamW(AdamConfig {
+            weight_decay: 0.01,
+            ..AdamConfig::default()
         })
+    }
+
+    /// Every optimizer with its default settings.
+    pub fn all() -> [Self; 8] {
+        [
+            Self::adamw(),
+            Self::adam(),
+            Self::sgd(),
+            Self::Adagrad(AdagradConfig::default()),
+            Self::Rmsprop(RmspropConfig::default()),
+            Self::Adadelta(AdadeltaConfig::default()),
+            Self::Lars(LarsConfig::default()),
+            Self::Lamb(LambConfig::default()),
+        ]
+    }
+
+    /// Its name, as in `--optimizer`.
+    pub fn name(&self) -> &'static str {
+        self.row().0
+    }
+
+    /// The kinds of state that each parameter has, named as in PyTorch.
+    pub(super) fn states(&self) -> &'static [&'static str] {
+        self.row().1
+    }
+
+    fn row(&self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Self::AdamW(_) => ("adamw", &["exp_avg", "exp_avg_sq"]),
+            Self::Adam(_) => ("adam", &["exp_avg", "exp_avg_sq"]),
+            Self::Sgd(config) if config.momentum == 0.0 => ("sgd", &[]),
+            Self::Sgd(_) => ("sgd", &["momentum_buffer"]),
+            Self::Adagrad(_) => ("adagrad", &["sum"]),
+            Self::Rmsprop(_) => ("rmsprop", &["square_avg"]),
+            Self::Adadelta(_) => ("adadelta", &["square_avg", "acc_delta"]),
+            Self::Lars(_) => ("lars", &["momentum_buffer"]),
+            Self::Lamb(_) => ("lamb", &["exp_avg", "exp_avg_sq"]),
+        }
+    }
+
+    /// Checks that every setting is in its range. Settings of one name have one range in all optimizers.
+    pub(super) fn check(&self) -> Result<()> {
+        let settings = Table::try_from(self)?;
+        for (name, value) in settings
+            .iter()
+            .filter_map(|(name, v)| Some((name, v.as_float()?)))
+        {
+            let (fits, range) = match &**name {
+                "momentum" | "beta1" | "beta2" | "alpha" | "rho" => {
+                    ((0.0..1.0).contains(&value), "at least 0 and less than 1")
+                }
+                "trust" => (value > 0.0, "above 0"),
+                _ => (value >= 0.0, "at least 0"),
+            };
+            ensure!(fits, "optimizer: {name} must be {range}; it is {value}");
+        }
+        let nesterov = settings.get("nesterov").and_then(Value::as_bool) == Some(true);
+        ensure!(
+            !nesterov || settings["momentum"].as_float() > Some(0.0),
+            "optimizer: Nesterov's momentum needs a momentum above 0"
+        );
+        Ok(())
     }
 }

@@ -1,12 +1,10 @@
 //! Optimizers for large batches: each tensor's step is scaled by the norm of its weights.
 
-use anyhow::{Result, ensure};
-use candle_core::{DType, Tensor, Var, bail};
+use candle_core::{DType, Result, Tensor, Var, bail};
 use serde::{Deserialize, Serialize};
 
 use super::adam::{AdamConfig, AdamState, corrections, new_moments};
-use super::slices::{Slices, Whole};
-use super::state::{self, Moments, Rule};
+use super::slices::Slices;
 use crate::kernels::multi_tensor::{self, AdamStep, LarsStep};
 
 // ANCHOR: LarsConfig
@@ -72,46 +70,54 @@ pub fn lars_step(
     velocities: &[Var],
     lr: f64,
     config: &LarsConfig,
-) -> candle_core::Result<()> {
-    if [grads.len(), velocities.len()] != [params.len(); 2] {
+) -> Result<()> {
+    lars((params, None), grads, velocities, lr, config)
+}
+
+/// [`lars_step`] of whole parameters, or of slices by the norms of whole parameters.
+pub(super) fn lars(
+    (params, slices): (&[Var], Option<&Slices>),
+    grads: &[Tensor],
+    velocities: &[Var],
+    lr: f64,
+    config: &LarsConfig,
+) -> Result<()> {
+    let n = params.len();
+    if [grads.len(), velocities.len()] != [n; 2] {
         let (g, v) = (grads.len(), velocities.len());
-        bail!(
-            "lars: {} parameters with {g} gradients and {v} velocities",
-            params.len()
-        );
+        bail!("lars: {n} parameters with {g} gradients and {v} velocities");
     }
+    let squares = |i: usize| Ok([squares(&params[i])?, squares(&grads[i])?]);
+    let whole = match slices {
+        Some(slices) => slices.norms(&(0..n).map(squares).collect::<Result<Vec<_>>>()?)?,
+        None => Vec::new(),
+    };
+    let is_matrix = |i: usize| slices.map_or(params[i].rank() > 1, |slices| slices.of[i].is_matrix);
     for adapted in [true, false] {
-        let own: Vec<usize> = (0..params.len())
-            .filter(|&i| (config.vectors || params[i].rank() > 1) == adapted)
+        let own: Vec<usize> = (0..n)
+            .filter(|&i| (config.vectors || is_matrix(i)) == adapted)
             .collect();
         let step = config.step(lr, adapted);
         let of = |i: usize| [params[i].as_tensor(), &grads[i], velocities[i].as_tensor()];
         let [w, g, v] = std::array::from_fn(|k| own.iter().map(|&i| of(i)[k]).collect::<Vec<_>>());
-        if !multi_tensor::lars_on_gpu(&w, &g, &v, &step)? {
-            own.into_iter()
-                .try_for_each(|i| plain_lars(&params[i], &grads[i], &velocities[i], &step))?;
+        if slices.is_none() && multi_tensor::lars_on_gpu(&w, &g, &v, &step)? {
+            continue;
+        }
+        for i in own {
+            let norms = match whole.get(i) {
+                Some(norms) => *norms,
+                None if adapted => squares(i)?.map(f64::sqrt),
+                None => [0.0; 2],
+            };
+            plain_lars(norms, &params[i], &grads[i], &velocities[i], &step)?;
         }
     }
     Ok(())
 }
 
-/// The step of one parameter with candle's operators, for every device and dtype. It is the specification of the kernel.
-fn plain_lars(param: &Var, grad: &Tensor, velocity: &Var, s: &LarsStep) -> candle_core::Result<()> {
-    let norms = match s.adapted {
-        true => [norm(&param.as_detached_tensor())?, norm(&grad.detach())?],
-        false => [0.0; 2],
-    };
-    lars_by(norms, param, grad, velocity, s)
-}
-
-/// As [`plain_lars`], by the norms of the weights and of the gradient.
-fn lars_by(
-    norms: [f64; 2],
-    param: &Var,
-    grad: &Tensor,
-    velocity: &Var,
-    s: &LarsStep,
-) -> candle_core::Result<()> {
+/// The step of one parameter with candle's operators, for every device and dtype, by the norms of the weights and of the
+/// gradient. It is the specification of the kernel.
+fn plain_lars(norms: [f64; 2], param: &Var, grad: &Tensor, velocity: &Var, s: &LarsStep) -> Result<()> {
     let (w, g) = (param.as_detached_tensor(), grad.detach());
     let (ratio, decay) = match s.adapted {
         true => (
@@ -127,84 +133,16 @@ fn lars_by(
 }
 
 /// The sum of squares, in f64.
-fn squares(tensor: &Tensor) -> candle_core::Result<f64> {
+fn squares(tensor: &Tensor) -> Result<f64> {
     if multi_tensor::on_cpu(tensor) {
         return multi_tensor::sum_of_squares(&[tensor]);
     }
-    tensor.to_dtype(DType::F64)?.sqr()?.sum_all()?.to_scalar()
-}
-
-/// The 2-norm.
-fn norm(tensor: &Tensor) -> candle_core::Result<f64> {
-    Ok(squares(tensor)?.sqrt())
-}
-
-/// LARS: see [`lars_step`].
-pub(super) struct Lars {
-    velocities: Vec<Var>,
-    config: LarsConfig,
-    slices: Option<Slices>,
-}
-
-impl Lars {
-    /// All velocities start at zero.
-    ///
-    /// # Errors
-    /// Returns an error if a setting is out of range.
-    pub fn new(params: &[Var], config: LarsConfig, slices: Option<Slices>) -> Result<Self> {
-        ensure!(
-            (0.0..1.0).contains(&config.momentum),
-            "optimizer: momentum must be at least 0 and less than 1; it is {}",
-            config.momentum
-        );
-        ensure!(
-            config.weight_decay >= 0.0,
-            "optimizer: weight_decay must be at least 0; it is {}",
-            config.weight_decay
-        );
-        ensure!(
-            config.trust > 0.0,
-            "optimizer: trust must be above 0; it is {}",
-            config.trust
-        );
-        Ok(Self {
-            velocities: state::zeros_like(params)?,
-            config,
-            slices,
-        })
-    }
-
-    /// [`lars_step`] of slices, by the norms of whole parameters.
-    fn step_slices(
-        &self,
-        params: &[Var],
-        grads: &[Tensor],
-        lr: f64,
-        slices: &Slices,
-    ) -> candle_core::Result<()> {
-        let squares =
-            |(w, g): (&Var, &Tensor)| Ok([squares(&w.as_detached_tensor())?, squares(&g.detach())?]);
-        let squares = params.iter().zip(grads).map(squares);
-        let norms = slices.norms(&squares.collect::<candle_core::Result<Vec<_>>>()?)?;
-        for (i, (norms, &Whole { is_matrix, .. })) in norms.into_iter().zip(&slices.of).enumerate() {
-            let step = self.config.step(lr, self.config.vectors || is_matrix);
-            lars_by(norms, &params[i], &grads[i], &self.velocities[i], &step)?;
-        }
-        Ok(())
-    }
-}
-
-impl Rule for Lars {
-    fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
-        match &self.slices {
-            None => lars_step(params, grads, &self.velocities, lr, &self.config),
-            Some(slices) => self.step_slices(params, grads, lr, slices),
-        }
-    }
-
-    fn moments(&self) -> Vec<Moments<'_>> {
-        vec![("momentum_buffer", &self.velocities)]
-    }
+    tensor
+        .detach()
+        .to_dtype(DType::F64)?
+        .sqr()?
+        .sum_all()?
+        .to_scalar()
 }
 
 // ANCHOR: LambConfig
@@ -259,19 +197,19 @@ pub fn lamb_step(
     state: &mut AdamState,
     lr: f64,
     config: &LambConfig,
-) -> candle_core::Result<()> {
+) -> Result<()> {
     state.advance(params, grads, config.adam().step(lr), multi_tensor::lamb, plain)
 }
 
 /// The step with candle's operators, for every device and dtype. It is the specification of the kernel.
-fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_core::Result<()> {
+fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> Result<()> {
     let direction = direction(param, grad, state, s)?;
-    let norms = [norm(&param.as_detached_tensor())?, norm(&direction)?];
+    let norms = [squares(param)?.sqrt(), squares(&direction)?.sqrt()];
     lamb_by(norms, param, direction, s)
 }
 
 /// Updates the moments and returns the direction r.
-fn direction(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> candle_core::Result<Tensor> {
+fn direction(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> Result<Tensor> {
     let [m, v] = new_moments(state, &grad.detach(), s)?;
     let [first, second] = corrections(s);
     let adam = ((m / first)? / ((v / second)?.sqrt()? + s.eps)?)?;
@@ -279,7 +217,7 @@ fn direction(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> cand
 }
 
 /// Steps in `direction`, by the norms of the weights and of the direction.
-fn lamb_by(norms: [f64; 2], param: &Var, direction: Tensor, s: &AdamStep) -> candle_core::Result<()> {
+fn lamb_by(norms: [f64; 2], param: &Var, direction: Tensor, s: &AdamStep) -> Result<()> {
     let ratio = match norms.iter().all(|&norm| norm > 0.0) {
         true => norms[0] / norms[1],
         false => 1.0,
@@ -287,69 +225,30 @@ fn lamb_by(norms: [f64; 2], param: &Var, direction: Tensor, s: &AdamStep) -> can
     param.set(&(param.as_detached_tensor() - (direction * (s.lr * ratio))?)?)
 }
 
-/// LAMB: see [`lamb_step`].
-pub(super) struct Lamb {
-    state: AdamState,
-    config: LambConfig,
-    slices: Option<Slices>,
-}
-
-impl Lamb {
-    /// Both means start at zero.
-    ///
-    /// # Errors
-    /// Returns an error if a setting is out of range.
-    pub fn new(params: &[Var], config: LambConfig, slices: Option<Slices>) -> Result<Self> {
-        config.adam().check()?;
-        Ok(Self {
-            state: AdamState::zeros_like(params)?,
-            config,
-            slices,
-        })
+/// [`lamb_step`] of whole parameters, or of slices by the norms of whole parameters.
+pub(super) fn lamb(
+    (params, slices): (&[Var], Option<&Slices>),
+    grads: &[Tensor],
+    state: &mut AdamState,
+    lr: f64,
+    config: &LambConfig,
+) -> Result<()> {
+    let Some(slices) = slices else {
+        return lamb_step(params, grads, state, lr, config);
+    };
+    let step = AdamStep {
+        step: state.step + 1,
+        ..config.adam().step(lr)
+    };
+    let (mut directions, mut sums) = (Vec::new(), Vec::new());
+    for (i, (param, grad)) in params.iter().zip(grads).enumerate() {
+        let direction = direction(param, grad, [&state.mean[i], &state.square[i]], &step)?;
+        sums.push([squares(param)?, squares(&direction)?]);
+        directions.push(direction);
     }
-
-    /// [`lamb_step`] of slices, by the norms of whole parameters.
-    fn step_slices(
-        &self,
-        params: &[Var],
-        grads: &[Tensor],
-        lr: f64,
-        slices: &Slices,
-    ) -> candle_core::Result<()> {
-        let step = AdamStep {
-            step: self.state.step + 1,
-            ..self.config.adam().step(lr)
-        };
-        let (mut directions, mut sums) = (Vec::new(), Vec::new());
-        for (i, (param, grad)) in params.iter().zip(grads).enumerate() {
-            let moments = [&self.state.mean[i], &self.state.square[i]];
-            let direction = direction(param, grad, moments, &step)?;
-            sums.push([squares(&param.as_detached_tensor())?, squares(&direction)?]);
-            directions.push(direction);
-        }
-        let norms = slices.norms(&sums)?;
-        for ((param, direction), norms) in params.iter().zip(directions).zip(norms) {
-            lamb_by(norms, param, direction, &step)?;
-        }
-        Ok(())
+    let norms = slices.norms(&sums)?;
+    for ((param, direction), norms) in params.iter().zip(directions).zip(norms) {
+        lamb_by(norms, param, direction, &step)?;
     }
-}
-
-impl Rule for Lamb {
-    fn apply(&mut self, params: &[Var], grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
-        let Some(slices) = &self.slices else {
-            return lamb_step(params, grads, &mut self.state, lr, &self.config);
-        };
-        self.step_slices(params, grads, lr, slices)?;
-        self.state.step += 1;
-        Ok(())
-    }
-
-    fn moments(&self) -> Vec<Moments<'_>> {
-        self.state.moments()
-    }
-
-    fn resume_at(&mut self, steps: u64) {
-        self.state.step = steps;
-    }
+    Ok(())
 }

@@ -43,23 +43,16 @@ impl Slices {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::{Barrier, Mutex},
-        thread,
-    };
-
-    use candle_core::{DType, Device, Tensor, Var};
+    use candle_core::{Device, Tensor, Var};
 
     use super::*;
-    use crate::optim::{
-        layerwise::{Lamb, LambConfig, Lars, LarsConfig},
-        state::Rule,
-    };
+    use crate::optim::{LambConfig, LarsConfig, OptimConfig};
 
+    /// Adds the sums of the other ranks, four of them or none.
     #[derive(Debug)]
-    struct Fixed([f64; 4]);
+    struct Others(&'static [f64]);
 
-    impl SumOverRanks for Fixed {
+    impl SumOverRanks for Others {
         fn sum(&self, values: &mut [f64]) -> candle_core::Result<()> {
             values.iter_mut().zip(self.0).for_each(|(v, other)| *v += other);
             Ok(())
@@ -68,36 +61,13 @@ mod tests {
 
     #[test]
     fn norms_are_those_of_whole_parameters() {
+        let (index, is_matrix) = (1, true);
         let slices = Slices {
-            of: vec![Whole {
-                index: 1,
-                is_matrix: true,
-            }],
+            of: vec![Whole { index, is_matrix }],
             count: 2,
-            ranks: Arc::new(Fixed([4.0, 4.0, 7.0, 9.0])),
+            ranks: Arc::new(Others(&[4.0, 4.0, 7.0, 9.0])),
         };
         assert_eq!(slices.norms(&[[9.0, 16.0]]).unwrap(), [[4.0, 5.0]]);
-    }
-
-    /// Ranks that are threads: their sum so far, and a barrier for all of them.
-    #[derive(Debug)]
-    struct Threads(Mutex<Vec<f64>>, Barrier);
-
-    impl SumOverRanks for Threads {
-        fn sum(&self, values: &mut [f64]) -> candle_core::Result<()> {
-            let add = |sums: &mut Vec<f64>| {
-                sums.resize(values.len(), 0.0);
-                sums.iter_mut().zip(&*values).for_each(|(s, v)| *s += v);
-            };
-            add(&mut self.0.lock().unwrap());
-            self.1.wait();
-            values.copy_from_slice(&self.0.lock().unwrap());
-            if self.1.wait().is_leader() {
-                self.0.lock().unwrap().clear();
-            }
-            self.1.wait();
-            Ok(())
-        }
     }
 
     /// Numbers that differ much in size, so that the norm of a slice is far from that of the whole.
@@ -106,99 +76,50 @@ mod tests {
         (0..count).map(number).collect()
     }
 
-    fn var(values: &[f32], shape: &[usize]) -> Var {
-        Var::from_tensor(&Tensor::from_slice(values, shape, &Device::Cpu).unwrap()).unwrap()
-    }
-
-    type Build = dyn Fn(&[Var], Option<Slices>) -> Box<dyn Rule> + Sync;
-
-    /// Two steps of whole parameters: a matrix of 12 numbers and a vector of 5.
-    fn whole(build: &Build) -> Vec<f32> {
-        let params = [var(&numbers(1, 12), &[3, 4]), var(&numbers(2, 5), &[5])];
-        let mut rule = build(&params, None);
-        for step in 0..2 {
-            let grads = [
-                var(&numbers(3 + step, 12), &[3, 4]),
-                var(&numbers(9 + step, 5), &[5]),
-            ];
-            rule.apply(&params, &grads.map(|g| g.as_detached_tensor()), 0.1)
-                .unwrap();
-        }
-        let all = params
-            .iter()
-            .flat_map(|p| p.flatten_all().unwrap().to_vec1().unwrap());
-        all.collect()
-    }
-
-    /// The same by three ranks: the first has 7 numbers of the matrix, the second none, the third the rest and the vector.
-    fn by_ranks(build: &Build) -> Vec<f32> {
-        let threads = Arc::new(Threads(Mutex::default(), Barrier::new(3)));
-        let of_rank = |rank: usize| {
-            let slices: &[(usize, std::ops::Range<usize>)] = match rank {
-                0 => &[(0, 0..7)],
-                1 => &[],
-                _ => &[(0, 7..12), (1, 0..5)],
+    /// A matrix of 12 numbers and a vector of 5 after two steps. `cuts` are the ranges of all slices in the 17 numbers, and
+    /// their shapes.
+    fn stepped(config: &OptimConfig, cuts: &[(usize, &[usize])], slices: Option<Slices>) -> Vec<f32> {
+        let cut = |seed: usize| {
+            let all = [numbers(seed, 12), numbers(seed + 1, 5)].concat();
+            let of = |&(start, shape): &(usize, &[usize])| {
+                let end = start + shape.iter().product::<usize>();
+                Tensor::from_slice(&all[start..end], shape, &Device::Cpu).unwrap()
             };
-            let of = |of: &(usize, _)| Whole {
-                index: of.0,
-                is_matrix: of.0 == 0,
-            };
-            let of = Slices {
-                of: slices.iter().map(of).collect(),
-                count: 2,
-                ranks: threads.clone(),
-            };
-            let cut = |seeds: [usize; 2]| -> Vec<Var> {
-                let slice = |(index, range): &(usize, std::ops::Range<usize>)| {
-                    let values = &numbers(seeds[*index], [12, 5][*index])[range.clone()];
-                    var(values, &[values.len()])
-                };
-                slices.iter().map(slice).collect()
-            };
-            let params = cut([1, 2]);
-            let mut rule = build(&params, Some(of));
-            for step in 0..2 {
-                let grads: Vec<Tensor> = cut([3 + step, 9 + step])
-                    .iter()
-                    .map(Var::as_detached_tensor)
-                    .collect();
-                rule.apply(&params, &grads, 0.1).unwrap();
-            }
-            let all = params
-                .iter()
-                .flat_map(|p| p.to_dtype(DType::F32).unwrap().to_vec1().unwrap());
-            all.collect::<Vec<f32>>()
+            cuts.iter().map(of).collect::<Vec<Tensor>>()
         };
-        thread::scope(|scope| {
-            let ranks = [0, 1, 2].map(|rank| scope.spawn(move || of_rank(rank)));
-            ranks.into_iter().flat_map(|rank| rank.join().unwrap()).collect()
-        })
+        let vars: Vec<Var> = cut(1).iter().map(|t| Var::from_tensor(t).unwrap()).collect();
+        let named = vars.iter().map(|var| (String::new(), var.clone()));
+        let mut optimizer = config.build_for(named.collect(), slices).unwrap();
+        for step in 0..2 {
+            optimizer.step(&cut(3 + step), 0.1).unwrap();
+        }
+        let flat = |var: &Var| var.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+        vars.iter().flat_map(flat).collect()
     }
 
     #[test]
     fn steps_of_slices_are_those_of_whole_parameters() {
         let lars = |vectors| {
-            move |params: &[Var], slices| -> Box<dyn Rule> {
-                let config = LarsConfig {
-                    vectors,
-                    trust: 0.5,
-                    ..LarsConfig::default()
-                };
-                Box::new(Lars::new(params, config, slices).unwrap())
-            }
+            OptimConfig::Lars(LarsConfig {
+                vectors,
+                trust: 0.5,
+                ..LarsConfig::default()
+            })
         };
-        let lamb = |params: &[Var], slices| -> Box<dyn Rule> {
-            Box::new(Lamb::new(params, LambConfig::default(), slices).unwrap())
-        };
-        for (what, build) in [
-            ("lars", &lars(false) as &Build),
-            ("lars, vectors", &lars(true)),
-            ("lamb", &lamb),
-        ] {
-            let (expected, found) = (whole(build), by_ranks(build));
-            assert_eq!(expected.len(), found.len());
+        for config in [lars(false), lars(true), OptimConfig::Lamb(LambConfig::default())] {
+            let of = [(0, true), (0, true), (1, false)];
+            let slices = Slices {
+                of: of.map(|(index, is_matrix)| Whole { index, is_matrix }).into(),
+                count: 2,
+                ranks: Arc::new(Others(&[])),
+            };
+            let expected = stepped(&config, &[(0, &[3, 4]), (12, &[5])], None);
+            let found = stepped(&config, &[(0, &[7]), (7, &[5]), (12, &[5])], Some(slices));
             for (i, (e, f)) in expected.iter().zip(&found).enumerate() {
-                assert!((e - f).abs() < 1e-6, "{what}: number {i} is {f}, expected {e}");
+                assert!(
+                    (e - f).abs() < 1e-6,
+                    "{config:?}: number {i} is {f}, expected {e}"
+                );
             }
         }
     }

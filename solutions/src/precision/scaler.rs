@@ -1,7 +1,7 @@
 //! Loss scaling (Micikevicius et al. 2018, section 3.2): the loss is multiplied by a scale, so that small gradients do not
 //! underflow in fp16, and the gradients are divided by it before they are used.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use candle_core::{DType, Tensor};
 
 use crate::kernels::{self, multi_tensor};
@@ -74,11 +74,11 @@ pub trait LossScale: Send {
     fn update(&mut self, found_inf: bool) -> Result<()>;
 }
 
-/// Scales the loss of each step, with the calls of PyTorch's `GradScaler`: gradients of the scaled loss, unscaled (to clip
-/// them), step, update; each once per step.
+/// Scales the loss of each step: gradients of the scaled loss, step, update; each once per step.
 #[derive(Debug)]
 pub struct GradScaler<S: ?Sized> {
-    stage: Stage,
+    /// Whether a gradient of this step overflowed.
+    found_inf: bool,
     by: ScaledGradients,
     rule: S,
 }
@@ -86,18 +86,11 @@ pub struct GradScaler<S: ?Sized> {
 /// A function with the signature of [`scaled_gradients`].
 pub type ScaledGradients = fn(&Tensor, f64, Backward) -> candle_core::Result<(Vec<Tensor>, bool)>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Ready,
-    Unscaled { found_inf: bool },
-    Stepped { found_inf: bool },
-}
-
 impl<S: LossScale> GradScaler<S> {
     /// Creates a scaler with the rule `rule`.
     pub fn new(rule: S) -> Self {
         Self {
-            stage: Stage::Ready,
+            found_inf: false,
             by: scaled_gradients,
             rule,
         }
@@ -117,19 +110,14 @@ impl<S: LossScale> GradScaler<S> {
 }
 
 impl<S: LossScale + ?Sized> GradScaler<S> {
-    /// Returns the gradients of `loss`, computed from the scaled loss by the backward pass `backward` and unscaled. Called once
-    /// per step.
+    /// Returns the gradients of `loss`, computed from the scaled loss by the backward pass `backward` and unscaled: they must be
+    /// unscaled before they are clipped, because the scale changes their norm.
     ///
     /// # Errors
-    /// Returns an error if the gradients of this step were unscaled before, or if `backward` or candle fails.
+    /// Returns an error if `backward` or candle fails.
     pub fn gradients(&mut self, loss: &Tensor, backward: Backward) -> candle_core::Result<Vec<Tensor>> {
-        if self.stage != Stage::Ready {
-            candle_core::bail!(
-                "loss scale: the gradients of this step were unscaled already; call update() after step()"
-            );
-        }
         let (grads, found_inf) = (self.by)(loss, self.rule.scale(), backward)?;
-        self.stage = Stage::Unscaled { found_inf };
+        self.found_inf = found_inf;
         Ok(grads)
     }
 
@@ -138,62 +126,24 @@ impl<S: LossScale + ?Sized> GradScaler<S> {
         self.rule.scale()
     }
 
-    /// Divides the gradients by the scale. Gradients must be unscaled before they are clipped, because the scale changes
-    /// their norm.
-    ///
-    /// # Errors
-    /// Returns an error if the gradients of this step were unscaled before, or if candle fails.
-    pub fn unscale(&mut self, grads: &mut [Tensor]) -> Result<()> {
-        ensure!(
-            self.stage == Stage::Ready,
-            "loss scale: the gradients of this step were unscaled already; call update() after step()"
-        );
-        let found_inf = unscale(grads, self.rule.scale())?;
-        self.stage = Stage::Unscaled { found_inf };
-        Ok(())
-    }
-
     /// Replaces whether a gradient of this rank overflowed by what `agree` returns: whether one did on any rank.
     ///
     /// # Errors
-    /// Returns an error if the gradients were not unscaled yet, or if `agree` fails.
+    /// Returns an error if `agree` fails.
     pub fn agree(&mut self, agree: impl FnOnce(bool) -> Result<bool>) -> Result<()> {
-        let Stage::Unscaled { found_inf } = self.stage else {
-            bail!("loss scale: agree() belongs between the unscaling of the gradients and step()");
-        };
-        let found_inf = agree(found_inf)?;
-        self.stage = Stage::Unscaled { found_inf };
+        self.found_inf = agree(self.found_inf)?;
         Ok(())
     }
 
-    /// Calls the optimizer's `step`, unless a gradient overflowed. Unscales the gradients first if that was not done yet.
-    /// Returns whether the step was taken.
+    /// Calls the optimizer's `step`, unless a gradient overflowed, then updates the scale. Returns whether the step was taken.
     ///
     /// # Errors
-    /// Returns an error if it was called before in this step, or if `step` fails.
-    pub fn step(&mut self, grads: &mut [Tensor], step: impl FnOnce(&[Tensor]) -> Result<()>) -> Result<bool> {
-        if self.stage == Stage::Ready {
-            self.unscale(grads)?;
+    /// Returns an error if `step` fails, or if the scale cannot be reduced.
+    pub fn step(&mut self, step: impl FnOnce() -> Result<()>) -> Result<bool> {
+        if !self.found_inf {
+            step()?;
         }
-        let Stage::Unscaled { found_inf } = self.stage else {
-            bail!("loss scale: step() was called in this step already; call update() first");
-        };
-        if !found_inf {
-            step(grads)?;
-        }
-        self.stage = Stage::Stepped { found_inf };
-        Ok(!found_inf)
-    }
-
-    /// Ends the step and updates the scale.
-    ///
-    /// # Errors
-    /// Returns an error if [`Self::step`] was not called since the last update, or if the scale cannot be reduced.
-    pub fn update(&mut self) -> Result<()> {
-        let Stage::Stepped { found_inf } = self.stage else {
-            bail!("loss scale: update() without a step() before it");
-        };
-        self.stage = Stage::Ready;
-        self.rule.update(found_inf)
+        self.rule.update(self.found_inf)?;
+        Ok(!self.found_inf)
     }
 }

@@ -2,90 +2,261 @@
 
 use std::{fmt, str::FromStr};
 
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Error, Result, anyhow, bail, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{
-    Decay, OneCycle, cosine_with_warmup, decayed,
-    deepspeed::{self, DeepSpeed},
+    Decay, OneCycle, cosine_with_warmup,
+    cycle::Cycle,
+    decayed,
+    warmup::{Rise, Warmup, warmup, warmup_cosine, warmup_decay},
 };
 
-/// A schedule over a run's epochs: `constant`, `cosine`, `step:20:0.7`, `multistep:30,60:0.1`, `exponential:0.97`, `onecycle`
-/// or `onecycle:0.3`; or one of DeepSpeed's, such as `warmuplr:steps=1000`, which count steps.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, reason = "the field's names")]
+/// A schedule over a run, by the forms of `--schedule`: `cosine`, `step:20:0.7`, `warmuplr:steps=1000`.
+///
+/// From `WarmupLr` on they are DeepSpeed's: they count optimizer steps, not epochs, have a warm-up of their own, and a
+/// setting that is left out has DeepSpeed's default. The peak learning rate is not among the settings (for the range test,
+/// the first one). A key of DeepSpeed's JSON is an alias.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names of `--schedule`")]
 pub enum Schedule {
     Constant,
     Cosine,
-    Falling { when: Decay, gamma: f64 },
-    OneCycle { rising: f64 },
-    DeepSpeed(DeepSpeed),
+    Step {
+        epochs: u64,
+        gamma: f64,
+    },
+    Multistep {
+        at: Vec<u64>,
+        gamma: f64,
+    },
+    Exponential {
+        gamma: f64,
+    },
+    OneCycle {
+        #[serde(default = "three_tenths")]
+        rising: f64,
+    },
+    /// Warm-up, then constant.
+    WarmupLr {
+        #[serde(alias = "warmup_num_steps", default = "steps::<1000>")]
+        steps: u64,
+        #[serde(alias = "warmup_type", default)]
+        rise: Rise,
+        #[serde(alias = "warmup_min_lr", default)]
+        min: f64,
+    },
+    /// Warm-up, then a straight line to `min`.
+    WarmupDecayLr {
+        #[serde(alias = "total_num_steps")]
+        total: u64,
+        #[serde(alias = "warmup_num_steps", default = "steps::<1000>")]
+        steps: u64,
+        #[serde(alias = "warmup_type", default)]
+        rise: Rise,
+        #[serde(alias = "warmup_min_lr", default)]
+        min: f64,
+    },
+    /// Warm-up, then a cosine. `min` and `end` are shares of the peak learning rate.
+    WarmupCosineLr {
+        #[serde(alias = "total_num_steps")]
+        total: u64,
+        #[serde(alias = "warmup_num_steps", default = "steps::<1000>")]
+        steps: u64,
+        #[serde(alias = "warmup_type", default)]
+        rise: Rise,
+        #[serde(alias = "warmup_min_ratio", default)]
+        min: f64,
+        #[serde(alias = "cos_min_ratio", default = "least_share")]
+        end: f64,
+    },
+    /// A learning rate that only rises: at step t it is the first one × (1 + growth × t/steps), t/steps rounded down with
+    /// stairs.
+    LrRangeTest {
+        #[serde(alias = "lr_range_test_step_size", default = "steps::<2000>")]
+        steps: u64,
+        #[serde(alias = "lr_range_test_step_rate", default = "one")]
+        growth: f64,
+        #[serde(alias = "lr_range_test_staircase", default)]
+        stairs: bool,
+    },
+    /// DeepSpeed's OneCycle: up, down, and a decay.
+    Cycle(Cycle),
+}
+
+fn three_tenths() -> f64 {
+    0.3
+}
+
+fn steps<const N: u64>() -> u64 {
+    N
+}
+
+fn least_share() -> f64 {
+    1e-4
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// The forms of a schedule, for error messages.
 const FORMS: &str = "constant, cosine, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH,…:GAMMA, exponential:GAMMA, \
-                     onecycle[:RISING]";
+    onecycle[:RISING], warmuplr:steps=N:rise=log|linear:min=RATE, \
+    warmupdecaylr:total=N:steps=N:rise=log|linear:min=RATE, \
+    warmupcosinelr:total=N:steps=N:rise=log|linear:min=SHARE:end=SHARE, \
+    lrrangetest:steps=N:growth=X:stairs=true|false or \
+    cycle:min=RATE:up=N:down=N:up-stairs=N:down-stairs=N:decay=X:decay-steps=N";
+
+/// The settings that a form has by their place, not as KEY=VALUE.
+fn places(name: &str) -> &'static [&'static str] {
+    match name {
+        "step" => &["epochs", "gamma"],
+        "multistep" => &["at", "gamma"],
+        "exponential" => &["gamma"],
+        "onecycle" => &["rising"],
+        _ => &[],
+    }
+}
 
 impl FromStr for Schedule {
     type Err = Error;
 
     /// # Errors
-    /// Returns an error if the name is unknown, or if a number is missing, superfluous or out of range.
+    /// Returns an error if the name is unknown, or if a setting is missing, superfluous or out of range.
     fn from_str(text: &str) -> Result<Self> {
-        if let Some(schedule) = DeepSpeed::parse(text).with_context(|| format!("schedule '{text}'"))? {
-            return Ok(Self::DeepSpeed(schedule));
-        }
-        let falling = |when, gamma| -> Result<Self> {
-            let gamma = factor(text, gamma)?;
-            Ok(Self::Falling { when, gamma })
-        };
-        let parts: Vec<&str> = text.split(':').collect();
-        match parts[..] {
-            ["constant"] => Ok(Self::Constant),
-            ["cosine"] => Ok(Self::Cosine),
-            ["step", epochs, gamma] => falling(Decay::Step(whole(text, epochs)?), gamma),
-            ["multistep", at, gamma] => {
-                let at = at.split(',').map(|epoch| whole(text, epoch));
-                falling(Decay::Milestones(at.collect::<Result<_>>()?), gamma)
-            }
-            ["exponential", gamma] => falling(Decay::Exponential, gamma),
-            ["onecycle"] => Ok(Self::OneCycle { rising: 0.3 }),
-            ["onecycle", rising] => Ok(Self::OneCycle {
-                rising: factor(text, rising)?,
-            }),
-            _ => bail!("there is no schedule '{text}': use {FORMS}, {}", deepspeed::FORMS),
-        }
+        parse(text).map_err(|error| anyhow!("schedule '{text}': {error:#}; use {FORMS}"))
     }
 }
 
+fn parse(text: &str) -> Result<Schedule> {
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or_default();
+    let mut places = places(name).iter();
+    let mut settings = Map::new();
+    for part in parts {
+        let (key, value) = match (part.split_once('='), places.next()) {
+            (Some(both), _) => both,
+            (None, Some(&key)) => (key, part),
+            (None, None) => bail!("'{part}' is not KEY=VALUE"),
+        };
+        let value = match key {
+            "at" => value.split(',').map(json).collect(),
+            _ => json(value),
+        };
+        let old = settings.insert(key.to_owned(), value);
+        ensure!(old.is_none(), "'{key}' appears twice");
+    }
+    Schedule::new(name, settings)
+}
+
+/// `text` as a number or a flag if it is one.
+fn json(text: &str) -> Value {
+    match (text.parse::<u64>(), text.parse::<f64>(), text.parse::<bool>()) {
+        (Ok(number), ..) => number.into(),
+        (_, Ok(number), _) if number.is_finite() => number.into(),
+        (_, _, Ok(flag)) => flag.into(),
+        _ => text.into(),
+    }
+}
+
+/// The form that `--schedule` reads, with every setting.
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Constant => f.write_str("constant"),
-            Self::Cosine => f.write_str("cosine"),
-            Self::Falling { when, gamma } => match when {
-                Decay::Step(epochs) => write!(f, "step:{epochs}:{gamma}"),
-                Decay::Milestones(at) => {
-                    let at: Vec<String> = at.iter().map(u64::to_string).collect();
-                    write!(f, "multistep:{}:{gamma}", at.join(","))
-                }
-                Decay::Exponential => write!(f, "exponential:{gamma}"),
-            },
-            Self::OneCycle { rising } => write!(f, "onecycle:{rising}"),
-            Self::DeepSpeed(schedule) => schedule.fmt(f),
+        let (name, settings) = self.parts().map_err(|_| fmt::Error)?;
+        f.write_str(&name)?;
+        for (key, value) in &settings {
+            let words = value
+                .as_array()
+                .map_or(std::slice::from_ref(value), Vec::as_slice);
+            let words = words.iter().map(|value| match (value.as_str(), value.as_f64()) {
+                (Some(word), _) => word.to_owned(),
+                (_, Some(number)) if value.is_f64() => number.to_string(),
+                _ => value.to_string(),
+            });
+            let words = words.collect::<Vec<_>>().join(",");
+            match places(&name).contains(&&**key) {
+                true => write!(f, ":{words}")?,
+                false => write!(f, ":{key}={words}")?,
+            }
         }
+        Ok(())
     }
 }
 
 impl Schedule {
+    /// The schedule `name` with `settings`.
+    ///
+    /// # Errors
+    /// Names the setting that is unknown, missing or out of range.
+    pub fn new(name: &str, settings: Map<String, Value>) -> Result<Self> {
+        let has_settings = !["constant", "cosine"].contains(&name);
+        let whole: Value = match has_settings || !settings.is_empty() {
+            true => Map::from_iter([(name.to_owned(), Value::Object(settings))]).into(),
+            false => name.into(),
+        };
+        let schedule: Self = serde_path_to_error::deserialize::<_, Self>(whole)?;
+        schedule.check()?;
+        Ok(schedule)
+    }
+
+    /// Its name and its settings.
+    fn parts(&self) -> Result<(String, Map<String, Value>)> {
+        let whole = serde_json::to_value(self)?;
+        let Some((name, settings)) = whole.as_object().and_then(|whole| whole.iter().next()) else {
+            return Ok((whole.as_str().unwrap_or_default().to_owned(), Map::new()));
+        };
+        Ok((name.clone(), settings.as_object().cloned().unwrap_or_default()))
+    }
+
+    fn check(&self) -> Result<()> {
+        let (name, settings) = self.parts()?;
+        for (key, value) in &settings {
+            let numbers = value
+                .as_array()
+                .map_or(std::slice::from_ref(value), Vec::as_slice);
+            for number in numbers.iter().filter_map(Value::as_f64) {
+                let (fits, range) = match &**key {
+                    "epochs" | "at" | "steps" | "up" | "down" => (number >= 1.0, "at least 1"),
+                    "gamma" | "rising" | "end" => (number <= 1.0, "between 0 and 1"),
+                    "min" if name == "warmupcosinelr" => (number <= 1.0, "between 0 and 1"),
+                    _ => (true, "at least 0"),
+                };
+                ensure!(fits && number >= 0.0, "{key} is {number}: it must be {range}");
+            }
+        }
+        let [steps, total] = ["steps", "total"].map(|key| settings.get(key).and_then(Value::as_u64));
+        if let (Some(steps), Some(total)) = (steps, total) {
+            ensure!(
+                steps <= total,
+                "the warm-up has {steps} steps, more than the whole schedule with {total}"
+            );
+        }
+        Ok(())
+    }
+
     /// The learning rate of `step`, counted from 0, of `total` steps; `base` is the peak learning rate, and an epoch has
     /// `epoch_steps` steps. The first `warmup` epochs rise linearly from 0, except in one cycle and in DeepSpeed's schedules,
     /// which have a warm-up of their own.
     ///
+    /// DeepSpeed advances its schedule after each step, so step t has the rate of `last_batch_iteration` = t − 1. The first
+    /// step has the rate that the schedule starts with.
+    ///
     /// # Errors
     /// Returns an error for one cycle if the step is past its end or if the run has a single step.
-    pub fn rate(&self, step: u64, [epoch_steps, total]: [u64; 2], warmup: f64, base: f64) -> Result<f64> {
-        let warmup = ((warmup * epoch_steps as f64).round() as u64).min(total);
-        let warming = || cosine_with_warmup(step, warmup, total, base, 0.0);
+    pub fn rate(
+        &self,
+        step: u64,
+        [epoch_steps, total]: [u64; 2],
+        warmup_epochs: f64,
+        base: f64,
+    ) -> Result<f64> {
+        let warming_up = ((warmup_epochs * epoch_steps as f64).round() as u64).min(total);
+        let cosine = || cosine_with_warmup(step, warming_up, total, base, 0.0);
+        let (epoch, last) = (step / epoch_steps.max(1), step.saturating_sub(1));
+        let up = |&steps, &rise| Warmup { steps, rise };
         Ok(match self {
             Self::OneCycle { rising } => {
                 let cycle = OneCycle {
@@ -94,35 +265,40 @@ impl Schedule {
                 };
                 cycle.at(step)?.0
             }
-            Self::DeepSpeed(schedule) => schedule.rate(step, base),
-            Self::Cosine => warming(),
-            _ if step < warmup => warming(),
-            Self::Falling { when, gamma } => decayed(when, step / epoch_steps.max(1), *gamma, base),
+            Self::WarmupLr { steps, rise, min } => warmup(last, up(steps, rise), *min, base),
+            Self::WarmupDecayLr {
+                total,
+                steps,
+                rise,
+                min,
+            } => warmup_decay(last, up(steps, rise), *total, *min, base),
+            // These two start otherwise, whatever their settings are.
+            Self::WarmupCosineLr { .. } if step == 0 => 0.0,
+            Self::LrRangeTest { .. } if step == 0 => base,
+            Self::WarmupCosineLr {
+                total,
+                steps,
+                rise,
+                min,
+                end,
+            } => warmup_cosine(last, up(steps, rise), *total, base, *min, *end),
+            Self::LrRangeTest {
+                steps,
+                growth,
+                stairs,
+            } => {
+                let interval = (last + 1) as f64 / *steps as f64;
+                base * (1.0 + growth * if *stairs { interval.floor() } else { interval })
+            }
+            Self::Cycle(cycle) => cycle.rate(step, base),
+            Self::Cosine => cosine(),
+            _ if step < warming_up => cosine(),
             Self::Constant => base,
+            Self::Step { epochs, gamma } => decayed(&Decay::Step(*epochs), epoch, *gamma, base),
+            Self::Multistep { at, gamma } => decayed(&Decay::Milestones(at.clone()), epoch, *gamma, base),
+            Self::Exponential { gamma } => decayed(&Decay::Exponential, epoch, *gamma, base),
         })
     }
-}
-
-fn whole(text: &str, part: &str) -> Result<u64> {
-    let number: u64 = part.parse().with_context(|| {
-        format!("schedule '{text}': '{part}' is not a whole number of epochs; use {FORMS}")
-    })?;
-    ensure!(
-        number > 0,
-        "schedule '{text}': a number of epochs is 0; it must be at least 1"
-    );
-    Ok(number)
-}
-
-fn factor(text: &str, part: &str) -> Result<f64> {
-    let number: f64 = part
-        .parse()
-        .with_context(|| format!("schedule '{text}': '{part}' is not a number; use {FORMS}"))?;
-    ensure!(
-        (0.0..=1.0).contains(&number),
-        "schedule '{text}': {part} must be between 0 and 1"
-    );
-    Ok(number)
 }
 
 #[cfg(test)]
@@ -131,57 +307,109 @@ mod tests {
 
     fn rates(text: &str, warmup: f64, steps: std::ops::Range<u64>) -> Vec<f64> {
         let schedule: Schedule = text.parse().expect(text);
-        assert_eq!(schedule.to_string().parse::<Schedule>().expect(text), schedule);
         let rate = |t| schedule.rate(t, [4, 24], warmup, 1.0).expect("within the run");
         steps.map(rate).collect()
     }
 
+    /// `tests/library/schedules.rs` compares their other steps with PyTorch's and DeepSpeed's.
     #[test]
-    fn decays_count_epochs_of_steps() {
-        assert_eq!(
-            rates("step:2:0.5", 0.0, 6..10),
-            [1.0, 1.0, 0.5, 0.5],
-            "an epoch has four steps"
-        );
-        assert_eq!(rates("multistep:1,2:0.5", 0.0, 3..5), [1.0, 0.5]);
-        assert_eq!(rates("exponential:0.5", 0.0, 8..9), [0.25]);
+    fn rates_count_epochs_and_begin_with_a_warm_up_of_the_run_or_of_deepspeed() {
+        for (text, warmup, first, expected) in [
+            ("step:2:0.5", 0.0, 6, &[1.0, 1.0, 0.5, 0.5][..]),
+            ("multistep:1,2:0.5", 0.0, 3, &[1.0, 0.5]),
+            ("exponential:0.5", 0.0, 8, &[0.25]),
+            ("constant", 1.0, 0, &[0.25, 0.5, 0.75, 1.0, 1.0]),
+            ("cosine", 1.0, 0, &[0.25, 0.5, 0.75, 1.0]),
+            ("step:9:0.1", 1.0, 0, &[0.25, 0.5, 0.75, 1.0]),
+            ("multistep:9:0.1", 1.0, 0, &[0.25, 0.5, 0.75, 1.0]),
+            ("exponential:1", 1.0, 0, &[0.25, 0.5, 0.75, 1.0]),
+            ("onecycle", 1.0, 0, &[0.04]),
+            ("warmuplr:steps=8:min=0.25", 1.0, 0, &[0.25, 0.25]),
+            ("warmuplr:steps=4:rise=linear", 1.0, 3, &[0.5]),
+            ("warmupdecaylr:total=9:steps=8", 1.0, 0, &[0.0, 0.0]),
+            ("warmupcosinelr:total=9:steps=8:min=0.5", 1.0, 0, &[0.0, 0.5]),
+            ("lrrangetest:steps=4:growth=2", 1.0, 0, &[1.0, 1.5]),
+            ("lrrangetest:steps=2:stairs=true", 1.0, 3, &[2.0]),
+            (
+                "cycle:min=0.25:up=3:down=1:decay=1:decay-steps=2",
+                1.0,
+                0,
+                &[0.25, 0.5, 0.75, 1.0, 0.25, 0.25 / 1.5, 0.25 / 2.0],
+            ),
+        ] {
+            let found = rates(text, warmup, first..first + expected.len() as u64);
+            let same = found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-12);
+            assert!(same, "{text}: {found:?}, expected {expected:?}");
+        }
     }
 
     #[test]
-    fn every_schedule_except_one_cycle_begins_with_the_warm_up() {
-        for text in [
-            "constant",
-            "cosine",
-            "step:9:0.1",
-            "multistep:9:0.1",
-            "exponential:1",
+    fn settings_that_are_left_out_have_their_defaults_and_all_are_printed() {
+        for (text, whole) in [
+            ("constant", "constant"),
+            ("cosine", "cosine"),
+            ("step:20:.7", "step:20:0.7"),
+            ("multistep:30,60:1e-1", "multistep:30,60:0.1"),
+            ("exponential:0.97", "exponential:0.97"),
+            ("onecycle", "onecycle:0.3"),
+            ("warmuplr", "warmuplr:steps=1000:rise=log:min=0"),
+            (
+                "warmupdecaylr:total=2000",
+                "warmupdecaylr:total=2000:steps=1000:rise=log:min=0",
+            ),
+            (
+                "warmupcosinelr:total=20:steps=3",
+                "warmupcosinelr:total=20:steps=3:rise=log:min=0:end=0.0001",
+            ),
+            ("lrrangetest", "lrrangetest:steps=2000:growth=1:stairs=false"),
+            (
+                "cycle:min=0:up=7",
+                "cycle:min=0:up=7:down=7:up-stairs=0:down-stairs=0:decay=0:decay-steps=0",
+            ),
         ] {
-            assert_eq!(rates(text, 1.0, 0..4), [0.25, 0.5, 0.75, 1.0], "{text}");
+            let schedule: Schedule = text.parse().unwrap();
+            assert_eq!(schedule.to_string(), whole);
+            assert_eq!(whole.parse::<Schedule>().unwrap(), schedule);
         }
-        assert!((rates("onecycle", 1.0, 0..1)[0] - 0.04).abs() < 1e-12);
     }
 
     #[test]
-    fn an_unknown_schedule_is_an_error_that_lists_the_forms() {
-        for text in [
-            "",
-            "cos",
-            "cosine:1",
-            "step",
-            "step:0:0.5",
-            "step:2:NaN",
-            "step:2:1.5",
-            "multistep::0.1",
-            "multistep:1,x:0.1",
-            "exponential:-1",
-            "onecycle:2",
+    fn an_unknown_schedule_and_a_setting_that_is_unknown_missing_or_out_of_range_are_errors() {
+        for (text, part) in [
+            ("", "unknown variant ``"),
+            ("cos", "schedule 'cos': unknown variant `cos`"),
+            ("cos", "step:EPOCHS:GAMMA"),
+            ("cosine:1", "'1' is not KEY=VALUE"),
+            ("step", "missing field `epochs`"),
+            ("step:0:0.5", "epochs is 0: it must be at least 1"),
+            ("step:x:0.5", "epochs: invalid type: string \"x\""),
+            ("step:2:NaN", "gamma: invalid type: string \"NaN\""),
+            ("step:2:1.5", "gamma is 1.5: it must be between 0 and 1"),
+            ("multistep::0.1", "at[0]: invalid type: string \"\""),
+            ("multistep:1,x:0.1", "at[1]: invalid type: string \"x\""),
+            ("exponential:-1", "gamma is -1"),
+            ("onecycle:2", "rising is 2"),
+            ("warmuplr:", "'' is not KEY=VALUE"),
+            ("warmuplr:steps=0", "steps is 0"),
+            ("warmuplr:steps=x", "steps: invalid type: string \"x\""),
+            ("warmuplr:5", "'5' is not KEY=VALUE"),
+            ("warmuplr:min=NaN", "min: invalid type: string \"NaN\""),
+            ("warmuplr:min=-1", "min is -1"),
+            ("warmuplr:rise=fast", "unknown variant `fast`"),
+            ("warmuplr:min=0:min=1", "'min' appears twice"),
+            ("warmuplr:end=0", "unknown field `end`"),
+            ("warmupdecaylr", "missing field `total`"),
+            (
+                "warmupdecaylr:total=9:steps=10",
+                "10 steps, more than the whole schedule with 9",
+            ),
+            ("warmupcosinelr:total=9:steps=8:end=2", "end is 2"),
+            ("warmupcosinelr:total=9:steps=8:min=2", "min is 2"),
+            ("cycle", "missing field `min`"),
+            ("cycle:min=0:up=0", "up is 0"),
         ] {
-            assert!(text.parse::<Schedule>().is_err(), "{text}");
+            let error = text.parse::<Schedule>().expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
         }
-        let error = "cos".parse::<Schedule>().expect_err("no schedule").to_string();
-        assert!(
-            error.contains("'cos'") && error.contains("step:EPOCHS:GAMMA"),
-            "{error}"
-        );
     }
 }

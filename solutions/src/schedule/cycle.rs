@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case", from = "Settings")]
 pub struct Cycle {
     /// The learning rate at both ends.
-    #[serde(rename = "min")]
-    pub least: f64,
+    pub min: f64,
     /// Steps from the minimum to the peak, at least 1.
     pub up: u64,
     /// Steps from the peak to the minimum, at least 1.
@@ -46,7 +45,7 @@ impl From<Settings> for Cycle {
     fn from(settings: Settings) -> Self {
         let up = settings.up.unwrap_or(2000);
         Self {
-            least: settings.min,
+            min: settings.min,
             up,
             down: settings.down.unwrap_or(up),
             up_stairs: settings.up_stairs,
@@ -59,24 +58,16 @@ impl From<Settings> for Cycle {
 
 impl Cycle {
     /// The learning rate of step `step`, counted from 0, with peak learning rate `greatest`.
-    ///
-    /// ```
-    /// use canopy::schedule::Cycle;
-    ///
-    /// let cycle = Cycle { least: 0.25, up: 3, down: 1, up_stairs: 0, down_stairs: 0, decay: 1.0, decay_steps: 2 };
-    /// let rates: Vec<f64> = (0..7).map(|step| cycle.rate(step, 1.0)).collect();
-    /// assert_eq!(rates, [0.25, 0.5, 0.75, 1.0, 0.25, 0.25 / 1.5, 0.25 / 2.0]);
-    /// ```
     pub fn rate(&self, step: u64, greatest: f64) -> f64 {
         let total = self.up.saturating_add(self.down);
         // At step `total` the cycle is back at its start; the decay begins in the step after it.
         if step <= total {
-            return self.least + (greatest - self.least) * self.height(step % total);
+            return self.min + (greatest - self.min) * self.height(step % total);
         }
         if self.decay_steps == 0 {
-            return self.least;
+            return self.min;
         }
-        self.least / (1.0 + self.decay * ((step - total) as f64 / self.decay_steps as f64))
+        self.min / (1.0 + self.decay * ((step - total) as f64 / self.decay_steps as f64))
     }
 
     /// The height of `step` of the cycle above the minimum, as a share of that of the peak.
@@ -85,9 +76,8 @@ impl Cycle {
             true => (step, self.up, self.up_stairs),
             false => (self.down - (step - self.up), self.down, self.down_stairs),
         };
-        let height = taken as f64 / of as f64;
         match stairs {
-            0 => height,
+            0 => taken as f64 / of as f64,
             _ => (taken as f64 * stairs as f64 / of as f64).floor() / stairs as f64,
         }
     }
@@ -100,25 +90,12 @@ mod tests {
     /// From the formula of `_get_scale_factor` in `deepspeed/runtime/lr_schedules.py`.
     #[test]
     fn stairs_keep_the_rate_and_without_decay_the_minimum_follows() {
-        let cycle = Cycle {
-            least: 0.0,
-            up: 6,
-            down: 4,
-            up_stairs: 3,
-            down_stairs: 2,
-            decay: 1.0,
-            decay_steps: 0,
-        };
-        let rates: Vec<f64> = (0..13)
-            .map(|step| (cycle.rate(step, 3.0) * 2.0).round() / 2.0)
-            .collect();
+        let json = r#"{"min": 0, "up": 6, "down": 4, "up-stairs": 3, "down-stairs": 2, "decay": 1}"#;
+        let cycle: Cycle = serde_json::from_str(json).expect("a cycle");
+        let rate = |step| (cycle.rate(step, 3.0) * 2.0).round() / 2.0;
         let expected = [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 1.5, 1.5, 0.0, 0.0, 0.0, 0.0];
-        assert_eq!(rates, expected);
-        let last = Cycle {
-            up: u64::MAX,
-            down: u64::MAX,
-            ..cycle
-        };
-        assert!(last.rate(u64::MAX, 1.0).is_finite());
+        assert_eq!([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map(rate), expected);
+        let (up, down) = (u64::MAX, u64::MAX);
+        assert!(Cycle { up, down, ..cycle }.rate(u64::MAX, 1.0).is_finite());
     }
 }

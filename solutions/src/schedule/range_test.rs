@@ -3,13 +3,6 @@
 
 use anyhow::{Result, ensure};
 
-/// The learning rates of DeepSpeed's LRRangeTest: `least·(1 + rate·i)` with i = `(step + 1)/size`, rounded down if
-/// `staircase` is set. A `size` of 0 counts as 1.
-pub fn range_test_linear(step: u64, least: f64, size: u64, rate: f64, staircase: bool) -> f64 {
-    let interval = (step + 1) as f64 / size.max(1) as f64;
-    least * (1.0 + rate * if staircase { interval.floor() } else { interval })
-}
-
 /// Settings of a range test whose learning rate grows by a constant factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeTest {
@@ -166,7 +159,8 @@ mod tests {
     use super::*;
 
     /// The loss w² of one weight, from 1 on, under w ← w − lr·w: it falls until the learning rate passes 2, then grows.
-    fn of_a_parabola() -> RangeFound {
+    #[test]
+    fn a_parabola_diverges_and_the_suggestion_is_where_it_falls() {
         let mut w: f64 = 1.0;
         let test = RangeTest {
             first: 0.1,
@@ -180,12 +174,7 @@ mod tests {
             w -= rate * w;
             Ok(loss)
         });
-        found.expect("settings in range")
-    }
-
-    #[test]
-    fn a_parabola_diverges_and_the_suggestion_is_where_it_falls() {
-        let found = of_a_parabola();
+        let found = found.expect("settings in range");
         assert!(found.broke);
         let rate = found.suggestion.expect("a valley");
         assert!((0.1..2.0).contains(&rate), "{rate}");
@@ -194,24 +183,19 @@ mod tests {
 
     #[test]
     fn settings_out_of_range_are_errors() {
-        for test in [
-            RangeTest {
-                first: 0.0,
-                ..RangeTest::default()
-            },
-            RangeTest {
-                steps: 1,
-                ..RangeTest::default()
-            },
-            RangeTest {
-                smoothing: 1.0,
-                ..RangeTest::default()
-            },
-            RangeTest {
-                breaks: 1.0,
-                ..RangeTest::default()
-            },
+        for (first, steps, smoothing, breaks) in [
+            (0.0, 100, 0.9, 4.0),
+            (0.1, 1, 0.9, 4.0),
+            (0.1, 100, 1.0, 4.0),
+            (0.1, 100, 0.9, 1.0),
         ] {
+            let test = RangeTest {
+                first,
+                last: 10.0,
+                steps,
+                smoothing,
+                breaks,
+            };
             assert!(test.run(|_| Ok(1.0)).is_err(), "{test:?}");
         }
     }

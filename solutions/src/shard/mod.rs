@@ -17,7 +17,7 @@ mod slice;
 mod tests;
 
 pub use batch::{BatchSizes, BatchWanted, settle_batch};
-pub use config::{EngineFile, Setting, Zero};
+pub use config::{EngineFile, Setting};
 pub use count::{Stage, bytes_per_rank, numbers_sent};
 pub use engine::{EngineState, Outcome, engine_backward, engine_step};
 pub use gradients::reduce_gradients;

@@ -1,11 +1,11 @@
 //! What a configuration describes: network, optimizer, schedule, collation.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use canopy_data::Dataset;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{Config, config::OPTIMIZERS, target};
+use super::{Config, target};
 use crate::{
     loader::{Augment, Collate},
     model::PointNetConfig,
@@ -54,35 +54,30 @@ impl Config {
     /// # Errors
     /// Returns an error if there is no optimizer of this name, or if a setting that it does not have was changed.
     pub fn optim(&self) -> Result<OptimConfig> {
-        ensure!(
-            OPTIMIZERS.contains(&&*self.optimizer),
-            "there is no optimizer '{}': choose one of {}",
-            self.optimizer,
-            OPTIMIZERS.join(", ")
-        );
-        let kind = Table::from_iter([("kind".to_owned(), self.optimizer.clone().into())]);
-        let mut own = Table::try_from(OptimConfig::deserialize(kind)?)?;
-        let usual = Self::default();
-        let settings: [(&str, Value, Value); 5] = [
-            (
-                "weight_decay",
-                self.weight_decay.into(),
-                usual.weight_decay.into(),
-            ),
-            ("momentum", self.momentum.into(), usual.momentum.into()),
-            ("nesterov", self.nesterov.into(), usual.nesterov.into()),
-            ("beta1", self.beta1.into(), usual.beta1.into()),
-            ("beta2", self.beta2.into(), usual.beta2.into()),
-        ];
-        let eps = self.eps.0.map(|eps| ("eps", eps.into(), Value::Boolean(false)));
-        for (name, value, usual) in settings.into_iter().chain(eps) {
-            match own.get_mut(name) {
-                Some(setting) => *setting = value,
+        let (name, all) = (&*self.optimizer, OptimConfig::all());
+        let Some(optim) = all.iter().find(|optim| optim.name() == name) else {
+            let names = all.map(|optim| optim.name()).join(", ");
+            bail!("there is no optimizer '{name}': choose one of {names}");
+        };
+        let mut own = Table::try_from(optim)?;
+        let [given, usual] = [self, &Self::default()].map(|config| {
+            let settings: [(&str, Value); 5] = [
+                ("weight_decay", config.weight_decay.into()),
+                ("momentum", config.momentum.into()),
+                ("nesterov", config.nesterov.into()),
+                ("beta1", config.beta1.into()),
+                ("beta2", config.beta2.into()),
+            ];
+            let eps = config.eps.0.map(|eps| ("eps", eps.into()));
+            settings.into_iter().chain(eps).collect::<Vec<_>>()
+        });
+        for (setting, value) in given {
+            match own.get_mut(setting) {
+                Some(own) => *own = value,
                 None => ensure!(
-                    value == usual,
-                    "{} is {value}, but {} has no such setting: remove it, or choose another optimizer",
-                    name.replace('_', "-"),
-                    self.optimizer
+                    usual.contains(&(setting, value.clone())),
+                    "{} is {value}, but {name} has no such setting: remove it, or choose another optimizer",
+                    setting.replace('_', "-")
                 ),
             }
         }
@@ -93,52 +88,45 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optim::{Eps, SgdConfig};
+    use crate::optim::SgdConfig;
 
     #[test]
     fn an_optimizer_gets_its_settings_and_another_ones_are_an_error() {
-        let usual = Config::default();
-        for optimizer in OPTIMIZERS {
-            let config = Config {
-                optimizer: optimizer.into(),
-                ..usual.clone()
-            };
-            config.optim().expect(optimizer);
+        for optim in OptimConfig::all() {
+            let own = Table::try_from(&optim).unwrap();
+            for (setting, value) in [
+                ("weight-decay", 0.1.into()),
+                ("momentum", 0.5.into()),
+                ("nesterov", true.into()),
+                ("beta1", 0.5.into()),
+                ("beta2", 0.5.into()),
+                ("eps", "1e-5".into()),
+            ] {
+                let mut config = Table::try_from(Config::default()).unwrap();
+                config.insert("optimizer".into(), optim.name().into());
+                config.insert(setting.into(), value);
+                let config: Config = config.try_into().unwrap();
+                match (own.get(&setting.replace('-', "_")), config.optim()) {
+                    (Some(_), Ok(_)) => {}
+                    (None, Err(error)) => {
+                        let expected = format!("but {} has no such setting", optim.name());
+                        let error = format!("{error:#}");
+                        assert!(error.starts_with(setting) && error.contains(&expected), "{error}");
+                        assert!(config.validate().is_err());
+                    }
+                    (_, found) => panic!("{setting} of {}: {found:?}", optim.name()),
+                }
+            }
         }
         let sgd = Config {
             optimizer: "sgd".into(),
             momentum: 0.5,
-            ..usual.clone()
+            ..Config::default()
         };
         let expected = SgdConfig {
-            momentum: 0.5,
-            nesterov: false,
-            weight_decay: usual.weight_decay,
+            weight_decay: sgd.weight_decay,
+            ..SgdConfig::with_momentum(0.5)
         };
         assert_eq!(sgd.optim().unwrap(), OptimConfig::Sgd(expected));
-        let beta = Config { beta1: 0.5, ..sgd };
-        let decay = Config {
-            optimizer: "rmsprop".into(),
-            weight_decay: 0.1,
-            ..usual.clone()
-        };
-        let eps = Config {
-            optimizer: "lars".into(),
-            eps: Eps(Some(1e-8)),
-            ..usual.clone()
-        };
-        let nesterov = Config {
-            nesterov: true,
-            ..usual
-        };
-        for (config, part) in [
-            (beta, "beta1 is 0.5, but sgd has no such setting"),
-            (decay, "weight-decay is 0.1, but rmsprop has"),
-            (eps, "eps is 0.00000001, but lars has"),
-            (nesterov, "nesterov is true, but adamw has"),
-        ] {
-            let said = format!("{:#}", config.validate().unwrap_err());
-            assert!(said.contains(part), "{said}");
-        }
     }
 }

@@ -16,7 +16,7 @@ use super::{Category, Loss, Target};
 use crate::{
     loader::{Features, Frame},
     model::Kind,
-    optim::Eps,
+    optim::{Eps, OptimConfig},
     precision::{LossScaling, Precision},
     schedule::Schedule,
     target::HeadKind,
@@ -24,11 +24,6 @@ use crate::{
 
 /// The data set that canopy grows itself.
 pub const BUILTIN: &str = "builtin";
-
-/// The optimizers that [`Config::optim`] builds.
-pub(super) const OPTIMIZERS: [&str; 8] = [
-    "adamw", "adam", "sgd", "adagrad", "rmsprop", "adadelta", "lars", "lamb",
-];
 
 /// Settings that a resumed run may change: how many ranks share what. The steps are the same except for rounding.
 pub(crate) const OF_A_RESUMED_RUN: [&str; 4] = ["ranks", "overlap", "zero", "offload-optimizer"];
@@ -129,7 +124,7 @@ pub struct Config {
     #[arg(long, value_name = "N", default_value_t = quick().seed)]
     pub seed: u64,
     /// Optimizer. L-BFGS is not among them because it evaluates the same batch several times
-    #[arg(long, value_parser = PossibleValuesParser::new(OPTIMIZERS), default_value_t = quick().optimizer, help_heading = "Optimization")]
+    #[arg(long, value_parser = PossibleValuesParser::new(OptimConfig::all().map(|optim| optim.name())), default_value_t = quick().optimizer, help_heading = "Optimization")]
     pub optimizer: String,
     /// Peak learning rate
     #[arg(long, value_name = "RATE", default_value_t = quick().learning_rate, help_heading = "Optimization")]

@@ -185,7 +185,7 @@ impl<'a> Step<'a> {
     /// Clips and steps unless a gradient overflowed, then updates the scale. Returns whether it stepped.
     fn update(
         &mut self,
-        mut grads: Vec<Tensor>,
+        grads: Vec<Tensor>,
         scaler: Option<&mut GradScaler<dyn LossScale>>,
         learning_rate: f64,
     ) -> Result<bool> {
@@ -196,11 +196,7 @@ impl<'a> Step<'a> {
         if let Some(reduce) = &self.reduce {
             scaler.agree(|own| reduce.any_overflow(own))?;
         }
-        let taken = scaler.step(&mut grads, |grads| {
-            self.clip_and_step(grads.to_vec(), learning_rate)
-        })?;
-        scaler.update()?;
-        Ok(taken)
+        scaler.step(|| self.clip_and_step(grads, learning_rate))
     }
 
     fn clip_and_step(&mut self, grads: Vec<Tensor>, learning_rate: f64) -> Result<()> {

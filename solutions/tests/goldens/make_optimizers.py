@@ -1,4 +1,4 @@
-"""Makes `more_optimizers.golden.safetensors`, which `solutions/tests/library/optimizers.rs` compares canopy with.
+"""Makes `more_optimizers.golden.safetensors`, which `solutions/tests/library/optim.rs` compares canopy with.
 
     python make_optimizers.py
 

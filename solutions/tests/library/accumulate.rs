@@ -6,8 +6,10 @@ use canopy::{
     kernels::Pass,
     model::{Kind, PointNet, PointNetConfig},
     optim::{OptimConfig, SgdConfig},
-    train::{Loss, MicroBatch, Step, train_step},
+    train::{Loss, MicroBatch, Step},
 };
+
+use crate::values;
 
 fn model() -> PointNet {
     let config = PointNetConfig {
@@ -27,96 +29,48 @@ fn clouds(count: usize) -> (Tensor, Tensor) {
     (points, Tensor::new(labels, &Device::Cpu).unwrap())
 }
 
-/// Returns the parameters after the step that `take` takes.
-fn after(take: impl Fn(&PointNet, &mut dyn canopy::optim::Optimizer) -> Result<()>) -> Vec<f32> {
+/// Takes one step with `batches` as micro-batches. Returns the parameters after it.
+fn after(batches: &[(Tensor, Tensor)], loss: &Loss) -> Result<Vec<f32>> {
     let model = model();
-    let sgd = SgdConfig {
-        momentum: 0.0,
-        ..SgdConfig::default()
-    };
-    let mut optimizer = OptimConfig::Sgd(sgd).build(model.params()).unwrap();
-    take(&model, &mut *optimizer).unwrap();
-    let flat = |(_, var): (String, Var)| var.flatten_all().unwrap().to_vec1::<f32>().unwrap();
-    model.params().into_iter().flat_map(flat).collect()
-}
-
-/// Takes one step with `batches` as micro-batches.
-fn step(
-    model: &PointNet,
-    optimizer: &mut dyn canopy::optim::Optimizer,
-    batches: &[(Tensor, Tensor)],
-    loss: &Loss,
-    clip: f64,
-) -> Result<()> {
+    let sgd = OptimConfig::Sgd(SgdConfig::with_momentum(0.0));
+    let mut optimizer = sgd.build(model.params())?;
     let micro = |batch: &(Tensor, Tensor)| MicroBatch::new(batch.clone(), Pass::train(1, 0));
     let micro: Vec<MicroBatch> = batches.iter().map(micro).collect();
-    let mut step = Step {
-        clip,
-        ..Step::new(model, optimizer, loss)
-    };
-    step.take(&micro, 0.1).map(drop)
-}
-
-fn losses() -> [Loss; 2] {
-    let plain = Loss {
-        smoothing: 0.1,
-        class_weights: None,
-        orthogonality: 0.01,
-    };
-    let weights = Tensor::new(&[0.5f32, 1.0, 2.5], &Device::Cpu).unwrap();
-    let weighted = Loss {
-        class_weights: Some(weights),
-        ..plain.clone()
-    };
-    [plain, weighted]
-}
-
-#[test]
-fn one_micro_batch_is_bit_identical_to_a_step() {
-    let (points, labels) = clouds(6);
-    for loss in losses() {
-        let pass = || Pass::train(1, 0);
-        let one = after(|m, o| train_step(m, o, (&points, &labels), &loss, &pass(), 0.1, 1.0).map(drop));
-        let micro = [(points.clone(), labels.clone())];
-        let same = after(|m, o| step(m, o, &micro, &loss, 1.0));
-        assert_eq!(one, same);
-    }
+    Step::new(&model, &mut *optimizer, loss).take(&micro, 0.1)?;
+    let flat = |(_, var): (String, Var)| var.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+    Ok(model.params().into_iter().flat_map(flat).collect())
 }
 
 /// If all micro-batches hold the same clouds, batch norm has the same statistics in each, and the step matches that of the
 /// large batch.
 #[test]
 fn accumulated_micro_batches_match_the_large_batch() {
+    let plain = Loss {
+        smoothing: 0.1,
+        class_weights: None,
+        orthogonality: 0.01,
+    };
+    let weighted = Loss {
+        class_weights: Some(Tensor::new(&[0.5f32, 1.0, 2.5], &Device::Cpu).unwrap()),
+        ..plain.clone()
+    };
     let (points, labels) = clouds(6);
     let twice = |t: &Tensor| Tensor::cat(&[t, t], 0).unwrap();
-    let (all, all_labels) = (twice(&points), twice(&labels));
-    for loss in losses() {
-        let pass = || Pass::train(1, 0);
-        let large = after(|m, o| train_step(m, o, (&all, &all_labels), &loss, &pass(), 0.1, 0.0).map(drop));
-        let micro = [(points.clone(), labels.clone()), (points.clone(), labels.clone())];
-        let sum = after(|m, o| step(m, o, &micro, &loss, 0.0));
-        let start = after(|_, _| Ok(()));
-        let off = large
-            .iter()
-            .zip(&sum)
-            .map(|(a, b)| (a - b).abs())
-            .fold(0.0, f32::max);
-        let moved = large
-            .iter()
-            .zip(&start)
-            .map(|(a, b)| (a - b).abs())
-            .fold(0.0, f32::max);
-        assert!(off < 1e-4 * moved.max(0.01), "{off} of {moved}");
+    let start = model().params().into_iter().flat_map(|(_, var)| values(&var));
+    let start: Vec<f64> = start.collect();
+    for loss in [plain, weighted] {
+        let large = after(&[(twice(&points), twice(&labels))], &loss).unwrap();
+        let micro = (points.clone(), labels.clone());
+        let sum = after(&[micro.clone(), micro], &loss).unwrap();
+        let off = large.iter().zip(&sum).map(|(a, b)| (a - b).abs());
+        let moved = large.iter().zip(&start).map(|(a, b)| (f64::from(*a) - b).abs());
+        let (off, moved) = (off.fold(0.0, f32::max), moved.fold(0.01, f64::max));
+        assert!(f64::from(off) < 1e-4 * moved, "{off} of {moved}");
     }
 }
 
 #[test]
 fn a_step_without_micro_batches_is_refused() {
-    let loss = Loss::CROSS_ENTROPY;
-    let refused = std::cell::RefCell::new(String::new());
-    after(|m, o| {
-        *refused.borrow_mut() = step(m, o, &[], &loss, 0.0).unwrap_err().to_string();
-        Ok(())
-    });
-    assert!(refused.take().contains("at least one micro-batch"));
+    let refused = after(&[], &Loss::CROSS_ENTROPY).unwrap_err().to_string();
+    assert!(refused.contains("at least one micro-batch"), "{refused}");
 }

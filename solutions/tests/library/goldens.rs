@@ -12,7 +12,7 @@ use std::process::Command;
 use candle_core::{DType, Device, Tensor, Var};
 use canopy::kernels::{Pass, cross_entropy, weighted_sum};
 use canopy::model::{PointNet, orthogonality};
-use canopy::optim::{AdamConfig, AdamWConfig, OptimConfig, SgdConfig, clip_grad_norm};
+use canopy::optim::{AdamConfig, OptimConfig, SgdConfig, clip_grad_norm};
 use canopy::schedule::cosine_with_warmup;
 
 use crate::{golden, relative, values};
@@ -222,9 +222,9 @@ fn optimizers(eps: f64) -> [(&'static str, OptimConfig); 4] {
         weight_decay: 1e-3,
         ..AdamConfig::default()
     };
-    let adamw = AdamWConfig {
-        eps,
-        ..AdamWConfig::default()
+    let adamw = AdamConfig {
+        weight_decay: 0.01,
+        ..adam.clone()
     };
     [
         ("sgd", sgd(false, 1e-3)),

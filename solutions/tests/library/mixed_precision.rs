@@ -6,7 +6,7 @@ use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy::{
     kernels::{Bf16Unit, Lowering, Operator, Pass, cross_entropy},
     model::{Kind, PointNet, PointNetConfig},
-    optim::{OptimConfig, Optimizer, SgdConfig},
+    optim::{OptimConfig, Optimizer},
     precision::{
         Autocast, BF16, Casting, DynamicScaler, FP8_E4M3, FP16, Format, GradScaler, GradientCensus,
         LossScale, Precision, TF32, autocast, round_to, scale_for,
@@ -14,7 +14,7 @@ use canopy::{
     train::{Loss, MicroBatch, Step, Stepped},
 };
 
-use crate::{assert_contains, tiny_models::KINDS};
+use crate::{tiny_models::KINDS, values};
 
 const LOSS: Loss = Loss::USUAL;
 
@@ -54,23 +54,17 @@ fn model_of(kind: Kind) -> PointNet {
 
 fn batch() -> (Tensor, Tensor) {
     let numbers: Vec<f32> = (0..6 * 40 * 3).map(|i| (i as f32 * 0.37).sin()).collect();
-    let labels = Tensor::new(&[0u32, 1, 2, 3, 4, 1], &Device::Cpu).unwrap();
-    (
-        Tensor::from_vec(numbers, (6, 40, 3), &Device::Cpu).unwrap(),
-        labels,
-    )
+    let points = Tensor::from_vec(numbers, (6, 40, 3), &Device::Cpu).unwrap();
+    (points, Tensor::new(&[0u32, 1, 2, 3, 4, 1], &Device::Cpu).unwrap())
 }
 
-/// Returns the logits and the concatenated gradients of a pass with `lowering`.
-fn run_lowered(lowering: Option<Arc<dyn Lowering>>) -> (Vec<f32>, Vec<f32>) {
-    run_pass(Pass::train(1, 0).lowered(lowering))
+/// A training pass with `lowering`.
+fn lowered(lowering: impl Lowering + 'static) -> Pass {
+    Pass::train(1, 0).lowered(Some(Arc::new(lowering)))
 }
 
-fn run_pass(pass: Pass) -> (Vec<f32>, Vec<f32>) {
-    run_pass_of(Kind::Full, pass)
-}
-
-fn run_pass_of(kind: Kind, pass: Pass) -> (Vec<f32>, Vec<f32>) {
+/// Returns the logits and the concatenated gradients of a pass.
+fn run(kind: Kind, pass: Pass) -> (Vec<f32>, Vec<f32>) {
     let (model, (points, labels)) = (model_of(kind), batch());
     let logits = model.forward(&points, &pass).unwrap().logits;
     let loss = cross_entropy(&logits, &labels, 0.1, None).unwrap();
@@ -92,27 +86,24 @@ fn apart(a: &[f32], b: &[f32]) -> f64 {
 
 #[test]
 fn emulation_is_closer_to_candles_low_precision_than_fp32_is() {
-    let full = run_lowered(None);
+    let full = run(Kind::Full, Pass::train(1, 0));
     for (format, dtype) in [(BF16, DType::BF16), (FP16, DType::F16)] {
-        let real = run_lowered(Some(Arc::new(Autocast::real(dtype))));
-        let emulated = run_lowered(Some(Arc::new(Autocast::emulated(format))));
+        let real = run(Kind::Full, lowered(Autocast::real(dtype)));
+        let emulated = run(Kind::Full, lowered(Autocast::emulated(format)));
         let (own, to_full) = (apart(&emulated.0, &real.0), apart(&full.0, &real.0));
-        assert!(
-            own < 0.5 * to_full,
-            "{}: {own:.1e} and {to_full:.1e}",
-            format.name
-        );
-        assert!(to_full < 0.2 && to_full > 0.0, "{}: {to_full}", format.name);
+        let name = format.name;
+        assert!(own < 0.5 * to_full, "{name}: {own:.1e} and {to_full:.1e}");
+        assert!(to_full < 0.2 && to_full > 0.0, "{name}: {to_full}");
     }
 }
 
 #[test]
 fn emulation_agrees_between_tape_and_plain_operators() {
-    let lowering = || -> Option<Arc<dyn Lowering>> { Some(Arc::new(Autocast::emulated(FP16))) };
-    let (logits, grads) = run_lowered(lowering());
-    let full = run_lowered(None);
+    let pass = || lowered(Autocast::emulated(FP16));
+    let (logits, grads) = run(Kind::Full, pass());
+    let full = run(Kind::Full, Pass::train(1, 0));
     let rounding = (apart(&logits, &full.0), apart(&grads, &full.1));
-    let plain = run_pass(Pass::train(1, 0).plain(true).lowered(lowering()));
+    let plain = run(Kind::Full, pass().plain(true));
     let off = (apart(&logits, &plain.0), apart(&grads, &plain.1));
     assert!(
         off.0 < 0.3 * rounding.0 && off.1 < 0.5 * rounding.1,
@@ -134,22 +125,11 @@ fn a_product_is_rounded_as_on_tensor_cores() {
     for format in [TF32, BF16, FP16] {
         // The output of tf32 is fp32; the other formats also round the output.
         let out = |t: Tensor| if format == TF32 { t } else { round(&t, format) };
-        let pass = Pass::train(1, 0).plain(true);
-        let pass = pass.lowered(Some(Arc::new(Autocast::emulated(format))));
+        let pass = lowered(Autocast::emulated(format)).plain(true);
         let product = |[x, w]: [Tensor; 2]| x.matmul(&w.t()?);
         let y = pass.operate(Operator::Linear, [&x, &w], product).unwrap();
         let (xl, wl, ul) = (round(&x, format), round(&w, format), round(&up, format));
-        let same = |a: &Tensor, b: &Tensor| {
-            let off = (a - b)
-                .unwrap()
-                .abs()
-                .unwrap()
-                .flatten_all()
-                .unwrap()
-                .max(0)
-                .unwrap();
-            assert_eq!(off.to_scalar::<f32>().unwrap(), 0.0, "{}", format.name);
-        };
+        let same = |a: &Tensor, b: &Tensor| assert_eq!(values(a), values(b), "{}", format.name);
         same(&y, &out(xl.matmul(&wl.t().unwrap()).unwrap()));
         let grads = (y * &up).unwrap().sum_all().unwrap().backward().unwrap();
         same(grads.get(&x).unwrap(), &out(ul.matmul(&wl).unwrap()));
@@ -175,8 +155,7 @@ impl Lowering for Seen {
 fn every_operator_of_a_training_step_is_lowered() {
     let (model, seen) = (model(), Arc::new(Seen::default()));
     let pass = Pass::train(1, 0).lowered(Some(seen.clone()));
-    let mut sgd = sgd(&model);
-    step(&model, &mut *sgd, vec![pass], 0.0, None);
+    step(&model, &mut *sgd(&model), vec![pass], 0.0, None);
     let seen = seen.0.lock().unwrap();
     for operator in [
         Operator::Linear,
@@ -194,10 +173,9 @@ fn every_operator_of_a_training_step_is_lowered() {
 #[test]
 fn the_autocast_policy_is_more_accurate_than_lowering_everything() {
     let of = |policy: fn(Operator) -> Casting| {
-        let lowering = Autocast::emulated(BF16).by_policy(policy);
-        run_lowered(Some(Arc::new(lowering))).1
+        run(Kind::Full, lowered(Autocast::emulated(BF16).by_policy(policy))).1
     };
-    let full = run_lowered(None).1;
+    let full = run(Kind::Full, Pass::train(1, 0)).1;
     let none = apart(&of(|_| Casting::Full), &full);
     assert!(
         none < 1e-4,
@@ -214,8 +192,7 @@ fn fp8_scales_keep_small_values_from_underflow() {
     let product = |[a, b]: [Tensor; 2]| a.matmul(&b);
     let flat = |t: Tensor| t.flatten_all().unwrap().to_vec1::<f32>().unwrap();
     let of = |scale: fn(f32, Format, u32) -> f32| {
-        let lowering = Autocast::emulated(FP8_E4M3).by_rounding(round_to, scale);
-        let pass = Pass::train(1, 0).lowered(Some(Arc::new(lowering)));
+        let pass = lowered(Autocast::emulated(FP8_E4M3).by_rounding(round_to, scale));
         flat(pass.operate(Operator::Matmul, [&x, &x], product).unwrap())
     };
     let full = flat(x.matmul(&x).unwrap());
@@ -224,16 +201,13 @@ fn fp8_scales_keep_small_values_from_underflow() {
 }
 
 fn sgd(model: &PointNet) -> Box<dyn Optimizer> {
-    OptimConfig::Sgd(SgdConfig::default())
-        .build(model.params())
-        .unwrap()
+    OptimConfig::sgd().build(model.params()).unwrap()
 }
 
-fn weights(model: &PointNet) -> Vec<u32> {
-    let all = model.params().into_iter().map(|(_, v)| v.flatten_all().unwrap());
-    all.flat_map(|t| t.to_vec1::<f32>().unwrap())
-        .map(f32::to_bits)
-        .collect()
+/// The bits of all weights.
+fn weights(model: &PointNet) -> Vec<u64> {
+    let all = model.params().into_iter().flat_map(|(_, var)| values(&var));
+    all.map(f64::to_bits).collect()
 }
 
 #[test]
@@ -275,8 +249,7 @@ fn an_overflow_skips_the_step_and_halves_the_scale() {
 fn loss_scaling_reduces_underflow_in_fp16() {
     let lost = [1.0, 64.0].map(|scale| {
         let (model, census) = (model(), Arc::new(GradientCensus::default()));
-        let lowering: Arc<dyn Lowering> = Arc::new(Autocast::emulated(FP16).counted(census.clone()));
-        let pass = Pass::train(1, 0).lowered(Some(lowering.clone()));
+        let pass = lowered(Autocast::emulated(FP16).counted(census.clone()));
         let mut scaler = GradScaler::new(DynamicScaler::new(scale, 2000).unwrap());
         step(&model, &mut *sgd(&model), vec![pass], 0.0, Some(&mut scaler));
         let counts = census.take();
@@ -294,25 +267,18 @@ pub fn units() -> impl Iterator<Item = Bf16Unit> {
         .filter(|unit| unit.is_available())
 }
 
-fn on_unit(unit: Bf16Unit) -> Option<Arc<dyn Lowering>> {
-    Some(Arc::new(Autocast::on_unit(unit)))
-}
-
 #[test]
 fn a_unit_of_the_cpu_agrees_with_the_emulation() {
-    for kind in KINDS {
-        units_agree_with_the_emulation(kind);
-    }
+    KINDS.into_iter().for_each(units_agree_with_the_emulation);
 }
 
 fn units_agree_with_the_emulation(kind: Kind) {
-    let run_pass = |pass: Pass| run_pass_of(kind, pass);
-    let run_lowered = |lowering: Option<Arc<dyn Lowering>>| run_pass(Pass::train(1, 0).lowered(lowering));
-    let emulated = run_lowered(Some(Arc::new(Autocast::emulated(BF16))));
-    let full = run_lowered(None);
+    let emulation = || lowered(Autocast::emulated(BF16));
+    let on = |unit| lowered(Autocast::on_unit(unit));
+    let (emulated, full) = (run(kind, emulation()), run(kind, Pass::train(1, 0)));
     let rounding = (apart(&emulated.0, &full.0), apart(&emulated.1, &full.1));
     for unit in units() {
-        let got = run_lowered(on_unit(unit));
+        let got = run(kind, on(unit));
         let off = (apart(&got.0, &emulated.0), apart(&got.1, &emulated.1));
         // The statistics before a maximum are those of products that are not rounded yet. With as few clouds as here, this
         // makes some of the next layer's inputs round to the other side.
@@ -321,19 +287,18 @@ fn units_agree_with_the_emulation(kind: Kind) {
             "{kind}, {unit}: {off:?} and {rounding:?}"
         );
         // Plain operators do not use the unit.
-        let plain = |lowering| run_pass(Pass::train(1, 0).plain(true).lowered(lowering));
-        assert!(plain(on_unit(unit)) == plain(Some(Arc::new(Autocast::emulated(BF16)))));
+        assert!(run(kind, on(unit).plain(true)) == run(kind, emulation().plain(true)));
     }
-    assert!(run_lowered(on_unit(Bf16Unit::Off)) == emulated);
+    assert!(run(kind, on(Bf16Unit::Off)) == emulated);
 }
 
 #[test]
 fn training_on_a_unit_follows_the_emulation() {
-    let losses = |lowering: Option<Arc<dyn Lowering>>| -> Vec<f64> {
+    let losses = |cast: Autocast| -> Vec<f64> {
         let model = model();
-        let mut sgd = sgd(&model);
+        let (mut sgd, cast) = (sgd(&model), Arc::new(cast));
         let mut loss = |i: u64| {
-            let pass = Pass::train(1, i).lowered(lowering.clone());
+            let pass = Pass::train(1, i).lowered(Some(cast.clone()));
             step(&model, &mut *sgd, vec![pass], 1.0, None);
             let logits = model.forward(&batch().0, &Pass::eval()).unwrap().logits;
             let loss = cross_entropy(&logits, &batch().1, 0.1, None).unwrap();
@@ -341,31 +306,14 @@ fn training_on_a_unit_follows_the_emulation() {
         };
         (0..8).map(&mut loss).collect()
     };
-    let emulated = losses(Some(Arc::new(Autocast::emulated(BF16))));
+    let emulated = losses(Autocast::emulated(BF16));
     let greatest = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     for unit in units() {
-        let got = losses(on_unit(unit));
+        let got = losses(Autocast::on_unit(unit));
         assert!(
             greatest(&got, &emulated) < 0.03,
             "{unit}: {got:?}, emulated {emulated:?}"
         );
-        assert_eq!(got, losses(on_unit(unit)), "repeated");
+        assert_eq!(got, losses(Autocast::on_unit(unit)), "repeated");
     }
-}
-
-#[test]
-fn low_precision_on_the_cpu_says_whether_it_is_emulated() {
-    let cpu = Device::Cpu;
-    assert!(Precision::Fp32.lowering(&cpu).is_none() && Precision::Fp32.description(&cpu, false).is_none());
-    let emulated = "emulated: shows accuracy, not speed";
-    for precision in [Precision::Tf32, Precision::Fp16] {
-        assert!(precision.lowering(&cpu).is_some() && precision.is_emulated(&cpu));
-        assert_contains(&precision.description(&cpu, false).unwrap(), &[emulated]);
-    }
-    let unit = match Bf16Unit::current() {
-        Bf16Unit::Off => emulated.into(),
-        unit => format!("bf16 products on the CPU's {unit} units"),
-    };
-    assert_contains(&Precision::Bf16.description(&cpu, false).unwrap(), &[&*unit]);
-    assert_contains(&Precision::Bf16.description(&cpu, true).unwrap(), &[emulated]);
 }

@@ -14,8 +14,7 @@ use anyhow::Result;
 use candle_core::{Tensor, Var};
 use canopy::{
     optim::{
-        AdadeltaConfig, AdagradConfig, AdamConfig, AdamState, LbfgsConfig, OptimConfig, RmspropConfig,
-        SgdConfig,
+        AdadeltaConfig, AdagradConfig, AdamConfig, AdamState, Lbfgs, OptimConfig, RmspropConfig, SgdConfig,
     },
     report::svg::{LinePlot, Mark, Series},
 };
@@ -108,10 +107,7 @@ fn of_the_lesson(answer: Lesson01) -> Vec<Method> {
 }
 
 fn canopys() -> Vec<Method> {
-    let plain = OptimConfig::Sgd(SgdConfig {
-        momentum: 0.0,
-        ..SgdConfig::default()
-    });
+    let plain = OptimConfig::Sgd(SgdConfig::with_momentum(0.0));
     let all = [
         ("SGD", plain),
         ("SGD, momentum 0.9", OptimConfig::sgd()),
@@ -119,7 +115,6 @@ fn canopys() -> Vec<Method> {
         ("Adagrad", OptimConfig::Adagrad(AdagradConfig::default())),
         ("RMSprop", OptimConfig::Rmsprop(RmspropConfig::default())),
         ("Adadelta", OptimConfig::Adadelta(AdadeltaConfig::default())),
-        ("L-BFGS", OptimConfig::Lbfgs(LbfgsConfig::default())),
     ];
     let one = |(name, config): (&'static str, OptimConfig)| {
         method(name, move |lr| {
@@ -133,7 +128,14 @@ fn canopys() -> Vec<Method> {
             }))
         })
     };
-    all.map(one).into()
+    let lbfgs = method("L-BFGS", |lr| {
+        let mut lbfgs = None;
+        Ok(Box::new(move |var, grad| {
+            let lbfgs = lbfgs.get_or_insert_with(|| Lbfgs::new(vec![var.clone()], 100));
+            lbfgs.step(std::slice::from_ref(grad), lr)
+        }))
+    });
+    all.map(one).into_iter().chain([lbfgs]).collect()
 }
 
 fn method(name: &'static str, make: impl Fn(f64) -> Result<Stepper> + 'static) -> Method {

@@ -1,4 +1,4 @@
-//! The file as serde reads it: the keys that canopy has a setting for, with DeepSpeed's defaults.
+//! The file as serde reads it: the keys that canopy has a setting for.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -31,90 +31,43 @@ pub struct Typed {
     pub params: Map<String, Json>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adam {
-    pub lr: f64,
-    pub betas: [f64; 2],
-    pub eps: f64,
+    pub lr: Option<f64>,
+    pub betas: Option<[f64; 2]>,
+    pub eps: Option<f64>,
     pub weight_decay: Option<f64>,
     pub torch_adam: bool,
-    pub adam_w_mode: bool,
+    pub adam_w_mode: Option<bool>,
 }
 
-impl Default for Adam {
-    fn default() -> Self {
-        Self {
-            lr: 1e-3,
-            betas: [0.9, 0.999],
-            eps: 1e-8,
-            weight_decay: None,
-            torch_adam: false,
-            adam_w_mode: true,
-        }
-    }
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sgd {
-    pub lr: f64,
+    pub lr: Option<f64>,
     pub momentum: f64,
     pub weight_decay: f64,
     pub nesterov: bool,
 }
 
-impl Default for Sgd {
-    fn default() -> Self {
-        Self {
-            lr: 1e-3,
-            momentum: 0.0,
-            weight_decay: 0.0,
-            nesterov: false,
-        }
-    }
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adagrad {
-    pub lr: f64,
-    pub eps: f64,
+    pub lr: Option<f64>,
+    pub eps: Option<f64>,
     pub weight_decay: f64,
 }
 
-impl Default for Adagrad {
-    fn default() -> Self {
-        Self {
-            lr: 1e-2,
-            eps: 1e-10,
-            weight_decay: 0.0,
-        }
-    }
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fp16 {
     pub enabled: Option<bool>,
     pub loss_scale: f64,
-    pub initial_scale_power: u32,
-    pub loss_scale_window: u64,
-    pub hysteresis: u32,
-    pub min_loss_scale: f64,
-}
-
-impl Default for Fp16 {
-    fn default() -> Self {
-        Self {
-            enabled: None,
-            loss_scale: 0.0,
-            initial_scale_power: 16,
-            loss_scale_window: 1000,
-            hysteresis: 2,
-            min_loss_scale: 1.0,
-        }
-    }
+    pub initial_scale_power: Option<u32>,
+    pub loss_scale_window: Option<u64>,
+    pub hysteresis: Option<u32>,
+    pub min_loss_scale: Option<f64>,
 }
 
 #[derive(Default, Deserialize)]

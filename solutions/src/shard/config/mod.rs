@@ -21,7 +21,7 @@ use toml::Value;
 use super::BatchWanted;
 use crate::{
     precision::{DeepSpeedScaler, LossScaling},
-    schedule::DeepSpeed,
+    schedule::Schedule,
 };
 use file::{Adagrad, Adam, Bf16, File, Fp16, Place, Sgd, Typed, ZeroOptimization};
 use json::Unique;
@@ -33,8 +33,6 @@ pub struct EngineFile {
     pub settings: Vec<Setting>,
     /// `train_batch_size`, `train_micro_batch_size_per_gpu` and `gradient_accumulation_steps`.
     pub batch: BatchWanted,
-    /// `zero_optimization`.
-    pub zero: Zero,
     /// What a user should know of the file: keys without effect, differences to DeepSpeed.
     pub notes: Vec<String>,
 }
@@ -48,15 +46,6 @@ pub struct Setting {
     pub value: Value,
     /// The key in the file: `optimizer.params.lr`.
     pub key: String,
-}
-
-/// What the ranks share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Zero {
-    /// The stage, 0 to 3; 0 is data parallelism.
-    pub stage: u8,
-    /// Whether the optimizer's state is in the CPU's memory.
-    pub offload_optimizer: bool,
 }
 
 impl EngineFile {
@@ -125,10 +114,8 @@ impl EngineFile {
         }
     }
 
-    fn set_parameters<const N: usize>(&mut self, values: [(&'static str, Value, &str); N]) {
-        for (option, value, key) in values {
-            self.set(option, value, &format!("optimizer.params.{key}"));
-        }
+    fn parameter(&mut self, option: &'static str, key: &str, value: impl Into<Value>) {
+        self.set(option, value, &format!("optimizer.params.{key}"));
     }
 
     /// DeepSpeed's Adam is AdamW unless `adam_w_mode` is false.
@@ -138,46 +125,38 @@ impl EngineFile {
         let name = match &*kind.to_lowercase() {
             lower @ ("adam" | "adamw" | "lamb") => {
                 let of: Adam = read(params, at)?;
-                let decoupled = of.adam_w_mode || lower == "adamw";
+                let decoupled = of.adam_w_mode.unwrap_or(true) || lower == "adamw";
                 // torch.optim.AdamW has a default of its own.
                 let usual = if decoupled && of.torch_adam { 0.01 } else { 0.0 };
-                self.set_parameters([
-                    ("learning-rate", of.lr.into(), "lr"),
-                    ("beta1", of.betas[0].into(), "betas"),
-                    ("beta2", of.betas[1].into(), "betas"),
-                    ("eps", format!("{:e}", of.eps).into(), "eps"),
-                    (
-                        "weight-decay",
-                        of.weight_decay.unwrap_or(usual).into(),
-                        "weight_decay",
+                let [beta1, beta2] = of.betas.unwrap_or([0.9, 0.999]);
+                self.parameter("learning-rate", "lr", of.lr.unwrap_or(1e-3));
+                self.parameter("beta1", "betas", beta1);
+                self.parameter("beta2", "betas", beta2);
+                self.parameter("eps", "eps", format!("{:e}", of.eps.unwrap_or(1e-8)));
+                self.parameter("weight-decay", "weight_decay", of.weight_decay.unwrap_or(usual));
+                let (name, note) = match (lower, decoupled) {
+                    ("lamb", _) => (
+                        "lamb",
+                        "DeepSpeed's Lamb keeps the trust ratio between 0.01 and 10; canopy's does not limit it, as in the \
+                         paper",
                     ),
-                ]);
-                match (lower, decoupled) {
-                    ("lamb", _) => self.notes.push(
-                        "DeepSpeed's Lamb keeps the trust ratio between 0.01 and 10; canopy's does not limit it, as in the paper"
-                            .into(),
+                    ("adam", true) => (
+                        "adamw",
+                        "optimizer.type \"Adam\" is AdamW, as in DeepSpeed; \"adam_w_mode\": false adds the weight decay to \
+                         the gradient",
                     ),
-                    ("adam", true) => self.notes.push(
-                        "optimizer.type \"Adam\" is AdamW, as in DeepSpeed; \"adam_w_mode\": false adds the weight decay to the \
-                         gradient"
-                            .into(),
-                    ),
-                    _ => {}
-                }
-                match (lower, decoupled) {
-                    ("lamb", _) => "lamb",
-                    (_, true) => "adamw",
-                    (_, false) => "adam",
-                }
+                    (_, true) => ("adamw", ""),
+                    (_, false) => ("adam", ""),
+                };
+                self.notes.extend((!note.is_empty()).then(|| note.to_owned()));
+                name
             }
             "sgd" => {
                 let of: Sgd = read(params, at)?;
-                self.set_parameters([
-                    ("learning-rate", of.lr.into(), "lr"),
-                    ("momentum", of.momentum.into(), "momentum"),
-                    ("weight-decay", of.weight_decay.into(), "weight_decay"),
-                    ("nesterov", of.nesterov.into(), "nesterov"),
-                ]);
+                self.parameter("learning-rate", "lr", of.lr.unwrap_or(1e-3));
+                self.parameter("momentum", "momentum", of.momentum);
+                self.parameter("weight-decay", "weight_decay", of.weight_decay);
+                self.parameter("nesterov", "nesterov", of.nesterov);
                 "sgd"
             }
             "adagrad" => {
@@ -187,10 +166,8 @@ impl EngineFile {
                     "optimizer.params.weight_decay is {}: canopy's Adagrad has none",
                     of.weight_decay
                 );
-                self.set_parameters([
-                    ("learning-rate", of.lr.into(), "lr"),
-                    ("eps", format!("{:e}", of.eps).into(), "eps"),
-                ]);
+                self.parameter("learning-rate", "lr", of.lr.unwrap_or(1e-2));
+                self.parameter("eps", "eps", format!("{:e}", of.eps.unwrap_or(1e-10)));
                 "adagrad"
             }
             _ => bail!(
@@ -204,12 +181,17 @@ impl EngineFile {
 
     /// DeepSpeed uses the scheduler's peak learning rate in place of the optimizer's.
     fn scheduler(&mut self, Typed { kind, mut params }: Typed) -> Result<()> {
-        let (peak, usual) = match &*kind {
-            "WarmupLR" => ("warmup_max_lr", None),
-            "WarmupDecayLR" => ("warmup_max_lr", Some(1e-3)),
-            "OneCycle" => ("cycle_max_lr", None),
-            "LRRangeTest" => ("lr_range_test_min_lr", Some(1e-3)),
-            _ => ("", None),
+        let (name, peak, usual) = match &*kind {
+            "WarmupLR" => ("warmuplr", "warmup_max_lr", None),
+            "WarmupDecayLR" => ("warmupdecaylr", "warmup_max_lr", Some(1e-3)),
+            "WarmupCosineLR" => ("warmupcosinelr", "", None),
+            "OneCycle" => ("cycle", "cycle_max_lr", None),
+            "LRRangeTest" => ("lrrangetest", "lr_range_test_min_lr", Some(1e-3)),
+            _ => bail!(
+                "scheduler.type is {}, expected \"WarmupLR\", \"WarmupDecayLR\", \"WarmupCosineLR\", \"OneCycle\" or \
+                 \"LRRangeTest\"",
+                short(&kind)
+            ),
         };
         let rate = match params.remove(peak) {
             Some(rate) => Some(read(rate, &format!("scheduler.params.{peak}"))?),
@@ -240,14 +222,7 @@ impl EngineFile {
                 ));
             }
         }
-        let schedule = DeepSpeed::new(&kind, params).context("scheduler.params")?;
-        let schedule = schedule.with_context(|| {
-            format!(
-                "scheduler.type is {}, expected \"WarmupLR\", \"WarmupDecayLR\", \"WarmupCosineLR\", \"OneCycle\" or \
-                 \"LRRangeTest\"",
-                short(&kind)
-            )
-        })?;
+        let schedule = Schedule::new(name, params).context("scheduler.params")?;
         self.set("schedule", schedule.to_string(), "scheduler.type");
         // These schedules have a warm-up of their own.
         self.set("warmup", 0.0, "scheduler.type");
@@ -263,8 +238,12 @@ impl EngineFile {
             (Some(true), _) => {
                 let scaling = match fp16.loss_scale {
                     0.0 => {
-                        let (power, window) = (fp16.initial_scale_power, fp16.loss_scale_window);
-                        let rule = DeepSpeedScaler::new(power, window, fp16.hysteresis, fp16.min_loss_scale);
+                        let rule = DeepSpeedScaler::new(
+                            fp16.initial_scale_power.unwrap_or(16),
+                            fp16.loss_scale_window.unwrap_or(1000),
+                            fp16.hysteresis.unwrap_or(2),
+                            fp16.min_loss_scale.unwrap_or(1.0),
+                        );
                         LossScaling::DeepSpeed(rule.context("fp16")?)
                     }
                     scale => LossScaling::Static(scale),
@@ -292,9 +271,9 @@ impl EngineFile {
             stage <= 3,
             "zero_optimization.stage is {stage}, expected 0, 1, 2 or 3"
         );
-        let offload_optimizer = zero.offload_optimizer.device == Place::Cpu;
+        let offload = zero.offload_optimizer.device == Place::Cpu;
         ensure!(
-            !offload_optimizer || stage >= 1,
+            !offload || stage >= 1,
             "zero_optimization.offload_optimizer needs stage 1, 2 or 3, and the stage is {stage}"
         );
         ensure!(
@@ -304,10 +283,12 @@ impl EngineFile {
         if let Some(on) = zero.overlap_comm {
             self.set("overlap", on, "zero_optimization.overlap_comm");
         }
-        self.zero = Zero {
-            stage,
-            offload_optimizer,
-        };
+        if stage > 0 {
+            self.set("zero", i64::from(stage), "zero_optimization.stage");
+        }
+        if offload {
+            self.set("offload-optimizer", true, "zero_optimization.offload_optimizer");
+        }
         Ok(())
     }
 }

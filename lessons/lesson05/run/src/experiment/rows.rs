@@ -6,7 +6,7 @@ use candle_core::{Device, Result, Tensor, Var};
 use canopy::{
     kernels::Pass,
     model::PointNet,
-    optim::{AdamWConfig, OptimConfig, Optimizer},
+    optim::{OptimConfig, Optimizer},
     train::Loss,
 };
 
@@ -57,7 +57,7 @@ impl State {
         });
         Ok(Self {
             flat: flat.collect::<anyhow::Result<_>>()?,
-            optimizer: OptimConfig::AdamW(AdamWConfig::default()).build(named)?,
+            optimizer: OptimConfig::adamw().build(named)?,
             params,
             model,
             input: None,
