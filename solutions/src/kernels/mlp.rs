@@ -5,7 +5,7 @@ use candle_core::{Result, Tensor};
 use super::device::Target;
 use super::layer::check;
 use super::values::fused;
-use super::{BatchNorm, Bf16Unit, Clouds, MlpLayer, Pass, operators, shared_mlp as fused_form};
+use super::{Bf16Unit, Clouds, MlpLayer, Pass, operators, shared_mlp as fused_form};
 
 /// Applies layer after layer to each row. x `[rows, in]` → `[rows, out of the last layer]`.
 ///
@@ -27,14 +27,6 @@ pub fn shared_mlp_max(
     pass: &Pass,
 ) -> Result<Tensor> {
     run(x, layers, Some(&clouds.into()), pass)
-}
-
-/// `relu(bn(x·wᵀ))`, or without the ReLU. x `[rows, in]`, w `[out, in]` → `[rows, out]`.
-///
-/// # Errors
-/// As [`shared_mlp`].
-pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
-    shared_mlp(x, &[MlpLayer { weight: w, bn, relu }], pass)
 }
 
 fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<&Clouds>, pass: &Pass) -> Result<Tensor> {
