@@ -182,9 +182,6 @@ fn on_gpu<const N: usize>(lists: [&[&Tensor]; N]) -> Option<MultiTensor> {
 
 /// New tensors: gradients on a GPU, divided by `scale` and clipped to `max_norm` (0: not clipped), and their norm. None for
 /// others.
-///
-/// # Errors
-/// Returns candle's errors.
 pub fn unscaled_and_clipped(
     grads: &[Tensor],
     scale: f64,

@@ -63,13 +63,12 @@ fn product(
     if let Some(device) = device.or_else(|| Target::of_inputs(&[x, t])) {
         return device.transform(x, t, &ranges);
     }
-    let tape = tape::Tape::of(&[x, t]);
-    if tape.is_none() && unit == Bf16Unit::Off {
-        return plain_transform(x, t, &ranges);
-    }
-    match unit {
-        Bf16Unit::Off => on_cpu::<f32>(tape.as_ref(), x, t, ranges, unit),
-        _ => on_cpu::<u16>(tape.as_ref(), x, t, ranges, unit),
+    match (tape::Tape::of(&[x, t]), unit) {
+        (None, Bf16Unit::Off) => each_plain(x, &ranges, |x, of| {
+            x.matmul(&t.narrow(0, of.start, of.len())?)?.flatten_to(1)
+        }),
+        (tape, Bf16Unit::Off) => on_cpu::<f32>(tape.as_ref(), x, t, ranges, unit),
+        (tape, _) => on_cpu::<u16>(tape.as_ref(), x, t, ranges, unit),
     }
 }
 
@@ -101,12 +100,6 @@ fn on_cpu<T: Operand>(
 
 /// Rows that one task takes.
 const BLOCK: usize = 256;
-
-fn plain_transform(x: &Tensor, t: &Tensor, clouds: &[Range<usize>]) -> Result<Tensor> {
-    each_plain(x, clouds, |x, of| {
-        x.matmul(&t.narrow(0, of.start, of.len())?)?.flatten_to(1)
-    })
-}
 
 fn each_cloud<T: Operand>(
     unit: Bf16Unit,

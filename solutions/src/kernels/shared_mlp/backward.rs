@@ -22,7 +22,6 @@ use crate::kernels::vector;
 pub struct Saved<T> {
     /// The input, in padded rows.
     pub x: Tensor,
-    pub rows: usize,
     pub batch: Batch,
     pub layers: Vec<Layer<T>>,
     pub widest: Option<Widest>,
@@ -118,7 +117,7 @@ impl<T: Operand> Saved<T> {
             true => gradient,
             false => pad(&gradient, l.n),
         };
-        let group = group_rows(self.rows);
+        let group = group_rows(self.batch.rows);
         let sums: Vec<Sums> = g
             .par_chunks_mut(group * l.np)
             .enumerate()
@@ -159,9 +158,9 @@ impl<T: Operand> Saved<T> {
         let source = self.source(x, level);
         let [a, b] = norm_terms(l, &self.of_all(&above.sums)?, self.batch.all_rows);
         let weight = deeper.then(|| l.backward_operand());
-        let group = group_rows(self.rows);
-        let groups = self.rows.div_ceil(group);
-        let mut down = pool::take(if deeper { self.rows * kp } else { 0 });
+        let group = group_rows(self.batch.rows);
+        let groups = self.batch.rows.div_ceil(group);
+        let mut down = pool::take(if deeper { self.batch.rows * kp } else { 0 });
         let mut parts: Vec<&mut [f32]> = down.chunks_mut(group * kp).collect();
         parts.resize_with(groups, Default::default);
         let sums: Vec<(Pooled<f32>, Sums)> = parts
@@ -173,7 +172,7 @@ impl<T: Operand> Saved<T> {
                     let mut dw = Pooled::new(l.weight.len());
                     dw.fill(0.0);
                     let mut sums = Sums::zeros(if deeper { kp } else { 0 });
-                    let end = self.rows.min((g + 1) * group);
+                    let end = self.batch.rows.min((g + 1) * group);
                     for from in (g * group..end).step_by(BLOCK) {
                         let to = end.min(from + BLOCK);
                         let rows = to - from;

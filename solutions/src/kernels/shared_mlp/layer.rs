@@ -30,9 +30,12 @@ pub fn group_rows(rows: usize) -> usize {
 pub fn pad(rows: &[f32], k: usize) -> Vec<f32> {
     let kp = padded(k);
     let mut out = vec![0.0; rows.len() / k * kp];
-    for (to, from) in out.chunks_exact_mut(kp).zip(rows.chunks_exact(k)) {
-        to[..k].copy_from_slice(from);
-    }
+    let blocks = out.par_chunks_mut(BLOCK * kp).zip(rows.par_chunks(BLOCK * k));
+    blocks.for_each(|(to, from)| {
+        for (to, from) in to.chunks_exact_mut(kp).zip(from.chunks_exact(k)) {
+            to[..k].copy_from_slice(from);
+        }
+    });
     out
 }
 
@@ -73,7 +76,7 @@ pub struct Layer<T> {
     /// `x̂·γ + β = y·scale + shift`.
     pub scale: Vec<f32>,
     pub shift: Vec<f32>,
-    pub eps: f64,
+    pub bn: BatchNorm,
     /// The product before batch norm, `[rows, np]`. It is stored in training only, and not for the layer before a
     /// maximum.
     pub y: Pooled<T>,
@@ -108,7 +111,7 @@ impl<T: Operand> Layer<T> {
             rstd: vec![0.0; np],
             scale: vec![0.0; np],
             shift: vec![0.0; np],
-            eps: bn.eps,
+            bn: bn.clone(),
             y: Pooled::new(0),
         };
         new.fold();
@@ -138,7 +141,7 @@ impl<T: Operand> Layer<T> {
 
     fn fold(&mut self) {
         for c in 0..self.n {
-            let rstd = 1.0 / (f64::from(self.var[c]) + self.eps).sqrt();
+            let rstd = 1.0 / (f64::from(self.var[c]) + self.bn.eps).sqrt();
             let scale = f64::from(self.gamma[c]) * rstd;
             self.rstd[c] = rstd as f32;
             self.scale[c] = scale as f32;
@@ -148,7 +151,8 @@ impl<T: Operand> Layer<T> {
 
     /// Moves the running statistics toward those of the batch, with the unbiased variance. `rows` counts the rows of
     /// all ranks.
-    pub fn update_running(&self, bn: &BatchNorm, rows: f64) -> Result<()> {
+    pub fn update_running(&self, rows: f64) -> Result<()> {
+        let bn = &self.bn;
         let unbiased = if rows > 1.0 { rows / (rows - 1.0) } else { 1.0 };
         let update = |running: &Var, batch: &[f32], factor: f64| -> Result<()> {
             let mut new = read(running)?;

@@ -63,13 +63,10 @@ fn layers_of<T: Operand>(
     };
     let steps = layers.iter().map(new).collect::<Result<Vec<_>>>()?;
     if pass.train {
-        let norms: Vec<&BatchNorm> = layers.iter().map(|l| l.bn).collect();
-        return train(inputs, steps, &norms, clouds, pass);
+        return train(inputs, steps, clouds, pass);
     }
-    let (x, shape) = (
-        padded_rows(inputs[0])?,
-        shape(inputs[0], &steps, clouds.as_deref())?,
-    );
+    let x = padded_rows(inputs[0])?;
+    let shape = shape(&x, &steps, clouds.as_deref())?;
     let output = eval::forward(&Values::of(&x)?, x.dim(0)?, &steps, clouds.as_deref());
     Tensor::from_vec(output, &shape, &Device::Cpu)
 }
@@ -78,20 +75,17 @@ fn layers_of<T: Operand>(
 /// of y.
 pub(super) fn batch_norm(inputs: [&Tensor; 3], bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
     let layer = Layer::<f32>::new(None, [inputs[1], inputs[2]], bn, false, Bf16Unit::Off)?;
-    train(&inputs, vec![layer], &[bn], None, pass)
+    train(&inputs, vec![layer], None, pass)
 }
 
 fn train<T: Operand>(
     inputs: &[&Tensor],
     mut layers: Vec<Layer<T>>,
-    norms: &[&BatchNorm],
     clouds: Option<Vec<Range<usize>>>,
     pass: &Pass,
 ) -> Result<Tensor> {
-    let (x, shape) = (
-        padded_rows(inputs[0])?,
-        shape(inputs[0], &layers, clouds.as_deref())?,
-    );
+    let x = padded_rows(inputs[0])?;
+    let shape = shape(&x, &layers, clouds.as_deref())?;
     let rows = x.dim(0)?;
     let mut all_rows = [rows as f64];
     total(pass.sums(), &mut all_rows)?;
@@ -101,13 +95,12 @@ fn train<T: Operand>(
         sums: pass.sums().cloned(),
     };
     let (output, widest) = forward::forward(&Values::of(&x)?, &batch, &mut layers, clouds)?;
-    for (layer, bn) in layers.iter().zip(norms) {
-        layer.update_running(bn, batch.all_rows)?;
-    }
+    layers
+        .iter()
+        .try_for_each(|layer| layer.update_running(batch.all_rows))?;
     pass.record(inputs, output, &shape, || {
         let saved = Saved {
             x,
-            rows,
             batch,
             layers,
             widest,

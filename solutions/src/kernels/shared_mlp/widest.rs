@@ -186,7 +186,7 @@ impl<T: Operand> Saved<T> {
         let minus_q = T::right(minus_q, kp);
 
         let tiles = tiles(&widest.clouds, 1);
-        let mut down = pool::take(self.rows * kp);
+        let mut down = pool::take(self.batch.rows * kp);
         let ranges: Vec<Range<usize>> = tiles.iter().map(|(_, rows)| rows.clone()).collect();
         let parts: Vec<_> = tiles.iter().zip(split(&mut down, &ranges, kp)).collect();
         let sums: Vec<Sums> = parts
