@@ -74,6 +74,24 @@ pub(super) fn split<'a>(
     clouds.iter().map(part).collect()
 }
 
+/// Applies candle's operators to the clouds of x `[points of all clouds, k]`: to all of them together if they are equally
+/// long, otherwise one by one. `f` gets points `[clouds, points, k]`, and which clouds they are.
+pub(super) fn each_plain(
+    x: &Tensor,
+    clouds: &[Range<usize>],
+    f: impl Fn(&Tensor, Range<usize>) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let (rows, k) = x.dims2()?;
+    if clouds.iter().all(|c| c.len() == clouds[0].len()) {
+        let all = x.reshape((clouds.len(), rows / clouds.len(), k))?;
+        return f(&all, 0..clouds.len());
+    }
+    let of_cloud =
+        |(i, c): (usize, &Range<usize>)| f(&x.narrow(0, c.start, c.len())?.unsqueeze(0)?, i..i + 1);
+    let parts = clouds.iter().enumerate().map(of_cloud);
+    Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 0)
+}
+
 /// Takes the padding out of a batch of clouds of different lengths: points `[clouds, longest, k]` of which mask
 /// `[clouds, longest]` is not 0 at the real ones → the real points `[points, k]`, cloud after cloud, and their division.
 /// The gradient of a padded point is 0. The mask is read on the host: with a mask on a GPU, that waits for the GPU.
@@ -81,20 +99,12 @@ pub(super) fn split<'a>(
 /// # Errors
 /// Returns an error if the shapes do not match, or if a cloud has no real point.
 pub fn without_padding(points: &Tensor, mask: &Tensor, pass: &Pass) -> Result<(Tensor, Clouds)> {
-    let (&[clouds, longest, k], &[mask_clouds, mask_longest]) = (points.dims(), mask.dims()) else {
-        bail!(
-            "expected points [clouds, longest, k] and mask [clouds, longest], got {:?} and {:?}",
-            points.dims(),
-            mask.dims()
-        );
+    let (clouds, longest, k) = match (points.dims(), mask.dims()) {
+        (&[clouds, longest, k], mask) if mask == [clouds, longest] => (clouds, longest, k),
+        (points, mask) => bail!(
+            "expected points [clouds, longest, k] and mask [clouds, longest], got {points:?} and {mask:?}"
+        ),
     };
-    if (mask_clouds, mask_longest) != (clouds, longest) {
-        bail!(
-            "expected a mask of shape [{clouds}, {longest}] for points {:?}, got {:?}",
-            points.dims(),
-            mask.dims()
-        );
-    }
     let mask = mask.to_dtype(DType::F32)?.to_vec2::<f32>()?;
     let lengths: Vec<usize> = mask
         .iter()

@@ -10,9 +10,6 @@ use super::{Operator, Pass};
 /// Drops each value with probability `p` and scales the rest by 1/(1−p) (Srivastava et al. 2014).
 /// The mask is a function of (seed, step, layer, element) by Philox: the same on every device, and a rank's share of the
 /// rows has the mask that those rows have in the whole batch.
-///
-/// # Errors
-/// Returns candle's errors.
 pub fn dropout(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
     if !pass.train || p <= 0.0 {
         return Ok(x.clone());

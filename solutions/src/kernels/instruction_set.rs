@@ -1,5 +1,7 @@
-//! Which vector instructions the operators use: the widest that the machine has, or narrower ones on request.
+//! Which instructions the operators use: the vectors, and the units for bf16 and for 8 bits. The fastest that the machine
+//! has, or others on request. A choice applies to the whole process.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use pulp::{Arch, WithSimd};
@@ -21,8 +23,65 @@ pub enum InstructionSet {
     Avx512 = 3,
 }
 
-/// 0 until it is known.
-static CHOSEN: AtomicU8 = AtomicU8::new(0);
+/// How the fused operators compute products of bf16 numbers with sums in f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Bf16Unit {
+    /// Not at all: their products are in f32. In a low-precision pass, operators run one at a time and are rounded.
+    Off = 1,
+    /// Without special instructions, on any machine. Slower than f32; the specification of the others.
+    Portable = 2,
+    /// `vdpbf16ps` of AVX512-BF16: two products in each of 16 lanes.
+    Avx512 = 3,
+}
+
+/// How the filter of the widest layer computes its products of 8-bit operands. All give the same integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Filter {
+    /// No filter: every product is computed in f32.
+    Off = 1,
+    /// Without special instructions, on any machine. Slower than no filter; the specification of the others.
+    Portable = 2,
+    /// `vpdpbusd` with 256 bits, of AVX-VNNI: four products of 8 bits in each of 8 lanes.
+    AvxVnni = 3,
+    /// `vpdpbusd` with 512 bits, of AVX512-VNNI: four products of 8 bits in each of 16 lanes.
+    Vnni = 4,
+}
+
+impl fmt::Display for Bf16Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Portable => "portable",
+            Self::Avx512 => "AVX512-BF16",
+        })
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Portable => "portable",
+            Self::AvxVnni => "AVX-VNNI",
+            Self::Vnni => "AVX512-VNNI",
+        })
+    }
+}
+
+/// 0 until something is chosen.
+static SET: AtomicU8 = AtomicU8::new(0);
+static UNIT: AtomicU8 = AtomicU8::new(0);
+static FILTER: AtomicU8 = AtomicU8::new(0);
+
+/// The one of `all` that was chosen.
+fn chosen<T: Copy>(choice: &AtomicU8, all: &[T]) -> Option<T> {
+    let number = usize::from(choice.load(Ordering::Relaxed));
+    all.get(number.checked_sub(1)?).copied()
+}
 
 impl InstructionSet {
     /// All, the narrowest first.
@@ -51,22 +110,17 @@ impl InstructionSet {
 
     /// What the operators use now.
     pub fn current() -> Self {
-        match CHOSEN.load(Ordering::Relaxed) {
-            0 => {
-                let chosen = Self::from_environment().min(Self::widest());
-                CHOSEN.store(chosen as u8, Ordering::Relaxed);
-                chosen
-            }
-            1 => Self::Base,
-            2 => Self::Avx2,
-            _ => Self::Avx512,
-        }
+        chosen(&SET, &Self::ALL).unwrap_or_else(|| {
+            let set = Self::from_environment().min(Self::widest());
+            set.choose();
+            set
+        })
     }
 
     /// Uses `self` from now on, or the widest set of the machine if that is narrower; for tests and measurements. candle's
     /// own operators do not change.
     pub fn choose(self) {
-        CHOSEN.store(self.min(Self::widest()) as u8, Ordering::Relaxed);
+        SET.store(self.min(Self::widest()) as u8, Ordering::Relaxed);
     }
 
     fn from_environment() -> Self {
@@ -79,6 +133,73 @@ impl InstructionSet {
                 Self::Avx512
             }
         }
+    }
+}
+
+impl Bf16Unit {
+    /// All, the slowest first.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Portable, Self::Avx512];
+
+    /// What a new low-precision pass uses. If nothing was chosen, the fastest unit that belongs to the current instruction
+    /// set. A CPU without one emulates bf16 by rounding: `Off`.
+    pub fn current() -> Self {
+        chosen(&UNIT, &Self::ALL).unwrap_or_else(|| match InstructionSet::current() {
+            InstructionSet::Avx512 if Self::Avx512.is_available() => Self::Avx512,
+            _ => Self::Off,
+        })
+    }
+
+    /// Whether this machine has the instructions.
+    pub fn is_available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self == Self::Avx512 {
+            return InstructionSet::widest() == InstructionSet::Avx512
+                && is_x86_feature_detected!("avx512bf16");
+        }
+        self != Self::Avx512
+    }
+
+    /// Uses `self` from now on; no unit if the machine does not have the instructions.
+    pub fn choose(self) {
+        let unit = if self.is_available() { self } else { Self::Off };
+        UNIT.store(unit as u8, Ordering::Relaxed);
+    }
+}
+
+impl Filter {
+    /// All, the slowest first.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Portable, Self::AvxVnni, Self::Vnni];
+
+    /// What the operators use now. If no filter was chosen, the fastest one that belongs to the current instruction set.
+    pub fn current() -> Self {
+        chosen(&FILTER, &Self::ALL).unwrap_or_else(|| match InstructionSet::current() {
+            InstructionSet::Avx512 if Self::Vnni.is_available() => Self::Vnni,
+            InstructionSet::Avx2 if Self::AvxVnni.is_available() => Self::AvxVnni,
+            _ => Self::Off,
+        })
+    }
+
+    /// Whether this machine has the instructions.
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Off | Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni => {
+                InstructionSet::widest() >= InstructionSet::Avx2 && is_x86_feature_detected!("avxvnni")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Vnni => {
+                InstructionSet::widest() == InstructionSet::Avx512 && is_x86_feature_detected!("avx512vnni")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::AvxVnni | Self::Vnni => false,
+        }
+    }
+
+    /// Uses `self` from now on; without a filter if the machine does not have the instructions.
+    pub fn choose(self) {
+        let filter = if self.is_available() { self } else { Self::Off };
+        FILTER.store(filter as u8, Ordering::Relaxed);
     }
 }
 

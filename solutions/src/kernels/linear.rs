@@ -3,7 +3,7 @@
 use candle_core::{Result, Tensor, bail};
 
 use super::device::Target;
-use super::matmul::{matmul, sizes};
+use super::matmul::matmul;
 use super::matrix::Matrix;
 use super::tape::{self, Backward};
 use super::values::{Values, is_fused};
@@ -14,21 +14,10 @@ use super::{Pass, vector};
 /// # Errors
 /// Returns an error if shapes do not match, with what was expected.
 pub fn linear(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (&[rows, k], &[n, wk], &[bn]) = (x.dims(), w.dims(), b.dims()) else {
-        bail!(
-            "linear: expected x [rows, in], w [out, in], b [out], got {:?}, {:?}, {:?}",
-            x.dims(),
-            w.dims(),
-            b.dims()
-        );
+    let (rows, n) = match (x.dims(), w.dims(), b.dims()) {
+        (&[rows, k], &[n, wk], &[bn]) if (wk, bn) == (k, n) => (rows, n),
+        (x, w, b) => bail!("linear: expected x [rows, in], w [out, in], b [out], got {x:?}, {w:?}, {b:?}"),
     };
-    if wk != k || bn != n {
-        bail!(
-            "linear: expected w [out, {k}] and b [out], got {:?} and {:?}",
-            w.dims(),
-            b.dims()
-        );
-    }
     if let Some(device) = Target::of_inputs(&[x]) {
         return device.linear(x, w, b);
     }
@@ -52,15 +41,14 @@ pub(super) fn product(x: &Tensor, w: &Tensor, pass: &Pass) -> Result<Tensor> {
 fn multiply(x: &Tensor, w: &Tensor) -> Result<(Vec<f32>, Backward)> {
     let ((rows, k), n) = (x.dims2()?, w.dim(0)?);
     let (x, w) = (x.contiguous()?.detach(), w.contiguous()?.detach());
-    let y = matmul(
-        sizes(rows, k, n),
-        Matrix::dense(&Values::of(&x)?, k),
-        Matrix::dense(&Values::of(&w)?, k).t(),
-    );
+    let y = {
+        let (x, w) = (Values::of(&x)?, Values::of(&w)?);
+        matmul([rows, k, n], Matrix::dense(&x, k), Matrix::dense(&w, k).t())
+    };
     let backward = move |g: Vec<f32>, wanted: &[bool]| {
         let (x, w, g) = (Values::of(&x)?, Values::of(&w)?, Matrix::dense(&g, n));
-        let dx = || matmul(sizes(rows, n, k), g, Matrix::dense(&w, k));
-        let dw = || matmul(sizes(n, rows, k), g.t(), Matrix::dense(&x, k));
+        let dx = || matmul([rows, n, k], g, Matrix::dense(&w, k));
+        let dw = || matmul([n, rows, k], g.t(), Matrix::dense(&x, k));
         let mut gradients = vec![wanted[0].then(dx), wanted[1].then(dw)];
         gradients.extend(wanted.get(2).map(|wanted| {
             wanted.then(|| {

@@ -39,15 +39,9 @@ pub enum Operator {
 /// operators are in a plain pass, and [`super::each`] is in any.
 pub trait Lowering: fmt::Debug + Send + Sync {
     /// Replaces the input `x` of `operator`.
-    ///
-    /// # Errors
-    /// Returns candle's errors.
     fn input(&self, pass: &Pass, operator: Operator, x: &Tensor) -> Result<Tensor>;
 
     /// Replaces the output `y` of `operator` by an fp32 tensor.
-    ///
-    /// # Errors
-    /// Returns candle's errors.
     fn output(&self, pass: &Pass, operator: Operator, y: Tensor) -> Result<Tensor>;
 
     /// Whether it needs candle's own operators, because their inputs are no longer fp32. Where the CUDA kernels compute in
@@ -93,9 +87,6 @@ impl Pass {
     }
 
     /// `x` in `dtype`. Its gradient has the dtype of `x`.
-    ///
-    /// # Errors
-    /// Returns candle's errors.
     pub fn cast(&self, x: &Tensor, dtype: DType) -> Result<Tensor> {
         match Target::of_pass(self, x) {
             Some(device) => device.cast(x, dtype),

@@ -5,17 +5,22 @@ use pulp::{Simd, WithSimd};
 use super::instruction_set::dispatch;
 use super::tile::sums;
 
-/// The greatest value of each column of `a·b` and the first row that has it.
-/// Continues from the content of `best` and `at`; `at` counts rows from `first_row`.
+/// The greatest product of each column, and the first row that has it.
+pub(super) struct Found<'a> {
+    pub best: &'a mut [f32],
+    /// Rows, counted from `first_row`.
+    pub at: &'a mut [f32],
+    pub first_row: usize,
+}
+
+/// Searches `a·b`. Continues from the content of `found`.
 pub(super) struct Greatest<'a> {
     pub depth: usize,
     /// Blocks of [`TALL`] rows, from [`pack_rows`].
     pub a: &'a [f32],
     /// Panels of [`PANEL`] columns one after the other, each `depth × PANEL`.
     pub b: &'a [f32],
-    pub best: &'a mut [f32],
-    pub at: &'a mut [f32],
-    pub first_row: usize,
+    pub found: Found<'a>,
 }
 
 /// Columns of a packed panel: with 128 rows 16 KiB, half of the L1 cache.
@@ -44,8 +49,8 @@ pub(super) fn pack_rows(rows: &[f32], step: usize, depth: usize, packed: &mut Ve
 
 impl Greatest<'_> {
     pub fn run(self) {
-        let columns = self.best.len();
-        assert!(self.depth > 0 && columns.is_multiple_of(PANEL) && self.at.len() == columns);
+        let columns = self.found.best.len();
+        assert!(self.depth > 0 && columns.is_multiple_of(PANEL) && self.found.at.len() == columns);
         assert!(self.b.len() == self.depth * columns);
         assert!(self.a.len().is_multiple_of(TALL * self.depth));
         dispatch(self);
@@ -77,10 +82,8 @@ impl Greatest<'_> {
     unsafe fn search<S: Simd, const H: usize, const W: usize>(self, simd: S) {
         let depth = self.depth;
         let panels = self.b.chunks_exact(depth * PANEL);
-        let found = self
-            .best
-            .chunks_exact_mut(PANEL)
-            .zip(self.at.chunks_exact_mut(PANEL));
+        let Found { best, at, first_row } = self.found;
+        let found = best.chunks_exact_mut(PANEL).zip(at.chunks_exact_mut(PANEL));
         for (b, (best, at)) in panels.zip(found) {
             for (i, a) in self.a.chunks_exact(TALL * depth).enumerate() {
                 for from in (0..PANEL).step_by(W * S::F32_LANES) {
@@ -91,7 +94,7 @@ impl Greatest<'_> {
                             let a = |i, k| *a.add(k * TALL).add(i);
                             sums::<S, f32, H, W>(simd, depth, a, b.as_ptr().add(from), PANEL)
                         };
-                        let row = self.first_row + i * TALL + skip;
+                        let row = first_row + i * TALL + skip;
                         for j in 0..W {
                             let column = from + j * S::F32_LANES;
                             // SAFETY: W vectors from `from` on are in the panel.

@@ -1,11 +1,50 @@
-//! Layers of linear+BN+ReLU: checks the shapes, and chooses the fused form or the one that runs operator by operator.
+//! Layers of linear+BN+ReLU: their parameters, their shapes, and the choice between the fused form and the one that runs
+//! operator by operator.
 
-use candle_core::{Result, Tensor};
+use candle_core::{Result, Tensor, Var, bail};
 
 use super::device::Target;
-use super::layer::check;
 use super::values::fused;
-use super::{BatchNorm, Bf16Unit, Clouds, MlpLayer, Pass, operators, shared_mlp as fused_form};
+use super::{Bf16Unit, Clouds, Pass, operators, shared_mlp as fused_form};
+
+/// Batch normalisation over rows (Ioffe and Szegedy 2015), as PyTorch's `BatchNorm1d`: biased variance
+/// to normalise, unbiased for the running estimate.
+#[derive(Clone, Debug)]
+pub struct BatchNorm {
+    /// Scale, `[channels]`; starts at 1.
+    pub gamma: Var,
+    /// Shift, `[channels]`; starts at 0.
+    pub beta: Var,
+    /// Running mean, `[channels]`: a buffer, not a parameter.
+    pub mean: Var,
+    /// Running variance, `[channels]`: a buffer, not a parameter.
+    pub var: Var,
+    /// Weight of the new batch in the running statistics; PyTorch's 0.1.
+    pub momentum: f64,
+    /// Added to the variance; PyTorch's 1e-5.
+    pub eps: f64,
+}
+
+impl BatchNorm {
+    /// Folds this batch norm with its running statistics into the linear layer before it: w `[out, in]` → weight
+    /// `[out, in]` and bias `[out]`.
+    pub fn folded(&self, w: &Tensor) -> Result<(Tensor, Tensor)> {
+        let scale = (self.gamma.as_tensor() / (self.var.as_detached_tensor() + self.eps)?.sqrt()?)?;
+        let shift = (self.beta.as_tensor() - (self.mean.as_detached_tensor() * &scale)?)?;
+        Ok((w.broadcast_mul(&scale.unsqueeze(1)?)?, shift))
+    }
+}
+
+/// One layer of a shared MLP: `relu(bn(x·wᵀ))`, or without the ReLU.
+#[derive(Clone, Copy, Debug)]
+pub struct MlpLayer<'a> {
+    /// `[out, in]`.
+    pub weight: &'a Tensor,
+    /// Over the `out` channels.
+    pub bn: &'a BatchNorm,
+    /// Whether a ReLU ends the layer.
+    pub relu: bool,
+}
 
 /// Applies layer after layer to each row. x `[rows, in]` → `[rows, out of the last layer]`.
 ///
@@ -29,14 +68,6 @@ pub fn shared_mlp_max(
     run(x, layers, Some(&clouds.into()), pass)
 }
 
-/// `relu(bn(x·wᵀ))`, or without the ReLU. x `[rows, in]`, w `[out, in]` → `[rows, out]`.
-///
-/// # Errors
-/// As [`shared_mlp`].
-pub fn linear_bn(x: &Tensor, w: &Tensor, bn: &BatchNorm, relu: bool, pass: &Pass) -> Result<Tensor> {
-    shared_mlp(x, &[MlpLayer { weight: w, bn, relu }], pass)
-}
-
 fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<&Clouds>, pass: &Pass) -> Result<Tensor> {
     check(x, layers)?;
     let ranges = clouds.map(|c| c.of_rows(x.dim(0)?)).transpose()?;
@@ -52,4 +83,28 @@ fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<&Clouds>, pass: &Pass) ->
     } else {
         operators::layers(x, layers, ranges, pass)
     }
+}
+
+/// Checks the shapes of x `[rows, in]` and of the layers' parameters. An error names the layer, what was expected and what came.
+fn check(x: &Tensor, layers: &[MlpLayer]) -> Result<()> {
+    let [rows, mut width] = *x.dims() else {
+        bail!("expected x of shape [rows, channels], got {:?}", x.dims());
+    };
+    if rows == 0 || width == 0 || layers.is_empty() {
+        let (dims, count) = (x.dims(), layers.len());
+        bail!("expected at least one row, one channel and one layer, got x {dims:?} and {count} layers");
+    }
+    for (i, l) in layers.iter().enumerate() {
+        let out = match *l.weight.dims() {
+            [out, input] if input == width && out > 0 => out,
+            ref dims => bail!("layer {i}: expected a weight of shape [out, {width}], got {dims:?}"),
+        };
+        let names = ["gamma", "beta", "mean", "var"];
+        let norm = [&l.bn.gamma, &l.bn.beta, &l.bn.mean, &l.bn.var].map(|v| v.dims());
+        if let Some((name, dims)) = names.iter().zip(norm).find(|(_, dims)| *dims != [out]) {
+            bail!("layer {i}: expected batch norm's {name} of shape [{out}], got {dims:?}");
+        }
+        width = out;
+    }
+    Ok(())
 }

@@ -13,7 +13,6 @@
 //! Each operator's CUDA form is a `.cu` file beside it. `.ci/cuda` compiles these files for three architectures, and the
 //! tests run whole training steps of them on an emulated grid, in each of these dtypes. They were not run on a GPU.
 
-mod bf16;
 mod by_candle;
 mod clouds;
 #[cfg(feature = "cuda")]
@@ -24,7 +23,6 @@ pub mod device;
 mod dropout;
 mod filter;
 mod instruction_set;
-mod layer;
 mod linear;
 mod loss;
 mod lowering;
@@ -34,8 +32,8 @@ mod maxima;
 mod mlp;
 pub mod multi_tensor;
 mod neuron;
+mod operand;
 mod operators;
-mod parallel;
 mod plain;
 mod pool;
 mod ranks;
@@ -52,17 +50,15 @@ use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 
-pub use bf16::Bf16Unit;
 pub use by_candle::{loss_by_candle, with_backward};
 pub use clouds::{Clouds, without_padding};
 pub use dropout::dropout;
-pub use filter::{Filter, FilterCounts, filter_counts};
-pub use instruction_set::InstructionSet;
-pub use layer::{BatchNorm, MlpLayer};
+pub use filter::{FilterCounts, filter_counts};
+pub use instruction_set::{Bf16Unit, Filter, InstructionSet};
 pub use linear::linear;
 pub use loss::{cross_entropy, weighted_sum};
 pub use lowering::{Lowering, Operator};
-pub use mlp::{linear_bn, shared_mlp, shared_mlp_max};
+pub use mlp::{BatchNorm, MlpLayer, shared_mlp, shared_mlp_max};
 pub use neuron::neuron;
 pub use operators::each;
 pub use plain::{max_points, shared_layer};

@@ -1,7 +1,7 @@
 //! Optimizer steps over all parameters at once: one threaded pass over the values, divided into pieces independently of the
 //! number of threads. For contiguous f32 tensors on the CPU; on a GPU, the kernels of `device` take the steps.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
 use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Tensor, bail};
@@ -35,8 +35,9 @@ pub fn adam(
     }
     let f = AdamFactors::new(s);
     over(params, grads, [mean, square], |w, g, [m, v], _| {
-        vector::adam(w, g, m, v, &f)
-    })
+        vector::adam(w, g, m, v, &f);
+    })?;
+    Ok(())
 }
 
 /// SGD with momentum (Sutskever et al. 2013), as PyTorch's without dampening: one step of all `params`.
@@ -54,8 +55,9 @@ pub fn sgd(params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdSte
         s.gradient_factor,
     ];
     over(params, grads, [buffer], |w, g, [kept], _| {
-        vector::sgd(w, g, kept, &f, s.nesterov)
-    })
+        vector::sgd(w, g, kept, &f, s.nesterov);
+    })?;
+    Ok(())
 }
 
 /// LAMB (You et al. 2020): Adam's direction with decay, each tensor's step scaled by ‖w‖/‖direction‖, or by 1
@@ -74,22 +76,15 @@ pub fn lamb(
         return device.lamb(params, grads, [mean, square], s, None);
     }
     let f = AdamFactors::new(s);
-    let sums = std::sync::Mutex::new(Vec::new());
-    over(params, grads, [mean, square], |w, g, [m, v], place| {
+    let sums = over(params, grads, [mean, square], |w, g, [m, v], tensor| {
         let mut sum = [0.0; 2];
         vector::lamb_moments(w, g, m, v, &f, &mut sum);
-        sums.lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .push((place, sum));
+        (tensor, sum)
     })?;
-    let mut sums = sums
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    sums.sort_by_key(|&(place, _)| place);
     let mut norms = vec![[0.0_f64; 2]; params.len()];
-    for ((tensor, _), sum) in sums {
-        norms[tensor][0] += sum[0];
-        norms[tensor][1] += sum[1];
+    for (tensor, [weights, direction]) in sums {
+        norms[tensor][0] += weights;
+        norms[tensor][1] += direction;
     }
     let ratio: Vec<f32> = norms
         .iter()
@@ -101,9 +96,10 @@ pub fn lamb(
             }
         })
         .collect();
-    over(params, grads, [mean, square], |w, _, [m, v], (tensor, _)| {
+    over(params, grads, [mean, square], |w, _, [m, v], tensor| {
         vector::lamb_apply(w, m, v, &f, f.lr * ratio[tensor]);
-    })
+    })?;
+    Ok(())
 }
 
 /// One step of LARS, if the tensors are on a GPU that this binary has kernels for. Returns whether it was taken.
@@ -186,9 +182,6 @@ fn on_gpu<const N: usize>(lists: [&[&Tensor]; N]) -> Option<MultiTensor> {
 
 /// New tensors: gradients on a GPU, divided by `scale` and clipped to `max_norm` (0: not clipped), and their norm. None for
 /// others.
-///
-/// # Errors
-/// Returns candle's errors.
 pub fn unscaled_and_clipped(
     grads: &[Tensor],
     scale: f64,
@@ -202,13 +195,13 @@ pub fn unscaled_and_clipped(
     Ok(Some((device.scaled(&grads, &norm)?, norm)))
 }
 
-/// `f(weights, gradients, states, (tensor, piece))` on each piece of each tensor.
-fn over<const N: usize>(
+/// `f(weights, gradients, states, tensor)` on each piece of each tensor. Returns the results in the order of the pieces.
+fn over<R: Send, const N: usize>(
     params: &[&Tensor],
     grads: &[&Tensor],
     states: [&[&Tensor]; N],
-    f: impl Fn(&mut [f32], &[f32], [&mut [f32]; N], (usize, usize)) + Sync,
-) -> Result<()> {
+    f: impl Fn(&mut [f32], &[f32], [&mut [f32]; N], usize) -> R + Sync,
+) -> Result<Vec<R>> {
     let fit = |list: &[&Tensor]| {
         list.len() == params.len() && list.iter().zip(params).all(|(t, p)| t.dims() == p.dims())
     };
@@ -236,58 +229,45 @@ fn over<const N: usize>(
             "multi-tensor step: a gradient shares memory with a tensor that the step changes: copy it first"
         );
     }
-    let read: Vec<&[f32]> = read.iter().map(|v| &**v).collect();
-    borrow(&changed, &RefCell::new(Vec::new()), &|spans| {
-        let n = params.len();
-        let pieces: Vec<(usize, usize)> = (0..n)
-            .flat_map(|t| (0..spans[t].len.div_ceil(PIECE)).map(move |p| (t, p)))
-            .collect();
-        pieces.into_par_iter().for_each(|(t, p)| {
-            let range = p * PIECE..spans[t].len.min((p + 1) * PIECE);
-            // SAFETY: no two pieces share a (tensor, range), no memory is listed twice, and `borrow` has locked
-            // every tensor for writing.
-            unsafe {
-                let w = spans[t].slice(range.clone());
-                let states = std::array::from_fn(|s| spans[(s + 1) * n + t].slice(range.clone()));
-                f(w, &read[t][range], states, (t, p));
+    let (n, results) = (params.len(), RefCell::new(Vec::new()));
+    borrow(&changed, Vec::new(), &|tensors| {
+        let mut values: Vec<_> = tensors.into_iter().map(|v| v.chunks_mut(PIECE)).collect();
+        let mut pieces = Vec::new();
+        for (t, g) in read.iter().enumerate() {
+            for g in g.chunks(PIECE) {
+                let mut next = |list: usize| values[list * n + t].next().unwrap_or_default();
+                let w = next(0);
+                pieces.push((w, g, std::array::from_fn(|state| next(1 + state)), t));
             }
-        });
-    })
-}
-
-/// The values of one tensor that is locked for writing.
-struct Span {
-    start: *mut f32,
-    len: usize,
-}
-
-// SAFETY: a span is only an address; the caller of `slice` guarantees that slices do not overlap.
-unsafe impl Sync for Span {}
-
-impl Span {
-    #[allow(clippy::mut_from_ref)]
-    unsafe fn slice(&self, range: std::ops::Range<usize>) -> &mut [f32] {
-        debug_assert!(range.end <= self.len);
-        unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
-    }
+        }
+        let of_piece = |(w, g, states, t)| f(w, g, states, t);
+        pieces
+            .into_par_iter()
+            .map(of_piece)
+            .collect_into_vec(&mut results.borrow_mut());
+    })?;
+    Ok(results.into_inner())
 }
 
 /// candle gives write access to a tensor's values only to an operator, to one tensor at a time. So each operator calls
 /// the next, and the last one has access to all.
 struct Borrow<'a> {
     rest: &'a [&'a Tensor],
-    spans: &'a RefCell<Vec<Span>>,
-    then: &'a dyn Fn(&[Span]),
+    open: Cell<Vec<&'a mut [f32]>>,
+    then: &'a dyn Fn(Vec<&mut [f32]>),
 }
 
-fn borrow(tensors: &[&Tensor], spans: &RefCell<Vec<Span>>, then: &dyn Fn(&[Span])) -> Result<()> {
-    match tensors.split_first() {
-        None => {
-            then(&spans.borrow());
-            Ok(())
-        }
-        Some((first, rest)) => first.inplace_op1(&Borrow { rest, spans, then }),
-    }
+fn borrow<'a>(
+    tensors: &'a [&'a Tensor],
+    open: Vec<&'a mut [f32]>,
+    then: &'a dyn Fn(Vec<&mut [f32]>),
+) -> Result<()> {
+    let Some((first, rest)) = tensors.split_first() else {
+        then(open);
+        return Ok(());
+    };
+    let open = Cell::new(open);
+    first.inplace_op1(&Borrow { rest, open, then })
 }
 
 impl InplaceOp1 for Borrow<'_> {
@@ -299,9 +279,8 @@ impl InplaceOp1 for Borrow<'_> {
         let (CpuStorage::F32(values), Some((from, to))) = (storage, layout.contiguous_offsets()) else {
             bail!("multi-tensor step: expected contiguous f32 on the CPU");
         };
-        let values = &mut values[from..to];
-        let (start, len) = (values.as_mut_ptr(), values.len());
-        self.spans.borrow_mut().push(Span { start, len });
-        borrow(self.rest, self.spans, self.then)
+        let mut open: Vec<&mut [f32]> = self.open.take();
+        open.push(&mut values[from..to]);
+        borrow(self.rest, open, self.then)
     }
 }

@@ -35,30 +35,23 @@ fn layer(x: &Tensor, l: &MlpLayer, pass: &Pass) -> Result<Tensor> {
         // candle keeps the graph of variables, and with it every layer's output. An evaluation does not need it.
         return Ok(plain::shared_layer(x, &w, &b)?.detach());
     }
-    let y = pass.operate(Operator::Linear, [x, w], |[x, w]| {
-        if on_tape(&x, pass) {
-            linear::product(&x, &w, pass)
-        } else {
-            x.matmul(&w.t()?)
-        }
+    let y = pass.operate(Operator::Linear, [x, w], |[x, w]| match on_tape(&x, pass) {
+        true => linear::product(&x, &w, pass),
+        false => x.matmul(&w.t()?),
     })?;
     let inputs = [&y, l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()];
     let y = pass.operate(Operator::BatchNorm, inputs, |[y, gamma, beta]| {
-        if on_tape(&y, pass) {
-            shared_mlp::batch_norm([&y, &gamma, &beta], l.bn, pass)
-        } else {
-            plain::batch_norm(&y, (&gamma, &beta), l.bn, pass)
+        match on_tape(&y, pass) {
+            true => shared_mlp::batch_norm([&y, &gamma, &beta], l.bn, pass),
+            false => plain::batch_norm(&y, (&gamma, &beta), l.bn, pass),
         }
     })?;
     if !l.relu {
         return Ok(y);
     }
-    pass.operate(Operator::Relu, [&y], |[y]| {
-        if on_tape(&y, pass) {
-            relu(&y, pass)
-        } else {
-            plain::relu(&y)
-        }
+    pass.operate(Operator::Relu, [&y], |[y]| match on_tape(&y, pass) {
+        true => relu(&y, pass),
+        false => plain::relu(&y),
     })
 }
 

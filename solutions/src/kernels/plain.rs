@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use candle_core::{Result, Tensor};
 
+use super::clouds::each_plain;
 use super::ranks::{sum_over_ranks, total};
 use super::{BatchNorm, Pass};
 
@@ -83,10 +84,5 @@ pub fn max_points(x: &Tensor) -> Result<Tensor> {
 
 /// [`max_points`] of each of `clouds`: `[points of all clouds, channels]` → `[clouds, channels]`.
 pub(super) fn max_of_clouds(x: &Tensor, clouds: &[Range<usize>]) -> Result<Tensor> {
-    let (rows, channels) = x.dims2()?;
-    if clouds.iter().all(|c| c.len() == clouds[0].len()) {
-        return max_points(&x.reshape((clouds.len(), rows / clouds.len(), channels))?);
-    }
-    let of_cloud = |c: &Range<usize>| max_points(&x.narrow(0, c.start, c.len())?.unsqueeze(0)?);
-    Tensor::cat(&clouds.iter().map(of_cloud).collect::<Result<Vec<_>>>()?, 0)
+    each_plain(x, clouds, |x, _| max_points(x))
 }

@@ -1,7 +1,11 @@
 //! Large buffers kept for the next step: a new buffer of 16 MB costs 4,096 page faults, more time than the sum that it
 //! holds.
 
-use std::sync::{Mutex, PoisonError};
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
 
 /// Shorter buffers are left to the allocator.
 const SMALL: usize = 1 << 16;
@@ -11,10 +15,14 @@ const MOST: usize = 1 << 28;
 
 static FREE: Mutex<Vec<Vec<f32>>> = Mutex::new(Vec::new());
 
+fn free() -> MutexGuard<'static, Vec<Vec<f32>>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A buffer of `len` floats with unspecified content: zeros, or the values of its last use.
 pub(super) fn take(len: usize) -> Vec<f32> {
     if len >= SMALL {
-        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = free();
         // Of those that fit and are not twice too large, the smallest.
         let fits = |b: &Vec<f32>| (len..=2 * len).contains(&b.capacity());
         let best = (0..free.len())
@@ -30,20 +38,10 @@ pub(super) fn take(len: usize) -> Vec<f32> {
     vec![0.0; len]
 }
 
-/// A buffer of `len` zeros.
-pub(super) fn zeros(len: usize) -> Vec<f32> {
-    if len < SMALL {
-        return vec![0.0; len];
-    }
-    let mut buffer = take(len);
-    buffer.fill(0.0);
-    buffer
-}
-
 /// Returns `buffer` to the pool.
 pub(super) fn give(buffer: Vec<f32>) {
     if buffer.capacity() >= SMALL {
-        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = free();
         let held: usize = free.iter().map(Vec::capacity).sum();
         if held + buffer.capacity() <= MOST {
             free.push(buffer);
@@ -53,68 +51,50 @@ pub(super) fn give(buffer: Vec<f32>) {
 
 /// Frees all buffers of the pool, to measure memory or to use it elsewhere.
 pub fn release_buffers() {
-    FREE.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    free().clear();
 }
 
 /// Bytes of the buffers that wait in the pool for the next step.
 pub fn idle_bytes() -> u64 {
-    let free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-    let numbers: usize = free.iter().map(Vec::capacity).sum();
+    let numbers: usize = free().iter().map(Vec::capacity).sum();
     (numbers * size_of::<f32>()) as u64
 }
 
-/// Numbers of 16 bits in a buffer of the pool.
+/// Numbers in a buffer of the pool, which returns there when it is dropped.
 #[derive(Debug)]
-pub(super) struct Halves(Pooled, usize);
+pub(super) struct Pooled<T> {
+    floats: Vec<f32>,
+    len: usize,
+    of: PhantomData<T>,
+}
 
-impl Halves {
+impl<T: Pod> Pooled<T> {
     /// See `take`.
     pub fn new(len: usize) -> Self {
-        Self(Pooled::new(len.div_ceil(2)), len)
+        Self {
+            floats: take((len * size_of::<T>()).div_ceil(size_of::<f32>())),
+            len,
+            of: PhantomData,
+        }
     }
 }
 
-impl std::ops::Deref for Halves {
-    type Target = [u16];
+impl<T: Pod> Deref for Pooled<T> {
+    type Target = [T];
 
-    fn deref(&self) -> &[u16] {
-        &bytemuck::cast_slice(&self.0)[..self.1]
+    fn deref(&self) -> &[T] {
+        &bytemuck::cast_slice(&self.floats)[..self.len]
     }
 }
 
-impl std::ops::DerefMut for Halves {
-    fn deref_mut(&mut self) -> &mut [u16] {
-        &mut bytemuck::cast_slice_mut(&mut self.0)[..self.1]
+impl<T: Pod> DerefMut for Pooled<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut bytemuck::cast_slice_mut(&mut self.floats)[..self.len]
     }
 }
 
-/// A buffer that returns to the pool when it is dropped.
-#[derive(Debug)]
-pub(super) struct Pooled(Vec<f32>);
-
-impl Pooled {
-    /// See `take`.
-    pub fn new(len: usize) -> Self {
-        Self(take(len))
-    }
-}
-
-impl std::ops::Deref for Pooled {
-    type Target = [f32];
-
-    fn deref(&self) -> &[f32] {
-        &self.0
-    }
-}
-
-impl std::ops::DerefMut for Pooled {
-    fn deref_mut(&mut self) -> &mut [f32] {
-        &mut self.0
-    }
-}
-
-impl Drop for Pooled {
+impl<T> Drop for Pooled<T> {
     fn drop(&mut self) {
-        give(std::mem::take(&mut self.0));
+        give(std::mem::take(&mut self.floats));
     }
 }

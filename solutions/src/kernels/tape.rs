@@ -13,10 +13,11 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use candle_core::{Device, Error, Tensor, TensorId};
 
+use rayon::prelude::*;
+
 use super::Pass;
 use super::device::Launcher;
-use super::parallel::add_into;
-use super::pool;
+use super::{pool, vector};
 
 /// Turns the gradient of an output into the gradients of the inputs that require one.
 pub(super) type Backward =
@@ -212,7 +213,10 @@ pub fn backward_with<E: From<Error>>(
 /// A backward pass over the tape that stops where its caller wants.
 pub struct Reverse {
     nodes: Vec<Node>,
-    sums: Sums,
+    /// Gradients still being summed.
+    partial: HashMap<TensorId, Gradient>,
+    /// How many nodes will still add to a variable's gradient.
+    uses: HashMap<TensorId, usize>,
 }
 
 impl Reverse {
@@ -229,9 +233,15 @@ impl Reverse {
             Rule::Values(_) => Gradient::Values(vec![1.0]),
             Rule::Tensors(_) => Gradient::Tensor(loss.detach().ones_like()?),
         };
-        let mut sums = Sums::new(&nodes);
-        sums.partial.insert(loss.id(), one);
-        Ok(Some(Self { nodes, sums }))
+        let mut uses = HashMap::new();
+        for input in nodes.iter().flat_map(|n| &n.inputs).filter(|t| t.is_variable()) {
+            *uses.entry(input.id()).or_insert(0) += 1;
+        }
+        Ok(Some(Self {
+            nodes,
+            partial: HashMap::from([(loss.id(), one)]),
+            uses,
+        }))
     }
 
     /// Continues until only the first `operators` recorded operators are left ([`Pass::recorded`]). Calls `ready` as
@@ -244,105 +254,12 @@ impl Reverse {
         operators: usize,
         ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
     ) -> Result<(), E> {
-        while self.nodes.len() > operators {
-            if let Some(node) = self.nodes.pop() {
-                self.sums.visit(node, ready)?;
-            }
+        while self.nodes.len() > operators
+            && let Some(node) = self.nodes.pop()
+        {
+            self.visit(node, ready)?;
         }
         Ok(())
-    }
-}
-
-/// candle's backward pass: the plain operators are on candle's graph.
-fn by_candle<E: From<Error>>(
-    loss: &Tensor,
-    ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
-) -> Result<(), E> {
-    if !loss.track_op() {
-        let e = "the loss depends on no variable of this pass: was it computed in another pass, or is its tape used up?";
-        return Err(Error::msg(e).into());
-    }
-    let mut store = loss.backward()?;
-    for node in loss.sorted_nodes().into_iter().filter(|node| node.is_variable()) {
-        if let Some(gradient) = store.remove(node) {
-            ready(node, gradient)?;
-        }
-    }
-    Ok(())
-}
-
-/// The gradient of one tensor during a backward pass.
-enum Gradient {
-    Values(Vec<f32>),
-    Tensor(Tensor),
-}
-
-impl Gradient {
-    fn shaped(self, like: &Tensor) -> Result<Self, Error> {
-        Ok(match self {
-            Self::Tensor(tensor) => Self::Tensor(tensor.reshape(like.shape())?),
-            values => values,
-        })
-    }
-
-    fn into_tensor(self, like: &Tensor) -> Result<Tensor, Error> {
-        match self {
-            Self::Values(values) => Tensor::from_vec(values, like.shape(), like.device()),
-            Self::Tensor(tensor) => Ok(tensor),
-        }
-    }
-
-    fn plus(self, other: Self) -> Result<Self, Error> {
-        Ok(match (self, other) {
-            (Self::Values(mut sum), Self::Values(other)) => {
-                add_into(&mut sum, &other);
-                pool::give(other);
-                Self::Values(sum)
-            }
-            (Self::Tensor(a), Self::Tensor(b)) => Self::Tensor((a + b)?),
-            _ => return Err(mixed()),
-        })
-    }
-}
-
-impl Rule {
-    fn gradients(self, of_output: Gradient, wanted: &[bool]) -> Result<Vec<Option<Gradient>>, Error> {
-        Ok(match (self, of_output) {
-            (Self::Values(backward), Gradient::Values(g)) => {
-                let gradients = backward(g, wanted)?.into_iter();
-                gradients.map(|g| g.map(Gradient::Values)).collect()
-            }
-            (Self::Tensors(backward), Gradient::Tensor(g)) => {
-                let gradients = backward(&g.contiguous()?, wanted)?.into_iter();
-                gradients.map(|g| g.map(Gradient::Tensor)).collect()
-            }
-            _ => return Err(mixed()),
-        })
-    }
-}
-
-fn mixed() -> Error {
-    Error::msg("an operator of the CPU and one of a GPU's kernels are on one tape: a pass has one device")
-}
-
-/// The gradients during a backward pass.
-struct Sums {
-    /// Gradients still being summed.
-    partial: HashMap<TensorId, Gradient>,
-    /// How many nodes will still add to a variable's gradient.
-    uses: HashMap<TensorId, usize>,
-}
-
-impl Sums {
-    fn new(nodes: &[Node]) -> Self {
-        let mut uses = HashMap::new();
-        for input in nodes.iter().flat_map(|n| &n.inputs).filter(|t| t.is_variable()) {
-            *uses.entry(input.id()).or_insert(0) += 1;
-        }
-        Self {
-            partial: HashMap::new(),
-            uses,
-        }
     }
 
     fn visit<E: From<Error>>(
@@ -385,4 +302,80 @@ impl Sums {
         }
         Ok(())
     }
+}
+
+/// candle's backward pass: the plain operators are on candle's graph.
+fn by_candle<E: From<Error>>(
+    loss: &Tensor,
+    ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
+) -> Result<(), E> {
+    if !loss.track_op() {
+        let e = "the loss depends on no variable of this pass: was it computed in another pass, or is its tape used up?";
+        return Err(Error::msg(e).into());
+    }
+    let mut store = loss.backward()?;
+    for node in loss.sorted_nodes().into_iter().filter(|node| node.is_variable()) {
+        if let Some(gradient) = store.remove(node) {
+            ready(node, gradient)?;
+        }
+    }
+    Ok(())
+}
+
+/// Values that one task adds.
+const PIECE: usize = 1 << 15;
+
+/// The gradient of one tensor during a backward pass.
+enum Gradient {
+    Values(Vec<f32>),
+    Tensor(Tensor),
+}
+
+impl Gradient {
+    fn shaped(self, like: &Tensor) -> Result<Self, Error> {
+        Ok(match self {
+            Self::Tensor(tensor) => Self::Tensor(tensor.reshape(like.shape())?),
+            values => values,
+        })
+    }
+
+    fn into_tensor(self, like: &Tensor) -> Result<Tensor, Error> {
+        match self {
+            Self::Values(values) => Tensor::from_vec(values, like.shape(), like.device()),
+            Self::Tensor(tensor) => Ok(tensor),
+        }
+    }
+
+    fn plus(self, other: Self) -> Result<Self, Error> {
+        Ok(match (self, other) {
+            (Self::Values(mut sum), Self::Values(other)) => {
+                let pieces = sum.par_chunks_mut(PIECE).zip(other.par_chunks(PIECE));
+                pieces.for_each(|(sum, other)| vector::add(sum, other));
+                pool::give(other);
+                Self::Values(sum)
+            }
+            (Self::Tensor(a), Self::Tensor(b)) => Self::Tensor((a + b)?),
+            _ => return Err(mixed()),
+        })
+    }
+}
+
+impl Rule {
+    fn gradients(self, of_output: Gradient, wanted: &[bool]) -> Result<Vec<Option<Gradient>>, Error> {
+        Ok(match (self, of_output) {
+            (Self::Values(backward), Gradient::Values(g)) => {
+                let gradients = backward(g, wanted)?.into_iter();
+                gradients.map(|g| g.map(Gradient::Values)).collect()
+            }
+            (Self::Tensors(backward), Gradient::Tensor(g)) => {
+                let gradients = backward(&g.contiguous()?, wanted)?.into_iter();
+                gradients.map(|g| g.map(Gradient::Tensor)).collect()
+            }
+            _ => return Err(mixed()),
+        })
+    }
+}
+
+fn mixed() -> Error {
+    Error::msg("an operator of the CPU and one of a GPU's kernels are on one tape: a pass has one device")
 }

@@ -5,11 +5,11 @@ use std::ops::Range;
 use candle_core::{Result, Tensor, bail};
 use rayon::prelude::*;
 
-use super::bf16::{self, Block, Buffers, Right, round};
-use super::clouds::{Clouds, split};
+use super::clouds::{Clouds, each_plain, split};
 use super::device::Target;
-use super::matmul::{one_thread, sizes};
+use super::matmul::one_thread;
 use super::matrix::Matrix;
+use super::operand::{self, Operand, Words};
 use super::tape;
 use super::tile::LANES;
 use super::values::{Values, fused};
@@ -52,41 +52,47 @@ fn product(
     unit: Bf16Unit,
     device: Option<Target>,
 ) -> Result<Tensor> {
-    let (&[rows, k], &[matrices, k1, k2]) = (x.dims(), t.dims()) else {
-        bail!(
-            "transform: expected x [points, k] and t [clouds, k, k], got {:?} and {:?}",
-            x.dims(),
-            t.dims()
-        );
+    let rows = match (x.dims(), t.dims()) {
+        (&[rows, k], &[count, k1, k2]) if k > 0 && [count, k1, k2] == [clouds.count(), k, k] => rows,
+        (x, t) => bail!(
+            "transform: expected x [points, k] and t [{}, k, k], got {x:?} and {t:?}",
+            clouds.count()
+        ),
     };
-    if k == 0 || (k1, k2) != (k, k) || matrices != clouds.count() {
-        bail!(
-            "transform: expected t [{}, {k}, {k}], got {:?}",
-            clouds.count(),
-            t.dims()
-        );
-    }
     let ranges = clouds.of_rows(rows).map_err(|e| e.context("transform"))?;
     if let Some(device) = device.or_else(|| Target::of_inputs(&[x, t])) {
         return device.transform(x, t, &ranges);
     }
-    let tape = tape::Tape::of(&[x, t]);
-    if tape.is_none() && unit == Bf16Unit::Off {
-        return plain_transform(x, t, &ranges);
+    match (tape::Tape::of(&[x, t]), unit) {
+        (None, Bf16Unit::Off) => each_plain(x, &ranges, |x, of| {
+            x.matmul(&t.narrow(0, of.start, of.len())?)?.flatten_to(1)
+        }),
+        (tape, Bf16Unit::Off) => on_cpu::<f32>(tape.as_ref(), x, t, ranges, unit),
+        (tape, _) => on_cpu::<u16>(tape.as_ref(), x, t, ranges, unit),
     }
-    let (xc, tc) = (x.contiguous()?, t.contiguous()?);
+}
+
+/// In products of numbers T. The caller has checked the shapes.
+fn on_cpu<T: Operand>(
+    tape: Option<&tape::Tape>,
+    x: &Tensor,
+    t: &Tensor,
+    clouds: Vec<Range<usize>>,
+    unit: Bf16Unit,
+) -> Result<Tensor> {
+    let (rows, k) = x.dims2()?;
+    let (xc, tc) = (x.contiguous()?.detach(), t.contiguous()?.detach());
     let mut y = vec![0.0; rows * k];
-    each_cloud(unit, &Values::of(&xc)?, &Values::of(&tc)?, k, &ranges, &mut y);
-    tape::record(tape.as_ref(), &[x, t], y, &[rows, k], || {
-        let (x, t) = (xc.detach(), tc.detach());
+    each_cloud::<T>(unit, &Values::of(&xc)?, &Values::of(&tc)?, k, &clouds, &mut y);
+    tape::record(tape, &[x, t], y, &[rows, k], || {
         Box::new(move |g, wanted| {
-            let (x, t) = (Values::of(&x)?, Values::of(&t)?);
+            let (x, t) = (Values::of(&xc)?, Values::of(&tc)?);
             let dx = wanted[0].then(|| {
                 let mut dx = vec![0.0; rows * k];
-                each_cloud(unit, &g, &transposed(&t, k), k, &ranges, &mut dx);
+                each_cloud::<T>(unit, &g, &transposed(&t, k), k, &clouds, &mut dx);
                 dx
             });
-            let dt = wanted[1].then(|| matrix_gradient(unit, &x, &g, k, &ranges));
+            let dt = wanted[1].then(|| matrix_gradient::<T>(unit, &x, &g, k, &clouds));
             Ok(vec![dx, dt])
         })
     })
@@ -95,18 +101,14 @@ fn product(
 /// Rows that one task takes.
 const BLOCK: usize = 256;
 
-fn plain_transform(x: &Tensor, t: &Tensor, clouds: &[Range<usize>]) -> Result<Tensor> {
-    let (rows, k) = x.dims2()?;
-    if clouds.iter().all(|c| c.len() == clouds[0].len()) {
-        let x = x.reshape((clouds.len(), rows / clouds.len(), k))?;
-        return x.matmul(t)?.reshape((rows, k));
-    }
-    let of_cloud = |(i, c): (usize, &Range<usize>)| x.narrow(0, c.start, c.len())?.matmul(&t.get(i)?);
-    let parts = clouds.iter().enumerate().map(of_cloud);
-    Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 0)
-}
-
-fn each_cloud(unit: Bf16Unit, x: &[f32], t: &[f32], k: usize, clouds: &[Range<usize>], y: &mut [f32]) {
+fn each_cloud<T: Operand>(
+    unit: Bf16Unit,
+    x: &[f32],
+    t: &[f32],
+    k: usize,
+    clouds: &[Range<usize>],
+    y: &mut [f32],
+) {
     let parts: Vec<_> = split(y, clouds, k).into_iter().zip(clouds).enumerate().collect();
     parts.into_par_iter().for_each(|(i, (y, cloud))| {
         let t = &t[i * k * k..][..k * k];
@@ -115,11 +117,10 @@ fn each_cloud(unit: Bf16Unit, x: &[f32], t: &[f32], k: usize, clouds: &[Range<us
         if !k.is_multiple_of(LANES) {
             return blocks.for_each(|(y, x)| multiply(x, t, k, y));
         }
-        let t = Right::new(unit, t, k);
-        blocks.for_each_init(Vec::new, |rounded, (y, x)| {
-            let block = Block::new(unit, x, rounded);
-            bf16::multiply([x.len() / k, k, k], block, &t, y, false);
-            round(unit, y);
+        let t = T::right(t, k);
+        blocks.for_each_init(Vec::new, |numbers, (y, x)| {
+            operand::multiply(unit, [x.len() / k, k, k], T::of(x, numbers), &t, y, false);
+            T::round(y);
         });
     });
 }
@@ -133,7 +134,7 @@ fn multiply(x: &[f32], t: &[f32], k: usize, y: &mut [f32]) {
             }
         }
     } else {
-        one_thread(sizes(rows, k, k), Matrix::dense(x, k), Matrix::dense(t, k), y, k);
+        one_thread([rows, k, k], Matrix::dense(x, k), Matrix::dense(t, k), y);
     }
 }
 
@@ -150,7 +151,13 @@ fn transposed(t: &[f32], k: usize) -> Vec<f32> {
 }
 
 /// dt = xᵀg of each cloud.
-fn matrix_gradient(unit: Bf16Unit, x: &[f32], g: &[f32], k: usize, clouds: &[Range<usize>]) -> Vec<f32> {
+fn matrix_gradient<T: Operand>(
+    unit: Bf16Unit,
+    x: &[f32],
+    g: &[f32],
+    k: usize,
+    clouds: &[Range<usize>],
+) -> Vec<f32> {
     let mut dt = vec![0.0; clouds.len() * k * k];
     dt.par_chunks_mut(k * k).zip(clouds).for_each(|(dt, cloud)| {
         let points = cloud.len();
@@ -158,17 +165,17 @@ fn matrix_gradient(unit: Bf16Unit, x: &[f32], g: &[f32], k: usize, clouds: &[Ran
         let (x, g) = (&x[rows.clone()], &g[rows]);
         if !k.is_multiple_of(LANES) {
             let (x, g) = (Matrix::dense(x, k).t(), Matrix::dense(g, k));
-            return one_thread(sizes(k, points, k), x, g, dt, k);
+            return one_thread([k, points, k], x, g, dt);
         }
         // In f32 there is one sum over all points.
-        let block = if unit == Bf16Unit::Off { points } else { BLOCK };
-        let (mut xs, mut gs, mut buffers) = (Vec::new(), Vec::new(), Buffers::default());
+        let block = if T::IS_ROUNDED { BLOCK } else { points };
+        let (mut xs, mut gs, mut words) = (Vec::new(), Vec::new(), Words::<T>::default());
         for (x, g) in x.chunks(block * k).zip(g.chunks(block * k)) {
             let sizes = [k, x.len() / k, k];
-            let (x, g) = (Block::new(unit, x, &mut xs), Block::new(unit, g, &mut gs));
-            bf16::add_transposed(unit, sizes, x, Some(g), dt, &mut buffers);
+            let (x, g) = (T::of(x, &mut xs), T::of(g, &mut gs));
+            operand::add_transposed(unit, sizes, x, Some(g), dt, &mut words);
         }
-        round(unit, dt);
+        T::round(dt);
     });
     dt
 }
@@ -178,12 +185,10 @@ fn matrix_gradient(unit: Bf16Unit, x: &[f32], g: &[f32], k: usize, clouds: &[Ran
 /// # Errors
 /// Returns an error for another shape.
 pub fn add_identity(x: &Tensor, k: usize) -> Result<Tensor> {
-    let &[clouds, width] = x.dims() else {
-        bail!("add_identity: expected x [clouds, {}], got {:?}", k * k, x.dims());
+    let clouds = match *x.dims() {
+        [clouds, width] if k > 0 && width == k * k => clouds,
+        ref dims => bail!("add_identity: expected x [clouds, {}], got {dims:?}", k * k),
     };
-    if k == 0 || width != k * k {
-        bail!("add_identity: expected x [clouds, {}], got {:?}", k * k, x.dims());
-    }
     if let Some(device) = Target::of_inputs(&[x]) {
         return device.add_identity(x, k);
     }
@@ -224,14 +229,14 @@ pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
     };
     let tc = t.contiguous()?;
     let values = Values::of(&tc)?;
-    let square = sizes(k, k, k);
+    let square = [k; 3];
     // A·Aᵀ − I.
     let mut off = vec![0.0; clouds * k * k];
     let sums: Vec<f64> = off
         .par_chunks_mut(k * k)
         .zip(values.par_chunks(k * k))
         .map(|(off, a)| {
-            one_thread(square, Matrix::dense(a, k), Matrix::dense(a, k).t(), off, k);
+            one_thread(square, Matrix::dense(a, k), Matrix::dense(a, k).t(), off);
             off.iter_mut().step_by(k + 1).for_each(|v| *v -= 1.0);
             off.iter().map(|&v| f64::from(v) * f64::from(v)).sum()
         })
@@ -245,13 +250,11 @@ pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
             let mut dt = vec![0.0; values.len()];
             dt.par_chunks_mut(k * k).enumerate().for_each(|(i, dt)| {
                 let part = i * k * k..(i + 1) * k * k;
-                one_thread(
-                    square,
+                let (off, t) = (
                     Matrix::dense(&off[part.clone()], k),
                     Matrix::dense(&values[part], k),
-                    dt,
-                    k,
                 );
+                one_thread(square, off, t, dt);
                 dt.iter_mut().for_each(|v| *v *= factor);
             });
             Ok(vec![Some(dt)])

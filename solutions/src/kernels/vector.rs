@@ -218,10 +218,10 @@ for_each_instruction_set! {
     }
 
     /// `to` = each row minus `mean`.
-    fn centre(to: &mut [f32], rows: &[f32], mean: &[f32]) {
+    fn centre<T, F>(to: &mut [T], rows: &[F], mean: &[f32]) {
         for (to, row) in to.chunks_exact_mut(mean.len()).zip(rows.chunks_exact(mean.len())) {
             for ((t, x), m) in to.iter_mut().zip(row).zip(mean) {
-                *t = x - m;
+                *t = T::rounded(x.wide() - m);
             }
         }
     }

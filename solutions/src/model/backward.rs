@@ -44,9 +44,6 @@ impl PointNet {
 impl BackwardByParts {
     /// Runs part `part`, the next from the last to the first. Returns the gradients of its parameters; zeros for one that the
     /// loss does not depend on.
-    ///
-    /// # Errors
-    /// Returns candle's errors.
     pub fn part(&mut self, part: usize) -> Result<Vec<Tensor>> {
         let mut grads = HashMap::new();
         self.reverse

@@ -19,9 +19,11 @@ impl PointNet {
             cloud.dims()
         );
         let pass = Pass::eval();
-        let (rows, clouds) = self.rows(&cloud.unsqueeze(0)?)?;
-        let (x, _) = self.transformed(&rows, &clouds, &pass)?;
-        let wide = layers::forward(self.after_transforms(), &x, &pass)?.detach();
+        let mut between = self.start(&cloud.unsqueeze(0)?, None, &pass)?;
+        for part in 0..self.parts_before_max() {
+            self.part(part, &mut between, None, &pass)?;
+        }
+        let wide = layers::forward(self.after_transforms(), &between.x, &pass)?.detach();
         Ok(survivors(&wide)?)
     }
 }

@@ -1,7 +1,5 @@
 //! The forward pass.
 
-use std::collections::HashMap;
-
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::Tensor;
 
@@ -17,8 +15,8 @@ pub type Part<'a> = &'a mut dyn FnMut(usize) -> Result<()>;
 pub type RunParts<'a> = &'a mut dyn FnMut(Part) -> Result<()>;
 
 /// What one part of a forward pass leaves for the next.
-struct Between {
-    x: Tensor,
+pub(super) struct Between {
+    pub x: Tensor,
     clouds: Clouds,
     transform: Option<Tensor>,
 }
@@ -78,21 +76,12 @@ impl PointNet {
         pass: &Pass,
         run: RunParts,
     ) -> Result<Output> {
-        let (rows, clouds) = self.rows(points)?;
-        let (x, clouds) = match mask {
-            None => (rows, clouds),
-            Some(mask) => kernels::without_padding(points, mask, pass)?,
-        };
+        let mut between = self.start(points, mask, pass)?;
         ensure!(
-            !pass.train || clouds.count() != 1 || pass.synchronised(),
+            !pass.train || between.clouds.count() != 1 || pass.synchronised(),
             "training needs at least 2 clouds in a batch, got 1: batch norm in the head would divide by a \
              variance of 0. Use a larger batch, or drop the epoch's last one if it has a single cloud"
         );
-        let mut between = Between {
-            x,
-            clouds,
-            transform: None,
-        };
         run(&mut |part| self.part(part, &mut between, categories, pass))?;
         Ok(Output {
             logits: between.x,
@@ -102,82 +91,84 @@ impl PointNet {
 
     /// The number of parts of a forward pass.
     pub fn part_count(&self) -> usize {
-        self.parts_before_max() + 1 + self.head().len() + 1
+        self.parts_before_max() + 1 + self.head.len() + 1
     }
 
-    fn parts_before_max(&self) -> usize {
-        self.transforms().map_or(0, |_| 3)
+    pub(super) fn parts_before_max(&self) -> usize {
+        self.transforms.as_ref().map_or(0, |_| 3)
     }
 
     /// The parameters of each part of a forward pass, as indices in [`PointNet::params`].
     pub fn parts(&self) -> Vec<Vec<usize>> {
+        let of = |layers: &[Dense]| layers.iter().flat_map(Dense::params).collect::<Vec<Named>>();
         let mut parts: Vec<Vec<Named>> = Vec::new();
-        if let Some((input, feature)) = self.transforms() {
-            let before = &self.mlp()[..BEFORE_FEATURE_TRANSFORM];
-            parts.push(input.params());
-            parts.push(before.iter().flat_map(Dense::params).collect());
-            parts.push(feature.params());
+        if let Some([input, feature]) = &self.transforms {
+            let before = of(&self.mlp[..BEFORE_FEATURE_TRANSFORM]);
+            parts.extend([input.params(), before, feature.params()]);
         }
-        let mut under_max: Vec<Named> = self.after_transforms().iter().flat_map(Dense::params).collect();
-        under_max.extend(self.embedding().map(Embedding::param));
+        let mut under_max = of(self.after_transforms());
+        under_max.extend(self.embedding.iter().map(Embedding::param));
         parts.push(under_max);
-        parts.extend(self.head().iter().map(|layer| layer.params().to_vec()));
-        parts.push(self.classifier().params().to_vec());
-        let all: HashMap<_, _> = self
-            .params()
-            .iter()
-            .enumerate()
-            .map(|(i, (_, p))| (p.id(), i))
-            .collect();
-        let index = |(_, var): Named| all[&var.id()];
-        parts
-            .into_iter()
-            .map(|part| part.into_iter().map(index).collect())
-            .collect()
+        parts.extend(self.head.iter().map(|layer| layer.params().to_vec()));
+        parts.push(self.classifier.params().to_vec());
+        let places = self.places();
+        let indices = |part: Vec<Named>| part.iter().map(|(_, var)| places[&var.id()]).collect();
+        parts.into_iter().map(indices).collect()
     }
 
-    fn part(
+    /// Points `[clouds, points, inputs]` as rows `[clouds × points, inputs]`, without the padding of a mask.
+    pub(super) fn start(&self, points: &Tensor, mask: Option<&Tensor>, pass: &Pass) -> Result<Between> {
+        let inputs = self.config.inputs;
+        let rows = match *points.dims() {
+            [clouds, n, k] if clouds > 0 && n > 0 && k == inputs => {
+                (points.reshape((clouds * n, k))?, Clouds::Equal(clouds))
+            }
+            _ => bail!(
+                "points: expected shape [clouds, points, {inputs}] with at least one cloud and one point, got {:?}",
+                points.dims()
+            ),
+        };
+        let (x, clouds) = match mask {
+            None => rows,
+            Some(mask) => kernels::without_padding(points, mask, pass)?,
+        };
+        Ok(Between {
+            x,
+            clouds,
+            transform: None,
+        })
+    }
+
+    /// Input transform, layers before the feature transform, feature transform (none of these three in a vanilla model);
+    /// layers up to the maximum; each layer of the head; the classifier.
+    pub(super) fn part(
         &self,
         part: usize,
         between: &mut Between,
         categories: Option<&[u32]>,
         pass: &Pass,
     ) -> Result<()> {
-        let Some(after) = part.checked_sub(self.parts_before_max()) else {
-            return self.transform_part(part, between, pass);
-        };
         let (x, clouds) = (&between.x, &between.clouds);
-        between.x = match after.checked_sub(1) {
-            None => self.pooled(x, clouds, categories, pass)?,
-            Some(i) => match self.head().get(i) {
-                Some(layer) => {
-                    let hidden = layers::forward(std::slice::from_ref(layer), x, pass)?;
-                    kernels::dropout(&hidden, self.config().dropout, i as u64, pass)?
-                }
-                None => self.classifier().forward(x, pass)?,
-            },
-        };
-        Ok(())
-    }
-
-    /// The input transform, the layers before the feature transform, or the feature transform.
-    fn transform_part(&self, part: usize, between: &mut Between, pass: &Pass) -> Result<()> {
-        let Some((input, feature)) = self.transforms() else {
-            return Ok(());
-        };
-        let (x, clouds) = (&between.x, &between.clouds);
-        between.x = match part {
-            0 => {
+        between.x = match (&self.transforms, part) {
+            (Some([input, _]), 0) => {
                 let t = input.forward(x, clouds, pass).context("input transform")?;
                 kernels::transform_in(pass, x, &t, clouds)?
             }
-            1 => layers::forward(&self.mlp()[..BEFORE_FEATURE_TRANSFORM], x, pass)?,
-            _ => {
+            (Some(_), 1) => layers::forward(&self.mlp[..BEFORE_FEATURE_TRANSFORM], x, pass)?,
+            (Some([_, feature]), 2) => {
                 let t = feature.forward(x, clouds, pass).context("feature transform")?;
                 let x = kernels::transform_in(pass, x, &t, clouds)?;
                 between.transform = Some(t);
                 x
             }
+            _ => match (part - self.parts_before_max()).checked_sub(1) {
+                None => self.pooled(x, clouds, categories, pass)?,
+                Some(i) if i < self.head.len() => {
+                    let hidden = layers::forward(&self.head[i..=i], x, pass)?;
+                    kernels::dropout(&hidden, self.config.dropout, i as u64, pass)?
+                }
+                Some(_) => self.classifier.forward(x, pass)?,
+            },
         };
         Ok(())
     }
@@ -185,58 +176,25 @@ impl PointNet {
     /// `[points of all clouds, channels]` → `[clouds, 1024]`, with the embedding if there is one.
     fn pooled(&self, x: &Tensor, clouds: &Clouds, categories: Option<&[u32]>, pass: &Pass) -> Result<Tensor> {
         let pooled = layers::forward_max(self.after_transforms(), x, clouds, pass)?;
-        match (self.embedding(), categories) {
+        match (&self.embedding, categories) {
             (None, None) => Ok(pooled),
             (Some(embedding), Some(ids)) if ids.len() == clouds.count() => {
                 Ok(embedding.append(&pooled, ids, pass)?)
             }
             (embedding, ids) => bail!(
                 "the network expects {} categories for {} clouds, got {}",
-                embedding.map_or(0, |_| clouds.count()),
+                embedding.as_ref().map_or(0, |_| clouds.count()),
                 clouds.count(),
                 ids.map_or(0, <[u32]>::len)
             ),
         }
     }
 
-    /// Points `[clouds, points, inputs]` as rows `[clouds × points, inputs]`.
-    pub(super) fn rows(&self, points: &Tensor) -> Result<(Tensor, Clouds)> {
-        let inputs = self.config().inputs;
-        match *points.dims() {
-            [clouds, n, k] if clouds > 0 && n > 0 && k == inputs => {
-                Ok((points.reshape((clouds * n, k))?, Clouds::Equal(clouds)))
-            }
-            _ => bail!(
-                "points: expected shape [clouds, points, {inputs}] with at least one cloud and one point, got {:?}",
-                points.dims()
-            ),
-        }
-    }
-
-    /// Up to and including the feature transform: `[points of all clouds, inputs]` → `[points of all clouds, 64]`. A vanilla
-    /// model has no transform, so its points are returned unchanged.
-    pub(super) fn transformed(
-        &self,
-        rows: &Tensor,
-        clouds: &Clouds,
-        pass: &Pass,
-    ) -> Result<(Tensor, Option<Tensor>)> {
-        let mut between = Between {
-            x: rows.clone(),
-            clouds: clouds.clone(),
-            transform: None,
-        };
-        for part in 0..self.parts_before_max() {
-            self.transform_part(part, &mut between, pass)?;
-        }
-        Ok((between.x, between.transform))
-    }
-
-    /// The layers of the shared MLP that follow [`Self::transformed`].
+    /// The layers of the shared MLP that follow the feature transform.
     pub(super) fn after_transforms(&self) -> &[Dense] {
-        match self.transforms() {
-            Some(_) => &self.mlp()[BEFORE_FEATURE_TRANSFORM..],
-            None => self.mlp(),
+        match self.transforms {
+            Some(_) => &self.mlp[BEFORE_FEATURE_TRANSFORM..],
+            None => &self.mlp,
         }
     }
 }

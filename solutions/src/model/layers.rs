@@ -98,26 +98,22 @@ impl Dense {
 /// `x·wᵀ + b`: the last layer of a head.
 #[derive(Clone, Debug)]
 pub(super) struct Last {
-    name: &'static str,
-    weight: Var,
+    name: String,
+    pub weight: Var,
     bias: Var,
 }
 
 impl Last {
-    pub fn new(init: &Init, name: &'static str, from: usize, to: usize) -> Result<Self> {
+    pub fn new(init: &Init, name: String, from: usize, to: usize) -> Result<Self> {
         let weight = init.uniform(&format!("{name}.weight"), &[to, from], from)?;
         let bias = init.uniform(&format!("{name}.bias"), &[to], from)?;
         Ok(Self { name, weight, bias })
     }
 
     /// Starts as the zero map.
-    pub fn zero(init: &Init, name: &'static str, from: usize, to: usize) -> Result<Self> {
+    pub fn zero(init: &Init, name: String, from: usize, to: usize) -> Result<Self> {
         let (weight, bias) = (init.zeros(&[to, from])?, init.zeros(&[to])?);
         Ok(Self { name, weight, bias })
-    }
-
-    pub fn weight(&self) -> &Var {
-        &self.weight
     }
 
     pub fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
@@ -126,7 +122,7 @@ impl Last {
     }
 
     pub fn params(&self) -> [Named; 2] {
-        let name = self.name;
+        let name = &self.name;
         [
             (format!("{name}.weight"), self.weight.clone()),
             (format!("{name}.bias"), self.bias.clone()),
@@ -147,17 +143,13 @@ pub(super) struct TNet {
 }
 
 impl TNet {
-    pub fn new(init: &Init, name: &str, out: &'static str, k: usize, width: usize) -> Result<Self> {
+    pub fn new(init: &Init, name: &str, k: usize, width: usize) -> Result<Self> {
         let wide = |channels: usize| channels / width;
+        let mlp = [wide(64), wide(128), wide(1024)];
         Ok(Self {
-            mlp: stack(
-                init,
-                &format!("{name}.mlp"),
-                k,
-                &[wide(64), wide(128), wide(1024)],
-            )?,
+            mlp: stack(init, &format!("{name}.mlp"), k, &mlp)?,
             fc: stack(init, &format!("{name}.fc"), wide(1024), &[wide(512), wide(256)])?,
-            out: Last::zero(init, out, wide(256), k * k)?,
+            out: Last::zero(init, format!("{name}.out"), wide(256), k * k)?,
             k,
         })
     }

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor, Var};
+use candle_core::{DType, Device, Tensor, TensorId, Var};
 
 use super::embedding::{self, Embedding};
 use super::layers::{self, Dense, Init, Last, Named, TNet};
@@ -20,18 +20,15 @@ pub struct Output {
 /// The network. A clone shares the variables.
 #[derive(Clone, Debug)]
 pub struct PointNet {
-    config: PointNetConfig,
-    transforms: Option<Transforms>,
-    mlp: Vec<Dense>,
-    embedding: Option<Embedding>,
-    head: Vec<Dense>,
-    classifier: Last,
-}
-
-#[derive(Clone, Debug)]
-struct Transforms {
-    input: TNet,
-    feature: TNet,
+    pub(super) config: PointNetConfig,
+    /// Input and feature T-Net; only of the full model.
+    pub(super) transforms: Option<[TNet; 2]>,
+    /// All layers of the shared MLP.
+    pub(super) mlp: Vec<Dense>,
+    pub(super) embedding: Option<Embedding>,
+    /// The layers of the head before the last.
+    pub(super) head: Vec<Dense>,
+    pub(super) classifier: Last,
 }
 
 impl PointNet {
@@ -53,16 +50,10 @@ impl PointNet {
         let wide = |channels: &[usize]| channels.iter().map(|c| c / width).collect::<Vec<_>>();
         let transforms = match config.kind {
             Kind::Vanilla => None,
-            Kind::Full => Some(Transforms {
-                input: TNet::new(init, "input_transform", "input_transform.out", 3, width)?,
-                feature: TNet::new(
-                    init,
-                    "feature_transform",
-                    "feature_transform.out",
-                    64 / width,
-                    width,
-                )?,
-            }),
+            Kind::Full => Some([
+                TNet::new(init, "input_transform", 3, width)?,
+                TNet::new(init, "feature_transform", 64 / width, width)?,
+            ]),
         };
         let embedding = match config.categories {
             0 => None,
@@ -75,7 +66,7 @@ impl PointNet {
             mlp: layers::stack(init, "mlp", config.inputs, &wide(&[64, 64, 64, 128, 1024]))?,
             embedding,
             head: layers::stack(init, "head", feature, &wide(&[512, 256]))?,
-            classifier: Last::new(init, "classifier", 256 / width, config.classes)?,
+            classifier: Last::new(init, "classifier".to_owned(), 256 / width, config.classes)?,
         })
     }
 
@@ -86,21 +77,18 @@ impl PointNet {
 
     /// The dtype of its weights.
     pub fn dtype(&self) -> DType {
-        self.classifier.weight().dtype()
+        self.classifier.weight.dtype()
     }
 
     /// The device of its weights.
     pub fn device(&self) -> Device {
-        self.classifier.weight().device().clone()
+        self.classifier.weight.device().clone()
     }
 
     /// The parameters, always in this order: the input T-Net, the feature T-Net, the shared MLP,
     /// the embedding, the head, the classifier; in each layer weight, γ, β (or weight, bias).
     pub fn params(&self) -> Vec<(String, Var)> {
-        let mut params: Vec<Named> = Vec::new();
-        for net in self.tnets() {
-            params.extend(net.params());
-        }
+        let mut params: Vec<Named> = self.tnets().flat_map(TNet::params).collect();
         params.extend(self.mlp.iter().flat_map(Dense::params));
         params.extend(self.embedding.iter().map(Embedding::param));
         params.extend(self.head.iter().flat_map(Dense::params));
@@ -117,9 +105,6 @@ impl PointNet {
 
     /// The gradients of `loss`, a scalar of this pass, in the order of [`Self::params`]; zeros for a
     /// parameter that the loss does not depend on.
-    ///
-    /// # Errors
-    /// Returns candle's errors.
     pub fn gradients(&self, loss: &Tensor, pass: &Pass) -> Result<Vec<Tensor>> {
         let params = self.params();
         let mut grads = vec![None; params.len()];
@@ -145,12 +130,7 @@ impl PointNet {
         pass: &Pass,
         ready: &mut dyn FnMut(usize, Tensor) -> Result<()>,
     ) -> Result<()> {
-        let places: HashMap<_, _> = self
-            .params()
-            .iter()
-            .enumerate()
-            .map(|(i, (_, p))| (p.id(), i))
-            .collect();
+        let places = self.places();
         kernels::backward_with(loss, pass, &mut |var, gradient| {
             places.get(&var.id()).map_or(Ok(()), |&i| ready(i, gradient))
         })
@@ -161,32 +141,13 @@ impl PointNet {
         self.params().iter().map(|(_, var)| var.elem_count()).sum()
     }
 
-    /// All layers of the shared MLP.
-    pub(super) fn mlp(&self) -> &[Dense] {
-        &self.mlp
-    }
-
-    /// The embedding of the categories, if the network has one.
-    pub(super) fn embedding(&self) -> Option<&Embedding> {
-        self.embedding.as_ref()
-    }
-
-    /// The layers of the head before the last.
-    pub(super) fn head(&self) -> &[Dense] {
-        &self.head
-    }
-
-    /// The last layer of the head.
-    pub(super) fn classifier(&self) -> &Last {
-        &self.classifier
-    }
-
-    /// Input and feature T-Net; only of the full model.
-    pub(super) fn transforms(&self) -> Option<(&TNet, &TNet)> {
-        self.transforms.as_ref().map(|t| (&t.input, &t.feature))
+    /// The index of each parameter in [`Self::params`].
+    pub(super) fn places(&self) -> HashMap<TensorId, usize> {
+        let params = self.params().into_iter().zip(0..);
+        params.map(|((_, var), i)| (var.id(), i)).collect()
     }
 
     fn tnets(&self) -> impl Iterator<Item = &TNet> {
-        self.transforms.iter().flat_map(|t| [&t.input, &t.feature])
+        self.transforms.iter().flatten()
     }
 }

@@ -19,9 +19,6 @@ const IGNORED_SUFFIX: &str = ".num_batches_tracked";
 
 impl PointNet {
     /// A copy of every parameter and buffer by name; later steps do not change it.
-    ///
-    /// # Errors
-    /// Returns candle's errors.
     pub fn to_map(&self) -> Result<BTreeMap<String, Tensor>> {
         self.named()
             .map(|(name, var)| Ok((name, var.as_detached_tensor().copy()?)))
@@ -37,15 +34,13 @@ impl PointNet {
     /// Returns an error if the tensors are of another model (it describes both), or if one is missing, unknown or of another
     /// shape. The model is then unchanged.
     pub fn from_map(&self, map: &HashMap<String, Tensor>, source: &str) -> Result<()> {
-        let file = infer(map).with_context(|| source.to_owned())?;
-        let own = &self.config();
+        let file = infer(map, self.config.clone()).with_context(|| source.to_owned())?;
         ensure!(
-            (file.kind, file.inputs, file.classes, file.categories, file.width)
-                == (own.kind, own.inputs, own.classes, own.categories, own.width),
+            file == self.config,
             "{source}: contains a {}, but the model is a {}; create the model with the file's settings, or open the \
              file on its own",
             describe(&file),
-            describe(own)
+            describe(&self.config)
         );
         self.refuse_unknown(map).with_context(|| source.to_owned())?;
         let values = self
@@ -67,7 +62,7 @@ impl PointNet {
     pub fn save(&self, path: &Path) -> Result<()> {
         let header = HashMap::from([
             ("format".to_owned(), "pt".to_owned()),
-            (CONFIG_KEY.to_owned(), serde_json::to_string(self.config())?),
+            (CONFIG_KEY.to_owned(), serde_json::to_string(&self.config)?),
         ]);
         let bytes = safetensors::serialize(self.to_map()?, Some(header))?;
         atomic::write(path, &bytes).with_context(|| format!("cannot write weights to {}", path.display()))
@@ -89,15 +84,7 @@ impl PointNet {
     /// As [`Self::load`].
     pub fn open(path: &Path, device: &Device) -> Result<Self> {
         let (map, header) = read(path, device)?;
-        let shape = infer(&map).with_context(|| path.display().to_string())?;
-        let config = PointNetConfig {
-            kind: shape.kind,
-            inputs: shape.inputs,
-            classes: shape.classes,
-            categories: shape.categories,
-            width: shape.width,
-            ..header.unwrap_or_default()
-        };
+        let config = infer(&map, header.unwrap_or_default()).with_context(|| path.display().to_string())?;
         let dtype = map["mlp.0.weight"].dtype();
         let model = Self::new(&config, device, dtype, 0).with_context(|| path.display().to_string())?;
         model.from_map(&map, &path.display().to_string())?;
@@ -152,8 +139,9 @@ fn fetch(name: &str, expected: &[usize], map: &HashMap<String, Tensor>) -> Resul
     Ok(tensor)
 }
 
-/// Kind, inputs, classes and width of the model that the tensors belong to.
-fn infer(map: &HashMap<String, Tensor>) -> Result<PointNetConfig> {
+/// The configuration of the model that the tensors belong to: they have its kind, inputs, classes, categories and width, and
+/// `settings` the rest.
+fn infer(map: &HashMap<String, Tensor>, settings: PointNetConfig) -> Result<PointNetConfig> {
     let out = |name: &str| {
         let tensor = map.get(name).with_context(|| {
             let first = map.keys().min().map_or("no tensor at all", String::as_str);
@@ -184,27 +172,22 @@ fn infer(map: &HashMap<String, Tensor>) -> Result<PointNetConfig> {
         classes,
         categories,
         width: 64 / channels,
-        ..PointNetConfig::default()
+        ..settings
     })
 }
 
 fn describe(config: &PointNetConfig) -> String {
-    let divided = match config.width {
-        1 => String::new(),
-        width => format!(", its widths divided by {width}"),
-    };
-    let inputs = match config.inputs {
-        3 => String::new(),
-        inputs => format!(", {inputs} channels a point"),
-    };
-    let categories = match config.categories {
-        0 => String::new(),
-        categories => format!(", {categories} categories"),
-    };
-    format!(
-        "{} PointNet of {} classes{inputs}{categories}{divided}",
-        config.kind, config.classes
-    )
+    let mut text = format!("{} PointNet of {} classes", config.kind, config.classes);
+    if config.inputs != 3 {
+        text += &format!(", {} channels a point", config.inputs);
+    }
+    if config.categories != 0 {
+        text += &format!(", {} categories", config.categories);
+    }
+    if config.width != 1 {
+        text += &format!(", its widths divided by {}", config.width);
+    }
+    text
 }
 
 type Contents = (HashMap<String, Tensor>, Option<PointNetConfig>);

@@ -6,9 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use candle_core::{DType, Device as Cpu, Error, Result, Tensor, Var};
-use canopy::kernels::{
-    BatchNorm, Clouds, MlpLayer, Pass, Share, SumOverRanks, linear_bn, shared_mlp, shared_mlp_max,
-};
+use canopy::kernels::{BatchNorm, Clouds, MlpLayer, Pass, Share, SumOverRanks, shared_mlp, shared_mlp_max};
 
 use crate::common::*;
 use crate::emulated::{EmulatedGrid, device};
@@ -73,7 +71,12 @@ pub fn with_batch_norm<R>(
         operator: &|v, pass| {
             let bn = batch_norm(&v[1], &v[2], [&random(5, n), &positive])?;
             let w = Tensor::from_slice(&identity, (n, n), v[0].device())?.to_dtype(v[0].dtype())?;
-            let y = linear_bn(v[0].as_tensor(), &w, &bn, relu, pass)?;
+            let layer = MlpLayer {
+                weight: &w,
+                bn: &bn,
+                relu,
+            };
+            let y = shared_mlp(v[0].as_tensor(), &[layer], pass)?;
             Ok([&[y][..], &running(&bn)?].concat())
         },
     })

@@ -17,7 +17,7 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
     let b = var(&random(72, &[k * k]), dtype);
     let y = kernels::shared_mlp(&x, &as_mlp(&first), &pass)?;
     let pooled = kernels::shared_mlp_max(&y, &as_mlp(&deep), clouds, &pass)?;
-    let hidden = kernels::linear_bn(&pooled, &head[0].w, &head[0].bn, true, &pass)?;
+    let hidden = kernels::shared_mlp(&pooled, &as_mlp(&head), &pass)?;
     let hidden = kernels::dropout(&hidden, 0.3, 2, &pass)?;
     let t = kernels::add_identity(&kernels::linear(&hidden, &w, &b)?, k)?;
     let z = kernels::transform(&y, &t, clouds)?;
@@ -27,10 +27,9 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
     let loss = kernels::cross_entropy(&logits, &labels, 0.0, None)?;
     let loss = kernels::weighted_sum(&[(&loss, 1.0), (&kernels::orthogonality(&t)?, 0.001)])?;
     let grads = kernels::backward(&loss, &pass)?;
-    let list = |t: &Tensor| -> Result<Vec<f64>> { t.to_dtype(DType::F64)?.flatten_all()?.to_vec1() };
     let mut out = vec![
-        ("loss".to_owned(), list(&loss)?),
-        ("logits".to_owned(), list(&logits)?),
+        ("loss".to_owned(), flat(&loss)),
+        ("logits".to_owned(), flat(&logits)),
     ];
     let vars = [
         ("x", &x),
@@ -41,9 +40,7 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
         ("head", &head[0].w),
         ("last", &last[0].w),
     ];
-    for (name, v) in vars {
-        out.push((name.to_owned(), list(grads.get(v).unwrap())?));
-    }
+    out.extend(vars.map(|(name, v)| (name.to_owned(), flat(grads.get(v).unwrap()))));
     Ok(out)
 }
 

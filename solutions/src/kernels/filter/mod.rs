@@ -14,8 +14,6 @@
 //! s·t·(I + E·W + A·D) is not below v. They are computed in f32 too. The rows are in the order of their greatest values
 //! beforehand, so that few blocks remain.
 
-mod choice;
-mod counts;
 mod exact;
 mod operands;
 mod products;
@@ -23,13 +21,54 @@ mod rounding;
 mod search;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
-pub use choice::Filter;
-pub use counts::{FilterCounts, filter_counts};
+use std::sync::{Mutex, PoisonError};
+
+use super::instruction_set::Filter;
 pub(super) use operands::{Columns, Rows};
-pub(super) use search::{Found, Scratch, search};
+pub(super) use search::{Scratch, search};
 
 /// Rows of a block.
 const HEIGHT: usize = 8;
+
+/// What the filter did, counted over the whole process since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilterCounts {
+    /// Maxima that were searched: one for each column of each group of rows.
+    pub maxima: u64,
+    /// Rows of those that were computed in f32: all rows of the blocks that could hold the maximum.
+    pub candidates: u64,
+    /// Maxima of `maxima` that were found without the filter, because it does not apply.
+    pub fallbacks: u64,
+}
+
+static COUNTS: Mutex<FilterCounts> = Mutex::new(FilterCounts {
+    maxima: 0,
+    candidates: 0,
+    fallbacks: 0,
+});
+
+impl FilterCounts {
+    /// Rows computed in f32 for a maximum that the filter found.
+    pub fn candidates_each(&self) -> f64 {
+        self.candidates as f64 / (self.maxima - self.fallbacks).max(1) as f64
+    }
+
+    /// The share of maxima found without the filter.
+    pub fn fallback_share(&self) -> f64 {
+        self.fallbacks as f64 / self.maxima.max(1) as f64
+    }
+
+    /// Adds to the counts of the process.
+    fn publish(&self) {
+        let mut counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.maxima += self.maxima;
+        counts.candidates += self.candidates;
+        counts.fallbacks += self.fallbacks;
+    }
+}
+
+/// What the filter did since the process started.
+pub fn filter_counts() -> FilterCounts {
+    *COUNTS.lock().unwrap_or_else(PoisonError::into_inner)
+}

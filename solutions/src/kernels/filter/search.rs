@@ -1,20 +1,9 @@
 //! The search in one group of rows.
 
-use super::HEIGHT;
-use super::choice::Filter;
-use super::counts::FilterCounts;
 use super::exact::Exact;
 use super::operands::{Columns, Rows};
-use super::{products, rounding};
-use crate::kernels::maxima::PANEL;
-
-/// The greatest product of each column, and its row; the first one if several are equal.
-pub struct Found<'a> {
-    pub best: &'a mut [f32],
-    /// Rows, counted from `first_row`.
-    pub at: &'a mut [f32],
-    pub first_row: usize,
-}
+use super::{Filter, FilterCounts, HEIGHT, products, rounding};
+use crate::kernels::maxima::{Found, PANEL};
 
 /// Buffers of a search, one set for each thread.
 #[derive(Default)]

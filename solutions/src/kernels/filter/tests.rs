@@ -3,10 +3,9 @@
 use canopy_data::Philox;
 use proptest::prelude::*;
 
-use super::HEIGHT;
-use super::choice::Filter;
 use super::operands::{Columns, Rows};
 use super::products::{maxima, portable};
+use super::{Filter, HEIGHT};
 use crate::kernels::maxima::PANEL;
 
 /// Random operands of a kind: the rows, and the columns one after the other.
@@ -32,6 +31,17 @@ fn operands(seed: u64, kind: usize, rows: usize, depth: usize) -> (Rows, Columns
     assert!(quantised.quantise(rows), "kind {kind}");
     let columns = (0..PANEL * depth).map(|_| value(0)).collect();
     (quantised, Columns::new(columns, depth, depth))
+}
+
+/// Fails unless all instructions of this machine give the integers of the portable form.
+fn agree(rows: &[u8], panel: &[i8]) {
+    let mut expected = vec![0; rows.len() / HEIGHT * PANEL * PANEL / panel.len()];
+    portable(rows, panel, &mut expected);
+    for filter in Filter::ALL.into_iter().filter(|filter| filter.is_available()) {
+        let mut found = vec![0; expected.len()];
+        maxima(filter, rows, panel, &mut found);
+        assert_eq!(found, expected, "{filter:?}");
+    }
 }
 
 proptest! {
@@ -77,13 +87,7 @@ proptest! {
         depth in (1_usize..9).prop_map(|k| 16 * k),
     ) {
         let (rows, columns) = operands(seed, kind, rows, depth);
-        let mut expected = vec![0; rows.scale.len() * PANEL];
-        portable(&rows.steps, &columns.steps, &mut expected);
-        for filter in Filter::ALL.into_iter().filter(|filter| filter.is_available()) {
-            let mut found = vec![0; expected.len()];
-            maxima(filter, &rows.steps, &columns.steps, &mut found);
-            prop_assert_eq!(&found, &expected, "{:?}", filter);
-        }
+        agree(&rows.steps, &columns.steps);
     }
 
     /// The greatest integers that the instructions meet: nothing saturates or overflows.
@@ -91,12 +95,6 @@ proptest! {
     fn extreme_steps(depth in (1_usize..33).prop_map(|k| 16 * k), step: u8, negative: bool) {
         let rows: Vec<u8> = (0..2 * HEIGHT * depth).map(|i| if i % 3 == 0 { step } else { 255 }).collect();
         let panel = vec![if negative { -127 } else { 127 }; PANEL * depth];
-        let mut expected = vec![0; 2 * PANEL];
-        portable(&rows, &panel, &mut expected);
-        for filter in Filter::ALL.into_iter().filter(|filter| filter.is_available()) {
-            let mut found = vec![0; expected.len()];
-            maxima(filter, &rows, &panel, &mut found);
-            prop_assert_eq!(&found, &expected, "{:?}", filter);
-        }
+        agree(&rows, &panel);
     }
 }

@@ -10,22 +10,20 @@ use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
 use super::Batch;
-use super::forward::source;
-use super::layer::{BLOCK, Layer, Scratch, Source, group_rows};
-use super::stored::Stored;
+use super::layer::{BLOCK, Layer, Source, crop, group_rows, pad};
 use super::widest::Widest;
-use crate::kernels::bf16::{self, Block, Buffers, round};
+use crate::kernels::operand::{self, Operand, Words};
 use crate::kernels::pool::{self, Pooled};
 use crate::kernels::ranks;
 use crate::kernels::values::Values;
-use crate::kernels::vector::{self, Number};
+use crate::kernels::vector;
 
 /// What the forward pass saved.
-pub struct Saved {
+pub struct Saved<T> {
+    /// The input, in padded rows.
     pub x: Tensor,
-    pub rows: usize,
     pub batch: Batch,
-    pub layers: Vec<Layer>,
+    pub layers: Vec<Layer<T>>,
     pub widest: Option<Widest>,
 }
 
@@ -42,7 +40,7 @@ pub struct Below {
     pub sums: Sums,
 }
 
-impl Saved {
+impl<T: Operand> Saved<T> {
     /// Frees the copies of the weights.
     pub fn release(&mut self) {
         self.layers.iter_mut().for_each(|layer| layer.weight = Vec::new());
@@ -50,7 +48,7 @@ impl Saved {
 
     /// Reads the layers' weights again.
     pub fn load(&mut self, weights: &[Tensor]) -> Result<()> {
-        let linear = self.layers.iter_mut().filter(|layer| layer.is_linear());
+        let linear = self.layers.iter_mut().filter(|layer| layer.linear);
         linear
             .zip(weights)
             .try_for_each(|(layer, weight)| layer.load(weight))
@@ -60,13 +58,10 @@ impl Saved {
     pub fn backward(&self, gradient: Vec<f32>, wanted: &[bool]) -> Result<Vec<Option<Vec<f32>>>> {
         let x = Values::of(&self.x)?;
         let mut out: Vec<Option<Vec<f32>>> = vec![None; wanted.len()];
+        let last = self.layers.len() - 1;
         let (mut level, mut below) = match &self.widest {
-            None => {
-                let last = self.layers.len() - 1;
-                (self.layers.len(), Some(self.top(gradient, last)))
-            }
+            None => (last + 1, Some(self.top(gradient, last))),
             Some(widest) => {
-                let last = self.layers.len() - 1;
                 let (dw, sums, below) = self.under_max(&x, widest, &gradient, last > 0 || wanted[0])?;
                 self.put(&mut out, last, dw, sums);
                 (last, below)
@@ -80,7 +75,10 @@ impl Saved {
             self.put(&mut out, level, dw, above.sums);
             below = next;
         }
-        out[0] = self.input_gradient(below, wanted[0]);
+        let first = &self.layers[0];
+        out[0] = below
+            .filter(|_| wanted[0])
+            .map(|below| crop(below.gradient, first.kp, first.k));
         Ok(out)
     }
 
@@ -97,53 +95,29 @@ impl Saved {
         })
     }
 
-    fn input_gradient(&self, below: Option<Below>, wanted: bool) -> Option<Vec<f32>> {
-        let (k, kp) = (self.layers[0].k, self.layers[0].kp);
-        let padded = below.filter(|_| wanted)?.gradient;
-        if k == kp {
-            return Some(padded);
-        }
-        let mut dense = Vec::with_capacity(self.rows * k);
-        padded
-            .chunks_exact(kp)
-            .for_each(|row| dense.extend_from_slice(&row[..k]));
-        pool::give(padded);
-        Some(dense)
-    }
-
     /// Writes the gradients of one layer's parameters, without padding, to `out`, which is in the order of the inputs.
-    fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, mut dw: Vec<f32>, sums: Sums) {
+    fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, mut dw: Vec<f32>, mut sums: Sums) {
         let l = &self.layers[level];
-        round(l.unit, &mut dw);
-        let cut = |mut v: Vec<f32>, len: usize| {
-            v.truncate(len);
-            v
-        };
         let at = out.len() - 3 * (self.layers.len() - level);
-        if l.is_linear() {
-            out[at] = Some(if l.k == l.kp {
-                cut(dw, l.n * l.k)
-            } else {
-                let rows = dw.chunks_exact(l.kp).take(l.n);
-                rows.flat_map(|row| &row[..l.k]).copied().collect()
-            });
+        if l.linear {
+            T::round(&mut dw);
+            dw.truncate(l.n * l.kp);
+            out[at] = Some(crop(dw, l.kp, l.k));
         }
-        out[at + 1] = Some(cut(sums.gamma, l.n));
-        out[at + 2] = Some(cut(sums.beta, l.n));
+        sums.gamma.truncate(l.n);
+        sums.beta.truncate(l.n);
+        out[at + 1] = Some(sums.gamma);
+        out[at + 2] = Some(sums.beta);
     }
 
     /// The gradient of the operator's output, masked by the ReLU of the last layer, and its sums.
     fn top(&self, gradient: Vec<f32>, last: usize) -> Below {
         let l = &self.layers[last];
-        let mut g = gradient;
-        if l.n != l.np {
-            let mut padded = pool::zeros(self.rows * l.np);
-            for (to, from) in padded.chunks_exact_mut(l.np).zip(g.chunks_exact(l.n)) {
-                to[..l.n].copy_from_slice(from);
-            }
-            g = padded;
-        }
-        let group = group_rows(self.rows);
+        let mut g = match l.n == l.np {
+            true => gradient,
+            false => pad(&gradient, l.n),
+        };
+        let group = group_rows(self.batch.rows);
         let sums: Vec<Sums> = g
             .par_chunks_mut(group * l.np)
             .enumerate()
@@ -162,16 +136,13 @@ impl Saved {
     /// Masks `g`, the gradient of layer `level`'s activation from row `from` on, and adds to the layer's `sums`.
     pub fn mask(&self, level: usize, from: usize, g: &mut [f32], sums: &mut Sums) {
         let l = &self.layers[level];
-        let range = from * l.np..from * l.np + g.len();
-        match &l.y {
-            Stored::Nothing => {}
-            Stored::Single(y) => mask_and_sum(l, g, &y[range], sums),
-            Stored::Bf16(y) => mask_and_sum(l, g, &y[range], sums),
-        }
+        let y = &l.y[from * l.np..from * l.np + g.len()];
+        let Sums { beta, gamma } = sums;
+        vector::mask_and_sum(g, y, &l.scale, &l.shift, &l.mean, &l.rstd, l.relu, beta, gamma);
     }
 
-    pub fn source<'a>(&'a self, x: &'a [f32], level: usize) -> Source<'a> {
-        source(x, &self.layers[..level], &self.layers[level])
+    pub fn source<'a>(&'a self, x: &'a [f32], level: usize) -> Source<'a, T> {
+        Source::of(x, &self.layers[..level], &self.layers[level])
     }
 
     /// The backward pass of one stored layer: returns dW and, if `deeper`, the gradient for the layer below.
@@ -185,59 +156,43 @@ impl Saved {
         let l = &self.layers[level];
         let (np, kp) = (l.np, l.kp);
         let source = self.source(x, level);
-        let [u, a, b] = norm_factors(l, &self.of_all(&above.sums)?, self.batch.all_rows);
+        let [a, b] = norm_terms(l, &self.of_all(&above.sums)?, self.batch.all_rows);
         let weight = deeper.then(|| l.backward_operand());
-        let group = group_rows(self.rows);
-        let groups = self.rows.div_ceil(group);
-        let mut down = pool::take(if deeper { self.rows * kp } else { 0 });
+        let group = group_rows(self.batch.rows);
+        let groups = self.batch.rows.div_ceil(group);
+        let mut down = pool::take(if deeper { self.batch.rows * kp } else { 0 });
         let mut parts: Vec<&mut [f32]> = down.chunks_mut(group * kp).collect();
         parts.resize_with(groups, Default::default);
-        let sums: Vec<(Pooled, Sums)> = parts
+        let sums: Vec<(Pooled<f32>, Sums)> = parts
             .into_par_iter()
             .enumerate()
             .map_init(
-                Temporary::default,
-                |Temporary {
-                     scratch,
-                     dy,
-                     rounded,
-                     buffers,
-                 },
-                 (g, down)| {
+                || (Vec::new(), Vec::new(), Words::<T>::default()),
+                |(numbers, dy, words), (g, down)| {
                     let mut dw = Pooled::new(l.weight.len());
                     dw.fill(0.0);
                     let mut sums = Sums::zeros(if deeper { kp } else { 0 });
-                    let end = self.rows.min((g + 1) * group);
+                    let end = self.batch.rows.min((g + 1) * group);
                     for from in (g * group..end).step_by(BLOCK) {
                         let to = end.min(from + BLOCK);
                         let rows = to - from;
                         let range = from * np..to * np;
-                        let above = &above.gradient[range.clone()];
-                        let dy = match &l.y {
-                            Stored::Bf16(y) => {
-                                rounded.resize(range.len(), 0);
-                                vector::before_norm(rounded, above, &y[range], &l.mean, &u, &a, &b);
-                                Block::Bf16(rounded)
-                            }
-                            Stored::Single(y) => {
-                                dy.resize(range.len(), 0.0);
-                                vector::before_norm(dy, above, &y[range], &l.mean, &u, &a, &b);
-                                Block::Single(dy)
-                            }
-                            Stored::Nothing => Block::Single(above),
-                        };
-                        if l.is_linear() {
-                            let a = source.operand(from, to, scratch);
-                            bf16::add_transposed(l.unit, [np, rows, kp], dy, Some(a), &mut dw, buffers);
+                        dy.resize(range.len(), T::default());
+                        let (g_above, y) = (&above.gradient[range.clone()], &l.y[range]);
+                        vector::before_norm(dy, g_above, y, &l.mean, &l.scale, &a, &b);
+                        if l.linear {
+                            let a = source.operand(from, to, numbers);
+                            operand::add_transposed(l.unit, [np, rows, kp], dy, Some(a), &mut dw, words);
                         }
                         if let Some(weight) = &weight {
                             let offset = (from - g * group) * kp;
                             let down = &mut down[offset..offset + rows * kp];
-                            match dy {
-                                Block::Single(dy) if !l.is_linear() => down.copy_from_slice(dy),
-                                dy => bf16::multiply([rows, np, kp], dy, weight, down, false),
+                            if l.linear {
+                                operand::multiply(l.unit, [rows, np, kp], dy, weight, down, false);
+                            } else {
+                                vector::convert(down, dy);
                             }
-                            round(l.unit, down);
+                            T::round(down);
                             if level > 0 {
                                 self.mask(level - 1, from, down, &mut sums);
                             }
@@ -247,7 +202,7 @@ impl Saved {
                 },
             )
             .collect();
-        let (dws, sums): (Vec<Pooled>, Vec<Sums>) = sums.into_iter().unzip();
+        let (dws, sums): (Vec<Pooled<f32>>, Vec<Sums>) = sums.into_iter().unzip();
         let below = deeper.then(|| Below {
             gradient: down,
             sums: Sums::total(&sums),
@@ -256,26 +211,12 @@ impl Saved {
     }
 }
 
-/// Buffers of one thread.
-#[derive(Default)]
-struct Temporary {
-    scratch: Scratch,
-    dy: Vec<f32>,
-    rounded: Vec<u16>,
-    buffers: Buffers,
-}
-
-fn mask_and_sum<T: Number>(l: &Layer, g: &mut [f32], y: &[T], sums: &mut Sums) {
-    let (beta, gamma) = (&mut sums.beta, &mut sums.gamma);
-    vector::mask_and_sum(g, y, &l.scale, &l.shift, &l.mean, &l.rstd, l.relu, beta, gamma);
-}
-
-/// The factors u, a and b of `dy = u·g + a + b·(y − mean)`.
-fn norm_factors(l: &Layer, sums: &Sums, m: f64) -> [Vec<f32>; 3] {
+/// The terms a and b of `dy = u·g + a + b·(y − mean)`; u is the layer's scale.
+fn norm_terms<T>(l: &Layer<T>, sums: &Sums, m: f64) -> [Vec<f32>; 2] {
     let of = |f: &dyn Fn(usize) -> f64| (0..l.np).map(|c| f(c) as f32).collect::<Vec<f32>>();
     let a = of(&|c| -f64::from(l.scale[c]) * f64::from(sums.beta[c]) / m);
     let b = of(&|c| -f64::from(l.scale[c]) * f64::from(l.rstd[c]) * f64::from(sums.gamma[c]) / m);
-    [l.scale.clone(), a, b]
+    [a, b]
 }
 
 impl Sums {
@@ -301,7 +242,7 @@ impl Sums {
 }
 
 /// Adds the weight gradients of the groups, in the order of the groups.
-fn total(parts: &[Pooled]) -> Vec<f32> {
+fn total(parts: &[Pooled<f32>]) -> Vec<f32> {
     let mut sum = vec![0.0; parts.first().map_or(0, |p| p.len())];
     sum.par_chunks_mut(1024).enumerate().for_each(|(i, sum)| {
         for part in parts {

@@ -4,8 +4,8 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::Batch;
-use super::layer::{BLOCK, Scratch, Source, group_rows};
-use crate::kernels::bf16::{Block, Buffers, add_transposed};
+use super::layer::{BLOCK, Source, group_rows};
+use crate::kernels::operand::{Operand, Words, add_transposed};
 use crate::kernels::ranks::total;
 use crate::kernels::{Bf16Unit, vector};
 
@@ -16,37 +16,35 @@ struct Products {
 }
 
 /// The mean of each input channel, and S, the sum over rows of the products of the deviations from the mean, `[kp, kp]`.
-pub fn covariance(source: Source, rows: usize, kp: usize, unit: Bf16Unit) -> (Vec<f32>, Vec<f32>) {
+pub fn covariance<T: Operand>(
+    source: Source<T>,
+    rows: usize,
+    kp: usize,
+    unit: Bf16Unit,
+) -> (Vec<f32>, Vec<f32>) {
     // An estimate of the mean is subtracted before squaring, so that no digits are lost if the mean is far from 0. The
     // difference would not be a bf16 number, and a mean that is so far from 0 would cost the rounded values as many digits.
     let mut near = vec![0.0; kp];
-    if unit == Bf16Unit::Off {
-        let mut scratch = Vec::new();
-        let first = source.block(0, rows.min(BLOCK), &mut scratch);
-        vector::column_sums(first, &mut near);
-        let count = (first.len() / kp) as f32;
-        near.iter_mut().for_each(|m| *m /= count);
+    if !T::IS_ROUNDED {
+        let count = rows.min(BLOCK);
+        let mut numbers = Vec::new();
+        vector::column_sums(source.operand(0, count, &mut numbers), &mut near);
+        near.iter_mut().for_each(|m| *m /= count as f32);
     }
     let group = group_rows(rows);
     let groups: Vec<Products> = (0..rows.div_ceil(group))
         .into_par_iter()
         .map_init(
-            || (Scratch::default(), Vec::new(), Buffers::default()),
-            |(scratch, centred, buffers), g| {
+            || (Vec::new(), Vec::new(), Words::<T>::default()),
+            |(numbers, centred, words), g| {
                 let (mut s, mut sum) = (vec![0.0; kp * kp], vec![0.0; kp]);
-                for from in (g * group..rows.min((g + 1) * group)).step_by(BLOCK) {
-                    let to = rows.min((g + 1) * group).min(from + BLOCK);
-                    let mut block = source.operand(from, to, scratch);
-                    match block {
-                        Block::Single(rows) => {
-                            centred.resize((to - from) * kp, 0.0);
-                            vector::centre(centred, rows, &near);
-                            vector::column_sums(centred, &mut sum);
-                            block = Block::Single(centred);
-                        }
-                        Block::Bf16(rows) => vector::column_sums(rows, &mut sum),
-                    }
-                    add_transposed(unit, [kp, to - from, kp], block, None, &mut s, buffers);
+                let end = rows.min((g + 1) * group);
+                for from in (g * group..end).step_by(BLOCK) {
+                    let to = end.min(from + BLOCK);
+                    centred.resize((to - from) * kp, T::default());
+                    vector::centre(centred, source.operand(from, to, numbers), &near);
+                    vector::column_sums(centred, &mut sum);
+                    add_transposed(unit, [kp, to - from, kp], centred, None, &mut s, words);
                 }
                 Products { s, sum }
             },

@@ -6,51 +6,32 @@ use candle_core::Result;
 use rayon::prelude::*;
 
 use super::Batch;
-use super::layer::{BLOCK, Layer, Scratch, Source, group_rows};
-use super::stored::{Part, Stored};
+use super::layer::{BLOCK, Layer, Source, crop, group_rows};
 use super::widest::{self, Widest};
-use crate::kernels::bf16::{self, Block, Right, round};
+use crate::kernels::operand::{self, Operand};
+use crate::kernels::pool::Pooled;
 use crate::kernels::ranks::total;
 use crate::kernels::vector;
 
-/// Returns the output, its shape, and what the backward pass of the maximum needs.
-pub fn forward(
+/// Returns the output, and what the backward pass of the maximum needs.
+pub fn forward<T: Operand>(
     x: &[f32],
     batch: &Batch,
-    layers: &mut [Layer],
+    layers: &mut [Layer<T>],
     clouds: Option<Vec<Range<usize>>>,
-) -> Result<(Vec<f32>, Vec<usize>, Option<Widest>)> {
-    let rows = batch.rows;
+) -> Result<(Vec<f32>, Option<Widest>)> {
     let stored = layers.len() - usize::from(clouds.is_some());
     for i in 0..stored {
         let (before, rest) = layers.split_at_mut(i);
-        multiply(source(x, before, &rest[0]), batch, &mut rest[0])?;
+        multiply(Source::of(x, before, &rest[0]), batch, &mut rest[0])?;
     }
-    Ok(match clouds {
-        None => {
-            let last = &layers[stored - 1];
-            (activation(last, rows), vec![rows, last.n], None)
-        }
-        Some(clouds) => {
-            let (before, rest) = layers.split_at_mut(stored);
-            let source = source(x, before, &rest[0]);
-            let count = clouds.len();
-            let (output, widest) = widest::forward(source, batch, clouds, &mut rest[0])?;
-            (output, vec![count, rest[0].n], Some(widest))
-        }
-    })
-}
-
-/// What `layer` reads, with the layers `before` it.
-pub fn source<'a>(x: &'a [f32], before: &'a [Layer], layer: &Layer) -> Source<'a> {
-    match before.last() {
-        None => Source::Input {
-            x,
-            k: layer.k,
-            unit: layer.unit,
-        },
-        Some(layer) => Source::Layer(layer),
-    }
+    let (before, rest) = layers.split_at_mut(stored);
+    let Some(clouds) = clouds else {
+        return Ok((activation(&before[stored - 1], batch.rows), None));
+    };
+    let source = Source::of(x, before, &rest[0]);
+    let (output, widest) = widest::forward(source, batch, clouds, &mut rest[0])?;
+    Ok((output, Some(widest)))
 }
 
 /// Sums over one group of rows. The mean and the variance of the batch are computed from those of all groups.
@@ -63,11 +44,11 @@ struct Moments {
 }
 
 /// Computes the product `y` of one layer block by block, and the sums for its statistics while a block is in the cache.
-fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
+fn multiply<T: Operand>(source: Source<T>, batch: &Batch, layer: &mut Layer<T>) -> Result<()> {
     let weight = layer.forward_operand();
     let group = group_rows(batch.rows);
-    let mut y = Stored::new(layer.unit, batch.rows * layer.np);
-    let groups = y.parts(group * layer.np).into_par_iter().enumerate();
+    let mut y = Pooled::new(batch.rows * layer.np);
+    let groups = y.par_chunks_mut(group * layer.np).enumerate();
     let moments: Vec<Moments> = groups
         .map(|(g, y)| of_group(source, layer, &weight, g * group, y))
         .collect();
@@ -78,38 +59,37 @@ fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
 }
 
 /// Computes the product of the group of rows that begins at row `first`, and its sums.
-fn of_group(source: Source, layer: &Layer, weight: &Right, first: usize, mut group: Part) -> Moments {
+fn of_group<T: Operand>(
+    source: Source<T>,
+    layer: &Layer<T>,
+    weight: &[T::Word],
+    first: usize,
+    group: &mut [T],
+) -> Moments {
     let np = layer.np;
-    let (mut scratch, mut wide) = (Scratch::default(), Vec::new());
+    let (mut numbers, mut wide) = (Vec::new(), Vec::new());
     let mut m = Moments {
         rows: group.len() / np,
         sum: vec![0.0; np],
         square: vec![0.0; np],
         near: Vec::new(),
     };
-    for row in (0..m.rows).step_by(BLOCK) {
-        let rows = BLOCK.min(m.rows - row);
-        let block = row * np..(row + rows) * np;
-        let y = match &mut group {
-            Part::Single(y) => &mut y[block.clone()],
-            Part::Bf16(_) => {
-                wide.resize(block.len(), 0.0);
-                &mut wide[..]
+    for (row, y) in (0..).step_by(BLOCK).zip(group.chunks_mut(BLOCK * np)) {
+        let rows = y.len() / np;
+        let a = source.operand(first + row, first + row + rows, &mut numbers);
+        T::write(y, &mut wide, |y| {
+            if layer.linear {
+                operand::multiply(layer.unit, [rows, layer.k, np], a, weight, y, false);
+            } else {
+                vector::convert(y, a);
             }
-        };
-        match source.operand(first + row, first + row + rows, &mut scratch) {
-            Block::Single(a) if !layer.is_linear() => y.copy_from_slice(a),
-            a => bf16::multiply([rows, layer.k, np], a, weight, y, false),
-        }
-        round(layer.unit, y);
-        vector::column_sums(y, &mut m.sum);
-        if row == 0 {
-            m.near = m.sum.iter().map(|s| s / rows as f32).collect();
-        }
-        vector::column_squares(y, &m.near, &mut m.square);
-        if let Part::Bf16(y) = &mut group {
-            vector::convert(&mut y[block], &wide);
-        }
+            T::round(y);
+            vector::column_sums(y, &mut m.sum);
+            if row == 0 {
+                m.near = m.sum.iter().map(|s| s / rows as f32).collect();
+            }
+            vector::column_squares(y, &m.near, &mut m.square);
+        });
     }
     m
 }
@@ -152,23 +132,10 @@ fn combine(moments: &[Moments], rows: usize, channels: usize) -> (Vec<f64>, Vec<
 }
 
 /// The activation of a stored layer, `[rows, n]`: the output of the operator, without padding.
-fn activation(layer: &Layer, rows: usize) -> Vec<f32> {
-    let (n, np) = (layer.n, layer.np);
-    let mut output = vec![0.0; rows * n];
-    output
-        .par_chunks_mut(BLOCK * n)
-        .enumerate()
-        .for_each(|(b, output)| {
-            let (from, rows) = (b * BLOCK, output.len() / n);
-            if n == np {
-                layer.activate(from, from + rows, output);
-            } else {
-                let mut padded = vec![0.0; rows * np];
-                layer.activate(from, from + rows, &mut padded);
-                for (to, from) in output.chunks_exact_mut(n).zip(padded.chunks_exact(np)) {
-                    to.copy_from_slice(&from[..n]);
-                }
-            }
-        });
-    output
+fn activation<T: Operand>(layer: &Layer<T>, rows: usize) -> Vec<f32> {
+    let np = layer.np;
+    let mut output = vec![0.0; rows * np];
+    let blocks = output.par_chunks_mut(BLOCK * np).enumerate();
+    blocks.for_each(|(b, out)| layer.activate(b * BLOCK, b * BLOCK + out.len() / np, out));
+    crop(output, np, layer.n)
 }

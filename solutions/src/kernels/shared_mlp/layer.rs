@@ -1,11 +1,13 @@
 //! A layer: its weights, padded to whole SIMD vectors, and its batch statistics. Also the blocks of rows that a layer
 //! reads.
 
-use candle_core::{Device, Result, Tensor};
+use std::borrow::Cow;
+
+use candle_core::{Device, Result, Tensor, Var};
 use rayon::prelude::*;
 
-use super::stored::Stored;
-use crate::kernels::bf16::{Block, Right, round};
+use crate::kernels::operand::Operand;
+use crate::kernels::pool::Pooled;
 use crate::kernels::tile::padded;
 use crate::kernels::values::{Values, read};
 use crate::kernels::vector::{self, Number};
@@ -24,7 +26,32 @@ pub fn group_rows(rows: usize) -> usize {
     rows.div_ceil(BLOCK).div_ceil(GROUPS) * BLOCK
 }
 
-pub struct Layer {
+/// Rows of `k` values, each padded with zeros to whole SIMD vectors.
+pub fn pad(rows: &[f32], k: usize) -> Vec<f32> {
+    let kp = padded(k);
+    let mut out = vec![0.0; rows.len() / k * kp];
+    let blocks = out.par_chunks_mut(BLOCK * kp).zip(rows.par_chunks(BLOCK * k));
+    blocks.for_each(|(to, from)| {
+        for (to, from) in to.chunks_exact_mut(kp).zip(from.chunks_exact(k)) {
+            to[..k].copy_from_slice(from);
+        }
+    });
+    out
+}
+
+/// The first `k` values of each row of `kp`.
+pub fn crop(rows: Vec<f32>, kp: usize, k: usize) -> Vec<f32> {
+    if k == kp {
+        return rows;
+    }
+    let mut out = Vec::with_capacity(rows.len() / kp * k);
+    rows.chunks_exact(kp)
+        .for_each(|row| out.extend_from_slice(&row[..k]));
+    out
+}
+
+/// Products are of numbers T: weight, input, product and gradients are rounded to T where autocast rounds them.
+pub struct Layer<T> {
     /// Input channels.
     pub k: usize,
     /// Input channels, padded to whole SIMD vectors.
@@ -34,11 +61,12 @@ pub struct Layer {
     /// Output channels, padded to whole SIMD vectors.
     pub np: usize,
     pub relu: bool,
-    /// If it is not off, weight, input, product and gradients are rounded to bf16 where autocast rounds them.
+    /// The instructions for bf16.
     pub unit: Bf16Unit,
     /// `[np, kp]`; empty if the layer is batch norm alone, or while the weight is released.
     pub weight: Vec<f32>,
-    linear: bool,
+    /// Whether the layer multiplies by a weight before it normalises.
+    pub linear: bool,
     pub gamma: Vec<f32>,
     pub beta: Vec<f32>,
     /// Statistics of the batch in training, otherwise the running statistics; `[np]`, as all vectors below.
@@ -48,13 +76,13 @@ pub struct Layer {
     /// `x̂·γ + β = y·scale + shift`.
     pub scale: Vec<f32>,
     pub shift: Vec<f32>,
-    pub eps: f64,
+    pub bn: BatchNorm,
     /// The product before batch norm, `[rows, np]`. It is stored in training only, and not for the layer before a
     /// maximum.
-    pub y: Stored,
+    pub y: Pooled<T>,
 }
 
-impl Layer {
+impl<T: Operand> Layer<T> {
     /// A layer without a weight only normalises its input.
     pub fn new(
         weight: Option<&Tensor>,
@@ -65,30 +93,26 @@ impl Layer {
     ) -> Result<Self> {
         let n = gamma.dim(0)?;
         let k = weight.map_or(Ok(n), |w| w.dim(1))?;
-        let (np, kp) = (padded(n), padded(k));
-        let pad = |t: &Tensor| -> Result<Vec<f32>> {
-            let mut v = read(t)?;
-            v.resize(np, 0.0);
-            Ok(v)
-        };
+        let np = padded(n);
+        let vector = |t: &Tensor| -> Result<Vec<f32>> { Ok(pad(&read(t)?, n)) };
         let mut new = Self {
             k,
-            kp,
+            kp: padded(k),
             n,
             np,
             relu,
             unit,
             weight: Vec::new(),
             linear: weight.is_some(),
-            gamma: pad(gamma)?,
-            beta: pad(beta)?,
-            mean: pad(bn.mean.as_tensor())?,
-            var: pad(bn.var.as_tensor())?,
+            gamma: vector(gamma)?,
+            beta: vector(beta)?,
+            mean: vector(bn.mean.as_tensor())?,
+            var: vector(bn.var.as_tensor())?,
             rstd: vec![0.0; np],
             scale: vec![0.0; np],
             shift: vec![0.0; np],
-            eps: bn.eps,
-            y: Stored::Nothing,
+            bn: bn.clone(),
+            y: Pooled::new(0),
         };
         new.fold();
         if let Some(weight) = weight {
@@ -100,25 +124,10 @@ impl Layer {
     /// Reads the weight `[n, k]`.
     pub fn load(&mut self, weight: &Tensor) -> Result<()> {
         let weight = weight.contiguous()?;
-        let weight = Values::of(&weight)?;
-        let mut padded = Vec::new();
-        if (self.np, self.kp) == (self.n, self.k) {
-            padded = weight.to_vec();
-        } else {
-            padded.resize(self.np * self.kp, 0.0);
-            let rows = padded.chunks_exact_mut(self.kp);
-            for (to, from) in rows.zip(weight.chunks_exact(self.k)) {
-                to[..self.k].copy_from_slice(from);
-            }
-        }
-        round(self.unit, &mut padded);
-        self.weight = padded;
+        self.weight = pad(&Values::of(&weight)?, self.k);
+        self.weight.resize(self.np * self.kp, 0.0);
+        T::round(&mut self.weight);
         Ok(())
-    }
-
-    /// Whether the layer multiplies by a weight before it normalises.
-    pub fn is_linear(&self) -> bool {
-        self.linear
     }
 
     /// Sets the statistics of the batch, and the factors that follow from them.
@@ -132,7 +141,7 @@ impl Layer {
 
     fn fold(&mut self) {
         for c in 0..self.n {
-            let rstd = 1.0 / (f64::from(self.var[c]) + self.eps).sqrt();
+            let rstd = 1.0 / (f64::from(self.var[c]) + self.bn.eps).sqrt();
             let scale = f64::from(self.gamma[c]) * rstd;
             self.rstd[c] = rstd as f32;
             self.scale[c] = scale as f32;
@@ -142,17 +151,14 @@ impl Layer {
 
     /// Moves the running statistics toward those of the batch, with the unbiased variance. `rows` counts the rows of
     /// all ranks.
-    pub fn update_running(&self, bn: &BatchNorm, rows: f64) -> Result<()> {
+    pub fn update_running(&self, rows: f64) -> Result<()> {
+        let bn = &self.bn;
         let unbiased = if rows > 1.0 { rows / (rows - 1.0) } else { 1.0 };
-        let update = |running: &candle_core::Var, batch: &[f32], factor: f64| -> Result<()> {
-            let old = running.as_tensor().contiguous()?;
-            let new: Vec<f32> = Values::of(&old)?
-                .iter()
-                .zip(batch)
-                .map(|(&r, &b)| {
-                    (f64::from(r) * (1.0 - bn.momentum) + f64::from(b) * factor * bn.momentum) as f32
-                })
-                .collect();
+        let update = |running: &Var, batch: &[f32], factor: f64| -> Result<()> {
+            let mut new = read(running)?;
+            for (r, &b) in new.iter_mut().zip(batch) {
+                *r = (f64::from(*r) * (1.0 - bn.momentum) + f64::from(b) * factor * bn.momentum) as f32;
+            }
             running.set(&Tensor::from_vec(new, self.n, &Device::Cpu)?)
         };
         update(&bn.mean, &self.mean, 1.0)?;
@@ -160,29 +166,24 @@ impl Layer {
     }
 
     /// Writes rows `from..to` of the layer's activation to `out`.
-    pub fn activate<T: Number>(&self, from: usize, to: usize, out: &mut [T]) {
-        let range = from * self.np..to * self.np;
-        let (scale, shift) = (&self.scale, &self.shift);
-        match &self.y {
-            Stored::Nothing => {}
-            Stored::Single(y) => vector::normalise(out, &y[range], scale, shift, self.relu),
-            Stored::Bf16(y) => vector::normalise(out, &y[range], scale, shift, self.relu),
-        }
+    pub fn activate<N: Number>(&self, from: usize, to: usize, out: &mut [N]) {
+        let y = &self.y[from * self.np..to * self.np];
+        vector::normalise(out, y, &self.scale, &self.shift, self.relu);
     }
 
     /// The weight as the right operand of the backward product dy·W.
-    pub fn backward_operand(&self) -> Right<'_> {
-        Right::new(self.unit, &self.weight[..], self.kp)
+    pub fn backward_operand(&self) -> Cow<'_, [T::Word]> {
+        T::right(&self.weight[..], self.kp)
     }
 
     /// The transposed weight as the right operand of the forward product.
-    pub fn forward_operand(&self) -> Right<'static> {
-        Right::new(self.unit, self.transposed(), self.np)
+    pub fn forward_operand(&self) -> Cow<'static, [T::Word]> {
+        T::right(self.transposed(), self.np)
     }
 
     /// The transposed weight, `[k, np]`; empty if there is none.
     fn transposed(&self) -> Vec<f32> {
-        if !self.is_linear() {
+        if !self.linear {
             return Vec::new();
         }
         let mut t = vec![0.0; self.k * self.np];
@@ -203,83 +204,38 @@ impl Layer {
     }
 }
 
-/// What a layer reads: the operator's own input, or the product of the layer before it, to which batch norm and ReLU
-/// are applied during the read.
+/// What a layer reads: the operator's own input in padded rows of the given length, or the product of the layer before
+/// it, to which batch norm and ReLU are applied during the read.
 #[derive(Clone, Copy)]
-pub enum Source<'a> {
-    Input { x: &'a [f32], k: usize, unit: Bf16Unit },
-    Layer(&'a Layer),
+pub enum Source<'a, T> {
+    Input(&'a [f32], usize),
+    Layer(&'a Layer<T>),
 }
 
-/// Buffers of one thread for blocks of rows.
-#[derive(Default)]
-pub struct Scratch {
-    single: Vec<f32>,
-    rounded: Vec<u16>,
-}
+impl<'a, T: Operand> Source<'a, T> {
+    /// What `layer` reads, with the layers `before` it.
+    pub fn of(x: &'a [f32], before: &'a [Layer<T>], layer: &Layer<T>) -> Self {
+        before.last().map_or(Self::Input(x, layer.kp), Self::Layer)
+    }
 
-impl Source<'_> {
-    /// As `block`, as an operand of a product.
-    pub fn operand<'b>(&'b self, from: usize, to: usize, scratch: &'b mut Scratch) -> Block<'b> {
-        let Scratch { single, rounded } = scratch;
+    /// Rows `from..to` as an operand of a product: in place, or in `numbers`.
+    pub fn operand<'b>(&'b self, from: usize, to: usize, numbers: &'b mut Vec<T>) -> &'b [T] {
         match *self {
-            Source::Layer(l) if l.unit != Bf16Unit::Off => {
-                rounded.resize((to - from) * l.np, 0);
-                l.activate(from, to, rounded);
-                Block::Bf16(rounded)
+            Self::Input(x, width) => T::of(&x[from * width..to * width], numbers),
+            Self::Layer(l) => {
+                numbers.resize((to - from) * l.np, T::default());
+                l.activate(from, to, numbers);
+                numbers
             }
-            Source::Input { x, k, unit } => Block::new(unit, input_block(x, k, from, to, single), rounded),
-            Source::Layer(_) => Block::Single(self.block(from, to, single)),
         }
     }
 
-    /// Returns rows `from..to` as a dense matrix with padded rows. The rows are written to `scratch` unless they can be
-    /// read in place.
-    pub fn block<'b>(&'b self, from: usize, to: usize, scratch: &'b mut Vec<f32>) -> &'b [f32] {
+    /// Writes rows `from..to` to `out`, rounded to T.
+    pub fn write(&self, from: usize, to: usize, out: &mut [f32]) {
         match *self {
-            Source::Input {
-                x,
-                k,
-                unit: Bf16Unit::Off,
-            } => input_block(x, k, from, to, scratch),
-            Source::Input { x, k, .. } => {
-                copy_padded(x, k, from, to, scratch);
-                vector::round_to_bf16(scratch);
-                scratch
-            }
-            Source::Layer(l) => {
-                scratch.resize((to - from) * l.np, 0.0);
-                l.activate(from, to, scratch);
-                round(l.unit, scratch);
-                scratch
-            }
+            Self::Input(x, width) => out.copy_from_slice(&x[from * width..to * width]),
+            Self::Layer(l) => l.activate(from, to, out),
         }
-    }
-}
-
-/// Returns rows `from..to` of a matrix with rows of `k` values, padded to whole SIMD vectors. If `k` needs no padding,
-/// the rows are read in place, otherwise they are copied to `scratch`.
-pub fn input_block<'a>(
-    x: &'a [f32],
-    k: usize,
-    from: usize,
-    to: usize,
-    scratch: &'a mut Vec<f32>,
-) -> &'a [f32] {
-    if k == padded(k) {
-        return &x[from * k..to * k];
-    }
-    copy_padded(x, k, from, to, scratch);
-    scratch
-}
-
-/// Copies rows `from..to`, as [`input_block`], to `scratch`.
-pub fn copy_padded(x: &[f32], k: usize, from: usize, to: usize, scratch: &mut Vec<f32>) {
-    let kp = padded(k);
-    scratch.clear();
-    scratch.resize((to - from) * kp, 0.0);
-    let rows = x[from * k..to * k].chunks_exact(k);
-    for (to, row) in scratch.chunks_exact_mut(kp).zip(rows) {
-        to[..k].copy_from_slice(row);
+        T::round(out);
     }
 }

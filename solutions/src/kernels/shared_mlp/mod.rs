@@ -6,14 +6,11 @@
 //! before a maximum is not stored at all (see `widest`).
 
 mod backward;
-mod backward_max;
 mod covariance;
 mod eval;
 mod forward;
 mod greatest;
 mod layer;
-mod stored;
-mod tiles;
 mod widest;
 
 use std::{
@@ -23,10 +20,14 @@ use std::{
 
 use candle_core::{Device, Result, Tensor};
 
+use super::operand::Operand;
 use super::ranks::{SumOverRanks, total};
+use super::tape::Backward;
+use super::tile::padded;
 use super::values::Values;
 use super::{BatchNorm, Bf16Unit, MlpLayer, Pass};
-use layer::Layer;
+use backward::Saved;
+use layer::{Layer, pad};
 
 /// The numbers of rows in a training pass: `rows` on this rank, and `all_rows` over all ranks, which batch norm
 /// averages over.
@@ -44,35 +45,47 @@ pub(super) fn layers(
     clouds: Option<Vec<Range<usize>>>,
     pass: &Pass,
 ) -> Result<Tensor> {
+    match pass.bf16_unit() {
+        Bf16Unit::Off => layers_of::<f32>(inputs, layers, clouds, pass),
+        _ => layers_of::<u16>(inputs, layers, clouds, pass),
+    }
+}
+
+fn layers_of<T: Operand>(
+    inputs: &[&Tensor],
+    layers: &[MlpLayer],
+    clouds: Option<Vec<Range<usize>>>,
+    pass: &Pass,
+) -> Result<Tensor> {
     let new = |l: &MlpLayer| {
         let norm = [l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()];
-        Layer::new(Some(l.weight), norm, l.bn, l.relu, pass.bf16_unit())
+        Layer::<T>::new(Some(l.weight), norm, l.bn, l.relu, pass.bf16_unit())
     };
     let steps = layers.iter().map(new).collect::<Result<Vec<_>>>()?;
     if pass.train {
-        let norms: Vec<&BatchNorm> = layers.iter().map(|l| l.bn).collect();
-        return train(inputs, steps, &norms, clouds, pass);
+        return train(inputs, steps, clouds, pass);
     }
-    let x = inputs[0].contiguous()?;
-    let (output, shape) = eval::forward(&Values::of(&x)?, x.dim(0)?, &steps, clouds.as_deref());
-    Tensor::from_vec(output, shape, &Device::Cpu)
+    let x = padded_rows(inputs[0])?;
+    let shape = shape(&x, &steps, clouds.as_deref())?;
+    let output = eval::forward(&Values::of(&x)?, x.dim(0)?, &steps, clouds.as_deref());
+    Tensor::from_vec(output, &shape, &Device::Cpu)
 }
 
 /// Batch norm alone, in training. `inputs` is y `[rows, channels]`, then γ and β `[channels]`; the output has the shape
 /// of y.
 pub(super) fn batch_norm(inputs: [&Tensor; 3], bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
-    let layer = Layer::new(None, [inputs[1], inputs[2]], bn, false, Bf16Unit::Off)?;
-    train(&inputs, vec![layer], &[bn], None, pass)
+    let layer = Layer::<f32>::new(None, [inputs[1], inputs[2]], bn, false, Bf16Unit::Off)?;
+    train(&inputs, vec![layer], None, pass)
 }
 
-fn train(
+fn train<T: Operand>(
     inputs: &[&Tensor],
-    mut layers: Vec<Layer>,
-    norms: &[&BatchNorm],
+    mut layers: Vec<Layer<T>>,
     clouds: Option<Vec<Range<usize>>>,
     pass: &Pass,
 ) -> Result<Tensor> {
-    let x = inputs[0].contiguous()?;
+    let x = padded_rows(inputs[0])?;
+    let shape = shape(&x, &layers, clouds.as_deref())?;
     let rows = x.dim(0)?;
     let mut all_rows = [rows as f64];
     total(pass.sums(), &mut all_rows)?;
@@ -81,14 +94,13 @@ fn train(
         all_rows: all_rows[0],
         sums: pass.sums().cloned(),
     };
-    let (output, shape, widest) = forward::forward(&Values::of(&x)?, &batch, &mut layers, clouds)?;
-    for (layer, bn) in layers.iter().zip(norms) {
-        layer.update_running(bn, batch.all_rows)?;
-    }
+    let (output, widest) = forward::forward(&Values::of(&x)?, &batch, &mut layers, clouds)?;
+    layers
+        .iter()
+        .try_for_each(|layer| layer.update_running(batch.all_rows))?;
     pass.record(inputs, output, &shape, || {
-        let saved = backward::Saved {
-            x: x.detach(),
-            rows,
+        let saved = Saved {
+            x,
             batch,
             layers,
             widest,
@@ -100,8 +112,23 @@ fn train(
     })
 }
 
+/// The rows of x, padded to whole SIMD vectors.
+fn padded_rows(x: &Tensor) -> Result<Tensor> {
+    let ((rows, k), x) = (x.dims2()?, x.contiguous()?.detach());
+    if k == padded(k) {
+        return Ok(x);
+    }
+    Tensor::from_vec(pad(&Values::of(&x)?, k), (rows, padded(k)), &Device::Cpu)
+}
+
+/// The shape of the output.
+fn shape<T>(x: &Tensor, layers: &[Layer<T>], clouds: Option<&[Range<usize>]>) -> Result<[usize; 2]> {
+    let height = clouds.map_or(x.dim(0)?, <[_]>::len);
+    Ok([height, layers[layers.len() - 1].n])
+}
+
 /// The backward pass of an operator whose weights are released in the meantime, and are there again when it runs.
-fn released(mut saved: backward::Saved, inputs: &[&Tensor]) -> super::tape::Backward {
+fn released<T: Operand>(mut saved: Saved<T>, inputs: &[&Tensor]) -> Backward {
     let weights: Vec<Tensor> = inputs[1..].iter().step_by(3).map(|w| w.detach()).collect();
     saved.release();
     let saved = Mutex::new(saved);
