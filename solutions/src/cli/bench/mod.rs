@@ -1,7 +1,6 @@
 //! `canopy bench`: speed of the trainer on this machine, by part, and in comparison with PyTorch.
 
 mod bound;
-mod by_mpirun;
 mod measure;
 mod peer;
 mod print;

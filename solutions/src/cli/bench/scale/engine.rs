@@ -1,6 +1,8 @@
-//! What is measured of an engine, and the measurement of ranks that are threads.
+//! What is measured of an engine: of ranks that are threads, and of ranks that are processes.
 
-use anyhow::Result;
+use std::{env, process::Stdio, sync::Arc};
+
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -8,10 +10,11 @@ use super::{
     steps::{Row, Work},
 };
 use crate::{
+    cli::{collective::Collective, launch::mpirun},
     parallel::{
-        Algorithm, Cost,
+        Algorithm, AllReduce, Cost, Place, Processes,
         measure::{all_reduce_seconds, messages},
-        strong_efficiency, weak_efficiency,
+        ring_all_reduce,
     },
     train::ranks::measure::Start,
 };
@@ -48,70 +51,133 @@ pub struct AllReduced {
 }
 
 /// Lengths of the timed messages, in f32 numbers.
-pub const MESSAGES: [usize; 6] = [1, 256, 1 << 12, 1 << 15, 1 << 18, 1 << 20];
+const MESSAGES: [usize; 6] = [1, 256, 1 << 12, 1 << 15, 1 << 18, 1 << 20];
 
 /// Sizes of the timed all-reduces, in bytes: 4 B to 16 MiB.
-pub fn sizes() -> impl Iterator<Item = usize> {
+fn sizes() -> impl Iterator<Item = usize> {
     (2..=24).step_by(2).map(|power| 1 << power)
 }
 
-/// Steps of one rank, in seconds: with the batch of one rank, and with that of all.
-pub fn baselines(args: &Args, work: &Work) -> Result<[f64; 2]> {
-    let one = |batch| -> Result<f64> { Ok(work.run(1, batch, true, Start::Threads)?.step) };
-    Ok([one(args.batch)?, one(args.batch * args.most())?])
-}
-
-/// Measures weak and strong scaling to `ranks` ranks.
-pub fn scaled(
-    args: &Args,
-    work: &Work,
-    ranks: usize,
-    [weak, strong]: [f64; 2],
-    start: Start,
-) -> Result<[Row; 2]> {
-    let of_weak = |seconds| weak_efficiency(weak, seconds);
-    let of_strong = |seconds| strong_efficiency(strong, seconds, ranks);
-    Ok([
-        work.row(ranks, args.batch * ranks, of_weak, start)?,
-        work.row(ranks, args.batch * args.most(), of_strong, start)?,
-    ])
+impl Engine {
+    /// The engine `name`, with the `steps` of each number of ranks against those of one, in seconds.
+    fn new(
+        name: String,
+        one: [f64; 2],
+        steps: Vec<[Row; 2]>,
+        all_reduces: Vec<AllReduced>,
+        messages: Vec<(f64, f64)>,
+    ) -> Result<Self> {
+        let (weak, strong) = steps.into_iter().map(|[weak, strong]| (weak, strong)).unzip();
+        Ok(Self {
+            name,
+            one_ms: 1e3 * one[0],
+            one_strong_ms: 1e3 * one[1],
+            weak,
+            strong,
+            all_reduces,
+            cost: Cost::fit(&messages)?,
+            messages,
+        })
+    }
 }
 
 /// Measures ranks that are threads.
 pub fn threads(args: &Args, work: &Work) -> Result<Engine> {
-    let one = baselines(args, work)?;
-    let (mut weak, mut strong, mut all_reduces) = (Vec::new(), Vec::new(), Vec::new());
+    let one = work.baselines()?;
+    let (mut steps, mut all_reduces) = (Vec::new(), Vec::new());
     for &ranks in args.ranks.iter().filter(|&&ranks| ranks > 1) {
-        let [first, second] = scaled(args, work, ranks, one, Start::Threads)?;
-        weak.push(first);
-        strong.push(second);
+        steps.push(work.scaled(ranks, one, Start::Threads)?);
         for bytes in sizes() {
-            let seconds = |algorithm: Algorithm| {
+            let micros = |algorithm: Algorithm| -> Result<f64> {
                 let numbers = bytes / size_of::<f32>();
-                all_reduce_seconds(ranks, numbers, &algorithm.function(), args.repeats)
+                let seconds = all_reduce_seconds(ranks, numbers, &algorithm.function(), args.repeats)?;
+                Ok(1e6 * seconds)
             };
-            let (ring, tree) = (1e6 * seconds(Algorithm::Ring)?, 1e6 * seconds(Algorithm::Tree)?);
+            let (ring_us, tree_us) = (micros(Algorithm::Ring)?, micros(Algorithm::Tree)?);
             all_reduces.push(AllReduced {
                 ranks,
                 bytes,
-                engine_us: ring,
+                engine_us: ring_us,
                 direct_us: None,
-                ring_us: ring,
-                tree_us: tree,
+                ring_us,
+                tree_us,
             });
         }
     }
-    let messages = messages(&MESSAGES, args.repeats)?;
-    Ok(Engine {
-        name: args.link.map_or("threads".into(), |link| {
-            format!("threads, whose gradients cross an emulated link of {link} GB/s")
-        }),
-        one_ms: 1e3 * one[0],
-        one_strong_ms: 1e3 * one[1],
-        weak,
-        strong,
-        all_reduces,
-        cost: Cost::fit(&messages)?,
-        messages,
-    })
+    let name = args.link.map_or("threads".into(), |link| {
+        format!("threads, whose gradients cross an emulated link of {link} GB/s")
+    });
+    Engine::new(name, one, steps, all_reduces, messages(&MESSAGES, args.repeats)?)
+}
+
+/// Measures the processes of a job, of which this one is at `place`. Returns the results on rank 0.
+///
+/// # Errors
+/// Returns an error if training or MPI fails.
+pub fn processes(
+    args: &Args,
+    work: &Work,
+    place: &Place,
+    processes: Box<dyn Processes>,
+) -> Result<Option<Engine>> {
+    let (leads, ranks) = (place.rank == 0, place.world_size);
+    let links = processes.links()?;
+    // The other ranks wait at the barrier, so that the baseline has the machine to itself.
+    let one = if leads { work.baselines()? } else { [1.0; 2] };
+    links.barrier()?;
+    let steps = work.scaled(ranks, one, Start::Processes(&*processes))?;
+    let ring: AllReduce = Arc::new(ring_all_reduce);
+    let mut all_reduces = Vec::new();
+    for bytes in sizes() {
+        let seconds = processes.all_reduce_seconds(&*links, &ring, bytes / size_of::<f32>(), args.repeats)?;
+        all_reduces.push(AllReduced {
+            ranks,
+            bytes,
+            engine_us: 1e6 * seconds.engine,
+            direct_us: Some(1e6 * seconds.direct),
+            ring_us: 1e6 * seconds.ring,
+            tree_us: 1e6 * seconds.tree,
+        });
+    }
+    let messages = processes.message_seconds(&*links, &MESSAGES, args.repeats)?;
+    drop(links);
+    processes.finish(None);
+    let name = match args.collective {
+        Some(Collective::Nccl) => format!("NCCL, {ranks} GPUs"),
+        _ => format!("MPI, {ranks} processes"),
+    };
+    let engine = || Engine::new(name, one, vec![steps], all_reduces, messages);
+    leads.then(engine).transpose()
+}
+
+/// Runs the command of this process with mpirun for each number of ranks above 1, and returns what its rank 0 printed as JSON.
+///
+/// # Errors
+/// Returns an error if this program was built without MPI, there is no mpirun, or a job fails.
+pub fn by_mpirun(args: &Args) -> Result<Vec<Engine>> {
+    #[derive(Deserialize)]
+    struct Found {
+        engines: Vec<Engine>,
+    }
+    // The options of this process, which are the same for the ranks, without a plot of theirs.
+    let mut words: Vec<_> = env::args_os().skip(1).collect();
+    if let Some(at) = words.iter().position(|word| word == "--plot") {
+        words.drain(at..at + 2);
+    }
+    words.retain(|word| word != "--json" && !word.to_string_lossy().starts_with("--plot="));
+    let mut engines = Vec::new();
+    for &ranks in args.ranks.iter().filter(|&&ranks| ranks > 1) {
+        let mut job = mpirun(ranks)?;
+        let output = job.args(&words).arg("--json").stderr(Stdio::inherit()).output();
+        let output = output.context("mpirun does not start")?;
+        ensure!(
+            output.status.success(),
+            "mpirun -n {ranks} failed: {}",
+            output.status
+        );
+        let found: Found =
+            serde_json::from_slice(&output.stdout).context("what rank 0 printed is not the expected JSON")?;
+        engines.extend(found.engines);
+    }
+    Ok(engines)
 }

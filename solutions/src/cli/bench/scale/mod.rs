@@ -2,7 +2,6 @@
 //! other links and more ranks.
 
 mod engine;
-mod over_mpi;
 mod predict;
 mod show;
 mod steps;
@@ -15,9 +14,8 @@ use serde::Serialize;
 
 use crate::{
     cli::{
-        bench::by_mpirun,
         collective::{self, Collective},
-        launcher,
+        launch, launcher,
     },
     device,
     model::Kind,
@@ -98,8 +96,6 @@ struct Found {
     bench: &'static str,
     processor: String,
     cores: usize,
-    /// Processes that wanted to run in the minute before the first measurement, on average: 0 on an idle machine.
-    load: Option<f64>,
     model: Kind,
     points: usize,
     gradient_bytes: usize,
@@ -141,68 +137,53 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         Some(Collective::Nccl) => device::choose(&launcher::device(place.as_ref(), "cuda")?)?,
         _ => device::choose("cpu")?,
     };
-    let (load, work, mut args) = (load(), Work::open(args, chosen)?, args.clone());
+    let mut args = args.clone();
+    if let Some((place, _)) = &connected {
+        args.ranks.push(place.world_size);
+    }
+    let (args, work) = (&args, Work::open(&args, chosen)?);
     let (engines, without_mpi) = match connected {
-        Some((place, processes)) => {
-            args.ranks.push(place.world_size);
+        #[cfg_attr(not(feature = "nccl"), expect(unused_mut, reason = "only NCCL changes it"))]
+        Some((place, mut processes)) => {
             #[cfg(feature = "nccl")]
-            let processes = over_mpi::with_nccl(&args, &work, processes)?;
-            match over_mpi::measure(&args, &work, &place, processes)? {
+            if args.collective == Some(Collective::Nccl) {
+                collective::connect(&mut *processes, args.collective, &work.chosen.device)?;
+            }
+            match engine::processes(args, &work, &place, processes)? {
                 Some(engine) => (vec![engine], None),
                 // Only rank 0 prints.
                 None => return Ok(ExitCode::SUCCESS),
             }
         }
         None => {
-            let args = &args;
-            let threads = engine::threads(args, &work)?;
+            let mut engines = vec![engine::threads(args, &work)?];
             let processes = match args.link {
                 Some(_) => Err(anyhow!("--link is emulated between threads")),
-                None => over_mpi::start(args),
+                None => engine::by_mpirun(args),
             };
-            match processes {
-                Ok(mut engines) => {
-                    engines.insert(0, threads);
-                    (engines, None)
+            let reason = match processes {
+                Ok(processes) => {
+                    engines.extend(processes);
+                    None
                 }
-                Err(reason) => (vec![threads], Some(format!("{reason:#}"))),
-            }
+                Err(reason) => Some(format!("{reason:#}")),
+            };
+            (engines, reason)
         }
     };
-    let exit_code = match args.link {
-        Some(_) => ExitCode::SUCCESS,
-        None => by_mpirun::exit_code(without_mpi.as_deref()),
-    };
-    report(&args, &work, (engines, without_mpi), load)?;
-    Ok(exit_code)
+    // It is a failure only if a job of processes could start, and failed.
+    let failed = without_mpi.is_some() && args.link.is_none() && launch::mpirun(2).is_ok();
+    report(args, &work, engines, without_mpi)?;
+    Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// The system's load average over a minute.
-#[cfg(unix)]
-fn load() -> Option<f64> {
-    let mut minute = 0.0;
-    // SAFETY: writes one number.
-    (unsafe { libc::getloadavg(&raw mut minute, 1) } == 1).then_some(minute)
-}
-
-#[cfg(not(unix))]
-fn load() -> Option<f64> {
-    None
-}
-
-fn report(
-    args: &Args,
-    work: &Work,
-    (engines, without_mpi): (Vec<Engine>, Option<String>),
-    load: Option<f64>,
-) -> Result<()> {
+fn report(args: &Args, work: &Work, engines: Vec<Engine>, without_mpi: Option<String>) -> Result<()> {
     let bytes = work.gradient_bytes()?;
     let here: Vec<(String, Cost)> = engines.iter().map(|e| (e.name.clone(), e.cost)).collect();
     let found = Found {
         bench: "scale",
         processor: machine::processor(),
         cores: rayon::current_num_threads(),
-        load,
         model: args.model,
         points: args.points,
         gradient_bytes: bytes,

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::{Args, Found, engine::Engine, predict::Predicted, steps::Row};
+use super::{Args, Found, engine::Engine, predict::Predicted};
 use crate::{
-    parallel::{Cost, ring_seconds},
+    parallel::Cost,
     report::svg::{LinePlot, Series},
 };
 
@@ -17,11 +17,6 @@ pub fn print(found: &Found, args: &Args) -> Result<()> {
         found.processor,
         found.cores
     );
-    if let Some(load) = found.load.filter(|&load| load >= 0.5) {
-        say!(
-            "other programs ran: the load average was {load:.1} at the start, so repeat this on an idle machine"
-        );
-    }
     for engine in &found.engines {
         print_engine(engine, args)?;
     }
@@ -52,13 +47,18 @@ fn print_engine(engine: &Engine, args: &Args) -> Result<()> {
         );
         say!("  {:<12}{batch:>6}{one:>9.1} ms", "1 rank");
         for row in rows {
-            print_row(row)?;
-        }
-        if let Some(cost) = args.emulated() {
-            let share = |row: &Row| one * (row.batch / row.ranks) as f64 / batch as f64;
-            for row in rows {
-                print_expected(row, share(row), cost)?;
-            }
+            say!(
+                "  {:<12}{:>6}{:>9.1} ms{:>9.0} %{:>11.1} ms{:>8.2}×{:>10.2} MB{:>9.2} ms{:>9.2} ms",
+                format!("{} ranks", row.ranks),
+                row.batch,
+                row.step_ms,
+                100.0 * row.efficiency,
+                row.reduced_after_ms,
+                row.overlap_gain,
+                row.gradients_mb,
+                row.all_reduce_ms,
+                row.waited_ms
+            );
         }
     }
     print_all_reduces(engine)?;
@@ -68,38 +68,6 @@ fn print_engine(engine: &Engine, args: &Args) -> Result<()> {
         alpha * 1e6,
         beta * 1e9,
         1e-9 / beta
-    );
-    Ok(())
-}
-
-fn print_row(row: &Row) -> Result<()> {
-    say!(
-        "  {:<12}{:>6}{:>9.1} ms{:>9.0} %{:>11.1} ms{:>8.2}×{:>10.2} MB{:>9.2} ms{:>9.2} ms",
-        format!("{} ranks", row.ranks),
-        row.batch,
-        row.step_ms,
-        100.0 * row.efficiency,
-        row.reduced_after_ms,
-        row.overlap_gain,
-        row.gradients_mb,
-        row.all_reduce_ms,
-        row.waited_ms
-    );
-    Ok(())
-}
-
-/// What `canopy plan --link --step-seconds` says of the same run, for a step of `share_ms` without messages.
-fn print_expected(row: &Row, share_ms: f64, cost: Cost) -> Result<()> {
-    // A ring sends 2(p − 1)/p of the gradients.
-    let p = row.ranks as f64;
-    let gradients = 1e6 * row.gradients_mb * p / (2.0 * (p - 1.0));
-    let sending = 1e3 * ring_seconds(row.ranks, gradients, cost);
-    say!(
-        "    predicted for {} ranks: {:.1} ms, reduced after the backward pass {:.1} ms: {:.2}×",
-        row.ranks,
-        share_ms.max(sending),
-        share_ms + sending,
-        (share_ms + sending) / share_ms.max(sending)
     );
     Ok(())
 }

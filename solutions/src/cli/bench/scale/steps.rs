@@ -15,7 +15,9 @@ use super::Args;
 use crate::{
     device::Chosen,
     model::PointNet,
-    parallel::{Algorithm, AllReduce, Cost, ring_all_reduce, ring_seconds},
+    parallel::{
+        Algorithm, AllReduce, Cost, ring_all_reduce, ring_seconds, strong_efficiency, weak_efficiency,
+    },
     train::{
         Config,
         ranks::{
@@ -27,13 +29,11 @@ use crate::{
 };
 
 /// The network and the data of the trainings.
-pub struct Work {
+pub struct Work<'a> {
+    args: &'a Args,
     base: Config,
     forest: Dataset,
     records: Vec<usize>,
-    steps: usize,
-    /// The link that all-reduces between threads pretend to cross.
-    link: Option<Cost>,
     pub chosen: Chosen,
 }
 
@@ -57,28 +57,26 @@ pub struct Row {
     pub waited_ms: f64,
 }
 
-impl Work {
+impl<'a> Work<'a> {
     /// Opens the built-in forest with the network of `args`, to train on the device `chosen`.
     ///
     /// # Errors
     /// Returns the errors of [`Forest::open`].
-    pub fn open(args: &Args, chosen: Chosen) -> Result<Self> {
-        let base = Config {
+    pub fn open(args: &'a Args, chosen: Chosen) -> Result<Self> {
+        let Forest {
+            config, data, split, ..
+        } = Forest::open(Config {
             model: args.model,
             points: args.points,
             width: args.width,
             epochs: 2,
             ..Config::default()
-        };
-        let Forest {
-            config, data, split, ..
-        } = Forest::open(base)?;
+        })?;
         Ok(Self {
+            args,
             base: config,
             forest: data,
             records: split.train,
-            steps: args.steps,
-            link: args.emulated(),
             chosen,
         })
     }
@@ -91,33 +89,23 @@ impl Work {
         Ok(numbers.sum::<usize>() * size_of::<f32>())
     }
 
-    /// Trains for two epochs with `batch` clouds in each step.
-    pub fn run(&self, ranks: usize, batch: usize, overlap: bool, start: Start) -> Result<ShortRun> {
-        let config = Config {
-            ranks,
-            batch,
-            ..self.base.clone()
-        };
-        config.validate()?;
-        let records = self.records.iter().cycle().take(batch * self.steps);
-        let records: Vec<usize> = records.copied().collect();
-        let functions = RankFunctions {
-            overlap,
-            all_reduce: self.link.map_or_else(|| Algorithm::Ring.function(), slowed),
-            ..RankFunctions::default()
-        };
-        let data = (&self.forest, &*records);
-        short_run_on(self.chosen.clone(), &config, data, functions, start)
+    /// Steps of one rank, in seconds: with the batch of one rank, and with that of all.
+    pub fn baselines(&self) -> Result<[f64; 2]> {
+        let one = |batch| -> Result<f64> { Ok(self.run(1, batch, true, Start::Threads)?.step) };
+        Ok([one(self.args.batch)?, one(self.args.batch * self.args.most())?])
     }
 
-    /// Measures `ranks` ranks with and without overlap. The efficiency is `efficiency` of the step's seconds.
-    pub fn row(
-        &self,
-        ranks: usize,
-        batch: usize,
-        efficiency: impl Fn(f64) -> f64,
-        start: Start,
-    ) -> Result<Row> {
+    /// Measures weak and strong scaling to `ranks` ranks, with and without overlap, against [`Self::baselines`].
+    pub fn scaled(&self, ranks: usize, [weak, strong]: [f64; 2], start: Start) -> Result<[Row; 2]> {
+        let of_weak = |seconds| weak_efficiency(weak, seconds);
+        let of_strong = |seconds| strong_efficiency(strong, seconds, ranks);
+        Ok([
+            self.row(ranks, self.args.batch * ranks, of_weak, start)?,
+            self.row(ranks, self.args.batch * self.args.most(), of_strong, start)?,
+        ])
+    }
+
+    fn row(&self, ranks: usize, batch: usize, efficiency: impl Fn(f64) -> f64, start: Start) -> Result<Row> {
         let overlapped = self.run(ranks, batch, true, start)?;
         let after = self.run(ranks, batch, false, start)?;
         let stats = overlapped.stats;
@@ -134,6 +122,26 @@ impl Work {
             all_reduce_ms: 1e3 * stats.communicating / steps,
             waited_ms: 1e3 * stats.waited / steps,
         })
+    }
+
+    /// Trains for two epochs with `batch` clouds in each step.
+    fn run(&self, ranks: usize, batch: usize, overlap: bool, start: Start) -> Result<ShortRun> {
+        let config = Config {
+            ranks,
+            batch,
+            ..self.base.clone()
+        };
+        config.validate()?;
+        let records = self.records.iter().cycle().take(batch * self.args.steps);
+        let records: Vec<usize> = records.copied().collect();
+        let link = self.args.emulated();
+        let functions = RankFunctions {
+            overlap,
+            all_reduce: link.map_or_else(|| Algorithm::Ring.function(), slowed),
+            ..RankFunctions::default()
+        };
+        let data = (&self.forest, &*records);
+        short_run_on(self.chosen.clone(), &config, data, functions, start)
     }
 }
 
