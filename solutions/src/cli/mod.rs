@@ -24,6 +24,7 @@ mod predict;
 mod profile;
 mod profiling;
 mod stop;
+mod table;
 mod train;
 
 use std::{fmt, io, process::ExitCode};

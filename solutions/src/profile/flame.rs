@@ -1,5 +1,7 @@
 //! Spans grouped by their call stack, as a flame graph shows them.
 
+use std::collections::BTreeMap;
+
 use super::{Kind, Span, totals::parents};
 
 /// All spans of one name with the same call stack.
@@ -20,50 +22,36 @@ pub struct Frame {
 /// The outermost frames of one lane's spans, by name. The order of frames says nothing about time; only their width has a
 /// meaning (Gregg 2016).
 pub fn flame(spans: &[Span]) -> Vec<Frame> {
-    let parents = parents(spans);
-    let mut below: Vec<Vec<usize>> = vec![Vec::new(); spans.len()];
+    let mut within: Vec<Vec<usize>> = vec![Vec::new(); spans.len()];
     let mut roots = Vec::new();
-    for (i, parent) in parents.iter().enumerate() {
+    for (i, parent) in parents(spans).into_iter().enumerate() {
         match parent {
-            Some(p) => below[*p].push(i),
+            Some(parent) => within[parent].push(i),
             None => roots.push(i),
         }
     }
-    merged(spans, &below, &roots)
+    frames(spans, &within, &roots, 0)
 }
 
 /// Deeper frames are left out: no picture shows them, and the recursion would overflow the stack.
 const DEEPEST: usize = 200;
 
-fn merged(spans: &[Span], below: &[Vec<usize>], level: &[usize]) -> Vec<Frame> {
-    fn at(spans: &[Span], below: &[Vec<usize>], level: &[usize], depth: usize) -> Vec<Frame> {
-        let mut names: Vec<(&str, Vec<usize>)> = Vec::new();
-        let mut places = std::collections::HashMap::new();
-        for &i in level {
-            let place = *places.entry(&*spans[i].name).or_insert_with(|| {
-                names.push((&spans[i].name, Vec::new()));
-                names.len() - 1
-            });
-            names[place].1.push(i);
-        }
-        names.sort_by_key(|(name, _)| *name);
-        let frame = |(name, of): (&str, Vec<usize>)| {
-            let next: Vec<usize> = of.iter().flat_map(|&i| below[i].iter().copied()).collect();
-            Frame {
-                name: name.to_owned(),
-                kind: spans[of[0]].kind,
-                calls: of.len(),
-                total: of.iter().map(|&i| spans[i].duration()).sum(),
-                children: if depth < DEEPEST {
-                    at(spans, below, &next, depth + 1)
-                } else {
-                    Vec::new()
-                },
-            }
-        };
-        names.into_iter().map(frame).collect()
+fn frames(spans: &[Span], within: &[Vec<usize>], level: &[usize], depth: usize) -> Vec<Frame> {
+    let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for &i in level.iter().filter(|_| depth <= DEEPEST) {
+        by_name.entry(&spans[i].name).or_default().push(i);
     }
-    at(spans, below, level, 0)
+    let frame = |(name, of): (&str, Vec<usize>)| {
+        let next: Vec<usize> = of.iter().flat_map(|&i| within[i].iter().copied()).collect();
+        Frame {
+            name: name.to_owned(),
+            kind: spans[of[0]].kind,
+            calls: of.len(),
+            total: of.iter().map(|&i| spans[i].duration()).sum(),
+            children: frames(spans, within, &next, depth + 1),
+        }
+    };
+    by_name.into_iter().map(frame).collect()
 }
 
 #[cfg(test)]
@@ -72,34 +60,28 @@ mod tests {
 
     #[test]
     fn spans_of_one_name_and_stack_are_one_frame() {
-        let span = |name: &'static str, start, end| Span::new(name, Kind::Other, 0, start, end);
         let spans = [
-            span("step", 0, 50),
-            span("read", 0, 10),
-            span("forward", 10, 50),
-            span("step", 50, 90),
-            span("forward", 55, 60),
-            span("read", 90, 95),
-        ];
+            ("step", 0, 50),
+            ("read", 0, 10),
+            ("forward", 10, 50),
+            ("step", 50, 90),
+            ("forward", 55, 60),
+            ("read", 90, 95),
+        ]
+        .map(|(name, start, end)| Span::new(name, Kind::Other, 0, start, end));
         let frames = flame(&spans);
-        let names = |frames: &[Frame]| -> Vec<(String, usize, u64)> {
-            frames
-                .iter()
-                .map(|f| (f.name.clone(), f.calls, f.total))
-                .collect()
+        let rows = |frames: &[Frame]| -> Vec<(String, usize, u64)> {
+            let row = |f: &Frame| (f.name.clone(), f.calls, f.total);
+            frames.iter().map(row).collect()
         };
-        assert_eq!(names(&frames), [("read".into(), 1, 5), ("step".into(), 2, 90)]);
-        assert_eq!(
-            names(&frames[1].children),
-            [("forward".into(), 2, 45), ("read".into(), 1, 10)]
-        );
+        assert_eq!(rows(&frames), [("read".into(), 1, 5), ("step".into(), 2, 90)]);
+        let within = [("forward".into(), 2, 45), ("read".into(), 1, 10)];
+        assert_eq!(rows(&frames[1].children), within);
     }
 
     #[test]
     fn a_very_deep_stack_does_not_overflow() {
-        let deep: Vec<Span> = (0..5000)
-            .map(|i| Span::new("f", Kind::Other, 0, i, 20_000 - i))
-            .collect();
-        assert_eq!(flame(&deep)[0].total, 20_000);
+        let deep = (0..5000).map(|i| Span::new("f", Kind::Other, 0, i, 20_000 - i));
+        assert_eq!(flame(&deep.collect::<Vec<_>>())[0].total, 20_000);
     }
 }

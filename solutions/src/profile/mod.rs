@@ -2,7 +2,7 @@
 //!
 //! While a recording runs ([`start`], [`stop`]), each [`span()`] becomes a [`Span`] of its [`Timeline`]; otherwise it costs one
 //! relaxed load. [`totals()`], [`name_pattern`] and [`Summary`] evaluate a timeline; [`chrome`] writes it for Chrome's tracing
-//! page, Perfetto and speedscope. [`KernelTable`] reads the tables of nsys and nvprof.
+//! page, Perfetto and speedscope. [`kernel_rows`] reads the tables of nsys and nvprof.
 
 mod amdahl;
 mod breakdown;
@@ -30,6 +30,6 @@ pub use roofline::{Machine, MatMul, Roof, matmul_roof};
 pub use span::{Kind, Lane, Span, Timeline};
 pub use stream::{Stream, time_device};
 pub use summary::{Copies, Summary};
-pub use table::{Activity, KernelRow, KernelTable, Transfer, copy_share, kernel_cells};
+pub use table::{Activity, KernelRow, copy_share, kernel_rows, time_share};
 pub use totals::{Total, pieces, totals};
-pub use trace::{chrome, from_chrome};
+pub use trace::chrome;

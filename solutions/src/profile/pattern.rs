@@ -23,9 +23,6 @@ pub enum Pattern {
 // ANCHOR_END: Pattern
 
 impl Pattern {
-    /// All, in the order in which they are taught.
-    pub const ALL: [Self; 4] = [Self::Compute, Self::Launch, Self::Synchronisation, Self::Input];
-
     /// How to speed up such a run.
     pub fn advice(self) -> &'static str {
         match self {
@@ -42,7 +39,7 @@ impl Pattern {
             }
             Self::Input => {
                 "Prepare batches ahead: more workers (--workers), more prefetch, shards instead of text (canopy data \
-                 export), expensive work done once before training."
+                 import), expensive work done once before training."
             }
         }
     }
@@ -77,18 +74,14 @@ pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {
         let of = spans.iter().filter(|s| kinds.contains(&s.kind));
         of.map(Span::duration).sum()
     };
+    // Of equal ones, `max_by_key` returns the last.
     let candidates = [
-        (time(&[Kind::Load, Kind::Copy]), Pattern::Input),
-        (time(&[Kind::Wait]), Pattern::Synchronisation),
         (time(&[Kind::Launch]), Pattern::Launch),
+        (time(&[Kind::Wait]), Pattern::Synchronisation),
+        (time(&[Kind::Load, Kind::Copy]), Pattern::Input),
     ];
-    let mut most = (0, None);
-    for (time, pattern) in candidates {
-        if time > most.0 {
-            most = (time, Some(pattern));
-        }
-    }
-    most.1
+    let most = candidates.into_iter().max_by_key(|(time, _)| *time);
+    most.filter(|(time, _)| *time > 0).map(|(_, pattern)| pattern)
 }
 
 /// Nanoseconds that at least one of `spans` covers.
@@ -123,9 +116,8 @@ pub struct Shares {
 impl Timeline {
     /// The spans that a pattern is decided by: those of the first lane without overlaps, and those of the device.
     pub fn flat(&self) -> Vec<Span> {
-        let device = |s: &&Span| self.lanes.get(s.lane).is_some_and(|l| l.device);
         let mut flat = pieces(&self.of(0));
-        flat.extend(self.spans.iter().filter(device).cloned());
+        flat.extend(self.spans.iter().filter(|s| self.is_device(s.lane)).cloned());
         flat
     }
 
@@ -148,6 +140,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Lane;
 
     fn span(kind: Kind, lane: usize, start: u64, end: u64) -> Span {
         Span::new("x", kind, lane, start, end)
@@ -155,12 +148,12 @@ mod tests {
 
     #[test]
     fn shares_count_the_innermost_span() {
-        let lane = |name: &str, device| super::super::Lane {
-            name: name.into(),
-            device,
-        };
         let timeline = Timeline {
-            lanes: vec![lane("main", false), lane("device", true), lane("loader-0", false)],
+            lanes: vec![
+                Lane::new("main", false),
+                Lane::new("device", true),
+                Lane::new("loader-0", false),
+            ],
             spans: vec![
                 span(Kind::Launch, 0, 0, 80),
                 span(Kind::Wait, 0, 20, 60),

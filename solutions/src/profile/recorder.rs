@@ -1,12 +1,12 @@
 //! The program's one recording. Any thread may add to it while it runs.
 
 use std::{
-    cell::Cell,
+    collections::HashMap,
     sync::{
-        LazyLock, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
     },
-    thread,
+    thread::{self, ThreadId},
 };
 
 use anyhow::{Result, ensure};
@@ -47,16 +47,12 @@ struct State {
     options: Options,
     clock: Option<GpuClock>,
     given: Vec<Given>,
+    /// The lane of each thread that had a span.
+    threads: HashMap<ThreadId, usize>,
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
-/// Counts recordings, so that a thread knows whether its lane belongs to the current one.
-static NUMBER: AtomicU64 = AtomicU64::new(0);
-static STATE: LazyLock<Mutex<Option<State>>> = LazyLock::new(Mutex::default);
-
-thread_local! {
-    static LANE: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
-}
+static STATE: Mutex<Option<State>> = Mutex::new(None);
 
 fn state() -> MutexGuard<'static, Option<State>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -94,24 +90,17 @@ pub fn start(options: Options) -> Result<Recording> {
     );
     let clock = GpuClock::of(&options.device, &now)?;
     let mut timeline = Timeline::default();
-    timeline.lanes.push(Lane {
-        name: "main".into(),
-        device: false,
-    });
+    timeline.lanes.push(Lane::new("main", false));
     if clock.is_some() {
-        timeline.lanes.push(Lane {
-            name: "device".into(),
-            device: true,
-        });
+        timeline.lanes.push(Lane::new("device", true));
     }
-    let number = NUMBER.fetch_add(1, Ordering::SeqCst) + 1;
-    LANE.set((number, 0));
     *state = Some(State {
         timeline,
         began: now(),
         options,
         clock,
         given: Vec::new(),
+        threads: HashMap::from([(thread::current().id(), 0)]),
     });
     ON.store(true, Ordering::SeqCst);
     Ok(Recording(()))
@@ -147,27 +136,17 @@ pub fn stop(recording: Recording) -> Result<Timeline> {
 pub fn lane(name: &str, device: bool) {
     if let (true, Some(state)) = (started(), &mut *state()) {
         let lane = lane_of(state);
-        state.timeline.lanes[lane] = Lane {
-            name: name.to_owned(),
-            device,
-        };
+        state.timeline.lanes[lane] = Lane::new(name, device);
     }
 }
 
 fn lane_of(state: &mut State) -> usize {
-    let number = NUMBER.load(Ordering::Relaxed);
-    let (of, lane) = LANE.get();
-    if of == number {
-        return lane;
-    }
-    let lanes = &mut state.timeline.lanes;
-    let name = thread::current()
-        .name()
-        .map_or_else(|| format!("thread {}", lanes.len()), str::to_owned);
-    lanes.push(Lane { name, device: false });
-    let lane = lanes.len() - 1;
-    LANE.set((number, lane));
-    lane
+    let (thread, lanes) = (thread::current(), &mut state.timeline.lanes);
+    *state.threads.entry(thread.id()).or_insert_with(|| {
+        let unnamed = format!("thread {}", lanes.len());
+        lanes.push(Lane::new(thread.name().unwrap_or(&unnamed), false));
+        lanes.len() - 1
+    })
 }
 
 /// Ends a span when dropped.
@@ -294,19 +273,17 @@ mod tests {
         let timeline = stop(recording).unwrap();
         drop(cut_off);
         assert!(!started());
-        let names: Vec<(&str, Kind, usize)> = timeline
-            .spans
-            .iter()
-            .map(|s| (&*s.name, s.kind, s.lane))
-            .collect();
+        let row = |s: &Span| (s.name.to_string(), s.kind, s.lane);
+        let rows: Vec<_> = timeline.spans.iter().map(row).collect();
+        let expected = [
+            ("forward", Kind::Kernel, 0),
+            ("step", Kind::Other, 0),
+            ("load", Kind::Load, 1),
+            ("fits", Kind::Other, 0),
+        ];
         assert_eq!(
-            names,
-            [
-                ("forward", Kind::Kernel, 0),
-                ("step", Kind::Other, 0),
-                ("load", Kind::Load, 1),
-                ("fits", Kind::Other, 0)
-            ]
+            rows,
+            expected.map(|(name, kind, lane)| (name.to_owned(), kind, lane))
         );
         assert_eq!(timeline.dropped, 1);
         assert_eq!(timeline.lanes[1].name, "loader-0");

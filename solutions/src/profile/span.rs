@@ -27,14 +27,10 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of a legend.
-    pub const ALL: [Self; 6] = [
-        Self::Kernel,
-        Self::Launch,
-        Self::Wait,
-        Self::Load,
-        Self::Copy,
-        Self::Other,
-    ];
+    pub const ALL: [Self; 6] = {
+        use Kind::{Copy, Kernel, Launch, Load, Other, Wait};
+        [Kernel, Launch, Wait, Load, Copy, Other]
+    };
 
     /// Its name in a trace.
     pub fn name(self) -> &'static str {
@@ -93,6 +89,13 @@ pub struct Lane {
     pub device: bool,
 }
 
+impl Lane {
+    pub(super) fn new(name: &str, device: bool) -> Self {
+        let name = name.to_owned();
+        Self { name, device }
+    }
+}
+
 /// A recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
@@ -110,6 +113,11 @@ impl Timeline {
     /// The spans of one lane.
     pub fn of(&self, lane: usize) -> Vec<Span> {
         self.spans.iter().filter(|s| s.lane == lane).cloned().collect()
+    }
+
+    /// Whether a lane is a stream of the device.
+    pub(super) fn is_device(&self, lane: usize) -> bool {
+        self.lanes.get(lane).is_some_and(|l| l.device)
     }
 
     /// The part from `from` to `to`, nanoseconds, its time counted from `from`. Spans are cut off at its ends; they come

@@ -1,11 +1,12 @@
 //! The summary of a recording, as text and as JSON.
 
-use std::fmt::Write;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{COMPUTE_BOUND, Kind, Pattern, Shares, Timeline, Total, amdahl, name_pattern, totals};
+use super::{
+    COMPUTE_BOUND, Kind, Pattern, Shares, Span, Timeline, Total, amdahl, name_pattern, pattern::covered,
+    totals,
+};
 
 /// The device's copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -17,7 +18,7 @@ pub struct Copies {
 }
 
 /// A summary of a recording.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Nanoseconds.
     pub wall: u64,
@@ -27,49 +28,49 @@ pub struct Summary {
     pub shares: Shares,
     /// Copies.
     pub copies: Copies,
-    /// Times of the first lane and of the device by name, the greatest self time first.
-    pub totals: Vec<Total>,
-    /// How many times as fast the run would be if only kernels took time.
+    /// How many times as fast the run would be if only kernels took time; infinite, in JSON null, without other time.
     pub limit: f64,
+    /// How to speed up such a run.
+    pub advice: Option<&'static str>,
     /// Spans over the limit, which were not recorded.
     pub dropped: u64,
+    /// Times of the first lane and of the device by name, the greatest self time first.
+    #[serde(rename = "spans")]
+    pub totals: Vec<Total>,
 }
 
 impl Summary {
     /// Summarises a recording.
     pub fn of(timeline: &Timeline) -> Self {
         let shares = timeline.shares();
-        let own: Vec<_> = timeline
-            .spans
-            .iter()
-            .filter(|s| s.lane == 0 || timeline.lanes.get(s.lane).is_some_and(|l| l.device))
-            .cloned()
-            .collect();
+        let shown = |s: &&Span| s.lane == 0 || timeline.is_device(s.lane);
+        let shown: Vec<_> = timeline.spans.iter().filter(shown).cloned().collect();
         let flat = timeline.flat();
-        let time = |kind: Kind| super::pattern::covered(flat.iter().filter(|s| s.kind == kind));
+        let time = |kind: Kind| covered(flat.iter().filter(|s| s.kind == kind));
         let (copies, kernels) = (time(Kind::Copy), time(Kind::Kernel));
+        let pattern = name_pattern(&flat, timeline.wall);
         Self {
             wall: timeline.wall,
-            pattern: name_pattern(&flat, timeline.wall),
+            pattern,
             shares,
             copies: Copies {
                 ns: copies,
                 share: copies as f64 / (copies + kernels).max(1) as f64,
             },
-            totals: totals(&own),
             limit: amdahl(1.0 - shares.kernel, 1.0).limit,
+            advice: pattern.map(Pattern::advice),
             dropped: timeline.dropped,
+            totals: totals(&shown),
         }
     }
 
     /// The pattern with its evidence, then a table of `rows` names.
     pub fn text(&self, rows: usize) -> String {
-        let mut out = String::new();
-        let pattern = self.pattern.map_or(
-            "no pattern, because there are no spans to decide by".into(),
-            |p| p.to_string(),
-        );
-        let _ = writeln!(out, "profile of {}: {pattern}", duration(self.wall));
+        let pattern = self.pattern.map(|p| p.to_string());
+        let pattern = pattern
+            .as_deref()
+            .unwrap_or("no pattern, because there are no spans to decide by");
+        let mut lines = vec![format!("profile of {}: {pattern}", duration(self.wall))];
         let s = &self.shares;
         for (what, share) in [
             ("kernels", s.kernel),
@@ -79,59 +80,41 @@ impl Summary {
             ("copying", s.copy),
             ("other", s.other),
         ] {
-            let _ = writeln!(out, "  {what:<24}{:>6.1} %", 100.0 * share);
+            lines.push(format!("  {what:<24}{:>6.1} %", 100.0 * share));
         }
-        let _ = writeln!(
-            out,
+        lines.push(format!(
             "  compute bound means {:.0} % kernels or more; if only kernels took time: {:.2} × as fast; copies: {:.1} % of the device's time",
             100.0 * COMPUTE_BOUND,
             self.limit,
             100.0 * self.copies.share
-        );
-        if let Some(pattern) = self.pattern {
-            let _ = writeln!(out, "  {}", pattern.advice());
-        }
+        ));
+        lines.extend(self.advice.map(|advice| format!("  {advice}")));
         if self.dropped > 0 {
-            let _ = writeln!(
-                out,
+            lines.push(format!(
                 "  {} later spans were over the limit and not recorded",
                 self.dropped
-            );
+            ));
         }
-        let width = self.totals.iter().take(rows).map(|t| t.name.chars().count());
-        let width = width.max().unwrap_or(4).clamp(4, 48);
-        let _ = writeln!(
-            out,
-            "\n{:<width$} {:>8} {:>10} {:>10} {:>7}",
-            "span", "calls", "total", "self", "self %"
-        );
-        for t in self.totals.iter().take(rows) {
-            let name: String = t.name.chars().take(width).collect();
-            let _ = writeln!(
-                out,
-                "{name:<width$} {:>8} {:>10} {:>10} {:>7.1}",
-                t.calls,
-                duration(t.total),
-                duration(t.own),
-                100.0 * t.own as f64 / self.wall.max(1) as f64
-            );
+        let shown = &self.totals[..rows.min(self.totals.len())];
+        let width = shown.iter().map(|t| t.name.chars().count()).max();
+        let width = width.unwrap_or(4).clamp(4, 48);
+        let columns = ["calls", "total", "self", "self %"];
+        let row = |name: &str, [calls, total, own, share]: [&str; 4]| {
+            let name: String = name.chars().take(width).collect();
+            format!("{name:<width$} {calls:>8} {total:>10} {own:>10} {share:>7}")
+        };
+        lines.push(format!("\n{}", row("span", columns)));
+        for t in shown {
+            let share = format!("{:.1}", 100.0 * t.own as f64 / self.wall.max(1) as f64);
+            let (calls, total, own) = (t.calls.to_string(), duration(t.total), duration(t.own));
+            lines.push(row(&t.name, [&calls, &total, &own, &share]));
         }
-        out
+        lines.join("\n") + "\n"
     }
 
     /// The same as JSON; times in nanoseconds.
     pub fn json(&self) -> Value {
-        let row = |t: &Total| json!({ "name": t.name, "calls": t.calls, "total": t.total, "self": t.own });
-        json!({
-            "wall": self.wall,
-            "pattern": self.pattern,
-            "shares": self.shares,
-            "copies": self.copies,
-            "limit": if self.limit.is_finite() { json!(self.limit) } else { Value::Null },
-            "advice": self.pattern.map(Pattern::advice),
-            "dropped": self.dropped,
-            "spans": self.totals.iter().map(row).collect::<Vec<_>>(),
-        })
+        json!(self)
     }
 }
 
@@ -154,16 +137,12 @@ pub(crate) fn duration(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Lane, Span};
+    use crate::profile::Lane;
 
     #[test]
     fn a_summary_contains_the_pattern_its_evidence_and_advice() {
-        let lane = |name: &str, device| Lane {
-            name: name.into(),
-            device,
-        };
         let timeline = Timeline {
-            lanes: vec![lane("main", false), lane("device", true)],
+            lanes: vec![Lane::new("main", false), Lane::new("device", true)],
             spans: vec![
                 Span::new("step", Kind::Other, 0, 0, 1000),
                 Span::new("next batch", Kind::Load, 0, 0, 600),
@@ -179,16 +158,15 @@ mod tests {
         assert!((summary.limit - 5.0).abs() < 1e-9);
         assert_eq!(summary.copies, Copies { ns: 50, share: 0.2 });
         let text = summary.text(3);
-        for part in [
+        let parts = [
             "input bound",
             "60.0 %",
             "--workers",
             "3 later spans",
             "next batch",
             "5.00 ×",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
+        ];
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         assert!(!text.contains("forward"), "three rows were asked for: {text}");
         assert_eq!(summary.json()["spans"][0]["self"], 600);
     }

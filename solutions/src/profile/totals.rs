@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::{Span, span::in_order};
+use serde::Serialize;
+
+use super::{Span, pattern::covered, span::in_order};
 
 // ANCHOR: Total
 /// The sums over the spans of one name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Total {
     /// Their name.
     pub name: String,
@@ -15,6 +17,7 @@ pub struct Total {
     /// Total time: nanoseconds from start to end. A span within another of the same name adds nothing.
     pub total: u64,
     /// Self time: nanoseconds in these spans, without the spans within them.
+    #[serde(rename = "self")]
     pub own: u64,
 }
 // ANCHOR_END: Total
@@ -25,34 +28,22 @@ pub struct Total {
 /// the list contains the other. Lanes are added up.
 pub fn totals(spans: &[Span]) -> Vec<Total> {
     let mut by_name: HashMap<&str, Total> = HashMap::new();
-    let parents = parents(spans);
-    // The spans around the current one, and how many of them have each name: walking up from each span would take
-    // quadratic time if they are nested deep.
-    let mut open: Vec<usize> = Vec::new();
-    let mut around: HashMap<&str, usize> = HashMap::new();
-    for i in in_order(spans) {
-        let span = &spans[i];
-        while open.last().copied() != parents[i] {
-            let Some(ended) = open.pop() else { break };
-            if let Some(count) = around.get_mut(&*spans[ended].name) {
-                *count -= 1;
-            }
-        }
-        let count = around.entry(&span.name).or_default();
+    let mut of_lane: HashMap<(&str, usize), Vec<&Span>> = HashMap::new();
+    for span in spans {
         let of = by_name.entry(&span.name).or_default();
         of.calls += 1;
         of.own += span.duration();
-        if *count == 0 {
-            of.total += span.duration();
-        }
-        *count += 1;
-        open.push(i);
+        of_lane.entry((&span.name, span.lane)).or_default().push(span);
     }
-    for (i, span) in spans.iter().enumerate() {
-        if let Some(of) = parents[i].and_then(|j| by_name.get_mut(&*spans[j].name)) {
+    for (span, parent) in spans.iter().zip(parents(spans)) {
+        if let Some(of) = parent.and_then(|j| by_name.get_mut(&*spans[j].name)) {
             // Cannot become negative if spans nest; 0 if they do not.
             of.own = of.own.saturating_sub(span.duration());
         }
+    }
+    for ((name, _), of) in of_lane {
+        // Spans of one name that overlap are nested.
+        by_name.entry(name).or_default().total += covered(of.into_iter());
     }
     let named = by_name.into_iter().map(|(name, total)| Total {
         name: name.to_owned(),
@@ -84,43 +75,31 @@ pub(super) fn parents(spans: &[Span]) -> Vec<Option<usize>> {
 
 /// The same time as spans that do not overlap: each piece has the name and kind of the innermost span over it.
 pub fn pieces(spans: &[Span]) -> Vec<Span> {
-    let mut out: Vec<Span> = Vec::new();
-    let mut open: Vec<usize> = Vec::new();
-    let (mut at, mut lane) = (0, None);
     let parents = parents(spans);
-    // Closes spans up to `parent`, each with the piece since the last border.
-    let close = |open: &mut Vec<usize>, parent: Option<usize>, at: &mut u64, out: &mut Vec<Span>| {
-        while let Some(&top) = open.last() {
-            if Some(top) == parent {
-                break;
-            }
-            let s = &spans[top];
-            if s.end > *at {
-                out.push(Span::new(s.name.clone(), s.kind, s.lane, *at, s.end));
-                *at = s.end;
-            }
-            open.pop();
-        }
+    // Up to where each span has become pieces, its own or of the spans within it.
+    let mut reached: Vec<u64> = spans.iter().map(|s| s.start).collect();
+    let mut out: Vec<Span> = Vec::new();
+    let piece = |i: usize, start: u64, end: u64| {
+        let Span { name, kind, lane, .. } = &spans[i];
+        (start < end).then(|| Span::new(name.clone(), *kind, *lane, start, end))
     };
     for i in in_order(spans) {
-        let span = &spans[i];
-        close(&mut open, parents[i], &mut at, &mut out);
-        if let Some(&top) = open.last() {
-            let s = &spans[top];
-            if span.start > at {
-                out.push(Span::new(s.name.clone(), s.kind, s.lane, at, span.start));
-            }
+        if let Some(parent) = parents[i] {
+            out.extend(piece(parent, reached[parent], spans[i].start));
+            reached[parent] = reached[parent].max(spans[i].end);
         }
-        // Another lane starts again; in one lane, spans that do not nest follow each other.
-        at = if lane == Some(span.lane) {
-            at.max(span.start)
-        } else {
-            span.start
-        };
-        lane = Some(span.lane);
-        open.push(i);
     }
-    close(&mut open, None, &mut at, &mut out);
+    out.extend((0..spans.len()).filter_map(|i| piece(i, reached[i], spans[i].end)));
+    out.sort_by_key(|s| (s.lane, s.start));
+    // Spans of other programs may overlap and not nest.
+    let (mut lane, mut end) = (0, 0);
+    out.retain_mut(|s| {
+        if s.lane == lane {
+            s.start = s.start.max(end);
+        }
+        (lane, end) = (s.lane, s.end.max(s.start));
+        s.start < s.end
+    });
     out
 }
 
@@ -134,16 +113,6 @@ mod tests {
         Span::new(name, Kind::Other, lane, start, end)
     }
 
-    fn total(name: &str, calls: usize, total: u64, own: u64) -> Total {
-        let name = name.into();
-        Total {
-            name,
-            calls,
-            total,
-            own,
-        }
-    }
-
     #[test]
     fn a_window_within_a_span_keeps_the_nesting() {
         // In the order in which guards end them: the innermost first. Within the window, both have the same start and end.
@@ -155,10 +124,12 @@ mod tests {
         };
         let part = timeline.window(40, 60);
         assert_eq!(part.wall, 20);
-        assert_eq!(
-            totals(&part.spans),
-            [total("next batch", 1, 20, 20), total("step", 1, 20, 0)]
-        );
+        let totals = totals(&part.spans);
+        let rows: Vec<_> = totals
+            .iter()
+            .map(|t| (&*t.name, t.calls, t.total, t.own))
+            .collect();
+        assert_eq!(rows, [("next batch", 1, 20, 20), ("step", 1, 20, 0)]);
         assert_eq!(pieces(&part.spans), [span("next batch", 0, 0, 20)]);
     }
 
@@ -173,12 +144,14 @@ mod tests {
                 out.push(span(name, 0, start, at));
             }
         }
-        out.extend(
-            open.iter()
-                .rev()
-                .map(|&(name, start)| span(name, 0, start, at + 1)),
-        );
+        let unclosed = open.iter().rev();
+        out.extend(unclosed.map(|&(name, start)| span(name, 0, start, at + 1)));
         out
+    }
+
+    fn do_not_overlap(pieces: &[Span]) -> bool {
+        let in_turn = |pair: &[Span]| pair[0].lane != pair[1].lane || pair[0].end <= pair[1].start;
+        pieces.windows(2).all(in_turn)
     }
 
     proptest! {
@@ -186,9 +159,7 @@ mod tests {
         fn pieces_do_not_overlap_and_keep_every_self_time(moves in prop::collection::vec((any::<bool>(), 0u64..5), 0..60)) {
             let spans = nested(&moves);
             let pieces = pieces(&spans);
-            for pair in pieces.windows(2) {
-                prop_assert!(pair[0].end <= pair[1].start);
-            }
+            prop_assert!(do_not_overlap(&pieces));
             for of in totals(&spans) {
                 let own: u64 = pieces.iter().filter(|p| p.name == of.name).map(Span::duration).sum();
                 prop_assert_eq!(own, of.own, "{}", of.name);
@@ -199,7 +170,7 @@ mod tests {
         fn any_spans_are_taken(list in prop::collection::vec((0usize..3, 0u64..50, 0u64..50), 0..40)) {
             let spans: Vec<Span> = list.iter().map(|&(lane, a, b)| span("x", lane, a.min(b), a.max(b))).collect();
             totals(&spans);
-            pieces(&spans);
+            prop_assert!(do_not_overlap(&pieces(&spans)));
         }
     }
 }

@@ -171,7 +171,7 @@ pub fn write(folder: &Path, timeline: &Timeline, name: &str) -> Result<Vec<PathB
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Lane, MatMul, Span, from_chrome, matmul_roof};
+    use crate::profile::{Lane, MatMul, Span, matmul_roof};
 
     fn made() -> Timeline {
         Timeline {
@@ -194,7 +194,7 @@ mod tests {
         let written = write(&dir.path().join("profile"), &made(), "a run").unwrap();
         assert_eq!(written.len(), 5);
         let trace = fs::read_to_string(dir.path().join("profile/trace.json")).unwrap();
-        assert_eq!(from_chrome(&trace).unwrap(), made());
+        assert_eq!(trace, chrome(&made()).to_string());
         let flame = fs::read_to_string(dir.path().join("profile/flame.svg")).unwrap();
         assert!(flame.contains("forward: 66.67 %"), "{flame}");
     }

@@ -24,61 +24,61 @@ const REASONS: [&str; 2] = [
     "the cloud has only one point",
 ];
 
-/// `command` with a cache in `dir`.
-fn within(dir: &Path, mut command: Command) -> Command {
+/// A command on `path`, with a cache in `dir`.
+fn within(dir: &Path, words: &str, path: &Path) -> Command {
+    let mut command = canopy(words);
+    command.arg(path).env("CANOPY_CACHE", dir.join("cache"));
+    command
+}
+
+/// `canopy train` on the wood in `dir`.
+fn train(dir: &Path, run: &Path, words: &str) -> Command {
+    let mut command = crate::train(&dir.join("wood"), run, words);
     command.env("CANOPY_CACHE", dir.join("cache"));
     command
 }
 
-fn with_path(words: &str, path: &Path) -> Command {
-    let mut command = canopy(words);
-    command.arg(path);
-    command
+#[track_caller]
+fn assert_named(text: &str) {
+    assert_contains(text, &[FLAT, ONE, REASONS[0], REASONS[1]]);
 }
 
 #[test]
-fn import_and_info_name_them() {
+fn import_info_and_split_name_them() {
     let dir = tempfile::tempdir().unwrap();
-    let (wood, set) = (wood(dir.path()), dir.path().join("set"));
-    let mut import = with_path("data import folder", &wood);
-    let output = succeeds(import.arg("--out").arg(&set));
-    assert_contains(
-        &text(&output.stderr),
-        &[FLAT, ONE, REASONS[0], REASONS[1], "remove the file"],
-    );
+    let d = dir.path();
+    let (wood, set) = (wood(d), d.join("set"));
+    let mut import = within(d, "data import folder", &wood);
+    let said = text(&succeeds(import.arg("--out").arg(&set)).stderr);
+    assert_named(&said);
+    assert_contains(&said, &["remove the file"]);
     for (words, path) in [("data info --check", &wood), ("data info", &set)] {
-        let said = stdout(&mut with_path(words, path));
-        assert_contains(&said, &[FLAT, ONE, REASONS[0], REASONS[1], "remove the file"]);
-        let value = &json(&mut with_path(&format!("{words} --json"), path))[0];
+        assert_named(&stdout(&mut within(d, words, path)));
+        let value = &json(&mut within(d, &format!("{words} --json"), path))[0];
         assert_eq!(value["degenerate"].as_array().unwrap().len(), 2, "{value}");
     }
-    let said = stdout(&mut with_path("data info", &wood.join(FLAT)));
-    assert_contains(&said, &["extent      0 m"]);
-    let split = within(dir.path(), with_path("data split", &wood))
-        .output()
-        .unwrap();
-    assert_contains(&text(&split.stderr), &[FLAT, ONE]);
+    let said = stdout(&mut within(d, "data info", &wood.join(FLAT)));
+    assert_contains(&said, &["an extent of 0 m"]);
+    assert_named(&text(&succeeds(&mut within(d, "data split", &wood)).stderr));
 }
 
 #[test]
 fn training_and_evaluation_leave_them_out_and_predict_goes_on() {
     let dir = tempfile::tempdir().unwrap();
-    let (wood, run) = (wood(dir.path()), dir.path().join("run"));
+    let d = dir.path();
+    let (wood, run) = (wood(d), d.join("run"));
     // By cross-validation, every cloud is in a part: each is trained on or tested.
-    let words = "--folds 3 --epochs 1 --target species";
-    let output = succeeds(&mut within(dir.path(), train(&wood, &run, words)));
-    let said = text(&output.stderr);
-    let left_out = [FLAT, ONE, REASONS[0], REASONS[1], "is left out"];
-    assert_contains(&said, &left_out);
-    assert_contains(&said, &["wood: 42 scans of 3 species"]);
+    let said = text(&succeeds(&mut train(d, &run, "--folds 3 --epochs 1 --target species")).stderr);
+    assert_named(&said);
+    assert_contains(&said, &["is left out", "wood: 42 scans of 3 species"]);
     for part in ["test", "train", "all"] {
-        let eval = with_path(&format!("eval --part {part}"), &run);
-        let output = succeeds(&mut within(dir.path(), eval));
-        assert_contains(&text(&output.stderr), &left_out);
+        let output = succeeds(&mut within(d, &format!("eval --part {part}"), &run));
+        assert_named(&text(&output.stderr));
     }
-    let mut predict = with_path("predict --format json", &run);
-    predict.arg(&wood);
-    let output = within(dir.path(), predict).output().unwrap();
+    let output = within(d, "predict --format json", &run)
+        .arg(&wood)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_contains(&text(&output.stderr), &[FLAT, ONE, "2 of 44 clouds"]);
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -92,7 +92,7 @@ fn a_species_without_any_other_tree_is_an_error_before_the_training() {
     fs::remove_dir_all(wood.join("cone")).unwrap();
     fs::create_dir_all(wood.join(ONE).parent().unwrap()).unwrap();
     write_xyz(&wood.join(ONE), [[3.5, 2.5, 1.5]]);
-    let said = stderr(&mut within(dir.path(), train(&wood, &run, "--epochs 1")));
+    let said = stderr(&mut train(dir.path(), &run, "--epochs 1"));
     assert_contains(&said, &["'cone' have no extent", "--species"]);
     assert!(!run.exists());
 }
@@ -101,16 +101,12 @@ fn a_species_without_any_other_tree_is_an_error_before_the_training() {
 #[test]
 fn a_run_whose_data_lost_only_these_resumes_and_ends_bit_identical() {
     let dir = tempfile::tempdir().unwrap();
-    let wood = wood(dir.path());
-    let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
+    let d = dir.path();
+    let (wood, whole, broken) = (wood(d), d.join("whole"), d.join("broken"));
     let words = "--epochs 40 --model full --evaluate-every 2 --checkpoint-seconds 0";
-    succeeds(&mut within(dir.path(), train(&wood, &whole, words)));
-    interrupted(
-        &mut within(dir.path(), train(&wood, &broken, words)),
-        &broken,
-        libc::SIGTERM,
-    );
-    let resume = || within(dir.path(), with_path("train --resume", &broken));
+    succeeds(&mut train(d, &whole, words));
+    interrupted(&mut train(d, &broken, words), &broken, libc::SIGTERM);
+    let resume = || within(d, "train --resume", &broken);
 
     for lost in [FLAT, ONE] {
         fs::remove_file(wood.join(lost)).unwrap();
@@ -121,16 +117,10 @@ fn a_run_whose_data_lost_only_these_resumes_and_ends_bit_identical() {
     assert_contains(&stderr(&mut resume()), &["two data sets"]);
     fs::write(&other, points).unwrap();
 
-    let output = succeeds(&mut resume());
-    let said = text(&output.stderr);
+    let said = text(&succeeds(&mut resume()).stderr);
     assert_contains(&said, &["warning", "lost trees without extent", FLAT, ONE]);
     crate::resume::assert_same(&whole, &broken);
     // The parts are those of the run, though the data would now be split in another way.
-    let scores = |run: &Path| {
-        stdout(&mut within(
-            dir.path(),
-            with_path("eval --part validation --json", run),
-        ))
-    };
+    let scores = |run: &Path| stdout(&mut within(d, "eval --part validation --json", run));
     assert_eq!(scores(&broken), scores(&whole));
 }

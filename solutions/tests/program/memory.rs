@@ -28,25 +28,19 @@ fn the_estimate_is_near_the_memory_of_a_real_step() {
 
 #[test]
 fn low_precision_is_counted_and_measured_where_it_is_stored() {
-    let activations = |options: &str| {
+    let activations = |form: &str, options: &str| {
         let found = plan(&format!("--model full {options}"));
-        (
-            found["form"].clone(),
-            found["bytes"]["activations"].as_f64().unwrap(),
-        )
+        assert_eq!(found["form"], form, "{options}");
+        found["bytes"]["activations"].as_f64().unwrap()
     };
-    let (full, low) = (activations(""), activations("--format bf16"));
-    assert_eq!((&full.0, &low.0), (&"fused".into(), &"fused".into()));
     // The products take half, the transformed points and the layer before them do not.
-    assert!((0.5..0.75).contains(&(low.1 / full.1)), "{} of {}", low.1, full.1);
+    let share = activations("fused", "--format bf16") / activations("fused", "");
+    assert!((0.5..0.75).contains(&share), "{share}");
     // Layers of the kernels keep the product and the output, a CPU keeps the product only.
-    let (full, low) = (
-        activations("--device cuda"),
-        activations("--device cuda --format bf16"),
-    );
-    assert_eq!((&full.0, &low.0), (&"cuda".into(), &"cuda".into()));
-    assert!((0.5..0.55).contains(&(low.1 / full.1)), "{} of {}", low.1, full.1);
-    assert_eq!(activations("--format fp16"), low);
+    let low = activations("cuda", "--device cuda --format bf16");
+    let share = low / activations("cuda", "--device cuda");
+    assert!((0.5..0.55).contains(&share), "{share}");
+    assert_eq!(activations("cuda", "--format fp16"), low);
     let said = stdout(&mut canopy("plan --device cuda --format bf16"));
     assert_contains(
         &said,
@@ -65,13 +59,14 @@ fn low_precision_is_counted_and_measured_where_it_is_stored() {
             "--ranks 4 --parameters 1e30",
             "--parameters is 1e30: expected a number from 1 up to 1e15",
         ),
+        ("--measure --format fp16", "a CPU emulates fp16"),
+        (
+            "--measure --format bf16 --plain",
+            "candle's operators in fp32 only",
+        ),
     ] {
         assert_contains(&stderr(&mut canopy(&format!("plan {wrong}"))), &[why]);
     }
-    let said = stderr(&mut canopy("plan --measure --format fp16"));
-    assert_contains(&said, &["a CPU emulates fp16", "--device cuda"]);
-    let said = stderr(&mut canopy("plan --measure --format bf16 --plain"));
-    assert_contains(&said, &["candle's operators in fp32 only"]);
 }
 
 #[test]

@@ -60,12 +60,11 @@ fn spans_are_nvtx_ranges_of_a_profiler() {
         .env("LIST_OF_RANGES", &list);
     succeeds(&mut train);
 
-    let trace = fs::read_to_string(run.join("profile/trace.json")).unwrap();
-    let spans = canopy::profile::from_chrome(&trace).unwrap().spans;
+    let spans = profiling::spans(&run.join("profile/trace.json"));
     let list = fs::read_to_string(list).unwrap();
     let pushed = |name: &str| list.lines().filter(|l| *l == format!("push {name}")).count();
     for name in ["step", "forward", "backward"] {
-        let count = spans.iter().filter(|s| s.name == name).count();
+        let count = spans.iter().filter(|s| s["name"] == name).count();
         assert!(
             count > 0 && pushed(name) == count,
             "{name}: {count} spans\n{list}"

@@ -47,11 +47,8 @@ impl CloudSource for Synthetic {
     fn cloud(&self, index: usize) -> Result<Cloud> {
         let mut random = Philox::new(1, index as u64);
         let point = |r: &mut Philox| [r.uniform() * 8.0, r.uniform() * 8.0, r.uniform() * 25.0];
-        let xyz = (0..4 * self.points).map(|_| point(&mut random)).collect();
-        Ok(Cloud {
-            xyz,
-            ..Cloud::default()
-        })
+        let xyz = (0..4 * self.points).map(|_| point(&mut random));
+        Ok(Cloud::from_points(xyz.collect()))
     }
 }
 
@@ -130,26 +127,23 @@ impl Bench {
             let start = Instant::now();
             let batch = batches.next().context("the loader ended early")??;
             let (points, labels) = batch.to_device(&Device::Cpu)?;
-            let loaded = start.elapsed();
-            let parts = if self.train {
-                train(&mut self.learner, &points, &labels)?
-            } else {
-                let start = Instant::now();
-                self.infer(&points)?;
-                [ms(start), 0.0, 0.0]
+            let loaded = ms(start);
+            let [forward, backward, optimizer] = match self.train {
+                true => train(&mut self.learner, &points, &labels)?,
+                false => {
+                    let start = Instant::now();
+                    self.infer(&points)?;
+                    [ms(start), 0.0, 0.0]
+                }
             };
             self.step += 1;
             self.count_memory(timed);
             if timed > 0 {
                 // Inference times the network only, as PyTorch's side does.
-                times.loader.push(if self.train {
-                    loaded.as_secs_f64() * 1e3
-                } else {
-                    0.0
-                });
-                times.forward.push(parts[0]);
-                times.backward.push(parts[1]);
-                times.optimizer.push(parts[2]);
+                times.loader.push(if self.train { loaded } else { 0.0 });
+                times.forward.push(forward);
+                times.backward.push(backward);
+                times.optimizer.push(optimizer);
             }
         }
         Ok(())

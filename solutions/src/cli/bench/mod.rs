@@ -3,9 +3,7 @@
 mod bound;
 mod measure;
 mod peer;
-mod print;
 mod scale;
-mod work;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,6 +11,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
+use crate::cli::table;
 use crate::device;
 use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
@@ -24,8 +23,8 @@ use crate::train::{
     memory::{in_use, reset_peak},
 };
 use bound::Bound;
-use candle_core::Device;
-use measure::Times;
+use candle_core::{DType, Device};
+use measure::{Bench, Times};
 use peer::Peer;
 
 /// Options of `canopy bench`.
@@ -125,11 +124,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "--python is for the CPU; tests/gpu/run.sh measures PyTorch on a GPU"
     );
     let found = collect(train, options, &device)?;
-    if options.json {
-        println!("{}", serde_json::to_string_pretty(&found)?);
-    } else {
-        print::print(&found);
-    }
+    table::show(&found, options.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -169,23 +164,23 @@ struct Found {
     filter: Filter,
     candidates_each: f64,
     fallback_share: f64,
-    /// Throughput of candle's matrix product 32,768 × 128 × 1,024 in f32, on all threads, measured in this run.
+    /// Throughput of candle's matrix product 32,768 × 128 × 1,024 in f32, measured in this run.
     matmul_gflop_per_second: f64,
     pytorch: Vec<Peer>,
 }
 
 fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
-    let bound = options.bound.then(|| Bound::measure(train, options, device));
-    let bound = bound.transpose()?;
+    let bound = options
+        .bound
+        .then(|| Bound::measure(train, options, device))
+        .transpose()?;
     reset_peak(device);
-    let mut bench = measure::Bench::new(train, options, options.precision, device)?;
-    let (mut ours, mut fp32) = (Times::default(), Times::default());
+    let mut bench = Bench::new(train, options, options.precision, device)?;
     // On a GPU, tf32 is a setting of the whole process.
     let is_low = options.precision != Precision::Fp32 && device.is_cpu();
-    let mut full = is_low
-        .then(|| measure::Bench::new(train, options, Precision::Fp32, device))
-        .transpose()?;
-    let mut pytorch = Vec::new();
+    let full = is_low.then(|| Bench::new(train, options, Precision::Fp32, device));
+    let mut full = full.transpose()?;
+    let (mut ours, mut fp32, mut pytorch) = (Times::default(), Times::default(), Vec::new());
     let mut peak = None;
     for _ in 0..options.rounds {
         bench.round(&mut ours)?;
@@ -193,15 +188,17 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
         if let Some(full) = &mut full {
             full.round(&mut fp32)?;
         }
-        if let Some(python) = &options.python {
-            for compiled in [false, true].into_iter().take(1 + usize::from(options.compiled)) {
+        for compiled in [false, true].into_iter().take(1 + usize::from(options.compiled)) {
+            if let Some(python) = &options.python {
                 peer::round(python, train, compiled, options, &mut pytorch)?;
             }
         }
     }
-    let gflop = work::gflop(options.model, options.points, options.classes, train) * options.batch as f64;
+    let gflop = bound::gflop(options.model, options.points, options.classes, train) * options.batch as f64;
     let total = median(&ours.total());
     let filter = filter_counts();
+    // The widest layer.
+    let product = bound::product_flops([32_768, 128, 1024], DType::F32, device)?;
     Ok(Found {
         bench: if train { "train" } else { "infer" },
         model: options.model,
@@ -229,7 +226,7 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
         filter: Filter::current(),
         candidates_each: filter.candidates_each(),
         fallback_share: filter.fallback_share(),
-        matmul_gflop_per_second: work::matmul_ceiling(device)?,
-        pytorch,
+        matmul_gflop_per_second: product / 1e9,
+        pytorch: pytorch.into_iter().map(|peer| peer.beside(total)).collect(),
     })
 }

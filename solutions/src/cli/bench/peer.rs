@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::Options;
+use super::{Options, median};
 use crate::precision::Precision;
 
 const SCRIPT: &str = include_str!("../../../benches/peer_pytorch.py");
@@ -21,13 +21,24 @@ pub struct Peer {
     pub compiled: bool,
     /// Seconds of the warm-up, compilation included; `None` if it exceeded the limit.
     pub warmup_s: Option<f64>,
+    /// The median step, and how many of canopy's it lasts.
+    #[serde(default)]
+    pub ms: f64,
+    #[serde(default)]
+    pub times_canopy: f64,
     /// Milliseconds of each timed step.
     pub total_ms: Vec<f64>,
-    pub forward_ms: Vec<f64>,
-    pub backward_ms: Vec<f64>,
-    pub optimizer_ms: Vec<f64>,
     /// Peak resident memory, MiB.
     pub peak_mib: f64,
+}
+
+impl Peer {
+    /// With its median step, in ms and in those of canopy.
+    pub fn beside(mut self, ours: f64) -> Self {
+        let median = median(&self.total_ms);
+        (self.ms, self.times_canopy) = (median, median / ours);
+        self
+    }
 }
 
 /// Runs one round, and adds its measurements to `peers`.
@@ -38,35 +49,33 @@ pub fn round(
     options: &Options,
     peers: &mut Vec<Peer>,
 ) -> Result<()> {
-    let mode = if train { "train" } else { "infer" };
-    let mut arguments = ["--mode", mode, "--model", &options.model.to_string()]
-        .map(String::from)
-        .to_vec();
-    for (name, value) in [
-        ("--points", options.points),
-        ("--batch", options.batch),
-        ("--classes", options.classes),
-        ("--repeats", options.repeats),
-        ("--threads", rayon::current_num_threads()),
-        ("--warmup-limit", options.compile_limit),
-    ] {
-        arguments.extend([name.to_owned(), value.to_string()]);
-    }
+    let Options {
+        model,
+        points,
+        batch,
+        classes,
+        repeats,
+        compile_limit,
+        ..
+    } = options;
+    let mut words = format!(
+        "--mode {} --model {model} --points {points} --batch {batch} --classes {classes} --repeats {repeats} --threads {} \
+         --warmup-limit {compile_limit}",
+        if train { "train" } else { "infer" },
+        rayon::current_num_threads()
+    );
     if options.precision == Precision::Bf16 {
-        arguments.push("--bf16".into());
+        words += " --bf16";
     }
     if compiled {
-        arguments.push("--compile".into());
+        words += " --compile";
     }
-    let turn = run_script(python, &arguments)?;
+    let turn = run_script(python, &words)?;
     match peers.iter_mut().find(|p| p.compiled == turn.compiled) {
         None => peers.push(turn),
         Some(peer) => {
             peer.warmup_s = peer.warmup_s.zip(turn.warmup_s).map(|(a, b)| a.max(b));
             peer.total_ms.extend(turn.total_ms);
-            peer.forward_ms.extend(turn.forward_ms);
-            peer.backward_ms.extend(turn.backward_ms);
-            peer.optimizer_ms.extend(turn.optimizer_ms);
             peer.peak_mib = peer.peak_mib.max(turn.peak_mib);
         }
     }
@@ -74,12 +83,12 @@ pub fn round(
 }
 
 /// Runs the script, which prints a JSON object as its last line.
-fn run_script(python: &Path, arguments: &[String]) -> Result<Peer> {
+fn run_script(python: &Path, words: &str) -> Result<Peer> {
     let mut file = tempfile::Builder::new().suffix(".py").tempfile()?;
     file.write_all(SCRIPT.as_bytes())?;
     let output = Command::new(python)
         .arg(file.path())
-        .args(arguments)
+        .args(words.split(' '))
         .output()
         .with_context(|| format!("starting {}", python.display()))?;
     ensure!(

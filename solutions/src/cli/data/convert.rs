@@ -2,11 +2,13 @@
 
 use std::{
     collections::HashMap,
+    fs,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, ensure};
 use canopy_data::{
+    atomic,
     formats::{self, Format, Invalid, Options, Reader},
     import, shard,
 };
@@ -14,7 +16,7 @@ use indicatif::HumanCount;
 
 use super::{
     export,
-    progress::{Progress, Stopped, Unit},
+    progress::{Progress, Stopped},
 };
 
 /// Options of `canopy data convert`.
@@ -56,12 +58,9 @@ pub struct Args {
 
 /// Converts files.
 pub fn run(args: &Args) -> Result<()> {
-    ensure!(
-        args.input.exists(),
-        "{}: no such file or folder",
-        args.input.display()
-    );
-    let ending = args.to.clone().unwrap_or_else(|| "laz".into());
+    let (input, output) = (&args.input, &args.output);
+    ensure!(input.exists(), "{}: no such file or folder", input.display());
+    let ending = args.to.as_deref().unwrap_or("laz");
     let format = args
         .to
         .as_ref()
@@ -72,43 +71,33 @@ pub fn run(args: &Args) -> Result<()> {
         ascii: args.ascii,
         ..Options::default()
     };
-    if args.input.is_file() {
-        free(&args.output, args.force)?;
-        let mut progress = Progress::new("converting", Unit::Things);
-        let (points, dropped) = one(args, &args.input, &args.output, &options, &mut |done, total| {
-            progress.at(done, total)
-        })?;
-        progress.clear();
-        say!(
-            "{}: {} points{}",
-            args.output.display(),
-            HumanCount(points),
-            left_out(dropped)
-        );
-        return Ok(());
+    if input.join("dataset.json").is_file() {
+        return export::files(&shard::open(input)?, output, ending, &options);
     }
-    if args.input.join("dataset.json").is_file() {
-        let data = shard::open(&args.input)?;
-        let points = export::files(&data, &args.output, &ending, &options)?;
-        say!(
-            "{}: {} files, {} points",
-            args.output.display(),
-            data.len(),
-            HumanCount(points)
-        );
-        return Ok(());
+    if input.is_dir() {
+        return folder(args, ending, &options);
     }
-    folder(args, &ending, &options)
+    free(output, args.force)?;
+    let progress = Progress::new("converting");
+    let counts = one(args, input, output, &options, &mut |done, total| {
+        progress.at(done, total)
+    })?;
+    drop(progress);
+    say!("{}: {}", output.display(), in_words(counts));
+    Ok(())
 }
 
-/// Converts one file in pieces. Returns how many points were written and how many were dropped.
+/// How many points were written, and how many were left out.
+type Counts = [u64; 2];
+
+/// Converts one file in pieces.
 fn one(
     args: &Args,
     from: &Path,
     to: &Path,
     options: &Options,
     progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
-) -> Result<(u64, u64)> {
+) -> Result<Counts> {
     let invalid = match args.drop_invalid {
         true => Invalid::Drop,
         false => Invalid::Error,
@@ -119,13 +108,13 @@ fn one(
     for warning in reader.warnings() {
         eprintln!("warning: {}: {warning}", from.display());
     }
-    Ok((points, reader.dropped()))
+    Ok([points, reader.dropped()])
 }
 
-fn left_out(dropped: u64) -> String {
-    match dropped {
-        0 => String::new(),
-        n => format!(", {} left out", HumanCount(n)),
+fn in_words([points, left_out]: Counts) -> String {
+    match left_out {
+        0 => format!("{} points", HumanCount(points)),
+        n => format!("{} points, {} left out", HumanCount(points), HumanCount(n)),
     }
 }
 
@@ -138,38 +127,32 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
     for (_, to) in &pairs {
         free(to, args.force)?;
     }
-    let mut progress = Progress::new("converting", Unit::Things);
-    let (mut points, mut dropped, mut failed) = (0, 0, Vec::new());
+    let progress = Progress::new("converting");
+    let (mut counts, mut failed) = ([0, 0], 0);
     for (done, (from, to)) in pairs.iter().enumerate() {
-        if let Some(parent) = to.parent() {
-            std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-        }
+        let parent = atomic::parent(to);
+        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
         match one(args, from, to, options, &mut |_, _| {
-            progress.at(done as u64, Some(pairs.len() as u64))
+            progress.items(done, pairs.len())
         }) {
-            Ok((written, left)) => {
-                points += written;
-                dropped += left;
-            }
+            Ok([written, left_out]) => counts = [counts[0] + written, counts[1] + left_out],
             Err(e) if e.is::<Stopped>() => return Err(e),
             Err(e) => {
                 eprintln!("error: {e:#}");
-                failed.push(from);
+                failed += 1;
             }
         }
     }
-    progress.clear();
+    drop(progress);
+    let converted = pairs.len() - failed;
     say!(
-        "{}: {} files, {} points{}",
+        "{}: {converted} files, {}",
         args.output.display(),
-        pairs.len() - failed.len(),
-        HumanCount(points),
-        left_out(dropped)
+        in_words(counts)
     );
     ensure!(
-        failed.is_empty() || args.skip_damaged,
-        "{} of {} files could not be converted (named above); the others were",
-        failed.len(),
+        failed == 0 || args.skip_damaged,
+        "{failed} of {} files could not be converted (named above); the others were",
         pairs.len()
     );
     Ok(())
@@ -187,13 +170,11 @@ fn targets(files: Vec<PathBuf>, args: &Args, ending: &str) -> Vec<(PathBuf, Path
         *count.entry(bare(from)).or_default() += 1;
     }
     let target = |from: PathBuf| {
-        let mut to = bare(&from).into_os_string();
-        if count[Path::new(&to)] > 1 {
-            to.push(".");
-            to.push(from.extension().unwrap_or_default());
-        }
-        to.push(".");
-        to.push(ending);
+        let to = bare(&from);
+        let kept = from.extension().filter(|_| count[&to] > 1);
+        let kept = kept.map_or(String::new(), |e| format!(".{}", e.display()));
+        let mut to = to.into_os_string();
+        to.push(format!("{kept}.{ending}"));
         (from, to.into())
     };
     files.into_iter().map(target).collect()

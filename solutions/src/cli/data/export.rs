@@ -8,25 +8,26 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use canopy_data::{Dataset, atomic, formats};
+use indicatif::HumanCount;
 use rayon::prelude::*;
 
-use super::progress::{Progress, Unit};
+use super::progress::Progress;
 
 /// Clouds that are written between two checks for Ctrl-C.
 const AT_ONCE: usize = 32;
 
 /// Writes `SPECIES/PLOT/TREE.ending` for each record, and `labels.csv`, into the folder `out`, which gets its name when
-/// all is written. Returns the number of points.
-pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Options) -> Result<u64> {
+/// all is written, and prints what it wrote.
+pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Options) -> Result<()> {
     ensure!(
         !out.exists() || fs::read_dir(out).is_ok_and(|mut d| d.next().is_none()),
         "{} exists already and is not an empty folder; choose another",
         out.display()
     );
     let names = names(data, ending);
-    let mut progress = Progress::new("writing", Unit::Things);
+    let progress = Progress::new("writing");
     let all: Vec<usize> = (0..data.len()).collect();
-    atomic::folder(out, |temp| {
+    let points: u64 = atomic::folder(out, |temp| {
         let write = |&i: &usize| -> Result<u64> {
             let path = temp.join(&names[i]);
             let folder = atomic::parent(&path);
@@ -37,17 +38,21 @@ pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Option
         };
         let mut points = 0;
         for some in all.chunks(AT_ONCE) {
-            points += some
-                .par_iter()
-                .map(write)
-                .collect::<Result<Vec<u64>>>()?
-                .iter()
-                .sum::<u64>();
-            progress.at(some.last().map_or(0, |i| *i as u64 + 1), Some(data.len() as u64))?;
+            let written: Result<Vec<u64>> = some.par_iter().map(write).collect();
+            points += written?.iter().sum::<u64>();
+            progress.items(some[some.len() - 1] + 1, data.len())?;
         }
         labels(data, &names, &temp.join("labels.csv"))?;
         Ok(points)
-    })
+    })?;
+    drop(progress);
+    say!(
+        "{}: {} files, {} points",
+        out.display(),
+        data.len(),
+        HumanCount(points)
+    );
+    Ok(())
 }
 
 /// A path for each record; a number is added if two would have the same path.
@@ -70,27 +75,20 @@ fn names(data: &Dataset, ending: &str) -> Vec<PathBuf> {
 
 /// Text as one component of a path on any system.
 fn piece(text: &str) -> String {
-    let clean = |c: char| {
-        if c.is_alphanumeric() || " -_.#".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    let out: String = text.chars().map(clean).collect();
-    let out = out.trim_matches([' ', '.']).to_owned();
-    if out.is_empty() { "unnamed".into() } else { out }
+    let kept = |c: char| c.is_alphanumeric() || " -_.#".contains(c);
+    let out: String = text.chars().map(|c| if kept(c) { c } else { '_' }).collect();
+    match out.trim_matches([' ', '.']) {
+        "" => "unnamed".into(),
+        name => name.to_owned(),
+    }
 }
 
 fn labels(data: &Dataset, names: &[PathBuf], to: &Path) -> Result<()> {
     let mut table = csv::Writer::from_path(to).with_context(|| to.display().to_string())?;
     table.write_record(["file", "species", "plot", "tree"])?;
     for (r, name) in data.records.iter().zip(names) {
-        let parts: Vec<_> = name
-            .components()
-            .map(|c| c.as_os_str().to_string_lossy())
-            .collect();
-        let file = parts.join("/");
+        let parts = name.iter().map(|part| part.to_string_lossy());
+        let file = parts.collect::<Vec<_>>().join("/");
         table.write_record([file.as_str(), &data.species[r.species], &r.plot, &r.tree])?;
     }
     table.flush().with_context(|| to.display().to_string())

@@ -1,19 +1,17 @@
 //! `canopy data fetch`.
 
 use std::{
-    io::{IsTerminal, Write, stdin, stdout},
+    io::{IsTerminal, stdin},
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail, ensure};
-use canopy_data::fetch::{self, Entry, Expect};
+use anyhow::{Context, Result, ensure};
+use canopy_data::fetch::{self, Entry, Expect, File};
 use indicatif::HumanBytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{
-    progress::{Progress, Unit},
-    table::Table,
-};
+use super::progress::Progress;
+use crate::cli::table::{Table, show};
 
 /// Options of `canopy data fetch`.
 #[derive(Debug, clap::Args)]
@@ -45,16 +43,14 @@ pub struct Args {
 /// Downloads, verifies and unpacks a data set.
 pub fn run(args: &Args) -> Result<()> {
     let Some(name) = &args.name else {
-        list(args.json)?;
-        return Ok(());
+        return list(args.json);
     };
     let entry = fetch::find(name)?;
+    show(&as_json(entry), args.json)?;
     if args.json {
-        say!("{:#}", as_json(entry));
         return Ok(());
     }
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(entry.name));
-    show(entry)?;
     if entry.files.iter().all(|f| f.url.is_none()) {
         return by_hand(entry, &out);
     }
@@ -63,23 +59,19 @@ pub fn run(args: &Args) -> Result<()> {
         let Some(url) = file.url else { continue };
         let to = out.join(file.name);
         let unpacked = to.with_extension("");
-        let packed = to.extension().is_some_and(|e| e == "zip");
-        if packed && unpacked.is_dir() && !args.keep_packed {
+        let unpack = !args.keep_packed && to.extension().is_some_and(|e| e == "zip");
+        if unpack && unpacked.is_dir() {
             say!("{} exists already", unpacked.display());
             continue;
         }
-        let mut progress = Progress::new(file.name, Unit::Bytes);
-        let expect = Expect {
-            bytes: file.bytes,
-            md5: file.md5,
-        };
-        fetch::download(url, &to, expect, &mut |now, all| progress.at(now, all))?;
-        progress.clear();
+        let progress = Progress::of_bytes(file.name);
+        fetch::download(url, &to, expected(file), &mut |now, all| progress.at(now, all))?;
+        drop(progress);
         say!("{}: fetched; length and MD5 are correct", to.display());
-        if packed && !args.keep_packed {
-            let mut progress = Progress::new(&format!("unpacking {}", file.name), Unit::Bytes);
+        if unpack {
+            let progress = Progress::of_bytes(&format!("unpacking {}", file.name));
             fetch::unpack(&to, &unpacked, &mut |now, all| progress.at(now, Some(all)))?;
-            progress.clear();
+            drop(progress);
             say!(
                 "{}: unpacked; {} is no longer needed",
                 unpacked.display(),
@@ -91,8 +83,15 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn list(as_json_too: bool) -> Result<()> {
-    if as_json_too {
+fn expected(file: &File) -> Expect<'_> {
+    Expect {
+        bytes: file.bytes,
+        md5: file.md5,
+    }
+}
+
+fn list(json: bool) -> Result<()> {
+    if json {
         let all: Vec<_> = fetch::catalogue().iter().map(as_json).collect();
         say!("{:#}", json!(all));
         return Ok(());
@@ -105,71 +104,41 @@ fn list(as_json_too: bool) -> Result<()> {
         } else {
             "not published".into()
         };
-        let licence = if entry.licence.is_empty() {
-            "see its page"
-        } else {
-            entry.licence
-        };
-        table.row([entry.name, licence, &size]);
+        table.row([entry.name, licence(entry), &size]);
     }
     table.print()?;
     say!("\nfetch one: canopy data fetch NAME");
     Ok(())
 }
 
-fn as_json(entry: &Entry) -> serde_json::Value {
-    let files: Vec<_> = entry
-        .files
-        .iter()
-        .map(|f| json!({"name": f.name, "url": f.url, "bytes": f.bytes, "md5": f.md5}))
-        .collect();
+fn licence(entry: &Entry) -> &str {
+    match entry.licence {
+        "" => "unknown: see its page",
+        known => known,
+    }
+}
+
+fn as_json(entry: &Entry) -> Value {
+    let file = |f: &File| json!({"name": f.name, "url": f.url, "bytes": f.bytes, "md5": f.md5});
+    let files: Vec<_> = entry.files.iter().map(file).collect();
     json!({"name": entry.name, "title": entry.title, "citation": entry.citation, "page": entry.page,
         "licence": entry.licence, "files": files, "by_hand": entry.by_hand})
 }
 
-fn show(entry: &Entry) -> Result<()> {
-    say!("{}", entry.title);
-    say!("  cite     {}", entry.citation);
-    if !entry.page.is_empty() {
-        say!("  page     {}", entry.page);
-    }
-    let licence = if entry.licence.is_empty() {
-        "unknown: see the page"
-    } else {
-        entry.licence
-    };
-    say!("  licence  {licence}");
-    for file in entry.files {
-        say!("  file     {}", file.name);
-        say!("    address  {}", file.url.unwrap_or("not known"));
-        let size = file.bytes.map_or("not published".into(), |b| {
-            format!("{b} bytes ({})", HumanBytes(b))
-        });
-        say!("    size     {size}");
-        say!("    md5      {}", file.md5);
-    }
-    Ok(())
-}
-
 /// Prints what to do by hand, and checks the files that exist.
 fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
-    say!("\n{}", entry.by_hand);
-    let mut missing = Vec::new();
+    let mut missing = entry.files.is_empty();
     for file in entry.files {
         let path = out.join(file.name);
         if !path.exists() {
-            missing.push(file.name);
+            missing = true;
             continue;
         }
-        let expect = Expect {
-            bytes: file.bytes,
-            md5: file.md5,
-        };
-        fetch::verify(&path, expect)?;
+        fetch::verify(&path, expected(file))?;
         say!("{}: length and MD5 are correct", path.display());
     }
     ensure!(
-        missing.is_empty() && !entry.files.is_empty(),
+        !missing,
         "'{}' cannot be fetched by this command: download it by hand, as described above",
         entry.name
     );
@@ -180,22 +149,21 @@ fn agreed(entry: &Entry, already: bool) -> Result<()> {
     if already {
         return Ok(());
     }
-    if !stdin().is_terminal() {
-        bail!(
-            "the licence of '{}' ({}) must be agreed to: run this on a terminal, or add --agree",
-            entry.name,
-            entry.licence
-        );
-    }
-    print!(
+    ensure!(
+        stdin().is_terminal(),
+        "the licence of '{}' ({}) must be agreed to: run this on a terminal, or add --agree",
+        entry.name,
+        entry.licence
+    );
+    eprint!(
         "\nDo you agree to the licence {}, and fetch? [y/N] ",
         entry.licence
     );
-    stdout().flush().context("standard output")?;
     let mut answer = String::new();
     stdin().read_line(&mut answer).context("standard input")?;
+    let answer = answer.trim().to_lowercase();
     ensure!(
-        ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()),
+        answer == "y" || answer == "yes",
         "not agreed: nothing was fetched"
     );
     Ok(())

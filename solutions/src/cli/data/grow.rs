@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use canopy_data::{builtin, formats, shard};
-use indicatif::HumanCount;
-
-use super::{
-    export, open,
-    progress::{Progress, Unit},
+use canopy_data::{
+    builtin::{self, Config},
+    formats, shard,
 };
+
+use super::{export, open, progress::Progress};
 
 /// Options of `canopy data grow`.
 #[derive(Debug, clap::Args)]
@@ -23,15 +22,15 @@ pub struct Args {
     /// Folder to write
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Number of trees; some are scanned twice [default: 840]
-    #[arg(long, value_name = "N")]
-    trees: Option<usize>,
-    /// Points per scan [default: 2048]
-    #[arg(long, value_name = "N")]
-    points: Option<usize>,
-    /// Seed of the forest [default: 1]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    /// Number of trees; some are scanned twice
+    #[arg(long, value_name = "N", default_value_t = Config::default().trees)]
+    trees: usize,
+    /// Points per scan
+    #[arg(long, value_name = "N", default_value_t = Config::default().points)]
+    points: usize,
+    /// Seed of the forest
+    #[arg(long, value_name = "N", default_value_t = Config::default().seed)]
+    seed: u64,
     /// Shards, or one file per scan
     #[arg(long, default_value = "shards", value_parser = ["shards", "las", "laz", "ply", "xyz"])]
     format: String,
@@ -39,35 +38,25 @@ pub struct Args {
 
 /// Grows the forest and writes it.
 pub fn run(args: &Args) -> Result<()> {
-    let usual = builtin::Config::default();
-    let config = builtin::Config {
-        seed: args.seed.unwrap_or(usual.seed),
-        trees: args.trees.unwrap_or(usual.trees),
-        points: args.points.unwrap_or(usual.points),
+    let config = Config {
+        seed: args.seed,
+        trees: args.trees,
+        points: args.points,
     };
     let data = open::grown(&config)?;
     ensure!(!data.is_empty(), "the forest of {config:?} is empty");
     if args.format != "shards" {
-        let points = export::files(&data, &args.out, &args.format, &formats::Options::default())?;
-        say!(
-            "{}: {} files, {} points",
-            args.out.display(),
-            data.len(),
-            HumanCount(points)
-        );
-        return Ok(());
+        return export::files(&data, &args.out, &args.format, &formats::Options::default());
     }
-    let mut progress = Progress::new("writing", Unit::Things);
+    let progress = Progress::new("writing");
     let digest = shard::write(&data, builtin::meta(&config), &args.out, &mut |done| {
-        progress.at(done as u64, Some(data.len() as u64))
+        progress.items(done, data.len())
     })?;
-    progress.clear();
+    drop(progress);
+    let (scans, points, digest) = (data.len(), config.points, digest.as_str());
     say!(
-        "{}: {} scans of {} points, digest {}",
-        args.out.display(),
-        data.len(),
-        config.points,
-        digest.as_str()
+        "{}: {scans} scans of {points} points, digest {digest}",
+        args.out.display()
     );
     Ok(())
 }

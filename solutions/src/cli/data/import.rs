@@ -6,14 +6,12 @@ use anyhow::{Context, Result};
 use canopy_data::{
     import::{self, Columns, Damaged, Kind, Options},
     shard,
+    split::species_counts,
 };
-use indicatif::HumanCount;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{
-    progress::{Progress, Unit},
-    table::Table,
-};
+use super::progress::Progress;
+use crate::cli::table::show;
 
 /// Options of `canopy data import`.
 #[derive(Debug, clap::Args)]
@@ -71,37 +69,10 @@ pub struct Args {
     json: bool,
 }
 
-impl Args {
-    fn options(&self) -> Options {
-        Options {
-            species: self.species.clone(),
-            min_points: self.min_points,
-            max_points: self.max_points,
-            skip_damaged: self.skip_damaged,
-            min_height: self.min_height,
-            columns: Columns {
-                file: self.file_column.clone(),
-                label: self.label_column.clone(),
-                plot: self.plot_column.clone(),
-                tree: self.tree_column.clone(),
-            },
-        }
-    }
-}
-
 /// Files as JSON, and what is wrong with each.
 pub fn files(damaged: &[Damaged]) -> Value {
     let file = |d: &Damaged| json!({"file": d.path, "why": d.why});
     damaged.iter().map(file).collect()
-}
-
-/// The warning of a cloud without extent.
-pub fn warning(d: &Damaged) -> String {
-    format!(
-        "warning: {}: {}; `canopy train` leaves it out: remove the file, or scan the tree again",
-        d.path.display(),
-        d.why
-    )
 }
 
 /// Imports a data set into shards.
@@ -110,57 +81,47 @@ pub fn run(args: &Args) -> Result<()> {
         "auto" => import::detect(&args.path)?,
         name => name.parse()?,
     };
-    let options = args.options();
+    let options = Options {
+        species: args.species.clone(),
+        min_points: args.min_points,
+        max_points: args.max_points,
+        skip_damaged: args.skip_damaged,
+        min_height: args.min_height,
+        columns: Columns {
+            file: args.file_column.clone(),
+            label: args.label_column.clone(),
+            plot: args.plot_column.clone(),
+            tree: args.tree_column.clone(),
+        },
+    };
     let plan = import::plan(kind, &args.path, &options)?;
     let notes = plan.notes.clone();
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
     eprintln!("{}: {kind}, {} trees to read", args.path.display(), plan.trees());
     notes.iter().for_each(|note| eprintln!("  {note}"));
-    let mut progress = Progress::new("importing", Unit::Things);
+    let progress = Progress::new("importing");
     let (report, digest) = import::to_shards(plan, kind, &options, &out, &mut |p| {
-        progress.at(p.done as u64, Some(p.total as u64))
+        progress.items(p.done, p.total)
     })?;
-    progress.clear();
-    for d in &report.damaged {
-        eprintln!("left out: {d}");
-    }
-    for warning in report.warnings() {
-        eprintln!("warning: {warning}");
-    }
-    for d in &report.degenerate {
-        eprintln!("{}", warning(d));
-    }
+    drop(progress);
+    report.damaged.iter().for_each(|d| eprintln!("left out: {d}"));
+    report
+        .warnings()
+        .iter()
+        .for_each(|warning| eprintln!("warning: {warning}"));
+    report.degenerate.iter().for_each(|d| {
+        eprintln!("warning: {d}; `canopy train` leaves it out: remove the file, or scan the tree again")
+    });
     let data = shard::open(&out).with_context(|| format!("opening what was written to {}", out.display()))?;
     let all: Vec<usize> = (0..data.len()).collect();
-    let counts = canopy_data::split::species_counts(&data, &all);
-    if args.json {
-        let species: serde_json::Map<_, _> = data
-            .species
-            .iter()
-            .cloned()
-            .zip(counts.iter().map(|&n| json!(n)))
-            .collect();
-        say!(
-            "{:#}",
-            json!({"kind": kind.name(), "out": out, "trees": report.trees, "points": report.points,
-                "species": species, "sparse": report.sparse, "thinned": report.thinned,
-                "damaged": files(&report.damaged), "degenerate": files(&report.degenerate), "notes": notes, "digest": digest.as_str()})
-        );
-        return Ok(());
+    let counts = species_counts(&data, &all).into_iter().map(|n| json!(n));
+    let species: Map<_, _> = data.species.iter().cloned().zip(counts).collect();
+    let found = json!({"kind": kind.name(), "out": out, "trees": report.trees, "points": report.points,
+        "species": species, "sparse": report.sparse, "thinned": report.thinned, "damaged": files(&report.damaged),
+        "degenerate": files(&report.degenerate), "notes": notes, "digest": digest.as_str()});
+    show(&found, args.json)?;
+    if !args.json {
+        say!("train on it: canopy train --data {}", out.display());
     }
-    let mut table = Table::new(["species", "trees"]);
-    for (name, count) in data.species.iter().zip(&counts) {
-        table.row([name.clone(), count.to_string()]);
-    }
-    table.print()?;
-    say!(
-        "{} trees, {} points in {}; left out: {} sparse, {} damaged",
-        report.trees,
-        HumanCount(report.points),
-        out.display(),
-        report.sparse,
-        report.damaged.len()
-    );
-    say!("train on it: canopy train --data {}", out.display());
     Ok(())
 }

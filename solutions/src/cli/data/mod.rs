@@ -8,9 +8,7 @@ mod import;
 mod info;
 pub(super) mod open;
 pub(super) mod progress;
-mod sample;
 mod split;
-mod table;
 mod view;
 
 use std::process::ExitCode;
@@ -31,28 +29,22 @@ pub enum DataCommand {
     Convert(convert::Args),
     /// Show the split of a data set by plots
     Split(split::Args),
-    /// Subsample a point file
-    Sample(sample::Args),
     /// Write a web page that shows clouds in 3D
     View(view::Args),
     /// Generate the built-in forest and write it
     Grow(grow::Args),
 }
 
-/// Runs a data command.
-///
-/// # Errors
-/// Names the file and the place. No incomplete file has its final name.
+/// Runs a data command. No incomplete file has its final name.
 pub fn run(command: DataCommand) -> Result<ExitCode> {
-    let done = match command {
+    match command {
         DataCommand::Import(args) => import::run(&args),
         DataCommand::Fetch(args) => fetch::run(&args),
         DataCommand::Info(args) => info::run(&args),
         DataCommand::Convert(args) => convert::run(&args),
         DataCommand::Split(args) => split::run(&args),
-        DataCommand::Sample(args) => sample::run(&args),
         DataCommand::View(args) => view::run(&args),
         DataCommand::Grow(args) => grow::run(&args),
-    };
-    done.map(|()| ExitCode::SUCCESS)
+    }?;
+    Ok(ExitCode::SUCCESS)
 }

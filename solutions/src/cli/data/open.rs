@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use canopy_data::{Dataset, MOST_POINTS, Opening, TreeRecord, builtin, cache_folder, import::Options};
 
-use super::progress::{Progress, Unit};
+use super::progress::Progress;
 use crate::train::{BUILTIN, Progress as RunProgress};
 
 /// Names a copy of the data set on the fast storage of a job's node. The job scripts of `slurm` set it, so that a run records
@@ -26,7 +26,7 @@ pub fn any(path: &Path) -> Result<Dataset> {
         Some(copy) if copy.file_name() == path.file_name() => copy,
         _ => path,
     };
-    let mut progress = Progress::new("importing", Unit::Things);
+    let progress = Progress::new("importing");
     canopy_data::open(
         path,
         Opening {

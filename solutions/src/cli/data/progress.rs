@@ -1,22 +1,14 @@
-//! Progress of a long operation on standard error: a bar on a terminal, otherwise a line every 10 s.
+//! Progress of a long operation: a bar on standard error, if that is a terminal, and an end by Ctrl-C.
 
-use std::{
-    io::{IsTerminal, stderr},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use anyhow::Result;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::stop;
-
-/// Operations that take less show no progress.
-const QUIET: Duration = Duration::from_secs(2);
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// The error after Ctrl-C.
 #[derive(Debug)]
@@ -30,99 +22,58 @@ impl std::fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// The unit of the progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Trees, files, scans.
-    Things,
-    /// Bytes.
-    Bytes,
-}
-
-/// Progress of an operation, which Ctrl-C stops.
+/// Progress of an operation, which Ctrl-C stops. The bar is removed when it is dropped.
 pub struct Progress {
-    what: String,
-    unit: Unit,
-    bar: Option<ProgressBar>,
-    began: Instant,
-    told: Instant,
+    bar: ProgressBar,
+    /// Set by Ctrl-C. If that cannot be caught, Ctrl-C ends the program; incomplete files have no final name.
     stop: Arc<AtomicBool>,
 }
 
 impl Progress {
-    /// Of an operation named `what`, such as "importing".
-    pub fn new(what: &str, unit: Unit) -> Self {
+    /// Of an operation named `what`, such as "importing", whose items are counted.
+    pub fn new(what: &str) -> Self {
         Self {
-            what: what.to_owned(),
-            unit,
-            bar: None,
-            began: Instant::now(),
-            told: Instant::now(),
-            stop: stop_flag(),
+            bar: crate::train::bar(0, what),
+            stop: stop::flag().unwrap_or_default(),
         }
+    }
+
+    /// Of an operation whose bytes are counted.
+    pub fn of_bytes(what: &str) -> Self {
+        let progress = Self::new(what);
+        let style = ProgressStyle::with_template("{msg} {bytes} of {total_bytes} · {bytes_per_sec}");
+        progress
+            .bar
+            .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        progress
     }
 
     /// Reports that `done` of `total` are done.
     ///
     /// # Errors
     /// Returns [`Stopped`] after Ctrl-C.
-    pub fn at(&mut self, done: u64, total: Option<u64>) -> Result<()> {
+    pub fn at(&self, done: u64, total: Option<u64>) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
-            self.clear();
             return Err(Stopped.into());
         }
-        if self.began.elapsed() < QUIET {
-            return Ok(());
+        if let Some(total) = total {
+            self.bar.set_length(total);
         }
-        if stderr().is_terminal() {
-            let (what, unit) = (&self.what, self.unit);
-            let bar = self.bar.get_or_insert_with(|| bar(what, unit, total.is_some()));
-            if let Some(total) = total {
-                bar.set_length(total);
-            }
-            bar.set_position(done);
-        } else if self.told.elapsed() > BETWEEN_LINES {
-            self.told = Instant::now();
-            let of = total.map_or(String::new(), |t| format!(" of {}", self.amount(t)));
-            eprintln!("{}: {}{of}", self.what, self.amount(done));
-        }
+        self.bar.set_position(done);
         Ok(())
     }
 
-    /// Removes the bar.
-    pub fn clear(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
-    }
-
-    fn amount(&self, n: u64) -> String {
-        match self.unit {
-            Unit::Things => n.to_string(),
-            Unit::Bytes => HumanBytes(n).to_string(),
-        }
+    /// The same for items that are counted.
+    ///
+    /// # Errors
+    /// Returns [`Stopped`] after Ctrl-C.
+    pub fn items(&self, done: usize, total: usize) -> Result<()> {
+        self.at(done as u64, Some(total as u64))
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.clear();
+        self.bar.finish_and_clear();
     }
-}
-
-/// The flag that Ctrl-C sets. If it cannot be caught, Ctrl-C ends the program; incomplete files have no final name.
-fn stop_flag() -> Arc<AtomicBool> {
-    stop::flag().unwrap_or_default()
-}
-
-fn bar(what: &str, unit: Unit, whole: bool) -> ProgressBar {
-    let template = match (unit, whole) {
-        (Unit::Things, _) => "{msg} {bar:24.green} {pos}/{len} · {eta} left",
-        (Unit::Bytes, true) => "{msg} {bar:24.green} {bytes}/{total_bytes} · {bytes_per_sec} · {eta} left",
-        (Unit::Bytes, false) => "{msg} {bytes} · {bytes_per_sec}",
-    };
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(0)
-        .with_style(style.progress_chars("━╸─"))
-        .with_message(what.to_owned())
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    iter,
     path::{Path, PathBuf},
 };
 
@@ -10,10 +11,10 @@ use canopy_data::{
     Dataset, atomic,
     split::{self, Shares, species_counts},
 };
-use serde_json::json;
+use serde_json::{Map, json};
 
-use super::{open, table::Table};
-use crate::train::Config;
+use super::open;
+use crate::{cli::table::Table, train::Config};
 
 /// Options of `canopy data split`.
 #[derive(Debug, clap::Args)]
@@ -67,22 +68,19 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(out) = &args.out {
         write(&data, &parts, out)?;
     }
+    let counts: Vec<Vec<usize>> = parts.iter().map(|p| species_counts(&data, &p.1)).collect();
     if args.json {
-        let parts: serde_json::Map<_, _> = parts
-            .iter()
-            .map(|(name, records)| {
-                let counts = species_counts(&data, records);
-                let species: serde_json::Map<_, _> = data
-                    .species
-                    .iter()
-                    .cloned()
-                    .zip(counts.iter().map(|&n| json!(n)))
-                    .collect();
-                let part =
-                    json!({"scans": records.len(), "plots": plots(&data, records), "species": species});
-                (name.clone(), part)
-            })
-            .collect();
+        let part = |((name, records), counts): (&Part, &Vec<usize>)| {
+            let species: Map<_, _> = data
+                .species
+                .iter()
+                .cloned()
+                .zip(counts.iter().map(|&n| json!(n)))
+                .collect();
+            let part = json!({"scans": records.len(), "plots": plots(&data, records), "species": species});
+            (name.clone(), part)
+        };
+        let parts: Map<_, _> = parts.iter().zip(&counts).map(part).collect();
         say!(
             "{:#}",
             json!({"data": data.name, "digest": data.digest, "seed": args.seed, "parts": parts, "warnings": warnings})
@@ -90,51 +88,41 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     say!("{}: {} scans, seed {}", data.name, data.len(), args.seed);
-    let mut table = Table::new(std::iter::once("species").chain(parts.iter().map(|p| p.0.as_str())));
-    let counts: Vec<Vec<usize>> = parts.iter().map(|p| species_counts(&data, &p.1)).collect();
+    let mut table = Table::new(iter::once("species").chain(parts.iter().map(|p| p.0.as_str())));
     for (s, name) in data.species.iter().enumerate() {
-        table.row(std::iter::once(name.clone()).chain(counts.iter().map(|c| c[s].to_string())));
+        table.named(name, counts.iter().map(|c| c[s]));
     }
-    let row = |title: &str, of: &dyn Fn(&Part) -> usize| {
-        std::iter::once(title.to_owned())
-            .chain(parts.iter().map(|p| of(p).to_string()))
-            .collect::<Vec<_>>()
-    };
-    table.row(row("scans", &|p| p.1.len()));
-    table.row(row("plots", &|p| plots(&data, &p.1).len()));
-    table.print()?;
-    Ok(())
+    table.named("scans", parts.iter().map(|p| p.1.len()));
+    table.named("plots", parts.iter().map(|p| plots(&data, &p.1).len()));
+    table.print()
 }
 
-fn parts(args: &Args, data: &Dataset) -> Result<(Vec<Part>, Vec<String>)> {
-    let (mut parts, mut warnings) = (Vec::new(), BTreeSet::new());
-    if let Some(k) = args.folds {
-        for fold in 0..k.max(1) {
-            let split = split::folds(data, k, fold, args.seed)?;
-            parts.push((format!("fold {fold}"), split.validation));
-            let of_fold = |w: String| {
-                if w.contains("split by tree") {
-                    w
-                } else {
-                    format!("fold {fold}: {w}")
-                }
-            };
-            warnings.extend(split.warnings.into_iter().map(of_fold));
-        }
-    } else {
+fn parts(args: &Args, data: &Dataset) -> Result<(Vec<Part>, BTreeSet<String>)> {
+    let Some(k) = args.folds else {
         let shares = Shares {
             validation: args.validation,
             test: args.test,
         };
         let split = split::by_plot(data, shares, args.seed)?;
-        for (name, records) in split.parts() {
-            if !records.is_empty() {
-                parts.push((name.to_owned(), records.to_vec()));
-            }
-        }
-        warnings.extend(split.warnings);
+        let parts = split
+            .parts()
+            .into_iter()
+            .filter(|(_, records)| !records.is_empty());
+        let parts = parts.map(|(name, records)| (name.to_owned(), records.to_vec()));
+        return Ok((parts.collect(), split.warnings.iter().cloned().collect()));
+    };
+    let (mut parts, mut warnings) = (Vec::new(), BTreeSet::new());
+    for fold in 0..k.max(1) {
+        let split = split::folds(data, k, fold, args.seed)?;
+        parts.push((format!("fold {fold}"), split.validation));
+        // The same in every fold.
+        let of_all = |w: &String| w.contains("split by tree");
+        warnings.extend(split.warnings.into_iter().map(|w| match of_all(&w) {
+            true => w,
+            false => format!("fold {fold}: {w}"),
+        }));
     }
-    Ok((parts, warnings.into_iter().collect()))
+    Ok((parts, warnings))
 }
 
 fn plots<'a>(data: &'a Dataset, records: &[usize]) -> BTreeSet<&'a str> {
@@ -142,23 +130,15 @@ fn plots<'a>(data: &'a Dataset, records: &[usize]) -> BTreeSet<&'a str> {
 }
 
 fn write(data: &Dataset, parts: &[Part], out: &Path) -> Result<()> {
-    let mut rows: Vec<(usize, &str)> = parts
-        .iter()
-        .flat_map(|(name, records)| records.iter().map(move |&r| (r, name.as_str())))
-        .collect();
+    let of = |(name, records): &'_ Part| records.iter().map(|&r| (r, name.clone())).collect::<Vec<_>>();
+    let mut rows: Vec<(usize, String)> = parts.iter().flat_map(of).collect();
     rows.sort_unstable();
     let mut table = csv::Writer::from_writer(Vec::new());
     table.write_record(["record", "tree", "plot", "species", "part", "source"])?;
-    for (i, part) in rows {
-        let r = &data.records[i];
-        table.write_record([
-            &i.to_string(),
-            &r.tree,
-            &r.plot,
-            &data.species[r.species],
-            part,
-            &r.source,
-        ])?;
+    for (i, part) in &rows {
+        let r = &data.records[*i];
+        let species = &data.species[r.species];
+        table.write_record([&i.to_string(), &r.tree, &r.plot, species, part, &r.source])?;
     }
     let text = table.into_inner().context("the table")?;
     atomic::write(out, &text)?;

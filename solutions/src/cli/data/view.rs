@@ -1,14 +1,11 @@
 //! `canopy data view`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use canopy_data::{Cloud, Dataset, atomic, formats, import, sample};
 
-use super::{
-    open,
-    progress::{Progress, Unit},
-};
+use super::{open, progress::Progress};
 use crate::report::{ColorBy, ViewCloud, view_page};
 
 /// Clouds of a data set that a page shows, the same number of each species.
@@ -49,33 +46,26 @@ pub fn run(args: &Args) -> Result<()> {
     ensure!(args.points > 0, "--points 0: expected at least 1");
     let mut shown = Vec::new();
     for path in &args.paths {
-        let is_cloud = path.is_file() && import::detect(path).is_err();
-        if is_cloud {
-            let cloud = formats::sample(path, args.points, 0)?;
-            ensure!(!cloud.is_empty(), "{}: has no points", path.display());
-            let title = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            shown.push(Shown {
-                title,
-                species: None,
-                cloud,
-            });
-        } else {
-            of_set(&open_set(path)?, args.points, &mut shown)?;
+        if !path.is_file() || import::detect(path).is_ok() {
+            of_set(&open::any(path)?, args.points, &mut shown)?;
+            continue;
         }
+        let cloud = formats::sample(path, args.points, 0)?;
+        ensure!(!cloud.is_empty(), "{}: has no points", path.display());
+        let name = path.file_name().unwrap_or_default();
+        shown.push(Shown {
+            title: name.to_string_lossy().into_owned(),
+            species: None,
+            cloud,
+        });
     }
-    let clouds: Vec<ViewCloud> = shown
-        .iter()
-        .map(|s| ViewCloud {
-            title: s.title.clone(),
-            species: s.species.clone(),
-            points: &s.cloud.xyz,
-            intensity: &s.cloud.intensity,
-        })
-        .collect();
+    let clouds = shown.iter().map(|s| ViewCloud {
+        title: s.title.clone(),
+        species: s.species.clone(),
+        points: &s.cloud.xyz,
+        intensity: &s.cloud.intensity,
+    });
+    let clouds: Vec<ViewCloud> = clouds.collect();
     let color = match args.color.as_str() {
         "intensity" => ColorBy::Intensity,
         "species" => ColorBy::Species,
@@ -91,15 +81,11 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn open_set(path: &Path) -> Result<Dataset> {
-    open::any(path)
-}
-
 /// The first few trees of each species.
 fn of_set(data: &Dataset, points: usize, shown: &mut Vec<Shown>) -> Result<()> {
     let each = (OF_A_SET / data.species.len().max(1)).max(1);
     let mut taken = vec![0; data.species.len()];
-    let mut progress = Progress::new("reading trees", Unit::Things);
+    let progress = Progress::new("reading trees");
     for (i, record) in data.records.iter().enumerate() {
         if taken[record.species] == each {
             continue;

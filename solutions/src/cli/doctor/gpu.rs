@@ -47,11 +47,10 @@ const MEANINGS: [(&[&str], &str); 7] = [
 
 /// A line for each GPU, and one for CUDA.
 pub fn lines() -> Vec<Line> {
-    let output = Command::new("nvidia-smi")
-        .args([&format!("--query-gpu={FIELDS}"), "--format=csv,noheader"])
-        .stdin(Stdio::null())
-        .output();
-    let mut lines = match output {
+    let mut smi = Command::new("nvidia-smi");
+    smi.args([&format!("--query-gpu={FIELDS}"), "--format=csv,noheader"])
+        .stdin(Stdio::null());
+    let mut lines = match smi.output() {
         Err(_) => vec![Line::ok("GPU", "none: there is no nvidia-smi")],
         Ok(output) => {
             let text = [output.stdout, output.stderr].concat();
@@ -65,34 +64,30 @@ pub fn lines() -> Vec<Line> {
 
 /// The lines of what `nvidia-smi` printed.
 fn of_smi(succeeded: bool, text: &str) -> Vec<Line> {
-    let said = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut said = text.lines().map(str::trim).filter(|line| !line.is_empty());
     if !succeeded {
-        let why = said().next().unwrap_or("no message");
-        return vec![failed("GPU", &format!("nvidia-smi fails: {why}"))];
+        let why = said.next().unwrap_or("no message");
+        return vec![failed("GPU", format!("nvidia-smi fails: {why}"))];
     }
     let line = |(number, fields): (usize, &str)| {
-        let name = format!("GPU {number}");
-        match *fields.split(", ").collect::<Vec<_>>() {
-            [gpu, capability, driver, memory, used, busy] => Line::ok(
-                &name,
-                format!(
-                    "{gpu}, compute capability {capability}, {memory}, of which {used} are in use, {busy} busy, driver {driver}"
-                ),
+        let found = match *fields.split(", ").collect::<Vec<_>>() {
+            [gpu, capability, driver, memory, used, busy] => format!(
+                "{gpu}, compute capability {capability}, {memory}, of which {used} are in use, {busy} busy, driver {driver}"
             ),
-            _ => Line::ok(&name, fields),
-        }
+            _ => fields.to_owned(),
+        };
+        Line::ok(&format!("GPU {number}"), found)
     };
-    said().enumerate().map(line).collect()
+    said.enumerate().map(line).collect()
 }
 
 /// Whether CUDA computes. `has_gpu`: `nvidia-smi` lists a GPU.
 fn cuda(has_gpu: bool) -> Line {
-    const NAME: &str = "CUDA";
     if !cfg!(feature = "cuda") {
-        let found = "this program is built for the CPU alone";
+        let line = Line::ok("CUDA", "this program is built for the CPU alone");
         return match has_gpu {
-            true => Line::warning(NAME, found, "build with `cargo build --release --features cuda`"),
-            false => Line::ok(NAME, found),
+            true => line.warning("build with `cargo build --release --features cuda`"),
+            false => line,
         };
     }
     // A program that holds no code for this GPU opens it all the same. The first kernel fails.
@@ -102,28 +97,24 @@ fn cuda(has_gpu: bool) -> Line {
             .map_err(|e| e.to_string())
     });
     match computed {
-        Ok(_) => Line::ok(NAME, "cuda:0 computes"),
+        Ok(_) => Line::ok("CUDA", "cuda:0 computes"),
         Err(why) => {
             let why = why.lines().next().unwrap_or_default();
             let visible = std::env::var("CUDA_VISIBLE_DEVICES");
             let visible = visible.map_or(String::new(), |v| format!(" (CUDA_VISIBLE_DEVICES is '{v}')"));
-            failed(NAME, &format!("cuda:0 does not compute: {why}{visible}"))
+            failed("CUDA", format!("cuda:0 does not compute: {why}{visible}"))
         }
     }
 }
 
 /// What is wrong, with its meaning. For a program without CUDA it is a warning.
-fn failed(name: &str, found: &str) -> Line {
-    let meaning = MEANINGS
-        .iter()
-        .find(|(parts, _)| parts.iter().any(|part| found.contains(part)));
-    let advice = meaning.map_or(
-        "see the output of `nvidia-smi` and the kernel's log (dmesg)",
-        |m| m.1,
-    );
+fn failed(name: &str, found: String) -> Line {
+    let means = |(parts, _): &&(&[&str], _)| parts.iter().any(|part| found.contains(part));
+    let advice = MEANINGS.iter().find(means).map(|m| m.1);
+    let advice = advice.unwrap_or("see the output of `nvidia-smi` and the kernel's log (dmesg)");
     match cfg!(feature = "cuda") {
-        true => Line::wrong(name, found, advice),
-        false => Line::warning(name, found, advice),
+        true => Line::ok(name, found).wrong(advice),
+        false => Line::ok(name, found).warning(advice),
     }
 }
 
@@ -134,15 +125,12 @@ mod tests {
     #[test]
     fn errors_are_explained() {
         for (found, advice) in [
-            (
-                "Failed to initialize NVML: Driver/library version mismatch",
-                "restart the machine",
-            ),
+            ("NVML: Driver/library version mismatch", "restart the machine"),
             ("DriverError(CUDA_ERROR_NO_DEVICE, \"no device\")", "--gres=gpu:1"),
             ("no kernel image is available for execution", "CUDA_COMPUTE_CAP"),
             ("something else", "dmesg"),
         ] {
-            let line = failed("CUDA", found);
+            let line = failed("CUDA", found.into());
             assert!(line.advice.as_ref().unwrap().contains(advice), "{line:?}");
         }
     }

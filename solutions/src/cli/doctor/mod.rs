@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::{
     kernels::{Bf16Unit, Filter, InstructionSet},
@@ -60,59 +61,52 @@ impl Line {
         }
     }
 
-    fn warning(name: &str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+    fn warning(self, advice: impl Into<String>) -> Self {
         Self {
             state: State::Warning,
             advice: Some(advice.into()),
-            ..Self::ok(name, found)
+            ..self
         }
     }
 
-    fn wrong(name: &str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+    fn wrong(self, advice: impl Into<String>) -> Self {
         Self {
             state: State::Wrong,
-            ..Self::warning(name, found, advice)
+            ..self.warning(advice)
         }
     }
-}
-
-#[derive(Debug, Serialize)]
-struct Report {
-    wrong: usize,
-    warnings: usize,
-    lines: Vec<Line>,
 }
 
 /// Examines the machine and prints a line for each thing.
-///
-/// # Errors
-/// Returns an error if the report cannot be printed.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let report = examine();
-    if args.json {
-        say!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        for line in &report.lines {
-            say!("{}", text(line));
-        }
-        say!("\n{}", verdict(&report));
-    }
-    Ok(match report.wrong {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
-    })
-}
-
-fn examine() -> Report {
     let mut lines = gpu::lines();
     lines.push(cpu());
     lines.push(slurm::line(&|name| std::env::var(name).ok()));
     let count = |state| lines.iter().filter(|l| l.state == state).count();
-    Report {
-        wrong: count(State::Wrong),
-        warnings: count(State::Warning),
-        lines,
+    let (wrong, warnings) = (count(State::Wrong), count(State::Warning));
+    if args.json {
+        say!(
+            "{:#}",
+            json!({ "wrong": wrong, "warnings": warnings, "lines": lines })
+        );
+    } else {
+        for line in &lines {
+            let state = match line.state {
+                State::Ok => "ok",
+                State::Warning => "warning",
+                State::Wrong => "WRONG",
+            };
+            say!("{state:<7} {:<6} {}", line.name, line.found);
+            if let Some(advice) = &line.advice {
+                say!("               → {advice}");
+            }
+        }
+        say!("\nWrong: {wrong}. Warnings: {warnings}.");
     }
+    Ok(match wrong {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
 }
 
 /// The cores, and the units of the CPU that canopy's operators use.
@@ -128,79 +122,17 @@ fn cpu() -> Line {
         Bf16Unit::Off => "emulated".to_owned(),
         unit => unit.to_string(),
     };
-    let found = format!(
-        "{} for this process, {threads} threads; the operators use {set}; filter of products: {}; bf16: {bf16}",
-        machine::processor(),
-        Filter::current()
+    let (processor, filter) = (machine::processor(), Filter::current());
+    let line = Line::ok(
+        "CPU",
+        format!(
+            "{processor} for this process, {threads} threads; the operators use {set}; filter of products: {filter}; bf16: {bf16}"
+        ),
     );
     match threads > cores {
-        true => Line::warning(
-            "CPU",
-            found,
-            format!(
-                "more threads than cores slow each other: use --threads {cores} or RAYON_NUM_THREADS={cores}"
-            ),
-        ),
-        false => Line::ok("CPU", found),
-    }
-}
-
-/// Columns of a line: state, name, text.
-const INDENT: usize = 8 + 13;
-
-/// A line in at most 80 columns, with what to do below it.
-fn text(line: &Line) -> String {
-    let state = match line.state {
-        State::Ok => "ok",
-        State::Warning => "warning",
-        State::Wrong => "WRONG",
-    };
-    let mut out = format!("{state:<7} {:<12} ", line.name);
-    out.push_str(&wrapped(&line.found));
-    if let Some(advice) = &line.advice {
-        let pad = " ".repeat(INDENT);
-        out.push_str(&format!("\n{pad}{}", wrapped(&format!("→ {advice}"))));
-    }
-    out
-}
-
-/// `words` in lines that fit beside the first two columns.
-fn wrapped(words: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in words.split_whitespace() {
-        let last = lines.last_mut().expect("there is a first line");
-        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > 80 - INDENT {
-            lines.push(word.to_owned());
-        } else {
-            if !last.is_empty() {
-                last.push(' ');
-            }
-            last.push_str(word);
-        }
-    }
-    lines.join(&format!("\n{}", " ".repeat(INDENT)))
-}
-
-fn verdict(report: &Report) -> String {
-    let wrong = match report.wrong {
-        0 => "Nothing is wrong".into(),
-        1 => "1 thing is wrong".into(),
-        n => format!("{n} things are wrong"),
-    };
-    format!("{wrong}. Warnings: {}.", report.warnings)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_fit_in_80_columns_and_say_what_to_do() {
-        let line = Line::wrong("driver", "word ".repeat(40), "act ".repeat(40));
-        let text = text(&line);
-        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
-        assert_eq!(text.matches("word").count(), 40);
-        assert_eq!(text.matches("act").count(), 40);
-        assert!(text.starts_with("WRONG   driver "), "{text}");
+        true => line.warning(format!(
+            "more threads than cores slow each other: use --threads {cores} or RAYON_NUM_THREADS={cores}"
+        )),
+        false => line,
     }
 }

@@ -8,11 +8,10 @@ pub fn line(variable: &dyn Fn(&str) -> Option<String>) -> Line {
 }
 
 fn of_job(variable: &dyn Fn(&str) -> Option<String>, cores: usize) -> Line {
-    const NAME: &str = "Slurm";
     let Some(job) = variable("SLURM_JOB_ID") else {
-        return Line::ok(NAME, "not inside a job");
+        return Line::ok("Slurm", "not inside a job");
     };
-    let mut found = format!("job {job}");
+    let mut found = format!("job {job}; this process may use {cores} cores");
     for (name, words) in [
         ("SLURM_JOB_PARTITION", "partition"),
         ("SLURM_JOB_NUM_NODES", "nodes:"),
@@ -26,49 +25,50 @@ fn of_job(variable: &dyn Fn(&str) -> Option<String>, cores: usize) -> Line {
             found += &format!(", {words} {value}");
         }
     }
-    let asked = variable("SLURM_CPUS_PER_TASK").and_then(|n| n.parse::<usize>().ok());
-    match asked {
-        Some(asked) if asked > cores => Line::wrong(
-            NAME,
-            format!("{found}; this process may use {cores} of the {asked} cores"),
-            "pass --cpus-per-task to srun as well: srun does not take it from sbatch",
-        ),
+    let line = Line::ok("Slurm", found);
+    match variable("SLURM_CPUS_PER_TASK").and_then(|n| n.parse().ok()) {
+        Some(asked) if cores < asked => {
+            line.wrong("pass --cpus-per-task to srun as well: srun does not take it from sbatch")
+        }
         // Slurm gives a task one core unless more are asked for; then a loader and a step share it.
-        None if cores == 1 => Line::warning(
-            NAME,
-            format!("{found}; this process may use one core"),
-            "ask for more with --cpus-per-task",
-        ),
-        _ => Line::ok(NAME, found),
+        None if cores == 1 => line.warning("ask for more with --cpus-per-task"),
+        _ => line,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::cli::doctor::State;
-
-    fn job(set: &[(&str, &str)], cores: usize) -> Line {
-        let value = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
-        of_job(&value, cores)
-    }
 
     #[test]
     fn a_job_that_lost_its_cores_is_wrong() {
-        assert_eq!(job(&[], 1).state, State::Ok);
-        let lost = job(&[("SLURM_JOB_ID", "7"), ("SLURM_CPUS_PER_TASK", "8")], 1);
-        assert_eq!(lost.state, State::Wrong);
-        assert!(lost.found.contains("1 of the 8 cores"), "{lost:?}");
-        assert_eq!(job(&[("SLURM_JOB_ID", "7")], 1).state, State::Warning);
-        let well = job(
-            &[
-                ("SLURM_JOB_ID", "7"),
-                ("SLURM_CPUS_PER_TASK", "8"),
-                ("SLURM_NTASKS", "2"),
-            ],
-            8,
-        );
-        assert_eq!(well.state, State::Ok);
-        assert!(well.found.contains("tasks: 2"), "{well:?}");
+        let job = |of_job: &str, cores| {
+            let value = |name: &str| {
+                of_job
+                    .split(' ')
+                    .find_map(|v| Some(v.strip_prefix(name)?.strip_prefix('=')?.to_owned()))
+            };
+            super::of_job(&value, cores)
+        };
+        for (variables, cores, state, part) in [
+            ("", 1, State::Ok, "not inside a job"),
+            (
+                "SLURM_JOB_ID=7 SLURM_CPUS_PER_TASK=8",
+                1,
+                State::Wrong,
+                "may use 1 cores",
+            ),
+            ("SLURM_JOB_ID=7", 1, State::Warning, "job 7"),
+            (
+                "SLURM_JOB_ID=7 SLURM_CPUS_PER_TASK=8 SLURM_NTASKS=2",
+                8,
+                State::Ok,
+                "tasks: 2",
+            ),
+        ] {
+            let line = job(variables, cores);
+            assert_eq!(line.state, state, "{line:?}");
+            assert!(line.found.contains(part), "{line:?}");
+        }
     }
 }

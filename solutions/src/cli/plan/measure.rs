@@ -75,27 +75,31 @@ fn two_steps(args: &Args, device: &Device, lowering: Option<Arc<dyn Lowering>>) 
 /// Each attempt is a process of its own, because a process that runs out of CPU memory is killed.
 pub fn search(args: &Args, start: usize) -> Result<usize> {
     let program = std::env::current_exe().context("the path of the program is unknown")?;
-    let (points, classes, width) = (
-        args.points.to_string(),
-        args.classes.to_string(),
-        args.width.to_string(),
+    let Args {
+        model,
+        points,
+        classes,
+        width,
+        optimizer,
+        device,
+        format,
+        ..
+    } = args;
+    let words = format!(
+        "plan --measure --json --model {model} --points {points} --classes {classes} --width {width} --optimizer {optimizer} \
+         --device {device} --format {format} {}",
+        if args.plain { "--plain" } else { "" }
     );
     let found = executable_batch(start, 2, &mut |batch| {
         let mut attempt = Command::new(&program);
-        attempt.args(["plan", "--measure", "--json", "--model", &args.model.to_string()]);
-        attempt.args(["--points", &points, "--classes", &classes, "--width", &width]);
-        attempt.args(["--optimizer", &args.optimizer, "--batch", &batch.to_string()]);
-        attempt.args(["--device", &args.device, "--format", &args.format.to_string()]);
-        if args.plain {
-            attempt.arg("--plain");
-        }
-        let output = attempt
-            .output()
-            .map_err(|e| Failure::Other(format!("an attempt could not be started: {e}")))?;
-        let result = if output.status.success() {
-            Ok(())
-        } else {
-            Err(Failure::of(&String::from_utf8_lossy(&output.stderr)))
+        attempt
+            .args(words.split_whitespace())
+            .args(["--batch", &batch.to_string()]);
+        let output = attempt.output();
+        let output = output.map_err(|e| Failure::Other(format!("an attempt could not be started: {e}")))?;
+        let result = match output.status.success() {
+            true => Ok(()),
+            false => Err(Failure::of(&String::from_utf8_lossy(&output.stderr))),
         };
         let said = result
             .as_ref()

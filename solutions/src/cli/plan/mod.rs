@@ -5,11 +5,14 @@ mod ranks;
 
 use std::process::ExitCode;
 
-use anyhow::{Error, Result, bail, ensure};
+use anyhow::{Error, Result, ensure};
 use candle_core::{DType, Device};
 use serde::Serialize;
 
+use ranks::Work;
+
 use crate::{
+    cli::table::Table,
     device::choose_device,
     kernels::Bf16Unit,
     model::{Kind, PointNet},
@@ -82,40 +85,7 @@ pub struct Args {
     ranks: ranks::Args,
 }
 
-#[derive(Debug, Serialize)]
-struct Found {
-    model: Kind,
-    form: Form,
-    format: Precision,
-    points: usize,
-    batch: usize,
-    bytes: StepBytes,
-    total: u64,
-    layers: Vec<Row>,
-    /// `None` if nobody said how much memory the GPU has.
-    budget: Option<u64>,
-    /// Clouds of the largest batch, and its bytes; `None` if not even two clouds fit, or without a budget.
-    largest: Option<(u64, u64)>,
-    /// Peak of the bytes allocated in two real steps, minus those allocated before.
-    measured: Option<u64>,
-    /// The batch that a real step ran with.
-    searched: Option<usize>,
-    /// With --ranks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ranks: Option<ranks::Plan>,
-}
-
-#[derive(Debug, Serialize)]
-struct Row {
-    name: String,
-    kept: u64,
-    passing: u64,
-}
-
 /// Estimates, measures if requested, and prints.
-///
-/// # Errors
-/// Returns an error if an option is out of range, or if a real step fails for another reason than memory.
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(
         args.points >= 1,
@@ -131,30 +101,25 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         .search
         .map(|start| measure::search(args, start))
         .transpose()?;
-    let batch = searched.unwrap_or(args.batch);
-    let measured = if args.measure {
-        Some(measure::real_steps(args)?)
-    } else {
-        None
-    };
+    let batch = searched.unwrap_or(args.batch) as u64;
+    let measured = args.measure.then(|| measure::real_steps(args)).transpose()?;
     let step = size(args, form)?;
-    let bytes = step_bytes(&step, batch as u64);
     let budget = budget(args, form)?;
     ensure!(
         budget.is_some() || !args.ranks.wanted(),
         "--budget is missing: how much memory has each GPU, in GiB? `canopy doctor` and nvidia-smi print it"
     );
-    let own = ranks::Work {
+    let bytes = step_bytes(&step, batch);
+    let ranks = args.ranks.plan(Work {
         parameters: step.parameters,
         each: step.each,
         activations: bytes.activations + bytes.passing,
         budget: budget.unwrap_or(0),
-    };
-    let work = args.ranks.work(own)?;
-    let row = |l: &LayerSize| Row {
+    })?;
+    let layer = |l: &LayerSize| Layer {
         name: l.name.clone(),
-        kept: batch as u64 * l.rows * l.kept,
-        passing: batch as u64 * l.rows * l.passing,
+        kept: batch * l.rows * l.kept,
+        passing: batch * l.rows * l.passing,
     };
     let found = Found {
         model: args.model,
@@ -164,36 +129,60 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         batch,
         total: bytes.total(),
         bytes,
-        layers: step.layers.iter().map(row).collect(),
+        layers: step.layers.iter().map(layer).collect(),
         budget,
         largest: budget
-            .and_then(|budget| largest_batch(&step, budget))
+            .and_then(|b| largest_batch(&step, b))
             .map(|(n, bytes)| (n, bytes.total())),
         measured,
         searched,
-        ranks: args.ranks.wanted().then(|| args.ranks.plan(&work)),
+        ranks: args.ranks.wanted().then_some(ranks),
     };
-    if args.json {
-        say!("{}", serde_json::to_string_pretty(&found)?);
-    } else if let Some(plan) = &found.ranks {
-        ranks::print(plan)?;
-    } else {
-        print(&found)?;
+    match &found.ranks {
+        _ if args.json => say!("{}", serde_json::to_string_pretty(&found)?),
+        Some(plan) => ranks::print(plan)?,
+        None => print(&found)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
+#[derive(Debug, Serialize)]
+struct Found {
+    model: Kind,
+    form: Form,
+    format: Precision,
+    points: usize,
+    batch: u64,
+    bytes: StepBytes,
+    total: u64,
+    layers: Vec<Layer>,
+    /// `None` if nobody said how much memory the GPU has.
+    budget: Option<u64>,
+    /// Clouds of the largest batch, and its bytes; `None` if not even two clouds fit, or without a budget.
+    largest: Option<(u64, u64)>,
+    /// Peak of the bytes allocated in two real steps, minus those allocated before.
+    measured: Option<u64>,
+    /// The batch that a real step ran with.
+    searched: Option<usize>,
+    /// With --ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<ranks::Plan>,
+}
+
+#[derive(Debug, Serialize)]
+struct Layer {
+    name: String,
+    kept: u64,
+    passing: u64,
+}
+
 /// Bytes that a step may use; `None` for a GPU of which nobody said it.
 fn budget(args: &Args, form: Form) -> Result<Option<u64>> {
-    Ok(match args.budget {
-        Some(gib) if gib > 0.0 && gib <= ranks::MOST_GIB => Some((gib * f64::from(1 << 30)) as u64),
-        Some(gib) => bail!(
-            "--budget is {gib}: expected a number above 0 and up to {:e}",
-            ranks::MOST_GIB
-        ),
-        None if form == Form::Cuda => None,
-        None => Some(machine::free_memory().unwrap_or(0)),
-    })
+    let Some(gib) = args.budget else {
+        return Ok((form != Form::Cuda).then(|| machine::free_memory().unwrap_or(0)));
+    };
+    ranks::within("--budget", gib, 1e-3, ranks::MOST_GIB)?;
+    Ok(Some((gib * f64::from(1 << 30)) as u64))
 }
 
 fn form(args: &Args) -> Result<Form> {
@@ -241,60 +230,60 @@ fn print(found: &Found) -> Result<()> {
         Form::Cuda => "CUDA kernels",
         Form::Plain => "plain candle operators",
     };
-    say!(
-        "a training step of the {} PointNet, {} clouds × {} points, {}, {form}",
-        found.model,
-        found.batch,
-        found.points,
-        found.format
-    );
-    match found.form {
-        Form::Cuda if found.measured.is_none() => {
-            say!(
-                "counted from the kernels' tensors; --measure, on a machine with a GPU, compares it with a step"
-            )
-        }
-        Form::Fused if found.format == Precision::Bf16 && Bf16Unit::current() == Bf16Unit::Off => say!(
-            "counted for a CPU with units for bf16; this one has none, and emulates bf16 in fp32, not fused"
-        ),
-        _ => {}
-    }
-    say!("\nlayer                          saved MiB   temporary MiB");
-    for row in &found.layers {
+    let Found {
+        model,
+        batch,
+        points,
+        format,
+        ..
+    } = found;
+    say!("a training step of the {model} PointNet, {batch} clouds × {points} points, {format}, {form}");
+    if found.form == Form::Cuda && found.measured.is_none() {
         say!(
-            "{:<28}{:>12.2}{:>16.2}",
-            row.name,
-            mib(row.kept),
-            mib(row.passing)
+            "counted from the kernels' tensors; --measure, on a machine with a GPU, compares it with a step"
         );
     }
-    say!("\npart                                 MiB");
-    for (name, bytes) in [
-        ("parameters", found.bytes.parameters),
-        ("gradients", found.bytes.gradients),
-        ("optimizer", found.bytes.optimizer),
-        ("activations, saved", found.bytes.activations),
-        ("backward pass, widest layer", found.bytes.passing),
-        ("total", found.total),
-    ] {
-        say!("{name:<28}{:>12.1}", mib(bytes));
+    if found.form == Form::Fused && *format == Precision::Bf16 && Bf16Unit::current() == Bf16Unit::Off {
+        say!(
+            "counted for a CPU with units for bf16; this one has none, and emulates bf16 in fp32, not fused"
+        );
     }
+    say!("");
+    let mut table = Table::new(["layer", "saved MiB", "temporary MiB"]);
+    for layer in &found.layers {
+        table.named(
+            &layer.name,
+            [layer.kept, layer.passing].map(|bytes| format!("{:.2}", mib(bytes))),
+        );
+    }
+    table.print()?;
+    say!("");
+    let mut table = Table::new(["part", "MiB"]);
+    let mut row = |name, bytes| table.named(name, [format!("{:.1}", mib(bytes))]);
+    row("parameters", found.bytes.parameters);
+    row("gradients", found.bytes.gradients);
+    row("optimizer", found.bytes.optimizer);
+    row("activations, saved", found.bytes.activations);
+    row("backward pass, widest layer", found.bytes.passing);
+    row("total", found.total);
+    if let Some(bytes) = found.measured {
+        row("measured, two real steps", bytes);
+    }
+    table.print()?;
     if let Some(bytes) = found.measured {
         let share = 100.0 * found.total as f64 / bytes as f64;
-        say!(
-            "{:<28}{:>12.1}   the estimate is {share:.0} % of it",
-            "measured, two real steps",
-            mib(bytes)
-        );
+        say!("the total is {share:.0} % of the measured bytes");
     }
     if let Some(batch) = found.searched {
         say!("\na real step ran with {batch} clouds");
     }
     match (found.budget.map(mib), found.largest) {
-        (Some(budget), Some((batch, bytes))) => say!(
-            "\nthe largest batch in {budget:.1} MiB is {batch} clouds, {:.1} MiB",
-            mib(bytes)
-        ),
+        (Some(budget), Some((batch, bytes))) => {
+            say!(
+                "\nthe largest batch in {budget:.1} MiB is {batch} clouds, {:.1} MiB",
+                mib(bytes)
+            );
+        }
         (Some(budget), None) => say!("\nnot even two clouds fit in {budget:.1} MiB"),
         (None, _) => say!("\n--budget GIB, the memory of the GPU, gives the largest batch"),
     }

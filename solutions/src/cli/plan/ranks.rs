@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::{
+    cli::table::Table,
     precision::BytesPerParameter,
     shard::{Stage, bytes_per_rank, numbers_sent},
 };
@@ -62,6 +63,15 @@ pub struct Plan {
     advice: String,
 }
 
+/// Checks that an option's value is in range, which NaN is not.
+pub fn within(option: &str, value: f64, least: f64, most: f64) -> Result<()> {
+    ensure!(
+        (least..=most).contains(&value),
+        "{option} is {value:e}: expected a number from {least} up to {most:e}"
+    );
+    Ok(())
+}
+
 impl Args {
     /// Whether the plan is for another model than canopy's.
     pub fn is_other_model(&self) -> bool {
@@ -70,57 +80,33 @@ impl Args {
 
     /// Whether a plan for ranks was asked for.
     pub fn wanted(&self) -> bool {
-        self.ranks > 1 || self.parameters.is_some()
+        self.ranks > 1 || self.is_other_model()
     }
 
-    /// What a rank computes: `own`, unless another model is given.
-    ///
-    /// # Errors
-    /// Returns an error if an option is out of range.
-    pub fn work(&self, own: Work) -> Result<Work> {
-        ensure!(
-            (1..=MOST_RANKS).contains(&self.ranks),
-            "--ranks is {}: expected a number from 1 to {MOST_RANKS}",
-            self.ranks
-        );
-        let Some(parameters) = self.parameters else {
-            return Ok(own);
-        };
-        ensure!(
-            (1.0..=MOST_PARAMETERS).contains(&parameters),
-            "--parameters is {parameters:e}: expected a number from 1 up to {MOST_PARAMETERS:e}"
-        );
-        let gib = self.activations.unwrap_or(0.0);
-        ensure!(
-            (0.0..=MOST_GIB).contains(&gib),
-            "--activations is {gib}: expected a number from 0 to {MOST_GIB:e}"
-        );
-        Ok(Work {
-            parameters: parameters as u64,
-            activations: (gib * f64::from(1 << 30)) as u64,
-            ..own
-        })
-    }
-
-    /// The plan for `work`.
-    pub fn plan(&self, work: &Work) -> Plan {
-        let stages: Vec<Row> = Stage::ALL.map(|stage| self.row(work, stage)).into();
-        Plan {
+    /// The plan for `work`, which is that of canopy's model unless another one is given.
+    pub fn plan(&self, mut work: Work) -> Result<Plan> {
+        within("--ranks", self.ranks as f64, 1.0, MOST_RANKS as f64)?;
+        if let Some(parameters) = self.parameters {
+            let gib = self.activations.unwrap_or(0.0);
+            within("--parameters", parameters, 1.0, MOST_PARAMETERS)?;
+            within("--activations", gib, 0.0, MOST_GIB)?;
+            work.parameters = parameters as u64;
+            work.activations = (gib * f64::from(1 << 30)) as u64;
+        }
+        let stages = Stage::ALL.map(|stage| self.row(&work, stage)).to_vec();
+        Ok(Plan {
             ranks: self.ranks,
             activations: work.activations,
             budget: work.budget,
-            advice: advice(self.ranks, work, &stages),
+            advice: advice(self.ranks, &work, &stages),
             stages,
-        }
+        })
     }
 
     fn row(&self, work: &Work, stage: Stage) -> Row {
         let [parameters, gradients, optimizer] =
             bytes_per_rank(work.parameters, work.each, stage, self.ranks);
         let total = parameters + gradients + optimizer + work.activations;
-        // Gradients and gathered weights travel in the format in which they are stored.
-        let bytes_each = u64::from(work.each.gradient);
-        let sent = bytes_each * numbers_sent(work.parameters, stage, self.ranks);
         Row {
             stage,
             parameters,
@@ -128,7 +114,8 @@ impl Args {
             optimizer,
             total,
             fits: total <= work.budget,
-            sent,
+            // Gradients and gathered weights travel in the format in which they are stored.
+            sent: u64::from(work.each.gradient) * numbers_sent(work.parameters, stage, self.ranks),
         }
     }
 }
@@ -174,38 +161,36 @@ fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
 }
 
 /// Prints the plan.
-///
-/// # Errors
-/// Returns an error if standard output is closed.
 pub fn print(plan: &Plan) -> Result<()> {
-    // A column has room for 7 characters; large models are in GiB.
     let large = plan.stages[0].total >= 100 << 30;
     let (unit, name) = if large { (30, "GiB") } else { (20, "MiB") };
     let size = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << unit));
-    say!("\n{} of each of {} ranks", name, plan.ranks);
-    say!(
-        "{:<14}{:>11}{:>11}{:>11}{:>13}{:>11}  fits{:>17}",
-        "",
+    say!("\n{name} of each of {} ranks", plan.ranks);
+    let sizes = [
         "parameters",
         "gradients",
         "optimizer",
         "activations",
         "total",
-        "sent in a step"
-    );
+        "sent in a step",
+    ];
+    let mut table = Table::new([&[""], &sizes[..], &["fits"]].concat());
     for row in &plan.stages {
-        say!(
-            "{:<14}{:>11}{:>11}{:>11}{:>13}{:>11}  {:<4}{:>17}",
-            row.stage.to_string(),
-            size(row.parameters),
-            size(row.gradients),
-            size(row.optimizer),
-            size(plan.activations),
-            size(row.total),
-            if row.fits { "yes" } else { "no" },
-            size(row.sent)
+        let sizes = [
+            row.parameters,
+            row.gradients,
+            row.optimizer,
+            plan.activations,
+            row.total,
+            row.sent,
+        ];
+        let fits = if row.fits { "yes" } else { "no" };
+        table.named(
+            &row.stage.to_string(),
+            sizes.map(size).into_iter().chain([fits.to_owned()]),
         );
     }
+    table.print()?;
     say!("\nA rank has {} {name}.", size(plan.budget));
     say!("{}", plan.advice);
     say!(
@@ -219,76 +204,58 @@ mod tests {
     use super::*;
     use crate::precision::{BF16, bytes_per_parameter};
 
-    fn args(ranks: u64) -> Args {
-        Args {
+    fn plan(ranks: u64, parameters: f64, activations: f64) -> Result<Plan> {
+        let args = Args {
             ranks,
-            parameters: None,
-            activations: None,
-        }
-    }
-
-    fn work(billions: u64, budget_gib: u64) -> Work {
-        Work {
-            parameters: billions * 1_000_000_000,
+            parameters: Some(parameters),
+            activations: Some(activations),
+        };
+        args.plan(Work {
+            parameters: 0,
             each: bytes_per_parameter(BF16, 2),
-            activations: 2 << 30,
-            budget: budget_gib << 30,
-        }
+            activations: 0,
+            budget: 80 << 30,
+        })
     }
 
     #[test]
     fn the_first_stage_that_fits_is_advised() {
-        let advice = |billions, ranks| args(ranks).plan(&work(billions, 80)).advice;
-        assert!(advice(1, 8).contains("data parallelism:"), "{}", advice(1, 8));
-        assert!(advice(7, 8).contains("ZeRO 1"), "{}", advice(7, 8));
-        assert!(advice(20, 8).contains("ZeRO 2"), "{}", advice(20, 8));
-        assert!(advice(30, 8).contains("ZeRO 3"), "{}", advice(30, 8));
-        // 16 bytes of each of 100 billion parameters, over 78 GiB a rank, are 20 ranks.
-        assert!(advice(100, 8).contains("at least 20 ranks"), "{}", advice(100, 8));
-        let small = Work {
-            activations: 90 << 30,
-            ..work(1, 80)
-        };
-        assert!(args(8).plan(&small).advice.contains("activations alone"));
-    }
-
-    #[test]
-    fn zero_3_sends_half_as_much_again() {
-        let stages = args(2).plan(&work(1, 80)).stages;
-        assert_eq!(stages[3].sent * 2, stages[0].sent * 3);
-    }
-
-    #[test]
-    fn the_largest_plan_fits_into_64_bits() {
-        let largest = Args {
-            parameters: Some(MOST_PARAMETERS),
-            activations: Some(MOST_GIB),
-            ..args(MOST_RANKS)
-        };
-        let plan = largest.plan(&largest.work(work(1, 80)).unwrap());
-        assert!(plan.stages.iter().all(|row| row.total > 1 << 59 && !row.fits));
-    }
-
-    #[test]
-    fn values_out_of_range_are_refused() {
-        for wrong in [
-            Args { ranks: 0, ..args(1) },
-            Args {
-                parameters: Some(-1.0),
-                ..args(2)
-            },
-            Args {
-                parameters: Some(1e30),
-                ..args(2)
-            },
-            Args {
-                parameters: Some(1e9),
-                activations: Some(1e18),
-                ..args(2)
-            },
-            args(MOST_RANKS + 1),
+        for (ranks, parameters, activations, part) in [
+            (8, 1e9, 2.0, "data parallelism:"),
+            (8, 7e9, 2.0, "ZeRO 1"),
+            (8, 20e9, 2.0, "ZeRO 2"),
+            (8, 30e9, 2.0, "ZeRO 3"),
+            // 16 bytes of each of 100 billion parameters, over 78 GiB a rank, are 20 ranks.
+            (8, 100e9, 2.0, "at least 20 ranks"),
+            (8, 1e9, 90.0, "activations alone"),
         ] {
-            assert!(wrong.work(work(1, 80)).is_err(), "{wrong:?}");
+            let plan = plan(ranks, parameters, activations).unwrap();
+            assert!(plan.advice.contains(part), "{}", plan.advice);
+        }
+        let stages = plan(2, 1e9, 2.0).unwrap().stages;
+        assert_eq!(
+            stages[3].sent * 2,
+            stages[0].sent * 3,
+            "ZeRO 3 sends half as much again"
+        );
+    }
+
+    #[test]
+    fn the_largest_plan_fits_into_64_bits_and_a_larger_one_is_refused() {
+        let largest = plan(MOST_RANKS, MOST_PARAMETERS, MOST_GIB).unwrap();
+        assert!(largest.stages.iter().all(|row| row.total > 1 << 59 && !row.fits));
+        for (ranks, parameters, activations) in [
+            (0, 1e9, 0.0),
+            (MOST_RANKS + 1, 1e9, 0.0),
+            (2, -1.0, 0.0),
+            (2, f64::NAN, 0.0),
+            (2, 1e30, 0.0),
+            (2, 1e9, 1e18),
+        ] {
+            assert!(
+                plan(ranks, parameters, activations).is_err(),
+                "{ranks} {parameters} {activations}"
+            );
         }
     }
 }

@@ -16,8 +16,8 @@ pub struct Gpus {
 
 impl Gpus {
     pub fn new() -> Result<Self> {
+        // Each error of the chain repeats its source.
         let nvml = Nvml::init().map_err(|e| {
-            // Each error of the chain repeats its source.
             let e = anyhow::Error::new(e);
             anyhow!("the NVIDIA driver is not available: {}", e.root_cause())
         })?;

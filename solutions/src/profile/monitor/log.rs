@@ -2,13 +2,10 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::Write,
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::JoinHandle,
+    sync::mpsc::{self, RecvTimeoutError, Sender},
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -30,14 +27,9 @@ impl Log {
     /// Names the file if it exists already, or if it cannot be created.
     pub fn open(path: &Path, append: bool) -> Result<Self> {
         let mut options = OpenOptions::new();
-        options.append(true);
-        if append {
-            options.create(true);
-        } else {
-            options.create_new(true);
-        }
+        options.append(true).create(append).create_new(!append);
         let file = match options.open(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 bail!(
                     "{} exists already: choose another file with --out",
                     path.display()
@@ -58,7 +50,13 @@ impl Log {
     /// # Errors
     /// Names the file.
     pub fn add(&mut self, samples: &[Sample]) -> Result<()> {
-        let text = lines(samples, self.header)?;
+        let mut writer = csv::WriterBuilder::new()
+            .has_headers(self.header)
+            .from_writer(Vec::new());
+        for sample in samples {
+            writer.serialize(sample)?;
+        }
+        let text = writer.into_inner().map_err(|e| e.into_error())?;
         self.header &= samples.is_empty();
         let written = self.file.write_all(&text).and_then(|()| self.file.flush());
         written.with_context(|| format!("{} cannot be written to", self.path.display()))
@@ -70,59 +68,32 @@ impl Log {
     /// Returns an error if there is nothing to monitor, or if the thread cannot start.
     pub fn in_background(mut self, interval: Duration) -> Result<Background> {
         let mut watch = Watch::new()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let asked = stop.clone();
-        let thread = std::thread::Builder::new()
-            .name("monitor".into())
-            .spawn(move || {
-                while !asked.load(Ordering::Relaxed) {
-                    let next = Instant::now() + interval;
-                    if let Err(e) = self.add(&watch.sample()) {
-                        eprintln!("monitor: {e:#}; the log ends here");
-                        return;
-                    }
-                    pause(next, &asked);
+        let (stop, stopped) = mpsc::channel::<()>();
+        let sample = move || {
+            let mut next = Instant::now();
+            // The handle sends nothing: its end disconnects the channel.
+            while stopped.recv_timeout(next.saturating_duration_since(Instant::now()))
+                == Err(RecvTimeoutError::Timeout)
+            {
+                next = Instant::now() + interval;
+                if let Err(e) = self.add(&watch.sample()) {
+                    eprintln!("monitor: {e:#}; the log ends here");
+                    return;
                 }
-            })?;
-        Ok(Background {
-            stop,
-            thread: Some(thread),
-        })
-    }
-}
-
-/// The samples as CSV.
-pub fn lines(samples: &[Sample], header: bool) -> Result<Vec<u8>> {
-    let mut writer = csv::WriterBuilder::new()
-        .has_headers(header)
-        .from_writer(Vec::new());
-    for sample in samples {
-        writer.serialize(sample)?;
-    }
-    Ok(writer.into_inner().map_err(|e| e.into_error())?)
-}
-
-/// Sleeps until `next`, or until `stop` is set.
-pub fn pause(next: Instant, stop: &AtomicBool) {
-    while !stop.load(Ordering::Relaxed) {
-        let left = next.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        std::thread::sleep(left.min(Duration::from_millis(50)));
+            }
+        };
+        let thread = thread::Builder::new().name("monitor".into()).spawn(sample)?;
+        Ok(Background(Some((stop, thread))))
     }
 }
 
 /// A log that is written during a run.
-pub struct Background {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
+pub struct Background(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Drop for Background {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
             let _ = thread.join();
         }
     }

@@ -32,112 +32,53 @@ const NVPROF: &str = "\
 \"API calls\",99.0,500.0,1,500000.0,500000.0,500000.0,\"cudaMemcpy\"
 ";
 
-const LOG: &str = "\
-==4242== NVPROF is profiling process 4242, command: ./train
-==4242== Profiling result:
-            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
- GPU activities:   80.00%  800.00us       300  2.6667us  1.8000us  2.4000us  void gemm<float, int=128>(float const *, int)
-                   20.00%  200.00us        60  3.3333us  2.9000us  3.1000us  [CUDA memcpy HtoD]
-      API calls:   99.00%  500.00ms         1  500.00ms  500.00ms  500.00ms  cudaMemcpy
-                    1.00%  5.0000ms       300  16.667us  10.000us  90.000us  cudaLaunchKernel
-";
-
 #[test]
-fn several_nsys_tables_are_read_as_one() {
-    let table = KernelTable::parse(NSYS).unwrap();
-    assert_eq!(table.rows.len(), 5);
-    assert_eq!(
-        table.rows[0].name,
-        "void gemm<float, (int)128>(const float *, int)"
-    );
-    assert_eq!((table.rows[0].calls, table.rows[0].ns), (300, 600_000.0));
-    assert_eq!(table.time(Activity::Kernel), 800_000.0);
-    assert_eq!(table.time(Activity::Set), 10_000.0);
-    assert_eq!(table.copy_share(), Some(0.19));
-    assert_eq!(
-        (table.transfers[0].count, table.transfers[0].bytes),
-        (60, 23_593_000.0)
-    );
-}
+fn the_tables_of_both_tools_are_read() {
+    let rows = kernel_rows(NSYS).unwrap();
+    assert_eq!(rows.len(), 5, "three tables, of which one has sizes only");
+    assert_eq!(rows[0].name, "void gemm<float, (int)128>(const float *, int)");
+    assert_eq!((rows[0].calls, rows[0].ns), (300, 600_000.0));
+    assert_eq!(time_share(&rows, Activity::Copy), Some(0.19));
+    assert_eq!(time_share(&rows, Activity::Set), Some(0.01));
 
-#[test]
-fn nvprofs_csv_and_log_agree() {
-    let csv = KernelTable::parse(NVPROF).unwrap();
-    let log = KernelTable::parse(LOG).unwrap();
-    for table in [&csv, &log] {
-        assert_eq!(table.rows.len(), 2, "the host's calls are not work of the device");
-        assert!((table.copy_share().unwrap() - 0.2).abs() < 1e-12);
-        assert_eq!(table.rows[1].calls, 60);
-    }
-    assert_eq!(csv.rows[0].name, log.rows[0].name);
-}
-
-#[test]
-fn an_older_nvprof_without_types_is_read() {
-    let text = "\
-==1== Profiling result:
-Time(%),Time,Calls,Avg,Min,Max,Name
-%,us,,us,us,us,
-75.0,30.0,3,10.0,9.0,11.0,saxpy(int)
-25.0,10.0,1,10.0,10.0,10.0,[CUDA memcpy DtoH]
-
-==1== API calls:
-Time(%),Time,Calls,Avg,Min,Max,Name
-%,ms,,ms,ms,ms,
-100.0,90.0,1,90.0,90.0,90.0,cudaMalloc
-";
-    assert_eq!(KernelTable::parse(text).unwrap().copy_share(), Some(0.25));
-}
-
-#[test]
-fn percentages_of_nested_spans_add_up_to_100() {
-    let device = [
-        Span::new("update", Kind::Kernel, 1, 0, 600),
-        Span::new("add", Kind::Kernel, 1, 100, 300),
-        Span::new("add", Kind::Kernel, 1, 300, 400),
-        Span::new("to device", Kind::Copy, 1, 700, 900),
-    ];
-    let cells = kernel_cells(&device, &crate::profile::totals(&device));
-    let column = |line: &Vec<String>| [line[0].clone(), line[1].clone(), line[4].clone()];
-    let shown: Vec<_> = cells.iter().skip(1).map(column).collect();
-    assert_eq!(
-        shown,
-        [
-            ["37.5", "300", "add"],
-            ["37.5", "300", "update"],
-            ["25.0", "200", "[CUDA memcpy Host-to-Device]"]
-        ]
-    );
-    assert_eq!(copy_share(&cells), Some(0.25));
+    let rows = kernel_rows(NVPROF).unwrap();
+    assert_eq!(rows.len(), 2, "the host's calls are not work of the device");
+    assert_eq!((rows[0].calls, rows[0].ns), (300, 800_000.0));
+    assert!((time_share(&rows, Activity::Copy).unwrap() - 0.2).abs() < 1e-12);
 }
 
 #[test]
 fn errors_name_the_row() {
-    let said = |text: &str| format!("{:#}", KernelTable::parse(text).unwrap_err());
-    assert!(said("").contains("nsys stats"));
-    assert!(said("a,b,c\n1,2,3\n").contains("no table of kernels"));
-    let e = said(&NSYS.replace("600000", "many"));
-    assert!(e.contains("row 4") && e.contains("'many' is not a number"), "{e}");
-    let e = said(&NVPROF.replace(",%,ms,", ",%,fortnights,"));
-    assert!(e.contains("row 4") && e.contains("fortnights"), "{e}");
-    let e = said(&LOG.replace("800.00us", "800.00xs"));
-    assert!(e.contains("line 4") && e.contains("800.00xs"), "{e}");
-    let e = said("Time (%),Total Time (ns),Instances,Name\n1,-5,2,x\n");
-    assert!(e.contains("'-5'"), "{e}");
-    let e = said("Time (%),Total Time (ns),Instances,Name\n1,5,2\n");
-    assert!(e.contains("row 2") && e.contains("missing"), "{e}");
+    let header = "Time (%),Total Time (ns),Instances,Name\n";
+    for (text, parts) in [
+        (String::new(), vec!["nsys stats"]),
+        ("a,b,c\n1,2,3\n".into(), vec!["no table of kernels"]),
+        (
+            NSYS.replace("600000", "many"),
+            vec!["row 4", "'many' is not a number"],
+        ),
+        (
+            NVPROF.replace(",%,ms,", ",%,fortnights,"),
+            vec!["row 4", "fortnights"],
+        ),
+        (format!("{header}1,-5,2,x\n"), vec!["'-5'"]),
+        (format!("{header}1,5,2\n"), vec!["row 2", "missing"]),
+    ] {
+        let said = format!("{:#}", kernel_rows(&text).unwrap_err());
+        assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
+    }
 }
 
 proptest! {
     #[test]
     fn no_file_panics_the_reader(text in "(?s).{0,300}", cut in 0usize..900, at in 0usize..900, byte: u8) {
-        let _ = KernelTable::parse(&text);
-        for whole in [NSYS, NVPROF, LOG] {
+        let _ = kernel_rows(&text);
+        for whole in [NSYS, NVPROF] {
             let mut bytes = whole.as_bytes().to_vec();
             let at = at % bytes.len();
             bytes[at] = byte;
             bytes.truncate(cut.max(1));
-            let _ = KernelTable::parse(&String::from_utf8_lossy(&bytes));
+            let _ = kernel_rows(&String::from_utf8_lossy(&bytes));
         }
     }
 }

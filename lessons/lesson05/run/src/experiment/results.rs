@@ -1,6 +1,6 @@
 //! What the student's functions find in a run, as tables.
 
-use canopy::profile::{Pattern, Timeline, kernel_cells};
+use canopy::profile::{Kind, Pattern, Span, Timeline};
 use grader::{
     cells,
     table::{Table, count, fixed, left, percent},
@@ -60,7 +60,8 @@ pub fn few_spans(run: &Run) -> Timeline {
     run.timeline.window(from, to)
 }
 
-/// The kernel table of the device's lane, with the columns of nsys.
+/// The kernel table of the device's lane, with the columns of nsys. A span within another one counts once: the times are
+/// self times, so that the percentages add up to 100.
 pub fn kernel_table(answer: &Lesson05, timeline: &Timeline) -> Vec<Vec<String>> {
     let device: Vec<_> = timeline
         .spans
@@ -68,7 +69,34 @@ pub fn kernel_table(answer: &Lesson05, timeline: &Timeline) -> Vec<Vec<String>> 
         .filter(|s| timeline.lanes[s.lane].device)
         .cloned()
         .collect();
-    kernel_cells(&device, &(answer.totals)(&device))
+    let totals = (answer.totals)(&device);
+    let all: u64 = totals.iter().map(|t| t.own).sum();
+    let mut cells = vec![
+        [
+            "Time (%)",
+            "Total Time (ns)",
+            "Instances",
+            "Category",
+            "Operation",
+        ]
+        .map(String::from)
+        .to_vec(),
+    ];
+    for total in &totals {
+        let copies = |s: &Span| s.name == total.name && s.kind == Kind::Copy;
+        let (category, name) = match device.iter().any(copies) {
+            true => ("MEMORY_OPER", "[CUDA memcpy Host-to-Device]"),
+            false => ("CUDA_KERNEL", total.name.as_str()),
+        };
+        cells.push(vec![
+            format!("{:.1}", 100.0 * total.own as f64 / all.max(1) as f64),
+            total.own.to_string(),
+            total.calls.to_string(),
+            category.into(),
+            name.into(),
+        ]);
+    }
+    cells
 }
 
 /// The cells as CSV.

@@ -1,0 +1,136 @@
+//! Tables and objects as text for terminals, or as JSON.
+
+use anyhow::{Context, Result};
+use indicatif::HumanCount;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Rows under a header: the first column to the left, the others to the right.
+pub struct Table(Vec<Vec<String>>);
+
+impl Table {
+    /// A table with these column titles.
+    pub fn new<S: ToString>(titles: impl IntoIterator<Item = S>) -> Self {
+        Self(vec![titles.into_iter().map(|t| t.to_string()).collect()])
+    }
+
+    /// Adds a row.
+    pub fn row<S: ToString>(&mut self, cells: impl IntoIterator<Item = S>) {
+        self.0.push(cells.into_iter().map(|c| c.to_string()).collect());
+    }
+
+    /// Adds a row of numbers, or of other values of one type, under a name.
+    pub fn named<S: ToString>(&mut self, name: &str, cells: impl IntoIterator<Item = S>) {
+        let cells = cells.into_iter().map(|c| c.to_string());
+        self.0
+            .push(std::iter::once(name.to_owned()).chain(cells).collect());
+    }
+
+    /// Prints it to standard output.
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn print(&self) -> Result<()> {
+        let width = |c: usize| {
+            self.0
+                .iter()
+                .filter_map(|r| r.get(c))
+                .map(|s| s.chars().count())
+                .max()
+        };
+        let widths: Vec<usize> = (0..).map_while(width).collect();
+        for row in &self.0 {
+            let cell = |(c, (cell, &width)): (usize, (&String, &usize))| match c {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            };
+            let cells: Vec<String> = row.iter().zip(&widths).enumerate().map(cell).collect();
+            say!("{}", cells.join("  ").trim_end());
+        }
+        Ok(())
+    }
+}
+
+/// Prints an object as JSON; or as text, with a line for each of its fields and a table for each list of objects.
+///
+/// # Errors
+/// Returns an error if the value is no object, or if standard output is closed.
+pub fn show(value: &impl Serialize, json: bool) -> Result<()> {
+    let value = serde_json::to_value(value)?;
+    if json {
+        say!("{value:#}");
+        return Ok(());
+    }
+    for (name, value) in value.as_object().context("not an object")? {
+        let name = name.replace('_', " ");
+        match value {
+            Value::Null => {}
+            Value::Array(rows) if rows.is_empty() => {}
+            Value::Array(rows) if rows[0].is_object() => {
+                say!("{name}");
+                of_objects(rows).print()?;
+            }
+            value => say!("{name:<16} {}", cell(value)),
+        }
+    }
+    Ok(())
+}
+
+/// A table of objects with the same fields.
+fn of_objects(rows: &[Value]) -> Table {
+    let objects = || rows.iter().filter_map(Value::as_object);
+    let titles = objects().next().into_iter().flat_map(|first| first.keys());
+    let mut table = Table::new(titles.map(|title| format!("  {}", title.replace('_', " "))));
+    for object in objects() {
+        table.row(object.values().map(|value| format!("  {:.60}", cell(value))));
+    }
+    table
+}
+
+/// A value as text; a list in one line.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "–".into(),
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::String(text) => text.clone(),
+        Value::Number(n) => match n.as_f64().unwrap_or(0.0) {
+            whole if whole >= 0.0 && whole.fract() == 0.0 => HumanCount(whole as u64).to_string(),
+            other => format!("{other:.3}"),
+        },
+        Value::Array(list) if list.iter().any(Value::is_array) => {
+            list.iter().map(cell).collect::<Vec<_>>().join(" to ")
+        }
+        Value::Array(list) => list.iter().map(cell).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let field =
+                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), cell(value));
+            fields.iter().map(field).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_short_texts() {
+        let value = json!([4800, 0.5, "a", true, null, [[1.0, 2], [3, 4]], {"least_points": 7}]);
+        let cells: Vec<String> = value.as_array().unwrap().iter().map(cell).collect();
+        assert_eq!(
+            cells,
+            [
+                "4,800",
+                "0.500",
+                "a",
+                "yes",
+                "–",
+                "1, 2 to 3, 4",
+                "least points 7"
+            ]
+        );
+    }
+}
