@@ -98,44 +98,52 @@ mod tests {
 
     use super::*;
 
-    /// The settings that a file with `json` sets or the options `words` change, and the notes.
-    fn applied(words: &str, json: &str) -> Result<Vec<String>> {
-        let dir = tempfile::tempdir()?;
+    /// What the options `words` change and a file with `json` sets, or the first line of an error.
+    fn outcome(words: &str, json: &str) -> Result<Vec<String>, String> {
+        let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ds.json");
-        std::fs::write(&path, json)?;
-        let command = Options::augment_args(Command::new("train").no_binary_name(true));
-        let given = Options::from_arg_matches(&command.try_get_matches_from(words.split_whitespace())?)?;
-        let mut config = given.over(&Config::default())?;
+        std::fs::write(&path, json).unwrap();
         // The folder has another name in each run.
-        let plain = |text: &str| text.replace(&path.display().to_string(), "ds.json");
-        let notes = apply(&path, &mut config, &given);
-        let notes = notes.map_err(|error| anyhow::anyhow!(plain(&format!("{error:#}"))))?;
-        let mut usual = Table::try_from(Config::default())?;
-        for setting in EngineFile::parse(json)?.settings {
+        let plain = |text: String| text.replace(&path.display().to_string(), "ds.json");
+        let first = |error: String| plain(error.lines().next().unwrap().to_owned());
+        let command = Options::augment_args(Command::new("train").no_binary_name(true));
+        let given = command.try_get_matches_from(words.split_whitespace());
+        let given = given.and_then(|matches| Options::from_arg_matches(&matches));
+        let given = given.map_err(|error| first(error.to_string()))?;
+        let mut config = given.over(&Config::default()).unwrap();
+        let notes = apply(&path, &mut config, &given).map_err(|error| first(format!("error: {error:#}")))?;
+        let table = Table::try_from(&config).unwrap();
+        assert_eq!(table.clone().try_into::<Config>().unwrap(), config, "read back");
+        let mut usual = Table::try_from(Config::default()).unwrap();
+        for setting in EngineFile::parse(json).unwrap().settings {
             usual.remove(setting.option);
         }
-        let changed = Table::try_from(config)?.into_iter();
-        let changed = changed.filter(|(key, value)| usual.get(key) != Some(value));
-        let changed = changed.map(|(key, value)| format!("{key} = {value}"));
-        Ok(changed.chain(notes.iter().map(|note| plain(note))).collect())
+        let changed = table.iter().filter(|(key, value)| usual.get(*key) != Some(value));
+        let mut lines: Vec<String> = changed.map(|(key, value)| format!("{key} = {value}")).collect();
+        lines.extend(notes.into_iter().map(plain));
+        if words.contains("--optimizer") {
+            lines.push(format!("{:?}", config.optim().unwrap()));
+        }
+        Ok(lines)
     }
 
-    /// In the listing, each JSON, after the options of the command line, is followed by what they give. The variable
-    /// `CANOPY_WRITE_CASES` writes it anew.
+    /// In the listing, what options and DeepSpeed's JSON give follows them, indented. The variable `CANOPY_WRITE_SETTINGS`
+    /// writes it anew.
     #[test]
-    fn files_and_options_give_the_listed_settings_notes_and_errors() {
-        let listing = include_str!("engine_cases.txt");
+    fn options_and_files_give_the_listed_settings_notes_and_errors() {
+        let listing = include_str!("settings.txt");
         let mut found = String::new();
         for line in listing.lines().filter(|line| !line.starts_with("  ")) {
             found += &format!("{line}\n");
-            if let Some(at) = line.find('{').filter(|_| !line.starts_with('#')) {
-                let (words, json) = line.split_at(at);
-                let outcome = applied(words, json).unwrap_or_else(|error| vec![format!("error: {error:#}")]);
-                found.extend(outcome.iter().map(|line| format!("  {line}\n")));
+            if line.starts_with(['-', '{']) {
+                let (words, json) = line.split_at(line.find('{').unwrap_or(line.len()));
+                let json = if json.is_empty() { "{}" } else { json };
+                let lines = outcome(words, json).unwrap_or_else(|error| vec![error]);
+                found.extend(lines.iter().map(|line| format!("  {line}\n")));
             }
         }
-        if std::env::var_os("CANOPY_WRITE_CASES").is_some() {
-            std::fs::write("src/cli/engine_cases.txt", &found).unwrap();
+        if std::env::var_os("CANOPY_WRITE_SETTINGS").is_some() {
+            std::fs::write("src/cli/settings.txt", &found).unwrap();
         }
         for (found, expected) in found.lines().zip(listing.lines()) {
             assert_eq!(found, expected);

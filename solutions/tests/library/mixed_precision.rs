@@ -79,7 +79,7 @@ fn run(kind: Kind, pass: Pass) -> (Vec<f32>, Vec<f32>) {
 }
 
 /// ‖a − b‖/‖b‖.
-fn apart(a: &[f32], b: &[f32]) -> f64 {
+pub fn apart(a: &[f32], b: &[f32]) -> f64 {
     let off: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum();
     (off / b.iter().map(|b| f64::from(*b).powi(2)).sum::<f64>()).sqrt()
 }

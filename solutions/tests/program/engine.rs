@@ -102,7 +102,7 @@ fn fp16_and_steps_per_print_work_over_two_ranks() {
     assert_contains(&config, &settings);
 }
 
-/// `src/cli/engine_cases.txt` lists the others.
+/// `src/cli/settings.txt` lists the others.
 #[test]
 fn an_option_against_the_file_is_an_error_and_leaves_no_folder() {
     let dir = folder(ADAM);

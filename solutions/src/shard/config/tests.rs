@@ -1,4 +1,4 @@
-//! Files that are no JSON or no object. `cli/engine_cases.txt` lists what the keys of the others give.
+//! Files that are no JSON or no object. `cli/settings.txt` lists what the keys of the others give.
 
 use super::*;
 
