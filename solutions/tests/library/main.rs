@@ -13,7 +13,6 @@ mod mixed_precision;
 mod model;
 mod optim;
 mod optimizers;
-mod parallel;
 mod precision;
 mod report_page;
 mod schedules;
