@@ -40,23 +40,16 @@ impl Built {
 /// Returns an error if they cannot, with what to do.
 pub fn check(asked: Option<Collective>, place: Option<&Place>, built: Built) -> Result<()> {
     let several = place.filter(|place| place.world_size > 1);
-    let Some(asked) = asked else {
-        return Ok(());
-    };
-    let (option, feature, features) = match asked {
-        Collective::Threads => {
-            return match several {
-                None => Ok(()),
-                Some(Place {
-                    launcher, world_size, ..
-                }) => bail!(
-                    "--collective threads: {launcher} started {world_size} processes. Start one process with --ranks \
-                     {world_size}, or remove the option"
-                ),
-            };
-        }
-        Collective::Mpi => ("mpi", built.mpi, "mpi"),
-        Collective::Nccl => ("nccl", built.nccl, "cuda,mpi,nccl"),
+    let (option, feature, features) = match (asked, several) {
+        (None, _) | (Some(Collective::Threads), None) => return Ok(()),
+        (Some(Collective::Threads), Some(place)) => bail!(
+            "--collective threads: {} started {} processes. Start one process with --ranks {}, or remove the option",
+            place.launcher,
+            place.world_size,
+            place.world_size
+        ),
+        (Some(Collective::Mpi), _) => ("mpi", built.mpi, "mpi"),
+        (Some(Collective::Nccl), _) => ("nccl", built.nccl, "cuda,mpi,nccl"),
     };
     ensure!(
         feature,

@@ -112,6 +112,7 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
         if collective::connect(&mut **processes, args.collective, trainer.device())? && leads {
             eprintln!("gradients are summed by NCCL");
         }
+        processes.stop_by(stop.clone());
         trainer.join(&**processes)?;
     }
     if !leads {

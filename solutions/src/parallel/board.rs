@@ -31,10 +31,9 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the last activity of rank `rank`, and when it was reported.
-    pub fn activity(&self, rank: usize) -> (String, Instant) {
-        let report = &self.all()[rank];
-        (report.activity.clone(), report.at)
+    /// Returns the last activity of rank `rank`.
+    pub fn activity(&self, rank: usize) -> String {
+        self.all()[rank].activity.clone()
     }
 
     /// Returns when rank `rank` gave its last sign of life. A rank that waits for another one lives as long as that one.
@@ -60,13 +59,11 @@ impl Board {
     }
 }
 
-/// The longest single wait.
-const SLICE: Duration = Duration::from_millis(100);
-
-/// Calls `wait` with a timeout, again and again, until it returns a value. Returns `None` after `limit`.
-///
-/// It waits in slices. If this process itself is suspended (by Ctrl-Z or a scheduler), that time counts as one slice at
+/// The longest single wait. If this process itself is suspended (by Ctrl-Z or a scheduler), that time counts as one slice at
 /// most, so the other ranks are not taken for silent.
+pub(super) const SLICE: Duration = Duration::from_millis(100);
+
+/// Calls `wait` with a timeout of a [`SLICE`], again and again, until it returns a value. Returns `None` after `limit`.
 pub(super) fn wait_awake<T>(limit: Duration, mut wait: impl FnMut(Duration) -> Option<T>) -> Option<T> {
     let mut waited = Duration::ZERO;
     loop {

@@ -1,6 +1,9 @@
 //! Ranks that are processes, started by a launcher such as mpirun or srun.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use anyhow::Result;
 #[cfg(not(feature = "mpi"))]
@@ -37,6 +40,10 @@ pub trait Processes {
     fn gradient_links(&self) -> Result<Box<dyn Collective>> {
         self.links()
     }
+
+    /// Names the flag that asks this process to stop, as a launcher does when another rank was killed: then a rank that gives no
+    /// sign of life is reported at once, because the launcher does not wait for the deadline.
+    fn stop_by(&self, stop: Arc<AtomicBool>);
 
     /// Sets how long a rank may give no sign of life while others wait for it. After that, the job ends on all ranks. Until
     /// this call, a process that reads its data gives signs of life by itself.

@@ -1,18 +1,15 @@
 //! One rank of a group of threads: collectives over channels, with deadlines and traffic counters.
 
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::{cell::Cell, time::Duration};
 
 use anyhow::{Result, ensure};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
     AllReduce, Collective, Link, Lost, Traffic,
-    arguments::{check_other, check_root},
-    board::{Board, wait_awake},
-    own_chunk, tree_all_reduce, tree_broadcast,
+    arguments::{check_other, check_root, own_chunk},
+    board::{Board, SLICE},
+    ring_all_gather, ring_reduce_scatter, tree_all_reduce, tree_broadcast,
 };
 
 /// One rank of a group of threads.
@@ -51,21 +48,16 @@ impl Rank {
         }
     }
 
-    fn activity(&self, rank: usize) -> (String, Instant) {
-        self.channels.board.activity(rank)
-    }
-
     fn report(&self, activity: &str) {
         self.channels.board.report(self.rank, activity, None);
     }
 
     /// Returns the [`Lost`] error for rank `rank`.
     fn lost(&self, rank: usize, silent: Option<Duration>) -> anyhow::Error {
-        let doing = self.activity(rank).0;
         let lost = Lost {
             waiting: self.rank,
             rank,
-            doing,
+            doing: self.channels.board.activity(rank),
             silent,
         };
         lost.into()
@@ -73,7 +65,7 @@ impl Rank {
 
     /// Reports `activity`, and returns the previous one.
     fn begin(&self, activity: &str, waits_for: Option<usize>) -> String {
-        let before = self.activity(self.rank).0;
+        let before = self.channels.board.activity(self.rank);
         let activity = format!("{activity}, after: {before}");
         self.channels.board.report(self.rank, &activity, waits_for);
         before
@@ -95,7 +87,10 @@ impl Drop for Rank {
         } else {
             "ended"
         };
-        self.report(&format!("{end}, after: {}", self.activity(self.rank).0));
+        self.report(&format!(
+            "{end}, after: {}",
+            self.channels.board.activity(self.rank)
+        ));
     }
 }
 
@@ -121,23 +116,26 @@ impl Link for Rank {
         check_other(self, from)?;
         // Reported only in a wait of more than a slice, because most messages take microseconds.
         let mut before = None;
+        let (mut last_sign, mut silent) = (self.channels.board.last_sign(from), Duration::ZERO);
+        let slice = SLICE.min(self.deadline);
         let received = loop {
-            let last_sign = self.channels.board.last_sign(from);
-            let result = wait_awake(self.deadline, |limit| {
-                match self.channels.from[from].recv_timeout(limit) {
-                    Err(RecvTimeoutError::Timeout) => {
-                        let activity = || format!("waiting for rank {from}");
-                        before.get_or_insert_with(|| self.begin(&activity(), Some(from)));
-                        (self.channels.board.last_sign(from) > last_sign).then_some(None)
+            match self.channels.from[from].recv_timeout(slice) {
+                Err(RecvTimeoutError::Timeout) => {
+                    let activity = || format!("waiting for rank {from}");
+                    before.get_or_insert_with(|| self.begin(&activity(), Some(from)));
+                    let sign = self.channels.board.last_sign(from);
+                    // With a sign of life the deadline starts again.
+                    silent = if sign > last_sign {
+                        Duration::ZERO
+                    } else {
+                        silent + slice
+                    };
+                    last_sign = sign;
+                    if silent >= self.deadline {
+                        break Err(RecvTimeoutError::Timeout);
                     }
-                    other => Some(Some(other)),
                 }
-            });
-            match result {
-                Some(Some(received)) => break received,
-                // The other rank gave a sign of life: the deadline starts again.
-                Some(None) => {}
-                None => break Err(RecvTimeoutError::Timeout),
+                other => break other,
             }
         };
         match received {
@@ -156,10 +154,7 @@ impl Link for Rank {
                 Ok(())
             }
             Err(RecvTimeoutError::Disconnected) => Err(self.lost(from, None)),
-            Err(RecvTimeoutError::Timeout) => {
-                let silent = self.channels.board.last_sign(from).elapsed();
-                Err(self.lost(from, Some(silent)))
-            }
+            Err(RecvTimeoutError::Timeout) => Err(self.lost(from, Some(last_sign.elapsed()))),
         }
     }
 }
@@ -172,12 +167,20 @@ impl Collective for Rank {
 
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
         self.during("in a reduce-scatter", || {
-            own_chunk::reduce_scatter(self, data, mine)
+            let own = own_chunk(self, data.len(), mine)?;
+            let mut sums = data.to_vec();
+            ring_reduce_scatter(self, &mut sums)?;
+            mine.copy_from_slice(&sums[own]);
+            Ok(())
         })
     }
 
     fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()> {
-        self.during("in an all-gather", || own_chunk::all_gather(self, mine, whole))
+        self.during("in an all-gather", || {
+            let own = own_chunk(self, whole.len(), mine)?;
+            whole[own].copy_from_slice(mine);
+            ring_all_gather(self, whole)
+        })
     }
 
     fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {

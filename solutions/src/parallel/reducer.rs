@@ -1,22 +1,18 @@
 //! Reduces gradients over the ranks during the backward pass (Li et al. 2020, "PyTorch Distributed", section 3.2).
 //!
-//! When all gradients of a bucket are complete, the bucket goes to the rank's communication thread, while the backward pass
-//! continues. Buckets are sent in the same order on every rank, whatever the order of the gradients.
+//! When all gradients of a bucket are complete, the bucket is sent while the backward pass continues: by the rank's
+//! communication thread, or by an engine that sums tensors on their device ([`OnTensors`]) without a copy on the host and
+//! without a thread. Buckets are sent in the same order on every rank, whatever the order of the gradients.
 
-use std::{
-    any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
-    },
-    thread::JoinHandle,
-    time::{Duration, Instant},
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use candle_core::{DType, Tensor};
+
+use super::{
+    Bucket, Collective, OnTensors, ReduceBucket, Started, Traffic,
+    host_thread::{HostThread, activity},
 };
-
-use anyhow::{Result, anyhow, ensure};
-
-use super::{Bucket, Collective, Traffic, board::wait_awake};
 
 /// Cost of averaging the gradients of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,9 +25,6 @@ pub struct Reduced {
     pub waited: Duration,
 }
 
-/// How a bucket is reduced: from this rank's gradients to the mean over the ranks, or to this rank's part of it.
-pub type ReduceBucket = Arc<dyn Fn(&dyn Collective, Vec<f32>) -> Result<Vec<f32>> + Send + Sync>;
-
 /// Replaces `gradients` by their mean over the ranks, with one all-reduce.
 ///
 /// # Errors
@@ -43,133 +36,140 @@ pub fn mean_over_ranks(collective: &dyn Collective, mut gradients: Vec<f32>) -> 
     Ok(gradients)
 }
 
-struct Done {
-    bucket: usize,
-    means: Result<Vec<f32>>,
-    took: Duration,
+/// One rank's gradient buckets.
+pub struct Reducer {
+    buckets: Vec<Bucket>,
+    params: Vec<Tensor>,
+    /// Whether buckets are sent during the backward pass.
+    overlap: bool,
+    /// The gradients that are not sent yet.
+    gradients: Vec<Option<Tensor>>,
+    /// Whether the gradient of a parameter was passed in this step.
+    passed: Vec<bool>,
+    /// Buckets sent in this step.
+    sent: usize,
+    carrier: Carrier,
     traffic: Traffic,
 }
 
-/// One rank's gradient buckets, and the thread that reduces them.
-pub struct Reducer {
-    buckets: Vec<Bucket>,
-    /// The bucket of each parameter, and its offset there.
-    positions: Vec<(usize, usize)>,
-    sizes: Vec<usize>,
-    /// The buckets that are not sent yet; empty before the first gradient arrives.
-    filled: Vec<Vec<f32>>,
-    missing: Vec<usize>,
-    next: usize,
-    jobs: Option<Sender<(usize, Vec<f32>)>>,
-    done: Receiver<Done>,
-    thread: Option<JoinHandle<()>>,
-    timeout: Duration,
-    traffic: Traffic,
+enum Carrier {
+    Thread(HostThread),
+    Device {
+        collective: Box<dyn Collective>,
+        /// The sums in flight, and when they began.
+        flying: Vec<(Box<dyn Started>, Instant)>,
+    },
 }
 
 impl Reducer {
-    /// Creates a reducer for parameters with `sizes` numbers each, distributed over `buckets`, each reduced by `reduce`.
-    /// `collective` is used for the buckets only, so that no other message comes between them. The reduction of a bucket must
-    /// end within `timeout`.
+    /// Creates a reducer for gradients of `params`, distributed over `buckets`, each reduced on the host by `reduce`. With
+    /// `overlap`, a bucket is sent when its gradients are complete; otherwise all are sent by [`Self::finish`]. `collective` is
+    /// used for the buckets only, so that no other message comes between them. The reduction of a bucket must end within
+    /// `timeout`.
     ///
     /// # Errors
     /// Returns an error unless the buckets hold each parameter exactly once, or if the thread cannot be started.
     pub fn new(
         collective: Box<dyn Collective>,
-        sizes: Vec<usize>,
-        buckets: Vec<Bucket>,
+        params: Vec<Tensor>,
+        (buckets, overlap): (Vec<Bucket>, bool),
         reduce: ReduceBucket,
         timeout: Duration,
     ) -> Result<Self> {
-        let mut positions = vec![None; sizes.len()];
-        for (b, bucket) in buckets.iter().enumerate() {
-            let mut at = 0;
-            for &p in &bucket.params {
-                ensure!(
-                    p < sizes.len(),
-                    "bucket {b} holds parameter {p}, but there are only {} parameters",
-                    sizes.len()
-                );
-                ensure!(
-                    positions[p].is_none(),
-                    "parameter {p} is in two buckets, or twice in one"
-                );
-                positions[p] = Some((b, at));
-                at += sizes[p];
-            }
+        let thread = HostThread::start(collective, reduce, timeout)?;
+        Self::by(Carrier::Thread(thread), params, buckets, overlap)
+    }
+
+    /// Creates a reducer as [`Self::new`] does, whose means are computed on the device of `params`.
+    ///
+    /// # Errors
+    /// Returns an error unless the buckets hold each parameter exactly once.
+    pub fn on_device(
+        collective: Box<dyn Collective>,
+        params: Vec<Tensor>,
+        (buckets, overlap): (Vec<Bucket>, bool),
+    ) -> Result<Self> {
+        let flying = Vec::new();
+        Self::by(Carrier::Device { collective, flying }, params, buckets, overlap)
+    }
+
+    fn by(carrier: Carrier, params: Vec<Tensor>, buckets: Vec<Bucket>, overlap: bool) -> Result<Self> {
+        let mut times = vec![0; params.len()];
+        for &p in buckets.iter().flat_map(|bucket| &bucket.params) {
+            let count = params.len();
+            *times.get_mut(p).with_context(|| {
+                format!("a bucket holds parameter {p}, but there are only {count} parameters")
+            })? += 1;
         }
-        let position = |(p, position): (usize, Option<_>)| {
-            position.ok_or_else(|| anyhow!("parameter {p} is in no bucket"))
-        };
-        let positions = positions
-            .into_iter()
-            .enumerate()
-            .map(position)
-            .collect::<Result<_>>()?;
-        let (jobs, todo) = channel();
-        let (finished, done) = channel();
-        let name = format!("rank-{}-sends", collective.rank());
-        let thread = std::thread::Builder::new()
-            .name(name)
-            .spawn(move || send_all(&*collective, &reduce, &todo, &finished))?;
-        let mut this = Self {
+        if let Some(p) = times.iter().position(|&times| times != 1) {
+            bail!(
+                "parameter {p} is in the buckets {} times, expected once",
+                times[p]
+            );
+        }
+        Ok(Self {
             buckets,
-            positions,
-            sizes,
-            filled: Vec::new(),
-            missing: Vec::new(),
-            next: 0,
-            jobs: Some(jobs),
-            done,
-            thread: Some(thread),
-            timeout,
+            overlap,
+            gradients: vec![None; params.len()],
+            passed: vec![false; params.len()],
+            params,
+            sent: 0,
+            carrier,
             traffic: Traffic::default(),
-        };
-        this.reset();
-        Ok(this)
+        })
     }
 
-    /// Returns how many numbers a bucket holds.
-    fn length(&self, bucket: usize) -> usize {
-        self.buckets[bucket].params.iter().map(|&p| self.sizes[p]).sum()
-    }
-
-    fn reset(&mut self) {
-        self.filled = vec![Vec::new(); self.buckets.len()];
-        self.missing = self.buckets.iter().map(|b| b.params.len()).collect();
-        self.next = 0;
+    /// Whether buckets are sent during the backward pass.
+    pub fn overlaps(&self) -> bool {
+        self.overlap
     }
 
     /// Takes the complete gradient of parameter `index`, and sends the buckets that are complete. Does not wait.
     ///
     /// # Errors
-    /// Returns an error if the gradient has another size, or was passed before in this step.
-    pub fn ready(&mut self, index: usize, gradient: &[f32]) -> Result<()> {
-        let (bucket, at) = self.positions[index];
+    /// Returns an error if the gradient has another shape, or was passed before in this step.
+    pub fn ready(&mut self, index: usize, gradient: &Tensor) -> Result<()> {
         ensure!(
-            gradient.len() == self.sizes[index] && self.missing[bucket] > 0,
-            "parameter {index}: got a gradient of {} numbers, expected one of {} numbers once per step",
-            gradient.len(),
-            self.sizes[index]
+            gradient.shape() == self.params[index].shape() && !self.passed[index],
+            "parameter {index}: got a gradient of shape {:?}, expected one of shape {:?} once per step",
+            gradient.dims(),
+            self.params[index].dims()
         );
-        if self.filled[bucket].is_empty() {
-            self.filled[bucket] = vec![0.0; self.length(bucket)];
-        }
-        self.filled[bucket][at..at + gradient.len()].copy_from_slice(gradient);
-        self.missing[bucket] -= 1;
-        self.send()
+        self.gradients[index] = Some(gradient.detach());
+        self.passed[index] = true;
+        if self.overlap { self.send() } else { Ok(()) }
     }
 
+    /// Sends the next buckets whose gradients were all passed, in order.
     fn send(&mut self) -> Result<()> {
-        while self.missing.get(self.next) == Some(&0) {
-            let mut data = std::mem::take(&mut self.filled[self.next]);
-            // Without any gradient it is still empty.
-            data.resize(self.length(self.next), 0.0);
-            // If the thread has exited, `finish` returns its error.
-            if let Some(jobs) = &self.jobs {
-                let _ = jobs.send((self.next, data));
+        while let Some(bucket) = self.buckets.get(self.sent) {
+            if !bucket.params.iter().all(|&p| self.passed[p]) {
+                return Ok(());
             }
-            self.next += 1;
+            // A gradient is freed when it is copied.
+            let parts = bucket.params.iter().map(|&p| {
+                let gradient = self.gradients[p].take();
+                let gradient = gradient.map_or_else(|| self.params[p].zeros_like(), Ok)?;
+                gradient.to_dtype(DType::F32)?.flatten_all()
+            });
+            match &mut self.carrier {
+                Carrier::Thread(thread) => {
+                    let length = bucket.params.iter().map(|&p| self.params[p].elem_count()).sum();
+                    let mut data = Vec::with_capacity(length);
+                    for part in parts {
+                        data.extend(part?.to_vec1::<f32>()?);
+                    }
+                    thread.send(self.sent, data);
+                }
+                Carrier::Device { collective, flying } => {
+                    let parts = parts.collect::<candle_core::Result<Vec<_>>>()?;
+                    let whole = Tensor::cat(&parts, 0)?.contiguous()?;
+                    collective.doing(&activity(self.sent));
+                    let sum = tensors(&**collective)?.start_sum(&whole)?;
+                    flying.push((sum, Instant::now()));
+                }
+            }
+            self.sent += 1;
         }
         Ok(())
     }
@@ -179,81 +179,202 @@ impl Reducer {
     ///
     /// # Errors
     /// Returns an error if another rank ended or missed its deadline.
-    pub fn finish(&mut self) -> Result<(Vec<Vec<f32>>, Reduced)> {
-        let (means, reduced) = self.finish_buckets()?;
-        let of = |(&(bucket, at), &size): (&(usize, usize), &usize)| means[bucket][at..at + size].to_vec();
-        Ok((self.positions.iter().zip(&self.sizes).map(of).collect(), reduced))
+    pub fn finish(&mut self) -> Result<(Vec<Tensor>, Reduced)> {
+        let (reduced_buckets, reduced) = self.finish_buckets()?;
+        let mut means = vec![None; self.params.len()];
+        for (bucket, whole) in self.buckets.iter().zip(reduced_buckets) {
+            let mut at = 0;
+            for &p in &bucket.params {
+                means[p] = Some(part_like(&whole, at, &self.params[p])?);
+                at += self.params[p].elem_count();
+            }
+        }
+        let means = means.into_iter().collect::<Option<_>>();
+        Ok((means.context("a parameter is in no bucket")?, reduced))
     }
 
-    /// As [`Self::finish`], but returns what each bucket was reduced to.
+    /// As [`Self::finish`], but returns what each bucket was reduced to, as a vector.
     ///
     /// # Errors
     /// As [`Self::finish`].
-    pub fn finish_buckets(&mut self) -> Result<(Vec<Vec<f32>>, Reduced)> {
-        self.missing.iter_mut().for_each(|missing| *missing = 0);
+    pub fn finish_buckets(&mut self) -> Result<(Vec<Tensor>, Reduced)> {
+        self.passed.fill(true);
+        let began = Instant::now();
         self.send()?;
-        let began = Instant::now();
-        let mut means = vec![Vec::new(); self.buckets.len()];
-        let mut reduced = Reduced::default();
-        for _ in 0..self.buckets.len() {
-            let done = wait_awake(self.timeout, |limit| match self.done.recv_timeout(limit) {
-                Err(RecvTimeoutError::Timeout) => None,
-                other => Some(other.ok()),
-            });
-            let done = done.flatten().ok_or_else(|| {
-                let seconds = self.timeout.as_secs_f64();
-                anyhow!("the all-reduce of a bucket did not finish within {seconds:.1} s")
-            })?;
-            means[done.bucket] = done.means?;
-            reduced.communicating += done.took;
-            reduced.traffic = done.traffic;
-        }
-        reduced.waited = began.elapsed();
-        let before = std::mem::replace(&mut self.traffic, reduced.traffic);
-        reduced.traffic = reduced.traffic - before;
-        self.reset();
-        Ok((means, reduced))
-    }
-}
-
-impl Drop for Reducer {
-    /// Joins the thread only if it has finished. A thread that waits for another rank ends at its deadline.
-    fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take().filter(JoinHandle::is_finished) {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn send_all(
-    collective: &dyn Collective,
-    reduce: &ReduceBucket,
-    todo: &Receiver<(usize, Vec<f32>)>,
-    finished: &Sender<Done>,
-) {
-    for (bucket, data) in todo {
-        collective.doing(&format!("sending bucket {bucket} of gradients"));
-        let began = Instant::now();
-        let means = catch_unwind(AssertUnwindSafe(|| reduce(collective, data)))
-            .unwrap_or_else(|panic| Err(anyhow!("the all-reduce panicked: {}", panic_message(&*panic))));
-        let failed = means.is_err();
-        let done = Done {
-            bucket,
-            means,
-            took: began.elapsed(),
-            traffic: collective.traffic(),
+        let (buckets, communicating, traffic) = match &mut self.carrier {
+            Carrier::Thread(thread) => thread.finish(self.buckets.len())?,
+            Carrier::Device { collective, flying } => {
+                let share = 1.0 / collective.world_size() as f64;
+                let (mut means, mut communicating) = (Vec::new(), Duration::ZERO);
+                // Operations run one after another, so each is counted from the end of the one before it.
+                let mut before: Option<Instant> = None;
+                for (sum, began) in flying.drain(..) {
+                    means.push((sum.finish()? * share)?);
+                    communicating += before.map_or(began, |before| before.max(began)).elapsed();
+                    before = Some(Instant::now());
+                }
+                (means, communicating, collective.traffic())
+            }
         };
-        if finished.send(done).is_err() || failed {
-            return;
-        }
+        self.passed.fill(false);
+        self.sent = 0;
+        let reduced = Reduced {
+            traffic: traffic - std::mem::replace(&mut self.traffic, traffic),
+            communicating,
+            waited: began.elapsed(),
+        };
+        Ok((buckets, reduced))
     }
 }
 
-/// Returns the message of a panic.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message")
-        .to_owned()
+/// Returns the numbers of `flat`, a vector, from `at` on, with the shape, dtype and device of `param`.
+pub(crate) fn part_like(flat: &Tensor, at: usize, param: &Tensor) -> Result<Tensor> {
+    let part = flat.narrow(0, at, param.elem_count())?;
+    let part = match flat.device().same_device(param.device()) {
+        true => part,
+        // candle would move all of `flat`.
+        false => Tensor::new(part.to_vec1::<f32>()?, param.device())?,
+    };
+    Ok(part.reshape(param.shape())?.to_dtype(param.dtype())?)
+}
+
+fn tensors(collective: &dyn Collective) -> Result<&dyn OnTensors> {
+    collective
+        .on_tensors()
+        .context("the engine of these ranks has no sums of tensors")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use candle_core::Device;
+
+    use super::*;
+    use crate::parallel::{Algorithm, Link, Rank, threads::group};
+
+    /// A rank that sums tensors on the host, as soon as they are started.
+    struct OnHost(Rank);
+
+    struct Summed(Tensor);
+
+    impl Started for Summed {
+        fn finish(self: Box<Self>) -> Result<Tensor> {
+            Ok(self.0)
+        }
+
+        fn result(self: Box<Self>) -> Result<Tensor> {
+            Ok(self.0)
+        }
+    }
+
+    impl OnTensors for OnHost {
+        fn start_sum(&self, tensor: &Tensor) -> Result<Box<dyn Started>> {
+            let mut values = tensor.flatten_all()?.to_vec1::<f32>()?;
+            self.0.all_reduce(&mut values)?;
+            let length = values.len();
+            Ok(Box::new(Summed(Tensor::from_vec(values, length, &Device::Cpu)?)))
+        }
+    }
+
+    impl Link for OnHost {
+        fn rank(&self) -> usize {
+            self.0.rank()
+        }
+
+        fn world_size(&self) -> usize {
+            self.0.world_size()
+        }
+
+        fn send(&self, to: usize, data: &[f32]) -> Result<()> {
+            self.0.send(to, data)
+        }
+
+        fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
+            self.0.receive(from, into)
+        }
+    }
+
+    impl Collective for OnHost {
+        fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
+            self.0.all_reduce(data)
+        }
+
+        fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
+            self.0.reduce_scatter(data, mine)
+        }
+
+        fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()> {
+            self.0.all_gather(mine, whole)
+        }
+
+        fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
+            self.0.broadcast(root, data)
+        }
+
+        fn barrier(&self) -> Result<()> {
+            self.0.barrier()
+        }
+
+        fn traffic(&self) -> Traffic {
+            self.0.traffic()
+        }
+
+        fn on_tensors(&self) -> Option<&dyn OnTensors> {
+            Some(self)
+        }
+    }
+
+    fn bucket(params: &[usize]) -> Bucket {
+        Bucket {
+            params: params.to_vec(),
+            bytes: 0,
+            kind: "f32",
+        }
+    }
+
+    /// Two steps of one of two ranks.
+    fn average(link: OnHost, params: &[Tensor], overlap: bool) {
+        let rank = link.rank();
+        let buckets = vec![bucket(&[2, 1]), bucket(&[0])];
+        let mut reducer = Reducer::on_device(Box::new(link), params.to_vec(), (buckets, overlap)).unwrap();
+        for _ in 0..2 {
+            let gradient = |value: f64, p: usize| (params[p].ones_like().unwrap() * value).unwrap();
+            // The order of the gradients differs between the ranks; parameter 2 has none.
+            for p in [rank, 1 - rank] {
+                reducer.ready(p, &gradient((rank + 2 * p) as f64, p)).unwrap();
+            }
+            assert!(reducer.ready(0, &params[0]).is_err());
+            let (means, reduced) = reducer.finish().unwrap();
+            for (p, expected) in [0.5, 2.5, 0.0].into_iter().enumerate() {
+                assert_eq!(means[p].dims(), params[p].dims());
+                let values = means[p].flatten_all().unwrap().to_vec1::<f32>().unwrap();
+                assert!(values.iter().all(|&v| v == expected), "{p}: {values:?}");
+            }
+            // A bucket of 5 and one of 6 numbers, in two messages each by the ring.
+            assert_eq!((reduced.traffic.messages, reduced.traffic.bytes), (4, 44));
+        }
+    }
+
+    #[test]
+    fn gradients_are_averaged_in_buckets_during_the_backward_pass() {
+        let params = [vec![2, 3], vec![4], vec![1]]
+            .map(|shape| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap());
+        let ranks = |world| {
+            group(world, Algorithm::Ring, Duration::from_secs(20))
+                .into_iter()
+                .map(OnHost)
+        };
+        for overlap in [true, false] {
+            let alone = ranks(1).next().unwrap();
+            let missing = vec![bucket(&[2, 1])];
+            assert!(Reducer::on_device(Box::new(alone), params.to_vec(), (missing, overlap)).is_err());
+            thread::scope(|scope| {
+                for link in ranks(2) {
+                    let params = &params;
+                    scope.spawn(move || average(link, params, overlap));
+                }
+            });
+        }
+    }
 }

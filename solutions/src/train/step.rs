@@ -104,7 +104,8 @@ pub trait GatheredPasses {
 /// The step of an optimizer on the gradients of its parameters.
 pub type OptimizerStep<'a> = &'a mut dyn FnMut(&[Tensor]) -> Result<()>;
 
-fn clip_and_step(mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+/// Clips `grads` to the norm `clip` (0: not clipped), and calls `step` with them.
+pub(super) fn clip_and_step(mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
     if clip > 0.0 {
         let _span = profile::work("clip");
         clip_grad_norm(&mut grads, clip)?;

@@ -12,7 +12,6 @@ mod masked;
 mod mixed_precision;
 mod model;
 mod optim;
-mod parallel;
 mod precision;
 mod report_page;
 mod schedules;

@@ -30,8 +30,8 @@ fn packing() -> u64 {
 }
 
 /// Trains at each stage. Rank 0 compares what all ranks had allocated with the prediction: at least 95 % of it, because small blocks
-/// are not counted, and at most [`BESIDES`] and the packing buffers more. What a stage is known to have besides is added: the lists of stage 1, and the
-/// copy of what MPI sums, which is kept from step to step.
+/// are not counted, and at most [`BESIDES`] and the packing buffers more. What a stage is known to have besides is added: the copy of what MPI sums,
+/// which is kept from step to step.
 pub fn every_stage(processes: &dyn Processes, rank: usize, world: usize) {
     let trained = |zero| {
         let config = Config {
@@ -80,6 +80,11 @@ pub fn every_stage(processes: &dyn Processes, rank: usize, world: usize) {
             Stage::Zero1 => F32 * memory.parameters,
             Stage::Zero2 | Stage::Zero3 => 0,
         };
+        // Stage 1 frees the list of all gradients before the optimizer steps with its own.
+        let gradients = match stage {
+            Stage::Zero1 => gradients.div_ceil(world as u64),
+            _ => gradients,
+        };
         // Stages 1 and 2 copy the parameters that a rank's chunks cut, at most all of its chunks.
         let copies = match zero {
             1 | 2 => F32 * memory.parameters.div_ceil(world as u64),
@@ -87,10 +92,7 @@ pub fn every_stage(processes: &dyn Processes, rank: usize, world: usize) {
         };
         for ([least, most], expected) in [
             (found.between, weights + optimizer + summed),
-            (
-                found.stepping,
-                weights + gradients + optimizer + memory.listed + summed,
-            ),
+            (found.stepping, weights + gradients + optimizer + summed),
         ] {
             ranges.push((stage, [least, most], expected, copies));
         }

@@ -82,24 +82,16 @@ fn a_stalled_rank_ends_the_run_at_the_deadline() {
         began.elapsed() < Duration::from_secs(4),
         "the run waited for the stalled rank"
     );
-    let plan = canopy::train::Plan {
-        config: &short,
-        train: &(0..40).collect::<Vec<_>>(),
-        lengths: &[],
-    };
-    let all = plan.steps(0, 0).unwrap().concat().concat();
-    let place = all.iter().position(|&r| r == 4).unwrap();
-    let (batch, rank) = (place / 8, place % 8 % 3);
-    if rank > 0 {
-        let message = error(short, slow, functions());
-        let expected = format!("in step {batch}, loading");
-        assert!(
-            message.contains(&format!("rank {rank} gave no sign of life")) && message.contains(&expected),
-            "{message}"
-        );
-    } else {
-        panic!("record 4 belongs to rank 0: use another record");
-    }
+    let batches = first_epoch(&short);
+    let batch = batches.iter().position(|batch| batch.contains(&4)).unwrap();
+    let rank = batches[batch].iter().position(|&record| record == 4).unwrap() % 3;
+    assert!(rank > 0, "record 4 belongs to rank 0: use another record");
+    let message = error(short, slow, functions());
+    assert!(
+        message.contains(&format!("rank {rank} gave no sign of life"))
+            && message.contains(&format!("in step {batch}, loading")),
+        "{message}"
+    );
 }
 
 #[test]
@@ -116,13 +108,8 @@ fn a_stall_of_rank_0_is_reported_by_another_rank() {
         },
         ..functions()
     };
-    let plan = canopy::train::Plan {
-        config: &short,
-        train: &(0..40).collect::<Vec<_>>(),
-        lengths: &[],
-    };
     let slow = Shapes {
-        slow: Some(plan.steps(0, 0).unwrap()[2][0][0]),
+        slow: Some(first_epoch(&short)[2][0]),
         ..Shapes::default()
     };
     error(short, slow, functions);

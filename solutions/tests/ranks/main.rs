@@ -4,7 +4,6 @@
 
 #[cfg(all(feature = "mpi", unix))]
 mod allocated;
-#[cfg(all(feature = "mpi", unix))]
 mod collectives;
 mod ending;
 mod equal;

@@ -70,6 +70,14 @@ fn one_rank() {
     // First, while the process has nothing else.
     every_stage(&*processes, place.rank, place.world_size);
     collectives(&*links).unwrap();
+    // A call counts as one message.
+    let before = links.traffic();
+    links.all_reduce(&mut [0.0; 5]).unwrap();
+    let sent = links.traffic();
+    assert_eq!(
+        (sent.messages - before.messages, sent.bytes - before.bytes),
+        (1, 20)
+    );
     algorithms(&*links).unwrap();
     trainings(&*processes, place.rank, place.world_size);
     processes.finish(None);

@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use candle_core::{DType, Device, Tensor};
 use canopy::{
     device,
-    parallel::{Bucket, Place, TensorReducer, connect, nccl},
+    parallel::{Bucket, Place, Reducer, connect, nccl},
 };
 
 /// The first GPU, if there are one and NCCL.
@@ -64,7 +64,7 @@ fn one_rank_on_a_gpu_sums_tensors_and_averages_gradients_there() {
         kind: "f32",
     });
     let gradients = processes.gradient_links().unwrap();
-    let mut reducer = TensorReducer::new(gradients, &params, buckets.into(), true).unwrap();
+    let mut reducer = Reducer::on_device(gradients, params.to_vec(), (buckets.into(), true)).unwrap();
     for step in 1..20 {
         for p in [1, 0] {
             // The input is freed while its sum may be in flight.

@@ -7,7 +7,7 @@ use canopy::{
     device,
     model::Kind,
     parallel::BucketSizes,
-    train::{Config, Outcome, Plan, RunFolder, Trainer, ranks::RankFunctions},
+    train::{Config, Outcome, Plan, RunFolder, Trainer, checkpoint, ranks::RankFunctions},
 };
 use canopy_data::{Cloud, CloudSource, Dataset, Philox, Scan, TreeRecord, split::Split};
 
@@ -21,19 +21,28 @@ pub struct Shapes {
 impl Shapes {
     /// Returns a record of rank 1 of 3 in step 1, and clouds of which this one is unreadable.
     pub fn one_unreadable() -> (usize, Self) {
-        let plan = Plan {
-            config: &config(3),
-            train: &(0..40).collect::<Vec<_>>(),
-            lengths: &[],
-        };
         // The second cloud of a batch belongs to rank 1.
-        let record = plan.steps(0, 0).unwrap()[1][0][1];
+        let record = first_epoch(&config(3))[1][1];
         let source = Self {
             unreadable: Some(record),
             ..Self::default()
         };
         (record, source)
     }
+}
+
+/// The batches of the first epoch.
+pub fn first_epoch(config: &Config) -> Vec<Vec<usize>> {
+    let plan = Plan {
+        config,
+        train: &split().train,
+        lengths: &[],
+    };
+    plan.steps(0, 0)
+        .unwrap()
+        .into_iter()
+        .map(|micro| micro.concat())
+        .collect()
 }
 
 impl CloudSource for Shapes {
@@ -52,7 +61,7 @@ impl CloudSource for Shapes {
     }
 }
 
-pub fn data(source: Shapes) -> Dataset {
+fn data(source: Shapes) -> Dataset {
     let record = |i: usize| TreeRecord {
         tree: format!("t{i}"),
         species: i % 3,
@@ -92,14 +101,18 @@ pub fn functions() -> RankFunctions {
     }
 }
 
-pub fn trainer(dir: &Path, config: Config, source: Shapes, functions: RankFunctions) -> Trainer {
-    let split = Split {
+/// All records are trained on.
+fn split() -> Split {
+    Split {
         train: (0..40).collect(),
         ..Split::default()
-    };
+    }
+}
+
+pub fn trainer(dir: &Path, config: Config, source: Shapes, functions: RankFunctions) -> Trainer {
     let folder = RunFolder::create(&dir.join(format!("run-{}", config.ranks))).unwrap();
     let device = device::choose("cpu").unwrap();
-    let mut trainer = Trainer::new(config, data(source), split, device, folder).unwrap();
+    let mut trainer = Trainer::new(config, data(source), split(), device, folder).unwrap();
     trainer.functions = functions;
     trainer
 }
@@ -109,6 +122,18 @@ pub fn run(config: Config, source: Shapes, functions: RankFunctions) -> Result<T
     let mut trainer = trainer(dir.path(), config, source, functions);
     let outcome = trainer.run(&AtomicBool::new(false))?;
     assert_eq!(outcome, Outcome::Done);
+    Ok(trainer)
+}
+
+/// Continues the run in `dir` to its end, with settings that `change` changes.
+pub fn resumed(dir: &Path, change: impl FnOnce(&mut Config)) -> Result<Trainer> {
+    let folder = RunFolder::open(dir)?;
+    let mut checkpoint = checkpoint::load(&folder.last())?;
+    change(&mut checkpoint.progress.config);
+    let device = device::choose("cpu")?;
+    let mut trainer = Trainer::resume(checkpoint, data(Shapes::default()), split(), device, folder)?;
+    trainer.functions = functions();
+    assert_eq!(trainer.run(&AtomicBool::new(false))?, Outcome::Done);
     Ok(trainer)
 }
 

@@ -16,11 +16,16 @@ const ENDS: u8 = 2;
 /// other ranks are not taken for silent.
 const SLICE: Duration = Duration::from_millis(100);
 
+/// The time in which a rank that was asked to stop gives a sign of life. Open MPI's mpirun kills the ranks after a second.
+const ANSWER: Duration = Duration::from_millis(300);
+
 /// What is known of another rank.
 struct Sign {
     doing: String,
     waits: bool,
     ends: bool,
+    /// Whether it has given a sign of life since this rank was asked to stop.
+    answered: bool,
     /// For how long it has been silent while this rank looked.
     silent: Duration,
     received: u64,
@@ -36,6 +41,10 @@ pub struct Life {
     pub activity: String,
     last_look: Instant,
     last_sent: Option<Instant>,
+    /// When this rank noticed that it was asked to stop.
+    stopping: Option<Instant>,
+    /// Whether [`Life::unanswered`] has returned its note.
+    noted: bool,
     pub deadline: Duration,
     pub ended: bool,
 }
@@ -46,6 +55,7 @@ impl Life {
             doing: "starting".into(),
             waits: false,
             ends: false,
+            answered: false,
             silent: Duration::ZERO,
             received: 0,
         };
@@ -57,6 +67,8 @@ impl Life {
             activity: "starting".into(),
             last_look: Instant::now(),
             last_sent: None,
+            stopping: None,
+            noted: false,
             deadline: Duration::from_secs(60),
             ended: false,
         }
@@ -75,6 +87,36 @@ impl Life {
     /// Sends a sign of life of a rank that waits in `operation`.
     pub fn waits(&mut self, operation: &str) -> Result<()> {
         self.send_now_and_then(WAITS, format!("{operation}, after: {}", self.activity))
+    }
+
+    /// Records that this rank was asked to stop: its next sign of life is sent at once, because the launcher may end the ranks
+    /// soon.
+    pub fn stops(&mut self) {
+        if self.stopping.is_none() {
+            self.stopping = Some(Instant::now());
+            self.last_sent = None;
+            self.signs.iter_mut().for_each(|sign| sign.answered = false);
+        }
+    }
+
+    /// Returns once, on the lowest rank that lives, which rank has given no sign of life since this one was asked to stop: it
+    /// may have been killed, and without it no checkpoint is saved.
+    pub fn unanswered(&mut self) -> Option<String> {
+        let waited = self.stopping?.elapsed();
+        if self.noted || waited < ANSWER {
+            return None;
+        }
+        self.noted = true;
+        let own = self.rank();
+        let lowest = (0..own).all(|rank| !self.signs[rank].answered);
+        let others = self.signs.iter().enumerate().filter(|(rank, _)| *rank != own);
+        let (rank, sign) = others.filter(|_| lowest).find(|(_, sign)| !sign.answered)?;
+        Some(format!(
+            "rank {rank} has given no sign of life since, for {:.1} s; its last activity: {}. If it was killed, nothing is \
+             saved now, and the last checkpoint remains",
+            waited.as_secs_f64(),
+            sign.doing
+        ))
     }
 
     /// Tells the others that this rank ends the job and reports the cause.
@@ -138,6 +180,7 @@ impl Life {
             sign.doing = String::from_utf8_lossy(text).into_owned();
             sign.waits = message[0] == WAITS;
             sign.ends = message[0] == ENDS;
+            sign.answered = true;
             sign.silent = Duration::ZERO;
             sign.received += 1;
         }

@@ -15,7 +15,7 @@ mod shared;
 use std::{
     cell::RefCell,
     mem::{ManuallyDrop, forget},
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     thread,
     time::Duration,
 };
@@ -26,7 +26,7 @@ use candle_core::Device;
 use ferrompi::{Communicator, Mpi, ReduceOp, ThreadLevel};
 
 #[cfg(feature = "nccl")]
-use super::nccl::{self, Watch};
+use super::nccl::{self, Sums};
 use super::{
     AllReduce, Collective, OnTensors, Place, Processes,
     exit::exit_soon,
@@ -45,7 +45,7 @@ pub struct Session {
     spare: RefCell<Vec<Communicator>>,
     /// The communicators for gradients and for everything else.
     #[cfg(feature = "nccl")]
-    nccl: Option<[Arc<Watch>; 2]>,
+    nccl: Option<[Sums; 2]>,
 }
 
 /// A run needs links for gradients, and for everything else; and NCCL needs some to connect the ranks.
@@ -144,6 +144,10 @@ impl Processes for Session {
         Ok(self.nccl.is_some())
     }
 
+    fn stop_by(&self, stop: Arc<AtomicBool>) {
+        self.shared.stop.get_or_init(|| stop);
+    }
+
     fn begin(&self, deadline: Duration) {
         self.shared.begin(deadline);
     }
@@ -169,9 +173,9 @@ impl Processes for Session {
 
     fn finish(self: Box<Self>, exit_code: Option<u8>) {
         exit_soon(exit_code);
-        // All ranks have left NCCL before one aborts its communicators.
+        // No rank ends while a sum reads its memory.
         #[cfg(feature = "nccl")]
-        self.nccl.iter().flatten().for_each(|watch| watch.finish());
+        self.nccl.iter().flatten().for_each(|sums| sums.watch.finish());
         forget(self.spare.take());
         self.shared.receive_the_rest();
         drop(ManuallyDrop::into_inner(self.mpi));

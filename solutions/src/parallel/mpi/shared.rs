@@ -4,7 +4,7 @@ use std::{
     fmt::Arguments,
     mem::ManuallyDrop,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -33,6 +33,8 @@ pub struct Shared {
     /// Whoever holds this lock may call MPI. The communicator inside is freed by `MPI_Finalize`.
     life: Mutex<ManuallyDrop<Life>>,
     has_begun: AtomicBool,
+    /// Asks this process to stop.
+    pub stop: OnceLock<Arc<AtomicBool>>,
 }
 
 impl Shared {
@@ -43,6 +45,7 @@ impl Shared {
             world,
             life,
             has_begun: AtomicBool::new(false),
+            stop: OnceLock::new(),
         })
     }
 
@@ -72,8 +75,17 @@ impl Shared {
 
     /// Reports what this rank is about to do.
     pub fn works(&self, activity: &str) {
-        let sent = self.lock().works(activity);
+        let mut life = self.lock();
+        self.notice_a_stop(&mut life);
+        let sent = life.works(activity);
+        drop(life);
         sent.unwrap_or_else(|error| self.fail(format_args!("a sign of life"), &error));
+    }
+
+    fn notice_a_stop(&self, life: &mut Life) {
+        if self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            life.stops();
+        }
     }
 
     /// Gives a sign of life of a rank that has waited in `operation` of another library for `waited`. Returns why it waits in
@@ -135,8 +147,12 @@ impl Shared {
                 // As in `Life`: time in which this process was suspended does not count.
                 waited += since.min(10 * LOOK);
                 let operation = operation.to_string();
+                self.notice_a_stop(&mut life);
                 life.receive()?;
                 life.waits(&operation)?;
+                if let Some(note) = life.unanswered() {
+                    eprintln!("note: {note}");
+                }
                 if let Some(cause) = life.cause(waited, &operation) {
                     drop(life);
                     self.abort(&cause);

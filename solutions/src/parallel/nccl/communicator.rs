@@ -7,9 +7,7 @@
 use std::{
     ffi::{c_int, c_void},
     ptr::null_mut,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    thread,
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use anyhow::{Context, Result, bail};
@@ -21,27 +19,24 @@ use candle_core::{
     },
 };
 
-use super::library::{Config, Handle, IN_PROGRESS, Id, Library, Status};
+use super::library::{Handle, IN_PROGRESS, Id, Library, Status};
 
 /// `ncclSum`.
 const SUM: c_int = 0;
 
-/// For how long the ranks wait for each other at the start: one may read its data for much longer than another.
-const START: Duration = Duration::from_secs(600);
-
-/// The pause between two looks at a call that does not block.
-const PAUSE: Duration = Duration::from_micros(50);
-
 struct Comm(Handle);
 
-// SAFETY: any thread may use a communicator, one at a time, which the lock around it ensures.
+// SAFETY: any thread may use a communicator. One at a time may call it, which a lock ensures; any may ask for its error.
 unsafe impl Send for Comm {}
+// SAFETY: as above.
+unsafe impl Sync for Comm {}
 
-/// One communicator of NCCL on a GPU.
+/// One communicator of NCCL on a GPU. It lives as long as the process: destroying it may wait for other ranks.
 pub struct Communicator {
     library: Arc<Library>,
-    /// None after an abort.
-    comm: Mutex<Option<Comm>>,
+    comm: Comm,
+    /// Held while NCCL is called.
+    calls: Mutex<()>,
     device: Device,
     /// The stream of the device.
     compute: Arc<CudaStream>,
@@ -60,6 +55,14 @@ impl Sum {
     /// Its end, in the stream of the communicator.
     pub fn end(&self) -> &Arc<CudaEvent> {
         &self.end
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// Returns the device's error.
+    pub fn wait(&self) -> Result<()> {
+        Ok(self.end.synchronize()?)
     }
 
     /// Returns the sum, for which later work on the device waits.
@@ -117,10 +120,10 @@ pub fn create_id(library: &Library) -> Result<Id> {
 }
 
 impl Communicator {
-    /// Creates the communicator `id` of rank `rank` of `world_size`. All ranks call it at the same time.
+    /// Creates the communicator `id` of rank `rank` of `world_size`, and waits for the other ranks, which call it too.
     ///
     /// # Errors
-    /// Returns an error if a rank does not come within ten minutes, or NCCL's own.
+    /// Returns NCCL's error.
     pub fn connect(
         library: Arc<Library>,
         device: &Device,
@@ -130,30 +133,20 @@ impl Communicator {
         let compute = device.as_cuda_device()?.cuda_stream();
         let stream = compute.context().new_stream()?;
         compute.context().bind_to_thread()?;
-        let (mut comm, mut config) = (null_mut(), Config::NON_BLOCKING);
+        let mut comm = null_mut();
+        let (ranks, own) = (c_int::try_from(world_size)?, c_int::try_from(rank)?);
         // SAFETY: the context is that of the GPU, and what is passed lives as long as the call.
-        let status = unsafe {
-            (library.init)(
-                &raw mut comm,
-                c_int::try_from(world_size)?,
-                id,
-                c_int::try_from(rank)?,
-                &raw mut config,
-            )
-        };
+        let status = unsafe { (library.init)(&raw mut comm, ranks, id, own) };
         let this = Self {
             library,
-            comm: Mutex::new(Some(Comm(comm))),
+            comm: Comm(comm),
+            calls: Mutex::default(),
             device: device.clone(),
             compute,
             stream,
         };
-        if let Err(error) = this.settle(status, START) {
-            this.abort();
-            return Err(error.context(format!(
-                "rank {rank} of {world_size}: NCCL does not connect the ranks"
-            )));
-        }
+        this.check(status)
+            .with_context(|| format!("rank {rank} of {world_size}: NCCL does not connect the ranks"))?;
         Ok(this)
     }
 
@@ -162,61 +155,28 @@ impl Communicator {
         &self.device
     }
 
-    fn comm(&self) -> MutexGuard<'_, Option<Comm>> {
-        self.comm.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for the end of a call that returned `status`, at most for `limit`, without the lock: the watcher may abort it.
-    fn settle(&self, mut status: Status, limit: Duration) -> Result<()> {
-        let began = Instant::now();
-        while status == IN_PROGRESS {
-            if began.elapsed() >= limit {
-                bail!(
-                    "another rank did not come within {:.1} s",
-                    began.elapsed().as_secs_f64()
-                );
-            }
-            thread::sleep(PAUSE);
-            status = self.status();
-        }
+    fn check(&self, status: Status) -> Result<()> {
         match status {
             0 => Ok(()),
             status => bail!("{}", self.meaning(status)),
         }
     }
 
-    /// The state of the communicator; that of an aborted one is an error of the user.
-    fn status(&self) -> Status {
-        let comm = self.comm();
-        let (mut state, Some(comm)) = (0, &*comm) else {
-            return 5;
-        };
-        // SAFETY: the lock keeps the communicator.
-        match unsafe { (self.library.async_error)(comm.0, &raw mut state) } {
-            0 => state,
-            status => status,
-        }
-    }
-
     fn meaning(&self, status: Status) -> String {
-        let comm = self.comm();
-        // SAFETY: the lock keeps the communicator.
-        unsafe {
-            self.library
-                .meaning(status, comm.as_ref().map_or(null_mut(), |comm| comm.0))
-        }
+        // SAFETY: the communicator is not freed; it is null if it was not created.
+        unsafe { self.library.meaning(status, self.comm.0) }
     }
 
     /// Starts the sum of `tensor` over all ranks behind all work on it, and does not wait for it. NCCL may connect to the other
-    /// ranks first, at most for `limit`.
+    /// ranks first.
     ///
     /// # Errors
     /// Returns an error unless the tensor is contiguous, on the GPU and of f32, f64, bf16 or f16, and NCCL's own.
-    pub fn sum(&self, tensor: &Tensor, limit: Duration) -> Result<Sum> {
+    pub fn sum(&self, tensor: &Tensor) -> Result<Sum> {
         // SAFETY: the sum writes all of it before the device's stream goes on to read it.
         let output = unsafe { Tensor::empty(tensor.elem_count(), tensor.dtype(), &self.device) }?;
         self.stream.join(&self.compute)?;
-        self.queue(tensor, &output, limit)?;
+        self.queue(tensor, &output)?;
         let end = Arc::new(self.stream.record_event(None)?);
         Ok(Sum {
             output,
@@ -226,8 +186,8 @@ impl Communicator {
         })
     }
 
-    /// Queues the sum of `input` into `output`, and waits until the call is complete on the host.
-    fn queue(&self, input: &Tensor, output: &Tensor, limit: Duration) -> Result<()> {
+    /// Queues the sum of `input` into `output`.
+    fn queue(&self, input: &Tensor, output: &Tensor) -> Result<()> {
         let (from, from_layout) = input.storage_and_layout();
         let (into, into_layout) = output.storage_and_layout();
         // The guards record that the stream uses the tensors: until the sum is queued, they must live.
@@ -236,41 +196,23 @@ impl Communicator {
         let (from, into) = (from as *const c_void, into as *mut c_void);
         let stream = self.stream.cu_stream().cast::<c_void>();
         self.stream.context().bind_to_thread()?;
-        let status = match &*self.comm() {
-            // SAFETY: `address` has checked that the tensors are on the GPU and contiguous, and NCCL gets their number of
-            // elements; `Sum` keeps them until the stream has passed the sum.
-            Some(comm) => unsafe {
-                (self.library.all_reduce)(from, into, input.elem_count(), dtype, SUM, comm.0, stream)
-            },
-            None => bail!("the communicator has ended"),
+        let _one_at_a_time = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `address` has checked that the tensors are on the GPU and contiguous, and NCCL gets their number of elements;
+        // `Sum` keeps them until the stream has passed the sum.
+        let status = unsafe {
+            (self.library.all_reduce)(from, into, input.elem_count(), dtype, SUM, self.comm.0, stream)
         };
-        self.settle(status, limit)
-    }
-
-    /// Whether the stream has reached the end of a sum.
-    ///
-    /// # Errors
-    /// Returns the device's error.
-    pub fn has_reached(&self, end: &CudaEvent) -> Result<bool> {
-        self.stream.context().bind_to_thread()?;
-        Ok(end.try_is_complete()?)
+        self.check(status)
     }
 
     /// Returns the error that the communicator met since it was created, if there is one.
     pub fn error(&self) -> Option<String> {
-        match self.status() {
-            0 | IN_PROGRESS => None,
+        let mut state = 0;
+        // SAFETY: the communicator is not freed.
+        match unsafe { (self.library.async_error)(self.comm.0, &raw mut state) } {
+            0 if [0, IN_PROGRESS].contains(&state) => None,
+            0 => Some(self.meaning(state)),
             status => Some(self.meaning(status)),
-        }
-    }
-
-    /// Ends the communicator, so that the stream continues without the other ranks. Called again, it does nothing.
-    pub fn abort(&self) {
-        let comm = self.comm().take();
-        if let Some(comm) = comm.filter(|comm| !comm.0.is_null()) {
-            let _ = self.stream.context().bind_to_thread();
-            // SAFETY: nobody else has the communicator any more.
-            unsafe { (self.library.abort)(comm.0) };
         }
     }
 }

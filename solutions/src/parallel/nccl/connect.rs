@@ -1,6 +1,6 @@
 //! Connects the processes of a job by NCCL, over the links that MPI gives them.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use candle_core::{DType, Device, Tensor};
@@ -9,7 +9,7 @@ use super::{
     cards,
     communicator::{Communicator, card, create_id},
     library::{Id, Library},
-    watch::Watch,
+    watch::{Sums, Watch},
 };
 use crate::parallel::{
     AllReduce, Collective, OnTensors, gather_json,
@@ -22,11 +22,7 @@ use crate::parallel::{
 ///
 /// # Errors
 /// Returns an error if two ranks share a GPU or only some have one, or if NCCL does not load or fails.
-pub fn connect(
-    links: &dyn Collective,
-    device: &Device,
-    shared: &Arc<Shared>,
-) -> Result<Option<[Arc<Watch>; 2]>> {
+pub fn connect(links: &dyn Collective, device: &Device, shared: &Arc<Shared>) -> Result<Option<[Sums; 2]>> {
     let (rank, world_size) = (links.rank(), links.world_size());
     let card = card(device)?;
     let open = || Library::open().map_err(|why| anyhow!("rank {rank}: {why}"));
@@ -42,14 +38,17 @@ pub fn connect(
         return Ok(None);
     }
     let library = library.context("a rank without a GPU takes part in NCCL")?;
-    let cause = Arc::new(OnceLock::new());
-    let communicator = |which: usize| {
+    let watch = Watch::start(rank, shared.clone())?;
+    let sums = |which: usize| -> Result<Sums> {
         let id = ids[0].get(which).and_then(|id| id[..].try_into().ok());
         let id = Id(id.context("NCCL's ids of rank 0 are not 128 bytes each")?);
-        let communicator = Communicator::connect(library.clone(), device, id, (rank, world_size))?;
-        Watch::start(communicator, rank, shared.clone(), cause.clone())
+        let connect = || Communicator::connect(library.clone(), device, id, (rank, world_size));
+        Ok(Sums {
+            communicator: Arc::new(watch.during("the connection of NCCL", connect)?),
+            watch: watch.clone(),
+        })
     };
-    Ok(Some([communicator(0)?, communicator(1)?]))
+    Ok(Some([sums(0)?, sums(1)?]))
 }
 
 /// As [`crate::parallel::Processes::all_reduce_seconds`]: NCCL sums a tensor on the device; the messages of ring and tree are
@@ -58,13 +57,13 @@ pub fn connect(
 /// # Errors
 /// Returns an error if an all-reduce fails.
 pub fn all_reduce_seconds(
-    watch: &Arc<Watch>,
+    sums: &Sums,
     links: &dyn Collective,
     ring: &AllReduce,
     (numbers, repeats): (usize, usize),
 ) -> Result<Seconds> {
-    let tensor = Tensor::ones(numbers, DType::F32, watch.device())?;
-    let engine = |_: &mut Vec<f32>| watch.start_sum(&tensor)?.finish().map(drop);
-    let directly = |_: &mut Vec<f32>| watch.sum_without_a_note(&tensor);
+    let tensor = Tensor::ones(numbers, DType::F32, sums.device())?;
+    let engine = |_: &mut Vec<f32>| sums.start_sum(&tensor)?.finish().map(drop);
+    let directly = |_: &mut Vec<f32>| sums.communicator.sum(&tensor)?.wait();
     over_processes(links, ring, (numbers, repeats), [&engine, &directly])
 }

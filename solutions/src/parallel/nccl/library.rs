@@ -10,7 +10,7 @@ use libloading::Library as Loaded;
 /// The names of the library, the preferred one first.
 pub const FILES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
 
-/// The oldest version that can be used, 2.14: its communicators can be created and aborted without blocking.
+/// The oldest version that can be used, 2.14: older ones do not say what the last error was.
 pub const OLDEST: c_int = 21400;
 
 /// A communicator of NCCL.
@@ -19,33 +19,13 @@ pub type Handle = *mut c_void;
 /// What NCCL's functions return: 0 is success.
 pub type Status = c_int;
 
-/// `ncclInProgress`: a call that does not block has not ended.
+/// `ncclInProgress`: no error.
 pub const IN_PROGRESS: Status = 7;
 
 /// What all ranks of a communicator must know, created by one of them (`ncclUniqueId`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Id(pub [u8; 128]);
-
-/// The settings of a communicator as of NCCL 2.14 (`ncclConfig_t`). Newer versions read `version` and take their defaults for
-/// what is missing.
-#[repr(C)]
-pub struct Config {
-    size: usize,
-    magic: u32,
-    version: u32,
-    blocking: c_int,
-}
-
-impl Config {
-    /// Calls do not block.
-    pub const NON_BLOCKING: Self = Self {
-        size: size_of::<Self>(),
-        magic: 0xcafe_beef,
-        version: OLDEST as u32,
-        blocking: 0,
-    };
-}
 
 /// Declares [`Library`] with a field for each function, and how the functions are found.
 macro_rules! functions {
@@ -96,12 +76,10 @@ macro_rules! functions {
 functions! {
     /// Creates an id.
     unique_id "ncclGetUniqueId" (*mut Id);
-    /// Creates a communicator: ranks, id, this rank.
-    init "ncclCommInitRankConfig" (*mut Handle, c_int, Id, c_int, *mut Config);
-    /// The state of the communicator.
+    /// Creates a communicator: ranks, id, this rank. Waits for the other ranks.
+    init "ncclCommInitRank" (*mut Handle, c_int, Id, c_int);
+    /// The error that the communicator met.
     async_error "ncclCommGetAsyncError" (Handle, *mut Status);
-    /// Ends the communicator at once.
-    abort "ncclCommAbort" (Handle);
     /// Input, output, numbers, dtype, operator, communicator, stream.
     all_reduce "ncclAllReduce" (*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void);
 }

@@ -1,11 +1,8 @@
 //! What the process of each rank has allocated, measured beside what is counted.
 
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::Result;
-use candle_core::Tensor;
-
-use crate::{kernels, optim::Optimizer, train::memory};
+use crate::{kernels, train::memory};
 
 /// Bytes that the processes of a run have allocated, as their allocators count them ([`memory::held`]): the least and the most of
 /// the ranks. A rank's number is its largest of all steps. Data and buffers are included, except for the operators' buffers that wait
@@ -19,29 +16,40 @@ pub struct Allocated {
 }
 
 /// The measurements of this process: [`Allocated::between`] and [`Allocated::stepping`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Own {
-    pub between: u64,
-    pub stepping: u64,
-}
+#[derive(Debug, Default)]
+pub struct Meter([AtomicU64; 2]);
 
-/// What this process has allocated now; 0 if it does not count that.
-fn now() -> u64 {
-    memory::held().unwrap_or(0).saturating_sub(kernels::idle_bytes())
-}
-
-impl Own {
+impl Meter {
     /// Measures after a step.
-    pub fn after_step(&mut self) {
-        self.between = self.between.max(now());
+    pub fn after_step(&self) {
+        self.measure(0);
+    }
+
+    /// Measures when the optimizer has stepped.
+    pub fn stepped(&self) {
+        self.measure(1);
+    }
+
+    fn measure(&self, which: usize) {
+        // 0 if this process does not count what it allocates.
+        let now = memory::held().unwrap_or(0).saturating_sub(kernels::idle_bytes());
+        self.0[which].fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// Returns the measurements so far.
+    pub fn read(&self) -> [u64; 2] {
+        self.0.each_ref().map(|bytes| bytes.load(Ordering::Relaxed))
     }
 }
 
 impl Allocated {
-    /// The least and the most of all ranks; `None` if a process is not measured.
-    pub fn of_ranks(ranks: &[Own]) -> Option<Self> {
-        let ends = |of: fn(&Own) -> u64| Some([ranks.iter().map(of).min()?, ranks.iter().map(of).max()?]);
-        let [between, stepping] = [ends(|own| own.between)?, ends(|own| own.stepping)?];
+    /// The least and the most of the [measurements](Meter::read) of all ranks; `None` if a process is not measured.
+    pub fn of_ranks(ranks: impl Iterator<Item = [u64; 2]> + Clone) -> Option<Self> {
+        let ends = |which: usize| {
+            let each = ranks.clone().map(move |own| own[which]);
+            Some([each.clone().min()?, each.max()?])
+        };
+        let [between, stepping] = [ends(0)?, ends(1)?];
         (between[0] > 0).then_some(Self { between, stepping })
     }
 
@@ -58,42 +66,16 @@ impl Allocated {
     }
 }
 
-/// An optimizer that measures after each of its steps.
-pub struct Watched<'a> {
-    pub inner: &'a mut dyn Optimizer,
-    /// `None` if this process is not measured.
-    pub own: Option<&'a mut Own>,
-}
-
-impl Optimizer for Watched<'_> {
-    fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
-        self.inner.step(grads, lr)?;
-        if let Some(own) = &mut self.own {
-            own.stepping = own.stepping.max(now());
-        }
-        Ok(())
-    }
-
-    fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        self.inner.state()
-    }
-
-    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.inner.load_state(state)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_least_and_the_most_of_the_ranks_are_found() {
-        let own = |between, stepping| Own { between, stepping };
-        let ranks = [own(3 << 40 | 5, 7), own(1 << 33, u64::from(u32::MAX)), own(9, 8)];
-        let found = Allocated::of_ranks(&ranks).unwrap();
+        let ranks = [[3 << 40 | 5, 7], [1 << 33, u64::from(u32::MAX)], [9, 8]];
+        let found = Allocated::of_ranks(ranks.into_iter()).unwrap();
         assert_eq!(found.between, [9, 3 << 40 | 5]);
         assert_eq!(found.stepping, [7, u64::from(u32::MAX)]);
-        assert_eq!(Allocated::of_ranks(&[own(0, 0)]), None);
+        assert_eq!(Allocated::of_ranks([[0, 0]].into_iter()), None);
     }
 }

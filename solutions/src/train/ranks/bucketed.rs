@@ -1,52 +1,54 @@
-//! ZeRO: the ranks share the optimizer's state, from stage 2 on the gradients, and in stage 3 the parameters, instead of each
-//! having a copy.
-
-mod gathering;
-mod shards;
-mod state;
+//! Gradients in buckets, during the backward pass or after it: data parallelism, and ZeRO's stages 1 and 2, in which the ranks
+//! share the optimizer's state.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use anyhow::{Error, Result, ensure};
-use candle_core::{DType, Device, Tensor};
+use anyhow::Result;
+use candle_core::{Device, Tensor, Var};
 
-use super::{RankFunctions, RankMemory, RankStats, average::RankReduce, control::Control};
+use super::{
+    RankFunctions, RankMemory, RankStats,
+    control::Control,
+    memory::{bytes, bytes_of},
+    reduce::RankReduce,
+    shards::Shards,
+};
 use crate::{
     model::PointNet,
     optim::Optimizer,
-    parallel::{Bucket, Collective, Reducer, Traffic},
-    shard::{reduce_gradients, stage1_step},
-    train::{Config, GatheredPasses, OptimizerStep, RankShare, Reduce},
+    parallel::{Bucket, Collective, ReduceBucket, Reducer, Traffic, mean_over_ranks},
+    shard::reduce_gradients,
+    train::{Config, OptimizerStep, RankShare, Reduce, clip_and_step},
 };
-use gathering::Gathering;
-pub use shards::Shards;
-pub use state::kinds;
 
 enum Engine {
-    /// Stage 1: all gradients at once, after the backward pass.
-    Stage1(Box<dyn Collective>),
-    /// Stage 2: in buckets, if `overlaps` while the backward pass goes on, otherwise after it.
-    Buckets { reducer: Box<Reducer>, overlaps: bool },
-    /// Stage 3: part by part of the network.
-    Gathering(Box<Gathering>),
+    Buckets(Box<Reducer>),
+    /// All at once after the backward pass, by a function that a lesson may replace; without ZeRO.
+    AtOnce(
+        Box<dyn Collective>,
+        fn(&dyn Collective, &mut [Tensor]) -> Result<()>,
+    ),
 }
 
-/// Reduces gradients, and updates the parameters by the optimizers of all ranks.
-pub struct Sharded {
-    shards: Arc<Shards>,
+/// Reduces gradients in buckets.
+pub struct Bucketed {
     engine: Engine,
+    params: Vec<(String, Var)>,
+    /// What this rank's optimizer updates; none without ZeRO.
+    shards: Option<Arc<Shards>>,
+    control: Arc<Control>,
     share: RankShare,
     stats: RankStats,
-    /// Numbers in the gradients of the last step after their reduction.
-    gradients: usize,
+    /// Bytes of the gradients of the last step after their reduction.
+    gradients: u64,
 }
 
-impl Sharded {
-    /// Shares the parameters of `model` among the ranks of `link`, as stage `config.zero` does. The reduction of a bucket must
-    /// end within `timeout`.
+impl Bucketed {
+    /// Reduces the gradients of `model` over `link`, as stage `config.zero` does, which is at most 2. The reduction of a bucket
+    /// must end within `timeout`.
     ///
     /// # Errors
     /// Returns the errors of [`Reducer::new`].
@@ -56,191 +58,221 @@ impl Sharded {
         (config, functions): (&Config, &RankFunctions),
         timeout: Duration,
     ) -> Result<Self> {
-        let sizes: Vec<usize> = model.params().iter().map(|(_, p)| p.elem_count()).collect();
+        let (zero, params) = (config.zero, model.params());
+        let on_device = zero == 0 && link.on_tensors().is_some() && !model.device().is_cpu();
+        let mut units = None;
+        let engine = if zero == 0 && !functions.overlap && !on_device {
+            // Without buckets, a lesson's function for them is not called.
+            Engine::AtOnce(link, functions.average)
+        } else {
+            let tensors: Vec<Tensor> = params.iter().map(|(_, var)| var.as_detached_tensor()).collect();
+            let each: Vec<_> = tensors.iter().map(|t| (bytes(t) as usize, "f32")).collect();
+            let buckets = match zero {
+                1 => vec![Bucket {
+                    params: (0..params.len()).collect(),
+                    bytes: each.iter().map(|(bytes, _)| bytes).sum(),
+                    kind: "f32",
+                }],
+                _ => (functions.buckets)(&each, functions.sizes),
+            };
+            units = (zero > 0).then(|| buckets.iter().map(|bucket| bucket.params.clone()).collect());
+            // The single bucket of stage 1 is complete only with the last gradient.
+            let buckets = (buckets, functions.overlap && zero != 1);
+            Engine::Buckets(Box::new(if on_device {
+                Reducer::on_device(link, tensors, buckets)?
+            } else {
+                let reduce: ReduceBucket = match zero {
+                    2 => Arc::new(reduce_gradients),
+                    _ => Arc::new(mean_over_ranks),
+                };
+                Reducer::new(link, tensors, buckets, reduce, timeout)?
+            }))
+        };
         let device = match config.offload_optimizer {
             true => Device::Cpu,
             false => model.device(),
         };
-        let shards = |units, releases| {
-            Ok::<_, Error>(Arc::new(Shards::new(model, units, control, (&device, releases))?))
-        };
-        let all = || vec![(0..sizes.len()).collect()];
-        let (engine, shards) = match config.zero {
-            3 => {
-                ensure!(
-                    model.device().is_cpu(),
-                    "ZeRO 3 runs on the CPU only, and the device is another one: use --zero 2, or --device cpu"
-                );
-                let shards = shards(model.parts(), true)?;
-                (
-                    Engine::Gathering(Box::new(Gathering::new(link, shards.clone()))),
-                    shards,
-                )
-            }
-            1 => (Engine::Stage1(link), shards(all(), false)?),
-            _ => {
-                let bytes: Vec<_> = sizes.iter().map(|n| (n * size_of::<f32>(), "f32")).collect();
-                let buckets: Vec<Bucket> = (functions.buckets)(&bytes, functions.sizes);
-                let units = buckets.iter().map(|bucket| bucket.params.clone()).collect();
-                let reducer = Reducer::new(link, sizes, buckets, Arc::new(reduce_gradients), timeout)?;
-                let engine = Engine::Buckets {
-                    reducer: Box::new(reducer),
-                    overlaps: functions.overlap,
-                };
-                (engine, shards(units, false)?)
-            }
-        };
+        let shards = units.map(|units| Shards::new(model, units, control.clone(), (&device, false)));
         Ok(Self {
-            shards,
             engine,
+            params,
+            shards: shards.transpose()?.map(Arc::new),
+            control,
             share: RankShare::ALONE,
             stats: RankStats::default(),
             gradients: 0,
         })
     }
 
-    /// The slices of this rank.
-    pub fn shards(&self) -> Arc<Shards> {
+    /// The slices of this rank, with ZeRO.
+    pub fn shards(&self) -> Option<Arc<Shards>> {
         self.shards.clone()
     }
 }
 
-impl RankReduce for Sharded {
+impl RankReduce for Bucketed {
     fn begin_step(&mut self, share: RankShare) {
         self.share = share;
     }
 
+    fn stats(&self, control: Traffic) -> RankStats {
+        RankStats {
+            others: control - self.stats.parameters,
+            ..self.stats
+        }
+    }
+
     fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
-        let bytes = |numbers: usize| (numbers * size_of::<f32>()) as u64;
-        let memory = self.shards.memory(optimizer)?;
-        let (passing, listed) = match &self.engine {
-            // A part's parameters are in a buffer and in the model's variables.
-            Engine::Gathering(gathering) => (bytes(2 * gathering.peak()), 0),
-            Engine::Buckets { .. } => (0, 0),
-            Engine::Stage1(_) => {
-                let own = 2 * bytes(self.shards.own_numbers());
-                (0, bytes(memory.parameters as usize) + own)
-            }
+        let memory = match &self.shards {
+            Some(shards) => shards.memory(optimizer)?,
+            None => RankMemory::of(&self.params, &[], optimizer)?,
         };
         Ok(RankMemory {
-            gradients: bytes(self.gradients),
-            passing,
-            listed,
+            gradients: self.gradients,
             ..memory
         })
     }
-
-    fn stats(&self, control: Traffic) -> RankStats {
-        let (stats, others) = match &self.engine {
-            Engine::Buckets { .. } => (self.stats, control - self.stats.parameters),
-            Engine::Gathering(gathering) => (gathering.stats, control),
-            Engine::Stage1(_) => (self.stats, control),
-        };
-        RankStats { others, ..stats }
-    }
 }
 
-impl Reduce for Sharded {
+impl Reduce for Bucketed {
     fn share(&self) -> RankShare {
         self.share
     }
 
     fn overlaps(&self) -> bool {
-        matches!(self.engine, Engine::Buckets { overlaps: true, .. })
+        matches!(&self.engine, Engine::Buckets(reducer) if reducer.overlaps())
     }
 
     fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()> {
         match &mut self.engine {
-            Engine::Buckets { reducer, .. } => reducer.ready(parameter, &numbers(gradient)?),
-            _ => Ok(()),
+            Engine::Buckets(reducer) => reducer.ready(parameter, gradient),
+            Engine::AtOnce(..) => Ok(()),
         }
     }
 
-    /// Returns the mean gradients of this rank's slices, or `own` if [`Self::update`] reduces them.
-    fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        self.shards.control.within_step("at the reduction of gradients");
-        let parts = match &mut self.engine {
-            Engine::Buckets { reducer, overlaps } => {
-                // Without overlap, none has been sent.
-                for (parameter, gradient) in own.iter().enumerate().filter(|_| !*overlaps) {
-                    reducer.ready(parameter, &numbers(gradient)?)?;
+    /// Returns the mean gradients, with ZeRO those of this rank's slices.
+    fn finish(&mut self, mut own: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        self.control.within_step(match &self.shards {
+            None => "at the all-reduce of gradients",
+            Some(_) => "at the reduction of gradients",
+        });
+        let means = match &mut self.engine {
+            Engine::AtOnce(link, average) => {
+                let began = Instant::now();
+                average(&**link, &mut own)?;
+                self.stats.waited(began.elapsed());
+                self.stats.gradients = link.traffic();
+                self.gradients = bytes_of(&own);
+                own
+            }
+            Engine::Buckets(reducer) => {
+                // Without overlap, they are all here.
+                for (parameter, gradient) in own.into_iter().enumerate() {
+                    reducer.ready(parameter, &gradient)?;
                 }
+                let Some(shards) = &self.shards else {
+                    let (means, reduced) = reducer.finish()?;
+                    self.stats.reduced(&reduced);
+                    self.gradients = bytes_of(&means);
+                    return Ok(means);
+                };
                 let (parts, reduced) = reducer.finish_buckets()?;
                 self.stats.reduced(&reduced);
-                parts
+                self.gradients = bytes_of(&parts);
+                shards.gradients(&parts)?
             }
-            Engine::Gathering(gathering) => gathering.take(),
-            Engine::Stage1(_) => return Ok(own),
         };
-        let parts: Vec<&[f32]> = parts.iter().map(Vec::as_slice).collect();
-        self.shards.gradients(&parts)
-    }
-
-    fn gathers(&mut self) -> Option<&mut dyn GatheredPasses> {
-        match &mut self.engine {
-            Engine::Gathering(gathering) => Some(&mut **gathering),
-            _ => None,
-        }
+        Ok(means)
     }
 
     fn any_overflow(&self, own: bool) -> Result<bool> {
-        let mut ranks = [f64::from(u8::from(own))];
-        self.shards.control.sum_f64(&mut ranks)?;
-        Ok(ranks[0] > 0.0)
+        self.shards.as_ref().map_or(Ok(own), |_| self.control.any(own))
     }
 
     fn update(&mut self, grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
-        self.gradients = grads.iter().map(Tensor::elem_count).sum();
-        let Self {
-            shards,
-            engine,
-            stats,
-            ..
-        } = self;
-        let began = Instant::now();
-        let mut reduced = began;
-        match engine {
-            Engine::Stage1(link) => {
-                let (mut params, mut flat) = (shards.whole()?, flat(grads)?);
-                let mut update = |own: &mut [f32], mean: &[f32]| {
-                    (reduced, stats.gradients) = (Instant::now(), link.traffic() - stats.parameters);
-                    shards.control.within_step("at the optimizer");
-                    shards.update(own, mean, clip, step)
-                };
-                stage1_step(&**link, &mut params, &mut flat, &mut update)?;
-                shards.set_whole(&params)?;
-                stats.parameters = link.traffic() - stats.gradients;
-            }
-            Engine::Gathering(_) => {
-                shards.control.within_step("at the optimizer");
-                return shards.clip_and_step(grads, clip, step);
-            }
-            Engine::Buckets { .. } => {
-                shards.control.within_step("at the optimizer");
-                shards.clip_and_step(grads, clip, step)?;
-                shards.control.within_step("at the all-gather of parameters");
-                let before = shards.control.link().traffic();
-                shards.gather()?;
-                stats.parameters += shards.control.link().traffic() - before;
-                return Ok(());
-            }
-        }
-        let took = (reduced - began).as_secs_f64();
-        stats.communicating += took;
-        stats.waited += took;
+        self.control.within_step("at the optimizer");
+        let Some(shards) = &self.shards else {
+            let measured = &mut |grads: &[Tensor]| {
+                step(grads)?;
+                self.control.stepped();
+                Ok(())
+            };
+            return clip_and_step(grads, clip, measured);
+        };
+        shards.clip_and_step(grads, clip, step)?;
+        self.control.within_step("at the all-gather of parameters");
+        let before = self.control.link().traffic();
+        shards.gather()?;
+        self.stats.parameters += self.control.link().traffic() - before;
         Ok(())
     }
 }
 
-fn numbers(gradient: &Tensor) -> Result<Vec<f32>> {
-    Ok(gradient.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?)
-}
+#[cfg(test)]
+mod tests {
+    use std::thread;
 
-/// All gradients end to end; each tensor is freed as soon as it is copied.
-fn flat(grads: Vec<Tensor>) -> Result<Vec<f32>> {
-    let mut flat = Vec::with_capacity(grads.iter().map(Tensor::elem_count).sum());
-    for gradient in grads {
-        flat.extend(numbers(&gradient)?);
+    use candle_core::DType;
+
+    use super::*;
+    use crate::{
+        parallel::{Algorithm, Rank, threads::group},
+        precision::{DynamicScaler, GradScaler, LossScale},
+        train::ranks::ending::Reports,
+    };
+
+    /// Takes a step of one of two ranks whose gradients are finite, but not their sums.
+    fn overflowing_step([control, gradients]: [Rank; 2], zero: u8, overlap: bool) {
+        let config = Config {
+            zero,
+            ranks: 2,
+            width: 64,
+            ..Config::default()
+        };
+        let functions = RankFunctions {
+            overlap,
+            ..RankFunctions::default()
+        };
+        let model = PointNet::new(&config.network(3), &Device::Cpu, DType::F32, 1).unwrap();
+        let control = Arc::new(Control::new(Box::new(control), Reports::new(2), None));
+        let links: (Box<dyn Collective>, _) = (Box::new(gradients), control);
+        let mut reduce =
+            Bucketed::new(&model, links, (&config, &functions), Duration::from_secs(20)).unwrap();
+        let huge =
+            |(_, var): &(String, Var)| Tensor::full(0.75 * f32::MAX, var.shape(), &Device::Cpu).unwrap();
+        let own: Vec<Tensor> = model.params().iter().map(huge).collect();
+        let mut scaler = GradScaler::new(DynamicScaler::new(8.0, 100).unwrap());
+        let one = Tensor::new(1f32, &Device::Cpu).unwrap();
+        let backward = &mut |_: &Tensor| {
+            let own = match reduce.overlaps() {
+                true => {
+                    let mut each = own.iter().enumerate().rev();
+                    each.try_for_each(|(p, gradient)| reduce.ready(p, gradient))
+                        .unwrap();
+                    Vec::new()
+                }
+                false => own.clone(),
+            };
+            Ok(reduce.finish(own).unwrap())
+        };
+        let mut means = scaler.gradients(&one, backward).unwrap();
+        scaler.agree(|own| reduce.any_overflow(own)).unwrap();
+        let taken = scaler.step(&mut means, |_| panic!("it stepped")).unwrap();
+        scaler.update().unwrap();
+        assert!(!taken);
+        assert_eq!(scaler.rule().scale(), 4.0);
     }
-    Ok(flat)
+
+    #[test]
+    fn gradients_that_overflow_only_in_their_sum_are_skipped_by_all_ranks() {
+        for (zero, overlap) in (0..3).flat_map(|zero| [(zero, true), (zero, false)]) {
+            let groups = [(); 2].map(|()| group(2, Algorithm::Ring, Duration::from_secs(20)));
+            let [control, gradients] = groups;
+            thread::scope(|scope| {
+                for links in control.into_iter().zip(gradients) {
+                    scope.spawn(move || overflowing_step(links.into(), zero, overlap));
+                }
+            });
+        }
+    }
 }

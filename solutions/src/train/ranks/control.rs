@@ -12,7 +12,7 @@ use std::{
 use anyhow::Result;
 use candle_core::Tensor;
 
-use super::ending::Reports;
+use super::{allocated::Meter, ending::Reports};
 use crate::{
     kernels::SumOverRanks,
     parallel::{Collective, gather},
@@ -23,6 +23,8 @@ use crate::{
 pub struct Control {
     link: Mutex<Box<dyn Collective>>,
     reports: Reports,
+    /// Measures what this process has allocated; none if the ranks are threads or the model is on a GPU.
+    pub meter: Option<Meter>,
     /// The current step.
     step: AtomicU64,
     /// The error of a sum within a pass: candle would keep only its text.
@@ -36,10 +38,11 @@ impl fmt::Debug for Control {
 }
 
 impl Control {
-    pub fn new(link: Box<dyn Collective>, reports: Reports) -> Self {
+    pub fn new(link: Box<dyn Collective>, reports: Reports, meter: Option<Meter>) -> Self {
         Self {
             link: Mutex::new(link),
             reports,
+            meter,
             step: AtomicU64::new(0),
             fault: Mutex::default(),
         }
@@ -60,6 +63,13 @@ impl Control {
         let link = self.link();
         self.reports.doing(link.rank(), what);
         link.doing(what);
+    }
+
+    /// Records that the optimizer has stepped.
+    pub fn stepped(&self) {
+        if let Some(meter) = &self.meter {
+            meter.stepped();
+        }
     }
 
     /// Sets the current step.
@@ -83,6 +93,13 @@ impl Control {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether `own` is true on any rank.
+    pub fn any(&self, own: bool) -> Result<bool> {
+        let mut ranks = [f64::from(u8::from(own))];
+        self.sum_f64(&mut ranks)?;
+        Ok(ranks[0] > 0.0)
     }
 
     /// The sum of x over all ranks on its device, if the engine can.

@@ -11,12 +11,14 @@ use candle_core::Tensor;
 
 use super::{
     Allocated, RankFunctions, RankStats,
-    allocated::{Own, Watched},
-    average::{GradientAverage, RankReduce},
+    allocated::Meter,
+    bucketed::Bucketed,
     control::Control,
     ending::Reports,
+    gathered::Gathered,
     links::Links,
-    sharded::{Sharded, Shards},
+    reduce::RankReduce,
+    shards::Shards,
     weights::{digest, numbers, set},
 };
 use crate::{
@@ -51,8 +53,6 @@ pub struct Member {
     reports: Reports,
     /// The number of steps so far, and their time in seconds.
     steps: (u64, f64),
-    /// What this process has allocated; none if the ranks are threads or the model is on a GPU.
-    own: Option<Own>,
     /// What the processes of all ranks had allocated when the parameters were last compared.
     allocated: Option<Allocated>,
 }
@@ -74,21 +74,19 @@ impl Member {
             ..functions.clone()
         };
         let rank = links.control.rank();
-        let control = Arc::new(Control::new(links.control, links.reports.clone()));
+        let meter = (links.is_process && model.device().is_cpu()).then(Meter::default);
+        let control = Arc::new(Control::new(links.control, links.reports.clone(), meter));
         // A bucket may wait for a rank that is slow but alive.
         let patience = Duration::from_secs_f64(2.0 * config.rank_deadline);
-        let (gradients, shards): (Box<dyn RankReduce>, _) = match config.zero {
-            0 => {
-                let average =
-                    GradientAverage::new(model, links.gradients, functions, control.clone(), patience)?;
-                (Box::new(average), None)
-            }
-            _ => {
-                let links = (links.gradients, control.clone());
-                let sharded = Sharded::new(model, links, (config, functions), patience)?;
-                let shards = sharded.shards();
-                (Box::new(sharded), Some(shards))
-            }
+        let (gradients, shards): (Box<dyn RankReduce>, _) = if config.zero == 3 {
+            let gathered = Gathered::new(model, links.gradients, control.clone())?;
+            let shards = gathered.shards();
+            (Box::new(gathered), Some(shards))
+        } else {
+            let links = (links.gradients, control.clone());
+            let bucketed = Bucketed::new(model, links, (config, functions), patience)?;
+            let shards = bucketed.shards();
+            (Box::new(bucketed), shards)
         };
         let cores = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -104,7 +102,6 @@ impl Member {
             cores,
             reports: links.reports,
             steps: (0, 0.0),
-            own: (links.is_process && model.device().is_cpu()).then(Own::default),
             allocated: None,
         })
     }
@@ -222,13 +219,9 @@ impl Member {
         self.control.begin_step(step);
         self.gradients.begin_step(share);
         self.control.within_step("forward and backward");
-        let mut watched = Watched {
-            inner: one.optimizer,
-            own: self.own.as_mut(),
-        };
         let mut one = Step {
             model: one.model,
-            optimizer: &mut watched,
+            optimizer: one.optimizer,
             loss: one.loss,
             clip: one.clip,
             scaler: one.scaler,
@@ -242,8 +235,8 @@ impl Member {
         });
         carried.resume();
         let stepped = self.control.restore(stepped)?;
-        if let Some(own) = &mut self.own {
-            own.after_step();
+        if let Some(meter) = &self.control.meter {
+            meter.after_step();
         }
         self.steps.0 += 1;
         self.steps.1 += began.elapsed().as_secs_f64();
@@ -296,8 +289,8 @@ impl Member {
         }
         let digest = digest(model, self.config.sync_bn)?;
         // Also a rank on a GPU sends numbers, because all ranks must send equally many.
-        let own = self.own.unwrap_or_default();
-        let all = gather(&**self.control.link(), &[[digest, own.between, own.stepping]])?;
+        let [between, stepping] = self.control.meter.as_ref().map_or([0; 2], Meter::read);
+        let all = gather(&**self.control.link(), &[[digest, between, stepping]])?;
         for (rank, theirs) in all.iter().enumerate() {
             ensure!(
                 theirs[0] == all[0][0],
@@ -305,8 +298,8 @@ impl Member {
                  --compare-ranks-every 1 finds the step"
             );
         }
-        let own = |&[_, between, stepping]: &[u64; 3]| Own { between, stepping };
-        self.allocated = Allocated::of_ranks(&all.iter().map(own).collect::<Vec<_>>());
+        let measured = all.iter().map(|&[_, between, stepping]| [between, stepping]);
+        self.allocated = Allocated::of_ranks(measured);
         Ok(())
     }
 }

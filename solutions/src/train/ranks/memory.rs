@@ -1,9 +1,11 @@
 //! The memory of a rank: counted, and predicted.
 
-use anyhow::Result;
-use candle_core::Tensor;
+use std::collections::HashSet;
 
-use super::sharded::kinds;
+use anyhow::Result;
+use candle_core::{Tensor, Var};
+
+use super::state::kinds;
 use crate::{
     optim::Optimizer,
     precision::{BytesPerParameter, FP32, bytes_per_parameter},
@@ -21,15 +23,12 @@ pub struct RankMemory {
     pub copies: u64,
     /// The fp32 master weights.
     pub masters: u64,
-    /// The gradients with which the optimizer steps.
+    /// The gradients that the reduction leaves on this rank.
     pub gradients: u64,
     /// The optimizer's state, without master weights.
     pub optimizer: u64,
     /// With stage 3, parameters that are gathered for a moment, at most; the prediction does not count them.
     pub passing: u64,
-    /// With stage 1, further lists that exist while the optimizer steps: all parameters, and this
-    /// rank's part of parameters and gradients; the prediction does not count them.
-    pub listed: u64,
     /// Numbers that the optimizer keeps for each parameter.
     pub moments: u32,
 }
@@ -39,22 +38,31 @@ pub fn bytes(tensor: &Tensor) -> u64 {
     (tensor.elem_count() * tensor.dtype().size_in_bytes()) as u64
 }
 
+/// Returns the size of all `tensors` in bytes.
+pub fn bytes_of(tensors: &[Tensor]) -> u64 {
+    tensors.iter().map(bytes).sum()
+}
+
 impl RankMemory {
-    /// Adds the masters and the rest of the state of `optimizer`, whose parameters are among `names`.
-    ///
-    /// # Errors
-    /// Returns an error if the state cannot be read.
-    pub fn with_state(self, optimizer: &dyn Optimizer, names: &[&str]) -> Result<Self> {
+    /// Counts what a rank keeps besides gradients: the model's parameters `params`, and the state of `optimizer` and the copies
+    /// among `own`, the slices that it updates.
+    pub fn of(params: &[(String, Var)], own: &[(String, Var)], optimizer: &dyn Optimizer) -> Result<Self> {
+        let names: Vec<&str> = params.iter().map(|(name, _)| name.as_str()).collect();
+        let of_model: HashSet<_> = params.iter().map(|(_, var)| var.id()).collect();
+        let copies = own.iter().filter(|(_, var)| !of_model.contains(&var.id()));
         let state = optimizer.state()?;
-        let (others, kinds) = kinds(&state, names);
+        let (others, kinds) = kinds(&state, &names);
         let sum = |tensors: &[(String, Tensor)]| tensors.iter().map(|(_, t)| bytes(t)).sum::<u64>();
         let is_master = |(name, _): &&(String, Tensor)| name.ends_with(".master");
         let masters = state.iter().filter(is_master).map(|(_, t)| bytes(t)).sum();
         Ok(Self {
+            parameters: params.iter().map(|(_, var)| var.elem_count() as u64).sum(),
+            weights: params.iter().map(|(_, var)| bytes(var)).sum(),
+            copies: copies.map(|(_, var)| bytes(var)).sum(),
             masters,
             optimizer: sum(&state) - masters - sum(&others),
             moments: kinds.iter().filter(|kind| !kind.is_master()).count() as u32,
-            ..self
+            ..Self::default()
         })
     }
 
@@ -83,13 +91,9 @@ impl RankMemory {
             let [weights, gradients, optimizer] = bytes.map(|b| format!("{:.2} MB", b as f64 / 1e6));
             format!("{weights} of weights, {gradients} of gradients, {optimizer} of optimizer state")
         };
-        let passing = match (self.passing, self.listed) {
-            (0, 0) => String::new(),
-            (0, bytes) => format!(
-                " (and lists of {:.2} MB while the optimizer steps)",
-                bytes as f64 / 1e6
-            ),
-            (bytes, _) => format!(
+        let passing = match self.passing {
+            0 => String::new(),
+            bytes => format!(
                 " (and at most {:.2} MB that are gathered for a moment)",
                 bytes as f64 / 1e6
             ),

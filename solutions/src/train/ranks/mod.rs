@@ -6,17 +6,20 @@
 //! [`super::Trainer::run`] returns the result, alone evaluates, saves and reports. Two groups of links carry this, so that gradients may be sent while batch norm sums.
 
 mod allocated;
-mod average;
+mod bucketed;
 mod control;
 mod ending;
 mod functions;
+mod gathered;
 mod identity;
 mod job;
 mod links;
 pub mod measure;
 mod member;
 mod memory;
-mod sharded;
+mod reduce;
+mod shards;
+mod state;
 mod stats;
 mod weights;
 

@@ -1,34 +1,28 @@
 //! The part of the parameters that this rank updates.
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Range,
-    sync::Arc,
-};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use anyhow::Result;
 use candle_core::{Device, Tensor, Var};
 
 use super::{
-    super::{
-        RankMemory,
-        control::Control,
-        memory::bytes,
-        weights::{like, numbers, set},
-    },
+    RankMemory,
+    control::Control,
     state,
+    weights::{numbers, set},
 };
 use crate::{
     kernels,
     model::PointNet,
     optim::{Optimizer, Slices, Whole, clip_by_norm, sum_of_squares},
+    parallel::{chunk, part_like},
     shard::{Sharded, Slice, slices_of_rank},
     train::{Config, OptimizerStep, master::build_optimizer_for},
 };
 
 /// The model's parameters, and this rank's slices of them, which its optimizer updates.
 pub struct Shards {
-    pub control: Arc<Control>,
+    control: Arc<Control>,
     params: Vec<(String, Var)>,
     units: Vec<Unit>,
     /// The variable of each slice, in the order of the units, under the name of its parameter: a rank has at most one slice of
@@ -44,6 +38,8 @@ pub struct Unit {
     params: Vec<usize>,
     /// This rank's slices; [`Slice::param`] is an index in `params`.
     slices: Vec<Slice>,
+    /// Where this rank's chunk begins.
+    start: usize,
 }
 
 impl Shards {
@@ -62,6 +58,7 @@ impl Shards {
         let unit = |of: Vec<usize>| {
             let sizes: Vec<usize> = of.iter().map(|&p| params[p].1.elem_count()).collect();
             Unit {
+                start: chunk(sizes.iter().sum(), rank, world).start,
                 slices: slices_of_rank(&sizes, rank, world),
                 params: of,
             }
@@ -116,28 +113,14 @@ impl Shards {
         }
     }
 
-    /// Returns how many numbers the slices have.
-    pub fn own_numbers(&self) -> usize {
-        self.own.iter().map(|(_, var)| var.elem_count()).sum()
-    }
-
     /// Counts the bytes that this rank keeps: the model's weights, the copies of slices and the masters in the state of
     /// `optimizer`, and the rest of that state.
     pub fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
-        let names: Vec<&str> = self.params.iter().map(|(name, _)| name.as_str()).collect();
-        let weights = match self.releases {
-            true => 0,
-            false => self.params.iter().map(|(_, var)| bytes(var)).sum(),
-        };
-        let of_model: HashSet<_> = self.params.iter().map(|(_, var)| var.id()).collect();
-        let copies = self.own.iter().filter(|(_, var)| !of_model.contains(&var.id()));
-        let memory = RankMemory {
-            parameters: self.params.iter().map(|(_, var)| var.elem_count() as u64).sum(),
-            weights,
-            copies: copies.map(|(_, var)| bytes(var)).sum(),
-            ..RankMemory::default()
-        };
-        memory.with_state(optimizer, &names)
+        let memory = RankMemory::of(&self.params, &self.own, optimizer)?;
+        Ok(match self.releases {
+            true => RankMemory { weights: 0, ..memory },
+            false => memory,
+        })
     }
 
     /// Gathers the state of the optimizers of all ranks. Returns the state of an optimizer of the whole parameters on rank 0,
@@ -218,20 +201,6 @@ impl Shards {
         Ok(whole)
     }
 
-    /// Returns all parameters of the first unit, end to end.
-    pub fn whole(&self) -> Result<Vec<f32>> {
-        let mut whole = Vec::with_capacity(self.units[0].length(&self.params));
-        for &param in &self.units[0].params {
-            whole.extend(numbers(&self.params[param].1)?);
-        }
-        Ok(whole)
-    }
-
-    /// Sets the parameters of the first unit.
-    pub fn set_whole(&self, whole: &[f32]) -> Result<()> {
-        self.set_unit(&self.units[0], whole)
-    }
-
     fn set_unit(&self, unit: &Unit, whole: &[f32]) -> Result<()> {
         for (&param, numbers) in unit.params.iter().zip(unit.cut(whole, &self.params)) {
             let var = &self.params[param].1;
@@ -249,15 +218,20 @@ impl Shards {
         Ok(each.collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// Returns the gradients of the slices, from this rank's part of the gradients of each unit.
-    pub fn gradients(&self, parts: &[&[f32]]) -> Result<Vec<Tensor>> {
+    /// Returns the gradients of the slices. `parts` are the gradients of each unit, as vectors: this rank's chunk, or all.
+    pub fn gradients(&self, parts: &[Tensor]) -> Result<Vec<Tensor>> {
         let mut gradients = Vec::with_capacity(self.own.len());
         for (unit, part) in self.units.iter().zip(parts) {
-            let mut rest = *part;
+            let own: usize = unit.slices.iter().map(|slice| slice.range.len()).sum();
+            let part = match part.elem_count() == own {
+                true => part.clone(),
+                // A copy, so that the rest is freed before the optimizer steps.
+                false => Tensor::new(part.narrow(0, unit.start, own)?.to_vec1::<f32>()?, part.device())?,
+            };
+            let mut at = 0;
             for slice in &unit.slices {
-                let (own, after) = rest.split_at(slice.range.len());
-                gradients.push(like(&self.own[gradients.len()].1, own.to_vec())?);
-                rest = after;
+                gradients.push(part_like(&part, at, &self.own[gradients.len()].1)?);
+                at += slice.range.len();
             }
         }
         Ok(gradients)
@@ -270,14 +244,8 @@ impl Shards {
             self.control.sum_f64(&mut squares)?;
             clip_by_norm(&mut grads, squares[0].sqrt(), clip)?;
         }
-        step(&grads)
-    }
-
-    /// An [`Update`](crate::shard::Update): steps on the mean gradients of this rank's part of the first unit, and writes the
-    /// new parameters to `own`.
-    pub fn update(&self, own: &mut [f32], mean: &[f32], clip: f64, step: OptimizerStep) -> Result<()> {
-        self.clip_and_step(self.gradients(&[mean])?, clip, step)?;
-        own.copy_from_slice(&self.numbers(0..self.own.len())?);
+        step(&grads)?;
+        self.control.stepped();
         Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! Communication statistics of a rank.
 
+use std::time::Duration;
+
 use super::{Allocated, RankMemory};
 use crate::parallel::{Reduced, Traffic};
 
@@ -32,6 +34,12 @@ impl RankStats {
         self.communicating += reduced.communicating.as_secs_f64();
         self.waited += reduced.waited.as_secs_f64();
         self.gradients += reduced.traffic;
+    }
+
+    /// Adds `time` in which this rank did nothing but communicate.
+    pub(super) fn waited(&mut self, time: Duration) {
+        self.communicating += time.as_secs_f64();
+        self.waited += time.as_secs_f64();
     }
 
     /// Returns a summary of a step for users; `None` for a run of one rank.
