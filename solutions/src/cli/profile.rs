@@ -52,6 +52,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let [copies, kernels] = [Activity::Copy, Activity::Kernel].map(|of| time_share(&rows, of));
     if !args.json {
         rows.truncate(args.rows);
+        rows.iter_mut()
+            .for_each(|row| row.name = format!("{:.60}", row.name));
     }
     show(
         &json!({ "copy_share": copies, "kernel_share": kernels, "rows": rows }),

@@ -65,6 +65,7 @@ pub fn show(value: &impl Serialize, json: bool) -> Result<()> {
         let name = name.replace('_', " ");
         match value {
             Value::Null => {}
+            Value::String(text) if text.is_empty() => {}
             Value::Array(rows) if rows.is_empty() => {}
             Value::Array(rows) if rows[0].is_object() => {
                 say!("{name}");
@@ -82,10 +83,13 @@ fn of_objects(rows: &[Value]) -> Table {
     let titles = objects().next().into_iter().flat_map(|first| first.keys());
     let mut table = Table::new(titles.map(|title| format!("  {}", title.replace('_', " "))));
     for object in objects() {
-        table.row(object.values().map(|value| format!("  {:.60}", cell(value))));
+        table.row(object.values().map(|value| format!("  {}", cell(value))));
     }
     table
 }
+
+/// Longer lists of numbers are in JSON only.
+const MOST_NUMBERS: usize = 10;
 
 /// A value as text; a list in one line.
 fn cell(value: &Value) -> String {
@@ -98,6 +102,9 @@ fn cell(value: &Value) -> String {
             whole if whole >= 0.0 && whole.fract() == 0.0 => HumanCount(whole as u64).to_string(),
             other => format!("{other:.3}"),
         },
+        Value::Array(list) if list.len() > MOST_NUMBERS && list[0].is_number() => {
+            format!("{} values", list.len())
+        }
         Value::Array(list) if list.iter().any(Value::is_array) => {
             list.iter().map(cell).collect::<Vec<_>>().join(" to ")
         }

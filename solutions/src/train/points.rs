@@ -5,6 +5,9 @@ use anyhow::{Result, ensure};
 use super::Config;
 use crate::loader::Points;
 
+/// The kernels count the row of a maximum in f32, which is exact up to this one.
+const MOST_ROWS: usize = 1 << 24;
+
 impl Config {
     /// How many points of a cloud the network sees.
     pub fn cloud_points(&self) -> Points {
@@ -31,10 +34,12 @@ impl Config {
 
     /// Checks the settings of points against their ranges and against each other.
     pub(super) fn validate_points(&self) -> Result<()> {
-        ensure!(
-            self.max_points >= 1,
-            "max-points is 0: a cloud needs at least one point"
-        );
+        for (name, points, least) in [("max-points", self.max_points, 1), ("points", self.points, 0)] {
+            ensure!(
+                (least..=MOST_ROWS).contains(&points),
+                "{name} is {points}: expected {least} to {MOST_ROWS} points of a cloud"
+            );
+        }
         ensure!(
             self.points > 0 || self.ranks == 1,
             "points is all and ranks is {}: clouds of different lengths are trained by one rank",

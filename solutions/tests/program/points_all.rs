@@ -89,8 +89,13 @@ fn settings_that_do_not_fit_are_errors() {
     let data = clouds(dir.path());
     let run = dir.path().join("run");
     assert_contains(&stderr(&mut train(&data, &run, "--ranks 2")), &["one rank"]);
-    let mut none = canopy("train --points all --max-points 0 --data");
-    assert_contains(&stderr(none.arg(&data)), &["max-points is 0"]);
+    for (points, part) in [
+        ("0", "max-points is 0"),
+        ("20000000", "expected 1 to 16777216 points"),
+    ] {
+        let mut train = canopy(&format!("train --points all --max-points {points} --data"));
+        assert_contains(&stderr(train.arg(&data)), &[part]);
+    }
     let zero = canopy("train --points 0").output().unwrap();
     assert_contains(&text(&zero.stderr), &["above 0, or all"]);
 }

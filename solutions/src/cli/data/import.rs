@@ -8,9 +8,9 @@ use canopy_data::{
     shard,
     split::species_counts,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::progress::Progress;
+use super::{progress::Progress, split::by_species};
 use crate::cli::table::show;
 
 /// Options of `canopy data import`.
@@ -114,8 +114,7 @@ pub fn run(args: &Args) -> Result<()> {
     });
     let data = shard::open(&out).with_context(|| format!("opening what was written to {}", out.display()))?;
     let all: Vec<usize> = (0..data.len()).collect();
-    let counts = species_counts(&data, &all).into_iter().map(|n| json!(n));
-    let species: Map<_, _> = data.species.iter().cloned().zip(counts).collect();
+    let species = by_species(&data, &species_counts(&data, &all));
     let found = json!({"kind": kind.name(), "out": out, "trees": report.trees, "points": report.points,
         "species": species, "sparse": report.sparse, "thinned": report.thinned, "damaged": files(&report.damaged),
         "degenerate": files(&report.degenerate), "notes": notes, "digest": digest.as_str()});

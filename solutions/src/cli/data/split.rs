@@ -11,7 +11,7 @@ use canopy_data::{
     Dataset, atomic,
     split::{self, Shares, species_counts},
 };
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::open;
 use crate::{cli::table::Table, train::Config};
@@ -71,12 +71,7 @@ pub fn run(args: &Args) -> Result<()> {
     let counts: Vec<Vec<usize>> = parts.iter().map(|p| species_counts(&data, &p.1)).collect();
     if args.json {
         let part = |((name, records), counts): (&Part, &Vec<usize>)| {
-            let species: Map<_, _> = data
-                .species
-                .iter()
-                .cloned()
-                .zip(counts.iter().map(|&n| json!(n)))
-                .collect();
+            let species = by_species(&data, counts);
             let part = json!({"scans": records.len(), "plots": plots(&data, records), "species": species});
             (name.clone(), part)
         };
@@ -95,6 +90,12 @@ pub fn run(args: &Args) -> Result<()> {
     table.named("scans", parts.iter().map(|p| p.1.len()));
     table.named("plots", parts.iter().map(|p| plots(&data, &p.1).len()));
     table.print()
+}
+
+/// The number of scans of each species, by its name.
+pub fn by_species(data: &Dataset, counts: &[usize]) -> Map<String, Value> {
+    let counts = counts.iter().map(|&n| json!(n));
+    data.species.iter().cloned().zip(counts).collect()
 }
 
 fn parts(args: &Args, data: &Dataset) -> Result<(Vec<Part>, BTreeSet<String>)> {

@@ -166,29 +166,22 @@ pub fn print(plan: &Plan) -> Result<()> {
     let (unit, name) = if large { (30, "GiB") } else { (20, "MiB") };
     let size = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << unit));
     say!("\n{name} of each of {} ranks", plan.ranks);
-    let sizes = [
-        "parameters",
-        "gradients",
-        "optimizer",
-        "activations",
-        "total",
-        "sent in a step",
-    ];
-    let mut table = Table::new([&[""], &sizes[..], &["fits"]].concat());
+    let columns = |row: &Row| {
+        [
+            ("parameters", row.parameters),
+            ("gradients", row.gradients),
+            ("optimizer", row.optimizer),
+            ("activations", plan.activations),
+            ("total", row.total),
+            ("sent in a step", row.sent),
+        ]
+    };
+    let titles = columns(&plan.stages[0]).map(|(title, _)| title);
+    let mut table = Table::new([&[""], &titles[..], &["fits"]].concat());
     for row in &plan.stages {
-        let sizes = [
-            row.parameters,
-            row.gradients,
-            row.optimizer,
-            plan.activations,
-            row.total,
-            row.sent,
-        ];
-        let fits = if row.fits { "yes" } else { "no" };
-        table.named(
-            &row.stage.to_string(),
-            sizes.map(size).into_iter().chain([fits.to_owned()]),
-        );
+        let fits = if row.fits { "yes" } else { "no" }.to_owned();
+        let cells = columns(row).map(|(_, bytes)| size(bytes)).into_iter();
+        table.named(&row.stage.to_string(), cells.chain([fits]));
     }
     table.print()?;
     say!("\nA rank has {} {name}.", size(plan.budget));
