@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use canopy_data::fetch::{self, Entry, Expect};
+use canopy_data::fetch::{self, Entry};
 use indicatif::HumanBytes;
 use serde_json::json;
 
@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let entry = fetch::find(name)?;
     if args.json {
-        say!("{:#}", as_json(entry));
+        say!("{:#}", json!(entry));
         return Ok(());
     }
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(entry.name));
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<()> {
         return by_hand(entry, &out);
     }
     agreed(entry, args.agree)?;
-    for file in entry.files {
+    for file in &entry.files {
         let Some(url) = file.url else { continue };
         let to = out.join(file.name);
         let unpacked = to.with_extension("");
@@ -69,11 +69,7 @@ pub fn run(args: &Args) -> Result<()> {
             continue;
         }
         let mut progress = Progress::new(file.name, Unit::Bytes);
-        let expect = Expect {
-            bytes: file.bytes,
-            md5: file.md5,
-        };
-        fetch::download(url, &to, expect, &mut |now, all| progress.at(now, all))?;
+        fetch::download(url, &to, file.expect(), &mut |now, all| progress.at(now, all))?;
         progress.clear();
         say!("{}: fetched; length and MD5 are correct", to.display());
         if packed && !args.keep_packed {
@@ -93,8 +89,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn list(as_json_too: bool) -> Result<()> {
     if as_json_too {
-        let all: Vec<_> = fetch::catalogue().iter().map(as_json).collect();
-        say!("{:#}", json!(all));
+        say!("{:#}", json!(fetch::catalogue()));
         return Ok(());
     }
     let mut table = Table::new(["name", "licence", "size"]);
@@ -117,16 +112,6 @@ fn list(as_json_too: bool) -> Result<()> {
     Ok(())
 }
 
-fn as_json(entry: &Entry) -> serde_json::Value {
-    let files: Vec<_> = entry
-        .files
-        .iter()
-        .map(|f| json!({"name": f.name, "url": f.url, "bytes": f.bytes, "md5": f.md5}))
-        .collect();
-    json!({"name": entry.name, "title": entry.title, "citation": entry.citation, "page": entry.page,
-        "licence": entry.licence, "files": files, "by_hand": entry.by_hand})
-}
-
 fn show(entry: &Entry) -> Result<()> {
     say!("{}", entry.title);
     say!("  cite     {}", entry.citation);
@@ -139,7 +124,7 @@ fn show(entry: &Entry) -> Result<()> {
         entry.licence
     };
     say!("  licence  {licence}");
-    for file in entry.files {
+    for file in &entry.files {
         say!("  file     {}", file.name);
         say!("    address  {}", file.url.unwrap_or("not known"));
         let size = file.bytes.map_or("not published".into(), |b| {
@@ -155,17 +140,13 @@ fn show(entry: &Entry) -> Result<()> {
 fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
     say!("\n{}", entry.by_hand);
     let mut missing = Vec::new();
-    for file in entry.files {
+    for file in &entry.files {
         let path = out.join(file.name);
         if !path.exists() {
             missing.push(file.name);
             continue;
         }
-        let expect = Expect {
-            bytes: file.bytes,
-            md5: file.md5,
-        };
-        fetch::verify(&path, expect)?;
+        fetch::verify(&path, file.expect())?;
         say!("{}: length and MD5 are correct", path.display());
     }
     ensure!(

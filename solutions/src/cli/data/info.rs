@@ -7,9 +7,9 @@ use std::{
 
 use anyhow::{Result, bail};
 use canopy_data::{
-    Cloud, Dataset, TreeRecord,
+    Dataset, TreeRecord,
     formats::{self, Info},
-    import::{self, Damaged, Kind, Options, Plan, Report, Sink},
+    import::{self, Damaged, Kind, Options, Plan, Report},
     shard,
 };
 use indicatif::HumanCount;
@@ -247,14 +247,8 @@ fn degenerate(clouds: &[Damaged], quiet: bool) -> Result<Value> {
 
 /// Decodes all clouds of `plan`.
 fn decode(plan: &Plan) -> Result<Report> {
-    struct Nowhere;
-    impl Sink for Nowhere {
-        fn push(&mut self, _: TreeRecord, _: Cloud) -> Result<()> {
-            Ok(())
-        }
-    }
     let mut progress = Progress::new("decoding", Unit::Things);
-    let report = import::run(plan, &Options::default(), &mut Nowhere, &mut |p| {
+    let report = import::run(plan, &Options::default(), &mut |_, _| Ok(()), &mut |p| {
         progress.at(p.done as u64, Some(p.total as u64))
     });
     progress.clear();

@@ -111,7 +111,7 @@ fn parts(args: &Args, data: &Dataset) -> Result<(Vec<Part>, Vec<String>)> {
     if let Some(k) = args.folds {
         for fold in 0..k.max(1) {
             let split = split::folds(data, k, fold, args.seed)?;
-            parts.push((format!("fold {fold}"), split.validation));
+            parts.push((format!("fold {fold}"), split.test));
             let of_fold = |w: String| {
                 if w.contains("split by tree") {
                     w
