@@ -166,6 +166,20 @@ impl Dataset {
     }
 }
 
+/// The names in `wanted`, which a command line has divided at commas, with the commas that are part of the names in `known`.
+pub(crate) fn with_commas(known: &[String], wanted: &[String]) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = wanted;
+    while !rest.is_empty() {
+        // The longest name that is known; otherwise one piece, which the caller reports.
+        let is_known = |&pieces: &usize| known.contains(&rest[..pieces].join(","));
+        let pieces = (1..=rest.len()).rev().find(is_known).unwrap_or(1);
+        names.push(rest[..pieces].join(","));
+        rest = &rest[pieces..];
+    }
+    names
+}
+
 /// Clouds of another data set, each changed when it is read. The change keeps the extent of a cloud.
 struct View<F> {
     whole: Dataset,
@@ -241,7 +255,7 @@ impl Dataset {
         let names = if species.is_empty() {
             self.species.clone()
         } else {
-            species.to_vec()
+            with_commas(&self.species, species)
         };
         let mut number = vec![usize::MAX; self.species.len()];
         for (i, name) in names.iter().enumerate() {

@@ -8,8 +8,6 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-pub use plan::{PLOTS, Planned};
-
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
@@ -52,15 +50,6 @@ pub struct Loaded {
     pub cached: bool,
 }
 
-/// How many points of a tree's scan to return.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resolution {
-    /// This many points, drawn at random.
-    Sampled(usize),
-    /// Every point: more than a million.
-    Full,
-}
-
 /// The set of `config`, from the cache in `cache_dir` or generated. `progress` is called with (scans done, all scans).
 ///
 /// A cache that is damaged or of another generator is replaced. If it cannot be written (read-only or full disk), the set
@@ -79,20 +68,21 @@ pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) 
     );
     let path = cache::path(config, cache_dir);
     let cached = || {
-        cache::open(config, &path).map(|dataset| Loaded {
+        let dataset = cache::open(config, &path).ok()?;
+        Some(Loaded {
             dataset,
             warning: None,
             cached: true,
         })
     };
-    if let Ok(loaded) = cached() {
+    if let Some(loaded) = cached() {
         return Ok(loaded);
     }
     let made_dir =
         fs::create_dir_all(cache_dir).with_context(|| format!("{}: cannot create", cache_dir.display()));
     let lock = cache::lock(&path);
     // Another program may have written it while this one waited for the lock.
-    if let Ok(loaded) = cached() {
+    if let Some(loaded) = cached() {
         return Ok(loaded);
     }
     if lock.is_some() {
@@ -122,20 +112,13 @@ pub fn meta(config: &Config) -> shard::Meta {
     }
 }
 
-/// The first scan of tree `index` of the forest of `seed`; heights are metres above its foot.
+/// The first scan of tree `index` of the forest of `seed`, with all its points: more than a million. Heights are metres above
+/// the tree's foot.
 ///
 /// # Errors
-/// Returns an error if a scan has too few points, which would be a bug of the scanner.
-pub fn tree(seed: u64, index: usize, resolution: Resolution) -> Result<Cloud> {
-    match resolution {
-        Resolution::Sampled(points) => make::one(seed, index, Some(points)),
-        Resolution::Full => make::one(seed, index, None),
-    }
-}
-
-/// The plan of tree `index` of the forest of `seed`.
-pub fn planned(seed: u64, index: usize) -> Planned {
-    plan::tree(seed, index)
+/// Returns an error if the scan has too few points, which would be a bug of the scanner.
+pub fn full_scan(seed: u64, index: usize) -> Result<Cloud> {
+    make::full_scan(seed, index)
 }
 
 /// The labels, in order.

@@ -5,7 +5,7 @@
 use crate::{Philox, Scan, growth::Standing, species::SPECIES};
 
 /// Plots of the forest.
-pub const PLOTS: usize = 14;
+const PLOTS: usize = 14;
 
 /// One tree of the plan.
 #[derive(Clone, Debug)]
@@ -29,8 +29,8 @@ struct Plot {
     density: f64,
     winter: bool,
     weights: [f64; SPECIES.len()],
-    /// Shares of terrestrial and drone scans; the rest is airborne.
-    scans: [f64; 2],
+    /// Share of terrestrial scans; drones have 85 % of the rest, and the remainder is airborne.
+    tls: f64,
 }
 
 /// Which stream of random numbers serves what. The low 32 bits hold an index.
@@ -50,19 +50,14 @@ pub(super) fn stream(seed: u64, purpose: Stream, index: usize) -> Philox {
 
 fn plot(seed: u64, number: usize) -> Plot {
     let mut rng = stream(seed, Stream::Plot, number);
-    let diameter = rng.range(16.0, 42.0);
-    let site = rng.range(0.85, 1.15);
-    let density = rng.range(0.1, 0.75);
-    let winter = rng.uniform_f64() < 0.25;
-    let weights = std::array::from_fn(|_| rng.range(0.5, 1.5));
-    let tls = rng.range(0.3, 0.8);
+    // Fields are drawn in this order.
     Plot {
-        diameter,
-        site,
-        density,
-        winter,
-        weights,
-        scans: [tls, (1.0 - tls) * 0.85],
+        diameter: rng.range(16.0, 42.0),
+        site: rng.range(0.85, 1.15),
+        density: rng.range(0.1, 0.75),
+        winter: rng.uniform_f64() < 0.25,
+        weights: std::array::from_fn(|_| rng.range(0.5, 1.5)),
+        tls: rng.range(0.3, 0.8),
     }
 }
 
@@ -96,9 +91,9 @@ pub fn tree(seed: u64, index: usize) -> Planned {
 
 fn scanner(plot: &Plot, rng: &mut Philox) -> Scan {
     let u = rng.uniform_f64();
-    if u < plot.scans[0] {
+    if u < plot.tls {
         Scan::Tls
-    } else if u < plot.scans[0] + plot.scans[1] {
+    } else if u < plot.tls + (1.0 - plot.tls) * 0.85 {
         Scan::Uls
     } else {
         Scan::Als

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     thread,
     time::Duration,
@@ -52,9 +52,7 @@ pub fn download(
     }
     let folder = atomic::parent(to);
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let mut part = to.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
+    let part = to.with_added_extension("part");
     let before = length(&part);
     check_space(folder, expect.bytes, before)?;
     // As long as an attempt gets further, another one follows.
@@ -107,12 +105,10 @@ fn attempt(
     if let Some(bytes) = expect.bytes {
         curl.args(["--max-filesize", &bytes.to_string()]);
     }
-    let started = curl
-        .stdin(Stdio::null())
+    curl.stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = match started {
+        .stderr(Stdio::piped());
+    let mut child = match curl.spawn() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => bail!(
             "there is no `curl`, which downloads the file: install it, or save {url} as {} in another way, such as\n  \
              wget --continue --output-document='{}' '{url}'\nand run this command again, which then checks the file",
@@ -134,10 +130,8 @@ fn attempt(
             None => thread::sleep(INTERVAL),
         }
     };
-    let mut message = String::new();
-    if let Some(mut errors) = child.stderr.take() {
-        errors.read_to_string(&mut message).context("curl's message")?;
-    }
+    let message = child.stderr.take().map(io::read_to_string).transpose();
+    let message = message.context("curl's message")?.unwrap_or_default();
     Ok((status.code(), message.trim().replace('\n', "; ")))
 }
 

@@ -46,28 +46,22 @@ impl Grower<'_> {
             for k in 0..strong + weak {
                 let weak = k >= strong;
                 let around = self.around(order, k, strong, branching.flat, &mut turn);
-                let at = if weak {
-                    along + gap * self.rng.uniform_f64()
-                } else {
-                    along
+                let offset = if weak { self.rng.uniform_f64() } else { 0.0 };
+                let (node, direction) = self.on(axis, along + gap * offset);
+                let depth = match order {
+                    0 if self.nodes[node as usize].at.z < self.size.crown_base => continue,
+                    0 => self.depth(node),
+                    _ => 1.0 - along / length,
                 };
-                let (node, direction) = self.on(axis, at);
-                if order > 0 || self.nodes[node as usize].at.z >= self.size.crown_base {
-                    let depth = if order == 0 {
-                        self.depth(node)
-                    } else {
-                        1.0 - along / length
-                    };
-                    let spot = Spot {
-                        node,
-                        direction,
-                        around,
-                        depth,
-                        rest: length - along,
-                        weak,
-                    };
-                    self.branch(&branching, order, &spot);
-                }
+                let spot = Spot {
+                    node,
+                    direction,
+                    around,
+                    depth,
+                    rest: length - along,
+                    weak,
+                };
+                self.branch(&branching, order, &spot);
             }
             along += gap;
         }
@@ -137,17 +131,16 @@ impl Grower<'_> {
     fn branch(&mut self, b: &Branching, order: usize, spot: &Spot) {
         let between = |ends: [f64; 2]| ends[0] + (ends[1] - ends[0]) * spot.depth;
         let angle = (between(b.angle) + 7.0 * self.rng.normal()).to_radians();
-        let (length, slack) = if order == 0 {
-            let weak = if spot.weak { 0.65 } else { 1.0 };
-            (
-                2.2 * self.size.crown_radius,
-                b.length * self.rng.range(0.78, 1.06) * weak,
-            )
-        } else {
-            (
-                (b.length * (spot.rest + 0.25) * self.rng.range(0.6, 1.15)).max(0.15),
-                1.06,
-            )
+        let (length, slack) = match order {
+            0 => {
+                let weak = if spot.weak { 0.65 } else { 1.0 };
+                let slack = b.length * self.rng.range(0.78, 1.06) * weak;
+                (2.2 * self.size.crown_radius, slack)
+            }
+            _ => {
+                let length = b.length * (spot.rest + 0.25) * self.rng.range(0.6, 1.15);
+                (length.max(0.15), 1.06)
+            }
         };
         let step = [0.35, 0.3, 0.28][order.min(2)] * self.stretch;
         let course = Course {

@@ -45,7 +45,7 @@ pub(super) struct Course {
 }
 
 /// A growing tree.
-pub struct Grower<'a> {
+pub(super) struct Grower<'a> {
     pub(super) habit: &'a Habit,
     pub(super) size: &'a Size,
     standing: &'a Standing,
@@ -56,97 +56,72 @@ pub struct Grower<'a> {
     pub(super) stretch: f64,
 }
 
-impl<'a> Grower<'a> {
-    /// Ready to grow a tree of `habit` and `size` into `envelope`.
-    pub fn new(
-        habit: &'a Habit,
-        size: &'a Size,
-        standing: &'a Standing,
-        envelope: Envelope,
-        rng: &'a mut Philox,
-    ) -> Self {
-        let stretch = (size.crown_length() * 0.1).sqrt().clamp(0.5, 1.5);
-        let foot = Node {
-            at: Vec3::default(),
-            parent: 0,
-            order: 0,
-            leafy: 0.0,
-            radius: 0.0,
-        };
-        Self {
-            habit,
-            size,
-            standing,
-            envelope,
-            rng,
-            nodes: vec![foot],
-            stretch,
-        }
+/// Grows the skeleton of a tree of `habit` and `size` into `envelope`.
+pub fn grow(
+    habit: &Habit,
+    size: &Size,
+    standing: &Standing,
+    envelope: Envelope,
+    rng: &mut Philox,
+) -> Vec<Node> {
+    let mut tree = Grower {
+        habit,
+        size,
+        standing,
+        envelope,
+        rng,
+        // The foot.
+        nodes: vec![Node::default()],
+        stretch: (size.crown_length() * 0.1).sqrt().clamp(0.5, 1.5),
+    };
+    for axis in tree.stems() {
+        tree.branches(&axis, 0);
     }
+    tree.dead_branches();
+    tree.nodes
+}
 
-    /// Grows the whole tree.
-    pub fn grow(mut self) -> Vec<Node> {
-        for axis in self.stems() {
-            self.branches(&axis, 0);
-        }
-        self.dead_branches();
-        self.nodes
-    }
-
+impl Grower<'_> {
     /// The stem and, if it forks, its leaders.
     fn stems(&mut self) -> Vec<Axis> {
         let (habit, size) = (self.habit, self.size);
-        let most = if habit.conifer && self.standing.age < 0.6 {
-            1
-        } else {
-            habit.leaders
-        };
-        let leaders = 1 + self.rng.below(most);
+        let young = habit.conifer && self.standing.age < 0.6;
+        let leaders = 1 + self.rng.below(if young { 1 } else { habit.leaders });
         let [low, high] = habit.fork;
         let fork = size.crown_base + size.crown_length() * self.rng.range(low, high);
-        let stem_top = if leaders > 1 { fork } else { size.height };
-
-        let step = (size.height / 60.0).clamp(0.15, 0.5);
         let lean = Vec3::UP.bent(0.03 * self.rng.normal(), self.rng.range(0.0, TAU));
         let course = Course {
-            step,
-            length: stem_top,
+            step: (size.height / 60.0).clamp(0.15, 0.5),
+            length: if leaders > 1 { fork } else { size.height },
             wander: habit.stem_wander,
             lift: 0.02,
             slack: 1e3,
             order: 0,
         };
         let stem = self.axis(0, lean, &course);
-        let Some(&last) = stem.nodes.last() else {
-            return Vec::new();
-        };
-        self.envelope.follow(self.nodes[last as usize].at);
+        let last = stem.nodes[stem.nodes.len() - 1];
+        let top = self.nodes[last as usize].at;
+        self.envelope.follow(top);
         let mut axes = vec![stem];
-        if leaders > 1 {
-            self.fork(last, leaders, step, &mut axes);
+        if leaders == 1 {
+            return axes;
         }
-        axes
-    }
-
-    /// Grows leaders around the end of the stem; the first is the steepest.
-    fn fork(&mut self, from: u32, leaders: usize, step: f64, axes: &mut Vec<Axis>) {
-        let habit = self.habit;
-        let left = self.size.height - self.nodes[from as usize].at.z;
+        // Leaders around the end of the stem; the first is the steepest.
         let turn = self.rng.range(0.0, TAU);
         for k in 0..leaders {
             let spread = if k == 0 { 0.5 } else { 1.0 } * self.rng.range(0.5, 1.3);
             let around = turn + TAU * k as f64 / leaders as f64 + 0.3 * self.rng.normal();
             let course = Course {
-                step,
-                length: 1.3 * left,
+                length: 1.3 * (size.height - top.z),
                 wander: habit.stem_wander * 1.5,
                 lift: 0.06,
                 slack: self.rng.range(0.8, 1.0),
-                order: 0,
+                ..course
             };
             let direction = Vec3::UP.bent(habit.fork_angle.to_radians() * spread, around);
-            axes.push(self.axis(from, direction, &course));
+            axes.push(self.axis(last, direction, &course));
         }
+        axes
     }
 
     /// Grows one axis from node `start`, until it has its length or leaves the outline.
@@ -174,8 +149,7 @@ impl<'a> Grower<'a> {
                 at,
                 parent,
                 order: course.order,
-                leafy: 0.0,
-                radius: 0.0,
+                ..Node::default()
             });
             axis.nodes.push(id);
             if out {
@@ -190,12 +164,11 @@ impl<'a> Grower<'a> {
     /// Grows dead and shaded-out branches below the crown.
     fn dead_branches(&mut self) {
         let base = self.size.crown_base;
-        let bole: Vec<u32> = (1..self.nodes.len() as u32)
-            .filter(|&i| {
-                let n = &self.nodes[i as usize];
-                n.order == 0 && n.at.z > 0.3 * base && n.at.z < base
-            })
-            .collect();
+        let is_bole = |&i: &u32| {
+            let n = &self.nodes[i as usize];
+            n.order == 0 && n.at.z > 0.3 * base && n.at.z < base
+        };
+        let bole: Vec<u32> = (1..self.nodes.len() as u32).filter(is_bole).collect();
         let expected = self.habit.dead * 0.7 * base * self.rng.range(0.2, 1.4);
         if bole.is_empty() {
             return;

@@ -41,33 +41,25 @@ pub fn leaves(nodes: &[Node], foliage: &Foliage, radius: f64, rng: &mut Philox) 
         let weight = f64::from(node.leafy);
         while weight > 0.0 && due < passed + weight {
             let from = nodes[node.parent as usize].at;
-            let position = from + (node.at - from) * rng.uniform_f64();
-            leaves.push(leaf(
-                position,
-                (node.at - from).unit(),
-                foliage,
-                half_long,
-                half_short,
-                rng,
-            ));
+            let segment = node.at - from;
+            let position = from + segment * rng.uniform_f64();
+            let mut direction = || Vec3::polar(libm::acos(rng.range(-1.0, 1.0)), rng.range(0.0, TAU));
+            let (away, grow) = (direction(), direction());
+            let long = segment.unit() + grow * 0.7;
+            let down = Vec3::new(0.0, 0.0, -foliage.hang * 1.5);
+            let long = (long * (1.0 - foliage.hang) + down).unit();
+            let normal = away * (1.0 - foliage.level) + Vec3::UP * (foliage.level * 1.5);
+            let short = normal.cross(long).unit();
+            let scale = rng.range(0.8, 1.2);
+            let outward = away * (foliage.spread * rng.uniform_f64());
+            leaves.push(Leaf {
+                centre: position + outward + long * (half_long * 0.5),
+                long: long * (half_long * scale),
+                short: short * (half_short * scale),
+            });
             due += pitch;
         }
         passed += weight;
     }
     leaves
-}
-
-fn leaf(position: Vec3, twig: Vec3, f: &Foliage, half_long: f64, half_short: f64, rng: &mut Philox) -> Leaf {
-    let away = Vec3::polar(libm::acos(rng.range(-1.0, 1.0)), rng.range(0.0, TAU));
-    let grow = Vec3::polar(libm::acos(rng.range(-1.0, 1.0)), rng.range(0.0, TAU));
-    let mut long = twig + grow * 0.7;
-    long = (long * (1.0 - f.hang) + Vec3::new(0.0, 0.0, -f.hang * 1.5)).unit();
-    let normal = away * (1.0 - f.level) + Vec3::UP * (f.level * 1.5);
-    let short = normal.cross(long).unit();
-    let scale = rng.range(0.8, 1.2);
-    Leaf {
-        centre: position + away * (f.spread * rng.uniform_f64()) + long * (half_long * 0.5),
-        long: long * (half_long * scale),
-        short: short * (half_short * scale),
-    }
 }

@@ -53,7 +53,7 @@ pub fn grow(species: &Species, standing: &Standing, rng: &mut Philox) -> Tree {
     let habit = &species.habit;
     let size = Size::draw(habit, standing, rng);
     let envelope = envelope::Envelope::draw(habit, &size, standing, rng);
-    let mut nodes = branching::Grower::new(habit, &size, standing, envelope, rng).grow();
+    let mut nodes = branching::grow(habit, &size, standing, envelope, rng);
     skeleton::set_radii(&mut nodes, habit.pipe, size.diameter, size.height);
     let leaves = if standing.leaves || habit.conifer {
         foliage::leaves(&nodes, &habit.foliage, size.crown_radius, rng)

@@ -3,7 +3,7 @@
 use super::vec3::Vec3;
 
 /// A point on an axis. The segment to its parent is wood.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Node {
     /// Its position, metres from the foot of the stem.
     pub at: Vec3,
@@ -36,11 +36,8 @@ pub fn set_radii(nodes: &mut [Node], exponent: f64, diameter: f64, height: f64) 
             node.radius *= shape(node.at.z);
         }
     }
-    let breast = nodes
-        .iter()
-        .find(|n| n.order == 0 && n.at.z >= 1.3)
-        .map_or(1.0, |n| n.radius);
-    let scale = 0.5 * diameter / breast;
+    let breast = nodes.iter().find(|n| n.order == 0 && n.at.z >= 1.3);
+    let scale = 0.5 * diameter / breast.map_or(1.0, |n| n.radius);
     for node in nodes {
         node.radius = (node.radius * scale).max(0.004);
     }

@@ -1,6 +1,6 @@
 //! Vectors in metres, x east, y north, z up. `f64` and `libm` only: bit-identical on every machine.
 
-use std::ops::{Add, AddAssign, Mul, Sub};
+use std::ops::{Add, Mul, Sub};
 
 use crate::Philox;
 
@@ -78,6 +78,11 @@ impl Vec3 {
         self * libm::cos(angle) + side * libm::sin(angle)
     }
 
+    /// In single precision.
+    pub fn single(self) -> [f32; 3] {
+        [self.x as f32, self.y as f32, self.z as f32]
+    }
+
     /// Distance from the vertical axis through the origin.
     pub fn horizontal(self) -> f64 {
         (self.x * self.x + self.y * self.y).sqrt()
@@ -88,12 +93,6 @@ impl Add for Vec3 {
     type Output = Self;
     fn add(self, o: Self) -> Self {
         Self::new(self.x + o.x, self.y + o.y, self.z + o.z)
-    }
-}
-
-impl AddAssign for Vec3 {
-    fn add_assign(&mut self, o: Self) {
-        *self = *self + o;
     }
 }
 

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use shapefile::{Shape, dbase::FieldValue};
+use shapefile::{
+    Polygon,
+    dbase::{FieldValue, Record},
+};
 
 /// Outline of one crown, map coordinates, metres.
 #[derive(Clone, Debug)]
@@ -31,36 +34,19 @@ pub fn extended(b: [f64; 4], &[x, y]: &[f64; 2]) -> [f64; 4] {
 /// # Errors
 /// Returns an error for a damaged shapefile, shapes that are not polygons, and a table without the column `indvdID`.
 pub fn read(path: &Path) -> Result<Vec<(String, Crown)>> {
-    let file = || path.display().to_string();
-    let mut reader = shapefile::Reader::from_path(path)
-        .with_context(|| format!("{}: not a shapefile, or its .dbf is missing", path.display()))?;
+    let file = path.display();
+    let shapes = shapefile::read_as::<_, Polygon, Record>(path)
+        .with_context(|| format!("{file}: not a shapefile of polygons, damaged, or without its .dbf"))?;
     let mut out = Vec::new();
-    for (i, entry) in reader.iter_shapes_and_records().enumerate() {
-        let (shape, record) = entry.with_context(|| format!("{}: shape {i} is damaged", file()))?;
+    for (i, (shape, record)) in shapes.into_iter().enumerate() {
         let id = match record.get(ID) {
             Some(FieldValue::Character(Some(id))) => id.trim().to_owned(),
             Some(FieldValue::Character(None)) => continue,
-            _ => bail!("{}: shape {i} has no text column {ID}", file()),
+            _ => bail!("{file}: shape {i} has no text column {ID}"),
         };
-        let rings: Vec<Vec<[f64; 2]>> = match shape {
-            Shape::Polygon(p) => p
-                .rings()
-                .iter()
-                .map(|r| r.points().iter().map(|q| [q.x, q.y]).collect())
-                .collect(),
-            Shape::PolygonZ(p) => p
-                .rings()
-                .iter()
-                .map(|r| r.points().iter().map(|q| [q.x, q.y]).collect())
-                .collect(),
-            Shape::NullShape => continue,
-            other => bail!(
-                "{}: shape {i} ({id}) is a {}, not a polygon",
-                file(),
-                other.shapetype()
-            ),
-        };
-        let crown = Crown::new(rings).with_context(|| format!("{}: shape {i}: crown {id}", file()))?;
+        let rings = shape.rings().iter();
+        let rings = rings.map(|r| r.points().iter().map(|q| [q.x, q.y]).collect());
+        let crown = Crown::new(rings.collect()).with_context(|| format!("{file}: shape {i}: crown {id}"))?;
         out.push((id, crown));
     }
     Ok(out)
@@ -68,12 +54,10 @@ pub fn read(path: &Path) -> Result<Vec<(String, Crown)>> {
 
 impl Crown {
     fn new(rings: Vec<Vec<[f64; 2]>>) -> Result<Self> {
-        let mut corners = rings.iter().flatten();
-        ensure!(
-            corners.clone().flatten().all(|c| c.is_finite()),
-            "a corner is not at finite coordinates"
-        );
-        let bounds = corners.by_ref().fold(NOWHERE, extended);
+        let corners = rings.iter().flatten();
+        let finite = corners.clone().flatten().all(|c| c.is_finite());
+        ensure!(finite, "a corner is not at finite coordinates");
+        let bounds = corners.fold(NOWHERE, extended);
         let full = (bounds[2] - bounds[0]) * (bounds[3] - bounds[1]);
         ensure!(
             bounds[0] < bounds[2] && bounds[1] < bounds[3],

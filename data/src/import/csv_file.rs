@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use csv::{Position, Reader, ReaderBuilder, StringRecord, Trim};
 
 /// The text of a table, and the names of its columns.
@@ -22,32 +22,30 @@ impl CsvFile {
     /// # Errors
     /// Returns an error if it cannot be read, is not UTF-8 (names the line), or has no column names.
     pub fn open(path: &Path) -> Result<Self> {
-        let named = || path.display().to_string();
-        let bytes = fs::read(path).with_context(named)?;
+        let bytes = fs::read(path).with_context(|| path.display().to_string())?;
         refuse_utf16(path, &bytes)?;
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(e) => {
-                let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-                let line = 1 + before.iter().filter(|b| **b == b'\n').count();
-                bail!(
-                    "{} line {line}: a character that is not UTF-8, as in Latin-1: save the table as UTF-8",
-                    path.display()
-                );
-            }
-        };
-        Self::parse(path, text).with_context(named)
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+            let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+            let at = path.display();
+            anyhow!("{at} line {line}: a character that is not UTF-8, as in Latin-1: save the table as UTF-8")
+        })?;
+        Self::parse(path, &text)
     }
 
-    /// The table at `path` up to the end of its first line, whatever its encoding.
+    /// The table at `path` up to the end of its first line. Only UTF-16 is refused.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be read, is in UTF-16, or has no column names.
     pub fn head(path: &Path) -> Result<Self> {
         use std::io::{BufRead, BufReader, Read};
         let mut line = Vec::new();
         BufReader::new(fs::File::open(path)?.take(1 << 16)).read_until(b'\n', &mut line)?;
-        Self::parse(path, String::from_utf8_lossy(&line).into_owned())
+        refuse_utf16(path, &line)?;
+        Self::parse(path, &String::from_utf8_lossy(&line))
     }
 
-    fn parse(path: &Path, text: String) -> Result<Self> {
+    fn parse(path: &Path, text: &str) -> Result<Self> {
         let text = text.trim_start_matches('\u{feff}').to_owned();
         // The most frequent separator of the first line.
         let line = text.lines().next().unwrap_or_default();
@@ -59,10 +57,12 @@ impl CsvFile {
             text,
             delimiter: delimiter.unwrap_or(b','),
         };
-        table.header = table.reader().headers()?.clone();
+        let header = table.reader().headers().cloned();
+        table.header = header.with_context(|| path.display().to_string())?;
         ensure!(
             table.header.iter().any(|name| !name.is_empty()),
-            "line 1: expected the names of columns, found none"
+            "{} line 1: expected the names of columns, found none",
+            path.display()
         );
         Ok(table)
     }
@@ -79,23 +79,16 @@ impl CsvFile {
         names.iter().find_map(position)
     }
 
-    /// The index of the column `name`.
+    /// The index of the first column that is called like one of `names`.
     ///
     /// # Errors
-    /// Returns an error if there is none, with the columns that there are.
-    pub fn need(&self, name: &str) -> Result<usize> {
-        self.column(&[name]).with_context(|| {
-            format!(
-                "{}: no column is called {name}: there are {}",
-                self.path.display(),
-                self.titles()
-            )
+    /// Returns an error with the columns that there are, and `advice`, if there is none.
+    pub fn need(&self, names: &[&str], advice: &str) -> Result<usize> {
+        self.column(names).with_context(|| {
+            let there = Vec::from_iter(&self.header).join(", ");
+            let (at, names) = (self.path.display(), names.join(", "));
+            format!("{at}: no column is called {names}: there are {there}{advice}")
         })
-    }
-
-    /// The names of the columns, for a message.
-    pub fn titles(&self) -> String {
-        self.header.iter().collect::<Vec<_>>().join(", ")
     }
 
     /// Calls `each` with the place (file and line), the line and the values of each row.
@@ -113,7 +106,7 @@ impl CsvFile {
 }
 
 /// Refuses text in UTF-16, which spreadsheets write.
-pub fn refuse_utf16(path: &Path, bytes: &[u8]) -> Result<()> {
+fn refuse_utf16(path: &Path, bytes: &[u8]) -> Result<()> {
     ensure!(
         !bytes.starts_with(&[0xff, 0xfe]) && !bytes.starts_with(&[0xfe, 0xff]),
         "{}: text in UTF-16: save it as UTF-8",

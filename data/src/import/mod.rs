@@ -6,15 +6,10 @@
 
 mod crowns;
 mod csv_file;
-mod detect;
 mod folder;
-mod for_species;
-mod ground;
 mod idtrees;
 mod plan;
 mod run;
-mod shards;
-mod stpctls;
 mod table;
 mod walk;
 
@@ -26,10 +21,8 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-pub use detect::detect;
 pub use plan::{Damaged, Plan};
-pub use run::{Progress, Report, Sink, run};
-pub use shards::to_shards;
+pub use run::{Progress, Report, run, to_shards};
 pub use table::is_table;
 
 /// The known layouts.
@@ -64,30 +57,40 @@ impl Kind {
                 expects: "folders Buche, Douglasie, Eiche, Esche, Fichte, Kiefer, Roteiche of .xyz, .pts and .txt",
                 licence: "",
                 source: "STPCTLS, Seidel et al. 2021, doi 10.25625/FOHUJM",
+                recognises: folder::is_stpctls,
+                plan: folder::stpctls,
             },
             Self::ForSpecies20k => &Layout {
                 name: "for-species20k",
                 expects: "tree_metadata_dev.csv beside a folder of the .las or .laz files that it names",
                 licence: "GPL-3",
                 source: "FOR-species20K, Puliti et al. 2025, Zenodo 13255198",
+                recognises: |path| table::metadata(path).is_some(),
+                plan: table::for_species,
             },
             Self::Idtrees => &Layout {
                 name: "idtrees",
                 expects: "RemoteSensing/LAS/*.las, ITC/*.shp and Field/train_data.csv",
                 licence: "CC-BY-4.0",
                 source: "IDTReeS 2020, Zenodo 3934932",
+                recognises: |path| idtrees::home(path).is_some(),
+                plan: idtrees::plan,
             },
             Self::Folder => &Layout {
                 name: "folder",
                 expects: "a folder with one sub-folder per species, with point files (or one sub-folder per plot) in each",
                 licence: "",
                 source: "",
+                recognises: folder::has_point_files,
+                plan: folder::plan,
             },
             Self::Csv => &Layout {
                 name: "csv",
                 expects: "a CSV with a column for the file and one for its label",
                 licence: "",
                 source: "",
+                recognises: |path| is_table(path) || is_table(&path.join(table::LABELS)),
+                plan: table::plan,
             },
         }
     }
@@ -111,6 +114,10 @@ struct Layout {
     licence: &'static str,
     /// Where the data come from.
     source: &'static str,
+    /// Whether a path has it.
+    recognises: fn(&Path) -> bool,
+    /// Lists the trees.
+    plan: fn(&Path, &Options) -> Result<Plan>,
 }
 
 impl fmt::Display for Kind {
@@ -182,34 +189,47 @@ pub fn point_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(walk::point_files(folder)?.0)
 }
 
+/// Recognises the layout of `path`.
+///
+/// # Errors
+/// Lists what the path has, and what each layout needs.
+pub fn detect(path: &Path) -> Result<Kind> {
+    let at = path.display();
+    let recognises = |kind: &Kind| (kind.layout().recognises)(path);
+    if let Some(kind) = Kind::ALL.into_iter().find(recognises) {
+        return Ok(kind);
+    }
+    let kinds = Kind::ALL.map(|k| format!("\n  {k}: {}", k.expects())).concat();
+    let expected = format!("expected one of{kinds}\n  or a folder that `canopy data import` wrote");
+    if path.is_file() {
+        if walk::has_ending(path, &["csv", "txt"]) {
+            csv_file::CsvFile::head(path)?;
+        }
+        bail!("{at}: is one file and not a table of labelled files; {expected}");
+    }
+    let entries = walk::entries(path).with_context(|| format!("{at}: no data set"))?;
+    let folders = entries.iter().filter(|p| p.is_dir()).count();
+    let files = entries.len() - folders;
+    bail!("{at}: no data set recognised ({folders} sub-folders, {files} files); {expected}")
+}
+
 /// Lists the trees of `path`, a data set of `kind`, without reading clouds.
 ///
 /// # Errors
 /// Names what is missing, a label that is unknown, or a file that has two labels.
 pub fn plan(kind: Kind, path: &Path, options: &Options) -> Result<Plan> {
+    let (at, expects) = (path.display(), kind.expects());
     ensure!(
         path.exists(),
-        "{}: no such file or folder; expected {kind}: {}",
-        path.display(),
-        kind.expects()
+        "{at}: no such file or folder; expected {kind}: {expects}"
     );
-    let mut plan = match kind {
-        Kind::Stpctls => stpctls::plan(path),
-        Kind::ForSpecies20k => for_species::plan(path),
-        Kind::Idtrees => idtrees::plan(path),
-        Kind::Folder => folder::plan(path),
-        Kind::Csv => table::plan(path, options),
-    }
-    .with_context(|| format!("{} as {kind}", path.display()))?;
+    let mut plan = (kind.layout().plan)(path, options).with_context(|| format!("{at} as {kind}"))?;
     if !options.species.is_empty() {
         plan.keep_species(&options.species)?;
     }
-    if plan.trees() == 0 {
-        bail!(
-            "{} as {kind}: no labelled tree found; expected {}",
-            path.display(),
-            kind.expects()
-        );
-    }
+    ensure!(
+        plan.trees() > 0,
+        "{at} as {kind}: no labelled tree found; expected {expects}"
+    );
     Ok(plan)
 }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Result, bail};
 
 use super::crowns::Crown;
-use crate::{Scan, TreeRecord};
+use crate::{TreeRecord, dataset::with_commas};
 
 /// A file that could not be read, or whose cloud cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,34 +66,29 @@ pub struct Plan {
 #[derive(Debug)]
 pub struct Labelled {
     pub path: PathBuf,
-    /// Path relative to the data set, for messages and digests.
-    pub source: String,
     pub label: String,
-    pub tree: String,
-    /// `None` if unknown: the tree is then a plot of its own.
-    pub plot: Option<String>,
-    pub scan: Scan,
+    /// Its source is the path relative to the data set. Its species is not known yet; without a plot, the tree is a plot of
+    /// its own.
+    pub record: TreeRecord,
 }
 
 impl Plan {
     /// A plan of files; labels are numbered in alphabetical order.
     pub(super) fn of_files(name: String, mut files: Vec<Labelled>) -> Self {
-        files.sort_by_cached_key(|f| natural(&f.source));
+        files.sort_by_cached_key(|f| natural(&f.record.source));
         let species: BTreeSet<String> = files.iter().map(|f| f.label.clone()).collect();
         let species: Vec<String> = species.into_iter().collect();
-        let job = |f: Labelled| Job {
-            path: f.path,
-            trees: vec![Tree {
-                record: TreeRecord {
-                    species: species.binary_search(&f.label).unwrap_or(0),
-                    plot: f.plot.unwrap_or_else(|| f.tree.clone()),
-                    tree: f.tree,
-                    scan: f.scan,
-                    source: f.source,
-                    inventory: None,
-                },
-                crown: None,
-            }],
+        let job = |Labelled {
+                       path,
+                       label,
+                       mut record,
+                   }| {
+            record.species = species.binary_search(&label).unwrap_or(0);
+            if record.plot.is_empty() {
+                record.plot.clone_from(&record.tree);
+            }
+            let trees = vec![Tree { record, crown: None }];
+            Job { path, trees }
         };
         Self {
             name,
@@ -119,28 +114,18 @@ impl Plan {
         self.jobs.iter().flat_map(|job| &job.trees).map(|t| &t.record)
     }
 
-    /// Drops labels that no tree has.
-    pub(super) fn drop_absent_species(&mut self) {
-        let used: BTreeSet<usize> = self.records().map(|r| r.species).collect();
-        self.renumber(&Vec::from_iter(used));
-    }
-
     /// Keeps only trees of the species in `wanted`, in alphabetical order.
     ///
     /// # Errors
     /// Returns an error if the set lacks a wanted species; lists those that it has.
     pub(super) fn keep_species(&mut self, wanted: &[String]) -> Result<()> {
+        let wanted = with_commas(&self.species, wanted);
         if let Some(w) = wanted.iter().find(|w| !self.species.contains(w)) {
-            bail!(
-                "unknown label '{w}': '{}' has {}",
-                self.name,
-                self.species.join(", ")
-            );
+            let known = self.species.join(", ");
+            bail!("unknown label '{w}': '{}' has {known}", self.name);
         }
-        let kept: Vec<usize> = (0..self.species.len())
-            .filter(|&s| wanted.contains(&self.species[s]))
-            .collect();
-        self.renumber(&kept);
+        let kept = (0..self.species.len()).filter(|&s| wanted.contains(&self.species[s]));
+        self.renumber(&Vec::from_iter(kept));
         Ok(())
     }
 
@@ -167,11 +152,8 @@ pub fn natural(text: &str) -> Vec<(String, u64, String)> {
         let (word, tail) = rest.split_at(digits);
         let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
         let (number, tail) = tail.split_at(end);
-        out.push((
-            word.to_owned(),
-            number.parse().unwrap_or(u64::MAX),
-            number.to_owned(),
-        ));
+        let value = number.parse().unwrap_or(u64::MAX);
+        out.push((word.to_owned(), value, number.to_owned()));
         rest = tail;
     }
     out

@@ -1,37 +1,21 @@
 //! Reads a plan's clouds in parallel, a few at a time, and passes them on in order.
 
-use std::fs;
+use std::{collections::BTreeSet, fs, path::Path};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
 use super::{
-    Options, idtrees,
+    Kind, Options, idtrees,
     plan::{Damaged, Job, Plan, Tree},
 };
-use crate::{Cloud, TreeRecord, formats, sample};
+use crate::{Cloud, TreeRecord, formats, sample, shard};
 
 /// Files that are read in parallel have at most this many bytes together (or are one file): bounds the memory.
 const BYTES_AT_ONCE: u64 = 64 << 20;
 const JOBS_AT_ONCE: usize = 64;
 /// A message names this many files and counts the others.
 const NAMED: usize = 10;
-
-/// Receives the trees of an import, in order.
-pub trait Sink {
-    /// Receives one tree.
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be stored.
-    fn push(&mut self, record: TreeRecord, cloud: Cloud) -> Result<()>;
-}
-
-impl Sink for Vec<(TreeRecord, Cloud)> {
-    fn push(&mut self, record: TreeRecord, cloud: Cloud) -> Result<()> {
-        Vec::push(self, (record, cloud));
-        Ok(())
-    }
-}
 
 /// Progress of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +53,7 @@ pub struct Report {
 pub fn run(
     plan: &Plan,
     options: &Options,
-    sink: &mut dyn Sink,
+    sink: &mut dyn FnMut(TreeRecord, Cloud) -> Result<()>,
     progress: &mut dyn FnMut(Progress) -> Result<()>,
 ) -> Result<Report> {
     let mut report = Report {
@@ -100,7 +84,13 @@ pub fn run(
         progress(Progress { done, total })?;
     }
     if !report.damaged.is_empty() && !options.skip_damaged {
-        bail!(damaged_text(&report.damaged, &plan.name));
+        bail!(
+            "'{}': {} file(s) could not be read:\n  {}\ndownload them again, or leave them out with `canopy data import … \
+             --skip-damaged`",
+            plan.name,
+            report.damaged.len(),
+            first(&report.damaged).join("\n  ")
+        );
     }
     ensure!(
         report.trees > 0,
@@ -113,35 +103,76 @@ pub fn run(
     Ok(report)
 }
 
+/// Imports `plan` into the folder `out`, which takes its name only when all is written. Returns the digest too.
+///
+/// Species of which no tree is left (by `min_points` or damaged files) get no label.
+///
+/// # Errors
+/// Those of [`run()`], and a disk that is full or may not be written to.
+pub fn to_shards(
+    mut plan: Plan,
+    kind: Kind,
+    options: &Options,
+    out: &Path,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<(Report, String)> {
+    let mut sparse = None;
+    if options.min_points > 1 || options.skip_damaged {
+        // The trees are read twice: first to find the species that trees are left of.
+        let mut left = BTreeSet::new();
+        let mut survey = |record: TreeRecord, _| {
+            left.insert(record.species);
+            Ok(())
+        };
+        sparse = Some(run(&plan, options, &mut survey, &mut |_| Ok(()))?.sparse);
+        let gone = (0..plan.species.len()).filter(|s| !left.contains(s));
+        let gone: Vec<&str> = gone.map(|s| plan.species[s].as_str()).collect();
+        ensure!(
+            options.species.is_empty() || gone.is_empty(),
+            "no tree of {} is left with at least {} points; leave it out of --species",
+            gone.join(", "),
+            options.min_points
+        );
+        plan.renumber(&Vec::from_iter(left));
+    }
+    let meta = shard::Meta {
+        name: plan.name.clone(),
+        species: plan.species.clone(),
+        licence: kind.layout().licence.into(),
+        source: kind.layout().source.into(),
+    };
+    let failed = || format!("{}: cannot write the set", out.display());
+    let mut set = shard::Writer::create(out, meta)?;
+    let mut store = |record, cloud| set.push(&record, &cloud).with_context(failed);
+    let mut report = run(&plan, options, &mut store, progress)?;
+    // Trees of species that were left out count too.
+    report.sparse = sparse.unwrap_or(report.sparse);
+    Ok((report, set.finish().with_context(failed)?))
+}
+
 impl Report {
     /// The first warnings, and the number of the others.
     pub fn warnings(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self
-            .warnings
-            .iter()
-            .take(NAMED)
-            .map(ToString::to_string)
-            .collect();
-        if self.warnings.len() > NAMED {
-            lines.push(format!("{} more such files", self.warnings.len() - NAMED));
-        }
-        lines
+        first(&self.warnings)
     }
 }
 
-/// Names the first damaged files, counts them all, and says what to do.
-fn damaged_text(damaged: &[Damaged], name: &str) -> String {
-    let mut text = format!("'{name}': {} file(s) could not be read:", damaged.len());
-    for d in damaged.iter().take(NAMED) {
-        text += &format!("\n  {d}");
+/// The first of `files`, and the number of the others.
+fn first(files: &[Damaged]) -> Vec<String> {
+    let mut lines: Vec<String> = files.iter().take(NAMED).map(ToString::to_string).collect();
+    if files.len() > NAMED {
+        lines.push(format!("and {} more files", files.len() - NAMED));
     }
-    if damaged.len() > NAMED {
-        text += &format!("\n  and {} more", damaged.len() - NAMED);
-    }
-    text + "\ndownload them again, or leave them out with `canopy data import … --skip-damaged`"
+    lines
 }
 
-fn keep(trees: Trees, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+/// Passes the trees of a file on.
+fn keep(
+    trees: Trees,
+    options: &Options,
+    sink: &mut dyn FnMut(TreeRecord, Cloud) -> Result<()>,
+    report: &mut Report,
+) -> Result<()> {
     for (record, mut cloud) in trees {
         if cloud.len() < options.min_points.max(1) {
             report.sparse += 1;
@@ -161,7 +192,7 @@ fn keep(trees: Trees, options: &Options, sink: &mut dyn Sink, report: &mut Repor
         }
         report.trees += 1;
         report.points += cloud.len() as u64;
-        sink.push(record, cloud)?;
+        sink(record, cloud)?;
     }
     Ok(())
 }

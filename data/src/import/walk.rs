@@ -14,13 +14,10 @@ const DEEPEST: usize = 16;
 
 /// Entries of `folder` in the order of their names, without hidden files.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = || format!("{}: cannot list this folder", folder.display());
     let mut out = Vec::new();
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("{}: cannot list this folder", folder.display()))?
-    {
-        let path = entry
-            .with_context(|| format!("{}: cannot list this folder", folder.display()))?
-            .path();
+    for entry in fs::read_dir(folder).with_context(failed)? {
+        let path = entry.with_context(failed)?.path();
         if !name(&path).starts_with('.') && name(&path) != "__MACOSX" {
             out.push(path);
         }
@@ -67,28 +64,19 @@ pub fn has_ending(path: &Path, endings: &[&str]) -> bool {
 
 /// The last part of a path; characters that are not Unicode are replaced.
 pub fn name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// The file's name without its extension (`.copc.laz` is one extension).
 pub fn stem(path: &Path) -> String {
-    let stem = path
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    stem.strip_suffix(".copc").map(str::to_owned).unwrap_or(stem)
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    stem.strip_suffix(".copc").unwrap_or(&stem).to_owned()
 }
 
 /// `path` relative to `root`, with `/` on every system.
 pub fn below(root: &Path, path: &Path) -> String {
     let rest = path.strip_prefix(root).unwrap_or(path);
-    let parts: Vec<_> = rest
-        .components()
-        .map(|c| c.as_os_str().to_string_lossy())
-        .collect();
-    parts.join("/")
+    let parts = rest.iter().map(|part| part.to_string_lossy());
+    Vec::from_iter(parts).join("/")
 }

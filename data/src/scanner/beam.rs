@@ -2,15 +2,12 @@
 
 use crate::{Philox, Return, growth::Vec3};
 
-use super::{
-    bvh::Bvh,
-    shape::{Ray, Surface},
-};
+use super::{bvh::Bvh, shape::Ray, survey::Pulse};
 
 /// Properties of a scanner's beam and receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Optics {
-    /// Rays that sample the beam.
+    /// Rays that sample the beam, at most [`MOST_RAYS`].
     pub rays: usize,
     /// Half the beam's divergence, radians.
     pub divergence: f64,
@@ -41,108 +38,74 @@ pub struct Echo {
     pub own: bool,
 }
 
-#[derive(Clone, Copy)]
+/// What one ray meets.
+#[derive(Clone, Copy, Default)]
 struct Glint {
     t: f32,
     energy: f32,
-    surface: Surface,
+    own: bool,
 }
 
+const MOST_RAYS: usize = 5;
 /// Maximum length of a ray within the scene, metres.
 const FAR: f32 = 200.0;
 
-/// Casts one pulse from `origin` along the unit vector `dir` and appends its echoes.
+/// Casts one pulse and appends its echoes.
 ///
 /// Rays begin `skip` metres from the scanner, just before the scene, so that `f32` resolves millimetres.
-pub fn pulse(
-    bvh: &Bvh,
-    optics: &Optics,
-    origin: Vec3,
-    dir: Vec3,
-    skip: f64,
-    rng: &mut Philox,
-    out: &mut Vec<Echo>,
-) {
-    let mut glints = [Glint {
-        t: 0.0,
-        energy: 0.0,
-        surface: Surface {
-            reflectance: 0.0,
-            own: false,
-        },
-    }; 8];
+pub fn cast(bvh: &Bvh, optics: &Optics, pulse: &Pulse, rng: &mut Philox, out: &mut Vec<Echo>) {
+    let &Pulse {
+        origin, dir, skip, ..
+    } = pulse;
+    let mut glints = [Glint::default(); MOST_RAYS];
     let mut count = 0;
     let (u, v) = dir.sides();
     let share = 1.0 / optics.rays as f32;
     let turn = rng.range(0.0, std::f64::consts::TAU);
     let width = optics.divergence + optics.exit_radius / skip.max(1.0);
-    for k in 0..optics.rays.min(glints.len()) {
+    for k in 0..optics.rays {
         let off = if k == 0 { 0.0 } else { width * 0.7 };
         let around = turn + 2.4 * k as f64;
         let aim = (dir + u * (off * libm::cos(around)) + v * (off * libm::sin(around))).unit();
         let start = origin + aim * skip;
-        let ray = Ray::new(single(start), single(aim));
+        let ray = Ray::new(start.single(), aim.single());
         // The ground, z = 0, ends a ray.
-        let ground = if aim.z < 0.0 {
-            (-start.z / aim.z) as f32
-        } else {
-            FAR
+        let falls = aim.z < 0.0;
+        let ground = if falls { (-start.z / aim.z) as f32 } else { FAR };
+        let (t, energy, own) = match bvh.hit(&ray, ground) {
+            Some((hit, surface)) => {
+                let energy = share * surface.reflectance * (0.2 + 0.8 * hit.cosine);
+                (hit.t, energy, surface.own)
+            }
+            None if ground < FAR => (ground, share * 0.3, false),
+            None => continue,
         };
-        if let Some((hit, surface)) = bvh.hit(&ray, ground) {
-            let energy = share * surface.reflectance * (0.2 + 0.8 * hit.cosine);
-            glints[count] = Glint {
-                t: hit.t,
-                energy,
-                surface,
-            };
-            count += 1;
-        } else if ground < FAR {
-            let surface = Surface {
-                reflectance: 0.3,
-                own: false,
-            };
-            glints[count] = Glint {
-                t: ground,
-                energy: share * 0.3,
-                surface,
-            };
-            count += 1;
-        }
+        glints[count] = Glint { t, energy, own };
+        count += 1;
     }
     let glints = &mut glints[..count];
     glints.sort_by(|a, b| a.t.total_cmp(&b.t));
     let first = out.len();
-    let mut k = 0;
-    while k < glints.len() {
-        let mut end = k + 1;
-        while end < glints.len() && glints[end].t - glints[k].t < optics.resolution {
-            end += 1;
-        }
-        let group = &glints[k..end];
+    let mut rest = &*glints;
+    while let Some(nearest) = rest.first() {
+        let merged = 1 + rest[1..].partition_point(|g| g.t - nearest.t < optics.resolution);
+        let (group, further) = rest.split_at(merged);
         let energy: f32 = group.iter().map(|g| g.energy).sum();
         if energy >= optics.threshold {
             let t = group.iter().map(|g| g.t * g.energy).sum::<f32>() / energy;
             let range = skip + f64::from(t) + optics.range_noise * rng.normal();
-            let own = group[0].surface.own;
             out.push(Echo {
                 at: origin + dir * range,
                 energy,
                 range,
                 ret: Return::default(),
-                own,
+                own: nearest.own,
             });
         }
-        k = end;
+        rest = further;
     }
     let of = (out.len() - first) as u8;
-    for (k, echo) in out[first..].iter_mut().enumerate() {
-        echo.ret = Return {
-            number: k as u8 + 1,
-            of,
-        };
+    for (number, echo) in (1..).zip(&mut out[first..]) {
+        echo.ret = Return { number, of };
     }
-}
-
-fn single(v: Vec3) -> [f32; 3] {
-    [v.x as f32, v.y as f32, v.z as f32]
 }

@@ -25,10 +25,9 @@ pub struct Bvh {
 }
 
 struct Item {
-    min: [f32; 3],
-    max: [f32; 3],
+    bounds: Bounds,
     centre: [f32; 3],
-    shape: u32,
+    shape: Shape,
 }
 
 /// Minimum and maximum corner.
@@ -42,49 +41,48 @@ fn greater(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-fn join(a: &mut Bounds, min: &[f32; 3], max: &[f32; 3]) {
+fn join(a: &mut Bounds, b: &Bounds) {
     for k in 0..3 {
-        a.0[k] = lesser(a.0[k], min[k]);
-        a.1[k] = greater(a.1[k], max[k]);
+        a.0[k] = lesser(a.0[k], b.0[k]);
+        a.1[k] = greater(a.1[k], b.1[k]);
     }
 }
 
 const EMPTY: Bounds = ([f32::MAX; 3], [f32::MIN; 3]);
 
-fn half_area(b: &Bounds) -> f32 {
+/// Area × count of a part of a node, up to a factor.
+fn cost(b: &Bounds, count: usize) -> f32 {
+    if count == 0 {
+        return 0.0;
+    }
     let d = [0, 1, 2].map(|k| b.1[k] - b.0[k]);
-    d[0] * d[1] + d[1] * d[2] + d[2] * d[0]
+    (d[0] * d[1] + d[1] * d[2] + d[2] * d[0]) * count as f32
 }
 
 impl Bvh {
     /// Builds the hierarchy over `shapes` with the binned surface area heuristic (Wald 2007).
-    pub fn build(shapes: Vec<Shape>) -> Self {
-        let mut items: Vec<Item> = shapes
-            .iter()
-            .enumerate()
-            .map(|(i, s)| {
-                let (min, max) = s.bounds();
-                let centre = [0, 1, 2].map(|k| 0.5 * (min[k] + max[k]));
-                Item {
-                    min,
-                    max,
-                    centre,
-                    shape: i as u32,
-                }
-            })
-            .collect();
-        let mut nodes = Vec::with_capacity(shapes.len());
+    pub fn build(shapes: impl Iterator<Item = Shape>) -> Self {
+        let item = |shape: Shape| {
+            let bounds @ (min, max) = shape.bounds();
+            let centre = [0, 1, 2].map(|k| 0.5 * (min[k] + max[k]));
+            Item {
+                bounds,
+                centre,
+                shape,
+            }
+        };
+        let mut items: Vec<Item> = shapes.map(item).collect();
+        let mut nodes = Vec::with_capacity(items.len());
         if !items.is_empty() {
             grow(&mut nodes, &mut items, 0);
         }
-        let shapes = items.iter().map(|i| shapes[i.shape as usize]).collect();
+        let shapes = items.iter().map(|i| i.shape).collect();
         Self { nodes, shapes }
     }
 
     /// The nearest hit of `ray`, and its surface, if it is closer than `limit`.
-    pub fn hit(&self, ray: &Ray, limit: f32) -> Option<(Hit, Surface)> {
+    pub fn hit(&self, ray: &Ray, mut limit: f32) -> Option<(Hit, Surface)> {
         let mut best = None;
-        let mut limit = limit;
         let mut stack = [(0u32, 0f32); STACK];
         let mut top = 0;
         if let Some(t) = self.nodes.first().and_then(|root| enter(root, ray, limit)) {
@@ -117,12 +115,11 @@ impl Bvh {
                     (Some(_), None) => left,
                     (None, Some(_)) => right,
                     (Some(ta), Some(tb)) => {
-                        let (near, far, t) = if ta <= tb {
-                            (left, right, tb)
-                        } else {
-                            (right, left, ta)
+                        let (near, far) = match ta <= tb {
+                            true => (left, (right, tb)),
+                            false => (right, (left, ta)),
                         };
-                        stack[top] = (far, t);
+                        stack[top] = far;
                         top += 1;
                         near
                     }
@@ -149,17 +146,16 @@ fn enter(node: &Node, ray: &Ray, limit: f32) -> Option<f32> {
 fn grow(nodes: &mut Vec<Node>, items: &mut [Item], first: usize) {
     let (mut bounds, mut centres) = (EMPTY, EMPTY);
     for i in items.iter() {
-        join(&mut bounds, &i.min, &i.max);
-        join(&mut centres, &i.centre, &i.centre);
+        join(&mut bounds, &i.bounds);
+        join(&mut centres, &(i.centre, i.centre));
     }
     let me = nodes.len();
-    let leaf = Node {
+    nodes.push(Node {
         min: bounds.0,
         link: first as u32,
         max: bounds.1,
         count: items.len() as u32,
-    };
-    nodes.push(leaf);
+    });
     if items.len() <= LEAF {
         return;
     }
@@ -184,7 +180,7 @@ fn split(items: &mut [Item], centres: &Bounds) -> usize {
     let mut bins = [(EMPTY, 0usize); BINS];
     for i in items.iter() {
         let b = &mut bins[bin(i)];
-        join(&mut b.0, &i.min, &i.max);
+        join(&mut b.0, &i.bounds);
         b.1 += 1;
     }
     let cut = cheapest(&bins);
@@ -207,26 +203,17 @@ fn cheapest(bins: &[(Bounds, usize); BINS]) -> usize {
     let mut above = [0.0; BINS];
     let (mut bounds, mut count) = (EMPTY, 0);
     for k in (1..BINS).rev() {
-        join(&mut bounds, &bins[k].0.0, &bins[k].0.1);
+        join(&mut bounds, &bins[k].0);
         count += bins[k].1;
-        above[k] = if count > 0 {
-            half_area(&bounds) * count as f32
-        } else {
-            0.0
-        };
+        above[k] = cost(&bounds, count);
     }
     let (mut bounds, mut count, mut best, mut least) = (EMPTY, 0, BINS / 2, f32::MAX);
     for k in 1..BINS {
-        join(&mut bounds, &bins[k - 1].0.0, &bins[k - 1].0.1);
+        join(&mut bounds, &bins[k - 1].0);
         count += bins[k - 1].1;
-        let cost = above[k]
-            + if count > 0 {
-                half_area(&bounds) * count as f32
-            } else {
-                0.0
-            };
-        if count > 0 && above[k] > 0.0 && cost < least {
-            (best, least) = (k, cost);
+        let both = above[k] + cost(&bounds, count);
+        if count > 0 && above[k] > 0.0 && both < least {
+            (best, least) = (k, both);
         }
     }
     best

@@ -11,7 +11,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
-pub use neighbours::Neighbours;
+pub use neighbours::neighbours;
 
 use crate::{
     Cloud, Philox, Scan,
@@ -22,7 +22,7 @@ use crate::{
 use beam::Echo;
 use bvh::Bvh;
 use shape::{Shape, Surface};
-use survey::{Pulse, Target};
+use survey::{Pulse, Scanner, Target, scanner};
 
 /// A tree among its neighbours, ready to be scanned.
 #[derive(Debug)]
@@ -33,70 +33,57 @@ pub struct Scene {
 
 impl Scene {
     /// `tree` of `habit` with its neighbours.
-    pub fn new(tree: &Tree, habit: &Habit, neighbours: &Neighbours) -> Self {
-        let bark = Surface {
-            reflectance: habit.bark as f32,
+    pub fn new(tree: &Tree, habit: &Habit, neighbours: Vec<Shape>) -> Self {
+        let surface = |reflectance: f64| Surface {
+            reflectance: reflectance as f32,
             own: true,
         };
-        let green = Surface {
-            reflectance: habit.foliage.reflectance as f32,
-            own: true,
-        };
-        let mut shapes = Vec::with_capacity(tree.wood.len() + tree.leaves.len() + neighbours.len());
-        shapes.extend(tree.wood.iter().map(|s| Shape::wood(s, bark)));
-        shapes.extend(tree.leaves.iter().map(|l| Shape::leaf(l, green)));
+        let (bark, green) = (surface(habit.bark), surface(habit.foliage.reflectance));
+        let wood = tree.wood.iter().map(|s| Shape::wood(s, bark));
+        let leaves = tree.leaves.iter().map(|l| Shape::leaf(l, green));
         let mut target = Target {
             height: 1.0,
             radius: 0.5,
         };
-        let ends = tree
-            .wood
-            .iter()
-            .map(|s| s.to)
-            .chain(tree.leaves.iter().map(|l| l.centre));
-        for p in ends {
+        let shoots = tree.wood.iter().map(|s| s.to);
+        for p in shoots.chain(tree.leaves.iter().map(|l| l.centre)) {
             target.height = target.height.max(p.z);
             target.radius = target.radius.max(p.horizontal());
         }
         target.height += 0.3;
         target.radius += 0.2;
-        shapes.extend(neighbours.shapes());
         Self {
-            bvh: Bvh::build(shapes),
+            bvh: Bvh::build(wood.chain(leaves).chain(neighbours)),
             target,
         }
     }
 
     /// Scans with about `pulses` pulses and returns the points that a segmentation would assign to this tree.
     pub fn scan(&self, scan: Scan, pulses: usize, rng: &mut Philox) -> Cloud {
-        let pulses = survey::pulses(scan, &self.target, pulses, rng);
-        self.cast(scan, &pulses, rng)
+        let scanner = scanner(scan);
+        let pulses = scanner.pulses(&self.target, pulses, rng);
+        self.cast(&scanner, &pulses, rng)
     }
 
     /// Casts `pulses` and keeps the points of this tree above the undergrowth, and a few stray points.
-    fn cast(&self, scan: Scan, pulses: &[Pulse], rng: &mut Philox) -> Cloud {
-        let optics = survey::optics(scan);
-        let cut = match scan {
-            Scan::Tls | Scan::Unknown => rng.range(0.05, 0.4),
-            Scan::Uls => rng.range(0.1, 1.0),
-            Scan::Als => rng.range(0.5, 2.0),
-        };
+    fn cast(&self, scanner: &Scanner, pulses: &[Pulse], rng: &mut Philox) -> Cloud {
+        let optics = &scanner.optics;
+        let cut = rng.range(scanner.cut[0], scanner.cut[1]);
         let stray = rng.range(0.0, 0.12) as f32;
         let gain = 30_000.0 * libm::exp(0.4 * rng.normal());
-        let shifts: Vec<Vec3> = (0..16)
-            .map(|_| Vec3::normal(rng) * (0.5 * optics.range_noise))
-            .collect();
+        let shift = |_| Vec3::normal(rng) * (0.5 * optics.range_noise);
+        let shifts: Vec<Vec3> = (0..16).map(shift).collect();
         let mut echoes = Vec::new();
         let mut cloud = Cloud::default();
         for p in pulses {
             echoes.clear();
-            beam::pulse(&self.bvh, &optics, p.origin, p.dir, p.skip, rng, &mut echoes);
+            beam::cast(&self.bvh, optics, p, rng, &mut echoes);
             for e in &echoes {
                 let at = e.at + shifts[p.station % shifts.len()];
                 let near = at.horizontal() < 1.05 * self.target.radius && at.z < self.target.height;
                 let kept = e.own || near && at.z > 1.0 && rng.uniform() < stray;
                 if at.z >= cut && kept {
-                    cloud.xyz.push([at.x as f32, at.y as f32, at.z as f32]);
+                    cloud.xyz.push(at.single());
                     cloud
                         .intensity
                         .push(strength(e, gain, optics.reference_range, rng));

@@ -1,6 +1,6 @@
 //! Surfaces that a ray can hit: tapered wood and flat foliage. `f32` is precise enough, because rays start close by.
 
-use crate::growth::{Leaf, Segment, Vec3};
+use crate::growth::{Leaf, Segment};
 
 /// Properties of a surface.
 #[derive(Clone, Copy, Debug)]
@@ -21,21 +21,31 @@ pub struct Shape {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A frustum of a cone, open at its ends: foot, axis (unit), length, radius at the foot, its change per metre.
-    Cone {
-        foot: [f32; 3],
-        axis: [f32; 3],
-        length: f32,
-        radius: f32,
-        slope: f32,
-    },
-    /// An ellipse: centre, unit normal, and its half axes over their squared lengths.
-    Ellipse {
-        centre: [f32; 3],
-        normal: [f32; 3],
-        u: [f32; 3],
-        v: [f32; 3],
-    },
+    Cone(Cone),
+    Ellipse(Ellipse),
+}
+
+/// A frustum of a cone, open at its ends.
+#[derive(Clone, Copy, Debug)]
+struct Cone {
+    foot: [f32; 3],
+    /// Unit vector.
+    axis: [f32; 3],
+    length: f32,
+    /// Radius at the foot, and its change per metre.
+    radius: f32,
+    slope: f32,
+}
+
+/// A flat ellipse.
+#[derive(Clone, Copy, Debug)]
+struct Ellipse {
+    centre: [f32; 3],
+    /// Unit vector.
+    normal: [f32; 3],
+    /// Its half axes over their squared lengths.
+    u: [f32; 3],
+    v: [f32; 3],
 }
 
 /// A half-line, with the reciprocals of its direction for tests against boxes.
@@ -76,111 +86,102 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-fn single(v: Vec3) -> [f32; 3] {
-    [v.x as f32, v.y as f32, v.z as f32]
-}
-
 impl Shape {
     /// A piece of wood.
     pub fn wood(s: &Segment, surface: Surface) -> Self {
         let along = s.to - s.from;
         let length = along.length().max(1e-6);
-        let kind = Kind::Cone {
-            foot: single(s.from),
-            axis: single(along * (1.0 / length)),
+        let kind = Kind::Cone(Cone {
+            foot: s.from.single(),
+            axis: (along * (1.0 / length)).single(),
             length: length as f32,
             radius: s.radius[0] as f32,
             slope: ((s.radius[1] - s.radius[0]) / length) as f32,
-        };
+        });
         Self { kind, surface }
     }
 
     /// An element of foliage.
     pub fn leaf(l: &Leaf, surface: Surface) -> Self {
-        let kind = Kind::Ellipse {
-            centre: single(l.centre),
-            normal: single(l.long.cross(l.short).unit()),
-            u: single(l.long * (1.0 / l.long.dot(l.long).max(1e-12))),
-            v: single(l.short * (1.0 / l.short.dot(l.short).max(1e-12))),
-        };
+        let kind = Kind::Ellipse(Ellipse {
+            centre: l.centre.single(),
+            normal: l.long.cross(l.short).unit().single(),
+            u: (l.long * (1.0 / l.long.dot(l.long).max(1e-12))).single(),
+            v: (l.short * (1.0 / l.short.dot(l.short).max(1e-12))).single(),
+        });
         Self { kind, surface }
     }
 
     /// Minimum and maximum corner of its bounding box.
     pub fn bounds(&self) -> ([f32; 3], [f32; 3]) {
-        match self.kind {
-            Kind::Cone {
-                foot,
-                axis,
-                length,
-                radius,
-                slope,
-            } => {
-                let top = radius + slope * length;
-                let at = |a: usize, end: f32| foot[a] + axis[a] * end;
-                let r = if radius > top { radius } else { top };
-                let low = [0, 1, 2].map(|a| at(a, 0.0).min(at(a, length)) - r);
-                let high = [0, 1, 2].map(|a| at(a, 0.0).max(at(a, length)) + r);
+        match &self.kind {
+            Kind::Cone(c) => {
+                let top = c.radius + c.slope * c.length;
+                let at = |a: usize, end: f32| c.foot[a] + c.axis[a] * end;
+                let r = if c.radius > top { c.radius } else { top };
+                let low = [0, 1, 2].map(|a| at(a, 0.0).min(at(a, c.length)) - r);
+                let high = [0, 1, 2].map(|a| at(a, 0.0).max(at(a, c.length)) + r);
                 (low, high)
             }
-            Kind::Ellipse { centre, u, v, .. } => {
+            Kind::Ellipse(e) => {
                 // A half axis is u / |u|²; an ellipse reaches √(a² + b²) along each coordinate.
-                let (uu, vv) = (dot(u, u), dot(v, v));
+                let (uu, vv) = (dot(e.u, e.u), dot(e.v, e.v));
                 let reach = [0, 1, 2].map(|a| {
-                    let (p, q) = (u[a] / uu, v[a] / vv);
+                    let (p, q) = (e.u[a] / uu, e.v[a] / vv);
                     (p * p + q * q).sqrt() + 1e-4
                 });
-                (sub(centre, reach), [0, 1, 2].map(|a| centre[a] + reach[a]))
+                (sub(e.centre, reach), [0, 1, 2].map(|a| e.centre[a] + reach[a]))
             }
         }
     }
 
     /// The first hit of `ray` on it, if it is closer than `limit`.
     pub fn hit(&self, ray: &Ray, limit: f32) -> Option<Hit> {
-        match self.kind {
-            Kind::Cone {
-                foot,
-                axis,
-                length,
-                radius,
-                slope,
-            } => {
-                let from = sub(ray.origin, foot);
-                let (m, n) = (dot(from, axis), dot(ray.dir, axis));
-                // |o + td − foot − h axis|² = (radius + slope h)², h = m + tn: a quadratic in t.
-                let r = radius + slope * m;
-                let a = 1.0 - n * n - slope * slope * n * n;
-                let b = dot(from, ray.dir) - m * n - slope * n * r;
-                let c = dot(from, from) - m * m - r * r;
-                let root = b * b - a * c;
-                if root <= 0.0 || a <= 1e-9 {
-                    return None;
-                }
-                let t = (-b - root.sqrt()) / a;
-                let h = m + t * n;
-                if t <= 0.0 || t >= limit || h < 0.0 || h > length {
-                    return None;
-                }
-                let radius = radius + slope * h;
-                let outward = [0, 1, 2].map(|k| from[k] + t * ray.dir[k] - h * axis[k]);
-                let cosine = (-dot(outward, ray.dir) / radius.max(1e-6)).clamp(0.0, 1.0);
-                Some(Hit { t, cosine })
-            }
-            Kind::Ellipse { centre, normal, u, v } => {
-                let facing = dot(ray.dir, normal);
-                let from = sub(centre, ray.origin);
-                let t = dot(from, normal) / facing;
-                // Written so that a parallel ray, whose t is infinite or NaN, misses.
-                if !(t > 0.0 && t < limit) {
-                    return None;
-                }
-                let p = [0, 1, 2].map(|k| t * ray.dir[k] - from[k]);
-                let (x, y) = (dot(p, u), dot(p, v));
-                (x * x + y * y <= 1.0).then(|| Hit {
-                    t,
-                    cosine: facing.abs().min(1.0),
-                })
-            }
+        match &self.kind {
+            Kind::Cone(c) => c.hit(ray, limit),
+            Kind::Ellipse(e) => e.hit(ray, limit),
         }
+    }
+}
+
+impl Cone {
+    fn hit(&self, ray: &Ray, limit: f32) -> Option<Hit> {
+        let &Self { axis, slope, .. } = self;
+        let from = sub(ray.origin, self.foot);
+        let (m, n) = (dot(from, axis), dot(ray.dir, axis));
+        // |o + td − foot − h axis|² = (radius + slope h)², h = m + tn: a quadratic in t.
+        let r = self.radius + slope * m;
+        let a = 1.0 - n * n - slope * slope * n * n;
+        let b = dot(from, ray.dir) - m * n - slope * n * r;
+        let c = dot(from, from) - m * m - r * r;
+        let root = b * b - a * c;
+        if root <= 0.0 || a <= 1e-9 {
+            return None;
+        }
+        let t = (-b - root.sqrt()) / a;
+        let h = m + t * n;
+        if t <= 0.0 || t >= limit || h < 0.0 || h > self.length {
+            return None;
+        }
+        let radius = self.radius + slope * h;
+        let outward = [0, 1, 2].map(|k| from[k] + t * ray.dir[k] - h * axis[k]);
+        let cosine = (-dot(outward, ray.dir) / radius.max(1e-6)).clamp(0.0, 1.0);
+        Some(Hit { t, cosine })
+    }
+}
+
+impl Ellipse {
+    fn hit(&self, ray: &Ray, limit: f32) -> Option<Hit> {
+        let facing = dot(ray.dir, self.normal);
+        let from = sub(self.centre, ray.origin);
+        let t = dot(from, self.normal) / facing;
+        // Written so that a parallel ray, whose t is infinite or NaN, misses.
+        if !(t > 0.0 && t < limit) {
+            return None;
+        }
+        let p = [0, 1, 2].map(|k| t * ray.dir[k] - from[k]);
+        let (x, y) = (dot(p, self.u), dot(p, self.v));
+        let cosine = facing.abs().min(1.0);
+        (x * x + y * y <= 1.0).then_some(Hit { t, cosine })
     }
 }

@@ -1,6 +1,9 @@
 //! Positions of a scanner and directions of its pulses.
 
-use std::f64::consts::{PI, TAU};
+use std::{
+    f64::consts::{PI, TAU},
+    iter::successors,
+};
 
 use crate::{Philox, Scan, growth::Vec3};
 
@@ -25,103 +28,118 @@ pub struct Pulse {
     pub station: usize,
 }
 
-/// The scanners of `scan`; an unknown scan counts as terrestrial.
-pub fn optics(scan: Scan) -> Optics {
+/// A scanner and how it is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Scanner {
+    pub optics: Optics,
+    /// Least number of stations or strips, and how many numbers of them there are.
+    views: [usize; 2],
+    /// Height above ground and maximum tangent of the angle of a flight; `None` for tripods.
+    flight: Option<([f64; 2], f64)>,
+    /// Range of the height below which points count as undergrowth, metres.
+    pub cut: [f64; 2],
+}
+
+/// The scanner of `scan`; an unknown scan counts as terrestrial.
+pub fn scanner(scan: Scan) -> Scanner {
     match scan {
-        Scan::Tls | Scan::Unknown => Optics {
-            rays: 2,
-            divergence: 0.15e-3,
-            exit_radius: 0.003,
-            resolution: 0.06,
-            range_noise: 0.004,
-            reference_range: 12.0,
-            threshold: 0.02,
+        Scan::Tls | Scan::Unknown => Scanner {
+            optics: Optics {
+                rays: 2,
+                divergence: 0.15e-3,
+                exit_radius: 0.003,
+                resolution: 0.06,
+                range_noise: 0.004,
+                reference_range: 12.0,
+                threshold: 0.02,
+            },
+            views: [3, 4],
+            flight: None,
+            cut: [0.05, 0.4],
         },
-        Scan::Uls => Optics {
-            rays: 3,
-            divergence: 0.5e-3,
-            exit_radius: 0.005,
-            resolution: 0.4,
-            range_noise: 0.02,
-            reference_range: 60.0,
-            threshold: 0.05,
+        Scan::Uls => Scanner {
+            optics: Optics {
+                rays: 3,
+                divergence: 0.5e-3,
+                exit_radius: 0.005,
+                resolution: 0.4,
+                range_noise: 0.02,
+                reference_range: 60.0,
+                threshold: 0.05,
+            },
+            views: [3, 4],
+            flight: Some(([45.0, 80.0], 0.75)),
+            cut: [0.1, 1.0],
         },
-        Scan::Als => Optics {
-            rays: 5,
-            divergence: 0.25e-3,
-            exit_radius: 0.01,
-            resolution: 0.7,
-            range_noise: 0.03,
-            reference_range: 650.0,
-            threshold: 0.06,
+        Scan::Als => Scanner {
+            optics: Optics {
+                rays: 5,
+                divergence: 0.25e-3,
+                exit_radius: 0.01,
+                resolution: 0.7,
+                range_noise: 0.03,
+                reference_range: 650.0,
+                threshold: 0.06,
+            },
+            views: [2, 3],
+            flight: Some(([450.0, 900.0], 0.27)),
+            cut: [0.5, 2.0],
         },
     }
 }
 
-/// About `count` pulses over `target`, by a survey drawn at random.
-pub fn pulses(scan: Scan, target: &Target, count: usize, rng: &mut Philox) -> Vec<Pulse> {
-    match scan {
-        Scan::Tls | Scan::Unknown => tripods(target, 3 + rng.below(4), count, rng),
-        Scan::Uls => strips(
-            target,
-            count,
-            (3 + rng.below(4), rng.range(45.0, 80.0), 0.75),
-            rng,
-        ),
-        Scan::Als => strips(
-            target,
-            count,
-            (2 + rng.below(3), rng.range(450.0, 900.0), 0.27),
-            rng,
-        ),
+impl Scanner {
+    /// About `count` pulses over `target`, by a survey drawn at random.
+    pub fn pulses(&self, target: &Target, count: usize, rng: &mut Philox) -> Vec<Pulse> {
+        let views = self.views[0] + rng.below(self.views[1]);
+        match self.flight {
+            None => tripods(target, views, count, rng),
+            Some(([low, high], slant)) => {
+                let altitude = rng.range(low, high);
+                strips(target, count, (views, altitude, slant), rng)
+            }
+        }
     }
+}
+
+/// From `low` in steps of `step` up to `high`, without it.
+fn steps(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
+    successors(Some(low), move |at| Some(at + step)).take_while(move |at| *at < high)
 }
 
 /// Pulses from `stations` tripods around the tree, on one regular angular grid; the first is at a random azimuth.
 pub fn tripods(target: &Target, stations: usize, count: usize, rng: &mut Philox) -> Vec<Pulse> {
-    struct Window {
-        origin: Vec3,
-        ahead: f64,
-        half: f64,
-        low: f64,
-        high: f64,
-        skip: f64,
-    }
     let first = rng.range(0.0, TAU);
-    let windows: Vec<Window> = (0..stations)
-        .map(|k| {
-            let azimuth = first + TAU * (k as f64 + rng.range(-0.35, 0.35)) / stations as f64;
-            let distance = (target.height * rng.range(0.45, 0.95)).clamp(4.0, 20.0);
-            let origin = Vec3::polar(PI / 2.0, azimuth) * distance + Vec3::UP * 1.6;
-            let near = (distance - 0.7 * target.radius).max(1.5);
-            Window {
-                origin,
-                ahead: azimuth + PI,
-                half: libm::atan2(target.radius, near).min(1.2),
-                low: libm::atan2(-1.5, distance),
-                high: libm::atan2(target.height - 1.4, near),
-                skip: 0.5,
-            }
-        })
-        .collect();
-    let area: f64 = windows.iter().map(|w| 2.0 * w.half * (w.high - w.low)).sum();
+    // Each station's place, the azimuth of the tree, half the width of its window, and the window's lower and upper end.
+    let window = |k: usize| {
+        let azimuth = first + TAU * (k as f64 + rng.range(-0.35, 0.35)) / stations as f64;
+        let distance = (target.height * rng.range(0.45, 0.95)).clamp(4.0, 20.0);
+        let origin = Vec3::polar(PI / 2.0, azimuth) * distance + Vec3::UP * 1.6;
+        let near = (distance - 0.7 * target.radius).max(1.5);
+        let half = libm::atan2(target.radius, near).min(1.2);
+        let (low, high) = (
+            libm::atan2(-1.5, distance),
+            libm::atan2(target.height - 1.4, near),
+        );
+        (origin, azimuth + PI, half, low, high)
+    };
+    let windows: Vec<_> = (0..stations).map(window).collect();
+    let area: f64 = windows
+        .iter()
+        .map(|(.., half, low, high)| 2.0 * half * (high - low))
+        .sum();
     let step = (area / count as f64).sqrt();
     let mut pulses = Vec::with_capacity(count + count / 8);
-    for (station, w) in windows.iter().enumerate() {
-        let mut turn = -w.half + step * rng.uniform_f64();
-        while turn < w.half {
-            let mut rise = w.low + step * rng.uniform_f64();
-            while rise < w.high {
-                let dir = Vec3::polar(PI / 2.0 - rise, w.ahead + turn);
+    for (station, &(origin, ahead, half, low, high)) in windows.iter().enumerate() {
+        for turn in steps(-half + step * rng.uniform_f64(), half, step) {
+            for rise in steps(low + step * rng.uniform_f64(), high, step) {
                 pulses.push(Pulse {
-                    origin: w.origin,
-                    dir,
-                    skip: w.skip,
+                    origin,
+                    dir: Vec3::polar(PI / 2.0 - rise, ahead + turn),
+                    skip: 0.5,
                     station,
                 });
-                rise += step;
             }
-            turn += step;
         }
     }
     pulses
@@ -135,26 +153,21 @@ fn strips(target: &Target, count: usize, flight: (usize, f64, f64), rng: &mut Ph
     let mut pulses = Vec::with_capacity(count + count / 8);
     for station in 0..strips {
         // Crossing strips: every other one is flown at a right angle.
-        let along = Vec3::polar(
-            PI / 2.0,
-            heading + 0.5 * PI * (station % 2) as f64 + 0.1 * rng.normal(),
-        );
+        let azimuth = heading + 0.5 * PI * (station % 2) as f64 + 0.1 * rng.normal();
+        let along = Vec3::polar(PI / 2.0, azimuth);
         let across = Vec3::new(-along.y, along.x, 0.0);
         let offset = altitude * slant * rng.range(-1.0, 1.0);
         let lean = 0.5 * target.height * offset.abs() / altitude;
         let (half_along, half_across) = (target.radius, target.radius + lean);
         let share = count as f64 / strips as f64;
         let step = (4.0 * half_along * half_across / share).sqrt();
-        let mut s = -half_along + step * rng.uniform_f64();
-        while s < half_along {
-            let mut c = -half_across + step * rng.uniform_f64();
-            while c < half_across {
+        for s in steps(-half_along + step * rng.uniform_f64(), half_along, step) {
+            for c in steps(-half_across + step * rng.uniform_f64(), half_across, step) {
                 let jitter = (step * rng.range(-0.3, 0.3), step * rng.range(-0.3, 0.3));
                 let track = along * (s + jitter.0);
                 let origin = track + across * offset + Vec3::UP * altitude;
                 let aim = track + across * (c + jitter.1) + Vec3::UP * middle;
-                let ray = aim - origin;
-                let dir = ray.unit();
+                let dir = (aim - origin).unit();
                 // Up to a level just above the target.
                 let skip = (altitude - target.height - 0.5).max(0.0) / -dir.z;
                 pulses.push(Pulse {
@@ -163,9 +176,7 @@ fn strips(target: &Target, count: usize, flight: (usize, f64, f64), rng: &mut Ph
                     skip,
                     station,
                 });
-                c += step;
             }
-            s += step;
         }
     }
     pulses

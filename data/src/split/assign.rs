@@ -9,6 +9,8 @@ const LACKING_IN_TRAINING: f64 = 1_000.0;
 /// With more groups than this, pairs are too many to try, and moves alone are close enough.
 const MOST_FOR_SWAPS: usize = 128;
 const MOST_STARTS: u64 = 32;
+/// A change must lower the cost by this much, so that rounding errors do not go round in circles.
+const ENOUGH: f64 = 1e-12;
 
 struct State<'a> {
     groups: &'a [Group],
@@ -39,7 +41,7 @@ pub fn assign(groups: &Groups, shares: &[f64], training: Option<usize>, seed: u6
             break;
         }
     }
-    best.map(|(_, part_of)| part_of).unwrap_or_default()
+    best.unwrap_or_default().1
 }
 
 /// A species in g groups is missing in at least parts − g parts.
@@ -50,11 +52,8 @@ fn fewest_lacking(groups: &Groups, parts: usize) -> usize {
             homes[s] += 1;
         }
     }
-    homes
-        .iter()
-        .filter(|&&h| h > 0)
-        .map(|&h| parts.saturating_sub(h))
-        .sum()
+    let grown = homes.iter().filter(|&&h| h > 0);
+    grown.map(|&h| parts.saturating_sub(h)).sum()
 }
 
 impl<'a> State<'a> {
@@ -128,12 +127,10 @@ impl<'a> State<'a> {
             .sum()
     }
 
-    /// The cost of the species of `groups` in parts `a` and `b`.
-    fn local(&self, groups: &[usize], a: usize, b: usize) -> f64 {
-        let mut touched: Vec<usize> = groups
-            .iter()
-            .flat_map(|&g| self.groups[g].counts.iter().map(|c| c.0))
-            .collect();
+    /// The cost of the species of the groups of `changes` in parts `a` and `b`.
+    fn local(&self, changes: &[(usize, usize)], a: usize, b: usize) -> f64 {
+        let counts = changes.iter().flat_map(|&(g, _)| &self.groups[g].counts);
+        let mut touched: Vec<usize> = counts.map(|c| c.0).collect();
         touched.sort_unstable();
         touched.dedup();
         let cells: f64 = touched.iter().map(|&s| self.cell(a, s) + self.cell(b, s)).sum();
@@ -142,26 +139,15 @@ impl<'a> State<'a> {
 
     /// Moves one group, or swaps two, as long as that lowers the cost.
     fn climb(&mut self) {
-        const ENOUGH: f64 = 1e-12;
         loop {
             let mut better = false;
             for g in 0..self.groups.len() {
                 for to in 0..self.shares.len() {
-                    let from = self.part_of[g];
-                    if to == from {
-                        continue;
-                    }
-                    let before = self.local(&[g], from, to);
-                    self.shift(g, to);
-                    if self.local(&[g], from, to) < before - ENOUGH {
-                        better = true;
-                    } else {
-                        self.shift(g, from);
-                    }
+                    better |= to != self.part_of[g] && self.improves(&[(g, to)]);
                 }
             }
             if !better && self.groups.len() <= MOST_FOR_SWAPS {
-                better = self.swap_once(ENOUGH);
+                better = self.swap_once();
             }
             if !better {
                 return;
@@ -169,24 +155,32 @@ impl<'a> State<'a> {
         }
     }
 
-    fn swap_once(&mut self, enough: f64) -> bool {
+    fn swap_once(&mut self) -> bool {
         for g in 0..self.groups.len() {
             for h in g + 1..self.groups.len() {
                 let (a, b) = (self.part_of[g], self.part_of[h]);
-                if a == b {
-                    continue;
-                }
-                let before = self.local(&[g, h], a, b);
-                self.shift(g, b);
-                self.shift(h, a);
-                if self.local(&[g, h], a, b) < before - enough {
+                if a != b && self.improves(&[(g, b), (h, a)]) {
                     return true;
                 }
-                self.shift(g, a);
-                self.shift(h, b);
             }
         }
         false
+    }
+
+    /// Puts each group of `changes` into its part, all of them from one to another or back, if that lowers the cost.
+    fn improves(&mut self, changes: &[(usize, usize)]) -> bool {
+        let (a, b) = (self.part_of[changes[0].0], changes[0].1);
+        let before = self.local(changes, a, b);
+        for &(g, to) in changes {
+            self.shift(g, to);
+        }
+        let better = self.local(changes, a, b) < before - ENOUGH;
+        if !better {
+            for &(g, to) in changes {
+                self.shift(g, if to == a { b } else { a });
+            }
+        }
+        better
     }
 
     fn lacking(&self) -> usize {

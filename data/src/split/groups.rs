@@ -1,13 +1,13 @@
 //! Groups that a split must not divide: plots, and trees that were scanned on several plots.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Result, ensure};
 
 use crate::Dataset;
 
 /// Records that must be in the same part.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Group {
     /// Indices of records, ascending.
     pub records: Vec<usize>,
@@ -36,40 +36,28 @@ pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> 
         "the data set '{}' has no records to split",
         data.name
     );
-    let species = data.species.len();
-    if let Some((i, r)) = data
-        .records
-        .iter()
-        .enumerate()
-        .find(|(_, r)| r.species >= species)
-    {
-        anyhow::bail!(
-            "record {i} ({}) has label {}, but the set '{}' has {species} species",
+    let (name, species) = (&data.name, data.species.len());
+    for (i, r) in data.records.iter().enumerate() {
+        ensure!(
+            r.species < species,
+            "record {i} ({}) has label {}, but the set '{name}' has {species} species",
             r.source,
-            r.species,
-            data.name
+            r.species
         );
     }
-    let trees = merge(data, |_| None);
-    let plots = merge(data, |i| {
-        let plot = data.records[i].plot.as_str();
-        (!plot.is_empty()).then_some(plot)
-    });
-    let mut warnings = Vec::new();
-    let (list, unit) = if plots.len() == 1 && trees.len() > 1 {
-        warnings.push(format!(
-            "'{}' has one plot: split by tree, so neighbours may stand on both sides",
-            data.name
-        ));
-        (trees, "tree")
+    let (trees, plots) = (merge(data, false), merge(data, true));
+    let by_tree = if plots.len() == 1 && trees.len() > 1 {
+        Some("has one plot")
     } else if plots.len() == trees.len() {
-        warnings.push(format!(
-            "'{}' names no plots that hold several trees: split by tree, so neighbours may stand on both sides",
-            data.name
-        ));
-        (trees, "tree")
+        Some("names no plots that hold several trees")
     } else {
-        (plots, "plot")
+        None
+    };
+    let warning = |why| format!("'{name}' {why}: split by tree, so neighbours may stand on both sides");
+    let warnings = by_tree.map(warning).into_iter().collect();
+    let (list, unit) = match by_tree {
+        Some(_) => (trees, "tree"),
+        None => (plots, "plot"),
     };
     ensure!(
         list.len() >= parts,
@@ -81,22 +69,22 @@ pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> 
     Ok((Groups { list, unit, species }, warnings))
 }
 
-/// Groups of records with the same tree or the same `key`.
-fn merge<'a>(data: &'a Dataset, key: impl Fn(usize) -> Option<&'a str>) -> Vec<Group> {
+/// Groups of records with the same tree or, `with_plots`, the same plot.
+fn merge(data: &Dataset, with_plots: bool) -> Vec<Group> {
     let trees: Vec<&str> = data.records.iter().map(|r| r.tree.as_str()).collect();
-    let plots: Vec<&str> = (0..data.len()).map(|i| key(i).unwrap_or("")).collect();
+    let plots: Vec<&str> = data.records.iter().map(|r| r.plot.as_str()).collect();
     let mut list: Vec<Group> = Vec::new();
-    for (i, group) in together(&trees, &plots).into_iter().enumerate() {
-        if group == list.len() {
-            list.push(Group {
-                records: Vec::new(),
-                counts: Vec::new(),
-            });
-        }
+    let group_of = together(&trees, if with_plots { &plots } else { &[] });
+    for (i, group) in group_of.into_iter().enumerate() {
+        list.resize_with(list.len().max(group + 1), Group::default);
         list[group].records.push(i);
     }
     for group in &mut list {
-        group.counts = count(data, &group.records);
+        let mut counts = BTreeMap::new();
+        for &r in &group.records {
+            *counts.entry(data.records[r].species).or_insert(0) += 1;
+        }
+        group.counts = counts.into_iter().collect();
     }
     list
 }
@@ -135,12 +123,4 @@ fn root(parent: &mut [usize], mut i: usize) -> usize {
         i = parent[i];
     }
     i
-}
-
-fn count(data: &Dataset, records: &[usize]) -> Vec<(usize, usize)> {
-    let mut counts = std::collections::BTreeMap::new();
-    for &r in records {
-        *counts.entry(data.records[r].species).or_insert(0) += 1;
-    }
-    counts.into_iter().collect()
 }

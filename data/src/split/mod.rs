@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 
 use crate::Dataset;
 pub use groups::together;
-use groups::{Groups, groups_of};
+use groups::{Group, Groups, groups_of};
 
 /// The fractions of records that are not for training.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,30 +68,25 @@ pub fn by_plot(data: &Dataset, shares: Shares, seed: u64) -> Result<Split> {
     let Shares { validation, test } = shares;
     let train = 1.0 - validation - test;
     ensure!(
-        validation > 0.0 && test >= 0.0 && train > 0.0,
+        validation >= 0.0 && test >= 0.0 && validation + test > 0.0 && train > 0.0,
         "shares of {validation} for validation and {test} for test leave nothing to one part: \
-         validation must be above 0, test at least 0, both together below 1"
+         both must be at least 0, and together above 0 and below 1"
     );
-    let (groups, mut warnings) = groups_of(data, if test > 0.0 { 3 } else { 2 })?;
-    let mut wanted = vec![train, validation];
-    if test > 0.0 {
-        wanted.push(test);
-    }
+    let shares = [train, validation, test];
+    let asked: Vec<usize> = (0..3).filter(|&part| shares[part] > 0.0).collect();
+    let (groups, warnings) = groups_of(data, asked.len())?;
+    let wanted: Vec<f64> = asked.iter().map(|&part| shares[part]).collect();
     let part_of = assign::assign(&groups, &wanted, Some(0), seed);
-    let mut parts = collect(&groups, &part_of, 3).into_iter();
-    let mut next = || parts.next().unwrap_or_default();
-    let mut split = Split {
-        train: next(),
-        validation: next(),
-        test: next(),
-        warnings: Vec::new(),
-    };
-    warnings.extend(missing(data, &groups, &split, test > 0.0));
-    split.warnings = warnings;
-    Ok(split)
+    Ok(divided(
+        data,
+        &groups,
+        &asked,
+        |group| asked[part_of[group]],
+        warnings,
+    ))
 }
 
-/// Fold `fold` of `k`: that fold's plots are for validation, the others for training. The same seed gives the same folds.
+/// Fold `fold` of `k`: that fold's plots are for the test, the others for training. The same seed gives the same folds.
 ///
 /// # Errors
 /// Returns an error if `k` is below 2 or above the number of plots (of trees, if the set has no plots), or `fold` is not
@@ -102,20 +97,36 @@ pub fn folds(data: &Dataset, k: usize, fold: usize, seed: u64) -> Result<Split> 
         "{k} folds: at least 2 are needed, one to learn from and one to test on"
     );
     ensure!(fold < k, "fold {fold} of {k}: folds count from 0 to {}", k - 1);
-    let (groups, mut warnings) = groups_of(data, k)?;
+    let (groups, warnings) = groups_of(data, k)?;
     let part_of = assign::assign(&groups, &vec![1.0 / k as f64; k], None, seed);
-    let mut split = Split::default();
-    for (part, records) in collect(&groups, &part_of, k).into_iter().enumerate() {
-        if part == fold {
-            split.validation = records;
-        } else {
-            split.train.extend(records);
-        }
+    let part = |group: usize| if part_of[group] == fold { 2 } else { 0 };
+    Ok(divided(data, &groups, &[0, 2], part, warnings))
+}
+
+/// The split in which each group is in the `part` (0 training, 1 validation, 2 test) of its index; `asked` are the parts that
+/// should have records.
+fn divided(
+    data: &Dataset,
+    groups: &Groups,
+    asked: &[usize],
+    part: impl Fn(usize) -> usize,
+    mut warnings: Vec<String>,
+) -> Split {
+    let mut parts = [const { Vec::new() }; 3];
+    for (i, group) in groups.list.iter().enumerate() {
+        parts[part(i)].extend(&group.records);
     }
-    split.train.sort_unstable();
-    warnings.extend(missing(data, &groups, &split, false));
+    parts.iter_mut().for_each(|part| part.sort_unstable());
+    let [train, validation, test] = parts;
+    let mut split = Split {
+        train,
+        validation,
+        test,
+        warnings: Vec::new(),
+    };
+    warnings.extend(missing(data, groups, &split, asked));
     split.warnings = warnings;
-    Ok(split)
+    split
 }
 
 /// Weights of the classes from their `counts`: inverse to frequency (King and Zeng 2001, "Logistic regression in
@@ -144,52 +155,31 @@ pub fn species_counts(data: &Dataset, records: &[usize]) -> Vec<usize> {
     counts
 }
 
-fn collect(groups: &Groups, part_of: &[usize], parts: usize) -> Vec<Vec<usize>> {
-    let mut out = vec![Vec::new(); parts];
-    for (group, &part) in groups.list.iter().zip(part_of) {
-        out[part].extend(&group.records);
-    }
-    for part in &mut out {
-        part.sort_unstable();
-    }
-    out
-}
-
-/// Warns of each species that a part lacks, with the reason.
-fn missing(data: &Dataset, groups: &Groups, split: &Split, with_test: bool) -> Vec<String> {
-    let asked = if with_test { 3 } else { 2 };
-    let counts: Vec<_> = split.parts()[..asked]
-        .iter()
-        .map(|(name, records)| (*name, species_counts(data, records)))
-        .collect();
+/// Warns of each species that a part in `asked` lacks, with the reason.
+fn missing(data: &Dataset, groups: &Groups, split: &Split, asked: &[usize]) -> Vec<String> {
+    let parts = split.parts();
+    let counts = asked.iter().map(|&part| {
+        let (name, records) = parts[part];
+        (name, species_counts(data, records))
+    });
+    let counts: Vec<(&str, Vec<usize>)> = counts.collect();
     let mut out = Vec::new();
     for (s, species) in data.species.iter().enumerate() {
-        let lacking: Vec<&str> = counts
-            .iter()
-            .filter(|(_, c)| c[s] == 0)
-            .map(|(n, _)| *n)
-            .collect();
+        let lacking = counts.iter().filter(|(_, counts)| counts[s] == 0);
+        let lacking: Vec<&str> = lacking.map(|(name, _)| *name).collect();
         if lacking.is_empty() {
             continue;
         }
-        let homes = groups
-            .list
-            .iter()
-            .filter(|g| g.counts.iter().any(|c| c.0 == s))
-            .count();
-        let why = match homes {
+        let unit = groups.unit;
+        let grows = |group: &&Group| group.counts.iter().any(|c| c.0 == s);
+        let why = match groups.list.iter().filter(grows).count() {
             0 => "the set has none".to_owned(),
-            1 => format!("all its records are of one {}", groups.unit),
-            n if n < asked => format!("it grows on {n} {}s only", groups.unit),
-            n => format!(
-                "no way to share out its {n} {}s was found that serves all",
-                groups.unit
-            ),
+            1 => format!("all its records are of one {unit}"),
+            n if n < asked.len() => format!("it grows on {n} {unit}s only"),
+            n => format!("no way to share out its {n} {unit}s was found that serves all"),
         };
-        out.push(format!(
-            "{species}: none in {}, because {why}",
-            lacking.join(" and ")
-        ));
+        let lacking = lacking.join(" and ");
+        out.push(format!("{species}: none in {lacking}, because {why}"));
     }
     out
 }

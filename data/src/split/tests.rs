@@ -1,33 +1,22 @@
 use std::{collections::HashSet, sync::Arc};
 
-use anyhow::Result;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Cloud, Scan, TreeRecord};
+use crate::{Cloud, TreeRecord};
 
 /// A set of (tree, species, plot).
 fn set(rows: &[(usize, usize, usize)]) -> Dataset {
     let species = rows.iter().map(|r| r.1).max().map_or(0, |m| m + 1);
-    let records = rows
-        .iter()
-        .map(|&(tree, species, plot)| TreeRecord {
-            tree: format!("tree{tree}"),
-            species,
-            plot: format!("plot{plot}"),
-            scan: Scan::Tls,
-            source: "made".into(),
-            inventory: None,
-        })
-        .collect();
+    let record = |&(tree, species, plot): &(usize, usize, usize)| TreeRecord {
+        tree: format!("tree{tree}"),
+        species,
+        plot: format!("plot{plot}"),
+        ..TreeRecord::default()
+    };
+    let (records, clouds) = (rows.iter().map(record).collect(), Vec::<Cloud>::new());
     let names = (0..species).map(|s| format!("species{s}")).collect();
-    Dataset::new(
-        "made".into(),
-        names,
-        records,
-        String::new(),
-        Arc::new(Vec::<Cloud>::new()),
-    )
+    Dataset::new("made".into(), names, records, String::new(), Arc::new(clouds))
 }
 
 fn forest(plots: usize, each: usize, species: usize) -> Dataset {
@@ -72,9 +61,9 @@ proptest! {
         let mut seen = vec![0; data.len()];
         for fold in 0..5 {
             let split = folds(&data, 5, fold, seed).unwrap();
-            prop_assert_eq!(split.train.len() + split.validation.len(), data.len());
-            prop_assert!(names(&data, &split.train, |r| &r.plot).is_disjoint(&names(&data, &split.validation, |r| &r.plot)));
-            for r in split.validation {
+            prop_assert_eq!(split.train.len() + split.test.len(), data.len());
+            prop_assert!(names(&data, &split.train, |r| &r.plot).is_disjoint(&names(&data, &split.test, |r| &r.plot)));
+            for r in split.test {
                 seen[r] += 1;
             }
         }
@@ -86,11 +75,8 @@ proptest! {
 fn shares_come_near_and_every_species_is_in_every_part() {
     let data = forest(13, 56, 7);
     for seed in 0..20 {
-        let shares = Shares {
-            validation: 0.25,
-            test: 0.15,
-        };
-        let split = by_plot(&data, shares, seed).unwrap();
+        let (validation, test) = (0.25, 0.15);
+        let split = by_plot(&data, Shares { validation, test }, seed).unwrap();
         assert!(split.warnings.is_empty(), "{:?}", split.warnings);
         for (part, share) in split.parts().iter().zip([0.6, 0.25, 0.15]) {
             let got = part.1.len() as f64 / data.len() as f64;
@@ -113,12 +99,14 @@ fn the_seed_decides_and_nothing_else() {
 fn a_species_on_one_plot_trains_and_the_warning_says_so() {
     let mut rows: Vec<_> = (0..80).map(|t| (t, t % 2, t / 10)).collect();
     rows.push((99, 2, 4));
-    let split = by_plot(&set(&rows), Shares::default(), 1).unwrap();
-    assert!(split.train.contains(&80));
-    assert_eq!(
-        split.warnings,
-        ["species2: none in validation, because all its records are of one plot"]
-    );
+    let mut data = set(&rows);
+    data.species[2] = "validation-3".into();
+    for (part, validation, test) in [("validation", 0.25, 0.0), ("test", 0.0, 0.25)] {
+        let split = by_plot(&data, Shares { validation, test }, 1).unwrap();
+        assert!(split.train.contains(&80));
+        let warning = format!("validation-3: none in {part}, because all its records are of one plot");
+        assert_eq!(split.warnings, [warning]);
+    }
 }
 
 #[test]
@@ -139,28 +127,30 @@ fn without_plots_trees_are_split_and_the_warning_says_so() {
     let own_plots: Vec<_> = (0..40).map(|t| (t, t % 4, t)).collect();
     for rows in [one_plot, own_plots] {
         let split = by_plot(&set(&rows), Shares::default(), 5).unwrap();
-        assert!(
-            split.warnings[0].contains("split by tree"),
-            "{:?}",
-            split.warnings
-        );
+        assert!(split.warnings[0].contains("split by tree"));
         assert_eq!(split.validation.len(), 10);
     }
 }
 
 #[test]
 fn a_set_that_cannot_be_split_says_why() {
-    let text = |r: Result<Split>| r.unwrap_err().to_string();
-    assert!(text(by_plot(&set(&[]), Shares::default(), 0)).contains("no records"));
-    assert!(text(by_plot(&set(&[(0, 0, 0)]), Shares::default(), 0)).contains("too few for 2 parts"));
-    let shares = Shares {
+    let few = &forest(3, 4, 2);
+    let all = Shares {
         validation: 1.0,
         test: 0.0,
     };
-    assert!(text(by_plot(&forest(3, 4, 2), shares, 0)).contains("leave nothing"));
-    assert!(text(folds(&forest(3, 4, 2), 5, 0, 0)).contains("3 plots: too few for 5"));
-    assert!(text(folds(&forest(3, 4, 2), 3, 3, 0)).contains("count from 0 to 2"));
-    assert!(text(folds(&forest(3, 4, 2), 1, 0, 0)).contains("at least 2"));
+    let shares = Shares::default();
+    for (result, part) in [
+        (by_plot(&set(&[]), shares, 0), "no records"),
+        (by_plot(&set(&[(0, 0, 0)]), shares, 0), "too few for 2 parts"),
+        (by_plot(few, all, 0), "leave nothing"),
+        (folds(few, 5, 0, 0), "3 plots: too few for 5"),
+        (folds(few, 3, 3, 0), "count from 0 to 2"),
+        (folds(few, 1, 0, 0), "at least 2"),
+    ] {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 #[test]

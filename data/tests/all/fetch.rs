@@ -97,20 +97,17 @@ fn answer(mut stream: TcpStream, act: Act, from: usize) -> std::io::Result<()> {
         Act::Other => vec![1; LENGTH],
         _ => body(),
     };
+    let (n, last) = (all.len(), all.len() - 1);
     let (from, end) = match act {
-        Act::Whole => (0, all.len()),
-        Act::BreakAfter(n) => (from, from + n),
-        _ => (from, all.len()),
+        Act::Whole => (0, n),
+        Act::BreakAfter(bytes) => (from, from + bytes),
+        _ => (from, n),
     };
-    let length = all.len() - from;
+    let length = format!("Content-Length: {}", n - from);
     let head = match (act, from) {
         (Act::Missing, _) => "404 Not Found\r\nContent-Length: 0".into(),
-        (_, 0) => format!("200 OK\r\nContent-Length: {length}"),
-        _ => format!(
-            "206 Partial\r\nContent-Range: bytes {from}-{}/{}\r\nContent-Length: {length}",
-            all.len() - 1,
-            all.len()
-        ),
+        (_, 0) => format!("200 OK\r\n{length}"),
+        _ => format!("206 Partial\r\nContent-Range: bytes {from}-{last}/{n}\r\n{length}"),
     };
     write!(stream, "HTTP/1.1 {head}\r\nConnection: close\r\n\r\n")?;
     if !matches!(act, Act::Missing) {
@@ -144,14 +141,15 @@ impl Trial {
 
 #[test]
 fn a_download_is_resumed_or_starts_again() {
+    let broken = Act::BreakAfter(100_000);
     let cases: [(&[Act], usize, &[usize]); 5] = [
         (
-            &[Act::BreakAfter(100_000), Act::BreakAfter(50_000), Act::Serve],
+            &[broken, Act::BreakAfter(50_000), Act::Serve],
             0,
             &[0, 100_000, 150_000],
         ),
         // A server without ranges.
-        (&[Act::BreakAfter(100_000), Act::Whole], 0, &[0, 100_000, 0]),
+        (&[broken, Act::Whole], 0, &[0, 100_000, 0]),
         // The part of an earlier run; one of another file, which the checksum finds; one that is too long.
         (&[Act::Serve], 70_000, &[70_000]),
         (&[Act::Serve], 1_000, &[1_000, 0]),
@@ -175,24 +173,20 @@ fn a_download_is_resumed_or_starts_again() {
 
 #[test]
 fn a_server_without_the_published_file_is_refused() {
-    for (act, bytes, expected, left) in [
-        (Act::Missing, Some(LENGTH as u64), "404", 0),
-        (
-            Act::BreakAfter(0),
-            Some(LENGTH as u64),
-            "run the command again to resume",
-            0,
-        ),
-        (Act::Longer(10), Some(LENGTH as u64), "(63)", 0),
-        (Act::Longer(10), None, "published is", 0),
-        (Act::Other, Some(LENGTH as u64), "published is", 0),
+    let length = Some(LENGTH as u64);
+    for (act, bytes, expected) in [
+        (Act::Missing, length, "404"),
+        (Act::BreakAfter(0), length, "run the command again to resume"),
+        (Act::Longer(10), length, "(63)"),
+        (Act::Longer(10), None, "published is"),
+        (Act::Other, length, "published is"),
     ] {
         let Some(t) = trial(&[act]) else { return };
         let error = t.run(bytes).unwrap_err();
         assert_contains(&error, &[expected]);
         assert!(!t.to.exists(), "{act:?}");
         let part = fs::metadata(t.part()).map_or(0, |m| m.len());
-        assert_eq!(part, left, "{act:?}");
+        assert_eq!(part, 0, "{act:?}");
     }
     let Some(t) = trial(&[Act::Serve]) else { return };
     fs::write(&t.to, "mine").unwrap();
@@ -206,10 +200,8 @@ fn a_stop_leaves_nothing_under_the_name() {
     let Some(t) = trial(&[Act::BreakAfter(70_000), Act::Serve]) else {
         return;
     };
-    let expect = Expect {
-        bytes: None,
-        md5: &md5(&body()),
-    };
+    let (bytes, md5) = (None, &md5(&body()));
+    let expect = Expect { bytes, md5 };
     let stop = &mut |now, _| {
         anyhow::ensure!(now == 0, "stopped");
         Ok(())

@@ -83,42 +83,19 @@ pub fn split(config: &Config, data: &Dataset) -> Result<Split> {
     Ok(split)
 }
 
+/// Without a share for validation no epoch is chosen: scores on plots that also chose the epoch would be too high.
 fn of_all(config: &Config, data: &Dataset) -> Result<Split> {
-    if config.folds > 0 {
-        return Ok(tested(split::folds(
-            data,
-            config.folds,
-            config.fold,
-            config.seed,
-        )?));
-    }
     let Config { validation, test, .. } = *config;
-    match (validation > 0.0, test > 0.0) {
-        (false, false) => Ok(Split {
-            train: (0..data.len()).collect(),
-            ..Split::default()
-        }),
-        (false, true) => {
-            let shares = Shares {
-                validation: test,
-                test: 0.0,
-            };
-            Ok(tested(split::by_plot(data, shares, config.seed)?))
-        }
-        (true, _) => split::by_plot(data, Shares { validation, test }, config.seed),
+    if config.folds > 0 {
+        return split::folds(data, config.folds, config.fold, config.seed);
     }
-}
-
-/// The same split with the validation set as test set. No epoch is chosen then: scores on plots that also chose the epoch
-/// would be too high.
-fn tested(split: Split) -> Split {
-    let warnings = split.warnings.iter();
-    Split {
-        warnings: warnings.map(|w| w.replace("validation", "test")).collect(),
-        train: split.train,
-        test: split.validation,
-        validation: Vec::new(),
+    if validation > 0.0 || test > 0.0 {
+        return split::by_plot(data, Shares { validation, test }, config.seed);
     }
+    Ok(Split {
+        train: (0..data.len()).collect(),
+        ..Split::default()
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ mod trees;
 
 use std::sync::LazyLock;
 
-use super::*;
+use super::{plan::Planned, *};
+use crate::TreeRecord;
 
 /// Makes `config` anew, in memory.
 fn made(config: &Config) -> make::Made {
@@ -21,6 +22,16 @@ static FOREST: LazyLock<make::Made> = LazyLock::new(|| {
         points: 512,
     })
 });
+
+/// The scans of [`FOREST`].
+fn scans() -> impl Iterator<Item = (&'static TreeRecord, &'static Cloud)> {
+    FOREST.records.iter().zip(&FOREST.clouds)
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let n = values.len() as f64;
+    values.sum::<f64>() / n
+}
 
 fn small() -> Config {
     Config {

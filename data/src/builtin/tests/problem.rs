@@ -3,19 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::{TreeRecord, species::SPECIES};
+use crate::species::SPECIES;
 
 type Features = Vec<Vec<f64>>;
 
 /// Share of scans whose species the `k` nearest scans on other plots name, by standardised `features`.
 fn accuracy(records: &[TreeRecord], features: &Features, k: usize) -> f64 {
-    let n = features.len() as f64;
+    let deviation = |c: usize| {
+        let middle = mean(features.iter().map(|f| f[c]));
+        mean(features.iter().map(|f| (f[c] - middle).powi(2))).sqrt()
+    };
     let scale: Vec<f64> = (0..features[0].len())
-        .map(|c| {
-            let mean = features.iter().map(|f| f[c]).sum::<f64>() / n;
-            let variance = features.iter().map(|f| (f[c] - mean).powi(2)).sum::<f64>() / n;
-            1.0 / variance.sqrt().max(1e-9)
-        })
+        .map(|c| 1.0 / deviation(c).max(1e-9))
         .collect();
     let distance = |a: &[f64], b: &[f64]| -> f64 {
         let differences = a.iter().zip(b).zip(&scale).map(|((a, b), s)| (a - b) * s);
@@ -32,7 +31,7 @@ fn accuracy(records: &[TreeRecord], features: &Features, k: usize) -> f64 {
         let named = (0..votes.len()).max_by_key(|&s| votes[s]);
         named == Some(records[i].species)
     });
-    right.count() as f64 / n
+    right.count() as f64 / features.len() as f64
 }
 
 fn height(cloud: &Cloud) -> f64 {
@@ -41,8 +40,7 @@ fn height(cloud: &Cloud) -> f64 {
 
 /// Distances of the points from the cloud's middle axis.
 fn radii(cloud: &Cloud) -> Vec<f64> {
-    let n = cloud.len() as f64;
-    let middle = [0, 1].map(|a| cloud.xyz.iter().map(|p| f64::from(p[a])).sum::<f64>() / n);
+    let middle = [0, 1].map(|a| mean(cloud.xyz.iter().map(|p| f64::from(p[a]))));
     let radius = |p: &[f32; 3]| (f64::from(p[0]) - middle[0]).hypot(f64::from(p[1]) - middle[1]);
     cloud.xyz.iter().map(radius).collect()
 }
@@ -61,42 +59,27 @@ fn shape(cloud: &Cloud) -> Vec<f64> {
         layers[((f64::from(p[2]) / top * 8.0) as usize).min(7)].push(radius);
     }
     let facts = |found: Vec<f64>| {
-        [
-            found.len() as f64 / cloud.len() as f64,
-            quantile(found, 0.9) / top,
-        ]
+        let share = found.len() as f64 / cloud.len() as f64;
+        [share, quantile(found, 0.9) / top]
     };
     layers.into_iter().flat_map(facts).collect()
 }
 
 #[test]
 fn only_the_crowns_shape_predicts_the_species_on_unseen_plots() {
-    let of =
-        |feature: &dyn Fn(&Cloud) -> Vec<f64>| -> Features { FOREST.clouds.iter().map(feature).collect() };
-    let mean = |c: &Cloud| c.intensity.iter().map(|&i| f64::from(i)).sum::<f64>() / c.len() as f64;
-    let numbers = FOREST.records.iter().map(|r| r.tree[5..].parse::<f64>().unwrap());
-    for (what, features, neighbours, [least, most]) in [
-        (
-            "height and width",
-            of(&|c| vec![height(c), 2.0 * quantile(radii(c), 0.98)]),
-            &[1, 5, 15, 40][..],
-            [0.15, 0.60],
-        ),
+    let of = |feature: &dyn Fn(&Cloud) -> Vec<f64>| -> Features { scans().map(|s| feature(s.1)).collect() };
+    let size = of(&|c| vec![height(c), 2.0 * quantile(radii(c), 0.98)]);
+    let light = of(&|c| vec![libm::log(mean(c.intensity.iter().map(|&i| f64::from(i))))]);
+    let name = scans().map(|s| vec![s.0.tree[5..].parse().unwrap()]).collect();
+    let place = (0..FOREST.records.len()).map(|i| vec![i as f64]).collect();
+    let cases: [(&str, Features, &[usize], [f64; 2]); 5] = [
+        ("height and width", size, &[1, 5, 15, 40], [0.15, 0.60]),
         ("shape", of(&shape), &[9], [0.55, 0.95]),
-        (
-            "mean intensity",
-            of(&|c| vec![libm::log(mean(c))]),
-            &[5, 15, 40],
-            [0.0, 0.30],
-        ),
-        ("name", numbers.map(|n| vec![n]).collect(), &[15], [0.0, 0.25]),
-        (
-            "place in the list",
-            (0..FOREST.records.len()).map(|i| vec![i as f64]).collect(),
-            &[15],
-            [0.0, 0.25],
-        ),
-    ] {
+        ("mean intensity", light, &[5, 15, 40], [0.0, 0.30]),
+        ("name", name, &[15], [0.0, 0.25]),
+        ("place in the list", place, &[15], [0.0, 0.25]),
+    ];
+    for (what, features, neighbours, [least, most]) in cases {
         for &k in neighbours {
             let a = accuracy(&FOREST.records, &features, k);
             assert!(least <= a && a < most, "{k} nearest neighbours by {what}: {a}");
@@ -111,40 +94,26 @@ fn only_the_crowns_shape_predicts_the_species_on_unseen_plots() {
 #[test]
 fn points_come_in_no_order() {
     // Over many clouds, a point's height has nothing to do with its place in the list.
-    let mut sum = 0.0;
-    for cloud in &FOREST.clouds {
-        let half = cloud.len() / 2;
-        let mean = |p: &[[f32; 3]]| p.iter().map(|p| f64::from(p[2])).sum::<f64>() / p.len() as f64;
-        sum += (mean(&cloud.xyz[..half]) - mean(&cloud.xyz[half..])) / height(cloud);
+    let difference = |cloud: &Cloud| {
+        let (first, second) = cloud.xyz.split_at(cloud.len() / 2);
+        let [first, second] = [first, second].map(|p| mean(p.iter().map(|p| f64::from(p[2]))));
         let ordered = cloud.xyz.windows(2).filter(|w| w[0][2] <= w[1][2]).count();
         assert!((180..332).contains(&ordered), "{ordered} of 511 steps go up");
-    }
-    let difference = sum / FOREST.clouds.len() as f64;
-    assert!(
-        difference.abs() < 0.005,
-        "the first half lies {difference} of the height above the second"
-    );
+        (first - second) / height(cloud)
+    };
+    let difference = mean(FOREST.clouds.iter().map(difference));
+    let message = "of the height lies the first half above the second";
+    assert!(difference.abs() < 0.005, "{difference} {message}");
 }
 
 #[test]
 fn nearly_every_plot_has_every_species_and_scans_of_a_tree_share_its_name() {
-    let trees: Vec<Planned> = (0..Config::default().trees).map(|i| planned(1, i)).collect();
-    let plots = |trees: &[&Planned]| {
-        trees
-            .iter()
-            .map(|t| t.plot.clone())
-            .collect::<BTreeSet<_>>()
-            .len()
-    };
-    let all: Vec<&Planned> = trees.iter().collect();
-    assert!(all.len() >= 700 && plots(&all) >= 10, "{} plots", plots(&all));
+    let trees: Vec<Planned> = (0..Config::default().trees).map(|i| plan::tree(1, i)).collect();
     for species in 0..SPECIES.len() {
-        let of: Vec<&Planned> = trees.iter().filter(|t| t.species == species).collect();
-        assert!(
-            of.len() >= 80 && plots(&of) >= 12,
-            "{species}: {} trees",
-            of.len()
-        );
+        let of = trees.iter().filter(|t| t.species == species);
+        let plots: BTreeSet<&str> = of.clone().map(|t| t.plot.as_str()).collect();
+        let (of, plots) = (of.count(), plots.len());
+        assert!(of >= 80 && plots >= 12, "{species}: {of} trees on {plots} plots");
     }
     let names: BTreeSet<&str> = trees.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(names.len(), trees.len());

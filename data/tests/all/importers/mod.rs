@@ -9,7 +9,7 @@ use std::{
 };
 
 use canopy_data::{
-    Cloud, Scan, TreeRecord, formats,
+    Cloud, TreeRecord, formats,
     import::{self, Kind, Options, Report},
 };
 use tempfile::TempDir;
@@ -42,10 +42,20 @@ fn import(kind: Kind, path: &Path, options: &Options) -> Result<(Vec<String>, Tr
     let go = || {
         let plan = import::plan(kind, path, options)?;
         let mut trees = Vec::new();
-        let report = import::run(&plan, options, &mut trees, &mut |_| Ok(()))?;
+        let mut keep = |record, cloud| {
+            trees.push((record, cloud));
+            Ok(())
+        };
+        let report = import::run(&plan, options, &mut keep, &mut |_| Ok(()))?;
         anyhow::Ok((plan.species, trees, report))
     };
     go().map_err(|e| format!("{e:#}"))
+}
+
+/// Imports into the folder `out`; returns the set's digest too.
+fn shards(kind: Kind, path: &Path, options: &Options, out: &Path) -> Result<(Report, String), String> {
+    let plan = import::plan(kind, path, options).unwrap();
+    import::to_shards(plan, kind, options, out, &mut |_| Ok(())).map_err(|e| format!("{e:#}"))
 }
 
 /// Fails with an error that contains `parts`.
@@ -65,151 +75,172 @@ fn dir() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
+/// Clouds in a new folder: name and number of points. No two have the same bytes.
+fn clouds(files: &[(&str, usize)]) -> TempDir {
+    let d = dir();
+    for (mark, &(name, n)) in files.iter().enumerate() {
+        put(d.path(), name, n, mark);
+    }
+    d
+}
+
 fn stpctls() -> TempDir {
     let d = dir();
-    text(d.path(), "Buche/Buche 1_ä.xyz", "1.5 2 3\n1 2 4\n");
-    text(
-        d.path(),
-        "Buche/2.pts",
-        "2\n1 2 3 77 10 20 30\n4 5 6 78 10 20 30\n",
-    );
-    text(
-        d.path(),
-        "Roteiche/Stück 3.txt",
-        "1,2,3,0.5\n4,5,6,0.25\n7,8,9,1\n",
-    );
-    text(d.path(), "Fichte/f.xyz", "0 0 0\n0 0 9\n");
+    for (name, content) in [
+        ("Buche/Buche 1_ä.xyz", "1.5 2 3\n1 2 4\n"),
+        ("Buche/2.pts", "2\n1 2 3 77 10 20 30\n4 5 6 78 10 20 30\n"),
+        ("Roteiche/Stück 3.txt", "1,2,3,0.5\n4,5,6,0.25\n7,8,9,1\n"),
+        ("Fichte/f.xyz", "0 0 0\n0 0 9\n"),
+    ] {
+        text(d.path(), name, content);
+    }
     d
 }
 
-#[test]
-fn stpctls_has_english_labels_and_reads_its_three_kinds_of_text() {
-    let d = stpctls();
-    assert_eq!(import::detect(d.path()).unwrap(), Kind::Stpctls);
-    let (species, trees, report) = import(Kind::Stpctls, d.path(), &Options::default()).unwrap();
-    assert_eq!(species, ["European beech", "Norway spruce", "red oak"]);
-    assert_eq!((report.trees, report.points), (4, 9));
-    let of = |source: &str| trees.iter().find(|t| t.0.source == source).unwrap();
-    assert_eq!(of("Buche/2.pts").1.len(), 2);
-    let (oak, points) = of("Roteiche/Stück 3.txt");
-    assert_eq!((oak.species, oak.scan, points.len()), (2, Scan::Tls, 3));
-    assert_eq!(oak.plot, oak.tree);
-}
-
-#[test]
-fn stpctls_refuses_a_folder_of_an_unknown_species() {
-    let d = stpctls();
-    text(d.path(), "Birke/b.xyz", "1 2 3\n");
-    fails(
-        Kind::Stpctls,
-        d.path(),
-        &["unknown label: folder 'Birke'", "Buche, Douglasie"],
-    );
-}
-
-fn for_species(rows: &str) -> TempDir {
-    let d = dir();
-    put(d.path(), "dev/00070.las", 20, 1);
-    put(d.path(), "dev/00071.laz", 30, 2);
-    put(d.path(), "test/00072.las", 40, 3);
-    text(
-        d.path(),
-        "tree_metadata_dev.csv",
-        &format!("treeID,species,genus,dataset,data_type,tree_H,filename\n{rows}"),
-    );
+/// FOR-species20K with two trees and `more` rows.
+fn for_species(more: &str) -> TempDir {
+    let d = clouds(&[
+        ("dev/00070.las", 20),
+        ("dev/00071.laz", 30),
+        ("test/00072.las", 40),
+    ]);
+    let rows = "treeID,species,genus,dataset,data_type,tree_H,filename\n\
+                70,Pinus_sylvestris,Pinus,plotA,TLS,20.1,/train/00070.las\n\
+                71,Fagus_sylvatica,Fagus,plotB,ULS,9,/train/00071.las\n";
+    text(d.path(), "tree_metadata_dev.csv", &format!("{rows}{more}"));
     d
 }
 
-const ROWS: &str = "70,Pinus_sylvestris,Pinus,plotA,TLS,20.1,/train/00070.las\n71,Fagus_sylvatica,Fagus,plotB,ULS,9,/train/00071.las\n";
-
-#[test]
-fn for_species_finds_files_by_stem_and_leaves_the_test_part_alone() {
-    let d = for_species(ROWS);
-    assert_eq!(import::detect(d.path()).unwrap(), Kind::ForSpecies20k);
-    let (species, trees, _) = import(Kind::ForSpecies20k, d.path(), &Options::default()).unwrap();
-    assert_eq!(species, ["Fagus_sylvatica", "Pinus_sylvestris"]);
-    let facts: Vec<_> = trees
-        .iter()
-        .map(|(r, c)| (r.tree.as_str(), r.plot.as_str(), r.scan, r.species, c.len()))
-        .collect();
-    assert_eq!(
-        facts,
-        [
-            ("70", "plotA", Scan::Tls, 1, 20),
-            ("71", "plotB", Scan::Uls, 0, 30)
-        ]
-    );
-}
-
-#[test]
-fn for_species_names_rows_without_files_two_rows_of_one_file_and_missing_columns() {
-    let more = format!("{ROWS}99,Picea_abies,Picea,plotA,TLS,3,/train/00099.las\n");
-    let d = for_species(&more);
-    fails(Kind::ForSpecies20k, d.path(), &["1 file(s)", "00099", "line 4"]);
-    let skip = options(|o| o.skip_damaged = true);
-    let (_, trees, report) = import(Kind::ForSpecies20k, d.path(), &skip).unwrap();
-    assert_eq!((trees.len(), report.damaged.len()), (2, 1));
-
-    let twice = format!("{ROWS}70,Picea_abies,Picea,plotA,TLS,3,/train/00070.las\n");
-    fails(
-        Kind::ForSpecies20k,
-        for_species(&twice).path(),
-        &["lines 2 and 4"],
-    );
-
-    let d = for_species("");
-    text(d.path(), "tree_metadata_dev.csv", "tree,kind\n1,2\n");
-    fails(
-        Kind::ForSpecies20k,
-        d.path(),
-        &["no column is called treeID: there are tree, kind"],
-    );
-}
-
-#[test]
-fn a_folder_takes_plots_from_its_second_level() {
-    let d = dir();
-    put(d.path(), "oak/north/a.laz", 10, 1);
-    put(d.path(), "oak/b.ply", 11, 2);
-    put(d.path(), "ash/south/c.xyz", 12, 3);
+/// A folder with plots, and files that are no trees.
+fn folder() -> TempDir {
+    let d = clouds(&[
+        ("oak/north/a.laz", 10),
+        ("oak/b.ply", 11),
+        ("ash/south/c.xyz", 12),
+    ]);
     text(d.path(), "ash/notes.md", "hello");
     text(d.path(), ".hidden/x.xyz", "1 2 3");
-    assert_eq!(import::detect(d.path()).unwrap(), Kind::Folder);
-    let (species, trees, _) = import(Kind::Folder, d.path(), &Options::default()).unwrap();
-    assert_eq!(species, ["ash", "oak"]);
-    let facts: Vec<_> = trees
-        .iter()
-        .map(|(r, c)| (r.source.as_str(), r.plot.as_str(), r.species, c.len()))
-        .collect();
-    assert_eq!(
-        facts,
-        [
-            ("ash/south/c.xyz", "south", 0, 12),
-            ("oak/b.ply", "oak/b", 1, 11),
-            ("oak/north/a.laz", "north", 1, 10)
-        ]
-    );
-    let plan = import::plan(Kind::Folder, d.path(), &Options::default()).unwrap();
-    assert_eq!(plan.notes, ["1 files of other kinds left out"]);
+    d
+}
+
+/// A table as a spreadsheet writes it, beside its clouds.
+fn table() -> TempDir {
+    let d = clouds(&[("clouds/a b.xyz", 10), ("clouds/ü.xyz", 11)]);
+    let rows = "\u{feff}File;Species;Plot\nclouds/a b.xyz;oak;p1\nclouds/ü.xyz;ash;p2\n";
+    text(d.path(), "labels.csv", rows);
+    d
 }
 
 #[test]
-fn the_same_bytes_under_two_labels_are_refused() {
-    let d = dir();
-    put(d.path(), "oak/a.xyz", 10, 1);
-    put(d.path(), "ash/b.xyz", 10, 1);
-    fails(Kind::Folder, d.path(), &["two labels", "oak/a.xyz", "ash/b.xyz"]);
+fn each_layout_is_recognised_and_gives_labels_trees_plots_and_scanners() {
+    let cases: [(Kind, TempDir, &[&str], &[&str]); 4] = [
+        (
+            Kind::Stpctls,
+            stpctls(),
+            &[
+                "Buche/2.pts, European beech, Buche/2, Buche/2, Tls, 2",
+                "Buche/Buche 1_ä.xyz, European beech, Buche/Buche 1_ä, Buche/Buche 1_ä, Tls, 2",
+                "Fichte/f.xyz, Norway spruce, Fichte/f, Fichte/f, Tls, 2",
+                "Roteiche/Stück 3.txt, red oak, Roteiche/Stück 3, Roteiche/Stück 3, Tls, 3",
+            ],
+            &["the set names no plots: each tree is its own"],
+        ),
+        // Files are found by their names, and the part without labels is left alone.
+        (
+            Kind::ForSpecies20k,
+            for_species(""),
+            &[
+                "dev/00070.las, Pinus_sylvestris, 70, plotA, Tls, 20",
+                "dev/00071.laz, Fagus_sylvatica, 71, plotB, Uls, 30",
+            ],
+            &[],
+        ),
+        (
+            Kind::Folder,
+            folder(),
+            &[
+                "ash/south/c.xyz, ash, ash/south/c, south, Unknown, 12",
+                "oak/b.ply, oak, oak/b, oak/b, Unknown, 11",
+                "oak/north/a.laz, oak, oak/north/a, north, Unknown, 10",
+            ],
+            &["1 files of other kinds left out"],
+        ),
+        (
+            Kind::Csv,
+            table(),
+            &[
+                "clouds/a b.xyz, oak, clouds/a b.xyz, p1, Unknown, 10",
+                "clouds/ü.xyz, ash, clouds/ü.xyz, p2, Unknown, 11",
+            ],
+            &[],
+        ),
+    ];
+    for (kind, d, expected, notes) in cases {
+        assert_eq!(import::detect(d.path()).unwrap(), kind);
+        let (species, trees, report) = import(kind, d.path(), &Options::default()).unwrap();
+        assert!(species.is_sorted());
+        let fact = |(r, cloud): &(TreeRecord, Cloud)| {
+            let (species, n) = (&species[r.species], cloud.len());
+            format!(
+                "{}, {species}, {}, {}, {:?}, {n}",
+                r.source, r.tree, r.plot, r.scan
+            )
+        };
+        assert_eq!(trees.iter().map(fact).collect::<Vec<_>>(), expected);
+        let points: usize = trees.iter().map(|t| t.1.len()).sum();
+        assert_eq!((report.trees, report.points), (expected.len(), points as u64));
+        let plan = import::plan(kind, d.path(), &Options::default()).unwrap();
+        assert_eq!(plan.notes, notes);
+    }
+}
+
+#[test]
+fn a_layout_that_contradicts_itself_is_refused() {
+    let birch = stpctls();
+    text(birch.path(), "Birke/b.xyz", "1 2 3\n");
+    let twice = dir();
+    put(twice.path(), "oak/a.xyz", 10, 1);
+    put(twice.path(), "ash/b.xyz", 10, 1);
+    let columns = for_species("");
+    text(columns.path(), "tree_metadata_dev.csv", "tree,kind\n1,2\n");
+    let cases: [(Kind, TempDir, &[&str]); 5] = [
+        (
+            Kind::Stpctls,
+            birch,
+            &["unknown label: folder 'Birke'", "Buche, Douglasie"],
+        ),
+        (Kind::Folder, twice, &["two labels", "oak/a.xyz", "ash/b.xyz"]),
+        (
+            Kind::ForSpecies20k,
+            columns,
+            &["no column is called treeID: there are tree, kind"],
+        ),
+        (
+            Kind::ForSpecies20k,
+            for_species("70,Picea_abies,Picea,plotA,TLS,3,/train/00070.las\n"),
+            &["'Pinus_sylvestris' in line 2 and 'Picea_abies' in line 4"],
+        ),
+        (
+            Kind::ForSpecies20k,
+            for_species("99,Picea_abies,Picea,plotA,TLS,3,/train/00099.las\n"),
+            &["1 file(s)", "00099", "line 4"],
+        ),
+    ];
+    for (kind, d, parts) in &cases {
+        fails(*kind, d.path(), parts);
+    }
+    let skip = options(|o| o.skip_damaged = true);
+    let (_, trees, report) = import(Kind::ForSpecies20k, cases[4].1.path(), &skip).unwrap();
+    assert_eq!((trees.len(), report.damaged.len()), (2, 1));
 }
 
 #[test]
 fn damaged_files_are_all_named_and_skipped_only_on_request() {
-    let d = dir();
-    put(d.path(), "oak/good.laz", 10, 1);
-    put(d.path(), "ash/good.laz", 10, 2);
+    let d = clouds(&[("oak/good.laz", 10), ("ash/good.laz", 10), ("oak/cut.laz", 5_000)]);
     text(d.path(), "oak/empty.las", "");
     text(d.path(), "ash/bad.xyz", "1 2 nonsense\n");
     text(d.path(), "ash/nan.xyz", "1 2 3\nnan 1 2\n");
-    let cut = put(d.path(), "oak/cut.laz", 5_000, 3);
+    let cut = d.path().join("oak/cut.laz");
     let bytes = fs::read(&cut).unwrap();
     fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
     let parts = [
@@ -225,8 +256,7 @@ fn damaged_files_are_all_named_and_skipped_only_on_request() {
     let (_, trees, report) = import(Kind::Folder, d.path(), &skip).unwrap();
     assert_eq!((trees.len(), report.damaged.len()), (2, 4));
     let out = d.path().join("set");
-    let plan = import::plan(Kind::Folder, d.path(), &Options::default()).unwrap();
-    assert!(import::to_shards(plan, Kind::Folder, &Options::default(), &out, &mut |_| Ok(())).is_err());
+    assert!(shards(Kind::Folder, d.path(), &Options::default(), &out).is_err());
     assert!(!out.exists(), "a failed import left a set");
 }
 
@@ -235,47 +265,27 @@ fn empty_and_absent_folders_say_what_was_expected() {
     let d = dir();
     for kind in Kind::ALL {
         fails(kind, d.path(), &[kind.name()]);
-        fails(
-            kind,
-            &d.path().join("absent"),
-            &["no such file or folder", kind.expects()],
-        );
+        let absent = ["no such file or folder", kind.expects()];
+        fails(kind, &d.path().join("absent"), &absent);
     }
     let error = format!("{:#}", import::detect(d.path()).unwrap_err());
     assert_contains(&error, &["no data set recognised", "tree_metadata_dev.csv"]);
 }
 
 #[test]
-fn a_table_takes_usual_and_named_columns_and_any_separator() {
-    let d = dir();
-    put(d.path(), "clouds/a b.xyz", 10, 1);
-    put(d.path(), "clouds/ü.xyz", 11, 2);
-    text(
-        d.path(),
-        "labels.csv",
-        "\u{feff}File;Species;Plot\nclouds/a b.xyz;oak;p1\nclouds/ü.xyz;ash;p2\n",
-    );
-    assert_eq!(import::detect(d.path()).unwrap(), Kind::Csv);
-    let (species, trees, _) = import(Kind::Csv, &d.path().join("labels.csv"), &Options::default()).unwrap();
-    assert_eq!(species, ["ash", "oak"]);
-    assert_eq!((trees[0].0.plot.as_str(), trees[0].1.len()), ("p1", 10));
-
-    text(
-        d.path(),
-        "other.csv",
-        "wolke,art,baum\nclouds/a b.xyz,oak,t1\nclouds/ü.xyz,oak,t1\n",
-    );
-    fails(
-        Kind::Csv,
-        &d.path().join("other.csv"),
-        &["there are wolke, art, baum", "--file-column"],
-    );
+fn the_columns_of_a_table_can_be_named() {
+    let d = table();
+    let rows = "wolke,art,baum\nclouds/a b.xyz,oak,t1\nclouds/ü.xyz,oak,t1\n";
+    text(d.path(), "other.csv", rows);
+    let other = d.path().join("other.csv");
+    let parts = ["there are wolke, art, baum", "--file-column"];
+    fails(Kind::Csv, &other, &parts);
     let named = options(|o| {
         o.columns.file = Some("wolke".into());
         o.columns.label = Some("art".into());
         o.columns.tree = Some("baum".into());
     });
-    let (_, trees, _) = import(Kind::Csv, &d.path().join("other.csv"), &named).unwrap();
+    let (_, trees, _) = import(Kind::Csv, &other, &named).unwrap();
     assert!(trees.iter().all(|t| t.0.tree == "t1"));
 }
 
@@ -321,14 +331,9 @@ fn errors_of_a_table_name_the_line() {
 
 #[test]
 fn text_beside_the_trees_is_left_out_and_an_empty_cloud_is_named_once() {
-    let d = dir();
-    put(d.path(), "oak/a.xyz", 10, 1);
-    put(d.path(), "ash/b.xyz", 10, 2);
-    text(
-        d.path(),
-        "oak/README.txt",
-        "Scanned in 2019 with 3 tripods.\nSee the paper.\n",
-    );
+    let d = clouds(&[("oak/a.xyz", 10), ("ash/b.xyz", 10)]);
+    let prose = "Scanned in 2019 with 3 tripods.\nSee the paper.\n";
+    text(d.path(), "oak/README.txt", prose);
     let plan = import::plan(Kind::Folder, d.path(), &Options::default()).unwrap();
     assert_eq!(plan.trees(), 2);
     assert_contains(&plan.notes[0], &["README.txt: text without points, left out"]);
@@ -348,52 +353,40 @@ fn text_beside_the_trees_is_left_out_and_an_empty_cloud_is_named_once() {
 
 #[test]
 fn clouds_without_extent_are_kept_and_reported() {
-    let d = dir();
-    put(d.path(), "oak/a.xyz", 100, 1);
+    let d = clouds(&[("oak/a.xyz", 100)]);
     text(d.path(), "oak/b.xyz", &"1 2 3\n".repeat(40));
     text(d.path(), "ash/c.xyz", "1 2 3\n");
     let (_, trees, report) = import(Kind::Folder, d.path(), &Options::default()).unwrap();
     assert_eq!((trees.len(), report.trees, report.points), (3, 3, 141));
-    let named = report
-        .degenerate
-        .iter()
-        .map(|d| (d.path.to_str().unwrap(), &d.why));
-    let [(ash, one), (oak, same)] = named.collect::<Vec<_>>()[..] else {
-        panic!("{:?}", report.degenerate)
-    };
-    assert_eq!((ash, oak), ("ash/c.xyz", "oak/b.xyz"));
-    assert!(
-        one.contains("only one point") && same.contains("40 points"),
-        "{one} {same}"
-    );
+    let named: Vec<String> = report.degenerate.iter().map(ToString::to_string).collect();
+    assert_eq!(named.len(), 2);
+    assert_contains(&named[0], &["ash/c.xyz", "only one point"]);
+    assert_contains(&named[1], &["oak/b.xyz", "40 points"]);
 }
 
 #[test]
 fn species_and_sizes_can_be_chosen() {
-    let d = dir();
-    put(d.path(), "oak/a.xyz", 100, 1);
-    put(d.path(), "ash/b.xyz", 10, 2);
-    put(d.path(), "elm/c.xyz", 200, 3);
+    let d = clouds(&[("oak/a.xyz", 100), ("ash/b.xyz", 10), ("elm, wych/c.xyz", 200)]);
+    // As a command line divides `elm, wych,oak`.
+    let names = ["elm", " wych", "oak"].map(String::from).to_vec();
     let two = options(|o| {
-        o.species = vec!["elm".into(), "oak".into()];
+        o.species = names.clone();
         o.max_points = Some(150);
     });
     let (species, trees, report) = import(Kind::Folder, d.path(), &two).unwrap();
-    assert_eq!(species, ["elm", "oak"]);
+    assert_eq!(species, ["elm, wych", "oak"]);
     assert_eq!((trees[0].1.len(), report.thinned), (150, 1));
     let unknown = options(|o| o.species = vec!["yew".into()]);
     let error = import(Kind::Folder, d.path(), &unknown).unwrap_err();
-    assert_contains(&error, &["unknown label 'yew'", "ash, elm, oak"]);
+    assert_contains(&error, &["unknown label 'yew'", "ash, elm, wych, oak"]);
 
     let few = options(|o| o.min_points = 50);
-    let plan = import::plan(Kind::Folder, d.path(), &few).unwrap();
     let out = d.path().join("set");
-    let (report, _) = import::to_shards(plan, Kind::Folder, &few, &out, &mut |_| Ok(())).unwrap();
+    let (report, _) = shards(Kind::Folder, d.path(), &few, &out).unwrap();
     assert_eq!((report.trees, report.sparse), (2, 1));
     let data = canopy_data::shard::open(&out).unwrap();
-    assert_eq!(
-        data.species,
-        ["elm", "oak"],
-        "a species without trees has no label"
-    );
+    // A species without trees has no label.
+    assert_eq!(data.species, ["elm, wych", "oak"]);
+    assert_eq!(data.subset(&names, 1).unwrap().species, data.species);
+    assert_eq!(data.subset(&names[..2], 1).unwrap().len(), 1);
 }

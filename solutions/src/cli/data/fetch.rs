@@ -6,9 +6,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use canopy_data::fetch::{self, Entry, Expect, File};
+use canopy_data::fetch::{self, Entry};
 use indicatif::HumanBytes;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::progress::Progress;
 use crate::cli::table::{Table, show};
@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<()> {
         return list(args.json);
     };
     let entry = fetch::find(name)?;
-    show(&as_json(entry), args.json)?;
+    show(entry, args.json)?;
     if args.json {
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<()> {
         return by_hand(entry, &out);
     }
     agreed(entry, args.agree)?;
-    for file in entry.files {
+    for file in &entry.files {
         let Some(url) = file.url else { continue };
         let to = out.join(file.name);
         let unpacked = to.with_extension("");
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<()> {
             continue;
         }
         let progress = Progress::of_bytes(file.name);
-        fetch::download(url, &to, expected(file), &mut |now, all| progress.at(now, all))?;
+        fetch::download(url, &to, file.expect(), &mut |now, all| progress.at(now, all))?;
         drop(progress);
         say!("{}: fetched; length and MD5 are correct", to.display());
         if unpack {
@@ -83,17 +83,9 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn expected(file: &File) -> Expect<'_> {
-    Expect {
-        bytes: file.bytes,
-        md5: file.md5,
-    }
-}
-
 fn list(json: bool) -> Result<()> {
     if json {
-        let all: Vec<_> = fetch::catalogue().iter().map(as_json).collect();
-        say!("{:#}", json!(all));
+        say!("{:#}", json!(fetch::catalogue()));
         return Ok(());
     }
     let mut table = Table::new(["name", "licence", "size"]);
@@ -118,23 +110,16 @@ fn licence(entry: &Entry) -> &str {
     }
 }
 
-fn as_json(entry: &Entry) -> Value {
-    let file = |f: &File| json!({"name": f.name, "url": f.url, "bytes": f.bytes, "md5": f.md5});
-    let files: Vec<_> = entry.files.iter().map(file).collect();
-    json!({"name": entry.name, "title": entry.title, "citation": entry.citation, "page": entry.page,
-        "licence": entry.licence, "files": files, "by_hand": entry.by_hand})
-}
-
 /// Prints what to do by hand, and checks the files that exist.
 fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
     let mut missing = entry.files.is_empty();
-    for file in entry.files {
+    for file in &entry.files {
         let path = out.join(file.name);
         if !path.exists() {
             missing = true;
             continue;
         }
-        fetch::verify(&path, expected(file))?;
+        fetch::verify(&path, file.expect())?;
         say!("{}: length and MD5 are correct", path.display());
     }
     ensure!(

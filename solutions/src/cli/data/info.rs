@@ -7,8 +7,8 @@ use std::{
 
 use anyhow::{Result, ensure};
 use canopy_data::{
-    Cloud, Dataset, TreeRecord, formats,
-    import::{self, Kind, Options, Plan, Report, Sink},
+    Dataset, TreeRecord, formats,
+    import::{self, Kind, Options, Plan, Report},
     shard,
 };
 use rayon::prelude::*;
@@ -153,14 +153,8 @@ fn layout(path: &Path, kind: Kind, check: bool) -> Result<Value> {
 
 /// Decodes all clouds of `plan`.
 fn decode(plan: &Plan) -> Result<Report> {
-    struct Nowhere;
-    impl Sink for Nowhere {
-        fn push(&mut self, _: TreeRecord, _: Cloud) -> Result<()> {
-            Ok(())
-        }
-    }
     let progress = Progress::new("decoding");
-    import::run(plan, &Options::default(), &mut Nowhere, &mut |p| {
+    import::run(plan, &Options::default(), &mut |_, _| Ok(()), &mut |p| {
         progress.items(p.done, p.total)
     })
 }

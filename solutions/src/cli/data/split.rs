@@ -115,7 +115,7 @@ fn parts(args: &Args, data: &Dataset) -> Result<(Vec<Part>, BTreeSet<String>)> {
     let (mut parts, mut warnings) = (Vec::new(), BTreeSet::new());
     for fold in 0..k.max(1) {
         let split = split::folds(data, k, fold, args.seed)?;
-        parts.push((format!("fold {fold}"), split.validation));
+        parts.push((format!("fold {fold}"), split.test));
         // The same in every fold.
         let of_all = |w: &String| w.contains("split by tree");
         warnings.extend(split.warnings.into_iter().map(|w| match of_all(&w) {

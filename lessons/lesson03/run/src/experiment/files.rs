@@ -25,7 +25,7 @@ pub struct Files {
 
 impl Files {
     pub fn write(home: &Path, seed: u64) -> Result<Self> {
-        let whole = builtin::tree(seed, 0, builtin::Resolution::Full)?;
+        let whole = builtin::full_scan(seed, 0)?;
         let points = whole.len().min(POINTS);
         // Evenly strided: all of the tree, less densely.
         let kept: Vec<usize> = (0..points).map(|i| i * whole.len() / points).collect();
