@@ -31,7 +31,7 @@ pub struct EmulatedGrid {
     /// Whether products of f32 matrices are rounded to tf32.
     pub tf32: bool,
     /// A source in place of the one with this name.
-    pub changed: Option<(&'static str, &'static Module)>,
+    pub changed: Option<(String, &'static Module)>,
     /// The kernels that were launched.
     pub launched: Arc<Mutex<HashSet<String>>>,
     /// What a GPU would keep.
@@ -51,6 +51,15 @@ impl EmulatedGrid {
         };
         Some(Arc::new(grid))
     }
+
+    /// A grid that rounds to tf32 or does not, and notes its own launches.
+    pub fn in_tf32(&self, tf32: bool) -> Arc<Self> {
+        Arc::new(Self {
+            tf32,
+            launched: Arc::default(),
+            ..self.clone()
+        })
+    }
 }
 
 impl std::fmt::Debug for EmulatedGrid {
@@ -66,18 +75,17 @@ impl Launcher for EmulatedGrid {
             self.launched.lock().unwrap().insert(kernel.to_owned());
             return Ok(());
         }
-        let module = match self.changed {
+        let module = match &self.changed {
             Some((name, module)) if name == source => module,
             _ => sources::module(source).ok_or_else(|| Error::msg("the emulated grid does not run here"))?,
         };
+        let reads_only = |index| module.reads_only(kernel, index);
+        check_memory(kernel, arguments, &reads_only)?;
         let mut memory = Memory::new();
-        check_memory(kernel, arguments)?;
-        let mut written = Vec::new();
-        let mut passed = Vec::new();
-        for argument in arguments {
+        let (mut passed, mut written) = (Vec::new(), Vec::new());
+        for (i, argument) in arguments.iter().enumerate() {
             passed.push(match *argument {
-                Argument::Read(t) => upload(&mut memory, t, None)?,
-                Argument::Write(t) => upload(&mut memory, t, Some(&mut written))?,
+                Argument::Tensor(t) => upload(&mut memory, t, (!reads_only(i)).then_some(&mut written))?,
                 Argument::Table(rows) => table(&mut memory, rows, &mut written)?,
                 Argument::Null => Arg::Null,
                 Argument::I32(v) => Arg::value(v),
@@ -120,14 +128,16 @@ impl Launcher for EmulatedGrid {
 }
 
 /// Here each argument has memory of its own. On a GPU a tensor that is passed twice has not.
-fn check_memory(kernel: &str, arguments: &[Argument]) -> Result<()> {
+fn check_memory(kernel: &str, arguments: &[Argument], reads_only: &dyn Fn(usize) -> bool) -> Result<()> {
     let mut homes: HashMap<(usize, usize), bool> = HashMap::new();
-    let tensors = arguments.iter().flat_map(|argument| match argument {
-        Argument::Read(t) => vec![(*t, false)],
-        Argument::Write(t) => vec![(*t, true)],
-        Argument::Table(rows) => rows.iter().flatten().flatten().map(|t| (*t, true)).collect(),
-        _ => Vec::new(),
-    });
+    let tensors = arguments
+        .iter()
+        .enumerate()
+        .flat_map(|(i, argument)| match argument {
+            Argument::Tensor(t) => vec![(*t, !reads_only(i))],
+            Argument::Table(rows) => rows.iter().flatten().flatten().map(|t| (*t, true)).collect(),
+            _ => Vec::new(),
+        });
     for (tensor, write) in tensors {
         if homes
             .insert(home(tensor), write)

@@ -85,10 +85,7 @@ fn compare(kind: Kind, precision: Precision) {
         .is_cuda()
         .then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner));
     let Some(grid) = EmulatedGrid::new() else { return };
-    let grid = Arc::new(EmulatedGrid {
-        tf32: precision == Precision::Tf32,
-        ..EmulatedGrid::clone(&grid)
-    });
+    let grid = grid.in_tf32(precision == Precision::Tf32);
     let found = losses(kind, precision, Some(&grid));
     candle_core::cuda::set_gemm_reduced_precision_f32(false);
     if device().is_cpu() && grid.launched.lock().unwrap().is_empty() {
@@ -102,19 +99,24 @@ fn compare(kind: Kind, precision: Precision) {
         worst <= allowed,
         "{kind}, {precision}: losses differ by {worst:e}, tolerance {allowed:e}\nfound    {found:?}\nexpected {expected:?}"
     );
-    report(&format!("{kind}/{precision}"), worst, worst / allowed);
+    report(
+        "steps::ten_steps",
+        &format!("{kind}/{precision}"),
+        worst,
+        worst / allowed,
+    );
 }
 
 #[test]
 fn ten_steps_of_the_full_network_match_the_cpu() {
-    Precision::ALL
-        .into_iter()
-        .for_each(|precision| compare(Kind::Full, precision));
+    for precision in Precision::ALL {
+        compare(Kind::Full, precision);
+    }
 }
 
 #[test]
 fn ten_steps_of_the_vanilla_network_match_the_cpu() {
-    Precision::ALL
-        .into_iter()
-        .for_each(|precision| compare(Kind::Vanilla, precision));
+    for precision in Precision::ALL {
+        compare(Kind::Vanilla, precision);
+    }
 }
