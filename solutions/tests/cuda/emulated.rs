@@ -5,10 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use bytemuck::{Pod, Zeroable};
-use candle_core::{
-    CpuStorage, DType, Device, Error, InplaceOp1, Layout, Result, Storage, Tensor, WithDType, bail,
-};
-use canopy::kernels::device::{Argument, Constants, Grid, Launcher, TENSORS, launcher};
+use candle_core::{DType, Device, Error, Result, Storage, Tensor, WithDType, bail};
+use canopy::kernels::device::{Argument, Grid, Launcher, TENSORS, launcher};
 use grid::{Address, Arg, Buffer, Dim, Element, Memory, Module};
 use half::{bf16, f16};
 
@@ -34,8 +32,6 @@ pub struct EmulatedGrid {
     pub changed: Option<(String, &'static Module)>,
     /// The kernels that were launched.
     pub launched: Arc<Mutex<HashSet<String>>>,
-    /// What a GPU would keep.
-    pub constants: Arc<Constants>,
 }
 
 impl EmulatedGrid {
@@ -116,10 +112,6 @@ impl Launcher for EmulatedGrid {
             dtype => Tensor::full(f32::NAN, shape, &Device::Cpu)?.to_dtype(dtype),
         }?
         .copy()
-    }
-
-    fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
-        self.constants.tensor(values, device)
     }
 
     fn tf32(&self) -> bool {
@@ -225,21 +217,8 @@ fn copy<T: WithDType + Element>(memory: &mut Memory, t: &Tensor) -> Result<Buffe
 
 fn back<T: WithDType + Element>(t: &Tensor, buffer: Buffer<T>) -> Back {
     let to = t.clone();
-    Box::new(move |memory| to.inplace_op1(&Set(memory.download(buffer))))
-}
-
-/// Replaces all values of a tensor.
-struct Set<T>(Vec<T>);
-
-impl<T: WithDType> InplaceOp1 for Set<T> {
-    fn name(&self) -> &'static str {
-        "kernel"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let mut values = T::cpu_storage_as_slice(storage)?.to_vec();
-        values[layout.start_offset()..][..self.0.len()].copy_from_slice(&self.0);
-        *storage = T::to_cpu_storage_owned(values);
-        Ok(())
-    }
+    Box::new(move |memory| {
+        let values = Tensor::new(memory.download(buffer), &Device::Cpu)?;
+        to.flatten_all()?.slice_set(&values, 0, 0)
+    })
 }

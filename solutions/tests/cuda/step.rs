@@ -68,7 +68,9 @@ impl Optimizer for AdamW {
         let [w, m, v] = lists.map(|list| list.iter().map(Var::as_tensor).collect::<Vec<_>>());
         let grads: Vec<&Tensor> = grads.iter().collect();
         let norm = kernels.norm(&grads, 1.0, CLIP)?;
-        Ok(kernels.adam(&w, &grads, [&m, &v], &step, Some(&norm))?)
+        let clipped = kernels.scaled(&grads, &norm)?;
+        let clipped: Vec<&Tensor> = clipped.iter().collect();
+        Ok(kernels.adam(&w, &clipped, [&m, &v], &step)?)
     }
 
     fn state(&self) -> Result<Vec<(String, Tensor)>> {
@@ -108,20 +110,28 @@ impl Run {
 
 const CLASSES: usize = 3;
 
-/// A small network.
-pub fn small(kind: Kind) -> PointNet {
+pub fn network(kind: Kind, width: usize, device: &Cpu) -> PointNet {
     let config = PointNetConfig {
         kind,
-        width: 16,
+        width,
         classes: CLASSES,
         ..PointNetConfig::default()
     };
-    PointNet::new(&config, &Cpu::Cpu, DType::F32, 1).unwrap()
+    PointNet::new(&config, device, DType::F32, 1).unwrap()
 }
 
-/// A batch of clouds of 20 points.
+/// A small network on the CPU.
+pub fn small(kind: Kind) -> PointNet {
+    network(kind, 16, &Cpu::Cpu)
+}
+
+pub fn points(seed: u64, [clouds, points]: [usize; 2], device: &Cpu) -> Tensor {
+    Tensor::from_vec(random(seed, clouds * points * 3), (clouds, points, 3), device).unwrap()
+}
+
+/// A batch of clouds of 20 points on the CPU.
 pub fn batch(seed: u64, clouds: usize) -> Tensor {
-    Tensor::from_vec(random(seed, clouds * 20 * 3), (clouds, 20, 3), &Cpu::Cpu).unwrap()
+    points(seed, [clouds, 20], &Cpu::Cpu)
 }
 
 /// Takes steps on `clouds` clouds. Returns named values: loss, skipped steps and scale of each; parameters, moments and

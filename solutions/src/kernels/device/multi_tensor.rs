@@ -124,17 +124,9 @@ impl MultiTensor {
         let partial = self.0.output(&[table.blocks()], DType::F64)?;
         let arrived = Tensor::zeros((), DType::U32, table.pieces.device())?;
         let result = self.0.output(&[3], DType::F32)?;
-        let (inverse_scale, max_norm, store) = (scale.recip() as f32, max_norm as f32, false);
+        let (inverse_scale, max_norm) = (scale.recip() as f32, max_norm as f32);
         let blocks = table.blocks();
-        let more = args![
-            inverse_scale,
-            max_norm,
-            store,
-            blocks,
-            &partial,
-            &arrived,
-            &result
-        ];
+        let more = args![inverse_scale, max_norm, blocks, &partial, &arrived, &result];
         table.launch(&self.0, GRADIENTS, "unscale_and_norm", &more)?;
         Ok(Norm(result))
     }
@@ -149,8 +141,7 @@ impl MultiTensor {
         Ok(outputs)
     }
 
-    /// As [`crate::kernels::multi_tensor::adam`]. With a `norm`, its factor multiplies the gradients in place of that of `s`,
-    /// and nothing changes if a gradient overflowed.
+    /// As [`crate::kernels::multi_tensor::adam`].
     ///
     /// # Errors
     /// Returns an error if lists differ in length or shapes, or if there are no parameters.
@@ -160,10 +151,9 @@ impl MultiTensor {
         grads: &[&Tensor],
         [mean, square]: [&[&Tensor]; 2],
         s: &AdamStep,
-        norm: Option<&Norm>,
     ) -> Result<()> {
         let table = Table::new(&self.0, Some(params), grads, [Some(mean), Some(square)])?;
-        let factors = self.factors(s, norm)?;
+        let factors = self.factors(s)?;
         table.launch(&self.0, STEPS, "adam", &args![&factors])
     }
 
@@ -174,10 +164,9 @@ impl MultiTensor {
         grads: &[&Tensor],
         [mean, square]: [&[&Tensor]; 2],
         s: &AdamStep,
-        norm: Option<&Norm>,
     ) -> Result<()> {
         let table = Table::new(&self.0, Some(params), grads, [Some(mean), Some(square)])?;
-        let factors = self.factors(s, norm)?;
+        let factors = self.factors(s)?;
         let sums = self.0.output(&[table.blocks(), 2], DType::F64)?;
         let more = args![&factors, &sums];
         table.launch(&self.0, STEPS, "lamb_moments", &more)?;
@@ -186,18 +175,10 @@ impl MultiTensor {
     }
 
     /// As [`crate::kernels::multi_tensor::sgd`], and as [`Self::adam`].
-    pub fn sgd(
-        &self,
-        params: &[&Tensor],
-        grads: &[&Tensor],
-        buffer: &[&Tensor],
-        s: &SgdStep,
-        norm: Option<&Norm>,
-    ) -> Result<()> {
+    pub fn sgd(&self, params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdStep) -> Result<()> {
         let table = Table::new(&self.0, Some(params), grads, [Some(buffer), None])?;
         let [lr, momentum, weight_decay] = [s.lr, s.momentum, s.weight_decay].map(|v| v as f32);
-        let (factor, norm) = (s.gradient_factor, norm.map(|norm| &norm.0));
-        let more = args![lr, momentum, weight_decay, s.nesterov, factor, norm];
+        let more = args![lr, momentum, weight_decay, s.nesterov, s.gradient_factor];
         table.launch(&self.0, STEPS, "sgd", &more)
     }
 
@@ -208,25 +189,24 @@ impl MultiTensor {
         grads: &[&Tensor],
         velocity: &[&Tensor],
         s: &LarsStep,
-        norm: Option<&Norm>,
     ) -> Result<()> {
         let table = Table::new(&self.0, Some(params), grads, [Some(velocity), None])?;
-        let (factor, norm) = (s.gradient_factor, norm.map(|norm| &norm.0));
+        let factor = s.gradient_factor;
         let sums = match s.adapted {
             true => Some(self.0.output(&[table.blocks(), 2], DType::F64)?),
             false => None,
         };
         if let Some(sums) = &sums {
-            table.launch(&self.0, STEPS, "lars_norms", &args![factor, norm, sums])?;
+            table.launch(&self.0, STEPS, "lars_norms", &args![factor, sums])?;
         }
         let sums = sums.as_ref();
-        let more = args![s.lr, s.momentum, s.weight_decay, s.trust, factor, norm, sums];
+        let more = args![s.lr, s.momentum, s.weight_decay, s.trust, factor, sums];
         table.launch(&self.0, STEPS, "lars_apply", &more)
     }
 
-    /// The factors of Adam's formula, computed on the device because they depend on `norm`.
-    fn factors(&self, s: &AdamStep, norm: Option<&Norm>) -> Result<Tensor> {
-        let factors = self.0.output(&[12], DType::F32)?;
+    /// The factors of Adam's formula, which one thread computes.
+    fn factors(&self, s: &AdamStep) -> Result<Tensor> {
+        let factors = self.0.output(&[11], DType::F32)?;
         let arguments = args![
             s.lr,
             s.beta1,
@@ -236,7 +216,6 @@ impl MultiTensor {
             s.decoupled,
             s.step,
             s.gradient_factor,
-            norm.map(|norm| &norm.0),
             &factors,
         ];
         self.0.launch(STEPS, "adam_factors", Grid::of(1, 1), &arguments)?;

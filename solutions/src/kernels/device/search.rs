@@ -43,14 +43,7 @@ impl Search<'_> {
     /// computed in f32.
     fn filtered(&self) -> Result<Tensor> {
         const SOURCE: &str = "filter/filter.cu";
-        let Self {
-            kernels,
-            a,
-            w,
-            gamma,
-            starts,
-            ..
-        } = *self;
+        let (kernels, a, w, gamma, starts) = (self.kernels, self.a, self.w, self.gamma, self.starts);
         let ((rows, k), n, clouds) = (a.dims2()?, w.dim(0)?, self.clouds());
         let width = k.next_multiple_of(16) + 16;
         let [rounded, lower, upper] = [rows, n, n].map(|rows| kernels.output(&[rows, width], DType::BF16));

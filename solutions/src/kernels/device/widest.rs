@@ -140,15 +140,9 @@ impl Saved {
         let (clouds, n) = g.dims2()?;
         let ug = self.kernels.output(&[clouds, n], DType::F32)?;
         let sums = self.kernels.output(&[2, n], DType::F32)?;
-        let Self {
-            xhat,
-            factors,
-            gamma,
-            beta,
-            relu,
-            ..
-        } = self;
-        let arguments = args![g, xhat, factors, gamma, beta, &ug, &sums, clouds, n, *relu];
+        let (xhat, factors, relu) = (&self.xhat, &self.factors, self.relu);
+        let (gamma, beta) = (&self.gamma, &self.beta);
+        let arguments = args![g, xhat, factors, gamma, beta, &ug, &sums, clouds, n, relu];
         self.launch("widest_masked", Grid::each(n), &arguments)?;
         Ok([ug, sums])
     }
@@ -176,15 +170,8 @@ impl Saved {
 
     fn of_input(&self, ug: &Tensor, sums: &Tensor) -> Result<Tensor> {
         let ((clouds, n), (k, kernels)) = (ug.dims2()?, (self.w.dim(1)?, &self.kernels));
-        let Self {
-            a,
-            w,
-            mean,
-            factors,
-            at,
-            starts,
-            ..
-        } = self;
+        let (a, w, mean, factors) = (&self.a, &self.w, &self.mean, &self.factors);
+        let (at, starts) = (&self.at, &self.starts);
         let quadratic = kernels.output(&[k, k], DType::F32)?;
         let pw = kernels.output(&[k], DType::F32)?;
         let arguments = args![w, factors, sums, self.inverse_rows(), &quadratic, &pw, n, k];
