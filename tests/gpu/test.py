@@ -45,7 +45,7 @@ class EmulatedGrid(unittest.TestCase):
             wanted = "not run" if name in ["sanitizer", "lessons"] else "ok"
             self.assertEqual(part["state"], wanted, f"{name}: {part['said']}")
         errors = record["parts"]["operators"]["numbers"]["errors"]
-        self.assertEqual(set(errors["loss::cross_entropy_matches"]), {"f32", "bf16", "f16"})
+        self.assertEqual(set(errors["operators::cross_entropy"]), {"f32", "bf16", "f16"})
         self.assertIn("vanilla/fp32", record["parts"]["steps"]["numbers"]["losses"])
         rows = record["parts"]["bench"]["numbers"]["rows"]
         self.assertTrue(all(row["bound"]["ms"] > 0 and row["ms"] > 0 for row in rows if row["by"] == "canopy"))

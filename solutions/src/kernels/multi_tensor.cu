@@ -1,6 +1,6 @@
 // Steps of Adam and AdamW, SGD, LAMB and LARS over all parameters in one launch for TENSORS of them (LAMB and LARS: two), as
-// `multi_tensor.rs`. A launch has one block for each piece. Whether a gradient overflowed and the gradients' factor are read
-// on the device, so that nothing waits. Learning rate and number of the step are parameters of the launch.
+// `multi_tensor.rs`. A launch has one block for each piece. Learning rate and number of the
+// step are parameters of the launch.
 // Without fused multiply-add the weights are bit-identical to those of the CPU.
 // nvrtc: --fmad=false
 // Bound: Adam reads four and writes three values of each weight.
@@ -9,18 +9,12 @@
 // `AdamFactors` of steps.rs.
 struct AdamFactors {
     float lr, size, first, root, keep1, beta2, keep2, eps, shrink, decay, gradient;
-    // Not 0: a gradient overflowed, and nothing changes.
-    float skip;
 };
 
-// The factors of step `step`, which begins at 1. `result` is that of unscale_and_norm; if null, `factor` multiplies the
-// gradients. One thread.
+// The factors of step `step`, which begins at 1. `factor` multiplies the gradients. One thread.
 extern "C" __global__ void adam_factors(double lr, double beta1, double beta2, double eps, double weight_decay,
-                                        int decoupled, unsigned long long step, float factor, const float* result,
-                                        AdamFactors* f) {
-    f->skip = result ? result[1] : 0.0f;
-    f->gradient = result ? result[2] : factor;
-    if (f->skip != 0.0f) return;
+                                        int decoupled, unsigned long long step, float factor, AdamFactors* f) {
+    f->gradient = factor;
     double t = (double)step;
     double first = 1.0 - pow(beta1, t);
     f->lr = (float)lr;
@@ -37,7 +31,6 @@ extern "C" __global__ void adam_factors(double lr, double beta1, double beta2, d
 
 extern "C" __global__ void __launch_bounds__(256) adam(const __grid_constant__ Tensors tensors, const Piece* pieces, const AdamFactors* at) {
     AdamFactors f = *at;
-    if (f.skip != 0.0f) return;
     Piece piece = pieces[blockIdx.x];
     Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
@@ -52,12 +45,10 @@ extern "C" __global__ void __launch_bounds__(256) adam(const __grid_constant__ T
     }
 }
 
-// The velocity is `m`. `factor` and `result` as for adam_factors.
+// The velocity is `m`. `factor` as for adam_factors.
 extern "C" __global__ void __launch_bounds__(256)
     sgd(const __grid_constant__ Tensors tensors, const Piece* pieces, float lr, float momentum, float decay, int nesterov,
-        float factor, const float* result) {
-    if (result && result[1] != 0.0f) return;
-    if (result) factor = result[2];
+        float factor) {
     Piece piece = pieces[blockIdx.x];
     Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
@@ -80,7 +71,6 @@ extern "C" __global__ void __launch_bounds__(256)
     lamb_moments(const __grid_constant__ Tensors tensors, const Piece* pieces, const AdamFactors* at, double* sums) {
     __shared__ double scratch[WARP];
     AdamFactors f = *at;
-    if (f.skip != 0.0f) return;
     Piece piece = pieces[blockIdx.x];
     Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
@@ -126,7 +116,6 @@ extern "C" __global__ void __launch_bounds__(256)
     lamb_apply(const __grid_constant__ Tensors tensors, const Piece* pieces, const AdamFactors* at, const double* sums) {
     __shared__ double scratch[WARP];
     AdamFactors f = *at;
-    if (f.skip != 0.0f) return;
     Piece piece = pieces[blockIdx.x];
     Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
@@ -137,13 +126,10 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// Of each piece the sums of squares of its weights and of its gradients; sums `[pieces, 2]`. `factor` and `result` as for
-// adam_factors.
+// Of each piece the sums of squares of its weights and of its gradients; sums `[pieces, 2]`. `factor` as for adam_factors.
 extern "C" __global__ void __launch_bounds__(256)
-    lars_norms(const __grid_constant__ Tensors tensors, const Piece* pieces, float factor, const float* result, double* sums) {
+    lars_norms(const __grid_constant__ Tensors tensors, const Piece* pieces, float factor, double* sums) {
     __shared__ double scratch[WARP];
-    if (result && result[1] != 0.0f) return;
-    if (result) factor = result[2];
     Piece piece = pieces[blockIdx.x];
     Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
@@ -164,10 +150,8 @@ extern "C" __global__ void __launch_bounds__(256)
 // LARS's step (optim/layerwise.rs); the velocity is `m`. Without `sums`, the ratio is 1 and nothing decays.
 extern "C" __global__ void __launch_bounds__(256)
     lars_apply(const __grid_constant__ Tensors tensors, const Piece* pieces, double lr, double momentum, double decay,
-               double trust, float factor, const float* result, const double* sums) {
+               double trust, float factor, const double* sums) {
     __shared__ double scratch[WARP];
-    if (result && result[1] != 0.0f) return;
-    if (result) factor = result[2];
     Piece piece = pieces[blockIdx.x];
     Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);

@@ -31,7 +31,7 @@ pub fn adam(
     s: &AdamStep,
 ) -> Result<()> {
     if let Some(device) = on_gpu([params, grads, mean, square]) {
-        return device.adam(params, grads, [mean, square], s, None);
+        return device.adam(params, grads, [mean, square], s);
     }
     let f = AdamFactors::new(s);
     over(params, grads, [mean, square], |w, g, [m, v], _| {
@@ -46,7 +46,7 @@ pub fn adam(
 /// As `adam`.
 pub fn sgd(params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdStep) -> Result<()> {
     if let Some(device) = on_gpu([params, grads, buffer]) {
-        return device.sgd(params, grads, buffer, s, None);
+        return device.sgd(params, grads, buffer, s);
     }
     let f = [
         s.lr as f32,
@@ -73,7 +73,7 @@ pub fn lamb(
     s: &AdamStep,
 ) -> Result<()> {
     if let Some(device) = on_gpu([params, grads, mean, square]) {
-        return device.lamb(params, grads, [mean, square], s, None);
+        return device.lamb(params, grads, [mean, square], s);
     }
     let f = AdamFactors::new(s);
     let sums = over(params, grads, [mean, square], |w, g, [m, v], tensor| {
@@ -115,7 +115,7 @@ pub fn lars_on_gpu(
     let Some(device) = on_gpu([params, grads, velocity]) else {
         return Ok(false);
     };
-    device.lars(params, grads, velocity, s, None)?;
+    device.lars(params, grads, velocity, s)?;
     Ok(true)
 }
 

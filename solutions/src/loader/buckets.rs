@@ -9,19 +9,7 @@ use super::sample::Points;
 
 /// The upper bounds of the buckets' lengths. Each is twice the one before, so in a bucket between two bounds, less than
 /// half of each batch is padding.
-const BOUNDS: [usize; 11] = [
-    64,
-    128,
-    256,
-    512,
-    1 << 10,
-    1 << 11,
-    1 << 12,
-    1 << 13,
-    1 << 14,
-    1 << 15,
-    1 << 16,
-];
+const BOUNDS: [usize; 11] = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
 
 /// With [`Points::All`], reads every cloud once and returns for each record how many of its points the network sees.
 /// With [`Points::Fixed`], returns an empty list.

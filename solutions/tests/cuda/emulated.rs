@@ -5,10 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use bytemuck::{Pod, Zeroable};
-use candle_core::{
-    CpuStorage, DType, Device, Error, InplaceOp1, Layout, Result, Storage, Tensor, WithDType, bail,
-};
-use canopy::kernels::device::{Argument, Constants, Grid, Launcher, TENSORS, launcher};
+use candle_core::{DType, Device, Error, Result, Storage, Tensor, WithDType, bail};
+use canopy::kernels::device::{Argument, Grid, Launcher, TENSORS, launcher};
 use grid::{Address, Arg, Buffer, Dim, Element, Memory, Module};
 use half::{bf16, f16};
 
@@ -31,11 +29,9 @@ pub struct EmulatedGrid {
     /// Whether products of f32 matrices are rounded to tf32.
     pub tf32: bool,
     /// A source in place of the one with this name.
-    pub changed: Option<(&'static str, &'static Module)>,
+    pub changed: Option<(String, &'static Module)>,
     /// The kernels that were launched.
     pub launched: Arc<Mutex<HashSet<String>>>,
-    /// What a GPU would keep.
-    pub constants: Arc<Constants>,
 }
 
 impl EmulatedGrid {
@@ -50,6 +46,15 @@ impl EmulatedGrid {
             ..Self::default()
         };
         Some(Arc::new(grid))
+    }
+
+    /// A grid that rounds to tf32 or does not, and notes its own launches.
+    pub fn in_tf32(&self, tf32: bool) -> Arc<Self> {
+        Arc::new(Self {
+            tf32,
+            launched: Arc::default(),
+            ..self.clone()
+        })
     }
 }
 
@@ -66,18 +71,17 @@ impl Launcher for EmulatedGrid {
             self.launched.lock().unwrap().insert(kernel.to_owned());
             return Ok(());
         }
-        let module = match self.changed {
+        let module = match &self.changed {
             Some((name, module)) if name == source => module,
             _ => sources::module(source).ok_or_else(|| Error::msg("the emulated grid does not run here"))?,
         };
+        let reads_only = |index| module.reads_only(kernel, index);
+        check_memory(kernel, arguments, &reads_only)?;
         let mut memory = Memory::new();
-        check_memory(kernel, arguments)?;
-        let mut written = Vec::new();
-        let mut passed = Vec::new();
-        for argument in arguments {
+        let (mut passed, mut written) = (Vec::new(), Vec::new());
+        for (i, argument) in arguments.iter().enumerate() {
             passed.push(match *argument {
-                Argument::Read(t) => upload(&mut memory, t, None)?,
-                Argument::Write(t) => upload(&mut memory, t, Some(&mut written))?,
+                Argument::Tensor(t) => upload(&mut memory, t, (!reads_only(i)).then_some(&mut written))?,
                 Argument::Table(rows) => table(&mut memory, rows, &mut written)?,
                 Argument::Null => Arg::Null,
                 Argument::I32(v) => Arg::value(v),
@@ -110,24 +114,22 @@ impl Launcher for EmulatedGrid {
         .copy()
     }
 
-    fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
-        self.constants.tensor(values, device)
-    }
-
     fn tf32(&self) -> bool {
         self.tf32
     }
 }
 
 /// Here each argument has memory of its own. On a GPU a tensor that is passed twice has not.
-fn check_memory(kernel: &str, arguments: &[Argument]) -> Result<()> {
+fn check_memory(kernel: &str, arguments: &[Argument], reads_only: &dyn Fn(usize) -> bool) -> Result<()> {
     let mut homes: HashMap<(usize, usize), bool> = HashMap::new();
-    let tensors = arguments.iter().flat_map(|argument| match argument {
-        Argument::Read(t) => vec![(*t, false)],
-        Argument::Write(t) => vec![(*t, true)],
-        Argument::Table(rows) => rows.iter().flatten().flatten().map(|t| (*t, true)).collect(),
-        _ => Vec::new(),
-    });
+    let tensors = arguments
+        .iter()
+        .enumerate()
+        .flat_map(|(i, argument)| match argument {
+            Argument::Tensor(t) => vec![(*t, !reads_only(i))],
+            Argument::Table(rows) => rows.iter().flatten().flatten().map(|t| (*t, true)).collect(),
+            _ => Vec::new(),
+        });
     for (tensor, write) in tensors {
         if homes
             .insert(home(tensor), write)
@@ -215,21 +217,8 @@ fn copy<T: WithDType + Element>(memory: &mut Memory, t: &Tensor) -> Result<Buffe
 
 fn back<T: WithDType + Element>(t: &Tensor, buffer: Buffer<T>) -> Back {
     let to = t.clone();
-    Box::new(move |memory| to.inplace_op1(&Set(memory.download(buffer))))
-}
-
-/// Replaces all values of a tensor.
-struct Set<T>(Vec<T>);
-
-impl<T: WithDType> InplaceOp1 for Set<T> {
-    fn name(&self) -> &'static str {
-        "kernel"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let mut values = T::cpu_storage_as_slice(storage)?.to_vec();
-        values[layout.start_offset()..][..self.0.len()].copy_from_slice(&self.0);
-        *storage = T::to_cpu_storage_owned(values);
-        Ok(())
-    }
+    Box::new(move |memory| {
+        let values = Tensor::new(memory.download(buffer), &Device::Cpu)?;
+        to.flatten_all()?.slice_set(&values, 0, 0)
+    })
 }

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 use candle_core::{DType, Result, Tensor};
 use canopy::kernels::device::{Argument, Grid, Launcher};
 
-use crate::case::Widest;
-use crate::common::random;
+use crate::common::{Values, random};
 use crate::emulated::EmulatedGrid;
-use crate::sources::Type;
+use crate::operators::Widest;
 
 /// What a search leaves.
 #[derive(Debug)]
@@ -36,24 +35,15 @@ impl Launcher for Compared {
             }
         }
         self.grid.launch(source, kernel, grid, &own)?;
-        let (
-            "widest_f32",
-            [
-                operands @ ..,
-                Argument::Write(keys),
-                n,
-                k,
-                parts,
-                Argument::Read(count),
-                capacity,
-            ],
-        ) = (kernel, arguments)
-        else {
+        let [operands @ .., keys, n, k, parts, count, capacity] = arguments else {
+            return Ok(());
+        };
+        let ("widest_f32", Argument::Tensor(keys), Argument::Tensor(count)) = (kernel, keys, count) else {
             return Ok(());
         };
         let expected = keys.zeros_like()?;
         let plain = [
-            Argument::Write(&expected),
+            Argument::Tensor(&expected),
             *n,
             *k,
             *parts,
@@ -85,7 +75,7 @@ fn searched(
         capacity,
         found: Mutex::default(),
     });
-    let values = layer.with(|case| case.on(&launcher, Type::F32))?;
+    let values = layer.case().on(&launcher, DType::F32)?;
     let found = launcher.found.lock().unwrap().take();
     Ok((values, found.expect("the filter has run")))
 }
@@ -98,7 +88,7 @@ fn are_few(candidates: u32, layer: &Widest) -> bool {
 }
 
 /// What the layer computes, and whether the filter leaves few candidates.
-pub fn outcome(layer: &Widest, capacity: Option<u32>, grid: &Arc<EmulatedGrid>) -> Result<Vec<Vec<f64>>> {
+pub fn outcome(layer: &Widest, capacity: Option<u32>, grid: &Arc<EmulatedGrid>) -> Values {
     let (mut values, found) = searched(layer, capacity, grid)?;
     values.push(vec![f64::from(u8::from(are_few(found.candidates, layer)))]);
     Ok(values)

@@ -3,20 +3,16 @@
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
-mod case;
 mod common;
-mod elementwise;
 mod emulated;
 mod filter;
 mod known_bad;
-mod layers;
-mod loss;
 mod low_precision;
 mod max_points;
+mod operators;
 mod optimizers;
+mod ranks;
 mod replay;
 mod sources;
 mod step;
 mod steps;
-mod transform;
-mod widest;

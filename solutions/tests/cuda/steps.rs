@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use candle_core::{DType, Device as Cpu, Tensor};
 use canopy::kernels::{Pass, cross_entropy};
-use canopy::model::{Kind, PointNet, PointNetConfig};
+use canopy::model::Kind;
 use canopy::optim::OptimConfig;
 use canopy::precision::{Autocast, GradScaler, LossScaling, Precision};
 use canopy::train::{Loss, short::Learner};
 
-use crate::common::{greatest, random, report};
+use crate::common::{flat, greatest, report};
 use crate::emulated::{EmulatedGrid, device};
+use crate::step::{network, points};
 
 const STEPS: u64 = 10;
 
@@ -29,18 +30,11 @@ fn tolerance(precision: Precision) -> f64 {
 fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) -> Result<Vec<f64>> {
     let place = grid.map_or(&Cpu::Cpu, |_| device());
     let emulated = grid.is_some() && place.is_cpu();
-    let (width, clouds, points) = if device().is_cpu() {
-        (16, 8, 12)
-    } else {
-        (2, 32, 256)
+    let (width, sizes) = match device().is_cpu() {
+        true => (16, [8, 12]),
+        false => (2, [32, 256]),
     };
-    let config = PointNetConfig {
-        kind,
-        width,
-        classes: 3,
-        ..PointNetConfig::default()
-    };
-    let model = PointNet::new(&config, place, DType::F32, 1)?;
+    let model = network(kind, width, place);
     let optimizer = OptimConfig::adamw().build(model.params())?;
     // The emulated grid has the formats of a GPU, over tensors of the CPU.
     let lowering = match precision {
@@ -59,22 +53,18 @@ fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) ->
         launcher: grid.filter(|_| emulated).map(|grid| grid.clone() as Arc<_>),
         ..Learner::new(model, optimizer, Loss::USUAL)
     };
-    let labels = Tensor::from_iter((0..clouds as u32).map(|i| i % 3), place)?;
+    let labels = Tensor::from_iter((0..sizes[0] as u32).map(|i| i % 3), place)?;
     let mut losses = Vec::new();
     for step in 0..STEPS {
-        let batch = random(step, clouds * points * 3);
-        let batch = Tensor::from_vec(batch, (clouds, points, 3), place)?;
-        let loss = learner.step((&batch, &labels), 1e-4)?;
-        losses.push(f64::from(loss.to_dtype(DType::F32)?.to_scalar::<f32>()?));
+        let loss = learner.step((&points(step, sizes, place), &labels), 1e-4)?;
+        losses.extend(flat(&loss));
     }
     let mut pass = Pass::eval().lowered(learner.lowering.clone());
     if let Some(launcher) = &learner.launcher {
         pass = pass.with_launcher(launcher.clone());
     }
-    let batch = Tensor::from_vec(random(STEPS, clouds * points * 3), (clouds, points, 3), place)?;
-    let logits = learner.model.forward(&batch, &pass)?.logits;
-    let loss = cross_entropy(&logits, &labels, 0.1, None)?;
-    losses.push(f64::from(loss.to_dtype(DType::F32)?.to_scalar::<f32>()?));
+    let logits = learner.model.forward(&points(STEPS, sizes, place), &pass)?.logits;
+    losses.extend(flat(&cross_entropy(&logits, &labels, 0.1, None)?));
     Ok(losses)
 }
 
@@ -85,10 +75,7 @@ fn compare(kind: Kind, precision: Precision) {
         .is_cuda()
         .then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner));
     let Some(grid) = EmulatedGrid::new() else { return };
-    let grid = Arc::new(EmulatedGrid {
-        tf32: precision == Precision::Tf32,
-        ..EmulatedGrid::clone(&grid)
-    });
+    let grid = grid.in_tf32(precision == Precision::Tf32);
     let found = losses(kind, precision, Some(&grid));
     candle_core::cuda::set_gemm_reduced_precision_f32(false);
     if device().is_cpu() && grid.launched.lock().unwrap().is_empty() {
@@ -102,19 +89,24 @@ fn compare(kind: Kind, precision: Precision) {
         worst <= allowed,
         "{kind}, {precision}: losses differ by {worst:e}, tolerance {allowed:e}\nfound    {found:?}\nexpected {expected:?}"
     );
-    report(&format!("{kind}/{precision}"), worst, worst / allowed);
+    report(
+        "steps::ten_steps",
+        &format!("{kind}/{precision}"),
+        worst,
+        worst / allowed,
+    );
 }
 
 #[test]
 fn ten_steps_of_the_full_network_match_the_cpu() {
-    Precision::ALL
-        .into_iter()
-        .for_each(|precision| compare(Kind::Full, precision));
+    for precision in Precision::ALL {
+        compare(Kind::Full, precision);
+    }
 }
 
 #[test]
 fn ten_steps_of_the_vanilla_network_match_the_cpu() {
-    Precision::ALL
-        .into_iter()
-        .for_each(|precision| compare(Kind::Vanilla, precision));
+    for precision in Precision::ALL {
+        compare(Kind::Vanilla, precision);
+    }
 }

@@ -85,6 +85,25 @@ impl Module {
         self.kernels.iter().map(|k| &*k.name)
     }
 
+    /// Whether parameter `index` of `kernel` is a pointer to constants, as `const float*` is.
+    pub fn reads_only(&self, kernel: &str, index: usize) -> bool {
+        let parameters = |entry: abi::Kernel| entry.parameters[..entry.count as usize].get(index).copied();
+        let parameter = self.entry(kernel).ok().and_then(parameters);
+        parameter.is_some_and(|parameter| parameter.constant == 1)
+    }
+
+    fn entry(&self, kernel: &str) -> Result<abi::Kernel, String> {
+        // SAFETY: the symbol is of this type: `source.rs` writes it.
+        let found = unsafe {
+            self.library
+                .get::<*const abi::Kernel>(format!("grid_kernel_{kernel}\0").as_bytes())
+        };
+        // SAFETY: it points to a constant of the module.
+        found
+            .map(|entry| unsafe { **entry })
+            .map_err(|error| error.to_string())
+    }
+
     /// Runs `kernel` over a grid of blocks, each with `shared_bytes` of dynamic shared memory.
     pub fn launch(
         &self,
@@ -107,14 +126,7 @@ impl Module {
             let file = self.path.file_name().unwrap_or_default().to_string_lossy();
             wrong(format!("{file} has no such kernel; it has {}", known.join(", ")))
         })?;
-        // SAFETY: the symbol is of this type: `source.rs` writes it.
-        let found = unsafe {
-            self.library
-                .get::<*const abi::Kernel>(format!("grid_kernel_{kernel}\0").as_bytes())
-        };
-        let found = found.map_err(|e| wrong(e.to_string()))?;
-        // SAFETY: it points to a constant of the module.
-        let entry = unsafe { **found };
+        let entry = self.entry(kernel).map_err(wrong)?;
         check_size(&entry, grid, block).map_err(wrong)?;
         let mut values = values(&entry, declared, memory, arguments).map_err(wrong)?;
         let launching = Launching {

@@ -2,7 +2,7 @@
 
 use candle_core::{DType, Result, Tensor};
 
-use super::launch::{Argument, Grid, Kernels, plain};
+use super::launch::{Grid, Kernels, args, plain};
 use super::target::Target;
 use crate::kernels::ranks::sum_tensor;
 use crate::kernels::{BatchNorm, SumOverRanks};
@@ -12,7 +12,6 @@ const SOURCE: &str = "shared_mlp/batch_norm.cu";
 /// The rows of a matrix in groups, one for each block.
 #[derive(Clone, Copy)]
 pub(super) struct Groups {
-    rows: usize,
     n: usize,
     /// Rows of a group.
     pub size: usize,
@@ -23,21 +22,13 @@ impl Groups {
     /// At most 256, which one thread adds afterwards.
     pub fn of(rows: usize, n: usize) -> Self {
         let size = rows.div_ceil(256).max(64);
-        Self {
-            rows,
-            n,
-            size,
-            count: rows.div_ceil(size),
-        }
+        let count = rows.div_ceil(size);
+        Self { n, size, count }
     }
 
     /// Blocks of 32 channels × 8 rows.
     fn grid(self) -> Grid {
         Grid::new([self.n.div_ceil(32), self.count, 1], [32, 8, 1])
-    }
-
-    fn sizes(self) -> [Argument<'static>; 3] {
-        [self.rows, self.n, self.size].map(Argument::int)
     }
 }
 
@@ -46,21 +37,11 @@ pub(super) fn statistics(kernels: &Kernels, y: &Tensor) -> Result<[Tensor; 2]> {
     let (rows, n) = y.dims2()?;
     let groups = Groups::of(rows, n);
     let partial = kernels.output(&[groups.count, 3, n], DType::F32)?;
-    let (mean, var) = (
-        kernels.output(&[n], DType::F64)?,
-        kernels.output(&[n], DType::F64)?,
-    );
-    let [rows, columns, size] = groups.sizes();
-    let arguments = [Argument::Read(y), Argument::Write(&partial), rows, columns, size];
+    let arguments = args![y, &partial, rows, n, groups.size];
     kernels.launch_for(y.dtype(), SOURCE, "moments", groups.grid(), &arguments)?;
-    let arguments = [
-        Argument::Read(&partial),
-        Argument::Write(&mean),
-        Argument::Write(&var),
-        rows,
-        columns,
-        size,
-    ];
+    let mean = kernels.output(&[n], DType::F64)?;
+    let var = kernels.output(&[n], DType::F64)?;
+    let arguments = args![&partial, &mean, &var, rows, n, groups.size];
     kernels.launch(SOURCE, "combine_moments", Grid::each(n), &arguments)?;
     Ok([mean, var])
 }
@@ -74,18 +55,18 @@ pub(super) fn fold(
 ) -> Result<Tensor> {
     let n = mean.elem_count();
     let factors = kernels.output(&[4, n], DType::F32)?;
-    let arguments = [
-        Argument::Read(mean),
-        Argument::Read(var),
-        Argument::Read(bn.gamma.as_tensor()),
-        Argument::Read(bn.beta.as_tensor()),
-        Argument::F64(rows as f64),
-        Argument::F64(bn.eps),
-        Argument::F64(bn.momentum),
-        Argument::Write(&factors),
-        Argument::Write(bn.mean.as_tensor()),
-        Argument::Write(bn.var.as_tensor()),
-        Argument::int(n),
+    let arguments = args![
+        mean,
+        var,
+        &bn.gamma,
+        &bn.beta,
+        rows as f64,
+        bn.eps,
+        bn.momentum,
+        &factors,
+        &bn.mean,
+        &bn.var,
+        n,
     ];
     kernels.launch(SOURCE, "fold_statistics", Grid::each(n), &arguments)?;
     Ok(factors)
@@ -95,15 +76,7 @@ pub(super) fn fold(
 pub(super) fn running_factors(kernels: &Kernels, bn: &BatchNorm) -> Result<Tensor> {
     let n = bn.mean.elem_count();
     let factors = kernels.output(&[4, n], DType::F32)?;
-    let arguments = [
-        Argument::Read(bn.mean.as_tensor()),
-        Argument::Read(bn.var.as_tensor()),
-        Argument::Read(bn.gamma.as_tensor()),
-        Argument::Read(bn.beta.as_tensor()),
-        Argument::F64(bn.eps),
-        Argument::Write(&factors),
-        Argument::int(n),
-    ];
+    let arguments = args![&bn.mean, &bn.var, &bn.gamma, &bn.beta, bn.eps, &factors, n];
     kernels.launch(SOURCE, "running_factors", Grid::each(n), &arguments)?;
     Ok(factors)
 }
@@ -112,16 +85,7 @@ pub(super) fn running_factors(kernels: &Kernels, bn: &BatchNorm) -> Result<Tenso
 pub(super) fn normalise(kernels: &Kernels, y: &Tensor, factors: &Tensor, relu: bool) -> Result<Tensor> {
     let ((rows, n), out) = (y.dims2()?, kernels.output_like(y)?);
     let groups = Groups::of(rows, n);
-    let [rows, columns, size] = groups.sizes();
-    let arguments = [
-        Argument::Read(y),
-        Argument::Read(factors),
-        Argument::Write(&out),
-        rows,
-        columns,
-        size,
-        Argument::int(relu),
-    ];
+    let arguments = args![y, factors, &out, rows, n, groups.size, relu];
     kernels.launch_for(y.dtype(), SOURCE, "normalise", groups.grid(), &arguments)?;
     Ok(out)
 }
@@ -172,43 +136,18 @@ fn gradients(
     let (rows, n) = y.dims2()?;
     let groups = Groups::of(rows, n);
     let partial = kernels.output(&[groups.count, 2, n], DType::F32)?;
-    let (sums, dy) = (kernels.output(&[2, n], DType::F32)?, kernels.output_like(y)?);
-    let ([all, columns, size], relu) = (groups.sizes(), Argument::int(relu));
-    let arguments = [
-        Argument::Read(g),
-        Argument::Read(y),
-        Argument::Read(factors),
-        Argument::Write(&partial),
-        all,
-        columns,
-        size,
-        relu,
-    ];
+    let arguments = args![g, y, factors, &partial, rows, n, groups.size, relu];
     kernels.launch_for(y.dtype(), SOURCE, "backward_sums", groups.grid(), &arguments)?;
-    let arguments = [
-        Argument::Read(&partial),
-        Argument::Write(&sums),
-        Argument::int(groups.count),
-        columns,
-    ];
+    let sums = kernels.output(&[2, n], DType::F32)?;
+    let arguments = args![&partial, &sums, groups.count, n];
     kernels.launch(SOURCE, "combine_sums", Grid::each(2 * n), &arguments)?;
     // Those of γ and β are this rank's, as every weight's.
     let of_all = match ranks {
         Some(ranks) => sum_tensor(ranks, &sums)?,
         None => sums.clone(),
     };
-    let arguments = [
-        Argument::Read(g),
-        Argument::Read(y),
-        Argument::Read(factors),
-        Argument::Read(&of_all),
-        Argument::F32(1.0 / all_rows as f32),
-        Argument::Write(&dy),
-        all,
-        columns,
-        size,
-        relu,
-    ];
+    let (share, dy) = (1.0 / all_rows as f32, kernels.output_like(y)?);
+    let arguments = args![g, y, factors, &of_all, share, &dy, rows, n, groups.size, relu];
     kernels.launch_for(y.dtype(), SOURCE, "backward", groups.grid(), &arguments)?;
     Ok(vec![Some(dy), Some(sums.get(1)?), Some(sums.get(0)?)])
 }

@@ -103,7 +103,7 @@ impl Launcher for Cuda {
 /// The tensors of an argument, in order.
 fn tensors_of<'a>(argument: &Argument<'a>) -> Vec<&'a Tensor> {
     match argument {
-        Argument::Read(t) | Argument::Write(t) => vec![t],
+        Argument::Tensor(t) => vec![t],
         Argument::Table(rows) => rows.iter().flatten().flatten().copied().collect(),
         _ => Vec::new(),
     }
@@ -126,7 +126,7 @@ enum Resolved<'a> {
 /// Takes the addresses of the argument's tensors from `addresses`.
 fn resolve<'a>(argument: &Argument<'a>, addresses: &mut impl Iterator<Item = u64>) -> Result<Resolved<'a>> {
     Ok(match argument {
-        Argument::Read(_) | Argument::Write(_) => Resolved::Address(addresses.next().unwrap_or_default()),
+        Argument::Tensor(_) => Resolved::Address(addresses.next().unwrap_or_default()),
         Argument::Null => Resolved::Address(0),
         Argument::Table(rows) => {
             let mut table = Box::new(Tensors([[0; 5]; TENSORS]));

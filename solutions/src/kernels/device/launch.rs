@@ -4,28 +4,19 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use candle_core::{DType, Device, Result, Tensor, bail};
+use candle_core::{DType, Device, Result, Tensor, Var, bail};
 
 /// Runs the kernels of `solutions/src/kernels` over tensors of one device.
 pub trait Launcher: fmt::Debug + Send + Sync {
     /// Queues one launch of `kernel`, a function of the source `source` (a path relative to `kernels`). Does not wait for it.
     /// A tensor that the kernel writes shares its memory with no other argument.
-    ///
-    /// # Errors
-    /// Returns an error if there is no such kernel, or if the device refuses the launch.
     fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()>;
 
     /// A tensor with unspecified values, which a kernel will write.
-    ///
-    /// # Errors
-    /// Returns an error if the device is out of memory.
     fn output(&self, shape: &[usize], dtype: DType) -> Result<Tensor>;
 
     /// `values` as a vector on `device`, to be read only. A launcher that keeps [`Constants`](super::Constants) uploads equal
     /// ones once.
-    ///
-    /// # Errors
-    /// As [`Self::output`].
     fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
         Tensor::new(values, device)
     }
@@ -76,13 +67,12 @@ impl Grid {
     }
 }
 
-/// An argument of a kernel.
+/// An argument of a kernel. Its parameter in the `.cu` file says what the kernel does with a tensor: it reads what is `const`,
+/// and may write all else. The emulated grid compares number and types of the arguments with the parameters.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument<'a> {
-    /// A contiguous tensor that the kernel reads.
-    Read(&'a Tensor),
-    /// A contiguous tensor that the kernel writes.
-    Write(&'a Tensor),
+    /// A contiguous tensor.
+    Tensor(&'a Tensor),
     /// A null pointer.
     Null,
     /// `Tensors` of `multi_tensor.cuh`, by value: at most [`TENSORS`] rows of four tensors of equal shape, all contiguous
@@ -102,13 +92,55 @@ pub enum Argument<'a> {
     F64(f64),
 }
 
-impl Argument<'_> {
-    /// A size or a flag, as `int`.
-    pub(super) fn int(n: impl TryInto<i32>) -> Self {
-        // A tensor of more rows does not fit into a GPU's memory.
-        Self::I32(n.try_into().unwrap_or(i32::MAX))
+impl<'a> From<&'a Tensor> for Argument<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::Tensor(tensor)
     }
 }
+
+impl<'a> From<&'a Var> for Argument<'a> {
+    fn from(var: &'a Var) -> Self {
+        Self::Tensor(var.as_tensor())
+    }
+}
+
+impl<'a> From<Option<&'a Tensor>> for Argument<'a> {
+    fn from(tensor: Option<&'a Tensor>) -> Self {
+        tensor.map_or(Self::Null, Self::Tensor)
+    }
+}
+
+impl From<usize> for Argument<'_> {
+    fn from(size: usize) -> Self {
+        // A tensor of more rows does not fit into a GPU's memory.
+        Self::I32(size.try_into().unwrap_or(i32::MAX))
+    }
+}
+
+impl From<bool> for Argument<'_> {
+    fn from(flag: bool) -> Self {
+        Self::I32(flag.into())
+    }
+}
+
+/// `From` for the types of numbers.
+macro_rules! numbers {
+    ($($form:ident: $type:ty),*) => {
+        $(impl From<$type> for Argument<'_> {
+            fn from(value: $type) -> Self {
+                Self::$form(value)
+            }
+        })*
+    };
+}
+numbers!(U32: u32, I64: i64, U64: u64, F32: f32, F64: f64);
+
+/// The arguments of a launch, in the order of the kernel's parameters and by their names: tensors, sizes and flags (`int`),
+/// and numbers.
+macro_rules! args {
+    ($($argument:expr),* $(,)?) => { [$($crate::kernels::device::launch::Argument::from($argument)),*] };
+}
+pub(super) use args;
 
 /// A launcher, with what all operators need of it.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use candle_core::{DType, Result, Tensor};
 
-use super::launch::{Argument, Grid, Kernels, plain};
+use super::launch::{Grid, Kernels, args, plain};
 use super::target::Target;
 
 impl Target {
@@ -11,19 +11,9 @@ impl Target {
         let (xp, wp, bias) = (plain(x)?, plain(w)?, plain(&b.to_dtype(DType::F32)?)?);
         let y = matmul(&xp, &wp.t()?)?;
         let (rows, n) = y.dims2()?;
-        let arguments = [
-            Argument::Write(&y),
-            Argument::Read(&bias),
-            Argument::I64(rows as i64),
-            Argument::int(n),
-        ];
-        self.kernels.launch_for(
-            y.dtype(),
-            "operators.cu",
-            "add_bias",
-            Grid::over(rows * n),
-            &arguments,
-        )?;
+        let (arguments, grid) = (args![&y, &bias, rows as i64, n], Grid::over(rows * n));
+        self.kernels
+            .launch_for(y.dtype(), "operators.cu", "add_bias", grid, &arguments)?;
         let kernels = self.kernels.clone();
         Ok(self.record(&[x, w, b], y, || {
             Box::new(move |g, wanted| {
@@ -63,12 +53,7 @@ pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 fn column_sums(kernels: &Kernels, g: &Tensor) -> Result<Tensor> {
     let (rows, n) = g.dims2()?;
     let sums = kernels.output(&[n], DType::F32)?;
-    let arguments = [
-        Argument::Read(g),
-        Argument::Write(&sums),
-        Argument::int(rows),
-        Argument::int(n),
-    ];
+    let arguments = args![g, &sums, rows, n];
     let grid = Grid::new([n.div_ceil(32), 1, 1], [32, 8, 1]);
     kernels.launch_for(g.dtype(), "operators.cu", "column_sums", grid, &arguments)?;
     Ok(sums)

@@ -2,7 +2,7 @@
 
 use candle_core::{DType, Result, Tensor};
 
-use super::launch::{Argument, Grid, Kernels, plain};
+use super::launch::{Grid, Kernels, args, plain};
 use super::target::Target;
 
 impl Target {
@@ -20,25 +20,12 @@ impl Target {
         let weights = weights.map(|w| plain(&w.to_dtype(DType::F32)?)).transpose()?;
         let loss = self.kernels.output(&[], DType::F32)?;
         let gradient = self.kernels.output_like(&x)?;
-        let arguments = [
-            Argument::Read(&x),
-            Argument::Read(&labels),
-            weights.as_ref().map_or(Argument::Null, Argument::Read),
-            Argument::F32(smoothing as f32),
-            Argument::Write(&loss),
-            Argument::Write(&gradient),
-            Argument::int(rows),
-            Argument::int(classes),
-        ];
+        let (weights, smoothing) = (weights.as_ref(), smoothing as f32);
+        let arguments = args![&x, &labels, weights, smoothing, &loss, &gradient, rows, classes];
         // One block: a warp a row.
-        let threads = (32 * rows as u32).clamp(128, 1024);
-        self.kernels.launch_for(
-            x.dtype(),
-            "loss.cu",
-            "cross_entropy",
-            Grid::of(1, threads),
-            &arguments,
-        )?;
+        let grid = Grid::of(1, (32 * rows as u32).clamp(128, 1024));
+        self.kernels
+            .launch_for(x.dtype(), "loss.cu", "cross_entropy", grid, &arguments)?;
         let kernels = self.kernels.clone();
         Ok(self.record(&[logits], loss, || {
             Box::new(move |g, _| Ok(vec![Some(scaled(&kernels, &gradient, g)?)]))
@@ -47,20 +34,13 @@ impl Target {
 
     /// As [`crate::kernels::weighted_sum`]: candle's operators, over scalars on the device.
     pub fn weighted_sum(&self, terms: &[(&Tensor, f64)]) -> Result<Tensor> {
-        let mut sum = None;
-        for &(term, factor) in terms {
-            let term = (term.detach() * factor)?;
-            sum = Some(match sum {
-                None => term,
-                Some(sum) => (sum + term)?,
-            });
-        }
-        let Some(sum) = sum else {
+        let products = terms.iter().map(|&(term, factor)| term.detach() * factor);
+        let Some(sum) = products.reduce(|sum, term| sum? + term?) else {
             candle_core::bail!("weighted_sum: expected at least one term");
         };
         let tensors: Vec<&Tensor> = terms.iter().map(|&(term, _)| term).collect();
         let factors: Vec<f64> = terms.iter().map(|&(_, factor)| factor).collect();
-        Ok(self.record(&tensors, sum, || {
+        Ok(self.record(&tensors, sum?, || {
             Box::new(move |g, _| factors.iter().map(|&f| Ok(Some((g * f)?))).collect())
         }))
     }
@@ -77,12 +57,7 @@ impl Target {
 /// `x` times a scalar on the device.
 fn scaled(kernels: &Kernels, x: &Tensor, factor: &Tensor) -> Result<Tensor> {
     let y = kernels.output_like(x)?;
-    let arguments = [
-        Argument::Read(x),
-        Argument::Write(&y),
-        Argument::Read(factor),
-        Argument::I64(x.elem_count() as i64),
-    ];
+    let arguments = args![x, &y, factor, x.elem_count() as i64];
     let grid = Grid::over(x.elem_count());
     kernels.launch_for(x.dtype(), "operators.cu", "scaled", grid, &arguments)?;
     Ok(y)

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use candle_core::{DType, Result, Tensor};
 
-use super::launch::{Argument, Grid, plain, starts};
+use super::launch::{Grid, args, plain, starts};
 use super::target::Target;
+
+const SOURCE: &str = "max_points.cu";
 
 impl Target {
     /// x `[points of all clouds, n]` → `[clouds, n]`; of equal points the first takes the gradient.
@@ -14,31 +16,18 @@ impl Target {
         let starts = starts(&self.kernels, clouds, x.device())?;
         let y = self.kernels.output(&[clouds.len(), n], x.dtype())?;
         let at = self.kernels.output(&[clouds.len(), n], DType::I32)?;
-        let arguments = [
-            Argument::Read(&xp),
-            Argument::Read(&starts),
-            Argument::Write(&y),
-            Argument::Write(&at),
-            Argument::int(n),
-        ];
+        let arguments = args![&xp, &starts, &y, &at, n];
         let grid = Grid::new([n.div_ceil(32), clouds.len(), 1], [32, 8, 1]);
         self.kernels
-            .launch_for(x.dtype(), "max_points.cu", "max_points", grid, &arguments)?;
+            .launch_for(x.dtype(), SOURCE, "max_points", grid, &arguments)?;
         let (kernels, clouds) = (self.kernels.clone(), clouds.len());
         Ok(self.record(&[x], y, || {
             Box::new(move |g, _| {
                 let dx = kernels.output(&[rows, n], g.dtype())?;
-                let arguments = [
-                    Argument::Read(g),
-                    Argument::Read(&at),
-                    Argument::Read(&starts),
-                    Argument::Write(&dx),
-                    Argument::int(n),
-                ];
+                let arguments = args![g, &at, &starts, &dx, n];
                 let blocks = (rows * n).div_ceil(clouds * 1024).min(64);
                 let grid = Grid::new([blocks, clouds, 1], [256, 1, 1]);
-                let source = "max_points.cu";
-                kernels.launch_for(g.dtype(), source, "max_points_backward", grid, &arguments)?;
+                kernels.launch_for(g.dtype(), SOURCE, "max_points_backward", grid, &arguments)?;
                 Ok(vec![Some(dx)])
             })
         }))

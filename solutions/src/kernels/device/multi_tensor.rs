@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use candle_core::{DType, Result, Tensor, bail};
 
-use super::launch::{Argument, Grid, Kernels, Launcher, TENSORS};
+use super::launch::{Argument, Grid, Kernels, Launcher, TENSORS, args};
 use crate::kernels::steps::{AdamStep, LarsStep, SgdStep};
 
 const GRADIENTS: &str = "gradients.cu";
@@ -24,17 +24,11 @@ pub struct Norm(Tensor);
 
 impl Norm {
     /// The norm of the unscaled gradients, a scalar.
-    ///
-    /// # Errors
-    /// Returns candle's errors.
     pub fn value(&self) -> Result<Tensor> {
         self.0.get(0)
     }
 
     /// Whether a gradient is infinite or NaN. Waits for the device.
-    ///
-    /// # Errors
-    /// Returns candle's errors.
     pub fn found_inf(&self) -> Result<bool> {
         Ok(self.0.get(1)?.to_scalar::<f32>()? != 0.0)
     }
@@ -99,8 +93,8 @@ impl<'a> Table<'a> {
         for (rows, range) in self.rows.chunks(TENSORS).zip(self.begin.windows(2)) {
             let blocks = range[1] - range[0];
             let pieces = self.pieces.narrow(0, range[0], blocks)?;
-            let arguments = [&[Argument::Table(rows), Argument::Read(&pieces)], more].concat();
-            kernels.launch(source, kernel, Grid::of(blocks, 256), &arguments)?;
+            let own = [Argument::Table(rows), (&pieces).into()];
+            kernels.launch(source, kernel, Grid::of(blocks, 256), &[&own, more].concat())?;
         }
         Ok(())
     }
@@ -130,34 +124,24 @@ impl MultiTensor {
         let partial = self.0.output(&[table.blocks()], DType::F64)?;
         let arrived = Tensor::zeros((), DType::U32, table.pieces.device())?;
         let result = self.0.output(&[3], DType::F32)?;
-        let more = [
-            Argument::F32(scale.recip() as f32),
-            Argument::F32(max_norm as f32),
-            Argument::int(false),
-            Argument::int(table.blocks()),
-            Argument::Write(&partial),
-            Argument::Write(&arrived),
-            Argument::Write(&result),
-        ];
+        let (inverse_scale, max_norm) = (scale.recip() as f32, max_norm as f32);
+        let blocks = table.blocks();
+        let more = args![inverse_scale, max_norm, blocks, &partial, &arrived, &result];
         table.launch(&self.0, GRADIENTS, "unscale_and_norm", &more)?;
         Ok(Norm(result))
     }
 
     /// New tensors: the gradients unscaled and clipped by `norm`.
-    ///
-    /// # Errors
-    /// As [`Self::norm`].
     pub fn scaled(&self, grads: &[&Tensor], norm: &Norm) -> Result<Vec<Tensor>> {
         let outputs = grads.iter().map(|g| self.0.output_like(g));
         let outputs = outputs.collect::<Result<Vec<_>>>()?;
         let to: Vec<&Tensor> = outputs.iter().collect();
         let table = Table::new(&self.0, None, grads, [Some(&to), None])?;
-        table.launch(&self.0, GRADIENTS, "scale_gradients", &[Argument::Read(&norm.0)])?;
+        table.launch(&self.0, GRADIENTS, "scale_gradients", &args![&norm.0])?;
         Ok(outputs)
     }
 
-    /// As [`crate::kernels::multi_tensor::adam`]. With a `norm`, its factor multiplies the gradients in place of that of `s`,
-    /// and nothing changes if a gradient overflowed.
+    /// As [`crate::kernels::multi_tensor::adam`].
     ///
     /// # Errors
     /// Returns an error if lists differ in length or shapes, or if there are no parameters.
@@ -167,103 +151,74 @@ impl MultiTensor {
         grads: &[&Tensor],
         [mean, square]: [&[&Tensor]; 2],
         s: &AdamStep,
-        norm: Option<&Norm>,
     ) -> Result<()> {
         let table = Table::new(&self.0, Some(params), grads, [Some(mean), Some(square)])?;
-        let factors = self.factors(s, norm)?;
-        table.launch(&self.0, STEPS, "adam", &[Argument::Read(&factors)])
+        let factors = self.factors(s)?;
+        table.launch(&self.0, STEPS, "adam", &args![&factors])
     }
 
     /// As [`crate::kernels::multi_tensor::lamb`], and as [`Self::adam`].
-    ///
-    /// # Errors
-    /// As [`Self::adam`].
     pub fn lamb(
         &self,
         params: &[&Tensor],
         grads: &[&Tensor],
         [mean, square]: [&[&Tensor]; 2],
         s: &AdamStep,
-        norm: Option<&Norm>,
     ) -> Result<()> {
         let table = Table::new(&self.0, Some(params), grads, [Some(mean), Some(square)])?;
-        let factors = self.factors(s, norm)?;
+        let factors = self.factors(s)?;
         let sums = self.0.output(&[table.blocks(), 2], DType::F64)?;
-        let more = [Argument::Read(&factors), Argument::Write(&sums)];
+        let more = args![&factors, &sums];
         table.launch(&self.0, STEPS, "lamb_moments", &more)?;
-        let more = [Argument::Read(&factors), Argument::Read(&sums)];
+        let more = args![&factors, &sums];
         table.launch(&self.0, STEPS, "lamb_apply", &more)
     }
 
     /// As [`crate::kernels::multi_tensor::sgd`], and as [`Self::adam`].
-    ///
-    /// # Errors
-    /// As [`Self::adam`].
-    pub fn sgd(
-        &self,
-        params: &[&Tensor],
-        grads: &[&Tensor],
-        buffer: &[&Tensor],
-        s: &SgdStep,
-        norm: Option<&Norm>,
-    ) -> Result<()> {
+    pub fn sgd(&self, params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdStep) -> Result<()> {
         let table = Table::new(&self.0, Some(params), grads, [Some(buffer), None])?;
-        let more = [
-            Argument::F32(s.lr as f32),
-            Argument::F32(s.momentum as f32),
-            Argument::F32(s.weight_decay as f32),
-            Argument::int(s.nesterov),
-            Argument::F32(s.gradient_factor),
-            argument(norm),
-        ];
+        let [lr, momentum, weight_decay] = [s.lr, s.momentum, s.weight_decay].map(|v| v as f32);
+        let more = args![lr, momentum, weight_decay, s.nesterov, s.gradient_factor];
         table.launch(&self.0, STEPS, "sgd", &more)
     }
 
     /// One step of LARS (You, Gitman, Ginsburg 2017), and as [`Self::adam`].
-    ///
-    /// # Errors
-    /// As [`Self::adam`].
     pub fn lars(
         &self,
         params: &[&Tensor],
         grads: &[&Tensor],
         velocity: &[&Tensor],
         s: &LarsStep,
-        norm: Option<&Norm>,
     ) -> Result<()> {
         let table = Table::new(&self.0, Some(params), grads, [Some(velocity), None])?;
-        let factor = [Argument::F32(s.gradient_factor), argument(norm)];
+        let factor = s.gradient_factor;
         let sums = match s.adapted {
             true => Some(self.0.output(&[table.blocks(), 2], DType::F64)?),
             false => None,
         };
         if let Some(sums) = &sums {
-            let more = [&factor[..], &[Argument::Write(sums)]].concat();
-            table.launch(&self.0, STEPS, "lars_norms", &more)?;
+            table.launch(&self.0, STEPS, "lars_norms", &args![factor, sums])?;
         }
-        let settings = [s.lr, s.momentum, s.weight_decay, s.trust].map(Argument::F64);
-        let sums = sums.as_ref().map_or(Argument::Null, Argument::Read);
-        let more = [&settings[..], &factor, &[sums]].concat();
+        let sums = sums.as_ref();
+        let more = args![s.lr, s.momentum, s.weight_decay, s.trust, factor, sums];
         table.launch(&self.0, STEPS, "lars_apply", &more)
     }
 
-    /// The factors of Adam's formula, computed on the device because they depend on `norm`.
-    fn factors(&self, s: &AdamStep, norm: Option<&Norm>) -> Result<Tensor> {
-        let factors = self.0.output(&[12], DType::F32)?;
-        let settings = [s.lr, s.beta1, s.beta2, s.eps, s.weight_decay].map(Argument::F64);
-        let more = [
-            Argument::int(s.decoupled),
-            Argument::U64(s.step),
-            Argument::F32(s.gradient_factor),
-            argument(norm),
-            Argument::Write(&factors),
+    /// The factors of Adam's formula, which one thread computes.
+    fn factors(&self, s: &AdamStep) -> Result<Tensor> {
+        let factors = self.0.output(&[11], DType::F32)?;
+        let arguments = args![
+            s.lr,
+            s.beta1,
+            s.beta2,
+            s.eps,
+            s.weight_decay,
+            s.decoupled,
+            s.step,
+            s.gradient_factor,
+            &factors,
         ];
-        let arguments = [&settings[..], &more].concat();
         self.0.launch(STEPS, "adam_factors", Grid::of(1, 1), &arguments)?;
         Ok(factors)
     }
-}
-
-fn argument(norm: Option<&Norm>) -> Argument<'_> {
-    norm.map_or(Argument::Null, |norm| Argument::Read(&norm.0))
 }

@@ -2,7 +2,7 @@
 
 use candle_core::{DType, Result, Tensor};
 
-use super::launch::{Argument, Grid, Kernels, suffix};
+use super::launch::{Grid, Kernels, args, suffix};
 
 /// Candidates that the filter may list for each cloud and channel; trees have some four.
 const CANDIDATES: usize = 16;
@@ -32,16 +32,7 @@ impl Search<'_> {
     fn on_tensor_cores(&self, form: &str) -> Result<Tensor> {
         let keys = self.no_keys()?;
         let ((n, k), (grid, parts)) = (self.w.dims2()?, self.grid(true)?);
-        let arguments = [
-            Argument::Read(self.a),
-            Argument::Read(self.w),
-            Argument::Read(self.gamma),
-            Argument::Read(self.starts),
-            Argument::Write(&keys),
-            Argument::int(n),
-            Argument::int(k),
-            Argument::int(parts),
-        ];
+        let arguments = args![self.a, self.w, self.gamma, self.starts, &keys, n, k, parts];
         let kernel = format!("widest_{form}");
         self.kernels
             .launch("shared_mlp/widest.cu", &kernel, grid, &arguments)?;
@@ -52,32 +43,18 @@ impl Search<'_> {
     /// computed in f32.
     fn filtered(&self) -> Result<Tensor> {
         const SOURCE: &str = "filter/filter.cu";
-        let ((rows, k), n, clouds) = (self.a.dims2()?, self.w.dim(0)?, self.clouds());
+        let (kernels, a, w, gamma, starts) = (self.kernels, self.a, self.w, self.gamma, self.starts);
+        let ((rows, k), n, clouds) = (a.dims2()?, w.dim(0)?, self.clouds());
         let width = k.next_multiple_of(16) + 16;
-        let [rounded, lower, upper] =
-            [rows, n, n].map(|rows| self.kernels.output(&[rows, width], DType::BF16));
+        let [rounded, lower, upper] = [rows, n, n].map(|rows| kernels.output(&[rows, width], DType::BF16));
         let (rounded, lower, upper) = (rounded?, lower?, upper?);
-        let arguments = [
-            Argument::Read(self.a),
-            Argument::Write(&rounded),
-            Argument::int(rows),
-            Argument::int(k),
-        ];
         let warps = |count: usize| Grid::of(count.div_ceil(4), 128);
-        self.kernels
-            .launch(SOURCE, "filter_rows", warps(rows), &arguments)?;
-        let arguments = [
-            Argument::Read(self.w),
-            Argument::Read(self.gamma),
-            Argument::Write(&lower),
-            Argument::Write(&upper),
-            Argument::int(n),
-            Argument::int(k),
-        ];
-        self.kernels
-            .launch(SOURCE, "filter_channels", warps(n), &arguments)?;
+        let arguments = args![a, &rounded, rows, k];
+        kernels.launch(SOURCE, "filter_rows", warps(rows), &arguments)?;
+        let arguments = args![w, gamma, &lower, &upper, n, k];
+        kernels.launch(SOURCE, "filter_channels", warps(n), &arguments)?;
 
-        let ones = self.gamma.ones_like()?;
+        let ones = gamma.ones_like()?;
         let bounds = Search {
             a: &rounded,
             w: &lower,
@@ -87,62 +64,26 @@ impl Search<'_> {
         let (grid, parts) = bounds.grid(true)?;
         let bounds = bounds.on_tensor_cores("bf16")?;
         let capacity = clouds * n * CANDIDATES;
-        let list = self.kernels.output(&[capacity, 3], DType::I32)?;
-        let count = Tensor::zeros((), DType::U32, self.a.device())?;
-        let capacity = Argument::U32(capacity.try_into().unwrap_or(u32::MAX));
-        let arguments = [
-            Argument::Read(&rounded),
-            Argument::Read(&upper),
-            Argument::Read(&bounds),
-            Argument::Read(self.starts),
-            Argument::Write(&list),
-            Argument::Write(&count),
-            capacity,
-            Argument::int(n),
-            Argument::int(width),
-            Argument::int(parts),
+        let list = kernels.output(&[capacity, 3], DType::I32)?;
+        let count = Tensor::zeros((), DType::U32, a.device())?;
+        let room = u32::try_from(capacity).unwrap_or(u32::MAX);
+        let arguments = args![
+            &rounded, &upper, &bounds, starts, &list, &count, room, n, width, parts
         ];
-        self.kernels
-            .launch(SOURCE, "filter_candidates", grid, &arguments)?;
+        kernels.launch(SOURCE, "filter_candidates", grid, &arguments)?;
         let keys = self.no_keys()?;
-        let arguments = [
-            Argument::Read(&list),
-            Argument::Read(&count),
-            capacity,
-            Argument::Read(self.a),
-            Argument::Read(self.w),
-            Argument::Read(self.gamma),
-            Argument::Write(&keys),
-            Argument::int(n),
-            Argument::int(k),
-        ];
-        let grid = Grid::over(clouds * n * CANDIDATES / 4);
+        let arguments = args![&list, &count, room, a, w, gamma, &keys, n, k];
         let grid = Grid {
             threads: [128, 1, 1],
-            ..grid
+            ..Grid::over(capacity / 4)
         };
-        self.kernels.launch(SOURCE, "filter_exact", grid, &arguments)?;
-        self.exact(&keys, Argument::Read(&count), capacity)?;
-        Ok(keys)
-    }
+        kernels.launch(SOURCE, "filter_exact", grid, &arguments)?;
 
-    /// All products in f32, unless the `count` of candidates is at most `capacity`.
-    fn exact(&self, keys: &Tensor, count: Argument, capacity: Argument) -> Result<()> {
-        let ((n, k), (grid, parts)) = (self.w.dims2()?, self.grid(false)?);
-        let arguments = [
-            Argument::Read(self.a),
-            Argument::Read(self.w),
-            Argument::Read(self.gamma),
-            Argument::Read(self.starts),
-            Argument::Write(keys),
-            Argument::int(n),
-            Argument::int(k),
-            Argument::int(parts),
-            count,
-            capacity,
-        ];
-        self.kernels
-            .launch("shared_mlp/widest_exact.cu", "widest_f32", grid, &arguments)
+        // All products in f32, unless the candidates fit into the list.
+        let (grid, parts) = self.grid(false)?;
+        let arguments = args![a, w, gamma, starts, &keys, n, k, parts, &count, room];
+        kernels.launch("shared_mlp/widest_exact.cu", "widest_f32", grid, &arguments)?;
+        Ok(keys)
     }
 
     fn clouds(&self) -> usize {

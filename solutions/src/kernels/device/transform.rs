@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use candle_core::{DType, Result, Tensor};
 
-use super::launch::{Argument, Grid, Kernels, longest, plain, starts};
+use super::launch::{Grid, Kernels, args, longest, plain, starts};
 use super::target::Target;
 
 const SOURCE: &str = "transform.cu";
@@ -33,12 +33,7 @@ impl Target {
     pub fn add_identity(&self, x: &Tensor, k: usize) -> Result<Tensor> {
         let (clouds, xp) = (x.dim(0)?, plain(x)?);
         let y = self.kernels.output(&[clouds, k, k], x.dtype())?;
-        let arguments = [
-            Argument::Read(&xp),
-            Argument::Write(&y),
-            Argument::I64(clouds as i64),
-            Argument::int(k),
-        ];
+        let arguments = args![&xp, &y, clouds as i64, k];
         let grid = Grid::over(x.elem_count());
         self.kernels
             .launch_for(x.dtype(), SOURCE, "add_identity", grid, &arguments)?;
@@ -51,35 +46,18 @@ impl Target {
     pub fn orthogonality(&self, t: &Tensor) -> Result<Tensor> {
         let ((clouds, k, _), tp) = (t.dims3()?, plain(t)?);
         let kernels = self.kernels.clone();
-        let (off, norms) = (
-            kernels.output(t.dims(), DType::F32)?,
-            kernels.output(&[clouds], DType::F32)?,
-        );
+        let off = kernels.output(t.dims(), DType::F32)?;
+        let norms = kernels.output(&[clouds], DType::F32)?;
         let loss = kernels.output(&[], DType::F32)?;
         let grid = Grid::of(clouds, 256);
-        let arguments = [
-            Argument::Read(&tp),
-            Argument::Write(&off),
-            Argument::Write(&norms),
-            Argument::int(k),
-        ];
+        let arguments = args![&tp, &off, &norms, k];
         kernels.launch_for(t.dtype(), SOURCE, "off_orthogonal", grid, &arguments)?;
-        let arguments = [
-            Argument::Read(&norms),
-            Argument::Write(&loss),
-            Argument::int(clouds),
-        ];
+        let arguments = args![&norms, &loss, clouds];
         kernels.launch(SOURCE, "mean_of", Grid::of(1, 64), &arguments)?;
         Ok(self.record(&[t], loss, || {
             Box::new(move |g, _| {
                 let dt = kernels.output_like(&tp)?;
-                let arguments = [
-                    Argument::Read(&tp),
-                    Argument::Read(&off),
-                    Argument::Read(g),
-                    Argument::Write(&dt),
-                    Argument::int(k),
-                ];
+                let arguments = args![&tp, &off, g, &dt, k];
                 kernels.launch_for(tp.dtype(), SOURCE, "orthogonality_backward", grid, &arguments)?;
                 Ok(vec![Some(dt)])
             })
@@ -91,10 +69,9 @@ impl Target {
         let xp = plain(&x.flatten_to(x.rank().saturating_sub(2))?)?;
         let rows = xp.dim(0)?;
         let mut place = vec![-1_i32; rows];
-        index
-            .iter()
-            .zip(0..)
-            .for_each(|(&row, i)| place[row as usize] = i);
+        for (&row, i) in index.iter().zip(0..) {
+            place[row as usize] = i;
+        }
         let index: Vec<i32> = index.iter().map(|&row| row as i32).collect();
         let y = gather(&self.kernels, &xp, &Tensor::new(index, x.device())?)?;
         let kernels = self.kernels.clone();
@@ -117,14 +94,7 @@ fn product(
     transposed: bool,
 ) -> Result<Tensor> {
     let ((clouds, k, _), y) = (t.dims3()?, kernels.output_like(x)?);
-    let arguments = [
-        Argument::Read(x),
-        Argument::Read(t),
-        Argument::Read(starts),
-        Argument::Write(&y),
-        Argument::int(k),
-        Argument::int(transposed),
-    ];
+    let arguments = args![x, t, starts, &y, k, transposed];
     let grid = Grid::new([tall, clouds, k.div_ceil(TILE)], [256, 1, 1]);
     kernels.launch_for(x.dtype(), SOURCE, "transform", grid, &arguments)?;
     Ok(y)
@@ -133,13 +103,7 @@ fn product(
 /// xᵀg of each cloud.
 fn matrix_gradient(kernels: &Kernels, x: &Tensor, g: &Tensor, t: &Tensor, starts: &Tensor) -> Result<Tensor> {
     let ((clouds, k, _), dt) = (t.dims3()?, kernels.output_like(t)?);
-    let arguments = [
-        Argument::Read(x),
-        Argument::Read(g),
-        Argument::Read(starts),
-        Argument::Write(&dt),
-        Argument::int(k),
-    ];
+    let arguments = args![x, g, starts, &dt, k];
     let tiles = k.div_ceil(TILE);
     let grid = Grid::new([tiles, tiles, clouds], [256, 1, 1]);
     kernels.launch_for(x.dtype(), SOURCE, "matrix_gradient", grid, &arguments)?;
@@ -150,19 +114,7 @@ fn matrix_gradient(kernels: &Kernels, x: &Tensor, g: &Tensor, t: &Tensor, starts
 fn gather(kernels: &Kernels, x: &Tensor, index: &Tensor) -> Result<Tensor> {
     let (rows, k) = (index.elem_count(), x.dim(1)?);
     let y = kernels.output(&[rows, k], x.dtype())?;
-    let arguments = [
-        Argument::Read(x),
-        Argument::Read(index),
-        Argument::Write(&y),
-        Argument::I64(rows as i64),
-        Argument::int(k),
-    ];
-    kernels.launch_for(
-        x.dtype(),
-        "clouds.cu",
-        "gather_rows",
-        Grid::over(rows * k),
-        &arguments,
-    )?;
+    let (arguments, grid) = (args![x, index, &y, rows as i64, k], Grid::over(rows * k));
+    kernels.launch_for(x.dtype(), "clouds.cu", "gather_rows", grid, &arguments)?;
     Ok(y)
 }

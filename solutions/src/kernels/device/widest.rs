@@ -5,7 +5,7 @@ use std::ops::Range;
 use candle_core::{DType, Result, Tensor};
 
 use super::batch_norm::{Groups, fold, running_factors, statistics};
-use super::launch::{Argument, Grid, Kernels, longest, plain, starts};
+use super::launch::{Argument, Grid, Kernels, args, longest, plain, starts};
 use super::search::Search;
 use super::target::Target;
 use crate::kernels::{MlpLayer, Pass};
@@ -66,29 +66,12 @@ impl Target {
         let keys = search.keys()?;
         let output = |dtype| kernels.output(&[clouds.len(), n], dtype);
         let (out, xhat, at) = (output(a.dtype())?, output(DType::F32)?, output(DType::I32)?);
-        let arguments = [
-            Argument::Read(&keys),
-            Argument::Read(&a),
-            Argument::Read(&w),
-            Argument::Read(&factors),
-            Argument::Read(&gamma),
-            Argument::Read(&beta),
-            Argument::Write(&out),
-            Argument::Write(&xhat),
-            Argument::Write(&at),
-            Argument::int(clouds.len()),
-            Argument::int(n),
-            Argument::int(w.dim(1)?),
-            Argument::int(layer.relu),
+        let (count, k, relu) = (clouds.len(), w.dim(1)?, layer.relu);
+        let arguments = args![
+            &keys, &a, &w, &factors, &gamma, &beta, &out, &xhat, &at, count, n, k, relu
         ];
-        let source = "shared_mlp/widest_output.cu";
-        kernels.launch_for(
-            a.dtype(),
-            source,
-            "widest_output",
-            Grid::over(n * clouds.len()),
-            &arguments,
-        )?;
+        let (source, grid) = ("shared_mlp/widest_output.cu", Grid::over(n * count));
+        kernels.launch_for(a.dtype(), source, "widest_output", grid, &arguments)?;
         let Some((mean, ws)) = statistics else {
             return Ok(out);
         };
@@ -98,7 +81,6 @@ impl Target {
             layer.bn.gamma.as_tensor(),
             layer.bn.beta.as_tensor(),
         ];
-        let relu = layer.relu;
         Ok(self.record(&inputs, out, || {
             let saved = Saved {
                 kernels,
@@ -126,47 +108,21 @@ fn covariance(kernels: &Kernels, a: &Tensor, w: &Tensor) -> Result<[Tensor; 4]> 
     let ((rows, k), n) = (a.dims2()?, w.dim(0)?);
     let ([a_mean, _], groups) = (statistics(kernels, a)?, Groups::of(rows, k));
     let partial = kernels.output(&[groups.count, k, k], DType::F32)?;
-    let arguments = [
-        Argument::Read(a),
-        Argument::Read(&a_mean),
-        Argument::Write(&partial),
-        Argument::int(rows),
-        Argument::int(k),
-        Argument::int(groups.size),
-    ];
+    let arguments = args![a, &a_mean, &partial, rows, k, groups.size];
     let tiles = k.div_ceil(64);
     let grid = Grid::new([tiles, tiles, groups.count], [256, 1, 1]);
     kernels.launch_for(a.dtype(), COVARIANCE, "covariance_products", grid, &arguments)?;
     let s = kernels.output(&[k, k], DType::F32)?;
-    let arguments = [
-        Argument::Read(&partial),
-        Argument::Write(&s),
-        Argument::int(k),
-        Argument::int(groups.count),
-    ];
+    let arguments = args![&partial, &s, k, groups.count];
     kernels.launch(COVARIANCE, "covariance", Grid::each(k * k), &arguments)?;
     let ws = kernels.output(&[n, k], DType::F32)?;
-    let (mean, var) = (
-        kernels.output(&[n], DType::F64)?,
-        kernels.output(&[n], DType::F64)?,
-    );
-    let arguments = [
-        Argument::Read(w),
-        Argument::Read(&s),
-        Argument::Read(&a_mean),
-        Argument::F64(rows as f64),
-        Argument::Write(&ws),
-        Argument::Write(&mean),
-        Argument::Write(&var),
-        Argument::int(k),
-    ];
-    kernels.launch_for(
-        w.dtype(),
-        COVARIANCE,
-        "channel_statistics",
+    let mean = kernels.output(&[n], DType::F64)?;
+    let var = kernels.output(&[n], DType::F64)?;
+    let (arguments, grid) = (
+        args![w, &s, &a_mean, rows as f64, &ws, &mean, &var, k],
         Grid::of(n, 64),
-        &arguments,
-    )?;
+    );
+    kernels.launch_for(w.dtype(), COVARIANCE, "channel_statistics", grid, &arguments)?;
     Ok([a_mean, ws, mean, var])
 }
 
@@ -184,18 +140,9 @@ impl Saved {
         let (clouds, n) = g.dims2()?;
         let ug = self.kernels.output(&[clouds, n], DType::F32)?;
         let sums = self.kernels.output(&[2, n], DType::F32)?;
-        let arguments = [
-            Argument::Read(g),
-            Argument::Read(&self.xhat),
-            Argument::Read(&self.factors),
-            Argument::Read(&self.gamma),
-            Argument::Read(&self.beta),
-            Argument::Write(&ug),
-            Argument::Write(&sums),
-            Argument::int(clouds),
-            Argument::int(n),
-            Argument::int(self.relu),
-        ];
+        let (xhat, factors, relu) = (&self.xhat, &self.factors, self.relu);
+        let (gamma, beta) = (&self.gamma, &self.beta);
+        let arguments = args![g, xhat, factors, gamma, beta, &ug, &sums, clouds, n, relu];
         self.launch("widest_masked", Grid::each(n), &arguments)?;
         Ok([ug, sums])
     }
@@ -203,62 +150,43 @@ impl Saved {
     fn of_weight(&self, ug: &Tensor, sums: &Tensor) -> Result<Tensor> {
         let ((clouds, n), k) = (ug.dims2()?, self.w.dim(1)?);
         let dw = self.kernels.output(&[n, k], DType::F32)?;
-        let arguments = [
-            Argument::Read(ug),
-            Argument::Read(&self.at),
-            Argument::Read(&self.a),
-            Argument::Read(&self.mean),
-            Argument::Read(&self.ws),
-            Argument::Read(&self.factors),
-            Argument::Read(sums),
+        let arguments = args![
+            ug,
+            &self.at,
+            &self.a,
+            &self.mean,
+            &self.ws,
+            &self.factors,
+            sums,
             self.inverse_rows(),
-            Argument::Write(&dw),
-            Argument::int(clouds),
-            Argument::int(n),
-            Argument::int(k),
+            &dw,
+            clouds,
+            n,
+            k,
         ];
         self.launch("widest_dw", Grid::of(n, 64), &arguments)?;
         Ok(dw)
     }
 
     fn of_input(&self, ug: &Tensor, sums: &Tensor) -> Result<Tensor> {
-        let ((clouds, n), k) = (ug.dims2()?, self.w.dim(1)?);
-        let quadratic = self.kernels.output(&[k, k], DType::F32)?;
-        let pw = self.kernels.output(&[k], DType::F32)?;
-        let arguments = [
-            Argument::Read(&self.w),
-            Argument::Read(&self.factors),
-            Argument::Read(sums),
-            self.inverse_rows(),
-            Argument::Write(&quadratic),
-            Argument::Write(&pw),
-            Argument::int(n),
-            Argument::int(k),
-        ];
+        let ((clouds, n), (k, kernels)) = (ug.dims2()?, (self.w.dim(1)?, &self.kernels));
+        let (a, w, mean, factors) = (&self.a, &self.w, &self.mean, &self.factors);
+        let (at, starts) = (&self.at, &self.starts);
+        let quadratic = kernels.output(&[k, k], DType::F32)?;
+        let pw = kernels.output(&[k], DType::F32)?;
+        let arguments = args![w, factors, sums, self.inverse_rows(), &quadratic, &pw, n, k];
         let tiles = k.div_ceil(16);
         let grid = Grid::new([tiles, tiles, 1], [16, 16, 1]);
         self.launch("widest_quadratic", grid, &arguments)?;
-        let dx = self.kernels.output_like(&self.a)?;
-        let arguments = [
-            Argument::Read(&self.a),
-            Argument::Read(&self.mean),
-            Argument::Read(&quadratic),
-            Argument::Read(&pw),
-            Argument::Read(&self.w),
-            Argument::Read(ug),
-            Argument::Read(&self.at),
-            Argument::Read(&self.starts),
-            Argument::Write(&dx),
-            Argument::int(n),
-            Argument::int(k),
-        ];
+        let dx = kernels.output_like(a)?;
+        let arguments = args![a, mean, &quadratic, &pw, w, ug, at, starts, &dx, n, k];
         let grid = Grid::new([self.longest.div_ceil(32), clouds, k.div_ceil(64)], [256, 1, 1]);
         self.launch("widest_dx", grid, &arguments)?;
         Ok(dx)
     }
 
-    fn inverse_rows(&self) -> Argument<'static> {
-        Argument::F32(1.0 / self.a.dims()[0] as f32)
+    fn inverse_rows(&self) -> f32 {
+        1.0 / self.a.dims()[0] as f32
     }
 
     fn launch(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {

@@ -12,7 +12,7 @@ use candle_core::{
     op::BackpropOp,
 };
 
-use super::{Batch, Buffer, Event, Staging, Stream};
+use super::{Batch, Buffer, Event, Staging};
 
 /// Two buffers that share a copy stream.
 pub(super) fn staging(gpu: &CudaDevice) -> Result<Staging> {
@@ -52,10 +52,12 @@ impl Pinned {
         }
     }
 
-    fn stream(&self, stream: Stream) -> Arc<CudaStream> {
-        match stream {
-            Stream::Copy => self.copy.clone(),
-            Stream::Compute => self.gpu.cuda_stream(),
+    /// The stream that records `event`, and the one that waits for it.
+    fn streams(&self, event: Event) -> [Arc<CudaStream>; 2] {
+        let (copy, compute) = (self.copy.clone(), self.gpu.cuda_stream());
+        match event {
+            Event::Copied => [copy, compute],
+            Event::Taken => [compute, copy],
         }
     }
 }
@@ -85,16 +87,18 @@ impl Buffer<(Tensor, Tensor)> for Pinned {
         Ok((points.reshape(self.shape)?, labels))
     }
 
-    fn record(&mut self, stream: Stream, event: Event) -> Result<()> {
-        Ok(self.event(event).record(&self.stream(stream)).w()?)
+    fn record(&mut self, event: Event) -> Result<()> {
+        let [records, _] = self.streams(event);
+        Ok(self.event(event).record(&records).w()?)
     }
 
     fn host_waits(&mut self, event: Event) -> Result<()> {
         Ok(self.event(event).synchronize().w()?)
     }
 
-    fn stream_waits(&mut self, stream: Stream, event: Event) -> Result<()> {
-        Ok(self.stream(stream).wait(self.event(event)).w()?)
+    fn stream_waits(&mut self, event: Event) -> Result<()> {
+        let [_, waits] = self.streams(event);
+        Ok(waits.wait(self.event(event)).w()?)
     }
 }
 

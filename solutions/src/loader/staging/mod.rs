@@ -33,19 +33,12 @@ use candle_core::{Device, Tensor};
 
 use super::Batch;
 
-/// A queue of the GPU's work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stream {
-    Copy,
-    Compute,
-}
-
 /// A point in a stream. Waiting for an event waits for the last [`Buffer::record`] of it, and for nothing if there was none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The copy stream no longer reads the pinned memory; the device memory has the batch.
+    /// The copy stream no longer reads the pinned memory; the device memory has the batch. The compute stream waits for it.
     Copied,
-    /// The compute stream no longer reads the device memory.
+    /// The compute stream no longer reads the device memory. The copy stream waits for it.
     Taken,
 }
 
@@ -58,12 +51,12 @@ pub(super) trait Buffer<T>: Send {
     fn copy(&mut self) -> Result<()>;
     /// Copies the device memory into new tensors, on the compute stream.
     fn take(&mut self) -> Result<T>;
-    /// Records `event` on `stream`.
-    fn record(&mut self, stream: Stream, event: Event) -> Result<()>;
+    /// Records `event` on its stream.
+    fn record(&mut self, event: Event) -> Result<()>;
     /// Blocks the calling thread.
     fn host_waits(&mut self, event: Event) -> Result<()>;
-    /// What is queued on `stream` later waits.
-    fn stream_waits(&mut self, stream: Stream, event: Event) -> Result<()>;
+    /// What is queued later on the other stream waits.
+    fn stream_waits(&mut self, event: Event) -> Result<()>;
 }
 
 struct Slot<T> {
@@ -76,18 +69,18 @@ impl<T> Slot<T> {
     fn put(&mut self, batch: &Batch) -> Result<()> {
         self.buffer.host_waits(Event::Copied)?;
         // Before `fill`, because it may free the device memory.
-        self.buffer.stream_waits(Stream::Copy, Event::Taken)?;
+        self.buffer.stream_waits(Event::Taken)?;
         self.buffer.fill(batch)?;
         self.buffer.copy()?;
-        self.buffer.record(Stream::Copy, Event::Copied)?;
+        self.buffer.record(Event::Copied)?;
         self.occupied = true;
         Ok(())
     }
 
     fn take(&mut self) -> Result<T> {
-        self.buffer.stream_waits(Stream::Compute, Event::Copied)?;
+        self.buffer.stream_waits(Event::Copied)?;
         let tensors = self.buffer.take()?;
-        self.buffer.record(Stream::Compute, Event::Taken)?;
+        self.buffer.record(Event::Taken)?;
         Ok(tensors)
     }
 }

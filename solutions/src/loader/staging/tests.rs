@@ -1,9 +1,7 @@
 //! The order of operations, on a device that reorders and delays what it may.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 
 use canopy_data::{Philox, Purpose};
 
@@ -12,6 +10,10 @@ use super::*;
 /// Buffers, values of a batch.
 const BUFFERS: usize = 2;
 const VALUES: usize = 4;
+
+/// The streams: their numbers.
+const COPY: usize = 0;
+const COMPUTE: usize = 1;
 
 /// An operation that is queued on a stream. Copies take time: they read one half of their values when they begin, and the
 /// other when they end.
@@ -35,18 +37,6 @@ struct Device {
 }
 
 impl Device {
-    fn new(seed: u64) -> Self {
-        Self {
-            random: Purpose::Sample.stream(seed, 0),
-            streams: Default::default(),
-            queued: Default::default(),
-            done: Default::default(),
-            pinned: Default::default(),
-            memory: Default::default(),
-            taken: Vec::new(),
-        }
-    }
-
     fn blocked(&self, operation: &Operation) -> bool {
         matches!(operation, Operation::Wait { event, recorded } if self.done[*event] < *recorded)
     }
@@ -94,21 +84,25 @@ impl Device {
     }
 }
 
-/// Wrong orders of operations.
+/// A call of a [`Buffer`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+enum Call {
+    Fill(u32),
+    Copy,
+    /// Into the tensors of this number.
+    Take(usize),
+    Record(Event),
+    HostWaits(Event),
+    StreamWaits(Event),
+}
+
+/// Wrong orders of operations.
+#[derive(Clone, Copy, Debug)]
 enum Wrong {
-    /// The pinned memory is filled while it is copied.
-    HostDoesNotWait,
-    /// The device memory is overwritten while the step's tensors are copied from it.
-    CopyDoesNotWait,
-    /// The step reads before the copy.
-    StepDoesNotWait,
-    CopiedIsNotRecorded,
-    TakenIsNotRecorded,
-    CopiedIsRecordedBeforeTheCopy,
-    TakenIsRecordedBeforeItIsTaken,
-    /// The host calls for a copy and fills the memory afterwards.
-    FilledAfterTheCopy,
+    /// Calls like this one do nothing.
+    Omitted(Call),
+    /// Calls like this one happen after the call behind them.
+    Late(Call),
 }
 
 /// A buffer of the fake device, with one wrong order of operations or none.
@@ -116,119 +110,110 @@ struct Fake {
     device: Arc<Mutex<Device>>,
     buffer: usize,
     wrong: Option<Wrong>,
+    late: Option<Call>,
 }
 
 impl Fake {
-    fn event(&self, event: Event) -> usize {
-        2 * self.buffer + usize::from(event == Event::Taken)
-    }
-
-    fn with(&self, change: impl FnOnce(&mut Device)) {
-        let mut device = self.device.lock().unwrap();
-        change(&mut device);
-        device.pass_time();
-    }
-
-    fn queue_record(&self, stream: Stream, event: Event) {
-        let id = self.event(event);
-        self.with(|device| {
-            device.queued[id] += 1;
-            device.streams[stream as usize].push_back(Operation::Record { event: id });
-        });
-    }
-
-    fn queue_copy(&self) {
-        let copy = |half| Operation::Copy {
-            buffer: self.buffer,
-            half,
+    fn call(&mut self, call: Call) -> Result<()> {
+        let alike = |other: Call| match (other, call) {
+            (Call::Fill(_), Call::Fill(_)) | (Call::Take(_), Call::Take(_)) => true,
+            (other, call) => other == call,
         };
-        self.with(|device| device.streams[Stream::Copy as usize].extend([copy(0), copy(1)]));
+        match self.wrong {
+            Some(Wrong::Omitted(omitted)) if alike(omitted) => {}
+            Some(Wrong::Late(late)) if alike(late) => self.late = Some(call),
+            _ => {
+                self.perform(call);
+                if let Some(late) = self.late.take() {
+                    self.perform(late);
+                }
+            }
+        }
+        Ok(())
     }
 
-    fn is(&self, wrong: Wrong) -> bool {
-        self.wrong == Some(wrong)
+    fn perform(&self, call: Call) {
+        let (buffer, mut device) = (self.buffer, self.device.lock().unwrap());
+        let number = |event| 2 * buffer + usize::from(event == Event::Taken);
+        match call {
+            Call::Fill(value) => device.pinned[buffer] = [value; VALUES],
+            Call::Copy => {
+                let halves = [0, 1].map(|half| Operation::Copy { buffer, half });
+                device.streams[COPY].extend(halves);
+            }
+            Call::Take(to) => {
+                let halves = [0, 1].map(|half| Operation::Take { buffer, half, to });
+                device.streams[COMPUTE].extend(halves);
+            }
+            Call::Record(event) => {
+                let stream = if event == Event::Copied { COPY } else { COMPUTE };
+                let event = number(event);
+                device.queued[event] += 1;
+                device.streams[stream].push_back(Operation::Record { event });
+            }
+            Call::HostWaits(event) => {
+                let event = number(event);
+                let recorded = device.queued[event];
+                device.finish(|device| device.done[event] >= recorded);
+            }
+            Call::StreamWaits(event) => {
+                let stream = if event == Event::Copied { COMPUTE } else { COPY };
+                let event = number(event);
+                let recorded = device.queued[event];
+                device.streams[stream].push_back(Operation::Wait { event, recorded });
+            }
+        }
+        device.pass_time();
     }
 }
 
 impl Buffer<usize> for Fake {
     fn fill(&mut self, batch: &Batch) -> Result<()> {
-        if self.is(Wrong::FilledAfterTheCopy) {
-            self.queue_copy();
-        }
-        let value = batch.labels[0];
-        self.with(|device| device.pinned[self.buffer] = [value; VALUES]);
-        Ok(())
+        self.call(Call::Fill(batch.labels[0]))
     }
 
     fn copy(&mut self) -> Result<()> {
-        if self.is(Wrong::CopiedIsRecordedBeforeTheCopy) {
-            self.queue_record(Stream::Copy, Event::Copied);
-        }
-        if !self.is(Wrong::FilledAfterTheCopy) {
-            self.queue_copy();
-        }
-        Ok(())
+        self.call(Call::Copy)
     }
 
     fn take(&mut self) -> Result<usize> {
-        if self.is(Wrong::TakenIsRecordedBeforeItIsTaken) {
-            self.queue_record(Stream::Compute, Event::Taken);
-        }
-        let (buffer, mut to) = (self.buffer, 0);
-        self.with(|device| {
-            to = device.taken.len();
-            device.taken.push([u32::MAX; VALUES]);
-            let take = |half| Operation::Take { buffer, half, to };
-            device.streams[Stream::Compute as usize].extend([take(0), take(1)]);
-        });
+        let mut device = self.device.lock().unwrap();
+        let to = device.taken.len();
+        device.taken.push([u32::MAX; VALUES]);
+        drop(device);
+        self.call(Call::Take(to))?;
         Ok(to)
     }
 
-    fn record(&mut self, stream: Stream, event: Event) -> Result<()> {
-        let omitted = match event {
-            Event::Copied => [Wrong::CopiedIsNotRecorded, Wrong::CopiedIsRecordedBeforeTheCopy],
-            Event::Taken => [Wrong::TakenIsNotRecorded, Wrong::TakenIsRecordedBeforeItIsTaken],
-        };
-        if !omitted.iter().any(|&wrong| self.is(wrong)) {
-            self.queue_record(stream, event);
-        }
-        Ok(())
+    fn record(&mut self, event: Event) -> Result<()> {
+        self.call(Call::Record(event))
     }
 
     fn host_waits(&mut self, event: Event) -> Result<()> {
-        if !self.is(Wrong::HostDoesNotWait) {
-            let id = self.event(event);
-            self.with(|device| {
-                let recorded = device.queued[id];
-                device.finish(|device| device.done[id] >= recorded);
-            });
-        }
-        Ok(())
+        self.call(Call::HostWaits(event))
     }
 
-    fn stream_waits(&mut self, stream: Stream, event: Event) -> Result<()> {
-        let omitted = match stream {
-            Stream::Copy => Wrong::CopyDoesNotWait,
-            Stream::Compute => Wrong::StepDoesNotWait,
-        };
-        if !self.is(omitted) {
-            let event = self.event(event);
-            self.with(|device| {
-                let recorded = device.queued[event];
-                device.streams[stream as usize].push_back(Operation::Wait { event, recorded });
-            });
-        }
-        Ok(())
+    fn stream_waits(&mut self, event: Event) -> Result<()> {
+        self.call(Call::StreamWaits(event))
     }
 }
 
 fn fake(seed: u64, wrong: Option<Wrong>) -> (Staging<usize>, Arc<Mutex<Device>>) {
-    let device = Arc::new(Mutex::new(Device::new(seed)));
+    let device = Arc::new(Mutex::new(Device {
+        random: Purpose::Sample.stream(seed, 0),
+        streams: Default::default(),
+        queued: Default::default(),
+        done: Default::default(),
+        pinned: Default::default(),
+        memory: Default::default(),
+        taken: Vec::new(),
+    }));
     let buffer = |buffer| -> Box<dyn Buffer<usize>> {
         Box::new(Fake {
             device: device.clone(),
             buffer,
             wrong,
+            late: None,
         })
     };
     (Staging::new([buffer(0), buffer(1)]), device.clone())
@@ -276,14 +261,19 @@ fn every_batch_arrives_however_the_device_delays_its_work() {
 #[test]
 fn wrong_orders_of_operations_are_caught() {
     for wrong in [
-        Wrong::HostDoesNotWait,
-        Wrong::CopyDoesNotWait,
-        Wrong::StepDoesNotWait,
-        Wrong::CopiedIsNotRecorded,
-        Wrong::TakenIsNotRecorded,
-        Wrong::CopiedIsRecordedBeforeTheCopy,
-        Wrong::TakenIsRecordedBeforeItIsTaken,
-        Wrong::FilledAfterTheCopy,
+        // The pinned memory is filled while it is copied.
+        Wrong::Omitted(Call::HostWaits(Event::Copied)),
+        // The device memory is overwritten while the step's tensors are copied from it.
+        Wrong::Omitted(Call::StreamWaits(Event::Taken)),
+        // The step reads before the copy.
+        Wrong::Omitted(Call::StreamWaits(Event::Copied)),
+        Wrong::Omitted(Call::Record(Event::Copied)),
+        Wrong::Omitted(Call::Record(Event::Taken)),
+        // Recorded before the copy, or before the batch is taken.
+        Wrong::Late(Call::Copy),
+        Wrong::Late(Call::Take(0)),
+        // The host calls for a copy and fills the memory afterwards.
+        Wrong::Late(Call::Fill(0)),
     ] {
         let caught = (0..500).filter(|&seed| !all_arrive(seed, Some(wrong))).count();
         assert!(caught > 0, "{wrong:?}");
