@@ -2,8 +2,8 @@
 
 use candle_core::{DType, Device as Cpu, Result, Tensor, Var};
 use canopy::kernels::{
-    BatchNorm, Clouds, MlpLayer, Pass, Share, add_identity, cross_entropy, dropout, linear, linear_bn,
-    orthogonality, shared_mlp, shared_mlp_max, transform, weighted_sum, without_padding,
+    BatchNorm, Clouds, MlpLayer, Pass, Share, add_identity, cross_entropy, dropout, linear, orthogonality,
+    shared_mlp, shared_mlp_max, transform, weighted_sum, without_padding,
 };
 
 use crate::common::*;
@@ -223,7 +223,12 @@ pub fn normalised([rows, n]: [usize; 2], relu: bool, offset: f32) -> Case {
     let operator = move |v: &[Var], pass: &Pass| {
         let bn = batch_norm(&v[1], &v[2], [&random(5, n), &positive])?;
         let w = Tensor::from_slice(&identity, (n, n), v[0].device())?.to_dtype(v[0].dtype())?;
-        let y = linear_bn(v[0].as_tensor(), &w, &bn, relu, pass)?;
+        let layer = MlpLayer {
+            weight: &w,
+            bn: &bn,
+            relu,
+        };
+        let y = shared_mlp(v[0].as_tensor(), &[layer], pass)?;
         Ok([&[y][..], &running(&bn)?].concat())
     };
     let (sizes, shapes): (_, [&[usize]; 3]) = ((rows, n, offset), [&[rows, n], &[n], &[n]]);
