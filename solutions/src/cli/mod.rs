@@ -25,6 +25,7 @@ mod profile;
 mod profiling;
 mod stop;
 mod train;
+mod trained;
 
 use std::{fmt, io, process::ExitCode};
 
