@@ -5,25 +5,22 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, ensure};
-use candle_core::DType;
+use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use super::{
     data::open,
     profiling::{self, Profiling},
+    trained::Trained,
 };
 use crate::{
-    device,
-    kernels::Pass,
     loader::lengths,
     model::PointNet,
     precision::Precision,
-    target::Head,
     train::{
-        Config, EvaluateOptions, RunFolder, bar, checkpoint, choice, data, evaluate,
-        numbers::{self, Number},
-        summary,
+        Config, EvaluateOptions, bar, choice, data, evaluate,
+        numbers::Number,
+        task::{Part, Species, Task},
     },
 };
 
@@ -70,31 +67,25 @@ pub struct Args {
 /// # Errors
 /// Names what is missing or does not fit.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let best = best_of(&args.run)?;
-    let saved = checkpoint::load(&best)?;
-    let progress = saved.progress;
-    let species = progress.species.clone();
+    let trained = Trained::open(
+        &args.run,
+        args.weights.as_deref(),
+        args.device.as_deref(),
+        args.precision,
+    )?;
+    let (progress, model) = (&trained.progress, &trained.model);
     let config = Config {
         data: args.data.clone().unwrap_or(progress.config.data.clone()),
         ..progress.config.clone()
     };
-    let chosen = device::choose(args.device.as_ref().unwrap_or(&config.device))?;
-    let head = progress.head.clone();
-    let network = config.network(head.as_ref().map_or(species.len(), Head::outputs));
-    let model = PointNet::new(&network, &chosen.device, DType::F32, 0)?;
-    let (weights, source) = match &args.weights {
-        Some(path) => (checkpoint::weights(path, &species)?, path),
-        None => (saved.model, &best),
-    };
-    model.from_map(&weights, &source.display().to_string())?;
     let whole = match &args.data {
         Some(path) => open::any(Path::new(path))?,
-        None => open::of_run(&progress)?.0,
+        None => open::of_run(progress)?.0,
     };
     let data = data::choose(&config, &whole)?;
     open::warn_of_degenerate(&data)?;
-    let data = match head {
-        None => data.relabel(&species)?,
+    let data = match progress.head {
+        None => data.relabel(&progress.species)?,
         Some(_) => data,
     };
     let records = match args.part.as_str() {
@@ -117,83 +108,61 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         args.part
     );
     let lengths = lengths(&data, config.cloud_points())?;
-    let options = EvaluateOptions {
-        points: config.cloud_points(),
-        lengths: &lengths,
-        frame: config.frame,
-        features: config.features,
-        batch: config.batch,
-        votes: args.votes.unwrap_or(config.votes).max(1),
-        workers: config.workers,
-        pass: Pass::eval()
-            .plain(config.plain)
-            .lowered(args.precision.lowering(&chosen.device)),
-    };
-    if let Some(description) = args.precision.description(&chosen.device, config.plain) {
-        eprintln!("precision: {description}");
-    }
-    let recording = args.profiling.start(&chosen.device)?;
-    let bar = bar((records.len() * options.votes) as u64, "evaluating");
+    let votes = args.votes.unwrap_or(config.votes).max(1);
+    let options = EvaluateOptions::of(&config, &lengths, votes, trained.pass.clone());
+    let recording = args.profiling.start(&trained.device)?;
+    let bar = bar((records.len() * votes) as u64, "evaluating");
     let mut each = |n: usize| {
         bar.set_position(n as u64);
         Ok(())
     };
-    let (json, text) = match head {
+    let categories = config.categories_of(&data)?;
+    let warn = |ids: &[u32]| progress.category_warning(&data, ids, &records);
+    if let Some(warning) = categories.as_deref().and_then(warn) {
+        eprintln!("note: {warning}");
+    }
+    let part = Part {
+        name: &args.part,
+        data: &data,
+        categories: categories.as_deref(),
+        records: &records,
+    };
+    let text = match progress.head.clone() {
         None => {
-            let predictions = evaluate::predict(&model, &data, &records, &options, &mut each)?;
-            let scores = predictions.scores(&args.part, &data.species);
-            (json(args, &scores)?, summary::scores_text(&scores))
+            let species = Species(&data.species);
+            scores(args, &species, model, &part, &options, &mut each)?
         }
         Some(head) => {
             let number = Number::of(config.target, head, &data)?;
-            let categories = config.categories_of(&data)?;
-            let warn = |ids: &[u32]| progress.category_warning(&data, ids, &records);
-            if let Some(warning) = categories.as_deref().and_then(warn) {
-                eprintln!("note: {warning}");
-            }
-            let data = (&data, categories.as_deref());
-            let forecasts = numbers::predict(&model, data, &number, &records, &options, &mut each)?;
-            let scores = forecasts.scores(&args.part);
-            (json(args, &scores)?, scores.text())
+            scores(args, &number, model, &part, &options, &mut each)?
         }
     };
     bar.finish_and_clear();
-    let folder = best.parent().unwrap_or(Path::new("."));
-    profiling::finish(recording, &folder.join("profile-eval"), "the evaluation")?;
-    match args.json {
-        true => say!("{json}"),
-        false => say!("{}", text.trim_end()),
-    }
+    profiling::finish(recording, &trained.folder.join("profile-eval"), "the evaluation")?;
+    say!("{}", text.trim_end());
     Ok(ExitCode::SUCCESS)
 }
 
-/// The scores, and in which format they were computed.
-fn json(args: &Args, scores: &impl Serialize) -> Result<String> {
+/// The scores as text, or as JSON with the format in which they were computed.
+fn scores<T: Task>(
+    args: &Args,
+    task: &T,
+    model: &PointNet,
+    part: &Part,
+    options: &EvaluateOptions,
+    each: &mut dyn FnMut(usize) -> Result<()>,
+) -> Result<String> {
     #[derive(Serialize)]
-    struct Found<'a, T> {
+    struct Printed<S> {
         precision: Precision,
         #[serde(flatten)]
-        scores: &'a T,
+        scores: S,
     }
+    let predictions = evaluate::predict(task, model, part, options, each)?;
+    let scores = task.scores(part, &predictions);
     let precision = args.precision;
-    Ok(serde_json::to_string_pretty(&Found { precision, scores })?)
-}
-
-/// The best weights of a run, given its folder or the file itself.
-///
-/// # Errors
-/// Names the folder, if it has no such file.
-pub fn best_of(run: &Path) -> Result<PathBuf> {
-    if run.is_file() {
-        return Ok(run.to_owned());
+    match args.json {
+        true => Ok(serde_json::to_string_pretty(&Printed { precision, scores })?),
+        false => Ok(scores.to_string()),
     }
-    let best = run.join(RunFolder::BEST);
-    ensure!(
-        best.is_file(),
-        "{} contains no {}: is it the folder of a run that has completed an evaluation?",
-        run.display(),
-        RunFolder::BEST
-    );
-    best.canonicalize()
-        .with_context(|| format!("{} cannot be read", best.display()))
 }

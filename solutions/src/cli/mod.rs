@@ -26,6 +26,7 @@ mod profiling;
 mod stop;
 mod table;
 mod train;
+mod trained;
 
 use std::{fmt, io, process::ExitCode};
 

@@ -71,20 +71,28 @@ impl Grid {
         STANDARD.encode(bytes)
     }
 
-    /// An SVG picture from the side (x to the right, z up), `width` × `height` pixels, in layers.
+    /// [`still`](Self::still), coloured by height.
+    pub fn by_height(&self, size: (f64, f64), label: &str) -> String {
+        const LAYERS: usize = 6;
+        let top = f64::from(self.top[2].max(1));
+        self.still(size, label, LAYERS, |k| {
+            (f64::from(self.steps[k][2]) / top * LAYERS as f64) as usize
+        })
+    }
+
+    /// An SVG picture from the side (x to the right, z up), of this width and height in pixels, in layers.
     ///
     /// `label` is for screen readers. `layer(k)` is the layer of the k-th point; later layers cover earlier ones. A layer is
     /// one path with the class `layerN`, so that a point takes about eight bytes.
     pub fn still(
         &self,
-        width: f64,
-        height: f64,
+        size: (f64, f64),
         label: &str,
         layers: usize,
         layer: impl Fn(usize) -> usize,
     ) -> String {
         // The unit is a tenth of a pixel, so that coordinates are integers.
-        let (width, height) = (10.0 * width, 10.0 * height);
+        let (width, height) = (10.0 * size.0, 10.0 * size.1);
         const MARGIN: f64 = 40.0;
         let [w, _, h] = self.top.map(f64::from);
         let scale = ((width - 2.0 * MARGIN) / w.max(1.0)).min((height - 2.0 * MARGIN) / h.max(1.0));
@@ -95,15 +103,14 @@ impl Grid {
             // `h0` draws a line of length 0: a dot, because line ends are round.
             let _ = write!(paths[layer(k).min(layers - 1)], "M{x:.0} {y:.0}h0");
         }
+        let label = escape(label);
         let mut out = format!(
-            "<svg class=\"still\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">",
-            escape(label)
+            "<svg class=\"still\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">"
         );
         for (i, path) in paths.iter().enumerate().filter(|(_, p)| !p.is_empty()) {
             let _ = write!(out, "<path class=\"layer{i}\" d=\"{path}\"/>");
         }
-        out.push_str("</svg>");
-        out
+        out + "</svg>"
     }
 }
 
@@ -132,7 +139,7 @@ mod tests {
         let far = Grid::new(&[[f32::MAX; 3], [f32::MIN; 3], nan], 10);
         assert_eq!(far.steps, [[65_535; 3], [0; 3]]);
         assert_eq!(far.index, [0, 1]);
-        assert!(far.still(100.0, 100.0, "two", 1, |_| 7).contains("M"));
+        assert!(far.still((100.0, 100.0), "two", 1, |_| 7).contains("M"));
     }
 
     #[test]

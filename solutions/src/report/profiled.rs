@@ -1,9 +1,6 @@
 //! Plots and files of a profile.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 use canopy_data::atomic;
@@ -23,46 +20,33 @@ fn colour(kind: Kind) -> usize {
     }
 }
 
-fn legend(timeline: &Timeline) -> Vec<(usize, String)> {
-    let there = |k: &Kind| timeline.spans.iter().any(|s| s.kind == *k);
-    let kinds = Kind::ALL.into_iter().filter(there);
-    kinds.map(|k| (colour(k), k.name().to_owned())).collect()
-}
-
 /// The timeline: one row per lane, milliseconds on the x axis. Of nested spans, the innermost is visible.
 pub fn timeline_plot(timeline: &Timeline, title: &str) -> RectPlot {
     let mut rects = Vec::new();
     for row in 0..timeline.lanes.len() {
         for s in crate::profile::pieces(&timeline.of(row)) {
+            let (kind, duration) = (s.kind.name(), s.duration() as f64 / 1e6);
             rects.push(Rect {
                 row,
                 from: s.start as f64 / 1e6,
                 to: s.end as f64 / 1e6,
                 colour: colour(s.kind),
-                hover: format!(
-                    "{} ({}), {:.3} ms",
-                    s.name,
-                    s.kind.name(),
-                    s.duration() as f64 / 1e6
-                ),
+                hover: format!("{} ({kind}), {duration:.3} ms", s.name),
                 label: s.name.into_owned(),
             });
         }
     }
-    let wall = timeline.wall as f64 / 1e6;
+    let (wall, lanes) = (timeline.wall as f64 / 1e6, &timeline.lanes);
     RectPlot {
-        title: title.to_owned(),
         x_label: "ms".into(),
-        rows: timeline.lanes.iter().map(|l| l.name.clone()).collect(),
-        rects,
-        legend: legend(timeline),
+        rows: lanes.iter().map(|l| l.name.clone()).collect(),
         x_range: (0.0, wall),
-        width: 720.0,
         describe: format!(
             "{} spans in {} lanes over {wall:.1} ms",
             timeline.spans.len(),
-            timeline.lanes.len()
+            lanes.len()
         ),
+        ..plot(title, rects, timeline)
     }
 }
 
@@ -71,26 +55,28 @@ pub fn flame_plot(timeline: &Timeline, title: &str) -> RectPlot {
     let frames = flame(&timeline.of(0));
     let all: u64 = frames.iter().map(|f| f.total).sum();
     let mut rects = Vec::new();
-    let mut at = 0;
-    for frame in &frames {
-        lay(frame, 0, at, all, &mut rects);
-        at += frame.total;
-    }
+    lay(&frames, 0, 0, all, &mut rects);
     // Row 0 is at the top, and the outermost frame belongs at the bottom.
     let highest = rects.iter().map(|r| r.row).max().unwrap_or(0);
     rects.iter_mut().for_each(|r| r.row = highest - r.row);
+    let share = |f: &Frame| format!("{} {:.1} %. ", f.name, percent(f.total, all));
+    RectPlot {
+        x_label: "% of the time".into(),
+        x_range: (0.0, 100.0),
+        describe: frames.iter().map(share).collect(),
+        ..plot(title, rects, timeline)
+    }
+}
+
+fn plot(title: &str, rects: Vec<Rect>, timeline: &Timeline) -> RectPlot {
+    let there = |k: &Kind| timeline.spans.iter().any(|s| s.kind == *k);
+    let kinds = Kind::ALL.into_iter().filter(there);
     RectPlot {
         title: title.to_owned(),
-        x_label: "% of the time".into(),
-        rows: Vec::new(),
         rects,
-        legend: legend(timeline),
-        x_range: (0.0, 100.0),
+        legend: kinds.map(|k| (colour(k), k.name().to_owned())).collect(),
         width: 720.0,
-        describe: frames
-            .iter()
-            .map(|f| format!("{} {:.1} %. ", f.name, percent(f.total, all)))
-            .collect(),
+        ..RectPlot::default()
     }
 }
 
@@ -98,29 +84,24 @@ fn percent(part: u64, all: u64) -> f64 {
     100.0 * part as f64 / all.max(1) as f64
 }
 
-fn lay(frame: &Frame, row: usize, at: u64, all: u64, rects: &mut Vec<Rect>) {
-    let share = percent(frame.total, all);
-    // Less than 0.05 % is less than a pixel.
-    if share < 0.05 {
-        return;
-    }
-    rects.push(Rect {
-        row,
-        from: percent(at, all),
-        to: percent(at + frame.total, all),
-        colour: colour(frame.kind),
-        label: frame.name.clone(),
-        hover: format!(
-            "{}: {share:.2} %, {} calls, {:.3} ms",
-            frame.name,
-            frame.calls,
-            frame.total as f64 / 1e6
-        ),
-    });
-    let mut at = at;
-    for child in &frame.children {
-        lay(child, row + 1, at, all, rects);
-        at += child.total;
+/// Adds the rectangles of frames that begin at the time `at`, and of those within them.
+fn lay(frames: &[Frame], row: usize, mut at: u64, all: u64, rects: &mut Vec<Rect>) {
+    for frame in frames {
+        let share = percent(frame.total, all);
+        // Less than 0.05 % is less than a pixel.
+        if share >= 0.05 {
+            let (calls, total) = (frame.calls, frame.total as f64 / 1e6);
+            rects.push(Rect {
+                row,
+                from: percent(at, all),
+                to: percent(at + frame.total, all),
+                colour: colour(frame.kind),
+                label: frame.name.clone(),
+                hover: format!("{}: {share:.2} %, {calls} calls, {total:.3} ms", frame.name),
+            });
+            lay(&frame.children, row + 1, at, all, rects);
+        }
+        at += frame.total;
     }
 }
 
@@ -145,27 +126,22 @@ pub fn roofline_plot(machine: &Machine, kernels: &[(String, Roof, f64)]) -> Line
 ///
 /// # Errors
 /// Names the file.
-pub fn write(folder: &Path, timeline: &Timeline, name: &str) -> Result<Vec<PathBuf>> {
+pub fn write(folder: &Path, timeline: &Timeline, name: &str) -> Result<()> {
     fs::create_dir_all(folder)
         .with_context(|| format!("the folder {} cannot be created", folder.display()))?;
     let summary = Summary::of(timeline);
+    let flame = flame_plot(timeline, &format!("Where {name} spends its time"));
     let files = [
         ("trace.json", chrome(timeline).to_string()),
-        (
-            "flame.svg",
-            flame_plot(timeline, &format!("Where {name} spends its time")).svg(),
-        ),
+        ("flame.svg", flame.svg()),
         ("timeline.svg", timeline_plot(timeline, name).svg()),
         ("summary.json", format!("{:#}\n", summary.json())),
         ("summary.txt", summary.text(40)),
     ];
-    let mut written = Vec::new();
     for (file, text) in files {
-        let path = folder.join(file);
-        atomic::write(&path, text.as_bytes())?;
-        written.push(path);
+        atomic::write(&folder.join(file), text.as_bytes())?;
     }
-    Ok(written)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -191,25 +167,22 @@ mod tests {
     #[test]
     fn the_files_of_a_profile_can_be_read() {
         let dir = tempfile::tempdir().unwrap();
-        let written = write(&dir.path().join("profile"), &made(), "a run").unwrap();
-        assert_eq!(written.len(), 5);
-        let trace = fs::read_to_string(dir.path().join("profile/trace.json")).unwrap();
+        let folder = dir.path().join("profile");
+        write(&folder, &made(), "a run").unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 5);
+        let trace = fs::read_to_string(folder.join("trace.json")).unwrap();
         assert_eq!(trace, chrome(&made()).to_string());
-        let flame = fs::read_to_string(dir.path().join("profile/flame.svg")).unwrap();
+        let flame = fs::read_to_string(folder.join("flame.svg")).unwrap();
         assert!(flame.contains("forward: 66.67 %"), "{flame}");
     }
 
     #[test]
-    fn a_frame_is_drawn_above_its_caller() {
-        let plot = flame_plot(&made(), "t");
-        let row = |name: &str| plot.rects.iter().find(|r| r.label == name).unwrap().row;
-        assert!(row("forward") < row("step"));
-    }
-
-    #[test]
-    fn a_timeline_shows_the_innermost_span() {
-        let plot = timeline_plot(&made(), "t");
-        let shown: Vec<(&str, f64, f64)> = plot.rects.iter().map(|r| (&*r.label, r.from, r.to)).collect();
+    fn frames_are_above_their_callers_and_a_timeline_shows_the_innermost_span() {
+        let flame = flame_plot(&made(), "t");
+        let rows: Vec<(&str, usize)> = flame.rects.iter().map(|r| (&*r.label, r.row)).collect();
+        assert_eq!(rows, [("step", 1), ("forward", 0)]);
+        let timeline = timeline_plot(&made(), "t");
+        let shown: Vec<(&str, f64, f64)> = timeline.rects.iter().map(|r| (&*r.label, r.from, r.to)).collect();
         assert_eq!(
             shown,
             [("step", 0.0, 0.1), ("forward", 0.1, 0.7), ("step", 0.7, 0.9)]

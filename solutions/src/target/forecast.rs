@@ -100,48 +100,45 @@ impl Forecast {
     /// # Errors
     /// Returns an error if there is no forecast, or if they differ in kind or bins.
     pub fn pool(forecasts: &[Self]) -> Result<Self> {
+        let differ = || candle_core::Error::msg("pool: the forecasts differ in kind or in their bins");
         let share = 1.0 / forecasts.len().max(1) as f64;
-        let mut pooled = match forecasts.first() {
-            Some(Self::Mixture { .. }) => Self::Mixture {
-                weights: Vec::new(),
-                means: Vec::new(),
-                stds: Vec::new(),
-            },
-            Some(Self::Bins { edges, .. }) => Self::Bins {
-                edges: edges.clone(),
-                probabilities: vec![0.0; edges.len().saturating_sub(1)],
-            },
+        match forecasts.first() {
             None => candle_core::bail!("pool: no forecasts"),
-        };
-        for forecast in forecasts {
-            match (&mut pooled, forecast) {
-                (
-                    Self::Mixture { weights, means, stds },
-                    Self::Mixture {
+            Some(Self::Mixture { .. }) => {
+                let (mut weights, mut means, mut stds) = (Vec::new(), Vec::new(), Vec::new());
+                for forecast in forecasts {
+                    let Self::Mixture {
                         weights: w,
                         means: m,
                         stds: s,
-                    },
-                ) => {
+                    } = forecast
+                    else {
+                        return Err(differ());
+                    };
                     weights.extend(w.iter().map(|w| w * share));
                     means.extend(m);
                     stds.extend(s);
                 }
-                (
-                    Self::Bins { edges, probabilities },
-                    Self::Bins {
-                        edges: e,
-                        probabilities: p,
-                    },
-                ) if edges == e => {
+                Ok(Self::Mixture { weights, means, stds })
+            }
+            Some(Self::Bins { edges, .. }) => {
+                let mut probabilities = vec![0.0; edges.len().saturating_sub(1)];
+                for forecast in forecasts {
+                    let p = match forecast {
+                        Self::Bins {
+                            edges: e,
+                            probabilities: p,
+                        } if e == edges => p,
+                        _ => return Err(differ()),
+                    };
                     let total: f64 = p.iter().sum();
                     let sums = probabilities.iter_mut().zip(p);
                     sums.for_each(|(sum, p)| *sum += p / total * share);
                 }
-                _ => candle_core::bail!("pool: the forecasts differ in kind or in their bins"),
+                let edges = edges.clone();
+                Ok(Self::Bins { edges, probabilities })
             }
         }
-        Ok(pooled)
     }
 
     /// By bisection between values at which every component is far in its tail.

@@ -204,37 +204,37 @@ impl Head {
             let total: f64 = shares.iter().sum();
             shares.into_iter().map(|s| s / total).collect::<Vec<_>>()
         };
-        match self {
-            Self::Bins { edges } => Forecast::Bins {
-                edges: widened(edges),
-                probabilities: softmax(&row),
-            },
-            Self::Gaussian { mean, std } | Self::Mixture { mean, std, .. } => {
-                let (mean, std) = (f64::from(*mean), f64::from(*std));
-                let k = self.components();
-                let (logits, rest) = row.split_at(row.len() - 2 * k);
-                let (means, log_stds) = rest.split_at(k);
-                let starts = starts(k);
-                Forecast::Mixture {
-                    weights: if logits.is_empty() {
-                        vec![1.0]
-                    } else {
-                        softmax(logits)
-                    },
-                    means: means
-                        .iter()
-                        .zip(starts)
-                        .map(|(m, start)| mean + std * (m + start))
-                        .collect(),
-                    stds: log_stds
-                        .iter()
-                        .map(|&s| {
-                            let inside = s.clamp(-LOG_STD, LOG_STD);
-                            std * (inside + BEYOND * (s - inside)).exp()
-                        })
-                        .collect(),
-                }
+        let (mean, std) = match self {
+            Self::Bins { edges } => {
+                return Forecast::Bins {
+                    edges: widened(edges),
+                    probabilities: softmax(&row),
+                };
             }
+            Self::Gaussian { mean, std } | Self::Mixture { mean, std, .. } => {
+                (f64::from(*mean), f64::from(*std))
+            }
+        };
+        let k = self.components();
+        let (logits, rest) = row.split_at(row.len() - 2 * k);
+        let (means, log_stds) = rest.split_at(k);
+        let weights = if logits.is_empty() {
+            vec![1.0]
+        } else {
+            softmax(logits)
+        };
+        let means = means
+            .iter()
+            .zip(starts(k))
+            .map(|(m, start)| mean + std * (m + start));
+        let stds = log_stds.iter().map(|&s| {
+            let inside = s.clamp(-LOG_STD, LOG_STD);
+            std * (inside + BEYOND * (s - inside)).exp()
+        });
+        Forecast::Mixture {
+            weights,
+            means: means.collect(),
+            stds: stds.collect(),
         }
     }
 

@@ -6,7 +6,10 @@ use anyhow::Result;
 use candle_core::{DType, Tensor};
 use canopy_data::Dataset;
 
-use super::{Evaluation, metrics};
+use super::{
+    Config,
+    task::{Clouds, Part, Task},
+};
 use crate::{
     kernels::Pass,
     loader::{Augment, Batch, Collate, Features, Frame, Loader, Points, batches, batches_by_length},
@@ -14,49 +17,25 @@ use crate::{
     profile::{self, Kind},
 };
 
-/// A model's predictions for some records.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Predictions {
-    /// The records, in the order of the call.
-    pub records: Vec<usize>,
-    /// Their labels.
-    pub truth: Vec<u32>,
-    /// `[records][classes]`; each row sums to 1.
-    pub probabilities: Vec<Vec<f32>>,
-}
-
 /// Probabilities `[clouds, classes]` for points `[clouds, points, channels]`, by a `pass` of [`Pass::eval`]: with running
-/// statistics, without dropout.
-///
-/// # Errors
-/// Returns candle's.
-pub fn probabilities(model: &PointNet, points: &Tensor, pass: &Pass) -> Result<Tensor> {
-    softmax(&model.forward(points, pass)?.logits)
+/// statistics, without dropout. Clouds of different lengths have a `mask` `[clouds, points]`.
+pub fn probabilities(
+    model: &PointNet,
+    points: &Tensor,
+    mask: Option<&Tensor>,
+    pass: &Pass,
+) -> Result<Tensor> {
+    let logits = model.forward_with(points, mask, None, pass)?.logits;
+    let logits = logits.detach().to_dtype(DType::F32)?;
+    Ok(candle_nn::ops::softmax(&logits, 1)?)
 }
 
-/// The rows of [`probabilities`] for a batch, of clouds of one length or of different lengths, on the host.
+/// The [`Task::outputs`] for a batch, of clouds of one length or of different lengths, `[clouds][columns]`, on the host.
 ///
 /// # Errors
 /// Returns an error if the batch does not fit the model or if the device is out of memory.
-pub fn batch_probabilities(model: &PointNet, batch: &Batch, pass: &Pass) -> Result<Vec<Vec<f32>>> {
-    let copying = profile::span("to device", Kind::Copy);
-    let (points, _) = batch.to_device(&model.device())?;
-    drop(copying);
-    let span = profile::work("infer");
-    let rows = match batch.mask_tensor()? {
-        None => probabilities(model, &points, pass)?,
-        Some(mask) => softmax(&model.forward_masked(&points, &mask, pass)?.logits)?,
-    };
-    drop(span);
-    Ok(profile::timed("read", Kind::Wait, || rows.to_vec2())?)
-}
-
-/// The outputs of `model` for a batch, `[clouds][outputs]`, on the host; with the category of each cloud if the network has
-/// an embedding.
-///
-/// # Errors
-/// As [`batch_probabilities`].
-pub fn batch_outputs(
+pub fn outputs<T: Task>(
+    task: &T,
     model: &PointNet,
     batch: &Batch,
     categories: Option<&[u32]>,
@@ -67,20 +46,14 @@ pub fn batch_outputs(
     drop(copying);
     let mask = batch.mask_tensor()?;
     let span = profile::work("infer");
-    let outputs = model
-        .forward_with(&points, mask.as_ref(), categories, pass)?
-        .logits
-        .detach()
-        .to_dtype(DType::F32)?;
+    let clouds = Clouds {
+        points: &points,
+        mask: mask.as_ref(),
+        categories,
+    };
+    let outputs = task.outputs(model, &clouds, pass)?;
     drop(span);
     Ok(profile::timed("read", Kind::Wait, || outputs.to_vec2())?)
-}
-
-fn softmax(logits: &Tensor) -> Result<Tensor> {
-    Ok(candle_nn::ops::softmax(
-        &logits.detach().to_dtype(DType::F32)?,
-        1,
-    )?)
 }
 
 /// Options of an evaluation.
@@ -105,6 +78,22 @@ pub struct EvaluateOptions<'a> {
     pub pass: Pass,
 }
 
+impl<'a> EvaluateOptions<'a> {
+    /// Those of a run with `config`, whose clouds have these [`lengths`](crate::loader::lengths).
+    pub fn of(config: &Config, lengths: &'a [usize], votes: usize, pass: Pass) -> Self {
+        Self {
+            points: config.cloud_points(),
+            lengths,
+            frame: config.frame,
+            features: config.features,
+            batch: config.batch,
+            votes,
+            workers: config.workers,
+            pass,
+        }
+    }
+}
+
 /// The seed of every evaluation: all runs are evaluated on the same samples.
 const SEED: u64 = 0;
 
@@ -120,48 +109,20 @@ pub fn collate(data: &Dataset, points: Points, frame: Frame, features: Features)
     }
 }
 
-/// The predictions of `model` for `records`. After every batch, `each` gets the number of clouds so far, and may end the
-/// evaluation by an error.
-///
-/// # Errors
-/// Returns those of the loader, candle and `each`.
-pub fn predict(
+/// The predictions of `model` for the records of a part. After every batch, `each` gets the number of clouds so far, and may end the evaluation by an error.
+pub fn predict<T: Task>(
+    task: &T,
     model: &PointNet,
-    data: &Dataset,
-    records: &[usize],
+    part: &Part,
     options: &EvaluateOptions,
     each: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<Predictions> {
-    let mut sums = vec![vec![0f32; data.species.len()]; records.len()];
-    over_votes(
+) -> Result<Vec<T::Prediction>> {
+    let &Part {
         data,
+        categories,
         records,
-        options,
-        &mut |batch| batch_probabilities(model, batch, &options.pass),
-        &mut |place, row| {
-            let sums = sums[place].iter_mut().zip(row);
-            sums.for_each(|(s, p)| *s += p / options.votes as f32);
-        },
-        each,
-    )?;
-    let truth = records.iter().map(|&r| data.records[r].species as u32).collect();
-    Ok(Predictions {
-        records: records.to_vec(),
-        truth,
-        probabilities: sums,
-    })
-}
-
-/// Runs `rows`, which returns a row for each cloud of a batch, over all batches of all samples of `records`. `take` gets the
-/// place of a record in `records`, and its row; `each` the number of clouds so far.
-pub(super) fn over_votes(
-    data: &Dataset,
-    records: &[usize],
-    options: &EvaluateOptions,
-    rows: &mut dyn FnMut(&Batch) -> Result<Vec<Vec<f32>>>,
-    take: &mut dyn FnMut(usize, Vec<f32>),
-    each: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<()> {
+        ..
+    } = part;
     let loader = Loader::new(
         Arc::new(collate(data, options.points, options.frame, options.features)),
         options.workers,
@@ -176,50 +137,21 @@ pub(super) fn over_votes(
         }
     };
     let of_places = |batch: &Vec<usize>| batch.iter().map(|&place| records[place]).collect();
+    let mut samples = vec![Vec::with_capacity(options.votes); records.len()];
     for vote in 0..options.votes {
         let mut done = 0;
         let mut order = places.iter().flatten();
         let mut incoming = loader.epoch(vote as u64, places.iter().map(of_places).collect());
         while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
-            for (row, &place) in rows(&batch?)?.into_iter().zip(&mut order) {
-                take(place, row);
+            let batch = batch?;
+            let ids = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect::<Vec<_>>());
+            let rows = outputs(task, model, &batch, ids.as_deref(), &options.pass)?;
+            for (row, &place) in rows.into_iter().zip(&mut order) {
+                samples[place].push(row);
                 done += 1;
             }
             each(vote * records.len() + done)?;
         }
     }
-    Ok(())
-}
-
-impl Predictions {
-    /// The most probable species of each record.
-    pub fn species(&self) -> Vec<u32> {
-        self.probabilities
-            .iter()
-            .map(|row| metrics::argmax(row) as u32)
-            .collect()
-    }
-
-    /// Mean cross-entropy, nats; probabilities below 1e-12 count as 1e-12.
-    pub fn loss(&self) -> f64 {
-        let each = self.truth.iter().zip(&self.probabilities);
-        let sum: f64 = each
-            .map(|(&t, row)| -f64::from(row[t as usize]).max(1e-12).ln())
-            .sum();
-        sum / self.truth.len().max(1) as f64
-    }
-
-    /// All scores; `part` is the name of the part of the data.
-    pub fn scores(&self, part: &str, species: &[String]) -> Evaluation {
-        let scores = metrics::scores(&self.truth, &self.species(), species.len());
-        Evaluation {
-            part: part.to_owned(),
-            accuracy: scores.accuracy,
-            balanced_accuracy: scores.balanced_accuracy,
-            macro_f1: scores.macro_f1,
-            loss: self.loss(),
-            classes: metrics::class_rows(&scores.confusion, species),
-            confusion: scores.confusion,
-        }
-    }
+    samples.iter().map(|of| task.prediction(of)).collect()
 }

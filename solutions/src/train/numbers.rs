@@ -1,13 +1,20 @@
 //! Runs that predict a number: its true values, its forecasts and their scores.
 
-use anyhow::{Context, Result};
-use canopy_data::Dataset;
-use serde::{Deserialize, Serialize};
+use std::fmt;
 
-use super::{Config, EvaluateOptions, Target, evaluate};
+use anyhow::{Context, Result};
+use candle_core::{DType, Tensor};
+use canopy_data::Dataset;
+use serde::Serialize;
+
+use super::{
+    Config, EpochRow, RunReport, Target, Trainer,
+    task::{Clouds, Part, Task},
+};
 use crate::{
+    kernels::Pass,
     model::PointNet,
-    target::{Forecast, Head, bin_of, calibration, quantile_bins},
+    target::{Forecast, Head, Summary, bin_of, calibration, quantile_bins},
 };
 
 /// The nominal levels of a calibration table.
@@ -82,24 +89,8 @@ impl Number {
     }
 }
 
-/// The forecasts for some records.
-#[derive(Clone, Debug)]
-pub struct Forecasts {
-    /// What is predicted.
-    pub target: Target,
-    /// The records.
-    pub records: Vec<usize>,
-    /// Their true values.
-    pub truth: Vec<f64>,
-    /// Their forecasts.
-    pub forecasts: Vec<Forecast>,
-    guess: Option<Forecast>,
-    /// [`Head::log_unit`] of each true value.
-    log_units: Vec<f64>,
-}
-
 /// The scores of forecasts on one part of the data.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NumberScores {
     /// The part of the data: `train`, `validation`, `test`, `all`.
     pub part: String,
@@ -116,76 +107,28 @@ pub struct NumberScores {
     /// Continuous ranked probability score.
     pub crps: f64,
     /// That of a forecast that knows only the distribution of the training values.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub guess_crps: Option<f64>,
     /// Mean negative log-likelihood of the density per unit, nats.
     pub nll: f64,
     /// Nominal levels of central intervals, and the shares of true values inside them.
     pub calibration: Vec<(f64, f64)>,
-}
-
-/// The forecasts of `model` for `records` of the data set, whose categories are given if the network has an embedding.
-/// Forecasts of several samples of a cloud are averaged. After every batch, `each` gets the number of clouds so far.
-///
-/// # Errors
-/// Returns those of the loader, candle and `each`.
-pub fn predict(
-    model: &PointNet,
-    (data, categories): (&Dataset, Option<&[u32]>),
-    number: &Number,
-    records: &[usize],
-    options: &EvaluateOptions,
-    each: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<Forecasts> {
-    let mut samples: Vec<Vec<Forecast>> = vec![Vec::new(); records.len()];
-    evaluate::over_votes(
-        data,
-        records,
-        options,
-        &mut |batch| {
-            let ids = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect::<Vec<_>>());
-            evaluate::batch_outputs(model, batch, ids.as_deref(), &options.pass)
-        },
-        &mut |place, row| samples[place].push(number.head.forecast(&row)),
-        each,
-    )?;
-    let pooled = samples.iter().map(|of| Ok(Forecast::pool(of)?));
-    Ok(Forecasts {
-        target: number.target,
-        records: records.to_vec(),
-        truth: records.iter().map(|&r| number.values[r]).collect(),
-        forecasts: pooled.collect::<Result<_>>()?,
-        guess: number.guess.clone(),
-        log_units: records
-            .iter()
-            .map(|&r| number.head.log_unit(number.values[r]))
-            .collect(),
-    })
+    /// The mean of the loss that training minimises, to compare with that of the training clouds.
+    #[serde(skip)]
+    pub loss: f64,
 }
 
 /// A forecast beside the true value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NumberRow {
-    /// The tree's name in its data set.
-    pub tree: String,
-    /// Its plot.
-    pub plot: String,
-    /// Where the cloud comes from.
-    pub source: String,
     /// The true value.
     pub truth: f64,
-    /// Mean of the forecast.
-    pub mean: f64,
-    /// Its median.
-    pub median: f64,
-    /// Lower end of its central interval of level [`LEVEL`].
-    pub lower: f64,
-    /// Upper end of this interval.
-    pub upper: f64,
+    /// The forecast, with the central interval of level [`LEVEL`].
+    pub forecast: Summary,
 }
 
 /// What the page of a run that predicts a number shows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NumberReport {
     /// The scores.
     pub scores: NumberScores,
@@ -193,66 +136,105 @@ pub struct NumberReport {
     pub rows: Vec<NumberRow>,
 }
 
-impl Forecasts {
-    /// The forecasts as numbers.
-    pub fn rows(&self, data: &Dataset) -> Vec<NumberRow> {
-        let row = |((&record, forecast), &truth): ((&usize, &Forecast), &f64)| {
-            let (record, summary) = (&data.records[record], forecast.summary(LEVEL));
-            NumberRow {
-                tree: record.tree.clone(),
-                plot: record.plot.clone(),
-                source: record.source.clone(),
-                truth,
-                mean: summary.mean,
-                median: summary.median,
-                lower: summary.lower,
-                upper: summary.upper,
-            }
+impl Number {
+    fn rows(&self, part: &Part, forecasts: &[Forecast]) -> Vec<NumberRow> {
+        let pairs = part.records.iter().zip(forecasts);
+        let row = |(&record, forecast): (&usize, &Forecast)| NumberRow {
+            truth: self.values[record],
+            forecast: forecast.summary(LEVEL),
         };
-        let pairs = self.records.iter().zip(&self.forecasts).zip(&self.truth);
         pairs.map(row).collect()
-    }
-
-    /// The mean of the loss that training minimises, to compare with that of the training clouds.
-    pub fn loss(&self) -> f64 {
-        let pairs = self.forecasts.iter().zip(&self.truth).zip(&self.log_units);
-        let sum: f64 = pairs.map(|((f, &y), unit)| f.nll(y) - unit).sum();
-        sum / self.truth.len().max(1) as f64
-    }
-
-    /// All scores; `part` is the name of the part of the data.
-    pub fn scores(&self, part: &str) -> NumberScores {
-        let pairs = || self.forecasts.iter().zip(self.truth.iter().copied());
-        let n = self.truth.len().max(1) as f64;
-        let mean = |of: &dyn Fn(&Forecast, f64) -> f64| pairs().map(|(f, y)| of(f, y)).sum::<f64>() / n;
-        let pits: Vec<f64> = pairs().map(|(f, y)| f.cdf(y)).collect();
-        let shares = calibration(&pits, &LEVELS);
-        let guess = self.guess.as_ref();
-        NumberScores {
-            part: part.to_owned(),
-            target: self.target,
-            unit: self.target.unit().to_owned(),
-            clouds: self.truth.len() as u64,
-            mae: mean(&|f, y| (f.summary(LEVEL).median - y).abs()),
-            rmse: mean(&|f, y| (f.summary(LEVEL).mean - y).powi(2)).sqrt(),
-            crps: mean(&Forecast::crps),
-            guess_crps: guess.map(|guess| self.truth.iter().map(|&y| guess.crps(y)).sum::<f64>() / n),
-            nll: mean(&Forecast::nll),
-            calibration: LEVELS.into_iter().zip(shares).collect(),
-        }
     }
 }
 
-impl NumberScores {
-    /// The scores as text, within 80 columns.
-    pub fn text(&self) -> String {
+impl Task for Number {
+    type Prediction = Forecast;
+    type Scores = NumberScores;
+
+    fn outputs(&self, model: &PointNet, clouds: &Clouds, pass: &Pass) -> Result<Tensor> {
+        let output = model.forward_with(clouds.points, clouds.mask, clouds.categories, pass)?;
+        Ok(output.logits.detach().to_dtype(DType::F32)?)
+    }
+
+    fn prediction(&self, samples: &[Vec<f32>]) -> Result<Forecast> {
+        let forecasts: Vec<Forecast> = samples.iter().map(|row| self.head.forecast(row)).collect();
+        Ok(Forecast::pool(&forecasts)?)
+    }
+
+    fn scores(&self, part: &Part, forecasts: &[Forecast]) -> NumberScores {
+        let truth = || part.records.iter().map(|&r| self.values[r]);
+        let pairs = || forecasts.iter().zip(truth());
+        let n = part.records.len().max(1) as f64;
+        let mean = |of: &dyn Fn(&Forecast, f64) -> f64| pairs().map(|(f, y)| of(f, y)).sum::<f64>() / n;
+        let rows = self.rows(part, forecasts);
+        let error = |of: fn(&NumberRow) -> f64| rows.iter().map(of).sum::<f64>() / n;
+        let pits: Vec<f64> = pairs().map(|(f, y)| f.cdf(y)).collect();
+        NumberScores {
+            part: part.name.to_owned(),
+            target: self.target,
+            unit: self.target.unit().to_owned(),
+            clouds: part.records.len() as u64,
+            mae: error(|row| (row.forecast.median - row.truth).abs()),
+            rmse: error(|row| (row.forecast.mean - row.truth).powi(2)).sqrt(),
+            crps: mean(&Forecast::crps),
+            guess_crps: (self.guess.as_ref()).map(|guess| truth().map(|y| guess.crps(y)).sum::<f64>() / n),
+            nll: mean(&Forecast::nll),
+            calibration: LEVELS.into_iter().zip(calibration(&pits, &LEVELS)).collect(),
+            loss: mean(&|f, y| f.nll(y) - self.head.log_unit(y)),
+        }
+    }
+
+    fn row(&self, data: &Dataset, record: usize, forecast: &Forecast) -> Vec<(String, String)> {
+        let f = forecast.summary(LEVEL);
+        let numbers = [
+            ("truth", self.values[record]),
+            ("mean", f.mean),
+            ("median", f.median),
+            ("lower", f.lower),
+            ("upper", f.upper),
+        ];
+        let record = &data.records[record];
+        let first = [
+            ("tree", &record.tree),
+            ("plot", &record.plot),
+            ("source", &record.source),
+        ];
+        let first = first.map(|(title, cell)| (title.to_owned(), cell.clone()));
+        let numbers = numbers.map(|(title, value)| (title.to_owned(), format!("{value:?}")));
+        first.into_iter().chain(numbers).collect()
+    }
+
+    fn log(&self, scores: &NumberScores, row: &mut EpochRow) {
+        row.val_loss = Some(scores.loss);
+        row.val_crps = Some(scores.crps);
+        row.val_error = Some(scores.mae);
+    }
+
+    fn report(
+        &self,
+        _: &Trainer,
+        part: &Part,
+        forecasts: &[Forecast],
+        scores: NumberScores,
+    ) -> Result<RunReport> {
+        let rows = self.rows(part, forecasts);
+        Ok(RunReport {
+            number: Some(NumberReport { scores, rows }),
+            ..RunReport::default()
+        })
+    }
+}
+
+impl fmt::Display for NumberScores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             part, target, unit, ..
         } = self;
         let guess = self.guess_crps.map_or(String::new(), |guess| {
             format!(" (from the training values alone {guess:.3} {unit})")
         });
-        let mut out = format!(
+        write!(
+            f,
             "{part}: {target} of {} clouds\n\
              mean absolute error of the median  {:.3} {unit}\n\
              root mean square error of the mean {:.3} {unit}\n\
@@ -260,10 +242,10 @@ impl NumberScores {
              negative log-likelihood {:.3} nats\n\n\
              central interval  true values inside\n",
             self.clouds, self.mae, self.rmse, self.crps, self.nll
-        );
+        )?;
         for (level, share) in &self.calibration {
-            out += &format!("{:>14.0} %  {:>16.1} %\n", 100.0 * level, 100.0 * share);
+            writeln!(f, "{:>14.0} %  {:>16.1} %", 100.0 * level, 100.0 * share)?;
         }
-        out
+        Ok(())
     }
 }

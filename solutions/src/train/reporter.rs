@@ -1,19 +1,33 @@
-//! What a run shows and writes while it trains, besides checkpoints and metrics: the bar, lines and TensorBoard's events.
+//! What a run shows and writes while it trains, besides checkpoints and metrics: a bar on a terminal, otherwise a line per
+//! epoch, and TensorBoard's events.
+
+use std::{
+    io::IsTerminal,
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{
-    Display, EpochRow, Running, Target, Trainer,
+    EpochRow, Running, Target, Trainer,
     step_lines::{StepLine, StepLines},
     tensorboard::EventWriter,
 };
 
-/// The reports of rank 0.
+/// How often the bar reads loss and accuracy back from the device.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// The reports of rank 0. Lines go to standard error, because standard output may be JSON.
 pub struct Reporter {
-    display: Display,
+    bar: ProgressBar,
+    epochs: usize,
+    target: Target,
     lines: StepLines,
     events: EventWriter,
-    target: Target,
+    last_read: Instant,
+    /// The last score on the validation set.
+    validated: String,
 }
 
 impl Reporter {
@@ -25,24 +39,50 @@ impl Reporter {
         let Trainer { config, progress, .. } = trainer;
         let steps = trainer.steps_per_epoch();
         let all = steps * config.epochs as u64;
+        let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr_with_hz(5))
+            .with_position(progress.step);
+        bar.set_style(style("{prefix} {bar:10.green} {percent:>3}% {msg} · {eta} left"));
+        bar.reset_eta();
         Ok(Self {
-            display: Display::new(all, config.epochs, progress.step, config.target),
+            bar,
+            epochs: config.epochs,
+            target: config.target,
             lines: StepLines::new(config, trainer.device(), (progress.step, steps)),
             events: EventWriter::create(trainer.folder.path())?,
-            target: config.target,
+            last_read: Instant::now(),
+            validated: String::new(),
         })
+    }
+
+    /// What the share of correct predictions is called: on the bar, in a line and in TensorBoard.
+    fn share(&self) -> [&'static str; 3] {
+        match self.target {
+            Target::Species => ["acc", "accuracy", "accuracy/train"],
+            _ => ["in half", "in the central half", "in_central_half/train"],
+        }
     }
 
     /// Call after each step of epoch `epoch`; `step` are done. Returns whether loss and accuracy are needed.
     pub fn needs_figures(&mut self, epoch: usize, step: u64) -> bool {
-        // The display counts the steps.
-        let due = self.display.step(epoch);
+        self.bar
+            .set_prefix(format!("epoch {}/{}", epoch + 1, self.epochs));
+        self.bar.inc(1);
+        let due = std::io::stderr().is_terminal() && self.last_read.elapsed() > EVERY;
+        if due {
+            self.last_read = Instant::now();
+        }
         due || self.line_is_due(step)
     }
 
     /// Shows the loss and accuracy of the epoch so far, at `rate` clouds per second.
     pub fn figures(&self, running: &Running, rate: f64) {
-        self.display.figures(running.loss(), running.accuracy(), rate);
+        self.bar.set_message(format!(
+            "loss {:.3} {} {:.1}% {rate:.0}/s{}",
+            running.loss(),
+            self.share()[0],
+            100.0 * running.accuracy(),
+            self.validated
+        ));
     }
 
     /// Whether a line is due after step `step`.
@@ -50,15 +90,41 @@ impl Reporter {
         self.lines.due(step)
     }
 
-    /// Prints a line.
+    /// Prints a line above the bar.
     pub fn line(&mut self, line: &StepLine) {
         let text = self.lines.text(line);
-        self.display.line(&text);
+        self.bar.suspend(|| eprintln!("{text}"));
     }
 
     /// Shows a row of the metrics.
     pub fn epoch(&mut self, row: &EpochRow) {
-        self.display.epoch(row);
+        let mut validated = String::new();
+        if let Some(share) = row.val_balanced {
+            self.validated = format!(" val {:.1}%", 100.0 * share);
+            validated = format!(", validation {:.1} % balanced", 100.0 * share);
+        }
+        if let Some(crps) = row.val_crps {
+            self.validated = format!(" val CRPS {crps:.3}");
+            validated = format!(", validation CRPS {crps:.3}");
+        }
+        if let Some(scale) = row.loss_scale {
+            validated += &format!(", loss scale {scale}");
+        }
+        if row.left_out > 0 {
+            validated += &format!(", {} steps skipped", row.left_out);
+        }
+        if !std::io::stderr().is_terminal() {
+            eprintln!(
+                "epoch {}/{}: loss {:.3}, {} {:.1} %{validated}, {:.0} clouds/s, {:.1} s",
+                row.epoch,
+                self.epochs,
+                row.train_loss,
+                self.share()[1],
+                100.0 * row.train_accuracy,
+                row.clouds_per_second,
+                row.seconds
+            );
+        }
     }
 
     /// Writes the events of a row of the metrics.
@@ -66,14 +132,10 @@ impl Reporter {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn write_events(&mut self, row: &EpochRow) -> Result<()> {
-        let share = match self.target {
-            Target::Species => "accuracy/train",
-            _ => "in_central_half/train",
-        };
         let values = [
             ("loss/train", Some(row.train_loss)),
             ("loss/validation", row.val_loss),
-            (share, Some(row.train_accuracy)),
+            (self.share()[2], Some(row.train_accuracy)),
             ("accuracy/validation", row.val_accuracy),
             ("balanced_accuracy/validation", row.val_balanced),
             ("crps/validation", row.val_crps),
@@ -90,8 +152,21 @@ impl Reporter {
         self.events.flush()
     }
 
-    /// Ends the bar.
+    /// Removes the bar.
     pub fn finish(&self) {
-        self.display.finish();
+        self.bar.finish_and_clear();
     }
+}
+
+/// A bar over `total` items, shown on a terminal only.
+pub fn bar(total: u64, what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(total).with_message(what.to_owned());
+    bar.set_style(style("{msg} {bar:24.green} {pos}/{len} · {eta} left"));
+    bar
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸─")
 }

@@ -58,7 +58,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// A tree that the model classified wrongly, with the points that the model saw.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WrongTree {
     /// The tree's name in its data set.
     pub tree: String,
@@ -73,7 +73,7 @@ pub struct WrongTree {
 }
 
 /// The points of one tree that survive the max (Qi et al. 2017, section 4.3).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CriticalPoints {
     /// The tree's name in its data set.
     pub tree: String,
@@ -86,10 +86,9 @@ pub struct CriticalPoints {
 }
 
 /// Everything that the page of a run shows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReport {
     /// What the run predicts.
-    #[serde(default)]
     pub target: Target,
     /// Headline: model and data set.
     pub title: String,
@@ -112,7 +111,6 @@ pub struct RunReport {
     /// Scores of the best weights on the test set, or on the validation set if there is no test set; `None` if there is neither.
     pub evaluation: Option<Evaluation>,
     /// Scores and forecasts of a run that predicts a number, in the place of `evaluation`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<NumberReport>,
     /// Training clouds of each species.
     pub training_counts: BTreeMap<String, u64>,

@@ -16,6 +16,7 @@ use super::{
     ranks::{Member, Requests, start_followers},
     reporter::Reporter,
     step_lines::StepLine,
+    task::{Species, Task},
 };
 use crate::{
     loader::{Collate, Loaded, Loader},
@@ -291,21 +292,21 @@ impl Trainer {
 
     /// Scores the current weights on the validation set.
     fn validate(&self, row: &mut EpochRow, each: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
-        let validation = &self.split.validation;
-        if let Some(number) = &self.number {
-            let forecasts = self.forecast(number, validation, 1, each)?;
-            let scores = forecasts.scores("validation");
-            row.val_loss = Some(forecasts.loss());
-            row.val_crps = Some(scores.crps);
-            row.val_error = Some(scores.mae);
-            return Ok(());
+        match &self.number {
+            Some(number) => self.validate_as(number, row, each),
+            None => self.validate_as(&Species(&self.data.species), row, each),
         }
-        let scores = self
-            .predict(validation, 1, each)?
-            .scores("validation", &self.data.species);
-        row.val_loss = Some(scores.loss);
-        row.val_accuracy = Some(scores.accuracy);
-        row.val_balanced = Some(scores.balanced_accuracy);
+    }
+
+    fn validate_as<T: Task>(
+        &self,
+        task: &T,
+        row: &mut EpochRow,
+        each: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        let part = self.part("validation", &self.split.validation);
+        let predictions = self.predict(task, &part, 1, each)?;
+        task.log(&task.scores(&part, &predictions), row);
         Ok(())
     }
 

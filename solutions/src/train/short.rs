@@ -7,8 +7,11 @@ use candle_core::{DType, Device, Tensor};
 use canopy_data::{Dataset, builtin, cache_folder, split::Split};
 
 use super::{
-    Config, EvaluateOptions, Loss, MicroBatch, OnDevice, Step, carrier::ErrorCarrier, data, evaluate,
-    mean_loss, train_step,
+    Config, EvaluateOptions, Loss, MicroBatch, OnDevice, Step,
+    carrier::ErrorCarrier,
+    data, evaluate, mean_loss,
+    task::{Part, Species, Task},
+    train_step,
 };
 use crate::{
     device,
@@ -126,16 +129,19 @@ impl Forest {
     pub fn accuracy(&self, model: &PointNet, records: &[usize]) -> Result<f64> {
         let options = EvaluateOptions {
             points: Points::Fixed(self.config.points),
-            lengths: &[],
-            frame: self.config.frame,
-            features: self.config.features,
             batch: LOOKED_AT,
-            votes: 1,
             workers: 1,
-            pass: Pass::eval(),
+            ..EvaluateOptions::of(&self.config, &[], 1, Pass::eval())
         };
-        let predictions = evaluate::predict(model, &self.data, records, &options, &mut |_| Ok(()))?;
-        Ok(predictions.scores("unseen", &self.data.species).accuracy)
+        let task = Species(&self.data.species);
+        let part = Part {
+            name: "unseen",
+            data: &self.data,
+            categories: None,
+            records,
+        };
+        let predictions = evaluate::predict(&task, model, &part, &options, &mut |_| Ok(()))?;
+        Ok(task.scores(&part, &predictions).accuracy)
     }
 
     /// Recomputes the running statistics of batch norm with the current weights. With large batches there are too few steps

@@ -1,19 +1,16 @@
 //! The end of a run: the best weights are scored on the test set, and the results are written.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::{collections::BTreeMap, fmt};
 
 use anyhow::Result;
 use indicatif::HumanCount;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    CriticalPoints, Evaluation, Predictions, RunReport, Target, Trainer, WrongTree, bar, machine,
-    metrics::{self, balanced_interval},
-    numbers::{Number, NumberReport},
+    Evaluation, RunReport, Target, Trainer, bar, machine,
+    metrics::balanced_interval,
+    task::{Part, Species, Task},
 };
-
-/// Wrongly classified trees in a report, at most.
-const WRONG_SHOWN: usize = 24;
 
 /// Evaluates the best weights, writes `evaluation.json` and `predictions.csv`, and returns everything that the run's page
 /// shows. A run without test and validation set has no scores, and these two files are not written.
@@ -22,91 +19,18 @@ const WRONG_SHOWN: usize = 24;
 /// Returns those of the loader, candle and the disk.
 pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
     trainer.load_best()?;
-    let Some((part, records)) = held_out(trainer) else {
-        return report(trainer, command, None, &Predictions::default());
+    // The test set, or the validation set if there is no test set.
+    let sets = [
+        ("test", &trainer.split.test),
+        ("validation", &trainer.split.validation),
+    ];
+    let held_out = sets.into_iter().find(|(_, records)| !records.is_empty());
+    let held_out = held_out.map(|(name, records)| trainer.part(name, records));
+    let scored = match (held_out, &trainer.number) {
+        (None, _) => RunReport::default(),
+        (Some(part), Some(number)) => score(trainer, number, &part)?,
+        (Some(part), None) => score(trainer, &Species(&trainer.data.species), &part)?,
     };
-    if let Some(number) = trainer.number.clone() {
-        return finish_number(trainer, command, &number, (part, &records));
-    }
-    let bar = bar((records.len() * trainer.config.votes) as u64, "testing");
-    let predictions = trainer.predict(&records, trainer.config.votes, &mut |n| {
-        bar.set_position(n as u64);
-        Ok(())
-    })?;
-    bar.finish_and_clear();
-    let evaluation = predictions.scores(part, &trainer.data.species);
-    let json = serde_json::to_string_pretty(&evaluation)? + "\n";
-    trainer.folder.write("evaluation.json", &json)?;
-    let csv = predictions_csv(trainer, &predictions)?;
-    trainer.folder.write("predictions.csv", &csv)?;
-    report(trainer, command, Some(evaluation), &predictions)
-}
-
-/// As [`finish`], of a run that predicts a number.
-fn finish_number(
-    trainer: &Trainer,
-    command: &str,
-    number: &Number,
-    (part, records): (&str, &[usize]),
-) -> Result<RunReport> {
-    let bar = bar((records.len() * trainer.config.votes) as u64, "testing");
-    let forecasts = trainer.forecast(number, records, trainer.config.votes, &mut |n| {
-        bar.set_position(n as u64);
-        Ok(())
-    })?;
-    bar.finish_and_clear();
-    let (scores, rows) = (forecasts.scores(part), forecasts.rows(&trainer.data));
-    let json = serde_json::to_string_pretty(&scores)? + "\n";
-    trainer.folder.write("evaluation.json", &json)?;
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    for row in &rows {
-        csv.serialize(row)?;
-    }
-    let csv = String::from_utf8(csv.into_inner()?)?;
-    trainer.folder.write("predictions.csv", &csv)?;
-    Ok(RunReport {
-        number: Some(NumberReport { scores, rows }),
-        ..report(trainer, command, None, &Predictions::default())?
-    })
-}
-
-/// The set that the result is measured on: the test set, or the validation set if there is no test set.
-fn held_out(trainer: &Trainer) -> Option<(&'static str, Vec<usize>)> {
-    let split = &trainer.split;
-    let sets = [("test", &split.test), ("validation", &split.validation)];
-    let (part, records) = sets.into_iter().find(|(_, records)| !records.is_empty())?;
-    Some((part, records.clone()))
-}
-
-fn predictions_csv(trainer: &Trainer, predictions: &Predictions) -> Result<String> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    let species = &trainer.data.species;
-    let head = ["tree", "plot", "scan", "source", "truth", "predicted"].map(String::from);
-    csv.write_record(head.into_iter().chain(species.iter().map(|s| format!("p({s})"))))?;
-    for (i, &r) in predictions.records.iter().enumerate() {
-        let record = &trainer.data.records[r];
-        let row = &predictions.probabilities[i];
-        let scan = format!("{:?}", record.scan).to_lowercase();
-        let fields = [
-            &record.tree,
-            &record.plot,
-            &scan,
-            &record.source,
-            &species[record.species],
-            &species[metrics::argmax(row)],
-        ];
-        let probabilities = row.iter().map(|p| format!("{p:.4}"));
-        csv.write_record(fields.into_iter().cloned().chain(probabilities))?;
-    }
-    Ok(String::from_utf8(csv.into_inner()?)?)
-}
-
-fn report(
-    trainer: &Trainer,
-    command: &str,
-    evaluation: Option<Evaluation>,
-    predictions: &Predictions,
-) -> Result<RunReport> {
     let config = &trainer.config;
     let seconds = trainer.progress.seconds;
     let started = Timestamp::now() - SignedDuration::from_secs(seconds as i64);
@@ -126,14 +50,37 @@ fn report(
         config: toml::to_string_pretty(config)?,
         epochs: trainer.rows.clone(),
         best_epoch: trainer.progress.best.map(|(_, epoch)| epoch),
-        evaluation,
         training_counts: species
             .zip(counts.iter().map(|&c| c as u64))
             .collect::<BTreeMap<_, _>>(),
-        number: None,
-        wrong: wrong(trainer, predictions)?,
-        critical: critical(trainer, predictions)?,
+        ..scored
     })
+}
+
+/// Predicts these records, and writes the scores and the predictions.
+fn score<T: Task>(trainer: &Trainer, task: &T, part: &Part) -> Result<RunReport> {
+    let votes = trainer.config.votes;
+    let bar = bar((part.records.len() * votes) as u64, "testing");
+    let predictions = trainer.predict(task, part, votes, &mut |n| {
+        bar.set_position(n as u64);
+        Ok(())
+    })?;
+    bar.finish_and_clear();
+    let scores = task.scores(part, &predictions);
+    let json = serde_json::to_string_pretty(&scores)? + "\n";
+    trainer.folder.write("evaluation.json", &json)?;
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    for (i, (&record, prediction)) in part.records.iter().zip(&predictions).enumerate() {
+        let (titles, cells): (Vec<_>, Vec<_>) =
+            task.row(&trainer.data, record, prediction).into_iter().unzip();
+        if i == 0 {
+            csv.write_record(titles)?;
+        }
+        csv.write_record(cells)?;
+    }
+    let csv = String::from_utf8(csv.into_inner()?)?;
+    trainer.folder.write("predictions.csv", &csv)?;
+    task.report(trainer, part, &predictions, scores)
 }
 
 fn facts(trainer: &Trainer) -> Vec<(String, String)> {
@@ -168,93 +115,46 @@ fn facts(trainer: &Trainer) -> Vec<(String, String)> {
     facts.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
 }
 
-fn wrong(trainer: &Trainer, predictions: &Predictions) -> Result<Vec<WrongTree>> {
-    let predicted = predictions.species();
-    let mut wrong: Vec<usize> = (0..predicted.len())
-        .filter(|&i| predicted[i] != predictions.truth[i])
-        .collect();
-    let confidence = |i: &usize| predictions.probabilities[*i][predicted[*i] as usize];
-    wrong.sort_by(|a, b| confidence(b).total_cmp(&confidence(a)));
-    wrong.truncate(WRONG_SHOWN);
-    let species = &trainer.data.species;
-    let tree = |i: usize| {
-        Ok(WrongTree {
-            tree: trainer.data.records[predictions.records[i]].tree.clone(),
-            truth: species[predictions.truth[i] as usize].clone(),
-            predicted: species[predicted[i] as usize].clone(),
-            probability: confidence(&i),
-            points: trainer.seen_points(predictions.records[i])?,
-        })
-    };
-    wrong.into_iter().map(tree).collect()
-}
-
-/// The critical points of the correctly classified tree with the highest confidence.
-fn critical(trainer: &Trainer, predictions: &Predictions) -> Result<Option<CriticalPoints>> {
-    let predicted = predictions.species();
-    let correct = (0..predicted.len()).filter(|&i| predicted[i] == predictions.truth[i]);
-    let confidence = |i: usize| predictions.probabilities[i][predicted[i] as usize];
-    let Some(best) = correct.max_by(|&a, &b| confidence(a).total_cmp(&confidence(b))) else {
-        return Ok(None);
-    };
-    let record = predictions.records[best];
-    Ok(Some(CriticalPoints {
-        tree: trainer.data.records[record].tree.clone(),
-        species: trainer.data.species[predicted[best] as usize].clone(),
-        points: trainer.seen_points(record)?,
-        critical: trainer.critical_points(record)?,
-    }))
-}
-
 /// What `canopy train` prints at the end, within 80 columns.
 pub fn text(report: &RunReport, folder: &str) -> String {
-    let mut out = match (&report.evaluation, &report.number) {
-        (Some(evaluation), _) => scores_text(evaluation),
-        (None, Some(number)) => number.scores.text(),
+    let scores = match (&report.evaluation, &report.number) {
+        (Some(evaluation), _) => evaluation.to_string(),
+        (None, Some(number)) => number.scores.to_string(),
         (None, None) => "no test set: all clouds were used for training, so there are no scores\n".to_owned(),
     };
-    let _ = writeln!(
-        out,
-        "\n{:.0} s in total · page: {folder}/report.html",
-        report.seconds
-    );
-    let what = report.target;
-    let _ = writeln!(
-        out,
-        "predict the {what} of a cloud: canopy predict {folder} CLOUD"
-    );
-    out
+    format!(
+        "{scores}\n{:.0} s in total · page: {folder}/report.html\npredict the {} of a cloud: canopy predict {folder} CLOUD\n",
+        report.seconds, report.target
+    )
 }
 
-/// Scores and the table of species.
-pub fn scores_text(e: &Evaluation) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{}: balanced accuracy {:.3}, accuracy {:.3}, macro F1 {:.3}",
-        e.part, e.balanced_accuracy, e.accuracy, e.macro_f1
-    );
-    let (low, high) = balanced_interval(&e.classes).unwrap_or_default();
-    let _ = writeln!(
-        out,
-        "{} of {} clouds correct; 95 % interval of the balanced accuracy {low:.3} to {high:.3}\n",
-        e.correct(),
-        e.clouds()
-    );
-    let widths = e.classes.iter().map(|c| c.species.chars().count());
-    let wide = widths.max().unwrap_or(0).clamp(7, 30);
-    let _ = writeln!(out, "{:wide$}  precision  recall     F1  clouds", "species");
-    let show = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), |x| format!("{x:.2}"));
-    for c in &e.classes {
-        let name: String = c.species.chars().take(wide).collect();
-        let _ = writeln!(
-            out,
-            "{name:wide$}  {:>9}  {:>6}  {:>5}  {:>6}",
-            show(c.precision),
-            show(c.recall),
-            show(c.f1),
-            c.support
-        );
+/// Scores and the table of species, within 80 columns.
+impl fmt::Display for Evaluation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}: balanced accuracy {:.3}, accuracy {:.3}, macro F1 {:.3}",
+            self.part, self.balanced_accuracy, self.accuracy, self.macro_f1
+        )?;
+        let (low, high) = balanced_interval(&self.classes).unwrap_or_default();
+        writeln!(
+            f,
+            "{} of {} clouds correct; 95 % interval of the balanced accuracy {low:.3} to {high:.3}\n",
+            self.correct(),
+            self.clouds()
+        )?;
+        let widths = self.classes.iter().map(|c| c.species.chars().count());
+        let wide = widths.max().unwrap_or(0).clamp(7, 30);
+        writeln!(f, "{:wide$}  precision  recall     F1  clouds", "species")?;
+        let show = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), |x| format!("{x:.2}"));
+        for c in &self.classes {
+            let [precision, recall, f1] = [c.precision, c.recall, c.f1].map(show);
+            let (name, clouds) = (&c.species, c.support);
+            writeln!(
+                f,
+                "{name:wide$.wide$}  {precision:>9}  {recall:>6}  {f1:>5}  {clouds:>6}"
+            )?;
+        }
+        Ok(())
     }
-    out
 }

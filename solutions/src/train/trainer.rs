@@ -11,12 +11,12 @@ use candle_core::{DType, Device, Tensor};
 use canopy_data::{Dataset, split::Split};
 
 use super::{
-    Checkpoint, Config, EpochRow, EvaluateOptions, Predictions, Progress, RunFolder, Running, Saved,
-    checkpoint, evaluate,
+    Checkpoint, Config, EpochRow, EvaluateOptions, Progress, RunFolder, Running, Saved, checkpoint, evaluate,
     master::build_optimizer,
-    numbers::{self, Forecasts, Number},
+    numbers::Number,
     ranks::{Links, RankFunctions, RankStats},
     resume_batches,
+    task::{Part, Task},
 };
 use crate::{
     device::Chosen,
@@ -238,46 +238,31 @@ impl Trainer {
         counts
     }
 
-    /// Predicts `records` with the current weights, averaged over `votes` samples of each cloud. Calls `each` after every
-    /// batch with the number of clouds done.
+    /// Returns these records as the part `name` of the data set.
+    pub fn part<'a>(&'a self, name: &'a str, records: &'a [usize]) -> Part<'a> {
+        Part {
+            name,
+            data: &self.data,
+            categories: self.categories.as_deref(),
+            records,
+        }
+    }
+
+    /// Predicts a part with the current weights, from `votes` samples of each cloud. Calls `each` after every batch with the
+    /// number of clouds done.
     ///
     /// # Errors
     /// Returns an error if a cloud cannot be read, if `each` returns one, or if candle fails.
-    pub fn predict(
+    pub fn predict<T: Task>(
         &self,
-        records: &[usize],
+        task: &T,
+        part: &Part,
         votes: usize,
         each: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<Predictions> {
-        evaluate::predict(&self.model, &self.data, records, &self.evaluation(votes), each)
-    }
-
-    /// As [`Self::predict`], the forecasts of a number.
-    ///
-    /// # Errors
-    /// As [`Self::predict`].
-    pub fn forecast(
-        &self,
-        number: &Number,
-        records: &[usize],
-        votes: usize,
-        each: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<Forecasts> {
-        let data = (&self.data, self.categories.as_deref());
-        numbers::predict(&self.model, data, number, records, &self.evaluation(votes), each)
-    }
-
-    fn evaluation(&self, votes: usize) -> EvaluateOptions<'_> {
-        EvaluateOptions {
-            points: self.config.cloud_points(),
-            lengths: &self.lengths,
-            frame: self.config.frame,
-            features: self.config.features,
-            batch: self.config.batch,
-            votes,
-            workers: self.config.workers,
-            pass: Pass::eval().plain(self.config.plain),
-        }
+    ) -> Result<Vec<T::Prediction>> {
+        let pass = Pass::eval().plain(self.config.plain);
+        let options = EvaluateOptions::of(&self.config, &self.lengths, votes, pass);
+        evaluate::predict(task, &self.model, part, &options, each)
     }
 
     /// Loads the weights of the best epoch into the model.

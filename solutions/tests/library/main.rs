@@ -12,6 +12,7 @@ mod masked;
 mod mixed_precision;
 mod model;
 mod optim;
+mod plots;
 mod precision;
 mod report_page;
 mod schedules;
@@ -19,7 +20,7 @@ mod target;
 mod tiny_models;
 mod weights;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use candle_core::{DType, Device, Tensor};
 
@@ -55,6 +56,27 @@ fn relative(got: &[f64], expected: &[f64]) -> f64 {
         return 0.0;
     }
     difference / expected.iter().copied().fold(0.0, greatest)
+}
+
+/// Compares a text with the file of this name in this folder, which is written anew if `CANOPY_GOLDENS` is set.
+#[track_caller]
+fn assert_golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/library")
+        .join(name);
+    if std::env::var_os("CANOPY_GOLDENS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap();
+    for (i, (line, expected)) in text.lines().zip(expected.lines()).enumerate() {
+        assert_eq!(
+            line,
+            expected,
+            "{name}, line {}: is the change wanted? Then set CANOPY_GOLDENS",
+            i + 1
+        );
+    }
+    assert_eq!(text.len(), expected.len(), "{name}: the number of lines");
 }
 
 /// A golden file of `tests/goldens`.

@@ -1,6 +1,6 @@
 //! A synthetic run to draw pages from. Its numbers and trees come from formulas and mean nothing.
 
-use canopy::train::{ClassRow, CriticalPoints, EpochRow, Evaluation, RunReport, Target, WrongTree};
+use canopy::train::{CriticalPoints, EpochRow, Evaluation, RunReport, Target, WrongTree, metrics};
 
 /// Hostile text: none of it may reach the page as markup.
 pub const HOSTILE: &str = "<script>document.title='owned'</script>\"'><img src=x onerror=alert(1)>";
@@ -45,22 +45,12 @@ pub fn tree(seed: u64, points: usize) -> Vec<[f32; 3]> {
 pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunReport {
     let k = names.len();
     let mut draw = Draw(3);
-    let confusion: Vec<Vec<u64>> = (0..k)
-        .map(|t| {
-            (0..k)
-                .map(|n| {
-                    if t == n {
-                        17
-                    } else {
-                        u64::from(draw.unit() < 0.2) * (1 + (t + n) as u64 % 4)
-                    }
-                })
-                .collect()
-        })
-        .collect();
-    let classes: Vec<ClassRow> = (0..k).map(|c| class_row(&names[c], c, &confusion)).collect();
-    let total: u64 = confusion.iter().flatten().sum();
-    let correct: u64 = (0..k).map(|c| confusion[c][c]).sum();
+    let mut cell = |truth: usize, predicted: usize| match truth == predicted {
+        true => 17,
+        false => u64::from(draw.unit() < 0.2) * (1 + (truth + predicted) as u64 % 4),
+    };
+    let confusion: Vec<Vec<u64>> = (0..k).map(|t| (0..k).map(|p| cell(t, p)).collect()).collect();
+    let classes = metrics::class_rows(&confusion, names);
     let rows = (1..=epochs)
         .map(|e| epoch_row(e, epochs, odd, &mut draw))
         .collect();
@@ -85,9 +75,9 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
         number: None,
         evaluation: Some(Evaluation {
             part: "test".into(),
-            accuracy: correct as f64 / total.max(1) as f64,
-            balanced_accuracy: classes.iter().filter_map(|c| c.recall).sum::<f64>() / k.max(1) as f64,
-            macro_f1: classes.iter().filter_map(|c| c.f1).sum::<f64>() / k.max(1) as f64,
+            accuracy: metrics::accuracy(&confusion),
+            balanced_accuracy: metrics::balanced_accuracy(&confusion),
+            macro_f1: metrics::macro_f1(&confusion),
             loss: if odd { f64::NAN } else { 0.412 },
             classes,
             confusion,
@@ -100,20 +90,6 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
             points: cloud,
             critical,
         }),
-    }
-}
-
-fn class_row(species: &str, c: usize, confusion: &[Vec<u64>]) -> ClassRow {
-    let support: u64 = confusion[c].iter().sum();
-    let predicted: u64 = confusion.iter().map(|row| row[c]).sum();
-    let correct = confusion[c][c] as f64;
-    let share = |of: u64| (of > 0).then(|| correct / of as f64);
-    ClassRow {
-        species: species.into(),
-        support,
-        precision: share(predicted),
-        recall: share(support),
-        f1: (support + predicted > 0).then(|| 2.0 * correct / (support + predicted) as f64),
     }
 }
 

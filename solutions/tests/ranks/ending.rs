@@ -11,7 +11,7 @@ use std::{
 
 use canopy::{
     parallel::{Link, ring_all_reduce},
-    train::{Config, ranks::RankFunctions},
+    train::{Config, ranks::RankFunctions, task::Species},
 };
 
 use crate::shapes::*;
@@ -149,7 +149,8 @@ fn an_error_of_the_callback_ends_an_evaluation() {
     let trainer = trainer(dir.path(), config(1), Shapes::default(), functions());
     let records: Vec<usize> = (0..40).collect();
     let mut batches = 0;
-    let ended = trainer.predict(&records, 1, &mut |_| {
+    let (task, part) = (Species(&trainer.data.species), trainer.part("all", &records));
+    let ended = trainer.predict(&task, &part, 1, &mut |_| {
         batches += 1;
         anyhow::ensure!(batches < 2, "a rank has died");
         Ok(())

@@ -123,14 +123,14 @@ const NO_GL: [&str; 2] = ["--disable-3d-apis", "--disable-software-rasterizer"];
 fn the_page_of_a_run_draws() {
     let mut sample = run(&seven(), 30, 17, false);
     sample.wrong[3].tree = HOSTILE.into();
-    draws("run", &run_page(&sample), &[], "yes");
+    draws("run", &run_page(&sample).expect("a page"), &[], "yes");
 }
 
 #[test]
 fn the_page_of_an_odd_run_draws() {
     let many: Vec<String> = (0..33).map(|i| format!("Genus number {i}")).collect();
-    draws("odd", &run_page(&run(&many, 40, 40, true)), &[], "yes");
-    draws("empty", &run_page(&Default::default()), &[], "yes");
+    draws("odd", &run_page(&run(&many, 40, 40, true)).expect("a page"), &[], "yes");
+    draws("empty", &run_page(&Default::default()).expect("a page"), &[], "yes");
 }
 
 #[test]

@@ -1,33 +1,32 @@
 //! `canopy predict`.
 
 mod inputs;
-mod numbers;
 mod print;
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, Result, bail};
-use candle_core::DType;
-use indicatif::ProgressBar;
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 
-use self::{inputs::Input, numbers::NumberPrinter, print::Printer};
+use self::{
+    inputs::Input,
+    print::{Printer, Shown, ShownNumber, ShownSpecies},
+};
 use super::{
-    eval::best_of,
     profiling::{self, Profiling},
+    trained::Trained,
 };
 use crate::{
-    device,
     kernels::Pass,
     loader::{Augment, Batch, prefetched, prepare},
     model::PointNet,
     precision::Precision,
     profile::{self, Kind},
-    target::{Forecast, Head},
-    train::{Config, bar, checkpoint, choice, evaluate},
+    train::{
+        Config, bar, choice, evaluate,
+        numbers::Number,
+        task::{Species, Task},
+    },
 };
 
 /// Options of `canopy predict`.
@@ -70,25 +69,8 @@ pub struct Args {
     profiling: Profiling,
 }
 
-/// What the model predicts of one cloud.
-enum Prediction {
-    /// Probabilities in the order of the model's species.
-    Species(Vec<f32>),
-    /// The distribution of a number.
-    Number(Forecast),
-}
-
-/// A prediction, or why the cloud could not be read.
-type Answer<'a> = (&'a Input, Result<Prediction>);
-
 /// The samples of a cloud, `[points, channels]` each, and its category if the network expects one.
 type Samples = (Vec<Vec<f32>>, Option<u32>);
-
-/// Prints predictions.
-enum Output<'a> {
-    Species(Printer<'a>),
-    Number(NumberPrinter<'a>),
-}
 
 /// Predicts the species of clouds, or the number that the run was trained for.
 ///
@@ -96,24 +78,11 @@ enum Output<'a> {
 /// Returns an error if the run or a data set cannot be used. Clouds that cannot be read are reported one by one and make
 /// the exit code 1.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let best = best_of(&args.run)?;
-    let saved = checkpoint::load(&best)?;
-    let (config, species, seen) = (
-        saved.progress.config,
-        saved.progress.species,
-        saved.progress.categories,
-    );
-    let head = saved.progress.head;
-    let chosen = device::choose(&args.device)?;
-    let pass = Pass::eval().lowered(args.precision.lowering(&chosen.device));
-    if let Some(description) = args.precision.description(&chosen.device, false) {
-        eprintln!("precision: {description}");
-    }
-    let outputs = head.as_ref().map_or(species.len(), Head::outputs);
-    let model = PointNet::new(&config.network(outputs), &chosen.device, DType::F32, 0)?;
-    model.from_map(&saved.model, &best.display().to_string())?;
+    let trained = Trained::open(&args.run, None, Some(&args.device), args.precision)?;
+    let (config, species) = (&trained.progress.config, &trained.progress.species);
+    let seen = &trained.progress.categories;
     let inputs = inputs::all(&args.clouds)?;
-    let unseen = |input: &&Input| matches!(input.category(&config), Ok(Some(id)) if !seen.contains(&id));
+    let unseen = |input: &&Input| matches!(input.category(config), Ok(Some(id)) if !seen.contains(&id));
     if let Some(input) = inputs.iter().find(unseen) {
         eprintln!(
             "note: no training cloud has the categories ({:?}) of {}, and of perhaps more clouds: the embedding of these is \
@@ -121,45 +90,40 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             config.categories, input.name
         );
     }
-    let votes = args.votes.unwrap_or(config.votes).max(1);
-    let bar = bar(inputs.len() as u64, "predicting");
-    let mut printer = match head {
-        None => Output::Species(Printer::new(&args.format, &species, &inputs)),
-        Some(_) => Output::Number(NumberPrinter::new(&args.format, &config)),
+    let recording = args.profiling.start(&trained.device)?;
+    let predictor = Predictor {
+        model: &trained.model,
+        pass: &trained.pass,
+        config,
+        votes: args.votes.unwrap_or(config.votes).max(1),
+        inputs: &inputs,
     };
-    let mut failed = 0;
-    // Memory does not grow with the number of clouds. The next batch is read during the forward pass of this one.
-    let batches: Vec<&[Input]> = inputs.chunks((config.batch / votes).max(1)).collect();
-    let read = |i: usize| Ok(samples(batches[i], &config, votes));
-    let recording = args.profiling.start(&chosen.device)?;
-    let (mut at, mut outcome) = (0, Ok(()));
-    let mut waits = Some(profile::span("next batch", Kind::Load));
-    prefetched(batches.len(), 1, 2, &read, &mut |samples| {
-        waits = None;
-        outcome = samples
-            .and_then(|samples| {
-                predict(
-                    (&model, head.as_ref(), &pass),
-                    batches[at],
-                    samples,
-                    &config,
-                    votes,
-                )
-            })
-            .and_then(|answers| show(answers, &bar, &mut printer, &mut failed));
-        at += 1;
-        waits = Some(profile::span("next batch", Kind::Load));
-        outcome.is_ok()
-    });
-    drop(waits);
-    outcome?;
-    bar.finish_and_clear();
-    match printer {
-        Output::Species(printer) => printer.end()?,
-        Output::Number(printer) => printer.end()?,
-    }
-    let folder = best.parent().unwrap_or(Path::new("."));
-    profiling::finish(recording, &folder.join("profile-predict"), "the prediction")?;
+    let printer = Printer::new(&args.format);
+    let failed = match trained.progress.head.clone() {
+        None => {
+            let mut shown = ShownSpecies::new(species, &inputs);
+            predictor.print(&Species(species), &mut shown, printer)?
+        }
+        Some(head) => {
+            let number = Number {
+                target: config.target,
+                head,
+                values: Vec::new(),
+                guess: None,
+            };
+            let mut shown = ShownNumber {
+                target: config.target,
+                visible: config.visible,
+                errors: Vec::new(),
+            };
+            predictor.print(&number, &mut shown, printer)?
+        }
+    };
+    profiling::finish(
+        recording,
+        &trained.folder.join("profile-predict"),
+        "the prediction",
+    )?;
     if failed > 0 {
         eprintln!("{failed} of {} clouds could not be predicted", inputs.len());
         return Ok(ExitCode::FAILURE);
@@ -167,87 +131,101 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints answers; clouds that could not be read are named on standard error and counted.
-fn show(answers: Vec<Answer>, bar: &ProgressBar, printer: &mut Output, failed: &mut usize) -> Result<()> {
-    for (input, answer) in answers {
-        bar.inc(1);
-        match answer {
-            Ok(prediction) => bar.suspend(|| match (&mut *printer, &prediction) {
-                (Output::Species(printer), Prediction::Species(row)) => printer.row(input, row),
-                (Output::Number(printer), Prediction::Number(forecast)) => printer.row(input, forecast),
-                _ => bail!("{}: the prediction is of another kind than the model", input.name),
-            })?,
-            Err(e) => {
-                *failed += 1;
-                // The readers' errors name the file.
-                let text = format!("{e:#}");
-                bar.suspend(|| match text.starts_with(&input.name) {
-                    true => eprintln!("error: {text}"),
-                    false => eprintln!("error: {}: {text}", input.name),
-                });
-            }
-        }
-    }
-    Ok(())
-}
-
-fn samples(inputs: &[Input], config: &Config, votes: usize) -> Vec<Result<Samples>> {
-    inputs
-        .par_iter()
-        .map(|input| Ok((sample(input, config, votes)?, input.category(config)?)))
-        .collect()
-}
-
-fn predict<'a>(
-    (model, head, pass): (&PointNet, Option<&Head>, &Pass),
-    inputs: &'a [Input],
-    samples: Vec<Result<Samples>>,
-    config: &Config,
+/// Predicts clouds with a model.
+struct Predictor<'a> {
+    model: &'a PointNet,
+    pass: &'a Pass,
+    config: &'a Config,
     votes: usize,
-) -> Result<Vec<Answer<'a>>> {
-    let good: Vec<Vec<f32>> = samples
-        .iter()
-        .flatten()
-        .flat_map(|s| s.0.iter().cloned())
-        .collect();
-    let categories = samples.iter().flatten().flat_map(|s| vec![s.1; votes]);
-    let categories: Option<Vec<u32>> = categories.collect();
-    let mut rows = Vec::new();
-    if !good.is_empty() {
-        let (channels, unknown) = (config.features.channels(), vec![0; good.len()]);
-        let batch = Batch::new(&good, channels, config.cloud_points(), unknown, Vec::new())?;
-        rows = match head {
-            None => evaluate::batch_probabilities(model, &batch, pass)?,
-            Some(_) => evaluate::batch_outputs(model, &batch, categories.as_deref(), pass)?,
-        };
+    inputs: &'a [Input],
+}
+
+impl Predictor<'_> {
+    /// Predicts and prints all clouds. Returns the number of those that could not be read; they are named on standard error.
+    fn print<T: Task>(
+        &self,
+        task: &T,
+        shown: &mut dyn Shown<T::Prediction>,
+        mut printer: Printer,
+    ) -> Result<usize> {
+        let bar = bar(self.inputs.len() as u64, "predicting");
+        // Memory does not grow with the number of clouds. The next batch is read during the forward pass of this one.
+        let batches: Vec<&[Input]> = self
+            .inputs
+            .chunks((self.config.batch / self.votes).max(1))
+            .collect();
+        let read = |i: usize| Ok(self.samples(batches[i]));
+        let (mut at, mut failed, mut outcome) = (0, 0, Ok(()));
+        let mut waits = Some(profile::span("next batch", Kind::Load));
+        prefetched(batches.len(), 1, 2, &read, &mut |samples| {
+            waits = None;
+            let show = || -> Result<()> {
+                let predictions = self.predict(task, samples?)?;
+                for (input, prediction) in batches[at].iter().zip(predictions) {
+                    bar.inc(1);
+                    failed += usize::from(prediction.is_err());
+                    bar.suspend(|| match prediction {
+                        Ok(prediction) => printer.row(shown.row(input, &prediction)),
+                        Err(error) => {
+                            // The readers' errors name the file.
+                            let text = format!("{error:#}");
+                            match text.starts_with(&input.name) {
+                                true => eprintln!("error: {text}"),
+                                false => eprintln!("error: {}: {text}", input.name),
+                            }
+                            Ok(())
+                        }
+                    })?;
+                }
+                Ok(())
+            };
+            outcome = show();
+            at += 1;
+            waits = Some(profile::span("next batch", Kind::Load));
+            outcome.is_ok()
+        });
+        drop(waits);
+        outcome?;
+        bar.finish_and_clear();
+        printer.end(shown.comparison())?;
+        Ok(failed)
     }
-    let prediction = |rows: &[Vec<f32>]| match head {
-        None => Ok(Prediction::Species(mean(rows))),
-        Some(head) => {
-            let forecasts: Vec<Forecast> = rows.iter().map(|row| head.forecast(row)).collect();
-            Ok(Prediction::Number(Forecast::pool(&forecasts)?))
+
+    fn samples(&self, inputs: &[Input]) -> Vec<Result<Samples>> {
+        let samples = |input: &Input| Ok((self.sample(input)?, input.category(self.config)?));
+        inputs.par_iter().map(samples).collect()
+    }
+
+    /// [`votes`](Self::votes) samples of a cloud.
+    fn sample(&self, input: &Input) -> Result<Vec<Vec<f32>>> {
+        let config = self.config;
+        let cloud = config
+            .sample
+            .thin(input.cloud()?, config.most_points(), config.seed)?;
+        let (points, frame, features) = (config.cloud_points(), config.frame, config.features);
+        let of = |vote| prepare(&cloud, points, frame, features, &Augment::NONE, 0, vote);
+        (0..self.votes as u64).map(of).collect()
+    }
+
+    /// The predictions for clouds with these samples, or why they have none.
+    fn predict<T: Task>(
+        &self,
+        task: &T,
+        samples: Vec<Result<Samples>>,
+    ) -> Result<Vec<Result<T::Prediction>>> {
+        let good = || samples.iter().flatten();
+        let clouds: Vec<Vec<f32>> = good().flat_map(|s| s.0.iter().cloned()).collect();
+        let categories: Option<Vec<u32>> = good().flat_map(|s| vec![s.1; self.votes]).collect();
+        let mut rows = Vec::new();
+        if !clouds.is_empty() {
+            let (channels, unknown) = (self.config.features.channels(), vec![0; clouds.len()]);
+            let batch = Batch::new(&clouds, channels, self.config.cloud_points(), unknown, Vec::new())?;
+            rows = evaluate::outputs(task, self.model, &batch, categories.as_deref(), self.pass)?;
         }
-    };
-    let mut means = rows.chunks(votes).map(prediction);
-    let answer = |(input, sample): (&'a Input, Result<Samples>)| {
-        let mean = sample.and_then(|_| means.next().context("the model returned no prediction")?);
-        (input, mean)
-    };
-    Ok(inputs.iter().zip(samples).map(answer).collect())
-}
-
-fn mean(rows: &[Vec<f32>]) -> Vec<f32> {
-    let classes = rows.first().map_or(0, Vec::len);
-    (0..classes)
-        .map(|c| rows.iter().map(|r| r[c]).sum::<f32>() / rows.len() as f32)
-        .collect()
-}
-
-/// `votes` samples of a cloud, `[points, channels]` each.
-fn sample(input: &Input, config: &Config, votes: usize) -> Result<Vec<Vec<f32>>> {
-    let (most, points) = (config.most_points(), config.cloud_points());
-    let cloud = config.sample.thin(input.cloud()?, most, config.seed)?;
-    let (frame, features) = (config.frame, config.features);
-    let of = |vote| prepare(&cloud, points, frame, features, &Augment::NONE, 0, vote);
-    (0..votes as u64).map(of).collect()
+        let mut rows = rows.chunks(self.votes);
+        let prediction = |sample: Result<Samples>| {
+            sample.and_then(|_| task.prediction(rows.next().context("the model returned no prediction")?))
+        };
+        Ok(samples.into_iter().map(prediction).collect())
+    }
 }

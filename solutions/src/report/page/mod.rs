@@ -1,49 +1,65 @@
-//! `report.html`: the page of a run, to show, print or send.
+//! `report.html`: the page of a run, to show, print or send. Its text is in `page.html`.
 
-mod curves;
-mod number;
-mod summary;
-mod tables;
+mod plots;
 mod trees;
 
-use std::path::{Path, PathBuf};
+use std::{
+    cmp::Reverse,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
+use indicatif::HumanCount;
+use minijinja::{Value, context, value::Serde};
 
-use super::html::{Page, escape};
-use crate::train::RunReport;
+use super::html::{Page, decimals, duration, interval, percent};
+use crate::train::{
+    Evaluation, RunReport,
+    metrics::{balanced_interval, wilson},
+    numbers::{LEVEL, NumberReport},
+};
+
+const PAGE: Page = Page {
+    template: include_str!("page.html"),
+    css: include_str!("page.css"),
+    scripts: &[include_str!("page.js")],
+    notice: "",
+};
+
+/// Rows of the table of epochs; the first epochs of longer runs are in `metrics.jsonl` only.
+const MOST_ROWS: usize = 500;
 
 /// The page of a run: one HTML file that needs no network.
 ///
 /// It is complete without scripts; its one script rotates trees and copies the command.
-pub fn run_page(run: &RunReport) -> String {
-    let mut body = String::from("<main>\n");
-    summary::section(&mut body, run);
-    curves::section(&mut body, run);
-    if let Some(number) = &run.number {
-        number::section(&mut body, number);
-    }
-    if let Some(evaluation) = &run.evaluation {
-        tables::confusion(&mut body, evaluation);
-    }
-    tables::classes(&mut body, run);
-    trees::wrong(&mut body, run);
-    trees::critical(&mut body, run);
-    repeat(&mut body, run);
-    body.push_str("</main>\n");
-    let title = if run.title.is_empty() {
-        "A run of canopy"
-    } else {
-        &run.title
+///
+/// # Errors
+/// Returns an error if the template asks for a value that it is not given.
+pub fn run_page(run: &RunReport) -> Result<String> {
+    let evaluation = run.evaluation.as_ref().filter(|e| e.clouds() > 0);
+    let hidden = run.epochs.len().saturating_sub(MOST_ROWS);
+    let shown = run.wrong.len().min(trees::MOST);
+    let title = match run.title.as_str() {
+        "" => "A run of canopy",
+        title => title,
     };
-    let page = Page {
-        title: &format!("{title} · canopy"),
-        css: include_str!("page.css"),
-        body: &body,
-        scripts: &[include_str!("page.js")],
-        notice: "",
-    };
-    page.html()
+    PAGE.render(context! {
+        title,
+        version => run.version.as_str(),
+        started => run.started.as_str(),
+        command => run.command.as_str(),
+        config => run.config.as_str(),
+        target => Serde(run.target),
+        facts => Serde(facts(run, evaluation)),
+        curves => plots::curves(run),
+        hidden,
+        epochs => Serde(&run.epochs[hidden..]),
+        species => evaluation.map(|e| species(run, e)),
+        number => run.number.as_ref().map(number),
+        wrong => run.wrong[..shown].iter().map(trees::card).collect::<Vec<_>>(),
+        more => run.wrong.len() - shown,
+        critical => run.critical.as_ref().map(trees::critical),
+    })
 }
 
 /// Writes `report.html` into `run_dir` atomically, and returns its path.
@@ -52,25 +68,93 @@ pub fn run_page(run: &RunReport) -> String {
 /// Names the file; an older page is unchanged then.
 pub fn write(run_dir: &Path, run: &RunReport) -> Result<PathBuf> {
     let path = run_dir.join("report.html");
-    canopy_data::atomic::write(&path, run_page(run).as_bytes())?;
+    canopy_data::atomic::write(&path, run_page(run)?.as_bytes())?;
     Ok(path)
 }
 
-/// The command that repeats the run.
-fn repeat(body: &mut String, run: &RunReport) {
-    body.push_str("<section aria-labelledby=\"repeat\">\n<h2 id=\"repeat\">Repeat it</h2>\n");
-    if !run.command.is_empty() {
-        body.push_str(&format!(
-            "<div class=\"command\"><pre id=\"command\" tabindex=\"0\"><code>{}</code></pre>\
-             <button type=\"button\" id=\"copy\" hidden>Copy</button></div>\n",
-            escape(&run.command)
-        ));
+fn facts(run: &RunReport, evaluation: Option<&Evaluation>) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut add = |name: &str, value: String| facts.push((name.to_owned(), value));
+    if let Some(e) = evaluation {
+        add("Overall accuracy", percent(Some(e.accuracy)));
+        add("Macro F1", format!("{:.3}", e.macro_f1));
+        add("Cross-entropy", decimals(Some(e.loss), 3, Some("nats")));
     }
-    if !run.config.is_empty() {
-        body.push_str(&format!(
-            "<details><summary>Configuration, as TOML</summary>\n<pre tabindex=\"0\"><code>{}</code></pre></details>\n",
-            escape(&run.config)
-        ));
+    if let Some(NumberReport { scores: s, .. }) = &run.number {
+        let unit = s.unit.as_str();
+        for (name, value, unit) in [
+            ("Mean absolute error", s.mae, unit),
+            ("Root mean square error", s.rmse, unit),
+            ("CRPS", s.crps, unit),
+            ("Negative log-likelihood", s.nll, "nats"),
+        ] {
+            add(name, decimals(Some(value), 3, Some(unit)));
+        }
     }
-    body.push_str("</section>\n");
+    add("Wall time", duration(run.seconds));
+    add("Epochs", run.epochs.len().to_string());
+    if let Some(best) = run.best_epoch {
+        let validated = run.epochs.iter().any(|r| r.val_balanced.or(r.val_crps).is_some());
+        add(
+            "Best epoch",
+            format!("{best}{}", if validated { "" } else { ", the last one" }),
+        );
+    }
+    if let Some(last) = run.epochs.last() {
+        let rates = run.epochs.iter().map(|r| r.clouds_per_second);
+        let mut rates: Vec<f64> = rates.filter(|r| r.is_finite()).collect();
+        rates.sort_by(f64::total_cmp);
+        if let Some(median) = rates.get(rates.len() / 2) {
+            add("Clouds/s, median", HumanCount(median.round() as u64).to_string());
+        }
+        add("Optimizer steps", HumanCount(last.step).to_string());
+    }
+    facts.extend(run.facts.iter().cloned());
+    facts
+}
+
+/// The scores of a classifier.
+fn species(run: &RunReport, e: &Evaluation) -> Value {
+    let of_class = |(i, class): (usize, &crate::train::ClassRow)| {
+        let correct = e.confusion.get(i).and_then(|row| row.get(i)).copied();
+        let recall = wilson(correct.unwrap_or(0).min(class.support), class.support);
+        recall.map_or("–".to_owned(), |(low, high)| interval(low, high))
+    };
+    let trained = |name: &String| {
+        run.training_counts
+            .get(name)
+            .map_or("–".to_owned(), |&n| HumanCount(n).to_string())
+    };
+    context! {
+        scores => Serde(e),
+        trees => e.clouds(),
+        correct => e.correct(),
+        occurring => e.classes.iter().filter(|c| c.support > 0).count(),
+        interval => balanced_interval(&e.classes).map(|(low, high)| interval(low, high)),
+        mistakes => mistakes(e),
+        intervals => e.classes.iter().enumerate().map(of_class).collect::<Vec<_>>(),
+        trained => e.classes.iter().map(|c| trained(&c.species)).collect::<Vec<_>>(),
+        undefined => e.classes.iter().any(|c| c.precision.is_none() || c.recall.is_none() || c.f1.is_none()),
+    }
+}
+
+/// The three most frequent confusions, equals in the order of the species.
+fn mistakes(e: &Evaluation) -> Vec<String> {
+    let mut pairs: Vec<(u64, &str, &str, u64)> = Vec::new();
+    for (truth, (row, class)) in e.confusion.iter().zip(&e.classes).enumerate() {
+        for (predicted, (&count, other)) in row.iter().zip(&e.classes).enumerate() {
+            if predicted != truth && count > 0 {
+                pairs.push((count, &class.species, &other.species, row.iter().sum()));
+            }
+        }
+    }
+    pairs.sort_by_key(|pair| Reverse(pair.0));
+    let first = pairs.into_iter().take(3);
+    first
+        .map(|(n, truth, predicted, of)| format!("{truth} classified as {predicted} ({n} of {of})"))
+        .collect()
+}
+
+fn number(number: &NumberReport) -> Value {
+    context!(scores => Serde(&number.scores), plots => plots::forecasts(number), level => LEVEL)
 }

@@ -4,13 +4,12 @@ use indicatif::HumanCount;
 
 /// An axis, which maps values to positions from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
-    /// Its smallest value.
-    pub low: f64,
-    /// Its largest value, above `low`.
-    pub high: f64,
+pub(super) struct Axis {
+    low: f64,
+    /// Above `low`.
+    high: f64,
     /// Logarithmic.
-    pub log: bool,
+    log: bool,
     /// Values with a tick, ascending.
     pub ticks: Vec<f64>,
 }
@@ -164,53 +163,42 @@ pub fn tick_label(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn labels(axis: &Axis) -> Vec<String> {
-        axis.ticks.iter().map(|&t| tick_label(t)).collect()
-    }
-
     #[test]
-    fn ticks_are_round_numbers_that_cover_the_values() {
-        let axis = Axis::over([0.13, 1.87].into_iter(), false, false, 5);
-        assert_eq!(labels(&axis), ["0", "0.5", "1", "1.5", "2"]);
-        let axis = Axis::over([1.0, 12.0].into_iter(), false, true, 6);
-        assert_eq!(labels(&axis), ["2", "4", "6", "8", "10", "12"]);
-        assert_eq!((axis.low, axis.high), (1.0, 12.0));
-    }
-
-    #[test]
-    fn a_logarithmic_axis_ticks_at_powers_of_ten() {
-        let axis = Axis::over([2e-6, 3e-1].into_iter(), true, false, 6);
-        assert_eq!(
-            labels(&axis),
-            ["10⁻⁶", "10⁻⁵", "0.0001", "0.001", "0.01", "0.1", "1"]
-        );
-        let axis = Axis::over([1.0, 40.0].into_iter(), true, true, 6);
-        assert_eq!(labels(&axis), ["1", "2", "5", "10", "20"]);
-        let axis = Axis::over([13.3, 128.6].into_iter(), true, false, 5);
-        assert_eq!(labels(&axis), ["10", "20", "50", "100", "200"]);
-        assert!(
-            (axis.low - 10.0).abs() < 1e-9 && (axis.high - 200.0).abs() < 1e-9,
-            "{axis:?}"
-        );
-    }
-
-    #[test]
-    fn positions_are_from_zero_to_one_for_all_finite_values() {
-        for axis in [
-            Axis::over([-1e308, 1e308].into_iter(), false, false, 5),
-            Axis::over([5e-324, 1e308].into_iter(), true, false, 5),
-            Axis::over([7.0].into_iter(), false, false, 5),
-            Axis::over(std::iter::empty(), true, true, 5),
+    fn ticks_are_round_numbers_and_positions_from_zero_to_one() {
+        let powers = ["10⁻⁶", "10⁻⁵", "0.0001", "0.001", "0.01", "0.1", "1"];
+        // Values, whether logarithmic and tight, the number of ticks wanted, and their labels.
+        for (values, log, tight, count, ticks) in [
+            (
+                &[0.13, 1.87][..],
+                false,
+                false,
+                5,
+                &["0", "0.5", "1", "1.5", "2"][..],
+            ),
+            (&[1.0, 12.0], false, true, 6, &["2", "4", "6", "8", "10", "12"]),
+            (&[2e-6, 3e-1], true, false, 6, &powers),
+            (&[1.0, 40.0], true, true, 6, &["1", "2", "5", "10", "20"]),
+            (&[13.3, 128.6], true, false, 5, &["10", "20", "50", "100", "200"]),
+            (&[7.0], false, false, 5, &["2", "4", "6", "8", "10", "12"]),
+            (&[], true, true, 5, &["0.1", "0.2", "0.5", "1"]),
         ] {
-            assert!(
-                axis.low < axis.high && !axis.ticks.is_empty() && axis.ticks.len() < 30,
-                "{axis:?}"
-            );
+            let axis = Axis::over(values.iter().copied(), log, tight, count);
+            let labels: Vec<String> = axis.ticks.iter().map(|&t| tick_label(t)).collect();
+            assert_eq!(labels, ticks, "{values:?}");
+            let inside = |v: &f64| (-1e-9..=1.0 + 1e-9).contains(&axis.share(*v));
+            assert!(values.iter().all(inside), "{axis:?}");
+            if tight && !values.is_empty() {
+                assert!((axis.low - values[0]).abs() < 1e-9 && (axis.high - values[1]).abs() < 1e-9);
+            }
+        }
+        for (values, log) in [([-1e308, 1e308], false), ([5e-324, 1e308], true)] {
+            let axis = Axis::over(values.into_iter(), log, false, 5);
             assert_eq!(
                 (axis.share(axis.low), axis.share(axis.high)),
                 (0.0, 1.0),
                 "{axis:?}"
             );
+            assert!((1..30).contains(&axis.ticks.len()), "{axis:?}");
         }
     }
 

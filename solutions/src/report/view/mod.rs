@@ -1,13 +1,12 @@
 //! A page with rotating clouds in 3D: `canopy data view`.
 
-use std::fmt::Write;
-
 use anyhow::{Result, ensure};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use indicatif::HumanCount;
+use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::html::{Page, escape};
+use super::html::Page;
 use super::points::Grid;
 
 /// Points per page, at most. Of larger clouds a sample is shown, and the page says so.
@@ -15,6 +14,21 @@ const MOST_POINTS: usize = 1_500_000;
 /// Clouds with a static picture, for browsers without WebGL, and points of each.
 const STILLS: usize = 8;
 const STILL_POINTS: usize = 2_500;
+
+const PAGE: Page = Page {
+    template: include_str!("view.html"),
+    css: include_str!("view.css"),
+    scripts: &[
+        include_str!("../vendor/twgl.min.js"),
+        include_str!("colors.js"),
+        include_str!("shaders.js"),
+        include_str!("view.js"),
+    ],
+    notice: concat!(
+        "The 3D view is drawn with twgl.js 7.0.0.\n",
+        include_str!("../vendor/twgl-LICENSE.md")
+    ),
+};
 
 /// The colour of points when the page opens; the reader can change it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -65,8 +79,8 @@ pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
     ensure!(!clouds.is_empty(), "there is no cloud to show");
     let total: usize = clouds.iter().map(|c| c.points.len()).sum();
     let mut metas = Vec::new();
-    let (mut data, mut stills) = (String::new(), String::new());
-    for (i, cloud) in clouds.iter().enumerate() {
+    let mut data = Vec::new();
+    for cloud in clouds {
         let n = cloud.points.len();
         let values = cloud.intensity.len();
         ensure!(
@@ -85,14 +99,7 @@ pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
             "{}: none of its {n} points is finite",
             cloud.title
         );
-        let _ = writeln!(
-            data,
-            "<script type=\"text/plain\" id=\"cloud{i}\">{}</script>",
-            encode(&grid, cloud.intensity)
-        );
-        if i < STILLS {
-            still(&mut stills, cloud);
-        }
+        data.push(encode(&grid, cloud.intensity));
         metas.push(Meta {
             title: &cloud.title,
             species: cloud.species.as_deref(),
@@ -109,25 +116,8 @@ pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
         [one] => one.title.clone(),
         many => format!("{} clouds", HumanCount(many.len() as u64)),
     };
-    let body = include_str!("body.html").replace("{stills}", &stills);
-    let body = format!("{body}<script type=\"application/json\" id=\"clouds\">{json}</script>\n{data}");
-    let notice = concat!(
-        "The 3D view is drawn with twgl.js 7.0.0.\n",
-        include_str!("../vendor/twgl-LICENSE.md")
-    );
-    let page = Page {
-        title: &format!("{title} · canopy"),
-        css: include_str!("view.css"),
-        body: &body,
-        scripts: &[
-            include_str!("../vendor/twgl.min.js"),
-            include_str!("colors.js"),
-            include_str!("shaders.js"),
-            include_str!("view.js"),
-        ],
-        notice,
-    };
-    Ok(page.html())
+    let stills: Vec<Value> = clouds.iter().take(STILLS).map(still).collect();
+    PAGE.render(context!(title, stills, json, data))
 }
 
 /// Little-endian `u16`: x, y, z, intensity of each point, the vertex layout of the page's shaders.
@@ -160,34 +150,21 @@ fn coprime(a: usize, b: usize) -> bool {
 
 /// 2nd and 98th percentile: a few very strong returns must not darken all others.
 fn middle(intensity: &[u16]) -> Option<[u16; 2]> {
-    let mut counts = vec![0usize; 65_536];
-    for &v in intensity {
-        counts[usize::from(v)] += 1;
-    }
+    let mut sorted = intensity.to_vec();
+    sorted.sort_unstable();
     let at = |share: f64| {
-        let mut left = (share * intensity.len().saturating_sub(1) as f64) as usize;
-        counts.iter().position(|&c| {
-            let here = left < c;
-            left = left.saturating_sub(c);
-            here
-        })
+        sorted
+            .get((share * sorted.len().saturating_sub(1) as f64) as usize)
+            .copied()
     };
     let (low, high) = (at(0.02)?, at(0.98)?);
-    (high > low).then_some([low as u16, high as u16])
+    (high > low).then_some([low, high])
 }
 
-fn still(out: &mut String, cloud: &ViewCloud) {
-    let grid = Grid::new(cloud.points, STILL_POINTS);
-    let top = f64::from(grid.top[2].max(1));
+fn still(cloud: &ViewCloud) -> Value {
     let label = format!("{} from the side", cloud.title);
-    let picture = grid.still(220.0, 300.0, &label, 6, |k| {
-        (f64::from(grid.steps[k][2]) / top * 6.0) as usize
-    });
-    let _ = writeln!(
-        out,
-        "<figure>{picture}<figcaption>{}</figcaption></figure>",
-        escape(&cloud.title)
-    );
+    let picture = Grid::new(cloud.points, STILL_POINTS).by_height((220.0, 300.0), &label);
+    context!(picture, title => cloud.title.as_str())
 }
 
 #[cfg(test)]
