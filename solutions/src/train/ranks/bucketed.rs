@@ -255,10 +255,9 @@ mod tests {
             };
             Ok(reduce.finish(own).unwrap())
         };
-        let mut means = scaler.gradients(&one, backward).unwrap();
+        scaler.gradients(&one, backward).unwrap();
         scaler.agree(|own| reduce.any_overflow(own)).unwrap();
-        let taken = scaler.step(&mut means, |_| panic!("it stepped")).unwrap();
-        scaler.update().unwrap();
+        let taken = scaler.step(|| panic!("it stepped")).unwrap();
         assert!(!taken);
         assert_eq!(scaler.rule().scale(), 4.0);
     }
