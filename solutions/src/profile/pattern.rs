@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Kind, Span, Timeline, pieces};
+use super::{Kind, Span, Timeline, pieces, span::covered};
 
 // ANCHOR: Pattern
 /// What limits the speed of a run.
@@ -82,18 +82,6 @@ pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {
     ];
     let most = candidates.into_iter().max_by_key(|(time, _)| *time);
     most.filter(|(time, _)| *time > 0).map(|(_, pattern)| pattern)
-}
-
-/// Nanoseconds that at least one of `spans` covers.
-pub(super) fn covered<'a>(spans: impl Iterator<Item = &'a Span>) -> u64 {
-    let mut bounds: Vec<(u64, u64)> = spans.map(|s| (s.start, s.end)).collect();
-    bounds.sort_unstable();
-    let (mut sum, mut reached) = (0, 0);
-    for (start, end) in bounds {
-        sum += end.saturating_sub(start.max(reached));
-        reached = reached.max(end);
-    }
-    sum
 }
 
 /// The evidence: shares of the time by kind. On the host the innermost span counts.

@@ -147,3 +147,15 @@ pub(super) fn in_order(spans: &[Span]) -> Vec<usize> {
     });
     order
 }
+
+/// Nanoseconds that at least one of `spans` covers.
+pub(super) fn covered<'a>(spans: impl Iterator<Item = &'a Span>) -> u64 {
+    let mut bounds: Vec<(u64, u64)> = spans.map(|s| (s.start, s.end)).collect();
+    bounds.sort_unstable();
+    let (mut sum, mut reached) = (0, 0);
+    for (start, end) in bounds {
+        sum += end.saturating_sub(start.max(reached));
+        reached = reached.max(end);
+    }
+    sum
+}

@@ -4,8 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    COMPUTE_BOUND, Kind, Pattern, Shares, Span, Timeline, Total, amdahl, name_pattern, pattern::covered,
-    totals,
+    COMPUTE_BOUND, Kind, Pattern, Shares, Span, Timeline, Total, amdahl, name_pattern, span::covered, totals,
 };
 
 /// The device's copies.

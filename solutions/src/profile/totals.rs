@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{Span, pattern::covered, span::in_order};
+use super::{
+    Span,
+    span::{covered, in_order},
+};
 
 // ANCHOR: Total
 /// The sums over the spans of one name.
