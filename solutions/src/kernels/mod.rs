@@ -79,8 +79,6 @@ pub struct Pass {
     pub seed: u64,
     /// The optimizer step this pass belongs to.
     pub step: u64,
-    /// Operators keep no copies of weights for the backward pass.
-    releases: bool,
     tape: Option<tape::Tape>,
     lowering: Option<Arc<dyn Lowering>>,
     share: Option<ranks::Share>,
@@ -95,7 +93,6 @@ impl Pass {
             plain: false,
             seed,
             step,
-            releases: false,
             tape: Some(tape::Tape::default()),
             lowering: None,
             share: None,
@@ -132,14 +129,6 @@ impl Pass {
     #[must_use]
     pub fn shared(mut self, share: Share) -> Self {
         self.share = Some(share);
-        self
-    }
-
-    /// The same pass, in which operators keep no copies of weights for the backward pass: weights may be released in the
-    /// meantime ([`release`]).
-    #[must_use]
-    pub fn releasing(mut self, releases: bool) -> Self {
-        self.releases = releases;
         self
     }
 

@@ -45,6 +45,11 @@ fn stream_of(name: &str) -> u64 {
 /// A variable with its name in a file of weights.
 pub(super) type Named = (String, Var);
 
+/// The variables of the layer `layer`.
+fn named<const N: usize>(layer: &str, vars: [(&str, &Var); N]) -> [Named; N] {
+    vars.map(|(name, var)| (format!("{layer}.{name}"), var.clone()))
+}
+
 /// `relu(bn(x·wᵀ))`: a layer of a shared MLP over points, or of a head over clouds.
 ///
 /// It has no bias: batch norm subtracts the mean, and a bias with it.
@@ -78,20 +83,14 @@ impl Dense {
     }
 
     pub fn params(&self) -> [Named; 3] {
-        let name = &self.name;
-        [
-            (format!("{name}.weight"), self.weight.clone()),
-            (format!("{name}.bn.weight"), self.bn.gamma.clone()),
-            (format!("{name}.bn.bias"), self.bn.beta.clone()),
-        ]
+        let (gamma, beta) = (&self.bn.gamma, &self.bn.beta);
+        let vars = [("weight", &self.weight), ("bn.weight", gamma), ("bn.bias", beta)];
+        named(&self.name, vars)
     }
 
     pub fn buffers(&self) -> [Named; 2] {
-        let name = &self.name;
-        [
-            (format!("{name}.bn.running_mean"), self.bn.mean.clone()),
-            (format!("{name}.bn.running_var"), self.bn.var.clone()),
-        ]
+        let (mean, var) = (&self.bn.mean, &self.bn.var);
+        named(&self.name, [("bn.running_mean", mean), ("bn.running_var", var)])
     }
 }
 
@@ -122,11 +121,7 @@ impl Last {
     }
 
     pub fn params(&self) -> [Named; 2] {
-        let name = &self.name;
-        [
-            (format!("{name}.weight"), self.weight.clone()),
-            (format!("{name}.bias"), self.bias.clone()),
-        ]
+        named(&self.name, [("weight", &self.weight), ("bias", &self.bias)])
     }
 }
 

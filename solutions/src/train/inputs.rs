@@ -89,7 +89,7 @@ impl StepInputs {
             .plain(self.config.plain)
             .lowered(self.lowering.clone());
         match &self.share {
-            Some(share) => pass.shared(share.clone()).releasing(self.config.zero == 3),
+            Some(share) => pass.shared(share.clone()),
             None => pass,
         }
     }

@@ -41,19 +41,6 @@ pub struct Below {
 }
 
 impl<T: Operand> Saved<T> {
-    /// Frees the copies of the weights.
-    pub fn release(&mut self) {
-        self.layers.iter_mut().for_each(|layer| layer.weight = Vec::new());
-    }
-
-    /// Reads the layers' weights again.
-    pub fn load(&mut self, weights: &[Tensor]) -> Result<()> {
-        let linear = self.layers.iter_mut().filter(|layer| layer.linear);
-        linear
-            .zip(weights)
-            .try_for_each(|(layer, weight)| layer.load(weight))
-    }
-
     /// The gradients of x and of each layer's weight, γ and β.
     pub fn backward(&self, gradient: Vec<f32>, wanted: &[bool]) -> Result<Vec<Option<Vec<f32>>>> {
         let x = Values::of(&self.x)?;
@@ -99,7 +86,7 @@ impl<T: Operand> Saved<T> {
     fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, mut dw: Vec<f32>, mut sums: Sums) {
         let l = &self.layers[level];
         let at = out.len() - 3 * (self.layers.len() - level);
-        if l.linear {
+        if l.is_linear() {
             T::round(&mut dw);
             dw.truncate(l.n * l.kp);
             out[at] = Some(crop(dw, l.kp, l.k));
@@ -157,7 +144,9 @@ impl<T: Operand> Saved<T> {
         let (np, kp) = (l.np, l.kp);
         let source = self.source(x, level);
         let [a, b] = norm_terms(l, &self.of_all(&above.sums)?, self.batch.all_rows);
-        let weight = deeper.then(|| l.backward_operand());
+        let linear = l.is_linear();
+        let weight = l.weight()?;
+        let right = deeper.then(|| T::right(&weight[..], kp));
         let group = group_rows(self.batch.rows);
         let groups = self.batch.rows.div_ceil(group);
         let mut down = pool::take(if deeper { self.batch.rows * kp } else { 0 });
@@ -169,7 +158,7 @@ impl<T: Operand> Saved<T> {
             .map_init(
                 || (Vec::new(), Vec::new(), Words::<T>::default()),
                 |(numbers, dy, words), (g, down)| {
-                    let mut dw = Pooled::new(l.weight.len());
+                    let mut dw = Pooled::new(weight.len());
                     dw.fill(0.0);
                     let mut sums = Sums::zeros(if deeper { kp } else { 0 });
                     let end = self.batch.rows.min((g + 1) * group);
@@ -180,15 +169,15 @@ impl<T: Operand> Saved<T> {
                         dy.resize(range.len(), T::default());
                         let (g_above, y) = (&above.gradient[range.clone()], &l.y[range]);
                         vector::before_norm(dy, g_above, y, &l.mean, &l.scale, &a, &b);
-                        if l.linear {
+                        if linear {
                             let a = source.operand(from, to, numbers);
                             operand::add_transposed(l.unit, [np, rows, kp], dy, Some(a), &mut dw, words);
                         }
-                        if let Some(weight) = &weight {
+                        if let Some(right) = &right {
                             let offset = (from - g * group) * kp;
                             let down = &mut down[offset..offset + rows * kp];
-                            if l.linear {
-                                operand::multiply(l.unit, [rows, np, kp], dy, weight, down, false);
+                            if linear {
+                                operand::multiply(l.unit, [rows, np, kp], dy, right, down, false);
                             } else {
                                 vector::convert(down, dy);
                             }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use candle_core::Result;
 use rayon::prelude::*;
 
 use super::greatest::greatest;
@@ -25,9 +26,12 @@ pub fn forward<T: Operand>(
     rows: usize,
     layers: &[Layer<T>],
     clouds: Option<&[Range<usize>]>,
-) -> Vec<f32> {
+) -> Result<Vec<f32>> {
     let (before, widest) = layers.split_at(layers.len() - usize::from(clouds.is_some()));
-    let weights: Vec<_> = before.iter().map(Layer::forward_operand).collect();
+    let weights = before
+        .iter()
+        .map(Layer::forward_operand)
+        .collect::<Result<Vec<_>>>()?;
     // Writes the rows behind the layers before the maximum.
     let through = |from: usize, to: usize, buffers: &mut Buffers<T>, out: &mut [f32]| {
         let Buffers {
@@ -55,13 +59,13 @@ pub fn forward<T: Operand>(
         blocks.for_each_init(Buffers::default, |buffers, (b, output)| {
             through(b * BLOCK, b * BLOCK + output.len() / last.np, buffers, output);
         });
-        return crop(output, last.np, last.n);
+        return Ok(crop(output, last.np, last.n));
     };
     let rounded = |from: usize, to: usize, buffers: &mut Buffers<T>, out: &mut [f32]| {
         through(from, to, buffers, out);
         T::round(out);
     };
-    let (mut output, _) = greatest(rounded, clouds, last);
+    let (mut output, _) = greatest(rounded, clouds, last)?;
     T::round(&mut output);
     for row in output.chunks_exact_mut(last.n) {
         for (c, v) in row.iter_mut().enumerate() {
@@ -69,5 +73,5 @@ pub fn forward<T: Operand>(
             *v = if last.relu && y < 0.0 { 0.0 } else { y };
         }
     }
-    output
+    Ok(output)
 }

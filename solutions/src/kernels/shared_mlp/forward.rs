@@ -45,7 +45,7 @@ struct Moments {
 
 /// Computes the product `y` of one layer block by block, and the sums for its statistics while a block is in the cache.
 fn multiply<T: Operand>(source: Source<T>, batch: &Batch, layer: &mut Layer<T>) -> Result<()> {
-    let weight = layer.forward_operand();
+    let weight = layer.forward_operand()?;
     let group = group_rows(batch.rows);
     let mut y = Pooled::new(batch.rows * layer.np);
     let groups = y.par_chunks_mut(group * layer.np).enumerate();
@@ -78,7 +78,7 @@ fn of_group<T: Operand>(
         let rows = y.len() / np;
         let a = source.operand(first + row, first + row + rows, &mut numbers);
         T::write(y, &mut wide, |y| {
-            if layer.linear {
+            if layer.is_linear() {
                 operand::multiply(layer.unit, [rows, layer.k, np], a, weight, y, false);
             } else {
                 vector::convert(y, a);

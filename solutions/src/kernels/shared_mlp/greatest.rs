@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use candle_core::Result;
 use rayon::prelude::*;
 
 use super::layer::Layer;
@@ -34,9 +35,9 @@ pub fn greatest<T: Operand, B: Default>(
     write: impl Fn(usize, usize, &mut B, &mut [f32]) + Sync,
     clouds: &[Range<usize>],
     layer: &Layer<T>,
-) -> (Vec<f32>, Vec<u32>) {
+) -> Result<(Vec<f32>, Vec<u32>)> {
     let n = layer.n;
-    let operand = Columns::new(layer);
+    let operand = Columns::new(layer)?;
     // The filter finds more to leave out in a large group, but there should be tasks for every thread. The result does not
     // depend on the groups.
     let most = match &operand.filter {
@@ -78,7 +79,7 @@ pub fn greatest<T: Operand, B: Default>(
         }
         at[i] = at[i].max(clouds[i / n].start as u32);
     }
-    (best, at)
+    Ok((best, at))
 }
 
 /// The weight times the sign of γ (−1, 0 or 1), column by column.
@@ -101,10 +102,11 @@ struct Scratch {
 }
 
 impl Columns {
-    fn new<T>(layer: &Layer<T>) -> Self {
+    fn new<T: Operand>(layer: &Layer<T>) -> Result<Self> {
         let (n, k, kp) = (layer.n, layer.k, layer.kp);
         let mut signed = vec![0.0; n.next_multiple_of(PANEL) * kp];
-        let weights = signed.chunks_exact_mut(kp).zip(layer.weight.chunks_exact(kp));
+        let weight = layer.weight()?;
+        let weights = signed.chunks_exact_mut(kp).zip(weight.chunks_exact(kp));
         for ((signed, weight), &gamma) in weights.zip(&layer.gamma).take(n) {
             let sign = match gamma {
                 g if g < 0.0 => -1.0,
@@ -126,12 +128,12 @@ impl Columns {
                 }
             }
         });
-        Self {
+        Ok(Self {
             k,
             panels,
             size: size(&signed),
             filter: (Filter::current() != Filter::Off).then(|| filter::Columns::new(signed, k, kp)),
-        }
+        })
     }
 
     /// The greatest product of each column over the `count` rows in `scratch`, and its row. The rows are in tiles of `tile`

@@ -2,6 +2,7 @@
 //! reads.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use candle_core::{Device, Result, Tensor, Var};
 use rayon::prelude::*;
@@ -29,6 +30,9 @@ pub fn group_rows(rows: usize) -> usize {
 /// Rows of `k` values, each padded with zeros to whole SIMD vectors.
 pub fn pad(rows: &[f32], k: usize) -> Vec<f32> {
     let kp = padded(k);
+    if k == kp {
+        return rows.to_vec();
+    }
     let mut out = vec![0.0; rows.len() / k * kp];
     let blocks = out.par_chunks_mut(BLOCK * kp).zip(rows.par_chunks(BLOCK * k));
     blocks.for_each(|(to, from)| {
@@ -63,10 +67,8 @@ pub struct Layer<T> {
     pub relu: bool,
     /// The instructions for bf16.
     pub unit: Bf16Unit,
-    /// `[np, kp]`; empty if the layer is batch norm alone, or while the weight is released.
-    pub weight: Vec<f32>,
-    /// Whether the layer multiplies by a weight before it normalises.
-    pub linear: bool,
+    /// `[n, k]`, in the variable's memory; none if the layer is batch norm alone.
+    weight: Option<Tensor>,
     pub gamma: Vec<f32>,
     pub beta: Vec<f32>,
     /// Statistics of the batch in training, otherwise the running statistics; `[np]`, as all vectors below.
@@ -95,6 +97,7 @@ impl<T: Operand> Layer<T> {
         let k = weight.map_or(Ok(n), |w| w.dim(1))?;
         let np = padded(n);
         let vector = |t: &Tensor| -> Result<Vec<f32>> { Ok(pad(&read(t)?, n)) };
+        let shared = |w: &Tensor| -> Result<Tensor> { Ok(w.contiguous()?.detach()) };
         let mut new = Self {
             k,
             kp: padded(k),
@@ -102,8 +105,7 @@ impl<T: Operand> Layer<T> {
             np,
             relu,
             unit,
-            weight: Vec::new(),
-            linear: weight.is_some(),
+            weight: weight.map(shared).transpose()?,
             gamma: vector(gamma)?,
             beta: vector(beta)?,
             mean: vector(bn.mean.as_tensor())?,
@@ -115,19 +117,28 @@ impl<T: Operand> Layer<T> {
             y: Pooled::new(0),
         };
         new.fold();
-        if let Some(weight) = weight {
-            new.load(weight)?;
-        }
         Ok(new)
     }
 
-    /// Reads the weight `[n, k]`.
-    pub fn load(&mut self, weight: &Tensor) -> Result<()> {
-        let weight = weight.contiguous()?;
-        self.weight = pad(&Values::of(&weight)?, self.k);
-        self.weight.resize(self.np * self.kp, 0.0);
-        T::round(&mut self.weight);
-        Ok(())
+    /// Whether the layer multiplies by a weight before it normalises.
+    pub fn is_linear(&self) -> bool {
+        self.weight.is_some()
+    }
+
+    /// The weight `[np, kp]` in numbers T, empty if there is none. It is read in each pass, so that its variable may be
+    /// released in the meantime.
+    pub fn weight(&self) -> Result<Weight<'_>> {
+        let Some(weight) = &self.weight else {
+            return Ok(Weight::Copy(Vec::new()));
+        };
+        let values = Values::of(weight)?;
+        if !T::IS_ROUNDED && [self.n, self.k] == [self.np, self.kp] {
+            return Ok(Weight::InPlace(values));
+        }
+        let mut copy = pad(&values, self.k);
+        copy.resize(self.np * self.kp, 0.0);
+        T::round(&mut copy);
+        Ok(Weight::Copy(copy))
     }
 
     /// Sets the statistics of the batch, and the factors that follow from them.
@@ -171,27 +182,21 @@ impl<T: Operand> Layer<T> {
         vector::normalise(out, y, &self.scale, &self.shift, self.relu);
     }
 
-    /// The weight as the right operand of the backward product dy·W.
-    pub fn backward_operand(&self) -> Cow<'_, [T::Word]> {
-        T::right(&self.weight[..], self.kp)
+    /// The transposed weight `[k, np]` as the right operand of the forward product; empty if there is none.
+    pub fn forward_operand(&self) -> Result<Cow<'static, [T::Word]>> {
+        Ok(match self.is_linear() {
+            true => T::right(self.transposed(&self.weight()?), self.np),
+            false => Cow::default(),
+        })
     }
 
-    /// The transposed weight as the right operand of the forward product.
-    pub fn forward_operand(&self) -> Cow<'static, [T::Word]> {
-        T::right(self.transposed(), self.np)
-    }
-
-    /// The transposed weight, `[k, np]`; empty if there is none.
-    fn transposed(&self) -> Vec<f32> {
-        if !self.linear {
-            return Vec::new();
-        }
+    fn transposed(&self, weight: &[f32]) -> Vec<f32> {
         let mut t = vec![0.0; self.k * self.np];
         // Blocks of 16 × 16, so that the lines of both matrices stay in the cache.
         t.par_chunks_mut(64 * self.np).enumerate().for_each(|(chunk, t)| {
             for from in (0..self.n).step_by(16) {
                 for (i, lines) in t.chunks_mut(16 * self.np).enumerate() {
-                    let weight = &self.weight[64 * chunk + 16 * i..];
+                    let weight = &weight[64 * chunk + 16 * i..];
                     for c in from..self.n.min(from + 16) {
                         for (line, w) in lines.chunks_exact_mut(self.np).zip(&weight[c * self.kp..]) {
                             line[c] = *w;
@@ -201,6 +206,23 @@ impl<T: Operand> Layer<T> {
             }
         });
         t
+    }
+}
+
+/// A layer's weight: the memory of its variable, or a padded or rounded copy.
+pub enum Weight<'a> {
+    InPlace(Values<'a>),
+    Copy(Vec<f32>),
+}
+
+impl Deref for Weight<'_> {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        match self {
+            Self::InPlace(values) => values,
+            Self::Copy(values) => values,
+        }
     }
 }
 

@@ -13,16 +13,12 @@ mod greatest;
 mod layer;
 mod widest;
 
-use std::{
-    ops::Range,
-    sync::{Mutex, PoisonError},
-};
+use std::ops::Range;
 
 use candle_core::{Device, Result, Tensor};
 
 use super::operand::Operand;
 use super::ranks::{SumOverRanks, total};
-use super::tape::Backward;
 use super::tile::padded;
 use super::values::Values;
 use super::{BatchNorm, Bf16Unit, MlpLayer, Pass};
@@ -67,7 +63,7 @@ fn layers_of<T: Operand>(
     }
     let x = padded_rows(inputs[0])?;
     let shape = shape(&x, &steps, clouds.as_deref())?;
-    let output = eval::forward(&Values::of(&x)?, x.dim(0)?, &steps, clouds.as_deref());
+    let output = eval::forward(&Values::of(&x)?, x.dim(0)?, &steps, clouds.as_deref())?;
     Tensor::from_vec(output, &shape, &Device::Cpu)
 }
 
@@ -105,10 +101,7 @@ fn train<T: Operand>(
             layers,
             widest,
         };
-        match pass.releases {
-            false => Box::new(move |gradient, wanted| saved.backward(gradient, wanted)),
-            true => released(saved, inputs),
-        }
+        Box::new(move |gradient, wanted| saved.backward(gradient, wanted))
     })
 }
 
@@ -125,18 +118,4 @@ fn padded_rows(x: &Tensor) -> Result<Tensor> {
 fn shape<T>(x: &Tensor, layers: &[Layer<T>], clouds: Option<&[Range<usize>]>) -> Result<[usize; 2]> {
     let height = clouds.map_or(x.dim(0)?, <[_]>::len);
     Ok([height, layers[layers.len() - 1].n])
-}
-
-/// The backward pass of an operator whose weights are released in the meantime, and are there again when it runs.
-fn released<T: Operand>(mut saved: Saved<T>, inputs: &[&Tensor]) -> Backward {
-    let weights: Vec<Tensor> = inputs[1..].iter().step_by(3).map(|w| w.detach()).collect();
-    saved.release();
-    let saved = Mutex::new(saved);
-    Box::new(move |gradient, wanted| {
-        let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
-        saved.load(&weights)?;
-        let gradients = saved.backward(gradient, wanted);
-        saved.release();
-        gradients
-    })
 }

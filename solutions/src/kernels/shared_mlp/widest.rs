@@ -48,11 +48,12 @@ pub fn forward<T: Operand>(
 ) -> Result<(Vec<f32>, Widest)> {
     let (n, kp) = (layer.n, layer.kp);
     let (mean, s) = about_the_mean_of_all(batch, covariance(source, batch.rows, kp, layer.unit))?;
-    let ws = times_weight(layer, &s);
+    let weight = layer.weight()?;
+    let ws = times_weight(&weight, &s, kp);
     let (means, mut vars): (Vec<f64>, Vec<f64>) = (0..n)
         .into_par_iter()
         .map(|c| {
-            let w = &layer.weight[c * kp..][..kp];
+            let w = &weight[c * kp..][..kp];
             let dot = |v: &[f32]| {
                 let products = v.iter().zip(w).map(|(&v, &w)| f64::from(v) * f64::from(w));
                 products.sum::<f64>()
@@ -60,18 +61,20 @@ pub fn forward<T: Operand>(
             (dot(&mean), dot(&ws[c * kp..][..kp]).max(0.0))
         })
         .unzip();
+    drop(weight);
     total(batch.sums.as_ref(), &mut vars)?;
     vars.iter_mut().for_each(|v| *v /= batch.all_rows);
     layer.set_statistics(&means, &vars);
 
     let read = |from: usize, to: usize, (): &mut (), out: &mut [f32]| source.write(from, to, out);
-    let (mut xhat, at) = greatest(read, &clouds, layer);
+    let (mut xhat, at) = greatest(read, &clouds, layer)?;
+    let weight = layer.weight()?;
     T::round(&mut xhat);
     let mut output = vec![0.0; clouds.len() * n];
     for (i, (xhat, output)) in xhat.iter_mut().zip(&mut output).enumerate() {
         let c = i % n;
         if layer.gamma[c] == 0.0 {
-            *xhat = at_row(source, at[i] as usize, &layer.weight[c * kp..][..kp], layer.k);
+            *xhat = at_row(source, at[i] as usize, &weight[c * kp..][..kp], layer.k);
         }
         *xhat = (*xhat - layer.mean[c]) * layer.rstd[c];
         let v = *xhat * layer.gamma[c] + layer.beta[c];
@@ -95,12 +98,11 @@ fn at_row<T: Operand>(source: Source<T>, row: usize, w: &[f32], k: usize) -> f32
 }
 
 /// W·S, `[np, kp]`.
-fn times_weight<T: Operand>(layer: &Layer<T>, s: &[f32]) -> Vec<f32> {
+fn times_weight(weight: &[f32], s: &[f32], kp: usize) -> Vec<f32> {
     const ROWS: usize = 48;
-    let kp = layer.kp;
-    let mut ws = vec![0.0; layer.np * kp];
+    let mut ws = vec![0.0; weight.len()];
     ws.par_chunks_mut(ROWS * kp).enumerate().for_each(|(i, ws)| {
-        let w = Matrix::dense(&layer.weight[i * ROWS * kp..], kp);
+        let w = Matrix::dense(&weight[i * ROWS * kp..], kp);
         Product::new([ws.len() / kp, kp, kp], w, s, ws).run();
     });
     ws
@@ -153,18 +155,27 @@ impl<T: Operand> Saved<T> {
                 vector::add_scaled(dw, &widest.ws[c * kp..][..kp], -q[c]);
             },
         );
-        let below = deeper.then(|| self.below_max(source, widest, &ug, &p, &q));
+        let weight = l.weight()?;
+        let below = deeper.then(|| self.below_max(source, widest, &weight, &ug, &p, &q));
         Ok((dw, sums, below))
     }
 
-    fn below_max(&self, source: Source<T>, widest: &Widest, ug: &[f32], p: &[f32], q: &[f32]) -> Below {
+    fn below_max(
+        &self,
+        source: Source<T>,
+        widest: &Widest,
+        weight: &[f32],
+        ug: &[f32],
+        p: &[f32],
+        q: &[f32],
+    ) -> Below {
         let level = self.layers.len() - 1;
         let l = &self.layers[level];
         let (n, kp) = (l.n, l.kp);
         let mut pw = vec![0.0; kp];
         let mut scaled = vec![0.0; n * kp];
         for (c, row) in scaled.chunks_exact_mut(kp).enumerate() {
-            let w = &l.weight[c * kp..][..kp];
+            let w = &weight[c * kp..][..kp];
             vector::add_scaled(&mut pw, w, p[c]);
             vector::add_scaled(row, w, -q[c]);
         }
@@ -172,7 +183,7 @@ impl<T: Operand> Saved<T> {
         let mut minus_q = vec![0.0; kp * kp];
         minus_q.par_chunks_mut(6 * kp).enumerate().for_each(|(i, out)| {
             let w = Matrix::dense(&scaled[i * 6..], kp).t();
-            Product::new([out.len() / kp, n, kp], w, &l.weight, out).run();
+            Product::new([out.len() / kp, n, kp], w, weight, out).run();
         });
         T::round(&mut minus_q);
         let mut mean = widest.mean.clone();
@@ -205,7 +216,7 @@ impl<T: Operand> Saved<T> {
                         let at = at as usize;
                         if ug != 0.0 && rows.contains(&at) {
                             let row = &mut down[(at - rows.start) * kp..][..kp];
-                            vector::add_scaled(row, &l.weight[c * kp..][..kp], ug);
+                            vector::add_scaled(row, &weight[c * kp..][..kp], ug);
                         }
                     }
                     operand::multiply(l.unit, [rows.len(), kp, kp], centred, &minus_q, down, true);
