@@ -3,7 +3,6 @@
 use std::{
     sync::Arc,
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
 };
 
 use anyhow::{Result, anyhow};
@@ -86,7 +85,6 @@ impl Loader {
             incoming,
             thread,
             left,
-            waited: Duration::ZERO,
         }
     }
 }
@@ -100,15 +98,9 @@ pub struct EpochBatches {
     incoming: Receiver<Result<Prepared>>,
     thread: Option<JoinHandle<()>>,
     left: usize,
-    waited: Duration,
 }
 
 impl EpochBatches {
-    /// How long the trainer has waited for batches.
-    pub fn waited(&self) -> Duration {
-        self.waited
-    }
-
     /// The batches, with their tensors if they were copied to a GPU ahead ([`Loader::ahead_on`]).
     pub fn loaded(&mut self) -> impl Iterator<Item = Result<Loaded>> + '_ {
         std::iter::from_fn(|| {
@@ -124,9 +116,7 @@ impl EpochBatches {
         if self.left == 0 {
             return None;
         }
-        let start = Instant::now();
         let received = self.incoming.recv();
-        self.waited += start.elapsed();
         self.left -= 1;
         Some(received.unwrap_or_else(|_| {
             self.left = 0;
@@ -162,6 +152,7 @@ mod tests {
     use crate::loader::staging::{Buffer, Event};
     use crate::loader::{Augment, Features, Frame, Points, batches, epoch_order};
     use canopy_data::{Cloud, CloudSource, Dataset, Scan, TreeRecord};
+    use std::time::Duration;
 
     /// 40 clouds; record 13 cannot be read, and reading record 17 panics.
     #[derive(Debug)]

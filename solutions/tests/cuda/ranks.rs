@@ -14,7 +14,10 @@ use crate::operators::{LENGTHS, WIDTHS, layers};
 
 /// Sums of two ranks that are threads. If one panics, the other gets an error.
 #[derive(Debug)]
-struct Sums(Mutex<(Sender<Vec<f64>>, Receiver<Vec<f64>>)>);
+struct Sums(Mutex<Ends>);
+
+/// To the other rank, and from it.
+type Ends = (Sender<Vec<f64>>, Receiver<Vec<f64>>);
 
 impl Sums {
     fn both() -> [Arc<Self>; 2] {
