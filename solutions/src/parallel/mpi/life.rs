@@ -110,7 +110,9 @@ impl Life {
         let own = self.rank();
         let lowest = (0..own).all(|rank| !self.signs[rank].answered);
         let others = self.signs.iter().enumerate().filter(|(rank, _)| *rank != own);
-        let (rank, sign) = others.filter(|_| lowest).find(|(_, sign)| !sign.answered)?;
+        let (rank, sign) = others
+            .filter(|_| lowest)
+            .find(|(_, sign)| !sign.answered && !sign.ends)?;
         Some(format!(
             "rank {rank} has given no sign of life since, for {:.1} s; its last activity: {}. If it was killed, nothing is \
              saved now, and the last checkpoint remains",
