@@ -159,8 +159,8 @@ impl Predictor<'_> {
         let mut waits = Some(profile::span("next batch", Kind::Load));
         prefetched(batches.len(), 1, 2, &read, &mut |samples| {
             waits = None;
-            let show = || -> Result<()> {
-                let predictions = self.predict(task, samples?)?;
+            let show = |samples| -> Result<()> {
+                let predictions = self.predict(task, samples)?;
                 for (input, prediction) in batches[at].iter().zip(predictions) {
                     bar.inc(1);
                     failed += usize::from(prediction.is_err());
@@ -179,7 +179,7 @@ impl Predictor<'_> {
                 }
                 Ok(())
             };
-            outcome = show();
+            outcome = samples.and_then(show);
             at += 1;
             waits = Some(profile::span("next batch", Kind::Load));
             outcome.is_ok()
