@@ -129,8 +129,18 @@ fn the_page_of_a_run_draws() {
 #[test]
 fn the_page_of_an_odd_run_draws() {
     let many: Vec<String> = (0..33).map(|i| format!("Genus number {i}")).collect();
-    draws("odd", &run_page(&run(&many, 40, 40, true)).expect("a page"), &[], "yes");
-    draws("empty", &run_page(&Default::default()).expect("a page"), &[], "yes");
+    draws(
+        "odd",
+        &run_page(&run(&many, 40, 40, true)).expect("a page"),
+        &[],
+        "yes",
+    );
+    draws(
+        "empty",
+        &run_page(&Default::default()).expect("a page"),
+        &[],
+        "yes",
+    );
 }
 
 #[test]
