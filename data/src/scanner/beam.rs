@@ -2,7 +2,7 @@
 
 use crate::{Philox, Return, growth::Vec3};
 
-use super::{bvh::Bvh, shape::Ray, survey::Pulse};
+use super::{bvh::Bvh, shape::Ray};
 
 /// Properties of a scanner's beam and receiver.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,16 @@ pub struct Optics {
     pub reference_range: f64,
     /// Weakest echo that is detected, as a fraction of the pulse's light.
     pub threshold: f32,
+}
+
+/// One pulse: origin, direction (unit vector), and the distance before the target that is skipped.
+#[derive(Clone, Copy, Debug)]
+pub struct Pulse {
+    pub origin: Vec3,
+    pub dir: Vec3,
+    pub skip: f64,
+    /// Number of the station or strip.
+    pub station: usize,
 }
 
 /// A point that the receiver detects.

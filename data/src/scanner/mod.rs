@@ -19,10 +19,10 @@ use crate::{
     species::Habit,
 };
 
-use beam::Echo;
+use beam::{Echo, Pulse};
 use bvh::Bvh;
 use shape::{Shape, Surface};
-use survey::{Pulse, Scanner, Target, scanner};
+use survey::{Scanner, Target, scanner};
 
 /// A tree among its neighbours, ready to be scanned.
 #[derive(Debug)]

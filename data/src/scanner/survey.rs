@@ -7,7 +7,7 @@ use std::{
 
 use crate::{Philox, Scan, growth::Vec3};
 
-use super::beam::Optics;
+use super::beam::{Optics, Pulse};
 
 /// The volume that a survey must cover: a cylinder on the ground, metres.
 #[derive(Clone, Copy, Debug)]
@@ -16,16 +16,6 @@ pub struct Target {
     pub height: f64,
     /// Its radius.
     pub radius: f64,
-}
-
-/// One pulse: origin, direction (unit vector), and the distance before the target that is skipped.
-#[derive(Clone, Copy, Debug)]
-pub struct Pulse {
-    pub origin: Vec3,
-    pub dir: Vec3,
-    pub skip: f64,
-    /// Number of the station or strip.
-    pub station: usize,
 }
 
 /// A scanner and how it is used.

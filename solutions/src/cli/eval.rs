@@ -20,7 +20,8 @@ use crate::{
     train::{
         Config, EvaluateOptions, bar, choice, data, evaluate,
         numbers::Number,
-        task::{Part, Species, Task},
+        species::Species,
+        task::{Part, Task},
     },
 };
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Target, metrics::Evaluation, numbers::NumberReport};
+use super::{Target, metrics::Evaluation, number_scores::NumberReport};
 
 /// The outcome of [`Trainer::run`](super::Trainer::run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,9 @@ use super::{
     EpochRow, Loss, NumberLoss, Objective, Outcome, Running, Step, StepInputs, Trainer, checkpoint, plan,
     ranks::{Member, Requests, start_followers},
     reporter::Reporter,
+    species::Species,
     step_lines::StepLine,
-    task::{Species, Task},
+    task::Task,
 };
 use crate::{
     loader::{Collate, Loaded, Loader},

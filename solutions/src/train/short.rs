@@ -10,7 +10,8 @@ use super::{
     Config, EvaluateOptions, Loss, MicroBatch, OnDevice, Step,
     carrier::ErrorCarrier,
     data, evaluate, mean_loss,
-    task::{Part, Species, Task},
+    species::Species,
+    task::{Part, Task},
     train_step,
 };
 use crate::{

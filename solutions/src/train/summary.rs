@@ -9,7 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::{
     Evaluation, RunReport, Target, Trainer, bar, machine,
     metrics::balanced_interval,
-    task::{Part, Species, Task},
+    species::Species,
+    task::{Part, Task},
 };
 
 /// Evaluates the best weights, writes `evaluation.json` and `predictions.csv`, and returns everything that the run's page

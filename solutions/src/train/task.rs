@@ -1,4 +1,5 @@
-//! What a run predicts of a cloud: its species, or a number ([`Number`](super::numbers::Number)).
+//! What a run predicts of a cloud: its species ([`Species`](super::species::Species)), or a number
+//! ([`Number`](super::numbers::Number)).
 
 use std::fmt::Display;
 
@@ -7,7 +8,7 @@ use candle_core::Tensor;
 use canopy_data::Dataset;
 use serde::Serialize;
 
-use super::{CriticalPoints, EpochRow, Evaluation, RunReport, Trainer, WrongTree, evaluate, metrics};
+use super::{EpochRow, RunReport};
 use crate::{kernels::Pass, model::PointNet};
 
 /// The clouds of a batch, on the device of the model.
@@ -31,6 +32,21 @@ pub struct Part<'a> {
     pub categories: Option<&'a [u32]>,
     /// The records of the part.
     pub records: &'a [usize],
+}
+
+/// The clouds as the network of a run sees them.
+pub trait Views {
+    /// The points of a record that an evaluation samples for its first vote, in metres.
+    ///
+    /// # Errors
+    /// Returns an error if the cloud cannot be read.
+    fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>>;
+
+    /// The indices of the critical points among [`Self::seen_points`]: those with the maximum of some channel.
+    ///
+    /// # Errors
+    /// Returns an error if the cloud cannot be read.
+    fn critical_points(&self, record: usize) -> Result<Vec<usize>>;
 }
 
 /// What a run predicts.
@@ -58,126 +74,9 @@ pub trait Task {
     /// What the page of the run shows of the predictions for a part; the rest of the report is empty.
     fn report(
         &self,
-        trainer: &Trainer,
+        views: &dyn Views,
         part: &Part,
         predictions: &[Self::Prediction],
         scores: Self::Scores,
     ) -> Result<RunReport>;
-}
-
-/// The task to predict one of these species, in the order of the labels. A prediction has the probability of each.
-#[derive(Clone, Copy, Debug)]
-pub struct Species<'a>(pub &'a [String]);
-
-/// Wrongly classified trees in a report, at most.
-const WRONG_SHOWN: usize = 24;
-
-impl Task for Species<'_> {
-    type Prediction = Vec<f32>;
-    type Scores = Evaluation;
-
-    fn outputs(&self, model: &PointNet, clouds: &Clouds, pass: &Pass) -> Result<Tensor> {
-        evaluate::probabilities(model, clouds.points, clouds.mask, pass)
-    }
-
-    fn prediction(&self, samples: &[Vec<f32>]) -> Result<Vec<f32>> {
-        let mut mean = vec![0.0; self.0.len()];
-        for sample in samples {
-            let sums = mean.iter_mut().zip(sample);
-            sums.for_each(|(sum, p)| *sum += p / samples.len() as f32);
-        }
-        Ok(mean)
-    }
-
-    fn scores(&self, part: &Part, predictions: &[Vec<f32>]) -> Evaluation {
-        let truth = part.records.iter().map(|&r| part.data.records[r].species as u32);
-        let truth: Vec<u32> = truth.collect();
-        let named: Vec<u32> = predictions
-            .iter()
-            .map(|row| metrics::argmax(row) as u32)
-            .collect();
-        let scores = metrics::scores(&truth, &named, self.0.len());
-        // Probabilities below 1e-12 count as 1e-12.
-        let cross_entropy = |(&t, row): (&u32, &Vec<f32>)| -f64::from(row[t as usize]).max(1e-12).ln();
-        let sum: f64 = truth.iter().zip(predictions).map(cross_entropy).sum();
-        Evaluation {
-            part: part.name.to_owned(),
-            accuracy: scores.accuracy,
-            balanced_accuracy: scores.balanced_accuracy,
-            macro_f1: scores.macro_f1,
-            loss: sum / truth.len().max(1) as f64,
-            classes: metrics::class_rows(&scores.confusion, self.0),
-            confusion: scores.confusion,
-        }
-    }
-
-    fn row(&self, data: &Dataset, record: usize, prediction: &Vec<f32>) -> Vec<(String, String)> {
-        let record = &data.records[record];
-        let scan = format!("{:?}", record.scan).to_lowercase();
-        let first = [
-            ("tree", &record.tree),
-            ("plot", &record.plot),
-            ("scan", &scan),
-            ("source", &record.source),
-            ("truth", &self.0[record.species]),
-            ("predicted", &self.0[metrics::argmax(prediction)]),
-        ];
-        let first = first.map(|(title, cell)| (title.to_owned(), cell.clone()));
-        let pairs = self.0.iter().zip(prediction);
-        let probabilities = pairs.map(|(species, p)| (format!("p({species})"), format!("{p:.4}")));
-        first.into_iter().chain(probabilities).collect()
-    }
-
-    fn log(&self, scores: &Evaluation, row: &mut EpochRow) {
-        row.val_loss = Some(scores.loss);
-        row.val_accuracy = Some(scores.accuracy);
-        row.val_balanced = Some(scores.balanced_accuracy);
-    }
-
-    fn report(
-        &self,
-        trainer: &Trainer,
-        part: &Part,
-        predictions: &[Vec<f32>],
-        scores: Evaluation,
-    ) -> Result<RunReport> {
-        let tree = |&record: &usize| &part.data.records[record];
-        let mut confident: Vec<(f32, usize, &usize)> = Vec::new();
-        for (row, record) in predictions.iter().zip(part.records) {
-            let named = metrics::argmax(row);
-            confident.push((row[named], named, record));
-        }
-        // The most confident first.
-        confident.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let (right, wrong): (Vec<_>, Vec<_>) = confident
-            .into_iter()
-            .partition(|(_, named, record)| *named == tree(record).species);
-        let wrong = wrong
-            .into_iter()
-            .take(WRONG_SHOWN)
-            .map(|(probability, named, record)| {
-                Ok(WrongTree {
-                    tree: tree(record).tree.clone(),
-                    truth: self.0[tree(record).species].clone(),
-                    predicted: self.0[named].clone(),
-                    probability,
-                    points: trainer.seen_points(*record)?,
-                })
-            });
-        let best = right.iter().max_by(|a, b| a.0.total_cmp(&b.0));
-        let critical = best.map(|(_, named, record)| -> Result<_> {
-            Ok(CriticalPoints {
-                tree: tree(record).tree.clone(),
-                species: self.0[*named].clone(),
-                points: trainer.seen_points(**record)?,
-                critical: trainer.critical_points(**record)?,
-            })
-        });
-        Ok(RunReport {
-            evaluation: Some(scores),
-            wrong: wrong.collect::<Result<_>>()?,
-            critical: critical.transpose()?,
-            ..RunReport::default()
-        })
-    }
 }

@@ -16,7 +16,7 @@ use super::{
     numbers::Number,
     ranks::{Links, RankFunctions, RankStats},
     resume_batches,
-    task::{Part, Task},
+    task::{Part, Task, Views},
 };
 use crate::{
     device::Chosen,
@@ -278,25 +278,19 @@ impl Trainer {
         )
     }
 
-    /// Returns the points of a record that an evaluation samples for its first vote, in metres.
-    ///
-    /// # Errors
-    /// Returns an error if the cloud cannot be read.
-    pub fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
-        self.collate().drawn(record, 0)
-    }
-
     /// Returns how records become batches in an evaluation.
     fn collate(&self) -> crate::loader::Collate {
         let Config { frame, features, .. } = self.config;
         evaluate::collate(&self.data, self.config.cloud_points(), frame, features)
     }
+}
 
-    /// Returns the indices of the critical points among [`Self::seen_points`]: those with the maximum of some channel.
-    ///
-    /// # Errors
-    /// Returns an error if the cloud cannot be read or candle fails.
-    pub fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
+impl Views for Trainer {
+    fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
+        self.collate().drawn(record, 0)
+    }
+
+    fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
         let (points, _) = self.collate().batch(&[record], 0)?.to_device(&self.device)?;
         self.model.critical_points(&points.squeeze(0)?)
     }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use candle_core::{DType, Result, Tensor};
 use canopy::kernels::device::{Argument, Grid, Launcher};
 
+use crate::cases::Widest;
 use crate::common::{Values, random};
 use crate::emulated::EmulatedGrid;
-use crate::operators::Widest;
 
 /// What a search leaves.
 #[derive(Debug)]

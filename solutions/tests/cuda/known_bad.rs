@@ -7,9 +7,9 @@ use candle_core::{DType, Result};
 use grid::Source;
 use serde::Deserialize;
 
+use crate::cases::*;
 use crate::common::{Case, Values, each_in_parallel, errors, greatest};
 use crate::emulated::{EmulatedGrid, device};
-use crate::operators::*;
 use crate::sources::{compile, folder};
 use crate::{filter, low_precision, optimizers};
 

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
+mod cases;
 mod common;
 mod emulated;
 mod filter;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use candle_core::{DType, Device as Cpu, Error, Result};
 use canopy::kernels::{Pass, Share, SumOverRanks};
 
+use crate::cases::{LENGTHS, WIDTHS, layers};
 use crate::common::*;
 use crate::emulated::{EmulatedGrid, device};
-use crate::operators::{LENGTHS, WIDTHS, layers};
 
 /// Sums of two ranks that are threads. If one panics, the other gets an error.
 #[derive(Debug)]

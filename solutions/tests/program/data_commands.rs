@@ -98,7 +98,7 @@ fn a_file_is_converted_and_shown() {
     assert!(d.join("flat/ash/p3/t2.xyz").is_file());
     done(d, "view a.xyz scans --color species --out v.html");
     let page = fs::read_to_string(d.join("v.html")).unwrap();
-    assert!(page.contains("a.xyz") && page.contains("oak") && page.ends_with("</html>\n"));
+    assert!(page.contains("a.xyz") && page.contains("oak") && page.trim_end().ends_with("</html>"));
 }
 
 #[test]

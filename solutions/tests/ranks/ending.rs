@@ -11,7 +11,7 @@ use std::{
 
 use canopy::{
     parallel::{Link, ring_all_reduce},
-    train::{Config, ranks::RankFunctions, task::Species},
+    train::{Config, ranks::RankFunctions, species::Species},
 };
 
 use crate::shapes::*;

@@ -3,6 +3,7 @@
 mod bound;
 mod measure;
 mod peer;
+mod print;
 mod scale;
 
 use std::path::PathBuf;
@@ -11,7 +12,6 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use crate::cli::table;
 use crate::device;
 use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
@@ -124,7 +124,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "--python is for the CPU; tests/gpu/run.sh measures PyTorch on a GPU"
     );
     let found = collect(train, options, &device)?;
-    table::show(&found, options.json)?;
+    match options.json {
+        true => println!("{}", serde_json::to_string_pretty(&found)?),
+        false => print::print(&found),
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -22,11 +22,7 @@ use crate::{
     model::PointNet,
     precision::Precision,
     profile::{self, Kind},
-    train::{
-        Config, bar, choice, evaluate,
-        numbers::Number,
-        task::{Species, Task},
-    },
+    train::{Config, bar, choice, evaluate, numbers::Number, species::Species, task::Task},
 };
 
 /// Options of `canopy predict`.

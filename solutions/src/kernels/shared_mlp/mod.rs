@@ -6,6 +6,7 @@
 //! before a maximum is not stored at all (see `widest`).
 
 mod backward;
+mod backward_max;
 mod covariance;
 mod eval;
 mod forward;

@@ -1,0 +1,148 @@
+//! The backward pass of the widest layer ([`widest`](super::widest)).
+//!
+//! The gradient g of this layer is nonzero at one row per cloud and channel only. Let u =
+//! γ/σ, and for each channel p = u·dβ/M and q = u·dγ/(σ·M). Then dW = (u·g)ᵀAc − diag(q)·W·S and dA = (u·g)·W − 1pᵀW −
+//! Ac·(Wᵀdiag(q)W).
+
+use std::ops::Range;
+
+use candle_core::Result;
+use rayon::prelude::*;
+
+use super::backward::{Below, Saved, Sums};
+use super::greatest::tiles;
+use super::layer::Source;
+use super::widest::Widest;
+use crate::kernels::clouds::split;
+use crate::kernels::matrix::Matrix;
+use crate::kernels::operand::{self, Operand};
+use crate::kernels::tile::Product;
+use crate::kernels::{pool, vector};
+
+impl<T: Operand> Saved<T> {
+    /// The backward pass of the layer before the maximum: returns dW, the layer's sums and, if `deeper`, the gradient
+    /// for the layer below.
+    pub fn under_max(
+        &self,
+        x: &[f32],
+        widest: &Widest,
+        gradient: &[f32],
+        deeper: bool,
+    ) -> Result<(Vec<f32>, Sums, Option<Below>)> {
+        let level = self.layers.len() - 1;
+        let l = &self.layers[level];
+        let (n, kp) = (l.n, l.kp);
+        let source = self.source(x, level);
+        let mut sums = Sums::zeros(n);
+        // u·g, or 0 if the ReLU's output is 0.
+        let mut ug = vec![0.0; gradient.len()];
+        for (i, (&g, &xhat)) in gradient.iter().zip(&widest.xhat).enumerate() {
+            let c = i % n;
+            if !l.relu || xhat * l.gamma[c] + l.beta[c] > 0.0 {
+                sums.beta[c] += g;
+                sums.gamma[c] += g * xhat;
+                ug[i] = g * l.scale[c];
+            }
+        }
+        let all = self.of_all(&sums)?;
+        let factor = |c: usize, sum: f32| f64::from(l.scale[c]) * f64::from(sum) / self.batch.all_rows;
+        let p: Vec<f32> = (0..n).map(|c| factor(c, all.beta[c]) as f32).collect();
+        let q: Vec<f32> = (0..n)
+            .map(|c| (factor(c, all.gamma[c]) * f64::from(l.rstd[c])) as f32)
+            .collect();
+
+        let mut dw = vec![0.0; n * kp];
+        let columns = dw.par_chunks_mut(kp).enumerate();
+        columns.for_each_init(
+            || vec![0.0; kp],
+            |a, (c, dw)| {
+                for i in (0..widest.clouds.len()).map(|cloud| cloud * n + c) {
+                    if ug[i] != 0.0 {
+                        let row = widest.at[i] as usize;
+                        source.write(row, row + 1, a);
+                        vector::add_centred(dw, a, &widest.mean, ug[i]);
+                    }
+                }
+                vector::add_scaled(dw, &widest.ws[c * kp..][..kp], -q[c]);
+            },
+        );
+        let weight = l.weight()?;
+        let below = deeper.then(|| self.below_max(source, widest, &weight, &ug, &p, &q));
+        Ok((dw, sums, below))
+    }
+
+    fn below_max(
+        &self,
+        source: Source<T>,
+        widest: &Widest,
+        weight: &[f32],
+        ug: &[f32],
+        p: &[f32],
+        q: &[f32],
+    ) -> Below {
+        let level = self.layers.len() - 1;
+        let l = &self.layers[level];
+        let (n, kp) = (l.n, l.kp);
+        let mut pw = vec![0.0; kp];
+        let mut scaled = vec![0.0; n * kp];
+        for (c, row) in scaled.chunks_exact_mut(kp).enumerate() {
+            let w = &weight[c * kp..][..kp];
+            vector::add_scaled(&mut pw, w, p[c]);
+            vector::add_scaled(row, w, -q[c]);
+        }
+        // −Wᵀdiag(q)W.
+        let mut minus_q = vec![0.0; kp * kp];
+        minus_q.par_chunks_mut(6 * kp).enumerate().for_each(|(i, out)| {
+            let w = Matrix::dense(&scaled[i * 6..], kp).t();
+            Product::new([out.len() / kp, n, kp], w, weight, out).run();
+        });
+        T::round(&mut minus_q);
+        let mut mean = widest.mean.clone();
+        if T::IS_ROUNDED {
+            // The rows keep their mean, because the difference would not be a bf16 number.
+            for (row, &mean) in minus_q.chunks_exact(kp).zip(&mean) {
+                vector::add_scaled(&mut pw, row, mean);
+            }
+            mean.fill(0.0);
+        }
+        let minus_q = T::right(minus_q, kp);
+
+        let tiles = tiles(&widest.clouds, 1);
+        let mut down = pool::take(self.batch.rows * kp);
+        let ranges: Vec<Range<usize>> = tiles.iter().map(|(_, rows)| rows.clone()).collect();
+        let parts: Vec<_> = tiles.iter().zip(split(&mut down, &ranges, kp)).collect();
+        let sums: Vec<Sums> = parts
+            .into_par_iter()
+            .map_init(
+                || (Vec::new(), Vec::new()),
+                |(numbers, centred), ((cloud, rows), down)| {
+                    centred.resize(down.len(), T::default());
+                    vector::centre(centred, source.operand(rows.start, rows.end, numbers), &mean);
+                    for row in down.chunks_exact_mut(kp) {
+                        vector::negate(row, &pw);
+                    }
+                    let of_cloud = cloud * n..(cloud + 1) * n;
+                    let maxima = widest.at[of_cloud.clone()].iter().zip(&ug[of_cloud]);
+                    for (c, (&at, &ug)) in maxima.enumerate() {
+                        let at = at as usize;
+                        if ug != 0.0 && rows.contains(&at) {
+                            let row = &mut down[(at - rows.start) * kp..][..kp];
+                            vector::add_scaled(row, &weight[c * kp..][..kp], ug);
+                        }
+                    }
+                    operand::multiply(l.unit, [rows.len(), kp, kp], centred, &minus_q, down, true);
+                    T::round(down);
+                    let mut sums = Sums::zeros(kp);
+                    if level > 0 {
+                        self.mask(level - 1, rows.start, down, &mut sums);
+                    }
+                    sums
+                },
+            )
+            .collect();
+        Below {
+            gradient: down,
+            sums: Sums::total(&sums),
+        }
+    }
+}
