@@ -115,6 +115,8 @@ pub fn run(args: &Args) -> Result<()> {
     let data = shard::open(&out).with_context(|| format!("opening what was written to {}", out.display()))?;
     let all: Vec<usize> = (0..data.len()).collect();
     let species = by_species(&data, &species_counts(&data, &all));
+    // As text they were printed before.
+    let notes = if args.json { notes } else { Vec::new() };
     let found = json!({"kind": kind.name(), "out": out, "trees": report.trees, "points": report.points,
         "species": species, "sparse": report.sparse, "thinned": report.thinned, "damaged": files(&report.damaged),
         "degenerate": files(&report.degenerate), "notes": notes, "digest": digest.as_str()});

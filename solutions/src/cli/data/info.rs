@@ -12,7 +12,7 @@ use canopy_data::{
     shard,
 };
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{import::files, progress::Progress};
 use crate::cli::table::show;
@@ -47,10 +47,15 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     let mut values = Vec::new();
     let mut failed = 0;
-    for path in &args.paths {
+    for (i, path) in args.paths.iter().enumerate() {
         match one(path, args.check) {
             Ok(value) if args.json => values.push(value),
-            Ok(value) => show(&value, false)?,
+            Ok(value) => {
+                if i > 0 {
+                    say!();
+                }
+                show(&with_extents(value), false)?;
+            }
             Err(e) => {
                 failed += 1;
                 eprintln!("error: {e:#}");
@@ -63,6 +68,28 @@ pub fn run(args: &Args) -> Result<()> {
     }
     ensure!(failed == 0, "{failed} of {} could not be read", args.paths.len());
     Ok(())
+}
+
+/// With a text for each axis in the place of the bounding box.
+fn with_extents(value: Value) -> Value {
+    let Value::Object(fields) = value else {
+        return value;
+    };
+    let mut shown = Map::new();
+    for (name, field) in fields {
+        let bounds = (name == "bounds")
+            .then(|| serde_json::from_value::<[[f64; 3]; 2]>(field.clone()).ok())
+            .flatten();
+        let Some([low, high]) = bounds else {
+            shown.insert(name, field);
+            continue;
+        };
+        for (axis, (low, high)) in ["x", "y", "z"].into_iter().zip(low.into_iter().zip(high)) {
+            let text = format!("{low:.3} to {high:.3} ({:.3})", high - low);
+            shown.insert(axis.to_owned(), text.into());
+        }
+    }
+    Value::Object(shown)
 }
 
 fn one(path: &Path, check: bool) -> Result<Value> {
