@@ -54,13 +54,13 @@ fn compared(config: &Config) -> Vec<f64> {
     stages().into_iter().map(of).collect()
 }
 
-/// The losses of data parallelism after the last bit of each parameter was flipped: how far rounding alone moves a run.
-fn with_other_bits(config: &Config) -> Trainer {
+/// The losses of data parallelism after the last bits `bits` of each parameter were flipped: how far rounding alone moves a run.
+fn with_other_bits(config: &Config, bits: u32) -> Trainer {
     let dir = tempfile::tempdir().unwrap();
     let mut trainer = trainer(dir.path(), config.clone(), Shapes::default(), functions());
     for (_, var) in trainer.model.params() {
         let numbers: Vec<f32> = var.flatten_all().unwrap().to_vec1().unwrap();
-        let flipped = |v: f32| f32::from_bits(v.to_bits() ^ u32::from(v != 0.0));
+        let flipped = |v: f32| f32::from_bits(v.to_bits() ^ (bits * u32::from(v != 0.0)));
         let other: Vec<f32> = numbers.into_iter().map(flipped).collect();
         var.set(&Tensor::from_vec(other, var.dims(), var.device()).unwrap())
             .unwrap();
@@ -83,7 +83,9 @@ fn two_hundred_steps_of_every_stage_have_the_losses_of_data_parallelism() {
             };
             let found = compared(&config);
             let plain = run(config.clone(), Shapes::default(), functions()).unwrap();
-            let rounding = apart(&plain, &with_other_bits(&config));
+            // Runs drift apart by chance: one of them alone says little.
+            let others = [1, 2, 3].map(|bits| apart(&plain, &with_other_bits(&config, bits)));
+            let rounding = others.into_iter().fold(0.0, f64::max);
             println!("{ranks} ranks, {optimizer}: {found:?}; other last bits: {rounding}");
             // The sum of two numbers does not depend on their order.
             assert!(ranks > 2 || found == [0.0; 4], "{found:?}");
