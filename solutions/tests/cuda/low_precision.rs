@@ -194,7 +194,7 @@ pub fn step_as_autocast(grid: &Arc<EmulatedGrid>) -> Values {
 
 /// The logits of an evaluation in bf16.
 pub fn evaluation(grid: &Arc<EmulatedGrid>) -> Values {
-    Ok(vec![evaluated(Kind::Vanilla, &real(DType::BF16, grid))])
+    Ok(evaluated(Kind::Vanilla, &real(DType::BF16, grid)))
 }
 
 /// On the grid, candle's own products stay in f32: only the search before a maximum is in tf32.
@@ -212,10 +212,10 @@ fn tf32_changes_a_step_by_its_rounding() {
     assert!(run.grid.unwrap().launched.lock().unwrap().contains("widest_tf32"));
 }
 
-/// Logits of evaluations by a network that was trained on the CPU in f32: of clouds of one length, and of different lengths. Its
-/// linear layers have biases of 0, because the kernels round a product and then its sum with the bias, the emulation the sum
+/// Logits of evaluations by a network that was trained on the CPU in f32, batch by batch: of clouds of one length, and of different
+/// lengths. Its linear layers have biases of 0, because the kernels round a product and then its sum with the bias, the emulation the sum
 /// alone.
-fn evaluated(kind: Kind, run: &Run) -> Vec<f64> {
+fn evaluated(kind: Kind, run: &Run) -> Vec<Vec<f64>> {
     let model = small(kind);
     let optimizer = OptimConfig::adamw().build(model.params()).unwrap();
     let labels = Tensor::from_iter((0..CLOUDS as u32).map(|i| i % 3), &Cpu::Cpu).unwrap();
@@ -231,9 +231,13 @@ fn evaluated(kind: Kind, run: &Run) -> Vec<f64> {
     let real = (0..CLOUDS as u32 * 20).map(|i| f32::from(u8::from(i % 20 < 9 + i / 20)));
     let mask = Tensor::from_iter(real, &Cpu::Cpu).unwrap();
     let mask = mask.reshape((CLOUDS, 20)).unwrap();
-    let equal = run.evaluate(&learner.model, &batch(9, CLOUDS), None);
-    let different = run.evaluate(&learner.model, &batch(9, CLOUDS), Some(&mask));
-    [equal, different].concat()
+    let of_batch = |seed| {
+        let points = batch(seed, CLOUDS);
+        let equal = run.evaluate(&learner.model, &points, None);
+        let different = run.evaluate(&learner.model, &points, Some(&mask));
+        [equal, different].concat()
+    };
+    (9..14).map(of_batch).collect()
 }
 
 #[test]
@@ -249,12 +253,16 @@ fn evaluations_round_as_autocast() {
                 ..Run::default()
             };
             let expected = evaluated(kind, &emulated);
-            let (own, rounding) = (off(&found, &expected), off(&full, &expected));
-            println!("{kind}, {suffix}: {own:.1e}, rounding changes {rounding:.1e}");
-            assert!(
-                own <= 0.1 * rounding,
-                "{kind}, {suffix}: {own:e} and {rounding:e}"
-            );
+            // The CPU and the kernels add in another order, so a sum between two numbers of the format may be rounded up by one
+            // and down by the other. That is rare: most batches have no such sum, on any CPU.
+            let batches = found.iter().zip(&full).zip(&expected);
+            let mut shares: Vec<f64> = batches
+                .map(|((found, full), expected)| off(found, expected) / off(full, expected))
+                .collect();
+            println!("{kind}, {suffix}: {shares:.3?} of what rounding changes");
+            shares.sort_by(f64::total_cmp);
+            let (most, all) = (shares[shares.len() / 2], shares[shares.len() - 1]);
+            assert!(most <= 0.1 && all < 1.0, "{kind}, {suffix}: {shares:?}");
             let launched = grid.launched.lock().unwrap();
             for kernel in [
                 format!("widest_{suffix}"),
@@ -268,7 +276,7 @@ fn evaluations_round_as_autocast() {
             assert!(kind == Kind::Vanilla || launched.contains(&format!("transform_{suffix}")));
         }
         // On the grid, candle's own products stay in f32: only the search before a maximum is in tf32.
-        let changes = off(&evaluated(kind, &in_tf32(&grid)), &full);
+        let changes = off(&evaluated(kind, &in_tf32(&grid)).concat(), &full.concat());
         println!("{kind}, tf32 in the search: {changes:.1e}");
         assert!(
             changes > 0.0 && changes < 4.0 * TF32.epsilon(),
