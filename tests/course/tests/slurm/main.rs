@@ -113,14 +113,20 @@ impl Cluster {
             .collect()
     }
 
-    /// Waits for a job that must succeed, and checks that its log contains all of `parts`.
+    /// Waits for a job that must succeed, and checks that its log contains the words of all `parts`, wherever the lines of its
+    /// tables break.
     #[track_caller]
     fn completed(&self, job: &str, parts: &[&str]) -> String {
         let state = self.slurm.ended(job);
         let log = self.log(job);
         assert_eq!(state, "COMPLETED", "job {job}: {log}");
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let logged = words(&log);
         for part in parts {
-            assert!(log.contains(part), "no {part:?} in the log of job {job}: {log}");
+            assert!(
+                logged.contains(&words(part)),
+                "no {part:?} in the log of job {job}: {log}"
+            );
         }
         log
     }
