@@ -54,43 +54,29 @@ fn compared(config: &Config) -> Vec<f64> {
     stages().into_iter().map(of).collect()
 }
 
-/// The losses of data parallelism after the last bits `bits` of each parameter were flipped: how far rounding alone moves a run.
-fn with_other_bits(config: &Config, bits: u32) -> Trainer {
-    let dir = tempfile::tempdir().unwrap();
-    let mut trainer = trainer(dir.path(), config.clone(), Shapes::default(), functions());
-    for (_, var) in trainer.model.params() {
-        let numbers: Vec<f32> = var.flatten_all().unwrap().to_vec1().unwrap();
-        let flipped = |v: f32| f32::from_bits(v.to_bits() ^ (bits * u32::from(v != 0.0)));
-        let other: Vec<f32> = numbers.into_iter().map(flipped).collect();
-        var.set(&Tensor::from_vec(other, var.dims(), var.device()).unwrap())
-            .unwrap();
-    }
-    assert_eq!(trainer.run(&AtomicBool::new(false)).unwrap(), Outcome::Done);
-    trainer
-}
-
 #[test]
 fn two_hundred_steps_of_every_stage_have_the_losses_of_data_parallelism() {
-    for ranks in [2, 4] {
-        // Adam also normalises gradients that are rounding errors, so that runs drift apart (`equal.rs`).
-        for (optimizer, learning_rate, most) in [("adamw", 1e-4, 0.1), ("sgd", 3e-4, 1e-3)] {
+    // With its default eps Adam also normalises gradients that are rounding errors, so that runs drift apart by chance
+    // (`equal.rs`). Flipping the last bits of the first weights moves these runs by up to 0.004.
+    for (optimizer, learning_rate, eps, most) in [("adamw", 1e-4, "1e-3", 1e-2), ("sgd", 3e-4, "auto", 1e-3)]
+    {
+        for ranks in [2, 4] {
             let config = Config {
                 optimizer: optimizer.into(),
+                eps: eps.parse().unwrap(),
                 learning_rate,
                 epochs: 40,
                 width: 32,
                 ..config(ranks)
             };
             let found = compared(&config);
-            let plain = run(config.clone(), Shapes::default(), functions()).unwrap();
-            // Runs drift apart by chance: one of them alone says little.
-            let others = [1, 2, 3].map(|bits| apart(&plain, &with_other_bits(&config, bits)));
-            let rounding = others.into_iter().fold(0.0, f64::max);
-            println!("{ranks} ranks, {optimizer}: {found:?}; other last bits: {rounding}");
+            println!("{ranks} ranks, {optimizer}: {found:?}");
             // The sum of two numbers does not depend on their order.
-            assert!(ranks > 2 || found == [0.0; 4], "{found:?}");
-            let most = (4.0 * rounding).min(most);
-            assert!(found.iter().all(|&d| d < most), "{found:?}, {rounding}");
+            let most = if ranks == 2 { f64::MIN_POSITIVE } else { most };
+            assert!(
+                found.iter().all(|&d| d < most),
+                "{ranks} ranks, {optimizer}: {found:?}"
+            );
         }
     }
 }
