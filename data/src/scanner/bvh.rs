@@ -101,8 +101,8 @@ impl Bvh {
                     let first = node.link as usize;
                     for shape in &self.shapes[first..first + node.count as usize] {
                         if let Some(hit) = shape.hit(ray, limit) {
-                            limit = hit.t;
-                            best = Some((hit, shape.surface));
+                            limit = hit.0.t;
+                            best = Some(hit);
                         }
                     }
                     break;
@@ -217,4 +217,49 @@ fn cheapest(bins: &[(Bounds, usize); BINS]) -> usize {
         }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Philox,
+        growth::{Standing, Vec3, grow},
+        species::SPECIES,
+    };
+
+    #[test]
+    fn the_hierarchy_matches_a_linear_search() {
+        let standing = Standing {
+            diameter: 20.0,
+            site: 1.0,
+            crowding: 0.5,
+            age: 0.5,
+            leaves: true,
+        };
+        let mut rng = Philox::new(3, 0);
+        let tree = grow(&SPECIES[2], &standing, &mut rng);
+        let surface = Surface {
+            reflectance: 0.5,
+            own: true,
+        };
+        let wood = tree.wood.iter().map(|s| Shape::wood(s, surface));
+        let leaves = tree.leaves.iter().map(|l| Shape::leaf(l, surface));
+        let shapes: Vec<Shape> = wood.chain(leaves).collect();
+        let bvh = Bvh::build(shapes.iter().copied());
+        let mut hits = 0;
+        for _ in 0..400 {
+            let from = Vec3::polar(rng.range(0.8, 1.6), rng.range(0.0, std::f64::consts::TAU)) * 25.0;
+            let to = Vec3::new(rng.normal(), rng.normal(), rng.range(4.0, tree.size.height));
+            let ray = Ray::new(from.single(), (to - from).unit().single());
+            let mut nearest = 100.0;
+            for s in &shapes {
+                nearest = s.hit(&ray, nearest).map_or(nearest, |h| h.0.t);
+            }
+            let found = bvh.hit(&ray, 100.0).map(|h| h.0.t);
+            assert_eq!(found.unwrap_or(100.0), nearest);
+            hits += usize::from(found.is_some());
+        }
+        assert!(hits > 50, "only {hits} of 400 rays met the tree");
+    }
 }

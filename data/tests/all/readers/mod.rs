@@ -13,6 +13,7 @@ use canopy_data::{
 use crate::{
     assert_contains,
     made::{THREE, strange_ply},
+    unescaped,
 };
 
 fn read(name: &str, bytes: &[u8]) -> anyhow::Result<Cloud> {
@@ -41,27 +42,15 @@ fn changed(bytes: &[u8], changes: Changes) -> Vec<u8> {
 }
 
 /// The rows of a table with `N` columns, which are separated by |. A line that begins with # is a comment.
-fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [String; N]> {
+fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
-    let escapes = [
-        ("\\n", "\n"),
-        ("\\r", "\r"),
-        ("\\t", "\t"),
-        ("\\u{feff}", "\u{feff}"),
-    ];
-    lines.map(move |line| {
-        let columns = line.split(" | ").map(|column| {
-            let replace = |text: String, (from, to)| text.replace(from, to);
-            escapes.into_iter().fold(column.to_owned(), replace)
-        });
-        columns.collect::<Vec<_>>().try_into().unwrap()
-    })
+    lines.map(|line| line.split(" | ").collect::<Vec<_>>().try_into().unwrap())
 }
 
 #[test]
 fn text_of_every_kind_gives_the_same_points() {
     for [name, text] in rows(include_str!("same_points.txt")) {
-        let cloud = read(&name, text.as_bytes()).unwrap_or_else(|e| panic!("{name}: {e:#}"));
+        let cloud = read(name, &unescaped(text)).unwrap_or_else(|e| panic!("{name}: {e:#}"));
         assert_eq!(cloud.xyz, THREE, "{name}");
         assert_eq!(cloud.origin, [0.0; 3], "{name}");
     }

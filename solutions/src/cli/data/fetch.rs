@@ -10,7 +10,6 @@ use canopy_data::fetch::{self, Entry};
 use indicatif::HumanBytes;
 use serde_json::json;
 
-use super::progress::Progress;
 use crate::cli::table::{Table, show};
 
 /// Options of `canopy data fetch`.
@@ -64,14 +63,10 @@ pub fn run(args: &Args) -> Result<()> {
             say!("{} exists already", unpacked.display());
             continue;
         }
-        let progress = Progress::of_bytes(file.name);
-        fetch::download(url, &to, file.expect(), &mut |now, all| progress.at(now, all))?;
-        drop(progress);
+        fetch::download(url, &to, file.expect())?;
         say!("{}: fetched; length and MD5 are correct", to.display());
         if unpack {
-            let progress = Progress::of_bytes(&format!("unpacking {}", file.name));
-            fetch::unpack(&to, &unpacked, &mut |now, all| progress.at(now, Some(all)))?;
-            drop(progress);
+            fetch::unpack(&to, &unpacked)?;
             say!(
                 "{}: unpacked; {} is no longer needed",
                 unpacked.display(),

@@ -160,7 +160,7 @@ fn set(path: &Path, data: &Dataset) -> Result<Value> {
 }
 
 /// A set as downloaded, from its file names and tables; with `--check` its clouds are decoded too.
-fn layout(path: &Path, kind: Kind, check: bool) -> Result<Value> {
+fn layout(path: &Path, kind: &Kind, check: bool) -> Result<Value> {
     let plan = import::plan(kind, path, &Options::default())?;
     let records: Vec<TreeRecord> = plan.records().cloned().collect();
     let report = check.then(|| decode(&plan)).transpose()?;
@@ -172,7 +172,7 @@ fn layout(path: &Path, kind: Kind, check: bool) -> Result<Value> {
         Some(_) => notes.push(DEGENERATE.into()),
     }
     Ok(json!({
-        "path": path, "kind": kind.name(), "scans": records.len(), "plots": plots(records.iter()),
+        "path": path, "kind": kind.name, "scans": records.len(), "plots": plots(records.iter()),
         "points": report.as_ref().map(|r| r.points), "decoded": check, "species": species(&plan.species, &records),
         "notes": notes, "missing": files(&plan.missing), "degenerate": degenerate
     }))
