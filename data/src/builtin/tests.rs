@@ -15,9 +15,10 @@ use crate::{Cloud, Scan, TreeRecord, species::COUNT};
 /// caches are not used.
 ///
 /// The digest fixes every byte of the large forest, and with it what was measured there, which a changed forest must have as
-/// well. It is a problem worth a network: among the nearest scans on other plots (9 to 40 of them), height and width name
+/// well. It is a problem worth a network: among the nearest scans on other plots (1 to 40 of them), height and width name
 /// 15 to 60 % of the species, width and share of points in eight layers 55 to 95 %, the mean intensity less than 30 %, and a
-/// tree's name or place in the list less than 25 %. Trees have a form factor of 0.25 to 0.9. Their points are in no order.
+/// tree's name or place in the list less than 25 %. Trees have a form factor of 0.25 to 0.9. Their points are in no order. Every
+/// ray meets the nearest surface, as in a linear search over all of them.
 const DIGEST: &str = "e418abe1eb8f2ff8a50619dee008b1a4d96c2c8858357931479e56dc895a1f6d";
 const DIGEST_OF_FOREST: &str = "0f31ecb1658f6e38c8455765c136b6facfc20a0c87597025d1deb6af057f36f3";
 

@@ -72,11 +72,8 @@ pub fn download(url: &str, to: &Path, expect: Expect) -> Result<()> {
 
 /// Runs curl, which appends the missing bytes to `part`. Returns its exit code.
 fn curl(url: &str, to: &Path, part: &Path) -> Result<Option<i32>> {
-    let protocol = if url.starts_with("https:") {
-        "=https"
-    } else {
-        "=http"
-    };
+    // A server must not redirect to another protocol.
+    let protocol = format!("={}", url.split(':').next().unwrap_or("https"));
     let started = Command::new("curl")
         .args(OPTIONS.split_whitespace())
         .args(["--user-agent", concat!("canopy/", env!("CARGO_PKG_VERSION"))])

@@ -70,10 +70,7 @@ impl Format {
             return Ok(Self::Ply);
         }
         // The length of safetensors' header, at most 100 MB, then the header: a JSON object.
-        if head
-            .get(3..9)
-            .is_some_and(|b| b[0] < 6 && b[1..5] == [0; 4] && b[5] == b'{')
-        {
+        if let Some([0..6, 0, 0, 0, 0, b'{']) = head.get(3..9) {
             return Ok(Self::Shard);
         }
         ensure!(

@@ -96,10 +96,10 @@ fn attack(name: &str, bytes: &[u8]) -> bool {
     let peak = memory::peak() - before;
     let at = path.display();
     let results = results.unwrap_or_else(|_| panic!("{at} panicked (its message is above)"));
+    let n = bytes.len();
     assert!(
-        peak <= BASE + FACTOR * bytes.len(),
-        "{at} took {peak} bytes for {} of the file",
-        bytes.len()
+        peak <= BASE + FACTOR * n,
+        "{at} took {peak} bytes for {n} of the file"
     );
     for error in results.iter().filter_map(|r| r.as_ref().err()) {
         let text = format!("{error:#}");
@@ -107,10 +107,7 @@ fn attack(name: &str, bytes: &[u8]) -> bool {
     }
     let [whole, dropping, _] = results;
     if let (Ok(whole), Ok(dropping)) = (&whole, dropping) {
-        assert_eq!(
-            *whole, dropping,
-            "{at}: points, and points if invalid ones are dropped"
-        );
+        assert_eq!(*whole, dropping, "{at}: points, and without invalid ones");
     }
     fs::remove_file(&path).unwrap();
     whole.is_ok()
@@ -126,12 +123,9 @@ fn seeds_are_read_and_every_truncation_is_an_error_if_points_are_missing() {
         for len in (0..header).step_by(3).chain(behind) {
             let read = attack(&name, &bytes[..len]);
             // Text that ends between two lines is a shorter file. What follows the points is not read.
-            let text = !name.ends_with("las") && !name.ends_with("laz") && !name.ends_with("safetensors");
-            assert!(
-                !read || text || len > bytes.len() * 9 / 10,
-                "{name} cut to {len} of {}",
-                bytes.len()
-            );
+            let text = !["las", "laz", "safetensors"].iter().any(|e| name.ends_with(e));
+            let n = bytes.len();
+            assert!(!read || text || len > n * 9 / 10, "{name} cut to {len} of {n}");
         }
     }
 }

@@ -19,8 +19,8 @@ fn opened(path: &Path, cache: &Path, messages: &mut Vec<String>) -> Result<Datas
 fn a_layout_opens_through_the_cache_until_it_or_the_cache_changes() {
     let [d, cache] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let mut messages = Vec::new();
-    for name in ["oak/a.xyz", "ash/b.xyz"] {
-        put(&d.path().join(name), name.len(), 1);
+    for (mark, name) in ["oak/a.xyz", "ash/b.xyz"].iter().enumerate() {
+        put(&d.path().join(name), 10, mark);
     }
     let first = opened(d.path(), cache.path(), &mut messages).unwrap();
     assert_contains(&messages[0], &["recognised as folder, 2 trees of 2 species"]);

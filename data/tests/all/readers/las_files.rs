@@ -1,5 +1,9 @@
 //! LAS and LAZ files.
 
+use std::io::Cursor;
+
+use canopy_data::Philox;
+
 use super::*;
 use crate::made::las_file;
 
@@ -46,24 +50,6 @@ fn laz_decodes_to_the_records_that_were_compressed() {
             assert_eq!(clouds[0].len(), n);
             let same = clouds[0] == clouds[1];
             assert!(same, "format {format}, {extra} extra bytes, {n} points");
-        }
-    }
-}
-
-#[test]
-fn damaged_laz_ends_in_an_error_or_in_as_many_points() {
-    let mut random = Philox::new(11, 0);
-    for format in [3, 6] {
-        let (bytes, points) = las_file(format, (1, 4), true, 1_000);
-        let start = places(&bytes).0 + 8;
-        for _ in 0..300 {
-            let mut bad = bytes.clone();
-            for _ in 0..1 + random.below(4) {
-                bad[start + random.below(bytes.len() - start)] = random.below(256) as u8;
-            }
-            if let Ok(cloud) = read("bad.laz", &bad) {
-                assert_eq!(cloud.len(), points.len());
-            }
         }
     }
 }
