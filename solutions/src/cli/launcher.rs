@@ -15,20 +15,17 @@ fn variable(name: &str) -> Option<String> {
 /// # Errors
 /// Returns an error if the launcher's variables contradict each other.
 pub fn place() -> Result<Option<Place>> {
-    let place = place_from(&of_a_launcher(&variable));
+    let place = place_from(&of_a_launcher);
     let place = place.context("the launcher's environment variables contradict each other")?;
     Ok((place.launcher != "alone").then_some(place))
 }
 
-/// Hides the variables that say nothing of this process: those that Slurm sets in a batch script, which is not one of the
-/// job's tasks, and a stray RANK.
-fn of_a_launcher(variable: &dyn Fn(&str) -> Option<String>) -> impl Fn(&str) -> Option<String> {
-    let script = variable("SLURM_STEP_ID").is_none();
-    let stray = variable("WORLD_SIZE").is_none();
-    move |name| {
-        let hidden = (script && name.starts_with("SLURM_")) || (stray && name == "RANK");
-        if hidden { None } else { variable(name) }
-    }
+/// A variable of the environment. Those that say nothing of this process are hidden: those that Slurm sets in a batch script,
+/// which is not one of the job's tasks, and a stray RANK.
+fn of_a_launcher(name: &str) -> Option<String> {
+    let script = name.starts_with("SLURM_") && variable("SLURM_STEP_ID").is_none();
+    let stray = name == "RANK" && variable("WORLD_SIZE").is_none();
+    if script || stray { None } else { variable(name) }
 }
 
 /// Connects the processes that a launcher started, one rank each; `None` if this is the only process.

@@ -17,19 +17,9 @@ fn state(run: &Path) -> State {
     let saved = checkpoint::load(&run.join("last.safetensors")).unwrap();
     let tensors = saved.model.iter().chain(&saved.optimizer);
     let bits = tensors.map(|(name, t)| {
-        let flat = t
-            .to_dtype(candle_core::DType::F32)
-            .unwrap()
-            .flatten_all()
-            .unwrap();
-        (
-            name.clone(),
-            flat.to_vec1::<f32>()
-                .unwrap()
-                .iter()
-                .map(|v| v.to_bits())
-                .collect(),
-        )
+        let flat = t.to_dtype(candle_core::DType::F32).unwrap();
+        let numbers: Vec<f32> = flat.flatten_all().unwrap().to_vec1().unwrap();
+        (name.clone(), numbers.into_iter().map(f32::to_bits).collect())
     });
     let text = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     let row = |line: &str| {

@@ -91,23 +91,16 @@ fn list(json: bool) -> Result<()> {
     let mut table = Table::new(["name", "licence", "size"]);
     for entry in fetch::catalogue() {
         let bytes: u64 = entry.files.iter().filter_map(|f| f.bytes).sum();
-        let size = if bytes > 0 {
-            HumanBytes(bytes).to_string()
-        } else {
-            "not published".into()
+        let size = match bytes {
+            0 => "not published".into(),
+            bytes => HumanBytes(bytes).to_string(),
         };
-        table.row([entry.name, licence(entry), &size]);
+        let licence = Some(entry.licence).filter(|licence| !licence.is_empty());
+        table.row([entry.name, licence.unwrap_or("unknown: see its page"), &size]);
     }
     table.print()?;
     say!("\nfetch one: canopy data fetch NAME");
     Ok(())
-}
-
-fn licence(entry: &Entry) -> &str {
-    match entry.licence {
-        "" => "unknown: see its page",
-        known => known,
-    }
 }
 
 /// Prints what to do by hand, and checks the files that exist.
